@@ -1,0 +1,219 @@
+/* ops: what a device computes. One table, filled by kernels/cpu (and by each further device).
+ *
+ * Every op is a struct of arguments and a function op_X that checks shapes, opens a profile region and calls
+ * the table. Tensors and pointers live in the device's memory and belong to the caller; work is queued on
+ * the compute stream. `real` below is the element type of the table (kernels.dtype). Sums are kept in at
+ * least fp32; equal inputs give equal bits for an equal number of threads. */
+#ifndef KERNELS_OPS_H
+#define KERNELS_OPS_H
+
+#include <stdint.h>
+
+#include "runtime/config.h"
+#include "runtime/csr.h"
+#include "runtime/device.h"
+#include "runtime/random.h"
+#include "runtime/tensor.h"
+
+struct layout; /* a sparse matrix prepared for the device (the table defines it) */
+
+/* Values that change from epoch to epoch, in device memory so that a recorded epoch can be replayed. */
+struct scalars {
+  uint32_t epoch; /* fourth counter word of dropout */
+  int32_t step;   /* optimiser steps taken, counting this one */
+  double lr;      /* learning rate of this step */
+  double squares; /* sum of squares of the gradient, written by op_sum_squares */
+};
+
+struct kernels {
+  const struct kernel_ops *ops;
+  struct device *device;   /* borrowed */
+  enum dtype dtype;        /* of activations, weights and gradients */
+  struct scalars *scalars; /* on the device; borrowed */
+};
+
+/* Y = A X between scales:
+ *   sum_v = (accumulate ? y_v : 0) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v
+ *   y_v   = r_v sum_v, then `update` on that row.
+ * Rows flagged in `unfinished` keep the bare sum in y: another part of the matrix adds to it later. Where
+ * the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with factored values:
+ * Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
+struct spmm {
+  const struct layout *a;
+  struct tensor x;            /* [a.cols, width] */
+  const void *col_scale;      /* c, real [a.cols]; NULL: 1 */
+  const void *self_scale;     /* s, real [rows]; NULL: no self loops */
+  struct tensor self;         /* X of the rows themselves when self_scale is given, [rows, width] */
+  const void *self_col_scale; /* c of the rows themselves, real [rows]; NULL: 1 */
+  const void *row_scale;      /* r, real [rows]; NULL: 1 */
+  const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
+  int accumulate;
+  const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
+  struct tensor y;             /* [rows, width] */
+};
+
+/* C = op(A) op(B) (+ C when accumulate). op(A) [m, k], op(B) [k, n], C [m, n]. */
+struct gemm {
+  struct tensor a, b, c;
+  int transpose_a, transpose_b, accumulate;
+};
+
+/* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,
+ * scalars.epoch), key) are >= threshold, and multiplied by `scale`. Lane j % 8: word (j % 8) / 2, its low
+ * half for even j, its high half for odd j. threshold 0: off. */
+struct dropout {
+  struct philox_key key;
+  uint32_t threshold; /* round(p * 65536) */
+  float scale;        /* 1 / (1 - p) */
+  const int64_t *id;  /* [rows] global node ids, on the device */
+};
+
+/* The element-wise end of a layer:
+ *   u = z + bias;  n = norm(u) = (u - mean) rstd gain + shift;  a = act(n);  y = dropout(a + residual)
+ * Layer norm (Ba et al. 2016): mean and rstd over a row, computed here, kept in mean[rows], rstd[rows].
+ * Batch norm (Ioffe and Szegedy 2015): mean and rstd over a column, given in mean[cols], rstd[cols].
+ * y may be z when there is neither norm nor residual: backward then works from y alone. */
+struct update {
+  struct tensor z;  /* [rows, cols] */
+  const void *bias; /* real [cols]; NULL: none */
+  enum norm norm;
+  const void *gain, *shift; /* real [cols] */
+  void *mean, *rstd;        /* real, see above */
+  double epsilon;
+  enum activation activation; /* leaky slope .01, ELU alpha 1 */
+  struct tensor residual;     /* [rows, cols]; data NULL: none */
+  struct dropout dropout;
+  struct tensor y; /* [rows, cols] */
+};
+
+/* Backward of update. `forward` holds the same arguments; saved is z, or y when they were one.
+ *   dn = act'(n) dropout'(dy);  without norm dz = dn;  layer norm: dz by the row's formula;
+ *   batch norm: dz receives dn, and op_batch_norm_backward turns it into the gradient of z.
+ * Column sums (any may be NULL): shift_grad = sum dn, gain_grad = sum dn xhat, bias_grad = sum dz. They are
+ * of this rank's rows only. dz may be dy. */
+struct update_backward {
+  const struct update *forward;
+  struct tensor dy, dz;
+  struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
+  void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */
+};
+
+/* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), the sums and count over all ranks. */
+struct batch_norm_backward {
+  const struct update *forward;
+  struct tensor dz;
+  const void *sum_dn, *sum_dn_xhat; /* real [cols] */
+  int64_t count;
+};
+
+/* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
+struct column_sums {
+  struct tensor x;
+  const void *center;
+  void *out;
+};
+
+/* Mean of a masked loss and its gradient with respect to the logits.
+ * Cross entropy: -log softmax(logits_v)[label_v]; multilabel (bce): mean over classes of
+ * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`. */
+struct loss_op {
+  struct tensor logits;  /* [n, classes] */
+  const int32_t *label;  /* [n]; cross entropy */
+  const uint8_t *labels; /* [n, classes]; bce */
+  const int32_t *rows;   /* [count] rows that count, ascending */
+  int64_t count;
+  double scale;       /* 1 / number of such rows on all ranks */
+  double *loss;       /* on the device, written */
+  struct tensor grad; /* [n, classes], rows not listed get 0; data NULL: no gradient. May be logits */
+};
+
+/* Counts of correct predictions over `rows`. Multiclass: correct = argmax hits (ties to the lowest class),
+ * predicted = actual = count. Multilabel at logit > 0: true positives, positives predicted, positives. */
+struct score {
+  struct tensor logits;
+  const int32_t *label;
+  const uint8_t *labels;
+  const int32_t *rows;
+  int64_t count;
+  int64_t *out; /* on the device: correct, predicted, actual */
+};
+
+/* One optimiser step over a flat block, with scalars.lr and scalars.step.
+ * Gradient clipping: g *= min(1, clip / sqrt(scalars.squares)) when clip > 0.
+ * adam (Kingma, Ba 2015): coupled L2; adamw (Loshchilov, Hutter 2019): decoupled; sgd: v = momentum v + g,
+ * w -= lr v. beta 0.9, 0.999, epsilon 1e-8. Weight decay applies to elements [0, decay_end). */
+struct optimizer_op {
+  enum optimizer optimizer;
+  void *w;        /* real [count] */
+  const void *dw; /* real [count] */
+  void *m, *v;    /* real [count]; sgd uses m only and v may be NULL */
+  int64_t count, decay_end;
+  double momentum, weight_decay, clip;
+};
+
+/* y (a layout with the pattern of x and its own values) = dropout of x's values. Sparse features: element
+ * (node, feature); transposed: x is features by nodes. */
+struct sparse_dropout {
+  const struct layout *x;
+  struct layout *y;
+  int transposed;
+  struct dropout dropout;
+};
+
+struct kernel_ops {
+  const char *device; /* "cpu" */
+  enum dtype dtype;
+  int (*layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
+  int (*layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
+  void (*layout_free)(struct kernels *k, struct layout *layout);
+  int (*spmm)(struct kernels *k, const struct spmm *op);
+  int (*gemm)(struct kernels *k, const struct gemm *op);
+  int (*gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+  int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
+  int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
+  int (*update)(struct kernels *k, const struct update *op);
+  int (*update_backward)(struct kernels *k, const struct update_backward *op);
+  int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
+  int (*column_sums)(struct kernels *k, const struct column_sums *op);
+  int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
+  int (*bce)(struct kernels *k, const struct loss_op *op);
+  int (*accuracy)(struct kernels *k, const struct score *op);
+  int (*micro_f1)(struct kernels *k, const struct score *op);
+  int (*sum_squares)(struct kernels *k, const void *x, int64_t count); /* into scalars.squares */
+  int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
+};
+
+/* Picks the table for device->ops->name and precision; allocates the scalars. Errors: BAD_INPUT for a
+ * precision that the device does not have. */
+int kernels_open(struct kernels *k, struct device *device, enum precision precision);
+void kernels_close(struct kernels *k);
+
+/* Prepares host matrix m for the device; *layout is freed by layout_free. m must outlive it and not change.
+ * Weighted values are read from m.weight. layout_share: same pattern, own writable values, for
+ * sparse_dropout. */
+int layout_init(struct kernels *k, const struct csr *m, struct layout **layout);
+int layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
+void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
+
+int op_spmm(struct kernels *k, const struct spmm *op);
+int op_gemm(struct kernels *k, const struct gemm *op);
+int op_gather(struct kernels *k, struct tensor x, const int32_t *rows,
+              struct tensor y); /* y_i = x[rows[i]] */
+int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op,
+               struct tensor y); /* y may be x */
+int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
+int op_update(struct kernels *k, const struct update *op);
+int op_update_backward(struct kernels *k, const struct update_backward *op);
+int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
+int op_column_sums(struct kernels *k, const struct column_sums *op);
+int op_cross_entropy(struct kernels *k, const struct loss_op *op);
+int op_bce(struct kernels *k, const struct loss_op *op);
+int op_accuracy(struct kernels *k, const struct score *op);
+int op_micro_f1(struct kernels *k, const struct score *op);
+int op_sum_squares(struct kernels *k, const void *x, int64_t count);
+int op_optimizer(struct kernels *k, const struct optimizer_op *op);
+
+/* threshold, scale and key for a rate p in [0, 1). */
+struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id);
+
+#endif

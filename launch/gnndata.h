@@ -1,0 +1,11 @@
+/* The commands of gnndata, one file each: gnndata_<command>.c. argv[0] is the command's name. */
+#ifndef LAUNCH_GNNDATA_H
+#define LAUNCH_GNNDATA_H
+
+int gnndata_import(int argc, char **argv);
+int gnndata_synth(int argc, char **argv);
+int gnndata_info(int argc, char **argv);
+int gnndata_check(int argc, char **argv);
+int gnndata_partition(int argc, char **argv);
+
+#endif

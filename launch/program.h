@@ -1,0 +1,18 @@
+/* What the three programs share: --version and the end of main. */
+#ifndef LAUNCH_PROGRAM_H
+#define LAUNCH_PROGRAM_H
+
+#include <stdio.h>
+
+#include "runtime/device.h"
+#include "runtime/error.h"
+#include "version.h"
+
+/* "NAME 0.1.0 (revision)" and the devices that were compiled in. */
+static inline void print_version(const char *name) {
+  printf("%s %s (%s)\ndevices:", name, GNNTRAIN_VERSION, GNNTRAIN_REVISION);
+  for (int i = 0; device_list[i]; i++) printf(" %s", device_list[i]->name);
+  printf("\n");
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* graph: rows of the dataset's adjacency with global column ids, in host memory. The whole graph on rank 0
+ * for METIS, a block of rows on every rank on the way to its owners. */
+#ifndef PARTITION_GRAPH_H
+#define PARTITION_GRAPH_H
+
+#include <stdint.h>
+
+#include "io/dataset.h"
+#include "runtime/comm.h"
+
+struct graph {
+  int64_t nodes;       /* of the whole graph */
+  int64_t first, rows; /* the rows held: [first, first + rows) */
+  int64_t edges;       /* non-zeros held */
+  int64_t *start;      /* [rows + 1], start[0] = 0 */
+  int32_t *col;        /* [edges] global ids (a graph of 2^31 nodes or more is refused), ascending in a row */
+  float *weight;       /* NULL: binary */
+};
+
+/* Rows [first, first + rows), at most DATASET_BLOCK bytes at a time. Errors: BAD_INPUT for rows that are not
+ * strictly ascending (the row is named), or what dataset_read_* say. */
+int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *graph);
+void graph_free(struct graph *graph);
+
+/* First row of block r when N rows are cut into `size` blocks as equal as can be. */
+int64_t graph_block(int64_t nodes, int size, int r);
+
+/* Sums over all edges of a 64-bit mix of (row, column, weight): the same for any cut into blocks after the
+ * sums are added over the ranks. */
+uint64_t graph_hash(const struct graph *graph);
+
+/* Collective: every rank holds its block. Checks that the pattern and the weights are symmetric. Errors:
+ * BAD_INPUT naming one arc without its reverse and the remedy. */
+int graph_check_symmetric(struct comm *comm, const struct graph *block);
+
+#endif

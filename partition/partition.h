@@ -1,0 +1,42 @@
+/* partition: which rank owns which node, and the order of the nodes inside each shard; made once, kept
+ * beside the dataset. METIS: Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998). */
+#ifndef PARTITION_PARTITION_H
+#define PARTITION_PARTITION_H
+
+#include <stdint.h>
+
+#include "partition/graph.h"
+#include "runtime/comm.h"
+#include "runtime/config.h"
+
+struct partition {
+  int parts;
+  int64_t nodes;
+  int32_t *part;    /* [nodes] owner */
+  int64_t *order;   /* [nodes] global ids, shard after shard, each in its local order */
+  int64_t *offset;  /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
+  int64_t edge_cut; /* arcs between different parts */
+  int64_t *halo;    /* [parts] rows each part receives */
+  int64_t *nnz;     /* [parts] non-zeros of each part's rows */
+  double seconds;   /* that making it took */
+  int cached;       /* read from a file */
+  char path[1200];  /* that file, "" when there is none */
+};
+
+/* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
+ * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
+ * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
+ * with a line. Every rank receives the result. block: this rank's rows; hash: of the whole graph. Errors:
+ * BAD_INPUT when METIS cannot take the graph (32-bit indices), naming the alternatives. */
+int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
+                   int parts, const char *run_dir, struct partition *partition);
+void partition_free(struct partition *partition);
+
+/* Imbalance (largest / mean) of owned nodes and of non-zeros. */
+double partition_node_balance(const struct partition *partition);
+double partition_edge_balance(const struct partition *partition);
+
+/* Prints the table: method, edge cut, then rows, non-zeros and halo rows per rank, balances. */
+void partition_print(const struct partition *partition, const struct config *config, int64_t edges);
+
+#endif

@@ -1,0 +1,31 @@
+#include "runtime/arena.h"
+
+#include <assert.h>
+
+#include "runtime/device.h"
+#include "runtime/error.h"
+
+int arena_allocate(struct arena *arena, const char *what) {
+  arena->size = arena->used;
+  arena->used = 0;
+  void *base = NULL;
+  TRY(device_alloc(arena->device, arena->size, &base, what));
+  arena->base = base;
+  return OK;
+}
+
+void arena_free(struct arena *arena) {
+  if (arena->base) device_release(arena->device, arena->base);
+  *arena = (struct arena){0};
+}
+
+void *arena_take(struct arena *arena, int64_t bytes) {
+  void *taken = arena->base ? arena->base + arena->used : NULL;
+  arena->used += (bytes + 255) / 256 * 256;
+  assert(!arena->base || arena->used <= arena->size);
+  return taken;
+}
+
+struct tensor arena_tensor(struct arena *arena, enum dtype dtype, int64_t rows, int64_t cols) {
+  return tensor_of(arena_take(arena, rows * cols * dtype_bytes(dtype)), dtype, rows, cols);
+}

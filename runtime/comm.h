@@ -1,0 +1,95 @@
+/* comm: ranks and what they say to each other.
+ *
+ * Two kinds of traffic. Set-up speaks through host buffers (comm_broadcast, comm_gather, ...), always MPI.
+ * Training speaks through the table: halo rows and gradients in the device's memory (comm_mpi for host
+ * memory; an implementation for another device's memory is another table). Every wait polls with a deadline
+ * of comm.timeout seconds; when it passes, the ranks that do not answer a roll call are named and the job is
+ * ended. No call blocks without that deadline. Messages over 1 GiB are split inside. Collective calls must
+ * be made by all ranks in the same order. */
+#ifndef RUNTIME_COMM_H
+#define RUNTIME_COMM_H
+
+#include <stdint.h>
+
+#include "runtime/tensor.h"
+
+struct device;
+struct comm_ops;
+
+struct comm {
+  const struct comm_ops *ops; /* how device buffers travel */
+  int rank, size;
+  int local_rank, local_size; /* among the ranks of this node */
+  int nodes;
+  double timeout; /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
+  struct device *device;
+  void *impl;
+};
+
+struct message {
+  int peer;
+  void *data; /* on the device for the table, on the host for comm_swap */
+  int64_t bytes;
+};
+
+enum reduction { REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
+enum number { NUMBER_INT64, NUMBER_UINT64, NUMBER_FLOAT, NUMBER_DOUBLE };
+
+struct comm_ops {
+  const char *name; /* "mpi", "nccl" */
+  int (*open)(struct comm *comm, struct device *device);
+  void (*close)(struct comm *comm);
+  /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
+   */
+  int (*exchange)(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
+                  int recv_count);
+  int (*wait)(struct comm *comm);
+  /* In place over all ranks; the same bits on every rank. */
+  int (*allreduce)(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
+};
+
+/* Starts MPI (a program not started by mpirun is rank 0 of 1). argc and argv may be NULL. */
+int comm_open(struct comm *comm, int *argc, char ***argv);
+
+/* Ends MPI; after an error that the ranks agreed on, too. */
+void comm_close(struct comm *comm);
+
+/* Ends every rank of the job at once with that exit code. Does not return. */
+_Noreturn void comm_abort(struct comm *comm, int code);
+
+/* How device buffers of `device` travel from now on. */
+int comm_attach(struct comm *comm, struct device *device);
+int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
+                  int recv_count);
+int comm_wait(struct comm *comm);
+int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
+
+/* Set-up, host memory. */
+int comm_barrier(struct comm *comm);
+int comm_broadcast(struct comm *comm, void *data, int64_t bytes, int root);
+int comm_reduce(struct comm *comm, void *data, int64_t count, enum number type,
+                enum reduction op); /* in place, all */
+/* all[r * bytes ..] = what rank r gave in `mine`. */
+int comm_gather_all(struct comm *comm, const void *mine, int64_t bytes, void *all);
+/* Sends and receives host messages, all at once, and waits for them. Sizes must match pair by pair. */
+int comm_swap(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
+              int recv_count);
+/* send_bytes[r] of `send` (laid out by rank) to each rank r; *recv (caller frees) by rank, recv_bytes[r]
+ * each. */
+int comm_all_to_all(struct comm *comm, const void *send, const int64_t *send_bytes, void **recv,
+                    int64_t *recv_bytes);
+
+/* Agreement at the end of a stage: returns OK on all ranks when `code` was OK on all; otherwise the highest
+ * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere. */
+int comm_agree(struct comm *comm, int code);
+
+/* Sums or maxima of one value over the ranks. Errors end the job as above. */
+int comm_sum_int64(struct comm *comm, int64_t *value);
+int comm_max_int64(struct comm *comm, int64_t *value);
+int comm_max_double(struct comm *comm, double *value);
+
+/* Threads for this rank: `wanted` when > 0; else the processors it is bound to, divided among the ranks of
+ * the node that share the same binding. *text (size bytes) says how it was found, for the banner. */
+int comm_threads(struct comm *comm, int wanted, int *threads, char *text, int64_t size);
+
+#endif

@@ -1,0 +1,67 @@
+#include "runtime/device.h"
+
+#include <string.h>
+
+#include "runtime/device_cpu.h"
+#include "runtime/error.h"
+
+const struct device_ops *const device_list[] = {&device_cpu_ops, NULL};
+
+static int device_find(const char *name, const struct device_ops **found) {
+  int any = strcmp(name, "auto") == 0;
+  const struct device_ops *named = NULL;
+  for (int i = 0; device_list[i] && !named; i++) {
+    if (any ? device_list[i]->available() > 0 : strcmp(device_list[i]->name, name) == 0)
+      named = device_list[i];
+  }
+  if (!named) FAIL(BAD_INPUT, "device \"%s\" is not in this build; see --version for those that are", name);
+  if (named->available() == 0)
+    FAIL(BAD_INPUT, "device \"%s\": this machine has none; use --device cpu", name);
+  *found = named;
+  return OK;
+}
+
+int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads) {
+  *device = (struct device){0};
+  const struct device_ops *ops = NULL;
+  TRY(device_find(name, &ops));
+  device->ops = ops;
+  return ops->open(device, local_rank, local_size, threads);
+}
+
+void device_close(struct device *device) {
+  if (device->ops) device->ops->close(device);
+  *device = (struct device){0};
+}
+
+int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  return device->ops->alloc(device, bytes, pointer, what);
+}
+
+void device_release(struct device *device, void *pointer) {
+  if (pointer) device->ops->release(device, pointer);
+}
+
+int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->upload(device, stream, to, from, bytes);
+}
+
+int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->download(device, stream, to, from, bytes);
+}
+
+int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes) {
+  return device->ops->clear(device, stream, pointer, bytes);
+}
+
+int device_record(struct device *device, enum event event, enum stream stream) {
+  return device->ops->record(device, event, stream);
+}
+
+int device_wait(struct device *device, enum stream stream, enum event event) {
+  return device->ops->wait(device, stream, event);
+}
+
+int device_synchronize(struct device *device, enum stream stream) {
+  return device->ops->synchronize(device, stream);
+}

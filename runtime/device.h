@@ -1,0 +1,57 @@
+/* device: where tensors live and kernels run. One table, one implementation a kind of device.
+ *
+ * Work is queued on streams; events order streams against each other. On the CPU both are no-ops and every
+ * call has finished when it returns. Host <-> device only through device_upload and device_download. */
+#ifndef RUNTIME_DEVICE_H
+#define RUNTIME_DEVICE_H
+
+#include <stdint.h>
+
+enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAMS };
+enum event { EVENT_PACKED, EVENT_RECEIVED, EVENT_RESULT, EVENTS };
+
+struct device {
+  const struct device_ops *ops;
+  char name[128]; /* for people: processor or GPU model */
+  int index;      /* which one on this node */
+  int threads;    /* host threads of this rank */
+  void *impl;
+};
+
+struct device_ops {
+  const char *name;       /* "cpu", "cuda" */
+  int on_host;            /* device pointers are host pointers */
+  int (*available)(void); /* how many of this kind this node has (0: none) */
+  int (*open)(struct device *device, int local_rank, int local_size, int threads);
+  void (*close)(struct device *device);
+  int (*alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
+  void (*release)(struct device *device, void *pointer);
+  int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
+  int (*record)(struct device *device, enum event event, enum stream stream);
+  int (*wait)(struct device *device, enum stream stream,
+              enum event event);                                 /* stream waits, the host does not */
+  int (*synchronize)(struct device *device, enum stream stream); /* the host waits */
+  int64_t (*memory_free)(struct device *device);                 /* bytes that can still be allocated */
+  int64_t (*memory_peak)(struct device *device);                 /* peak bytes that this process took */
+};
+
+/* The compiled devices, best first, NULL at the end. The one list that knows what was compiled in. */
+extern const struct device_ops *const device_list[];
+
+/* Opens "cpu", "cuda" or "auto" (the first that is available). threads: host threads for this rank (>= 1).
+ * Errors: BAD_INPUT for a device that was not compiled in or is not there; FAILED when it does not start. */
+int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads);
+void device_close(struct device *device);
+
+int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
+void device_release(struct device *device, void *pointer);
+int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes);
+int device_record(struct device *device, enum event event, enum stream stream);
+int device_wait(struct device *device, enum stream stream, enum event event);
+int device_synchronize(struct device *device, enum stream stream);
+
+#endif

@@ -1,0 +1,87 @@
+#include "runtime/memory.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/error.h"
+
+char *memory_text(int64_t bytes, char text[16]) {
+  static const char *unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = (double)bytes;
+  int u = 0;
+  while (value >= 1024 && u < 4) {
+    value /= 1024;
+    u++;
+  }
+  snprintf(text, 16, u == 0 ? "%.0f %s" : "%.1f %s", value, unit[u]);
+  return text;
+}
+
+int64_t memory_total(void) {
+  return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
+  char text[16];
+  *pointer = NULL;
+  if (bytes < 0 || bytes > memory_total())
+    FAIL(FAILED, "out of memory: %s for %s is more than this machine has", memory_text(bytes, text), what);
+  *pointer = calloc(bytes ? (size_t)bytes : 1, 1); /* large blocks are fresh pages: zeroing costs nothing */
+  if (!*pointer) FAIL(FAILED, "out of memory: no %s for %s", memory_text(bytes, text), what);
+  return OK;
+}
+
+void estimate_add(struct estimate *estimate, const char *name, int64_t bytes) {
+  for (int i = 0; i < estimate->parts; i++) {
+    if (strcmp(estimate->part[i].name, name) == 0) {
+      estimate->part[i].bytes += bytes;
+      return;
+    }
+  }
+  if (estimate->parts == (int)(sizeof estimate->part / sizeof estimate->part[0])) {
+    estimate->part[estimate->parts - 1].bytes += bytes;
+    return;
+  }
+  estimate->part[estimate->parts].name = name;
+  estimate->part[estimate->parts++].bytes = bytes;
+}
+
+int64_t estimate_total(const struct estimate *estimate) {
+  int64_t total = 0;
+  for (int i = 0; i < estimate->parts; i++) total += estimate->part[i].bytes;
+  return total;
+}
+
+/* The value in bytes of a "Name:   123 kB" line of a /proc file. */
+static int64_t proc_value(const char *path, const char *name) {
+  FILE *file = fopen(path, "r");
+  if (!file) return -1;
+  char line[256];
+  int64_t value = -1;
+  while (value < 0 && fgets(line, sizeof line, file)) {
+    size_t length = strlen(name);
+    if (strncmp(line, name, length) == 0 && line[length] == ':')
+      value = 1024 * strtoll(line + length + 1, NULL, 10);
+  }
+  fclose(file);
+  return value;
+}
+
+int64_t memory_peak(void) {
+  return proc_value("/proc/self/status", "VmHWM");
+}
+
+int64_t memory_available(void) {
+  return proc_value("/proc/meminfo", "MemAvailable");
+}
+
+int memory_reset_peak(void) {
+  malloc_trim(0);
+  FILE *file = fopen("/proc/self/clear_refs", "w");
+  if (!file) return 0;
+  int written = fputs("5", file) >= 0;
+  return fclose(file) == 0 && written;
+}

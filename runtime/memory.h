@@ -1,0 +1,37 @@
+/* memory: checked host allocation, the estimate of what a run needs, and what it really took. */
+#ifndef RUNTIME_MEMORY_H
+#define RUNTIME_MEMORY_H
+
+#include <stdint.h>
+
+/* Zeroed host memory of `bytes` (>= 0; zero bytes give a valid pointer) into *pointer; the
+ * caller frees it with free(). Errors: FAILED, naming `what` and the size. Sizes that only a damaged file
+ * could ask for (over the machine's memory) fail without being tried. */
+#define memory_alloc(pointer, bytes, what) memory_alloc_bytes((void **)(pointer), (bytes), (what))
+int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what);
+
+/* What a run needs on one rank, by lifetime. */
+struct estimate {
+  struct {
+    const char *name;
+    int64_t bytes;
+  } part[32];
+  int parts;
+};
+void estimate_add(struct estimate *estimate, const char *name, int64_t bytes);
+int64_t estimate_total(const struct estimate *estimate);
+
+/* Peak resident bytes of this process since start or the last reset (VmHWM); -1 where unknown. */
+int64_t memory_peak(void);
+
+/* Starts a new peak; returns 0 where the kernel does not let us. Gives freed memory back first. */
+int memory_reset_peak(void);
+
+/* Bytes of memory in this machine, and of it available now. */
+int64_t memory_total(void);
+int64_t memory_available(void);
+
+/* "12.3 GiB" into text[16]; returns text. */
+char *memory_text(int64_t bytes, char text[16]);
+
+#endif

@@ -1,0 +1,84 @@
+#include "tests/check.h"
+
+static int cause(int value) {
+  if (value < 0) FAIL(BAD_INPUT, "value %d is negative", value);
+  return OK;
+}
+
+static int middle(int value) {
+  TRY(cause(value));
+  return OK;
+}
+
+static void success_leaves_no_message(void **state) {
+  (void)state;
+  error_clear();
+  assert_ok(middle(1));
+  assert_string_equal(error_message(), "");
+}
+
+static void message_and_code_come_from_the_cause(void **state) {
+  (void)state;
+  assert_fails(middle(-3), BAD_INPUT, "value -3 is negative");
+}
+
+static char *printed(void) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  error_print(out, "program");
+  fclose(out);
+  return text;
+}
+
+static void bad_input_prints_one_sentence(void **state) {
+  (void)state;
+  unsetenv("GNNTRAIN_TRACE");
+  assert_int_equal(middle(-1), BAD_INPUT);
+  char *text = printed();
+  assert_string_equal(text, "program: value -1 is negative\n");
+  free(text);
+}
+
+static int machine_failure(void) {
+  FAIL(FAILED, "the disk is on fire");
+}
+
+static int on_the_way(void) {
+  TRY(machine_failure());
+  return OK;
+}
+
+static void failure_prints_the_trace(void **state) {
+  (void)state;
+  assert_int_equal(on_the_way(), FAILED);
+  char *text = printed();
+  assert_non_null(strstr(text, "in machine_failure"));
+  assert_non_null(strstr(text, "in on_the_way"));
+  free(text);
+}
+
+static void silenced_error_prints_nothing(void **state) {
+  (void)state;
+  assert_int_equal(middle(-1), BAD_INPUT);
+  error_silence(BAD_INPUT);
+  char *text = printed();
+  assert_string_equal(text, "");
+  free(text);
+}
+
+static void a_message_may_quote_the_previous_one(void **state) {
+  (void)state;
+  assert_int_equal(middle(-1), BAD_INPUT);
+  assert_int_equal(error_raise(FAILED, "f", 1, "g", "while reading: %s", error_message()), FAILED);
+  assert_string_equal(error_message(), "while reading: value -1 is negative");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(success_leaves_no_message),     cmocka_unit_test(message_and_code_come_from_the_cause),
+      cmocka_unit_test(bad_input_prints_one_sentence), cmocka_unit_test(failure_prints_the_trace),
+      cmocka_unit_test(silenced_error_prints_nothing), cmocka_unit_test(a_message_may_quote_the_previous_one),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
