@@ -106,6 +106,18 @@ struct batch_norm_backward {
   int64_t count;
 };
 
+/* Batch statistics from column sums, in three steps of one op:
+ *   MEAN: mean holds sums over all ranks and becomes the mean;
+ *   VARIANCE: rstd holds sums of squares around the mean and becomes 1 / sqrt(variance + epsilon); the
+ * running statistics move by `momentum` (variance unbiased, as torch has it); RUNNING: mean and rstd are
+ * taken from the running statistics (evaluation). */
+struct batch_norm_stats {
+  enum { BATCH_NORM_MEAN, BATCH_NORM_VARIANCE, BATCH_NORM_RUNNING } step;
+  void *mean, *rstd, *running_mean, *running_var; /* real [cols] */
+  int64_t cols, count;
+  double epsilon, momentum;
+};
+
 /* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
 struct column_sums {
   struct tensor x;
@@ -174,6 +186,7 @@ struct kernel_ops {
   int (*update)(struct kernels *k, const struct update *op);
   int (*update_backward)(struct kernels *k, const struct update_backward *op);
   int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
+  int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
   int (*bce)(struct kernels *k, const struct loss_op *op);
@@ -205,6 +218,7 @@ int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
 int op_update(struct kernels *k, const struct update *op);
 int op_update_backward(struct kernels *k, const struct update_backward *op);
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
+int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);

@@ -50,6 +50,10 @@ int device_download(struct device *device, enum stream stream, void *to, const v
   return device->ops->download(device, stream, to, from, bytes);
 }
 
+int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->copy(device, stream, to, from, bytes);
+}
+
 int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes) {
   return device->ops->clear(device, stream, pointer, bytes);
 }

@@ -28,6 +28,8 @@ struct device_ops {
   void (*release)(struct device *device, void *pointer);
   int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
   int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*copy)(struct device *device, enum stream stream, void *to, const void *from,
+              int64_t bytes);                                                            /* inside it */
   int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
   int (*record)(struct device *device, enum event event, enum stream stream);
   int (*wait)(struct device *device, enum stream stream,
@@ -49,6 +51,7 @@ int device_alloc(struct device *device, int64_t bytes, void **pointer, const cha
 void device_release(struct device *device, void *pointer);
 int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
 int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
 int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes);
 int device_record(struct device *device, enum event event, enum stream stream);
 int device_wait(struct device *device, enum stream stream, enum event event);

@@ -98,6 +98,7 @@ const struct device_ops device_cpu_ops = {
     .release = cpu_release,
     .upload = cpu_copy,
     .download = cpu_copy,
+    .copy = cpu_copy,
     .clear = cpu_clear,
     .record = cpu_record,
     .wait = cpu_wait,

@@ -49,12 +49,11 @@ enum random_site {
   RANDOM_IMPORT,
 };
 
-/* Key of the stream for (seed, run, layer, site): two rounds of a 64-bit mix, so that near seeds are far
- * apart. */
+/* Key of the stream for (seed, run, layer, site); run r of seed s is run 0 of seed s + r. Two rounds of a
+ * 64-bit mix set near seeds far apart. */
 static inline struct philox_key random_key(uint64_t seed, uint32_t run, uint32_t layer,
                                            enum random_site site) {
-  uint64_t x = seed +
-               0x9E3779B97F4A7C15u * (((uint64_t)run << 40) + ((uint64_t)layer << 8) + (uint64_t)site + 1);
+  uint64_t x = seed + run + 0x9E3779B97F4A7C15u * (((uint64_t)layer << 8) + (uint64_t)site + 1);
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   x ^= x >> 31;

@@ -6,5 +6,6 @@
 #include "kernels/ops.h"
 
 int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+int REAL(cpu_batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
 
 #endif
