@@ -10,9 +10,23 @@ if(GIT_FOUND)
     set(revision "${described}")
   endif()
 endif()
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define GNNTRAIN_VERSION \"@VERSION@\"\n#define GNNTRAIN_REVISION \"@revision@\"\n" @ONLY)
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [=[
+#define GNNTRAIN_VERSION "@VERSION@"
+#define GNNTRAIN_REVISION "@revision@"
+#define GNNTRAIN_COMPILER "@COMPILER@"
+#define GNNTRAIN_PACKAGES "@PACKAGES@"
+]=] @ONLY)
 ]])
+set(version_compiler "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}")
+if(GNNTRAIN_SANITIZE)
+  string(APPEND version_compiler ", sanitizers")
+endif()
+if(GNNTRAIN_NATIVE)
+  string(APPEND version_compiler ", for the processor it was built on")
+endif()
 add_custom_target(version_header ALL
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+          "-DCOMPILER=${version_compiler}" "-DPACKAGES=${package_versions}"
           -DOUTPUT=${PROJECT_BINARY_DIR}/generated/version.h -P ${PROJECT_BINARY_DIR}/write_version.cmake
-  BYPRODUCTS ${PROJECT_BINARY_DIR}/generated/version.h)
+  BYPRODUCTS ${PROJECT_BINARY_DIR}/generated/version.h
+  VERBATIM)

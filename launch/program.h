@@ -8,11 +8,11 @@
 #include "runtime/error.h"
 #include "version.h"
 
-/* "NAME 0.1.0 (revision)" and the devices that were compiled in. */
+/* "NAME 0.1.0 (revision)", the compiled devices, the compiler and the packages that were compiled against. */
 static inline void print_version(const char *name) {
   printf("%s %s (%s)\ndevices:", name, GNNTRAIN_VERSION, GNNTRAIN_REVISION);
   for (int i = 0; device_list[i]; i++) printf(" %s", device_list[i]->name);
-  printf("\n");
+  printf("\ncompiler: %s\npackages: %s\n", GNNTRAIN_COMPILER, GNNTRAIN_PACKAGES);
 }
 
 #endif
