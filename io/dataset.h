@@ -71,6 +71,9 @@ struct dataset_source {
   int32_t *col;
   float *weight;  /* NULL: none */
   float *feature; /* dense [nodes, features], or NULL */
+  /* Dense features made in blocks of rows while they are written, or NULL; values is [rows, features]. */
+  int (*feature_rows)(void *context, int64_t first, int64_t rows, float *values);
+  void *feature_context; /* borrowed */
   int64_t *feature_start;
   int32_t *feature_col;
   float *feature_value; /* sparse, or NULL */
