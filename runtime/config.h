@@ -76,10 +76,11 @@ struct config {
 
 /* Defaults, then the file (a path relative to the working directory), then `set_count` strings
  * "section.key=VALUE" (VALUE is TOML; a bare word is a string). log.dir "" becomes runs/<file's stem>.
- * Errors: BAD_INPUT naming file, line, key and what is allowed. */
+ * Errors: BAD_INPUT naming file, line (or the string), key and what is allowed; dataset.path must be set. */
 int config_read(struct config *config, const char *path, const char *const *set, int set_count);
 
-/* The same from TOML text; `name` stands for the file in messages. */
+/* Defaults, then TOML text; `name` stands for the file in messages. Neither asks for dataset.path nor fills
+ * in log.dir. */
 int config_parse(struct config *config, const char *text, const char *name);
 
 /* Sets one key from "section.key=VALUE". */

@@ -1,0 +1,86 @@
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <tuple>
+#include <vector>
+
+extern "C" {
+#include "runtime/config_toml.h"
+#include "runtime/error.h"
+}
+
+namespace {
+
+struct found {
+  std::string key;
+  const toml::node *node;
+};
+
+bool is_bare(std::string_view part) {
+  return !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+void collect(const toml::table &table, const std::string &prefix, std::vector<found> &all) {
+  for (auto &&[name, node] : table) {
+    const std::string_view part = name.str();
+    const std::string key = prefix + (is_bare(part) ? std::string(part) : '"' + std::string(part) + '"');
+    all.push_back({key, &node});
+    if (const toml::table *inner = node.as_table()) collect(*inner, key + ".", all);
+  }
+}
+
+config_value describe(const found &one) {
+  config_value value = {};
+  value.key = one.key.c_str();
+  value.line = static_cast<int>(one.node->source().begin.line);
+  value.type = one.node->is_table() ? VALUE_TABLE : VALUE_OTHER;
+  if (auto *string = one.node->as_string()) {
+    value.type = VALUE_STRING;
+    value.string = string->get().c_str();
+    value.length = static_cast<int64_t>(string->get().size());
+  } else if (auto *integer = one.node->as_integer()) {
+    value.type = VALUE_INTEGER;
+    value.integer = integer->get();
+  } else if (auto *real = one.node->as_floating_point()) {
+    value.type = VALUE_REAL;
+    value.real = real->get();
+  } else if (auto *boolean = one.node->as_boolean()) {
+    value.type = VALUE_BOOLEAN;
+    value.boolean = boolean->get();
+  }
+  return value;
+}
+
+} // namespace
+
+extern "C" int config_toml_walk(const char *text, const char *name,
+                                int (*visit)(const config_value *value, void *context), void *context) {
+  if (std::strlen(text) > CONFIG_TOML_BYTES)
+    FAIL(BAD_INPUT, "%s: a configuration has at most %d bytes", name, static_cast<int>(CONFIG_TOML_BYTES));
+  try {
+    const toml::table root = toml::parse(text);
+    std::vector<found> all;
+    collect(root, "", all);
+    // toml++ keeps keys sorted by name; the first mistake a reader meets is the first one we report.
+    std::stable_sort(all.begin(), all.end(), [](const found &a, const found &b) {
+      const toml::source_position p = a.node->source().begin, q = b.node->source().begin;
+      return std::tie(p.line, p.column) < std::tie(q.line, q.column);
+    });
+    for (const found &one : all) {
+      const config_value value = describe(one);
+      TRY(visit(&value, context));
+    }
+  } catch (const toml::parse_error &error) {
+    FAIL(BAD_INPUT, "%s:%d: not valid TOML: %s", name, static_cast<int>(error.source().begin.line),
+         std::string(error.description()).c_str());
+  } catch (const std::exception &error) {
+    FAIL(FAILED, "%s: reading TOML failed: %s", name, error.what());
+  }
+  return OK;
+}
