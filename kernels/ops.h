@@ -15,7 +15,7 @@
 #include "runtime/random.h"
 #include "runtime/tensor.h"
 
-struct layout; /* a sparse matrix prepared for the device (the table defines it) */
+struct layout; /* a sparse matrix prepared for the device: kernels/layout.h, continued by each table */
 
 /* Values that change from epoch to epoch, in device memory so that a recorded epoch can be replayed. */
 struct scalars {
@@ -29,7 +29,9 @@ struct kernels {
   const struct kernel_ops *ops;
   struct device *device;   /* borrowed */
   enum dtype dtype;        /* of activations, weights and gradients */
-  struct scalars *scalars; /* on the device; borrowed */
+  struct scalars *scalars; /* on the device; owned */
+  void *workspace;         /* on the device; owned, grows to what the largest op asked for */
+  int64_t workspace_bytes;
 };
 
 /* Y = A X between scales:
@@ -196,10 +198,16 @@ struct kernel_ops {
   int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
 };
 
+/* The compiled tables, NULL at the end. */
+extern const struct kernel_ops *const kernel_list[];
+
 /* Picks the table for device->ops->name and precision; allocates the scalars. Errors: BAD_INPUT for a
  * precision that the device does not have. */
 int kernels_open(struct kernels *k, struct device *device, enum precision precision);
 void kernels_close(struct kernels *k);
+
+/* At least `bytes` of scratch on the device, valid until the next call. For tables. Errors: FAILED. */
+int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);
 
 /* Prepares host matrix m for the device; *layout is freed by layout_free. m must outlive it and not change.
  * Weighted values are read from m.weight. layout_share: same pattern, own writable values, for

@@ -1,11 +1,41 @@
-/* The CPU's kernels, for REAL; also the readable reference for every other device. */
+/* The CPU's kernels, for REAL; also the readable reference for every other device.
+ *
+ * Work is cut into as many parts as the device has threads, by shape alone, so that sums come out the same
+ * whichever thread takes which part. */
 #ifndef KERNELS_CPU_CPU_H
 #define KERNELS_CPU_CPU_H
 
 #include "kernels/cpu/real.h"
 #include "kernels/ops.h"
 
+/* First of the items of part i when n items are cut into `parts` as equal as can be. */
+static inline int64_t part_first(int64_t n, int parts, int i) {
+  return n / parts * i + (i < n % parts ? i : n % parts);
+}
+
+/* Row v of t. */
+static inline real *row_of(struct tensor t, int64_t v) {
+  return (real *)t.data + v * t.stride;
+}
+
+int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
+int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
+void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout);
+int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op);
+int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op);
 int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+int REAL(cpu_dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
+int REAL(cpu_sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
+int REAL(cpu_update)(struct kernels *k, const struct update *op);
+int REAL(cpu_update_backward)(struct kernels *k, const struct update_backward *op);
+int REAL(cpu_batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
 int REAL(cpu_batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
+int REAL(cpu_column_sums)(struct kernels *k, const struct column_sums *op);
+int REAL(cpu_cross_entropy)(struct kernels *k, const struct loss_op *op);
+int REAL(cpu_bce)(struct kernels *k, const struct loss_op *op);
+int REAL(cpu_accuracy)(struct kernels *k, const struct score *op);
+int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op);
+int REAL(cpu_sum_squares)(struct kernels *k, const void *x, int64_t count);
+int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op);
 
 #endif

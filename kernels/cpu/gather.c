@@ -4,11 +4,10 @@
 #include "runtime/error.h"
 
 int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {
-  (void)k;
   const real *from = x.data;
   real *to = y.data;
   size_t bytes = (size_t)y.cols * sizeof(real);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for num_threads(k->device->threads) schedule(static)
   for (int64_t i = 0; i < y.rows; i++) memcpy(to + i * y.stride, from + rows[i] * x.stride, bytes);
   return OK;
 }

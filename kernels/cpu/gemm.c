@@ -1,0 +1,109 @@
+/* C = op(A) op(B) (+ C): OpenBLAS on one thread, called from ours. Rows of C are cut over the threads; a
+ * product of two tall matrices (weight gradients) is cut over the sum instead, and its parts are added in
+ * order. */
+#include <cblas.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu.h"
+#include "runtime/error.h"
+
+#if REAL_IS_DOUBLE
+#define cblas_gemm cblas_dgemm
+#else
+#define cblas_gemm cblas_sgemm
+#endif
+
+struct product {
+  int64_t m, n, k;
+  const real *a, *b;
+  real *c;
+  int64_t a_stride, b_stride, c_stride;
+  int transpose_a, transpose_b, accumulate;
+};
+
+static struct product product_of(const struct gemm *op) {
+  return (struct product){
+      .m = op->c.rows,
+      .n = op->c.cols,
+      .k = op->transpose_a ? op->a.rows : op->a.cols,
+      .a = op->a.data,
+      .b = op->b.data,
+      .c = op->c.data,
+      .a_stride = op->a.stride,
+      .b_stride = op->b.stride,
+      .c_stride = op->c.stride,
+      .transpose_a = op->transpose_a,
+      .transpose_b = op->transpose_b,
+      .accumulate = op->accumulate,
+  };
+}
+
+static void multiply(const struct product *p) {
+  if (p->m == 0 || p->n == 0) return;
+  if (p->k == 0) {
+    for (int64_t i = 0; i < p->m && !p->accumulate; i++)
+      memset(p->c + i * p->c_stride, 0, (size_t)p->n * sizeof(real));
+    return;
+  }
+  cblas_gemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+             p->transpose_b ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n, (blasint)p->k, 1, p->a,
+             (blasint)p->a_stride, p->b, (blasint)p->b_stride, p->accumulate ? 1 : 0, p->c,
+             (blasint)p->c_stride);
+}
+
+/* Part i of the rows of C. */
+static struct product rows_of_c(struct product p, int parts, int i) {
+  int64_t first = part_first(p.m, parts, i);
+  p.m = part_first(p.m, parts, i + 1) - first;
+  p.a += first * (p.transpose_a ? 1 : p.a_stride);
+  p.c += first * p.c_stride;
+  return p;
+}
+
+/* Part i of the sum over k, into a block of its own. */
+static struct product terms_of_sum(struct product p, int parts, int i, real *block) {
+  int64_t first = part_first(p.k, parts, i);
+  p.k = part_first(p.k, parts, i + 1) - first;
+  p.a += first * (p.transpose_a ? p.a_stride : 1);
+  p.b += first * (p.transpose_b ? 1 : p.b_stride);
+  p.c = block;
+  p.c_stride = p.n;
+  p.accumulate = 0;
+  return p;
+}
+
+static void add_blocks(const struct product *p, const real *block, int parts) {
+  for (int64_t i = 0; i < p->m; i++) {
+    for (int64_t j = 0; j < p->n; j++) {
+      real sum = p->accumulate ? p->c[i * p->c_stride + j] : (real)0;
+      for (int q = 0; q < parts; q++) sum += block[(q * p->m + i) * p->n + j];
+      p->c[i * p->c_stride + j] = sum;
+    }
+  }
+}
+
+static int multiply_by_terms(struct kernels *k, const struct product *p) {
+  int parts = k->device->threads;
+  real *block = NULL;
+  TRY(kernels_workspace(k, parts * p->m * p->n * (int64_t)sizeof *block, (void **)&block));
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int i = 0; i < parts; i++) {
+    struct product part = terms_of_sum(*p, parts, i, block + i * p->m * p->n);
+    multiply(&part);
+  }
+  add_blocks(p, block, parts);
+  return OK;
+}
+
+int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
+  int parts = k->device->threads;
+  struct product p = product_of(op);
+  openblas_set_num_threads(1);
+  if (parts > 1 && p.transpose_a && p.k > p.m) return multiply_by_terms(k, &p);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int i = 0; i < parts; i++) {
+    struct product part = rows_of_c(p, parts, i);
+    multiply(&part);
+  }
+  return OK;
+}

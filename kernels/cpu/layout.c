@@ -1,0 +1,78 @@
+#include "kernels/cpu/layout.h"
+
+#include <stdlib.h>
+
+#include "kernels/cpu/cpu.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+enum { CHUNKS_PER_THREAD = 32 };
+
+/* First row at which at least `work` non-zeros and rows lie behind. */
+static int64_t row_after(const struct csr *m, int64_t work) {
+  int64_t low = 0, high = m->rows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (m->start[middle] + middle >= work)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static int set_chunks(struct cpu_layout *layout, int threads) {
+  const struct csr *m = layout->base.csr;
+  int64_t wanted = (int64_t)threads * CHUNKS_PER_THREAD, work = m->nnz + m->rows;
+  TRY(memory_alloc(&layout->chunk, (wanted + 1) * (int64_t)sizeof *layout->chunk, "layout chunks"));
+  for (int64_t c = 1; c <= wanted; c++) {
+    int64_t end = c == wanted ? m->rows : row_after(m, work / wanted * c + work % wanted * c / wanted);
+    if (end > layout->chunk[layout->chunks]) layout->chunk[++layout->chunks] = end;
+  }
+  return OK;
+}
+
+static int own_values(struct cpu_layout *layout) {
+  int64_t bytes = layout->base.csr->nnz * (int64_t)sizeof(real);
+  TRY(memory_alloc(&layout->own_value, bytes, "layout values"));
+  layout->value = layout->own_value;
+  return OK;
+}
+
+static int set_values(struct cpu_layout *layout) {
+  const struct csr *m = layout->base.csr;
+  if (!m->weight) return OK;
+#if REAL_IS_DOUBLE
+  TRY(own_values(layout));
+  for (int64_t e = 0; e < m->nnz; e++) layout->own_value[e] = (real)m->weight[e];
+#else
+  layout->value = m->weight;
+#endif
+  return OK;
+}
+
+int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, struct layout **layout) {
+  struct cpu_layout *made = NULL;
+  TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
+  *layout = &made->base;
+  made->base.csr = m;
+  TRY(set_values(made));
+  return set_chunks(made, k->device->threads);
+}
+
+int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout) {
+  struct cpu_layout *made = NULL;
+  TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
+  *layout = &made->base;
+  made->base.csr = from->csr;
+  TRY(own_values(made));
+  return set_chunks(made, k->device->threads);
+}
+
+void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout) {
+  (void)k;
+  struct cpu_layout *mine = (struct cpu_layout *)layout;
+  free(mine->own_value);
+  free(mine->chunk);
+  free(mine);
+}

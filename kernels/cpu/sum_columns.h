@@ -1,0 +1,34 @@
+/* Template, included once for each kind of vector: VECTOR (of WIDTH reals; IN_MEMORY where it lies at any
+ * address) and the name SUM_COLUMNS of the function that sums `n` such vectors of columns over the
+ * neighbours of a row. n is a constant where it is called, so that all sums stay in registers. */
+
+static inline __attribute__((always_inline)) void SUM_COLUMNS(const struct sums *s, const int n) {
+  const int line = WIDTH >= 16 ? 1 : 16 / WIDTH; /* vectors in a cache line of floats */
+  VECTOR total[GROUP] = {0};
+  for (int64_t begin = s->first; begin < s->end; begin += SEGMENT) {
+    int64_t end = s->end - begin < SEGMENT ? s->end : begin + SEGMENT;
+    VECTOR sum[GROUP] = {0};
+    for (int64_t e = begin; e < end; e++) {
+      const real *x = s->x + s->col[e] * s->stride;
+      const real *ahead = s->x + s->col[e + AHEAD < s->nnz ? e + AHEAD : e] * s->stride;
+      real factor = s->value ? s->value[e] : (real)1;
+      if (s->col_scale) factor *= s->col_scale[s->col[e]];
+#pragma GCC unroll 8
+      for (int i = 0; i < n; i += line) __builtin_prefetch(ahead + i * WIDTH);
+#pragma GCC unroll 8
+      for (int i = 0; i < n - 1; i++) sum[i] += factor * *(const IN_MEMORY *)(x + i * WIDTH);
+      sum[n - 1] += factor * *(const IN_MEMORY *)(x + s->last);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) total[i] += sum[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < n; i++) {
+    int64_t at = i < n - 1 ? i * WIDTH : s->last;
+    if (s->self) total[i] += s->self_factor * *(const IN_MEMORY *)(s->self + at);
+    if (s->accumulate) total[i] += *(const IN_MEMORY *)(s->y + at);
+    total[i] *= s->row_factor;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < n; i++) *(IN_MEMORY *)(s->y + (i < n - 1 ? i * WIDTH : s->last)) = total[i];
+}

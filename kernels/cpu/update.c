@@ -1,0 +1,10 @@
+/* y = dropout(act(norm(z + bias)) + residual); see struct update. */
+#include "kernels/cpu/update_row.h"
+#include "runtime/error.h"
+
+int REAL(cpu_update)(struct kernels *k, const struct update *op) {
+  uint32_t epoch = k->scalars->epoch;
+#pragma omp parallel for num_threads(k->device->threads) schedule(static)
+  for (int64_t v = 0; v < op->z.rows; v++) update_row(op, epoch, v);
+  return OK;
+}

@@ -1,0 +1,189 @@
+#include "kernels/ops.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/table.h"
+#include "kernels/layout.h"
+#include "runtime/error.h"
+#include "runtime/profile.h"
+
+const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64, NULL};
+
+int kernels_open(struct kernels *k, struct device *device, enum precision precision) {
+  enum dtype dtype = precision == PRECISION_FP64 ? F64 : F32;
+  *k = (struct kernels){.device = device, .dtype = dtype};
+  for (int i = 0; kernel_list[i] && !k->ops; i++) {
+    const struct kernel_ops *ops = kernel_list[i];
+    if (strcmp(ops->device, device->ops->name) == 0 && ops->dtype == dtype) k->ops = ops;
+  }
+  if (!k->ops)
+    FAIL(BAD_INPUT, "runtime.precision = \"%s\" is not there on device \"%s\"; use \"%s\"",
+         dtype == F64 ? "fp64" : "fp32", device->ops->name, dtype == F64 ? "fp32" : "fp64");
+  return device_alloc(device, (int64_t)sizeof *k->scalars, (void **)&k->scalars, "kernel scalars");
+}
+
+void kernels_close(struct kernels *k) {
+  if (k->device) {
+    device_release(k->device, k->scalars);
+    device_release(k->device, k->workspace);
+  }
+  *k = (struct kernels){0};
+}
+
+int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace) {
+  if (bytes > k->workspace_bytes) {
+    TRY(device_synchronize(k->device, STREAM_COMPUTE));
+    device_release(k->device, k->workspace);
+    k->workspace = NULL;
+    k->workspace_bytes = 0;
+    TRY(device_alloc(k->device, bytes, &k->workspace, "kernel workspace"));
+    k->workspace_bytes = bytes;
+  }
+  *workspace = k->workspace;
+  return OK;
+}
+
+struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id) {
+  assert(rate >= 0 && rate < 1);
+  return (struct dropout){
+      .key = key, .threshold = (uint32_t)lround(rate * 65536), .scale = (float)(1 / (1 - rate)), .id = id};
+}
+
+int layout_init(struct kernels *k, const struct csr *m, struct layout **layout) {
+  return k->ops->layout_init(k, m, layout);
+}
+
+int layout_share(struct kernels *k, const struct layout *from, struct layout **layout) {
+  return k->ops->layout_share(k, from, layout);
+}
+
+void layout_free(struct kernels *k, struct layout *layout) {
+  if (layout) k->ops->layout_free(k, layout);
+}
+
+/* t is a matrix of the table's type with that shape. */
+static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return t.dtype == k->dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
+         (t.data || rows == 0 || cols == 0);
+}
+
+static int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return !t.data || is_matrix(k, t, rows, cols);
+}
+
+static void check_update(const struct kernels *k, const struct update *op, int64_t rows, int64_t cols) {
+  assert(is_matrix(k, op->z, rows, cols) && is_matrix(k, op->y, rows, cols));
+  assert(is_absent_or_matrix(k, op->residual, rows, cols));
+  assert(op->norm == NORM_NONE || (op->mean && op->rstd) || rows == 0);
+  assert(op->y.data != op->z.data || rows == 0 || (op->norm == NORM_NONE && !op->residual.data));
+  assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
+}
+
+int op_spmm(struct kernels *k, const struct spmm *op) {
+  const struct csr *a = op->a->csr;
+  assert(is_matrix(k, op->x, a->cols, op->y.cols));
+  assert(is_matrix(k, op->y, op->y.rows, op->y.cols));
+  assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
+  assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
+  if (op->update) {
+    check_update(k, op->update, op->y.rows, op->y.cols);
+    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data);
+  }
+  return PROFILE("spmm", k->ops->spmm(k, op));
+}
+
+int op_gemm(struct kernels *k, const struct gemm *op) {
+  int64_t inner = op->transpose_a ? op->a.rows : op->a.cols;
+  assert(is_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
+                   op->transpose_b ? op->b.rows : op->b.cols));
+  assert(inner == (op->transpose_b ? op->b.cols : op->b.rows));
+  assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
+  return PROFILE("gemm", k->ops->gemm(k, op));
+}
+
+int op_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {
+  assert(is_matrix(k, x, x.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
+  return PROFILE("gather", k->ops->gather(k, x, rows, y));
+}
+
+int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
+  assert(is_matrix(k, x, y.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
+  return PROFILE("dropout", k->ops->dropout(k, x, op, y));
+}
+
+int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
+  assert(op->x->csr == op->y->csr && op->x != op->y && !op->x->csr->row);
+  return PROFILE("sparse_dropout", k->ops->sparse_dropout(k, op));
+}
+
+int op_update(struct kernels *k, const struct update *op) {
+  check_update(k, op, op->z.rows, op->z.cols);
+  return PROFILE("update", k->ops->update(k, op));
+}
+
+int op_update_backward(struct kernels *k, const struct update_backward *op) {
+  int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
+  check_update(k, op->forward, rows, cols);
+  assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
+  assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
+  assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
+  return PROFILE("update_backward", k->ops->update_backward(k, op));
+}
+
+int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {
+  assert(op->forward->norm == NORM_BATCH && op->count > 0);
+  assert(is_matrix(k, op->dz, op->forward->z.rows, op->forward->z.cols));
+  assert(op->forward->z.data != op->dz.data || op->dz.rows == 0);
+  return PROFILE("batch_norm_backward", k->ops->batch_norm_backward(k, op));
+}
+
+int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
+  assert(op->step == BATCH_NORM_RUNNING || op->count > 0);
+  return PROFILE("batch_norm_stats", k->ops->batch_norm_stats(k, op));
+}
+
+int op_column_sums(struct kernels *k, const struct column_sums *op) {
+  assert(is_matrix(k, op->x, op->x.rows, op->x.cols));
+  return PROFILE("column_sums", k->ops->column_sums(k, op));
+}
+
+static void check_loss(const struct kernels *k, const struct loss_op *op) {
+  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols));
+  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
+  assert(op->count >= 0 && op->count <= op->logits.rows);
+}
+
+int op_cross_entropy(struct kernels *k, const struct loss_op *op) {
+  check_loss(k, op);
+  assert(op->label || op->count == 0);
+  return PROFILE("cross_entropy", k->ops->cross_entropy(k, op));
+}
+
+int op_bce(struct kernels *k, const struct loss_op *op) {
+  check_loss(k, op);
+  assert(op->labels || op->count == 0);
+  return PROFILE("bce", k->ops->bce(k, op));
+}
+
+int op_accuracy(struct kernels *k, const struct score *op) {
+  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->label || op->count == 0));
+  return PROFILE("accuracy", k->ops->accuracy(k, op));
+}
+
+int op_micro_f1(struct kernels *k, const struct score *op) {
+  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
+  return PROFILE("micro_f1", k->ops->micro_f1(k, op));
+}
+
+int op_sum_squares(struct kernels *k, const void *x, int64_t count) {
+  assert(count >= 0);
+  return PROFILE("sum_squares", k->ops->sum_squares(k, x, count));
+}
+
+int op_optimizer(struct kernels *k, const struct optimizer_op *op) {
+  assert(op->decay_end >= 0 && op->decay_end <= op->count);
+  assert(op->optimizer == OPTIMIZER_SGD || op->v || op->count == 0);
+  return PROFILE("optimizer", k->ops->optimizer(k, op));
+}
