@@ -16,7 +16,7 @@ void synth_default(struct synth *synth) {
                           .seed = 1,
                           .inside = 0.75,
                           .power = 0.45,
-                          .signal = 1.5,
+                          .signal = 1.7,
                           .label_noise = 0.03,
                           .train = 0.1,
                           .val = 0.1};
