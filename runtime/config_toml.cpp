@@ -26,12 +26,16 @@ bool is_bare(std::string_view part) {
   });
 }
 
-void collect(const toml::table &table, const std::string &prefix, std::vector<found> &all) {
+// Keys have two parts; what lies deeper than that is reported by the table that holds it.
+constexpr int deepest = 3;
+
+void collect(const toml::table &table, const std::string &prefix, int depth, std::vector<found> &all) {
   for (auto &&[name, node] : table) {
     const std::string_view part = name.str();
     const std::string key = prefix + (is_bare(part) ? std::string(part) : '"' + std::string(part) + '"');
     all.push_back({key, &node});
-    if (const toml::table *inner = node.as_table()) collect(*inner, key + ".", all);
+    const toml::table *inner = node.as_table();
+    if (inner && depth < deepest) collect(*inner, key + ".", depth + 1, all);
   }
 }
 
@@ -66,7 +70,7 @@ extern "C" int config_toml_walk(const char *text, const char *name,
   try {
     const toml::table root = toml::parse(text);
     std::vector<found> all;
-    collect(root, "", all);
+    collect(root, "", 1, all);
     // toml++ keeps keys sorted by name; the first mistake a reader meets is the first one we report.
     std::stable_sort(all.begin(), all.end(), [](const found &a, const found &b) {
       const toml::source_position p = a.node->source().begin, q = b.node->source().begin;

@@ -22,7 +22,8 @@ struct config_value {
   int64_t length; /* bytes of `string`, which may hold a NUL */
 };
 
-/* Calls visit for every table and value of `text` in order of line, until it fails; `name` stands for the
+/* Calls visit for every table and value of `text` up to three parts deep, in order of line, until it fails;
+ * `name` stands for the
  * text in messages. Errors: BAD_INPUT with the line of a syntax error, or for a text that is too long; what
  * visit returned. */
 int config_toml_walk(const char *text, const char *name,
