@@ -15,15 +15,17 @@
 
 struct device;
 struct comm_ops;
+struct comm_mpi;
 
 struct comm {
   const struct comm_ops *ops; /* how device buffers travel */
   int rank, size;
   int local_rank, local_size; /* among the ranks of this node */
   int nodes;
-  double timeout; /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
-  struct device *device;
-  void *impl;
+  double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
+  struct device *device; /* borrowed; set by comm_attach */
+  void *transport;       /* what ops keep between open and close */
+  struct comm_mpi *mpi;  /* what comm itself keeps (runtime/comm_mpi.h) */
 };
 
 struct message {
@@ -36,7 +38,8 @@ enum reduction { REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
 enum number { NUMBER_INT64, NUMBER_UINT64, NUMBER_FLOAT, NUMBER_DOUBLE };
 
 struct comm_ops {
-  const char *name; /* "mpi", "nccl" */
+  const char *name;                            /* "mpi", "nccl" */
+  int (*carries)(const struct device *device); /* whether it can carry that device's buffers */
   int (*open)(struct comm *comm, struct device *device);
   void (*close)(struct comm *comm);
   /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
@@ -51,10 +54,12 @@ struct comm_ops {
 /* Starts MPI (a program not started by mpirun is rank 0 of 1). argc and argv may be NULL. */
 int comm_open(struct comm *comm, int *argc, char ***argv);
 
-/* Ends MPI; after an error that the ranks agreed on, too. */
+/* Ends MPI; after an error that the ranks agreed on, too. Print the error first: this waits for all ranks,
+ * and when one has left with a code that is not 0, mpirun ends the others. */
 void comm_close(struct comm *comm);
 
-/* Ends every rank of the job at once with that exit code. Does not return. */
+/* Ends every rank of the job at once with that exit code, after flushing stdout and stderr. Does not return.
+ */
 _Noreturn void comm_abort(struct comm *comm, int code);
 
 /* How device buffers of `device` travel from now on. */
@@ -79,8 +84,16 @@ int comm_swap(struct comm *comm, const struct message *sends, int send_count, co
 int comm_all_to_all(struct comm *comm, const void *send, const int64_t *send_bytes, void **recv,
                     int64_t *recv_bytes);
 
+/* A sign of life: tells the ranks that wait for this one to go on waiting, and answers their roll calls. A
+ * rank that computes for long while the others wait in a collective call makes it from its main thread about
+ * once a second (the work runs in another thread); each call starts the others' deadlines anew. */
+int comm_alive(struct comm *comm);
+
 /* Agreement at the end of a stage: returns OK on all ranks when `code` was OK on all; otherwise the highest
- * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere. */
+ * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere. A
+ * rank that fails inside a stage comes here at once: the others leave whatever wait they are in with its
+ * code, silenced, and so come here too; only comm_close may follow such an end. An error that was agreed on
+ * once passes further agreements without being sent again. */
 int comm_agree(struct comm *comm, int code);
 
 /* Sums or maxima of one value over the ranks. Errors end the job as above. */

@@ -14,7 +14,7 @@ struct place {
 static _Thread_local struct {
   char message[2048];
   struct place trace[TRACE_DEPTH];
-  int depth, code, silent;
+  int depth, code, silent, agreed;
 } current;
 
 static void add_place(const char *file, int line, const char *function) {
@@ -29,7 +29,7 @@ int error_raise(int code, const char *file, int line, const char *function, cons
   va_end(arguments);
   memcpy(current.message, message, sizeof message);
   current.code = code;
-  current.silent = 0;
+  current.silent = current.agreed = 0;
   current.depth = 0;
   add_place(file, line, function);
   return code;
@@ -59,6 +59,18 @@ void error_print(FILE *out, const char *program) {
 void error_silence(int code) {
   current.code = code;
   current.silent = 1;
+}
+
+int error_is_silent(void) {
+  return current.silent;
+}
+
+void error_mark_agreed(void) {
+  current.agreed = 1;
+}
+
+int error_is_agreed(void) {
+  return current.agreed;
 }
 
 void error_clear(void) {

@@ -39,6 +39,14 @@ void error_print(FILE *out, const char *program);
 /* Marks the current error as one that another rank reports. */
 void error_silence(int code);
 
+/* Whether another rank reports the current error. */
+int error_is_silent(void);
+
+/* Notes that the ranks have agreed on the current error, and whether they have. Lasts until the next FAIL or
+ * error_clear. */
+void error_mark_agreed(void);
+int error_is_agreed(void);
+
 /* Forgets the current error: the caller has dealt with it. */
 void error_clear(void);
 

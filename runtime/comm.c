@@ -1,0 +1,90 @@
+#include "runtime/comm.h"
+
+#include "runtime/comm_mpi.h"
+#include "runtime/device.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+/* The compiled tables; the first that can carry the device's buffers is taken. */
+static const struct comm_ops *const comm_list[] = {&comm_mpi_ops, NULL};
+
+int comm_attach(struct comm *comm, struct device *device) {
+  for (int i = 0; comm_list[i]; i++) {
+    if (!comm_list[i]->carries(device)) continue;
+    if (comm->ops) comm->ops->close(comm);
+    comm->ops = comm_list[i];
+    comm->device = device;
+    return comm->ops->open(comm, device);
+  }
+  FAIL(BAD_INPUT, "this build has no way to exchange buffers of device \"%s\" between ranks",
+       device->ops->name);
+}
+
+int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
+                  int recv_count) {
+  return comm->ops->exchange(comm, sends, send_count, recvs, recv_count);
+}
+
+int comm_wait(struct comm *comm) {
+  return comm->ops->wait(comm);
+}
+
+int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
+  return comm->ops->allreduce(comm, data, count, type, op);
+}
+
+int comm_sum_int64(struct comm *comm, int64_t *value) {
+  return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_SUM);
+}
+
+int comm_max_int64(struct comm *comm, int64_t *value) {
+  return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_MAX);
+}
+
+int comm_max_double(struct comm *comm, double *value) {
+  return comm_reduce(comm, value, 1, NUMBER_DOUBLE, REDUCE_MAX);
+}
+
+int comm_alive(struct comm *comm) {
+  if (comm->size == 1) return OK;
+  TRY(comm_signs_send_all(comm, (struct sign){.kind = SIGN_ALIVE}));
+  return comm_signs_look(comm);
+}
+
+struct verdict {
+  int code, speaks;
+};
+
+/* After a failure nothing may be under way on any rank: the buffers belong to callers that will free them. */
+static int end_messages(struct comm *comm) {
+  MPI_Request request;
+  for (int i = 0; i < 2; i++) TRY(comm_requests_cancel(comm, &comm->mpi->requests[i]));
+  TRY_MPI(MPI_Ibarrier(comm->mpi->agree, &request));
+  return comm_watch_request(comm, &request, CALL_AGREE);
+}
+
+static int conclude(struct comm *comm, const struct verdict *all) {
+  int highest = OK, speaker = -1;
+  for (int r = 0; r < comm->size; r++) {
+    if (all[r].code > highest) highest = all[r].code;
+    if (speaker < 0 && all[r].speaks) speaker = r;
+  }
+  comm->mpi->agreements++;
+  if (highest == OK) return OK;
+  TRY(end_messages(comm));
+  if (speaker != comm->rank) error_silence(highest);
+  error_mark_agreed();
+  return highest;
+}
+
+int comm_agree(struct comm *comm, int code) {
+  if (comm->size == 1 || (code != OK && error_is_agreed())) return code;
+  struct comm_mpi *mpi = comm->mpi;
+  struct verdict mine = {code, code != OK && !error_is_silent()};
+  char *all = NULL;
+  if (mine.speaks)
+    TRY(comm_signs_send_all(comm,
+                            (struct sign){.kind = SIGN_FAILED, .number = mpi->agreements, .call = code}));
+  TRY(comm_gather_short(comm, mpi->agree, &mine, sizeof mine, &all, CALL_AGREE));
+  return conclude(comm, (const struct verdict *)all);
+}

@@ -1,0 +1,180 @@
+/* Signs between ranks, and the roll call: who does not answer when a deadline has passed? */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/comm_mpi.h"
+#include "runtime/error.h"
+
+enum { SIGN_INTS = sizeof(struct sign) / sizeof(int), SIGN_TAG = 1, NAMED = 4 };
+
+static const double answer_seconds = 3;  /* how long a living rank may take to answer */
+static const double recover_seconds = 2; /* when all answered: what they wait for may be just arriving */
+static const double step_seconds = 0.5;  /* each living rank speaks that much later than the one before it */
+static const double latest_seconds = 4;
+
+static const char *const call_name[] = {
+    [CALL_NONE] = "a computation", [CALL_EXCHANGE] = "the halo exchange", [CALL_ALLREDUCE] = "an allreduce",
+    [CALL_BARRIER] = "a barrier",  [CALL_BROADCAST] = "a broadcast",      [CALL_GATHER] = "a gather",
+    [CALL_SWAP] = "a swap",        [CALL_ALL_TO_ALL] = "an all-to-all",   [CALL_AGREE] = "an agreement",
+    [CALL_CLOSE] = "the end",
+};
+
+static int listen(struct comm_mpi *mpi) {
+  TRY_MPI(
+      MPI_Irecv(&mpi->sign_in, SIGN_INTS, MPI_INT, MPI_ANY_SOURCE, SIGN_TAG, mpi->signs, &mpi->sign_request));
+  return OK;
+}
+
+int comm_signs_open(struct comm *comm) {
+  return listen(comm->mpi);
+}
+
+void comm_signs_close(struct comm *comm) {
+  struct comm_mpi *mpi = comm->mpi;
+  if (mpi->sign_request != MPI_REQUEST_NULL) {
+    MPI_Cancel(&mpi->sign_request);
+    MPI_Request_free(&mpi->sign_request);
+  }
+  for (int r = 0; mpi->peers && r < comm->size; r++)
+    for (int kind = 0; kind < SIGN_KINDS; kind++)
+      if (mpi->peers[r].sending[kind] != MPI_REQUEST_NULL) MPI_Request_free(&mpi->peers[r].sending[kind]);
+}
+
+/* A sign whose predecessor has not left yet is dropped: that peer does not listen. */
+int comm_signs_send(struct comm *comm, int peer, struct sign sign) {
+  struct comm_peer *to = &comm->mpi->peers[peer];
+  int gone = 0;
+  TRY_MPI(MPI_Test(&to->sending[sign.kind], &gone, MPI_STATUS_IGNORE));
+  if (!gone) return OK;
+  to->out[sign.kind] = sign;
+  TRY_MPI(MPI_Isend(&to->out[sign.kind], SIGN_INTS, MPI_INT, peer, SIGN_TAG, comm->mpi->signs,
+                    &to->sending[sign.kind]));
+  return OK;
+}
+
+int comm_signs_send_all(struct comm *comm, struct sign sign) {
+  for (int r = 0; r < comm->size; r++)
+    if (r != comm->rank) TRY(comm_signs_send(comm, r, sign));
+  return OK;
+}
+
+static int answer(struct comm *comm, int peer, int number) {
+  const struct comm_watch *watch = comm->mpi->watch;
+  struct sign here = {.kind = SIGN_HERE, .number = number, .call = CALL_NONE, .peer = -1};
+  if (watch) {
+    here.call = (int)watch->call;
+    here.peer = comm_requests_peer(watch->requests);
+  }
+  return comm_signs_send(comm, peer, here);
+}
+
+static int heed(struct comm *comm, int from, struct sign sign) {
+  struct comm_mpi *mpi = comm->mpi;
+  switch ((enum sign_kind)sign.kind) {
+  case SIGN_CALL:
+    return answer(comm, from, sign.number);
+  case SIGN_HERE:
+    mpi->peers[from].answer = sign;
+    break;
+  case SIGN_ALIVE:
+    mpi->sign_of_life = comm_clock();
+    break;
+  case SIGN_FAILED:
+    mpi->failed = sign;
+    mpi->failed_rank = from;
+    break;
+  case SIGN_KINDS:
+    break;
+  }
+  return OK;
+}
+
+int comm_signs_look(struct comm *comm) {
+  struct comm_mpi *mpi = comm->mpi;
+  for (;;) {
+    int came = 0;
+    MPI_Status status;
+    if (mpi->sign_request == MPI_REQUEST_NULL) return OK;
+    TRY_MPI(MPI_Test(&mpi->sign_request, &came, &status));
+    if (!came) return OK;
+    struct sign sign = mpi->sign_in;
+    TRY(listen(mpi));
+    TRY(heed(comm, status.MPI_SOURCE, sign));
+  }
+}
+
+int comm_rollcall_start(struct comm *comm) {
+  return comm_signs_send_all(comm, (struct sign){.kind = SIGN_CALL, .number = ++comm->mpi->roll_calls});
+}
+
+static int answered(const struct comm *comm, int r) {
+  return r == comm->rank || comm->mpi->peers[r].answer.number == comm->mpi->roll_calls;
+}
+
+/* "rank 2 (host, pid 123) has" or "ranks 2 (host, pid 123) and 3 (host, pid 124) have" */
+static void name_missing(const struct comm *comm, int missing, FILE *out) {
+  fprintf(out, missing == 1 ? "rank" : "ranks");
+  for (int r = 0, n = 0; r < comm->size && n < NAMED; r++) {
+    if (answered(comm, r)) continue;
+    const struct comm_peer *peer = &comm->mpi->peers[r];
+    fprintf(out, "%s %d (%s, pid %d)",
+            n == 0             ? ""
+            : n == missing - 1 ? " and"
+                               : ",",
+            r, peer->host, peer->pid);
+    n++;
+  }
+  if (missing > NAMED) fprintf(out, " and %d more", missing - NAMED);
+  fprintf(out, missing == 1 ? " has not answered" : " have not answered");
+}
+
+static void name_wait(int rank, int call, int peer, FILE *out) {
+  if (call == CALL_NONE)
+    fprintf(out, "rank %d computes", rank);
+  else if (peer < 0)
+    fprintf(out, "rank %d waits in %s", rank, call_name[call]);
+  else
+    fprintf(out, "rank %d waits for rank %d in %s", rank, peer, call_name[call]);
+}
+
+static void name_waits(const struct comm_watch *watch, FILE *out) {
+  const struct comm *comm = watch->comm;
+  for (int r = 0; r < comm->size && r < NAMED; r++) {
+    const struct sign *answer = &comm->mpi->peers[r].answer;
+    if (r > 0) fprintf(out, ", ");
+    if (r == comm->rank)
+      name_wait(r, (int)watch->call, comm_requests_peer(watch->requests), out);
+    else
+      name_wait(r, answer->call, answer->peer, out);
+  }
+}
+
+static _Noreturn void speak(const struct comm_watch *watch, int missing) {
+  char text[2048];
+  FILE *out = fmemopen(text, sizeof text, "w");
+  if (out) {
+    fprintf(out, "gnntrain: ");
+    if (missing > 0)
+      name_missing(watch->comm, missing, out);
+    else
+      name_waits(watch, out);
+    fprintf(out, " for %g s (runtime.timeout): ending the job\n", watch->comm->timeout);
+    fclose(out);
+    fflush(stdout);
+    fputs(text, stderr);
+  }
+  comm_abort(watch->comm, FAILED);
+}
+
+void comm_rollcall_conclude(struct comm_watch *watch, double seconds) {
+  const struct comm *comm = watch->comm;
+  int missing = 0, before = 0;
+  for (int r = 0; r < comm->size; r++) {
+    missing += !answered(comm, r);
+    before += r < comm->rank && answered(comm, r);
+  }
+  double later = step_seconds * before < latest_seconds ? step_seconds * before : latest_seconds;
+  if (missing == 0) later += recover_seconds;
+  if (before > 0) later += 0.5;
+  if (seconds >= answer_seconds + later) speak(watch, missing);
+}

@@ -1,0 +1,96 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/comm_mpi.h"
+#include "runtime/error.h"
+
+static const double spin_seconds = 20e-6;  /* a neighbour with a core of its own answers within this */
+static const double yield_seconds = 10e-3; /* giving way costs nothing while nobody else wants the core */
+static const double look_seconds = 1e-3;   /* how often signs are answered */
+static const double arrive_seconds = 0.5;  /* from a rank's failure to leaving a wait */
+enum { SLEEP_MICROSECONDS = 50 };
+
+double comm_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
+                      const struct comm_requests *requests) {
+  double now = comm_clock();
+  *watch = (struct comm_watch){
+      .comm = comm, .call = call, .requests = requests, .start = now, .next_look = now + look_seconds};
+  comm->mpi->watch = watch;
+}
+
+void comm_watch_finish(struct comm_watch *watch) {
+  watch->comm->mpi->watch = NULL;
+}
+
+/* A rank that fails inside a stage goes to the agreement at its end; nobody may wait for it elsewhere. What
+ * the others have sent to each other gets a moment to arrive. */
+static int check_failed(struct comm_watch *watch, double now) {
+  struct comm_mpi *mpi = watch->comm->mpi;
+  if (watch->call == CALL_AGREE || watch->call == CALL_CLOSE) return OK;
+  if (mpi->failed_rank < 0 || mpi->failed.number != mpi->agreements) return OK;
+  if (watch->noticed == 0) watch->noticed = now;
+  if (now - watch->noticed < arrive_seconds) return OK;
+  free(mpi->abandoned);
+  mpi->abandoned = mpi->scratch;
+  mpi->scratch = NULL;
+  mpi->scratch_bytes = 0;
+  int code = error_raise(mpi->failed.call, __FILE__, __LINE__, __func__, "rank %d failed", mpi->failed_rank);
+  error_silence(code);
+  return comm_agree(watch->comm, code);
+}
+
+static void check_deadline(struct comm_watch *watch, double now) {
+  struct comm *comm = watch->comm;
+  double since = comm->mpi->sign_of_life > watch->start ? comm->mpi->sign_of_life : watch->start;
+  if (now - since <= comm->timeout) {
+    watch->called = 0;
+  } else if (watch->called == 0) {
+    watch->called = now;
+    if (comm_rollcall_start(comm) != OK) {
+      error_print(stderr, "gnntrain");
+      comm_abort(comm, FAILED);
+    }
+  } else {
+    comm_rollcall_conclude(watch, now - watch->called);
+  }
+}
+
+int comm_watch_poll(struct comm_watch *watch) {
+  double now = comm_clock(), waited = now - watch->start;
+  if (waited < spin_seconds) return OK;
+  if (now >= watch->next_look) {
+    watch->next_look = now + look_seconds;
+    TRY(comm_signs_look(watch->comm));
+    TRY(check_failed(watch, now));
+    check_deadline(watch, now);
+  }
+  if (waited < yield_seconds)
+    sched_yield();
+  else
+    usleep(SLEEP_MICROSECONDS);
+  return OK;
+}
+
+static int poll_request(struct comm_watch *watch, MPI_Request *request) {
+  for (int done = 0;;) {
+    TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+    if (done) return OK;
+    TRY(comm_watch_poll(watch));
+  }
+}
+
+int comm_watch_request(struct comm *comm, MPI_Request *request, enum comm_call call) {
+  struct comm_watch watch;
+  comm_watch_start(&watch, comm, call, NULL);
+  int code = poll_request(&watch, request);
+  comm_watch_finish(&watch);
+  return code;
+}
