@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "runtime/config.h"
+#include "runtime/random.h"
 #include "tests/check.h"
 
 static struct config config;
@@ -202,6 +203,30 @@ static void note(const char *key, const char *was, const char *is, void *context
   sprintf(text + strlen(text), "%s %s %s;", key, was, is);
 }
 
+static void damaged_text_is_read_or_refused(void **state) {
+  (void)state;
+  char *text = NULL;
+  struct philox_key key = random_key(7, 0, 0, RANDOM_IMPORT);
+  assert_ok(config_parse(&config, "", "a.toml"));
+  assert_ok(config_text(&config, &text));
+  size_t length = strlen(text);
+  char *damaged = malloc(length + 1);
+  int refused = 0;
+  for (uint64_t i = 0; i < 2000; i++) {
+    struct philox_block random = random_block(key, i, 0);
+    memcpy(damaged, text, length + 1);
+    damaged[random.word[0] % length] ^= (char)(1u << random.word[1] % 8);
+    if (random.word[2] % 4 == 0) damaged[random.word[3] % length] = '\0';
+    int code = config_parse(&config, damaged, "a.toml");
+    assert_true(code == OK || code == BAD_INPUT);
+    refused += code != OK;
+  }
+  assert_true(refused > 500);
+  error_clear();
+  free(damaged);
+  free(text);
+}
+
 static void comparison_reports_each_difference(void **state) {
   (void)state;
   static struct config other;
@@ -297,6 +322,7 @@ int main(void) {
       cmocka_unit_test(assignments_take_toml_or_bare_words),
       cmocka_unit_test(refused_assignments_are_named),
       cmocka_unit_test(written_copy_reads_back_equal),
+      cmocka_unit_test(damaged_text_is_read_or_refused),
       cmocka_unit_test(comparison_reports_each_difference),
       cmocka_unit_test(help_names_every_key_with_range_and_default),
       cmocka_unit_test(file_then_assignments_and_the_run_directory),
