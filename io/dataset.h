@@ -55,6 +55,15 @@ int dataset_read_split(struct dataset *dataset, int64_t split, enum split part, 
 int dataset_read_ids(struct dataset *dataset, int64_t first, int64_t rows, int64_t *id);
 int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows, char **id);
 
+/* Hypergraph: offsets of hyperedges and their vertices, checked as those of the graph. */
+int dataset_read_hyper_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
+int dataset_read_hyper_vertices(struct dataset *dataset, int64_t first, int64_t count, int32_t *vertex);
+
+/* Name of a split's part in the file, "/split/0/train". */
+enum { DATASET_SPLIT_NAME = 64 };
+void dataset_split_name(const struct dataset *dataset, int64_t split, enum split part,
+                        char name[DATASET_SPLIT_NAME]);
+
 /* Goes through every invariant of the format; calls `say` once for each violation (at most 20 a kind), with
  * its place. *violations counts them all. Errors: FAILED when the file cannot be read on. */
 int dataset_check(struct dataset *dataset, void (*say)(const char *violation, void *context), void *context,

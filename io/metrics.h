@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "io/publish.h" /* make_folder */
+
 struct metrics {
   FILE *file;
   char path[1100];
@@ -27,8 +29,5 @@ int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, i
 int metrics_epoch(struct metrics *metrics, const struct metrics_row *row);
 int metrics_final(struct metrics *metrics, const struct metrics_final *row);
 void metrics_close(struct metrics *metrics);
-
-/* Makes the folder and its parents. */
-int make_folder(const char *path);
 
 #endif

@@ -1,0 +1,170 @@
+#include "io/dataset.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
+
+void dataset_split_name(const struct dataset *d, int64_t split, enum split part,
+                        char name[DATASET_SPLIT_NAME]) {
+  if (split == 0 && d->plain_split)
+    snprintf(name, DATASET_SPLIT_NAME, "/split/%s", split_name[part]);
+  else
+    snprintf(name, DATASET_SPLIT_NAME, "/split/%lld/%s", (long long)split, split_name[part]);
+}
+
+/* Offsets into `entries` of rows of `all`. */
+static int read_starts(struct dataset *d, const char *name, int64_t first, int64_t rows, int64_t all,
+                       int64_t entries, int64_t *start) {
+  TRY(h5_read_rows(&d->h5, name, first, rows + 1, H5_INT64, start));
+  for (int64_t i = 0; i <= rows; i++) {
+    int64_t least = i > 0 ? start[i - 1] : 0;
+    int64_t most = first + i == 0 ? 0 : entries;
+    if (first + i == all) least = entries;
+    if (start[i] < least || start[i] > most)
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed there", d->h5.path, name,
+           (long long)(first + i), (long long)start[i], (long long)least, (long long)most);
+  }
+  return OK;
+}
+
+/* The value at `place` is wrong: says so with the value as it stands in the file, where it may be too wide
+ * for the type that was read. */
+static int out_of_range(struct dataset *d, const char *name, int64_t place, int64_t least, int64_t most) {
+  int64_t value;
+  TRY(h5_read_rows(&d->h5, name, place, 1, H5_INT64, &value));
+  FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed", d->h5.path, name, (long long)place,
+       (long long)value, (long long)least, (long long)most);
+}
+
+static int read_ids(struct dataset *d, const char *name, int64_t first, int64_t count, int64_t least,
+                    int64_t most, int32_t *id) {
+  TRY(h5_read_rows(&d->h5, name, first, count, H5_INT32, id));
+  for (int64_t i = 0; i < count; i++) {
+    if (id[i] < least || id[i] > most) TRY(out_of_range(d, name, first + i, least, most));
+  }
+  return OK;
+}
+
+static int read_reals(struct dataset *d, const char *name, int64_t first, int64_t count, float *value) {
+  TRY(h5_read_rows(&d->h5, name, first, count, H5_FLOAT, value));
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(value[i]))
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %g; finite values are allowed", d->h5.path, name,
+           (long long)(first + i), (double)value[i]);
+  }
+  return OK;
+}
+
+int dataset_read_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/graph/indptr", first, rows, d->nodes, d->edges, start));
+  return OK;
+}
+
+int dataset_read_edges(struct dataset *d, int64_t first, int64_t count, int64_t *col, float *weight) {
+  TRY(h5_read_rows(&d->h5, "/graph/indices", first, count, H5_INT64, col));
+  for (int64_t i = 0; i < count; i++) {
+    if (col[i] < 0 || col[i] >= d->nodes) TRY(out_of_range(d, "/graph/indices", first + i, 0, d->nodes - 1));
+  }
+  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
+  return OK;
+}
+
+int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float *values) {
+  TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, values));
+  for (int64_t i = 0; i < rows * d->features; i++) {
+    if (!isfinite(values[i]))
+      FAIL(BAD_INPUT, "%s: /node/features: node %lld, column %lld is %g; finite values are allowed",
+           d->h5.path, (long long)(first + i / d->features), (long long)(i % d->features), (double)values[i]);
+  }
+  return OK;
+}
+
+int dataset_read_feature_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/node/features/indptr", first, rows, d->nodes, d->feature_nnz, start));
+  return OK;
+}
+
+int dataset_read_feature_entries(struct dataset *d, int64_t first, int64_t count, int32_t *col,
+                                 float *value) {
+  TRY(read_ids(d, "/node/features/indices", first, count, 0, d->features - 1, col));
+  TRY(read_reals(d, "/node/features/data", first, count, value));
+  return OK;
+}
+
+int dataset_read_label(struct dataset *d, int64_t first, int64_t rows, int32_t *label) {
+  TRY(read_ids(d, "/node/labels", first, rows, -1, d->classes - 1, label));
+  return OK;
+}
+
+int dataset_read_labels(struct dataset *d, int64_t first, int64_t rows, uint8_t *labels) {
+  TRY(h5_read_rows(&d->h5, "/node/labels", first, rows, H5_UINT8, labels));
+  for (int64_t i = 0; i < rows * d->classes; i++) {
+    if (labels[i] > 1)
+      FAIL(BAD_INPUT, "%s: /node/labels: node %lld, class %lld is %d; 0 and 1 are allowed", d->h5.path,
+           (long long)(first + i / d->classes), (long long)(i % d->classes), labels[i]);
+  }
+  return OK;
+}
+
+/* Into *node, which the caller frees also after an error. */
+static int read_split(struct dataset *d, const char *name, int64_t **node, int64_t *count) {
+  struct h5_shape shape;
+  TRY(h5_shape(&d->h5, name, &shape));
+  if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] > d->nodes)
+    FAIL(BAD_INPUT, "%s: %s: at most %lld node ids are expected", d->h5.path, name, (long long)d->nodes);
+  TRY(memory_alloc(node, shape.dim[0] * (int64_t)sizeof **node, "a split"));
+  TRY(h5_read_rows(&d->h5, name, 0, shape.dim[0], H5_INT64, *node));
+  for (int64_t i = 0; i < shape.dim[0]; i++) {
+    int64_t v = (*node)[i];
+    if (v < 0 || v >= d->nodes)
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; 0 to %lld are allowed", d->h5.path, name, (long long)i,
+           (long long)v, (long long)d->nodes - 1);
+    if (i > 0 && v <= (*node)[i - 1])
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld after %lld; ascending node ids are expected", d->h5.path, name,
+           (long long)i, (long long)v, (long long)(*node)[i - 1]);
+  }
+  *count = shape.dim[0];
+  return OK;
+}
+
+int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_t **node, int64_t *count) {
+  char name[DATASET_SPLIT_NAME];
+  *node = NULL;
+  *count = 0;
+  if (split < 0 || split >= d->splits)
+    FAIL(BAD_INPUT, "%s: has no split %lld; it has %lld, counted from 0", d->h5.path, (long long)split,
+         (long long)d->splits);
+  dataset_split_name(d, split, part, name);
+  int code = read_split(d, name, node, count);
+  if (code != OK) {
+    free(*node);
+    *node = NULL;
+  }
+  TRY(code);
+  return OK;
+}
+
+int dataset_read_ids(struct dataset *d, int64_t first, int64_t rows, int64_t *id) {
+  TRY(h5_read_rows(&d->h5, "/node/id", first, rows, H5_INT64, id));
+  return OK;
+}
+
+int dataset_read_id_strings(struct dataset *d, int64_t first, int64_t rows, char **id) {
+  TRY(h5_read_strings(&d->h5, "/node/id", first, rows, id));
+  return OK;
+}
+
+int dataset_read_hyper_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/hypergraph/indptr", first, rows, d->hyperedges, d->incidences, start));
+  return OK;
+}
+
+int dataset_read_hyper_vertices(struct dataset *d, int64_t first, int64_t count, int32_t *vertex) {
+  TRY(read_ids(d, "/hypergraph/indices", first, count, 0, d->nodes - 1, vertex));
+  return OK;
+}

@@ -1,0 +1,86 @@
+#include "io/publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/error.h"
+
+int check_readable(const char *path) {
+  struct stat status;
+  if (path[0] == '\0') FAIL(BAD_INPUT, "the file's name is empty");
+  if (stat(path, &status) != 0) FAIL(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+  if (S_ISDIR(status.st_mode)) FAIL(BAD_INPUT, "%s: is a folder; a file is expected", path);
+  if (!S_ISREG(status.st_mode)) FAIL(BAD_INPUT, "%s: is a device or pipe; a file is expected", path);
+  if (access(path, R_OK) != 0) FAIL(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+  return OK;
+}
+
+/* The folder that holds `path`. */
+static int folder_of(const char *path, char folder[PATH_MAX]) {
+  char copy[PATH_MAX];
+  if (strlen(path) >= sizeof copy)
+    FAIL(FAILED, "%s: a path of at most %d characters is allowed", path, PATH_MAX - 1);
+  snprintf(copy, sizeof copy, "%s", path);
+  snprintf(folder, PATH_MAX, "%s", dirname(copy));
+  return OK;
+}
+
+int publish_name(const char *path, char *name, int64_t size) {
+  char folder[PATH_MAX];
+  struct stat status;
+  TRY(folder_of(path, folder));
+  if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+    FAIL(FAILED, "%s: cannot be written: is a folder", path);
+  if (access(folder, W_OK | X_OK) != 0)
+    FAIL(FAILED, "%s: cannot be written: %s: %s", path, folder, strerror(errno));
+  if (snprintf(name, (size_t)size, "%s.tmp-%ld", path, (long)getpid()) >= size) {
+    name[0] = '\0';
+    FAIL(FAILED, "%s: a path of at most %lld characters is allowed", path, (long long)size - 16);
+  }
+  return OK;
+}
+
+static int sync_path(const char *path, int flags) {
+  int file = open(path, flags | O_CLOEXEC);
+  if (file < 0) return errno;
+  int error = fsync(file) == 0 ? 0 : errno;
+  close(file);
+  return error;
+}
+
+int publish(const char *temporary, const char *path) {
+  char folder[PATH_MAX];
+  TRY(folder_of(path, folder));
+  int error = sync_path(temporary, O_RDONLY);
+  if (error == 0 && rename(temporary, path) != 0) error = errno;
+  if (error != 0) {
+    unlink(temporary);
+    FAIL(FAILED, "%s: cannot be written: %s", path, strerror(error));
+  }
+  error = sync_path(folder, O_RDONLY | O_DIRECTORY);
+  if (error != 0 && error != EINVAL) /* some file systems do not sync folders */
+    FAIL(FAILED, "%s: cannot sync the folder: %s", folder, strerror(error));
+  return OK;
+}
+
+int make_folder(const char *path) {
+  char part[PATH_MAX];
+  size_t length = strlen(path);
+  struct stat status;
+  if (length == 0 || length >= sizeof part)
+    FAIL(FAILED, "folder \"%s\": a name of 1 to %d characters is allowed", path, PATH_MAX - 1);
+  for (size_t end = 1; end <= length; end++) {
+    if (path[end] != '/' && path[end] != '\0') continue;
+    snprintf(part, sizeof part, "%.*s", (int)end, path);
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      FAIL(FAILED, "%s: cannot be made: %s", part, strerror(errno));
+  }
+  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) FAIL(FAILED, "%s: is not a folder", path);
+  return OK;
+}

@@ -1,0 +1,164 @@
+#include "tests/check.h"
+
+#include <sys/stat.h>
+
+#include "tests/io/tiny.h"
+
+static char path[300];
+
+static void write_tiny(struct dataset_source source) {
+  assert_ok(dataset_write(&source, path));
+  dataset_source_free(&source);
+}
+
+static void what_was_written_is_read_back(void **state) {
+  (void)state;
+  write_tiny(tiny_source(TASK_MULTICLASS, 5, 1));
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  struct dataset d;
+  assert_ok(h5_probe(path));
+  assert_ok(dataset_open(&d, path));
+  assert_string_equal(d.name, "tiny");
+  assert_int_equal(d.nodes, TINY_NODES);
+  assert_int_equal(d.edges, TINY_EDGES);
+  assert_int_equal(d.features, TINY_FEATURES);
+  assert_int_equal(d.classes, TINY_CLASSES);
+  assert_int_equal(d.task, TASK_MULTICLASS);
+  assert_true(d.has_graph && d.has_features && d.has_labels && d.weighted && !d.directed && !d.sparse);
+  assert_int_equal(d.ids, 1);
+  assert_int_equal(d.splits, 1);
+  int64_t start[TINY_NODES + 1], col[TINY_EDGES], id[TINY_NODES];
+  int32_t label[TINY_NODES];
+  float weight[TINY_EDGES], feature[TINY_NODES * TINY_FEATURES];
+  assert_ok(dataset_read_starts(&d, 0, TINY_NODES, start));
+  assert_memory_equal(start, s.start, sizeof start);
+  assert_ok(dataset_read_starts(&d, 3, 4, start));
+  assert_memory_equal(start, s.start + 3, 5 * sizeof *start);
+  assert_ok(dataset_read_edges(&d, 0, TINY_EDGES, col, weight));
+  for (int e = 0; e < TINY_EDGES; e++) assert_int_equal(col[e], s.col[e]);
+  assert_memory_equal(weight, s.weight, sizeof weight);
+  assert_ok(dataset_read_edges(&d, 7, 3, col, NULL));
+  for (int e = 0; e < 3; e++) assert_int_equal(col[e], s.col[7 + e]);
+  assert_ok(dataset_read_features(&d, 0, TINY_NODES, feature));
+  assert_memory_equal(feature, s.feature, sizeof feature);
+  assert_ok(dataset_read_label(&d, 0, TINY_NODES, label));
+  assert_memory_equal(label, s.label, sizeof label);
+  assert_ok(dataset_read_ids(&d, 0, TINY_NODES, id));
+  assert_memory_equal(id, s.id, sizeof id);
+  assert_fails(dataset_read_label(&d, 10, 5, label), BAD_INPUT, "/node/labels: has 12 rows");
+  dataset_close(&d);
+  dataset_source_free(&s);
+}
+
+static void features_below_ten_percent_are_sparse_rows(void **state) {
+  (void)state;
+  struct dataset d;
+  struct dataset_source s = tiny_source(TASK_MULTILABEL, 1, 1);
+  assert_ok(dataset_write(&s, path));
+  assert_ok(dataset_open(&d, path));
+  assert_true(d.sparse);
+  assert_int_equal(d.feature_nnz, TINY_NODES);
+  int64_t start[TINY_NODES + 1];
+  int32_t col[TINY_NODES];
+  float value[TINY_NODES];
+  uint8_t labels[TINY_NODES * TINY_CLASSES];
+  assert_ok(dataset_read_feature_starts(&d, 0, TINY_NODES, start));
+  assert_ok(dataset_read_feature_entries(&d, 0, TINY_NODES, col, value));
+  for (int v = 0; v < TINY_NODES; v++) {
+    assert_int_equal(start[v], v);
+    assert_int_equal(col[v], v);
+    assert_true(value[v] == s.feature[v * TINY_FEATURES + v]);
+  }
+  assert_ok(dataset_read_labels(&d, 0, TINY_NODES, labels));
+  assert_memory_equal(labels, s.labels, sizeof labels);
+  dataset_close(&d);
+  dataset_source_free(&s);
+}
+
+/* Sparse rows of more than a tenth become dense, and the same dense rows come back. */
+static void sparse_input_above_ten_percent_becomes_dense(void **state) {
+  (void)state;
+  struct dataset d;
+  struct dataset_source dense = tiny_source(TASK_MULTICLASS, 5, 1), s = tiny_source(TASK_MULTICLASS, 5, 1);
+  free(s.feature);
+  s.feature = NULL;
+  s.feature_start = calloc(TINY_NODES + 1, sizeof *s.feature_start);
+  s.feature_col = calloc(TINY_NODES * 5, sizeof *s.feature_col);
+  s.feature_value = calloc(TINY_NODES * 5, sizeof *s.feature_value);
+  int64_t e = 0;
+  for (int v = 0; v < TINY_NODES; v++) {
+    for (int c = 0; c < TINY_FEATURES; c++) {
+      if (dense.feature[v * TINY_FEATURES + c] == 0) continue;
+      s.feature_col[e] = c;
+      s.feature_value[e++] = dense.feature[v * TINY_FEATURES + c];
+    }
+    s.feature_start[v + 1] = e;
+  }
+  write_tiny(s);
+  float feature[TINY_NODES * TINY_FEATURES];
+  assert_ok(dataset_open(&d, path));
+  assert_false(d.sparse);
+  assert_ok(dataset_read_features(&d, 0, TINY_NODES, feature));
+  assert_memory_equal(feature, dense.feature, sizeof feature);
+  dataset_close(&d);
+  dataset_source_free(&dense);
+}
+
+static void splits_are_plain_or_numbered(void **state) {
+  (void)state;
+  struct dataset d;
+  int64_t *node, count;
+  write_tiny(tiny_source(TASK_MULTICLASS, 5, 3));
+  assert_ok(dataset_open(&d, path));
+  assert_int_equal(d.splits, 3);
+  assert_false(d.plain_split);
+  for (int k = 0; k < 3; k++) {
+    assert_ok(dataset_read_split(&d, k, SPLIT_VAL, &node, &count));
+    assert_int_equal(count, 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(node[i], 3 * i + (1 + k) % 3);
+    free(node);
+  }
+  assert_fails(dataset_read_split(&d, 3, SPLIT_VAL, &node, &count), BAD_INPUT, "has no split 3");
+  dataset_close(&d);
+  write_tiny(tiny_source(TASK_MULTICLASS, 5, 1));
+  assert_ok(dataset_open(&d, path));
+  assert_true(d.plain_split);
+  dataset_close(&d);
+}
+
+static void equal_content_gives_equal_bytes(void **state) {
+  (void)state;
+  char *bytes[2];
+  long size[2];
+  for (int i = 0; i < 2; i++) {
+    write_tiny(tiny_source(TASK_MULTICLASS, 1, 2));
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    size[i] = ftell(file);
+    rewind(file);
+    bytes[i] = malloc((size_t)size[i]);
+    assert_int_equal(fread(bytes[i], 1, (size_t)size[i], file), size[i]);
+    fclose(file);
+    if (i == 0) sleep(1); /* times would differ */
+  }
+  assert_int_equal(size[0], size[1]);
+  assert_memory_equal(bytes[0], bytes[1], (size_t)size[0]);
+  free(bytes[0]);
+  free(bytes[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_written_is_read_back),
+      cmocka_unit_test(features_below_ten_percent_are_sparse_rows),
+      cmocka_unit_test(sparse_input_above_ten_percent_becomes_dense),
+      cmocka_unit_test(splits_are_plain_or_numbered),
+      cmocka_unit_test(equal_content_gives_equal_bytes),
+  };
+  const char *folder = tiny_folder("dataset");
+  snprintf(path, sizeof path, "%s/tiny.h5", folder);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  tiny_remove_folder(folder);
+  return failed;
+}

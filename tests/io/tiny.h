@@ -1,0 +1,87 @@
+/* A small dataset for tests: a ring of 12 nodes with a chord, made in host memory. */
+#ifndef TESTS_IO_TINY_H
+#define TESTS_IO_TINY_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/dataset.h"
+
+enum { TINY_NODES = 12, TINY_EDGES = 2 * TINY_NODES, TINY_FEATURES = 20, TINY_CLASSES = 3 };
+
+static inline void *tiny_copy(const void *data, size_t bytes) {
+  void *copy = malloc(bytes);
+  memcpy(copy, data, bytes);
+  return copy;
+}
+
+/* Every node v has neighbours v - 1 and v + 1; weights (u + v) / 8. */
+static inline void tiny_graph(struct dataset_source *s) {
+  s->start = calloc(TINY_NODES + 1, sizeof *s->start);
+  s->col = calloc(TINY_EDGES, sizeof *s->col);
+  s->weight = calloc(TINY_EDGES, sizeof *s->weight);
+  for (int v = 0; v < TINY_NODES; v++) {
+    int a = (v + TINY_NODES - 1) % TINY_NODES, b = (v + 1) % TINY_NODES;
+    s->start[v + 1] = 2 * (v + 1);
+    s->col[2 * v] = a < b ? a : b;
+    s->col[2 * v + 1] = a < b ? b : a;
+    for (int e = 2 * v; e < 2 * v + 2; e++) s->weight[e] = (float)(s->col[e] + v) / 8;
+  }
+}
+
+/* filled: how many of the columns of a row are not zero. */
+static inline void tiny_features(struct dataset_source *s, int filled) {
+  s->features = TINY_FEATURES;
+  s->feature = calloc(TINY_NODES * TINY_FEATURES, sizeof *s->feature);
+  for (int v = 0; v < TINY_NODES; v++) {
+    for (int c = 0; c < filled; c++)
+      s->feature[v * TINY_FEATURES + (v + c) % TINY_FEATURES] = (float)(v + c + 1) / 8;
+  }
+}
+
+static inline void tiny_splits(struct dataset_source *s, int64_t splits) {
+  s->splits = splits;
+  s->split = calloc((size_t)splits, sizeof *s->split);
+  for (int64_t k = 0; k < splits; k++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      s->split[k].count[p] = TINY_NODES / SPLIT_COUNT;
+      s->split[k].node[p] = calloc(TINY_NODES, sizeof(int64_t));
+      for (int i = 0; i < TINY_NODES / SPLIT_COUNT; i++)
+        s->split[k].node[p][i] = SPLIT_COUNT * i + (p + k) % 3;
+    }
+  }
+}
+
+static inline struct dataset_source tiny_source(enum task task, int filled, int64_t splits) {
+  struct dataset_source s = {.name = "tiny", .nodes = TINY_NODES, .classes = TINY_CLASSES, .task = task};
+  tiny_graph(&s);
+  tiny_features(&s, filled);
+  tiny_splits(&s, splits);
+  if (task == TASK_MULTICLASS) s.label = calloc(TINY_NODES, sizeof *s.label);
+  if (task == TASK_MULTILABEL) s.labels = calloc(TINY_NODES * TINY_CLASSES, sizeof *s.labels);
+  for (int v = 0; v < TINY_NODES && s.label; v++) s.label[v] = v % TINY_CLASSES;
+  for (int i = 0; i < TINY_NODES * TINY_CLASSES && s.labels; i++) s.labels[i] = i % 5 == 0;
+  s.id = calloc(TINY_NODES, sizeof *s.id);
+  for (int v = 0; v < TINY_NODES; v++) s.id[v] = 1000 - v;
+  return s;
+}
+
+/* An empty folder of this process in the working directory. */
+static inline const char *tiny_folder(const char *name) {
+  static char folder[256];
+  snprintf(folder, sizeof folder, "%s.%ld", name, (long)getpid());
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf '%s' && mkdir -p '%s'", folder, folder);
+  if (system(command) != 0) exit(1);
+  return folder;
+}
+
+static inline void tiny_remove_folder(const char *folder) {
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  if (system(command) != 0) exit(1);
+}
+
+#endif
