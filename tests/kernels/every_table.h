@@ -1,0 +1,174 @@
+/* every_table: runs a test on each compiled device with each element type, two threads. Matrices go to the
+ * device and come back as doubles; whatever a test allocated here is freed after it. */
+#ifndef TESTS_KERNELS_EVERY_TABLE_H
+#define TESTS_KERNELS_EVERY_TABLE_H
+
+#include "kernels/ops.h"
+#include "runtime/memory.h"
+#include "tests/check.h"
+
+enum { BLOCKS = 4096 };
+
+static struct {
+  void *host[BLOCKS], *device[BLOCKS];
+  int hosts, devices;
+} blocks;
+
+static inline void *host_block(int64_t bytes) {
+  assert_true(blocks.hosts < BLOCKS);
+  assert_ok(memory_alloc(&blocks.host[blocks.hosts], bytes, "test"));
+  return blocks.host[blocks.hosts++];
+}
+
+static inline void *device_block(struct kernels *k, const void *from, int64_t bytes) {
+  assert_true(blocks.devices < BLOCKS);
+  void *block = NULL;
+  assert_ok(device_alloc(k->device, bytes, &block, "test"));
+  blocks.device[blocks.devices++] = block;
+  if (from) assert_ok(device_upload(k->device, STREAM_COMPUTE, block, from, bytes));
+  return block;
+}
+
+static inline void free_blocks(struct device *device) {
+  while (blocks.hosts > 0) free(blocks.host[--blocks.hosts]);
+  while (blocks.devices > 0) device_release(device, blocks.device[--blocks.devices]);
+}
+
+static inline enum precision precision_of(enum dtype dtype) {
+  return dtype == F64 ? PRECISION_FP64 : PRECISION_FP32;
+}
+
+/* Calls test(k) for every table whose device is there. */
+static inline void on_every_table(void (*test)(struct kernels *k)) {
+  for (int i = 0; kernel_list[i]; i++) {
+    struct device device = {0};
+    struct kernels k = {0};
+    assert_ok(device_open(&device, kernel_list[i]->device, 0, 1, 2));
+    assert_ok(kernels_open(&k, &device, precision_of(kernel_list[i]->dtype)));
+    test(&k);
+    free_blocks(&device);
+    kernels_close(&k);
+    device_close(&device);
+  }
+}
+
+/* The allowed error, relative to the size of what is summed. */
+static inline double tolerance_of(const struct kernels *k) {
+  return k->dtype == F64 ? 1e-12 : 1e-5;
+}
+
+/* Numbers in [-1, 1) that a float holds exactly, the same for equal seeds. */
+static inline double noise(uint64_t seed, int64_t i) {
+  return 2.0 * (double)random_unit(random_block((struct philox_key){{7, 9}}, (uint64_t)i, seed).word[0]) - 1;
+}
+
+static inline double *noise_block(uint64_t seed, int64_t count) {
+  double *value = host_block(count * 8);
+  for (int64_t i = 0; i < count; i++) value[i] = noise(seed, i);
+  return value;
+}
+
+/* Small integers in [-4, 4]: sums of them are exact in every type. */
+static inline double *integer_block(uint64_t seed, int64_t count) {
+  double *value = host_block(count * 8);
+  for (int64_t i = 0; i < count; i++) value[i] = floor(noise(seed, i) * 4.5 + 0.5);
+  return value;
+}
+
+/* count doubles as the table's reals on the device. */
+static inline void *reals(struct kernels *k, const double *value, int64_t count) {
+  if (k->dtype == F64) return device_block(k, value, count * 8);
+  float *narrow = host_block(count * 4);
+  for (int64_t i = 0; i < count; i++) narrow[i] = (float)value[i];
+  return device_block(k, narrow, count * 4);
+}
+
+static inline double *doubles(struct kernels *k, const void *from, int64_t count) {
+  double *wide = host_block(count * 8);
+  assert_ok(device_download(k->device, STREAM_COMPUTE, wide, from, count * dtype_bytes(k->dtype)));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  if (k->dtype == F64) return wide;
+  for (int64_t i = count; i-- > 0;) {
+    float narrow;
+    memcpy(&narrow, (char *)wide + 4 * i, 4);
+    memcpy(wide + i, &(double){(double)narrow}, 8);
+  }
+  return wide;
+}
+
+/* A matrix on the device whose rows lie `pad` elements further apart than they are long; the gaps hold 99.
+ * values NULL: all 99. */
+static inline struct tensor padded_matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols,
+                                          int64_t pad) {
+  int64_t stride = cols + pad;
+  double *wide = host_block(rows * stride * 8);
+  for (int64_t i = 0; i < rows * stride; i++) {
+    int64_t row = i / stride, col = i % stride;
+    wide[i] = value && col < cols ? value[row * cols + col] : 99;
+  }
+  struct tensor t = {reals(k, wide, rows * stride), k->dtype, rows, cols, stride};
+  return t;
+}
+
+static inline struct tensor matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols) {
+  return padded_matrix(k, value, rows, cols, 0);
+}
+
+/* The matrix's values, [rows, cols]; its gaps must be untouched. */
+static inline double *values_of(struct kernels *k, struct tensor t) {
+  double *wide = doubles(k, t.data, t.rows * t.stride);
+  double *value = host_block(t.rows * t.cols * 8);
+  for (int64_t i = 0; i < t.rows * t.stride; i++) {
+    int64_t row = i / t.stride, col = i % t.stride;
+    if (col < t.cols)
+      value[row * t.cols + col] = wide[i];
+    else
+      assert_true(wide[i] == 99);
+  }
+  return value;
+}
+
+/* |actual - expected| <= tolerance max|expected| (at least 1). */
+static inline void assert_all_close(const double *actual, const double *expected, int64_t count,
+                                    double tolerance) {
+  double size = 1;
+  for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(expected[i]));
+  for (int64_t i = 0; i < count; i++) {
+    if (!(fabs(actual[i] - expected[i]) <= tolerance * size))
+      fail_msg("element %ld: %.12g, expected %.12g", (long)i, actual[i], expected[i]);
+  }
+}
+
+static inline void assert_all_equal(const double *actual, const double *expected, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    if (actual[i] != expected[i])
+      fail_msg("element %ld: %.17g, expected %.17g", (long)i, actual[i], expected[i]);
+  }
+}
+
+static inline void set_scalars(struct kernels *k, struct scalars scalars) {
+  assert_ok(device_upload(k->device, STREAM_COMPUTE, k->scalars, &scalars, (int64_t)sizeof scalars));
+}
+
+/* Global ids of local rows: distinct, large, in no order. */
+static inline int64_t global_id(int64_t v) {
+  return (v * 7919 + 13) % 100003 + ((int64_t)1 << 33);
+}
+
+static inline const int64_t *global_ids(struct kernels *k, int64_t rows) {
+  int64_t *id = host_block(rows * 8);
+  for (int64_t v = 0; v < rows; v++) id[v] = global_id(v);
+  return device_block(k, id, rows * 8);
+}
+
+/* Dropout of one element as ops.h defines it, by one call of Philox. */
+static inline double dropped(const struct dropout *op, uint32_t epoch, int64_t id, int64_t column, double x) {
+  if (op->threshold == 0) return x;
+  struct philox_block counter = {
+      {(uint32_t)id, (uint32_t)((uint64_t)id >> 32), (uint32_t)(column / 8), epoch}};
+  uint32_t word = philox(counter, op->key).word[column % 8 / 2];
+  uint32_t bits = column % 2 ? word >> 16 : word & 0xFFFF;
+  return bits >= op->threshold ? x * (double)op->scale : 0;
+}
+
+#endif

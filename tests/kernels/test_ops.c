@@ -1,0 +1,41 @@
+#include "tests/kernels/every_table.h"
+
+static void a_precision_that_the_device_lacks_is_refused(void **state) {
+  (void)state;
+  static const struct device_ops strange = {.name = "abacus"};
+  struct device device = {.ops = &strange};
+  struct kernels k = {0};
+  assert_fails(kernels_open(&k, &device, PRECISION_FP64), BAD_INPUT, "device \"abacus\"");
+  k.device = NULL;
+  kernels_close(&k);
+}
+
+static void scalars_start(struct kernels *k) {
+  struct scalars scalars = {.epoch = 1};
+  assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  assert_int_equal(scalars.epoch, 0);
+  assert_int_equal(scalars.step, 0);
+}
+
+static void scalars_start_at_zero(void **state) {
+  (void)state;
+  on_every_table(scalars_start);
+}
+
+static void a_rate_becomes_a_threshold_and_a_scale(void **state) {
+  (void)state;
+  struct dropout half = dropout_of(.5, (struct philox_key){{1, 2}}, NULL);
+  assert_int_equal(half.threshold, 32768);
+  assert_true(half.scale == 2);
+  assert_int_equal(dropout_of(0, (struct philox_key){{1, 2}}, NULL).threshold, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_precision_that_the_device_lacks_is_refused),
+      cmocka_unit_test(scalars_start_at_zero),
+      cmocka_unit_test(a_rate_becomes_a_threshold_and_a_scale),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

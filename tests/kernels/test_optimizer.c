@@ -1,0 +1,83 @@
+#include "tests/kernels/every_table.h"
+
+enum { COUNT = 1003, DECAYED = 500, STEPS = 5 };
+
+/* One step of each optimiser as its paper writes it. */
+static void host_step(const struct optimizer_op *op, double lr, int t, double factor, double *w,
+                      const double *dw, double *m, double *v) {
+  for (int64_t i = 0; i < op->count; i++) {
+    double decay = i < op->decay_end ? op->weight_decay : 0, g = dw[i] * factor;
+    if (op->optimizer == OPTIMIZER_ADAMW)
+      w[i] -= lr * decay * w[i];
+    else
+      g += decay * w[i];
+    if (op->optimizer == OPTIMIZER_SGD) {
+      m[i] = op->momentum * m[i] + g;
+      w[i] -= lr * m[i];
+      continue;
+    }
+    m[i] = .9 * m[i] + .1 * g;
+    v[i] = .999 * v[i] + .001 * g * g;
+    w[i] -= lr * (m[i] / (1 - pow(.9, t))) / (sqrt(v[i] / (1 - pow(.999, t))) + 1e-8);
+  }
+}
+
+static void check(struct kernels *k, enum optimizer optimizer, double clip) {
+  double *w = noise_block(1, COUNT), *m = host_block(COUNT * 8), *v = host_block(COUNT * 8);
+  struct optimizer_op op = {.optimizer = optimizer, .count = COUNT, .decay_end = DECAYED};
+  op.w = reals(k, w, COUNT);
+  op.m = reals(k, m, COUNT);
+  if (optimizer != OPTIMIZER_SGD) op.v = reals(k, v, COUNT);
+  op.momentum = .9;
+  op.weight_decay = .05;
+  op.clip = clip;
+  for (int t = 1; t <= STEPS; t++) {
+    double *dw = noise_block((uint64_t)(10 + t), COUNT), squares = 0, lr = .01 * t;
+    for (int i = 0; i < COUNT; i++) squares += dw[i] * dw[i];
+    op.dw = reals(k, dw, COUNT);
+    set_scalars(k, (struct scalars){.step = t, .lr = lr});
+    assert_ok(op_sum_squares(k, op.dw, COUNT));
+    assert_ok(op_optimizer(k, &op));
+    host_step(&op, lr, t, clip > 0 ? fmin(1, clip / sqrt(squares)) : 1, w, dw, m, v);
+  }
+  assert_all_close(doubles(k, op.w, COUNT), w, COUNT, tolerance_of(k));
+}
+
+static void steps(struct kernels *k) {
+  for (enum optimizer o = OPTIMIZER_ADAM; o <= OPTIMIZER_SGD; o++) {
+    check(k, o, 0);
+    check(k, o, 3);
+    check(k, o, 1000);
+  }
+}
+
+static void five_steps_follow_the_papers_with_and_without_clipping(void **state) {
+  (void)state;
+  on_every_table(steps);
+}
+
+static void squares(struct kernels *k) {
+  double *x = integer_block(1, 12345), expected = 0;
+  for (int i = 0; i < 12345; i++) expected += x[i] * x[i];
+  assert_ok(op_sum_squares(k, reals(k, x, 12345), 12345));
+  struct scalars scalars;
+  assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  assert_true(scalars.squares == expected);
+  assert_ok(op_sum_squares(k, NULL, 0));
+  assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));
+  assert_true(scalars.squares == 0);
+}
+
+static void squares_of_integers_add_up_exactly(void **state) {
+  (void)state;
+  on_every_table(squares);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(five_steps_follow_the_papers_with_and_without_clipping),
+      cmocka_unit_test(squares_of_integers_add_up_exactly),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+#include "tests/kernels/every_table.h"
+
+enum { EPOCH = 77, LIMIT = 64 * 602 };
+
+/* A layer's end with everything in host memory, in double; NULL: absent. */
+struct host_update {
+  int64_t rows, cols;
+  enum norm norm;
+  enum activation activation;
+  double *z, *bias, *gain, *shift, *residual;
+  struct dropout dropout; /* id not used: row v has global_id(v) */
+  int in_place;
+};
+
+static double activated(enum activation activation, double n) {
+  if (n > 0 || activation == ACTIVATION_NONE) return n;
+  return activation == ACTIVATION_RELU ? 0 : activation == ACTIVATION_ELU ? expm1(n) : .01 * n;
+}
+
+/* Mean and 1 / deviation of `count` values that lie `step` apart. */
+static void statistics(const double *u, int64_t count, int64_t step, double *mean, double *rstd) {
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < count; i++) sum += u[i * step];
+  *mean = sum / (double)count;
+  for (int64_t i = 0; i < count; i++) squares += pow(u[i * step] - *mean, 2);
+  *rstd = 1 / sqrt(squares / (double)count + 1e-5);
+}
+
+static void host_forward(const struct host_update *h, double *y) {
+  static double u[LIMIT];
+  int64_t rows = h->rows, cols = h->cols;
+  for (int64_t i = 0; i < rows * cols; i++) u[i] = h->z[i] + (h->bias ? h->bias[i % cols] : 0);
+  for (int64_t v = 0; v < rows; v++) {
+    for (int64_t j = 0; j < cols; j++) {
+      int64_t i = v * cols + j;
+      double n = u[i], mean = 0, rstd = 1;
+      if (h->norm == NORM_LAYER) statistics(u + v * cols, cols, 1, &mean, &rstd);
+      if (h->norm == NORM_BATCH) statistics(u + j, rows, cols, &mean, &rstd);
+      if (h->norm != NORM_NONE) n = (n - mean) * rstd * h->gain[j] + h->shift[j];
+      double a = activated(h->activation, n) + (h->residual ? h->residual[i] : 0);
+      y[i] = dropped(&h->dropout, EPOCH, global_id(v), j, a);
+    }
+  }
+}
+
+static struct host_update make(int64_t rows, int64_t cols, enum norm norm, enum activation activation,
+                               int residual, int drop, int in_place) {
+  struct host_update h = {.rows = rows, .cols = cols, .norm = norm, .activation = activation};
+  h.z = noise_block(1, rows * cols);
+  h.bias = noise_block(2, cols);
+  h.gain = noise_block(3, cols);
+  h.shift = noise_block(4, cols);
+  h.residual = residual ? noise_block(5, rows * cols) : NULL;
+  h.dropout = dropout_of(drop ? .3 : 0, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), NULL);
+  h.in_place = in_place;
+  return h;
+}
+
+/* Calls check for every combination that struct update allows. */
+static void every_combination(struct kernels *k, int64_t rows, int64_t cols,
+                              void (*check)(struct kernels *k, struct host_update *h)) {
+  for (enum norm norm = NORM_NONE; norm <= NORM_LAYER; norm++) {
+    for (enum activation a = ACTIVATION_NONE; a <= ACTIVATION_LEAKY_RELU; a++) {
+      for (int bits = 0; bits < 8; bits++) {
+        int residual = bits & 1, drop = bits >> 1 & 1, in_place = bits >> 2;
+        if (in_place && (norm != NORM_NONE || residual)) continue;
+        struct host_update h = make(rows, cols, norm, a, residual, drop, in_place);
+        check(k, &h);
+        free_blocks(k->device);
+      }
+    }
+  }
+}
+
+/* The same on the device, statistics of a batch norm included, and run. */
+static struct update run_forward(struct kernels *k, const struct host_update *h) {
+  int64_t rows = h->rows, cols = h->cols, statistic = h->norm == NORM_BATCH ? cols : rows;
+  struct update op = {.z = padded_matrix(k, h->z, rows, cols, 3), .norm = h->norm, .epsilon = 1e-5};
+  set_scalars(k, (struct scalars){.epoch = EPOCH});
+  op.bias = reals(k, h->bias, cols);
+  op.gain = reals(k, h->gain, cols);
+  op.shift = reals(k, h->shift, cols);
+  op.mean = reals(k, host_block(statistic * 8), statistic);
+  op.rstd = reals(k, host_block(statistic * 8), statistic);
+  if (h->norm == NORM_BATCH) { /* of u, so the bias moves into z */
+    double *mean = host_block(cols * 8), *rstd = host_block(cols * 8);
+    double *u = host_block(rows * cols * 8);
+    for (int64_t i = 0; i < rows * cols; i++) u[i] = h->z[i] + h->bias[i % cols];
+    for (int64_t j = 0; j < cols; j++) statistics(u + j, rows, cols, &mean[j], &rstd[j]);
+    op.mean = reals(k, mean, cols);
+    op.rstd = reals(k, rstd, cols);
+  }
+  op.activation = h->activation;
+  if (h->residual) op.residual = matrix(k, h->residual, rows, cols);
+  op.dropout = h->dropout;
+  op.dropout.id = global_ids(k, rows);
+  op.y = h->in_place ? op.z : padded_matrix(k, NULL, rows, cols, 1);
+  assert_ok(op_update(k, &op));
+  return op;
+}
+
+static void check_forward(struct kernels *k, struct host_update *h) {
+  double *expected = host_block(h->rows * h->cols * 8);
+  host_forward(h, expected);
+  struct update op = run_forward(k, h);
+  assert_all_close(values_of(k, op.y), expected, h->rows * h->cols, tolerance_of(k));
+}
+
+static void forward(struct kernels *k) {
+  static const int64_t widths[] = {1, 3, 8, 17, 64, 100, 602};
+  for (int i = 0; i < 7; i++) every_combination(k, 5, widths[i], check_forward);
+  every_combination(k, 0, 8, check_forward);
+}
+
+static void forward_follows_the_formula_in_every_combination(void **state) {
+  (void)state;
+  on_every_table(forward);
+}
+
+/* d(sum_i weight_i y_i) / d(*at) by central differences. */
+static double difference(const struct host_update *h, double *at, const double *weight) {
+  static double y[2][LIMIT];
+  const double step = 1e-5, old = *at;
+  *at = old + step;
+  host_forward(h, y[0]);
+  *at = old - step;
+  host_forward(h, y[1]);
+  *at = old;
+  double sum = 0;
+  for (int64_t i = 0; i < h->rows * h->cols; i++) sum += weight[i] * (y[0][i] - y[1][i]);
+  return sum / (2 * step);
+}
+
+static void check_gradient(struct kernels *k, const struct host_update *h, double *of, int64_t count,
+                           const double *weight, const double *actual) {
+  double *expected = host_block(count * 8);
+  for (int64_t i = 0; i < count; i++) expected[i] = difference(h, of + i, weight);
+  assert_all_close(actual, expected, count, k->dtype == F64 ? 1e-8 : 2e-5);
+}
+
+static void finish_batch_norm(struct kernels *k, struct update_backward *back) {
+  struct batch_norm_backward op = {.forward = back->forward, .dz = back->dz, .count = back->dz.rows};
+  op.sum_dn = back->shift_grad;
+  op.sum_dn_xhat = back->gain_grad;
+  assert_ok(op_batch_norm_backward(k, &op));
+}
+
+static void check_backward(struct kernels *k, struct host_update *h) {
+  int64_t rows = h->rows, cols = h->cols;
+  struct update op = run_forward(k, h);
+  double *weight = noise_block(9, rows * cols), *none = host_block(cols * 8);
+  struct tensor dy = padded_matrix(k, weight, rows, cols, 2);
+  struct update_backward back = {.forward = &op, .dy = dy, .dz = dy, .bias_grad = reals(k, none, cols)};
+  if (h->norm != NORM_NONE) {
+    back.shift_grad = reals(k, none, cols);
+    back.gain_grad = reals(k, none, cols);
+  }
+  if (h->residual) back.residual_grad = matrix(k, NULL, rows, cols);
+  assert_ok(op_update_backward(k, &back));
+  if (h->norm == NORM_BATCH) finish_batch_norm(k, &back);
+  check_gradient(k, h, h->z, rows * cols, weight, values_of(k, dy));
+  if (h->norm != NORM_BATCH) check_gradient(k, h, h->bias, cols, weight, doubles(k, back.bias_grad, cols));
+  if (h->norm != NORM_NONE) {
+    check_gradient(k, h, h->shift, cols, weight, doubles(k, back.shift_grad, cols));
+    check_gradient(k, h, h->gain, cols, weight, doubles(k, back.gain_grad, cols));
+  }
+  if (h->residual) check_gradient(k, h, h->residual, rows * cols, weight, values_of(k, back.residual_grad));
+}
+
+static void backward(struct kernels *k) {
+  every_combination(k, 5, 11, check_backward);
+}
+
+static void gradients_are_those_of_central_differences(void **state) {
+  (void)state;
+  on_every_table(backward);
+}
+
+/* Without rows the sums over the rows are zero. */
+static void no_rows(struct kernels *k) {
+  struct host_update h = make(0, 4, NORM_NONE, ACTIVATION_RELU, 0, 0, 1);
+  struct update op = run_forward(k, &h);
+  struct update_backward back = {.forward = &op, .dy = op.z, .dz = op.z};
+  back.bias_grad = reals(k, noise_block(1, 4), 4);
+  assert_ok(op_update_backward(k, &back));
+  assert_all_equal(doubles(k, back.bias_grad, 4), host_block(4 * 8), 4);
+}
+
+static void sums_over_no_rows_are_zero(void **state) {
+  (void)state;
+  on_every_table(no_rows);
+}
+
+static void not_a_number(struct kernels *k) {
+  struct host_update h = make(2, 3, NORM_NONE, ACTIVATION_RELU, 0, 0, 0);
+  h.z[4] = (double)NAN;
+  struct update op = run_forward(k, &h);
+  double *y = values_of(k, op.y);
+  for (int i = 0; i < 6; i++) assert_int_equal(isnan(y[i]) != 0, i == 4);
+}
+
+static void a_nan_is_not_hidden_by_an_activation(void **state) {
+  (void)state;
+  on_every_table(not_a_number);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(forward_follows_the_formula_in_every_combination),
+      cmocka_unit_test(gradients_are_those_of_central_differences),
+      cmocka_unit_test(sums_over_no_rows_are_zero),
+      cmocka_unit_test(a_nan_is_not_hidden_by_an_activation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
