@@ -34,6 +34,15 @@ int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
   return OK;
 }
 
+int memory_grow_bytes(void **pointer, int64_t used, int64_t bytes, const char *what) {
+  void *larger;
+  TRY(memory_alloc_bytes(&larger, bytes, what));
+  if (used) memcpy(larger, *pointer, (size_t)used);
+  free(*pointer);
+  *pointer = larger;
+  return OK;
+}
+
 void estimate_add(struct estimate *estimate, const char *name, int64_t bytes) {
   for (int i = 0; i < estimate->parts; i++) {
     if (strcmp(estimate->part[i].name, name) == 0) {

@@ -10,6 +10,11 @@
 #define memory_alloc(pointer, bytes, what) memory_alloc_bytes((void **)(pointer), (bytes), (what))
 int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what);
 
+/* Moves a block of memory_alloc into a new one of `bytes`, keeping its first `used` bytes. The old block
+ * stays when it fails. */
+#define memory_grow(pointer, used, bytes, what) memory_grow_bytes((void **)(pointer), (used), (bytes), (what))
+int memory_grow_bytes(void **pointer, int64_t used, int64_t bytes, const char *what);
+
 /* What a run needs on one rank, by lifetime. */
 struct estimate {
   struct {

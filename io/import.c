@@ -1,0 +1,108 @@
+#include "io/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/import_options.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+#include "runtime/memory.h"
+
+const struct import_format import_formats[] = {
+    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR archive", import_npz, NULL},
+    {"edgelist", "a line \"source target [weight]\" for each arc, # or % comments (SNAP)", import_edgelist,
+     NULL},
+    {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL},
+    {"mtx", "MatrixMarket coordinate pattern, real or integer; general or symmetric", import_mtx, NULL},
+    {"metis", "METIS graph file", import_metis, import_metis_check},
+    {NULL, NULL, NULL, NULL},
+};
+
+static int find_format(const char *name, const struct import_format **format) {
+  char names[256] = "";
+  for (const struct import_format *f = import_formats; f->name; f++) {
+    *format = f;
+    if (strcmp(f->name, name) == 0) return OK;
+    if (names[0]) strncat(names, ", ", sizeof names - strlen(names) - 1);
+    strncat(names, f->name, sizeof names - strlen(names) - 1);
+  }
+  FAIL(BAD_INPUT, "unknown format \"%s\"; allowed: %s", name, names);
+}
+
+int import_check_size(int64_t nodes, int64_t entries, const char *what) {
+  if (nodes > INT32_MAX) FAIL(BAD_INPUT, "%s: %lld; at most %d", what, (long long)nodes, INT32_MAX);
+  if (nodes > 64 * entries + (1 << 20))
+    FAIL(BAD_INPUT, "%s: %lld is out of proportion to the %lld entries of the file", what, (long long)nodes,
+         (long long)entries);
+  return OK;
+}
+
+/* Weights that are all 1 say nothing. */
+static void drop_unit_weights(struct csr *graph) {
+  for (int64_t e = 0; graph->weight && e < graph->nnz; e++) {
+    if (graph->weight[e] < 1.0F || graph->weight[e] > 1.0F) return;
+  }
+  if (graph->weight) log_info("all edge weights are 1: none are stored");
+  free(graph->weight);
+  graph->weight = NULL;
+}
+
+static int build_graph(struct import *import) {
+  const char *input = import->options->input;
+  struct dataset_source *source = &import->source;
+  if (import->edges.count == 0 && import->edges.nodes == 0) FAIL(BAD_INPUT, "%s: holds no arcs", input);
+  struct csr graph = {0};
+  int code = edges_build(&import->edges, &graph, &source->id);
+  if (code == OK) drop_unit_weights(&graph);
+  source->start = graph.start;
+  source->col = graph.col;
+  source->weight = graph.weight;
+  source->nodes = import->edges.nodes;
+  source->directed = import->edges.directed;
+  if (code == BAD_INPUT) FAIL(BAD_INPUT, "%s: %s", input, error_message());
+  TRY(code);
+  int64_t declared = import->declared_nodes;
+  if (declared && source->nodes > declared)
+    FAIL(BAD_INPUT, "%s: the header declares %lld nodes, %lld different ids are there", input,
+         (long long)declared, (long long)source->nodes);
+  if (declared && source->nodes < declared)
+    log_info("%lld of %lld declared nodes have no arc and no place among the ids: left out",
+             (long long)(declared - source->nodes), (long long)declared);
+  return OK;
+}
+
+/* The output's stem. */
+static void set_name(struct dataset_source *source, const char *path) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  size_t length = strlen(base), dot = strrchr(base, '.') ? (size_t)(strrchr(base, '.') - base) : length;
+  if (dot > 0) length = dot;
+  if (length >= sizeof source->name) length = sizeof source->name - 1;
+  memcpy(source->name, base, length);
+}
+
+int import_read(struct import *import, const struct import_options *options) {
+  *import = (struct import){.options = options};
+  const struct import_format *format;
+  TRY(find_format(options->format, &format));
+  TRY(import_check_options(options));
+  set_name(&import->source, options->output);
+  import->edges.weighted = options->weights;
+  import->edges.undirected = options->undirected;
+  import->edges.drop_loops = options->drop_self_loops;
+  TRY(format->read(import));
+  if (options->weights && !import->valued)
+    FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
+  if (import->valued && !options->weights) log_info("edge values are left out; --weights keeps them");
+  TRY(build_graph(import));
+  if (format->check) TRY(format->check(import));
+  TRY(import_features(import));
+  TRY(import_labels(import));
+  TRY(import_split(import));
+  return OK;
+}
+
+void import_free(struct import *import) {
+  edges_free(&import->edges);
+  dataset_source_free(&import->source);
+  *import = (struct import){0};
+}

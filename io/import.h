@@ -1,0 +1,58 @@
+/* import: foreign graph files become a dataset_source.
+ *
+ * A format's reader fills the list of arcs and whatever features, labels and splits its file holds; what
+ * follows is the same for all: ids are ranked, arcs sorted, options applied. In a matrix of any format entry
+ * (i, j) is the arc i -> j, so it stands in row j of the dataset. A rectangular matrix is a bipartite graph:
+ * its columns become nodes behind its rows, and every entry stands for both directions. */
+#ifndef IO_IMPORT_H
+#define IO_IMPORT_H
+
+#include <stdint.h>
+
+#include "io/dataset.h"
+#include "io/edges.h"
+
+struct import_options {
+  const char *format, *input, *output;
+  int undirected, drop_self_loops, weights, binarize;
+  const char *features; /* FILE.npy, FILE.npz, FILE.csv or random:F; NULL: the input's */
+  const char *labels;   /* FILE, FILE.npy or random:C */
+  const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL */
+  int64_t splits;       /* how many random splits, >= 1 */
+  int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1; 0: those that occur */
+  int64_t seed;
+};
+
+struct import {
+  const struct import_options *options; /* borrowed */
+  struct edges edges;
+  struct dataset_source source;
+  int valued;             /* the input has edge values */
+  int64_t declared_nodes; /* by the input's header, when its ids are not simply 0 .. or 1 ..; else 0 */
+  int64_t unlabelled;     /* nodes without a label that were taken out of splits */
+};
+
+struct import_format {
+  const char *name, *help;
+  int (*read)(struct import *import);
+  int (*check)(struct import *import); /* of the finished adjacency; may be NULL */
+};
+extern const struct import_format import_formats[]; /* ends with name NULL */
+
+/* Checks the options, reads the input and applies them. Errors: BAD_INPUT naming file and line, or option. */
+int import_read(struct import *import, const struct import_options *options);
+void import_free(struct import *import);
+
+/* The readers. */
+int import_npz(struct import *import);
+int import_edgelist(struct import *import);
+int import_konect(struct import *import);
+int import_mtx(struct import *import);
+int import_metis(struct import *import);
+int import_metis_check(struct import *import);
+
+/* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
+ * file, line and name of the number. */
+int import_check_size(int64_t nodes, int64_t entries, const char *what);
+
+#endif

@@ -1,0 +1,206 @@
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "io/import.h"
+#include "io/text.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+
+/* What comments promise, and what the lines keep. */
+struct list {
+  struct text text;
+  struct import *import;
+  int konect;
+  int undirected, bipartite; /* % sym, % bip */
+  int64_t arcs, left, right; /* declared; -1: not */
+  int64_t declared_line;
+  int64_t lowest, highest_left, highest_right;
+};
+
+static int is_count(const char *word, int64_t *value) {
+  int64_t number = 0;
+  for (const char *p = word; *p; p++) {
+    if (*p < '0' || *p > '9' || number > INT64_MAX / 10 - 1) return 0;
+    number = 10 * number + (*p - '0');
+  }
+  *value = number;
+  return *word != '\0';
+}
+
+static int names_arcs(const char *word) {
+  return strcasecmp(word, "edges") == 0 || strcasecmp(word, "arcs") == 0;
+}
+
+/* "# Nodes: 36692 Edges: 367662" or "# 36692 nodes 367662 arcs": both numbers in one comment. */
+static void read_snap_comment(struct list *list, char *at) {
+  int64_t nodes = -1, arcs = -1, number = -1;
+  int wants_nodes = 0, wants_arcs = 0;
+  for (char *word = text_word(&at); word; word = text_word(&at)) {
+    size_t length = strlen(word);
+    int colon = length > 1 && word[length - 1] == ':';
+    if (is_count(word, &number)) {
+      if (wants_nodes) nodes = number;
+      if (wants_arcs) arcs = number;
+      wants_nodes = wants_arcs = 0;
+      continue;
+    }
+    if (colon) word[length - 1] = '\0';
+    wants_nodes = colon && strcasecmp(word, "nodes") == 0;
+    wants_arcs = colon && names_arcs(word);
+    if (!colon && strcasecmp(word, "nodes") == 0) nodes = number;
+    if (!colon && names_arcs(word)) arcs = number;
+    number = -1;
+  }
+  if (nodes < 0 || arcs < 0) return;
+  list->left = nodes;
+  list->arcs = arcs;
+  list->declared_line = list->text.line;
+}
+
+/* "% bip unweighted", then "% arcs left right". */
+static void read_konect_comment(struct list *list, char *at) {
+  int64_t number[3];
+  int numbers = 0;
+  for (char *word = text_word(&at); word; word = text_word(&at)) {
+    if (strcmp(word, "sym") == 0) list->undirected = 1;
+    if (strcmp(word, "bip") == 0) list->undirected = list->bipartite = 1;
+    if (numbers < 3 && is_count(word, &number[numbers])) numbers++;
+  }
+  if (numbers == 0 || list->arcs >= 0) return;
+  list->arcs = number[0];
+  if (numbers > 1) list->left = number[1];
+  if (numbers > 2) list->right = number[2];
+  list->declared_line = list->text.line;
+}
+
+static int read_id(struct list *list, char **at, int64_t limit, int64_t *id) {
+  const struct text *text = &list->text;
+  char quote[TEXT_QUOTE];
+  int64_t low = list->konect, nodes = list->import->options->nodes;
+  const char *found = text_quote(*at, quote);
+  TRY(text_int(text, at, id, "two node ids"));
+  if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", found, (long long)low);
+  if (*id == INT64_MAX) TEXT_FAIL(text, "node id %s is too large", found);
+  if (nodes && *id >= nodes)
+    TEXT_FAIL(text, "node id %s; --nodes allows 0 .. %lld", found, (long long)nodes - 1);
+  if (limit >= 0 && *id > limit)
+    TEXT_FAIL(text, "node id %s; line %lld declares %lld nodes", found, (long long)list->declared_line,
+              (long long)limit);
+  return OK;
+}
+
+static int read_arc(struct list *list, char *at) {
+  const struct text *text = &list->text;
+  struct edges *edges = &list->import->edges;
+  int64_t source, target;
+  float weight = 1, time;
+  TRY(read_id(list, &at, list->konect ? list->left : -1, &source));
+  TRY(read_id(list, &at, list->konect ? list->right : -1, &target));
+  int valued = text_more(&at);
+  if (valued) TRY(text_real(text, &at, &weight, "an edge value"));
+  if (text_more(&at)) TRY(text_real(text, &at, &time, "a time"));
+  TRY(text_end(text, &at, "two node ids, a value and a time"));
+  if (edges->weighted && !valued) TEXT_FAIL(text, "%s", "expected an edge value, found the end of the line");
+  list->import->valued |= valued;
+  int64_t lower = source < target ? source : target;
+  if (lower < list->lowest) list->lowest = lower;
+  if (source > list->highest_left) list->highest_left = source;
+  if (target > list->highest_right) list->highest_right = target;
+  return edges_add(edges, source, target, weight);
+}
+
+static int read_lines(struct list *list) {
+  char *line;
+  for (;;) {
+    TRY(text_next(&list->text, &line));
+    if (!line) return OK;
+    if (!text_more(&line)) continue;
+    if (*line == '%' || *line == '#') {
+      if (list->konect) read_konect_comment(list, line + 1);
+      if (!list->konect) read_snap_comment(list, line + 1);
+    } else {
+      TRY(read_arc(list, line));
+    }
+  }
+}
+
+static int check_count(const struct list *list) {
+  if (list->arcs >= 0 && list->arcs != list->import->edges.count)
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld arcs, the file has %lld", list->text.path,
+         (long long)list->declared_line, (long long)list->arcs, (long long)list->import->edges.count);
+  return OK;
+}
+
+/* Declared nodes are all there, with arcs or without, where the ids are 0 .. N-1 or 1 .. N. */
+static int settle_nodes(struct list *list) {
+  struct edges *edges = &list->import->edges;
+  int64_t nodes = list->left;
+  int64_t highest = list->highest_left > list->highest_right ? list->highest_left : list->highest_right;
+  if (list->import->options->nodes) {
+    edges->nodes = list->import->options->nodes;
+    return import_check_size(edges->nodes, edges->count, "--nodes");
+  }
+  if (nodes < 0) return OK;
+  char what[sizeof list->text.path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text.path, (long long)list->declared_line);
+  TRY(import_check_size(nodes, edges->count, what));
+  if (highest < nodes && !list->konect) {
+    edges->nodes = nodes;
+  } else if (list->lowest >= 1 && highest <= nodes) {
+    edges->nodes = nodes;
+    edges->base = 1;
+  } else {
+    list->import->declared_nodes = nodes;
+  }
+  return OK;
+}
+
+/* The second side's ids follow the first's: id r becomes L + r, L being the first side's size. */
+static int settle_sides(struct list *list) {
+  struct edges *edges = &list->import->edges;
+  int64_t left = list->left >= 0 ? list->left : list->highest_left;
+  if (left > INT64_MAX - list->highest_right)
+    FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", list->text.path);
+  for (int64_t i = 0; i < edges->count; i++) edges->arc[i].target += left;
+  if (list->left < 0 || list->right < 0) return OK;
+  char what[sizeof list->text.path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text.path, (long long)list->declared_line);
+  if (list->right > INT64_MAX - left) FAIL(BAD_INPUT, "%s are too many", what);
+  TRY(import_check_size(left + list->right, edges->count, what));
+  edges->nodes = left + list->right;
+  edges->base = 1;
+  return OK;
+}
+
+static int read_list(struct list *list) {
+  TRY(text_open(&list->text, list->import->options->input));
+  TRY(read_lines(list));
+  TRY(check_count(list));
+  if (list->undirected) list->import->edges.undirected = 1;
+  if (list->konect && list->arcs < 0 && !list->undirected)
+    log_info("no KONECT header: the arcs are taken as directed");
+  return list->bipartite ? settle_sides(list) : settle_nodes(list);
+}
+
+static int import_list(struct import *import, int konect) {
+  struct list list = {.import = import,
+                      .konect = konect,
+                      .arcs = -1,
+                      .left = -1,
+                      .right = -1,
+                      .lowest = INT64_MAX,
+                      .highest_left = -1,
+                      .highest_right = -1};
+  int code = read_list(&list);
+  text_close(&list.text);
+  return code;
+}
+
+int import_edgelist(struct import *import) {
+  return import_list(import, 0);
+}
+
+int import_konect(struct import *import) {
+  return import_list(import, 1);
+}

@@ -1,0 +1,319 @@
+#include "io/import_split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/import_options.h"
+#include "io/text.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+#include "runtime/memory.h"
+#include "runtime/random.h"
+
+enum { NO_PART = SPLIT_COUNT }; /* a node in no part of a split */
+
+int split_rule_parse(struct split_rule *rule, const char *text) {
+  *rule = (struct split_rule){.kind = SPLIT_FILE};
+  if (import_has_prefix(text, "random:")) rule->kind = SPLIT_RANDOM;
+  if (import_has_prefix(text, "per-class:")) rule->kind = SPLIT_PER_CLASS;
+  if (rule->kind == SPLIT_FILE) return OK;
+  char *end = strchr(text, ':');
+  int good = 1;
+  for (int i = 0; i < 2; i++) {
+    const char *number = end + 1;
+    double value = strtod(number, &end);
+    good = good && end != number && value >= 0 && *end == (i == 0 ? ',' : '\0');
+    if (!good) break;
+    *(i == 0 ? &rule->train : &rule->val) = value;
+  }
+  double limit = rule->kind == SPLIT_RANDOM ? 1 : INT32_MAX;
+  good = good && rule->train + rule->val <= limit + 1e-9;
+  if (good && rule->kind == SPLIT_PER_CLASS)
+    good = rule->train == floor(rule->train) && rule->val == floor(rule->val);
+  if (!good)
+    FAIL(BAD_INPUT,
+         "--split %s: expected random:TRAIN,VAL with fractions of at most 1 together, or per-class:TRAIN,VAL "
+         "with counts",
+         text);
+  return OK;
+}
+
+static void free_splits(struct dataset_source *source) {
+  for (int64_t k = 0; k < source->splits; k++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[k].node[p]);
+  }
+  free(source->split);
+  source->split = NULL;
+  source->splits = 0;
+}
+
+static int new_splits(struct dataset_source *source, int64_t splits) {
+  free_splits(source);
+  TRY(memory_alloc(&source->split, splits * (int64_t)sizeof *source->split, "splits"));
+  source->splits = splits;
+  return OK;
+}
+
+/* Split k from the part of each node. */
+static int list_parts(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes) {
+  struct split_list *list = &source->split[k];
+  for (int64_t v = 0; v < nodes; v++) {
+    if (part[v] != NO_PART) list->count[part[v]]++;
+  }
+  for (int p = 0; p < SPLIT_COUNT; p++) {
+    TRY(memory_alloc(&list->node[p], list->count[p] * (int64_t)sizeof *list->node[p], "a split"));
+    list->count[p] = 0;
+  }
+  for (int64_t v = 0; v < nodes; v++) {
+    if (part[v] != NO_PART) list->node[part[v]][list->count[part[v]]++] = v;
+  }
+  return OK;
+}
+
+static int put(uint8_t *part, int64_t node, int p, const char *name) {
+  if (part[node] != NO_PART)
+    FAIL(BAD_INPUT, "%s: node %lld is in %s and again in %s", name, (long long)node, split_name[part[node]],
+         split_name[p]);
+  part[node] = (uint8_t)p;
+  return OK;
+}
+
+static int put_indices(uint8_t *part, int64_t nodes, int p, const struct npy *array) {
+  for (int64_t i = 0; i < array->count; i++) {
+    int64_t node;
+    TRY(npy_int64(array, i, 1, &node));
+    if (node < 0 || node >= nodes)
+      FAIL(BAD_INPUT, "%s: node %lld is outside 0 .. %lld", array->name, (long long)node,
+           (long long)nodes - 1);
+    TRY(put(part, node, p, array->name));
+  }
+  return OK;
+}
+
+static int put_mask(uint8_t *part, int64_t nodes, int p, const struct npy *array, int64_t k) {
+  for (int64_t v = 0; v < nodes; v++) {
+    int64_t inside;
+    TRY(npy_int64(array, k * nodes + v, 1, &inside));
+    if (inside != 0 && inside != 1)
+      FAIL(BAD_INPUT, "%s: element %lld is not 0 or 1", array->name, (long long)(k * nodes + v));
+    if (inside) TRY(put(part, v, p, array->name));
+  }
+  return OK;
+}
+
+/* The three arrays of an archive: lists of nodes or masks. An absent one is an empty part. */
+struct split_arrays {
+  struct npy array[SPLIT_COUNT];
+  int there[SPLIT_COUNT], masks;
+  int64_t splits;
+};
+
+static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64_t nodes) {
+  arrays->masks = npz_has(npz, "train_masks");
+  arrays->splits = arrays->masks ? -1 : 1;
+  for (int p = 0; p < SPLIT_COUNT; p++) {
+    char name[32];
+    snprintf(name, sizeof name, "%s_%s", split_name[p], arrays->masks ? "masks" : "idx");
+    arrays->there[p] = npz_has(npz, name);
+    if (!arrays->there[p]) continue;
+    struct npy *array = &arrays->array[p];
+    TRY(npz_read(npz, name, array));
+    if (!arrays->masks) {
+      TRY(npy_check_dims(array, 1, "a list of nodes"));
+      continue;
+    }
+    int64_t splits = array->dims == 1 ? 1 : array->dim[0];
+    if (array->dims > 2 || splits < 1 || array->count != splits * nodes ||
+        (arrays->splits != -1 && splits != arrays->splits))
+      FAIL(BAD_INPUT, "%s: expected a mask for each of %lld nodes a split, as many as in %s_masks",
+           array->name, (long long)nodes, split_name[SPLIT_TRAIN]);
+    arrays->splits = splits;
+  }
+  return OK;
+}
+
+static int put_arrays(struct dataset_source *source, const struct split_arrays *arrays, uint8_t *part,
+                      int64_t nodes) {
+  for (int64_t k = 0; k < arrays->splits; k++) {
+    memset(part, NO_PART, (size_t)nodes);
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      if (!arrays->there[p]) continue;
+      TRY(arrays->masks ? put_mask(part, nodes, p, &arrays->array[p], k)
+                        : put_indices(part, nodes, p, &arrays->array[p]));
+    }
+    TRY(list_parts(source, k, part, nodes));
+  }
+  return OK;
+}
+
+static int split_from_arrays(struct dataset_source *source, struct split_arrays *arrays,
+                             const struct npz *npz, int64_t nodes) {
+  TRY(read_arrays(arrays, npz, nodes));
+  TRY(new_splits(source, arrays->splits));
+  uint8_t *part;
+  TRY(memory_alloc(&part, nodes, "the parts of a split"));
+  int code = put_arrays(source, arrays, part, nodes);
+  free(part);
+  return code;
+}
+
+int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes) {
+  if (!npz_has(npz, "train_idx") && !npz_has(npz, "train_masks")) return OK;
+  struct split_arrays *arrays;
+  TRY(memory_alloc(&arrays, (int64_t)sizeof *arrays, "split arrays"));
+  int code = split_from_arrays(source, arrays, npz, nodes);
+  for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
+  free(arrays);
+  return code;
+}
+
+static int split_from_npz(struct dataset_source *source, const char *path) {
+  struct npz npz;
+  int code = npz_open(&npz, path);
+  int there = code == OK && (npz_has(&npz, "train_idx") || npz_has(&npz, "train_masks"));
+  if (there) code = import_split_arrays(source, &npz, source->nodes);
+  npz_close(&npz);
+  if (code == OK && !there) FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_masks", path);
+  return code;
+}
+
+static int read_parts(struct text *text, const char *path, uint8_t *part, int64_t nodes) {
+  static const char expected[] = "train, val, test or none";
+  char *line, quote[TEXT_QUOTE];
+  TRY(text_open(text, path));
+  for (int64_t v = 0;;) {
+    TRY(text_next(text, &line));
+    if (!line && v < nodes)
+      TEXT_FAIL(text, "the file ends after %lld of %lld nodes", (long long)v, (long long)nodes);
+    if (!line) return OK;
+    if (line[0] == '#') continue;
+    if (v == nodes) TEXT_FAIL(text, "there are more lines than the %lld nodes", (long long)nodes);
+    const char *shown = text_quote(line, quote), *word = text_word(&line);
+    int p = 0;
+    while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;
+    if (!word || (p == NO_PART && strcmp(word, "none") != 0))
+      TEXT_FAIL(text, "expected %s, found %s", expected, shown);
+    TRY(text_end(text, &line, "one word"));
+    part[v++] = (uint8_t)p;
+  }
+}
+
+static int split_from_text(struct dataset_source *source, const char *path) {
+  TRY(new_splits(source, 1));
+  uint8_t *part;
+  TRY(memory_alloc(&part, source->nodes, "the parts of a split"));
+  struct text text;
+  int code = read_parts(&text, path, part, source->nodes);
+  text_close(&text);
+  if (code == OK) code = list_parts(source, 0, part, source->nodes);
+  free(part);
+  return code;
+}
+
+/* A labelled node with its random key: sorting by key is a random permutation. */
+struct ticket {
+  uint64_t key;
+  int64_t node;
+};
+
+static int compare_tickets(const void *a, const void *b) {
+  const struct ticket *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->node > y->node) - (x->node < y->node);
+}
+
+static int64_t draw_tickets(const struct import *import, int64_t k, struct ticket *ticket) {
+  const struct dataset_source *source = &import->source;
+  struct philox_key key = random_key((uint64_t)import->options->seed, (uint32_t)k, 0, RANDOM_SPLIT);
+  int64_t count = 0;
+  for (int64_t v = 0; v < source->nodes; v++) {
+    if (source->label && source->label[v] < 0) continue;
+    struct philox_block block = random_block(key, (uint64_t)v, 0);
+    ticket[count++] = (struct ticket){(uint64_t)block.word[0] << 32 | block.word[1], v};
+  }
+  qsort(ticket, (size_t)count, sizeof *ticket, compare_tickets);
+  return count;
+}
+
+/* used[c]: nodes of class c handed out so far; without classes there is one. */
+static void deal_parts(const struct import *import, const struct split_rule *rule,
+                       const struct ticket *ticket, int64_t count, int64_t *used, uint8_t *part) {
+  int by_class = rule->kind == SPLIT_PER_CLASS;
+  int64_t train = by_class ? (int64_t)rule->train : llround(rule->train * (double)count);
+  int64_t val = by_class ? (int64_t)rule->val : llround((rule->train + rule->val) * (double)count) - train;
+  memset(part, NO_PART, (size_t)import->source.nodes);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t *mine = &used[by_class ? import->source.label[ticket[i].node] : 0];
+    part[ticket[i].node] = *mine < train ? SPLIT_TRAIN : *mine < train + val ? SPLIT_VAL : SPLIT_TEST;
+    ++*mine;
+  }
+}
+
+static int split_once(struct import *import, const struct split_rule *rule, int64_t k, struct ticket *ticket,
+                      uint8_t *part) {
+  struct dataset_source *source = &import->source;
+  int64_t *used, classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1;
+  TRY(memory_alloc(&used, classes * (int64_t)sizeof *used, "counts a class"));
+  int64_t count = draw_tickets(import, k, ticket);
+  deal_parts(import, rule, ticket, count, used, part);
+  for (int64_t c = 0; k == 0 && rule->kind == SPLIT_PER_CLASS && c < classes; c++) {
+    if ((double)used[c] < rule->train + rule->val)
+      log_warn("class %lld has %lld nodes, fewer than %.0f for training and validation", (long long)c,
+               (long long)used[c], rule->train + rule->val);
+  }
+  free(used);
+  return list_parts(source, k, part, source->nodes);
+}
+
+static int split_random(struct import *import, const struct split_rule *rule) {
+  struct dataset_source *source = &import->source;
+  if (rule->kind == SPLIT_PER_CLASS && source->task != TASK_MULTICLASS)
+    FAIL(BAD_INPUT, "--split per-class needs one label a node; this graph has %s",
+         source->task == TASK_NONE ? "no labels" : "several");
+  int64_t splits = import->options->splits;
+  TRY(new_splits(source, splits));
+  struct ticket *ticket;
+  TRY(memory_alloc(&ticket, source->nodes * (int64_t)sizeof *ticket, "a random order of the nodes"));
+  uint8_t *part = NULL;
+  int code = memory_alloc(&part, source->nodes, "the parts of a split");
+  for (int64_t k = 0; code == OK && k < splits; k++) code = split_once(import, rule, k, ticket, part);
+  free(part);
+  free(ticket);
+  return code;
+}
+
+static void clean_list(const int32_t *label, int64_t *node, int64_t *count, int64_t *dropped) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < *count; i++) {
+    if (label[node[i]] >= 0) node[kept++] = node[i];
+  }
+  *dropped += *count - kept;
+  *count = kept;
+}
+
+void import_clean_splits(struct import *import) {
+  struct dataset_source *source = &import->source;
+  for (int64_t k = 0; source->label && k < source->splits; k++) {
+    struct split_list *list = &source->split[k];
+    for (int p = 0; p < SPLIT_COUNT; p++)
+      clean_list(source->label, list->node[p], &list->count[p], &import->unlabelled);
+  }
+}
+
+int import_split(struct import *import) {
+  const char *text = import->options->split;
+  struct split_rule rule;
+  if (text) {
+    TRY(split_rule_parse(&rule, text));
+    if (rule.kind != SPLIT_FILE) {
+      TRY(split_random(import, &rule));
+    } else if (import_has_suffix(text, ".npz")) {
+      TRY(split_from_npz(&import->source, text));
+    } else {
+      TRY(split_from_text(&import->source, text));
+    }
+  }
+  import_clean_splits(import);
+  return OK;
+}

@@ -1,0 +1,154 @@
+#include "io/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "runtime/memory.h"
+
+enum { TEXT_BUFFER = 1 << 20 };
+
+int text_open(struct text *text, const char *path) {
+  *text = (struct text){0};
+  if (snprintf(text->path, sizeof text->path, "%s", path) >= (int)sizeof text->path)
+    FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof text->path - 1);
+  errno = 0;
+  text->file = gzopen(path, "rb");
+  if (!text->file) FAIL(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno ? errno : ENOMEM));
+  gzbuffer(text->file, TEXT_BUFFER / 4);
+  text->size = TEXT_BUFFER;
+  TRY(memory_alloc(&text->buffer, text->size + 1, "the text buffer"));
+  return OK;
+}
+
+void text_close(struct text *text) {
+  if (text->file) gzclose(text->file);
+  free(text->buffer);
+  *text = (struct text){0};
+}
+
+/* Makes room behind `end`: what was given out goes; a line that fills the buffer doubles it. */
+static int make_room(struct text *text) {
+  memmove(text->buffer, text->buffer + text->at, (size_t)(text->end - text->at));
+  text->end -= text->at;
+  text->at = 0;
+  if (text->end < text->size) return OK;
+  text->line++;
+  if (text->size >= TEXT_LINE)
+    TEXT_FAIL(text, "the line is longer than %d MiB: not a text file", TEXT_LINE >> 20);
+  text->line--;
+  TRY(memory_grow(&text->buffer, text->end, 2 * text->size + 1, "the text buffer"));
+  text->size *= 2;
+  return OK;
+}
+
+static int fill(struct text *text) {
+  TRY(make_room(text));
+  errno = 0;
+  int got = gzread(text->file, text->buffer + text->end, (unsigned)(text->size - text->end));
+  int code = Z_OK;
+  const char *reason = gzerror(text->file, &code);
+  if (code == Z_BUF_ERROR) reason = "the gzip data is truncated";
+  if (code == Z_ERRNO) reason = strerror(errno);
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+    FAIL(BAD_INPUT, "%s: cannot be read after line %lld: %s", text->path, (long long)text->line, reason);
+  text->end += got;
+  text->ended = got == 0;
+  return OK;
+}
+
+int text_next(struct text *text, char **line) {
+  *line = NULL;
+  char *stop = NULL;
+  for (int64_t seen = 0;;) {
+    char *start = text->buffer + text->at;
+    stop = memchr(start + seen, '\n', (size_t)(text->end - text->at - seen));
+    if (stop || text->ended) break;
+    seen = text->end - text->at;
+    TRY(fill(text));
+  }
+  if (!stop && text->at == text->end) return OK;
+  char *start = text->buffer + text->at;
+  char *end = stop ? stop : text->buffer + text->end;
+  text->at = end - text->buffer + (stop != NULL);
+  text->line++;
+  if (end > start && end[-1] == '\r') end--;
+  *end = '\0';
+  if (memchr(start, '\0', (size_t)(end - start))) TEXT_FAIL(text, "holds a NUL byte: not a %s file", "text");
+  *line = start;
+  return OK;
+}
+
+static int is_blank(char c) {
+  return c == ' ' || c == '\t' || c == ',';
+}
+
+static int ends_word(char c) {
+  return c == '\0' || is_blank(c);
+}
+
+int text_more(char **at) {
+  while (is_blank(**at)) ++*at;
+  return **at != '\0';
+}
+
+char *text_word(char **at) {
+  if (!text_more(at)) return NULL;
+  char *word = *at;
+  while (!ends_word(**at)) ++*at;
+  if (**at) *(*at)++ = '\0';
+  return word;
+}
+
+const char *text_quote(const char *at, char quote[TEXT_QUOTE]) {
+  while (is_blank(*at)) at++;
+  if (!*at) return "the end of the line";
+  int n = 0;
+  quote[n++] = '"';
+  for (; !ends_word(*at) && n < TEXT_QUOTE - 5; at++) quote[n++] = *at < ' ' || *at > '~' ? '?' : *at;
+  snprintf(quote + n, (size_t)(TEXT_QUOTE - n), "%s\"", ends_word(*at) ? "" : "...");
+  return quote;
+}
+
+int text_int(const struct text *text, char **at, int64_t *value, const char *expected) {
+  char quote[TEXT_QUOTE];
+  text_more(at);
+  const char *p = *at;
+  int negative = *p == '-';
+  if (*p == '-' || *p == '+') p++;
+  const char *digits = p;
+  int64_t magnitude = 0;
+  int overflow = 0;
+  for (; *p >= '0' && *p <= '9'; p++) {
+    overflow |= __builtin_mul_overflow(magnitude, 10, &magnitude);
+    overflow |= __builtin_add_overflow(magnitude, *p - '0', &magnitude);
+  }
+  if (p == digits || !ends_word(*p))
+    TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  if (overflow) TEXT_FAIL(text, "the number %s does not fit in 64 bits", text_quote(*at, quote));
+  *value = negative ? -magnitude : magnitude;
+  *at += p - *at;
+  return OK;
+}
+
+int text_real(const struct text *text, char **at, float *value, const char *expected) {
+  char quote[TEXT_QUOTE], *end;
+  text_more(at);
+  double number = strtod(*at, &end);
+  if (end == *at || !ends_word(*end))
+    TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  *value = (float)number;
+  if (!isfinite(*value))
+    TEXT_FAIL(text, "%s is not a finite single-precision number", text_quote(*at, quote));
+  *at = end;
+  return OK;
+}
+
+int text_end(const struct text *text, char **at, const char *expected) {
+  char quote[TEXT_QUOTE];
+  if (text_more(at)) TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  return OK;
+}

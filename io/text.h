@@ -1,0 +1,51 @@
+/* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers.
+ *
+ * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. */
+#ifndef IO_TEXT_H
+#define IO_TEXT_H
+
+#include <stdint.h>
+
+#include "runtime/error.h"
+
+enum { TEXT_LINE = 256 << 20, TEXT_QUOTE = 44 }; /* longest line; room for a quoted word */
+
+struct text {
+  void *file; /* gzFile */
+  char path[1024];
+  int64_t line; /* number of the line that text_next gave last, from 1 */
+  char *buffer; /* [size + 1]; [at, end) is not yet given out */
+  int64_t size, at, end;
+  int ended;
+};
+
+/* Errors: BAD_INPUT when the file is missing or cannot be read. */
+int text_open(struct text *text, const char *path);
+void text_close(struct text *text);
+
+/* The next line without its end, NUL-terminated, owned by text until the next call; NULL when there is none.
+ * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */
+int text_next(struct text *text, char **line);
+
+/* Moves *at to the next word; returns 0 when the line has none left. */
+int text_more(char **at);
+
+/* The next word as a number; *at moves behind it. `expected` completes "expected ...". Errors: BAD_INPUT:
+ * no number, more digits than fit, not finite. */
+int text_int(const struct text *text, char **at, int64_t *value, const char *expected);
+int text_real(const struct text *text, char **at, float *value, const char *expected);
+
+/* Cuts the next word out of the line: NUL-terminated in place; NULL when there is none. */
+char *text_word(char **at);
+
+/* Error unless the line is used up. */
+int text_end(const struct text *text, char **at, const char *expected);
+
+/* The next word as messages show it: quoted, printable, cut to length; "the end of the line" without one. */
+const char *text_quote(const char *at, char quote[TEXT_QUOTE]);
+
+/* FAIL(BAD_INPUT) with file and line. */
+#define TEXT_FAIL(text, format, ...) \
+  FAIL(BAD_INPUT, "%s:%lld: " format, (text)->path, (long long)(text)->line, __VA_ARGS__)
+
+#endif
