@@ -58,32 +58,53 @@ static int make_sparse(const struct dataset_source *source, int64_t nnz, struct 
   return OK;
 }
 
-/* Dense rows of sparse ones, a block at a time. */
-static int write_expanded(struct h5 *h5, const struct dataset_source *source, int64_t block, float *values) {
+/* Dense rows of sparse ones, in the form of dataset_source.feature_rows. */
+static int expand_rows(void *context, int64_t first, int64_t rows, float *values) {
+  const struct dataset_source *source = context;
   const int64_t *start = source->feature_start;
+  memset(values, 0, (size_t)(rows * source->features) * sizeof *values);
+  for (int64_t v = first; v < first + rows; v++) {
+    float *row = values + (v - first) * source->features;
+    for (int64_t e = start[v]; e < start[v + 1]; e++) row[source->feature_col[e]] = source->feature_value[e];
+  }
+  return OK;
+}
+
+static int write_blocks(struct h5 *h5, const struct dataset_source *source, int64_t block, float *values) {
   TRY(h5_new_dataset(h5, "/node/features", H5_FLOAT, source->nodes, source->features));
   for (int64_t first = 0; first < source->nodes; first += block) {
     int64_t rows = block < source->nodes - first ? block : source->nodes - first;
-    memset(values, 0, (size_t)(rows * source->features) * sizeof *values);
-    for (int64_t v = first; v < first + rows; v++) {
-      float *row = values + (v - first) * source->features;
-      for (int64_t e = start[v]; e < start[v + 1]; e++)
-        row[source->feature_col[e]] = source->feature_value[e];
-    }
+    TRY(source->feature_rows(source->feature_context, first, rows, values));
     TRY(h5_write_rows(h5, "/node/features", first, rows, H5_FLOAT, values));
   }
   return OK;
 }
 
+/* Dense features that are made while they are written, a block of rows at a time. */
+static int write_made(struct h5 *h5, const struct dataset_source *source) {
+  float *values;
+  int64_t block = DATASET_BLOCK / (source->features * (int64_t)sizeof *values) + 1;
+  if (block > source->nodes) block = source->nodes;
+  TRY(memory_alloc(&values, block * source->features * (int64_t)sizeof *values, "feature rows"));
+  int code = write_blocks(h5, source, block, values);
+  free(values);
+  TRY(code);
+  return OK;
+}
+
+static int64_t count_nonzeros(const struct dataset_source *source) {
+  int64_t nnz = 0, all = source->nodes * source->features;
+  if (source->feature_start) return source->feature_start[source->nodes];
+  for (int64_t i = 0; i < all; i++) nnz += source->feature[i] != 0;
+  return nnz;
+}
+
 static int write_features(struct h5 *h5, const struct dataset_source *source) {
   struct dataset_source made = {0};
-  int64_t nnz = 0, all = source->nodes * source->features;
   if (source->features == 0) return OK;
-  if (source->feature_start)
-    nnz = source->feature_start[source->nodes];
-  else
-    for (int64_t i = 0; i < all; i++) nnz += source->feature[i] != 0;
-  int sparse = (double)nnz < sparse_density * (double)all, code;
+  if (source->feature_rows) return write_made(h5, source);
+  int64_t nnz = count_nonzeros(source);
+  int sparse = (double)nnz < sparse_density * (double)(source->nodes * source->features), code;
   if (sparse && source->feature_start) {
     code = write_sparse(h5, source->nodes, source->feature_start, source->feature_col, source->feature_value);
   } else if (sparse) {
@@ -93,10 +114,10 @@ static int write_features(struct h5 *h5, const struct dataset_source *source) {
   } else if (!source->feature_start) {
     code = h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
   } else {
-    int64_t block = DATASET_BLOCK / (source->features * (int64_t)sizeof(float)) + 1;
-    if (block > source->nodes) block = source->nodes;
-    code = memory_alloc(&made.feature, block * source->features * (int64_t)sizeof(float), "feature rows");
-    if (code == OK) code = write_expanded(h5, source, block, made.feature);
+    struct dataset_source dense = *source;
+    dense.feature_rows = expand_rows;
+    dense.feature_context = &dense;
+    code = write_made(h5, &dense);
   }
   dataset_source_free(&made);
   TRY(code);

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# gnndata synth: equal files on any number of threads, every option in --help, one sentence for each bad option.
+set -euo pipefail
+gnndata=$GNNTRAIN_BIN/gnndata
+shape=(--nodes 3000 --degree 8 --features 5 --classes 4)
+fail() { echo "$*" && exit 1; }
+
+mkdir -p one four
+OMP_NUM_THREADS=1 "$gnndata" synth one/a.h5 "${shape[@]}" --shuffle --community-power 2 >said
+sleep 1.1 # a time stamp in the file would show
+OMP_NUM_THREADS=4 "$gnndata" synth --community-power=2 --shuffle "${shape[@]}" four/a.h5 >/dev/null
+cmp one/a.h5 four/a.h5
+grep -q '3000 nodes, 2[34][0-9]* arcs .*5 features, 4 classes' said || fail "said: $(cat said)"
+OMP_NUM_THREADS=4 "$gnndata" synth four/a.h5 "${shape[@]}" --shuffle --community-power 2 --seed 2 >/dev/null
+! cmp -s one/a.h5 four/a.h5 || fail "seed 2 makes the same file"
+
+"$gnndata" synth --help >help
+for option in nodes degree features classes community-size community-power inside power rmat shuffle signal \
+  label-noise train val seed; do
+  grep -q -- "^  --$option .*\(default: \|required\)" help || fail "--help lacks --$option"
+done
+
+# refuses MESSAGE ARGUMENT...: exit code 2, that sentence alone, and no file
+refuses() {
+  local message=$1 code=0
+  shift
+  "$gnndata" synth "$@" >said 2>&1 || code=$?
+  ((code == 2)) || fail "synth $*: exit code $code"
+  [[ $(wc -l <said) == 1 ]] && grep -qF -- "$message" said || fail "synth $*: $(cat said)"
+  [[ ! -e bad.h5 ]] || fail "synth $*: left a file"
+}
+refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
+refuses 'no output file' "${shape[@]}"
+refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"
+refuses 'unknown option --colour' bad.h5 "${shape[@]}" --colour red
+refuses '--seed needs a value' bad.h5 "${shape[@]}" --seed
+refuses '--rmat takes no value' bad.h5 "${shape[@]}" --rmat=1
+refuses '--degree is "8x"; allowed: a number from 0.001' bad.h5 "${shape[@]}" --degree 8x
+refuses '--nodes is "1"; allowed: a whole number from 2' bad.h5 "${shape[@]}" --nodes 1
+refuses '--inside is "nan"' bad.h5 "${shape[@]}" --inside nan
+refuses '--seed is "99999999999999999999"' bad.h5 "${shape[@]}" --seed 99999999999999999999
+refuses '2 communities cannot carry 4 classes' bad.h5 "${shape[@]}" --community-size 1500
+refuses 'train and val are 0.6 and 0.5' bad.h5 "${shape[@]}" --train 0.6 --val 0.5
+refuses 'a mean degree of 2900 is more than' bad.h5 "${shape[@]}" --degree 2900
