@@ -1,12 +1,25 @@
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
+
+// toml++ asserts where some malformed texts ("[}") lead it; input must not end the program, so that an
+// assertion becomes an exception, in every build.
+namespace {
+struct broken_assertion : std::exception {
+  const char *what() const noexcept override { return "broken assertion in toml++"; }
+};
+[[noreturn]] void break_assertion() {
+  throw broken_assertion();
+}
+} // namespace
+#undef NDEBUG
+#define TOML_ASSERT(condition) ((condition) ? void() : break_assertion())
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
 
 extern "C" {
 #include "runtime/config_toml.h"
@@ -61,6 +74,20 @@ config_value describe(const found &one) {
   return value;
 }
 
+// The line that breaks an assertion: the last of the shortest run of first lines that does.
+int assertion_line(const std::string_view text) {
+  int line = 1;
+  for (size_t end = text.find('\n'); end < text.size(); end = text.find('\n', end + 1), line++) {
+    try {
+      (void)toml::parse(text.substr(0, end + 1));
+    } catch (const broken_assertion &) {
+      return line;
+    } catch (const toml::parse_error &) { // cut inside a list or a string
+    }
+  }
+  return line;
+}
+
 } // namespace
 
 extern "C" int config_toml_walk(const char *text, const char *name,
@@ -83,6 +110,8 @@ extern "C" int config_toml_walk(const char *text, const char *name,
   } catch (const toml::parse_error &error) {
     FAIL(BAD_INPUT, "%s:%d: not valid TOML: %s", name, static_cast<int>(error.source().begin.line),
          std::string(error.description()).c_str());
+  } catch (const broken_assertion &) {
+    FAIL(BAD_INPUT, "%s:%d: not valid TOML", name, assertion_line(text));
   } catch (const std::exception &error) {
     FAIL(FAILED, "%s: reading TOML failed: %s", name, error.what());
   }

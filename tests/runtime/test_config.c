@@ -105,6 +105,7 @@ static void the_first_mistake_in_the_text_is_reported(void **state) {
 static void syntax_errors_name_their_line(void **state) {
   (void)state;
   refuse("[train]\nlr = 0.1\nepochs = = 3\n", "a.toml:3: not valid TOML: ", "");
+  refuse("[train]\nlr = 1\n[}]\n[model]\n", "a.toml:3: not valid TOML", "");
   refuse("[train\n", "a.toml:1: not valid TOML: ", "");
   refuse("[train]\nlr = 1\nlr = 2\n", "a.toml:3: not valid TOML: ", "");
   refuse("[model]\ntype = \"gc\xff\"\n", "a.toml:2: not valid TOML: ", "");

@@ -101,7 +101,7 @@ static void a_region_open_before_the_start_is_left_out(void **state) {
 static void many_regions_and_events_are_counted(void **state) {
   (void)state;
   enum { NAMES = 700 };
-  static char name[NAMES][8];
+  static char name[NAMES][16];
   struct profile_region *region;
   int64_t count;
   profile_enable();
