@@ -1,0 +1,97 @@
+# What the tests of whole programs share: jobs of one or more ranks, what they said, and finding their processes.
+set -euo pipefail
+shopt -s nullglob
+
+fail() {
+  echo "$*"
+  exit 1
+}
+
+# on_ranks RANKS COMMAND...: one rank needs no mpirun.
+on_ranks() {
+  local ranks=$1
+  shift
+  if ((ranks == 1)); then
+    "$@"
+  else
+    mpirun -n "$ranks" --oversubscribe --bind-to none "$@"
+  fi
+}
+
+# job RANKS ARGUMENT...: runs gnntrain; its output lies in out.txt and err.txt, its exit code in $code (124:
+# still running after a minute).
+job() {
+  local ranks=$1
+  shift
+  code=0
+  on_ranks "$ranks" timeout -s KILL 60 "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null || code=$?
+}
+
+# must_run RANKS ARGUMENT...: a job that has to end well.
+must_run() {
+  job "$@"
+  ((code == 0)) || { tail -n 20 out.txt err.txt; fail "gnntrain ended with $code on $1 rank(s): ${*:2}"; }
+}
+
+# start RANKS ARGUMENT...: a job in the background; $job is its (or mpirun's) process. Returns once it trains:
+# when `metrics`, which did not exist before, has lines.
+start() {
+  local ranks=$1 metrics=$2
+  shift 2
+  rm -f "$metrics"
+  export GNNTRAIN_TEST_TOKEN=$$.$RANDOM
+  if ((ranks == 1)); then
+    "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null &
+  else
+    mpirun -n "$ranks" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null &
+  fi
+  job=$!
+  trap 'end_all; exit 1' TERM INT
+  local i
+  for ((i = 0; i < 300; i++)); do
+    [[ -s $metrics ]] && return
+    kill -0 $job 2>/dev/null || break
+    sleep 0.1
+  done
+  tail -n 20 out.txt err.txt
+  end_all
+  fail "the job of $ranks rank(s) did not start to train: $*"
+}
+
+# Prints the processes of the last job started that run gnntrain; with a rank as argument, that rank's only.
+processes() {
+  local folder
+  for folder in /proc/[0-9]*; do
+    [[ $(readlink "$folder/exe" 2>/dev/null) == */gnntrain ]] || continue
+    grep -qsz "^GNNTRAIN_TEST_TOKEN=$GNNTRAIN_TEST_TOKEN\$" "$folder/environ" || continue
+    [[ -z ${1-} ]] || grep -qsz "^OMPI_COMM_WORLD_RANK=$1\$" "$folder/environ" || continue
+    echo "${folder#/proc/}"
+  done
+}
+
+end_all() {
+  local process
+  for process in $(processes) $job; do kill -KILL "$process" 2>/dev/null || true; done
+}
+
+# ends_within SECONDS: waits for the job; its exit code lies in $code. No rank of it may be left.
+ends_within() {
+  local tenths=$(($1 * 10)) i
+  for ((i = 0; i < tenths; i++)); do
+    kill -0 $job 2>/dev/null || break
+    sleep 0.1
+  done
+  if kill -0 $job 2>/dev/null; then
+    tail -n 20 out.txt err.txt
+    end_all
+    fail "the job was still there after $1 s"
+  fi
+  code=0
+  wait $job || code=$?
+  for ((i = 0; i < 20; i++)); do
+    [[ -n $(processes) ]] || return 0
+    sleep 0.1
+  done
+  end_all
+  fail "ranks were left behind when the job had ended"
+}

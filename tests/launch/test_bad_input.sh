@@ -1,0 +1,111 @@
+# Each kind of bad input gets one sentence that names it, and exit code 2, on one rank and on two.
+. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+make() { "$GNNTRAIN_BIN/tests/launch/break_dataset" "$@"; }
+
+# refuses CODE PATTERN ARGUMENT...: gnntrain ends with CODE and one sentence that matches PATTERN.
+refuses() {
+  local expected=$1 pattern=$2 ranks
+  shift 2
+  for ranks in 1 2; do
+    job $ranks "$@"
+    ((code == expected)) ||
+      { cat err.txt; fail "exit code $code in place of $expected on $ranks rank(s): gnntrain $*"; }
+    (($(grep -c '^gnntrain: ' err.txt) == 1)) ||
+      { cat err.txt; fail "not one sentence on $ranks rank(s): gnntrain $*"; }
+    if ((ranks == 1 && code == 2 && $(wc -l <err.txt) != 1)); then
+      cat err.txt
+      fail "more than a sentence on stderr: gnntrain $*"
+    fi
+    grep '^gnntrain: ' err.txt | grep -qE "$pattern" ||
+      { cat err.txt; fail "no \"$pattern\" in the message on $ranks rank(s): gnntrain $*"; }
+  done
+}
+
+rm -rf ./*
+make sound sound.h5
+cat >run.toml <<'END'
+[dataset]
+path = "sound.h5"
+[model]
+hidden = 8
+[train]
+epochs = 2
+[log]
+dir = "run"
+overwrite = true
+END
+must_run 1 run.toml
+must_run 2 run.toml
+
+# Files
+refuses 2 'none\.toml' none.toml
+refuses 2 'none\.h5' run.toml --set dataset.path=none.h5
+echo 'not an HDF5 file, but text' >text.h5
+refuses 2 'text\.h5' run.toml --set dataset.path=text.h5
+: >empty.h5
+refuses 2 'empty\.h5' run.toml --set dataset.path=empty.h5
+refuses 2 '\.' run.toml --set dataset.path=.
+head -c 5000 sound.h5 >short.h5
+refuses 2 'short\.h5' run.toml --set dataset.path=short.h5
+
+# Datasets: the kind of defect and what the sentence must say beside the file's name
+while read -r kind pattern; do
+  make "$kind" "$kind.h5"
+  refuses 2 "$kind\.h5.*($pattern)" run.toml --set dataset.path="$kind.h5"
+  said=0
+  "$GNNTRAIN_BIN/gnndata" check "$kind.h5" >out.txt 2>err.txt || said=$?
+  ((said == 2)) || { cat out.txt err.txt; fail "gnndata check $kind.h5 ended with $said"; }
+done <<'END'
+wrong_version version
+feature_shape features
+edge_count indices|num_edges
+index_range 64
+negative_index -1
+unsorted_row 10|ascend|sorted
+duplicate 10|ascend|duplicate
+asymmetric symmetric|directed
+asymmetric_weight symmetric|directed
+falling_start indptr
+huge_start indptr
+label_range label.*4|4.*label
+nan_feature NaN|nan|finite
+split_range split/train
+split_order split/val
+END
+make negative_weight negative_weight.h5
+refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5
+
+# Configurations
+refuses 2 'train\.epoch\b' run.toml --set train.epoch=3
+printf '[model]\nhiden = 8\n' >unknown.toml
+refuses 2 'unknown\.toml:2.*hiden' unknown.toml
+refuses 2 'model\.dropout.*1\.5' run.toml --set model.dropout=1.5
+printf '[train]\nlr = 0.01\nepochs = -1\n' >range.toml
+refuses 2 'range\.toml:3.*train\.epochs' range.toml
+printf '[train]\nlr = 0.01\nepochs = = 3\n' >syntax.toml
+refuses 2 'syntax\.toml:3' syntax.toml
+refuses 2 'model\.type|forest' run.toml --set model.type=forest
+refuses 2 'abacus' run.toml --device abacus
+refuses 2 'nonsense' run.toml --nonsense
+refuses 2 '.' --epochs 3
+
+# Runs
+: >file
+refuses 2 'file/run' run.toml --set log.dir=file/run
+must_run 2 run.toml --set log.dir=kept --set checkpoint.every=1
+refuses 2 'kept' run.toml --set log.dir=kept --set log.overwrite=false
+refuses 2 'model\.type|model\.hidden' run.toml --set log.dir=kept --resume --set model.type=mlp --epochs 4
+refuses 2 'model\.hidden' run.toml --set log.dir=kept --resume --set model.hidden=16 --epochs 4
+refuses 2 'none\.h5' run.toml --set log.dir=kept --resume=none.h5 --epochs 4
+refuses 2 'sound\.h5' run.toml --set log.dir=kept --resume=sound.h5 --epochs 4
+refuses 2 'none\.h5' run.toml --eval none.h5
+
+# A full disk is the machine's failure: exit code 1, the reason, and the last checkpoint still there. (The
+# sanitizers cannot be loaded after another library.)
+if ! ldd "$GNNTRAIN_BIN/gnntrain" | grep -q libasan; then
+  export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=no_space
+  export WRITE_FAULT_IN=$PWD/kept
+  refuses 1 'kept/.*No space left' run.toml --set log.dir=kept --set checkpoint.every=1 --resume --epochs 4
+  unset LD_PRELOAD WRITE_FAULT WRITE_FAULT_IN
+  must_run 2 run.toml --set log.dir=kept --set checkpoint.every=1 --resume --epochs 3
+fi
