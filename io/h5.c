@@ -28,8 +28,10 @@ const char *h5_cause(char text[H5_CAUSE]) {
   return text;
 }
 
-/* Locking off; closing a file closes all that was opened in it. */
+/* Locking off; closing a file closes all that was opened in it. HDF5 cleans up nothing when the process ends:
+ * it crashes there over what a full disk kept it from writing. */
 static hid_t file_access(void) {
+  H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_file_locking(access, 0, 1);
