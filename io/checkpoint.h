@@ -37,7 +37,7 @@ int checkpoint_write(const struct checkpoint *checkpoint, const char *path);
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path);
 
 /* The files "<dir>/epoch-<run>-<epoch>.h5": path of one; the newest (by run, then epoch; path "" when there
- * is none); removal of all but the newest `keep` of a run. */
+ * is none); removal of all but the newest `keep` of a run, and of what killed writers left. */
 void checkpoint_path(char *path, int64_t size, const char *dir, int64_t run, int64_t epoch);
 int checkpoint_newest(const char *dir, char *path, int64_t size);
 int checkpoint_prune(const char *dir, int64_t run, int64_t keep);
