@@ -26,7 +26,8 @@ refuses() {
   shift
   "$gnndata" synth "$@" >said 2>&1 || code=$?
   ((code == 2)) || fail "synth $*: exit code $code"
-  [[ $(wc -l <said) == 1 ]] && grep -qF -- "$message" said || fail "synth $*: $(cat said)"
+  [[ $(wc -l <said) == 1 ]] || fail "synth $*: $(cat said)"
+  grep -qF -- "$message" said || fail "synth $*: $(cat said)"
   [[ ! -e bad.h5 ]] || fail "synth $*: left a file"
 }
 refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The sbatch scripts, with stand-ins for Slurm and the launcher: USR1 reaches the launcher, exit code 75 queues the
+# job again, any other code is the job's own, and --resume is always there.
+set -euo pipefail
+fail() { echo "$*" && exit 1; }
+
+mkdir -p bin
+# A launcher that runs until USR1, then takes a while to save, as gnntrain does; with WORKS it ends by itself.
+cat >bin/launcher <<'STUB'
+#!/usr/bin/env bash
+echo "$*" >arguments
+[[ -z ${WORKS-} ]] || exit "$WORKS"
+trap 'sleep 0.3; exit 75' USR1
+touch started
+while :; do sleep 0.05; done
+STUB
+printf '#!/usr/bin/env bash\necho "$*" >requeued\n' >bin/scontrol
+chmod +x bin/launcher bin/scontrol
+ln -sf launcher bin/mpirun
+ln -sf launcher bin/srun
+export PATH=$PWD/bin:$PATH SLURM_NTASKS=4 SLURM_CPUS_PER_TASK=2 SLURM_JOB_ID=17 GNNTRAIN_BIN=there
+
+for script in one_node several_nodes; do
+  job=$GNNTRAIN_SOURCE/launch/slurm/$script.sbatch
+  rm -f arguments started requeued
+  bash "$job" some.toml --set train.seed=3 &
+  pid=$!
+  until [[ -e started ]]; do sleep 0.05; done
+  kill -USR1 $pid
+  wait $pid && code=0 || code=$?
+  ((code == 75)) || fail "$script: exit code $code after USR1"
+  grep -q 'there/gnntrain some.toml --set train.seed=3 --resume$' arguments || fail "$script: $(cat arguments)"
+  [[ $(cat requeued) == 'requeue 17' ]] || fail "$script: not queued again"
+
+  for ends in 0 1; do
+    rm -f requeued
+    WORKS=$ends bash "$job" some.toml && code=0 || code=$?
+    ((code == ends)) || fail "$script: exit code $code instead of $ends"
+    [[ ! -e requeued ]] || fail "$script: queued again after exit code $ends"
+  done
+  grep -q '^#SBATCH --signal=B:USR1@' "$job" || fail "$script: no signal before the time limit"
+  bash "$job" >/dev/null 2>&1 && fail "$script: accepts no configuration"
+done
+exit 0
