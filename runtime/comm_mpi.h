@@ -89,9 +89,6 @@ int comm_mpi_check(int result, const char *what);
 /* Scratch memory of at least that size, kept for the next call. */
 int comm_mpi_scratch(struct comm *comm, int64_t bytes, void **scratch);
 
-/* Seconds on a clock that only runs forward. */
-double comm_clock(void);
-
 /* A wait: start it, then poll until what it waits for has come. Poll yields the processor and returns OK to
  * go on; when the deadline has passed it ends the job. When another rank has failed it takes part in the
  * agreement on that, after which nothing is under way on any rank, and returns the code. */

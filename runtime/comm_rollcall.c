@@ -4,6 +4,7 @@
 
 #include "runtime/comm_mpi.h"
 #include "runtime/error.h"
+#include "runtime/profile.h"
 
 enum { SIGN_INTS = sizeof(struct sign) / sizeof(int), SIGN_TAG = 1, NAMED = 4 };
 
@@ -77,7 +78,7 @@ static int heed(struct comm *comm, int from, struct sign sign) {
     mpi->peers[from].answer = sign;
     break;
   case SIGN_ALIVE:
-    mpi->sign_of_life = comm_clock();
+    mpi->sign_of_life = profile_clock();
     break;
   case SIGN_FAILED:
     mpi->failed = sign;

@@ -1,10 +1,10 @@
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/comm_mpi.h"
 #include "runtime/error.h"
+#include "runtime/profile.h"
 
 static const double spin_seconds = 20e-6;  /* a neighbour with a core of its own answers within this */
 static const double yield_seconds = 10e-3; /* giving way costs nothing while nobody else wants the core */
@@ -12,15 +12,9 @@ static const double look_seconds = 1e-3;   /* how often signs are answered */
 static const double arrive_seconds = 0.5;  /* from a rank's failure to leaving a wait */
 enum { SLEEP_MICROSECONDS = 50 };
 
-double comm_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
                       const struct comm_requests *requests) {
-  double now = comm_clock();
+  double now = profile_clock();
   *watch = (struct comm_watch){
       .comm = comm, .call = call, .requests = requests, .start = now, .next_look = now + look_seconds};
   comm->mpi->watch = watch;
@@ -64,7 +58,7 @@ static void check_deadline(struct comm_watch *watch, double now) {
 }
 
 int comm_watch_poll(struct comm_watch *watch) {
-  double now = comm_clock(), waited = now - watch->start;
+  double now = profile_clock(), waited = now - watch->start;
   if (waited < spin_seconds) return OK;
   if (now >= watch->next_look) {
     watch->next_look = now + look_seconds;

@@ -1,0 +1,101 @@
+/* comm_faults CASE TIMEOUT: ranks that talk to each other until something goes wrong, for test_comm_faults.sh.
+ * Each rank writes its process id to pid.<rank> when all have started. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/comm.h"
+#include "runtime/device.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+enum { NUMBERS = 50000 };
+
+static int write_pid(struct comm *comm) {
+  char name[32];
+  TRY(comm_barrier(comm));
+  snprintf(name, sizeof name, "pid.%d", comm->rank);
+  FILE *file = fopen(name, "w");
+  if (!file) FAIL(FAILED, "cannot write %s", name);
+  fprintf(file, "%d\n", (int)getpid());
+  fclose(file);
+  return OK;
+}
+
+static int exchange_once(struct comm *comm, float *sent, float *received) {
+  int to = (comm->rank + 1) % comm->size, from = (comm->rank + comm->size - 1) % comm->size;
+  struct message send = {to, sent, NUMBERS * sizeof *sent}, recv = {from, received, NUMBERS * sizeof *sent};
+  TRY(comm_exchange(comm, &send, 1, &recv, 1));
+  return comm_wait(comm);
+}
+
+/* Steady training: exchanges and allreduces without end. */
+static int train(struct comm *comm, float *a, float *b) {
+  for (;;) {
+    TRY(exchange_once(comm, a, b));
+    TRY(comm_allreduce(comm, b, NUMBERS, NUMBER_FLOAT, REDUCE_MAX));
+    usleep(1000);
+  }
+}
+
+/* Rank 1 is in another call than the rest. */
+static int mismatch(struct comm *comm, float *a, float *b) {
+  if (comm->rank == 1) return comm_barrier(comm);
+  return exchange_once(comm, a, b);
+}
+
+/* Rank 0 computes long past the deadline and the roll call; with signs of life the others wait for it. */
+static int compute(struct comm *comm, float *a, int signs) {
+  for (int i = 0; i < (int)(10 * comm->timeout + 70) && comm->rank == 0; i++) {
+    if (signs && i % 5 == 0) TRY(comm_alive(comm));
+    usleep(100000);
+  }
+  TRY(comm_broadcast(comm, a, NUMBERS * sizeof *a, 0));
+  if (comm->rank == 0) printf("the broadcast came through\n");
+  return OK;
+}
+
+/* Rank 1 fails while the others are in a call that needs it. */
+static int fail_inside(struct comm *comm, float *a, float *b) {
+  usleep(100000);
+  if (comm->rank == 1) FAIL(BAD_INPUT, "rank 1 found a negative number");
+  TRY(exchange_once(comm, a, b));
+  return comm_allreduce(comm, a, NUMBERS, NUMBER_FLOAT, REDUCE_SUM);
+}
+
+static int run(struct comm *comm, const char *name, float *a, float *b) {
+  TRY(write_pid(comm));
+  if (strcmp(name, "train") == 0) return train(comm, a, b);
+  if (strcmp(name, "mismatch") == 0) return mismatch(comm, a, b);
+  if (strcmp(name, "compute") == 0) return compute(comm, a, 1);
+  if (strcmp(name, "mute") == 0) return compute(comm, a, 0);
+  if (strcmp(name, "fail") == 0) return fail_inside(comm, a, b);
+  if (strcmp(name, "abort") == 0 && comm->rank == 1) comm_abort(comm, 5);
+  if (strcmp(name, "abort") == 0) return train(comm, a, b);
+  FAIL(BAD_INPUT, "unknown case %s", name);
+}
+
+static int start(struct comm *comm, struct device *device, char **argv, float **a, float **b) {
+  comm->timeout = atof(argv[2]);
+  TRY(device_open(device, "cpu", comm->local_rank, comm->local_size, 1));
+  TRY(comm_attach(comm, device));
+  TRY(memory_alloc(a, NUMBERS * sizeof **a, "numbers"));
+  TRY(memory_alloc(b, NUMBERS * sizeof **b, "numbers"));
+  return run(comm, argv[1], *a, *b);
+}
+
+int main(int argc, char **argv) {
+  struct comm comm = {0};
+  struct device device = {0};
+  float *a = NULL, *b = NULL;
+  if (argc != 3) return BAD_INPUT;
+  int code = comm_open(&comm, &argc, &argv);
+  if (code == OK) code = comm_agree(&comm, start(&comm, &device, argv, &a, &b));
+  if (code != OK) error_print(stderr, "comm_faults");
+  free(a);
+  free(b);
+  comm_close(&comm);
+  device_close(&device);
+  return code;
+}

@@ -1,0 +1,102 @@
+/* Agreement on how a stage ended: one code, one voice. */
+#include "runtime/comm.h"
+#include "tests/check.h"
+
+static struct comm comm;
+
+static int stage(int code) {
+  if (code != OK) FAIL(code, "rank %d: code %d", comm.rank, code);
+  return OK;
+}
+
+/* Whether error_print would speak. */
+static int speaks(void) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  error_print(out, "test");
+  fclose(out);
+  free(text);
+  return size > 0;
+}
+
+/* Code of rank r in pattern p: base 3 digits 0, 1, 2. */
+static int code_of(int pattern, int r) {
+  for (int i = 0; i < r; i++) pattern /= 3;
+  return pattern % 3;
+}
+
+static void check_pattern(int pattern) {
+  int highest = OK, speaker = -1;
+  for (int r = 0; r < comm.size; r++) {
+    int code = code_of(pattern, r);
+    if (code > highest) highest = code;
+    if (code != OK && speaker < 0) speaker = r;
+  }
+  error_clear();
+  assert_int_equal(comm_agree(&comm, stage(code_of(pattern, comm.rank))), highest);
+  assert_int_equal(speaks(), speaker == comm.rank);
+  if (highest == OK) return;
+  assert_int_equal(comm_agree(&comm, highest), highest); /* the stage around it */
+  assert_int_equal(speaks(), speaker == comm.rank);
+}
+
+static void the_highest_code_wins_and_the_lowest_rank_speaks(void **state) {
+  (void)state;
+  int patterns = 1;
+  for (int r = 0; r < comm.size; r++) patterns *= 3;
+  int step = patterns > 81 ? patterns / 40 : 1; /* not a multiple of 3: every digit changes */
+  for (int pattern = 0; pattern < patterns; pattern += step) check_pattern(pattern);
+}
+
+static int needs_everyone(void) {
+  int64_t one = 1;
+  return comm_sum_int64(&comm, &one);
+}
+
+static int exchange_with_all(void) {
+  enum { LONG = 200000 };
+  char *data = calloc((size_t)(2 * comm.size), LONG);
+  struct message sends[16], recvs[16];
+  for (int r = 0; r < comm.size; r++) {
+    sends[r] = (struct message){r, data + r * LONG, LONG};
+    recvs[r] = (struct message){r, data + (comm.size + r) * LONG, LONG};
+  }
+  int code = comm_swap(&comm, sends, comm.size, recvs, comm.size);
+  free(data); /* nothing may arrive here any more */
+  return code;
+}
+
+/* The failing rank goes to the agreement; the others wait for it in some call and are fetched from there. */
+static void check_failure_inside(int failing, int (*work)(void)) {
+  error_clear();
+  assert_ok(comm_barrier(&comm));
+  int code = comm.rank == failing ? stage(BAD_INPUT) : work();
+  assert_int_equal(code, BAD_INPUT);
+  assert_int_equal(comm_agree(&comm, code), BAD_INPUT);
+  assert_int_equal(speaks(), comm.rank == failing);
+}
+
+static void a_rank_that_fails_inside_a_stage_fetches_the_others(void **state) {
+  (void)state;
+  check_failure_inside(comm.size - 1, exchange_with_all);
+}
+
+/* Last: the collective call that was left stays without its missing part. */
+static void it_fetches_them_from_a_collective_call(void **state) {
+  (void)state;
+  check_failure_inside(0, needs_everyone);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_highest_code_wins_and_the_lowest_rank_speaks),
+      cmocka_unit_test(a_rank_that_fails_inside_a_stage_fetches_the_others),
+      cmocka_unit_test(it_fetches_them_from_a_collective_call),
+  };
+  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
+  comm.timeout = 20;
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  comm_close(&comm);
+  return failures;
+}

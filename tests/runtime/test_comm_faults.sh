@@ -1,0 +1,108 @@
+# A rank that is stopped, killed, slow, or in another place than the rest ends the job with one sentence.
+set -u
+program=$GNNTRAIN_BIN/tests/runtime/comm_faults
+export OMP_NUM_THREADS=1
+
+fail() {
+  echo "FAILED: $1"
+  cat out err
+  exit 1
+}
+
+# start RANKS CASE TIMEOUT: runs in the background until every rank has begun.
+start() {
+  rm -f pid.* out err
+  began=$SECONDS
+  mpirun -n "$1" --oversubscribe --bind-to none "$program" "$2" "$3" >out 2>err &
+  job=$!
+  for _ in $(seq 200); do
+    [ "$(cat pid.* 2>/dev/null | wc -l)" = "$1" ] && return
+    sleep 0.05
+  done
+  fail "$2: the ranks did not start"
+}
+
+# lives PID: not gone, and not a zombie that nobody has collected.
+lives() {
+  grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"
+}
+
+# finish LIMIT CODE: the job ends within LIMIT seconds of `began`; CODE: its exit code, or "error" for any but 0.
+finish() {
+  local pid code
+  while kill -0 "$job" 2>/dev/null; do
+    [ $((SECONDS - began)) -le "$1" ] || { kill -9 "$job" $(cat pid.*); fail "no end within $1 s"; }
+    sleep 0.1
+  done
+  wait "$job"
+  code=$?
+  case $2 in
+  error) [ "$code" -ne 0 ] || fail "exit code 0" ;;
+  *) [ "$code" -eq "$2" ] || fail "exit code $code, expected $2" ;;
+  esac
+  for pid in $(cat pid.*); do
+    for _ in $(seq 50); do
+      lives "$pid" || continue 2
+      sleep 0.1
+    done
+    fail "process $pid lives on"
+  done
+}
+
+# says COUNT TEXT: that many lines of stderr contain TEXT.
+says() {
+  [ "$(grep -c -- "$2" err)" = "$1" ] || fail "not $1 lines with \"$2\""
+}
+
+echo "stopped rank"
+for rank in 2 0; do
+  start 3 train 1
+  sleep 0.3
+  pid=$(cat pid.$rank)
+  kill -STOP "$pid"
+  began=$SECONDS
+  finish 12 error
+  says 1 "^gnntrain: rank $rank ($(hostname), pid $pid) has not answered for 1 s (runtime.timeout): ending the job$"
+  says 1 "^gnntrain:"
+done
+
+echo "two stopped ranks"
+start 4 train 1
+first=$(cat pid.1) second=$(cat pid.3)
+kill -STOP "$first" "$second"
+began=$SECONDS
+finish 12 error
+says 1 "ranks 1 ($(hostname), pid $first) and 3 ($(hostname), pid $second) have not answered for 1 s"
+
+echo "killed rank"
+start 3 train 300
+kill -KILL "$(cat pid.1)"
+began=$SECONDS
+finish 10 error
+says 1 "process rank 1 .*signal 9"
+
+echo "ranks in different calls"
+start 3 mismatch 1
+finish 14 error
+says 1 "^gnntrain: rank 0 waits for rank [12] in the halo exchange, rank 1 waits in a barrier, rank 2 waits for rank"
+says 1 "^gnntrain:"
+
+echo "a long computation with signs of life"
+start 3 compute 1
+finish 20 0
+grep -q "the broadcast came through" out || fail "no broadcast"
+
+echo "a long computation without"
+start 3 mute 1
+finish 12 error
+says 1 "^gnntrain: rank 0 ($(hostname), pid $(cat pid.0)) has not answered for 1 s"
+
+echo "a failure inside a stage"
+start 4 fail 300
+finish 10 2
+says 1 "^comm_faults: rank 1 found a negative number$"
+says 1 "^comm_faults:"
+
+echo "abort"
+start 3 abort 300
+finish 10 5

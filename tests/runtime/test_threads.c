@@ -1,0 +1,119 @@
+/* How many threads a rank takes. Each rank binds itself before it asks. */
+#include <sched.h>
+
+#include "runtime/comm.h"
+#include "tests/check.h"
+
+static struct comm comm;
+static cpu_set_t every; /* processors of this machine that we may use */
+
+/* The n-th processor that we may use. */
+static size_t processor(int n) {
+  size_t cpu = 0;
+  for (; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, &every) && n-- == 0) break;
+  return cpu;
+}
+
+/* Binds this rank to processors first .. first + count - 1. */
+static void bind(int first, int count) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (int i = first; i < first + count; i++) CPU_SET(processor(i), &mask);
+  assert_int_equal(sched_setaffinity(0, sizeof mask, &mask), 0);
+}
+
+static int setup(void **state) {
+  (void)state;
+  unsetenv("OMP_NUM_THREADS");
+  return sched_setaffinity(0, sizeof every, &every);
+}
+
+static void a_wish_is_granted(void **state) {
+  (void)state;
+  int threads = 0;
+  char text[256];
+  assert_ok(comm_threads(&comm, 3, &threads, text, sizeof text));
+  assert_int_equal(threads, 3);
+  assert_string_equal(text, "3 threads a rank (runtime.threads)");
+}
+
+static void the_environment_is_respected(void **state) {
+  (void)state;
+  int threads = 0;
+  char text[256];
+  setenv("OMP_NUM_THREADS", "5,2", 1);
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_int_equal(threads, 5);
+  assert_string_equal(text, "5 threads a rank (OMP_NUM_THREADS)");
+  setenv("OMP_NUM_THREADS", "many", 1);
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_null(strstr(text, "OMP_NUM_THREADS"));
+}
+
+static void ranks_with_the_same_binding_share_it(void **state) {
+  (void)state;
+  int threads = 0, count = CPU_COUNT(&every);
+  char text[256], bound[64], shared[64];
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_int_equal(threads, count / comm.size > 1 ? count / comm.size : 1);
+  snprintf(bound, sizeof bound, "bound to %d processor", count);
+  assert_non_null(strstr(text, bound));
+  snprintf(shared, sizeof shared, "shared by %d ranks)", comm.size);
+  if (comm.size > 1) assert_non_null(strstr(text, shared));
+  assert_null(strstr(text, "idle"));
+}
+
+static void a_rank_bound_alone_keeps_its_processors(void **state) {
+  (void)state;
+  int threads = 0;
+  char text[256];
+  if (CPU_COUNT(&every) < comm.size) skip();
+  bind(comm.rank, 1);
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_int_equal(threads, 1);
+  assert_non_null(strstr(text, "1 thread a rank (bound to 1 processor"));
+  assert_null(strstr(text, "shared"));
+  cpu_set_t after;
+  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+  assert_int_equal(CPU_COUNT(&after), 1); /* asking changes nothing */
+}
+
+/* Rank 0 on processors 0 and 1, the others on processor 1: no more than a fair share anywhere. */
+static void overlapping_bindings_are_shared_fairly(void **state) {
+  (void)state;
+  int threads = 0;
+  char text[256];
+  if (CPU_COUNT(&every) < 2) skip();
+  bind(comm.rank == 0 ? 0 : 1, comm.rank == 0 ? 2 : 1);
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_int_equal(threads, comm.size == 1 ? 2 : 1);
+}
+
+static void idle_processors_are_pointed_out(void **state) {
+  (void)state;
+  int threads = 0;
+  char text[256];
+  if (CPU_COUNT(&every) < 2) skip();
+  bind(0, 1);
+  assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
+  assert_int_equal(threads, 1);
+  assert_non_null(strstr(text, "stay idle: mpirun --map-by slot:PE=n or --bind-to none"));
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(a_wish_is_granted, setup),
+      cmocka_unit_test_setup(the_environment_is_respected, setup),
+      cmocka_unit_test_setup(ranks_with_the_same_binding_share_it, setup),
+      cmocka_unit_test_setup(a_rank_bound_alone_keeps_its_processors, setup),
+      cmocka_unit_test_setup(overlapping_bindings_are_shared_fairly, setup),
+      cmocka_unit_test_setup(idle_processors_are_pointed_out, setup),
+  };
+  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
+  if (sched_getaffinity(0, sizeof every, &every) != 0) return FAILED;
+  comm.timeout = 20;
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  comm_close(&comm);
+  return failures;
+}
