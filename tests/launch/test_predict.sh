@@ -1,0 +1,41 @@
+# --predict writes a row for every node in the dataset's order with the user's ids; --eval gives the metrics of
+# the training; both on any number of ranks.
+. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+check() { "$GNNTRAIN_BIN/tests/launch/check_prediction" "$@"; }
+
+# An edge list whose ids are neither contiguous nor in order: two rings of 40, class = ring.
+rm -rf ./*
+for ((i = 0; i < 40; i++)); do
+  echo "$((1000 + 7 * i)) $((1000 + 7 * ((i + 1) % 40)))"
+  echo "$((3 + 5 * i)) $((3 + 5 * ((i + 1) % 40)))"
+done >rings.txt
+awk '{ print $1 "\n" $2 }' rings.txt | sort -nu | awk '{ print ($1 >= 1000) }' >labels.txt
+# Features tell the rings apart, so the right prediction for each node is known.
+awk '{ print $1 "," 1 - $1 "," (NR % 5) / 8 }' labels.txt >features.csv
+"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt rings.h5 --undirected --features features.csv --labels labels.txt \
+  --split random:0.5,0.25 --seed 1 >out.txt
+cat >run.toml <<'END'
+[dataset]
+path = "rings.h5"
+[model]
+hidden = 8
+dropout = 0
+[train]
+epochs = 60
+[log]
+dir = "run"
+progress = 60
+END
+must_run 2 run.toml
+trained=$(sed -n 's/.*"final": *true.*"test": *\([0-9.e-]*\).*/\1/p' run/metrics.jsonl)
+must_run 2 run.toml --predict run/best.h5 --out two.h5
+must_run 1 run.toml --predict run/best.h5 --out one.h5
+share=$(check two.h5 rings.h5 one.h5)
+awk "BEGIN { exit !($share >= 0.99 && $share - $trained < 1e-6 && $trained - $share < 1e-6) }" ||
+  fail "predictions are right for $share of the test nodes, the training said $trained"
+
+for ranks in 1 2; do
+  must_run $ranks run.toml --eval run/best.h5
+  grep -qE '100(\.0+)? ?%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s) does not give 100% for the rings"; }
+done
+[[ $(wc -l <run/metrics.jsonl) == 61 ]] || fail "--predict or --eval wrote to the metrics of the training"
