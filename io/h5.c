@@ -74,7 +74,7 @@ int h5_create(struct h5 *h5, const char *path) {
   H5Pclose(access);
   H5Pclose(creation);
   if (file < 0) {
-    h5->temporary[0] = '\0';
+    h5_close(h5); /* HDF5 may have made the file before it failed */
     FAIL(FAILED, "%s: cannot be created (%s)", path, text);
   }
   h5->file = file;

@@ -88,6 +88,7 @@ static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t cou
   hid_t memory;
   h5_select_rows(&s, first, count, &memory);
   herr_t status = H5Dwrite(s.id, type, memory, s.space, H5P_DEFAULT, data);
+  if (status >= 0) status = H5Dflush(s.id); /* closing would lose what does not fit, without a word */
   if (status < 0) h5_cause(text);
   H5Sclose(memory);
   h5_close_set(&s);
