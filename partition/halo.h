@@ -23,7 +23,16 @@ struct halo {
   struct message *send, *recv; /* [peers] scratch of the exchange under way */
 };
 
+/* Collective. The plan that brings rows halo.id, which the caller has set (halo.rows of them, grouped by
+ * owner, each group in its owner's order). owner[v]: rank of node v; local[v]: own row of an own node v;
+ * global_id: the node of each own row. Both sides of every pair compare a hash of the ids that are to
+ * travel. Errors: FAILED, naming the pair that disagrees. */
+int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
+              struct halo *halo);
 void halo_free(struct halo *halo);
+
+/* Bytes that the plan takes on the host. */
+int64_t halo_bytes(const struct halo *halo);
 
 /* Lays out the device copy of send_row and, when the arena is allocated, fills it. */
 int halo_prepare(struct halo *halo, struct arena *arena);
@@ -36,5 +45,8 @@ int64_t halo_send_rows(const struct halo *halo);
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, struct tensor packed,
                struct tensor tail);
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
+
+/* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */
+int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail);
 
 #endif

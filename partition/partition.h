@@ -26,8 +26,8 @@ struct partition {
 /* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
  * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
- * with a line. Every rank receives the result. block: this rank's rows; hash: of the whole graph. Errors:
- * BAD_INPUT when METIS cannot take the graph (32-bit indices), naming the alternatives. */
+ * with a line. Every rank receives the result. hash: of the whole graph. Errors: BAD_INPUT when there are
+ * more parts than nodes, or when METIS cannot take the graph (32-bit indices), naming the alternatives. */
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    int parts, const char *run_dir, struct partition *partition);
 void partition_free(struct partition *partition);
@@ -38,5 +38,19 @@ double partition_edge_balance(const struct partition *partition);
 
 /* Prints the table: method, edge cut, then rows, non-zeros and halo rows per rank, balances. */
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges);
+
+/* local[v]: the place of node v in the order of part `p`, -1 where p does not own v. The caller frees it. */
+int partition_local_ids(const struct partition *partition, int p, int32_t **local);
+
+/* Zeroed arrays of that shape. */
+int partition_init(struct partition *partition, int parts, int64_t nodes);
+
+/* Counts offset from part; edge_cut, halo and nnz from the graph. */
+void partition_count(struct partition *partition);
+int partition_measure(struct partition *partition, const struct graph *graph);
+
+/* Names as they stand in the configuration. */
+extern const char *const partition_method_name[];
+extern const char *const node_order_name[];
 
 #endif

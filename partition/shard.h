@@ -6,21 +6,8 @@
 
 #include <stdint.h>
 
-#include "partition/halo.h"
-#include "partition/partition.h"
+#include "partition/adjacency.h"
 #include "runtime/csr.h"
-
-/* One direction of the adjacency: rows are own nodes, columns local ids.
- * Stored self loops are taken out of both parts and kept in `self`. */
-struct adjacency {
-  struct csr own_part;  /* [own, own] */
-  struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
-  struct halo halo;     /* the plan that fills the halo */
-  uint8_t *unfinished;  /* [own] 1: the row has halo columns */
-  float *self;          /* [own] weight of the stored self loop, 0: none; NULL: none stored anywhere */
-  float *degree;        /* [own + halo of the forward direction] row sums of weights incl. stored self loops;
-                           of the forward adjacency */
-};
 
 struct shard {
   int64_t own, global_nodes, global_edges;
@@ -44,16 +31,17 @@ struct shard {
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                struct graph *block, struct shard *shard);
 
-/* Collective. Features, labels and split `split` of own rows: each rank reads 1/k of the rows, at most
- * DATASET_BLOCK bytes at a time, and sends them to their owners. normalize: rows of X scaled to sum 1. */
+/* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
+ * at a time, and sends them to their owners. normalize: rows of X divided by their sum (a row with sum 0
+ * stays). Errors: what dataset_read_* say, on the rank that met it. */
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard);
-/* Collective. Replaces the split. */
+/* Collective. Reads split number `split` in place of the one held. */
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                      int64_t split, struct shard *shard);
 void shard_free(struct shard *shard);
 
-/* Bytes by part, for the estimate; `transient` is what building needs on top at its peak. */
+/* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0

@@ -1,0 +1,32 @@
+/* adjacency: one direction of a shard's edges, divided into columns of own nodes and of halo nodes, with the
+ * plan that fills the halo. */
+#ifndef PARTITION_ADJACENCY_H
+#define PARTITION_ADJACENCY_H
+
+#include <stdint.h>
+
+#include "partition/halo.h"
+#include "partition/partition.h"
+#include "runtime/csr.h"
+
+/* Rows are own nodes, columns local ids [own | halo].
+ * Stored self loops are taken out of both parts and kept in `self`. */
+struct adjacency {
+  struct csr own_part;  /* [own, own] */
+  struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
+  struct halo halo;     /* the plan that fills the halo */
+  uint8_t *unfinished;  /* [own] 1: the row has halo columns */
+  float *self;          /* [own] weight of the stored self loop, 0: none; NULL: none stored on any rank */
+  float *degree;        /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
+                           the forward adjacency in both directions */
+};
+
+/* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
+ * `forward` is given: the transpose of that adjacency) and divides them. The block is freed as soon as it
+ * has been sent, unless keep_block. global_id [own]: the node of each own row. */
+int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
+                   const int64_t *global_id, const struct adjacency *forward, struct adjacency *adjacency);
+void adjacency_free(struct adjacency *adjacency);
+int64_t adjacency_bytes(const struct adjacency *adjacency);
+
+#endif

@@ -1,0 +1,107 @@
+#include "partition/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+void graph_free(struct graph *graph) {
+  free(graph->start);
+  free(graph->col);
+  free(graph->weight);
+  *graph = (struct graph){0};
+}
+
+int64_t graph_block(int64_t nodes, int size, int r) {
+  return nodes / size * r + smaller(r, nodes % size);
+}
+
+int graph_block_of(int64_t nodes, int size, int64_t v) {
+  int64_t small = nodes / size, larger = nodes % size, edge = larger * (small + 1);
+  return (int)(v < edge ? v / (small + 1) : larger + (v - edge) / small);
+}
+
+static int read_starts(struct dataset *dataset, struct graph *graph) {
+  enum { STEP = DATASET_BLOCK / sizeof(int64_t) - 1 };
+  for (int64_t row = 0; row < graph->rows; row += STEP) {
+    int64_t count = smaller(STEP, graph->rows - row);
+    TRY(dataset_read_starts(dataset, graph->first + row, count, graph->start + row));
+  }
+  return OK;
+}
+
+static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph, int64_t *wide,
+                      int64_t step) {
+  for (int64_t e = 0; e < graph->edges; e += step) {
+    int64_t count = smaller(step, graph->edges - e);
+    TRY(dataset_read_edges(dataset, base + e, count, wide, graph->weight ? graph->weight + e : NULL));
+    for (int64_t i = 0; i < count; i++) graph->col[e + i] = (int32_t)wide[i];
+  }
+  return OK;
+}
+
+static int check_rows(const struct graph *graph) {
+  for (int64_t row = 0; row < graph->rows; row++) {
+    for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++) {
+      if (e > graph->start[row] && graph->col[e] <= graph->col[e - 1])
+        FAIL(BAD_INPUT,
+             "%s: row %lld of /graph is not strictly ascending (%d after %d); rows must be sorted "
+             "and without duplicates",
+             graph->path, (long long)(graph->first + row), graph->col[e], graph->col[e - 1]);
+    }
+  }
+  return OK;
+}
+
+int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *graph) {
+  *graph = (struct graph){.nodes = dataset->nodes, .first = first, .rows = rows, .path = dataset->h5.path};
+  if (dataset->nodes > INT32_MAX)
+    FAIL(BAD_INPUT, "%s: %lld nodes; at most %d are supported", graph->path, (long long)dataset->nodes,
+         INT32_MAX);
+  TRY(memory_alloc(&graph->start, (rows + 1) * (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  if (dataset->has_graph) TRY(read_starts(dataset, graph));
+  int64_t base = graph->start[0];
+  for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
+  graph->edges = graph->start[rows];
+  TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
+  if (dataset->weighted)
+    TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
+  int64_t step = smaller(DATASET_BLOCK / 8, graph->edges), *wide = NULL;
+  TRY(memory_alloc(&wide, step * (int64_t)sizeof *wide, "a block of edges"));
+  int code = read_edges(dataset, base, graph, wide, step);
+  free(wide);
+  TRY(code);
+  return check_rows(graph);
+}
+
+static uint64_t mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+uint64_t graph_edge_hash(int64_t row, int64_t col, uint32_t weight) {
+  return mix(mix(((uint64_t)row << 32) | (uint64_t)col) + weight);
+}
+
+uint32_t graph_weight_bits(const struct graph *graph, int64_t e) {
+  uint32_t bits = 0;
+  if (graph->weight) memcpy(&bits, &graph->weight[e], sizeof bits);
+  return bits;
+}
+
+uint64_t graph_hash(const struct graph *graph) {
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (int64_t row = 0; row < graph->rows; row++) {
+    for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++)
+      sum += graph_edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
+  }
+  return sum;
+}

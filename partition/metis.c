@@ -1,0 +1,148 @@
+#include "partition/metis.h"
+
+#include <metis.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/error.h"
+#include "runtime/log.h"
+#include "runtime/memory.h"
+#include "runtime/profile.h"
+
+/* One call of METIS_PartGraphKway. */
+struct job {
+  idx_t nodes, constraints, parts;
+  idx_t *start, *col, *weight;
+  real_t balance[2];
+  idx_t option[METIS_NOPTIONS];
+  idx_t objective; /* METIS's: the volume or the cut reached */
+  idx_t *part;
+  int status;
+};
+
+static void job_free(struct job *job, const struct csr *pattern) {
+  free(job->start);
+  if ((void *)job->col != (void *)pattern->col) free(job->col);
+  free(job->weight);
+  free(job->part);
+}
+
+int metis_fits(const struct csr *pattern, const char *dataset) {
+  if (pattern->rows <= IDX_MAX && pattern->nnz <= IDX_MAX) return OK;
+  FAIL(BAD_INPUT,
+       "%s: METIS here has %d-bit indices and cannot take %lld nodes and %lld arcs; use partition.method = "
+       "\"block\" or \"random\" and an order other than \"metis\", or build with a METIS of 64-bit indices",
+       dataset, IDXTYPEWIDTH, (long long)pattern->rows, (long long)pattern->nnz);
+}
+
+/* METIS's copy of the pattern; columns are shared when the types agree. */
+static int job_init(const struct csr *pattern, int parts, int64_t seed, struct job *job) {
+  job->nodes = (idx_t)pattern->rows;
+  job->parts = parts;
+  job->constraints = 1;
+  TRY(memory_alloc(&job->start, (pattern->rows + 1) * (int64_t)sizeof(idx_t), "the graph for METIS"));
+  TRY(memory_alloc(&job->part, pattern->rows * (int64_t)sizeof(idx_t), "the result of METIS"));
+  for (int64_t v = 0; v <= pattern->rows; v++) job->start[v] = (idx_t)pattern->start[v];
+  if (sizeof(idx_t) == sizeof *pattern->col) {
+    job->col = (idx_t *)pattern->col;
+  } else {
+    TRY(memory_alloc(&job->col, pattern->nnz * (int64_t)sizeof(idx_t), "the graph for METIS"));
+    for (int64_t e = 0; e < pattern->nnz; e++) job->col[e] = (idx_t)pattern->col[e];
+  }
+  METIS_SetDefaultOptions(job->option);
+  job->option[METIS_OPTION_SEED] = (idx_t)(seed & INT32_MAX);
+  return OK;
+}
+
+static void *run(void *argument) {
+  struct job *job = argument;
+  job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
+                                    NULL, &job->parts, NULL, job->balance, job->option, &job->objective,
+                                    job->part);
+  return NULL;
+}
+
+static struct timespec after(double seconds) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  int64_t nanoseconds = t.tv_nsec + (int64_t)(seconds * 1e9);
+  t.tv_sec += nanoseconds / 1000000000;
+  t.tv_nsec = nanoseconds % 1000000000;
+  return t;
+}
+
+/* Waits for the thread; every second it tells the other ranks to be patient, every few seconds people. */
+static int wait_for(struct metis_watch *watch, pthread_t thread) {
+  struct sigaction terminate;
+  sigaction(SIGTERM, NULL, &terminate);
+  for (int code = OK;;) {
+    struct timespec deadline = after(1);
+    if (pthread_timedjoin_np(thread, NULL, &deadline) == 0) return code;
+    sigaction(SIGTERM, &terminate, NULL); /* METIS takes the signal to itself while it runs */
+    double now = profile_clock();
+    if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
+      log_progress("partitioning with METIS: %.0f s", now - watch->began);
+      watch->spoke = now;
+    }
+    if (code == OK) code = comm_alive(watch->comm);
+  }
+}
+
+static int run_aside(struct metis_watch *watch, struct job *job) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, job) != 0) FAIL(FAILED, "no thread for METIS could be started");
+  TRY(wait_for(watch, thread));
+  if (job->status == METIS_ERROR_MEMORY)
+    FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
+         (long long)job->start[job->nodes]);
+  if (job->status != METIS_OK)
+    FAIL(FAILED, "METIS failed with status %d on %lld nodes and %lld parts", job->status,
+         (long long)job->nodes, (long long)job->parts);
+  return OK;
+}
+
+/* Two weights a node: 1, and the non-zeros of its row. */
+static int weigh(const int64_t *nnz, double balance, struct job *job) {
+  int64_t sum = 0;
+  for (int64_t v = 0; v < job->nodes; v++) sum += nnz[v];
+  job->balance[0] = job->balance[1] = (real_t)balance;
+  if (sum == 0) return OK; /* METIS divides by the sum */
+  if (sum > IDX_MAX) FAIL(BAD_INPUT, "METIS cannot count %lld non-zeros", (long long)sum);
+  job->constraints = 2;
+  TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
+  for (int64_t v = 0; v < job->nodes; v++) {
+    job->weight[2 * v] = 1;
+    job->weight[2 * v + 1] = (idx_t)nnz[v];
+  }
+  return OK;
+}
+
+static int solve(struct metis_watch *watch, struct job *job, int32_t *part) {
+  TRY(run_aside(watch, job));
+  for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
+  return OK;
+}
+
+int metis_partition(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
+                    int64_t seed, double balance, int32_t *part) {
+  struct job job = {0};
+  int code = job_init(pattern, parts, seed, &job);
+  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
+  if (code == OK) code = weigh(nnz, balance, &job);
+  if (code == OK) code = solve(watch, &job, part);
+  job_free(&job, pattern);
+  return code;
+}
+
+int metis_clusters(struct metis_watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+                   int32_t *cluster) {
+  struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
+  int code = job_init(pattern, clusters, seed, &job);
+  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
+  if (code == OK) code = solve(watch, &job, cluster);
+  job_free(&job, pattern);
+  return code;
+}

@@ -1,0 +1,54 @@
+#include "partition/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+static int list_own(const struct partition *partition, int rank, struct shard *shard) {
+  int64_t first = partition->offset[rank];
+  shard->own = partition->offset[rank + 1] - first;
+  TRY(memory_alloc(&shard->global_id, shard->own * (int64_t)sizeof *shard->global_id, "ids of own rows"));
+  memcpy(shard->global_id, partition->order + first, (size_t)shard->own * sizeof *shard->global_id);
+  return OK;
+}
+
+int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+               struct graph *block, struct shard *shard) {
+  *shard = (struct shard){.global_nodes = dataset->nodes,
+                          .global_edges = dataset->edges,
+                          .directed = dataset->directed,
+                          .features = dataset->features,
+                          .classes = dataset->classes,
+                          .sparse = dataset->sparse};
+  if (partition->parts != comm->size)
+    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
+  TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
+  TRY(adjacency_init(comm, partition, block, shard->directed, shard->global_id, NULL, &shard->in));
+  if (!shard->directed) return OK;
+  return adjacency_init(comm, partition, block, 0, shard->global_id, &shard->in, &shard->out);
+}
+
+void shard_free(struct shard *shard) {
+  adjacency_free(&shard->in);
+  adjacency_free(&shard->out);
+  csr_free(&shard->feature_rows);
+  free(shard->global_id);
+  free(shard->feature);
+  free(shard->label);
+  free(shard->labels);
+  for (int s = 0; s < SPLIT_COUNT; s++) free(shard->split[s]);
+  *shard = (struct shard){0};
+}
+
+int64_t shard_bytes(const struct shard *shard) {
+  int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
+  bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out);
+  if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
+  if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
+  if (shard->label) bytes += own * (int64_t)sizeof *shard->label;
+  if (shard->labels) bytes += own * shard->classes;
+  for (int s = 0; s < SPLIT_COUNT; s++) bytes += shard->split_count[s] * (int64_t)sizeof *shard->split[s];
+  return bytes;
+}
