@@ -10,6 +10,7 @@ OMP_NUM_THREADS=1 "$gnndata" synth one/a.h5 "${shape[@]}" --shuffle --community-
 sleep 1.1 # a time stamp in the file would show
 OMP_NUM_THREADS=4 "$gnndata" synth --community-power=2 --shuffle "${shape[@]}" four/a.h5 >/dev/null
 cmp one/a.h5 four/a.h5
+"$gnndata" check one/a.h5 >/dev/null
 grep -q '3000 nodes, 2[34][0-9]* arcs .*5 features, 4 classes' said || fail "said: $(cat said)"
 OMP_NUM_THREADS=4 "$gnndata" synth four/a.h5 "${shape[@]}" --shuffle --community-power 2 --seed 2 >/dev/null
 ! cmp -s one/a.h5 four/a.h5 || fail "seed 2 makes the same file"
