@@ -1,0 +1,77 @@
+#include "models/features.h"
+
+#include <stdlib.h>
+
+#include "runtime/error.h"
+
+int features_init(struct features *f, struct run *run) {
+  struct shard *shard = run->shard;
+  f->sparse = shard->sparse;
+  f->masked = run->config->model.dropout_input > 0;
+  f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
+  if (!f->sparse) return OK;
+  TRY(csr_transpose(&shard->feature_rows, &f->transposed, NULL));
+  TRY(layout_init(run->kernels, &shard->feature_rows, &f->rows));
+  TRY(layout_init(run->kernels, &f->transposed, &f->columns));
+  if (!f->masked) return OK;
+  TRY(layout_share(run->kernels, f->rows, &f->rows_masked));
+  return layout_share(run->kernels, f->columns, &f->columns_masked);
+}
+
+void features_plan(struct features *f, struct run *run, struct arena *arena) {
+  enum dtype dtype = run->kernels->dtype;
+  int64_t own = run->shard->own, width = run->shard->features;
+  if (f->sparse) return;
+  f->dense = f->borrowed ? tensor_of(run->shard->feature, dtype, own, width) : arena_tensor(arena, dtype, own, width);
+  if (f->masked) f->dense_masked = arena_tensor(arena, dtype, own, width);
+}
+
+int features_start(struct features *f, struct run *run, const int64_t *id) {
+  f->dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), id);
+  if (f->sparse || f->borrowed || !run->shard->feature) return OK;
+  TRY(run_upload_floats(run, f->dense.data, run->shard->feature, f->dense.rows * f->dense.cols));
+  free(run->shard->feature);
+  run->shard->feature = NULL;
+  return OK;
+}
+
+void features_release(struct features *f, struct run *run) {
+  if (!f->borrowed) return;
+  free(run->shard->feature);
+  run->shard->feature = NULL;
+  f->dense.data = NULL;
+}
+
+void features_free(struct features *f, struct run *run) {
+  struct layout *layouts[] = {f->rows, f->rows_masked, f->columns, f->columns_masked};
+  for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
+  csr_free(&f->transposed);
+  *f = (struct features){0};
+}
+
+int features_forward(struct features *f, struct run *run, int training) {
+  f->training = training;
+  if (!training || !f->masked) return OK;
+  if (!f->sparse) return op_dropout(run->kernels, f->dense, &f->dropout, f->dense_masked);
+  struct sparse_dropout rows = {.x = f->rows, .y = f->rows_masked, .dropout = f->dropout};
+  struct sparse_dropout columns = {.x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};
+  TRY(op_sparse_dropout(run->kernels, &rows));
+  return op_sparse_dropout(run->kernels, &columns);
+}
+
+struct tensor features_tensor(const struct features *f) {
+  return f->training && f->masked ? f->dense_masked : f->dense;
+}
+
+int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor y) {
+  if (!f->sparse) return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .b = w, .c = y});
+  const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
+  return op_spmm(run->kernels, &(struct spmm){.a = rows, .x = w, .y = y});
+}
+
+int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw) {
+  if (!f->sparse)
+    return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .transpose_a = 1, .b = dy, .c = dw});
+  const struct layout *columns = f->training && f->masked ? f->columns_masked : f->columns;
+  return op_spmm(run->kernels, &(struct spmm){.a = columns, .x = dy, .y = dw});
+}

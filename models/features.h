@@ -1,0 +1,41 @@
+/* features: the input matrix X of the first layer, dense or in sparse rows, with input dropout.
+ *
+ * The first layer only ever needs X W, X^T dY and, where it aggregates first, X itself (dense). With dropout a
+ * training pass works on a masked copy; evaluation on X. */
+#ifndef MODELS_FEATURES_H
+#define MODELS_FEATURES_H
+
+#include "models/run.h"
+#include "runtime/arena.h"
+
+struct features {
+  int sparse, masked; /* masked: input dropout is on */
+  int borrowed;       /* dense data is the shard's own memory */
+  struct tensor dense, dense_masked;                     /* [own, features] */
+  struct csr transposed;                                 /* host; sparse only */
+  struct layout *rows, *rows_masked;                     /* X */
+  struct layout *columns, *columns_masked;               /* X^T */
+  struct dropout dropout;
+  int training; /* what the last features_forward prepared */
+};
+
+/* As propagation: init, plan (twice), start. transposed is needed when the first layer multiplies X by W. */
+int features_init(struct features *f, struct run *run);
+void features_plan(struct features *f, struct run *run, struct arena *arena);
+int features_start(struct features *f, struct run *run, const int64_t *id);
+void features_free(struct features *f, struct run *run);
+
+/* Gives the memory of dense features back once only their aggregate is needed. */
+void features_release(struct features *f, struct run *run);
+
+/* Prepares X for a pass: draws this epoch's mask when training. */
+int features_forward(struct features *f, struct run *run, int training);
+
+/* X of the prepared pass, dense only. */
+struct tensor features_tensor(const struct features *f);
+
+/* y [own, n] = X w, w [features, n];  dw [features, n] = X^T dy. */
+int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor y);
+int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);
+
+#endif

@@ -1,0 +1,57 @@
+/* gcn: Z = P H W, P = D~^-1/2 (A + I) D~^-1/2 (Kipf and Welling 2017), in the cheaper of two orders:
+ * P (H W) aggregates rows of `out` numbers, (P H) W rows of `in`. */
+#include "models/model.h"
+#include "runtime/error.h"
+
+/* Numbers a row that cross the aggregation in a training step, forward and backward. The first layer needs no
+ * gradient of its input, so aggregating first costs it one pass; and none when the aggregate is constant. */
+static int cheaper_first(const struct layer *layer, int sparse) {
+  int64_t aggregate_first = layer->index == 0 ? layer->in : 2 * layer->in, transform_first = 2 * layer->out;
+  if (layer->index == 0 && sparse) return 0;
+  return layer->constant || (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
+}
+
+static int gcn_init(struct model *model, struct run *run, struct layer *layer) {
+  const struct config *config = run->config;
+  int sparse = run->shard->sparse;
+  layer->constant = layer->index == 0 && !sparse && config->runtime.once && config->model.dropout_input == 0;
+  layer->aggregate_first = cheaper_first(layer, sparse);
+  return layer_parameters(model, run, layer);
+}
+
+static int gcn_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+  struct propagation *p = &model->propagation;
+  if (!layer->aggregate_first) {
+    struct tensor product = model->scratch;
+    product.cols = product.stride = layer->out;
+    TRY(layer_times_weight(model, run, layer, product));
+    TRY(propagate(p, run, &p->forward, product, layer_fused_end(layer), layer->z));
+    return layer_fused_end(layer) ? OK : layer_end(model, run, layer, training);
+  }
+  if (!layer->constant) TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
+  struct tensor w = parameter_value(&model->parameters, run, layer->weight);
+  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = layer->z}));
+  return layer_end(model, run, layer, training);
+}
+
+/* Aggregating first: dW = (P H)^T dZ, dH = P^T (dZ W^T). Transforming first: dT = P^T dZ, dW = H^T dT, dH = dT W^T. */
+static int gcn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz, struct tensor dx,
+                        struct tensor residual) {
+  struct propagation *p = &model->propagation;
+  struct tensor product = model->scratch;
+  product.cols = product.stride = layer->aggregate_first ? layer->in : layer->out;
+  if (!layer->aggregate_first) {
+    TRY(propagate(p, run, &p->backward, dz, NULL, product));
+    TRY(layer_weight_gradient(model, run, layer, product));
+    return dx.data ? layer_input_gradient(model, run, layer, product, dx, residual) : OK;
+  }
+  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
+  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz, .c = dw}));
+  if (!dx.data) return OK;
+  TRY(layer_input_gradient(model, run, layer, dz, product, (struct tensor){0}));
+  struct update add = {.z = dx, .residual = residual, .y = dx};
+  return propagate(p, run, &p->backward, product, residual.data ? &add : NULL, dx);
+}
+
+const struct layer_ops gcn_layer = {
+    .name = "gcn", .uses_graph = 1, .init = gcn_init, .forward = gcn_forward, .backward = gcn_backward};

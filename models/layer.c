@@ -1,0 +1,70 @@
+/* What the layers share: parameters, buffers, the linear map. The end of a layer is in layer_end.c. */
+#include "models/layer.h"
+
+#include <stdio.h>
+
+#include "models/model.h"
+#include "runtime/error.h"
+
+int layer_has_residual(const struct run *run, const struct layer *layer) {
+  return run->config->model.residual && !layer->last && layer->index > 0 && layer->in == layer->out;
+}
+
+static int add(struct model *model, const struct layer *layer, const char *what, int64_t rows, int64_t cols,
+               enum start start, int *index) {
+  char name[48];
+  snprintf(name, sizeof name, "layer%d.%s", layer->index, what);
+  return parameters_add(&model->parameters, name, rows, cols, start, index);
+}
+
+int layer_parameters(struct model *model, struct run *run, struct layer *layer) {
+  enum norm norm = layer->last ? NORM_NONE : run->config->model.norm;
+  layer->bias = layer->gain = layer->shift = -1;
+  TRY(add(model, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
+  if (run->config->model.bias && norm != NORM_BATCH)
+    TRY(add(model, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
+  if (norm == NORM_NONE) return OK;
+  TRY(add(model, layer, "gain", 1, layer->out, START_ONE, &layer->gain));
+  return add(model, layer, "shift", 1, layer->out, START_ZERO, &layer->shift);
+}
+
+void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+  (void)model;
+  enum dtype dtype = run->kernels->dtype;
+  int64_t own = run->shard->own, real = dtype_bytes(dtype);
+  enum norm norm = layer->last ? NORM_NONE : run->config->model.norm;
+  if (layer->aggregate_first) layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
+  layer->y = arena_tensor(arena, dtype, own, layer->out);
+  int one_buffer = norm == NORM_NONE && !layer_has_residual(run, layer);
+  layer->z = one_buffer ? layer->y : arena_tensor(arena, dtype, own, layer->out);
+  if (norm == NORM_NONE) return;
+  int64_t statistics = norm == NORM_BATCH ? layer->out : own;
+  layer->mean = arena_take(arena, statistics * real);
+  layer->rstd = arena_take(arena, statistics * real);
+  if (norm == NORM_BATCH) layer->running = arena_take(arena, 2 * layer->out * real);
+}
+
+struct tensor layer_input(const struct model *model, const struct layer *layer) {
+  return layer->index == 0 ? features_tensor(&model->features) : model->layer[layer->index - 1].y;
+}
+
+int layer_times_weight(struct model *model, struct run *run, struct layer *layer, struct tensor y) {
+  struct tensor w = parameter_value(&model->parameters, run, layer->weight);
+  if (layer->index == 0) return features_times(&model->features, run, w, y);
+  return op_gemm(run->kernels, &(struct gemm){.a = layer_input(model, layer), .b = w, .c = y});
+}
+
+int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy) {
+  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
+  if (layer->index == 0) return features_gradient(&model->features, run, dy, dw);
+  return op_gemm(run->kernels, &(struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw});
+}
+
+int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dx,
+                         struct tensor residual) {
+  struct tensor w = parameter_value(&model->parameters, run, layer->weight);
+  if (residual.data)
+    TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
+  return op_gemm(run->kernels,
+                 &(struct gemm){.a = dy, .b = w, .transpose_b = 1, .c = dx, .accumulate = residual.data != NULL});
+}

@@ -1,0 +1,100 @@
+/* The end of a layer: y = dropout(act(norm(z + bias)) + residual), and its backward. Batch statistics are of all
+ * ranks' rows (Ioffe and Szegedy 2015): two all-reduces forward (mean, then squares around it), one backward. */
+#include "models/model.h"
+#include "runtime/error.h"
+
+static void *value(struct model *model, struct run *run, int index) {
+  return index < 0 ? NULL : parameter_value(&model->parameters, run, index).data;
+}
+
+static void *gradient(struct model *model, struct run *run, int index) {
+  return index < 0 ? NULL : parameter_gradient(&model->parameters, run, index).data;
+}
+
+void layer_set_end(struct model *model, struct run *run, struct layer *layer, int training) {
+  const struct config *config = run->config;
+  struct update *end = &layer->update;
+  *end = (struct update){.z = layer->z, .bias = value(model, run, layer->bias), .y = layer->y};
+  if (layer->last) return;
+  end->norm = config->model.norm;
+  end->gain = value(model, run, layer->gain);
+  end->shift = value(model, run, layer->shift);
+  end->mean = layer->mean;
+  end->rstd = layer->rstd;
+  end->epsilon = 1e-5;
+  end->activation = config->model.activation;
+  if (layer_has_residual(run, layer)) end->residual = layer_input(model, layer);
+  struct philox_key key = run_key(run, layer->index, RANDOM_DROPOUT_HIDDEN);
+  if (training) end->dropout = dropout_of(config->model.dropout, key, model->id);
+}
+
+const struct update *layer_fused_end(const struct layer *layer) {
+  return layer->update.norm == NORM_BATCH ? NULL : &layer->update;
+}
+
+static int batch_statistics(struct run *run, struct layer *layer, int training) {
+  int64_t real = dtype_bytes(run->kernels->dtype);
+  struct batch_norm_stats stats = {.step = BATCH_NORM_RUNNING,
+                                   .mean = layer->mean,
+                                   .rstd = layer->rstd,
+                                   .running_mean = layer->running,
+                                   .running_var = (char *)layer->running + layer->out * real,
+                                   .cols = layer->out,
+                                   .count = run->shard->global_nodes,
+                                   .epsilon = layer->update.epsilon,
+                                   .momentum = .1};
+  if (!training) return op_batch_norm_stats(run->kernels, &stats);
+  TRY(op_column_sums(run->kernels, &(struct column_sums){.x = layer->z, .out = layer->mean}));
+  TRY(comm_allreduce(run->comm, layer->mean, layer->out, run_number(run), REDUCE_SUM));
+  stats.step = BATCH_NORM_MEAN;
+  TRY(op_batch_norm_stats(run->kernels, &stats));
+  TRY(op_column_sums(run->kernels, &(struct column_sums){.x = layer->z, .center = layer->mean, .out = layer->rstd}));
+  TRY(comm_allreduce(run->comm, layer->rstd, layer->out, run_number(run), REDUCE_SUM));
+  stats.step = BATCH_NORM_VARIANCE;
+  return op_batch_norm_stats(run->kernels, &stats);
+}
+
+int layer_end(struct model *model, struct run *run, struct layer *layer, int training) {
+  (void)model;
+  if (layer->update.norm == NORM_BATCH) TRY(batch_statistics(run, layer, training));
+  return op_update(run->kernels, &layer->update);
+}
+
+/* dz holds dn; the sums of all ranks make it the gradient of z. */
+static int batch_norm_end(struct model *model, struct run *run, struct layer *layer, struct tensor dz, void *sum_dn,
+                          void *sum_dn_xhat) {
+  int64_t bytes = layer->out * dtype_bytes(run->kernels->dtype);
+  char *sums = model->sums;
+  TRY(device_copy(run->device, STREAM_COMPUTE, sums, sum_dn, bytes));
+  TRY(device_copy(run->device, STREAM_COMPUTE, sums + bytes, sum_dn_xhat, bytes));
+  TRY(comm_allreduce(run->comm, sums, 2 * layer->out, run_number(run), REDUCE_SUM));
+  return op_batch_norm_backward(run->kernels, &(struct batch_norm_backward){.forward = &layer->update,
+                                                                            .dz = dz,
+                                                                            .sum_dn = sums,
+                                                                            .sum_dn_xhat = sums + bytes,
+                                                                            .count = run->shard->global_nodes});
+}
+
+int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dz,
+                       struct tensor residual) {
+  struct update_backward op = {.forward = &layer->update,
+                               .dy = dy,
+                               .dz = dz,
+                               .residual_grad = residual,
+                               .shift_grad = gradient(model, run, layer->shift),
+                               .gain_grad = gradient(model, run, layer->gain),
+                               .bias_grad = gradient(model, run, layer->bias)};
+  TRY(op_update_backward(run->kernels, &op));
+  if (layer->update.norm != NORM_BATCH) return OK;
+  return batch_norm_end(model, run, layer, dz, op.shift_grad, op.gain_grad);
+}
+
+int layer_reset(struct run *run, struct layer *layer) {
+  if (!layer->running) return OK;
+  int64_t real = dtype_bytes(run->kernels->dtype);
+  TRY(device_clear(run->device, STREAM_COMPUTE, layer->running, layer->out * real));
+  char *variance = (char *)layer->running + layer->out * real;
+  double one = 1;
+  for (int64_t j = 0; j < layer->out; j++) TRY(run_upload(run, variance + j * real, &one, 1));
+  return OK;
+}

@@ -1,0 +1,18 @@
+/* mlp: Z = H W, the baseline that does not see the graph. */
+#include "models/model.h"
+#include "runtime/error.h"
+
+static int mlp_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+  TRY(layer_times_weight(model, run, layer, layer->z));
+  return layer_end(model, run, layer, training);
+}
+
+/* dW = H^T dZ, dH = dZ W^T */
+static int mlp_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz, struct tensor dx,
+                        struct tensor residual) {
+  TRY(layer_weight_gradient(model, run, layer, dz));
+  return dx.data ? layer_input_gradient(model, run, layer, dz, dx, residual) : OK;
+}
+
+const struct layer_ops mlp_layer = {
+    .name = "mlp", .uses_graph = 0, .init = layer_parameters, .forward = mlp_forward, .backward = mlp_backward};

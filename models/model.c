@@ -1,0 +1,201 @@
+#include "models/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+
+static const struct layer_ops *const layer_types[] = {&gcn_layer, &mlp_layer};
+enum { LAYER_TYPES = sizeof layer_types / sizeof layer_types[0] };
+
+static int find_type(const char *name, const struct layer_ops **type) {
+  for (int i = 0; i < LAYER_TYPES; i++) {
+    if (strcmp(layer_types[i]->name, name) != 0) continue;
+    *type = layer_types[i];
+    return OK;
+  }
+  char names[256] = "";
+  for (int i = 0; i < LAYER_TYPES; i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", layer_types[i]->name);
+  }
+  FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
+}
+
+static int64_t widest(const struct model *model) {
+  int64_t width = 1;
+  for (int l = 0; l < model->layers; l++) {
+    const struct layer *layer = &model->layer[l];
+    if (layer->out > width) width = layer->out;
+    if (l > 0 && layer->in > width) width = layer->in;
+  }
+  return width;
+}
+
+/* The widest row that is exchanged: what each layer aggregates. */
+static int64_t widest_exchange(const struct model *model) {
+  int64_t width = 1;
+  for (int l = 0; l < model->layers; l++) {
+    const struct layer *layer = &model->layer[l];
+    int64_t aggregated = layer->aggregate_first ? layer->in : layer->out;
+    if (aggregated > width) width = aggregated;
+  }
+  return width;
+}
+
+/* Lays out every buffer; called once to measure and once over the allocated block. */
+static int plan(struct model *model, struct run *run) {
+  struct arena *arena = &model->arena;
+  enum dtype dtype = run->kernels->dtype;
+  int64_t own = run->shard->own, width = widest(model);
+  parameters_plan(&model->parameters, run, arena);
+  model->id = arena_take(arena, own * (int64_t)sizeof *model->id);
+  features_plan(&model->features, run, arena);
+  if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
+  for (int l = 0; l < model->layers; l++) layer_plan(model, run, &model->layer[l], arena);
+  if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, width);
+  for (int i = 0; i < 2 + (run->config->model.residual != 0); i++)
+    model->grad[i] = arena_tensor(arena, dtype, own, width);
+  model->sums = arena_take(arena, 2 * width * dtype_bytes(dtype));
+  return OK;
+}
+
+static int init_layers(struct model *model, struct run *run, const struct layer_ops *type) {
+  const struct config *config = run->config;
+  int64_t hidden = config->model.hidden;
+  TRY(memory_alloc(&model->layer, config->model.layers * (int64_t)sizeof *model->layer, "layers"));
+  model->layers = (int)config->model.layers;
+  for (int l = 0; l < model->layers; l++) {
+    struct layer *layer = &model->layer[l];
+    layer->ops = type;
+    layer->index = l;
+    layer->last = l == model->layers - 1;
+    layer->in = l == 0 ? run->shard->features : hidden;
+    layer->out = layer->last ? run->shard->classes : hidden;
+    TRY(type->init(model, run, layer));
+    if (l == 0 || !config->train.weight_decay_first_only) model->parameters.decay_end = model->parameters.count;
+  }
+  return OK;
+}
+
+int model_init(struct model *model, struct run *run) {
+  *model = (struct model){0};
+  const struct layer_ops *type = NULL;
+  TRY(find_type(run->config->model.type, &type));
+  model->uses_graph = type->uses_graph;
+  TRY(init_layers(model, run, type));
+  TRY(features_init(&model->features, run));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run));
+  model->arena = arena_measure(run->device);
+  return plan(model, run);
+}
+
+void model_estimate(const struct model *model, const struct run *run, struct estimate *estimate) {
+  int64_t parameters = 4 * model->parameters.count * dtype_bytes(run->kernels->dtype);
+  estimate_add(estimate, "parameters and optimiser", 2 * parameters); /* once more for best and checkpoint copies */
+  estimate_add(estimate, "activations and buffers", model->arena.used - parameters);
+  if (model->features.sparse)
+    estimate_add(estimate, "transposed features", csr_bytes(&model->features.transposed) *
+                                                      (model->features.masked ? 2 : 1));
+}
+
+/* P X, once and for all; X itself is not needed any more. */
+static int aggregate_once(struct model *model, struct run *run) {
+  struct layer *first = &model->layer[0];
+  if (!first->constant) return OK;
+  struct propagation *p = &model->propagation;
+  TRY(features_forward(&model->features, run, 0));
+  TRY(propagate(p, run, &p->forward, features_tensor(&model->features), NULL, first->aggregate));
+  TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  features_release(&model->features, run);
+  return OK;
+}
+
+int model_start(struct model *model, struct run *run) {
+  int code = arena_allocate(&model->arena, "parameters, activations and buffers");
+  TRY(comm_agree(run->comm, code));
+  TRY(plan(model, run));
+  TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,
+                    run->shard->own * (int64_t)sizeof *model->id));
+  if (model->uses_graph) TRY(propagation_start(&model->propagation, run));
+  TRY(features_start(&model->features, run, model->id));
+  return aggregate_once(model, run);
+}
+
+int model_reset(struct model *model, struct run *run) {
+  TRY(parameters_reset(&model->parameters, run));
+  model->features.dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), model->id);
+  for (int l = 0; l < model->layers; l++) TRY(layer_reset(run, &model->layer[l]));
+  return OK;
+}
+
+void model_free(struct model *model, struct run *run) {
+  features_free(&model->features, run);
+  propagation_free(&model->propagation, run);
+  parameters_free(&model->parameters);
+  arena_free(&model->arena);
+  free(model->layer);
+  *model = (struct model){0};
+}
+
+int model_forward(struct model *model, struct run *run, int training) {
+  if (!model->layer[0].constant) TRY(features_forward(&model->features, run, training));
+  for (int l = 0; l < model->layers; l++) {
+    struct layer *layer = &model->layer[l];
+    layer_set_end(model, run, layer, training);
+    TRY(layer->ops->forward(model, run, layer, training));
+  }
+  return OK;
+}
+
+struct tensor model_logits(const struct model *model) { return model->layer[model->layers - 1].y; }
+
+struct tensor model_embedding(const struct model *model) {
+  return model->layers > 1 ? model->layer[model->layers - 2].y : (struct tensor){0};
+}
+
+static struct tensor grad_buffer(const struct model *model, int i, int64_t cols) {
+  struct tensor grad = model->grad[i];
+  grad.cols = grad.stride = cols;
+  return grad;
+}
+
+struct tensor model_logits_grad(const struct model *model) {
+  return grad_buffer(model, 0, model->layer[model->layers - 1].out);
+}
+
+int model_backward(struct model *model, struct run *run) {
+  int current = 0; /* which of the two buffers holds the gradient of this layer's output */
+  for (int l = model->layers - 1; l >= 0; l--) {
+    struct layer *layer = &model->layer[l];
+    struct tensor dz = grad_buffer(model, current, layer->out), dx = {0}, residual = {0};
+    if (l > 0) dx = grad_buffer(model, 1 - current, layer->in);
+    if (layer_has_residual(run, layer)) residual = grad_buffer(model, 2, layer->in);
+    TRY(layer_end_backward(model, run, layer, dz, dz, residual));
+    TRY(layer->ops->backward(model, run, layer, dz, dx, residual));
+    current = 1 - current;
+  }
+  return OK;
+}
+
+static int has_nonfinite(struct run *run, struct tensor t, int *found) {
+  double piece[1024];
+  int64_t count = t.rows * t.cols, bytes = dtype_bytes(t.dtype);
+  for (int64_t done = 0; done < count && !*found; done += 1024) {
+    int64_t n = count - done < 1024 ? count - done : 1024;
+    TRY(run_download(run, piece, (const char *)t.data + done * bytes, n));
+    for (int64_t i = 0; i < n; i++) *found |= !isfinite(piece[i]);
+  }
+  return OK;
+}
+
+int model_find_nonfinite(struct model *model, struct run *run, int *layer) {
+  *layer = -1;
+  for (int l = 0; l < model->layers && *layer < 0; l++) {
+    int found = 0;
+    TRY(has_nonfinite(run, model->layer[l].y, &found));
+    if (found) *layer = l;
+  }
+  return OK;
+}

@@ -1,0 +1,50 @@
+/* model: a stack of layers over one shard, its parameters and its buffers.
+ *
+ *   features -> layer 0 -> ... -> layer L-1 -> logits
+ *
+ * Every layer but the last ends in norm, activation, residual and dropout; the last in its bias alone. */
+#ifndef MODELS_MODEL_H
+#define MODELS_MODEL_H
+
+#include "models/layer.h"
+#include "runtime/memory.h"
+
+struct model {
+  int layers;
+  struct layer *layer;
+  struct parameters parameters;
+  struct features features;
+  struct propagation propagation;
+  int uses_graph;
+  struct arena arena;
+  int64_t *id;            /* [own] global node ids on the device, for dropout */
+  struct tensor scratch;  /* [own, widest]: products on their way through the aggregation */
+  struct tensor grad[3];  /* [own, widest]: gradients passed down; the third only with residuals */
+  void *sums;             /* real [2 widest]: batch norm sums over ranks */
+};
+
+/* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).
+ * Errors: BAD_INPUT for an unknown model.type, naming those there are. */
+int model_init(struct model *model, struct run *run);
+/* Adds what model_start will allocate. */
+void model_estimate(const struct model *model, const struct run *run, struct estimate *estimate);
+/* Allocates the buffers, uploads features and scales, computes the constant first aggregate. Collective. */
+int model_start(struct model *model, struct run *run);
+/* New parameters for run->index, and its dropout streams. */
+int model_reset(struct model *model, struct run *run);
+void model_free(struct model *model, struct run *run);
+
+/* Logits [own, classes]. training: dropout on, statistics of the batch. */
+int model_forward(struct model *model, struct run *run, int training);
+struct tensor model_logits(const struct model *model);
+/* Output of the last hidden layer (the first layer's input when there is one layer only: no data). */
+struct tensor model_embedding(const struct model *model);
+/* From the gradient of the logits (in model->grad[0]) to parameters.dw of this rank's rows. */
+int model_backward(struct model *model, struct run *run);
+/* Where the loss writes its gradient. */
+struct tensor model_logits_grad(const struct model *model);
+
+/* Index of the first layer whose output holds NaN or infinity on this rank, -1: none. */
+int model_find_nonfinite(struct model *model, struct run *run, int *layer);
+
+#endif

@@ -1,0 +1,97 @@
+#include "models/objective.h"
+
+#include <math.h>
+
+#include "runtime/error.h"
+
+int objective_init(struct objective *objective, struct run *run) {
+  const struct config *config = run->config;
+  const struct shard *shard = run->shard;
+  *objective = (struct objective){.task = run->dataset->task, .classes = shard->classes};
+  if (objective->task == TASK_NONE)
+    FAIL(BAD_INPUT, "%s has no labels (task = \"none\"); import it with --labels to train", config->dataset.path);
+  if (shard->split_global[SPLIT_TRAIN] == 0)
+    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path, (long long)config->dataset.split);
+  int multilabel = objective->task == TASK_MULTILABEL;
+  if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
+    FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
+         multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
+         multilabel ? "bce" : "cross_entropy");
+  if (config->train.metric == METRIC_ACCURACY && multilabel)
+    FAIL(BAD_INPUT, "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
+         config->dataset.path);
+  objective->metric = multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1 : METRIC_ACCURACY;
+  return OK;
+}
+
+void objective_plan(struct objective *objective, struct run *run, struct arena *arena) {
+  int64_t own = run->shard->own;
+  if (objective->task == TASK_MULTICLASS) objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
+  else objective->labels = arena_take(arena, own * objective->classes);
+  for (int s = 0; s < SPLIT_COUNT; s++) objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
+  objective->loss = arena_take(arena, sizeof *objective->loss);
+  objective->score = arena_take(arena, 3 * (int64_t)sizeof *objective->score);
+}
+
+int objective_start(struct objective *objective, struct run *run) {
+  struct shard *shard = run->shard;
+  struct device *device = run->device;
+  int64_t word = (int64_t)sizeof(int32_t);
+  if (objective->label) TRY(device_upload(device, STREAM_COMPUTE, objective->label, shard->label, shard->own * word));
+  if (objective->labels)
+    TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels, shard->own * objective->classes));
+  for (int s = 0; s < SPLIT_COUNT; s++)
+    TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s], shard->split_count[s] * word));
+  return device_synchronize(device, STREAM_COMPUTE);
+}
+
+int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
+                   struct tensor grad, double *loss) {
+  int64_t global = run->shard->split_global[split];
+  struct loss_op op = {.logits = logits,
+                       .label = objective->label,
+                       .labels = objective->labels,
+                       .rows = objective->rows[split],
+                       .count = run->shard->split_count[split],
+                       .scale = global > 0 ? 1 / (double)global : 0,
+                       .loss = objective->loss,
+                       .grad = grad};
+  TRY(objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, &op) : op_bce(run->kernels, &op));
+  TRY(device_download(run->device, STREAM_COMPUTE, loss, objective->loss, sizeof *loss));
+  return device_synchronize(run->device, STREAM_COMPUTE);
+}
+
+static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits,
+                       double *score) {
+  struct score op = {.logits = logits,
+                     .label = objective->label,
+                     .labels = objective->labels,
+                     .rows = objective->rows[split],
+                     .count = run->shard->split_count[split],
+                     .out = objective->score};
+  int64_t counts[3];
+  TRY(objective->task == TASK_MULTICLASS ? op_accuracy(run->kernels, &op) : op_micro_f1(run->kernels, &op));
+  TRY(device_download(run->device, STREAM_COMPUTE, counts, objective->score, sizeof counts));
+  TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  for (int i = 0; i < 3; i++) score[i] = (double)counts[i];
+  return OK;
+}
+
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally) {
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, &tally->loss[s]));
+    TRY(count_split(objective, run, s, logits, tally->score[s]));
+  }
+  return OK;
+}
+
+int tally_reduce(struct tally *tally, struct comm *comm) {
+  return comm_reduce(comm, tally, (int64_t)(sizeof *tally / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM);
+}
+
+/* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal count. */
+double tally_metric(const struct tally *tally, enum split split) {
+  const double *score = tally->score[split];
+  double total = score[1] + score[2];
+  return total > 0 ? 2 * score[0] / total : NAN;
+}

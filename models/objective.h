@@ -1,0 +1,42 @@
+/* objective: the masked loss that is minimised and the metric that is reported, over the nodes of each split.
+ * Loss = sum over a split's nodes / their number on all ranks (multilabel: also / classes). */
+#ifndef MODELS_OBJECTIVE_H
+#define MODELS_OBJECTIVE_H
+
+#include "models/run.h"
+#include "runtime/arena.h"
+
+struct objective {
+  enum task task;
+  enum metric metric;
+  int64_t classes;
+  int32_t *label;            /* device [own]; multiclass */
+  uint8_t *labels;           /* device [own, classes]; multilabel */
+  int32_t *rows[SPLIT_COUNT];          /* device */
+  double *loss;              /* device */
+  int64_t *score;            /* device [3] */
+};
+
+/* What one evaluation found on this rank; sums over ranks make losses and metrics of it. */
+struct tally {
+  double loss[SPLIT_COUNT];     /* shares of the mean loss */
+  double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
+};
+
+/* Errors: BAD_INPUT for a dataset without labels or training nodes, and for a loss or metric of another task. */
+int objective_init(struct objective *objective, struct run *run);
+void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
+/* Uploads labels and splits of run->shard; again after the split has changed. */
+int objective_start(struct objective *objective, struct run *run);
+
+/* Loss of a split on this rank (a share of the mean) and, where grad.data is given, its gradient. */
+int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
+                   struct tensor grad, double *loss);
+/* Loss and counts of every split. */
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally);
+/* Sums over ranks, in place. */
+int tally_reduce(struct tally *tally, struct comm *comm);
+/* The metric in [0, 1] from reduced counts; NaN for a split without nodes. */
+double tally_metric(const struct tally *tally, enum split split);
+
+#endif

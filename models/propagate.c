@@ -1,0 +1,148 @@
+#include "models/propagate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+#include "runtime/profile.h"
+
+static int layouts_init(struct direction *d, struct run *run, struct adjacency *adjacency) {
+  d->adjacency = adjacency;
+  TRY(layout_init(run->kernels, &adjacency->own_part, &d->own_part));
+  return layout_init(run->kernels, &adjacency->halo_part, &d->halo_part);
+}
+
+int propagation_init(struct propagation *p, struct run *run) {
+  TRY(layouts_init(&p->forward, run, &run->shard->in));
+  if (run->shard->directed) return layouts_init(&p->backward, run, &run->shard->out);
+  p->backward = p->forward;
+  p->backward.borrowed = 1;
+  return OK;
+}
+
+static int direction_plan(struct direction *d, struct run *run, struct arena *arena) {
+  d->halo_scale = arena_take(arena, d->adjacency->halo.rows * dtype_bytes(run->kernels->dtype));
+  if (d->borrowed) return OK;
+  d->unfinished = arena_take(arena, run->shard->own);
+  return halo_prepare(&d->adjacency->halo, arena);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+  int64_t real = dtype_bytes(run->kernels->dtype), own = run->shard->own;
+  const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
+  p->width = larger(width, 1);
+  p->self = arena_take(arena, own * real);
+  p->forward.row_scale = p->backward.col_scale = arena_take(arena, own * real);
+  p->forward.col_scale = p->backward.row_scale = arena_take(arena, own * real);
+  TRY(direction_plan(&p->forward, run, arena));
+  TRY(direction_plan(&p->backward, run, arena));
+  if (p->backward.borrowed) p->backward.unfinished = p->forward.unfinished;
+  p->packed = arena_take(arena, larger(halo_send_rows(in), halo_send_rows(out)) * p->width * real);
+  p->tail = arena_take(arena, larger(in->rows, out->rows) * p->width * real);
+  return OK;
+}
+
+/* s, r and c of own rows. */
+static int node_scales(const struct run *run, double *self, double *r, double *c) {
+  const struct adjacency *in = &run->shard->in;
+  enum norm_edges norm = run->config->model.norm_edges;
+  for (int64_t v = 0; v < run->shard->own; v++) {
+    double stored = in->self ? (double)in->self[v] : 0;
+    self[v] = stored != 0 ? stored : 1;
+    if (norm != EDGES_NONE && stored < 0)
+      FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
+           run->config->dataset.path, (long long)run->shard->global_id[v], stored, norm == EDGES_BOTH ? "both" : "row");
+    double degree = (double)in->degree[v] + self[v] - stored, inverse = degree > 0 ? 1 / degree : 0;
+    r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
+    c[v] = norm == EDGES_BOTH ? r[v] : 1;
+  }
+  return OK;
+}
+
+static int check_weights(const struct run *run, const struct csr *part) {
+  enum norm_edges norm = run->config->model.norm_edges;
+  if (!part->weight || norm == EDGES_NONE) return OK;
+  for (int64_t e = 0; e < part->nnz; e++) {
+    if (!(part->weight[e] >= 0))
+      FAIL(BAD_INPUT, "%s: an edge has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
+           run->config->dataset.path, (double)part->weight[e], norm == EDGES_BOTH ? "both" : "row");
+  }
+  return OK;
+}
+
+static int upload_scales(struct propagation *p, struct run *run) {
+  int64_t own = run->shard->own;
+  double *scale = NULL;
+  TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
+  double *self = scale, *r = scale + own, *c = scale + 2 * own;
+  int code = node_scales(run, self, r, c);
+  if (code == OK) code = run_upload(run, p->self, self, own);
+  if (code == OK) code = run_upload(run, p->forward.row_scale, r, own);
+  if (code == OK) code = run_upload(run, p->forward.col_scale, c, own);
+  free(scale);
+  return code;
+}
+
+/* The column scales of halo rows come from their owners by the same exchange that brings features. */
+static int direction_start(struct propagation *p, struct run *run, struct direction *d) {
+  enum dtype dtype = run->kernels->dtype;
+  struct halo *halo = &d->adjacency->halo;
+  if (!d->borrowed)
+    TRY(device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own));
+  TRY(halo_start(halo, run->comm, run->kernels, tensor_of(d->col_scale, dtype, run->shard->own, 1),
+                 tensor_of(p->packed, dtype, halo_send_rows(halo), 1), tensor_of(d->halo_scale, dtype, halo->rows, 1)));
+  return halo_finish(halo, run->comm, run->kernels);
+}
+
+int propagation_start(struct propagation *p, struct run *run) {
+  int code = check_weights(run, &run->shard->in.own_part);
+  if (code == OK) code = check_weights(run, &run->shard->in.halo_part);
+  if (code == OK) code = upload_scales(p, run);
+  TRY(comm_agree(run->comm, code));
+  TRY(direction_start(p, run, &p->forward));
+  return direction_start(p, run, &p->backward);
+}
+
+void propagation_free(struct propagation *p, struct run *run) {
+  struct direction *both[] = {&p->forward, &p->backward};
+  for (int i = 0; i < 2; i++) {
+    if (both[i]->borrowed) continue;
+    layout_free(run->kernels, both[i]->own_part);
+    layout_free(run->kernels, both[i]->halo_part);
+  }
+  *p = (struct propagation){0};
+}
+
+int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+              const struct update *update, struct tensor y) {
+  struct halo *halo = &d->adjacency->halo;
+  struct kernels *k = run->kernels;
+  int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
+  struct tensor packed = tensor_of(p->packed, y.dtype, halo_send_rows(halo), y.cols);
+  struct tensor tail = tensor_of(p->tail, y.dtype, halo->rows, y.cols);
+  struct spmm own = {.a = d->own_part,
+                     .x = x,
+                     .col_scale = d->col_scale,
+                     .self_scale = p->self,
+                     .self = x,
+                     .self_col_scale = d->col_scale,
+                     .row_scale = d->row_scale,
+                     .unfinished = exchange ? d->unfinished : NULL,
+                     .update = update,
+                     .y = y};
+  struct spmm rest = {.a = d->halo_part,
+                      .x = tail,
+                      .col_scale = d->halo_scale,
+                      .row_scale = d->row_scale,
+                      .accumulate = 1,
+                      .update = update,
+                      .y = y};
+  if (exchange) TRY(PROFILE("exchange", halo_start(halo, run->comm, k, x, packed, tail)));
+  if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  TRY(PROFILE("own part", op_spmm(k, &own)));
+  if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+}

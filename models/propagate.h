@@ -1,0 +1,43 @@
+/* propagate: H' = P H over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the backward.
+ *
+ * gcn: s gives every node exactly one self loop (a stored one keeps its weight), D~ = row sums of A + diag(s);
+ * norm_edges "both": r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1, c = 1; "none": r = c = 1.
+ * The halo is exchanged while the own-column part is computed; rows with halo columns finish in the second
+ * part. P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same plan. */
+#ifndef MODELS_PROPAGATE_H
+#define MODELS_PROPAGATE_H
+
+#include "models/run.h"
+#include "runtime/arena.h"
+
+/* One direction of P on the device. */
+struct direction {
+  struct adjacency *adjacency; /* host side: parts and plan */
+  struct layout *own_part, *halo_part;
+  int borrowed;                 /* a symmetric graph's backward uses the forward's layouts */
+  void *row_scale, *col_scale;  /* real [own] */
+  void *halo_scale;             /* real [halo]: the column scale of halo rows */
+  uint8_t *unfinished;          /* [own] on the device */
+};
+
+struct propagation {
+  struct direction forward, backward;
+  void *self;    /* s, real [own] */
+  int64_t width; /* widest exchange */
+  void *packed;  /* real [send rows, width] */
+  void *tail;    /* real [halo rows, width] */
+};
+
+/* In three steps: init builds the layouts; plan lays out the buffers for exchanges up to `width` (once to
+ * measure, once over memory, see arena); start fills the scales. start is collective.
+ * Errors: BAD_INPUT for negative weights under a normalisation. */
+int propagation_init(struct propagation *p, struct run *run);
+int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
+int propagation_start(struct propagation *p, struct run *run);
+void propagation_free(struct propagation *p, struct run *run);
+
+/* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
+int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
+              const struct update *update, struct tensor y);
+
+#endif

@@ -1,0 +1,126 @@
+#include "models/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/rundir.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+#include "runtime/memory.h"
+
+const char *report_percent(double metric, char text[16]) {
+  if (isnan(metric)) snprintf(text, 16, "-");
+  else snprintf(text, 16, "%.2f%%", 100 * metric);
+  return text;
+}
+
+/* "1:02:03", "2:03" or "3 s" */
+static const char *duration(double seconds, char text[16]) {
+  long whole = seconds > 0 ? (long)(seconds + .5) : 0;
+  if (whole >= 3600) snprintf(text, 16, "%ld:%02ld:%02ld", whole / 3600 % 10000, whole / 60 % 60, whole % 60);
+  else if (whole >= 60) snprintf(text, 16, "%ld:%02ld", whole / 60, whole % 60);
+  else snprintf(text, 16, "%ld s", whole);
+  return text;
+}
+
+static const char *metric_name(const struct trainer *trainer) {
+  return trainer->objective.metric == METRIC_MICRO_F1 ? "micro-F1" : "accuracy";
+}
+
+static double time_left(const struct trainer *trainer, const struct run *run, int64_t epoch) {
+  double mean = trainer->epochs_run > 0 ? trainer->seconds / (double)trainer->epochs_run : 0;
+  int64_t runs_left = run->config->train.runs - 1 - run->index, epochs = run->config->train.epochs;
+  return mean * (double)(epochs - epoch + runs_left * epochs);
+}
+
+void report_epoch(const struct trainer *trainer, const struct run *run, const struct metrics_row *row) {
+  int64_t every = run->config->log.progress, epochs = run->config->train.epochs;
+  int wanted = row->epoch % every == 0 || row->epoch == 1 || row->epoch == epochs;
+  if (!wanted && !log_is_terminal()) return;
+  char line[256], metrics[96] = "", run_text[32] = "", train[16], val[16], test[16], eta[16];
+  if (!isnan(row->train) || !isnan(row->val) || !isnan(row->test))
+    snprintf(metrics, sizeof metrics, "  train %s  val %s  test %s", report_percent(row->train, train),
+             report_percent(row->val, val), report_percent(row->test, test));
+  if (run->config->train.runs > 1) snprintf(run_text, sizeof run_text, "run %lld  ", (long long)row->run);
+  snprintf(line, sizeof line, "%sepoch %*lld/%lld  loss %.4f%s  %.1f ms  ETA %s", run_text,
+           snprintf(NULL, 0, "%lld", (long long)epochs), (long long)row->epoch, (long long)epochs, row->loss, metrics,
+           row->ms, duration(time_left(trainer, run, row->epoch), eta));
+  log_progress("%s", line);
+}
+
+void report_run(const struct trainer *trainer, const struct run *run) {
+  if (run->config->train.runs == 1) return;
+  const struct best *best = &trainer->state.best;
+  char val[16], test[16];
+  log_info("run %lld  seed %lld  best epoch %lld  val %s  test %s", (long long)run->index,
+           (long long)(run->config->train.seed + run->index), (long long)best->epoch, report_percent(best->val, val),
+           report_percent(best->test, test));
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double median(const double *value, int64_t count) {
+  double *sorted = malloc((size_t)(count > 0 ? count : 1) * sizeof *sorted);
+  if (!sorted || count == 0) {
+    free(sorted);
+    return NAN;
+  }
+  memcpy(sorted, value, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+  double middle = .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+  free(sorted);
+  return middle;
+}
+
+/* Mean and, from two values on, sample deviation of the runs. */
+static void moments(const double *value, int64_t count, double *mean, double *deviation) {
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < count; i++) sum += value[i];
+  *mean = sum / (double)count;
+  for (int64_t i = 0; i < count; i++) squares += (value[i] - *mean) * (value[i] - *mean);
+  *deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+static void results(const struct trainer *trainer, const struct run *run) {
+  const struct state *state = &trainer->state;
+  int64_t runs = run->config->train.runs;
+  char val[16], test[16];
+  if (runs == 1) {
+    log_info("  best epoch     %lld", (long long)state->best.epoch);
+    log_info("  validation     %s %s", metric_name(trainer), report_percent(state->best.val, val));
+    log_info("  test           %s %s", metric_name(trainer), report_percent(state->best.test, test));
+    return;
+  }
+  double mean_val, mean_test, spread_val, spread_test;
+  moments(state->run_val, runs, &mean_val, &spread_val);
+  moments(state->run_test, runs, &mean_test, &spread_test);
+  log_info("  validation     %s %s +- %.2f over %lld runs", metric_name(trainer), report_percent(mean_val, val),
+           100 * spread_val, (long long)runs);
+  log_info("  test           %s %s +- %.2f over %lld runs", metric_name(trainer), report_percent(mean_test, test),
+           100 * spread_test, (long long)runs);
+}
+
+int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
+  int64_t peak = run->device->ops->memory_peak(run->device), most = estimate;
+  TRY(comm_max_int64(run->comm, &peak));
+  TRY(comm_max_int64(run->comm, &most));
+  char took[16], needed[16], seconds[16], path[RUNDIR_PATH];
+  log_info(" ");
+  log_info("result");
+  results(trainer, run);
+  int64_t epochs = trainer->state.epoch < trainer->epochs_run ? trainer->state.epoch : trainer->epochs_run;
+  if (epochs > 0)
+    log_info("  epoch          %.2f ms (median of forward, backward and optimiser)",
+             median(trainer->epoch_ms + trainer->state.epoch - epochs, epochs));
+  log_info("  training       %s, evaluation included", duration(trainer->seconds, seconds));
+  log_info("  memory         %s on the fullest rank (estimate %s)", memory_text(peak, took), memory_text(most, needed));
+  log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", run->config->log.dir);
+  (void)rundir_best(run, path);
+  log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path, path);
+  return OK;
+}

@@ -1,0 +1,18 @@
+/* report: what a person sees of a training: a line an epoch and a closing table. */
+#ifndef MODELS_REPORT_H
+#define MODELS_REPORT_H
+
+#include "models/trainer.h"
+
+/* One epoch's line: epoch, loss, metrics (NaN: left out), ms, ETA. Rewrites itself on a terminal; in a log
+ * every log.progress-th epoch has a line. */
+void report_epoch(const struct trainer *trainer, const struct run *run, const struct metrics_row *row);
+/* A run's result in one line, when there are several runs. */
+void report_run(const struct trainer *trainer, const struct run *run);
+/* Collective. Results, mean and deviation over runs, median ms, seconds, peak memory against the estimate,
+ * and where the files are. */
+int report_closing(struct trainer *trainer, struct run *run, int64_t estimate);
+/* "81.50%" or "-" for NaN, into text[16]. */
+const char *report_percent(double metric, char text[16]);
+
+#endif

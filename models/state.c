@@ -1,0 +1,77 @@
+#include "models/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+static int64_t statistics_of(const struct layer *layer) { return layer->running ? 2 * layer->out : 0; }
+
+int state_init(struct state *state, const struct model *model, const struct run *run) {
+  const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
+  *state = (struct state){.count = model->parameters.count};
+  for (int l = 0; l < model->layers; l++) state->statistics_count += statistics_of(&model->layer[l]);
+  double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
+  for (int i = 0; i < 4; i++) TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
+  TRY(memory_alloc(&state->statistics, state->statistics_count * real, "batch statistics"));
+  TRY(memory_alloc(&state->best_statistics, state->statistics_count * real, "batch statistics"));
+  TRY(memory_alloc(&state->run_val, runs * real, "results"));
+  return memory_alloc(&state->run_test, runs * real, "results");
+}
+
+void state_free(struct state *state) {
+  double *blocks[] = {state->w,          state->m,       state->v,       state->statistics, state->best_w,
+                      state->best_statistics, state->run_val, state->run_test};
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) free(blocks[i]);
+  *state = (struct state){0};
+}
+
+static int capture_weights(struct state *state, const struct model *model, struct run *run, double *w,
+                           double *statistics) {
+  TRY(run_download(run, w, model->parameters.w, state->count));
+  for (int l = 0; l < model->layers; l++) {
+    int64_t count = statistics_of(&model->layer[l]);
+    if (count > 0) TRY(run_download(run, statistics, model->layer[l].running, count));
+    statistics += count;
+  }
+  return OK;
+}
+
+int state_capture(struct state *state, const struct model *model, struct run *run) {
+  TRY(capture_weights(state, model, run, state->w, state->statistics));
+  TRY(run_download(run, state->m, model->parameters.m, state->count));
+  return run_download(run, state->v, model->parameters.v, state->count);
+}
+
+int state_restore(const struct state *state, struct model *model, struct run *run) {
+  const double *statistics = state->statistics;
+  TRY(run_upload(run, model->parameters.w, state->w, state->count));
+  TRY(run_upload(run, model->parameters.m, state->m, state->count));
+  TRY(run_upload(run, model->parameters.v, state->v, state->count));
+  for (int l = 0; l < model->layers; l++) {
+    int64_t count = statistics_of(&model->layer[l]);
+    if (count > 0) TRY(run_upload(run, model->layer[l].running, statistics, count));
+    statistics += count;
+  }
+  return OK;
+}
+
+/* Without validation nodes (val is NaN) the latest evaluation is the best. */
+static int improves(const struct best *best, double val, double loss) {
+  if (best->epoch == 0 || isnan(val)) return 1;
+  return val > best->val || (val == best->val && loss < best->loss);
+}
+
+int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss, double test) {
+  if (!improves(&state->best, val, loss)) return OK;
+  state->best = (struct best){.epoch = state->epoch, .val = val, .loss = loss, .test = test};
+  return capture_weights(state, model, run, state->best_w, state->best_statistics);
+}
+
+void state_begin_run(struct state *state, int64_t run) {
+  state->run = run;
+  state->epoch = state->step = 0;
+  state->best = (struct best){0};
+}

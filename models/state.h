@@ -1,0 +1,41 @@
+/* state: everything a training goes on from after an interruption, on the host, in doubles: exact for either
+ * precision, and resumable on another number of ranks and device, since parameters are the same on all. */
+#ifndef MODELS_STATE_H
+#define MODELS_STATE_H
+
+#include "models/model.h"
+
+/* The best evaluation so far: highest validation metric, ties to the lower validation loss, then the earliest. */
+struct best {
+  int64_t epoch; /* 0: none yet */
+  double val, loss, test;
+};
+
+struct state {
+  int64_t run, epoch, step; /* index of the run; epochs and optimiser steps done in it */
+  struct best best;
+  int64_t count, statistics_count;
+  double *w, *m, *v;        /* parameters and moments, [count] */
+  double *statistics;       /* running statistics of batch norm, layer after layer, [statistics_count] */
+  double *best_w, *best_statistics;
+  double *run_val, *run_test; /* results of the runs before this one, [train.runs] */
+};
+
+int state_init(struct state *state, const struct model *model, const struct run *run);
+void state_free(struct state *state);
+
+/* Device to host, for a checkpoint; and back. */
+int state_capture(struct state *state, const struct model *model, struct run *run);
+int state_restore(const struct state *state, struct model *model, struct run *run);
+/* Notes this evaluation when it is the best so far (parameters are captured then). */
+int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss, double test);
+/* A new run begins. */
+void state_begin_run(struct state *state, int64_t run);
+
+/* Writes the captured state (rank 0 writes; collective). best: the best parameters in place of the current.
+ * Errors: FAILED, on every rank, naming the file and the system's reason. */
+int state_write(struct state *state, const struct model *model, struct run *run, const char *path, int best);
+/* Reads on every rank. Errors: BAD_INPUT for another model or dataset; other changed settings are noted. */
+int state_read(struct state *state, const struct model *model, struct run *run, const char *path);
+
+#endif

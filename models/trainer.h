@@ -1,0 +1,42 @@
+/* trainer: epochs from the first to the last, what is remembered between them, and what is reported. */
+#ifndef MODELS_TRAINER_H
+#define MODELS_TRAINER_H
+
+#include "io/metrics.h"
+#include "models/model.h"
+#include "models/objective.h"
+#include "models/state.h"
+
+struct trainer {
+  struct model model;
+  struct objective objective;
+  struct arena arena; /* labels, splits, counters */
+  struct state state;
+  struct metrics metrics;
+  int resumed;        /* state came from a checkpoint: go on inside its run */
+  double seconds;     /* of this process's epochs, evaluation included */
+  double *epoch_ms;   /* [epochs] of the current run */
+  int64_t epochs_run; /* of this process */
+};
+
+/* Builds the model and measures what it needs; nothing large is allocated. */
+int trainer_init(struct trainer *trainer, struct run *run);
+void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *estimate);
+/* Allocates and uploads. Collective, as everything below. */
+int trainer_start(struct trainer *trainer, struct run *run);
+void trainer_free(struct trainer *trainer, struct run *run);
+
+/* Goes on from that checkpoint; "": from the newest in the run directory, or from epoch 0 and says so.
+ * Errors: BAD_INPUT when it is of another model or dataset. */
+int trainer_resume(struct trainer *trainer, struct run *run, const char *path);
+
+/* All epochs of all runs: log lines, metrics.jsonl, checkpoints, the closing table. Returns STOPPED after a
+ * signal, once the checkpoint is on disk. Errors: FAILED when the loss stops being finite (epoch and layer
+ * are named) or a file cannot be written. */
+int trainer_run(struct trainer *trainer, struct run *run);
+
+/* Loads that checkpoint's parameters, makes one forward pass without dropout and prints the metrics of the
+ * three splits. */
+int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint);
+
+#endif
