@@ -1,9 +1,66 @@
-/* gnntrain */
+/* gnntrain: trains a graph neural network on a whole graph. The way of the data, top to bottom:
+ * command line -> configuration -> dataset -> partition -> shard -> model -> epochs -> checkpoint. */
+#include "launch/gnntrain.h"
+
 #include <string.h>
 
 #include "launch/program.h"
+#include "models/predict.h"
+#include "models/report.h"
+#include "models/rundir.h"
+#include "runtime/log.h"
+#include "runtime/profile.h"
+#include "runtime/stop.h"
+
+static int train(struct job *job) {
+  struct trainer *trainer = &job->trainer;
+  struct run *run = &job->run;
+  TRY(rundir_open(run, job->line.resume));
+  if (job->line.resume) TRY(trainer_resume(trainer, run, job->line.checkpoint));
+  stop_install();
+  TRY(trainer_run(trainer, run));
+  return report_closing(trainer, run, estimate_total(&job->estimate));
+}
+
+static int print_profile(struct job *job) {
+  char path[RUNDIR_PATH];
+  if (!job->line.profile) return OK;
+  TRY(profile_print(&job->comm));
+  snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
+  TRY(profile_write_trace(&job->comm, path));
+  log_info("  trace in %s", path);
+  return OK;
+}
+
+static int run_job(struct job *job) {
+  const struct command_line *line = &job->line;
+  if (line->profile) profile_enable();
+  TRY(job_setup(job));
+  TRY(job_banner(job));
+  if (line->dry_run) return OK;
+  TRY(trainer_start(&job->trainer, &job->run));
+  if (line->evaluate) return trainer_evaluate(&job->trainer, &job->run, line->evaluate);
+  if (line->predict) return trainer_predict(&job->trainer, &job->run, line->predict, line->out);
+  TRY(train(job));
+  return print_profile(job);
+}
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--version") == 0) print_version("gnntrain");
-  return OK;
+  static struct job job; /* large: settings and paths */
+  int code = command_line_read(&job.line, argc, argv);
+  if (code == OK && job.line.help) command_line_help();
+  else if (code == OK && job.line.version) print_version("gnntrain");
+  if (code != OK || job.line.help || job.line.version) {
+    error_print(stderr, "gnntrain");
+    return code;
+  }
+  code = comm_open(&job.comm, &argc, &argv);
+  log_open(job.comm.rank == 0);
+  if (code == OK) code = run_job(&job);
+  error_print(stderr, "gnntrain");
+  if (code != OK && !error_agreed()) comm_abort(&job.comm, code); /* the others do not know yet */
+  job_free(&job);
+  comm_close(&job.comm);
+  profile_free();
+  return code;
 }

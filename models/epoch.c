@@ -31,7 +31,7 @@ int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double 
   struct model *model = &trainer->model;
   struct parameters *p = &model->parameters;
   struct tensor grad = model_logits_grad(model);
-  TRY(set_scalars(run, epoch, ++trainer->progress.step));
+  TRY(set_scalars(run, epoch, ++trainer->state.step));
   TRY(PROFILE("forward", model_forward(model, run, 1)));
   TRY(PROFILE("loss", objective_loss(&trainer->objective, run, SPLIT_TRAIN, model_logits(model), grad, loss)));
   TRY(PROFILE("backward", model_backward(model, run)));

@@ -17,11 +17,11 @@ const char *report_percent(double metric, char text[16]) {
 }
 
 /* "1:02:03", "2:03" or "3 s" */
-static const char *duration(double seconds, char text[16]) {
+static const char *duration(double seconds, char text[32]) {
   long whole = seconds > 0 ? (long)(seconds + .5) : 0;
-  if (whole >= 3600) snprintf(text, 16, "%ld:%02ld:%02ld", whole / 3600 % 10000, whole / 60 % 60, whole % 60);
-  else if (whole >= 60) snprintf(text, 16, "%ld:%02ld", whole / 60, whole % 60);
-  else snprintf(text, 16, "%ld s", whole);
+  if (whole >= 3600) snprintf(text, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  else if (whole >= 60) snprintf(text, 32, "%ld:%02ld", whole / 60, whole % 60);
+  else snprintf(text, 32, "%ld s", whole);
   return text;
 }
 
@@ -39,7 +39,7 @@ void report_epoch(const struct trainer *trainer, const struct run *run, const st
   int64_t every = run->config->log.progress, epochs = run->config->train.epochs;
   int wanted = row->epoch % every == 0 || row->epoch == 1 || row->epoch == epochs;
   if (!wanted && !log_is_terminal()) return;
-  char line[256], metrics[96] = "", run_text[32] = "", train[16], val[16], test[16], eta[16];
+  char line[256], metrics[96] = "", run_text[32] = "", train[16], val[16], test[16], eta[32];
   if (!isnan(row->train) || !isnan(row->val) || !isnan(row->test))
     snprintf(metrics, sizeof metrics, "  train %s  val %s  test %s", report_percent(row->train, train),
              report_percent(row->val, val), report_percent(row->test, test));
@@ -109,7 +109,7 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
   int64_t peak = run->device->ops->memory_peak(run->device), most = estimate;
   TRY(comm_max_int64(run->comm, &peak));
   TRY(comm_max_int64(run->comm, &most));
-  char took[16], needed[16], seconds[16], path[RUNDIR_PATH];
+  char took[16], needed[16], seconds[32], path[RUNDIR_PATH];
   log_info(" ");
   log_info("result");
   results(trainer, run);

@@ -127,7 +127,7 @@ static struct metrics_row row_of(const struct sums *sums, const struct run *run,
 static int record(struct trainer *trainer, struct run *run, const struct sums *sums, const struct metrics_row *row,
                   int evaluated) {
   int finite = isfinite(sums->loss) && (!evaluated || isfinite(sums->tally.loss[SPLIT_VAL] + sums->tally.loss[SPLIT_TRAIN]));
-  if (!finite) return fail_nonfinite(trainer, run, row->epoch);
+  if (!finite) return comm_agree(run->comm, fail_nonfinite(trainer, run, row->epoch));
   if (evaluated)
     TRY(state_offer(&trainer->state, &trainer->model, run, row->val, sums->tally.loss[SPLIT_VAL], row->test));
   int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
@@ -156,6 +156,12 @@ static int train_epoch(struct trainer *trainer, struct run *run, int64_t epoch, 
   return OK;
 }
 
+static int save_and_stop(struct trainer *trainer, struct run *run) {
+  TRY(save(trainer, run));
+  FAIL(STOPPED, "stopped by a signal after epoch %lld; the checkpoint is in %s: go on with --resume",
+       (long long)trainer->state.epoch, run->config->log.dir);
+}
+
 static int out_of_patience(const struct trainer *trainer, const struct run *run) {
   int64_t patience = run->config->train.patience;
   const struct state *state = &trainer->state;
@@ -168,11 +174,7 @@ static int train_run(struct trainer *trainer, struct run *run) {
     int stop = 0;
     if (out_of_patience(trainer, run)) break;
     TRY(train_epoch(trainer, run, epoch, &stop));
-    if (stop) {
-      TRY(save(trainer, run));
-      FAIL(STOPPED, "stopped by a signal after epoch %lld; the checkpoint is in %s: go on with --resume",
-           (long long)epoch, run->config->log.dir);
-    }
+    if (stop) return comm_agree(run->comm, save_and_stop(trainer, run));
     if (every > 0 && epoch % every == 0 && epoch < run->config->train.epochs) TRY(save(trainer, run));
   }
   if (out_of_patience(trainer, run))

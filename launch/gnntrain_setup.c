@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "launch/gnntrain.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+#include "runtime/profile.h"
+
+static int read_config(struct job *job) {
+  const struct command_line *line = &job->line;
+  int code = config_read(&job->config, line->config, line->set, line->set_count);
+  TRY(comm_agree(&job->comm, code));
+  job->comm.timeout = job->config.runtime.timeout;
+  return OK;
+}
+
+static int open_device(struct job *job) {
+  struct comm *comm = &job->comm;
+  const struct config *config = &job->config;
+  int threads = 1;
+  TRY(comm_threads(comm, (int)config->runtime.threads, &threads, job->threads, sizeof job->threads));
+  int code = device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads);
+  if (code == OK) code = kernels_open(&job->kernels, &job->device, config->runtime.precision);
+  TRY(comm_agree(comm, code));
+  return comm_attach(comm, &job->device);
+}
+
+/* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
+static int open_dataset(struct job *job) {
+  const char *path = job->config.dataset.path;
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
+  TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
+  int code = OK;
+  if (!job->dataset.has_graph) code = error_raise(BAD_INPUT, __FILE__, __LINE__, __func__, "%s: has no /graph", path);
+  if (code == OK && !job->dataset.has_features)
+    code = error_raise(BAD_INPUT, __FILE__, __LINE__, __func__, "%s: has no /node/features; import it with --features",
+                       path);
+  return comm_agree(&job->comm, code);
+}
+
+/* This rank's block of rows of the graph and the hash of all of it. */
+static int read_block(struct job *job, uint64_t *hash) {
+  struct comm *comm = &job->comm;
+  int64_t nodes = job->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
+  int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
+  TRY(comm_agree(comm, graph_read(&job->dataset, first, rows, &job->block)));
+  if (!job->dataset.directed) TRY(graph_check_symmetric(comm, &job->block));
+  *hash = graph_hash(&job->block);
+  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
+}
+
+static int make_shard(struct job *job) {
+  struct comm *comm = &job->comm;
+  double begun = profile_clock();
+  TRY(PROFILE("shard", shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard)));
+  TRY(PROFILE("node data", shard_read_data(comm, &job->dataset, &job->partition, job->config.dataset.normalize,
+                                           &job->shard)));
+  TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
+  job->seconds_shard = profile_clock() - begun;
+  return OK;
+}
+
+int job_setup(struct job *job) {
+  double begun = profile_clock();
+  TRY(read_config(job));
+  TRY(open_device(job));
+  TRY(open_dataset(job));
+  uint64_t hash = 0;
+  TRY(PROFILE("read graph", read_block(job, &hash)));
+  job->seconds_read = profile_clock() - begun;
+  estimate_add(&job->estimate, "program and libraries", memory_peak());
+  TRY(PROFILE("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, job->comm.size,
+                                          job->config.log.dir, &job->partition)));
+  memory_reset_peak();
+  TRY(make_shard(job));
+  job->run = (struct run){.config = &job->config,
+                          .comm = &job->comm,
+                          .device = &job->device,
+                          .kernels = &job->kernels,
+                          .dataset = &job->dataset,
+                          .partition = &job->partition,
+                          .shard = &job->shard,
+                          .dataset_hash = hash};
+  return comm_agree(&job->comm, trainer_init(&job->trainer, &job->run));
+}
+
+void job_free(struct job *job) {
+  trainer_free(&job->trainer, &job->run);
+  shard_free(&job->shard);
+  graph_free(&job->block);
+  partition_free(&job->partition);
+  dataset_close(&job->dataset);
+  kernels_close(&job->kernels);
+  device_close(&job->device);
+}

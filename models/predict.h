@@ -1,0 +1,14 @@
+/* predict: what a trained model says of every node, written in the dataset's order.
+ *
+ *   /logits float32 [N, C]; /prediction int32 [N], or uint8 [N, C] when multilabel (logit > 0);
+ *   /embedding float32 [N, hidden]: output of the last hidden layer; /id: the user's ids, where the dataset has them. */
+#ifndef MODELS_PREDICT_H
+#define MODELS_PREDICT_H
+
+#include "models/trainer.h"
+
+/* Collective. Loads that checkpoint's parameters and writes the file (beside, synced, renamed) on rank 0.
+ * Errors: BAD_INPUT for a checkpoint of another model, FAILED when the file cannot be written. */
+int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path);
+
+#endif
