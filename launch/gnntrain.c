@@ -1,6 +1,6 @@
 /* gnntrain: trains a graph neural network on a whole graph. The way of the data, top to bottom:
  * command line -> configuration -> dataset -> partition -> shard -> model -> epochs -> checkpoint. */
-#include "launch/gnntrain.h"
+#include "launch/gnntrain_options.h"
 
 #include <string.h>
 
@@ -12,11 +12,17 @@
 #include "runtime/profile.h"
 #include "runtime/stop.h"
 
+static struct command_line line;
+
+static int read_config(struct job *job) {
+  return comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count));
+}
+
 static int train(struct job *job) {
   struct trainer *trainer = &job->trainer;
   struct run *run = &job->run;
-  TRY(rundir_open(run, job->line.resume));
-  if (job->line.resume) TRY(trainer_resume(trainer, run, job->line.checkpoint));
+  TRY(rundir_open(run, line.resume));
+  if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint));
   stop_install();
   TRY(trainer_run(trainer, run));
   return report_closing(trainer, run, estimate_total(&job->estimate));
@@ -24,7 +30,7 @@ static int train(struct job *job) {
 
 static int print_profile(struct job *job) {
   char path[RUNDIR_PATH];
-  if (!job->line.profile) return OK;
+  if (!line.profile) return OK;
   TRY(profile_print(&job->comm));
   snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
   TRY(profile_write_trace(&job->comm, path));
@@ -33,24 +39,26 @@ static int print_profile(struct job *job) {
 }
 
 static int run_job(struct job *job) {
-  const struct command_line *line = &job->line;
-  if (line->profile) profile_enable();
+  if (line.profile) profile_enable();
+  TRY(read_config(job));
   TRY(job_setup(job));
-  TRY(job_banner(job));
-  if (line->dry_run) return OK;
+  TRY(print_banner(job));
+  if (line.dry_run) return OK;
   TRY(trainer_start(&job->trainer, &job->run));
-  if (line->evaluate) return trainer_evaluate(&job->trainer, &job->run, line->evaluate);
-  if (line->predict) return trainer_predict(&job->trainer, &job->run, line->predict, line->out);
+  if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);
+  if (line.predict) return trainer_predict(&job->trainer, &job->run, line.predict, line.out);
   TRY(train(job));
   return print_profile(job);
 }
 
 int main(int argc, char **argv) {
   static struct job job; /* large: settings and paths */
-  int code = command_line_read(&job.line, argc, argv);
-  if (code == OK && job.line.help) command_line_help();
-  else if (code == OK && job.line.version) print_version("gnntrain");
-  if (code != OK || job.line.help || job.line.version) {
+  int code = command_line_read(&line, argc, argv);
+  if (code == OK && line.help)
+    command_line_help();
+  else if (code == OK && line.version)
+    print_version("gnntrain");
+  if (code != OK || line.help || line.version) {
     error_print(stderr, "gnntrain");
     return code;
   }
@@ -58,7 +66,8 @@ int main(int argc, char **argv) {
   log_open(job.comm.rank == 0);
   if (code == OK) code = run_job(&job);
   error_print(stderr, "gnntrain");
-  if (code != OK && !error_agreed()) comm_abort(&job.comm, code); /* the others do not know yet */
+  if (code != OK && job.comm.size > 1 && !error_is_agreed())
+    comm_abort(&job.comm, code); /* the others do not know yet */
   job_free(&job);
   comm_close(&job.comm);
   profile_free();

@@ -1,31 +1,33 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/gnntrain.h"
+#include "launch/gnntrain_options.h"
 #include "runtime/error.h"
 
 void command_line_help(void) {
-  puts("usage: gnntrain CONFIG.toml [OPTION]...\n"
-       "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n"
-       "\n"
-       "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun starts.\n"
-       "\n"
-       "  --set SECTION.KEY=VALUE   change a setting (VALUE is TOML; a bare word is a string); may be repeated\n"
-       "  --epochs N                train.epochs: the total, also when resuming\n"
-       "  --device auto|cpu         runtime.device\n"
-       "  --resume[=FILE]           go on from FILE, or from the newest checkpoint of the run directory\n"
-       "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
-       "  --predict CHECKPOINT --out FILE.h5\n"
-       "                            write logits, predictions and the last hidden embedding of every node\n"
-       "  --profile                 print where the time went; write trace.json for chrome://tracing\n"
-       "  --dry-run                 stop after the estimate of memory\n"
-       "  --version                 version, revision and what was compiled in\n"
-       "  --help                    this text and every setting\n"
-       "\n"
-       "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a signal after\n"
-       "saving a checkpoint.\n"
-       "\n"
-       "Settings of CONFIG.toml:\n");
+  puts(
+      "usage: gnntrain CONFIG.toml [OPTION]...\n"
+      "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n"
+      "\n"
+      "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun starts.\n"
+      "\n"
+      "  --set SECTION.KEY=VALUE   change a setting (VALUE is TOML; a bare word is a string); may be "
+      "repeated\n"
+      "  --epochs N                train.epochs: the total, also when resuming\n"
+      "  --device auto|cpu         runtime.device\n"
+      "  --resume[=FILE]           go on from FILE, or from the newest checkpoint of the run directory\n"
+      "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
+      "  --predict CHECKPOINT --out FILE.h5\n"
+      "                            write logits, predictions and the last hidden embedding of every node\n"
+      "  --profile                 print where the time went; write trace.json for chrome://tracing\n"
+      "  --dry-run                 stop after the estimate of memory\n"
+      "  --version                 version, revision and what was compiled in\n"
+      "  --help                    this text and every setting\n"
+      "\n"
+      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a signal after\n"
+      "saving a checkpoint.\n"
+      "\n"
+      "Settings of CONFIG.toml:\n");
   config_help(stdout);
 }
 
@@ -53,12 +55,18 @@ static int add_short(struct command_line *line, int which, const char *key, cons
 
 static int read_flag(struct command_line *line, const char *argument, int *known) {
   *known = 1;
-  if (strcmp(argument, "--dry-run") == 0) line->dry_run = 1;
-  else if (strcmp(argument, "--profile") == 0) line->profile = 1;
-  else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) line->help = 1;
-  else if (strcmp(argument, "--version") == 0) line->version = 1;
-  else if (strcmp(argument, "--resume") == 0) line->resume = 1;
-  else *known = 0;
+  if (strcmp(argument, "--dry-run") == 0)
+    line->dry_run = 1;
+  else if (strcmp(argument, "--profile") == 0)
+    line->profile = 1;
+  else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+    line->help = 1;
+  else if (strcmp(argument, "--version") == 0)
+    line->version = 1;
+  else if (strcmp(argument, "--resume") == 0)
+    line->resume = 1;
+  else
+    *known = 0;
   return OK;
 }
 
@@ -91,7 +99,8 @@ static int read_valued(struct command_line *line, int argc, char **argv, int *i,
 
 static int check(const struct command_line *line) {
   if (line->help || line->version) return OK;
-  if (!line->config) FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
+  if (!line->config)
+    FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
   if (line->out && !line->predict) FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT");
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)

@@ -50,7 +50,7 @@ void estimate_add(struct estimate *estimate, const char *name, int64_t bytes) {
       return;
     }
   }
-  if (estimate->parts == (int)(sizeof estimate->part / sizeof estimate->part[0])) {
+  if (estimate->parts == ESTIMATE_PARTS) {
     estimate->part[estimate->parts - 1].bytes += bytes;
     return;
   }

@@ -16,11 +16,12 @@ int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what);
 int memory_grow_bytes(void **pointer, int64_t used, int64_t bytes, const char *what);
 
 /* What a run needs on one rank, by lifetime. */
+enum { ESTIMATE_PARTS = 16 };
 struct estimate {
   struct {
     const char *name;
     int64_t bytes;
-  } part[32];
+  } part[ESTIMATE_PARTS];
   int parts;
 };
 void estimate_add(struct estimate *estimate, const char *name, int64_t bytes);

@@ -1,17 +1,7 @@
-#include <string.h>
+#include "models/job.h"
 
-#include "launch/gnntrain.h"
 #include "runtime/error.h"
-#include "runtime/log.h"
 #include "runtime/profile.h"
-
-static int read_config(struct job *job) {
-  const struct command_line *line = &job->line;
-  int code = config_read(&job->config, line->config, line->set, line->set_count);
-  TRY(comm_agree(&job->comm, code));
-  job->comm.timeout = job->config.runtime.timeout;
-  return OK;
-}
 
 static int open_device(struct job *job) {
   struct comm *comm = &job->comm;
@@ -24,17 +14,18 @@ static int open_device(struct job *job) {
   return comm_attach(comm, &job->device);
 }
 
+static int check_dataset(const struct dataset *dataset, const char *path) {
+  if (!dataset->has_graph) FAIL(BAD_INPUT, "%s: has no /graph to train on", path);
+  if (!dataset->has_features) FAIL(BAD_INPUT, "%s: has no /node/features; import it with --features", path);
+  return OK;
+}
+
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
-  int code = OK;
-  if (!job->dataset.has_graph) code = error_raise(BAD_INPUT, __FILE__, __LINE__, __func__, "%s: has no /graph", path);
-  if (code == OK && !job->dataset.has_features)
-    code = error_raise(BAD_INPUT, __FILE__, __LINE__, __func__, "%s: has no /node/features; import it with --features",
-                       path);
-  return comm_agree(&job->comm, code);
+  return comm_agree(&job->comm, check_dataset(&job->dataset, path));
 }
 
 /* This rank's block of rows of the graph and the hash of all of it. */
@@ -52,8 +43,8 @@ static int make_shard(struct job *job) {
   struct comm *comm = &job->comm;
   double begun = profile_clock();
   TRY(PROFILE("shard", shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard)));
-  TRY(PROFILE("node data", shard_read_data(comm, &job->dataset, &job->partition, job->config.dataset.normalize,
-                                           &job->shard)));
+  TRY(PROFILE("node data", shard_read_data(comm, &job->dataset, &job->partition,
+                                           job->config.dataset.normalize, &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
   job->seconds_shard = profile_clock() - begun;
   return OK;
@@ -61,7 +52,7 @@ static int make_shard(struct job *job) {
 
 int job_setup(struct job *job) {
   double begun = profile_clock();
-  TRY(read_config(job));
+  job->comm.timeout = job->config.runtime.timeout;
   TRY(open_device(job));
   TRY(open_dataset(job));
   uint64_t hash = 0;
@@ -72,6 +63,7 @@ int job_setup(struct job *job) {
                                           job->config.log.dir, &job->partition)));
   memory_reset_peak();
   TRY(make_shard(job));
+  estimate_add(&job->estimate, "graph, features and labels", shard_bytes(&job->shard));
   job->run = (struct run){.config = &job->config,
                           .comm = &job->comm,
                           .device = &job->device,
@@ -80,7 +72,9 @@ int job_setup(struct job *job) {
                           .partition = &job->partition,
                           .shard = &job->shard,
                           .dataset_hash = hash};
-  return comm_agree(&job->comm, trainer_init(&job->trainer, &job->run));
+  TRY(comm_agree(&job->comm, trainer_init(&job->trainer, &job->run)));
+  trainer_estimate(&job->trainer, &job->run, &job->estimate);
+  return OK;
 }
 
 void job_free(struct job *job) {

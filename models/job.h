@@ -1,0 +1,30 @@
+/* job: everything a run borrows, owned in one place, and the way from a configuration to a measured trainer:
+ * device -> dataset -> block of the graph -> partition -> shard -> node data -> model. */
+#ifndef MODELS_JOB_H
+#define MODELS_JOB_H
+
+#include "models/trainer.h"
+
+struct job {
+  struct config config;
+  struct comm comm;
+  struct device device;
+  struct kernels kernels;
+  struct dataset dataset;
+  struct graph block; /* this rank's block of rows, until it has become the shard */
+  struct partition partition;
+  struct shard shard;
+  struct trainer trainer;
+  struct run run;
+  struct estimate estimate; /* of this rank's memory */
+  char threads[160];        /* how the number of threads was found */
+  double seconds_read, seconds_shard;
+};
+
+/* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
+ * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
+int job_setup(struct job *job);
+/* Everything but comm. */
+void job_free(struct job *job);
+
+#endif
