@@ -77,7 +77,6 @@ static void check_update(const struct kernels *k, const struct update *op, int64
   assert(is_matrix(k, op->z, rows, cols) && is_matrix(k, op->y, rows, cols));
   assert(is_absent_or_matrix(k, op->residual, rows, cols));
   assert(op->norm == NORM_NONE || (op->mean && op->rstd) || rows == 0);
-  assert(op->y.data != op->z.data || rows == 0 || (op->norm == NORM_NONE && !op->residual.data));
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
 
@@ -126,6 +125,8 @@ int op_update(struct kernels *k, const struct update *op) {
 int op_update_backward(struct kernels *k, const struct update_backward *op) {
   int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
   check_update(k, op->forward, rows, cols);
+  assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
+         (op->forward->norm == NORM_NONE && !op->forward->residual.data));
   assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
   assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);

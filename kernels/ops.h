@@ -74,7 +74,8 @@ struct dropout {
  *   u = z + bias;  n = norm(u) = (u - mean) rstd gain + shift;  a = act(n);  y = dropout(a + residual)
  * Layer norm (Ba et al. 2016): mean and rstd over a row, computed here, kept in mean[rows], rstd[rows].
  * Batch norm (Ioffe and Szegedy 2015): mean and rstd over a column, given in mean[cols], rstd[cols].
- * y may be z when there is neither norm nor residual: backward then works from y alone. */
+ * y may be z; op_update_backward takes that only when there is neither norm nor residual, and works from y.
+ */
 struct update {
   struct tensor z;  /* [rows, cols] */
   const void *bias; /* real [cols]; NULL: none */

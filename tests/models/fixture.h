@@ -1,0 +1,124 @@
+/* A small dataset and a job over it, for the tests of models. */
+#ifndef TESTS_MODELS_FIXTURE_H
+#define TESTS_MODELS_FIXTURE_H
+
+#include <unistd.h>
+
+#include "models/job.h"
+#include "runtime/log.h"
+#include "runtime/memory.h"
+#include "tests/check.h"
+
+struct fixture {
+  int directed, weighted, sparse, multilabel;
+  int64_t nodes, features, classes;
+};
+
+static inline uint32_t draw(uint64_t index, uint32_t what) {
+  return random_block(random_key(99, 0, what, RANDOM_IMPORT), index, 0).word[0];
+}
+
+/* Whether the arc (v <- u) is there; every tenth node has a stored self loop, every 13th no arcs at all. */
+static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
+  int64_t a = v, b = u;
+  if (v % 13 == 5 || u % 13 == 5) return 0;
+  if (u == v) return v % 10 == 3;
+  if (!f->directed && a > b) a = u, b = v;
+  return draw((uint64_t)(a * f->nodes + b), 1) % 100 < 12;
+}
+
+static inline float arc_weight(const struct fixture *f, int64_t v, int64_t u) {
+  int64_t low = f->directed || v < u ? v : u, high = f->directed || v < u ? u : v;
+  return .25f + (float)(draw((uint64_t)(low * f->nodes + high), 2) % 8) / 8;
+}
+
+static inline void fill_graph(const struct fixture *f, struct dataset_source *s) {
+  s->start = calloc((size_t)f->nodes + 1, sizeof *s->start);
+  s->col = calloc((size_t)(f->nodes * f->nodes), sizeof *s->col);
+  if (f->weighted) s->weight = calloc((size_t)(f->nodes * f->nodes), sizeof *s->weight);
+  int64_t edges = 0;
+  for (int64_t v = 0; v < f->nodes; v++) {
+    for (int64_t u = 0; u < f->nodes; u++) {
+      if (!has_arc(f, v, u)) continue;
+      if (f->weighted) s->weight[edges] = arc_weight(f, v, u);
+      s->col[edges++] = (int32_t)u;
+    }
+    s->start[v + 1] = edges;
+  }
+}
+
+static inline void fill_nodes(const struct fixture *f, struct dataset_source *s) {
+  s->feature = calloc((size_t)(f->nodes * f->features), sizeof *s->feature);
+  for (int64_t i = 0; i < f->nodes * f->features; i++) {
+    int kept = !f->sparse || draw((uint64_t)i, 3) % 100 < 6;
+    s->feature[i] = kept ? (float)(1 + draw((uint64_t)i, 4) % 15) / 8 - (f->sparse ? 0 : 1) : 0;
+  }
+  if (f->multilabel)
+    s->labels = calloc((size_t)(f->nodes * f->classes), 1);
+  else
+    s->label = calloc((size_t)f->nodes, sizeof *s->label);
+  for (int64_t v = 0; v < f->nodes; v++) {
+    if (!f->multilabel) s->label[v] = (int32_t)(draw((uint64_t)v, 5) % (uint32_t)f->classes);
+    for (int64_t c = 0; c < f->classes && f->multilabel; c++)
+      s->labels[v * f->classes + c] = draw((uint64_t)(v * f->classes + c), 6) % 2;
+  }
+}
+
+/* A third of the nodes trains, a third validates, the rest tests. */
+static inline void fill_split(const struct fixture *f, struct dataset_source *s) {
+  s->splits = 1;
+  s->split = calloc(1, sizeof *s->split);
+  for (int part = 0; part < SPLIT_COUNT; part++)
+    s->split->node[part] = calloc((size_t)f->nodes, sizeof(int64_t));
+  for (int64_t v = 0; v < f->nodes; v++) {
+    uint32_t part = draw((uint64_t)v, 7) % 3;
+    s->split->node[part][s->split->count[part]++] = v;
+  }
+}
+
+static inline void fixture_write(const struct fixture *f, const char *path) {
+  struct dataset_source s = {.name = "fixture",
+                             .nodes = f->nodes,
+                             .features = f->features,
+                             .classes = f->classes,
+                             .task = f->multilabel ? TASK_MULTILABEL : TASK_MULTICLASS,
+                             .directed = f->directed};
+  fill_graph(f, &s);
+  fill_nodes(f, &s);
+  fill_split(f, &s);
+  assert_ok(dataset_write(&s, path));
+  dataset_source_free(&s);
+}
+
+/* A started job on the fixture with the default settings and those of `settings` (TOML lines). comm is open.
+ */
+static inline void fixture_open(struct job *job, const struct fixture *f, const char *settings) {
+  static char text[4096], path[256];
+  struct comm comm = job->comm;
+  memset(job, 0, sizeof *job);
+  job->comm = comm;
+  long id = (long)getpid();
+  assert_ok(comm_broadcast(&job->comm, &id, sizeof id, 0));
+  snprintf(path, sizeof path, "/tmp/gnntrain-fixture-%ld.h5", id);
+  if (job->comm.rank == 0) fixture_write(f, path);
+  snprintf(text, sizeof text, "%s\n[dataset]\npath = \"%s\"\n[log]\ndir = \"%s.run\"\n", settings, path,
+           path);
+  assert_ok(config_parse(&job->config, text, "test"));
+  log_open(0);
+  assert_ok(job_setup(job));
+  assert_ok(trainer_start(&job->trainer, &job->run));
+  assert_ok(model_reset(&job->trainer.model, &job->run));
+}
+
+static inline void fixture_close(struct job *job) {
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf %s %s.parts %s.run", job->config.dataset.path,
+           job->config.dataset.path, job->config.dataset.path);
+  int rank = job->comm.rank;
+  assert_ok(comm_barrier(&job->comm));
+  job_free(job);
+  if (rank == 0) assert_int_equal(system(command), 0);
+  assert_ok(comm_barrier(&job->comm));
+}
+
+#endif
