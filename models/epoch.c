@@ -33,7 +33,8 @@ int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double 
   struct tensor grad = model_logits_grad(model);
   TRY(set_scalars(run, epoch, ++trainer->state.step));
   TRY(PROFILE("forward", model_forward(model, run, 1)));
-  TRY(PROFILE("loss", objective_loss(&trainer->objective, run, SPLIT_TRAIN, model_logits(model), grad, loss)));
+  TRY(PROFILE("loss",
+              objective_loss(&trainer->objective, run, SPLIT_TRAIN, model_logits(model), grad, loss)));
   TRY(PROFILE("backward", model_backward(model, run)));
   TRY(PROFILE("reduce", comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM)));
   TRY(PROFILE("optimiser", step_optimizer(p, run)));

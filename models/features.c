@@ -22,7 +22,8 @@ void features_plan(struct features *f, struct run *run, struct arena *arena) {
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own, width = run->shard->features;
   if (f->sparse) return;
-  f->dense = f->borrowed ? tensor_of(run->shard->feature, dtype, own, width) : arena_tensor(arena, dtype, own, width);
+  f->dense = f->borrowed ? tensor_of(run->shard->feature, dtype, own, width)
+                         : arena_tensor(arena, dtype, own, width);
   if (f->masked) f->dense_masked = arena_tensor(arena, dtype, own, width);
 }
 
@@ -54,7 +55,8 @@ int features_forward(struct features *f, struct run *run, int training) {
   if (!training || !f->masked) return OK;
   if (!f->sparse) return op_dropout(run->kernels, f->dense, &f->dropout, f->dense_masked);
   struct sparse_dropout rows = {.x = f->rows, .y = f->rows_masked, .dropout = f->dropout};
-  struct sparse_dropout columns = {.x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};
+  struct sparse_dropout columns = {
+      .x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};
   TRY(op_sparse_dropout(run->kernels, &rows));
   return op_sparse_dropout(run->kernels, &columns);
 }

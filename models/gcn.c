@@ -8,7 +8,8 @@
 static int cheaper_first(const struct layer *layer, int sparse) {
   int64_t aggregate_first = layer->index == 0 ? layer->in : 2 * layer->in, transform_first = 2 * layer->out;
   if (layer->index == 0 && sparse) return 0;
-  return layer->constant || (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
+  return layer->constant ||
+         (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
 }
 
 static int gcn_init(struct model *model, struct run *run, struct layer *layer) {
@@ -28,15 +29,17 @@ static int gcn_forward(struct model *model, struct run *run, struct layer *layer
     TRY(propagate(p, run, &p->forward, product, layer_fused_end(layer), layer->z));
     return layer_fused_end(layer) ? OK : layer_end(model, run, layer, training);
   }
-  if (!layer->constant) TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
+  if (!layer->constant)
+    TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
   struct tensor w = parameter_value(&model->parameters, run, layer->weight);
   TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = layer->z}));
   return layer_end(model, run, layer, training);
 }
 
-/* Aggregating first: dW = (P H)^T dZ, dH = P^T (dZ W^T). Transforming first: dT = P^T dZ, dW = H^T dT, dH = dT W^T. */
-static int gcn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz, struct tensor dx,
-                        struct tensor residual) {
+/* Aggregating first: dW = (P H)^T dZ, dH = P^T (dZ W^T). Transforming first: dT = P^T dZ, dW = H^T dT, dH =
+ * dT W^T. */
+static int gcn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                        struct tensor dx, struct tensor residual) {
   struct propagation *p = &model->propagation;
   struct tensor product = model->scratch;
   product.cols = product.stride = layer->aggregate_first ? layer->in : layer->out;

@@ -57,14 +57,16 @@ int layer_times_weight(struct model *model, struct run *run, struct layer *layer
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy) {
   struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
   if (layer->index == 0) return features_gradient(&model->features, run, dy, dw);
-  return op_gemm(run->kernels, &(struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw});
+  return op_gemm(run->kernels,
+                 &(struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw});
 }
 
-int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dx,
-                         struct tensor residual) {
+int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
+                         struct tensor dx, struct tensor residual) {
   struct tensor w = parameter_value(&model->parameters, run, layer->weight);
   if (residual.data)
     TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
-  return op_gemm(run->kernels,
-                 &(struct gemm){.a = dy, .b = w, .transpose_b = 1, .c = dx, .accumulate = residual.data != NULL});
+  return op_gemm(
+      run->kernels,
+      &(struct gemm){.a = dy, .b = w, .transpose_b = 1, .c = dx, .accumulate = residual.data != NULL});
 }

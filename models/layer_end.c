@@ -1,5 +1,6 @@
-/* The end of a layer: y = dropout(act(norm(z + bias)) + residual), and its backward. Batch statistics are of all
- * ranks' rows (Ioffe and Szegedy 2015): two all-reduces forward (mean, then squares around it), one backward. */
+/* The end of a layer: y = dropout(act(norm(z + bias)) + residual), and its backward. Batch statistics are of
+ * all ranks' rows (Ioffe and Szegedy 2015): two all-reduces forward (mean, then squares around it), one
+ * backward. */
 #include "models/model.h"
 #include "runtime/error.h"
 
@@ -48,7 +49,8 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
   TRY(comm_allreduce(run->comm, layer->mean, layer->out, run_number(run), REDUCE_SUM));
   stats.step = BATCH_NORM_MEAN;
   TRY(op_batch_norm_stats(run->kernels, &stats));
-  TRY(op_column_sums(run->kernels, &(struct column_sums){.x = layer->z, .center = layer->mean, .out = layer->rstd}));
+  TRY(op_column_sums(run->kernels,
+                     &(struct column_sums){.x = layer->z, .center = layer->mean, .out = layer->rstd}));
   TRY(comm_allreduce(run->comm, layer->rstd, layer->out, run_number(run), REDUCE_SUM));
   stats.step = BATCH_NORM_VARIANCE;
   return op_batch_norm_stats(run->kernels, &stats);
@@ -61,22 +63,23 @@ int layer_end(struct model *model, struct run *run, struct layer *layer, int tra
 }
 
 /* dz holds dn; the sums of all ranks make it the gradient of z. */
-static int batch_norm_end(struct model *model, struct run *run, struct layer *layer, struct tensor dz, void *sum_dn,
-                          void *sum_dn_xhat) {
+static int batch_norm_end(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                          void *sum_dn, void *sum_dn_xhat) {
   int64_t bytes = layer->out * dtype_bytes(run->kernels->dtype);
   char *sums = model->sums;
   TRY(device_copy(run->device, STREAM_COMPUTE, sums, sum_dn, bytes));
   TRY(device_copy(run->device, STREAM_COMPUTE, sums + bytes, sum_dn_xhat, bytes));
   TRY(comm_allreduce(run->comm, sums, 2 * layer->out, run_number(run), REDUCE_SUM));
-  return op_batch_norm_backward(run->kernels, &(struct batch_norm_backward){.forward = &layer->update,
-                                                                            .dz = dz,
-                                                                            .sum_dn = sums,
-                                                                            .sum_dn_xhat = sums + bytes,
-                                                                            .count = run->shard->global_nodes});
+  return op_batch_norm_backward(run->kernels,
+                                &(struct batch_norm_backward){.forward = &layer->update,
+                                                              .dz = dz,
+                                                              .sum_dn = sums,
+                                                              .sum_dn_xhat = sums + bytes,
+                                                              .count = run->shard->global_nodes});
 }
 
-int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dz,
-                       struct tensor residual) {
+int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
+                       struct tensor dz, struct tensor residual) {
   struct update_backward op = {.forward = &layer->update,
                                .dy = dy,
                                .dz = dz,

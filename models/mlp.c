@@ -8,11 +8,14 @@ static int mlp_forward(struct model *model, struct run *run, struct layer *layer
 }
 
 /* dW = H^T dZ, dH = dZ W^T */
-static int mlp_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz, struct tensor dx,
-                        struct tensor residual) {
+static int mlp_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                        struct tensor dx, struct tensor residual) {
   TRY(layer_weight_gradient(model, run, layer, dz));
   return dx.data ? layer_input_gradient(model, run, layer, dz, dx, residual) : OK;
 }
 
-const struct layer_ops mlp_layer = {
-    .name = "mlp", .uses_graph = 0, .init = layer_parameters, .forward = mlp_forward, .backward = mlp_backward};
+const struct layer_ops mlp_layer = {.name = "mlp",
+                                    .uses_graph = 0,
+                                    .init = layer_parameters,
+                                    .forward = mlp_forward,
+                                    .backward = mlp_backward};

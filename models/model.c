@@ -74,7 +74,8 @@ static int init_layers(struct model *model, struct run *run, const struct layer_
     layer->in = l == 0 ? run->shard->features : hidden;
     layer->out = layer->last ? run->shard->classes : hidden;
     TRY(type->init(model, run, layer));
-    if (l == 0 || !config->train.weight_decay_first_only) model->parameters.decay_end = model->parameters.count;
+    if (l == 0 || !config->train.weight_decay_first_only)
+      model->parameters.decay_end = model->parameters.count;
   }
   return OK;
 }
@@ -93,11 +94,12 @@ int model_init(struct model *model, struct run *run) {
 
 void model_estimate(const struct model *model, const struct run *run, struct estimate *estimate) {
   int64_t parameters = 4 * model->parameters.count * dtype_bytes(run->kernels->dtype);
-  estimate_add(estimate, "parameters and optimiser", 2 * parameters); /* once more for best and checkpoint copies */
+  estimate_add(estimate, "parameters and optimiser",
+               2 * parameters); /* once more for best and checkpoint copies */
   estimate_add(estimate, "activations and buffers", model->arena.used - parameters);
   if (model->features.sparse)
-    estimate_add(estimate, "transposed features", csr_bytes(&model->features.transposed) *
-                                                      (model->features.masked ? 2 : 1));
+    estimate_add(estimate, "transposed features",
+                 csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
 }
 
 /* P X, once and for all; X itself is not needed any more. */
@@ -125,7 +127,8 @@ int model_start(struct model *model, struct run *run) {
 
 int model_reset(struct model *model, struct run *run) {
   TRY(parameters_reset(&model->parameters, run));
-  model->features.dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), model->id);
+  model->features.dropout = dropout_of(run->config->model.dropout_input,
+                                       run_key(run, 0, RANDOM_DROPOUT_INPUT), model->id);
   for (int l = 0; l < model->layers; l++) TRY(layer_reset(run, &model->layer[l]));
   return OK;
 }
@@ -149,7 +152,9 @@ int model_forward(struct model *model, struct run *run, int training) {
   return OK;
 }
 
-struct tensor model_logits(const struct model *model) { return model->layer[model->layers - 1].y; }
+struct tensor model_logits(const struct model *model) {
+  return model->layer[model->layers - 1].y;
+}
 
 struct tensor model_embedding(const struct model *model) {
   return model->layers > 1 ? model->layer[model->layers - 2].y : (struct tensor){0};

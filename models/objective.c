@@ -9,26 +9,33 @@ int objective_init(struct objective *objective, struct run *run) {
   const struct shard *shard = run->shard;
   *objective = (struct objective){.task = run->dataset->task, .classes = shard->classes};
   if (objective->task == TASK_NONE)
-    FAIL(BAD_INPUT, "%s has no labels (task = \"none\"); import it with --labels to train", config->dataset.path);
+    FAIL(BAD_INPUT, "%s has no labels (task = \"none\"); import it with --labels to train",
+         config->dataset.path);
   if (shard->split_global[SPLIT_TRAIN] == 0)
-    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path, (long long)config->dataset.split);
+    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path,
+         (long long)config->dataset.split);
   int multilabel = objective->task == TASK_MULTILABEL;
   if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
     FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
          multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
          multilabel ? "bce" : "cross_entropy");
   if (config->train.metric == METRIC_ACCURACY && multilabel)
-    FAIL(BAD_INPUT, "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
+    FAIL(BAD_INPUT,
+         "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
          config->dataset.path);
-  objective->metric = multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1 : METRIC_ACCURACY;
+  objective->metric = multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
+                                                                            : METRIC_ACCURACY;
   return OK;
 }
 
 void objective_plan(struct objective *objective, struct run *run, struct arena *arena) {
   int64_t own = run->shard->own;
-  if (objective->task == TASK_MULTICLASS) objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
-  else objective->labels = arena_take(arena, own * objective->classes);
-  for (int s = 0; s < SPLIT_COUNT; s++) objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
+  if (objective->task == TASK_MULTICLASS)
+    objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
+  else
+    objective->labels = arena_take(arena, own * objective->classes);
+  for (int s = 0; s < SPLIT_COUNT; s++)
+    objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
   objective->loss = arena_take(arena, sizeof *objective->loss);
   objective->score = arena_take(arena, 3 * (int64_t)sizeof *objective->score);
 }
@@ -37,11 +44,14 @@ int objective_start(struct objective *objective, struct run *run) {
   struct shard *shard = run->shard;
   struct device *device = run->device;
   int64_t word = (int64_t)sizeof(int32_t);
-  if (objective->label) TRY(device_upload(device, STREAM_COMPUTE, objective->label, shard->label, shard->own * word));
+  if (objective->label)
+    TRY(device_upload(device, STREAM_COMPUTE, objective->label, shard->label, shard->own * word));
   if (objective->labels)
-    TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels, shard->own * objective->classes));
+    TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels,
+                      shard->own * objective->classes));
   for (int s = 0; s < SPLIT_COUNT; s++)
-    TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s], shard->split_count[s] * word));
+    TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s],
+                      shard->split_count[s] * word));
   return device_synchronize(device, STREAM_COMPUTE);
 }
 
@@ -89,7 +99,8 @@ int tally_reduce(struct tally *tally, struct comm *comm) {
   return comm_reduce(comm, tally, (int64_t)(sizeof *tally / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM);
 }
 
-/* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal count. */
+/* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal
+ * count. */
 double tally_metric(const struct tally *tally, enum split split) {
   const double *score = tally->score[split];
   double total = score[1] + score[2];

@@ -9,7 +9,8 @@
 
 enum { ALIGNMENT = 32 };
 
-int parameters_add(struct parameters *p, const char *name, int64_t rows, int64_t cols, enum start start, int *index) {
+int parameters_add(struct parameters *p, const char *name, int64_t rows, int64_t cols, enum start start,
+                   int *index) {
   if (p->length == p->capacity) {
     int capacity = p->capacity ? 2 * p->capacity : 16;
     struct parameter *list = realloc(p->list, (size_t)capacity * sizeof *list);
@@ -47,7 +48,8 @@ int parameters_reset(struct parameters *p, struct run *run) {
   struct philox_key key = run_key(run, 0, RANDOM_WEIGHTS);
   for (int i = 0; i < p->length; i++) {
     const struct parameter *piece = &p->list[i];
-    for (int64_t j = 0; j < piece->rows * piece->cols; j++) value[piece->offset + j] = start_value(piece, j, key);
+    for (int64_t j = 0; j < piece->rows * piece->cols; j++)
+      value[piece->offset + j] = start_value(piece, j, key);
   }
   int code = run_upload(run, p->w, value, p->count);
   free(value);

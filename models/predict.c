@@ -29,7 +29,8 @@ static int write_predictions(const struct sink *sink, int64_t first, int64_t cou
   TRY(memory_alloc(&prediction, count * width, "predictions"));
   for (int64_t i = 0; i < count && !sink->multilabel; i++)
     ((int32_t *)prediction)[i] = largest(logits + i * sink->cols, sink->cols);
-  for (int64_t i = 0; i < count * sink->cols && sink->multilabel; i++) ((uint8_t *)prediction)[i] = logits[i] > 0;
+  for (int64_t i = 0; i < count * sink->cols && sink->multilabel; i++)
+    ((uint8_t *)prediction)[i] = logits[i] > 0;
   enum h5_type type = sink->multilabel ? H5_UINT8 : H5_INT32;
   int code = h5_write_rows(sink->h5, sink->prediction_name, first, count, type, prediction);
   free(prediction);
@@ -54,7 +55,8 @@ static int gather(struct run *run, struct tensor t, struct sink *sink) {
     narrow[i] = (float)value;
   }
   if (code == OK)
-    code = shard_gather_rows(run->comm, run->partition, narrow, t.cols * (int64_t)sizeof *narrow, write_block, sink);
+    code = shard_gather_rows(run->comm, run->partition, narrow, t.cols * (int64_t)sizeof *narrow, write_block,
+                             sink);
   free(wide);
   return code;
 }
@@ -65,7 +67,8 @@ static int write_ids(struct run *run, struct h5 *h5) {
   if (dataset->ids == 0) return OK;
   void *ids = NULL;
   TRY(memory_alloc(&ids, nodes * (int64_t)sizeof(int64_t), "node ids"));
-  int code = dataset->ids == 1 ? dataset_read_ids(dataset, 0, nodes, ids) : dataset_read_id_strings(dataset, 0, nodes, ids);
+  int code = dataset->ids == 1 ? dataset_read_ids(dataset, 0, nodes, ids)
+                               : dataset_read_id_strings(dataset, 0, nodes, ids);
   if (code == OK && dataset->ids == 1) code = h5_write_all(h5, "id", H5_INT64, nodes, 0, ids);
   if (code == OK && dataset->ids == 2) code = h5_write_strings(h5, "id", nodes, ids);
   for (int64_t i = 0; i < nodes && dataset->ids == 2; i++) free(((char **)ids)[i]);
@@ -73,8 +76,8 @@ static int write_ids(struct run *run, struct h5 *h5) {
   return code;
 }
 
-static int create(struct run *run, struct h5 *h5, const char *path, struct tensor logits, struct tensor embedding,
-                  const char *checkpoint) {
+static int create(struct run *run, struct h5 *h5, const char *path, struct tensor logits,
+                  struct tensor embedding, const char *checkpoint) {
   int64_t nodes = run->dataset->nodes;
   int multilabel = run->dataset->task == TASK_MULTILABEL;
   TRY(h5_create(h5, path));
@@ -82,7 +85,8 @@ static int create(struct run *run, struct h5 *h5, const char *path, struct tenso
   TRY(h5_write_text(h5, "/", "checkpoint", checkpoint));
   TRY(h5_write_text(h5, "/", "dataset", run->config->dataset.path));
   TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, logits.cols));
-  TRY(h5_new_dataset(h5, "prediction", multilabel ? H5_UINT8 : H5_INT32, nodes, multilabel ? logits.cols : 0));
+  TRY(h5_new_dataset(h5, "prediction", multilabel ? H5_UINT8 : H5_INT32, nodes,
+                     multilabel ? logits.cols : 0));
   if (embedding.data) TRY(h5_new_dataset(h5, "embedding", H5_FLOAT, nodes, embedding.cols));
   return write_ids(run, h5);
 }

@@ -28,7 +28,9 @@ static int direction_plan(struct direction *d, struct run *run, struct arena *ar
   return halo_prepare(&d->adjacency->halo, arena);
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   int64_t real = dtype_bytes(run->kernels->dtype), own = run->shard->own;
@@ -53,8 +55,10 @@ static int node_scales(const struct run *run, double *self, double *r, double *c
     double stored = in->self ? (double)in->self[v] : 0;
     self[v] = stored != 0 ? stored : 1;
     if (norm != EDGES_NONE && stored < 0)
-      FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
-           run->config->dataset.path, (long long)run->shard->global_id[v], stored, norm == EDGES_BOTH ? "both" : "row");
+      FAIL(BAD_INPUT,
+           "%s: the self loop of node %lld has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
+           run->config->dataset.path, (long long)run->shard->global_id[v], stored,
+           norm == EDGES_BOTH ? "both" : "row");
     double degree = (double)in->degree[v] + self[v] - stored, inverse = degree > 0 ? 1 / degree : 0;
     r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
     c[v] = norm == EDGES_BOTH ? r[v] : 1;
@@ -93,7 +97,8 @@ static int direction_start(struct propagation *p, struct run *run, struct direct
   if (!d->borrowed)
     TRY(device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own));
   TRY(halo_start(halo, run->comm, run->kernels, tensor_of(d->col_scale, dtype, run->shard->own, 1),
-                 tensor_of(p->packed, dtype, halo_send_rows(halo), 1), tensor_of(d->halo_scale, dtype, halo->rows, 1)));
+                 tensor_of(p->packed, dtype, halo_send_rows(halo), 1),
+                 tensor_of(d->halo_scale, dtype, halo->rows, 1)));
   return halo_finish(halo, run->comm, run->kernels);
 }
 

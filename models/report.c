@@ -11,17 +11,22 @@
 #include "runtime/memory.h"
 
 const char *report_percent(double metric, char text[16]) {
-  if (isnan(metric)) snprintf(text, 16, "-");
-  else snprintf(text, 16, "%.2f%%", 100 * metric);
+  if (isnan(metric))
+    snprintf(text, 16, "-");
+  else
+    snprintf(text, 16, "%.2f%%", 100 * metric);
   return text;
 }
 
 /* "1:02:03", "2:03" or "3 s" */
 static const char *duration(double seconds, char text[32]) {
   long whole = seconds > 0 ? (long)(seconds + .5) : 0;
-  if (whole >= 3600) snprintf(text, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  else if (whole >= 60) snprintf(text, 32, "%ld:%02ld", whole / 60, whole % 60);
-  else snprintf(text, 32, "%ld s", whole);
+  if (whole >= 3600)
+    snprintf(text, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  else if (whole >= 60)
+    snprintf(text, 32, "%ld:%02ld", whole / 60, whole % 60);
+  else
+    snprintf(text, 32, "%ld s", whole);
   return text;
 }
 
@@ -45,8 +50,8 @@ void report_epoch(const struct trainer *trainer, const struct run *run, const st
              report_percent(row->val, val), report_percent(row->test, test));
   if (run->config->train.runs > 1) snprintf(run_text, sizeof run_text, "run %lld  ", (long long)row->run);
   snprintf(line, sizeof line, "%sepoch %*lld/%lld  loss %.4f%s  %.1f ms  ETA %s", run_text,
-           snprintf(NULL, 0, "%lld", (long long)epochs), (long long)row->epoch, (long long)epochs, row->loss, metrics,
-           row->ms, duration(time_left(trainer, run, row->epoch), eta));
+           snprintf(NULL, 0, "%lld", (long long)epochs), (long long)row->epoch, (long long)epochs, row->loss,
+           metrics, row->ms, duration(time_left(trainer, run, row->epoch), eta));
   log_progress("%s", line);
 }
 
@@ -55,8 +60,8 @@ void report_run(const struct trainer *trainer, const struct run *run) {
   const struct best *best = &trainer->state.best;
   char val[16], test[16];
   log_info("run %lld  seed %lld  best epoch %lld  val %s  test %s", (long long)run->index,
-           (long long)(run->config->train.seed + run->index), (long long)best->epoch, report_percent(best->val, val),
-           report_percent(best->test, test));
+           (long long)(run->config->train.seed + run->index), (long long)best->epoch,
+           report_percent(best->val, val), report_percent(best->test, test));
 }
 
 static int by_value(const void *a, const void *b) {
@@ -99,10 +104,10 @@ static void results(const struct trainer *trainer, const struct run *run) {
   double mean_val, mean_test, spread_val, spread_test;
   moments(state->run_val, runs, &mean_val, &spread_val);
   moments(state->run_test, runs, &mean_test, &spread_test);
-  log_info("  validation     %s %s +- %.2f over %lld runs", metric_name(trainer), report_percent(mean_val, val),
-           100 * spread_val, (long long)runs);
-  log_info("  test           %s %s +- %.2f over %lld runs", metric_name(trainer), report_percent(mean_test, test),
-           100 * spread_test, (long long)runs);
+  log_info("  validation     %s %s +- %.2f over %lld runs", metric_name(trainer),
+           report_percent(mean_val, val), 100 * spread_val, (long long)runs);
+  log_info("  test           %s %s +- %.2f over %lld runs", metric_name(trainer),
+           report_percent(mean_test, test), 100 * spread_test, (long long)runs);
 }
 
 int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
@@ -118,7 +123,8 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
     log_info("  epoch          %.2f ms (median of forward, backward and optimiser)",
              median(trainer->epoch_ms + trainer->state.epoch - epochs, epochs));
   log_info("  training       %s, evaluation included", duration(trainer->seconds, seconds));
-  log_info("  memory         %s on the fullest rank (estimate %s)", memory_text(peak, took), memory_text(most, needed));
+  log_info("  memory         %s on the fullest rank (estimate %s)", memory_text(peak, took),
+           memory_text(most, needed));
   log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", run->config->log.dir);
   (void)rundir_best(run, path);
   log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path, path);

@@ -10,8 +10,10 @@ static int upload_piece(struct run *run, void *to, const double *wide, const flo
   float narrowed[PIECE];
   double widened[PIECE];
   for (int64_t i = 0; i < count; i++) {
-    if (dtype == F64) widened[i] = wide ? wide[i] : (double)narrow[i];
-    else narrowed[i] = wide ? (float)wide[i] : narrow[i];
+    if (dtype == F64)
+      widened[i] = wide ? wide[i] : (double)narrow[i];
+    else
+      narrowed[i] = wide ? (float)wide[i] : narrow[i];
   }
   const void *piece = dtype == F64 ? (const void *)widened : narrowed;
   TRY(device_upload(run->device, STREAM_COMPUTE, to, piece, count * dtype_bytes(dtype)));

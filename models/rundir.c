@@ -34,20 +34,29 @@ static int write_config(const struct config *config, const char *path) {
   return OK;
 }
 
+/* What an overwritten run left must not be resumed later. */
+static int remove_old(const char *checkpoints, const char *best) {
+  char path[RUNDIR_PATH + 64];
+  for (;;) {
+    TRY(checkpoint_newest(checkpoints, path, sizeof path));
+    if (path[0] == '\0') break;
+    if (unlink(path) != 0) FAIL(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
+  }
+  if (unlink(best) != 0 && errno != ENOENT) FAIL(FAILED, "%s: cannot be removed: %s", best, strerror(errno));
+  return OK;
+}
+
 static int make(const struct run *run, int resume) {
   const struct config *config = run->config;
-  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH];
+  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   if (access(path, F_OK) == 0 && !resume && !config->log.overwrite)
-    FAIL(BAD_INPUT, "log.dir: %s already holds a run; use --resume, --set log.overwrite=true or another log.dir",
+    FAIL(BAD_INPUT,
+         "log.dir: %s already holds a run; use --resume, --set log.overwrite=true or another log.dir",
          config->log.dir);
   if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
     FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
-  if (!resume) { /* what an overwritten run left must not be resumed later */
-    char best[RUNDIR_PATH];
-    TRY(checkpoint_prune(checkpoints, -1, 0));
-    unlink(rundir_best(run, best));
-  }
+  if (!resume) TRY(remove_old(checkpoints, rundir_best(run, best)));
   return write_config(config, path);
 }
 

@@ -7,14 +7,17 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static int64_t statistics_of(const struct layer *layer) { return layer->running ? 2 * layer->out : 0; }
+static int64_t statistics_of(const struct layer *layer) {
+  return layer->running ? 2 * layer->out : 0;
+}
 
 int state_init(struct state *state, const struct model *model, const struct run *run) {
   const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
   *state = (struct state){.count = model->parameters.count};
   for (int l = 0; l < model->layers; l++) state->statistics_count += statistics_of(&model->layer[l]);
   double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
-  for (int i = 0; i < 4; i++) TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
+  for (int i = 0; i < 4; i++)
+    TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
   TRY(memory_alloc(&state->statistics, state->statistics_count * real, "batch statistics"));
   TRY(memory_alloc(&state->best_statistics, state->statistics_count * real, "batch statistics"));
   TRY(memory_alloc(&state->run_val, runs * real, "results"));
@@ -22,8 +25,9 @@ int state_init(struct state *state, const struct model *model, const struct run 
 }
 
 void state_free(struct state *state) {
-  double *blocks[] = {state->w,          state->m,       state->v,       state->statistics, state->best_w,
-                      state->best_statistics, state->run_val, state->run_test};
+  double *blocks[] = {state->w,          state->m,       state->v,
+                      state->statistics, state->best_w,  state->best_statistics,
+                      state->run_val,    state->run_test};
   for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) free(blocks[i]);
   *state = (struct state){0};
 }
@@ -64,7 +68,8 @@ static int improves(const struct best *best, double val, double loss) {
   return val > best->val || (val == best->val && loss < best->loss);
 }
 
-int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss, double test) {
+int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss,
+                double test) {
   if (!improves(&state->best, val, loss)) return OK;
   state->best = (struct best){.epoch = state->epoch, .val = val, .loss = loss, .test = test};
   return capture_weights(state, model, run, state->best_w, state->best_statistics);

@@ -9,18 +9,18 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
-enum { VALUES = 11, TEXT = 16384 };
+enum { VALUES = 9, TEXT = 16384 };
 
 /* The tables that checkpoint_write and checkpoint_read walk; they point into the state. */
 struct manifest {
   struct checkpoint checkpoint;
   struct checkpoint_item *item;
   struct checkpoint_value value[VALUES];
-  char config[TEXT], hash[32], format[32];
-  int64_t version;
+  char config[TEXT], hash[32];
 };
 
-static void add_item(struct manifest *m, const char *group, const char *name, int64_t rows, int64_t cols, double *data) {
+static void add_item(struct manifest *m, const char *group, const char *name, int64_t rows, int64_t cols,
+                     double *data) {
   struct checkpoint_item *item = &m->item[m->checkpoint.items++];
   *item = (struct checkpoint_item){.type = H5_DOUBLE, .rows = rows, .cols = cols, .data = data};
   snprintf(item->name, sizeof item->name, "%s/%s", group, name);
@@ -46,8 +46,6 @@ static void add_text(struct manifest *m, const char *name, char *text, int64_t s
 
 /* What identifies a checkpoint and says where it stands. */
 static void add_header(struct manifest *m, struct state *state) {
-  add_text(m, "format", m->format, sizeof m->format);
-  add_int(m, "version", &m->version);
   add_text(m, "config", m->config, sizeof m->config);
   add_text(m, "dataset_hash", m->hash, sizeof m->hash);
   add_int(m, "run", &state->run);
@@ -99,9 +97,7 @@ static int write_file(struct state *state, const struct model *model, struct run
                       const char *path, int best) {
   TRY(manifest_init(m, state, model));
   add_arrays(m, state, model, best);
-  snprintf(m->format, sizeof m->format, "gnntrain-checkpoint");
   snprintf(m->hash, sizeof m->hash, "%016llx", (unsigned long long)run->dataset_hash);
-  m->version = CHECKPOINT_VERSION;
   char *text = NULL;
   TRY(config_text(run->config, &text));
   snprintf(m->config, sizeof m->config, "%s", text);
@@ -109,7 +105,9 @@ static int write_file(struct state *state, const struct model *model, struct run
   return checkpoint_write(&m->checkpoint, path);
 }
 
-static int manifest_open(struct manifest **m) { return memory_alloc(m, (int64_t)sizeof **m, "a checkpoint's manifest"); }
+static int manifest_open(struct manifest **m) {
+  return memory_alloc(m, (int64_t)sizeof **m, "a checkpoint's manifest");
+}
 
 static void manifest_close(struct manifest *m) {
   if (m) free(m->item);
@@ -135,7 +133,8 @@ struct difference {
 /* A changed model is an error (the first is kept); anything else is only said. */
 static int note_difference(const char *path, const char *key, const char *was, const char *is) {
   if (strncmp(key, "model.", 6) == 0)
-    FAIL(BAD_INPUT, "%s: was written with %s = %s, this run has %s; a checkpoint goes on only with the same model", path,
+    FAIL(BAD_INPUT,
+         "%s: was written with %s = %s, this run has %s; a checkpoint goes on only with the same model", path,
          key, was, is);
   int quiet = strncmp(key, "log.", 4) == 0 || strcmp(key, "train.epochs") == 0;
   if (!quiet) log_info("note: %s was %s in the checkpoint and is %s now", key, was, is);
@@ -150,8 +149,6 @@ static void on_difference(const char *key, const char *was, const char *is, void
 static int check_origin(const struct manifest *m, const struct run *run, const char *path) {
   char hash[32];
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)run->dataset_hash);
-  if (strcmp(m->format, "gnntrain-checkpoint") != 0 || m->version != CHECKPOINT_VERSION)
-    FAIL(BAD_INPUT, "%s: is not a checkpoint of version %d", path, CHECKPOINT_VERSION);
   struct config *old = NULL;
   TRY(memory_alloc(&old, (int64_t)sizeof *old, "the checkpoint's configuration"));
   struct difference difference = {.path = path, .code = config_parse(old, m->config, path)};
@@ -159,8 +156,8 @@ static int check_origin(const struct manifest *m, const struct run *run, const c
   free(old);
   TRY(difference.code);
   if (strcmp(hash, m->hash) != 0)
-    FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path, run->config->dataset.path,
-         m->hash, hash);
+    FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path,
+         run->config->dataset.path, m->hash, hash);
   return OK;
 }
 

@@ -30,7 +30,8 @@ int trainer_start(struct trainer *trainer, struct run *run) {
   int code = arena_allocate(&trainer->arena, "labels and splits");
   if (code == OK) code = state_init(&trainer->state, &trainer->model, run);
   if (code == OK)
-    code = memory_alloc(&trainer->epoch_ms, (run->config->train.epochs + 1) * (int64_t)sizeof(double), "epoch times");
+    code = memory_alloc(&trainer->epoch_ms, (run->config->train.epochs + 1) * (int64_t)sizeof(double),
+                        "epoch times");
   TRY(comm_agree(run->comm, code));
   objective_plan(&trainer->objective, run, &trainer->arena);
   TRY(objective_start(&trainer->objective, run));
@@ -81,7 +82,8 @@ int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
   TRY(select_run(trainer, run, state->run));
   TRY(state_restore(state, &trainer->model, run));
   trainer->resumed = 1;
-  log_info("resuming run %lld after epoch %lld from %s", (long long)state->run, (long long)state->epoch, path);
+  log_info("resuming run %lld after epoch %lld from %s", (long long)state->run, (long long)state->epoch,
+           path);
   return OK;
 }
 
@@ -97,8 +99,10 @@ static int fail_nonfinite(struct trainer *trainer, struct run *run, int64_t epoc
   int64_t first = layer < 0 ? INT32_MAX : layer;
   TRY(comm_reduce(run->comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
   char where[64] = "in the loss";
-  if (first != INT32_MAX) snprintf(where, sizeof where, "first in the output of layer %lld", (long long)first);
-  FAIL(FAILED, "epoch %lld: the loss is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
+  if (first != INT32_MAX)
+    snprintf(where, sizeof where, "first in the output of layer %lld", (long long)first);
+  FAIL(FAILED,
+       "epoch %lld: the loss is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
        (long long)epoch, where);
 }
 
@@ -124,9 +128,10 @@ static struct metrics_row row_of(const struct sums *sums, const struct run *run,
   return row;
 }
 
-static int record(struct trainer *trainer, struct run *run, const struct sums *sums, const struct metrics_row *row,
-                  int evaluated) {
-  int finite = isfinite(sums->loss) && (!evaluated || isfinite(sums->tally.loss[SPLIT_VAL] + sums->tally.loss[SPLIT_TRAIN]));
+static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
+                  const struct metrics_row *row, int evaluated) {
+  int finite = isfinite(sums->loss) &&
+               (!evaluated || isfinite(sums->tally.loss[SPLIT_VAL] + sums->tally.loss[SPLIT_TRAIN]));
   if (!finite) return comm_agree(run->comm, fail_nonfinite(trainer, run, row->epoch));
   if (evaluated)
     TRY(state_offer(&trainer->state, &trainer->model, run, row->val, sums->tally.loss[SPLIT_VAL], row->test));
@@ -220,7 +225,8 @@ static int finish_run(struct trainer *trainer, struct run *run) {
 static int open_metrics(struct trainer *trainer, struct run *run) {
   int code = OK;
   int64_t epoch = trainer->resumed ? trainer->state.epoch : -1;
-  if (run->comm->rank == 0) code = metrics_open(&trainer->metrics, run->config->log.dir, trainer->state.run, epoch);
+  if (run->comm->rank == 0)
+    code = metrics_open(&trainer->metrics, run->config->log.dir, trainer->state.run, epoch);
   return comm_agree(run->comm, code);
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int silent;
@@ -11,8 +13,17 @@ void log_open(int speaker) {
   silent = !speaker;
 }
 
+/* Under mpirun a rank's stdout is a pseudo-terminal of mpirun's own: what counts is where mpirun writes. */
+static int launcher_is_terminal(void) {
+  char path[64], target[64] = "";
+  snprintf(path, sizeof path, "/proc/%ld/fd/1", (long)getppid());
+  if (readlink(path, target, sizeof target - 1) < 0) return 0;
+  return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
+}
+
 int log_is_terminal(void) {
-  return isatty(STDOUT_FILENO);
+  if (!isatty(STDOUT_FILENO)) return 0;
+  return getenv("OMPI_COMM_WORLD_SIZE") ? launcher_is_terminal() : 1;
 }
 
 static void end_progress(void) {

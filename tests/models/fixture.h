@@ -111,7 +111,7 @@ static inline void fixture_open(struct job *job, const struct fixture *f, const 
 }
 
 static inline void fixture_close(struct job *job) {
-  char command[600];
+  char command[3 * CONFIG_TEXT + 64];
   snprintf(command, sizeof command, "rm -rf %s %s.parts %s.run", job->config.dataset.path,
            job->config.dataset.path, job->config.dataset.path);
   int rank = job->comm.rank;
