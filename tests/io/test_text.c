@@ -1,0 +1,148 @@
+#include "io/text.h"
+#include "tests/io/made_files.h"
+
+static void assert_lines(const char *path, const char *const *expected, int count) {
+  struct text text;
+  char *line;
+  assert_ok(text_open(&text, path));
+  for (int i = 0; i < count; i++) {
+    assert_ok(text_next(&text, &line));
+    assert_non_null(line);
+    assert_string_equal(line, expected[i]);
+    assert_int_equal(text.line, i + 1);
+  }
+  assert_ok(text_next(&text, &line));
+  assert_null(line);
+  assert_ok(text_next(&text, &line)); /* the end stays the end */
+  assert_null(line);
+  text_close(&text);
+}
+
+static void line_ends_and_gzip_do_not_matter(void **state) {
+  (void)state;
+  const char *lines[] = {"one", "", "  two three", "four\rfive"};
+  made_text("lf", "one\n\n  two three\nfour\rfive\n");
+  made_text("open_end", "one\n\n  two three\nfour\rfive");
+  made_text("crlf", "one\r\n\r\n  two three\r\nfour\rfive\r\n");
+  made_gzip("gz", "one\r\n\n  two three\nfour\rfive");
+  assert_lines("lf", lines, 4);
+  assert_lines("open_end", lines, 4);
+  assert_lines("crlf", lines, 4);
+  assert_lines("gz", lines, 4);
+  made_text("empty", "");
+  made_gzip("empty.gz", "");
+  assert_lines("empty", lines, 0);
+  assert_lines("empty.gz", lines, 0);
+}
+
+static void long_lines_are_read_whole(void **state) {
+  (void)state;
+  size_t length = 5 << 20;
+  char *content = malloc(length + 8);
+  memset(content, 'x', length);
+  memcpy(content + length, "\nshort\n", 8);
+  made_gzip("long.gz", content);
+  made_text("long", content);
+  content[length] = '\0';
+  const char *lines[] = {content, "short"};
+  assert_lines("long.gz", lines, 2);
+  assert_lines("long", lines, 2);
+  free(content);
+}
+
+static int read_all(const char *path) {
+  struct text text;
+  char *line = NULL;
+  int code = text_open(&text, path);
+  do {
+    if (code == OK) code = text_next(&text, &line);
+  } while (code == OK && line);
+  text_close(&text);
+  return code;
+}
+
+static void truncated_gzip_is_reported(void **state) {
+  (void)state;
+  char content[4001];
+  for (int i = 0; i < 4000; i++) content[i] = i % 10 == 9 ? '\n' : (char)('a' + i * i % 26);
+  content[4000] = '\0';
+  made_gzip("whole.gz", content);
+  assert_ok(read_all("whole.gz"));
+  size_t size;
+  unsigned char *bytes = made_bytes("whole.gz", &size);
+  made_file("half.gz", bytes, size / 2);
+  assert_fails(read_all("half.gz"), BAD_INPUT, "half.gz: cannot be read after line");
+  made_file("tail.gz", bytes, size - 1);
+  assert_fails(read_all("tail.gz"), BAD_INPUT, "truncated");
+  bytes[size - 8] ^= 1; /* checksum */
+  made_file("flip.gz", bytes, size);
+  assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read");
+  free(bytes);
+}
+
+static void what_is_no_text_is_refused(void **state) {
+  (void)state;
+  made_file("nul", "a\nb\0c\n", 6);
+  assert_fails(read_all("nul"), BAD_INPUT, "nul:2: holds a NUL byte");
+  assert_fails(read_all("missing"), BAD_INPUT, "missing: cannot be opened: No such file");
+  assert_fails(read_all("."), BAD_INPUT, ".: cannot be read");
+}
+
+static struct text at_line_17(void) {
+  return (struct text){.path = "soc.txt", .line = 17};
+}
+
+static void numbers_are_read_and_checked(void **state) {
+  (void)state;
+  struct text text = at_line_17();
+  int64_t value;
+  float real;
+  char line[] = " 12,\t-7 +9223372036854775807 -9223372036854775807 1.5e2";
+  char *at = line;
+  const int64_t expected[] = {12, -7, INT64_MAX, -INT64_MAX};
+  for (int i = 0; i < 4; i++) {
+    assert_ok(text_int(&text, &at, &value, "a number"));
+    assert_int_equal(value, expected[i]);
+  }
+  assert_ok(text_real(&text, &at, &real, "a value"));
+  assert_true(real == 150.0F);
+  assert_ok(text_end(&text, &at, "nothing"));
+}
+
+static void bad_numbers_name_file_line_and_word(void **state) {
+  (void)state;
+  struct text text = at_line_17();
+  int64_t value;
+  float real;
+  char *at = " abc 2";
+  assert_fails(text_int(&text, &at, &value, "two node ids"), BAD_INPUT,
+               "soc.txt:17: expected two node ids, found \"abc\"");
+  at = "12x";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "expected an id, found \"12x\"");
+  at = "  ";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "found the end of the line");
+  at = "9223372036854775808";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "does not fit in 64 bits");
+  at = "99999999999999999999999999999999999999999999999999999999";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "999...\" does not fit in 64 bits");
+  at = "nan";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "\"nan\" is not a finite");
+  at = "1e39";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "\"1e39\" is not a finite");
+  at = "1.5.2";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "expected a value, found \"1.5.2\"");
+  at = "\x01\xff rest";
+  assert_fails(text_end(&text, &at, "two numbers"), BAD_INPUT, "expected two numbers, found \"\?\?\"");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(line_ends_and_gzip_do_not_matter),
+      cmocka_unit_test(long_lines_are_read_whole),
+      cmocka_unit_test(truncated_gzip_is_reported),
+      cmocka_unit_test(what_is_no_text_is_refused),
+      cmocka_unit_test(numbers_are_read_and_checked),
+      cmocka_unit_test(bad_numbers_name_file_line_and_word),
+  };
+  return cmocka_run_group_tests(tests, made_setup, made_teardown);
+}
