@@ -92,7 +92,8 @@ static inline void made_npz(const char *path, const struct made_array *array, in
   for (int i = 0; i < arrays; i++) {
     size_t size;
     char member[64];
-    void *bytes = made_npy(array[i].descr, array[i].shape, array[i].fortran, 1, array[i].data, array[i].bytes, &size);
+    void *bytes = made_npy(array[i].descr, array[i].shape, array[i].fortran, 1, array[i].data, array[i].bytes,
+                           &size);
     zip_source_t *source = zip_source_buffer(zip, bytes, size, 1);
     snprintf(member, sizeof member, "%s.npy", array[i].name);
     zip_int64_t index = zip_file_add(zip, member, source, ZIP_FL_OVERWRITE);

@@ -6,7 +6,8 @@
 enum { NODES = 40, ARCS = 600 };
 
 /* Arcs among NODES ids (many twice), weights k/8: sums are exact in any order. */
-static void draw_arcs(struct edges *edges, int64_t stride, double sum[NODES][NODES], int count[NODES][NODES]) {
+static void draw_arcs(struct edges *edges, int64_t stride, double sum[NODES][NODES],
+                      int count[NODES][NODES]) {
   struct philox_key key = random_key(7, 0, 0, RANDOM_IMPORT);
   for (int i = 0; i < ARCS; i++) {
     struct philox_block block = random_block(key, (uint64_t)i, 0);
@@ -71,7 +72,7 @@ static void adjacency_equals_a_dense_sum(void **state) {
   for (int weighted = 0; weighted < 2; weighted++) {
     for (int undirected = 0; undirected < 2; undirected++) {
       compare_with_matrix(weighted, undirected, 1);
-      compare_with_matrix(weighted, undirected, 3);                 /* ranked by an array */
+      compare_with_matrix(weighted, undirected, 3);                  /* ranked by an array */
       compare_with_matrix(weighted, undirected, 100000000000000000); /* ranked by a table */
     }
   }
@@ -163,7 +164,8 @@ static void a_sum_beyond_float_is_an_error(void **state) {
   int64_t *id;
   assert_ok(edges_add(&edges, 0, 1, 3e38F));
   assert_ok(edges_add(&edges, 0, 1, 3e38F));
-  assert_fails(edges_build(&edges, &graph, &id), BAD_INPUT, "column 0 of row 1 add up to more than a float holds");
+  assert_fails(edges_build(&edges, &graph, &id), BAD_INPUT,
+               "column 0 of row 1 add up to more than a float holds");
   free(id);
   csr_free(&graph);
   edges_free(&edges);

@@ -79,7 +79,8 @@ static void fortran_order_comes_out_in_c_order(void **state) {
   assert_ok(npy_int64(&npy, 0, 6, value));
   for (int i = 0; i < 6; i++) assert_int_equal(value[i], i);
   npy_free(&npy);
-  assert_fails(parse(&npy, "<i4", "(1, 2, 3)", 1, 1, stored, sizeof stored), BAD_INPUT, "Fortran order with 3");
+  assert_fails(parse(&npy, "<i4", "(1, 2, 3)", 1, 1, stored, sizeof stored), BAD_INPUT,
+               "Fortran order with 3");
   npy_free(&npy);
 }
 

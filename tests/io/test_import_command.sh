@@ -1,0 +1,53 @@
+# gnndata import on the command line: options anywhere, one sentence and exit code 2 for what is wrong.
+set -euo pipefail
+gnndata="$GNNTRAIN_BIN/gnndata"
+rm -rf ./*
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+# refused TEXT ARGUMENT...: exit code 2, one line on stderr with that text, and no dataset.
+refused() {
+  local text=$1 code=0
+  shift
+  "$gnndata" import "$@" >out.txt 2>err.txt || code=$?
+  [[ $code == 2 ]] || fail "import $*: exit code $code"
+  [[ $(wc -l <err.txt) == 1 ]] || fail "import $*: not one line: $(cat err.txt)"
+  grep -qF -- "$text" err.txt || fail "import $*: \"$(cat err.txt)\" lacks \"$text\""
+  [[ ! -e out.h5 ]] || fail "import $*: left a dataset behind"
+}
+
+printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
+"$gnndata" import --help >help.txt
+for word in npz edgelist konect mtx metis --undirected --drop-self-loops --weights --features --binarize --labels \
+  --split --splits --nodes --seed; do
+  grep -q -e "^  $word" help.txt || fail "--help does not list $word"
+done
+"$gnndata" import -h | cmp - help.txt
+
+refused "expected FORMAT INPUT OUT.h5, found 0" --undirected
+refused "expected FORMAT INPUT OUT.h5, found 2" edgelist list.txt
+refused 'one argument too many: "more"' edgelist list.txt out.h5 more
+refused 'unknown format "csv"' csv list.txt out.h5
+refused 'unknown option "--direct"' edgelist list.txt out.h5 --direct
+refused "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
+refused "--labels needs a value" edgelist list.txt out.h5 --labels
+refused '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
+refused '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
+refused "list.txt is both input and output" edgelist list.txt list.txt
+refused "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
+printf '0 1\n1 abc\n' >bad.txt
+refused 'bad.txt:2: expected two node ids, found "abc"' edgelist bad.txt out.h5
+
+"$gnndata" import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
+  --split random:0.5,0.25 --seed 4 --splits 2 --weights >summary.txt
+grep -q '^out.h5: 3 nodes, 4 arcs, undirected, weighted, 3 features, 2 classes, 2 splits (2 train, 0 val, 1 test)' \
+  summary.txt || fail "summary: $(cat summary.txt)"
+grep -q 'dropped 1 self loops, 1 duplicates, 0 unlabelled' summary.txt || fail "summary: $(cat summary.txt)"
+grep -q 'added 2 reverse arcs' summary.txt || fail "summary: $(cat summary.txt)"
+mv out.h5 first.h5
+"$gnndata" import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
+  --split random:0.5,0.25 --seed 4 --splits 2 --weights >again.txt
+cmp summary.txt again.txt
