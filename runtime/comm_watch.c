@@ -6,8 +6,7 @@
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
-static const double spin_seconds = 20e-6;  /* a neighbour with a core of its own answers within this */
-static const double yield_seconds = 10e-3; /* giving way costs nothing while nobody else wants the core */
+static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
 static const double look_seconds = 1e-3;   /* how often signs are answered */
 static const double arrive_seconds = 0.5;  /* from a rank's failure to leaving a wait */
 enum { SLEEP_MICROSECONDS = 50 };
@@ -59,7 +58,6 @@ static void check_deadline(struct comm_watch *watch, double now) {
 
 int comm_watch_poll(struct comm_watch *watch) {
   double now = profile_clock(), waited = now - watch->start;
-  if (waited < spin_seconds) return OK;
   if (now >= watch->next_look) {
     watch->next_look = now + look_seconds;
     TRY(comm_signs_look(watch->comm));
