@@ -55,12 +55,23 @@ struct verdict {
   int code, speaks;
 };
 
+/* The new communicators cannot meet a message of the old ones, whose sends may never be received. */
+static int renew(struct comm *comm, MPI_Comm *communicator) {
+  MPI_Request request;
+  TRY_MPI(MPI_Comm_idup(comm->mpi->agree, communicator, &request));
+  TRY(comm_watch_request(comm, &request, CALL_AGREE));
+  TRY_MPI(MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN));
+  return OK;
+}
+
 /* After a failure nothing may be under way on any rank: the buffers belong to callers that will free them. */
 static int end_messages(struct comm *comm) {
   MPI_Request request;
   for (int i = 0; i < 2; i++) TRY(comm_requests_cancel(comm, &comm->mpi->requests[i]));
   TRY_MPI(MPI_Ibarrier(comm->mpi->agree, &request));
-  return comm_watch_request(comm, &request, CALL_AGREE);
+  TRY(comm_watch_request(comm, &request, CALL_AGREE));
+  TRY(renew(comm, &comm->mpi->setup));
+  return renew(comm, &comm->mpi->exchange);
 }
 
 static int conclude(struct comm *comm, const struct verdict *all) {

@@ -90,10 +90,10 @@ int comm_all_to_all(struct comm *comm, const void *send, const int64_t *send_byt
 int comm_alive(struct comm *comm);
 
 /* Agreement at the end of a stage: returns OK on all ranks when `code` was OK on all; otherwise the highest
- * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere. A
- * rank that fails inside a stage comes here at once: the others leave whatever wait they are in with its
- * code, silenced, and so come here too; only comm_close may follow such an end. An error that was agreed on
- * once passes further agreements without being sent again. */
+ * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere.
+ * A rank that fails inside a stage comes here at once: the others leave whatever wait they are in with that
+ * code, silenced, so a failure needs no collective call to be known. Afterwards nothing is under way between
+ * the ranks. An error that was agreed on passes through the agreements of the stages around it. */
 int comm_agree(struct comm *comm, int code);
 
 /* Sums or maxima of one value over the ranks. Errors end the job as above. */

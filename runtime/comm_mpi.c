@@ -122,18 +122,22 @@ static int open_parts(struct comm *comm) {
   return mpi->started ? comm_signs_open(comm) : OK;
 }
 
-int comm_open(struct comm *comm, int *argc, char ***argv) {
-  *comm = (struct comm){.size = 1, .local_size = 1, .timeout = 300};
+static int start(struct comm *comm, int *argc, char ***argv) {
   TRY(memory_alloc(&comm->mpi, (int64_t)sizeof *comm->mpi, "communication"));
   struct comm_mpi *mpi = comm->mpi;
   mpi->setup = mpi->exchange = mpi->agree = mpi->signs = MPI_COMM_NULL;
   mpi->sign_request = MPI_REQUEST_NULL;
   mpi->failed_rank = -1;
-  alarm_start(comm->timeout);
   if (launched()) TRY(start_mpi(comm, argc, argv));
-  TRY(open_parts(comm));
+  return open_parts(comm);
+}
+
+int comm_open(struct comm *comm, int *argc, char ***argv) {
+  *comm = (struct comm){.size = 1, .local_size = 1, .timeout = 300};
+  alarm_start(comm->timeout);
+  int code = start(comm, argc, argv);
   alarm_stop();
-  return OK;
+  return code;
 }
 
 static void end_mpi(struct comm *comm) {

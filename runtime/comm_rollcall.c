@@ -10,7 +10,8 @@ enum { SIGN_INTS = sizeof(struct sign) / sizeof(int), SIGN_TAG = 1, NAMED = 4 };
 
 static const double answer_seconds = 3;  /* how long a living rank may take to answer */
 static const double recover_seconds = 2; /* when all answered: what they wait for may be just arriving */
-static const double step_seconds = 0.5;  /* each living rank speaks that much later than the one before it */
+static const double first_seconds = 2;   /* the lowest living rank speaks; the next does so this much later */
+static const double step_seconds = 0.5;  /* and each after it a little later still */
 static const double latest_seconds = 4;
 
 static const char *const call_name[] = {
@@ -174,8 +175,7 @@ void comm_rollcall_conclude(struct comm_watch *watch, double seconds) {
     missing += !answered(comm, r);
     before += r < comm->rank && answered(comm, r);
   }
-  double later = step_seconds * before < latest_seconds ? step_seconds * before : latest_seconds;
-  if (missing == 0) later += recover_seconds;
-  if (before > 0) later += 0.5;
-  if (seconds >= answer_seconds + later) speak(watch, missing);
+  double turn = before == 0 ? 0 : first_seconds + step_seconds * (before - 1);
+  if (turn > latest_seconds) turn = latest_seconds;
+  if (seconds >= answer_seconds + turn + (missing == 0 ? recover_seconds : 0)) speak(watch, missing);
 }

@@ -1,4 +1,5 @@
 /* How many threads a rank may start: what it is bound to, shared fairly with the ranks bound to the same. */
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,32 @@ struct binding {
   cpu_set_t mask;
 };
 
+/* What the files say: a quota and its period in microseconds, or "max" and a period. */
+static double read_quota(const char *quota_path, const char *period_path) {
+  double quota = 0, period = 0;
+  FILE *file = fopen(quota_path, "r");
+  if (!file) return INFINITY;
+  int found = fscanf(file, "%lf %lf", &quota, &period);
+  fclose(file);
+  if (found == 1 && period_path && (file = fopen(period_path, "r"))) {
+    found += fscanf(file, "%lf", &period);
+    fclose(file);
+  }
+  return found == 2 && quota > 0 && period > 0 ? quota / period : INFINITY;
+}
+
+/* Processors' worth of time that a container grants all its processes together. */
+static double container_quota(void) {
+  double version_2 = read_quota("/sys/fs/cgroup/cpu.max", NULL);
+  if (version_2 < INFINITY) return version_2;
+  return read_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+}
+
 /* Processors bound to, ranks that share them, a fair share of them, and the node's total and those that no
  * rank is bound to. */
 struct share {
   int bound, ranks, threads, processors, idle;
+  double quota; /* of the container, INFINITY: none */
 };
 
 /* All processors that this process could be bound to: the kernel keeps out those of other containers. */
@@ -35,8 +58,12 @@ static struct share fair_share(const struct binding *bindings, int size, int ran
   const struct binding *mine = &bindings[rank];
   struct share share = {.bound = CPU_COUNT(&mine->mask), .processors = CPU_COUNT(allowed)};
   double sum = 0;
-  for (int r = 0; r < size; r++)
-    share.ranks += bindings[r].node == mine->node && CPU_EQUAL(&bindings[r].mask, &mine->mask);
+  int local = 0;
+  for (int r = 0; r < size; r++) {
+    if (bindings[r].node != mine->node) continue;
+    local++;
+    share.ranks += CPU_EQUAL(&bindings[r].mask, &mine->mask) != 0;
+  }
   for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     int bound = 0;
     for (int r = 0; r < size; r++)
@@ -44,19 +71,23 @@ static struct share fair_share(const struct binding *bindings, int size, int ran
     if (CPU_ISSET(cpu, &mine->mask)) sum += 1.0 / bound;
     share.idle += CPU_ISSET(cpu, allowed) && bound == 0;
   }
+  share.quota = container_quota();
+  if (sum > share.quota / local) sum = share.quota / local;
   share.threads = sum < 1 ? 1 : (int)(sum + 1e-9);
   return share;
 }
 
 static void describe(struct share share, char *text, int64_t size) {
-  char shared[64] = "", hint[160] = "";
+  char shared[64] = "", limit[64] = "", hint[160] = "";
+  if (share.quota < share.processors)
+    snprintf(limit, sizeof limit, ", the container may use %g", share.quota);
   if (share.ranks > 1) snprintf(shared, sizeof shared, " shared by %d ranks", share.ranks);
   if (share.idle >= share.processors / 2 && share.idle > 0)
     snprintf(hint, sizeof hint,
              "; %d of %d processors stay idle: mpirun --map-by slot:PE=n or --bind-to none gives a rank more",
              share.idle, share.processors);
-  snprintf(text, (size_t)size, "%d thread%s a rank (bound to %d processor%s%s%s)", share.threads,
-           share.threads == 1 ? "" : "s", share.bound, share.bound == 1 ? "" : "s", shared, hint);
+  snprintf(text, (size_t)size, "%d thread%s a rank (bound to %d processor%s%s%s%s)", share.threads,
+           share.threads == 1 ? "" : "s", share.bound, share.bound == 1 ? "" : "s", shared, limit, hint);
 }
 
 static int from_binding(struct comm *comm, int *threads, char *text, int64_t size) {

@@ -1,5 +1,5 @@
-/* comm_faults CASE TIMEOUT: ranks that talk to each other until something goes wrong, for test_comm_faults.sh.
- * Each rank writes its process id to pid.<rank> when all have started. */
+/* comm_faults CASE TIMEOUT: ranks that talk to each other until something goes wrong, for
+ * test_comm_faults.sh. Each rank writes its process id to pid.<rank> when all have started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

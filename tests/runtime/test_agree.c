@@ -57,12 +57,14 @@ static int needs_everyone(void) {
 static int exchange_with_all(void) {
   enum { LONG = 200000 };
   char *data = calloc((size_t)(2 * comm.size), LONG);
+  memset(data, comm.rank + 1, (size_t)(comm.size * LONG));
   struct message sends[16], recvs[16];
   for (int r = 0; r < comm.size; r++) {
     sends[r] = (struct message){r, data + r * LONG, LONG};
     recvs[r] = (struct message){r, data + (comm.size + r) * LONG, LONG};
   }
   int code = comm_swap(&comm, sends, comm.size, recvs, comm.size);
+  for (int r = 0; r < comm.size && code == OK; r++) assert_int_equal(data[(comm.size + r) * LONG], r + 1);
   free(data); /* nothing may arrive here any more */
   return code;
 }
@@ -82,10 +84,18 @@ static void a_rank_that_fails_inside_a_stage_fetches_the_others(void **state) {
   check_failure_inside(comm.size - 1, exchange_with_all);
 }
 
-/* Last: the collective call that was left stays without its missing part. */
 static void it_fetches_them_from_a_collective_call(void **state) {
   (void)state;
   check_failure_inside(0, needs_everyone);
+}
+
+static void the_ranks_can_talk_afterwards(void **state) {
+  (void)state;
+  int64_t one = 1;
+  error_clear();
+  assert_ok(exchange_with_all());
+  assert_ok(comm_sum_int64(&comm, &one));
+  assert_int_equal(one, comm.size);
 }
 
 int main(int argc, char **argv) {
@@ -93,6 +103,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_highest_code_wins_and_the_lowest_rank_speaks),
       cmocka_unit_test(a_rank_that_fails_inside_a_stage_fetches_the_others),
       cmocka_unit_test(it_fetches_them_from_a_collective_call),
+      cmocka_unit_test(the_ranks_can_talk_afterwards),
   };
   if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
   comm.timeout = 20;

@@ -4,7 +4,7 @@ program=$GNNTRAIN_BIN/tests/runtime/comm_faults
 export OMP_NUM_THREADS=1
 
 fail() {
-  echo "FAILED: $1"
+  echo "FAILED: ${PWD##*/}: $1"
   cat out err
   exit 1
 }
@@ -54,55 +54,85 @@ says() {
   [ "$(grep -c -- "$2" err)" = "$1" ] || fail "not $1 lines with \"$2\""
 }
 
-echo "stopped rank"
-for rank in 2 0; do
+stopped() { # RANK
   start 3 train 1
+  local stopped_pid
+  stopped_pid=$(cat "pid.$1")
   sleep 0.3
-  pid=$(cat pid.$rank)
-  kill -STOP "$pid"
+  kill -STOP "$stopped_pid"
   began=$SECONDS
-  finish 12 error
-  says 1 "^gnntrain: rank $rank ($(hostname), pid $pid) has not answered for 1 s (runtime.timeout): ending the job$"
+  finish 11 error
+  says 1 "^gnntrain: rank $1 ($(hostname), pid $stopped_pid) has not answered for 1 s (runtime.timeout): ending the job$"
   says 1 "^gnntrain:"
-done
+}
 
-echo "two stopped ranks"
-start 4 train 1
-first=$(cat pid.1) second=$(cat pid.3)
-kill -STOP "$first" "$second"
-began=$SECONDS
-finish 12 error
-says 1 "ranks 1 ($(hostname), pid $first) and 3 ($(hostname), pid $second) have not answered for 1 s"
+two_stopped() {
+  start 4 train 1
+  local first second
+  first=$(cat pid.1) second=$(cat pid.3)
+  kill -STOP "$first" "$second"
+  began=$SECONDS
+  finish 11 error
+  says 1 "ranks 1 ($(hostname), pid $first) and 3 ($(hostname), pid $second) have not answered for 1 s"
+}
 
-echo "killed rank"
-start 3 train 300
-kill -KILL "$(cat pid.1)"
-began=$SECONDS
-finish 10 error
-says 1 "process rank 1 .*signal 9"
+killed() {
+  start 3 train 300
+  kill -KILL "$(cat pid.1)"
+  began=$SECONDS
+  finish 10 error
+  says 1 "process rank 1 .*signal 9"
+}
 
-echo "ranks in different calls"
-start 3 mismatch 1
-finish 14 error
-says 1 "^gnntrain: rank 0 waits for rank [12] in the halo exchange, rank 1 waits in a barrier, rank 2 waits for rank"
-says 1 "^gnntrain:"
+in_different_calls() {
+  start 3 mismatch 1
+  finish 14 error
+  says 1 "^gnntrain: rank 0 waits for rank [12] in the halo exchange, rank 1 waits in a barrier, rank 2 waits for rank"
+  says 1 "^gnntrain:"
+}
 
-echo "a long computation with signs of life"
-start 3 compute 1
-finish 20 0
-grep -q "the broadcast came through" out || fail "no broadcast"
+long_with_signs_of_life() {
+  start 3 compute 1
+  finish 20 0
+  grep -q "the broadcast came through" out || fail "no broadcast"
+}
 
-echo "a long computation without"
-start 3 mute 1
-finish 12 error
-says 1 "^gnntrain: rank 0 ($(hostname), pid $(cat pid.0)) has not answered for 1 s"
+long_without() {
+  start 3 mute 1
+  finish 12 error
+  says 1 "^gnntrain: rank 0 ($(hostname), pid $(cat pid.0)) has not answered for 1 s"
+}
 
-echo "a failure inside a stage"
-start 4 fail 300
-finish 10 2
-says 1 "^comm_faults: rank 1 found a negative number$"
-says 1 "^comm_faults:"
+failed_inside() {
+  start 4 fail 300
+  finish 10 2
+  says 1 "^comm_faults: rank 1 found a negative number$"
+  says 1 "^comm_faults:"
+}
 
-echo "abort"
-start 3 abort 300
-finish 10 5
+aborted() {
+  start 3 abort 300
+  finish 10 5
+}
+
+# together CASE...: side by side, since they mostly wait; each in its own folder, and with its own temporary one
+# because Open MPI's jobs may trip over each other while they make and remove theirs.
+together() {
+  local jobs=() name
+  for name in "$@"; do
+    mkdir -p "${name/ /_}"
+    mkdir -p "$temporary/${name/ /_}"
+    (cd "${name/ /_}" && export TMPDIR="$temporary/${name/ /_}" && $name) &
+    jobs+=($!)
+  done
+  for job in "${jobs[@]}"; do
+    wait "$job" || failed=1
+  done
+}
+
+failed=0
+temporary=$(mktemp -d /tmp/faults.XXXXXX)
+trap 'rm -rf "$temporary"' EXIT
+together "stopped 2" "stopped 0" two_stopped killed
+together in_different_calls long_with_signs_of_life long_without failed_inside aborted
+exit $failed

@@ -67,6 +67,16 @@ static void silenced_error_prints_nothing(void **state) {
   free(text);
 }
 
+static void a_new_error_is_neither_silent_nor_agreed(void **state) {
+  (void)state;
+  assert_int_equal(middle(-1), BAD_INPUT);
+  error_silence(BAD_INPUT);
+  error_mark_agreed();
+  assert_true(error_is_silent() && error_is_agreed());
+  assert_int_equal(middle(-2), BAD_INPUT);
+  assert_false(error_is_silent() || error_is_agreed());
+}
+
 static void a_message_may_quote_the_previous_one(void **state) {
   (void)state;
   assert_int_equal(middle(-1), BAD_INPUT);
@@ -76,9 +86,13 @@ static void a_message_may_quote_the_previous_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(success_leaves_no_message),     cmocka_unit_test(message_and_code_come_from_the_cause),
-      cmocka_unit_test(bad_input_prints_one_sentence), cmocka_unit_test(failure_prints_the_trace),
-      cmocka_unit_test(silenced_error_prints_nothing), cmocka_unit_test(a_message_may_quote_the_previous_one),
+      cmocka_unit_test(success_leaves_no_message),
+      cmocka_unit_test(message_and_code_come_from_the_cause),
+      cmocka_unit_test(bad_input_prints_one_sentence),
+      cmocka_unit_test(failure_prints_the_trace),
+      cmocka_unit_test(silenced_error_prints_nothing),
+      cmocka_unit_test(a_new_error_is_neither_silent_nor_agreed),
+      cmocka_unit_test(a_message_may_quote_the_previous_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

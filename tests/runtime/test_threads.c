@@ -23,6 +23,14 @@ static void bind(int first, int count) {
   assert_int_equal(sched_setaffinity(0, sizeof mask, &mask), 0);
 }
 
+/* The fair share of processors, or less where a container grants less. */
+static void check_share(int threads, int share, const char *text) {
+  if (strstr(text, "the container may use"))
+    assert_in_range(threads, 1, share);
+  else
+    assert_int_equal(threads, share);
+}
+
 static int setup(void **state) {
   (void)state;
   unsetenv("OMP_NUM_THREADS");
@@ -56,10 +64,10 @@ static void ranks_with_the_same_binding_share_it(void **state) {
   int threads = 0, count = CPU_COUNT(&every);
   char text[256], bound[64], shared[64];
   assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
-  assert_int_equal(threads, count / comm.size > 1 ? count / comm.size : 1);
+  check_share(threads, count / comm.size > 1 ? count / comm.size : 1, text);
   snprintf(bound, sizeof bound, "bound to %d processor", count);
   assert_non_null(strstr(text, bound));
-  snprintf(shared, sizeof shared, "shared by %d ranks)", comm.size);
+  snprintf(shared, sizeof shared, "shared by %d ranks", comm.size);
   if (comm.size > 1) assert_non_null(strstr(text, shared));
   assert_null(strstr(text, "idle"));
 }
@@ -87,7 +95,7 @@ static void overlapping_bindings_are_shared_fairly(void **state) {
   if (CPU_COUNT(&every) < 2) skip();
   bind(comm.rank == 0 ? 0 : 1, comm.rank == 0 ? 2 : 1);
   assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
-  assert_int_equal(threads, comm.size == 1 ? 2 : 1);
+  check_share(threads, comm.size == 1 ? 2 : 1, text);
 }
 
 static void idle_processors_are_pointed_out(void **state) {
