@@ -1,4 +1,5 @@
-/* epoch: one pass over the whole graph: forward, loss, backward, one gradient all-reduce, one optimiser step. */
+/* epoch: one pass over the whole graph: forward, loss, backward, one gradient all-reduce, one optimiser step.
+ */
 #ifndef MODELS_EPOCH_H
 #define MODELS_EPOCH_H
 

@@ -1,7 +1,7 @@
 /* features: the input matrix X of the first layer, dense or in sparse rows, with input dropout.
  *
- * The first layer only ever needs X W, X^T dY and, where it aggregates first, X itself (dense). With dropout a
- * training pass works on a masked copy; evaluation on X. */
+ * The first layer only ever needs X W, X^T dY and, where it aggregates first, X itself (dense). With dropout
+ * a training pass works on a masked copy; evaluation on X. */
 #ifndef MODELS_FEATURES_H
 #define MODELS_FEATURES_H
 
@@ -9,12 +9,12 @@
 #include "runtime/arena.h"
 
 struct features {
-  int sparse, masked; /* masked: input dropout is on */
-  int borrowed;       /* dense data is the shard's own memory */
-  struct tensor dense, dense_masked;                     /* [own, features] */
-  struct csr transposed;                                 /* host; sparse only */
-  struct layout *rows, *rows_masked;                     /* X */
-  struct layout *columns, *columns_masked;               /* X^T */
+  int sparse, masked;                      /* masked: input dropout is on */
+  int borrowed;                            /* dense data is the shard's own memory */
+  struct tensor dense, dense_masked;       /* [own, features] */
+  struct csr transposed;                   /* host; sparse only */
+  struct layout *rows, *rows_masked;       /* X */
+  struct layout *columns, *columns_masked; /* X^T */
   struct dropout dropout;
   int training; /* what the last features_forward prepared */
 };

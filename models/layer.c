@@ -20,6 +20,7 @@ static int add(struct model *model, const struct layer *layer, const char *what,
 int layer_parameters(struct model *model, struct run *run, struct layer *layer) {
   enum norm norm = layer->last ? NORM_NONE : run->config->model.norm;
   layer->bias = layer->gain = layer->shift = -1;
+  layer->statistics = norm == NORM_BATCH ? 2 * layer->out : 0;
   TRY(add(model, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
   if (run->config->model.bias && norm != NORM_BATCH)
     TRY(add(model, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
@@ -41,7 +42,7 @@ void layer_plan(struct model *model, struct run *run, struct layer *layer, struc
   int64_t statistics = norm == NORM_BATCH ? layer->out : own;
   layer->mean = arena_take(arena, statistics * real);
   layer->rstd = arena_take(arena, statistics * real);
-  if (norm == NORM_BATCH) layer->running = arena_take(arena, 2 * layer->out * real);
+  if (norm == NORM_BATCH) layer->running = arena_take(arena, layer->statistics * real);
 }
 
 struct tensor layer_input(const struct model *model, const struct layer *layer) {

@@ -1,5 +1,5 @@
-/* layer: one table a type of layer, forward above backward in its file; and what all of them share: the input,
- * the linear map, and the end (bias, norm, activation, residual, dropout).
+/* layer: one table a type of layer, forward above backward in its file; and what all of them share: the
+ * input, the linear map, and the end (bias, norm, activation, residual, dropout).
  *
  * A layer turns its input H [own, in] into z = f(H) [own, out] by its own formula and then into its output
  * y = end(z). Buffers are planned once over the model's arena; nothing is allocated in an epoch. */
@@ -16,14 +16,15 @@ struct layer {
   const struct layer_ops *ops;
   int index, last;
   int64_t in, out;
-  int aggregate_first;            /* (P H) W rather than P (H W) */
-  int constant;                   /* the aggregated input never changes: computed once */
-  int weight, bias, gain, shift;  /* indices of parameters; -1: none */
-  struct tensor aggregate;        /* P H, kept for the gradient of W; [own, in] */
-  struct tensor z, y;             /* before and after the end; one buffer where the end allows it */
-  struct update update;           /* the end as the last forward applied it */
-  void *mean, *rstd;              /* statistics of the norm, real [out] or [own] */
-  void *running;                  /* batch norm: running mean and variance, real [2 out] */
+  int aggregate_first;           /* (P H) W rather than P (H W) */
+  int constant;                  /* the aggregated input never changes: computed once */
+  int weight, bias, gain, shift; /* indices of parameters; -1: none */
+  struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
+  struct tensor z, y;            /* before and after the end; one buffer where the end allows it */
+  struct update update;          /* the end as the last forward applied it */
+  void *mean, *rstd;             /* statistics of the norm, real [out] or [own] */
+  void *running;                 /* batch norm: running mean, then variance, real [statistics] */
+  int64_t statistics;            /* 2 out with batch norm, else 0 */
 };
 
 struct layer_ops {
@@ -35,8 +36,8 @@ struct layer_ops {
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
   /* Gradients of the layer's parameters from dz; and dx [own, in] when dx.data is given, to which `residual`
    * [own, in] is added when given. */
-  int (*backward)(struct model *model, struct run *run, struct layer *layer, struct tensor dz, struct tensor dx,
-                  struct tensor residual);
+  int (*backward)(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                  struct tensor dx, struct tensor residual);
 };
 
 extern const struct layer_ops gcn_layer, mlp_layer;
@@ -54,8 +55,8 @@ struct tensor layer_input(const struct model *model, const struct layer *layer);
 /* y [own, out] = H W;  dw = H^T dy;  dx = dy W^T (+ residual). */
 int layer_times_weight(struct model *model, struct run *run, struct layer *layer, struct tensor y);
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy);
-int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dx,
-                         struct tensor residual);
+int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
+                         struct tensor dx, struct tensor residual);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first. */
@@ -63,8 +64,9 @@ void layer_set_end(struct model *model, struct run *run, struct layer *layer, in
 const struct update *layer_fused_end(const struct layer *layer);
 /* y = end(z), with statistics over all ranks for batch norm. */
 int layer_end(struct model *model, struct run *run, struct layer *layer, int training);
-/* dz from dy (dz may be dy), gradients of bias, gain and shift; residual receives what flows around the layer. */
-int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy, struct tensor dz,
-                       struct tensor residual);
+/* dz from dy (dz may be dy), gradients of bias, gain and shift; residual receives what flows around the
+ * layer. */
+int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
+                       struct tensor dz, struct tensor residual);
 
 #endif

@@ -93,7 +93,7 @@ int layer_end_backward(struct model *model, struct run *run, struct layer *layer
 }
 
 int layer_reset(struct run *run, struct layer *layer) {
-  if (!layer->running) return OK;
+  if (layer->statistics == 0) return OK;
   int64_t real = dtype_bytes(run->kernels->dtype);
   TRY(device_clear(run->device, STREAM_COMPUTE, layer->running, layer->out * real));
   char *variance = (char *)layer->running + layer->out * real;

@@ -17,10 +17,10 @@ struct model {
   struct propagation propagation;
   int uses_graph;
   struct arena arena;
-  int64_t *id;            /* [own] global node ids on the device, for dropout */
-  struct tensor scratch;  /* [own, widest]: products on their way through the aggregation */
-  struct tensor grad[3];  /* [own, widest]: gradients passed down; the third only with residuals */
-  void *sums;             /* real [2 widest]: batch norm sums over ranks */
+  int64_t *id;           /* [own] global node ids on the device, for dropout */
+  struct tensor scratch; /* [own, widest]: products on their way through the aggregation */
+  struct tensor grad[3]; /* [own, widest]: gradients passed down; the third only with residuals */
+  void *sums;            /* real [2 widest]: batch norm sums over ranks */
 };
 
 /* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).

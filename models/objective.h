@@ -10,11 +10,11 @@ struct objective {
   enum task task;
   enum metric metric;
   int64_t classes;
-  int32_t *label;            /* device [own]; multiclass */
-  uint8_t *labels;           /* device [own, classes]; multilabel */
-  int32_t *rows[SPLIT_COUNT];          /* device */
-  double *loss;              /* device */
-  int64_t *score;            /* device [3] */
+  int32_t *label;             /* device [own]; multiclass */
+  uint8_t *labels;            /* device [own, classes]; multilabel */
+  int32_t *rows[SPLIT_COUNT]; /* device */
+  double *loss;               /* device */
+  int64_t *score;             /* device [3] */
 };
 
 /* What one evaluation found on this rank; sums over ranks make losses and metrics of it. */
@@ -23,7 +23,8 @@ struct tally {
   double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
 };
 
-/* Errors: BAD_INPUT for a dataset without labels or training nodes, and for a loss or metric of another task. */
+/* Errors: BAD_INPUT for a dataset without labels or training nodes, and for a loss or metric of another task.
+ */
 int objective_init(struct objective *objective, struct run *run);
 void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
 /* Uploads labels and splits of run->shard; again after the split has changed. */

@@ -1,6 +1,6 @@
-/* parameters: all trained numbers of a model in one flat block each for values, gradients and the two moments,
- * named pieces of which are matrices. Every rank holds the same values. Pieces begin at multiples of 32
- * elements; the gaps stay zero. */
+/* parameters: all trained numbers of a model in one flat block each for values, gradients and the two
+ * moments, named pieces of which are matrices. Every rank holds the same values. Pieces begin at multiples of
+ * 32 elements; the gaps stay zero. */
 #ifndef MODELS_PARAMETERS_H
 #define MODELS_PARAMETERS_H
 
@@ -24,7 +24,8 @@ struct parameters {
 };
 
 /* Declares a matrix; *index names it from then on. */
-int parameters_add(struct parameters *p, const char *name, int64_t rows, int64_t cols, enum start start, int *index);
+int parameters_add(struct parameters *p, const char *name, int64_t rows, int64_t cols, enum start start,
+                   int *index);
 void parameters_plan(struct parameters *p, const struct run *run, struct arena *arena);
 /* Initial values keyed by (seed, run) and the index in the block; zero gradients and moments. */
 int parameters_reset(struct parameters *p, struct run *run);

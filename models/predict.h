@@ -1,7 +1,8 @@
 /* predict: what a trained model says of every node, written in the dataset's order.
  *
  *   /logits float32 [N, C]; /prediction int32 [N], or uint8 [N, C] when multilabel (logit > 0);
- *   /embedding float32 [N, hidden]: output of the last hidden layer; /id: the user's ids, where the dataset has them. */
+ *   /embedding float32 [N, hidden]: output of the last hidden layer; /id: the user's ids, where the dataset
+ * has them. */
 #ifndef MODELS_PREDICT_H
 #define MODELS_PREDICT_H
 

@@ -1,9 +1,10 @@
 /* propagate: H' = P H over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the backward.
  *
- * gcn: s gives every node exactly one self loop (a stored one keeps its weight), D~ = row sums of A + diag(s);
- * norm_edges "both": r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1, c = 1; "none": r = c = 1.
- * The halo is exchanged while the own-column part is computed; rows with halo columns finish in the second
- * part. P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same plan. */
+ * gcn: s gives every node exactly one self loop (a stored one keeps its weight), D~ = row sums of A +
+ * diag(s); norm_edges "both": r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1, c = 1; "none": r = c
+ * = 1. The halo is exchanged while the own-column part is computed; rows with halo columns finish in the
+ * second part. P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same
+ * plan. */
 #ifndef MODELS_PROPAGATE_H
 #define MODELS_PROPAGATE_H
 
@@ -14,10 +15,10 @@
 struct direction {
   struct adjacency *adjacency; /* host side: parts and plan */
   struct layout *own_part, *halo_part;
-  int borrowed;                 /* a symmetric graph's backward uses the forward's layouts */
-  void *row_scale, *col_scale;  /* real [own] */
-  void *halo_scale;             /* real [halo]: the column scale of halo rows */
-  uint8_t *unfinished;          /* [own] on the device */
+  int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
+  void *row_scale, *col_scale; /* real [own] */
+  void *halo_scale;            /* real [halo]: the column scale of halo rows */
+  uint8_t *unfinished;         /* [own] on the device */
 };
 
 struct propagation {

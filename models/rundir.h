@@ -1,5 +1,5 @@
-/* rundir: the folder of a run: config.toml, metrics.jsonl, best.h5 and checkpoints/. A finished or interrupted
- * run is never overwritten unless log.overwrite says so or it is resumed. */
+/* rundir: the folder of a run: config.toml, metrics.jsonl, best.h5 and checkpoints/. A finished or
+ * interrupted run is never overwritten unless log.overwrite says so or it is resumed. */
 #ifndef MODELS_RUNDIR_H
 #define MODELS_RUNDIR_H
 
@@ -7,8 +7,8 @@
 
 enum { RUNDIR_PATH = CONFIG_TEXT + 64 };
 
-/* Collective; rank 0 makes the folder and writes config.toml. Errors: BAD_INPUT when a run stands there already
- * or the folder cannot be made. */
+/* Collective; rank 0 makes the folder and writes config.toml. Errors: BAD_INPUT when a run stands there
+ * already or the folder cannot be made. */
 int rundir_open(struct run *run, int resume);
 
 /* <dir>/checkpoints and <dir>/best.h5 into path[RUNDIR_PATH]. */

@@ -7,14 +7,10 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static int64_t statistics_of(const struct layer *layer) {
-  return layer->running ? 2 * layer->out : 0;
-}
-
 int state_init(struct state *state, const struct model *model, const struct run *run) {
   const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
   *state = (struct state){.count = model->parameters.count};
-  for (int l = 0; l < model->layers; l++) state->statistics_count += statistics_of(&model->layer[l]);
+  for (int l = 0; l < model->layers; l++) state->statistics_count += model->layer[l].statistics;
   double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
   for (int i = 0; i < 4; i++)
     TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
@@ -36,7 +32,7 @@ static int capture_weights(struct state *state, const struct model *model, struc
                            double *statistics) {
   TRY(run_download(run, w, model->parameters.w, state->count));
   for (int l = 0; l < model->layers; l++) {
-    int64_t count = statistics_of(&model->layer[l]);
+    int64_t count = model->layer[l].statistics;
     if (count > 0) TRY(run_download(run, statistics, model->layer[l].running, count));
     statistics += count;
   }
@@ -55,7 +51,7 @@ int state_restore(const struct state *state, struct model *model, struct run *ru
   TRY(run_upload(run, model->parameters.m, state->m, state->count));
   TRY(run_upload(run, model->parameters.v, state->v, state->count));
   for (int l = 0; l < model->layers; l++) {
-    int64_t count = statistics_of(&model->layer[l]);
+    int64_t count = model->layer[l].statistics;
     if (count > 0) TRY(run_upload(run, model->layer[l].running, statistics, count));
     statistics += count;
   }

@@ -5,7 +5,8 @@
 
 #include "models/model.h"
 
-/* The best evaluation so far: highest validation metric, ties to the lower validation loss, then the earliest. */
+/* The best evaluation so far: highest validation metric, ties to the lower validation loss, then the
+ * earliest. */
 struct best {
   int64_t epoch; /* 0: none yet */
   double val, loss, test;
@@ -15,8 +16,8 @@ struct state {
   int64_t run, epoch, step; /* index of the run; epochs and optimiser steps done in it */
   struct best best;
   int64_t count, statistics_count;
-  double *w, *m, *v;        /* parameters and moments, [count] */
-  double *statistics;       /* running statistics of batch norm, layer after layer, [statistics_count] */
+  double *w, *m, *v;  /* parameters and moments, [count] */
+  double *statistics; /* running statistics of batch norm, layer after layer, [statistics_count] */
   double *best_w, *best_statistics;
   double *run_val, *run_test; /* results of the runs before this one, [train.runs] */
 };
@@ -28,7 +29,8 @@ void state_free(struct state *state);
 int state_capture(struct state *state, const struct model *model, struct run *run);
 int state_restore(const struct state *state, struct model *model, struct run *run);
 /* Notes this evaluation when it is the best so far (parameters are captured then). */
-int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss, double test);
+int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss,
+                double test);
 /* A new run begins. */
 void state_begin_run(struct state *state, int64_t run);
 

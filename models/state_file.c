@@ -70,13 +70,13 @@ static void add_arrays(struct manifest *m, struct state *state, const struct mod
   double *running = best ? state->best_statistics : state->statistics, *best_running = state->best_statistics;
   for (int l = 0; l < model->layers; l++) {
     const struct layer *layer = &model->layer[l];
-    if (!layer->running) continue;
+    if (layer->statistics == 0) continue;
     char name[32];
     snprintf(name, sizeof name, "layer%d", l);
     add_item(m, "statistics", name, 2, layer->out, running); /* mean, variance */
     add_item(m, "best/statistics", name, 2, layer->out, best_running);
-    running += 2 * layer->out;
-    best_running += 2 * layer->out;
+    running += layer->statistics;
+    best_running += layer->statistics;
   }
   if (state->run > 0) {
     add_item(m, "runs", "val", state->run, 0, state->run_val);

@@ -33,41 +33,44 @@ static double loss_with(int64_t element, double value) {
   return loss;
 }
 
-/* Compares up to 24 elements of each parameter; elements at a kink (one-sided slopes differ) are passed over.
- */
-static void check_parameter(const struct parameter *piece, const double *gradient, double loss,
-                            double largest, int *checked, int *kinks) {
+static double slope_at(int64_t element, double h) {
+  double w = ((const double *)job.trainer.model.parameters.w)[element];
+  return (loss_with(element, w + h) - loss_with(element, w - h)) / (2 * h);
+}
+
+/* Compares up to 24 elements of each parameter. Where the slope misses the gradient but has not settled
+ * either (a smaller step moves it), a kink of the activation lies within the step: counted, not compared. */
+static void check_parameter(const struct parameter *piece, const double *gradient, double largest,
+                            int *checked, int *kinks) {
   const double h = 1e-5;
-  const double *w = job.trainer.model.parameters.w;
   int64_t count = piece->rows * piece->cols, step = count > 24 ? count / 24 : 1;
   for (int64_t i = piece->offset; i < piece->offset + count; i += step) {
-    double above = loss_with(i, w[i] + h), below = loss_with(i, w[i] - h);
-    double slope = (above - below) / (2 * h), bend = fabs((above - loss) - (loss - below)) / h;
-    if (bend > 1e-3 * largest) {
-      (*kinks)++;
-      continue;
-    }
+    double slope = slope_at(i, h), missed = fabs(slope - gradient[i]);
     double bound = 1e-6 * fmax(fmax(fabs(slope), fabs(gradient[i])), 1e-2 * largest);
-    if (fabs(slope - gradient[i]) > bound)
+    if (missed <= bound) {
+      (*checked)++;
+    } else if (fabs(slope_at(i, h / 8) - slope) > .5 * missed) {
+      (*kinks)++;
+    } else {
       fail_msg("%s[%lld]: gradient %.12g, slope %.12g, allowed %.3g", piece->name,
                (long long)(i - piece->offset), gradient[i], slope, bound);
-    (*checked)++;
+    }
   }
 }
 
 static void check_model(const struct fixture *fixture, const char *settings) {
   char text[2048];
-  snprintf(text, sizeof text,
-           "runtime.precision = \"fp64\"\npartition.method = \"random\"\nmodel.hidden = 6\n%s", settings);
+  snprintf(text, sizeof text, "runtime.precision = \"fp64\"\npartition.method = \"random\"\n%s%s",
+           strstr(settings, "model.hidden") ? "" : "model.hidden = 6\n", settings);
   fixture_open(&job, fixture, text);
   const struct parameters *p = &job.trainer.model.parameters;
   double *gradient = calloc((size_t)p->count, sizeof *gradient), largest = 0;
-  double loss = loss_at(gradient);
+  loss_at(gradient);
   int checked = 0, kinks = 0;
   for (int64_t i = 0; i < p->count; i++) largest = fmax(largest, fabs(gradient[i]));
   assert_true(largest > 1e-3);
-  for (int i = 0; i < p->length; i++) check_parameter(&p->list[i], gradient, loss, largest, &checked, &kinks);
-  assert_true(checked > 10 * p->length || checked > 40);
+  for (int i = 0; i < p->length; i++) check_parameter(&p->list[i], gradient, largest, &checked, &kinks);
+  assert_true(checked >= 15);
   assert_true(kinks * 20 <= checked);
   free(gradient);
   fixture_close(&job);
