@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/balance.h"
 #include "partition/metis.h"
 #include "partition/order.h"
 #include "partition/partition_cache.h"
@@ -169,6 +170,7 @@ static int assign(const struct config *config, struct making *making, struct par
   } else {
     TRY(metis_partition(&making->watch, &making->pattern, making->nnz, partition->parts,
                         config->partition.seed, balance, partition->part));
+    TRY(balance_parts(&making->pattern, making->nnz, partition->parts, balance, partition->part));
   }
   return OK;
 }
@@ -180,6 +182,10 @@ static int make_steps(const struct config *config, struct making *making, struct
                   config->partition.seed, partition));
   TRY(partition_measure(partition, &making->graph));
   partition->seconds = profile_clock() - making->watch.began;
+  double reached = partition_node_balance(partition), edges = partition_edge_balance(partition);
+  if (edges > reached) reached = edges;
+  if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
+    log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
   return OK;
 }
 
