@@ -159,6 +159,7 @@ static int settle_nodes(struct list *list) {
 /* The second side's ids follow the first's: id r becomes L + r, L being the first side's size. */
 static int settle_sides(struct list *list) {
   struct edges *edges = &list->import->edges;
+  if (edges->count == 0) return OK;
   int64_t left = list->left >= 0 ? list->left : list->highest_left;
   if (left > INT64_MAX - list->highest_right)
     FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", list->text.path);

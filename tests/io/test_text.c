@@ -64,7 +64,7 @@ static int read_all(const char *path) {
 static void truncated_gzip_is_reported(void **state) {
   (void)state;
   char content[4001];
-  for (int i = 0; i < 4000; i++) content[i] = i % 10 == 9 ? '\n' : (char)('a' + i * i % 26);
+  for (int i = 0; i < 4000; i++) content[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 26);
   content[4000] = '\0';
   made_gzip("whole.gz", content);
   assert_ok(read_all("whole.gz"));
