@@ -53,17 +53,15 @@ static int run_job(struct job *job) {
 
 int main(int argc, char **argv) {
   static struct job job; /* large: settings and paths */
-  int code = command_line_read(&line, argc, argv);
-  if (code == OK && line.help)
-    command_line_help();
-  else if (code == OK && line.version)
-    print_version("gnntrain");
-  if (code != OK || line.help || line.version) {
-    error_print(stderr, "gnntrain");
-    return code;
+  int usage = command_line_read(&line, argc, argv);
+  if (usage == OK && (line.help || line.version)) {
+    if (line.help) command_line_help();
+    if (line.version && !line.help) print_version("gnntrain");
+    return OK;
   }
-  code = comm_open(&job.comm, &argc, &argv);
+  int code = comm_open(&job.comm, &argc, &argv);
   log_open(job.comm.rank == 0);
+  if (code == OK) code = comm_agree(&job.comm, usage);
   if (code == OK) code = run_job(&job);
   error_print(stderr, "gnntrain");
   if (code != OK && job.comm.size > 1 && !error_is_agreed())

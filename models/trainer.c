@@ -28,14 +28,15 @@ void trainer_estimate(const struct trainer *trainer, const struct run *run, stru
 
 int trainer_start(struct trainer *trainer, struct run *run) {
   int code = arena_allocate(&trainer->arena, "labels and splits");
-  if (code == OK) code = state_init(&trainer->state, &trainer->model, run);
   if (code == OK)
     code = memory_alloc(&trainer->epoch_ms, (run->config->train.epochs + 1) * (int64_t)sizeof(double),
                         "epoch times");
   TRY(comm_agree(run->comm, code));
   objective_plan(&trainer->objective, run, &trainer->arena);
   TRY(objective_start(&trainer->objective, run));
-  return model_start(&trainer->model, run);
+  TRY(model_start(&trainer->model, run));
+  /* Only now do the layers know which running statistics they keep. */
+  return comm_agree(run->comm, state_init(&trainer->state, &trainer->model, run));
 }
 
 void trainer_free(struct trainer *trainer, struct run *run) {
