@@ -19,15 +19,15 @@ static void drop_entries(const struct sparse_dropout *op, uint32_t epoch, int64_
     int64_t column = m->col[first + l];
     uint64_t id = (uint64_t)op->dropout.id[op->transposed ? column : v];
     feature[l] = op->transposed ? v : column;
-    lanes.word[0][l] = (uint32_t)id;
-    lanes.word[1][l] = (uint32_t)(id >> 32);
-    lanes.word[2][l] = (uint32_t)(feature[l] / 8);
+    lanes.word[0][l] = id & 0xFFFFFFFFu;
+    lanes.word[1][l] = id >> 32;
+    lanes.word[2][l] = (uint64_t)(feature[l] / 8);
     lanes.word[3][l] = epoch;
   }
   philox_lanes(&lanes, op->dropout.key);
   for (int64_t l = 0; l < count; l++) {
-    uint32_t word = lanes.word[feature[l] % 8 / 2][l];
-    uint32_t bits = feature[l] % 2 ? word >> 16 : word & 0xFFFF;
+    uint64_t word = lanes.word[feature[l] % 8 / 2][l];
+    uint64_t bits = feature[l] % 2 ? word >> 16 : word & 0xFFFF;
     real value = from ? from[first + l] : (real)1;
     to[first + l] = bits >= op->dropout.threshold ? value * scale : (real)0;
   }
