@@ -1,0 +1,174 @@
+#include "tests/check.h"
+
+#include "tests/io/tiny.h"
+
+static char path[300], said[8000];
+
+static void remember(const char *violation, void *context) {
+  (void)context;
+  strncat(said, violation, sizeof said - strlen(said) - 2);
+  strcat(said, "\n");
+}
+
+/* Writes the source as it is and checks the file; what was found stands in `said`. */
+static void find_violations(struct dataset_source *s, int64_t *count) {
+  struct dataset d;
+  said[0] = '\0';
+  assert_ok(dataset_write(s, path));
+  dataset_source_free(s);
+  assert_ok(dataset_open(&d, path));
+  assert_ok(dataset_check(&d, remember, NULL, count));
+  dataset_close(&d);
+}
+
+static void assert_finds(struct dataset_source *s, int64_t expected, const char *text) {
+  int64_t count;
+  find_violations(s, &count);
+  if (!strstr(said, text)) fail_msg("\"%s\" was not said, but:\n%s", text, said);
+  if (count != expected)
+    fail_msg("%lld violations, %lld expected:\n%s", (long long)count, (long long)expected, said);
+}
+
+static void a_good_dataset_has_no_violation(void **state) {
+  (void)state;
+  static const enum task task[] = {TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL};
+  for (int t = 0; t < 3; t++) {
+    for (int filled = 1; filled < 6; filled += 4) {
+      struct dataset_source s = tiny_source(task[t], filled, 1 + t);
+      assert_finds(&s, 0, "");
+    }
+  }
+}
+
+static void the_graph_is_checked(void **state) {
+  (void)state;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.start[4] = 9; /* was 8: row 4 would be one short */
+  s.start[5] = 7;
+  assert_finds(&s, 1, "/graph/indptr[5] is 7 after 9; offsets must not descend");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.start[0] = 1;
+  assert_finds(&s, 1, "/graph/indptr[0] is 1; it must be 0");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[9] = 99;
+  assert_finds(&s, 1, "/graph/indices[9], in row 4, is 99; 0 to 11 are allowed");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[9] = -1;
+  assert_finds(&s, 1, "/graph/indices[9], in row 4, is -1");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[8] = 5;
+  s.col[9] = 3;
+  assert_finds(&s, 1, "/graph/indices[9], in row 4, is 3 after 5; a row must ascend");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[9] = s.col[8];
+  assert_finds(&s, 1, "is 3 after 3; a row must ascend without duplicates");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.weight[3] = NAN;
+  assert_finds(&s, 1, "/graph/weights[3] is nan");
+}
+
+static void undirected_means_symmetric(void **state) {
+  (void)state;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[9] = 7; /* 4 -> 7 in place of 4 -> 5 */
+  int64_t count;
+  find_violations(&s, &count);
+  assert_int_equal(count, 2);
+  assert_non_null(strstr(said, "row 4 lists 7, but row 7 does not list 4"));
+  assert_non_null(strstr(said, "row 5 lists 4, but row 4 does not list 5"));
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.weight[9] = 3;
+  assert_finds(&s, 1, "edge 4 - 5 weighs 3 one way and 1.125 the other");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.col[9] = 7;
+  s.weight[3] = 100;
+  s.directed = 1;
+  assert_finds(&s, 0, "");
+}
+
+static void features_and_labels_are_checked(void **state) {
+  (void)state;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.feature[3 * TINY_FEATURES + 7] = INFINITY;
+  assert_finds(&s, 1, "/node/features: node 3, column 7 is inf");
+  s = tiny_source(TASK_MULTICLASS, 1, 1);
+  s.feature[3 * TINY_FEATURES + 3] = NAN;
+  assert_finds(&s, 1, "/node/features/data[3] is nan");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.label[5] = 3;
+  assert_finds(&s, 1, "/node/labels: node 5 has label 3; -1 to 2 are allowed");
+  s = tiny_source(TASK_MULTILABEL, 5, 1);
+  s.labels[5 * TINY_CLASSES + 1] = 2;
+  assert_finds(&s, 1, "/node/labels: node 5, class 1 is 2");
+}
+
+static void splits_are_checked(void **state) {
+  (void)state;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 2);
+  s.split[1].node[SPLIT_VAL][3] = 12;
+  assert_finds(&s, 1, "/split/1/val[3] is 12; 0 to 11 are allowed");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.split[0].node[SPLIT_TRAIN][1] = 0;
+  assert_finds(&s, 1, "/split/train[1] is 0 after 0; node ids must ascend");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.split[0].node[SPLIT_TEST][0] = 0;
+  assert_finds(&s, 1, "/split/test: node 0 is in train of the same split, too");
+  s = tiny_source(TASK_MULTICLASS, 5, 1);
+  s.label[3] = -1;
+  assert_finds(&s, 1, "/split/train: node 3 has no label (-1)");
+}
+
+static void violations_of_a_kind_are_said_twenty_times_and_counted(void **state) {
+  (void)state;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  for (int e = 0; e < TINY_EDGES; e++) s.col[e] = 100;
+  int64_t count, lines = 0;
+  find_violations(&s, &count);
+  for (const char *c = said; *c; c++) lines += *c == '\n';
+  assert_int_equal(count, TINY_EDGES);
+  assert_int_equal(lines, 20);
+}
+
+/* Reading says the same sentences, without the check. */
+static void reading_refuses_what_it_meets(void **state) {
+  (void)state;
+  struct dataset d;
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  int64_t start[TINY_NODES + 1], col[TINY_EDGES], *node, count;
+  float weight[TINY_EDGES], feature[TINY_NODES * TINY_FEATURES];
+  int32_t label[TINY_NODES];
+  s.start[5] = 7;
+  s.col[9] = 99;
+  s.weight[20] = NAN;
+  s.feature[3 * TINY_FEATURES + 7] = NAN;
+  s.label[5] = 3;
+  s.split[0].node[SPLIT_TEST][0] = 9;
+  assert_ok(dataset_write(&s, path));
+  dataset_source_free(&s);
+  assert_ok(dataset_open(&d, path));
+  assert_fails(dataset_read_starts(&d, 0, TINY_NODES, start), BAD_INPUT, "/graph/indptr[5] is 7; 8 to 24");
+  assert_fails(dataset_read_edges(&d, 6, 6, col, NULL), BAD_INPUT, "/graph/indices[9] is 99; 0 to 11");
+  assert_fails(dataset_read_edges(&d, 18, 6, col, weight), BAD_INPUT, "/graph/weights[20] is nan");
+  assert_fails(dataset_read_features(&d, 2, 4, feature), BAD_INPUT, "node 3, column 7 is nan");
+  assert_fails(dataset_read_label(&d, 4, 4, label), BAD_INPUT, "/node/labels[5] is 3; -1 to 2");
+  assert_fails(dataset_read_split(&d, 0, SPLIT_TEST, &node, &count), BAD_INPUT, "[1] is 5 after 9");
+  assert_null(node);
+  dataset_close(&d);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_good_dataset_has_no_violation),
+      cmocka_unit_test(the_graph_is_checked),
+      cmocka_unit_test(undirected_means_symmetric),
+      cmocka_unit_test(features_and_labels_are_checked),
+      cmocka_unit_test(splits_are_checked),
+      cmocka_unit_test(violations_of_a_kind_are_said_twenty_times_and_counted),
+      cmocka_unit_test(reading_refuses_what_it_meets),
+  };
+  const char *folder = tiny_folder("dataset_check");
+  snprintf(path, sizeof path, "%s/tiny.h5", folder);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  tiny_remove_folder(folder);
+  return failed;
+}
