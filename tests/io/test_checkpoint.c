@@ -163,10 +163,14 @@ static void killing_the_writer_leaves_the_previous_checkpoint(void **state) {
   char path[400];
   struct content *c = content_new(0);
   checkpoint_path(path, sizeof path, folder, 5, 0);
+  struct timespec before, after;
+  clock_gettime(CLOCK_MONOTONIC, &before);
   assert_ok(checkpoint_write(&c->checkpoint, path));
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  int64_t one = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
   uint64_t random = 12345;
   int64_t last = 0, moved = 0;
-  for (int i = 0; i < 30; i++) {
+  for (int i = 0; i < 30 || (moved == 0 && i < 200); i++) {
     pid_t pid = fork();
     if (pid == 0) {
       for (int64_t epoch = last + 1;; epoch++) {
@@ -175,7 +179,8 @@ static void killing_the_writer_leaves_the_previous_checkpoint(void **state) {
       }
     }
     random = random * 6364136223846793005u + 1442695040888963407u;
-    nanosleep(&(struct timespec){0, (long)(random >> 33) % 30000000}, NULL);
+    int64_t delay = (int64_t)(random >> 33) % (one * (3 + i / 10)); /* longer when the machine got slower */
+    nanosleep(&(struct timespec){delay / 1000000000, delay % 1000000000}, NULL);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_ok(checkpoint_read(&c->checkpoint, path));
