@@ -65,7 +65,8 @@ void dataset_split_name(const struct dataset *dataset, int64_t split, enum split
                         char name[DATASET_SPLIT_NAME]);
 
 /* Goes through every invariant of the format; calls `say` once for each violation (at most 20 a kind), with
- * its place. *violations counts them all. Errors: FAILED when the file cannot be read on. */
+ * its place. *violations counts them all. Errors: FAILED (memory); BAD_INPUT when the file cannot be read on.
+ */
 int dataset_check(struct dataset *dataset, void (*say)(const char *violation, void *context), void *context,
                   int64_t *violations);
 

@@ -197,12 +197,12 @@ int h5_probe(const char *path) {
   if (pid < 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
   if (!heard) kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (!heard)
-    FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library %s on it", path,
-         WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS ||
-                                 WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGFPE)
-             ? "crashes"
-             : "does not end");
+  if (!heard) {
+    int sent = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (sent == SIGXCPU || sent == SIGALRM || sent == SIGKILL)
+      FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library does not come to an end with it", path);
+    FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library crashes on it (signal %d)", path, sent);
+  }
   if (verdict.code != OK) FAIL(verdict.code, "%s", verdict.message);
   return OK;
 }
