@@ -132,8 +132,6 @@ static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, s
 }
 
 static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
-  struct csr empty = {0};
-  *both = empty;
   int64_t nnz = 0;
   for (int64_t v = 0; v < a->rows; v++) nnz += unite_rows(a, b, v, NULL);
   TRY(csr_init(both, a->rows, a->cols, nnz, a->weight != NULL));

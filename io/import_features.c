@@ -73,16 +73,6 @@ static int features_from_npz(struct import *import, const char *path) {
   return code;
 }
 
-static int count_words(const char *line) {
-  char *at = (char *)line;
-  int words = 0;
-  while (text_more(&at)) {
-    words++;
-    while (*at && *at != ' ' && *at != '\t' && *at != ',') at++;
-  }
-  return words;
-}
-
 static int read_row(struct text *text, char *line, float *row, int64_t features) {
   for (int64_t j = 0; j < features; j++) TRY(text_real(text, &line, &row[j], "a feature value"));
   return text_end(text, &line, "as many values as in the first row");
@@ -101,7 +91,7 @@ static int read_rows(struct import *import, struct text *text, const char *path)
     if (v == source->nodes)
       TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)source->nodes);
     if (v == 0) {
-      int columns = count_words(line);
+      int64_t columns = text_count(line);
       if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
       TRY(new_dense(source, source->nodes, columns));
     }

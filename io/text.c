@@ -103,6 +103,15 @@ char *text_word(char **at) {
   return word;
 }
 
+int64_t text_count(const char *line) {
+  int64_t words = 0;
+  for (int inside = 0; *line; line++) {
+    words += !inside && !is_blank(*line);
+    inside = !is_blank(*line);
+  }
+  return words;
+}
+
 const char *text_quote(const char *at, char quote[TEXT_QUOTE]) {
   while (is_blank(*at)) at++;
   if (!*at) return "the end of the line";

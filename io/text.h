@@ -38,6 +38,9 @@ int text_real(const struct text *text, char **at, float *value, const char *expe
 /* Cuts the next word out of the line: NUL-terminated in place; NULL when there is none. */
 char *text_word(char **at);
 
+/* How many words the line has. */
+int64_t text_count(const char *line);
+
 /* Error unless the line is used up. */
 int text_end(const struct text *text, char **at, const char *expected);
 
