@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
+#include "io/h5.h"
 #include "launch/gnnbench.h"
+#include "partition/graph.h"
 #include "runtime/error.h"
 #include "runtime/random.h"
 
@@ -26,6 +28,30 @@ static int random_graph(int64_t nodes, int64_t degree, struct csr *m) {
   return OK;
 }
 
+static int read_graph(struct dataset *dataset, struct graph *graph, const char *path) {
+  TRY(h5_probe(path));
+  TRY(dataset_open(dataset, path));
+  if (!dataset->has_graph) FAIL(BAD_INPUT, "%s: no /graph to multiply with", path);
+  return graph_read(dataset, 0, dataset->nodes, graph);
+}
+
+static int dataset_graph(const char *path, struct csr *m) {
+  struct dataset dataset = {0};
+  struct graph graph = {0};
+  int code = read_graph(&dataset, &graph, path);
+  dataset_close(&dataset);
+  if (code == OK) {
+    *m = (struct csr){.rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges};
+    m->start = graph.start;
+    m->col = graph.col;
+    m->weight = graph.weight;
+  } else {
+    graph_free(&graph);
+  }
+  return code;
+}
+
 int bench_graph(const struct bench_options *options, struct csr *m) {
-  return random_graph(options->nodes, options->degree, m);
+  return options->dataset ? dataset_graph(options->dataset, m)
+                          : random_graph(options->nodes, options->degree, m);
 }

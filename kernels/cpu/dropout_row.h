@@ -40,8 +40,7 @@ static inline void dropout_row(const struct dropout *op, uint32_t epoch, int64_t
     dropout_bits(op, epoch, op->id[v], first, bits);
     int64_t end = cols - first < DROPOUT_COLUMNS ? cols - first : DROPOUT_COLUMNS;
 #pragma omp simd
-    for (int64_t j = 0; j < end; j++)
-      y[first + j] = bits[j] >= threshold ? x[first + j] * scale : (real)0;
+    for (int64_t j = 0; j < end; j++) y[first + j] = bits[j] >= threshold ? x[first + j] * scale : (real)0;
   }
 }
 

@@ -13,7 +13,8 @@
 enum { PHILOX_LANES = 8 };
 
 struct philox_lanes {
-  _Alignas(32) uint64_t word[4][PHILOX_LANES]; /* word w of lane l: counters going in, random words coming out */
+  _Alignas(
+      32) uint64_t word[4][PHILOX_LANES]; /* word w of lane l: counters going in, random words coming out */
 };
 
 typedef uint64_t philox_vector __attribute__((vector_size(32), may_alias));

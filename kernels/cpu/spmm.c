@@ -30,57 +30,24 @@ struct sums {
   int64_t last; /* offset of the group's last vector */
 };
 
-#define SUM_COLUMNS sum_vectors
+#define NAME(part) vectors_##part
 #define VECTOR vector
 #define IN_MEMORY vector_in_memory
 #define WIDTH LANES
 #include "kernels/cpu/sum_columns.h"
-#undef SUM_COLUMNS
-#undef VECTOR
-#undef IN_MEMORY
-#undef WIDTH
 
-#define SUM_COLUMNS sum_reals
+#define NAME(part) reals_##part
 #define VECTOR real
 #define IN_MEMORY real
 #define WIDTH 1
 #include "kernels/cpu/sum_columns.h"
-
-/* n, at most GROUP, becomes a constant of its own copy of the loops. */
-#define DISPATCH(sum, s, n) \
-  switch (n) {              \
-  case 1:                   \
-    sum(s, 1);              \
-    break;                  \
-  case 2:                   \
-    sum(s, 2);              \
-    break;                  \
-  case 3:                   \
-    sum(s, 3);              \
-    break;                  \
-  case 4:                   \
-    sum(s, 4);              \
-    break;                  \
-  case 5:                   \
-    sum(s, 5);              \
-    break;                  \
-  case 6:                   \
-    sum(s, 6);              \
-    break;                  \
-  case 7:                   \
-    sum(s, 7);              \
-    break;                  \
-  case 8:                   \
-    sum(s, 8);              \
-    break;                  \
-  }
 
 /* `row` describes all columns; each group of vectors gets its own offsets. */
 static void sum_row(const struct sums *row, int64_t width) {
   if (width < LANES) {
     struct sums s = *row;
     s.last = width - 1;
-    DISPATCH(sum_reals, &s, width)
+    reals_sum(&s, width);
     return;
   }
   int64_t vectors = (width + LANES - 1) / LANES;
@@ -93,7 +60,7 @@ static void sum_row(const struct sums *row, int64_t width) {
     s.y += column;
     if (s.self) s.self += column;
     s.last = last < width - LANES - column ? last : width - LANES - column;
-    DISPATCH(sum_vectors, &s, n)
+    vectors_sum(&s, n);
   }
 }
 

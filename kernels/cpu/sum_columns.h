@@ -1,9 +1,9 @@
 /* Template, included once for each kind of vector: VECTOR (of WIDTH reals; IN_MEMORY where it lies at any
- * address) and the name SUM_COLUMNS of the function that sums `n` such vectors of columns over the
- * neighbours of a row. n is a constant where it is called, so that all sums stay in registers. */
+ * address). NAME(sum)(s, n) sums n such vectors of columns, at most GROUP, over the neighbours of a row. */
 
-static inline __attribute__((always_inline)) void SUM_COLUMNS(const struct sums *s, const int n) {
-  const int line = WIDTH >= 16 ? 1 : 16 / WIDTH; /* vectors in a cache line of floats */
+/* n is a constant where this is called, so that all sums stay in registers. */
+static inline __attribute__((always_inline)) void NAME(sum_constant)(const struct sums *s, const int n) {
+  const int line = 64 / (WIDTH * (int)sizeof(real)); /* vectors in a cache line */
   VECTOR total[GROUP] = {0};
   for (int64_t begin = s->first; begin < s->end; begin += SEGMENT) {
     int64_t end = s->end - begin < SEGMENT ? s->end : begin + SEGMENT;
@@ -32,3 +32,37 @@ static inline __attribute__((always_inline)) void SUM_COLUMNS(const struct sums 
 #pragma GCC unroll 8
   for (int i = 0; i < n; i++) *(IN_MEMORY *)(s->y + (i < n - 1 ? i * WIDTH : s->last)) = total[i];
 }
+
+static void NAME(sum)(const struct sums *s, int64_t n) {
+  switch (n) {
+  case 1:
+    NAME(sum_constant)(s, 1);
+    break;
+  case 2:
+    NAME(sum_constant)(s, 2);
+    break;
+  case 3:
+    NAME(sum_constant)(s, 3);
+    break;
+  case 4:
+    NAME(sum_constant)(s, 4);
+    break;
+  case 5:
+    NAME(sum_constant)(s, 5);
+    break;
+  case 6:
+    NAME(sum_constant)(s, 6);
+    break;
+  case 7:
+    NAME(sum_constant)(s, 7);
+    break;
+  case 8:
+    NAME(sum_constant)(s, 8);
+    break;
+  }
+}
+
+#undef NAME
+#undef VECTOR
+#undef IN_MEMORY
+#undef WIDTH
