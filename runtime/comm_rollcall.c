@@ -42,12 +42,14 @@ void comm_signs_close(struct comm *comm) {
       if (mpi->peers[r].sending[kind] != MPI_REQUEST_NULL) MPI_Request_free(&mpi->peers[r].sending[kind]);
 }
 
-/* A sign whose predecessor has not left yet is dropped: that peer does not listen. */
+/* A sign whose predecessor has not left yet is dropped: that peer does not listen. A failure must be heard.
+ */
 int comm_signs_send(struct comm *comm, int peer, struct sign sign) {
   struct comm_peer *to = &comm->mpi->peers[peer];
   int gone = 0;
   TRY_MPI(MPI_Test(&to->sending[sign.kind], &gone, MPI_STATUS_IGNORE));
-  if (!gone) return OK;
+  if (!gone && sign.kind != SIGN_FAILED) return OK;
+  if (!gone) TRY(comm_watch_request(comm, &to->sending[sign.kind], CALL_AGREE));
   to->out[sign.kind] = sign;
   TRY_MPI(MPI_Isend(&to->out[sign.kind], SIGN_INTS, MPI_INT, peer, SIGN_TAG, comm->mpi->signs,
                     &to->sending[sign.kind]));
@@ -70,6 +72,13 @@ static int answer(struct comm *comm, int peer, int number) {
   return comm_signs_send(comm, peer, here);
 }
 
+/* Signs of different ranks overtake each other: an older failure must not hide a newer one. */
+static void note_failure(struct comm_mpi *mpi, int from, struct sign sign) {
+  if (mpi->failed_rank >= 0 && sign.number <= mpi->failed.number) return;
+  mpi->failed = sign;
+  mpi->failed_rank = from;
+}
+
 static int heed(struct comm *comm, int from, struct sign sign) {
   struct comm_mpi *mpi = comm->mpi;
   switch ((enum sign_kind)sign.kind) {
@@ -82,8 +91,7 @@ static int heed(struct comm *comm, int from, struct sign sign) {
     mpi->sign_of_life = profile_clock();
     break;
   case SIGN_FAILED:
-    mpi->failed = sign;
-    mpi->failed_rank = from;
+    note_failure(mpi, from, sign);
     break;
   case SIGN_KINDS:
     break;
