@@ -16,10 +16,10 @@
 #include "runtime/memory.h"
 
 enum {
-  CPU_SECONDS = 10,        /* a damaged file loops; slow storage does not burn processor time */
+  CPU_SECONDS = 5,         /* a damaged file loops; slow storage does not burn processor time */
   WALL_SECONDS = 60,       /* of the child in all */
   MEMORY_BYTES = 1 << 30,  /* on top of what the process has */
-  WALK_WHOLE = 16 << 20,   /* bytes: smaller datasets are read to the end */
+  WALK_BYTES = 64 << 20,   /* read in all; then the ends of each dataset only */
   WALK_DEPTH = 8,          /* groups inside groups */
   WALK_OBJECTS = 10 * 1000 /* far more than any file of ours has */
 };
@@ -77,14 +77,21 @@ static int has_filters(const struct h5_set *s) {
   return all;
 }
 
-/* The index of the chunks, then all rows of a small dataset, else the first and the last. */
-static int walk_set(struct h5 *h5, const char *name, struct h5_set *s) {
+struct walk {
+  struct h5 h5;
+  int64_t objects, bytes; /* seen so far */
+};
+
+/* The index of the chunks, then all rows while few bytes have been read, else the first and the last. */
+static int walk_set(struct walk *w, const char *name, struct h5_set *s) {
+  struct h5 *h5 = &w->h5;
   hsize_t chunks = 0;
   int64_t rows = s->shape.dim[0];
   if (H5Pget_layout(s->layout) == H5D_CHUNKED && H5Dget_num_chunks(s->id, s->space, &chunks) < 0)
     FAIL(BAD_INPUT, "%s: %s: is damaged: its chunks cannot be found", h5->path, name);
   if ((s->shape.dims != 1 && s->shape.dims != 2) || s->bytes == 0 || !has_filters(s)) return OK;
-  if (s->bytes <= WALK_WHOLE) {
+  if (s->bytes <= WALK_BYTES - w->bytes) {
+    w->bytes += s->bytes;
     TRY(walk_rows(h5, name, s, 0, rows));
     return OK;
   }
@@ -93,16 +100,17 @@ static int walk_set(struct h5 *h5, const char *name, struct h5_set *s) {
   return OK;
 }
 
-static int walk(struct h5 *h5, const char *name, int depth, int64_t *objects) {
+static int walk(struct walk *w, const char *name, int depth) {
+  struct h5 *h5 = &w->h5;
   char **names, child[1024];
   int64_t count;
   struct h5_set s;
-  if (depth > WALK_DEPTH || ++*objects > WALK_OBJECTS) return OK;
+  if (depth > WALK_DEPTH || ++w->objects > WALK_OBJECTS) return OK;
   int code = OK;
   if (h5_open_set(h5, name, &s) != OK)
     error_clear(); /* not for us; whoever needs it says why not */
   else if (!s.shape.is_group)
-    code = walk_set(h5, name, &s);
+    code = walk_set(w, name, &s);
   if (code == OK && s.id > 0) code = walk_attrs(h5, name, s.id);
   int is_group = s.shape.is_group;
   h5_close_set(&s);
@@ -110,18 +118,17 @@ static int walk(struct h5 *h5, const char *name, int depth, int64_t *objects) {
   TRY(h5_list(h5, name, &names, &count));
   for (int64_t i = 0; i < count && code == OK; i++) {
     int fits = snprintf(child, sizeof child, "%s/%s", depth ? name : "", names[i]) < (int)sizeof child;
-    if (fits) code = walk(h5, child, depth + 1, objects);
+    if (fits) code = walk(w, child, depth + 1);
   }
   h5_free_names(names, count);
   return code;
 }
 
 static int open_and_walk(const char *path) {
-  struct h5 h5 = {0};
-  int64_t objects = 0;
-  int code = h5_open(&h5, path);
-  if (code == OK) code = walk(&h5, "/", 0, &objects);
-  h5_close(&h5);
+  struct walk w = {0};
+  int code = h5_open(&w.h5, path);
+  if (code == OK) code = walk(&w, "/", 0);
+  h5_close(&w.h5);
   return code;
 }
 

@@ -14,7 +14,7 @@
 #include "runtime/memory.h"
 #include "tests/io/tiny.h"
 
-enum { SECONDS = 30, MEMORY_KIB = 1 << 20, ROUNDS = 60 };
+enum { SECONDS = 90, MEMORY_KIB = 1 << 20, ROUNDS = 60 };
 
 static const char *folder;
 static char path[300];
