@@ -1,6 +1,7 @@
 /* One direction of the adjacency on its way to the owners of its rows, and its division into [own | halo]. */
 #include "partition/adjacency.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,12 +174,13 @@ static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) 
 }
 
 static int renumber(struct arrival *a) {
-  int64_t longest = 0;
+  int64_t longest = 0, threads = omp_get_max_threads();
   for (int64_t v = 0; v < a->own; v++)
     if (a->start[v + 1] - a->start[v] > longest) longest = a->start[v + 1] - a->start[v];
   struct entry *scratch = NULL;
-  TRY(memory_alloc(&scratch, longest * (int64_t)sizeof *scratch, "a row"));
-  for (int64_t v = 0; v < a->own; v++) renumber_row(a, v, scratch);
+  TRY(memory_alloc(&scratch, threads * longest * (int64_t)sizeof *scratch, "a row for each thread"));
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < a->own; v++) renumber_row(a, v, scratch + omp_get_thread_num() * longest);
   free(scratch);
   return OK;
 }

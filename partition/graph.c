@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/rows.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -27,9 +28,9 @@ int graph_block_of(int64_t nodes, int size, int64_t v) {
 }
 
 static int read_starts(struct dataset *dataset, struct graph *graph) {
-  enum { STEP = DATASET_BLOCK / sizeof(int64_t) - 1 };
-  for (int64_t row = 0; row < graph->rows; row += STEP) {
-    int64_t count = smaller(STEP, graph->rows - row);
+  int64_t step = rows_block / (int64_t)sizeof(int64_t);
+  for (int64_t row = 0; row < graph->rows; row += step) {
+    int64_t count = smaller(step, graph->rows - row);
     TRY(dataset_read_starts(dataset, graph->first + row, count, graph->start + row));
   }
   return OK;
@@ -71,7 +72,7 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
   TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
   if (dataset->weighted)
     TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
-  int64_t step = smaller(DATASET_BLOCK / 8, graph->edges), *wide = NULL;
+  int64_t step = smaller(rows_block / (int64_t)sizeof(int64_t), graph->edges), *wide = NULL;
   TRY(memory_alloc(&wide, step * (int64_t)sizeof *wide, "a block of edges"));
   int code = read_edges(dataset, base, graph, wide, step);
   free(wide);

@@ -1,5 +1,6 @@
 #include "partition/metis.h"
 
+#include <errno.h>
 #include <metis.h>
 #include <pthread.h>
 #include <signal.h>
@@ -75,26 +76,29 @@ static struct timespec after(double seconds) {
 }
 
 /* Waits for the thread; every second it tells the other ranks to be patient, every few seconds people. */
-static int wait_for(struct metis_watch *watch, pthread_t thread) {
+static void wait_for(struct metis_watch *watch, pthread_t thread) {
   struct sigaction terminate;
   sigaction(SIGTERM, NULL, &terminate);
-  for (int code = OK;;) {
+  for (;;) {
     struct timespec deadline = after(1);
-    if (pthread_timedjoin_np(thread, NULL, &deadline) == 0) return code;
+    if (pthread_timedjoin_np(thread, NULL, &deadline) == 0) return;
     sigaction(SIGTERM, &terminate, NULL); /* METIS takes the signal to itself while it runs */
     double now = profile_clock();
     if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
       log_progress("partitioning with METIS: %.0f s", now - watch->began);
       watch->spoke = now;
     }
-    if (code == OK) code = comm_alive(watch->comm);
+    if (comm_alive(watch->comm) != OK) { /* METIS cannot be stopped: the process goes with it */
+      error_print(stderr, program_invocation_short_name);
+      comm_abort(watch->comm, FAILED);
+    }
   }
 }
 
 static int run_aside(struct metis_watch *watch, struct job *job) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, run, job) != 0) FAIL(FAILED, "no thread for METIS could be started");
-  TRY(wait_for(watch, thread));
+  wait_for(watch, thread);
   if (job->status == METIS_ERROR_MEMORY)
     FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
          (long long)job->start[job->nodes]);

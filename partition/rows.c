@@ -6,6 +6,8 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
+int64_t rows_block = DATASET_BLOCK;
+
 enum { NOTICE_MORE, NOTICE_COUNTS }; /* what a rank says: it has not ended; records to each rank */
 
 static int64_t notice_words(const struct rows *rows) {
@@ -13,7 +15,7 @@ static int64_t notice_words(const struct rows *rows) {
 }
 
 static int rows_init(struct rows *rows) {
-  int64_t size = rows->comm->size, room = DATASET_BLOCK / 2 / size / rows->bytes;
+  int64_t size = rows->comm->size, room = rows_block / 2 / size / rows->bytes;
   rows->room = room > 0 ? room : 1;
   TRY(memory_alloc(&rows->queued, size * (int64_t)sizeof *rows->queued, "message counts"));
   TRY(memory_alloc(&rows->notices, (size + 1) * notice_words(rows) * (int64_t)sizeof *rows->notices,

@@ -1,6 +1,6 @@
 /* rows: records of equal size on their way to the ranks that own them, in rounds.
  *
- * A round takes at most DATASET_BLOCK / 2 bytes out of a rank and brings at most as many in, however the
+ * A round takes at most rows_block / 2 bytes out of a rank and brings at most as many in, however the
  * records are spread, so that memory stays bounded while everything of a dataset moves. */
 #ifndef PARTITION_ROWS_H
 #define PARTITION_ROWS_H
@@ -8,6 +8,10 @@
 #include <stdint.h>
 
 #include "runtime/comm.h"
+
+/* Bytes that are read at a time, and that a round moves: DATASET_BLOCK; tests make it small. The same on
+ * every rank. */
+extern int64_t rows_block;
 
 struct rows {
   struct comm *comm;

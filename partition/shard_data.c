@@ -93,7 +93,7 @@ static int deliver_column(struct comm *comm, struct delivery *d, struct column c
   if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
   d->column = column;
   rewind_rows(comm, d);
-  int64_t step = DATASET_BLOCK / column.bytes;
+  int64_t step = rows_block / column.bytes;
   d->piece_rows = step > 0 ? step : 1;
   int code = memory_alloc_bytes(own, d->shard->own * column.bytes, column.name);
   if (code == OK)
@@ -127,11 +127,18 @@ struct entry {
   float value;
 };
 
-enum { START_ROWS = DATASET_BLOCK / 4 / sizeof(int64_t), ENTRIES = DATASET_BLOCK / 4 / sizeof(struct entry) };
+/* Rows whose offsets, and entries, are read at a time. */
+static int64_t start_rows(void) {
+  return rows_block / 4 / (int64_t)sizeof(int64_t);
+}
+
+static int64_t entries_at_once(void) {
+  return rows_block / 4 / (int64_t)sizeof(struct entry);
+}
 
 /* Offsets of the next rows of sparse features; rows->ended when there are none. */
 static int read_starts(struct rows *rows, struct delivery *d) {
-  int64_t count = smaller(START_ROWS, d->last - d->next);
+  int64_t count = smaller(start_rows(), d->last - d->next);
   rows->ended = count == 0;
   if (rows->ended) return OK;
   TRY(dataset_read_feature_starts(d->dataset, d->next, count, d->start));
@@ -166,7 +173,7 @@ static int take_lengths(const void *records, int64_t count, void *context) {
 }
 
 static int read_entries(struct delivery *d) {
-  int64_t count = smaller(ENTRIES, d->start[d->next - d->piece_first] - d->entry);
+  int64_t count = smaller(entries_at_once(), d->start[d->next - d->piece_first] - d->entry);
   d->entry_first = d->entry;
   d->entry_last = d->entry + count;
   return dataset_read_feature_entries(d->dataset, d->entry, count, d->col, d->value);
@@ -203,7 +210,7 @@ static int take_entries(const void *records, int64_t count, void *context) {
 
 static int prepare_lengths(struct delivery *d) {
   struct csr *rows = &d->shard->feature_rows;
-  TRY(memory_alloc(&d->start, (START_ROWS + 1) * (int64_t)sizeof *d->start, "feature offsets"));
+  TRY(memory_alloc(&d->start, (start_rows() + 1) * (int64_t)sizeof *d->start, "feature offsets"));
   *rows = (struct csr){.rows = d->shard->own, .cols = d->dataset->features};
   return memory_alloc(&rows->start, (rows->rows + 1) * (int64_t)sizeof *rows->start, "sparse features");
 }
@@ -215,8 +222,8 @@ static int prepare_entries(struct delivery *d) {
   TRY(memory_alloc(&rows->col, rows->nnz * (int64_t)sizeof *rows->col, "sparse features"));
   TRY(memory_alloc(&rows->weight, rows->nnz * (int64_t)sizeof *rows->weight, "sparse features"));
   TRY(memory_alloc(&d->filled, rows->rows * (int64_t)sizeof *d->filled, "row lengths"));
-  TRY(memory_alloc(&d->col, ENTRIES * (int64_t)sizeof *d->col, "a block of features"));
-  return memory_alloc(&d->value, ENTRIES * (int64_t)sizeof *d->value, "a block of features");
+  TRY(memory_alloc(&d->col, entries_at_once() * (int64_t)sizeof *d->col, "a block of features"));
+  return memory_alloc(&d->value, entries_at_once() * (int64_t)sizeof *d->value, "a block of features");
 }
 
 static int deliver_sparse(struct comm *comm, struct delivery *d) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/rows.h"
 #include "partition/shard.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -78,7 +79,7 @@ static void gathering_free(struct gathering *g) {
 }
 
 static int gathering_init(struct comm *comm, struct gathering *g) {
-  int64_t step = DATASET_BLOCK / 4 / g->row_bytes;
+  int64_t step = rows_block / 4 / g->row_bytes;
   if (step < 1) step = 1;
   g->step = step < g->partition->nodes ? step : g->partition->nodes;
   int64_t bytes = g->step * g->row_bytes;

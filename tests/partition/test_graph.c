@@ -1,6 +1,7 @@
 /* Graphs: hashes and symmetry do not depend on how rows are cut into blocks. */
 #include "partition/graph.h"
 
+#include "partition/rows.h"
 #include "tests/partition/random_graph.h"
 
 static struct comm comm;
@@ -160,6 +161,8 @@ int main(int argc, char **argv) {
   if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
   comm.timeout = 30;
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  rows_block = 256; /* once more, in many pieces and rounds */
+  failures += cmocka_run_group_tests(tests, NULL, NULL);
   failures += cmocka_run_group_tests(refusals, NULL, NULL);
   comm_close(&comm);
   return failures;

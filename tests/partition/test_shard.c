@@ -2,6 +2,7 @@
  */
 #include "partition/shard.h"
 
+#include "partition/rows.h"
 #include "runtime/config.h"
 #include "runtime/device.h"
 #include "tests/partition/random_graph.h"
@@ -308,6 +309,8 @@ int main(int argc, char **argv) {
   if (device_open(&device, "cpu", comm.local_rank, comm.local_size, 1) != OK) return FAILED;
   if (comm_attach(&comm, &device) != OK) return FAILED;
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  rows_block = 1024; /* once more, in many rounds and pieces */
+  failures += cmocka_run_group_tests(tests, NULL, NULL);
   comm_close(&comm);
   device_close(&device);
   return failures;
