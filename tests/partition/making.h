@@ -1,0 +1,21 @@
+/* What the tests of partitions share: a configuration and one call. */
+#ifndef TESTS_PARTITION_MAKING_H
+#define TESTS_PARTITION_MAKING_H
+
+#include "partition/partition.h"
+#include "tests/partition/random_graph.h"
+
+static struct comm comm;
+static struct config config;
+
+static inline void configure(enum partition_method method, enum node_order order) {
+  assert_ok(config_parse(&config, "", "test"));
+  config.partition.method = method;
+  config.partition.order = order;
+}
+
+static inline void make(struct dataset *dataset, uint64_t hash, int parts, struct partition *partition) {
+  assert_ok(partition_make(&comm, &config, dataset, hash, parts, "test_partition_run", partition));
+}
+
+#endif

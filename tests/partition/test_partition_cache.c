@@ -1,0 +1,197 @@
+/* The files that keep partitions: read again when they match, never trusted blindly. */
+#include <dirent.h>
+
+#include "io/h5.h"
+#include "partition/partition.h"
+#include "runtime/log.h"
+#include "tests/partition/making.h"
+
+/* The last file of the cache folder; returns how many there are. */
+static int find_file(const char *folder, char *path, size_t size) {
+  int count = 0;
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    if (!strstr(entry->d_name, ".h5")) continue;
+    snprintf(path, size, "%s/%.200s", folder, entry->d_name);
+    count++;
+  }
+  if (dir) closedir(dir);
+  return count;
+}
+
+static void a_partition_is_read_again_only_when_it_matches(void **state) {
+  (void)state;
+  struct random_graph g = {.nodes = 120, .density = .05, .task = TASK_MULTICLASS, .seed = 12};
+  struct dataset dataset;
+  struct partition first, other;
+  random_dataset(&comm, &g, "test_partition_cache", &dataset);
+  configure(PARTITION_METIS, ORDER_DEGREE);
+  make(&dataset, 42, 3, &first);
+  assert_int_equal(first.cached, 0);
+  make(&dataset, 42, 3, &other);
+  assert_int_equal(other.cached, 1);
+  assert_string_equal(first.path, other.path);
+  assert_memory_equal(first.part, other.part, 120 * sizeof *first.part);
+  assert_memory_equal(first.order, other.order, 120 * sizeof *first.order);
+  assert_memory_equal(first.halo, other.halo, 3 * sizeof *first.halo);
+  assert_memory_equal(first.nnz, other.nnz, 3 * sizeof *first.nnz);
+  assert_int_equal(first.edge_cut, other.edge_cut);
+  partition_free(&other);
+  for (int i = 0; i < 5; i++) {
+    configure(PARTITION_METIS, i == 3 ? ORDER_GIVEN : ORDER_DEGREE);
+    if (i == 2) config.partition.seed = 77;
+    if (i == 4) config.partition.balance = 1.2;
+    make(&dataset, i == 0 ? 43 : 42, i == 1 ? 4 : 3, &other);
+    assert_int_equal(other.cached, 0);
+    partition_free(&other);
+  }
+  partition_free(&first);
+  random_end(&comm, &g, &dataset);
+}
+
+static void rename_key(const char *from, const char *to) {
+  if (comm.rank == 0) assert_int_equal(rename(from, to), 0);
+  assert_ok(comm_barrier(&comm));
+}
+
+/* A file of another graph under this graph's name is not believed. */
+static void a_file_with_another_key_is_ignored(void **state) {
+  (void)state;
+  struct random_graph g = {.nodes = 120, .density = .05, .task = TASK_MULTICLASS, .seed = 13};
+  struct dataset dataset;
+  struct partition first, second, again;
+  random_dataset(&comm, &g, "test_partition_key", &dataset);
+  configure(PARTITION_RANDOM, ORDER_GIVEN);
+  make(&dataset, 1, 3, &first);
+  make(&dataset, 2, 3, &second);
+  rename_key(first.path, second.path);
+  make(&dataset, 2, 3, &again);
+  assert_int_equal(again.cached, 0);
+  partition_free(&again);
+  make(&dataset, 2, 3, &again);
+  assert_int_equal(again.cached, 1);
+  partition_free(&again);
+  partition_free(&first);
+  partition_free(&second);
+  random_end(&comm, &g, &dataset);
+}
+
+static void flip(const char *path, int64_t at) {
+  FILE *file = fopen(path, "r+b");
+  assert_non_null(file);
+  fseek(file, (long)at, SEEK_SET);
+  int byte = fgetc(file);
+  fseek(file, (long)at, SEEK_SET);
+  fputc(byte ^ 0x41, file);
+  fclose(file);
+}
+
+static int64_t bytes_of(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 ? status.st_size : 0;
+}
+
+/* Bits flipped all over the file, then cut short: the partition is made anew or the same as before. */
+static void damaged_files_are_made_anew(void **state) {
+  (void)state;
+  struct random_graph g = {.nodes = 400, .density = .02, .task = TASK_MULTICLASS, .seed = 14};
+  struct dataset dataset;
+  struct partition first, again;
+  random_dataset(&comm, &g, "test_partition_damage", &dataset);
+  configure(PARTITION_RANDOM, ORDER_GIVEN);
+  make(&dataset, 1, 4, &first);
+  for (int i = 0; i < 12; i++) {
+    if (comm.rank == 0) {
+      int64_t bytes = bytes_of(first.path);
+      if (i % 4 == 3)
+        assert_int_equal(truncate(first.path, bytes * i / 12), 0);
+      else
+        flip(first.path, bytes * (i + 1) / 14);
+    }
+    make(&dataset, 1, 4, &again);
+    assert_memory_equal(first.part, again.part, 400 * sizeof *first.part);
+    assert_memory_equal(first.order, again.order, 400 * sizeof *first.order);
+    partition_free(&again);
+  }
+  partition_free(&first);
+  random_end(&comm, &g, &dataset);
+}
+
+/* Valid HDF5 whose order lists a node twice. */
+static void a_file_with_a_false_order_is_ignored(void **state) {
+  (void)state;
+  struct random_graph g = {.nodes = 50, .density = .1, .task = TASK_MULTICLASS, .seed = 15};
+  struct dataset dataset;
+  struct partition first, again;
+  random_dataset(&comm, &g, "test_partition_order", &dataset);
+  configure(PARTITION_BLOCK, ORDER_GIVEN);
+  make(&dataset, 1, 2, &first);
+  if (comm.rank == 0) {
+    struct h5 h5 = {0};
+    assert_ok(h5_create(&h5, first.path));
+    const char *text[][2] = {{"format", "gnntrain-partition"},
+                             {"method", "block"},
+                             {"objective", "volume"},
+                             {"order", "given"},
+                             {"graph_hash", "0000000000000001"}};
+    for (int i = 0; i < 5; i++) assert_ok(h5_write_text(&h5, "/", text[i][0], text[i][1]));
+    assert_ok(h5_write_int(&h5, "/", "version", 1));
+    assert_ok(h5_write_int(&h5, "/", "k", 2));
+    assert_ok(h5_write_int(&h5, "/", "seed", 1));
+    assert_ok(h5_write_int(&h5, "/", "edge_cut", 0));
+    assert_ok(h5_write_real(&h5, "/", "seconds", 0));
+    assert_ok(h5_write_real(&h5, "/", "balance", 1.05));
+    int64_t saved = first.order[3];
+    first.order[3] = first.order[4];
+    assert_ok(h5_write_all(&h5, "/part", H5_INT32, 50, 0, first.part));
+    assert_ok(h5_write_all(&h5, "/order", H5_INT64, 50, 0, first.order));
+    assert_ok(h5_write_all(&h5, "/halo", H5_INT64, 2, 0, first.halo));
+    assert_ok(h5_write_all(&h5, "/nnz", H5_INT64, 2, 0, first.nnz));
+    first.order[3] = saved;
+    assert_ok(h5_commit(&h5));
+  }
+  make(&dataset, 1, 2, &again);
+  assert_int_equal(again.cached, 0);
+  assert_memory_equal(first.order, again.order, 50 * sizeof *first.order);
+  partition_free(&first);
+  partition_free(&again);
+  random_end(&comm, &g, &dataset);
+}
+
+/* The folder's name is taken by a file: the run directory takes the partition. */
+static void an_unwritable_place_is_replaced_by_the_run_directory(void **state) {
+  (void)state;
+  struct random_graph g = {.nodes = 60, .density = .1, .task = TASK_MULTICLASS, .seed = 16};
+  struct dataset dataset;
+  struct partition p;
+  char parts[300], path[600];
+  random_dataset(&comm, &g, "test_partition_place", &dataset);
+  snprintf(parts, sizeof parts, "%.280s.parts", dataset.h5.path);
+  if (comm.rank == 0) fclose(fopen(parts, "w"));
+  configure(PARTITION_METIS, ORDER_GIVEN);
+  for (int i = 0; i < 2; i++) {
+    make(&dataset, 1, 2, &p);
+    assert_int_equal(p.cached, i);
+    assert_int_equal(find_file("test_partition_run/parts", path, sizeof path), 1);
+    assert_string_equal(p.path, path);
+    partition_free(&p);
+  }
+  random_end(&comm, &g, &dataset);
+  if (comm.rank == 0) assert_int_equal(system("rm -rf test_partition_run"), 0);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_partition_is_read_again_only_when_it_matches),
+      cmocka_unit_test(a_file_with_another_key_is_ignored),
+      cmocka_unit_test(damaged_files_are_made_anew),
+      cmocka_unit_test(a_file_with_a_false_order_is_ignored),
+      cmocka_unit_test(an_unwritable_place_is_replaced_by_the_run_directory),
+  };
+  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
+  comm.timeout = 30;
+  log_open(0);
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  comm_close(&comm);
+  return failures;
+}
