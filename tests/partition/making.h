@@ -14,8 +14,15 @@ static inline void configure(enum partition_method method, enum node_order order
   config.partition.order = order;
 }
 
+/* The run directory: one for each number of ranks, as tests may run side by side. */
+static inline const char *run_folder(void) {
+  static char folder[64];
+  snprintf(folder, sizeof folder, "test_partition_run.%d", comm.size);
+  return folder;
+}
+
 static inline void make(struct dataset *dataset, uint64_t hash, int parts, struct partition *partition) {
-  assert_ok(partition_make(&comm, &config, dataset, hash, parts, "test_partition_run", partition));
+  assert_ok(partition_make(&comm, &config, dataset, hash, parts, run_folder(), partition));
 }
 
 #endif

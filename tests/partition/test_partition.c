@@ -131,9 +131,11 @@ static void order_metis_brings_neighbours_together(void **state) {
   (void)state;
   struct dataset dataset;
   struct graph graph = {0};
-  if (comm.rank == 0) grid_dataset("test_partition_grid.h5");
+  char path[64];
+  snprintf(path, sizeof path, "test_partition_grid.%d.h5", comm.size);
+  if (comm.rank == 0) grid_dataset(path);
   assert_ok(comm_barrier(&comm));
-  assert_ok(dataset_open(&dataset, "test_partition_grid.h5"));
+  assert_ok(dataset_open(&dataset, path));
   assert_ok(graph_read(&dataset, 0, 4096, &graph));
   double distance[2];
   for (int i = 0; i < 2; i++) {

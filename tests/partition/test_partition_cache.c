@@ -164,20 +164,22 @@ static void an_unwritable_place_is_replaced_by_the_run_directory(void **state) {
   struct random_graph g = {.nodes = 60, .density = .1, .task = TASK_MULTICLASS, .seed = 16};
   struct dataset dataset;
   struct partition p;
-  char parts[300], path[600];
+  char parts[300], path[600], kept[100], command[100];
   random_dataset(&comm, &g, "test_partition_place", &dataset);
+  snprintf(kept, sizeof kept, "%s/parts", run_folder());
+  snprintf(command, sizeof command, "rm -rf %s", run_folder());
   snprintf(parts, sizeof parts, "%.280s.parts", dataset.h5.path);
   if (comm.rank == 0) fclose(fopen(parts, "w"));
   configure(PARTITION_METIS, ORDER_GIVEN);
   for (int i = 0; i < 2; i++) {
     make(&dataset, 1, 2, &p);
     assert_int_equal(p.cached, i);
-    assert_int_equal(find_file("test_partition_run/parts", path, sizeof path), 1);
+    assert_int_equal(find_file(kept, path, sizeof path), 1);
     assert_string_equal(p.path, path);
     partition_free(&p);
   }
   random_end(&comm, &g, &dataset);
-  if (comm.rank == 0) assert_int_equal(system("rm -rf test_partition_run"), 0);
+  if (comm.rank == 0) assert_int_equal(system(command), 0);
 }
 
 int main(int argc, char **argv) {
