@@ -3,8 +3,9 @@
 #include "runtime/error.h"
 
 int REAL(cpu_accuracy)(struct kernels *k, const struct score *op) {
+  int threads = threads_for(k, op->count * op->logits.cols);
   int64_t correct = 0;
-#pragma omp parallel for num_threads(k->device->threads) schedule(static) reduction(+ : correct)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : correct)
   for (int64_t i = 0; i < op->count; i++) {
     const real *x = row_of(op->logits, op->rows[i]);
     int64_t best = 0;

@@ -6,8 +6,9 @@ int REAL(cpu_batch_norm_backward)(struct kernels *k, const struct batch_norm_bac
   const struct update *forward = op->forward;
   const real *bias = forward->bias, *mean = forward->mean, *rstd = forward->rstd, *gain = forward->gain;
   const real *sum_dn = op->sum_dn, *sum_dn_xhat = op->sum_dn_xhat;
+  int threads = threads_for(k, op->dz.rows * op->dz.cols);
   real share = (real)(1 / (double)op->count);
-#pragma omp parallel for num_threads(k->device->threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t v = 0; v < op->dz.rows; v++) {
     const real *z = row_of(forward->z, v);
     real *dz = row_of(op->dz, v);

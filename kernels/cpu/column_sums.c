@@ -29,7 +29,7 @@ int REAL(cpu_column_sums)(struct kernels *k, const struct column_sums *op) {
   int64_t rows = op->x.rows, cols = op->x.cols;
   double *partial = NULL;
   TRY(kernels_workspace(k, parts * cols * (int64_t)sizeof *partial, (void **)&partial));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_for(k, rows *cols)) schedule(static, 1)
   for (int p = 0; p < parts; p++)
     add_rows(op, part_first(rows, parts, p), part_first(rows, parts, p + 1), partial + p * cols);
   add_parts(partial, cols, parts, cols, op->out);

@@ -8,6 +8,13 @@
 #include "kernels/cpu/real.h"
 #include "kernels/ops.h"
 
+enum { SMALL_WORK = 1 << 15 };
+
+/* Threads worth waking for that many elements. Only for loops whose parts do not depend on it. */
+static inline int threads_for(const struct kernels *k, int64_t elements) {
+  return elements < SMALL_WORK ? 1 : k->device->threads;
+}
+
 /* First of the items of part i when n items are cut into `parts` as equal as can be. */
 static inline int64_t part_first(int64_t n, int parts, int i) {
   return n / parts * i + (i < n % parts ? i : n % parts);

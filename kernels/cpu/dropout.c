@@ -7,7 +7,7 @@
 
 int REAL(cpu_dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
   uint32_t epoch = k->scalars->epoch;
-#pragma omp parallel for num_threads(k->device->threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(k, x.rows *x.cols)) schedule(static)
   for (int64_t v = 0; v < x.rows; v++) {
     if (op->threshold > 0)
       dropout_row(op, epoch, v, x.cols, row_of(x, v), row_of(y, v));

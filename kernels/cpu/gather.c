@@ -7,7 +7,7 @@ int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, st
   const real *from = x.data;
   real *to = y.data;
   size_t bytes = (size_t)y.cols * sizeof(real);
-#pragma omp parallel for num_threads(k->device->threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(k, y.rows *y.cols)) schedule(static)
   for (int64_t i = 0; i < y.rows; i++) memcpy(to + i * y.stride, from + rows[i] * x.stride, bytes);
   return OK;
 }

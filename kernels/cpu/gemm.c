@@ -38,6 +38,11 @@ static struct product product_of(const struct gemm *op) {
   };
 }
 
+/* Threads worth waking for it: a multiplication is cheaper than an element of other kernels. */
+static int threads_of(const struct kernels *k, const struct product *p) {
+  return threads_for(k, p->m * p->n * p->k / 8);
+}
+
 static void multiply(const struct product *p) {
   if (p->m == 0 || p->n == 0) return;
   if (p->k == 0) {
@@ -86,7 +91,7 @@ static int multiply_by_terms(struct kernels *k, const struct product *p) {
   int parts = k->device->threads;
   real *block = NULL;
   TRY(kernels_workspace(k, parts * p->m * p->n * (int64_t)sizeof *block, (void **)&block));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_of(k, p)) schedule(static, 1)
   for (int i = 0; i < parts; i++) {
     struct product part = terms_of_sum(*p, parts, i, block + i * p->m * p->n);
     multiply(&part);
@@ -100,7 +105,7 @@ int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   struct product p = product_of(op);
   openblas_set_num_threads(1);
   if (parts > 1 && p.transpose_a && p.k > p.m) return multiply_by_terms(k, &p);
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_of(k, &p)) schedule(static, 1)
   for (int i = 0; i < parts; i++) {
     struct product part = rows_of_c(p, parts, i);
     multiply(&part);

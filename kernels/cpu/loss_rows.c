@@ -41,7 +41,7 @@ int REAL(cpu_loss_rows)(struct kernels *k, const struct loss_op *op, row_loss *l
   int64_t rows = op->logits.rows;
   double *sum = NULL, total = 0;
   TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_for(k, rows * op->logits.cols)) schedule(static, 1)
   for (int p = 0; p < parts; p++)
     sum[p] = loss_part(op, part_first(rows, parts, p), part_first(rows, parts, p + 1), loss);
   for (int p = 0; p < parts; p++) total += sum[p];

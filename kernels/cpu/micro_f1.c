@@ -3,9 +3,9 @@
 #include "runtime/error.h"
 
 int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op) {
+  int threads = threads_for(k, op->count * op->logits.cols);
   int64_t classes = op->logits.cols, correct = 0, predicted = 0, actual = 0;
-#pragma omp parallel for num_threads(k->device->threads) schedule(static) \
-    reduction(+ : correct, predicted, actual)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : correct, predicted, actual)
   for (int64_t i = 0; i < op->count; i++) {
     int64_t v = op->rows[i];
     const real *x = row_of(op->logits, v);

@@ -47,7 +47,7 @@ int REAL(cpu_sparse_dropout)(struct kernels *k, const struct sparse_dropout *op)
     copy_values(op);
     return OK;
   }
-#pragma omp parallel for num_threads(k->device->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(threads_for(k, x->base.csr->nnz)) schedule(dynamic)
   for (int64_t c = 0; c < x->chunks; c++) {
     for (int64_t v = x->chunk[c]; v < x->chunk[c + 1]; v++) {
       for (int64_t e = start[v]; e < start[v + 1]; e += PHILOX_LANES) {

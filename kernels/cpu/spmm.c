@@ -92,8 +92,9 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
 int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
+  int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
   if (op->y.cols == 0) return OK;
-#pragma omp parallel for num_threads(k->device->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);
   }

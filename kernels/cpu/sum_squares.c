@@ -7,7 +7,7 @@ int REAL(cpu_sum_squares)(struct kernels *k, const void *x, int64_t count) {
   const real *value = x;
   double *sum = NULL, total = 0;
   TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_for(k, count)) schedule(static, 1)
   for (int p = 0; p < parts; p++) {
     double mine = 0;
     int64_t end = part_first(count, parts, p + 1);

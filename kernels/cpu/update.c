@@ -4,7 +4,7 @@
 
 int REAL(cpu_update)(struct kernels *k, const struct update *op) {
   uint32_t epoch = k->scalars->epoch;
-#pragma omp parallel for num_threads(k->device->threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(k, op->z.rows * op->z.cols)) schedule(static)
   for (int64_t v = 0; v < op->z.rows; v++) update_row(op, epoch, v);
   return OK;
 }

@@ -125,7 +125,7 @@ int REAL(cpu_update_backward)(struct kernels *k, const struct update_backward *o
   uint32_t epoch = k->scalars->epoch;
   double *scratch = NULL;
   TRY(kernels_workspace(k, parts * stride * (int64_t)sizeof *scratch, (void **)&scratch));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_for(k, rows *cols)) schedule(static, 1)
   for (int p = 0; p < parts; p++) {
     double *mine = scratch + p * stride;
     memset(mine, 0, (size_t)stride * sizeof *mine);
