@@ -109,10 +109,12 @@ static inline void random_nodes(const struct random_graph *g, struct dataset_sou
 /* Collective. Writes "<name>.<ranks>.h5" and opens it on every rank. */
 static inline void random_dataset(struct comm *comm, struct random_graph *g, const char *name,
                                   struct dataset *dataset) {
-  char path[256];
+  char path[256], command[300];
   snprintf(path, sizeof path, "%s.%d.h5", name, comm->size);
+  snprintf(command, sizeof command, "rm -rf '%s.parts'", path); /* of a run that was cut off */
   random_matrix(g);
   if (comm->rank == 0) {
+    assert_int_equal(system(command), 0);
     struct dataset_source s = {.nodes = g->nodes, .task = g->task, .directed = g->directed, .name = "random"};
     random_rows(g, &s);
     random_nodes(g, &s);
