@@ -50,20 +50,30 @@ static int make_shard(struct job *job) {
   return OK;
 }
 
+/* What training takes, and what building the shard took beyond that before it was given back. */
+static void add_estimate(struct job *job) {
+  struct estimate *estimate = &job->estimate;
+  int64_t base = estimate_total(estimate), building = shard_build_bytes(&job->shard, job->comm.size);
+  estimate_add(estimate, "graph, features and labels", shard_bytes(&job->shard));
+  trainer_estimate(&job->trainer, &job->run, estimate);
+  int64_t training = estimate_total(estimate) - base, owners = job->dataset.nodes * 12;
+  estimate_add(estimate, "owners and order of all nodes", owners); /* kept for predictions */
+  if (building > training) estimate_add(estimate, "building the shard, beyond that", building - training);
+}
+
 int job_setup(struct job *job) {
   double begun = profile_clock();
+  estimate_add(&job->estimate, "program and libraries", memory_peak());
   job->comm.timeout = job->config.runtime.timeout;
   TRY(open_device(job));
   TRY(open_dataset(job));
   uint64_t hash = 0;
   TRY(PROFILE("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
-  estimate_add(&job->estimate, "program and libraries", memory_peak());
   TRY(PROFILE("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, job->comm.size,
                                           job->config.log.dir, &job->partition)));
   memory_reset_peak();
   TRY(make_shard(job));
-  estimate_add(&job->estimate, "graph, features and labels", shard_bytes(&job->shard));
   job->run = (struct run){.config = &job->config,
                           .comm = &job->comm,
                           .device = &job->device,
@@ -73,7 +83,7 @@ int job_setup(struct job *job) {
                           .shard = &job->shard,
                           .dataset_hash = hash};
   TRY(comm_agree(&job->comm, trainer_init(&job->trainer, &job->run)));
-  trainer_estimate(&job->trainer, &job->run, &job->estimate);
+  add_estimate(job);
   return OK;
 }
 

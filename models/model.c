@@ -23,13 +23,35 @@ static int find_type(const char *name, const struct layer_ops **type) {
   FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
 }
 
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
 static int64_t widest(const struct model *model) {
+  int64_t width = 1;
+  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].out);
+  return width;
+}
+
+/* Width of products on their way through the aggregation: H W forward and P^T dZ backward when transforming
+ * first, dZ W^T when aggregating first (not needed for the input). */
+static int64_t scratch_width(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) {
     const struct layer *layer = &model->layer[l];
-    if (layer->out > width) width = layer->out;
-    if (l > 0 && layer->in > width) width = layer->in;
+    if (!layer->aggregate_first)
+      width = larger(width, layer->out);
+    else if (l > 0)
+      width = larger(width, layer->in);
   }
+  return width;
+}
+
+/* Gradients of layer outputs alternate between two buffers, the last layer's being in the first. */
+static int64_t grad_width(const struct model *model, int buffer) {
+  int64_t width = 1;
+  for (int l = 0; l < model->layers; l++)
+    if ((model->layers - 1 - l) % 2 == buffer) width = larger(width, model->layer[l].out);
   return width;
 }
 
@@ -38,8 +60,7 @@ static int64_t widest_exchange(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) {
     const struct layer *layer = &model->layer[l];
-    int64_t aggregated = layer->aggregate_first ? layer->in : layer->out;
-    if (aggregated > width) width = aggregated;
+    width = larger(width, layer->aggregate_first ? layer->in : layer->out);
   }
   return width;
 }
@@ -54,9 +75,9 @@ static int plan(struct model *model, struct run *run) {
   features_plan(&model->features, run, arena);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
   for (int l = 0; l < model->layers; l++) layer_plan(model, run, &model->layer[l], arena);
-  if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, width);
-  for (int i = 0; i < 2 + (run->config->model.residual != 0); i++)
-    model->grad[i] = arena_tensor(arena, dtype, own, width);
+  if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
+  for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
+  if (run->config->model.residual) model->grad[2] = arena_tensor(arena, dtype, own, width);
   model->sums = arena_take(arena, 2 * width * dtype_bytes(dtype));
   return OK;
 }

@@ -18,8 +18,8 @@ struct model {
   int uses_graph;
   struct arena arena;
   int64_t *id;           /* [own] global node ids on the device, for dropout */
-  struct tensor scratch; /* [own, widest]: products on their way through the aggregation */
-  struct tensor grad[3]; /* [own, widest]: gradients passed down; the third only with residuals */
+  struct tensor scratch; /* [own, width]: products on their way through the aggregation */
+  struct tensor grad[3]; /* [own, width]: gradients passed down; the third only with residuals */
   void *sums;            /* real [2 widest]: batch norm sums over ranks */
 };
 

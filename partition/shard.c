@@ -52,3 +52,14 @@ int64_t shard_bytes(const struct shard *shard) {
   for (int s = 0; s < SPLIT_COUNT; s++) bytes += shard->split_count[s] * (int64_t)sizeof *shard->split[s];
   return bytes;
 }
+
+int64_t shard_build_bytes(const struct shard *shard, int ranks) {
+  const struct adjacency *in = &shard->in;
+  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz,
+          edge = in->own_part.weight ? 8 : 4;
+  int64_t block = shard->global_edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
+  int64_t arrived = nnz * edge + shard->own * 16 + nodes * 8; /* see struct arrival */
+  int64_t moved = nnz * 12, rounds = 2 * (moved < DATASET_BLOCK ? moved : DATASET_BLOCK);
+  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
+  return arrived + (block + rounds > divided ? block + rounds : divided);
+}

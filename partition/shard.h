@@ -43,6 +43,8 @@ void shard_free(struct shard *shard);
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
+/* Bytes at the peak of building the shard on `ranks` ranks, its graph included. */
+int64_t shard_build_bytes(const struct shard *shard, int ranks);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0
  * calls sink(first, count, rows, context) for consecutive blocks. */
