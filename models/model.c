@@ -114,9 +114,9 @@ int model_init(struct model *model, struct run *run) {
 }
 
 void model_estimate(const struct model *model, const struct run *run, struct estimate *estimate) {
-  int64_t parameters = 4 * model->parameters.count * dtype_bytes(run->kernels->dtype);
-  estimate_add(estimate, "parameters and optimiser",
-               2 * parameters); /* once more for best and checkpoint copies */
+  int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->dtype);
+  int64_t copies = 5 * count * (int64_t)sizeof(double); /* for checkpoints and of the best, see state.h */
+  estimate_add(estimate, "parameters and optimiser", parameters + copies);
   estimate_add(estimate, "activations and buffers", model->arena.used - parameters);
   if (model->features.sparse)
     estimate_add(estimate, "transposed features",

@@ -53,13 +53,28 @@ int64_t shard_bytes(const struct shard *shard) {
   return bytes;
 }
 
-int64_t shard_build_bytes(const struct shard *shard, int ranks) {
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
+static int64_t adjacency_build_bytes(const struct shard *shard, int ranks) {
   const struct adjacency *in = &shard->in;
-  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz,
-          edge = in->own_part.weight ? 8 : 4;
+  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz;
+  int64_t edge = in->own_part.weight ? 8 : 4;
   int64_t block = shard->global_edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
-  int64_t arrived = nnz * edge + shard->own * 16 + nodes * 8; /* see struct arrival */
-  int64_t moved = nnz * 12, rounds = 2 * (moved < DATASET_BLOCK ? moved : DATASET_BLOCK);
   int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
-  return arrived + (block + rounds > divided ? block + rounds : divided);
+  int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
+  return nnz * edge + shard->own * 16 + nodes * 8 + larger(block + rounds, divided);
+}
+
+int64_t shard_build_bytes(const struct shard *shard, int ranks) {
+  int64_t features = shard->feature ? shard->own * shard->features * (int64_t)sizeof *shard->feature
+                                    : csr_bytes(&shard->feature_rows);
+  int64_t data = shard_bytes(shard) + 2 * smaller(DATASET_BLOCK, features); /* own rows and two blocks */
+  return larger(adjacency_build_bytes(shard, ranks), data);
 }
