@@ -3,7 +3,7 @@
 # for each bad use.
 set -euo pipefail
 fail() { echo "$*" && exit 1; }
-command -v python3 >/dev/null || { echo "python3 is not there" && exit 77; }
+command -v python3 >/dev/null || { echo "skipped: python3 is not there" && exit 77; }
 scaling=(python3 "$GNNTRAIN_SOURCE/launch/scaling")
 shape=(--degree 6 --features 8 --classes 4)
 

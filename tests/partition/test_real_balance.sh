@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # METIS and what follows it keep nodes and non-zeros of real graphs within 1.05 times the mean.
 set -u
-[ -n "${GNNTRAIN_TEST_DATA:-}" ] && [ -d "$GNNTRAIN_TEST_DATA" ] || exit 77
+[ -d "${GNNTRAIN_TEST_DATA:-}" ] || { echo "skipped: GNNTRAIN_TEST_DATA names no folder" && exit 77; }
 gnndata=$GNNTRAIN_BIN/gnndata
 fail() { echo "FAILED: $*"; exit 1; }
 
