@@ -67,6 +67,7 @@ static void add_estimate(struct job *job) {
 
 int job_setup(struct job *job) {
   double begun = profile_clock();
+  memory_return_large();
   estimate_add(&job->estimate, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
   job->comm.timeout = job->config.runtime.timeout;
   TRY(open_device(job));

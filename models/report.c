@@ -126,7 +126,7 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
   log_info("  memory         %s on the fullest rank (estimate %s)", memory_text(peak, took),
            memory_text(most, needed));
   log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", run->config->log.dir);
-  (void)rundir_best(run, path);
-  log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path, path);
+  log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path,
+           rundir_best(run, path));
   return OK;
 }

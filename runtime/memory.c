@@ -87,6 +87,10 @@ int64_t memory_available(void) {
   return proc_value("/proc/meminfo", "MemAvailable");
 }
 
+void memory_return_large(void) {
+  mallopt(M_MMAP_THRESHOLD, 256 << 10); /* setting it also keeps glibc from raising it */
+}
+
 int memory_reset_peak(void) {
   malloc_trim(0);
   FILE *file = fopen("/proc/self/clear_refs", "w");

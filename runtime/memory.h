@@ -30,6 +30,10 @@ int64_t estimate_total(const struct estimate *estimate);
 /* Peak resident bytes of this process since start or the last reset (VmHWM); -1 where unknown. */
 int64_t memory_peak(void);
 
+/* From now on blocks of 256 KiB and more go back to the system when they are freed, whatever was allocated
+ * after them: the partition stage leaves nothing behind that training would have to carry. */
+void memory_return_large(void);
+
 /* Starts a new peak; returns 0 where the kernel does not let us. Gives freed memory back first. */
 int memory_reset_peak(void);
 
