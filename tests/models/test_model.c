@@ -1,0 +1,140 @@
+/* What a pass does beside its gradient: dropout in training only, drawn anew each epoch, the same on any
+ * number of ranks; and which evaluation counts as the best. */
+#include "models/epoch.h"
+#include "tests/models/fixture.h"
+
+static struct job job;
+static const struct fixture plain = {.nodes = 211, .features = 9, .classes = 4};
+
+/* Zeros in the hidden layer's output on all ranks after a pass, and the sum of its elements. */
+static void pass(uint32_t epoch, int training, int64_t *zeros, double *sum) {
+  struct run *run = &job.run;
+  struct scalars scalars = {.epoch = epoch, .step = 1, .lr = .01};
+  memcpy(run->kernels->scalars, &scalars, sizeof scalars);
+  assert_ok(model_forward(&job.trainer.model, run, training));
+  struct tensor hidden = model_embedding(&job.trainer.model);
+  double *value = calloc((size_t)(hidden.rows * hidden.cols + 1), sizeof *value);
+  assert_ok(run_download(run, value, hidden.data, hidden.rows * hidden.cols));
+  *zeros = 0;
+  *sum = 0;
+  for (int64_t i = 0; i < hidden.rows * hidden.cols; i++) {
+    *zeros += value[i] == 0;
+    *sum += value[i];
+  }
+  free(value);
+  assert_ok(comm_sum_int64(run->comm, zeros));
+  assert_ok(comm_reduce(run->comm, sum, 1, NUMBER_DOUBLE, REDUCE_SUM));
+}
+
+static void open_plain(const char *settings) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "runtime.precision = \"fp64\"\nmodel.hidden = 16\nmodel.activation = \"elu\"\n%s", settings);
+  fixture_open(&job, &plain, text);
+}
+
+static void hidden_dropout_acts_in_training_only(void **state) {
+  (void)state;
+  int64_t evaluated, trained, elements = plain.nodes * 16;
+  double kept, dropped;
+  open_plain("model.dropout = 0.4");
+  pass(1, 0, &evaluated, &kept);
+  pass(1, 1, &trained, &dropped);
+  assert_int_equal(evaluated, 0);
+  assert_true(fabs((double)trained / (double)elements - .4) < .05);
+  fixture_close(&job);
+}
+
+static void dropout_is_drawn_anew_each_epoch_and_repeats(void **state) {
+  (void)state;
+  int64_t zeros;
+  double first, second, again;
+  open_plain("model.dropout = 0.4");
+  pass(1, 1, &zeros, &first);
+  pass(2, 1, &zeros, &second);
+  pass(1, 1, &zeros, &again);
+  assert_true(fabs(first - second) > 1e-6);
+  assert_true(first == again);
+  fixture_close(&job);
+}
+
+static void input_dropout_changes_the_first_aggregate(void **state) {
+  (void)state;
+  int64_t zeros;
+  double evaluated, first, second;
+  open_plain("model.dropout = 0.0\nmodel.dropout_input = 0.5");
+  pass(1, 0, &zeros, &evaluated);
+  pass(1, 1, &zeros, &first);
+  pass(2, 1, &zeros, &second);
+  assert_true(fabs(first - evaluated) > 1e-6 && fabs(first - second) > 1e-6);
+  fixture_close(&job);
+}
+
+static void an_epoch_lowers_the_loss_and_counts_its_step(void **state) {
+  (void)state;
+  double first = 0, last = 0;
+  open_plain("model.dropout = 0.0\ntrain.lr = 0.05");
+  for (int64_t epoch = 1; epoch <= 30; epoch++) {
+    double loss = 0;
+    assert_ok(epoch_train(&job.trainer, &job.run, epoch, &loss));
+    assert_ok(comm_reduce(&job.comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
+    if (epoch == 1) first = loss;
+    last = loss;
+  }
+  assert_close(first, log(4), .3);
+  assert_true(last < .9 * first);
+  assert_int_equal(job.trainer.state.step, 30);
+  fixture_close(&job);
+}
+
+static void offer(int64_t epoch, double val, double loss) {
+  job.trainer.state.epoch = epoch;
+  assert_ok(state_offer(&job.trainer.state, &job.trainer.model, &job.run, val, loss, .5));
+}
+
+static void best_is_highest_metric_then_lower_loss_then_earliest(void **state) {
+  (void)state;
+  const struct best *best = &job.trainer.state.best;
+  open_plain("");
+  offer(1, .6, 1.0);
+  offer(2, .5, 0.1);
+  assert_int_equal(best->epoch, 1);
+  offer(3, .6, 0.9);
+  assert_int_equal(best->epoch, 3);
+  offer(4, .6, 0.9);
+  assert_int_equal(best->epoch, 3);
+  offer(5, .7, 2.0);
+  assert_int_equal(best->epoch, 5);
+  fixture_close(&job);
+}
+
+static void best_keeps_the_parameters_of_its_epoch(void **state) {
+  (void)state;
+  open_plain("");
+  struct state *kept = &job.trainer.state;
+  double *w = job.trainer.model.parameters.w;
+  double then = w[0];
+  offer(1, .6, 1.0);
+  w[0] = then + 1;
+  offer(2, .5, 1.0);
+  assert_true(kept->best_w[0] == then);
+  assert_ok(state_capture(kept, &job.trainer.model, &job.run));
+  assert_true(kept->w[0] == then + 1);
+  fixture_close(&job);
+}
+
+int main(int argc, char **argv) {
+  if (comm_open(&job.comm, &argc, &argv) != OK) return 1;
+  if (job.comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(hidden_dropout_acts_in_training_only),
+      cmocka_unit_test(dropout_is_drawn_anew_each_epoch_and_repeats),
+      cmocka_unit_test(input_dropout_changes_the_first_aggregate),
+      cmocka_unit_test(an_epoch_lowers_the_loss_and_counts_its_step),
+      cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
+      cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  comm_close(&job.comm);
+  return failed;
+}
