@@ -5,11 +5,18 @@
 #include <string.h>
 
 #include "kernels/cpu/table.h"
+#ifdef GNNTRAIN_HAVE_CUDA
+#include "kernels/cuda/table.h"
+#endif
 #include "kernels/layout.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
-const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64, NULL};
+const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,
+#ifdef GNNTRAIN_HAVE_CUDA
+                                                &cuda_ops_f32,
+#endif
+                                                NULL};
 
 int kernels_open(struct kernels *k, struct device *device, enum precision precision) {
   enum dtype dtype = precision == PRECISION_FP64 ? F64 : F32;

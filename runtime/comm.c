@@ -1,12 +1,19 @@
 #include "runtime/comm.h"
 
 #include "runtime/comm_mpi.h"
+#ifdef GNNTRAIN_HAVE_CUDA
+#include "runtime/comm_nccl.h"
+#endif
 #include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
 /* The compiled tables; the first that can carry the device's buffers is taken. */
-static const struct comm_ops *const comm_list[] = {&comm_mpi_ops, NULL};
+static const struct comm_ops *const comm_list[] = {&comm_mpi_ops,
+#ifdef GNNTRAIN_HAVE_CUDA
+                                                   &comm_nccl_ops,
+#endif
+                                                   NULL};
 
 int comm_attach(struct comm *comm, struct device *device) {
   for (int i = 0; comm_list[i]; i++) {

@@ -3,9 +3,16 @@
 #include <string.h>
 
 #include "runtime/device_cpu.h"
+#ifdef GNNTRAIN_HAVE_CUDA
+#include "runtime/device_cuda.h"
+#endif
 #include "runtime/error.h"
 
-const struct device_ops *const device_list[] = {&device_cpu_ops, NULL};
+const struct device_ops *const device_list[] = {
+#ifdef GNNTRAIN_HAVE_CUDA
+    &device_cuda_ops,
+#endif
+    &device_cpu_ops, NULL};
 
 static int device_find(const char *name, const struct device_ops **found) {
   int any = strcmp(name, "auto") == 0;

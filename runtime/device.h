@@ -10,11 +10,20 @@
 enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAMS };
 enum event { EVENT_PACKED, EVENT_RECEIVED, EVENT_RESULT, EVENTS };
 
+/* What the host does while it waits for the device: the transport watches the other ranks here. */
+struct device_wait {
+  void (*start)(void *context);
+  int (*poll)(void *context); /* an error ends the wait */
+  void (*finish)(void *context);
+  void *context;
+};
+
 struct device {
   const struct device_ops *ops;
   char name[128]; /* for people: processor or GPU model */
   int index;      /* which one on this node */
   int threads;    /* host threads of this rank */
+  struct device_wait wait;
   void *impl;
 };
 

@@ -14,7 +14,9 @@ violations() {
     place["toml++/toml.h"] = "^runtime/config_toml\\.cpp$"
     place["mpi.h"] = "^runtime/"
     place["nccl.h"] = "^runtime/comm_nccl\\.c$"
-    place["cuda_runtime.h"] = "^(runtime/device_cuda\\.c|kernels/cuda/)"
+    place["cuda_runtime.h"] = "^kernels/cuda/"
+    place["cuda_runtime_api.h"] = "^(runtime/device_cuda\\.h|kernels/cuda/)"
+    place["cuda_bf16.h"] = "^kernels/cuda/"
     place["cublas_v2.h"] = place["cublasLt.h"] = "^kernels/cuda/"
     place["cblas.h"] = "^kernels/cpu/gemm\\.c$"
     place["zlib.h"] = "^io/text\\.c$"
@@ -22,7 +24,7 @@ violations() {
     place["omp.h"] = place["version.h"] = "."
     system_headers = "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal " \
       "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time " \
-      "dirent fcntl ftw getopt glob libgen poll pthread sched semaphore spawn strings termios unistd " \
+      "dirent dlfcn fcntl ftw getopt glob libgen poll pthread sched semaphore spawn strings termios unistd " \
       "sys/file sys/ioctl sys/mman sys/resource sys/select sys/stat sys/statvfs sys/sysinfo sys/time sys/types " \
       "sys/uio sys/utsname sys/vfs sys/wait sys/prctl immintrin x86intrin malloc"
     split(system_headers, name, " ")

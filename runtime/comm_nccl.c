@@ -1,0 +1,178 @@
+/* An exchange is one group of ncclSend and ncclRecv on the exchange stream, straight between the ranks' GPU
+ * buffers; events order it against the compute stream, so the host never waits for it. Where the host does
+ * wait (device_synchronize), it polls: NCCL's asynchronous errors, signs of the other ranks and the deadline.
+ */
+#include "runtime/comm_nccl.h"
+
+#include <nccl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/comm_mpi.h"
+#include "runtime/device_cuda.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+struct nccl {
+  ncclComm_t comm;
+  int open;
+  struct comm_watch watch; /* of the wait the host is in */
+};
+
+static int nccl_check(ncclResult_t result, const char *what) {
+  if (result == ncclSuccess || result == ncclInProgress) return OK;
+  FAIL(FAILED, "NCCL: %s in %.60s", ncclGetErrorString(result), what);
+}
+
+#define TRY_NCCL(call) TRY(nccl_check((call), #call))
+
+static int nccl_carries(const struct device *device) {
+  return strcmp(device->ops->name, "cuda") == 0;
+}
+
+struct place {
+  char bus[32];
+  int node;
+};
+
+/* Two ranks of a node on one GPU would hang inside NCCL. */
+static int check_places(const struct comm *comm, const struct place *place) {
+  for (int r = 0; r < comm->size; r++) {
+    for (int q = 0; q < r; q++) {
+      if (place[q].node != place[r].node || strcmp(place[q].bus, place[r].bus) != 0) continue;
+      FAIL(BAD_INPUT,
+           "ranks %d and %d would share GPU %s; start at most one rank a GPU (mpirun --map-by ppr:N:node), "
+           "or give "
+           "each rank its own by CUDA_VISIBLE_DEVICES",
+           q, r, place[r].bus);
+    }
+  }
+  return OK;
+}
+
+static int meet(struct comm *comm, struct device *device) {
+  struct place mine = {.node = comm->mpi->peers[comm->rank].node}, *all = NULL;
+  int code = device_cuda_bus(device, mine.bus);
+  if (code == OK) code = memory_alloc(&all, comm->size * (int64_t)sizeof *all, "places of ranks");
+  code = comm_agree(comm, code);
+  if (code == OK) code = comm_gather_all(comm, &mine, sizeof mine, all);
+  if (code == OK) code = comm_agree(comm, check_places(comm, all));
+  free(all);
+  return code;
+}
+
+/* A non-blocking communicator's calls go on in the background: wait until this one has been taken up. */
+static int settle(struct comm *comm, ncclResult_t state, const char *what) {
+  struct nccl *nccl = comm->transport;
+  struct comm_watch watch;
+  int code = OK;
+  comm_watch_start(&watch, comm, CALL_EXCHANGE, NULL);
+  while (code == OK && state == ncclInProgress) {
+    code = comm_watch_poll(&watch);
+    if (code == OK) code = nccl_check(ncclCommGetAsyncError(nccl->comm, &state), what);
+  }
+  comm_watch_finish(&watch);
+  return code == OK ? nccl_check(state, what) : code;
+}
+
+/* What the host does while it waits for the GPU: notices errors of NCCL and of the other ranks. */
+static int watch_device(void *context) {
+  struct comm *comm = context;
+  struct nccl *nccl = comm->transport;
+  ncclResult_t state = ncclSuccess;
+  if (nccl->open) TRY(nccl_check(ncclCommGetAsyncError(nccl->comm, &state), "ncclCommGetAsyncError"));
+  TRY(nccl_check(state, "a transfer between GPUs"));
+  return comm_watch_poll(&nccl->watch);
+}
+
+static void start_waiting(void *context) {
+  struct comm *comm = context;
+  struct nccl *nccl = comm->transport;
+  comm_watch_start(&nccl->watch, comm, CALL_EXCHANGE, NULL);
+}
+
+static void finish_waiting(void *context) {
+  struct comm *comm = context;
+  struct nccl *nccl = comm->transport;
+  comm_watch_finish(&nccl->watch);
+}
+
+static int nccl_open(struct comm *comm, struct device *device) {
+  struct nccl *nccl = NULL;
+  ncclUniqueId id = {{0}};
+  TRY(comm_agree(comm, memory_alloc(&nccl, (int64_t)sizeof *nccl, "a transport")));
+  comm->transport = nccl;
+  if (comm->size == 1) return OK;
+  TRY(meet(comm, device));
+  TRY(comm_agree(comm, comm->rank == 0 ? nccl_check(ncclGetUniqueId(&id), "ncclGetUniqueId") : OK));
+  TRY(comm_broadcast(comm, &id, sizeof id, 0));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0; /* a rank that dies here must not hold the others */
+  ncclResult_t state = ncclCommInitRankConfig(&nccl->comm, comm->size, id, comm->rank, &config);
+  nccl->open = 1;
+  TRY(comm_agree(comm, settle(comm, state, "ncclCommInitRankConfig")));
+  device->wait = (struct device_wait){start_waiting, watch_device, finish_waiting, comm};
+  return OK;
+}
+
+static void nccl_close(struct comm *comm) {
+  struct nccl *nccl = comm->transport;
+  if (!nccl) return;
+  if (comm->device) comm->device->wait = (struct device_wait){0};
+  if (nccl->open) ncclCommAbort(nccl->comm); /* nothing is under way: unlike Destroy it waits for nobody */
+  free(nccl);
+  comm->transport = NULL;
+}
+
+static int post(struct nccl *nccl, cudaStream_t stream, const struct message *sends, int send_count,
+                const struct message *recvs, int recv_count) {
+  for (int i = 0; i < recv_count; i++) {
+    const struct message *m = &recvs[i];
+    TRY_NCCL(ncclRecv(m->data, (size_t)m->bytes, ncclInt8, m->peer, nccl->comm, stream));
+  }
+  for (int i = 0; i < send_count; i++) {
+    const struct message *m = &sends[i];
+    TRY_NCCL(ncclSend(m->data, (size_t)m->bytes, ncclInt8, m->peer, nccl->comm, stream));
+  }
+  return OK;
+}
+
+static int nccl_exchange(struct comm *comm, const struct message *sends, int send_count,
+                         const struct message *recvs, int recv_count) {
+  struct nccl *nccl = comm->transport;
+  cudaStream_t stream = device_cuda_stream(comm->device, STREAM_EXCHANGE);
+  TRY_NCCL(ncclGroupStart());
+  int code = post(nccl, stream, sends, send_count, recvs, recv_count);
+  ncclResult_t state = ncclGroupEnd();
+  TRY(code);
+  return settle(comm, state, "the halo exchange");
+}
+
+/* The stream waits, not the host: halo_finish orders the compute stream behind the exchange stream. */
+static int nccl_wait(struct comm *comm) {
+  (void)comm;
+  return OK;
+}
+
+static int nccl_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
+  static const ncclDataType_t types[] = {[NUMBER_INT64] = ncclInt64,
+                                         [NUMBER_UINT64] = ncclUint64,
+                                         [NUMBER_FLOAT] = ncclFloat,
+                                         [NUMBER_DOUBLE] = ncclDouble};
+  static const ncclRedOp_t ops[] = {[REDUCE_SUM] = ncclSum, [REDUCE_MAX] = ncclMax, [REDUCE_MIN] = ncclMin};
+  struct nccl *nccl = comm->transport;
+  if (comm->size == 1) return OK;
+  cudaStream_t stream = device_cuda_stream(comm->device, STREAM_COMPUTE);
+  return settle(comm, ncclAllReduce(data, data, (size_t)count, types[type], ops[op], nccl->comm, stream),
+                "an allreduce");
+}
+
+const struct comm_ops comm_nccl_ops = {
+    .name = "nccl",
+    .carries = nccl_carries,
+    .open = nccl_open,
+    .close = nccl_close,
+    .exchange = nccl_exchange,
+    .wait = nccl_wait,
+    .allreduce = nccl_allreduce,
+};

@@ -1,0 +1,207 @@
+#include "runtime/device_cuda.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/device_cuda_memory.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+struct cuda {
+  cudaStream_t stream[STREAMS];
+  cudaEvent_t event[EVENTS];
+  char bus[32];
+  int64_t used_before; /* bytes taken on the GPU before this process made its context */
+  int64_t peak;
+};
+
+static struct cuda *cuda_of(const struct device *device) {
+  return device->impl;
+}
+
+int device_cuda_check(cudaError_t result, const char *what) {
+  if (result == cudaSuccess) return OK;
+  FAIL(FAILED, "CUDA: %s (%s) in %.60s", cudaGetErrorString(result), cudaGetErrorName(result), what);
+}
+
+cudaStream_t device_cuda_stream(const struct device *device, enum stream stream) {
+  return cuda_of(device)->stream[stream];
+}
+
+int device_cuda_bus(const struct device *device, char *text) {
+  TRY_CUDA(cudaDeviceGetPCIBusId(text, 32, device->index));
+  return OK;
+}
+
+static int cuda_available(void) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  (void)cudaGetLastError();
+  return count;
+}
+
+/* CUDA_VISIBLE_DEVICES or Slurm may show each rank one GPU of its own: then it is number 0 for all of them.
+ * That no two ranks share a GPU is checked when the ranks meet (comm_nccl). */
+static int choose_gpu(struct device *device, int local_rank, int local_size) {
+  int count = cuda_available();
+  if (count > 1 && local_size > count)
+    FAIL(BAD_INPUT,
+         "%d ranks on a node with %d GPUs; start at most one rank a GPU: mpirun -n %d, or --map-by "
+         "ppr:%d:node",
+         local_size, count, count, count);
+  device->index = local_rank % count;
+  return OK;
+}
+
+static void note_peak(struct cuda *cuda) {
+  int64_t used = device_cuda_used(cuda->bus) - cuda->used_before;
+  if (used > cuda->peak) cuda->peak = used;
+}
+
+static int open_streams(struct cuda *cuda) {
+  for (int i = 0; i < STREAMS; i++)
+    TRY_CUDA(cudaStreamCreateWithFlags(&cuda->stream[i], cudaStreamNonBlocking));
+  for (int i = 0; i < EVENTS; i++)
+    TRY_CUDA(cudaEventCreateWithFlags(&cuda->event[i], cudaEventDisableTiming));
+  return OK;
+}
+
+static int cuda_open(struct device *device, int local_rank, int local_size, int threads) {
+  struct cuda *cuda = NULL;
+  struct cudaDeviceProp properties;
+  device->threads = threads;
+  TRY(choose_gpu(device, local_rank, local_size));
+  TRY(memory_alloc(&cuda, (int64_t)sizeof *cuda, "a device"));
+  device->impl = cuda;
+  TRY(device_cuda_bus(device, cuda->bus));
+  cuda->used_before = device_cuda_used(cuda->bus); /* the next call makes the context */
+  TRY_CUDA(cudaSetDevice(device->index));
+  TRY_CUDA(cudaGetDeviceProperties(&properties, device->index));
+  snprintf(device->name, sizeof device->name, "%.127s", properties.name);
+  TRY(open_streams(cuda));
+  note_peak(cuda);
+  return OK;
+}
+
+static void cuda_close(struct device *device) {
+  struct cuda *cuda = cuda_of(device);
+  if (!cuda) return;
+  for (int i = 0; i < EVENTS; i++) {
+    if (cuda->event[i]) cudaEventDestroy(cuda->event[i]);
+  }
+  for (int i = 0; i < STREAMS; i++) {
+    if (cuda->stream[i]) cudaStreamDestroy(cuda->stream[i]);
+  }
+  free(cuda);
+}
+
+/* What the operating system's tools would call full: the size asked for beside what is free. */
+static int cuda_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  char wanted[16], left[16];
+  size_t free_bytes = 0, total = 0;
+  *pointer = NULL;
+  cudaError_t result = cudaMalloc(pointer, (size_t)(bytes ? bytes : 1));
+  if (result == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    cudaMemGetInfo(&free_bytes, &total);
+    FAIL(FAILED,
+         "out of GPU memory: %s for %s, %s free on %s; use more ranks, a smaller model.hidden or fewer "
+         "model.layers",
+         memory_text(bytes, wanted), what, memory_text((int64_t)free_bytes, left), device->name);
+  }
+  TRY(device_cuda_check(result, "cudaMalloc"));
+  TRY_CUDA(cudaMemsetAsync(*pointer, 0, (size_t)bytes, device_cuda_stream(device, STREAM_COMPUTE)));
+  note_peak(cuda_of(device));
+  return OK;
+}
+
+static void cuda_release(struct device *device, void *pointer) {
+  (void)device;
+  cudaFree(pointer);
+}
+
+static int copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes,
+                enum cudaMemcpyKind kind) {
+  if (bytes <= 0 || to == from) return OK;
+  TRY_CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, kind, device_cuda_stream(device, stream)));
+  return OK;
+}
+
+static int cuda_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return copy(device, stream, to, from, bytes, cudaMemcpyHostToDevice);
+}
+
+static int cuda_download(struct device *device, enum stream stream, void *to, const void *from,
+                         int64_t bytes) {
+  return copy(device, stream, to, from, bytes, cudaMemcpyDeviceToHost);
+}
+
+static int cuda_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return copy(device, stream, to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+
+static int cuda_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes) {
+  if (bytes > 0) TRY_CUDA(cudaMemsetAsync(pointer, 0, (size_t)bytes, device_cuda_stream(device, stream)));
+  return OK;
+}
+
+static int cuda_record(struct device *device, enum event event, enum stream stream) {
+  TRY_CUDA(cudaEventRecord(cuda_of(device)->event[event], device_cuda_stream(device, stream)));
+  return OK;
+}
+
+static int cuda_wait(struct device *device, enum stream stream, enum event event) {
+  TRY_CUDA(cudaStreamWaitEvent(device_cuda_stream(device, stream), cuda_of(device)->event[event], 0));
+  return OK;
+}
+
+/* Polls: a blocking wait would keep this rank from noticing that another has died. */
+static int poll_stream(struct device *device, enum stream stream) {
+  for (;;) {
+    cudaError_t result = cudaStreamQuery(device_cuda_stream(device, stream));
+    if (result != cudaErrorNotReady) return device_cuda_check(result, "cudaStreamQuery");
+    if (device->wait.poll)
+      TRY(device->wait.poll(device->wait.context));
+    else
+      sched_yield();
+  }
+}
+
+static int cuda_synchronize(struct device *device, enum stream stream) {
+  const struct device_wait *wait = &device->wait;
+  if (wait->start) wait->start(wait->context);
+  int code = poll_stream(device, stream);
+  if (wait->finish) wait->finish(wait->context);
+  return code;
+}
+
+static int64_t cuda_memory_free(struct device *device) {
+  (void)device;
+  size_t free_bytes = 0, total = 0;
+  return cudaMemGetInfo(&free_bytes, &total) == cudaSuccess ? (int64_t)free_bytes : -1;
+}
+
+static int64_t cuda_memory_peak(struct device *device) {
+  note_peak(cuda_of(device));
+  return cuda_of(device)->peak;
+}
+
+const struct device_ops device_cuda_ops = {
+    .name = "cuda",
+    .on_host = 0,
+    .available = cuda_available,
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .copy = cuda_copy,
+    .clear = cuda_clear,
+    .record = cuda_record,
+    .wait = cuda_wait,
+    .synchronize = cuda_synchronize,
+    .memory_free = cuda_memory_free,
+    .memory_peak = cuda_memory_peak,
+};

@@ -1,0 +1,22 @@
+/* An NVIDIA GPU as a device: one a rank. Pointers are device memory; work is queued on two streams. */
+#ifndef RUNTIME_DEVICE_CUDA_H
+#define RUNTIME_DEVICE_CUDA_H
+
+#include <cuda_runtime_api.h>
+
+#include "runtime/device.h"
+
+extern const struct device_ops device_cuda_ops;
+
+/* The stream behind `stream`, for kernels and for transports. */
+cudaStream_t device_cuda_stream(const struct device *device, enum stream stream);
+
+/* The GPU's PCI bus id, the same for all ranks that share it. text[32]. */
+int device_cuda_bus(const struct device *device, char *text);
+
+int device_cuda_check(cudaError_t result, const char *what);
+
+/* Returns upward when a call of the CUDA runtime failed, in its words. */
+#define TRY_CUDA(call) TRY(device_cuda_check((call), #call))
+
+#endif
