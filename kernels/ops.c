@@ -28,10 +28,12 @@ int kernels_open(struct kernels *k, struct device *device, enum precision precis
   if (!k->ops)
     FAIL(BAD_INPUT, "runtime.precision = \"%s\" is not there on device \"%s\"; use \"%s\"",
          dtype == F64 ? "fp64" : "fp32", device->ops->name, dtype == F64 ? "fp32" : "fp64");
-  return device_alloc(device, (int64_t)sizeof *k->scalars, (void **)&k->scalars, "kernel scalars");
+  TRY(device_alloc(device, (int64_t)sizeof *k->scalars, (void **)&k->scalars, "kernel scalars"));
+  return k->ops->open ? k->ops->open(k) : OK;
 }
 
 void kernels_close(struct kernels *k) {
+  if (k->ops && k->ops->close) k->ops->close(k);
   if (k->device) {
     device_release(k->device, k->scalars);
     device_release(k->device, k->workspace);

@@ -32,6 +32,7 @@ struct kernels {
   struct scalars *scalars; /* on the device; owned */
   void *workspace;         /* on the device; owned, grows to what the largest op asked for */
   int64_t workspace_bytes;
+  void *impl; /* what the table's open made */
 };
 
 /* Y = A X between scales:
@@ -178,6 +179,8 @@ struct sparse_dropout {
 struct kernel_ops {
   const char *device; /* "cpu" */
   enum dtype dtype;
+  int (*open)(struct kernels *k);   /* NULL: nothing to do */
+  void (*close)(struct kernels *k); /* takes a half-opened one */
   int (*layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
   int (*layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
   void (*layout_free)(struct kernels *k, struct layout *layout);

@@ -1,0 +1,55 @@
+/* The GPU's kernels for F32. One op a file: formula, kernel, launcher; kernels/cpu is the readable reference.
+ *
+ * A launcher queues work on the compute stream and returns: no op waits for the GPU or reads device memory
+ * on the host. Sums over rows go in two stages whose shape depends on the matrix alone, so that equal inputs
+ * give equal bits. This header is read by C and by CUDA C++. */
+#ifndef KERNELS_CUDA_CUDA_H
+#define KERNELS_CUDA_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "kernels/ops.h"
+#include "runtime/device_cuda.h"
+#include "runtime/error.h"
+
+static inline cudaStream_t cuda_stream(const struct kernels *k) {
+  return device_cuda_stream(k->device, STREAM_COMPUTE);
+}
+
+/* Rows of t can be read and written 16 bytes at a time. */
+static inline int cuda_is_aligned(struct tensor t) {
+  return t.stride % 4 == 0 && (uintptr_t)t.data % 16 == 0;
+}
+
+/* After a launch: returns upward when it failed. */
+#define TRY_LAUNCH() TRY_CUDA(cudaPeekAtLastError())
+
+int cuda_open(struct kernels *k);
+void cuda_close(struct kernels *k);
+int cuda_layout_init(struct kernels *k, const struct csr *m, struct layout **layout);
+int cuda_layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
+void cuda_layout_free(struct kernels *k, struct layout *layout);
+int cuda_spmm(struct kernels *k, const struct spmm *op);
+int cuda_gemm(struct kernels *k, const struct gemm *op);
+int cuda_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
+int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
+int cuda_update(struct kernels *k, const struct update *op);
+int cuda_update_backward(struct kernels *k, const struct update_backward *op);
+int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
+int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
+int cuda_column_sums(struct kernels *k, const struct column_sums *op);
+int cuda_cross_entropy(struct kernels *k, const struct loss_op *op);
+int cuda_bce(struct kernels *k, const struct loss_op *op);
+int cuda_accuracy(struct kernels *k, const struct score *op);
+int cuda_micro_f1(struct kernels *k, const struct score *op);
+int cuda_sum_squares(struct kernels *k, const void *x, int64_t count);
+int cuda_optimizer(struct kernels *k, const struct optimizer_op *op);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

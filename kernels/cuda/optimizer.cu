@@ -1,0 +1,57 @@
+/* One step of sgd, adam or adamw; see struct optimizer_op. With t steps taken,
+ *   m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
+ *   w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon) */
+#include "kernels/cuda/columns.cuh"
+
+#define BETA1 0.9
+#define BETA2 0.999
+#define EPSILON 1e-8f
+
+/* What is the same for all elements. */
+struct step {
+  float clip;         /* factor of the gradient */
+  float decay;        /* g += decay w, where weights decay */
+  float shrink;       /* w *= shrink, likewise */
+  float lr, momentum; /* lr of adam: lr / (1 - b1^t) */
+  float unbias;       /* 1 / sqrt(1 - b2^t) */
+};
+
+static __device__ struct step step_of(const struct scalars &scalars, const struct optimizer_op &op) {
+  bool adam = op.optimizer != OPTIMIZER_SGD, decoupled = op.optimizer == OPTIMIZER_ADAMW;
+  double norm = sqrt(scalars.squares);
+  struct step s;
+  s.clip = (float)(op.clip > 0 && norm > op.clip ? op.clip / norm : 1);
+  s.decay = (float)(decoupled ? 0 : op.weight_decay);
+  s.shrink = (float)(decoupled ? 1 - scalars.lr * op.weight_decay : 1);
+  s.lr = (float)(adam ? scalars.lr / (1 - pow(BETA1, (double)scalars.step)) : scalars.lr);
+  s.momentum = (float)op.momentum;
+  s.unbias = (float)(adam ? 1 / sqrt(1 - pow(BETA2, (double)scalars.step)) : 1);
+  return s;
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    optimizer_kernel(const __grid_constant__ struct optimizer_op op, const struct scalars *scalars) {
+  __shared__ struct step s;
+  if (threadIdx.x == 0) s = step_of(*scalars, op);
+  __syncthreads();
+  int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= op.count) return;
+  bool decays = i < op.decay_end;
+  float *w = (float *)op.w + i, *m = (float *)op.m + i, *v = (float *)op.v + i;
+  float g = ((const float *)op.dw)[i] * s.clip + (decays ? s.decay * *w : 0);
+  if (op.optimizer == OPTIMIZER_SGD) {
+    *m = s.momentum * *m + g;
+    *w -= s.lr * *m;
+    return;
+  }
+  *m = (float)BETA1 * *m + (float)(1 - BETA1) * g;
+  *v = (float)BETA2 * *v + (float)(1 - BETA2) * g * g;
+  *w = *w * (decays ? s.shrink : 1) - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
+}
+
+int cuda_optimizer(struct kernels *k, const struct optimizer_op *op) {
+  if (op->count == 0) return OK;
+  optimizer_kernel<<<blocks_of(op->count, BLOCK), BLOCK, 0, cuda_stream(k)>>>(*op, k->scalars);
+  TRY_LAUNCH();
+  return OK;
+}
