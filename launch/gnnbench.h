@@ -4,6 +4,7 @@
 #define LAUNCH_GNNBENCH_H
 
 #include "kernels/ops.h"
+#include "kernels/peer.h"
 
 enum { BENCH_WIDTHS = 32, BENCH_REPS = 1000, BENCH_SAMPLE = 1000 /* rows checked */ };
 
@@ -51,13 +52,28 @@ struct bench_row {
   double median, min, max; /* ms */
   double bytes, flops;     /* moved and computed by one run */
   double error;            /* max |x - reference| / max |reference| */
+  const char *peer;        /* another library that did the same, NULL: none */
+  double peer_median;      /* ms, of its fastest algorithm */
 };
 
-/* Runs `run` twice unmeasured and options.reps times on the clock. */
+/* Runs `run` twice unmeasured and options.reps times on the clock; what is too short for the clock of a
+ * device that works on its own is repeated back to back within each measurement. */
 int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
                struct bench_row *row);
 void bench_print_head(const struct bench *bench);
 void bench_print(const struct bench *bench, const struct bench_row *row);
+
+/* A sparse matrix in another library's hands; ops NULL: there is none for this device. */
+struct bench_peer {
+  const struct peer_ops *ops;
+  void *matrix;
+};
+int bench_peer_open(struct bench *bench, const struct csr *m, struct bench_peer *peer);
+void bench_peer_close(struct bench *bench, struct bench_peer *peer);
+
+/* Measures y = m x into row->peer and row->peer_median. */
+int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
+                    struct bench_row *row);
 
 int gnnbench_spmm(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);

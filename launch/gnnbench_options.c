@@ -27,7 +27,7 @@ static void print_help(const char *command) {
          "  --degree D             neighbours of a row (20)\n"
          "  --width W,...          columns of the dense matrix (16,64,128)\n"
          "  --inner K              gemm: columns of the left matrix (128)\n"
-         "  --device auto|cpu      where it runs (auto)\n"
+         "  --device auto|cpu|cuda where it runs (auto)\n"
          "  --precision fp32|fp64  element type (fp32)\n"
          "  --threads T            host threads (the processors of this process)\n"
          "  --reps R               measured runs (10)\n"

@@ -67,18 +67,31 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Milliseconds of one of `times` runs back to back. */
+static int clock_runs(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
+                      int times, double *ms) {
+  TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
+  double start = profile_clock();
+  for (int i = 0; i < times; i++) TRY(run(&bench->kernels, op));
+  TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
+  *ms = (profile_clock() - start) * 1e3 / times;
+  return OK;
+}
+
+/* Runs in a measurement: enough that starting and noticing the end do not count. */
+static int times_of(const struct bench *bench, double ms) {
+  enum { LEAST_MS = 4, MOST = 200 };
+  if (bench->device.ops->on_host || ms >= LEAST_MS) return 1;
+  return ms * MOST > LEAST_MS ? (int)(LEAST_MS / ms) + 1 : MOST;
+}
+
 int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
                struct bench_row *row) {
-  enum { WARM = 2 };
-  double ms[BENCH_REPS];
-  int reps = bench->options->reps;
-  for (int i = -WARM; i < reps; i++) {
-    TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
-    double start = profile_clock();
-    TRY(run(&bench->kernels, op));
-    TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
-    if (i >= 0) ms[i] = (profile_clock() - start) * 1e3;
-  }
+  double ms[BENCH_REPS] = {0};
+  int reps = bench->options->reps, times = 1;
+  for (int warm = 0; warm < 2; warm++) TRY(clock_runs(bench, run, op, 1, &ms[0]));
+  times = times_of(bench, ms[0]);
+  for (int i = 0; i < reps; i++) TRY(clock_runs(bench, run, op, times, &ms[i]));
   qsort(ms, (size_t)reps, sizeof *ms, by_value);
   row->median = reps % 2 ? ms[reps / 2] : (ms[reps / 2 - 1] + ms[reps / 2]) / 2;
   row->min = ms[0];
@@ -94,19 +107,30 @@ void bench_print_head(const struct bench *bench) {
   if (bench->options->json) return;
   printf("%s, %d threads, %s, %d runs\n", bench->device.name, bench->device.threads, precision_name(bench),
          bench->options->reps);
-  printf("%-8s %-36s %10s %10s %10s %8s %9s %9s\n", "op", "shape", "median ms", "min", "max", "GB/s",
-         "GFLOP/s", "error");
+  printf("%-8s %-40s %10s %10s %10s %8s %9s %9s  %s\n", "op", "shape", "median ms", "min", "max", "GB/s",
+         "GFLOP/s", "error", "beside");
+}
+
+static void print_json(const struct bench *bench, const struct bench_row *row, double gbytes, double gflops) {
+  printf("{\"op\": \"%s\", \"shape\": \"%s\", \"precision\": \"%s\", \"threads\": %d, \"ms\": %.6g, "
+         "\"ms_min\": %.6g, \"ms_max\": %.6g, \"gbytes_per_s\": %.6g, \"gflops\": %.6g, \"error\": %.3g",
+         row->name, row->shape, precision_name(bench), bench->device.threads, row->median, row->min, row->max,
+         gbytes, gflops, row->error);
+  if (row->peer)
+    printf(", \"peer\": \"%s\", \"peer_ms\": %.6g, \"peer_ratio\": %.4g", row->peer, row->peer_median,
+           row->peer_median / row->median);
+  printf("}\n");
 }
 
 void bench_print(const struct bench *bench, const struct bench_row *row) {
   double gbytes = row->bytes / row->median / 1e6, gflops = row->flops / row->median / 1e6;
-  if (bench->options->json)
-    printf("{\"op\": \"%s\", \"shape\": \"%s\", \"precision\": \"%s\", \"threads\": %d, \"ms\": %.6g, "
-           "\"ms_min\": %.6g, \"ms_max\": %.6g, \"gbytes_per_s\": %.6g, \"gflops\": %.6g, \"error\": %.3g}\n",
-           row->name, row->shape, precision_name(bench), bench->device.threads, row->median, row->min,
+  if (bench->options->json) {
+    print_json(bench, row, gbytes, gflops);
+  } else {
+    printf("%-8s %-40s %10.4f %10.4f %10.4f %8.2f %9.2f %9.1e", row->name, row->shape, row->median, row->min,
            row->max, gbytes, gflops, row->error);
-  else
-    printf("%-8s %-36s %10.3f %10.3f %10.3f %8.2f %9.2f %9.1e\n", row->name, row->shape, row->median,
-           row->min, row->max, gbytes, gflops, row->error);
+    if (row->peer) printf("  %s %.4f ms, x%.2f", row->peer, row->peer_median, row->peer_median / row->median);
+    printf("\n");
+  }
   fflush(stdout);
 }

@@ -9,6 +9,7 @@ struct spmm_case {
   struct csr graph;
   struct layout *layout;
   struct bench_matrix x, y;
+  struct bench_peer peer;
 };
 
 static int run(struct kernels *k, const void *op) {
@@ -45,6 +46,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   TRY(bench_time(bench, run, &op, &row));
   TRY(bench_matrix_download(bench, &c->y));
   row.error = error_of(c);
+  TRY(bench_peer_time(bench, &c->peer, c->x.tensor, c->y.tensor, &row));
   bench_print(bench, &row);
   return OK;
 }
@@ -52,6 +54,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
 static int measure_all(struct bench *bench, struct spmm_case *c) {
   TRY(bench_graph(bench->options, &c->graph));
   TRY(layout_init(&bench->kernels, &c->graph, &c->layout));
+  TRY(bench_peer_open(bench, &c->graph, &c->peer));
   for (int i = 0; i < bench->options->widths; i++) {
     int code = measure(bench, c, bench->options->width[i]);
     bench_matrix_free(bench, &c->x);
@@ -64,6 +67,7 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
 int gnnbench_spmm(struct bench *bench) {
   struct spmm_case c = {0};
   int code = measure_all(bench, &c);
+  bench_peer_close(bench, &c.peer);
   layout_free(&bench->kernels, c.layout);
   csr_free(&c.graph);
   return code;

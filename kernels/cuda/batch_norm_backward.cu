@@ -32,8 +32,12 @@ static __global__ void __launch_bounds__(BLOCK)
 
 int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {
   if (op->dz.rows == 0 || op->dz.cols == 0) return OK;
-  struct batch_norm of = {*op->forward, op->dz, (const float *)op->sum_dn, (const float *)op->sum_dn_xhat,
-                          (float)(1 / (double)op->count), false};
+  struct batch_norm of = {*op->forward,
+                          op->dz,
+                          (const float *)op->sum_dn,
+                          (const float *)op->sum_dn_xhat,
+                          (float)(1 / (double)op->count),
+                          false};
   of.aligned = cuda_is_aligned(op->dz) && cuda_is_aligned(op->forward->z);
   dim3 block = block_of(op->dz.cols);
   batch_norm_backward_kernel<<<blocks_of(op->dz.rows, block.y), block, 0, cuda_stream(k)>>>(of);

@@ -2,7 +2,8 @@
 #include "kernels/cuda/partials.cuh"
 
 static __global__ void __launch_bounds__(BLOCK)
-    column_sums_kernel(struct tensor x, const float *center, int64_t part_rows, bool aligned, double *partial) {
+    column_sums_kernel(struct tensor x, const float *center, int64_t part_rows, bool aligned,
+                       double *partial) {
   __shared__ double shared[BLOCK];
   int64_t first = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * GROUP;
   int64_t begin = blockIdx.x * part_rows, end = min(begin + part_rows, x.rows);

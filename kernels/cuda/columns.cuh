@@ -36,7 +36,8 @@ static __device__ __forceinline__ void load(const float *from, int n, bool align
 #pragma unroll
     for (int i = 0; i < COUNT; i += 4) {
       float4 four = *(const float4 *)(from + i);
-      to[i] = four.x, to[(i + 1) % COUNT] = four.y, to[(i + 2) % COUNT] = four.z, to[(i + 3) % COUNT] = four.w;
+      to[i] = four.x, to[(i + 1) % COUNT] = four.y, to[(i + 2) % COUNT] = four.z,
+      to[(i + 3) % COUNT] = four.w;
     }
   } else {
 #pragma unroll
@@ -49,8 +50,8 @@ static __device__ __forceinline__ void store(float *to, int n, bool aligned, con
   if (COUNT % 4 == 0 && aligned && n == COUNT) {
 #pragma unroll
     for (int i = 0; i < COUNT; i += 4)
-      *(float4 *)(to + i) =
-          make_float4(from[i], from[(i + 1) % COUNT], from[(i + 2) % COUNT], from[(i + 3) % COUNT]);
+      *(float4 *)(to + i) = make_float4(from[i], from[(i + 1) % COUNT], from[(i + 2) % COUNT],
+                                        from[(i + 3) % COUNT]);
   } else {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {

@@ -18,9 +18,8 @@ static void gather(struct tensor x, const int32_t *rows, struct tensor y, cudaSt
   unsigned lanes = 1;
   while (lanes < 32 && lanes < width) lanes *= 2;
   dim3 block(lanes, BLOCK / lanes);
-  gather_kernel<<<blocks_of(y.rows, block.y), block, 0, stream>>>((const VECTOR *)x.data, x.stride / wide, rows,
-                                                                  (VECTOR *)y.data, y.stride / wide, y.rows,
-                                                                  width);
+  gather_kernel<<<blocks_of(y.rows, block.y), block, 0, stream>>>(
+      (const VECTOR *)x.data, x.stride / wide, rows, (VECTOR *)y.data, y.stride / wide, y.rows, width);
 }
 
 int cuda_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {

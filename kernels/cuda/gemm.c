@@ -95,7 +95,8 @@ static int describe(struct plan *plan, const struct gemm *op) {
   cublasOperation_t second = op->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   struct tensor a = op->a, b = op->b, c = op->c;
   TRY_CUBLAS(cublasLtMatmulDescCreate(&plan->product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-  TRY_CUBLAS(cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
+  TRY_CUBLAS(
+      cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
   TRY_CUBLAS(
       cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
   TRY_CUBLAS(cublasLtMatrixLayoutCreate(&plan->a, CUDA_R_32F, (uint64_t)a.cols, (uint64_t)a.rows, a.stride));
@@ -111,8 +112,8 @@ static int set_limits(cublasLtMatmulPreference_t limits, int alignment) {
   const uint64_t workspace = WORKSPACE;
   const uint32_t bytes = (uint32_t)alignment;
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                                  sizeof workspace));
+  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                  &workspace, sizeof workspace));
   TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                                                   &reductions, sizeof reductions));
   for (int i = 0; i < 4; i++)

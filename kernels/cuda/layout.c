@@ -64,7 +64,8 @@ static void list_long_rows(struct cut *cut) {
     int64_t pieces = pieces_of(cut, i);
     int32_t row = m->row ? m->row[i] : (int32_t)i;
     if (pieces == 0) continue;
-    cut->long_row[at++] = (struct long_row){.row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
+    cut->long_row[at++] = (struct long_row){
+        .row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
     for (int64_t p = 0; p < pieces; p++) cut->piece_row[piece++] = row;
   }
 }
@@ -122,7 +123,8 @@ static int make_cut(struct cut *cut, const struct csr *m) {
   cut->csr = m;
   cut->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
   cut->windows = (m->rows + WINDOW - 1) / WINDOW;
-  TRY(memory_alloc(&cut->slot_start, (cut->windows + 1) * (int64_t)sizeof *cut->slot_start, "layout windows"));
+  TRY(memory_alloc(&cut->slot_start, (cut->windows + 1) * (int64_t)sizeof *cut->slot_start,
+                   "layout windows"));
   TRY(count_slots(cut));
   TRY(memory_alloc(&cut->slot, cut->slots * (int64_t)sizeof *cut->slot, "layout slots"));
   TRY(memory_alloc(&cut->long_row, cut->long_rows * (int64_t)sizeof *cut->long_row, "layout long rows"));
@@ -143,7 +145,8 @@ struct part {
 /* Allocates the block of all parts and copies them. */
 static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct part *part, int parts) {
   int64_t bytes = 0;
-  for (int i = 0; i < parts; i++) bytes += part[i].host ? (part[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
+  for (int i = 0; i < parts; i++)
+    bytes += part[i].host ? (part[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
   TRY(device_alloc(k->device, bytes, &layout->block, "sparse matrix"));
   char *at = layout->block;
   for (int i = 0; i < parts; i++) {

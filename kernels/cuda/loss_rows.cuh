@@ -27,7 +27,8 @@ static __device__ __forceinline__ int64_t position(const struct loss_op &op, int
 }
 
 /* is_listed[i] = whether row first + i counts; by the whole block. */
-static __device__ __forceinline__ void find_listed(const struct loss_op &op, int64_t first, uint8_t *is_listed) {
+static __device__ __forceinline__ void find_listed(const struct loss_op &op, int64_t first,
+                                                   uint8_t *is_listed) {
   __shared__ int64_t begin;
   const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
   if (thread == 0) begin = position(op, first);

@@ -13,7 +13,8 @@ struct sparse {
   const struct scalars *scalars;
 };
 
-static __global__ void __launch_bounds__(BLOCK) sparse_dropout_kernel(const __grid_constant__ struct sparse op) {
+static __global__ void __launch_bounds__(BLOCK)
+    sparse_dropout_kernel(const __grid_constant__ struct sparse op) {
   int64_t at = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
   if (at >= op.x.slots) return;
   const struct slot slot = op.x.slot[at];

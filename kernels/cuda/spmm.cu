@@ -96,7 +96,8 @@ static int take_x(struct kernels *k, const struct spmm *op, char *workspace, str
   if (workspace) {
     stride = (op->x.cols + 3) / 4 * 4;
     dim3 block(32, BLOCK / 32);
-    align_kernel<<<blocks_of(op->x.rows, block.y), block, 0, cuda_stream(k)>>>(op->x, (float *)workspace, stride);
+    align_kernel<<<blocks_of(op->x.rows, block.y), block, 0, cuda_stream(k)>>>(op->x, (float *)workspace,
+                                                                               stride);
     TRY_LAUNCH();
     sums->x = (const float *)workspace;
   }
@@ -127,7 +128,8 @@ int cuda_spmm(struct kernels *k, const struct spmm *op) {
   int64_t stride = (op->y.cols + 3) / 4 * 4;
   int64_t bytes = a->pieces * stride * (int64_t)sizeof(float);
   char *workspace = NULL;
-  TRY(kernels_workspace(k, bytes + (copies ? m->cols * stride * (int64_t)sizeof(float) : 0), (void **)&workspace));
+  TRY(kernels_workspace(k, bytes + (copies ? m->cols * stride * (int64_t)sizeof(float) : 0),
+                        (void **)&workspace));
   struct sums sums = {};
   sums.slot = a->slot;
   sums.slots = a->slots;

@@ -103,7 +103,8 @@ static __global__ void __launch_bounds__(BLOCK, 4)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t begin = (int64_t)blockIdx.x * op.block_slots, end = min(begin + op.block_slots, op.slots);
   const int64_t panel = (int64_t)blockIdx.y * LANES * WIDE, col = panel + lane % LANES * WIDE;
-  const char *x = (const char *)(op.x + (col < op.width ? col : panel)); /* idle lanes read what others read */
+  const char *x = (const char *)(op.x +
+                                 (col < op.width ? col : panel)); /* idle lanes read what others read */
   int64_t at = begin + warp * SLOTS;
   const int mine = lane / LANES / SHARE;
   const struct slot none = {0, 0, 0};

@@ -3,7 +3,8 @@
 
 constexpr int SQUARES_PARTS = 256;
 
-static __global__ void __launch_bounds__(BLOCK) squares_kernel(const float *x, int64_t count, double *partial) {
+static __global__ void __launch_bounds__(BLOCK)
+    squares_kernel(const float *x, int64_t count, double *partial) {
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x; i < count; i += SQUARES_PARTS * BLOCK)
     sum += (double)x[i] * (double)x[i];

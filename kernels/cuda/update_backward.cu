@@ -63,8 +63,7 @@ static __device__ __forceinline__ void gradient_of_norm(const struct backward &o
   load(row_of(op.dy, v) + first, n, op.aligned, d);
   load(row_of(forward.z, v) + first, n, op.aligned, saved);
   drop_gradient(op, epoch, v, first, d);
-  if (keep_residual && op.residual_grad.data)
-    store(row_of(op.residual_grad, v) + first, n, op.aligned, d);
+  if (keep_residual && op.residual_grad.data) store(row_of(op.residual_grad, v) + first, n, op.aligned, d);
   if (op.from_y) {
     activate_backward_from_y(forward, saved, d);
     return;
@@ -80,7 +79,8 @@ static __device__ __forceinline__ void gradient_of_norm(const struct backward &o
 }
 
 /* means[v] = mean(g), mean(g xhat) over row v, by its lanes together. */
-static __global__ void __launch_bounds__(BLOCK) layer_means_kernel(const __grid_constant__ struct backward op) {
+static __global__ void __launch_bounds__(BLOCK)
+    layer_means_kernel(const __grid_constant__ struct backward op) {
   int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, cols = op.dz.cols;
   if (v >= op.dz.rows) return;
   uint32_t epoch = op.scalars->epoch;
@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(BLOCK) layer_means_kernel(const __grid_
 }
 
 /* d = dn -> dz. */
-static __device__ __forceinline__ void layer_norm_backward(const struct backward &op, int64_t v, int64_t first,
-                                                           int n, const float (&xhat)[GROUP],
+static __device__ __forceinline__ void layer_norm_backward(const struct backward &op, int64_t v,
+                                                           int64_t first, int n, const float (&xhat)[GROUP],
                                                            float (&d)[GROUP]) {
   float2 mean = op.means[v];
   float rstd = ((const float *)op.forward.rstd)[v];

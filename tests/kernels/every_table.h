@@ -38,11 +38,24 @@ static inline enum precision precision_of(enum dtype dtype) {
   return dtype == F64 ? PRECISION_FP64 : PRECISION_FP32;
 }
 
-/* Calls test(k) for every table whose device is there. */
+/* Whether tables of that device take part: those of GNNTRAIN_TEST_DEVICE, else all whose device is there.
+ * Ends the program as skipped when the device asked for is missing. */
+static inline int takes_part(const char *name) {
+  const char *wanted = getenv("GNNTRAIN_TEST_DEVICE");
+  if (wanted && strcmp(wanted, name) != 0) return 0;
+  for (int i = 0; device_list[i]; i++) {
+    if (strcmp(device_list[i]->name, name) == 0 && device_list[i]->available() > 0) return 1;
+  }
+  if (wanted) exit(77);
+  return 0;
+}
+
+/* Calls test(k) for every table that takes part. */
 static inline void on_every_table(void (*test)(struct kernels *k)) {
   for (int i = 0; kernel_list[i]; i++) {
     struct device device = {0};
     struct kernels k = {0};
+    if (!takes_part(kernel_list[i]->device)) continue;
     assert_ok(device_open(&device, kernel_list[i]->device, 0, 1, 2));
     assert_ok(kernels_open(&k, &device, precision_of(kernel_list[i]->dtype)));
     test(&k);

@@ -1,0 +1,18 @@
+/* peer: the same product by another library on the same device, for gnnbench to measure beside ours. */
+#ifndef KERNELS_PEER_H
+#define KERNELS_PEER_H
+
+#include "kernels/ops.h"
+
+struct peer_ops {
+  const char *name;
+  const char *device;                                               /* whose tensors it takes */
+  int algorithms;                                                   /* among which the fastest counts */
+  int (*open)(struct kernels *k, const struct csr *m, void **peer); /* the matrix on the device */
+  void (*close)(struct kernels *k, void *peer);                     /* NULL is fine */
+  /* Makes ready for y = m x, preprocessing included. *able: this algorithm can do it. */
+  int (*prepare)(struct kernels *k, void *peer, int algorithm, struct tensor x, struct tensor y, int *able);
+  int (*run)(struct kernels *k, const void *peer); /* y = m x as prepared */
+};
+
+#endif
