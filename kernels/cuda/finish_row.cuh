@@ -4,36 +4,46 @@
 
 #include "kernels/cuda/columns.cuh"
 
+/* A matrix whose rows are `bytes` apart: a row's place is one 32 by 32 bit product. */
+struct rows {
+  char *data; /* NULL: absent */
+  uint32_t bytes;
+};
+
+static inline struct rows rows_of(struct tensor t) {
+  return {(char *)t.data, (uint32_t)(t.stride * (int64_t)sizeof(float))};
+}
+
+static __device__ __forceinline__ float *at(const struct rows &m, int32_t row, int32_t col) {
+  return (float *)(m.data + (uint64_t)(uint32_t)row * m.bytes) + col;
+}
+
 struct finish {
-  struct tensor y, self, out; /* out: update's result, y itself or another matrix */
+  struct rows y, self, out, residual; /* out: update's result, y itself or another matrix */
+  int32_t width;
+  bool accumulate, aligned; /* aligned: all four matrices */
   const float *self_scale, *self_col_scale, *row_scale;
   const uint8_t *unfinished;
-  bool accumulate, updates; /* updates: without a norm */
-  bool aligned;             /* all matrices of rows */
-  const float *bias;
+  const float *bias; /* from here on: update's, without a norm */
   enum activation activation;
-  struct tensor residual;
   struct dropout dropout;
   const struct scalars *scalars;
 };
 
-/* Dropout of columns [col, col + WIDE), WIDE 1 or 4, which share one call of Philox. */
+/* Dropout of columns [col, col + WIDE), which share one call of Philox. */
 template <int WIDE>
-static __device__ __forceinline__ void drop_columns(const struct finish &f, int64_t row, int64_t col,
+static __device__ __forceinline__ void drop_columns(const struct finish &f, int32_t row, int32_t col,
                                                     float (&x)[WIDE]) {
   const struct philox_block bits = dropout_bits(f.dropout, f.scalars->epoch, f.dropout.id[row], col);
 #pragma unroll
   for (int j = 0; j < GROUP; j++) {
     const bool kept = is_kept(f.dropout, bits, j);
-#pragma unroll
-    for (int i = 0; i < WIDE; i++) {
-      if (col % GROUP + i == j) x[i] = kept ? x[i] * f.dropout.scale : 0;
-    }
+    if (col % GROUP / WIDE == j / WIDE) x[j % WIDE] = kept ? x[j % WIDE] * f.dropout.scale : 0;
   }
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void update_columns(const struct finish &f, int64_t row, int64_t col, int n,
+static __device__ __forceinline__ void update_columns(const struct finish &f, int32_t row, int32_t col, int n,
                                                       float (&x)[WIDE]) {
 #pragma unroll
   for (int i = 0; i < WIDE; i++) {
@@ -42,24 +52,23 @@ static __device__ __forceinline__ void update_columns(const struct finish &f, in
   }
   if (f.residual.data) {
     float residual[WIDE];
-    load(row_of(f.residual, row) + col, n, f.aligned, residual);
+    load(at(f.residual, row, col), n, f.aligned, residual);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) x[i] += residual[i];
   }
   if (f.dropout.threshold > 0) drop_columns(f, row, col, x);
 }
 
-/* sum: columns [col, col + WIDE) of the row; those at or behind the width are ignored. */
-template <int WIDE>
-static __device__ __forceinline__ void finish_row(const struct finish &f, int64_t row, int64_t col,
+/* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored. */
+template <bool UPDATES, int WIDE>
+static __device__ __forceinline__ void finish_row(const struct finish &f, int32_t row, int32_t col,
                                                   float (&sum)[WIDE]) {
-  const int n = (int)min((int64_t)WIDE, f.y.cols - col);
+  const int n = min(WIDE, f.width - col);
   const bool finishes = !f.unfinished || !f.unfinished[row];
-  float *y = row_of(f.y, row) + col;
-  float other[WIDE];
+  float *y = at(f.y, row, col), other[WIDE];
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
-    load(row_of(f.self, row) + col, n, f.aligned, other);
+    load(at(f.self, row, col), n, f.aligned, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += scale * other[i];
   }
@@ -73,10 +82,10 @@ static __device__ __forceinline__ void finish_row(const struct finish &f, int64_
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
-  if (!f.updates || !finishes || f.out.data != f.y.data) store(y, n, f.aligned, sum);
-  if (!f.updates || !finishes) return;
+  if (!UPDATES || !finishes || f.out.data != f.y.data) store(y, n, f.aligned, sum);
+  if (!UPDATES || !finishes) return;
   update_columns(f, row, col, n, sum);
-  store(row_of(f.out, row) + col, n, f.aligned, sum);
+  store(at(f.out, row, col), n, f.aligned, sum);
 }
 
 #endif

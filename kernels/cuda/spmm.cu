@@ -7,33 +7,42 @@
 #include "kernels/cuda/spmm_sum.cuh"
 #include "kernels/cuda/update.h"
 
-constexpr int64_t PAYS_TO_ALIGN = 4; /* entries for each row of X */
 constexpr int64_t DENSE_DEGREE = 100;
 
+typedef void long_rows_function(const struct long_row *rows, int64_t count, const float *partial,
+                                int64_t stride, const struct finish);
 typedef void spmm_function(const struct sums, const struct finish);
 
 /* One thread a column adds the pieces of a long row. */
+template <bool UPDATES>
 static __global__ void __launch_bounds__(BLOCK)
     long_rows_kernel(const struct long_row *rows, int64_t count, const float *partial, int64_t stride,
                      const __grid_constant__ struct finish finish) {
   int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
   if (i >= count) return;
   const struct long_row row = rows[i];
-  for (int64_t col = threadIdx.x; col < finish.y.cols; col += blockDim.x) {
+  for (int64_t col = threadIdx.x; col < finish.width; col += blockDim.x) {
     const float *piece = partial + row.first_piece * stride + col;
     double total = 0;
 #pragma unroll 8
     for (int p = 0; p < row.pieces; p++) total += (double)piece[p * stride];
     float sum[1] = {(float)total};
-    finish_row(finish, row.row, col, sum);
+    finish_row<UPDATES>(finish, row.row, (int32_t)col, sum);
   }
 }
 
-static __global__ void align_kernel(struct tensor x, float *to, int64_t stride) {
-  int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
-  if (v >= x.rows) return;
-  for (int64_t j = threadIdx.x; j < stride; j += blockDim.x)
-    to[v * stride + j] = j < x.cols ? row_of(x, v)[j] : 0;
+/* One thread a vector. */
+static __global__ void __launch_bounds__(BLOCK)
+    align_kernel(struct tensor x, float *to, int64_t count, uint32_t vectors) {
+  int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= count) return;
+  int64_t v = i / vectors, first = i % vectors * 4;
+  const float *from = row_of(x, v) + first;
+  float4 four = make_float4(from[0], 0, 0, 0);
+  if (first + 1 < x.cols) four.y = from[1];
+  if (first + 2 < x.cols) four.z = from[2];
+  if (first + 3 < x.cols) four.w = from[3];
+  ((float4 *)to)[i] = four;
 }
 
 static bool is_aligned_or_absent(struct tensor t) {
@@ -42,51 +51,56 @@ static bool is_aligned_or_absent(struct tensor t) {
 
 static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   struct finish f = {};
-  const struct update *update = op->update;
-  f.y = f.out = op->y;
-  f.self = op->self;
+  f.y = f.out = rows_of(op->y);
+  f.self = rows_of(op->self);
+  f.width = (int32_t)op->y.cols;
+  f.accumulate = op->accumulate != 0;
+  f.aligned = cuda_is_aligned(op->y) && (!op->self_scale || cuda_is_aligned(op->self));
   f.self_scale = (const float *)op->self_scale;
   f.self_col_scale = (const float *)op->self_col_scale;
   f.row_scale = (const float *)op->row_scale;
   f.unfinished = op->unfinished;
-  f.accumulate = op->accumulate != 0;
   f.scalars = k->scalars;
-  f.updates = update && update->norm == NORM_NONE;
-  if (f.updates) {
-    f.out = update->y;
-    f.bias = (const float *)update->bias;
-    f.activation = update->activation;
-    f.residual = update->residual;
-    f.dropout = update->dropout;
-  }
-  f.aligned = cuda_is_aligned(f.y) && cuda_is_aligned(f.out) && is_aligned_or_absent(f.residual) &&
-              (!f.self_scale || cuda_is_aligned(f.self));
   return f;
+}
+
+static void add_update(struct finish *f, const struct update *update) {
+  f->out = rows_of(update->y);
+  f->residual = rows_of(update->residual);
+  f->aligned = f->aligned && cuda_is_aligned(update->y) && is_aligned_or_absent(update->residual);
+  f->bias = (const float *)update->bias;
+  f->activation = update->activation;
+  f->dropout = update->dropout;
 }
 
 /* A kernel and how it cuts the work. */
 struct variant {
   spmm_function *kernel;
-  int wide, lanes, share;
+  int columns, threads, slots; /* of a panel, of a block, of a block */
 };
 
-template <int WIDE, int LANES, int SHARE, int AHEAD> static struct variant variant_of(bool factors) {
-  spmm_function *kernel = factors ? spmm_kernel<WIDE, LANES, SHARE, AHEAD, true>
-                                  : spmm_kernel<WIDE, LANES, SHARE, AHEAD, false>;
-  return {kernel, WIDE, LANES, SHARE};
+template <class SHAPE> static struct variant variant_of(bool factors, bool updates) {
+  static spmm_function *const kernel[2][2] = {
+      {spmm_kernel<SHAPE, false, false>, spmm_kernel<SHAPE, false, true>},
+      {spmm_kernel<SHAPE, true, false>, spmm_kernel<SHAPE, true, true>}};
+  return {kernel[factors][updates], SHAPE::COLUMNS, SHAPE::THREADS, SHAPE::SLOTS};
 }
 
-/* Long rows are read in narrow panels, whose part of X stays in the caches, by several groups at once. */
-static struct variant choose(int64_t width, bool aligned, bool factors, int64_t degree) {
-  if (!aligned) return width <= 8 ? variant_of<1, 8, 1, 8>(factors) : variant_of<1, 32, 1, 8>(factors);
-  if (width <= 4) return variant_of<4, 1, 1, 4>(factors);
-  if (width <= 8) return variant_of<4, 2, 1, 8>(factors);
-  if (width <= 16) return variant_of<4, 4, 1, 8>(factors);
-  if (degree >= DENSE_DEGREE && width > 32) return variant_of<4, 16, 2, 8>(factors);
-  if (degree >= DENSE_DEGREE) return variant_of<4, 8, 4, 8>(factors);
-  if (width <= 32) return variant_of<4, 8, 1, 8>(factors);
-  if (width <= 64) return variant_of<4, 16, 1, 8>(factors);
-  return variant_of<4, 32, 1, 8>(factors);
+/* VARIANTS */
+/* wide: floats of one load of X; degree: mean of the rows. */
+static struct variant choose(int64_t width, int wide, int64_t degree, bool factors, bool updates) {
+#define USE(...) return variant_of<shape<__VA_ARGS__>>(factors, updates)
+  if (wide == 1 && width <= 8) USE(1, 2, 4, 4, 256, 5);
+  if (wide == 1) USE(1, 1, 32, 8, 256, 5);
+  if (wide == 2) USE(2, 2, 32, 4, 256, 5);
+  if (width <= 4) USE(4, 1, 1, 4, 256, 5);
+  if (width <= 8) USE(4, 1, 2, 8, 256, 4);
+  if (width <= 16) USE(4, 1, 4, 8, 256, 4);
+  if (degree >= DENSE_DEGREE) USE(4, 1, 8, 8, 512, 2);
+  if (width <= 32) USE(4, 2, 4, 4, 256, 4);
+  if (width <= 64) USE(4, 1, 16, 4, 256, 5);
+  USE(4, 2, 16, 4, 256, 4);
+#undef USE
 }
 
 /* X as the sums read it. */
@@ -95,9 +109,9 @@ static int take_x(struct kernels *k, const struct spmm *op, char *workspace, str
   int64_t stride = op->x.stride;
   if (workspace) {
     stride = (op->x.cols + 3) / 4 * 4;
-    dim3 block(32, BLOCK / 32);
-    align_kernel<<<blocks_of(op->x.rows, block.y), block, 0, cuda_stream(k)>>>(op->x, (float *)workspace,
-                                                                               stride);
+    int64_t count = op->x.rows * (stride / 4);
+    align_kernel<<<blocks_of(count, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->x, (float *)workspace, count,
+                                                                        (uint32_t)(stride / 4));
     TRY_LAUNCH();
     sums->x = (const float *)workspace;
   }
@@ -106,27 +120,37 @@ static int take_x(struct kernels *k, const struct spmm *op, char *workspace, str
 }
 
 static int run(struct kernels *k, const struct cuda_layout *a, const struct variant *variant,
-               struct sums *sums, const struct finish *finish) {
-  const int block_slots = BLOCK / variant->lanes / variant->share * 4;
-  sums->block_slots = block_slots;
-  dim3 grid(blocks_of(a->slots, block_slots), blocks_of(sums->width, variant->lanes * variant->wide));
-  variant->kernel<<<grid, BLOCK, 0, cuda_stream(k)>>>(*sums, *finish);
+               struct sums *sums, const struct finish *finish, bool updates) {
+  dim3 grid(blocks_of(a->slots, variant->slots), blocks_of(sums->width, variant->columns));
+  variant->kernel<<<grid, variant->threads, 0, cuda_stream(k)>>>(*sums, *finish);
   TRY_LAUNCH();
   if (a->long_rows == 0) return OK;
   dim3 block(32, BLOCK / 32);
-  long_rows_kernel<<<blocks_of(a->long_rows, block.y), block, 0, cuda_stream(k)>>>(
+  long_rows_function *kernel = updates ? long_rows_kernel<true> : long_rows_kernel<false>;
+  kernel<<<blocks_of(a->long_rows, block.y), block, 0, cuda_stream(k)>>>(
       a->long_row, a->long_rows, sums->partial, sums->partial_stride, *finish);
   TRY_LAUNCH();
   return OK;
+}
+
+/* Floats of one load of X as it lies. */
+static int wide_of(struct tensor x) {
+  if (cuda_is_aligned(x)) return 4;
+  return x.stride % 2 == 0 && (uintptr_t)x.data % 8 == 0 ? 2 : 1;
+}
+
+/* Whether it pays to copy X into rows at multiples of 16 bytes first. */
+static bool copies_x(const struct csr *m, int wide, int64_t width) {
+  return wide < 4 && width > 8 && m->cols > 0 && m->nnz >= (wide == 2 ? 8 : 4) * m->cols;
 }
 
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const struct csr *m = a->base.csr;
   if (op->y.cols == 0 || a->slots == 0) return OK;
-  bool copies = !cuda_is_aligned(op->x) && m->nnz >= PAYS_TO_ALIGN * m->cols && m->cols > 0;
-  int64_t stride = (op->y.cols + 3) / 4 * 4;
-  int64_t bytes = a->pieces * stride * (int64_t)sizeof(float);
+  int wide = wide_of(op->x);
+  bool copies = copies_x(m, wide, op->y.cols);
+  int64_t stride = (op->y.cols + 3) / 4 * 4, bytes = a->pieces * stride * (int64_t)sizeof(float);
   char *workspace = NULL;
   TRY(kernels_workspace(k, bytes + (copies ? m->cols * stride * (int64_t)sizeof(float) : 0),
                         (void **)&workspace));
@@ -136,14 +160,16 @@ int cuda_spmm(struct kernels *k, const struct spmm *op) {
   sums.col = a->col;
   sums.value = a->value;
   sums.col_scale = (const float *)op->col_scale;
-  sums.width = op->y.cols;
+  sums.width = (int32_t)op->y.cols;
   sums.partial = (float *)workspace;
   sums.partial_stride = stride;
   TRY(take_x(k, op, copies ? workspace + bytes : NULL, &sums));
   struct finish finish = finish_of(k, op);
-  struct variant variant = choose(sums.width, copies || cuda_is_aligned(op->x), sums.value || sums.col_scale,
-                                  m->rows > 0 ? m->nnz / m->rows : 0);
-  TRY(run(k, a, &variant, &sums, &finish));
-  if (op->update && !finish.updates) return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
+  bool updates = op->update && op->update->norm == NORM_NONE;
+  if (updates) add_update(&finish, op->update);
+  struct variant variant = choose(sums.width, copies ? 4 : wide, m->nnz / m->rows,
+                                  sums.value || sums.col_scale, updates);
+  TRY(run(k, a, &variant, &sums, &finish, updates));
+  if (op->update && !updates) return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
   return OK;
 }
