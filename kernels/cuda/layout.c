@@ -6,14 +6,22 @@
 #include "kernels/cuda/cuda.h"
 #include "runtime/memory.h"
 
-enum { WINDOW = 1024, LONGEST = 512, LONGEST_SPARSE = 256, DENSE_DEGREE = 100, ALIGNMENT = 256 };
+enum {
+  WINDOW = 1024,
+  LONGEST = 512,
+  LONGEST_SPARSE = 256,
+  EARLY = 4 /* times the mean */,
+  DENSE_DEGREE = 100,
+  ALIGNMENT = 256
+};
 
 /* The arrays of a layout on the host, before they are copied. */
 struct cut {
   const struct csr *csr;
   int32_t limit; /* entries of a slot */
+  int32_t early; /* slots of more entries than this come before all others */
   int64_t windows, slots, long_rows, pieces;
-  int64_t *slot_start; /* [windows + 1] */
+  int64_t *slot_start; /* [2 windows + 1]: the early slots of each window, then the others */
   struct slot *slot;
   struct long_row *long_row;
   int32_t *piece_row;
@@ -40,17 +48,23 @@ static int64_t window_end(const struct cut *cut, int64_t w) {
   return (w + 1) * WINDOW < cut->csr->rows ? (w + 1) * WINDOW : cut->csr->rows;
 }
 
-/* Long rows and their pieces, and how many slots each window has. */
+/* Which of the two sections a slot of that many entries belongs to. */
+static int64_t section_of(const struct cut *cut, int64_t window, int64_t entries) {
+  return entries > cut->early ? window : cut->windows + window;
+}
+
+/* Long rows and their pieces, and how many slots each window has in each section. */
 static int count_slots(struct cut *cut) {
   const struct csr *m = cut->csr;
   for (int64_t i = 0; i < m->rows; i++) {
-    int64_t pieces = pieces_of(cut, i);
+    int64_t pieces = pieces_of(cut, i), whole = pieces > 0 ? pieces - 1 : 0;
     cut->long_rows += pieces > 0;
     cut->pieces += pieces;
-    cut->slot_start[i / WINDOW + 1] += pieces > 0 ? pieces : 1;
+    cut->slot_start[section_of(cut, i / WINDOW, cut->limit) + 1] += whole;
+    cut->slot_start[section_of(cut, i / WINDOW, degree_of(m, i) - whole * cut->limit) + 1]++;
   }
-  for (int64_t w = 0; w < cut->windows; w++) cut->slot_start[w + 1] += cut->slot_start[w];
-  cut->slots = cut->slot_start[cut->windows];
+  for (int64_t w = 0; w < 2 * cut->windows; w++) cut->slot_start[w + 1] += cut->slot_start[w];
+  cut->slots = cut->slot_start[2 * cut->windows];
   if (cut->slots > INT32_MAX)
     FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
          (long long)m->rows, (long long)m->nnz);
@@ -85,16 +99,15 @@ static int64_t long_row_at(const struct cut *cut, int64_t v) {
 
 /* Where each length begins in a window whose longest slots come first. place[limit - length] */
 static void place_lengths(const struct cut *cut, int64_t w, int64_t place[LONGEST + 1]) {
-  int64_t count[LONGEST + 1] = {0}, sum = cut->slot_start[w];
+  int64_t count[LONGEST + 1] = {0}, sum = 0;
   for (int64_t i = w * WINDOW; i < window_end(cut, w); i++) {
-    int64_t degree = degree_of(cut->csr, i), pieces = pieces_of(cut, i);
-    if (pieces > 0) {
-      count[0] += pieces - 1;
-      degree -= (pieces - 1) * cut->limit;
-    }
-    count[cut->limit - degree]++;
+    int64_t pieces = pieces_of(cut, i), whole = pieces > 0 ? pieces - 1 : 0;
+    count[0] += whole;
+    count[cut->limit - (degree_of(cut->csr, i) - whole * cut->limit)]++;
   }
   for (int64_t l = 0; l <= cut->limit; l++) {
+    int64_t length = cut->limit - l;
+    if (l == 0 || length == cut->early) sum = cut->slot_start[section_of(cut, w, length)];
     place[l] = sum;
     sum += count[l];
   }
@@ -123,7 +136,9 @@ static int make_cut(struct cut *cut, const struct csr *m) {
   cut->csr = m;
   cut->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
   cut->windows = (m->rows + WINDOW - 1) / WINDOW;
-  TRY(memory_alloc(&cut->slot_start, (cut->windows + 1) * (int64_t)sizeof *cut->slot_start,
+  cut->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
+                                                                 : LONGEST;
+  TRY(memory_alloc(&cut->slot_start, (2 * cut->windows + 1) * (int64_t)sizeof *cut->slot_start,
                    "layout windows"));
   TRY(count_slots(cut));
   TRY(memory_alloc(&cut->slot, cut->slots * (int64_t)sizeof *cut->slot, "layout slots"));

@@ -2,7 +2,8 @@
  *
  * A slot is a row, or a piece of one that is longer than the layout's limit. Slots stand in windows of
  * consecutive rows, the longest first inside a window: the rows of one warp are about equally long, and
- * neighbouring rows, which share columns, still meet in the caches. Pieces of a row leave partial sums, which
+ * neighbouring rows, which share columns, still meet in the caches. Slots far longer than the mean stand
+ * before all windows: begun late, they would run on alone. Pieces of a row leave partial sums, which
  * are added in the order of the pieces. All of it lies in one block of device memory. */
 #ifndef KERNELS_CUDA_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_H

@@ -29,37 +29,19 @@ static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   return slot;
 }
 
-/* One load and its additions, for the place `u` of a batch if `left` reaches beyond it: predicates, not
- * branches, keep the loads of a batch together and cost no zeros. What was not read is not added. */
-template <int OFFSET>
-static __device__ __forceinline__ void read_x(const char *from, int left, int u, float (&to)[4]) {
-  asm("{\n.reg .pred p;\nsetp.gt.s32 p, %5, %6;\n@p ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4+%7];\n}"
-      : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-      : "l"(from), "r"(left), "r"(u), "n"(OFFSET));
+template <int WIDE> static __device__ __forceinline__ void read_x(const char *from, float (&to)[WIDE]) {
+  if constexpr (WIDE == 4) {
+    const float4 v = __ldg((const float4 *)from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+  } else if constexpr (WIDE == 2) {
+    const float2 v = __ldg((const float2 *)from);
+    to[0] = v.x, to[1] = v.y;
+  } else {
+    to[0] = __ldg((const float *)from);
+  }
 }
 
-template <int OFFSET>
-static __device__ __forceinline__ void read_x(const char *from, int left, int u, float (&to)[2]) {
-  asm("{\n.reg .pred p;\nsetp.gt.s32 p, %3, %4;\n@p ld.global.nc.v2.f32 {%0, %1}, [%2+%5];\n}"
-      : "=f"(to[0]), "=f"(to[1])
-      : "l"(from), "r"(left), "r"(u), "n"(OFFSET));
-}
-
-template <int OFFSET>
-static __device__ __forceinline__ void read_x(const char *from, int left, int u, float (&to)[1]) {
-  asm("{\n.reg .pred p;\nsetp.gt.s32 p, %2, %3;\n@p ld.global.nc.f32 %0, [%1+%4];\n}"
-      : "=f"(to[0])
-      : "l"(from), "r"(left), "r"(u), "n"(OFFSET));
-}
-
-/* The vectors J, J + 1, ... of a lane. */
-template <class SHAPE, int J = 0>
-static __device__ __forceinline__ void read_vectors(const char *row, const int (&left)[SHAPE::VECS], int u,
-                                                    float (&to)[SHAPE::VECS][SHAPE::WIDE]) {
-  read_x<J * SHAPE::PITCH *(int)sizeof(float)>(row, left[J], u, to[J]);
-  if constexpr (J + 1 < SHAPE::VECS) read_vectors<SHAPE, J + 1>(row, left, u, to);
-}
-
+/* Place u of a batch counts if `left` reaches beyond it. */
 template <bool FACTORS, int WIDE>
 static __device__ __forceinline__ void add_x(const float (&v)[WIDE], float factor, int left, int u,
                                              float (&sum)[WIDE]) {
@@ -82,61 +64,58 @@ template <int WIDE_, int VECS_, int LANES_, int AHEAD_, int THREADS_, int BLOCKS
   static constexpr int COLUMNS = PITCH * VECS;                /* of a panel */
 };
 
-/* Adds up to AHEAD entries, whose ids and factors the group's lanes hold from place b on (0 where a lane
- * holds several); left[j]: how many there are from b on for vector j, 0 for one behind the matrix's width. */
+/* Adds up to AHEAD entries of which `left` remain; their ids and factors are with the group's lanes from
+ * place b on (0 where a lane holds several). Loads need no test: behind a slot's end they repeat its last
+ * entry, which is not added. */
 template <class SHAPE, bool FACTORS>
 static __device__ __forceinline__ void
-add_entries(const char *x, uint32_t x_bytes, const int (&left)[SHAPE::VECS], const int (&id)[SHAPE::IDS],
+add_entries(const char *const (&x)[SHAPE::VECS], uint32_t x_bytes, int left, const int (&id)[SHAPE::IDS],
             const float (&factor)[SHAPE::IDS], int b, float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   float v[SHAPE::AHEAD][SHAPE::VECS][SHAPE::WIDE];
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
     const int c = __shfl_sync(~0u, id[u / SHAPE::LANES], b + u % SHAPE::LANES, SHAPE::LANES);
-    read_vectors<SHAPE>(x + (uint64_t)(uint32_t)c * x_bytes, left, u, v[u]);
+#pragma unroll
+    for (int j = 0; j < SHAPE::VECS; j++) read_x(x[j] + (uint64_t)(uint32_t)c * x_bytes, v[u][j]);
   }
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const float w = FACTORS ? __shfl_sync(~0u, factor[(b + u) / SHAPE::LANES], (b + u) % SHAPE::LANES,
-                                          SHAPE::LANES)
+    const float w = FACTORS ? __shfl_sync(~0u, factor[u / SHAPE::LANES], b + u % SHAPE::LANES, SHAPE::LANES)
                             : 1;
 #pragma unroll
-    for (int j = 0; j < SHAPE::VECS; j++) add_x<FACTORS>(v[u][j], w, left[j], u, sum[j]);
+    for (int j = 0; j < SHAPE::VECS; j++) add_x<FACTORS>(v[u][j], w, left, u, sum[j]);
   }
 }
 
 /* sum = the entries of one slot for the columns of this lane; by the whole warp together. */
 template <class SHAPE, bool FACTORS>
-static __device__ __forceinline__ void sum_slot(const struct sums &op, const struct slot &slot, int col,
-                                                const char *x, float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
+static __device__ __forceinline__ void sum_slot(const struct sums &op, const struct slot &slot,
+                                                const char *const (&x)[SHAPE::VECS],
+                                                float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   constexpr int LANES = SHAPE::LANES, IDS = SHAPE::IDS;
-  const int lane = threadIdx.x % LANES;
-  const int32_t *ids = op.col + slot.first + lane;
+  const int lane = threadIdx.x % LANES, last = slot.count - 1;
+  const int32_t *ids = op.col + slot.first;
   int longest = slot.count, id[IDS];
 #pragma unroll
   for (int o = LANES; o < 32; o *= 2) longest = max(longest, __shfl_xor_sync(~0u, longest, o));
 #pragma unroll
-  for (int i = 0; i < IDS; i++) id[i] = lane + i * LANES < slot.count ? __ldg(ids + i * LANES) : 0;
+  for (int i = 0; i < IDS; i++) id[i] = last >= 0 ? __ldg(ids + min(lane + i * LANES, last)) : 0;
   for (int at = 0; at < longest; at += SHAPE::CHUNK) {
     int next[IDS];
     float factor[IDS];
 #pragma unroll
     for (int i = 0; i < IDS; i++) {
-      const int here = at + i * LANES, ahead = here + SHAPE::CHUNK;
-      next[i] = lane + ahead < slot.count ? __ldg(ids + ahead) : 0;
+      const int here = min(lane + at + i * LANES, last),
+                ahead = min(lane + at + SHAPE::CHUNK + i * LANES, last);
+      next[i] = last >= 0 ? __ldg(ids + ahead) : 0;
       if (FACTORS) {
-        const bool there = lane + here < slot.count;
-        factor[i] = op.value && there ? __ldg(op.value + (ids - op.col) + here) : 1;
-        if (op.col_scale && there) factor[i] *= __ldg(op.col_scale + id[i]);
+        factor[i] = op.value && last >= 0 ? __ldg(op.value + slot.first + here) : 1;
+        if (op.col_scale && last >= 0) factor[i] *= __ldg(op.col_scale + id[i]);
       }
     }
 #pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
-    for (int b = 0; b < SHAPE::CHUNK && at + b < longest; b += SHAPE::AHEAD) { /* alike for the whole warp */
-      int left[SHAPE::VECS];
-#pragma unroll
-      for (int j = 0; j < SHAPE::VECS; j++)
-        left[j] = col + j * SHAPE::PITCH < op.width ? slot.count - at - b : 0;
-      add_entries<SHAPE, FACTORS>(x, op.x_bytes, left, id, factor, b, sum);
-    }
+    for (int b = 0; b < SHAPE::CHUNK && at + b < longest; b += SHAPE::AHEAD) /* alike for the whole warp */
+      add_entries<SHAPE, FACTORS>(x, op.x_bytes, slot.count - at - b, id, factor, b, sum);
 #pragma unroll
     for (int i = 0; i < IDS; i++) id[i] = next[i];
   }
@@ -162,11 +141,16 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
     spmm_kernel(const struct sums op, const struct finish finish) {
   const int col = (int)blockIdx.y * SHAPE::COLUMNS + (int)threadIdx.x % SHAPE::LANES * SHAPE::WIDE;
   const int64_t at = (int64_t)blockIdx.x * SHAPE::SLOTS + threadIdx.x / SHAPE::LANES;
-  const char *x = (const char *)(op.x + col);
+  const char *x[SHAPE::VECS]; /* idle lanes read what the first one reads */
+#pragma unroll
+  for (int j = 0; j < SHAPE::VECS; j++) {
+    const int mine = col + j * SHAPE::PITCH;
+    x[j] = (const char *)(op.x + (mine < op.width ? mine : (int)blockIdx.y * SHAPE::COLUMNS));
+  }
   struct slot slot = {0, 0, 0};
   if (at < op.slots) slot = read_slot(op.slot + at);
   float sum[SHAPE::VECS][SHAPE::WIDE] = {};
-  sum_slot<SHAPE, FACTORS>(op, slot, col, x, sum);
+  sum_slot<SHAPE, FACTORS>(op, slot, x, sum);
   if (at < op.slots) write_slot<SHAPE, UPDATES>(op, finish, slot, col, sum);
 }
 
