@@ -25,7 +25,7 @@ static int train(struct job *job) {
   if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint));
   stop_install();
   TRY(trainer_run(trainer, run));
-  return report_closing(trainer, run, estimate_total(&job->estimate));
+  return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
 }
 
 static int print_profile(struct job *job) {

@@ -36,14 +36,13 @@ static void print_graph(const struct job *job) {
 }
 
 /* Each part on the rank that needs most of it. Collective. */
-static int print_estimate(struct job *job) {
-  struct estimate *estimate = &job->estimate;
+static int print_estimate(struct comm *comm, const char *name, const struct estimate *estimate) {
   int64_t most = estimate_total(estimate), part[ESTIMATE_PARTS];
   for (int i = 0; i < estimate->parts; i++) part[i] = estimate->part[i].bytes;
-  TRY(comm_max_int64(&job->comm, &most));
-  TRY(comm_reduce(&job->comm, part, estimate->parts, NUMBER_INT64, REDUCE_MAX));
+  TRY(comm_max_int64(comm, &most));
+  TRY(comm_reduce(comm, part, estimate->parts, NUMBER_INT64, REDUCE_MAX));
   char text[16];
-  log_info("  memory      about %s on the fullest rank", memory_text(most, text));
+  log_info("  %-11s about %s on the fullest rank", name, memory_text(most, text));
   for (int i = 0; i < estimate->parts; i++)
     log_info("              %10s  %s", memory_text(part[i], text), estimate->part[i].name);
   return OK;
@@ -53,7 +52,8 @@ int print_banner(struct job *job) {
   print_settings(job);
   print_graph(job);
   partition_print(&job->partition, &job->config, job->dataset.edges);
-  TRY(print_estimate(job));
+  TRY(print_estimate(&job->comm, "memory", &job->host_memory));
+  if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->device_memory));
   log_info(" ");
   return OK;
 }

@@ -14,7 +14,7 @@ void command_line_help(void) {
       "  --set SECTION.KEY=VALUE   change a setting (VALUE is TOML; a bare word is a string); may be "
       "repeated\n"
       "  --epochs N                train.epochs: the total, also when resuming\n"
-      "  --device auto|cpu         runtime.device\n"
+      "  --device auto|cpu|cuda    runtime.device\n"
       "  --resume[=FILE]           go on from FILE, or from the newest checkpoint of the run directory\n"
       "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
       "  --predict CHECKPOINT --out FILE.h5\n"

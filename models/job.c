@@ -15,7 +15,12 @@ static int open_device(struct job *job) {
   int code = device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads);
   if (code == OK) code = kernels_open(&job->kernels, &job->device, config->runtime.precision);
   TRY(comm_agree(comm, code));
-  return comm_attach(comm, &job->device);
+  TRY(comm_attach(comm, &job->device));
+  if (!job->device.ops->on_host) {
+    int64_t taken = job->device.ops->memory_peak(&job->device);
+    estimate_add(&job->device_memory, "the device's context, transport between ranks", taken);
+  }
+  return OK;
 }
 
 static int check_dataset(const struct dataset *dataset, const char *path) {
@@ -54,21 +59,25 @@ static int make_shard(struct job *job) {
   return OK;
 }
 
+static struct estimate *device_memory(struct job *job) {
+  return job->device.ops->on_host ? &job->host_memory : &job->device_memory;
+}
+
 /* What training takes, and what building the shard took beyond that before it was given back. */
 static void add_estimate(struct job *job) {
-  struct estimate *estimate = &job->estimate;
-  int64_t base = estimate_total(estimate), building = shard_build_bytes(&job->shard, job->comm.size);
-  estimate_add(estimate, "graph, features and labels", shard_bytes(&job->shard));
-  trainer_estimate(&job->trainer, &job->run, estimate);
-  int64_t training = estimate_total(estimate) - base, owners = job->dataset.nodes * 12;
-  estimate_add(estimate, "owners and order of all nodes", owners); /* kept for predictions */
-  if (building > training) estimate_add(estimate, "building the shard, beyond that", building - training);
+  struct estimate *host = &job->host_memory;
+  int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
+  estimate_add(host, "graph, features and labels", shard_bytes(&job->shard));
+  trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
+  int64_t training = estimate_total(host) - base, owners = job->dataset.nodes * 12;
+  estimate_add(host, "owners and order of all nodes", owners); /* kept for predictions */
+  if (building > training) estimate_add(host, "building the shard, beyond that", building - training);
 }
 
 int job_setup(struct job *job) {
   double begun = profile_clock();
   memory_return_large();
-  estimate_add(&job->estimate, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
+  estimate_add(&job->host_memory, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
   job->comm.timeout = job->config.runtime.timeout;
   TRY(open_device(job));
   TRY(open_dataset(job));

@@ -16,8 +16,9 @@ struct job {
   struct shard shard;
   struct trainer trainer;
   struct run run;
-  struct estimate estimate; /* of this rank's memory */
-  char threads[160];        /* how the number of threads was found */
+  struct estimate host_memory,
+      device_memory; /* what this rank will take; on the processor all of it is host memory */
+  char threads[160]; /* how the number of threads was found */
   double seconds_read, seconds_shard;
 };
 

@@ -26,8 +26,9 @@ struct model {
 /* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).
  * Errors: BAD_INPUT for an unknown model.type, naming those there are. */
 int model_init(struct model *model, struct run *run);
-/* Adds what model_start will allocate. */
-void model_estimate(const struct model *model, const struct run *run, struct estimate *estimate);
+/* Adds what model_start will allocate; host and device may be one. */
+void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
+                    struct estimate *device);
 /* Allocates the buffers, uploads features and scales, computes the constant first aggregate. Collective. */
 int model_start(struct model *model, struct run *run);
 /* New parameters for run->index, and its dropout streams. */

@@ -110,11 +110,19 @@ static void results(const struct trainer *trainer, const struct run *run) {
            report_percent(mean_test, test), 100 * spread_test, (long long)runs);
 }
 
-int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
-  int64_t peak = run->device->ops->memory_peak(run->device), most = estimate;
+/* Collective. */
+static int memory_line(const struct run *run, const char *name, int64_t peak, int64_t estimate) {
+  char took[16], needed[16];
   TRY(comm_max_int64(run->comm, &peak));
-  TRY(comm_max_int64(run->comm, &most));
-  char took[16], needed[16], seconds[32], path[RUNDIR_PATH];
+  TRY(comm_max_int64(run->comm, &estimate));
+  log_info("  %-14s %s on the fullest rank (estimate %s)", name, memory_text(peak, took),
+           memory_text(estimate, needed));
+  return OK;
+}
+
+int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate) {
+  const struct device_ops *device = run->device->ops;
+  char seconds[32], path[RUNDIR_PATH];
   log_info(" ");
   log_info("result");
   results(trainer, run);
@@ -123,8 +131,9 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t estimate) {
     log_info("  epoch          %.2f ms (median of forward, backward and optimiser)",
              median(trainer->epoch_ms + trainer->state.epoch - epochs, epochs));
   log_info("  training       %s, evaluation included", duration(trainer->seconds, seconds));
-  log_info("  memory         %s on the fullest rank (estimate %s)", memory_text(peak, took),
-           memory_text(most, needed));
+  TRY(memory_line(run, "memory", memory_peak(), host_estimate));
+  if (!device->on_host)
+    TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), device_estimate));
   log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", run->config->log.dir);
   log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path,
            rundir_best(run, path));

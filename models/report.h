@@ -11,7 +11,7 @@ void report_epoch(const struct trainer *trainer, const struct run *run, const st
 void report_run(const struct trainer *trainer, const struct run *run);
 /* Collective. Results, mean and deviation over runs, median ms, seconds, peak memory against the estimate,
  * and where the files are. */
-int report_closing(struct trainer *trainer, struct run *run, int64_t estimate);
+int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate);
 /* "81.50%" or "-" for NaN, into text[16]. */
 const char *report_percent(double metric, char text[16]);
 

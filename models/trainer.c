@@ -21,9 +21,10 @@ int trainer_init(struct trainer *trainer, struct run *run) {
   return OK;
 }
 
-void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *estimate) {
-  model_estimate(&trainer->model, run, estimate);
-  estimate_add(estimate, "labels and splits on the device", trainer->arena.used);
+void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
+                      struct estimate *device) {
+  model_estimate(&trainer->model, run, host, device);
+  estimate_add(device, "labels and splits on the device", trainer->arena.used);
 }
 
 int trainer_start(struct trainer *trainer, struct run *run) {

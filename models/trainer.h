@@ -21,7 +21,9 @@ struct trainer {
 
 /* Builds the model and measures what it needs; nothing large is allocated. */
 int trainer_init(struct trainer *trainer, struct run *run);
-void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *estimate);
+/* host and device may be one. */
+void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
+                      struct estimate *device);
 /* Allocates and uploads. Collective, as everything below. */
 int trainer_start(struct trainer *trainer, struct run *run);
 void trainer_free(struct trainer *trainer, struct run *run);
