@@ -62,6 +62,7 @@ template <int WIDE_, int VECS_, int LANES_, int AHEAD_, int THREADS_, int BLOCKS
   static constexpr int IDS = CHUNK / LANES;                   /* ids that a lane holds */
   static constexpr int PITCH = LANES * WIDE;                  /* columns from vector to vector of a lane */
   static constexpr int COLUMNS = PITCH * VECS;                /* of a panel */
+  static_assert(CHUNK % AHEAD == 0, "a batch lies within the ids that a group holds");
 };
 
 /* Adds up to AHEAD entries of which `left` remain; their ids and factors are with the group's lanes from

@@ -17,7 +17,7 @@ violations() {
     place["cuda_runtime.h"] = "^kernels/cuda/"
     place["cuda_runtime_api.h"] = "^(runtime/device_cuda\\.h|kernels/cuda/)"
     place["cuda_bf16.h"] = "^kernels/cuda/"
-    place["cublas_v2.h"] = place["cublasLt.h"] = "^kernels/cuda/"
+    place["cublas_v2.h"] = place["cublasLt.h"] = place["cusparse.h"] = "^kernels/cuda/"
     place["cblas.h"] = "^kernels/cpu/gemm\\.c$"
     place["zlib.h"] = "^io/text\\.c$"
     place["zip.h"] = "^io/npz\\.c$"
