@@ -87,6 +87,42 @@ static void an_epoch_lowers_the_loss_and_counts_its_step(void **state) {
   fixture_close(&job);
 }
 
+/* The gradient of one step, summed over ranks, in doubles; the caller frees it. */
+static double *gradient_in(const char *precision, int64_t *count) {
+  struct run *run = &job.run;
+  struct parameters *p = &job.trainer.model.parameters;
+  char text[512];
+  double loss;
+  snprintf(text, sizeof text,
+           "runtime.precision = \"%s\"\nmodel = {hidden = 16, layers = 3, norm = \"layer\", activation = "
+           "\"elu\"}\n",
+           precision);
+  fixture_open(&job, &plain, text);
+  assert_ok(epoch_train(&job.trainer, run, 1, &loss));
+  *count = p->count;
+  double *gradient = calloc((size_t)p->count, sizeof *gradient);
+  assert_ok(run_download(run, gradient, p->dw, p->count));
+  fixture_close(&job);
+  return gradient;
+}
+
+/* The double gradient is checked by differences and is the same on any number of ranks, so this is the
+ * agreement of one step in fp32 between ranks, too. */
+static void gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest(void **state) {
+  (void)state;
+  int64_t count, same;
+  double *exact = gradient_in("fp64", &count), *narrow = gradient_in("fp32", &same), largest = 0, worst = 0;
+  assert_int_equal(count, same);
+  for (int64_t i = 0; i < count; i++) {
+    largest = fmax(largest, fabs(exact[i]));
+    worst = fmax(worst, fabs(exact[i] - narrow[i]));
+  }
+  assert_true(largest > 1e-3 && worst > 0);
+  assert_true(worst <= 1e-5 * largest);
+  free(exact);
+  free(narrow);
+}
+
 static void offer(int64_t epoch, double val, double loss) {
   job.trainer.state.epoch = epoch;
   assert_ok(state_offer(&job.trainer.state, &job.trainer.model, &job.run, val, loss, .5));
@@ -131,6 +167,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(dropout_is_drawn_anew_each_epoch_and_repeats),
       cmocka_unit_test(input_dropout_changes_the_first_aggregate),
       cmocka_unit_test(an_epoch_lowers_the_loss_and_counts_its_step),
+      cmocka_unit_test(gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest),
       cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
       cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
   };
