@@ -98,6 +98,7 @@ static struct variant choose(int64_t width, int wide, int64_t degree, bool facto
   if (width <= 32 && degree >= 32) USE(4, 1, 8, 8, 512, 2);
   if (width <= 32) USE(4, 1, 8, 4, 256, 5);
   if (degree >= 100) USE(4, 1, 16, 8, 1024, 1);
+  if (width > 64 && width < 112) USE(4, 2, 16, 4, 256, 4); /* a second panel of 64 would be half idle */
   if (degree >= 32) USE(4, 1, 16, 8, 512, 2);
   if (degree >= 8 || width <= 64) USE(4, 2, 8, 4, 256, 4);
   USE(4, 2, 16, 2, 256, 5);
@@ -142,7 +143,7 @@ static int wide_of(struct tensor x) {
 
 /* Whether it pays to copy X into rows at multiples of 16 bytes first. */
 static bool copies_x(const struct csr *m, int wide, int64_t width) {
-  return wide < 4 && width > 8 && m->cols > 0 && m->nnz >= (wide == 2 ? 32 : 4) * m->cols;
+  return wide < 4 && width > 8 && m->cols > 0 && m->nnz >= (wide == 2 ? 100 : 4) * m->cols;
 }
 
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
