@@ -46,7 +46,11 @@ static inline int takes_part(const char *name) {
   for (int i = 0; device_list[i]; i++) {
     if (strcmp(device_list[i]->name, name) == 0 && device_list[i]->available() > 0) return 1;
   }
-  if (wanted) exit(77);
+  if (wanted) {
+    printf("this machine has no device \"%s\"\n", name);
+    fflush(stdout);
+    exit(77);
+  }
   return 0;
 }
 
