@@ -41,6 +41,8 @@ static int print_profile(struct job *job) {
 static int run_job(struct job *job) {
   if (line.profile) profile_enable();
   TRY(read_config(job));
+  if (!line.evaluate && !line.predict && !line.dry_run)
+    TRY(rundir_check(&job->comm, &job->config, line.resume));
   TRY(job_setup(job));
   TRY(print_banner(job));
   if (line.dry_run) return OK;

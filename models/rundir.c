@@ -46,14 +46,24 @@ static int remove_old(const char *checkpoints, const char *best) {
   return OK;
 }
 
-static int make(const struct run *run, int resume) {
-  const struct config *config = run->config;
-  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
+static int check(const struct config *config, int resume) {
+  char path[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   if (access(path, F_OK) == 0 && !resume && !config->log.overwrite)
     FAIL(BAD_INPUT,
          "log.dir: %s already holds a run; use --resume, --set log.overwrite=true or another log.dir",
          config->log.dir);
+  return OK;
+}
+
+int rundir_check(struct comm *comm, const struct config *config, int resume) {
+  return comm_agree(comm, comm->rank == 0 ? check(config, resume) : OK);
+}
+
+static int make(const struct run *run, int resume) {
+  const struct config *config = run->config;
+  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
+  snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
     FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
   if (!resume) TRY(remove_old(checkpoints, rundir_best(run, best)));

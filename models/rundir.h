@@ -7,8 +7,11 @@
 
 enum { RUNDIR_PATH = CONFIG_TEXT + 64 };
 
-/* Collective; rank 0 makes the folder and writes config.toml. Errors: BAD_INPUT when a run stands there
- * already or the folder cannot be made. */
+/* Collective, before any work is done. Errors: BAD_INPUT when a run stands there that may not be replaced. */
+int rundir_check(struct comm *comm, const struct config *config, int resume);
+
+/* Collective; rank 0 makes the folder, removes the checkpoints of a run that is replaced and writes
+ * config.toml. Errors: BAD_INPUT when the folder cannot be made. */
 int rundir_open(struct run *run, int resume);
 
 /* <dir>/checkpoints and <dir>/best.h5 into path[RUNDIR_PATH]. */
