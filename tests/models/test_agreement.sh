@@ -1,8 +1,7 @@
 # The same training on any number of ranks, with dropout on, and the same bits when repeated.
 #   fp64: loss curves within 1e-9 over 50 epochs; fp32: within 1e-5 over the first 5 and 1e-4 over 50.
-set -u
+. "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 gnntrain=$GNNTRAIN_BIN/gnntrain
-fail() { echo "FAILED: $*"; exit 1; }
 
 rm -rf data.h5 data.h5.parts run.* losses.*
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 1500 --degree 12 --features 24 --classes 5 --community-size 100 \
@@ -19,16 +18,7 @@ train() {
   shift 2
   OMP_NUM_THREADS=1 mpirun -n "$ranks" --oversubscribe --bind-to none "$gnntrain" base.toml \
     --set "log.dir=run.$name" --set log.overwrite=true "$@" >"$name.log" 2>&1 || fail "$name: $(tail -3 "$name.log")"
-  sed -n 's/.*"epoch": [0-9]*, "loss": \([^,]*\),.*/\1/p' "run.$name/metrics.jsonl" >"losses.$name"
-  [ "$(wc -l <"losses.$name")" = 50 ] || fail "$name: $(wc -l <"losses.$name") losses, not 50"
-}
-
-# within A B EPOCHS TOLERANCE: relative difference of the two curves
-within() {
-  paste "losses.$1" "losses.$2" | head -n "$3" | awk -v t="$4" -v pair="$1 $2" '
-    {d = $1 - $2; if (d < 0) d = -d; d /= ($1 > 1 ? $1 : 1); if (d > worst) worst = d}
-    END {printf "%s: %d epochs, largest difference %.3g (allowed %g)\n", pair, NR, worst, t; exit !(worst <= t)}' ||
-    fail "$1 and $2 disagree"
+  keep_losses "$name"
 }
 
 for ranks in 1 2 4 8; do

@@ -1,7 +1,6 @@
 # The same training on the processor and on 1, 2, 4 GPUs, with dropout on: loss curves within 1e-5 over the first 5
 # epochs and 1e-4 over 50, equal bits when repeated; more ranks than GPUs are refused in one sentence.
-set -u
-fail() { echo "FAILED: $*"; exit 1; }
+. "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 "$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 ((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
@@ -19,16 +18,7 @@ TOML
 train() {
   mpirun -n "$2" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device "$1" \
     --set "log.dir=run.$3" --set log.overwrite=true >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -3 "$3.log")"
-  sed -n 's/.*"epoch": [0-9]*, "loss": \([^,]*\),.*/\1/p' "run.$3/metrics.jsonl" >"losses.$3"
-  [ "$(wc -l <"losses.$3")" = 50 ] || fail "$3: $(wc -l <"losses.$3") losses, not 50"
-}
-
-# within A B EPOCHS TOLERANCE: relative difference of the two curves
-within() {
-  paste "losses.$1" "losses.$2" | head -n "$3" | awk -v t="$4" -v pair="$1 $2" '
-    {d = $1 - $2; if (d < 0) d = -d; d /= ($1 > 1 ? $1 : 1); if (d > worst) worst = d}
-    END {printf "%s: %d epochs, largest difference %.3g (allowed %g)\n", pair, NR, worst, t; exit !(worst <= t)}' ||
-    fail "$1 and $2 disagree"
+  keep_losses "$3"
 }
 
 train cpu 1 cpu
