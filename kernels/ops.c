@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/cpu/table.h"
@@ -18,16 +19,33 @@ const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,
 #endif
                                                 NULL};
 
+/* What the tables of this device serve, for a message. */
+static void list_precisions(const struct device *device, char *text, size_t size) {
+  text[0] = '\0';
+  for (int p = 0; precision_name[p]; p++) {
+    for (int i = 0; kernel_list[i]; i++) {
+      const struct kernel_ops *ops = kernel_list[i];
+      size_t used = strlen(text);
+      if (strcmp(ops->device, device->ops->name) == 0 && ops->precisions >> p & 1)
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "", precision_name[p]);
+    }
+  }
+}
+
 int kernels_open(struct kernels *k, struct device *device, enum precision precision) {
-  enum dtype dtype = precision == PRECISION_FP64 ? F64 : F32;
-  *k = (struct kernels){.device = device, .dtype = dtype};
+  char served[64];
+  *k = (struct kernels){.device = device, .precision = precision};
   for (int i = 0; kernel_list[i] && !k->ops; i++) {
     const struct kernel_ops *ops = kernel_list[i];
-    if (strcmp(ops->device, device->ops->name) == 0 && ops->dtype == dtype) k->ops = ops;
+    if (strcmp(ops->device, device->ops->name) == 0 && ops->precisions >> precision & 1) k->ops = ops;
   }
-  if (!k->ops)
-    FAIL(BAD_INPUT, "runtime.precision = \"%s\" is not there on device \"%s\"; use \"%s\"",
-         dtype == F64 ? "fp64" : "fp32", device->ops->name, dtype == F64 ? "fp32" : "fp64");
+  if (!k->ops) {
+    list_precisions(device, served, sizeof served);
+    FAIL(BAD_INPUT, "runtime.precision = \"%s\" is not there on device \"%s\"; allowed: %s",
+         precision_name[precision], device->ops->name, served);
+  }
+  k->dtype = k->ops->dtype;
+  k->real = k->ops->real;
   TRY(device_alloc(device, (int64_t)sizeof *k->scalars, (void **)&k->scalars, "kernel scalars"));
   return k->ops->open ? k->ops->open(k) : OK;
 }
@@ -72,10 +90,22 @@ void layout_free(struct kernels *k, struct layout *layout) {
   if (layout) k->ops->layout_free(k, layout);
 }
 
-/* t is a matrix of the table's type with that shape. */
+/* t has that shape. */
+static int has_shape(struct tensor t, int64_t rows, int64_t cols) {
+  return t.rows == rows && t.cols == cols && t.stride >= cols && (t.data || rows == 0 || cols == 0);
+}
+
+/* t is a matrix of activations with that shape. */
 static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return t.dtype == k->dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
-         (t.data || rows == 0 || cols == 0);
+  return t.dtype == k->dtype && has_shape(t, rows, cols);
+}
+
+static int is_real_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return t.dtype == k->real && has_shape(t, rows, cols);
+}
+
+static int is_either_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return is_matrix(k, t, rows, cols) || is_real_matrix(k, t, rows, cols);
 }
 
 static int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
@@ -83,8 +113,9 @@ static int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t
 }
 
 static void check_update(const struct kernels *k, const struct update *op, int64_t rows, int64_t cols) {
-  assert(is_matrix(k, op->z, rows, cols) && is_matrix(k, op->y, rows, cols));
-  assert(is_absent_or_matrix(k, op->residual, rows, cols));
+  assert(is_either_matrix(k, op->z, rows, cols) && has_shape(op->y, rows, cols));
+  assert(op->y.dtype == op->z.dtype);
+  assert(!op->residual.data || (has_shape(op->residual, rows, cols) && op->residual.dtype == op->z.dtype));
   assert(op->norm == NORM_NONE || (op->mean && op->rstd) || rows == 0);
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
@@ -92,7 +123,10 @@ static void check_update(const struct kernels *k, const struct update *op, int64
 int op_spmm(struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
-  assert(is_matrix(k, op->y, op->y.rows, op->y.cols));
+  assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
+  assert(op->y.dtype == k->real
+             ? !op->sums.data
+             : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->unfinished && !op->accumulate));
   assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
   if (op->update) {
@@ -104,16 +138,20 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
   int64_t inner = op->transpose_a ? op->a.rows : op->a.cols;
-  assert(is_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
-                   op->transpose_b ? op->b.rows : op->b.cols));
+  assert(is_either_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
+                          op->transpose_b ? op->b.rows : op->b.cols));
   assert(inner == (op->transpose_b ? op->b.cols : op->b.rows));
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
+  if (op->update) {
+    check_update(k, op->update, op->c.rows, op->c.cols);
+    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->accumulate);
+  }
   return PROFILE("gemm", k->ops->gemm(k, op));
 }
 
-int op_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {
-  assert(is_matrix(k, x, x.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
-  return PROFILE("gather", k->ops->gather(k, x, rows, y));
+int op_gather(struct kernels *k, const struct gather *op) {
+  assert(is_matrix(k, op->x, op->x.rows, op->y.cols) && is_matrix(k, op->y, op->y.rows, op->y.cols));
+  return PROFILE("gather", k->ops->gather(k, op));
 }
 
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
@@ -137,13 +175,15 @@ int op_update_backward(struct kernels *k, const struct update_backward *op) {
   assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
          (op->forward->norm == NORM_NONE && !op->forward->residual.data));
   assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
+  assert(op->forward->z.dtype == k->dtype ||
+         (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
   assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
   return PROFILE("update_backward", k->ops->update_backward(k, op));
 }
 
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {
-  assert(op->forward->norm == NORM_BATCH && op->count > 0);
+  assert(op->forward->norm == NORM_BATCH && op->count > 0 && op->forward->z.dtype == k->dtype);
   assert(is_matrix(k, op->dz, op->forward->z.rows, op->forward->z.cols));
   assert(op->forward->z.data != op->dz.data || op->dz.rows == 0);
   return PROFILE("batch_norm_backward", k->ops->batch_norm_backward(k, op));
@@ -160,7 +200,7 @@ int op_column_sums(struct kernels *k, const struct column_sums *op) {
 }
 
 static void check_loss(const struct kernels *k, const struct loss_op *op) {
-  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols));
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
   assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
   assert(op->count >= 0 && op->count <= op->logits.rows);
 }
@@ -178,12 +218,12 @@ int op_bce(struct kernels *k, const struct loss_op *op) {
 }
 
 int op_accuracy(struct kernels *k, const struct score *op) {
-  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->label || op->count == 0));
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->label || op->count == 0));
   return PROFILE("accuracy", k->ops->accuracy(k, op));
 }
 
 int op_micro_f1(struct kernels *k, const struct score *op) {
-  assert(is_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
   return PROFILE("micro_f1", k->ops->micro_f1(k, op));
 }
 
@@ -194,6 +234,7 @@ int op_sum_squares(struct kernels *k, const void *x, int64_t count) {
 
 int op_optimizer(struct kernels *k, const struct optimizer_op *op) {
   assert(op->decay_end >= 0 && op->decay_end <= op->count);
+  assert(k->dtype == k->real ? !op->copy : op->copy || op->count == 0);
   assert(op->optimizer == OPTIMIZER_SGD || op->v || op->count == 0);
   return PROFILE("optimizer", k->ops->optimizer(k, op));
 }

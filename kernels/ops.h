@@ -2,8 +2,10 @@
  *
  * Every op is a struct of arguments and a function op_X that checks shapes, opens a profile region and calls
  * the table. Tensors and pointers live in the device's memory and belong to the caller; work is queued on
- * the compute stream. `real` below is the element type of the table (kernels.dtype). Sums are kept in at
- * least fp32; equal inputs give equal bits for an equal number of threads. */
+ * the compute stream. Two element types: activations, features and the weights that products read are
+ * kernels.dtype; parameters, their gradients, scales, statistics, logits and losses are kernels.real, "real"
+ * below. They differ in bf16 only. Sums are kept in at least fp32; equal inputs give equal bits for an equal
+ * number of threads. */
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
 
@@ -27,8 +29,10 @@ struct scalars {
 
 struct kernels {
   const struct kernel_ops *ops;
-  struct device *device;   /* borrowed */
-  enum dtype dtype;        /* of activations, weights and gradients */
+  struct device *device; /* borrowed */
+  enum precision precision;
+  enum dtype dtype;        /* of activations and their gradients */
+  enum dtype real;         /* of all else */
   struct scalars *scalars; /* on the device; owned */
   void *workspace;         /* on the device; owned, grows to what the largest op asked for */
   int64_t workspace_bytes;
@@ -38,27 +42,29 @@ struct kernels {
 /* Y = A X between scales:
  *   sum_v = (accumulate ? y_v : 0) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v
  *   y_v   = r_v sum_v, then `update` on that row.
- * Rows flagged in `unfinished` keep the bare sum in y: another part of the matrix adds to it later. Where
- * the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with factored values:
- * Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
+ * Rows flagged in `unfinished` keep the bare sum in `sums`: another part of the matrix adds to it later, by
+ * accumulate. Where the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with
+ * factored values: Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
 struct spmm {
   const struct layout *a;
-  struct tensor x;            /* [a.cols, width] */
+  struct tensor x;            /* dtype [a.cols, width] */
   const void *col_scale;      /* c, real [a.cols]; NULL: 1 */
   const void *self_scale;     /* s, real [rows]; NULL: no self loops */
-  struct tensor self;         /* X of the rows themselves when self_scale is given, [rows, width] */
+  struct tensor self;         /* X of the rows themselves when self_scale is given, dtype [rows, width] */
   const void *self_col_scale; /* c of the rows themselves, real [rows]; NULL: 1 */
   const void *row_scale;      /* r, real [rows]; NULL: 1 */
   const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
   int accumulate;
   const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
-  struct tensor y;             /* [rows, width] */
+  struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
+  struct tensor y;    /* dtype or real [rows, width] */
 };
 
-/* C = op(A) op(B) (+ C when accumulate). op(A) [m, k], op(B) [k, n], C [m, n]. */
+/* C = op(A) op(B) (+ C when accumulate), then `update` on C. op(A) [m, k], op(B) [k, n], C [m, n]. */
 struct gemm {
-  struct tensor a, b, c;
+  struct tensor a, b, c; /* a, b dtype; c dtype or real */
   int transpose_a, transpose_b, accumulate;
+  const struct update *update; /* its z is c. NULL: none. Never a batch norm, nor with accumulate */
 };
 
 /* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,
@@ -71,6 +77,14 @@ struct dropout {
   const int64_t *id;  /* [rows] global node ids, on the device */
 };
 
+/* y_i = scale[rows[i]] x[rows[i]]. */
+struct gather {
+  struct tensor x;
+  const int32_t *rows; /* [y.rows] */
+  const void *scale;   /* real [x.rows]; NULL: 1 */
+  struct tensor y;
+};
+
 /* The element-wise end of a layer:
  *   u = z + bias;  n = norm(u) = (u - mean) rstd gain + shift;  a = act(n);  y = dropout(a + residual)
  * Layer norm (Ba et al. 2016): mean and rstd over a row, computed here, kept in mean[rows], rstd[rows].
@@ -78,7 +92,7 @@ struct dropout {
  * y may be z; op_update_backward takes that only when there is neither norm nor residual, and works from y.
  */
 struct update {
-  struct tensor z;  /* [rows, cols] */
+  struct tensor z;  /* dtype or real [rows, cols], as are residual and y */
   const void *bias; /* real [cols]; NULL: none */
   enum norm norm;
   const void *gain, *shift; /* real [cols] */
@@ -90,14 +104,14 @@ struct update {
   struct tensor y; /* [rows, cols] */
 };
 
-/* Backward of update. `forward` holds the same arguments; saved is z, or y when they were one.
- *   dn = act'(n) dropout'(dy);  without norm dz = dn;  layer norm: dz by the row's formula;
- *   batch norm: dz receives dn, and op_batch_norm_backward turns it into the gradient of z.
- * Column sums (any may be NULL): shift_grad = sum dn, gain_grad = sum dn xhat, bias_grad = sum dz. They are
- * of this rank's rows only. dz may be dy. */
+/* Backward of update. `forward` holds the same arguments; saved is z, or y when they were one; without norm
+ * and activation it is not read, and may be real where the gradients are dtype. dn = act'(n) dropout'(dy);
+ * without norm dz = dn;  layer norm: dz by the row's formula; batch norm: dz receives dn, and
+ * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
+ * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. */
 struct update_backward {
   const struct update *forward;
-  struct tensor dy, dz;
+  struct tensor dy, dz;                     /* dtype */
   struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
   void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */
 };
@@ -124,7 +138,7 @@ struct batch_norm_stats {
 
 /* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
 struct column_sums {
-  struct tensor x;
+  struct tensor x; /* dtype */
   const void *center;
   void *out;
 };
@@ -133,20 +147,21 @@ struct column_sums {
  * Cross entropy: -log softmax(logits_v)[label_v]; multilabel (bce): mean over classes of
  * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`. */
 struct loss_op {
-  struct tensor logits;  /* [n, classes] */
+  struct tensor logits;  /* real [n, classes] */
   const int32_t *label;  /* [n]; cross entropy */
   const uint8_t *labels; /* [n, classes]; bce */
   const int32_t *rows;   /* [count] rows that count, ascending */
   int64_t count;
-  double scale;       /* 1 / number of such rows on all ranks */
-  double *loss;       /* on the device, written */
-  struct tensor grad; /* [n, classes], rows not listed get 0; data NULL: no gradient. May be logits */
+  double scale; /* 1 / number of such rows on all ranks */
+  double *loss; /* on the device, written */
+  struct tensor
+      grad; /* dtype [n, classes], rows not listed get 0; data NULL: none. May be logits of its type */
 };
 
 /* Counts of correct predictions over `rows`. Multiclass: correct = argmax hits (ties to the lowest class),
  * predicted = actual = count. Multilabel at logit > 0: true positives, positives predicted, positives. */
 struct score {
-  struct tensor logits;
+  struct tensor logits; /* real */
   const int32_t *label;
   const uint8_t *labels;
   const int32_t *rows;
@@ -163,6 +178,7 @@ struct optimizer_op {
   void *w;        /* real [count] */
   const void *dw; /* real [count] */
   void *m, *v;    /* real [count]; sgd uses m only and v may be NULL */
+  void *copy;     /* dtype [count]: receives w rounded, where dtype is not real; else NULL */
   int64_t count, decay_end;
   double momentum, weight_decay, clip;
 };
@@ -178,7 +194,8 @@ struct sparse_dropout {
 
 struct kernel_ops {
   const char *device; /* "cpu" */
-  enum dtype dtype;
+  enum dtype dtype, real;
+  unsigned precisions;              /* a bit for each that it serves: 1 << PRECISION_FP32, ... */
   int (*open)(struct kernels *k);   /* NULL: nothing to do */
   void (*close)(struct kernels *k); /* takes a half-opened one */
   int (*layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
@@ -186,7 +203,7 @@ struct kernel_ops {
   void (*layout_free)(struct kernels *k, struct layout *layout);
   int (*spmm)(struct kernels *k, const struct spmm *op);
   int (*gemm)(struct kernels *k, const struct gemm *op);
-  int (*gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+  int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
   int (*update)(struct kernels *k, const struct update *op);
@@ -206,7 +223,7 @@ struct kernel_ops {
 extern const struct kernel_ops *const kernel_list[];
 
 /* Picks the table for device->ops->name and precision; allocates the scalars. Errors: BAD_INPUT for a
- * precision that the device does not have. */
+ * precision that the device does not have, naming those it has. */
 int kernels_open(struct kernels *k, struct device *device, enum precision precision);
 void kernels_close(struct kernels *k);
 
@@ -222,8 +239,7 @@ void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
 
 int op_spmm(struct kernels *k, const struct spmm *op);
 int op_gemm(struct kernels *k, const struct gemm *op);
-int op_gather(struct kernels *k, struct tensor x, const int32_t *rows,
-              struct tensor y); /* y_i = x[rows[i]] */
+int op_gather(struct kernels *k, const struct gather *op);
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op,
                struct tensor y); /* y may be x */
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);

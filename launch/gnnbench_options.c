@@ -28,7 +28,7 @@ static void print_help(const char *command) {
          "  --width W,...          columns of the dense matrix (16,64,128)\n"
          "  --inner K              gemm: columns of the left matrix (128)\n"
          "  --device auto|cpu|cuda where it runs (auto)\n"
-         "  --precision fp32|fp64  element type (fp32)\n"
+         "  --precision P          fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)\n"
          "  --threads T            host threads (the processors of this process)\n"
          "  --reps R               measured runs (10)\n"
          "  --json                 one JSON object a line\n\n"
@@ -59,10 +59,12 @@ static int read_widths(struct bench_options *options, char *text) {
 }
 
 static int read_precision(struct bench_options *options, const char *text) {
-  if (strcmp(text, "fp32") != 0 && strcmp(text, "fp64") != 0)
-    FAIL(BAD_INPUT, "--precision: \"%s\" is neither fp32 nor fp64", text);
-  options->precision = strcmp(text, "fp64") == 0 ? PRECISION_FP64 : PRECISION_FP32;
-  return OK;
+  for (int p = 0; precision_name[p]; p++) {
+    if (strcmp(text, precision_name[p]) != 0) continue;
+    options->precision = (enum precision)p;
+    return OK;
+  }
+  FAIL(BAD_INPUT, "--precision: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", text);
 }
 
 static int read_option(struct bench_options *options, int letter, char **argv) {

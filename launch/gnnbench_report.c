@@ -99,14 +99,10 @@ int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op
   return OK;
 }
 
-static const char *precision_name(const struct bench *bench) {
-  return bench->kernels.dtype == F64 ? "fp64" : "fp32";
-}
-
 void bench_print_head(const struct bench *bench) {
   if (bench->options->json) return;
-  printf("%s, %d threads, %s, %d runs\n", bench->device.name, bench->device.threads, precision_name(bench),
-         bench->options->reps);
+  printf("%s, %d threads, %s, %d runs\n", bench->device.name, bench->device.threads,
+         precision_name[bench->kernels.precision], bench->options->reps);
   printf("%-8s %-40s %10s %10s %10s %8s %9s %9s  %s\n", "op", "shape", "median ms", "min", "max", "GB/s",
          "GFLOP/s", "error", "beside");
 }
@@ -114,8 +110,8 @@ void bench_print_head(const struct bench *bench) {
 static void print_json(const struct bench *bench, const struct bench_row *row, double gbytes, double gflops) {
   printf("{\"op\": \"%s\", \"shape\": \"%s\", \"precision\": \"%s\", \"threads\": %d, \"ms\": %.6g, "
          "\"ms_min\": %.6g, \"ms_max\": %.6g, \"gbytes_per_s\": %.6g, \"gflops\": %.6g, \"error\": %.3g",
-         row->name, row->shape, precision_name(bench), bench->device.threads, row->median, row->min, row->max,
-         gbytes, gflops, row->error);
+         row->name, row->shape, precision_name[bench->kernels.precision], bench->device.threads, row->median,
+         row->min, row->max, gbytes, gflops, row->error);
   if (row->peer)
     printf(", \"peer\": \"%s\", \"peer_ms\": %.6g, \"peer_ratio\": %.4g", row->peer, row->peer_median,
            row->peer_median / row->median);

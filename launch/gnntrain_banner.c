@@ -12,7 +12,7 @@ static void print_settings(const struct job *job) {
   log_info("  ranks       %d on %d node%s, %s", job->comm.size, job->comm.nodes,
            job->comm.nodes == 1 ? "" : "s", job->threads);
   log_info("  device      %s (%s), %s", job->device.ops->name, job->device.name,
-           c->runtime.precision == PRECISION_FP64 ? "fp64" : "fp32");
+           precision_name[c->runtime.precision]);
   log_info("  model       %s, %lld layers, hidden %lld%s%s, dropout %g (input %g), %lld parameters",
            c->model.type, (long long)c->model.layers, (long long)c->model.hidden, norms[c->model.norm],
            c->model.residual ? ", residual" : "", c->model.dropout, c->model.dropout_input,

@@ -22,7 +22,6 @@ int propagation_init(struct propagation *p, struct run *run) {
 }
 
 static int direction_plan(struct direction *d, struct run *run, struct arena *arena) {
-  d->halo_scale = arena_take(arena, d->adjacency->halo.rows * dtype_bytes(run->kernels->dtype));
   if (d->borrowed) return OK;
   d->unfinished = arena_take(arena, run->shard->own);
   return halo_prepare(&d->adjacency->halo, arena);
@@ -90,16 +89,9 @@ static int upload_scales(struct propagation *p, struct run *run) {
   return code;
 }
 
-/* The column scales of halo rows come from their owners by the same exchange that brings features. */
-static int direction_start(struct propagation *p, struct run *run, struct direction *d) {
-  enum dtype dtype = run->kernels->dtype;
-  struct halo *halo = &d->adjacency->halo;
-  if (!d->borrowed)
-    TRY(device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own));
-  TRY(halo_start(halo, run->comm, run->kernels, tensor_of(d->col_scale, dtype, run->shard->own, 1),
-                 tensor_of(p->packed, dtype, halo_send_rows(halo), 1),
-                 tensor_of(d->halo_scale, dtype, halo->rows, 1)));
-  return halo_finish(halo, run->comm, run->kernels);
+static int upload_unfinished(struct run *run, struct direction *d) {
+  if (d->borrowed) return OK;
+  return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
 }
 
 int propagation_start(struct propagation *p, struct run *run) {
@@ -107,8 +99,8 @@ int propagation_start(struct propagation *p, struct run *run) {
   if (code == OK) code = check_weights(run, &run->shard->in.halo_part);
   if (code == OK) code = upload_scales(p, run);
   TRY(comm_agree(run->comm, code));
-  TRY(direction_start(p, run, &p->forward));
-  return direction_start(p, run, &p->backward);
+  TRY(upload_unfinished(run, &p->forward));
+  return upload_unfinished(run, &p->backward);
 }
 
 void propagation_free(struct propagation *p, struct run *run) {
@@ -138,14 +130,9 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
                      .unfinished = exchange ? d->unfinished : NULL,
                      .update = update,
                      .y = y};
-  struct spmm rest = {.a = d->halo_part,
-                      .x = tail,
-                      .col_scale = d->halo_scale,
-                      .row_scale = d->row_scale,
-                      .accumulate = 1,
-                      .update = update,
-                      .y = y};
-  if (exchange) TRY(PROFILE("exchange", halo_start(halo, run->comm, k, x, packed, tail)));
+  struct spmm rest = {
+      .a = d->halo_part, .x = tail, .row_scale = d->row_scale, .accumulate = 1, .update = update, .y = y};
+  if (exchange) TRY(PROFILE("exchange", halo_start(halo, run->comm, k, x, d->col_scale, packed, tail)));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(PROFILE("own part", op_spmm(k, &own)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));

@@ -16,8 +16,7 @@ struct direction {
   struct adjacency *adjacency; /* host side: parts and plan */
   struct layout *own_part, *halo_part;
   int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
-  void *row_scale, *col_scale; /* real [own] */
-  void *halo_scale;            /* real [halo]: the column scale of halo rows */
+  void *row_scale, *col_scale; /* real [own]; halo rows arrive times their column scale */
   uint8_t *unfinished;         /* [own] on the device */
 };
 

@@ -49,13 +49,14 @@ static int list_messages(const struct halo *halo, const int64_t *start, void *da
   return count;
 }
 
-int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, struct tensor packed,
-               struct tensor tail) {
+int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+               struct tensor packed, struct tensor tail) {
   if (!halo->peers) return OK;
-  if (packed.rows) TRY(op_gather(k, x, halo->send_row_device, packed));
+  struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
+  if (packed.rows) TRY(op_gather(k, &pack));
   TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
   TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
-  int64_t row_bytes = x.cols * dtype_bytes(x.dtype);
+  int64_t row_bytes = packed.stride * dtype_bytes(packed.dtype);
   int sends = list_messages(halo, halo->send_start, packed.data, row_bytes, halo->send);
   int recvs = list_messages(halo, halo->recv_start, tail.data, row_bytes, halo->recv);
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);

@@ -40,10 +40,10 @@ int halo_prepare(struct halo *halo, struct arena *arena);
 /* Rows to pack in all: the size of the packing buffer. */
 int64_t halo_send_rows(const struct halo *halo);
 
-/* Packs own rows of x (rows [0, own) of buffer) into packed [halo_send_rows, width] and starts the messages
- * into tail [halo.rows, width]. tail and packed are contiguous (stride = cols). */
-int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, struct tensor packed,
-               struct tensor tail);
+/* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
+ * [halo_send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's. */
+int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
+               struct tensor packed, struct tensor tail);
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
 
 /* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */

@@ -67,7 +67,7 @@ static const struct config_key table[] = {
     REAL(partition.balance, 1.05, 1.001, 2, "largest load of a rank over the average"),
 
     TEXT(runtime.device, "auto", "auto, or the name of a device that --version lists"),
-    CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training; fp64 on the CPU only", "fp32", "fp64"),
+    CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training: tf32 and bf16 on GPUs only, fp64 on the CPU only", PRECISION_NAMES),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
@@ -81,6 +81,8 @@ static const struct config_key table[] = {
     INTEGER(log.progress, 1, 1, 1e9, "epochs between printed lines"),
 };
 /* clang-format on */
+
+const char *const precision_name[] = {PRECISION_NAMES, NULL};
 
 enum { KEYS = sizeof table / sizeof table[0], FILE_BYTES = CONFIG_TOML_BYTES };
 

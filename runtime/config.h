@@ -17,7 +17,10 @@ enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1 };
 enum partition_method { PARTITION_METIS, PARTITION_BLOCK, PARTITION_RANDOM };
 enum node_order { ORDER_GIVEN, ORDER_DEGREE, ORDER_METIS };
-enum precision { PRECISION_FP32, PRECISION_FP64 };
+enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
+
+#define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
+extern const char *const precision_name[]; /* NULL at the end */
 
 enum { CONFIG_TEXT = 1024 };
 

@@ -30,7 +30,7 @@ int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct 
 void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout);
 int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op);
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op);
-int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+int REAL(cpu_gather)(struct kernels *k, const struct gather *op);
 int REAL(cpu_dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int REAL(cpu_sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
 int REAL(cpu_update)(struct kernels *k, const struct update *op);

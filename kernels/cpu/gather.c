@@ -3,11 +3,18 @@
 #include "kernels/cpu/cpu.h"
 #include "runtime/error.h"
 
-int REAL(cpu_gather)(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {
-  const real *from = x.data;
-  real *to = y.data;
-  size_t bytes = (size_t)y.cols * sizeof(real);
-#pragma omp parallel for num_threads(threads_for(k, y.rows *y.cols)) schedule(static)
-  for (int64_t i = 0; i < y.rows; i++) memcpy(to + i * y.stride, from + rows[i] * x.stride, bytes);
+int REAL(cpu_gather)(struct kernels *k, const struct gather *op) {
+  const real *scale = op->scale;
+  int64_t cols = op->y.cols;
+#pragma omp parallel for num_threads(threads_for(k, op->y.rows *cols)) schedule(static)
+  for (int64_t i = 0; i < op->y.rows; i++) {
+    const real *from = row_of(op->x, op->rows[i]);
+    real *to = row_of(op->y, i);
+    if (!scale) {
+      memcpy(to, from, (size_t)cols * sizeof *to);
+      continue;
+    }
+    for (int64_t j = 0; j < cols; j++) to[j] = scale[op->rows[i]] * from[j];
+  }
   return OK;
 }

@@ -100,15 +100,20 @@ static int multiply_by_terms(struct kernels *k, const struct product *p) {
   return OK;
 }
 
-int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
+static int multiply_by_rows(struct kernels *k, const struct product *p) {
   int parts = k->device->threads;
-  struct product p = product_of(op);
-  openblas_set_num_threads(1);
-  if (parts > 1 && p.transpose_a && p.k > p.m) return multiply_by_terms(k, &p);
-#pragma omp parallel for num_threads(threads_of(k, &p)) schedule(static, 1)
+#pragma omp parallel for num_threads(threads_of(k, p)) schedule(static, 1)
   for (int i = 0; i < parts; i++) {
-    struct product part = rows_of_c(p, parts, i);
+    struct product part = rows_of_c(*p, parts, i);
     multiply(&part);
   }
   return OK;
+}
+
+int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
+  struct product p = product_of(op);
+  int tall = k->device->threads > 1 && p.transpose_a && p.k > p.m;
+  openblas_set_num_threads(1);
+  TRY(tall ? multiply_by_terms(k, &p) : multiply_by_rows(k, &p));
+  return op->update ? REAL(cpu_update)(k, op->update) : OK;
 }

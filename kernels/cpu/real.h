@@ -10,6 +10,7 @@
 typedef double real;
 #define REAL(name) name##_f64
 #define REAL_DTYPE F64
+#define REAL_PRECISIONS (1u << PRECISION_FP64)
 #define real_exp exp
 #define real_expm1 expm1
 #define real_sqrt sqrt
@@ -17,6 +18,7 @@ typedef double real;
 typedef float real;
 #define REAL(name) name##_f32
 #define REAL_DTYPE F32
+#define REAL_PRECISIONS (1u << PRECISION_FP32 | 1u << PRECISION_FP32_STRICT)
 #define real_exp expf
 #define real_expm1 expm1f
 #define real_sqrt sqrtf

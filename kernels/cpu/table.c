@@ -5,6 +5,8 @@
 const struct kernel_ops REAL(cpu_ops) = {
     .device = "cpu",
     .dtype = REAL_DTYPE,
+    .real = REAL_DTYPE,
+    .precisions = REAL_PRECISIONS,
     .layout_init = REAL(cpu_layout_init),
     .layout_share = REAL(cpu_layout_share),
     .layout_free = REAL(cpu_layout_free),

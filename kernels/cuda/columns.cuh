@@ -3,7 +3,11 @@
 #ifndef KERNELS_CUDA_COLUMNS_CUH
 #define KERNELS_CUDA_COLUMNS_CUH
 
+#include <cuda_bf16.h>
+
 #include "kernels/cuda/cuda.h"
+
+typedef __nv_bfloat16 bf16;
 
 constexpr int GROUP = 8;
 constexpr int BLOCK = 256;
@@ -25,8 +29,9 @@ static inline unsigned blocks_of(int64_t items, int64_t per_block) {
   return (unsigned)((items + per_block - 1) / per_block);
 }
 
-static __device__ __forceinline__ float *row_of(const struct tensor &t, int64_t v) {
-  return (float *)t.data + v * t.stride;
+/* Row v of a matrix of T. */
+template <class T = float> static __device__ __forceinline__ T *row_of(const struct tensor &t, int64_t v) {
+  return (T *)t.data + v * t.stride;
 }
 
 /* Columns [0, n) of `from`, n <= COUNT; the others become 0. aligned: whole groups by 16 bytes. */
@@ -56,6 +61,43 @@ static __device__ __forceinline__ void store(float *to, int n, bool aligned, con
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
       if (i < n) to[i] = from[i];
+    }
+  }
+}
+
+/* The same for bf16, which is rounded to nearest even; eight columns make 16 bytes. */
+template <int COUNT>
+static __device__ __forceinline__ void load(const bf16 *from, int n, bool aligned, float (&to)[COUNT]) {
+  if (COUNT % 8 == 0 && aligned && n == COUNT) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 8) {
+      const uint4 eight = *(const uint4 *)(from + i);
+      const uint32_t word[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+      for (int j = 0; j < 8; j++)
+        to[(i + j) % COUNT] = __uint_as_float(j % 2 ? word[j / 2] & 0xFFFF0000u : word[j / 2] << 16);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) to[i] = i < n ? __bfloat162float(from[i]) : 0;
+  }
+}
+
+template <int COUNT>
+static __device__ __forceinline__ void store(bf16 *to, int n, bool aligned, const float (&from)[COUNT]) {
+  if (COUNT % 8 == 0 && aligned && n == COUNT) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 8) {
+      __nv_bfloat162 pair[4];
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        pair[j] = __floats2bfloat162_rn(from[(i + 2 * j) % COUNT], from[(i + 2 * j + 1) % COUNT]);
+      *(uint4 *)(to + i) = *(const uint4 *)pair;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+      if (i < n) to[i] = __float2bfloat16(from[i]);
     }
   }
 }

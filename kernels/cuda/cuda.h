@@ -20,7 +20,7 @@ static inline cudaStream_t cuda_stream(const struct kernels *k) {
 
 /* Rows of t can be read and written 16 bytes at a time. */
 static inline int cuda_is_aligned(struct tensor t) {
-  return t.stride % 4 == 0 && (uintptr_t)t.data % 16 == 0;
+  return t.stride * dtype_bytes(t.dtype) % 16 == 0 && (uintptr_t)t.data % 16 == 0;
 }
 
 /* After a launch: returns upward when it failed. */
@@ -33,7 +33,7 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
 void cuda_layout_free(struct kernels *k, struct layout *layout);
 int cuda_spmm(struct kernels *k, const struct spmm *op);
 int cuda_gemm(struct kernels *k, const struct gemm *op);
-int cuda_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y);
+int cuda_gather(struct kernels *k, const struct gather *op);
 int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
 int cuda_update(struct kernels *k, const struct update *op);

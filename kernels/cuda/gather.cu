@@ -1,33 +1,33 @@
-/* y_i = x[rows[i]]. */
+/* y_i = scale[rows[i]] x[rows[i]]; see struct gather. */
 #include "kernels/cuda/columns.cuh"
 
-template <class VECTOR>
-static __global__ void gather_kernel(const VECTOR *x, int64_t x_stride, const int32_t *rows, VECTOR *y,
-                                     int64_t y_stride, int64_t count, int64_t width) {
+/* One thread a vector of WIDE columns. */
+template <int WIDE> static __global__ void __launch_bounds__(BLOCK) gather_kernel(const struct gather op) {
   int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
-  if (i >= count) return;
-  const VECTOR *from = x + rows[i] * x_stride;
-  VECTOR *to = y + i * y_stride;
-  for (int64_t j = threadIdx.x; j < width; j += blockDim.x) to[j] = from[j];
+  if (i >= op.y.rows) return;
+  const int64_t row = op.rows[i];
+  const float scale = op.scale ? ((const float *)op.scale)[row] : 1;
+  for (int64_t j = threadIdx.x * WIDE; j < op.y.cols; j += blockDim.x * WIDE) {
+    float v[WIDE];
+    int n = (int)min((int64_t)WIDE, op.y.cols - j);
+    load(row_of(op.x, row) + j, n, WIDE > 1, v);
+#pragma unroll
+    for (int u = 0; u < WIDE; u++) v[u] *= scale;
+    store(row_of(op.y, i) + j, n, WIDE > 1, v);
+  }
 }
 
-template <class VECTOR>
-static void gather(struct tensor x, const int32_t *rows, struct tensor y, cudaStream_t stream) {
-  constexpr int64_t wide = sizeof(VECTOR) / sizeof(float);
-  int64_t width = y.cols / wide;
+int cuda_gather(struct kernels *k, const struct gather *op) {
+  if (op->y.rows == 0 || op->y.cols == 0) return OK;
+  const bool wide = cuda_is_aligned(op->x) && cuda_is_aligned(op->y);
   unsigned lanes = 1;
-  while (lanes < 32 && lanes < width) lanes *= 2;
+  while (lanes < 32 && (int64_t)lanes * (wide ? 4 : 1) < op->y.cols) lanes *= 2;
   dim3 block(lanes, BLOCK / lanes);
-  gather_kernel<<<blocks_of(y.rows, block.y), block, 0, stream>>>(
-      (const VECTOR *)x.data, x.stride / wide, rows, (VECTOR *)y.data, y.stride / wide, y.rows, width);
-}
-
-int cuda_gather(struct kernels *k, struct tensor x, const int32_t *rows, struct tensor y) {
-  if (y.rows == 0 || y.cols == 0) return OK;
-  if (cuda_is_aligned(x) && cuda_is_aligned(y) && y.cols % 4 == 0)
-    gather<float4>(x, rows, y, cuda_stream(k));
+  unsigned grid = blocks_of(op->y.rows, block.y);
+  if (wide)
+    gather_kernel<4><<<grid, block, 0, cuda_stream(k)>>>(*op);
   else
-    gather<float>(x, rows, y, cuda_stream(k));
+    gather_kernel<1><<<grid, block, 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;
 }

@@ -164,7 +164,7 @@ static int find_plan(struct gemms *gemms, const struct gemm *op, struct plan **f
   return OK;
 }
 
-int cuda_gemm(struct kernels *k, const struct gemm *op) {
+static int multiply(struct kernels *k, const struct gemm *op) {
   struct gemms *gemms = k->impl;
   struct plan *plan = NULL;
   const float one = 1, beta = op->accumulate ? 1 : 0;
@@ -180,4 +180,9 @@ int cuda_gemm(struct kernels *k, const struct gemm *op) {
                             &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
                             gemms->workspace, WORKSPACE, cuda_stream(k)));
   return OK;
+}
+
+int cuda_gemm(struct kernels *k, const struct gemm *op) {
+  TRY(multiply(k, op));
+  return op->update ? cuda_update(k, op->update) : OK;
 }

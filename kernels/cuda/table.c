@@ -5,6 +5,8 @@
 const struct kernel_ops cuda_ops_f32 = {
     .device = "cuda",
     .dtype = F32,
+    .real = F32,
+    .precisions = 1u << PRECISION_FP32 | 1u << PRECISION_FP32_STRICT,
     .open = cuda_open,
     .close = cuda_close,
     .layout_init = cuda_layout_init,

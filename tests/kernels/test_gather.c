@@ -8,12 +8,24 @@ static void gather(struct kernels *k) {
     int64_t width = widths[i];
     double *x = noise_block(1, 20 * width);
     struct tensor y = padded_matrix(k, NULL, 5, width, 2);
-    assert_ok(op_gather(k, padded_matrix(k, x, 20, width, 1), on_device, y));
+    struct gather op = {.x = padded_matrix(k, x, 20, width, 1), .rows = on_device, .y = y};
+    assert_ok(op_gather(k, &op));
     double *actual = values_of(k, y);
     for (int64_t r = 0; r < 5; r++)
       assert_memory_equal(actual + r * width, x + rows[r] * width, (size_t)width * 8);
   }
-  assert_ok(op_gather(k, matrix(k, NULL, 3, 4), NULL, matrix(k, NULL, 0, 4)));
+  assert_ok(op_gather(k, &(struct gather){.x = matrix(k, NULL, 3, 4), .y = matrix(k, NULL, 0, 4)}));
+}
+
+static void gather_scaled(struct kernels *k) {
+  static const int32_t rows[] = {2, 5, 2, 0};
+  const int32_t *on_device = device_block(k, rows, sizeof rows);
+  double *x = integer_block(2, 6 * 24), *scale = integer_block(3, 6), *expected = host_block(4 * 24 * 8);
+  for (int64_t i = 0; i < 4 * 24; i++) expected[i] = scale[rows[i / 24]] * x[rows[i / 24] * 24 + i % 24];
+  struct gather op = {.x = matrix(k, x, 6, 24), .rows = on_device, .y = matrix(k, NULL, 4, 24)};
+  op.scale = reals(k, scale, 6);
+  assert_ok(op_gather(k, &op));
+  assert_all_equal(values_of(k, op.y), expected, 4 * 24);
 }
 
 static void gathered_rows_are_copies_in_order(void **state) {
@@ -21,7 +33,13 @@ static void gathered_rows_are_copies_in_order(void **state) {
   on_every_table(gather);
 }
 
+static void gathered_rows_are_scaled(void **state) {
+  (void)state;
+  on_every_table(gather_scaled);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(gathered_rows_are_copies_in_order)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gathered_rows_are_copies_in_order),
+                                     cmocka_unit_test(gathered_rows_are_scaled)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

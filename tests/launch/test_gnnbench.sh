@@ -45,7 +45,7 @@ bench gemm --help | grep -q -- --inner || fail "no help for gemm"
 refuses 'unknown command "spnn"; allowed: spmm, gemm' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
-refuses '--precision: "fp8" is neither fp32 nor fp64' gemm --precision fp8
+refuses '--precision: "fp8" is none of fp32, fp32-strict, tf32, bf16, fp64' gemm --precision fp8
 refuses 'unknown or incomplete option "--wide"' spmm --wide
 refuses 'device "abacus" is not in this build' spmm --device abacus
 refuses 'none.h5' spmm --dataset none.h5

@@ -33,7 +33,7 @@ static void exchange(struct halo *halo, const struct shard *shard, int64_t width
   if (!arena->base) return;
   struct tensor own = tensor_rows(x, 0, shard->own), tail = tensor_rows(x, shard->own, halo->rows);
   set_rows(own, shard->own, shard->global_id);
-  assert_ok(halo_start(halo, &comm, &kernels, own, packed, tail));
+  assert_ok(halo_start(halo, &comm, &kernels, own, NULL, packed, tail));
   assert_ok(halo_finish(halo, &comm, &kernels));
   assert_ok(device_synchronize(&device, STREAM_COMPUTE));
   for (int64_t i = 0; i < halo->rows; i++) {
