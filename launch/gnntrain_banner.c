@@ -16,7 +16,7 @@ static void print_settings(const struct job *job) {
   log_info("  model       %s, %lld layers, hidden %lld%s%s, dropout %g (input %g), %lld parameters",
            c->model.type, (long long)c->model.layers, (long long)c->model.hidden, norms[c->model.norm],
            c->model.residual ? ", residual" : "", c->model.dropout, c->model.dropout_input,
-           (long long)job->trainer.model.parameters.count);
+           (long long)job->trainer.model.parameters.numbers);
   log_info("  training    %lld epochs, lr %g, weight decay %g%s, seed %lld, runs %lld",
            (long long)c->train.epochs, c->train.lr, c->train.weight_decay,
            c->train.weight_decay_first_only ? " (first layer)" : "", (long long)c->train.seed,

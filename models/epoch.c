@@ -18,6 +18,7 @@ static int step_optimizer(struct parameters *p, struct run *run) {
                             .dw = p->dw,
                             .m = p->m,
                             .v = p->v,
+                            .copy = p->copy,
                             .count = p->count,
                             .decay_end = p->decay_end,
                             .momentum = config->train.momentum,

@@ -30,7 +30,7 @@ void features_plan(struct features *f, struct run *run, struct arena *arena) {
 int features_start(struct features *f, struct run *run, const int64_t *id) {
   f->dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), id);
   if (f->sparse || f->borrowed || !run->shard->feature) return OK;
-  TRY(run_upload_floats(run, f->dense.data, run->shard->feature, f->dense.rows * f->dense.cols));
+  TRY(run_upload_floats(run, f->dense, run->shard->feature));
   free(run->shard->feature);
   run->shard->feature = NULL;
   return OK;
@@ -65,15 +65,15 @@ struct tensor features_tensor(const struct features *f) {
   return f->training && f->masked ? f->dense_masked : f->dense;
 }
 
-int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor y) {
-  if (!f->sparse) return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .b = w, .c = y});
+int features_times(const struct features *f, struct run *run, struct tensor w, const struct update *update,
+                   struct tensor y) {
   const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
-  return op_spmm(run->kernels, &(struct spmm){.a = rows, .x = w, .y = y});
+  if (f->sparse) return op_spmm(run->kernels, &(struct spmm){.a = rows, .x = w, .update = update, .y = y});
+  return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .b = w, .c = y, .update = update});
 }
 
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw) {
-  if (!f->sparse)
-    return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .transpose_a = 1, .b = dy, .c = dw});
   const struct layout *columns = f->training && f->masked ? f->columns_masked : f->columns;
-  return op_spmm(run->kernels, &(struct spmm){.a = columns, .x = dy, .y = dw});
+  if (f->sparse) return op_spmm(run->kernels, &(struct spmm){.a = columns, .x = dy, .y = dw});
+  return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .transpose_a = 1, .b = dy, .c = dw});
 }

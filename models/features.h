@@ -34,8 +34,9 @@ int features_forward(struct features *f, struct run *run, int training);
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);
 
-/* y [own, n] = X w, w [features, n];  dw [features, n] = X^T dy. */
-int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor y);
+/* y [own, n] = X w, w [features, n], then `update` (NULL: none);  dw [features, n] = X^T dy. */
+int features_times(const struct features *f, struct run *run, struct tensor w, const struct update *update,
+                   struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);
 
 #endif

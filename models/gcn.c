@@ -22,18 +22,18 @@ static int gcn_init(struct model *model, struct run *run, struct layer *layer) {
 
 static int gcn_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
-  if (!layer->aggregate_first) {
-    struct tensor product = model->scratch;
-    product.cols = product.stride = layer->out;
-    TRY(layer_times_weight(model, run, layer, product));
-    TRY(propagate(p, run, &p->forward, product, layer_fused_end(layer), layer->z));
-    return layer_fused_end(layer) ? OK : layer_end(model, run, layer, training);
+  const struct update *end = layer_fused_end(layer);
+  if (layer->aggregate_first) {
+    if (!layer->constant)
+      TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
+    struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
+    TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = layer->z, .update = end}));
+  } else {
+    struct tensor product = tensor_narrowed(model->scratch, layer->out);
+    TRY(layer_times_weight(model, run, layer, NULL, product));
+    TRY(propagate(p, run, &p->forward, product, end, layer->z));
   }
-  if (!layer->constant)
-    TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
-  struct tensor w = parameter_value(&model->parameters, run, layer->weight);
-  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = layer->z}));
-  return layer_end(model, run, layer, training);
+  return layer_rest(run, layer, training);
 }
 
 /* Aggregating first: dW = (P H)^T dZ, dH = P^T (dZ W^T). Transforming first: dT = P^T dZ, dW = H^T dT, dH =
@@ -41,8 +41,7 @@ static int gcn_forward(struct model *model, struct run *run, struct layer *layer
 static int gcn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                         struct tensor dx, struct tensor residual) {
   struct propagation *p = &model->propagation;
-  struct tensor product = model->scratch;
-  product.cols = product.stride = layer->aggregate_first ? layer->in : layer->out;
+  struct tensor product = tensor_narrowed(model->scratch, layer->aggregate_first ? layer->in : layer->out);
   if (!layer->aggregate_first) {
     TRY(propagate(p, run, &p->backward, dz, NULL, product));
     TRY(layer_weight_gradient(model, run, layer, product));

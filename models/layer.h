@@ -20,11 +20,11 @@ struct layer {
   int constant;                  /* the aggregated input never changes: computed once */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
   struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
-  struct tensor z, y;            /* before and after the end; one buffer where the end allows it */
-  struct update update;          /* the end as the last forward applied it */
-  void *mean, *rstd;             /* statistics of the norm, real [out] or [own] */
-  void *running;                 /* batch norm: running mean, then variance, real [statistics] */
-  int64_t statistics;            /* 2 out with batch norm, else 0 */
+  struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
+  struct update update; /* the end as the last forward applied it */
+  void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
+  void *running;        /* batch norm: running mean, then variance, real [statistics] */
+  int64_t statistics;   /* 2 out with batch norm, else 0 */
 };
 
 struct layer_ops {
@@ -32,7 +32,7 @@ struct layer_ops {
   int uses_graph;
   /* Declares parameters and decides the order of work from shapes and settings alone. */
   int (*init)(struct model *model, struct run *run, struct layer *layer);
-  /* z from the input, and y: calls layer_end, or hands layer->update to a kernel that fuses it. */
+  /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
   /* Gradients of the layer's parameters from dz; and dx [own, in] when dx.data is given, to which `residual`
    * [own, in] is added when given. */
@@ -52,18 +52,19 @@ int layer_reset(struct run *run, struct layer *layer);
 /* The layer's input as the last forward saw it; features for the first layer (dense only). */
 struct tensor layer_input(const struct model *model, const struct layer *layer);
 
-/* y [own, out] = H W;  dw = H^T dy;  dx = dy W^T (+ residual). */
-int layer_times_weight(struct model *model, struct run *run, struct layer *layer, struct tensor y);
+/* y [own, out] = H W, then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T (+ residual). */
+int layer_times_weight(struct model *model, struct run *run, struct layer *layer, const struct update *update,
+                       struct tensor y);
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy);
 int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
                          struct tensor dx, struct tensor residual);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
- * norm needs all rows first. */
+ * norm needs all rows first: then layer_rest follows. */
 void layer_set_end(struct model *model, struct run *run, struct layer *layer, int training);
 const struct update *layer_fused_end(const struct layer *layer);
-/* y = end(z), with statistics over all ranks for batch norm. */
-int layer_end(struct model *model, struct run *run, struct layer *layer, int training);
+/* What the fused end left: y = end(z) with statistics over all ranks for batch norm, nothing otherwise. */
+int layer_rest(struct run *run, struct layer *layer, int training);
 /* dz from dy (dz may be dy), gradients of bias, gain and shift; residual receives what flows around the
  * layer. */
 int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy,

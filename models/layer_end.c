@@ -1,8 +1,11 @@
 /* The end of a layer: y = dropout(act(norm(z + bias)) + residual), and its backward. Batch statistics are of
  * all ranks' rows (Ioffe and Szegedy 2015): two all-reduces forward (mean, then squares around it), one
  * backward. */
+#include <stdlib.h>
+
 #include "models/model.h"
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
 static void *value(struct model *model, struct run *run, int index) {
   return index < 0 ? NULL : parameter_value(&model->parameters, run, index).data;
@@ -34,7 +37,7 @@ const struct update *layer_fused_end(const struct layer *layer) {
 }
 
 static int batch_statistics(struct run *run, struct layer *layer, int training) {
-  int64_t real = dtype_bytes(run->kernels->dtype);
+  int64_t real = dtype_bytes(run->kernels->real);
   struct batch_norm_stats stats = {.step = BATCH_NORM_RUNNING,
                                    .mean = layer->mean,
                                    .rstd = layer->rstd,
@@ -56,16 +59,16 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
   return op_batch_norm_stats(run->kernels, &stats);
 }
 
-int layer_end(struct model *model, struct run *run, struct layer *layer, int training) {
-  (void)model;
-  if (layer->update.norm == NORM_BATCH) TRY(batch_statistics(run, layer, training));
+int layer_rest(struct run *run, struct layer *layer, int training) {
+  if (layer_fused_end(layer)) return OK;
+  TRY(batch_statistics(run, layer, training));
   return op_update(run->kernels, &layer->update);
 }
 
 /* dz holds dn; the sums of all ranks make it the gradient of z. */
 static int batch_norm_end(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                           void *sum_dn, void *sum_dn_xhat) {
-  int64_t bytes = layer->out * dtype_bytes(run->kernels->dtype);
+  int64_t bytes = layer->out * dtype_bytes(run->kernels->real);
   char *sums = model->sums;
   TRY(device_copy(run->device, STREAM_COMPUTE, sums, sum_dn, bytes));
   TRY(device_copy(run->device, STREAM_COMPUTE, sums + bytes, sum_dn_xhat, bytes));
@@ -94,10 +97,10 @@ int layer_end_backward(struct model *model, struct run *run, struct layer *layer
 
 int layer_reset(struct run *run, struct layer *layer) {
   if (layer->statistics == 0) return OK;
-  int64_t real = dtype_bytes(run->kernels->dtype);
-  TRY(device_clear(run->device, STREAM_COMPUTE, layer->running, layer->out * real));
-  char *variance = (char *)layer->running + layer->out * real;
-  double one = 1;
-  for (int64_t j = 0; j < layer->out; j++) TRY(run_upload(run, variance + j * real, &one, 1));
-  return OK;
+  double *start = NULL;
+  TRY(memory_alloc(&start, layer->statistics * (int64_t)sizeof *start, "running statistics"));
+  for (int64_t j = 0; j < layer->out; j++) start[layer->out + j] = 1; /* variances; means are 0 */
+  int code = run_upload(run, run_reals(run, layer->running, layer->statistics), start);
+  free(start);
+  return code;
 }

@@ -3,8 +3,8 @@
 #include "runtime/error.h"
 
 static int mlp_forward(struct model *model, struct run *run, struct layer *layer, int training) {
-  TRY(layer_times_weight(model, run, layer, layer->z));
-  return layer_end(model, run, layer, training);
+  TRY(layer_times_weight(model, run, layer, layer_fused_end(layer), layer->z));
+  return layer_rest(run, layer, training);
 }
 
 /* dW = H^T dZ, dH = dZ W^T */

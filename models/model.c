@@ -78,7 +78,7 @@ static int plan(struct model *model, struct run *run) {
   if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
   for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
   if (run->config->model.residual) model->grad[2] = arena_tensor(arena, dtype, own, width);
-  model->sums = arena_take(arena, 2 * width * dtype_bytes(dtype));
+  model->sums = arena_take(arena, 2 * width * dtype_bytes(run->kernels->real));
   return OK;
 }
 
@@ -125,7 +125,7 @@ static int64_t layout_bytes(const struct model *model, const struct run *run) {
 
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
                     struct estimate *device) {
-  int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->dtype);
+  int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->real);
   int64_t copies = 5 * count * (int64_t)sizeof(double); /* for checkpoints and of the best, see state.h */
   estimate_add(device, "parameters and optimiser", parameters);
   estimate_add(host, "parameters and optimiser", copies);
@@ -195,9 +195,7 @@ struct tensor model_embedding(const struct model *model) {
 }
 
 static struct tensor grad_buffer(const struct model *model, int i, int64_t cols) {
-  struct tensor grad = model->grad[i];
-  grad.cols = grad.stride = cols;
-  return grad;
+  return tensor_narrowed(model->grad[i], cols);
 }
 
 struct tensor model_logits_grad(const struct model *model) {
@@ -219,14 +217,17 @@ int model_backward(struct model *model, struct run *run) {
 }
 
 static int has_nonfinite(struct run *run, struct tensor t, int *found) {
-  double piece[1024];
-  int64_t count = t.rows * t.cols, bytes = dtype_bytes(t.dtype);
-  for (int64_t done = 0; done < count && !*found; done += 1024) {
-    int64_t n = count - done < 1024 ? count - done : 1024;
-    TRY(run_download(run, piece, (const char *)t.data + done * bytes, n));
-    for (int64_t i = 0; i < n; i++) *found |= !isfinite(piece[i]);
+  double *value = NULL;
+  int code = OK;
+  int64_t each = 1024;
+  TRY(memory_alloc(&value, each * t.cols * (int64_t)sizeof *value, "rows to look at"));
+  for (int64_t first = 0; first < t.rows && code == OK && !*found; first += each) {
+    struct tensor piece = tensor_rows(t, first, t.rows - first < each ? t.rows - first : each);
+    code = run_download(run, value, piece);
+    for (int64_t i = 0; i < piece.rows * piece.cols && code == OK; i++) *found |= !isfinite(value[i]);
   }
-  return OK;
+  free(value);
+  return code;
 }
 
 int model_find_nonfinite(struct model *model, struct run *run, int *layer) {

@@ -48,7 +48,7 @@ static int gather(struct run *run, struct tensor t, struct sink *sink) {
   int64_t count = t.rows * t.cols;
   double *wide = NULL;
   TRY(memory_alloc(&wide, count * (int64_t)sizeof *wide, "rows to be written"));
-  int code = run_download(run, wide, t.data, count);
+  int code = run_download(run, wide, t);
   float *narrow = (float *)wide; /* in place: element i is read before it is overwritten */
   for (int64_t i = 0; i < count && code == OK; i++) {
     double value = wide[i];

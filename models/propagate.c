@@ -32,17 +32,19 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
-  int64_t real = dtype_bytes(run->kernels->dtype), own = run->shard->own;
+  enum dtype dtype = run->kernels->dtype;
+  int64_t real = dtype_bytes(run->kernels->real), own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
-  p->width = larger(width, 1);
   p->self = arena_take(arena, own * real);
   p->forward.row_scale = p->backward.col_scale = arena_take(arena, own * real);
   p->forward.col_scale = p->backward.row_scale = arena_take(arena, own * real);
   TRY(direction_plan(&p->forward, run, arena));
   TRY(direction_plan(&p->backward, run, arena));
   if (p->backward.borrowed) p->backward.unfinished = p->forward.unfinished;
-  p->packed = arena_take(arena, larger(halo_send_rows(in), halo_send_rows(out)) * p->width * real);
-  p->tail = arena_take(arena, larger(in->rows, out->rows) * p->width * real);
+  p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
+  p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
+  if (run->comm->size > 1 && dtype != run->kernels->real)
+    p->sums = arena_tensor(arena, run->kernels->real, own, width);
   return OK;
 }
 
@@ -82,9 +84,9 @@ static int upload_scales(struct propagation *p, struct run *run) {
   TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
   double *self = scale, *r = scale + own, *c = scale + 2 * own;
   int code = node_scales(run, self, r, c);
-  if (code == OK) code = run_upload(run, p->self, self, own);
-  if (code == OK) code = run_upload(run, p->forward.row_scale, r, own);
-  if (code == OK) code = run_upload(run, p->forward.col_scale, c, own);
+  if (code == OK) code = run_upload(run, run_reals(run, p->self, own), self);
+  if (code == OK) code = run_upload(run, run_reals(run, p->forward.row_scale, own), r);
+  if (code == OK) code = run_upload(run, run_reals(run, p->forward.col_scale, own), c);
   free(scale);
   return code;
 }
@@ -118,8 +120,9 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  struct tensor packed = tensor_of(p->packed, y.dtype, halo_send_rows(halo), y.cols);
-  struct tensor tail = tensor_of(p->tail, y.dtype, halo->rows, y.cols);
+  struct tensor packed = tensor_narrowed(tensor_rows(p->packed, 0, halo_send_rows(halo)), y.cols);
+  struct tensor tail = tensor_narrowed(tensor_rows(p->tail, 0, halo->rows), y.cols), sums = {0};
+  if (exchange && y.dtype != k->real) sums = tensor_narrowed(p->sums, y.cols);
   struct spmm own = {.a = d->own_part,
                      .x = x,
                      .col_scale = d->col_scale,
@@ -129,6 +132,7 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
                      .row_scale = d->row_scale,
                      .unfinished = exchange ? d->unfinished : NULL,
                      .update = update,
+                     .sums = sums,
                      .y = y};
   struct spmm rest = {
       .a = d->halo_part, .x = tail, .row_scale = d->row_scale, .accumulate = 1, .update = update, .y = y};

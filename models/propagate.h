@@ -22,10 +22,10 @@ struct direction {
 
 struct propagation {
   struct direction forward, backward;
-  void *self;    /* s, real [own] */
-  int64_t width; /* widest exchange */
-  void *packed;  /* real [send rows, width] */
-  void *tail;    /* real [halo rows, width] */
+  void *self;           /* s, real [own] */
+  struct tensor packed; /* dtype [send rows, widest exchange] */
+  struct tensor tail;   /* dtype [halo rows, widest exchange] */
+  struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */
 };
 
 /* In three steps: init builds the layouts; plan lays out the buffers for exchanges up to `width` (once to

@@ -1,55 +1,97 @@
 #include "models/run.h"
 
+#include <stdlib.h>
+
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
-enum { PIECE = 8192 }; /* elements converted at a time */
+enum { PIECE = 1 << 20 }; /* elements converted at a time, at least a row */
 
-/* One piece of at most PIECE elements, from doubles or floats. */
-static int upload_piece(struct run *run, void *to, const double *wide, const float *narrow, int64_t count) {
-  enum dtype dtype = run->kernels->dtype;
-  float narrowed[PIECE];
-  double widened[PIECE];
-  for (int64_t i = 0; i < count; i++) {
-    if (dtype == F64)
-      widened[i] = wide ? wide[i] : (double)narrow[i];
-    else
-      narrowed[i] = wide ? (float)wide[i] : narrow[i];
-  }
-  const void *piece = dtype == F64 ? (const void *)widened : narrowed;
-  TRY(device_upload(run->device, STREAM_COMPUTE, to, piece, count * dtype_bytes(dtype)));
-  return device_synchronize(run->device, STREAM_COMPUTE);
+/* Element i of a host array in either width. */
+struct numbers {
+  const double *wide;
+  const float *narrow;
+};
+
+static double number_at(const struct numbers *from, int64_t i) {
+  return from->wide ? from->wide[i] : (double)from->narrow[i];
 }
 
-int run_upload(struct run *run, void *to, const double *from, int64_t count) {
-  int64_t bytes = dtype_bytes(run->kernels->dtype);
-  for (int64_t done = 0; done < count; done += PIECE) {
-    int64_t n = count - done < PIECE ? count - done : PIECE;
-    TRY(upload_piece(run, (char *)to + done * bytes, from + done, NULL, n));
-  }
-  return OK;
+static void put(void *to, enum dtype dtype, int64_t i, double x) {
+  if (dtype == F64)
+    ((double *)to)[i] = x;
+  else if (dtype == F32)
+    ((float *)to)[i] = (float)x;
+  else
+    ((uint16_t *)to)[i] = bf16_of_float((float)x);
 }
 
-int run_upload_floats(struct run *run, void *to, const float *from, int64_t count) {
-  int64_t bytes = dtype_bytes(run->kernels->dtype);
-  for (int64_t done = 0; done < count; done += PIECE) {
-    int64_t n = count - done < PIECE ? count - done : PIECE;
-    TRY(upload_piece(run, (char *)to + done * bytes, NULL, from + done, n));
-  }
-  return OK;
+static double get(const void *from, enum dtype dtype, int64_t i) {
+  if (dtype == F64) return ((const double *)from)[i];
+  if (dtype == F32) return (double)((const float *)from)[i];
+  return (double)float_of_bf16(((const uint16_t *)from)[i]);
 }
 
-int run_download(struct run *run, double *to, const void *from, int64_t count) {
-  enum dtype dtype = run->kernels->dtype;
-  float narrow[PIECE];
-  for (int64_t done = 0; done < count; done += PIECE) {
-    int64_t n = count - done < PIECE ? count - done : PIECE;
-    void *piece = dtype == F64 ? (void *)(to + done) : narrow;
-    TRY(device_download(run->device, STREAM_COMPUTE, piece, (const char *)from + done * dtype_bytes(dtype),
-                        n * dtype_bytes(dtype)));
+static int64_t rows_of_piece(struct tensor t) {
+  int64_t rows = t.stride > 0 ? PIECE / t.stride : PIECE;
+  return rows < 1 ? 1 : rows < t.rows ? rows : t.rows;
+}
+
+/* Whole rows at a time, with zeros in the gaps. */
+static int upload(struct run *run, struct tensor to, struct numbers from, char *staging) {
+  int64_t each = rows_of_piece(to);
+  for (int64_t first = 0; first < to.rows; first += each) {
+    struct tensor piece = tensor_rows(to, first, to.rows - first < each ? to.rows - first : each);
+#pragma omp parallel for num_threads(run->device->threads) schedule(static)
+    for (int64_t i = 0; i < piece.rows; i++) {
+      for (int64_t j = 0; j < to.stride; j++)
+        put(staging, to.dtype, i * to.stride + j,
+            j < to.cols ? number_at(&from, (first + i) * to.cols + j) : 0);
+    }
+    TRY(device_upload(run->device, STREAM_COMPUTE, piece.data, staging, tensor_bytes(piece)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
-    if (dtype != F64) {
-      for (int64_t i = 0; i < n; i++) to[done + i] = (double)narrow[i];
+  }
+  return OK;
+}
+
+static int download(struct run *run, double *to, struct tensor from, char *staging) {
+  int64_t each = rows_of_piece(from);
+  for (int64_t first = 0; first < from.rows; first += each) {
+    struct tensor piece = tensor_rows(from, first, from.rows - first < each ? from.rows - first : each);
+    TRY(device_download(run->device, STREAM_COMPUTE, staging, piece.data, tensor_bytes(piece)));
+    TRY(device_synchronize(run->device, STREAM_COMPUTE));
+    for (int64_t i = 0; i < piece.rows; i++) {
+      for (int64_t j = 0; j < from.cols; j++)
+        to[(first + i) * from.cols + j] = get(staging, from.dtype, i * from.stride + j);
     }
   }
   return OK;
+}
+
+static int staging_init(struct tensor t, char **staging) {
+  return memory_alloc(staging, rows_of_piece(t) * t.stride * dtype_bytes(t.dtype), "a copy on its way");
+}
+
+static int staged_upload(struct run *run, struct tensor to, struct numbers from) {
+  char *staging = NULL;
+  TRY(staging_init(to, &staging));
+  int code = upload(run, to, from, staging);
+  free(staging);
+  return code;
+}
+
+int run_upload(struct run *run, struct tensor to, const double *from) {
+  return staged_upload(run, to, (struct numbers){.wide = from});
+}
+
+int run_upload_floats(struct run *run, struct tensor to, const float *from) {
+  return staged_upload(run, to, (struct numbers){.narrow = from});
+}
+
+int run_download(struct run *run, double *to, struct tensor from) {
+  char *staging = NULL;
+  TRY(staging_init(from, &staging));
+  int code = download(run, to, from, staging);
+  free(staging);
+  return code;
 }

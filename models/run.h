@@ -24,15 +24,20 @@ static inline struct philox_key run_key(const struct run *run, int layer, enum r
   return random_key((uint64_t)run->config->train.seed, (uint32_t)run->index, (uint32_t)layer, site);
 }
 
+/* What parameters, their gradients and statistics travel as. */
 static inline enum number run_number(const struct run *run) {
-  return run->kernels->dtype == F64 ? NUMBER_DOUBLE : NUMBER_FLOAT;
+  return run->kernels->real == F64 ? NUMBER_DOUBLE : NUMBER_FLOAT;
 }
 
-/* Uploads `count` host doubles as elements of the run's dtype; downloads the same way. */
-int run_upload(struct run *run, void *to, const double *from, int64_t count);
-int run_download(struct run *run, double *to, const void *from, int64_t count);
+/* A vector of the run's reals. */
+static inline struct tensor run_reals(const struct run *run, void *data, int64_t count) {
+  return tensor_of(data, run->kernels->real, 1, count);
+}
 
-/* Uploads `count` host floats as elements of the run's dtype. */
-int run_upload_floats(struct run *run, void *to, const float *from, int64_t count);
+/* Host numbers [rows, cols] without gaps to a device matrix of any type, and back; gaps between its rows
+ * become zero. */
+int run_upload(struct run *run, struct tensor to, const double *from);
+int run_upload_floats(struct run *run, struct tensor to, const float *from);
+int run_download(struct run *run, double *to, struct tensor from);
 
 #endif

@@ -9,7 +9,7 @@
 
 int state_init(struct state *state, const struct model *model, const struct run *run) {
   const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
-  *state = (struct state){.count = model->parameters.count};
+  *state = (struct state){.count = model->parameters.numbers};
   for (int l = 0; l < model->layers; l++) state->statistics_count += model->layer[l].statistics;
   double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
   for (int i = 0; i < 4; i++)
@@ -28,31 +28,31 @@ void state_free(struct state *state) {
   *state = (struct state){0};
 }
 
-static int capture_weights(struct state *state, const struct model *model, struct run *run, double *w,
-                           double *statistics) {
-  TRY(run_download(run, w, model->parameters.w, state->count));
+static int capture_weights(const struct model *model, struct run *run, double *w, double *statistics) {
+  TRY(parameters_download(&model->parameters, run, w, model->parameters.w));
   for (int l = 0; l < model->layers; l++) {
     int64_t count = model->layer[l].statistics;
-    if (count > 0) TRY(run_download(run, statistics, model->layer[l].running, count));
+    if (count > 0) TRY(run_download(run, statistics, run_reals(run, model->layer[l].running, count)));
     statistics += count;
   }
   return OK;
 }
 
 int state_capture(struct state *state, const struct model *model, struct run *run) {
-  TRY(capture_weights(state, model, run, state->w, state->statistics));
-  TRY(run_download(run, state->m, model->parameters.m, state->count));
-  return run_download(run, state->v, model->parameters.v, state->count);
+  TRY(capture_weights(model, run, state->w, state->statistics));
+  TRY(parameters_download(&model->parameters, run, state->m, model->parameters.m));
+  return parameters_download(&model->parameters, run, state->v, model->parameters.v);
 }
 
 int state_restore(const struct state *state, struct model *model, struct run *run) {
   const double *statistics = state->statistics;
-  TRY(run_upload(run, model->parameters.w, state->w, state->count));
-  TRY(run_upload(run, model->parameters.m, state->m, state->count));
-  TRY(run_upload(run, model->parameters.v, state->v, state->count));
+  struct parameters *p = &model->parameters;
+  TRY(parameters_upload(p, run, p->w, state->w));
+  TRY(parameters_upload(p, run, p->m, state->m));
+  TRY(parameters_upload(p, run, p->v, state->v));
   for (int l = 0; l < model->layers; l++) {
     int64_t count = model->layer[l].statistics;
-    if (count > 0) TRY(run_upload(run, model->layer[l].running, statistics, count));
+    if (count > 0) TRY(run_upload(run, run_reals(run, model->layer[l].running, count), statistics));
     statistics += count;
   }
   return OK;
@@ -68,7 +68,7 @@ int state_offer(struct state *state, const struct model *model, struct run *run,
                 double test) {
   if (!improves(&state->best, val, loss)) return OK;
   state->best = (struct best){.epoch = state->epoch, .val = val, .loss = loss, .test = test};
-  return capture_weights(state, model, run, state->best_w, state->best_statistics);
+  return capture_weights(model, run, state->best_w, state->best_statistics);
 }
 
 void state_begin_run(struct state *state, int64_t run) {

@@ -61,7 +61,7 @@ static void add_arrays(struct manifest *m, struct state *state, const struct mod
   const struct parameters *p = &model->parameters;
   for (int i = 0; i < p->length; i++) {
     const struct parameter *piece = &p->list[i];
-    int64_t at = piece->offset;
+    int64_t at = piece->first;
     add_item(m, "parameters", piece->name, piece->rows, piece->cols, (best ? state->best_w : state->w) + at);
     add_item(m, "moments/first", piece->name, piece->rows, piece->cols, state->m + at);
     add_item(m, "moments/second", piece->name, piece->rows, piece->cols, state->v + at);

@@ -27,5 +27,6 @@ void *arena_take(struct arena *arena, int64_t bytes) {
 }
 
 struct tensor arena_tensor(struct arena *arena, enum dtype dtype, int64_t rows, int64_t cols) {
-  return tensor_of(arena_take(arena, rows * cols * dtype_bytes(dtype)), dtype, rows, cols);
+  int64_t bytes = tensor_bytes(tensor_padded(NULL, dtype, rows, cols));
+  return tensor_padded(arena_take(arena, bytes), dtype, rows, cols);
 }

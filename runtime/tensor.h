@@ -16,8 +16,41 @@ static inline int64_t dtype_bytes(enum dtype dtype) {
   return dtype == F64 ? 8 : dtype == F32 ? 4 : 2;
 }
 
+/* Rows of activations and parameters lie at multiples of ROW_BYTES: wide loads, whole sectors of a GPU's
+ * memory. What the gaps hold is nobody's business but the parameters', where they stay zero. */
+enum { ROW_BYTES = 32 };
+
+static inline int64_t tensor_stride(enum dtype dtype, int64_t cols) {
+  int64_t unit = ROW_BYTES / dtype_bytes(dtype);
+  return (cols + unit - 1) / unit * unit;
+}
+
 static inline struct tensor tensor_of(void *data, enum dtype dtype, int64_t rows, int64_t cols) {
   return (struct tensor){data, dtype, rows, cols, cols};
+}
+
+static inline struct tensor tensor_padded(void *data, enum dtype dtype, int64_t rows, int64_t cols) {
+  return (struct tensor){data, dtype, rows, cols, tensor_stride(dtype, cols)};
+}
+
+/* The same memory as a matrix of fewer columns. */
+static inline struct tensor tensor_narrowed(struct tensor t, int64_t cols) {
+  return tensor_padded(t.data, t.dtype, t.rows, cols);
+}
+
+/* bf16 is the upper half of a float; rounded to nearest even. */
+static inline uint16_t bf16_of_float(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return (uint16_t)(bits >> 16 | 0x40); /* NaN stays NaN */
+  return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+static inline float float_of_bf16(uint16_t x) {
+  uint32_t bits = (uint32_t)x << 16;
+  float wide;
+  __builtin_memcpy(&wide, &bits, sizeof wide);
+  return wide;
 }
 
 /* Rows [first, first + rows) of t. */

@@ -20,22 +20,26 @@ static double loss_at(double *gradient) {
   assert_ok(model_backward(model, run));
   assert_ok(
       comm_allreduce(run->comm, model->parameters.dw, model->parameters.count, NUMBER_DOUBLE, REDUCE_SUM));
-  assert_ok(run_download(run, gradient, model->parameters.dw, model->parameters.count));
+  assert_ok(parameters_download(&model->parameters, run, gradient, model->parameters.dw));
   return loss;
 }
 
-static double loss_with(int64_t element, double value) {
-  double *w = job.trainer.model.parameters.w; /* host memory on the CPU */
-  double kept = w[element];
-  w[element] = value;
+/* Where number i of a parameter lies; host memory on the CPU. */
+static double *element_of(const struct parameter *piece, int64_t i) {
+  double *w = job.trainer.model.parameters.w;
+  return w + piece->offset + i / piece->cols * piece->stride + i % piece->cols;
+}
+
+static double loss_with(double *element, double value) {
+  double kept = *element;
+  *element = value;
   double loss = loss_at(NULL);
-  w[element] = kept;
+  *element = kept;
   return loss;
 }
 
-static double slope_at(int64_t element, double h) {
-  double w = ((const double *)job.trainer.model.parameters.w)[element];
-  return (loss_with(element, w + h) - loss_with(element, w - h)) / (2 * h);
+static double slope_at(double *element, double h) {
+  return (loss_with(element, *element + h) - loss_with(element, *element - h)) / (2 * h);
 }
 
 /* Compares up to 24 elements of each parameter. Where the slope misses the gradient but has not settled
@@ -44,27 +48,27 @@ static void check_parameter(const struct parameter *piece, const double *gradien
                             int *checked, int *kinks) {
   const double h = 1e-5;
   int64_t count = piece->rows * piece->cols, step = count > 24 ? count / 24 : 1;
-  for (int64_t i = piece->offset; i < piece->offset + count; i += step) {
-    double slope = slope_at(i, h), missed = fabs(slope - gradient[i]);
-    double bound = 1e-6 * fmax(fmax(fabs(slope), fabs(gradient[i])), 1e-2 * largest);
+  for (int64_t i = 0; i < count; i += step) {
+    double *element = element_of(piece, i), mine = gradient[piece->first + i];
+    double slope = slope_at(element, h), missed = fabs(slope - mine);
+    double bound = 1e-6 * fmax(fmax(fabs(slope), fabs(mine)), 1e-2 * largest);
     if (missed <= bound) {
       (*checked)++;
-    } else if (fabs(slope_at(i, h / 8) - slope) > .5 * missed) {
+    } else if (fabs(slope_at(element, h / 8) - slope) > .5 * missed) {
       (*kinks)++;
     } else {
-      fail_msg("%s[%lld]: gradient %.12g, slope %.12g, allowed %.3g", piece->name,
-               (long long)(i - piece->offset), gradient[i], slope, bound);
+      fail_msg("%s[%lld]: gradient %.12g, slope %.12g, allowed %.3g", piece->name, (long long)i, mine, slope,
+               bound);
     }
   }
 }
 
 /* Moves every element: a bias of exactly 0 puts nodes without input on the kink of ReLU. */
 static void move_parameters(const struct parameters *p) {
-  double *w = p->w;
   for (int i = 0; i < p->length; i++) {
-    int64_t end = p->list[i].offset + p->list[i].rows * p->list[i].cols;
-    for (int64_t j = p->list[i].offset; j < end; j++)
-      w[j] += .05 + (double)(draw((uint64_t)j, 8) % 1000) / 5000;
+    const struct parameter *piece = &p->list[i];
+    for (int64_t j = 0; j < piece->rows * piece->cols; j++)
+      *element_of(piece, j) += .05 + (double)(draw((uint64_t)(piece->first + j), 8) % 1000) / 5000;
   }
 }
 
@@ -74,11 +78,11 @@ static void check_model(const struct fixture *fixture, const char *settings) {
            strstr(settings, "model.hidden") ? "" : "model.hidden = 6\n", settings);
   fixture_open(&job, fixture, text);
   const struct parameters *p = &job.trainer.model.parameters;
-  double *gradient = calloc((size_t)p->count, sizeof *gradient), largest = 0;
+  double *gradient = calloc((size_t)p->numbers, sizeof *gradient), largest = 0;
   move_parameters(p);
   loss_at(gradient);
   int checked = 0, kinks = 0;
-  for (int64_t i = 0; i < p->count; i++) largest = fmax(largest, fabs(gradient[i]));
+  for (int64_t i = 0; i < p->numbers; i++) largest = fmax(largest, fabs(gradient[i]));
   assert_true(largest > 1e-3);
   for (int i = 0; i < p->length; i++) check_parameter(&p->list[i], gradient, largest, &checked, &kinks);
   assert_true(checked >= 15);

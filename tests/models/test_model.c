@@ -14,7 +14,7 @@ static void pass(uint32_t epoch, int training, int64_t *zeros, double *sum) {
   assert_ok(model_forward(&job.trainer.model, run, training));
   struct tensor hidden = model_embedding(&job.trainer.model);
   double *value = calloc((size_t)(hidden.rows * hidden.cols + 1), sizeof *value);
-  assert_ok(run_download(run, value, hidden.data, hidden.rows * hidden.cols));
+  assert_ok(run_download(run, value, hidden));
   *zeros = 0;
   *sum = 0;
   for (int64_t i = 0; i < hidden.rows * hidden.cols; i++) {
@@ -99,9 +99,9 @@ static double *gradient_in(const char *precision, int64_t *count) {
            precision);
   fixture_open(&job, &plain, text);
   assert_ok(epoch_train(&job.trainer, run, 1, &loss));
-  *count = p->count;
-  double *gradient = calloc((size_t)p->count, sizeof *gradient);
-  assert_ok(run_download(run, gradient, p->dw, p->count));
+  *count = p->numbers;
+  double *gradient = calloc((size_t)p->numbers, sizeof *gradient);
+  assert_ok(parameters_download(p, run, gradient, p->dw));
   fixture_close(&job);
   return gradient;
 }
