@@ -15,7 +15,7 @@
 
 const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,
 #ifdef GNNTRAIN_HAVE_CUDA
-                                                &cuda_ops_f32,
+                                                &cuda_ops_f32, &cuda_ops_bf16,
 #endif
                                                 NULL};
 

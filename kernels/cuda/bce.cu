@@ -3,7 +3,7 @@
 #include "kernels/cuda/loss_rows.cuh"
 
 struct bce {
-  static __device__ double of(const struct loss_op &op, int64_t v, float *grad) {
+  template <class T> static __device__ double of(const struct loss_op &op, int64_t v, T *grad) {
     const float *logits = row_of(op.logits, v);
     const int64_t classes = op.logits.cols;
     const uint8_t *label = op.labels + v * classes;
@@ -12,7 +12,7 @@ struct bce {
     for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) {
       double x = (double)logits[j], e = exp(-fabs(x));
       sum += (x > 0 ? x : 0) - x * label[j] + log1p(e);
-      if (grad) grad[j] = (float)(op.scale / (double)classes * ((x > 0 ? 1 : e) / (1 + e) - label[j]));
+      if (grad) grad[j] = (T)(float)(op.scale / (double)classes * ((x > 0 ? 1 : e) / (1 + e) - label[j]));
     }
     for (unsigned o = 1; o < blockDim.x; o *= 2) sum += __shfl_xor_sync(mask, sum, o);
     return sum / (double)classes;

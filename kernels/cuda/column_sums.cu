@@ -1,6 +1,7 @@
 /* out_j = sum_i x_ij, or sum_i (x_ij - center_j)^2. */
 #include "kernels/cuda/partials.cuh"
 
+template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     column_sums_kernel(struct tensor x, const float *center, int64_t part_rows, bool aligned,
                        double *partial) {
@@ -11,7 +12,7 @@ static __global__ void __launch_bounds__(BLOCK)
   double sum[GROUP] = {0};
   for (int64_t v = begin + threadIdx.y; v < end && n > 0; v += blockDim.y) {
     float value[GROUP];
-    load(row_of(x, v) + first, n, aligned, value);
+    load(row_of<T>(x, v) + first, n, aligned, value);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       float difference = value[j] - (center && j < n ? center[first + j] : 0);
@@ -29,8 +30,9 @@ int cuda_column_sums(struct kernels *k, const struct column_sums *op) {
   dim3 block = block_of(x.cols);
   if (parts > 0 && x.cols > 0) {
     dim3 grid((unsigned)parts, blocks_of(x.cols, (int64_t)block.x * GROUP));
-    column_sums_kernel<<<grid, block, 0, cuda_stream(k)>>>(x, (const float *)op->center, rows_of_part(x.rows),
-                                                           cuda_is_aligned(x), partial);
+    auto *kernel = x.dtype == BF16 ? column_sums_kernel<bf16> : column_sums_kernel<float>;
+    kernel<<<grid, block, 0, cuda_stream(k)>>>(x, (const float *)op->center, rows_of_part(x.rows),
+                                               cuda_is_aligned(x), partial);
     TRY_LAUNCH();
   }
   return cuda_add_partials(k, partial, parts, x.cols, (float *)op->out);

@@ -2,7 +2,7 @@
 #include "kernels/cuda/loss_rows.cuh"
 
 struct cross_entropy {
-  static __device__ double of(const struct loss_op &op, int64_t v, float *grad) {
+  template <class T> static __device__ double of(const struct loss_op &op, int64_t v, T *grad) {
     const float *x = row_of(op.logits, v);
     const int64_t classes = op.logits.cols, label = op.label[v];
     float max = -INFINITY, sum = 0, at_label = x[label];
@@ -14,7 +14,7 @@ struct cross_entropy {
       float share = (float)(op.scale / (double)sum);
       __syncwarp(row_mask()); /* the gradient may replace logits that another lane still reads */
       for (int64_t j = threadIdx.x; j < classes; j += blockDim.x)
-        grad[j] = expf(x[j] - max) * share - (j == label ? (float)op.scale : 0);
+        grad[j] = (T)(expf(x[j] - max) * share - (j == label ? (float)op.scale : 0));
     }
     return (double)logf(sum) + (double)max - (double)at_label;
   }

@@ -1,4 +1,5 @@
-/* The GPU's kernels for F32. One op a file: formula, kernel, launcher; kernels/cpu is the readable reference.
+/* The GPU's kernels. One op a file: formula, kernel, launcher; kernels/cpu is the readable reference. Kernels
+ * that touch activations are templates over their elements, float or bf16; sums are kept in float or double.
  *
  * A launcher queues work on the compute stream and returns: no op waits for the GPU or reads device memory
  * on the host. Sums over rows go in two stages whose shape depends on the matrix alone, so that equal inputs

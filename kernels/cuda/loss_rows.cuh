@@ -43,7 +43,7 @@ static __device__ __forceinline__ void find_listed(const struct loss_op &op, int
 
 /* LOSS::of(op, v, grad): loss of row v before op.scale, by the lanes of the row together and the same in
  * each; writes the row's gradient to `grad` unless that is NULL (it may be the logits). */
-template <class LOSS>
+template <class LOSS, class T>
 static __global__ void __launch_bounds__(BLOCK) loss_kernel(const __grid_constant__ struct loss_rows op) {
   __shared__ uint8_t is_listed[LOSS_ROWS];
   __shared__ double sum[LOSS_ROWS];
@@ -51,12 +51,12 @@ static __global__ void __launch_bounds__(BLOCK) loss_kernel(const __grid_constan
   const int64_t first = (int64_t)blockIdx.x * LOSS_ROWS, classes = loss.logits.cols;
   find_listed(loss, first, is_listed);
   for (int i = (int)threadIdx.y; i < LOSS_ROWS; i += (int)blockDim.y) {
-    float *grad = loss.grad.data ? row_of(loss.grad, first + i) : NULL;
+    T *grad = loss.grad.data ? row_of<T>(loss.grad, first + i) : NULL;
     double mine = 0;
     if (is_listed[i])
       mine = LOSS::of(loss, first + i, grad);
     else if (grad && first + i < loss.logits.rows)
-      for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) grad[j] = 0;
+      for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) grad[j] = (T)0.0f;
     if (threadIdx.x == 0) sum[i] = mine;
   }
   __syncthreads();
@@ -76,7 +76,8 @@ template <class LOSS> static int loss_over_rows(struct kernels *k, const struct 
   unsigned lanes = 1;
   while (lanes < 32 && (int64_t)lanes * 4 < op->logits.cols) lanes *= 2;
   if (parts > 0) {
-    loss_kernel<LOSS><<<(unsigned)parts, dim3(lanes, BLOCK / lanes), 0, cuda_stream(k)>>>(of);
+    auto *kernel = op->grad.dtype == BF16 ? loss_kernel<LOSS, bf16> : loss_kernel<LOSS, float>;
+    kernel<<<(unsigned)parts, dim3(lanes, BLOCK / lanes), 0, cuda_stream(k)>>>(of);
     TRY_LAUNCH();
   }
   return cuda_add_losses(k, of.partial, parts, op->scale, op->loss);

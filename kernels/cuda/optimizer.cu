@@ -37,16 +37,18 @@ static __global__ void __launch_bounds__(BLOCK)
   int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= op.count) return;
   bool decays = i < op.decay_end;
-  float *w = (float *)op.w + i, *m = (float *)op.m + i, *v = (float *)op.v + i;
-  float g = ((const float *)op.dw)[i] * s.clip + (decays ? s.decay * *w : 0);
+  float *m = (float *)op.m + i, *v = (float *)op.v + i, w = ((float *)op.w)[i];
+  float g = ((const float *)op.dw)[i] * s.clip + (decays ? s.decay * w : 0);
   if (op.optimizer == OPTIMIZER_SGD) {
     *m = s.momentum * *m + g;
-    *w -= s.lr * *m;
-    return;
+    w -= s.lr * *m;
+  } else {
+    *m = (float)BETA1 * *m + (float)(1 - BETA1) * g;
+    *v = (float)BETA2 * *v + (float)(1 - BETA2) * g * g;
+    w = w * (decays ? s.shrink : 1) - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
   }
-  *m = (float)BETA1 * *m + (float)(1 - BETA1) * g;
-  *v = (float)BETA2 * *v + (float)(1 - BETA2) * g * g;
-  *w = *w * (decays ? s.shrink : 1) - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
+  ((float *)op.w)[i] = w;
+  if (op.copy) ((bf16 *)op.copy)[i] = __float2bfloat16(w);
 }
 
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op) {

@@ -2,30 +2,27 @@
 
 #include "kernels/cuda/cuda.h"
 
+/* The launchers look at the elements of what they are given: one set serves both tables. */
+#define LAUNCHERS                                                                                           \
+  .device = "cuda", .open = cuda_open, .close = cuda_close, .layout_init = cuda_layout_init,                \
+  .layout_share = cuda_layout_share, .layout_free = cuda_layout_free, .spmm = cuda_spmm, .gemm = cuda_gemm, \
+  .gather = cuda_gather, .dropout = cuda_dropout, .sparse_dropout = cuda_sparse_dropout,                    \
+  .update = cuda_update, .update_backward = cuda_update_backward,                                           \
+  .batch_norm_backward = cuda_batch_norm_backward, .batch_norm_stats = cuda_batch_norm_stats,               \
+  .column_sums = cuda_column_sums, .cross_entropy = cuda_cross_entropy, .bce = cuda_bce,                    \
+  .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .sum_squares = cuda_sum_squares,                    \
+  .optimizer = cuda_optimizer
+
 const struct kernel_ops cuda_ops_f32 = {
-    .device = "cuda",
+    LAUNCHERS,
     .dtype = F32,
     .real = F32,
-    .precisions = 1u << PRECISION_FP32 | 1u << PRECISION_FP32_STRICT,
-    .open = cuda_open,
-    .close = cuda_close,
-    .layout_init = cuda_layout_init,
-    .layout_share = cuda_layout_share,
-    .layout_free = cuda_layout_free,
-    .spmm = cuda_spmm,
-    .gemm = cuda_gemm,
-    .gather = cuda_gather,
-    .dropout = cuda_dropout,
-    .sparse_dropout = cuda_sparse_dropout,
-    .update = cuda_update,
-    .update_backward = cuda_update_backward,
-    .batch_norm_backward = cuda_batch_norm_backward,
-    .batch_norm_stats = cuda_batch_norm_stats,
-    .column_sums = cuda_column_sums,
-    .cross_entropy = cuda_cross_entropy,
-    .bce = cuda_bce,
-    .accuracy = cuda_accuracy,
-    .micro_f1 = cuda_micro_f1,
-    .sum_squares = cuda_sum_squares,
-    .optimizer = cuda_optimizer,
+    .precisions = 1u << PRECISION_FP32 | 1u << PRECISION_FP32_STRICT | 1u << PRECISION_TF32,
+};
+
+const struct kernel_ops cuda_ops_bf16 = {
+    LAUNCHERS,
+    .dtype = BF16,
+    .real = F32,
+    .precisions = 1u << PRECISION_BF16,
 };

@@ -12,7 +12,9 @@ struct backward {
   float2 *means;   /* [rows] of g and of g xhat; layer norm */
   double *partial; /* [sums, parts, cols]: bias, then shift and gain when there is a norm */
   int64_t part_rows, parts;
-  bool aligned, from_y; /* the forward pass kept y in place of z */
+  bool aligned;
+  bool from_y;        /* the forward pass kept y in place of z */
+  bool reads, writes; /* whether z is needed, and dz differs from dy */
 };
 
 /* dy <- dropout'(dy). After a ReLU whose output was kept, a dropped element reads as 0 and needs no mask. */
@@ -54,16 +56,17 @@ static __device__ __forceinline__ void activate_backward_from_y(const struct upd
 }
 
 /* d = dn and xhat of one group of columns. xhat is set when there is a norm. */
-template <bool NORM>
+template <class T, bool NORM>
 static __device__ __forceinline__ void gradient_of_norm(const struct backward &op, uint32_t epoch, int64_t v,
                                                         int64_t first, int n, bool keep_residual,
                                                         float (&d)[GROUP], float (&xhat)[GROUP]) {
   const struct update &forward = op.forward;
   float saved[GROUP];
-  load(row_of(op.dy, v) + first, n, op.aligned, d);
-  load(row_of(forward.z, v) + first, n, op.aligned, saved);
+  load(row_of<T>(op.dy, v) + first, n, op.aligned, d);
+  if (op.reads) load(row_of<T>(forward.z, v) + first, n, op.aligned, saved);
   drop_gradient(op, epoch, v, first, d);
-  if (keep_residual && op.residual_grad.data) store(row_of(op.residual_grad, v) + first, n, op.aligned, d);
+  if (keep_residual && op.residual_grad.data) store(row_of<T>(op.residual_grad, v) + first, n, op.aligned, d);
+  if (!op.reads) return;
   if (op.from_y) {
     activate_backward_from_y(forward, saved, d);
     return;
@@ -79,6 +82,7 @@ static __device__ __forceinline__ void gradient_of_norm(const struct backward &o
 }
 
 /* means[v] = mean(g), mean(g xhat) over row v, by its lanes together. */
+template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     layer_means_kernel(const __grid_constant__ struct backward op) {
   int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, cols = op.dz.cols;
@@ -87,7 +91,7 @@ static __global__ void __launch_bounds__(BLOCK)
   float d[GROUP], xhat[GROUP], sum = 0, sum_xhat = 0;
   for (int64_t first = threadIdx.x * GROUP; first < cols; first += blockDim.x * GROUP) {
     int n = (int)min((int64_t)GROUP, cols - first);
-    gradient_of_norm<true>(op, epoch, v, first, n, false, d, xhat);
+    gradient_of_norm<T, true>(op, epoch, v, first, n, false, d, xhat);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       float g = j < n ? d[j] * gain_of(op.forward, first + j) : 0;
@@ -117,11 +121,11 @@ template <bool NORM> struct column_totals {
   double bias[GROUP] = {0}, shift[NORM ? GROUP : 1] = {0}, gain[NORM ? GROUP : 1] = {0};
 };
 
-template <bool NORM>
+template <class T, bool NORM>
 static __device__ __forceinline__ void backward_row(const struct backward &op, uint32_t epoch, int64_t v,
                                                     int64_t first, int n, struct column_totals<NORM> &sum) {
   float d[GROUP], xhat[GROUP];
-  gradient_of_norm<NORM>(op, epoch, v, first, n, true, d, xhat);
+  gradient_of_norm<T, NORM>(op, epoch, v, first, n, true, d, xhat);
   if constexpr (NORM) {
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
@@ -132,10 +136,10 @@ static __device__ __forceinline__ void backward_row(const struct backward &op, u
   }
 #pragma unroll
   for (int j = 0; j < GROUP; j++) sum.bias[j] += (double)d[j];
-  store(row_of(op.dz, v) + first, n, op.aligned, d);
+  if (op.writes) store(row_of<T>(op.dz, v) + first, n, op.aligned, d);
 }
 
-template <bool NORM>
+template <class T, bool NORM>
 static __global__ void __launch_bounds__(BLOCK)
     update_backward_kernel(const __grid_constant__ struct backward op) {
   __shared__ double shared[BLOCK];
@@ -145,7 +149,7 @@ static __global__ void __launch_bounds__(BLOCK)
   uint32_t epoch = op.scalars->epoch;
   struct column_totals<NORM> sum;
   for (int64_t v = begin + threadIdx.y; v < end && n > 0; v += blockDim.y)
-    backward_row<NORM>(op, epoch, v, first, n, sum);
+    backward_row<T, NORM>(op, epoch, v, first, n, sum);
   if (!op.partial) return;
   double *partial = op.partial + blockIdx.x * cols;
   reduce_rows(sum.bias, shared, first, cols, partial);
@@ -155,19 +159,17 @@ static __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-static int launch(struct kernels *k, const struct backward *op) {
+template <class T> static int launch(struct kernels *k, const struct backward *op) {
   bool norm = op->forward.norm != NORM_NONE;
   dim3 block = block_of(op->dz.cols);
   if (op->parts == 0 || op->dz.cols == 0) return OK;
   if (op->forward.norm == NORM_LAYER) {
-    layer_means_kernel<<<blocks_of(op->dz.rows, block.y), block, 0, cuda_stream(k)>>>(*op);
+    layer_means_kernel<T><<<blocks_of(op->dz.rows, block.y), block, 0, cuda_stream(k)>>>(*op);
     TRY_LAUNCH();
   }
   dim3 grid((unsigned)op->parts, blocks_of(op->dz.cols, (int64_t)block.x * GROUP));
-  if (norm)
-    update_backward_kernel<true><<<grid, block, 0, cuda_stream(k)>>>(*op);
-  else
-    update_backward_kernel<false><<<grid, block, 0, cuda_stream(k)>>>(*op);
+  auto *kernel = norm ? update_backward_kernel<T, true> : update_backward_kernel<T, false>;
+  kernel<<<grid, block, 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;
 }
@@ -193,6 +195,12 @@ static int add_sums(struct kernels *k, const struct update_backward *op, const s
   return OK;
 }
 
+/* forward.z, where it is not read, need not lie well. */
+static bool is_aligned(const struct update_backward *op, bool reads) {
+  return cuda_is_aligned(op->dy) && cuda_is_aligned(op->dz) && (!reads || cuda_is_aligned(op->forward->z)) &&
+         (!op->residual_grad.data || cuda_is_aligned(op->residual_grad));
+}
+
 int cuda_update_backward(struct kernels *k, const struct update_backward *op) {
   struct backward of = {};
   of.forward = *op->forward;
@@ -203,9 +211,11 @@ int cuda_update_backward(struct kernels *k, const struct update_backward *op) {
   of.part_rows = rows_of_part(op->dz.rows);
   of.parts = parts_of(op->dz.rows);
   of.from_y = op->forward->y.data == op->forward->z.data;
-  of.aligned = cuda_is_aligned(op->dy) && cuda_is_aligned(op->dz) && cuda_is_aligned(op->forward->z) &&
-               (!op->residual_grad.data || cuda_is_aligned(op->residual_grad));
+  of.reads = of.forward.norm != NORM_NONE || of.forward.activation != ACTIVATION_NONE;
+  of.writes = of.reads || of.forward.dropout.threshold > 0 || op->dz.data != op->dy.data;
+  of.aligned = is_aligned(op, of.reads);
   TRY(take_workspace(k, op, &of));
-  TRY(launch(k, &of));
+  if (of.writes || of.partial || of.residual_grad.data)
+    TRY(op->dz.dtype == BF16 ? launch<bf16>(k, &of) : launch<float>(k, &of));
   return add_sums(k, op, &of);
 }
