@@ -4,8 +4,9 @@
 
 #include "runtime/error.h"
 
-int features_init(struct features *f, struct run *run) {
+int features_init(struct features *f, struct run *run, int once) {
   struct shard *shard = run->shard;
+  f->once = once;
   f->sparse = shard->sparse;
   f->masked = run->config->model.dropout_input > 0;
   f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
@@ -21,7 +22,7 @@ int features_init(struct features *f, struct run *run) {
 void features_plan(struct features *f, struct run *run, struct arena *arena) {
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own, width = run->shard->features;
-  if (f->sparse) return;
+  if (f->sparse || (f->once && !f->borrowed)) return;
   f->dense = f->borrowed ? tensor_of(run->shard->feature, dtype, own, width)
                          : arena_tensor(arena, dtype, own, width);
   if (f->masked) f->dense_masked = arena_tensor(arena, dtype, own, width);
@@ -29,15 +30,21 @@ void features_plan(struct features *f, struct run *run, struct arena *arena) {
 
 int features_start(struct features *f, struct run *run, const int64_t *id) {
   f->dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), id);
-  if (f->sparse || f->borrowed || !run->shard->feature) return OK;
-  TRY(run_upload_floats(run, f->dense, run->shard->feature));
+  if (f->sparse || f->borrowed || f->once || !run->shard->feature) return OK;
+  TRY(run_upload_floats(run, f->dense, run->shard->feature, f->dense.cols));
   free(run->shard->feature);
   run->shard->feature = NULL;
   return OK;
 }
 
+int features_panel(const struct features *f, struct run *run, int64_t first, int64_t cols,
+                   struct tensor panel, struct tensor *x) {
+  const struct shard *shard = run->shard;
+  *x = f->borrowed ? tensor_columns(f->dense, first, cols) : tensor_narrowed(panel, cols);
+  return f->borrowed ? OK : run_upload_floats(run, *x, shard->feature + first, shard->features);
+}
+
 void features_release(struct features *f, struct run *run) {
-  if (!f->borrowed) return;
   free(run->shard->feature);
   run->shard->feature = NULL;
   f->dense.data = NULL;

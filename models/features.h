@@ -1,7 +1,8 @@
 /* features: the input matrix X of the first layer, dense or in sparse rows, with input dropout.
  *
  * The first layer only ever needs X W, X^T dY and, where it aggregates first, X itself (dense). With dropout
- * a training pass works on a masked copy; evaluation on X. */
+ * a training pass works on a masked copy; evaluation on X. Where the aggregate never changes, X passes
+ * through the device in panels of columns. */
 #ifndef MODELS_FEATURES_H
 #define MODELS_FEATURES_H
 
@@ -11,6 +12,7 @@
 struct features {
   int sparse, masked;                      /* masked: input dropout is on */
   int borrowed;                            /* dense data is the shard's own memory */
+  int once;                                /* only the aggregate of X is wanted, once: X stays on the host */
   struct tensor dense, dense_masked;       /* [own, features] */
   struct csr transposed;                   /* host; sparse only */
   struct layout *rows, *rows_masked;       /* X */
@@ -20,12 +22,17 @@ struct features {
 };
 
 /* As propagation: init, plan (twice), start. transposed is needed when the first layer multiplies X by W. */
-int features_init(struct features *f, struct run *run);
+int features_init(struct features *f, struct run *run, int once);
 void features_plan(struct features *f, struct run *run, struct arena *arena);
 int features_start(struct features *f, struct run *run, const int64_t *id);
 void features_free(struct features *f, struct run *run);
 
-/* Gives the memory of dense features back once only their aggregate is needed. */
+/* Columns [first, first + cols) of X on the device, in `panel` where they are not there anyhow. With `once`
+ * only, until features_release. */
+int features_panel(const struct features *f, struct run *run, int64_t first, int64_t cols,
+                   struct tensor panel, struct tensor *x);
+
+/* Gives the host's memory of features back once only their aggregate is needed. */
 void features_release(struct features *f, struct run *run);
 
 /* Prepares X for a pass: draws this epoch's mask when training. */

@@ -33,8 +33,10 @@ static int64_t widest(const struct model *model) {
   return width;
 }
 
+enum { LEAST_PANEL = 64 };
+
 /* Width of products on their way through the aggregation: H W forward and P^T dZ backward when transforming
- * first, dZ W^T when aggregating first (not needed for the input). */
+ * first, dZ W^T when aggregating first (not needed for the input); and of panels of a constant input. */
 static int64_t scratch_width(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) {
@@ -44,7 +46,13 @@ static int64_t scratch_width(const struct model *model) {
     else if (l > 0)
       width = larger(width, layer->in);
   }
-  return width;
+  return model->layer[0].constant && width < LEAST_PANEL ? LEAST_PANEL : width;
+}
+
+/* Columns that are aggregated at a time where the input is aggregated once. */
+static int64_t panel_width(const struct model *model) {
+  int64_t in = model->layer[0].in, most = scratch_width(model);
+  return in < most ? in : most;
 }
 
 /* Gradients of layer outputs alternate between two buffers, the last layer's being in the first. */
@@ -55,12 +63,16 @@ static int64_t grad_width(const struct model *model, int buffer) {
   return width;
 }
 
-/* The widest row that is exchanged: what each layer aggregates. */
+/* The widest row that is exchanged: what each layer aggregates in an epoch, and a panel of what is aggregated
+ * once. */
 static int64_t widest_exchange(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) {
     const struct layer *layer = &model->layer[l];
-    width = larger(width, layer->aggregate_first ? layer->in : layer->out);
+    if (layer->constant)
+      width = larger(width, panel_width(model));
+    else
+      width = larger(width, layer->aggregate_first ? layer->in : layer->out);
   }
   return width;
 }
@@ -107,7 +119,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(find_type(run->config->model.type, &type));
   model->uses_graph = type->uses_graph;
   TRY(init_layers(model, run, type));
-  TRY(features_init(&model->features, run));
+  TRY(features_init(&model->features, run, model->layer[0].constant));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run));
   model->arena = arena_measure(run->device);
   return plan(model, run);
@@ -141,9 +153,14 @@ static int aggregate_once(struct model *model, struct run *run) {
   struct layer *first = &model->layer[0];
   if (!first->constant) return OK;
   struct propagation *p = &model->propagation;
-  TRY(features_forward(&model->features, run, 0));
-  TRY(propagate(p, run, &p->forward, features_tensor(&model->features), NULL, first->aggregate));
-  TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  int64_t each = panel_width(model);
+  for (int64_t done = 0; done < first->in; done += each) {
+    int64_t cols = first->in - done < each ? first->in - done : each;
+    struct tensor x;
+    TRY(features_panel(&model->features, run, done, cols, model->scratch, &x));
+    TRY(propagate(p, run, &p->forward, x, NULL, tensor_columns(first->aggregate, done, cols)));
+    TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  }
   features_release(&model->features, run);
   return OK;
 }

@@ -7,10 +7,11 @@
 
 enum { PIECE = 1 << 20 }; /* elements converted at a time, at least a row */
 
-/* Element i of a host array in either width. */
+/* A host matrix in either width. */
 struct numbers {
   const double *wide;
   const float *narrow;
+  int64_t stride;
 };
 
 static double number_at(const struct numbers *from, int64_t i) {
@@ -46,7 +47,7 @@ static int upload(struct run *run, struct tensor to, struct numbers from, char *
     for (int64_t i = 0; i < piece.rows; i++) {
       for (int64_t j = 0; j < to.stride; j++)
         put(staging, to.dtype, i * to.stride + j,
-            j < to.cols ? number_at(&from, (first + i) * to.cols + j) : 0);
+            j < to.cols ? number_at(&from, (first + i) * from.stride + j) : 0);
     }
     TRY(device_upload(run->device, STREAM_COMPUTE, piece.data, staging, tensor_bytes(piece)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
@@ -81,11 +82,11 @@ static int staged_upload(struct run *run, struct tensor to, struct numbers from)
 }
 
 int run_upload(struct run *run, struct tensor to, const double *from) {
-  return staged_upload(run, to, (struct numbers){.wide = from});
+  return staged_upload(run, to, (struct numbers){.wide = from, .stride = to.cols});
 }
 
-int run_upload_floats(struct run *run, struct tensor to, const float *from) {
-  return staged_upload(run, to, (struct numbers){.narrow = from});
+int run_upload_floats(struct run *run, struct tensor to, const float *from, int64_t stride) {
+  return staged_upload(run, to, (struct numbers){.narrow = from, .stride = stride});
 }
 
 int run_download(struct run *run, double *to, struct tensor from) {

@@ -34,10 +34,10 @@ static inline struct tensor run_reals(const struct run *run, void *data, int64_t
   return tensor_of(data, run->kernels->real, 1, count);
 }
 
-/* Host numbers [rows, cols] without gaps to a device matrix of any type, and back; gaps between its rows
- * become zero. */
+/* Host numbers [rows, cols] to a device matrix of any type, and back; gaps between its rows become zero. On
+ * the host rows lie without gaps, those of floats `stride` apart. */
 int run_upload(struct run *run, struct tensor to, const double *from);
-int run_upload_floats(struct run *run, struct tensor to, const float *from);
+int run_upload_floats(struct run *run, struct tensor to, const float *from, int64_t stride);
 int run_download(struct run *run, double *to, struct tensor from);
 
 #endif

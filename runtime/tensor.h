@@ -60,6 +60,13 @@ static inline struct tensor tensor_rows(struct tensor t, int64_t first, int64_t 
   return t;
 }
 
+/* Columns [first, first + cols) of t. */
+static inline struct tensor tensor_columns(struct tensor t, int64_t first, int64_t cols) {
+  t.data = (char *)t.data + first * dtype_bytes(t.dtype);
+  t.cols = cols;
+  return t;
+}
+
 static inline int64_t tensor_bytes(struct tensor t) {
   return t.rows * t.stride * dtype_bytes(t.dtype);
 }

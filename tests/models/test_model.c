@@ -123,6 +123,28 @@ static void gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest(void **state
   free(narrow);
 }
 
+static double loss_of_an_epoch(const char *settings) {
+  static const struct fixture wide = {.nodes = 97, .features = 150, .classes = 4};
+  double loss = 0;
+  char text[256];
+  snprintf(text, sizeof text, "model.dropout = 0.0\nmodel.hidden = 24\n%s", settings);
+  fixture_open(&job, &wide, text);
+  assert_ok(epoch_train(&job.trainer, &job.run, 1, &loss));
+  assert_ok(epoch_train(&job.trainer, &job.run, 2, &loss));
+  assert_ok(comm_reduce(&job.comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
+  fixture_close(&job);
+  return loss;
+}
+
+/* 150 columns pass in panels of 64; in fp32 they are borrowed, in fp64 copied. */
+static void the_input_aggregated_once_in_panels_trains_like_the_input_itself(void **state) {
+  (void)state;
+  double once = loss_of_an_epoch("runtime.precision = \"fp64\""), narrow = loss_of_an_epoch("");
+  double always = loss_of_an_epoch("runtime.precision = \"fp64\"\nruntime.once = false");
+  assert_close(once, always, 1e-12);
+  assert_close(narrow, always, 1e-5);
+}
+
 static void offer(int64_t epoch, double val, double loss) {
   job.trainer.state.epoch = epoch;
   assert_ok(state_offer(&job.trainer.state, &job.trainer.model, &job.run, val, loss, .5));
@@ -167,6 +189,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(dropout_is_drawn_anew_each_epoch_and_repeats),
       cmocka_unit_test(input_dropout_changes_the_first_aggregate),
       cmocka_unit_test(an_epoch_lowers_the_loss_and_counts_its_step),
+      cmocka_unit_test(the_input_aggregated_once_in_panels_trains_like_the_input_itself),
       cmocka_unit_test(gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest),
       cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
       cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
