@@ -120,6 +120,23 @@ static void check_update(const struct kernels *k, const struct update *op, int64
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
 
+/* What an op moves when each matrix passes once, and a gathered row for each non-zero. */
+static double bytes_of(struct tensor t) {
+  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
+}
+
+static double spmm_bytes(const struct spmm *op) {
+  const struct csr *a = op->a->csr;
+  double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
+  double row = columns * (double)dtype_bytes(op->y.dtype) * (op->accumulate ? 2 : 1);
+  double self = op->self_scale ? bytes_of(op->self) : 0;
+  return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
+}
+
+static double update_bytes(const struct update *op) {
+  return bytes_of(op->z) + bytes_of(op->y) + bytes_of(op->residual);
+}
+
 int op_spmm(struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
@@ -133,7 +150,8 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
     check_update(k, op->update, op->y.rows, op->y.cols);
     assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data);
   }
-  return PROFILE("spmm", k->ops->spmm(k, op));
+  double flops = 2 * (double)a->nnz * (double)op->y.cols;
+  return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
@@ -146,12 +164,14 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     check_update(k, op->update, op->c.rows, op->c.cols);
     assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->accumulate);
   }
-  return PROFILE("gemm", k->ops->gemm(k, op));
+  double flops = 2 * (double)op->c.rows * (double)op->c.cols * (double)inner;
+  double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
+  return PROFILE_WORK("gemm", bytes, flops, k->ops->gemm(k, op));
 }
 
 int op_gather(struct kernels *k, const struct gather *op) {
   assert(is_matrix(k, op->x, op->x.rows, op->y.cols) && is_matrix(k, op->y, op->y.rows, op->y.cols));
-  return PROFILE("gather", k->ops->gather(k, op));
+  return PROFILE_WORK("gather", 2 * bytes_of(op->y), 0, k->ops->gather(k, op));
 }
 
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
@@ -166,7 +186,7 @@ int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
 
 int op_update(struct kernels *k, const struct update *op) {
   check_update(k, op, op->z.rows, op->z.cols);
-  return PROFILE("update", k->ops->update(k, op));
+  return PROFILE_WORK("update", update_bytes(op), 0, k->ops->update(k, op));
 }
 
 int op_update_backward(struct kernels *k, const struct update_backward *op) {
@@ -179,7 +199,8 @@ int op_update_backward(struct kernels *k, const struct update_backward *op) {
          (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
   assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
-  return PROFILE("update_backward", k->ops->update_backward(k, op));
+  double bytes = bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
+  return PROFILE_WORK("update_backward", bytes, 0, k->ops->update_backward(k, op));
 }
 
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {

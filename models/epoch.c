@@ -37,7 +37,7 @@ int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double 
   TRY(PROFILE("loss",
               objective_loss(&trainer->objective, run, SPLIT_TRAIN, model_logits(model), grad, loss)));
   TRY(PROFILE("backward", model_backward(model, run)));
-  TRY(PROFILE("reduce", comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM)));
+  TRY(comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM));
   TRY(PROFILE("optimiser", step_optimizer(p, run)));
   return device_synchronize(run->device, STREAM_COMPUTE);
 }

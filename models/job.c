@@ -51,9 +51,9 @@ static int read_block(struct job *job, uint64_t *hash) {
 static int make_shard(struct job *job) {
   struct comm *comm = &job->comm;
   double begun = profile_clock();
-  TRY(PROFILE("shard", shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard)));
-  TRY(PROFILE("node data", shard_read_data(comm, &job->dataset, &job->partition,
-                                           job->config.dataset.normalize, &job->shard)));
+  TRY(PROFILE_HOST("shard", shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard)));
+  TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
+                                                job->config.dataset.normalize, &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
   job->seconds_shard = profile_clock() - begun;
   return OK;
@@ -82,10 +82,10 @@ int job_setup(struct job *job) {
   TRY(open_device(job));
   TRY(open_dataset(job));
   uint64_t hash = 0;
-  TRY(PROFILE("read graph", read_block(job, &hash)));
+  TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
-  TRY(PROFILE("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, job->comm.size,
-                                          job->config.log.dir, &job->partition)));
+  TRY(PROFILE_HOST("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, job->comm.size,
+                                               job->config.log.dir, &job->partition)));
   memory_reset_peak();
   TRY(make_shard(job));
   job->run = (struct run){.config = &job->config,

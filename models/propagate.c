@@ -136,7 +136,7 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
                      .y = y};
   struct spmm rest = {
       .a = d->halo_part, .x = tail, .row_scale = d->row_scale, .accumulate = 1, .update = update, .y = y};
-  if (exchange) TRY(PROFILE("exchange", halo_start(halo, run->comm, k, x, d->col_scale, packed, tail)));
+  if (exchange) TRY(halo_start(halo, run->comm, k, x, d->col_scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(PROFILE("own part", op_spmm(k, &own)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));

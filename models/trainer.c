@@ -113,7 +113,7 @@ static int save(struct trainer *trainer, struct run *run) {
   char folder[RUNDIR_PATH], path[RUNDIR_PATH + 64];
   TRY(state_capture(state, &trainer->model, run));
   checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
-  TRY(PROFILE("checkpoint", state_write(state, &trainer->model, run, path, 0)));
+  TRY(PROFILE_HOST("checkpoint", state_write(state, &trainer->model, run, path, 0)));
   int code = run->comm->rank == 0 ? checkpoint_prune(folder, state->run, run->config->checkpoint.keep) : OK;
   return comm_agree(run->comm, code);
 }

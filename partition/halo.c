@@ -6,6 +6,7 @@
 #include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
+#include "runtime/profile.h"
 
 void halo_free(struct halo *halo) {
   free(halo->id);
@@ -53,7 +54,7 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
                struct tensor packed, struct tensor tail) {
   if (!halo->peers) return OK;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
-  if (packed.rows) TRY(op_gather(k, &pack));
+  if (packed.rows) TRY(PROFILE("pack", op_gather(k, &pack)));
   TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
   TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
   int64_t row_bytes = packed.stride * dtype_bytes(packed.dtype);

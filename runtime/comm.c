@@ -7,6 +7,7 @@
 #include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
+#include "runtime/profile.h"
 
 /* The compiled tables; the first that can carry the device's buffers is taken. */
 static const struct comm_ops *const comm_list[] = {&comm_mpi_ops,
@@ -29,15 +30,24 @@ int comm_attach(struct comm *comm, struct device *device) {
 
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count) {
-  return comm->ops->exchange(comm, sends, send_count, recvs, recv_count);
+  double bytes = 0;
+  for (int i = 0; i < send_count; i++) bytes += (double)sends[i].bytes;
+  profile_begin_beside(STREAM_EXCHANGE, "exchange", bytes);
+  int code = comm->ops->exchange(comm, sends, send_count, recvs, recv_count);
+  /* On a stream the end is queued behind the messages; host buffers are known to be there after the wait. */
+  if (!comm->device->ops->on_host) profile_end_beside(STREAM_EXCHANGE);
+  return code;
 }
 
 int comm_wait(struct comm *comm) {
-  return comm->ops->wait(comm);
+  int code = comm->ops->wait(comm);
+  profile_end_beside(STREAM_EXCHANGE);
+  return code;
 }
 
 int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
-  return comm->ops->allreduce(comm, data, count, type, op);
+  double bytes = (double)count * (type == NUMBER_FLOAT ? 4 : 8);
+  return PROFILE_WORK("reduce", bytes, 0, comm->ops->allreduce(comm, data, count, type, op));
 }
 
 int comm_sum_int64(struct comm *comm, int64_t *value) {

@@ -7,6 +7,7 @@
 #include "runtime/device_cuda.h"
 #endif
 #include "runtime/error.h"
+#include "runtime/profile_device.h"
 
 const struct device_ops *const device_list[] = {
 #ifdef GNNTRAIN_HAVE_CUDA
@@ -33,10 +34,17 @@ int device_open(struct device *device, const char *name, int local_rank, int loc
   const struct device_ops *ops = NULL;
   TRY(device_find(name, &ops));
   device->ops = ops;
-  return ops->open(device, local_rank, local_size, threads);
+  TRY(ops->open(device, local_rank, local_size, threads));
+  if (!ops->profile) return OK;
+  struct profile_device profile = {0};
+  TRY(ops->profile(device, &profile));
+  profile_attach(&profile);
+  device->profile = profile.context;
+  return OK;
 }
 
 void device_close(struct device *device) {
+  if (device->profile) profile_detach(device->profile);
   if (device->ops) device->ops->close(device);
   *device = (struct device){0};
 }
@@ -74,5 +82,7 @@ int device_wait(struct device *device, enum stream stream, enum event event) {
 }
 
 int device_synchronize(struct device *device, enum stream stream) {
-  return device->ops->synchronize(device, stream);
+  TRY(device->ops->synchronize(device, stream));
+  profile_resolve();
+  return OK;
 }

@@ -25,7 +25,10 @@ struct device {
   int threads;    /* host threads of this rank */
   struct device_wait wait;
   void *impl;
+  void *profile; /* what the profile holds of it */
 };
+
+struct profile_device;
 
 struct device_ops {
   const char *name;       /* "cpu", "cuda" */
@@ -46,6 +49,8 @@ struct device_ops {
   int (*synchronize)(struct device *device, enum stream stream); /* the host waits */
   int64_t (*memory_free)(struct device *device);                 /* bytes that can still be allocated */
   int64_t (*memory_peak)(struct device *device);                 /* peak bytes that this process took */
+  /* How the profile reads the time on its streams. NULL: a call has done its work when it returns. */
+  int (*profile)(struct device *device, struct profile_device *profile);
 };
 
 /* The compiled devices, best first, NULL at the end. The one list that knows what was compiled in. */

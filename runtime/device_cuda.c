@@ -204,4 +204,5 @@ const struct device_ops device_cuda_ops = {
     .synchronize = cuda_synchronize,
     .memory_free = cuda_memory_free,
     .memory_peak = cuda_memory_peak,
+    .profile = device_cuda_profile,
 };

@@ -14,6 +14,9 @@ cudaStream_t device_cuda_stream(const struct device *device, enum stream stream)
 /* The GPU's PCI bus id, the same for all ranks that share it. text[32]. */
 int device_cuda_bus(const struct device *device, char *text);
 
+/* Time stamps on its streams and ranges in NVIDIA's tools, for the profile (device_cuda_profile.c). */
+int device_cuda_profile(struct device *device, struct profile_device *profile);
+
 int device_cuda_check(cudaError_t result, const char *what);
 
 /* Returns upward when a call of the CUDA runtime failed, in its words. */

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 /* One row: a region over all ranks, which may have recorded different ones. */
 struct row {
   const char *name;
-  int64_t parent, calls;
+  int64_t parent, calls, beside;
   double seconds, slowest; /* sum and largest over the ranks */
 };
 
@@ -57,15 +58,19 @@ static void merge_rank(struct report *report, const struct profile_region *regio
     struct row *row = &report->row[r];
     report->row_of[i] = r;
     row->calls += region[i].calls;
+    row->beside |= region[i].beside;
     row->seconds += region[i].seconds;
     if (region[i].seconds > row->slowest) row->slowest = region[i].seconds;
   }
 }
 
+/* A star marks what runs beside the regions around it. */
 static void print_row(const struct report *report, const struct row *row, int depth) {
+  char name[64];
+  snprintf(name, sizeof name, "%s%s", row->name, row->beside ? " *" : "");
   double ranks = report->ranks, total = 1e3 * row->seconds / ranks, slowest = 1e3 * row->slowest;
   double whole = row->parent < 0 ? row->seconds : report->row[row->parent].seconds;
-  log_info("%*s%-*s %8.0f %11.2f %10.3f %11.2f %8.2f %6.1f%%", 2 * depth, "", 34 - 2 * depth, row->name,
+  log_info("%*s%-*s %8.0f %11.2f %10.3f %11.2f %8.2f %6.1f%%", 2 * depth, "", 34 - 2 * depth, name,
            (double)row->calls / ranks, total, row->calls ? 1e3 * row->seconds / (double)row->calls : 0,
            slowest, total > 0 ? slowest / total : 1, whole > 0 ? 100 * row->seconds / whole : 0);
 }
@@ -77,6 +82,13 @@ static void print_rows(const struct report *report, int64_t parent, int depth) {
     print_row(report, &report->row[i], depth);
     print_rows(report, i, depth < 16 ? depth + 1 : depth);
   }
+}
+
+static int any_beside(const struct report *report) {
+  for (int64_t i = 0; i < report->rows; i++) {
+    if (report->row[i].beside) return 1;
+  }
+  return 0;
 }
 
 static int report_init(struct report *report, struct comm *comm) {
@@ -101,6 +113,7 @@ int profile_print(struct comm *comm) {
     log_info("%-34s %8s %11s %10s %11s %8s %7s", "region", "calls", "total ms", "mean ms", "slowest ms",
              "max/avg", "share");
     print_rows(&report, -1, 0);
+    if (any_beside(&report)) log_info("* on a stream of its own, beside the rows around it");
   }
   report_free(&report);
   TRY(code);

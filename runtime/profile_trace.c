@@ -33,14 +33,27 @@ static void write_string(FILE *file, const char *text) {
   fputc('"', file);
 }
 
-static void write_rank(struct trace *trace, int rank, const struct profile_event *event) {
-  double shift = trace->header[rank].epoch - trace->header[0].epoch;
+/* Names of the rank and of its tracks that have events. */
+static void write_names(struct trace *trace, int rank, const struct profile_event *event) {
+  int used[PROFILE_TRACKS] = {0};
   fprintf(trace->file,
           "%s{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"rank %d\"}}",
           rank ? ",\n" : "", rank, rank);
+  for (int64_t i = 0; i < trace->header[rank].events; i++) used[event[i].track] = 1;
+  for (int t = 0; t < PROFILE_TRACKS; t++) {
+    if (!used[t]) continue;
+    fprintf(trace->file,
+            ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s %d\"}}",
+            rank, t, t == PROFILE_HOST_TRACK ? "host" : "stream", t == PROFILE_HOST_TRACK ? rank : t - 1);
+  }
+}
+
+static void write_rank(struct trace *trace, int rank, const struct profile_event *event) {
+  double shift = trace->header[rank].epoch - trace->header[0].epoch;
+  write_names(trace, rank, event);
   for (int64_t i = 0; i < trace->header[rank].events; i++) {
-    fprintf(trace->file, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"dur\":%.3f,\"name\":", rank,
-            1e6 * (event[i].start + shift), 1e6 * event[i].seconds);
+    fprintf(trace->file, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":", rank,
+            event[i].track, 1e6 * (event[i].start + shift), 1e6 * event[i].seconds);
     write_string(trace->file, trace->region[rank * trace->width + event[i].region].name);
     fputc('}', trace->file);
   }

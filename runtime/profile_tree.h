@@ -1,4 +1,4 @@
-/* profile_tree: what profile.c records, as profile_print and profile_write_trace see it.
+/* profile_tree: what profile.c records, as the other files of the profile see it.
  *
  * A region is a name under a parent: equal names in different places are different regions. Region 0 is the
  * whole recording; a parent stands before its children, children stand in order of first use. */
@@ -9,16 +9,21 @@
 
 struct comm;
 
+/* Whose clock timed a region: the host's, or stream `track - 1` of the device. */
+enum { PROFILE_HOST_TRACK, PROFILE_TRACKS = 5 };
+
 struct profile_region {
   char name[48]; /* cut to fit; "" where a rank has no region of that number */
   int64_t parent;
   int64_t calls;
+  int64_t beside; /* on another stream than its parent */
   double seconds; /* of all calls that have ended */
+  double bytes, flops;
 };
 
 struct profile_event {
   double start, seconds; /* start on profile_clock */
-  int64_t region;
+  int32_t region, track;
 };
 
 enum { PROFILE_EVENTS = 100000 };
@@ -36,5 +41,27 @@ const struct profile_event *profile_events(int64_t *count);
 
 /* Seconds since 1970 when profile_clock was 0. */
 double profile_epoch(void);
+
+/* Adds one call of a region that has ended. */
+void profile_record(int32_t region, int track, double start, double seconds);
+
+/* Drops the recording, after a warning: it must never end a run. */
+void profile_give_up(void);
+
+/* The device's side (profile_device.c). Those that can fail return whether they did not. */
+int profile_has_device(void);
+void profile_push(const char *name);
+void profile_pop(void);
+/* The moment from which stamps are placed on profile_clock; waits for the compute stream. */
+int profile_anchor(void);
+int profile_stamp(int track, void **stamp);
+/* Queues the stamp at the end of a call that began with `from`, and keeps both until they can be read. NULL:
+ * the call was dropped. */
+int profile_span(int32_t region, int track, void *from);
+/* Gives back all stamps of spans that wait; of the calls under way (profile.c), which are not counted then.
+ */
+void profile_drop_spans(void);
+void profile_drop_open(void);
+void profile_release(void *stamp);
 
 #endif

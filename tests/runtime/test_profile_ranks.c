@@ -122,6 +122,7 @@ static void the_trace_holds_every_event_of_every_rank(void **state) {
   unlink(path);
   int64_t events = 4 * comm.size + comm.size * (comm.size - 1) / 2 + 1;
   assert_int_equal(occurrences(text, "\"ph\":\"X\""), events);
+  assert_int_equal(occurrences(text, "\"thread_name\",\"args\":{\"name\":\"host "), comm.size);
   assert_int_equal(occurrences(text, "\"odd \\\\ \\\"one\\\"\""), 1);
   for (int r = 0; r < comm.size; r++) {
     snprintf(name, sizeof name, "\"rank %d\"", r);
