@@ -55,5 +55,9 @@ static int gcn_backward(struct model *model, struct run *run, struct layer *laye
   return propagate(p, run, &p->backward, product, residual.data ? &add : NULL, dx);
 }
 
-const struct layer_ops gcn_layer = {
-    .name = "gcn", .uses_graph = 1, .init = gcn_init, .forward = gcn_forward, .backward = gcn_backward};
+const struct layer_ops gcn_layer = {.name = "gcn",
+                                    .uses_graph = 1,
+                                    .in_place = 1,
+                                    .init = gcn_init,
+                                    .forward = gcn_forward,
+                                    .backward = gcn_backward};

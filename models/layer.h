@@ -30,6 +30,7 @@ struct layer {
 struct layer_ops {
   const char *name;
   int uses_graph;
+  int in_place; /* backward is done with dz when it writes dx: they may be one buffer */
   /* Declares parameters and decides the order of work from shapes and settings alone. */
   int (*init)(struct model *model, struct run *run, struct layer *layer);
   /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */

@@ -55,11 +55,16 @@ static int64_t panel_width(const struct model *model) {
   return in < most ? in : most;
 }
 
-/* Gradients of layer outputs alternate between two buffers, the last layer's being in the first. */
+/* Which of two buffers holds the gradient of a layer's output: the same for all where layers work in place,
+ * else in turn, the last layer's being in the first. */
+static int grad_of(const struct model *model, int l) {
+  return model->layer[l].ops->in_place ? 0 : (model->layers - 1 - l) % 2;
+}
+
 static int64_t grad_width(const struct model *model, int buffer) {
-  int64_t width = 1;
+  int64_t width = 0;
   for (int l = 0; l < model->layers; l++)
-    if ((model->layers - 1 - l) % 2 == buffer) width = larger(width, model->layer[l].out);
+    if (grad_of(model, l) == buffer) width = larger(width, model->layer[l].out);
   return width;
 }
 
@@ -220,15 +225,13 @@ struct tensor model_logits_grad(const struct model *model) {
 }
 
 int model_backward(struct model *model, struct run *run) {
-  int current = 0; /* which of the two buffers holds the gradient of this layer's output */
   for (int l = model->layers - 1; l >= 0; l--) {
     struct layer *layer = &model->layer[l];
-    struct tensor dz = grad_buffer(model, current, layer->out), dx = {0}, residual = {0};
-    if (l > 0) dx = grad_buffer(model, 1 - current, layer->in);
+    struct tensor dz = grad_buffer(model, grad_of(model, l), layer->out), dx = {0}, residual = {0};
+    if (l > 0) dx = grad_buffer(model, grad_of(model, l - 1), layer->in);
     if (layer_has_residual(run, layer)) residual = grad_buffer(model, 2, layer->in);
     TRY(layer_end_backward(model, run, layer, dz, dz, residual));
     TRY(layer->ops->backward(model, run, layer, dz, dx, residual));
-    current = 1 - current;
   }
   return OK;
 }

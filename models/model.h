@@ -19,7 +19,8 @@ struct model {
   struct arena arena;
   int64_t *id;           /* [own] global node ids on the device, for dropout */
   struct tensor scratch; /* [own, width]: products on their way through the aggregation */
-  struct tensor grad[3]; /* [own, width]: gradients passed down; the third only with residuals */
+  struct tensor grad[3]; /* [own, width]: gradients passed down, see layer_ops.in_place; the third only with
+                            residuals */
   void *sums;            /* real [2 widest]: batch norm sums over ranks */
 };
 
