@@ -1,5 +1,6 @@
-# The same training on the processor and on 1, 2, 4 GPUs, with dropout on: loss curves within 1e-5 over the first 5
-# epochs and 1e-4 over 50, equal bits when repeated; more ranks than GPUs are refused in one sentence.
+# The same training on the processor and on 1, 2, 4 GPUs, with dropout on: in fp32 loss curves within 1e-5 over the
+# first 5 epochs and 1e-4 over 50, in tf32 and bf16 the final loss within 1%; equal bits when repeated; resumed across
+# devices, rank counts and precisions; more ranks than GPUs are refused in one sentence.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 "$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
@@ -14,22 +15,56 @@ model = {hidden = 48, layers = 3, dropout = 0.5, dropout_input = 0.2, norm = "ba
 train = {epochs = 50, lr = 0.01, weight_decay = 5e-4, clip = 1.0, schedule = "cosine", warmup = 3}
 TOML
 
-# train DEVICE RANKS NAME: leaves the losses of the epochs in losses.NAME
-train() {
+# run DEVICE RANKS NAME OPTION...: a training in run.NAME
+run() {
   mpirun -n "$2" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device "$1" \
-    --set "log.dir=run.$3" --set log.overwrite=true >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -3 "$3.log")"
+    --set "log.dir=run.$3" "${@:4}" >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -3 "$3.log")"
+}
+
+# train DEVICE RANKS NAME PRECISION: leaves the losses of the epochs in losses.NAME
+train() {
+  run "$1" "$2" "$3" --set "runtime.precision=$4" --set log.overwrite=true
   keep_losses "$3"
 }
 
-train cpu 1 cpu
+# ends_within A B SHARE: relative difference of the last losses
+ends_within() {
+  tail -qn 1 "losses.$1" "losses.$2" | awk -v t="$3" -v pair="$1 $2" '
+    {loss[NR] = $1}
+    END {d = (loss[2] - loss[1]) / loss[1]; if (d < 0) d = -d
+         printf "%s: final losses %g and %g, difference %.3g (allowed %g)\n", pair, loss[1], loss[2], d, t
+         exit !(d <= t)}' || fail "$1 and $2 end apart"
+}
+
+train cpu 1 cpu fp32
 for ranks in 1 2 4; do
   ((ranks <= gpus)) || continue
-  train cuda $ranks "gpu.$ranks"
-  within cpu "gpu.$ranks" 5 1e-5
-  within cpu "gpu.$ranks" 50 1e-4
-  train cuda $ranks "again.$ranks"
-  cmp "losses.gpu.$ranks" "losses.again.$ranks" || fail "a repeat on $ranks GPUs gives other bits"
+  for precision in fp32 fp32-strict tf32 bf16; do
+    name=$precision.$ranks
+    train cuda $ranks "$name" $precision
+    case $precision in
+    fp32*) within cpu "$name" 5 1e-5 && within cpu "$name" 50 1e-4 ;;
+    *) ends_within cpu "$name" 0.01 ;;
+    esac
+    train cuda $ranks "again.$name" $precision
+    cmp "losses.$name" "losses.again.$name" || fail "a repeat in $precision on $ranks GPUs gives other bits"
+  done
 done
+
+# Half on one machine, half on another.
+most=$((gpus < 4 ? gpus : 4))
+halves() { # NAME, FROM DEVICE RANKS PRECISION, TO DEVICE RANKS PRECISION
+  run "$2" "$3" "$1" --set "runtime.precision=$4" --epochs 25
+  run "$5" "$6" "$1" --set "runtime.precision=$7" --resume
+  keep_losses "$1"
+}
+halves moved.fp32 cuda $most fp32 cpu 2 fp32
+within cpu moved.fp32 50 1e-4
+halves moved.back cpu 2 fp32 cuda $most fp32
+within cpu moved.back 50 1e-4
+halves moved.bf16 cuda $most bf16 cuda 1 bf16
+ends_within cpu moved.bf16 0.01
+
 more=$((2 * gpus))
 mpirun -n $more --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device cuda --set log.dir=run.more \
   >more.log 2>&1
