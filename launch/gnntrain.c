@@ -47,6 +47,7 @@ static int run_job(struct job *job) {
     TRY(rundir_check(&job->comm, &job->config, line.resume));
   TRY(job_setup(job));
   TRY(print_banner(job));
+  TRY(job_check_memory(job));
   if (line.dry_run) return OK;
   TRY(trainer_start(&job->trainer, &job->run));
   if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);

@@ -1,11 +1,23 @@
 #include "models/job.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
 /* What MPI's connections, HDF5's caches and BLAS's buffers add to the program as it starts: 7 to 8 MiB were
  * measured on graphs too small to matter. */
 static const int64_t LIBRARIES_AT_WORK = 8 << 20;
+
+/* What a device with memory of its own has given away since the last call: measured, not estimated. */
+static void add_taken(struct job *job, const char *name) {
+  if (job->device.ops->on_host) return;
+  int64_t more = job->device.ops->memory_peak(&job->device) - job->device_taken;
+  estimate_add(&job->device_memory, name, more);
+  job->device_taken += more;
+  job->device_parts_taken = job->device_memory.parts;
+}
 
 static int open_device(struct job *job) {
   struct comm *comm = &job->comm;
@@ -16,10 +28,7 @@ static int open_device(struct job *job) {
   if (code == OK) code = kernels_open(&job->kernels, &job->device, config->runtime.precision);
   TRY(comm_agree(comm, code));
   TRY(comm_attach(comm, &job->device));
-  if (!job->device.ops->on_host) {
-    int64_t taken = job->device.ops->memory_peak(&job->device);
-    estimate_add(&job->device_memory, "the device's context, transport between ranks", taken);
-  }
+  add_taken(job, "context, libraries, transport between ranks");
   return OK;
 }
 
@@ -97,8 +106,37 @@ int job_setup(struct job *job) {
                           .shard = &job->shard,
                           .dataset_hash = hash};
   TRY(comm_agree(&job->comm, trainer_init(&job->trainer, &job->run)));
+  add_taken(job, "adjacency and sparse features");
   add_estimate(job);
   return OK;
+}
+
+/* "9.1 GiB activations and buffers, 2.0 GiB ..." of what is still to be allocated. */
+static void list_parts(const struct estimate *estimate, int first, char *text, size_t size) {
+  char bytes[16];
+  text[0] = '\0';
+  for (int i = first; i < estimate->parts; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s for %s", used ? ", " : "",
+             memory_text(estimate->part[i].bytes, bytes), estimate->part[i].name);
+  }
+}
+
+static int check_fits(struct job *job) {
+  struct device *device = &job->device;
+  int64_t needed = estimate_total(&job->device_memory) - job->device_taken;
+  int64_t left = device->ops->memory_free(device);
+  char parts[512], more[16], there[16];
+  if (device->ops->on_host || left < 0 || needed <= left) return OK;
+  list_parts(&job->device_memory, job->device_parts_taken, parts, sizeof parts);
+  FAIL(FAILED,
+       "out of GPU memory: training takes %s more (%s), but %s are free on %s; use more ranks, "
+       "runtime.precision = \"bf16\", a smaller model.hidden or fewer model.layers",
+       memory_text(needed, more), parts, memory_text(left, there), device->name);
+}
+
+int job_check_memory(struct job *job) {
+  return comm_agree(&job->comm, check_fits(job));
 }
 
 void job_free(struct job *job) {

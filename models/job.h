@@ -17,14 +17,19 @@ struct job {
   struct trainer trainer;
   struct run run;
   struct estimate host_memory,
-      device_memory; /* what this rank will take; on the processor all of it is host memory */
-  char threads[160]; /* how the number of threads was found */
+      device_memory;      /* what this rank will take; on the processor all of it is host memory */
+  int64_t device_taken;   /* of device_memory, what is allocated already: its first ... */
+  int device_parts_taken; /* ... parts */
+  char threads[160];      /* how the number of threads was found */
   double seconds_read, seconds_shard;
 };
 
 /* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
  * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
 int job_setup(struct job *job);
+/* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
+ * and the settings that matter. */
+int job_check_memory(struct job *job);
 /* Everything but comm. */
 void job_free(struct job *job);
 

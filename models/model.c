@@ -130,16 +130,6 @@ int model_init(struct model *model, struct run *run) {
   return plan(model, run);
 }
 
-/* What a device with memory of its own keeps of the shard's matrices. */
-static int64_t layout_bytes(const struct model *model, const struct run *run) {
-  const struct shard *shard = run->shard;
-  int64_t bytes = csr_bytes(&shard->in.own_part) + csr_bytes(&shard->in.halo_part);
-  if (shard->directed) bytes += csr_bytes(&shard->out.own_part) + csr_bytes(&shard->out.halo_part);
-  if (!model->uses_graph) bytes = 0;
-  if (shard->sparse) bytes += csr_bytes(&shard->feature_rows) + csr_bytes(&model->features.transposed);
-  return bytes;
-}
-
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
                     struct estimate *device) {
   int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->real);
@@ -147,7 +137,6 @@ void model_estimate(const struct model *model, const struct run *run, struct est
   estimate_add(device, "parameters and optimiser", parameters);
   estimate_add(host, "parameters and optimiser", copies);
   estimate_add(device, "activations and buffers", model->arena.used - parameters);
-  if (host != device) estimate_add(device, "adjacency and sparse features", layout_bytes(model, run));
   if (model->features.sparse)
     estimate_add(host, "transposed features",
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
