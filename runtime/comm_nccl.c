@@ -97,24 +97,6 @@ static void finish_waiting(void *context) {
   comm_watch_finish(&nccl->watch);
 }
 
-static int nccl_open(struct comm *comm, struct device *device) {
-  struct nccl *nccl = NULL;
-  ncclUniqueId id = {{0}};
-  TRY(comm_agree(comm, memory_alloc(&nccl, (int64_t)sizeof *nccl, "a transport")));
-  comm->transport = nccl;
-  if (comm->size == 1) return OK;
-  TRY(meet(comm, device));
-  TRY(comm_agree(comm, comm->rank == 0 ? nccl_check(ncclGetUniqueId(&id), "ncclGetUniqueId") : OK));
-  TRY(comm_broadcast(comm, &id, sizeof id, 0));
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0; /* a rank that dies here must not hold the others */
-  ncclResult_t state = ncclCommInitRankConfig(&nccl->comm, comm->size, id, comm->rank, &config);
-  nccl->open = 1;
-  TRY(comm_agree(comm, settle(comm, state, "ncclCommInitRankConfig")));
-  device->wait = (struct device_wait){start_waiting, watch_device, finish_waiting, comm};
-  return OK;
-}
-
 static void nccl_close(struct comm *comm) {
   struct nccl *nccl = comm->transport;
   if (!nccl) return;
@@ -165,6 +147,61 @@ static int nccl_allreduce(struct comm *comm, void *data, int64_t count, enum num
   cudaStream_t stream = device_cuda_stream(comm->device, STREAM_COMPUTE);
   return settle(comm, ncclAllReduce(data, data, (size_t)count, types[type], ops[op], nccl->comm, stream),
                 "an allreduce");
+}
+
+enum { FIRST_MESSAGE = 1 << 20 };
+
+/* A message of `block` from each rank to each other. */
+static int first_messages(struct comm *comm, char *block) {
+  struct message *message = NULL;
+  int count = 0;
+  TRY(memory_alloc(&message, 2 * comm->size * (int64_t)sizeof *message, "first messages"));
+  for (int r = 0; r < comm->size; r++) {
+    if (r == comm->rank) continue;
+    message[count] = (struct message){r, block, FIRST_MESSAGE};
+    message[comm->size + count++] = (struct message){r, block + (1 + r) * (int64_t)FIRST_MESSAGE,
+                                                     FIRST_MESSAGE};
+  }
+  int code = nccl_exchange(comm, message, count, message + comm->size, count);
+  free(message);
+  return code;
+}
+
+static int speak_once(struct comm *comm, char *block) {
+  TRY(first_messages(comm, block));
+  TRY(device_synchronize(comm->device, STREAM_EXCHANGE));
+  TRY(nccl_allreduce(comm, block, 2, NUMBER_FLOAT, REDUCE_SUM));
+  TRY(nccl_allreduce(comm, block, FIRST_MESSAGE / 4, NUMBER_FLOAT, REDUCE_SUM));
+  return device_synchronize(comm->device, STREAM_COMPUTE);
+}
+
+/* NCCL connects ranks, and takes the memory for that, when they first speak: now, so that what it takes is
+ * known before training is planned. */
+static int connect_all(struct comm *comm) {
+  void *block = NULL;
+  int64_t bytes = (1 + comm->size) * (int64_t)FIRST_MESSAGE;
+  int code = comm_agree(comm, device_alloc(comm->device, bytes, &block, "the first messages between ranks"));
+  if (code == OK) code = speak_once(comm, block);
+  device_release(comm->device, block);
+  return code;
+}
+
+static int nccl_open(struct comm *comm, struct device *device) {
+  struct nccl *nccl = NULL;
+  ncclUniqueId id = {{0}};
+  TRY(comm_agree(comm, memory_alloc(&nccl, (int64_t)sizeof *nccl, "a transport")));
+  comm->transport = nccl;
+  if (comm->size == 1) return OK;
+  TRY(meet(comm, device));
+  TRY(comm_agree(comm, comm->rank == 0 ? nccl_check(ncclGetUniqueId(&id), "ncclGetUniqueId") : OK));
+  TRY(comm_broadcast(comm, &id, sizeof id, 0));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0; /* a rank that dies here must not hold the others */
+  ncclResult_t state = ncclCommInitRankConfig(&nccl->comm, comm->size, id, comm->rank, &config);
+  nccl->open = 1;
+  TRY(comm_agree(comm, settle(comm, state, "ncclCommInitRankConfig")));
+  device->wait = (struct device_wait){start_waiting, watch_device, finish_waiting, comm};
+  return comm_agree(comm, connect_all(comm));
 }
 
 const struct comm_ops comm_nccl_ops = {
