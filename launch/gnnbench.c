@@ -1,47 +1,71 @@
-/* gnnbench: times single operations; see gnnbench.h. */
+/* gnnbench: times operations, exchanges and epochs; see gnnbench.h. */
 #include "launch/gnnbench.h"
 
 #include <string.h>
 
 #include "launch/program.h"
+#include "runtime/log.h"
+#include "runtime/profile.h"
 
 static const struct command {
   const char *name;
+  enum bench_command command;
   int (*run)(struct bench *bench);
   const char *help;
 } commands[] = {
-    {"spmm", gnnbench_spmm, "Y = A X: a sparse matrix times a dense one"},
-    {"gemm", gnnbench_gemm, "C = A B and its weight gradient A^T C"},
+    {"spmm", BENCH_SPMM, gnnbench_spmm, "Y = A X: a sparse matrix times a dense one"},
+    {"gemm", BENCH_GEMM, gnnbench_gemm, "C = A B and its weight gradient A^T C"},
+    {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
+     "halo rows between ranks, beside the transport's own all-to-all"},
+    {"epoch", BENCH_EPOCH, gnnbench_epoch,
+     "epochs of a configuration and their parts, beside the shortest they allow"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out) {
-  fprintf(out, "usage: gnnbench COMMAND [OPTION]...\n\n");
-  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].help);
+  fprintf(out,
+          "usage: gnnbench COMMAND [OPTION]...\n       mpirun -n RANKS gnnbench COMMAND [OPTION]...\n\n");
+  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
   fprintf(out, "\ngnnbench COMMAND --help lists the options; gnnbench --version says what this build is.\n");
 }
 
-static int run(const struct command *command, const struct bench_options *options) {
-  struct bench bench = {0};
-  int code = bench_open(&bench, options);
-  if (code == OK) {
-    bench_print_head(&bench);
-    code = command->run(&bench);
-  }
-  bench_close(&bench);
-  return code;
+static int run(const struct command *command, struct bench *bench) {
+  if (command->command == BENCH_EPOCH) return command->run(bench); /* the job opens the device */
+  TRY(bench_open(bench));
+  if (command->command == BENCH_EXCHANGE) return command->run(bench); /* of several precisions */
+  TRY(comm_agree(&bench->comm, bench_kernels(bench, bench->options->precision)));
+  bench_print_head(bench, &bench->device);
+  return command->run(bench);
 }
 
-static int dispatch(int argc, char **argv) {
-  const struct command *command = NULL;
-  struct bench_options options;
-  int help = 0;
+static int find_command(const char *name, const struct command **command) {
+  char names[128] = "";
   for (int i = 0; i < COMMANDS; i++) {
-    if (strcmp(argv[1], commands[i].name) == 0) command = &commands[i];
+    if (strcmp(name, commands[i].name) == 0) {
+      *command = &commands[i];
+      return OK;
+    }
+    strcat(strcat(names, i ? ", " : ""), commands[i].name);
   }
-  if (!command) FAIL(BAD_INPUT, "unknown command \"%s\"; allowed: spmm, gemm", argv[1]);
-  TRY(bench_options_read(&options, argc - 1, argv + 1, &help));
-  return help ? OK : run(command, &options);
+  FAIL(BAD_INPUT, "unknown command \"%s\"; allowed: %s", name, names);
+}
+
+/* usage: what reading the command line gave. */
+static int run_on_ranks(const struct command *command, const struct bench_options *options, int usage,
+                        int *argc, char ***argv) {
+  static struct bench bench;
+  bench.options = options;
+  int code = comm_open(&bench.comm, argc, argv);
+  log_open(0); /* rows alone on stdout */
+  if (code == OK) code = comm_agree(&bench.comm, usage);
+  if (code == OK) code = run(command, &bench);
+  error_print(stderr, "gnnbench");
+  if (code != OK && bench.comm.size > 1 && !error_is_agreed())
+    comm_abort(&bench.comm, code); /* the others do not know yet */
+  bench_close(&bench);
+  comm_close(&bench.comm);
+  profile_free();
+  return code;
 }
 
 int main(int argc, char **argv) {
@@ -57,7 +81,9 @@ int main(int argc, char **argv) {
     print_version("gnnbench");
     return OK;
   }
-  int code = dispatch(argc, argv);
-  error_print(stderr, "gnnbench");
-  return code;
+  const struct command *command = NULL;
+  static struct bench_options options;
+  int help = 0, code = find_command(argv[1], &command);
+  if (code == OK) code = bench_options_read(&options, command->command, argc - 1, argv + 1, &help);
+  return help ? OK : run_on_ranks(command, &options, code, &argc, &argv);
 }

@@ -1,34 +1,56 @@
-/* gnnbench: times single operations of a device and checks each against a double reference in the same run.
- * A command is one file, gnnbench_<command>.c; they share options, graph, clock and report. */
+/* gnnbench: times single operations of a device, the exchange between ranks and whole epochs, and checks what
+ * can be checked against a reference in the same run. A command is one file, gnnbench_<command>.c; they share
+ * options, graph, matrices, clock and report. Under mpirun every rank takes part and rank 0 reports. */
 #ifndef LAUNCH_GNNBENCH_H
 #define LAUNCH_GNNBENCH_H
 
 #include "kernels/ops.h"
 #include "kernels/peer.h"
+#include "runtime/comm.h"
 
-enum { BENCH_WIDTHS = 32, BENCH_REPS = 1000, BENCH_SAMPLE = 1000 /* rows checked */ };
+enum {
+  BENCH_WIDTHS = 32,
+  BENCH_SETTINGS = 64,
+  BENCH_REPS = 1000,
+  BENCH_SAMPLE = 1000 /* rows checked */
+};
+
+enum bench_command { BENCH_SPMM = 1, BENCH_GEMM = 2, BENCH_EXCHANGE = 4, BENCH_EPOCH = 8 };
 
 struct bench_options {
   const char *dataset; /* NULL: a random graph of `nodes` rows with `degree` neighbours each */
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
   int widths;
-  int64_t inner; /* gemm: columns of the left matrix */
+  int64_t inner;                   /* gemm: columns of the left matrix */
+  int64_t rows;                    /* exchange: rows from each rank to each other */
+  const char *method;              /* exchange: how the dataset is partitioned */
+  const char *config;              /* epoch */
+  const char *set[BENCH_SETTINGS]; /* epoch: "section.key=VALUE" */
+  int set_count;
   const char *device;
   enum precision precision;
-  int threads, reps, json;
+  int any_precision; /* none was named */
+  int threads;       /* 0: from the binding */
+  int reps, json;
 };
 
 /* Reads the arguments after the command. *help is set when --help was answered. Errors: BAD_INPUT. */
-int bench_options_read(struct bench_options *options, int argc, char **argv, int *help);
+int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
+                       int *help);
 
-/* The device and its kernels. */
+/* The ranks, the device and its kernels. */
 struct bench {
   const struct bench_options *options;
+  struct comm comm;
   struct device device;
   struct kernels kernels;
+  int threads; /* of the device that the rows are of */
 };
-int bench_open(struct bench *bench, const struct bench_options *options);
+/* The device of this rank; comm is open. Collective. */
+int bench_open(struct bench *bench);
+/* The kernels of a precision, in place of those before. */
+int bench_kernels(struct bench *bench, enum precision precision);
 void bench_close(struct bench *bench);
 
 /* A matrix on the device and on the host. */
@@ -39,6 +61,9 @@ struct bench_matrix {
 
 /* Filled with numbers in [-1, 1), the same for equal seeds. */
 int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols, uint64_t seed);
+int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols);
+int bench_matrix_fill(struct bench *bench, struct bench_matrix *m,
+                      double (*value)(const void *context, int64_t i, int64_t j), const void *context);
 int bench_matrix_download(struct bench *bench, struct bench_matrix *m);
 double bench_value(const struct bench_matrix *m, int64_t i, int64_t j);
 void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
@@ -49,18 +74,27 @@ int bench_graph(const struct bench_options *options, struct csr *m);
 struct bench_row {
   const char *name; /* of the operation */
   char shape[96];
+  const char *precision;   /* NULL: the kernels' */
   double median, min, max; /* ms */
   double bytes, flops;     /* moved and computed by one run */
-  double error;            /* max |x - reference| / max |reference| */
+  double limit;            /* GB/s that can be had at most; 0: not known */
+  double error;            /* max |x - reference| / max |reference|; negative: not checked */
   const char *peer;        /* another library that did the same, NULL: none */
   double peer_median;      /* ms, of its fastest algorithm */
+  const char *share_name;  /* a further number in [0, 1], NULL: none */
+  double share;
 };
 
-/* Runs `run` twice unmeasured and options.reps times on the clock; what is too short for the clock of a
- * device that works on its own is repeated back to back within each measurement. */
+/* Runs `run` twice unmeasured and options.reps times on the clock, all ranks together and until the last has
+ * ended; what is too short for the clock of a device that works on its own is repeated back to back within
+ * each measurement. Collective. */
 int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
                struct bench_row *row);
-void bench_print_head(const struct bench *bench);
+/* median, min and max of `count` measurements, which are sorted. */
+void bench_spread(double *ms, int count, struct bench_row *row);
+
+/* What is measured on: the device, its threads, the ranks. */
+void bench_print_head(struct bench *bench, const struct device *device);
 void bench_print(const struct bench *bench, const struct bench_row *row);
 
 /* A sparse matrix in another library's hands; ops NULL: there is none for this device. */
@@ -77,5 +111,7 @@ int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor 
 
 int gnnbench_spmm(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);
+int gnnbench_exchange(struct bench *bench);
+int gnnbench_epoch(struct bench *bench);
 
 #endif

@@ -1,40 +1,79 @@
 #include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch/gnnbench.h"
 #include "runtime/error.h"
 
-static const struct option long_options[] = {{"dataset", required_argument, NULL, 'f'},
-                                             {"nodes", required_argument, NULL, 'n'},
-                                             {"degree", required_argument, NULL, 'd'},
-                                             {"width", required_argument, NULL, 'w'},
-                                             {"inner", required_argument, NULL, 'i'},
-                                             {"device", required_argument, NULL, 'D'},
-                                             {"precision", required_argument, NULL, 'p'},
-                                             {"threads", required_argument, NULL, 't'},
-                                             {"reps", required_argument, NULL, 'r'},
-                                             {"json", no_argument, NULL, 'j'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {0}};
+enum { EVERY = BENCH_SPMM | BENCH_GEMM | BENCH_EXCHANGE | BENCH_EPOCH, OPS = EVERY & ~BENCH_EPOCH };
 
-static void print_help(const char *command) {
-  printf("usage: gnnbench %s [OPTION]...\n\n"
-         "  --dataset FILE.h5      graph of a dataset; else a random one:\n"
-         "  --nodes N              rows (100000)\n"
-         "  --degree D             neighbours of a row (20)\n"
-         "  --width W,...          columns of the dense matrix (16,64,128)\n"
-         "  --inner K              gemm: columns of the left matrix (128)\n"
-         "  --device auto|cpu|cuda where it runs (auto)\n"
-         "  --precision P          fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)\n"
-         "  --threads T            host threads (the processors of this process)\n"
-         "  --reps R               measured runs (10)\n"
-         "  --json                 one JSON object a line\n\n"
-         "GB/s counts each gathered row and each matrix once; the error is the largest difference from a\n"
-         "double reference over its largest value, on up to 1000 rows.\n",
-         command);
+/* Every option, the commands that have it, and what --help says of it. */
+static const struct {
+  int commands;
+  struct option option;
+  const char *value, *help;
+} table[] = {
+    {BENCH_SPMM, {"dataset", 1, NULL, 'f'}, "FILE.h5", "graph of a dataset; else a random one:"},
+    {BENCH_EXCHANGE,
+     {"dataset", 1, NULL, 'f'},
+     "FILE.h5",
+     "halo of a dataset's partition; else equal rows at random:"},
+    {BENCH_EXCHANGE, {"rows", 1, NULL, 'R'}, "N", "rows from each rank to each other (131072)"},
+    {BENCH_EXCHANGE,
+     {"method", 1, NULL, 'm'},
+     "M",
+     "partition of the dataset: metis, block or random (metis)"},
+    {BENCH_SPMM | BENCH_GEMM, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
+    {BENCH_SPMM, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
+    {OPS, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128)"},
+    {BENCH_GEMM, {"inner", 1, NULL, 'i'}, "K", "columns of the left matrix (128)"},
+    {BENCH_EPOCH,
+     {"set", 1, NULL, 's'},
+     "KEY=VALUE",
+     "change a setting of the configuration; may be repeated"},
+    {OPS, {"device", 1, NULL, 'D'}, "auto|cpu|cuda", "where it runs (auto)"},
+    {BENCH_SPMM | BENCH_GEMM,
+     {"precision", 1, NULL, 'p'},
+     "P",
+     "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)"},
+    {BENCH_EXCHANGE, {"precision", 1, NULL, 'p'}, "P", "fp32, bf16 or fp64 (each that the device has)"},
+    {OPS, {"threads", 1, NULL, 't'}, "T", "host threads a rank (the processors it is bound to)"},
+    {EVERY, {"reps", 1, NULL, 'r'}, "R", "measured runs, or epochs (10)"},
+    {EVERY, {"json", 0, NULL, 'j'}, "", "one JSON object a line"},
+    {EVERY, {"help", 0, NULL, 'h'}, "", "this text"},
+};
+enum { OPTIONS = sizeof table / sizeof table[0] };
+
+static const char *const notes[] = {
+    [BENCH_SPMM] =
+        "GB/s counts each gathered row and each matrix once; the error is the largest difference from "
+        "a\ndouble reference over its largest value, on up to 1000 rows.\n",
+    [BENCH_GEMM] =
+        "GB/s counts each matrix once; the error is the largest difference from a double reference "
+        "over its\nlargest value, on up to 1000 rows.\n",
+    [BENCH_EXCHANGE] =
+        "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings them "
+        "into the halo;\nGB/s counts what leaves the rank that sends most, rows padded to 32 bytes "
+        "as in training, and is\ncompared with 330 GB/s, what an all-to-all brings out of each GPU "
+        "over NVLink on one host. Every\nreceived number is checked. Beside it: the transport's own "
+        "all-to-all of equal contiguous blocks\nof as many bytes, the faster of its collective call "
+        "and of grouped messages.\n",
+    [BENCH_EPOCH] =
+        "usage: gnnbench epoch CONFIG.toml. Trains as gnntrain does, in three passes: epochs as they "
+        "are; then\nprofiled; then profiled without overlap, for each part alone. The bound is "
+        "max(pack + exchange,\nown part) and all other parts, each alone; the last row says how the "
+        "epoch stands to it.\n"};
+
+static void print_help(enum bench_command command, const char *name) {
+  printf("usage: gnnbench %s%s [OPTION]...\n\n", name, command == BENCH_EPOCH ? " CONFIG.toml" : "");
+  for (int i = 0; i < OPTIONS; i++) {
+    if (!(table[i].commands & (int)command)) continue;
+    char left[64];
+    snprintf(left, sizeof left, "--%s %s", table[i].option.name, table[i].value);
+    printf("  %-22s %s\n", left, table[i].help);
+  }
+  printf("\n%s", notes[command]);
 }
 
 /* A whole number in [low, high] from the whole text. */
@@ -59,6 +98,7 @@ static int read_widths(struct bench_options *options, char *text) {
 }
 
 static int read_precision(struct bench_options *options, const char *text) {
+  options->any_precision = 0;
   for (int p = 0; precision_name[p]; p++) {
     if (strcmp(text, precision_name[p]) != 0) continue;
     options->precision = (enum precision)p;
@@ -67,14 +107,27 @@ static int read_precision(struct bench_options *options, const char *text) {
   FAIL(BAD_INPUT, "--precision: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", text);
 }
 
+static int read_setting(struct bench_options *options, const char *text) {
+  if (options->set_count == BENCH_SETTINGS) FAIL(BAD_INPUT, "--set: more than %d settings", BENCH_SETTINGS);
+  options->set[options->set_count++] = text;
+  return OK;
+}
+
 static int read_option(struct bench_options *options, int letter, char **argv) {
   int64_t value = 0;
   switch (letter) {
   case 'f':
     options->dataset = optarg;
     return OK;
+  case 'm':
+    options->method = optarg;
+    return OK;
+  case 's':
+    return read_setting(options, optarg);
   case 'n':
     return number("nodes", optarg, 1, INT32_MAX, &options->nodes);
+  case 'R':
+    return number("rows", optarg, 1, 1 << 28, &options->rows);
   case 'd':
     return number("degree", optarg, 0, 1 << 20, &options->degree);
   case 'w':
@@ -102,28 +155,38 @@ static int read_option(struct bench_options *options, int letter, char **argv) {
   }
 }
 
-static int processors(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+/* What is left over is the configuration of epoch, and nothing else. */
+static int read_rest(struct bench_options *options, enum bench_command command, int argc, char **argv) {
+  if (command == BENCH_EPOCH && optind < argc) options->config = argv[optind++];
+  if (optind < argc)
+    FAIL(BAD_INPUT, "\"%s\" is not an option; see gnnbench %s --help", argv[optind], argv[0]);
+  if (command == BENCH_EPOCH && !options->config)
+    FAIL(BAD_INPUT, "which configuration? gnnbench epoch CONFIG.toml [OPTION]...");
+  return OK;
 }
 
-int bench_options_read(struct bench_options *options, int argc, char **argv, int *help) {
+int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
+                       int *help) {
+  struct option long_options[OPTIONS + 1] = {{0}};
   *options = (struct bench_options){.nodes = 100000, .degree = 20, .width = {16, 64, 128}, .widths = 3};
   options->inner = 128;
+  options->rows = 131072;
+  options->method = "metis";
   options->device = "auto";
-  options->threads = processors();
+  options->any_precision = 1;
   options->reps = 10;
+  for (int i = 0, known = 0; i < OPTIONS; i++) {
+    if (table[i].commands & (int)command) long_options[known++] = table[i].option;
+  }
   opterr = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
     if (letter == 'h') {
-      print_help(argv[0]);
+      print_help(command, argv[0]);
       *help = 1;
       return OK;
     }
     TRY(read_option(options, letter, argv));
   }
-  if (optind < argc)
-    FAIL(BAD_INPUT, "\"%s\" is not an option; see gnnbench %s --help", argv[optind], argv[0]);
-  return OK;
+  return read_rest(options, command, argc, argv);
 }

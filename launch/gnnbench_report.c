@@ -3,14 +3,22 @@
 
 #include "launch/gnnbench.h"
 #include "runtime/error.h"
-#include "runtime/memory.h"
 #include "runtime/profile.h"
-#include "runtime/random.h"
 
-int bench_open(struct bench *bench, const struct bench_options *options) {
-  bench->options = options;
-  TRY(device_open(&bench->device, options->device, 0, 1, options->threads));
-  return kernels_open(&bench->kernels, &bench->device, options->precision);
+int bench_open(struct bench *bench) {
+  struct comm *comm = &bench->comm;
+  const struct bench_options *options = bench->options;
+  char text[160];
+  int threads = 1;
+  TRY(comm_threads(comm, options->threads, &threads, text, sizeof text));
+  TRY(comm_agree(comm,
+                 device_open(&bench->device, options->device, comm->local_rank, comm->local_size, threads)));
+  return comm_attach(comm, &bench->device);
+}
+
+int bench_kernels(struct bench *bench, enum precision precision) {
+  kernels_close(&bench->kernels);
+  return kernels_open(&bench->kernels, &bench->device, precision);
 }
 
 void bench_close(struct bench *bench) {
@@ -18,64 +26,28 @@ void bench_close(struct bench *bench) {
   device_close(&bench->device);
 }
 
-static const struct philox_key noise_key = {{2026, 11}};
-
-/* Element i of stream `seed`, in [-1, 1) and exact in float. */
-static double noise(uint64_t seed, int64_t i) {
-  return 2 * (double)random_unit(random_block(noise_key, (uint64_t)i, seed).word[0]) - 1;
-}
-
-static void *element(void *data, enum dtype dtype, int64_t i) {
-  return (char *)data + i * dtype_bytes(dtype);
-}
-
-int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols,
-                      uint64_t seed) {
-  *m = (struct bench_matrix){.tensor = tensor_of(NULL, bench->kernels.dtype, rows, cols)};
-  int64_t bytes = tensor_bytes(m->tensor);
-  enum dtype dtype = bench->kernels.dtype;
-  TRY(memory_alloc(&m->host, bytes, "benchmark matrix"));
-  TRY(device_alloc(&bench->device, bytes, &m->tensor.data, "benchmark matrix"));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < rows * cols; i++) {
-    if (dtype == F64)
-      *(double *)element(m->host, dtype, i) = noise(seed, i);
-    else
-      *(float *)element(m->host, dtype, i) = (float)noise(seed, i);
-  }
-  return device_upload(&bench->device, STREAM_COMPUTE, m->tensor.data, m->host, bytes);
-}
-
-int bench_matrix_download(struct bench *bench, struct bench_matrix *m) {
-  TRY(device_download(&bench->device, STREAM_COMPUTE, m->host, m->tensor.data, tensor_bytes(m->tensor)));
-  return device_synchronize(&bench->device, STREAM_COMPUTE);
-}
-
-void bench_matrix_free(struct bench *bench, struct bench_matrix *m) {
-  free(m->host);
-  device_release(&bench->device, m->tensor.data);
-  *m = (struct bench_matrix){0};
-}
-
-double bench_value(const struct bench_matrix *m, int64_t i, int64_t j) {
-  const void *at = element(m->host, m->tensor.dtype, i * m->tensor.stride + j);
-  return m->tensor.dtype == F64 ? *(const double *)at : (double)*(const float *)at;
-}
-
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* Milliseconds of one of `times` runs back to back. */
+void bench_spread(double *ms, int count, struct bench_row *row) {
+  qsort(ms, (size_t)count, sizeof *ms, by_value);
+  row->median = count % 2 ? ms[count / 2] : (ms[count / 2 - 1] + ms[count / 2]) / 2;
+  row->min = ms[0];
+  row->max = ms[count - 1];
+}
+
+/* Milliseconds of one of `times` runs back to back, on the rank that takes longest. */
 static int clock_runs(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
                       int times, double *ms) {
   TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
+  TRY(comm_barrier(&bench->comm));
   double start = profile_clock();
   for (int i = 0; i < times; i++) TRY(run(&bench->kernels, op));
   TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
   *ms = (profile_clock() - start) * 1e3 / times;
-  return OK;
+  return comm_max_double(&bench->comm, ms);
 }
 
 /* Runs in a measurement: enough that starting and noticing the end do not count. */
@@ -92,41 +64,60 @@ int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op
   for (int warm = 0; warm < 2; warm++) TRY(clock_runs(bench, run, op, 1, &ms[0]));
   times = times_of(bench, ms[0]);
   for (int i = 0; i < reps; i++) TRY(clock_runs(bench, run, op, times, &ms[i]));
-  qsort(ms, (size_t)reps, sizeof *ms, by_value);
-  row->median = reps % 2 ? ms[reps / 2] : (ms[reps / 2 - 1] + ms[reps / 2]) / 2;
-  row->min = ms[0];
-  row->max = ms[reps - 1];
+  bench_spread(ms, reps, row);
   return OK;
 }
 
-void bench_print_head(const struct bench *bench) {
-  if (bench->options->json) return;
-  printf("%s, %d threads, %s, %d runs\n", bench->device.name, bench->device.threads,
-         precision_name[bench->kernels.precision], bench->options->reps);
-  printf("%-8s %-40s %10s %10s %10s %8s %9s %9s  %s\n", "op", "shape", "median ms", "min", "max", "GB/s",
-         "GFLOP/s", "error", "beside");
+void bench_print_head(struct bench *bench, const struct device *device) {
+  bench->threads = device->threads;
+  if (bench->options->json || bench->comm.rank != 0) return;
+  char ranks[32] = "";
+  if (bench->comm.size > 1) snprintf(ranks, sizeof ranks, "%d ranks of ", bench->comm.size);
+  printf("%s, %s%d threads, %d runs\n", device->name, ranks, device->threads, bench->options->reps);
+  printf("%-10s %-40s %-11s %10s %10s %10s %8s %6s %9s %9s  %s\n", "op", "shape", "precision", "median ms",
+         "min", "max", "GB/s", "limit", "GFLOP/s", "error", "beside");
+}
+
+static const char *precision_of(const struct bench *bench, const struct bench_row *row) {
+  return row->precision ? row->precision : precision_name[bench->kernels.precision];
 }
 
 static void print_json(const struct bench *bench, const struct bench_row *row, double gbytes, double gflops) {
-  printf("{\"op\": \"%s\", \"shape\": \"%s\", \"precision\": \"%s\", \"threads\": %d, \"ms\": %.6g, "
-         "\"ms_min\": %.6g, \"ms_max\": %.6g, \"gbytes_per_s\": %.6g, \"gflops\": %.6g, \"error\": %.3g",
-         row->name, row->shape, precision_name[bench->kernels.precision], bench->device.threads, row->median,
-         row->min, row->max, gbytes, gflops, row->error);
+  printf(
+      "{\"op\": \"%s\", \"shape\": \"%s\", \"precision\": \"%s\", \"ranks\": %d, \"threads\": %d, \"ms\": "
+      "%.6g, \"ms_min\": %.6g, \"ms_max\": %.6g, \"bytes\": %.0f, \"gbytes_per_s\": %.6g, \"gflops\": %.6g",
+      row->name, row->shape, precision_of(bench, row), bench->comm.size, bench->threads, row->median,
+      row->min, row->max, row->bytes, gbytes, gflops);
+  if (row->limit > 0) printf(", \"limit_share\": %.4g", gbytes / row->limit);
+  if (row->error >= 0) printf(", \"error\": %.3g", row->error);
   if (row->peer)
     printf(", \"peer\": \"%s\", \"peer_ms\": %.6g, \"peer_ratio\": %.4g", row->peer, row->peer_median,
            row->peer_median / row->median);
+  if (row->share_name) printf(", \"%s\": %.4g", row->share_name, row->share);
   printf("}\n");
 }
 
+static void print_text(const struct bench *bench, const struct bench_row *row, double gbytes, double gflops) {
+  char limit[16] = "-", error[16] = "-";
+  if (row->limit > 0) snprintf(limit, sizeof limit, "%.0f%%", 100 * gbytes / row->limit);
+  if (row->error >= 0) snprintf(error, sizeof error, "%.1e", row->error);
+  printf("%-10s %-40s %-11s %10.4f %10.4f %10.4f %8.2f %6s %9.2f %9s", row->name, row->shape,
+         precision_of(bench, row), row->median, row->min, row->max, gbytes, limit, gflops, error);
+  if (row->peer) printf("  %s %.4f ms, x%.2f", row->peer, row->peer_median, row->peer_median / row->median);
+  if (row->share_name) printf("  %s %.0f%%", row->share_name, 100 * row->share);
+  printf("\n");
+}
+
 void bench_print(const struct bench *bench, const struct bench_row *row) {
-  double gbytes = row->bytes / row->median / 1e6, gflops = row->flops / row->median / 1e6;
-  if (bench->options->json) {
-    print_json(bench, row, gbytes, gflops);
-  } else {
-    printf("%-8s %-40s %10.4f %10.4f %10.4f %8.2f %9.2f %9.1e", row->name, row->shape, row->median, row->min,
-           row->max, gbytes, gflops, row->error);
-    if (row->peer) printf("  %s %.4f ms, x%.2f", row->peer, row->peer_median, row->peer_median / row->median);
-    printf("\n");
+  double seconds = row->median / 1e3, gbytes = 0, gflops = 0;
+  if (bench->comm.rank != 0) return;
+  if (seconds > 0) {
+    gbytes = row->bytes / seconds / 1e9;
+    gflops = row->flops / seconds / 1e9;
   }
+  if (bench->options->json)
+    print_json(bench, row, gbytes, gflops);
+  else
+    print_text(bench, row, gbytes, gflops);
   fflush(stdout);
 }

@@ -52,14 +52,22 @@ struct parts parts_read(void) {
   return parts;
 }
 
-struct parts parts_since(const struct parts *later, const struct parts *earlier) {
+static void add(struct parts *sum, const struct parts *parts, double factor) {
   double a[NUMBERS], b[NUMBERS];
-  struct parts since;
-  memcpy(a, later, sizeof a);
-  memcpy(b, earlier, sizeof b);
-  for (int i = 0; i < NUMBERS; i++) a[i] -= b[i];
-  memcpy(&since, a, sizeof a);
+  memcpy(a, sum, sizeof a);
+  memcpy(b, parts, sizeof b);
+  for (int i = 0; i < NUMBERS; i++) a[i] += factor * b[i];
+  memcpy(sum, a, sizeof a);
+}
+
+struct parts parts_since(const struct parts *later, const struct parts *earlier) {
+  struct parts since = *later;
+  add(&since, earlier, -1);
   return since;
+}
+
+void parts_add(struct parts *sum, const struct parts *parts) {
+  add(sum, parts, 1);
 }
 
 int parts_average(struct parts *parts, struct comm *comm) {

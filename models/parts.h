@@ -37,6 +37,8 @@ struct parts parts_read(void);
 /* Sums of `later` without those of `earlier`. */
 struct parts parts_since(const struct parts *later, const struct parts *earlier);
 
+void parts_add(struct parts *sum, const struct parts *parts);
+
 /* Collective. Sums become averages over ranks. */
 int parts_average(struct parts *parts, struct comm *comm);
 

@@ -39,6 +39,10 @@ int comm_exchange(struct comm *comm, const struct message *sends, int send_count
   return code;
 }
 
+int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes) {
+  return comm->ops->all_to_all(comm, send, recv, bytes);
+}
+
 int comm_wait(struct comm *comm) {
   int code = comm->ops->wait(comm);
   profile_end_beside(STREAM_EXCHANGE);

@@ -47,6 +47,8 @@ struct comm_ops {
   int (*exchange)(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
   int (*wait)(struct comm *comm);
+  /* The library's own collective: block r of send (bytes each) to rank r, block r of recv from it. */
+  int (*all_to_all)(struct comm *comm, const void *send, void *recv, int64_t bytes);
   /* In place over all ranks; the same bits on every rank. */
   int (*allreduce)(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
 };
@@ -67,6 +69,8 @@ int comm_attach(struct comm *comm, struct device *device);
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
 int comm_wait(struct comm *comm);
+/* Equal blocks, to measure comm_exchange against; it ends with comm_wait too. */
+int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes);
 int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
 
 /* Set-up, host memory. */

@@ -130,6 +130,21 @@ static int nccl_exchange(struct comm *comm, const struct message *sends, int sen
   return settle(comm, state, "the halo exchange");
 }
 
+static int nccl_all_to_all(struct comm *comm, const void *send, void *recv, int64_t bytes) {
+  struct nccl *nccl = comm->transport;
+  cudaStream_t stream = device_cuda_stream(comm->device, STREAM_EXCHANGE);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  return settle(comm, ncclAlltoAll(send, recv, (size_t)bytes, ncclInt8, nccl->comm, stream), "an all-to-all");
+#else
+  TRY_NCCL(ncclGroupStart());
+  for (int r = 0; r < comm->size; r++) {
+    TRY_NCCL(ncclRecv((char *)recv + r * bytes, (size_t)bytes, ncclInt8, r, nccl->comm, stream));
+    TRY_NCCL(ncclSend((const char *)send + r * bytes, (size_t)bytes, ncclInt8, r, nccl->comm, stream));
+  }
+  return settle(comm, ncclGroupEnd(), "an all-to-all");
+#endif
+}
+
 /* The stream waits, not the host: halo_finish orders the compute stream behind the exchange stream. */
 static int nccl_wait(struct comm *comm) {
   (void)comm;
@@ -211,5 +226,6 @@ const struct comm_ops comm_nccl_ops = {
     .close = nccl_close,
     .exchange = nccl_exchange,
     .wait = nccl_wait,
+    .all_to_all = nccl_all_to_all,
     .allreduce = nccl_allreduce,
 };

@@ -26,8 +26,8 @@ below() {
 rm -rf ./*
 for command in spmm gemm; do
   for precision in fp32 fp64; do
-    bench $command --nodes 2000 --degree 7 --width 3,64 --inner 20 --reps 3 --threads 2 --precision $precision \
-      --json >out.txt
+    option=$([[ $command == spmm ]] && echo --degree || echo --inner)
+    bench $command --nodes 2000 $option 20 --width 3,64 --reps 3 --threads 2 --precision $precision --json >out.txt
     (($(wc -l <out.txt) == $([[ $command == spmm ]] && echo 2 || echo 4))) || fail "lines of $command"
     below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
     below 10000 ms
@@ -40,12 +40,57 @@ bench spmm --dataset made.h5 --width 16 --reps 1 --json >out.txt
 grep -q '"shape": "1000x1000 nnz' out.txt || { cat out.txt; fail "the dataset's graph was not used"; }
 below 1e-5 error
 
+
+# on_two ARGUMENT...: gnnbench on two ranks; only rank 0 reports.
+on_two() { mpirun -n 2 --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnnbench" "$@"; }
+
+# above LIMIT FIELD PATTERN: the lines that match PATTERN, at least one, have that number above LIMIT.
+above() {
+  grep "$3" out.txt >lines.txt || { cat out.txt; fail "no line with $3"; }
+  sed -n "s/.*\"$2\": \([^,}]*\).*/\1/p" lines.txt >numbers.txt
+  awk -v limit="$1" '!($1 + 0 > limit) { bad = 1 } END { exit bad }' numbers.txt &&
+    (($(wc -l <numbers.txt) == $(wc -l <lines.txt))) || { cat lines.txt; fail "$2 is not above $1"; }
+}
+
+# Rows of 41 fp32 numbers are sent as 48: 500 x 48 x 4 bytes; fp64 as 44 of 8 bytes.
+on_two exchange --rows 500 --width 41,64 --reps 3 --threads 1 --json >out.txt
+(($(wc -l <out.txt) == 4)) || { cat out.txt; fail "lines of exchange"; }
+[[ $(sed 's/.*"bytes": \([0-9]*\).*/\1/' out.txt | xargs) == "96000 128000 176000 256000" ]] || fail "bytes of exchange"
+below 1e-300 error
+below 10000 ms
+above 0 peer_ms exchange
+on_two exchange --dataset made.h5 --method block --width 8 --reps 2 --threads 1 --precision fp64 --json >out.txt
+(($(wc -l <out.txt) == 1)) || fail "lines of exchange with one precision"
+below 1e-300 error
+
+printf '[dataset]\npath = "made.h5"\n[runtime]\nthreads = 1\n' >made.toml
+on_two epoch made.toml --set model.hidden=8 --reps 4 --json >out.txt
+below 10000 ms
+for part in epoch pack exchange wait 'own part' 'halo part' gemm update loss reduce optimiser; do
+  grep -q "\"op\": \"$part\", \"shape\": \"made gcn 2x8" out.txt || { cat out.txt; fail "no row for $part"; }
+done
+above 0 bytes '"op": "exchange"'
+above 0 gflops '"op": "gemm"'
+above -1e-9 hidden '"op": "exchange"'
+# Alone the epoch is at least its bound, but for the noise of a machine with other work.
+above .3 peer_ratio '"op": "bound"'
+[[ ! -e runs ]] || fail "gnnbench epoch left a run behind"
+bench epoch made.toml --reps 2 --json >out.txt
+! grep -q '"op": "exchange"' out.txt || fail "an exchange on one rank"
+above 0 ms '"op": "bound"'
+
 bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
-refuses 'unknown command "spnn"; allowed: spmm, gemm' spnn
+bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
+refuses 'unknown command "spnn"; allowed: spmm, gemm, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
-refuses '--precision: "fp8" is none of fp32, fp32-strict, tf32, bf16, fp64' gemm --precision fp8
+refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
 refuses 'unknown or incomplete option "--wide"' spmm --wide
+refuses 'unknown or incomplete option "--inner"' spmm --inner 3
 refuses 'device "abacus" is not in this build' spmm --device abacus
 refuses 'none.h5' spmm --dataset none.h5
+refuses 'needs two ranks or more: mpirun -n 2' exchange
+refuses 'which configuration' epoch
+refuses 'none.toml' epoch none.toml
+refuses 'model.layer' epoch made.toml --set model.layer=3

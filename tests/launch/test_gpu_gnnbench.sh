@@ -1,0 +1,35 @@
+# gnnbench on GPUs: an epoch's parts by the device's clock, and on two or more the exchange beside NCCL's own.
+set -euo pipefail
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
+
+fail() {
+  cat out.txt
+  echo "$*"
+  exit 1
+}
+
+# number FIELD PATTERN: that number of the first line that matches.
+number() { grep "$2" out.txt | head -n 1 | sed "s/.*\"$1\": \([^,}]*\).*/\1/"; }
+
+# holds EXPRESSION: of awk.
+holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }
+
+rm -rf ./*
+"$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 60000 --degree 30 --features 64 --classes 8 --community-size 1000 >/dev/null
+printf '[dataset]\npath = "made.h5"\n[model]\nhidden = 64\n[partition]\nmethod = "block"\n' >made.toml
+ranks=$((gpus < 2 ? 1 : 2))
+run=(mpirun -n $ranks --bind-to none "$GNNTRAIN_BIN/gnnbench")
+"${run[@]}" epoch made.toml --set runtime.device=cuda --json >out.txt
+# Parts follow each other on one stream: the profiled ones add up to no more than a profiled epoch takes.
+holds "$(number ms '"op": "own part"') > 0 && $(number ms '"op": "own part"') < 50"
+holds "$(number gflops '"op": "gemm"') > 100"
+holds "$(number peer_ratio '"op": "bound"') > .5"
+if ((ranks > 1)); then
+  holds "$(number hidden '"op": "exchange"') >= 0 && $(number hidden '"op": "exchange"') <= 1"
+  "${run[@]}" exchange --device cuda --rows 65536 --width 41,128 --json >out.txt
+  (($(wc -l <out.txt) == 4)) || fail "lines of exchange"
+  grep -q '"precision": "bf16"' out.txt || fail "no exchange in bf16"
+  ! grep -v '"error": 0,' out.txt || fail "wrong rows"
+  holds "$(number gbytes_per_s 'width 128') > 10"
+fi
