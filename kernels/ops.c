@@ -67,6 +67,7 @@ int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace) {
     k->workspace_bytes = 0;
     TRY(device_alloc(k->device, bytes, &k->workspace, "kernel workspace"));
     k->workspace_bytes = bytes;
+    k->moves++;
   }
   *workspace = k->workspace;
   return OK;
@@ -246,6 +247,11 @@ int op_accuracy(struct kernels *k, const struct score *op) {
 int op_micro_f1(struct kernels *k, const struct score *op) {
   assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
   return PROFILE("micro_f1", k->ops->micro_f1(k, op));
+}
+
+int op_advance(struct kernels *k, const double *rate, int64_t rates) {
+  assert(rates > 0);
+  return PROFILE("advance", k->ops->advance(k, rate, rates));
 }
 
 int op_sum_squares(struct kernels *k, const void *x, int64_t count) {

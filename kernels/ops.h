@@ -23,6 +23,7 @@ struct layout; /* a sparse matrix prepared for the device: kernels/layout.h, con
 struct scalars {
   uint32_t epoch; /* fourth counter word of dropout */
   int32_t step;   /* optimiser steps taken, counting this one */
+  int32_t frozen; /* a gradient was not finite: neither epoch nor weights move any more */
   double lr;      /* learning rate of this step */
   double squares; /* sum of squares of the gradient, written by op_sum_squares */
 };
@@ -36,7 +37,8 @@ struct kernels {
   struct scalars *scalars; /* on the device; owned */
   void *workspace;         /* on the device; owned, grows to what the largest op asked for */
   int64_t workspace_bytes;
-  void *impl; /* what the table's open made */
+  int64_t moves; /* how often the workspace has moved: work recorded before refers to the old one */
+  void *impl;    /* what the table's open made */
 };
 
 /* Y = A X between scales:
@@ -215,7 +217,8 @@ struct kernel_ops {
   int (*bce)(struct kernels *k, const struct loss_op *op);
   int (*accuracy)(struct kernels *k, const struct score *op);
   int (*micro_f1)(struct kernels *k, const struct score *op);
-  int (*sum_squares)(struct kernels *k, const void *x, int64_t count); /* into scalars.squares */
+  int (*advance)(struct kernels *k, const double *rate, int64_t rates);
+  int (*sum_squares)(struct kernels *k, const void *x, int64_t count);
   int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
 };
 
@@ -252,7 +255,12 @@ int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);
 int op_accuracy(struct kernels *k, const struct score *op);
 int op_micro_f1(struct kernels *k, const struct score *op);
+/* Begins the next epoch: scalars.epoch and step rise by 1, lr = rate[epoch % rates] (on the device). Nothing
+ * happens when the scalars are frozen. */
+int op_advance(struct kernels *k, const double *rate, int64_t rates);
+/* scalars.squares = sum of x_i^2, x real [count]; freezes the scalars when that is not finite. */
 int op_sum_squares(struct kernels *k, const void *x, int64_t count);
+/* Does nothing when the scalars are frozen. */
 int op_optimizer(struct kernels *k, const struct optimizer_op *op);
 
 /* threshold, scale and key for a rate p in [0, 1). */

@@ -1,14 +1,41 @@
 #include "models/epoch.h"
 
-#include "models/schedule.h"
+#include <assert.h>
+
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
-static int set_scalars(struct run *run, int64_t epoch, int64_t step) {
-  struct scalars scalars = {
-      .epoch = (uint32_t)epoch, .step = (int32_t)step, .lr = schedule_lr(run->config, epoch), .squares = 0};
-  TRY(device_upload(run->device, STREAM_COMPUTE, run->kernels->scalars, &scalars, sizeof scalars));
-  return device_synchronize(run->device, STREAM_COMPUTE);
+/* Where an epoch stands on the device's clock. */
+enum { MARK_BEGUN, MARK_TRAINED, MARK_DONE, MARKS_OF_EPOCH };
+
+static int slot_of(int64_t epoch) {
+  return (int)(epoch % RESULTS);
+}
+
+static int mark_of(int64_t epoch, int mark) {
+  return slot_of(epoch) * MARKS_OF_EPOCH + mark;
+}
+
+int epoch_open(struct trainer *trainer, struct run *run) {
+  for (int i = 0; i < RESULTS; i++)
+    TRY(device_host_alloc(run->device, sizeof(struct result), (void **)&trainer->result[i],
+                          "results of epochs"));
+  return OK;
+}
+
+void epoch_close(struct trainer *trainer, struct run *run) {
+  recording_forget(&trainer->training, run);
+  recording_forget(&trainer->evaluation, run);
+  for (int i = 0; i < RESULTS; i++) device_host_release(run->device, trainer->result[i]);
+}
+
+int epoch_begin(struct trainer *trainer, struct run *run) {
+  const struct state *state = &trainer->state;
+  recording_forget(&trainer->training, run);
+  recording_forget(&trainer->evaluation, run);
+  snapshots_reset(&trainer->snapshots);
+  trainer->queued = state->epoch;
+  return rates_start(&trainer->rates, run, state->epoch, state->step);
 }
 
 static int step_optimizer(struct parameters *p, struct run *run) {
@@ -24,26 +51,76 @@ static int step_optimizer(struct parameters *p, struct run *run) {
                             .momentum = config->train.momentum,
                             .weight_decay = config->train.weight_decay,
                             .clip = config->train.clip};
-  if (op.clip > 0) TRY(op_sum_squares(run->kernels, p->dw, p->count));
+  TRY(op_sum_squares(run->kernels, p->dw, p->count));
   return op_optimizer(run->kernels, &op);
 }
 
-int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double *loss) {
+/* Everything that differs from the epoch before lies on the device. */
+static int train(struct trainer *trainer, struct run *run) {
   struct model *model = &trainer->model;
+  struct objective *objective = &trainer->objective;
   struct parameters *p = &model->parameters;
   struct tensor grad = model_logits_grad(model);
-  TRY(set_scalars(run, epoch, ++trainer->state.step));
+  TRY(rates_advance(&trainer->rates, run));
   TRY(PROFILE("forward", model_forward(model, run, 1)));
-  TRY(PROFILE("loss",
-              objective_loss(&trainer->objective, run, SPLIT_TRAIN, model_logits(model), grad, loss)));
+  TRY(PROFILE("loss", objective_loss(objective, run, SPLIT_TRAIN, model_logits(model), grad,
+                                     &objective->outcome->loss)));
   TRY(PROFILE("backward", model_backward(model, run)));
   TRY(comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM));
-  TRY(PROFILE("optimiser", step_optimizer(p, run)));
-  return device_synchronize(run->device, STREAM_COMPUTE);
+  return PROFILE("optimiser", step_optimizer(p, run));
+}
+
+static int evaluate(struct trainer *trainer, struct run *run) {
+  TRY(model_forward(&trainer->model, run, 0));
+  return objective_tally(&trainer->objective, run, model_logits(&trainer->model));
+}
+
+int epoch_queue(struct trainer *trainer, struct run *run, int64_t epoch) {
+  assert(epoch == trainer->queued + 1);
+  TRY(rates_refill(&trainer->rates, run, epoch));
+  TRY(device_mark(run->device, mark_of(epoch, MARK_BEGUN), STREAM_COMPUTE));
+  TRY(recording_run(&trainer->training, trainer, run, train));
+  trainer->queued = epoch;
+  return device_mark(run->device, mark_of(epoch, MARK_TRAINED), STREAM_COMPUTE);
+}
+
+int epoch_queue_evaluation(struct trainer *trainer, struct run *run) {
+  TRY(recording_run(&trainer->evaluation, trainer, run, evaluate));
+  return snapshot_take(&trainer->snapshots, &trainer->model, run, trainer->queued);
+}
+
+static int download(struct trainer *trainer, struct run *run, struct result *result) {
+  TRY(device_download(run->device, STREAM_COMPUTE, &result->outcome, trainer->objective.outcome,
+                      sizeof result->outcome));
+  return device_download(run->device, STREAM_COMPUTE, &result->scalars, run->kernels->scalars,
+                         sizeof result->scalars);
+}
+
+int epoch_queue_result(struct trainer *trainer, struct run *run) {
+  TRY(download(trainer, run, trainer->result[slot_of(trainer->queued)]));
+  return device_mark(run->device, mark_of(trainer->queued, MARK_DONE), STREAM_COMPUTE);
+}
+
+int epoch_collect(struct trainer *trainer, struct run *run, int64_t epoch, struct result *result) {
+  TRY(PROFILE_HOST("await", device_reach(run->device, mark_of(epoch, MARK_DONE))));
+  *result = *trainer->result[slot_of(epoch)];
+  return device_elapsed(run->device, mark_of(epoch, MARK_BEGUN), mark_of(epoch, MARK_TRAINED), &result->ms);
+}
+
+int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double *loss) {
+  struct result result;
+  TRY(epoch_queue(trainer, run, epoch));
+  TRY(epoch_queue_result(trainer, run));
+  TRY(epoch_collect(trainer, run, epoch, &result));
+  *loss = result.outcome.loss;
+  return OK;
 }
 
 int epoch_evaluate(struct trainer *trainer, struct run *run, struct tally *tally) {
-  struct model *model = &trainer->model;
-  TRY(model_forward(model, run, 0));
-  return objective_tally(&trainer->objective, run, model_logits(model), tally);
+  struct result *result = trainer->result[0];
+  TRY(evaluate(trainer, run));
+  TRY(download(trainer, run, result));
+  TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  *tally = tally_of(&result->outcome);
+  return OK;
 }

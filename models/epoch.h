@@ -1,14 +1,44 @@
-/* epoch: one pass over the whole graph: forward, loss, backward, one gradient all-reduce, one optimiser step.
- */
+/* epoch: one pass over the whole graph: forward, loss, backward, one gradient all-reduce, one optimiser step;
+ * and, where it is due, one evaluation of the new weights.
+ *
+ * An epoch is queued on the device as a whole and leaves what the host wants to know in a result, which the
+ * host collects when it comes to it; the next epoch may have been queued by then. When the reduced gradient
+ * is not finite the device freezes: no weight moves, and every epoch queued later repeats the one that went
+ * wrong. */
 #ifndef MODELS_EPOCH_H
 #define MODELS_EPOCH_H
 
 #include "models/trainer.h"
 
-/* Trains epoch number `epoch` (from 1). loss: this rank's share of the mean training loss before the step. */
+/* What came of an epoch on this rank. */
+struct result {
+  struct outcome outcome;
+  struct scalars scalars;
+  double ms; /* forward, backward and optimiser, on the device's clock */
+};
+
+/* Results, and what the epochs share on the device. */
+int epoch_open(struct trainer *trainer, struct run *run);
+void epoch_close(struct trainer *trainer, struct run *run);
+
+/* Sets the device to where trainer->state stands: the next epoch is queued op by op, the one after it is
+ * recorded, later ones are replayed; so are evaluations. */
+int epoch_begin(struct trainer *trainer, struct run *run);
+
+/* Queues epoch number `epoch` (from 1, one after the other). */
+int epoch_queue(struct trainer *trainer, struct run *run, int64_t epoch);
+/* Queues the evaluation of the weights after the last epoch queued, and a snapshot of them. */
+int epoch_queue_evaluation(struct trainer *trainer, struct run *run);
+/* Queues the way of that epoch's result to the host. At most RESULTS of them may be under way. */
+int epoch_queue_result(struct trainer *trainer, struct run *run);
+
+/* Waits for the result of an epoch. */
+int epoch_collect(struct trainer *trainer, struct run *run, int64_t epoch, struct result *result);
+
+/* All of it, without evaluation. loss: this rank's share of the mean training loss before the step. */
 int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double *loss);
 
-/* Forward without dropout, then losses and counts of every split on this rank. */
+/* Forward without dropout, then losses and counts of every split on this rank; waits for them. */
 int epoch_evaluate(struct trainer *trainer, struct run *run, struct tally *tally);
 
 #endif

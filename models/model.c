@@ -248,3 +248,11 @@ int model_find_nonfinite(struct model *model, struct run *run, int *layer) {
   }
   return OK;
 }
+
+int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter) {
+  int found = 0;
+  *parameter = model->parameters.length;
+  while (!found && --*parameter >= 0)
+    TRY(has_nonfinite(run, parameter_gradient(&model->parameters, run, *parameter), &found));
+  return OK;
+}

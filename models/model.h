@@ -48,5 +48,7 @@ struct tensor model_logits_grad(const struct model *model);
 
 /* Index of the first layer whose output holds NaN or infinity on this rank, -1: none. */
 int model_find_nonfinite(struct model *model, struct run *run, int *layer);
+/* Index of the parameter whose gradient was the first of the backward pass to hold one, -1: none. */
+int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter);
 
 #endif

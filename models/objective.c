@@ -36,8 +36,7 @@ void objective_plan(struct objective *objective, struct run *run, struct arena *
     objective->labels = arena_take(arena, own * objective->classes);
   for (int s = 0; s < SPLIT_COUNT; s++)
     objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
-  objective->loss = arena_take(arena, sizeof *objective->loss);
-  objective->score = arena_take(arena, 3 * (int64_t)sizeof *objective->score);
+  objective->outcome = arena_take(arena, sizeof *objective->outcome);
 }
 
 int objective_start(struct objective *objective, struct run *run) {
@@ -64,35 +63,36 @@ int objective_loss(struct objective *objective, struct run *run, enum split spli
                        .rows = objective->rows[split],
                        .count = run->shard->split_count[split],
                        .scale = global > 0 ? 1 / (double)global : 0,
-                       .loss = objective->loss,
+                       .loss = loss,
                        .grad = grad};
-  TRY(objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, &op) : op_bce(run->kernels, &op));
-  TRY(device_download(run->device, STREAM_COMPUTE, loss, objective->loss, sizeof *loss));
-  return device_synchronize(run->device, STREAM_COMPUTE);
+  return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, &op) : op_bce(run->kernels, &op);
 }
 
-static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits,
-                       double *score) {
+static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits) {
   struct score op = {.logits = logits,
                      .label = objective->label,
                      .labels = objective->labels,
                      .rows = objective->rows[split],
                      .count = run->shard->split_count[split],
-                     .out = objective->score};
-  int64_t counts[3];
-  TRY(objective->task == TASK_MULTICLASS ? op_accuracy(run->kernels, &op) : op_micro_f1(run->kernels, &op));
-  TRY(device_download(run->device, STREAM_COMPUTE, counts, objective->score, sizeof counts));
-  TRY(device_synchronize(run->device, STREAM_COMPUTE));
-  for (int i = 0; i < 3; i++) score[i] = (double)counts[i];
+                     .out = objective->outcome->score[split]};
+  return objective->task == TASK_MULTICLASS ? op_accuracy(run->kernels, &op) : op_micro_f1(run->kernels, &op);
+}
+
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits) {
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, &objective->outcome->split_loss[s]));
+    TRY(count_split(objective, run, s, logits));
+  }
   return OK;
 }
 
-int objective_tally(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally) {
-  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, &tally->loss[s]));
-    TRY(count_split(objective, run, s, logits, tally->score[s]));
+struct tally tally_of(const struct outcome *outcome) {
+  struct tally tally;
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    tally.loss[s] = outcome->split_loss[s];
+    for (int i = 0; i < 3; i++) tally.score[s][i] = (double)outcome->score[s][i];
   }
-  return OK;
+  return tally;
 }
 
 int tally_reduce(struct tally *tally, struct comm *comm) {

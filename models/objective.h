@@ -13,11 +13,17 @@ struct objective {
   int32_t *label;             /* device [own]; multiclass */
   uint8_t *labels;            /* device [own, classes]; multilabel */
   int32_t *rows[SPLIT_COUNT]; /* device */
-  double *loss;               /* device */
-  int64_t *score;             /* device [3] */
+  struct outcome *outcome;    /* device */
 };
 
-/* What one evaluation found on this rank; sums over ranks make losses and metrics of it. */
+/* What the passes of an epoch leave for the host, as one block in the device's memory. Of this rank. */
+struct outcome {
+  double loss;                    /* of the training pass; the others are of the evaluation */
+  double split_loss[SPLIT_COUNT]; /* shares of the mean loss */
+  int64_t score[SPLIT_COUNT][3];  /* correct, predicted, actual */
+};
+
+/* What one evaluation found; sums over ranks make losses and metrics of it. */
 struct tally {
   double loss[SPLIT_COUNT];     /* shares of the mean loss */
   double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
@@ -30,11 +36,15 @@ void objective_plan(struct objective *objective, struct run *run, struct arena *
 /* Uploads labels and splits of run->shard; again after the split has changed. */
 int objective_start(struct objective *objective, struct run *run);
 
-/* Loss of a split on this rank (a share of the mean) and, where grad.data is given, its gradient. */
+/* Loss of a split on this rank (a share of the mean), left on the device, and, where grad.data is given, its
+ * gradient. */
 int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
                    struct tensor grad, double *loss);
-/* Loss and counts of every split. */
-int objective_tally(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally);
+/* Loss and counts of every split, into objective->outcome. */
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits);
+
+/* From an outcome that has come to the host. */
+struct tally tally_of(const struct outcome *outcome);
 /* Sums over ranks, in place. */
 int tally_reduce(struct tally *tally, struct comm *comm);
 /* The metric in [0, 1] from reduced counts; NaN for a split without nodes. */

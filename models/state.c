@@ -28,20 +28,28 @@ void state_free(struct state *state) {
   *state = (struct state){0};
 }
 
-static int capture_weights(const struct model *model, struct run *run, double *w, double *statistics) {
-  TRY(parameters_download(&model->parameters, run, w, model->parameters.w));
+int state_capture(struct state *state, const struct model *model, struct run *run) {
+  const struct parameters *p = &model->parameters;
+  double *statistics = state->statistics;
+  TRY(parameters_download(p, run, state->w, p->w));
   for (int l = 0; l < model->layers; l++) {
     int64_t count = model->layer[l].statistics;
     if (count > 0) TRY(run_download(run, statistics, run_reals(run, model->layer[l].running, count)));
     statistics += count;
   }
-  return OK;
+  TRY(parameters_download(p, run, state->m, p->m));
+  return parameters_download(p, run, state->v, p->v);
 }
 
-int state_capture(struct state *state, const struct model *model, struct run *run) {
-  TRY(capture_weights(model, run, state->w, state->statistics));
-  TRY(parameters_download(&model->parameters, run, state->m, model->parameters.m));
-  return parameters_download(&model->parameters, run, state->v, model->parameters.v);
+int state_capture_best(struct state *state, struct snapshots *snapshots, const struct model *model,
+                       struct run *run) {
+  if (snapshots->best < 0) return OK;
+  const struct snapshot *best = &snapshots->all[snapshots->best];
+  struct tensor running = run_reals(run, best->running, state->statistics_count);
+  TRY(parameters_download(&model->parameters, run, state->best_w, best->weights));
+  if (running.cols > 0) TRY(run_download(run, state->best_statistics, running));
+  snapshots->best = -1;
+  return OK;
 }
 
 int state_restore(const struct state *state, struct model *model, struct run *run) {
@@ -64,11 +72,10 @@ static int improves(const struct best *best, double val, double loss) {
   return val > best->val || (val == best->val && loss < best->loss);
 }
 
-int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss,
-                double test) {
-  if (!improves(&state->best, val, loss)) return OK;
+int state_offer(struct state *state, double val, double loss, double test) {
+  if (!improves(&state->best, val, loss)) return 0;
   state->best = (struct best){.epoch = state->epoch, .val = val, .loss = loss, .test = test};
-  return capture_weights(model, run, state->best_w, state->best_statistics);
+  return 1;
 }
 
 void state_begin_run(struct state *state, int64_t run) {

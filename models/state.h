@@ -4,6 +4,7 @@
 #define MODELS_STATE_H
 
 #include "models/model.h"
+#include "models/snapshot.h"
 
 /* The best evaluation so far: highest validation metric, ties to the lower validation loss, then the
  * earliest. */
@@ -28,9 +29,11 @@ void state_free(struct state *state);
 /* Device to host, for a checkpoint; and back. */
 int state_capture(struct state *state, const struct model *model, struct run *run);
 int state_restore(const struct state *state, struct model *model, struct run *run);
-/* Notes this evaluation when it is the best so far (parameters are captured then). */
-int state_offer(struct state *state, const struct model *model, struct run *run, double val, double loss,
-                double test);
+/* Brings the best weights to the host, where the device has better ones than the host. */
+int state_capture_best(struct state *state, struct snapshots *snapshots, const struct model *model,
+                       struct run *run);
+/* Notes the evaluation of state->epoch when it is the best so far, and says whether it is. */
+int state_offer(struct state *state, double val, double loss, double test);
 /* A new run begins. */
 void state_begin_run(struct state *state, int64_t run);
 

@@ -13,34 +13,44 @@
 #include "runtime/profile.h"
 #include "runtime/stop.h"
 
+static void plan(struct trainer *trainer, struct run *run) {
+  objective_plan(&trainer->objective, run, &trainer->arena);
+  rates_plan(&trainer->rates, &trainer->arena);
+  snapshots_plan(&trainer->snapshots, &trainer->model, run, &trainer->arena);
+}
+
 int trainer_init(struct trainer *trainer, struct run *run) {
   TRY(objective_init(&trainer->objective, run));
   TRY(model_init(&trainer->model, run));
   trainer->arena = arena_measure(run->device);
-  objective_plan(&trainer->objective, run, &trainer->arena);
+  plan(trainer, run);
   return OK;
 }
 
 void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
                       struct estimate *device) {
   model_estimate(&trainer->model, run, host, device);
-  estimate_add(device, "labels and splits on the device", trainer->arena.used);
+  estimate_add(device, "labels, splits and evaluated weights on the device", trainer->arena.used);
 }
 
 int trainer_start(struct trainer *trainer, struct run *run) {
-  int code = arena_allocate(&trainer->arena, "labels and splits");
+  int code = arena_allocate(&trainer->arena, "labels, splits and evaluated weights");
+  if (code == OK) code = epoch_open(trainer, run);
   if (code == OK)
     code = memory_alloc(&trainer->epoch_ms, (run->config->train.epochs + 1) * (int64_t)sizeof(double),
                         "epoch times");
   TRY(comm_agree(run->comm, code));
-  objective_plan(&trainer->objective, run, &trainer->arena);
+  plan(trainer, run);
+  trainer->ahead = !run->device->ops->on_host; /* there is nothing to gain where the host does the work */
   TRY(objective_start(&trainer->objective, run));
   TRY(model_start(&trainer->model, run));
   /* Only now do the layers know which running statistics they keep. */
-  return comm_agree(run->comm, state_init(&trainer->state, &trainer->model, run));
+  TRY(comm_agree(run->comm, state_init(&trainer->state, &trainer->model, run)));
+  return epoch_begin(trainer, run);
 }
 
 void trainer_free(struct trainer *trainer, struct run *run) {
+  epoch_close(trainer, run);
   metrics_close(&trainer->metrics);
   state_free(&trainer->state);
   arena_free(&trainer->arena);
@@ -95,23 +105,59 @@ struct sums {
   struct tally tally;
 };
 
-static int fail_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch) {
-  int layer = -1;
-  TRY(model_find_nonfinite(&trainer->model, run, &layer));
+static int is_evaluated(const struct run *run, int64_t epoch) {
+  return epoch % run->config->train.eval_every == 0 || epoch == run->config->train.epochs;
+}
+
+static int is_saved(const struct run *run, int64_t epoch) {
+  int64_t every = run->config->checkpoint.every;
+  return every > 0 && epoch % every == 0 && epoch < run->config->train.epochs;
+}
+
+/* "first in the output of layer 1", or in the gradient of which parameter; `where` stays when neither has
+ * any. The pass that went wrong is done once more, since others may have been queued behind it: a training
+ * pass with the frozen weights, an evaluation with its snapshot. */
+static int find_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, int training, char *where,
+                          size_t size) {
+  struct model *model = &trainer->model;
+  int layer = -1, parameter = -1;
+  if (!training) TRY(snapshot_restore(&trainer->snapshots, model, run, epoch));
+  TRY(model_forward(model, run, training));
+  TRY(model_find_nonfinite(model, run, &layer));
   int64_t first = layer < 0 ? INT32_MAX : layer;
   TRY(comm_reduce(run->comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
-  char where[64] = "in the loss";
+  if (training && first == INT32_MAX) TRY(model_find_nonfinite_gradient(model, run, &parameter));
   if (first != INT32_MAX)
-    snprintf(where, sizeof where, "first in the output of layer %lld", (long long)first);
+    snprintf(where, size, "first in the output of layer %lld", (long long)first);
+  else if (parameter >= 0)
+    snprintf(where, size, "first in the gradient of %s", model->parameters.list[parameter].name);
+  return OK;
+}
+
+static int fail_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, const char *what,
+                          int training) {
+  char where[96];
+  snprintf(where, sizeof where, "in the %s", what);
+  TRY(find_nonfinite(trainer, run, epoch, training, where, sizeof where));
   FAIL(FAILED,
-       "epoch %lld: the loss is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
-       (long long)epoch, where);
+       "epoch %lld: the %s is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
+       (long long)epoch, what, where);
+}
+
+static int check_finite(struct trainer *trainer, struct run *run, int64_t epoch, const struct sums *sums,
+                        int frozen) {
+  const double *loss = sums->tally.loss;
+  if (!isfinite(sums->loss)) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 1));
+  if (frozen) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "norm of the gradient", 1));
+  if (isfinite(loss[SPLIT_TRAIN] + loss[SPLIT_VAL])) return OK;
+  return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 0));
 }
 
 static int save(struct trainer *trainer, struct run *run) {
   struct state *state = &trainer->state;
   char folder[RUNDIR_PATH], path[RUNDIR_PATH + 64];
   TRY(state_capture(state, &trainer->model, run));
+  TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
   checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
   TRY(PROFILE_HOST("checkpoint", state_write(state, &trainer->model, run, path, 0)));
   int code = run->comm->rank == 0 ? checkpoint_prune(folder, state->run, run->config->checkpoint.keep) : OK;
@@ -119,10 +165,9 @@ static int save(struct trainer *trainer, struct run *run) {
 }
 
 /* The row of metrics.jsonl and of the log for an epoch, from sums over ranks. */
-static struct metrics_row row_of(const struct sums *sums, const struct run *run, int64_t epoch, double ms,
-                                 int evaluated) {
+static struct metrics_row row_of(const struct sums *sums, const struct run *run, int64_t epoch, double ms) {
   struct metrics_row row = {run->index, epoch, sums->loss, NAN, NAN, NAN, ms};
-  if (evaluated) {
+  if (is_evaluated(run, epoch)) {
     row.train = tally_metric(&sums->tally, SPLIT_TRAIN);
     row.val = tally_metric(&sums->tally, SPLIT_VAL);
     row.test = tally_metric(&sums->tally, SPLIT_TEST);
@@ -131,36 +176,60 @@ static struct metrics_row row_of(const struct sums *sums, const struct run *run,
 }
 
 static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
-                  const struct metrics_row *row, int evaluated) {
-  int finite = isfinite(sums->loss) &&
-               (!evaluated || isfinite(sums->tally.loss[SPLIT_VAL] + sums->tally.loss[SPLIT_TRAIN]));
-  if (!finite) return comm_agree(run->comm, fail_nonfinite(trainer, run, row->epoch));
-  if (evaluated)
-    TRY(state_offer(&trainer->state, &trainer->model, run, row->val, sums->tally.loss[SPLIT_VAL], row->test));
+                  const struct metrics_row *row) {
+  double val_loss = sums->tally.loss[SPLIT_VAL];
+  if (is_evaluated(run, row->epoch) && state_offer(&trainer->state, row->val, val_loss, row->test))
+    snapshot_keep(&trainer->snapshots, row->epoch);
   int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
   report_epoch(trainer, run, row);
   return code;
 }
 
-/* One epoch, its evaluation when it is due, and what follows from it. *stop: a signal came on some rank. */
-static int train_epoch(struct trainer *trainer, struct run *run, int64_t epoch, int *stop) {
-  const struct config *config = run->config;
-  int evaluate = epoch % config->train.eval_every == 0 || epoch == config->train.epochs;
-  struct sums sums = {0};
-  double begun = profile_clock();
-  TRY(PROFILE("epoch", epoch_train(trainer, run, epoch, &sums.loss)));
-  double ms = 1e3 * (profile_clock() - begun);
-  trainer->state.epoch = epoch;
-  trainer->epoch_ms[epoch - 1] = ms;
-  if (evaluate) TRY(PROFILE("evaluation", epoch_evaluate(trainer, run, &sums.tally)));
-  sums.stop = stop_requested() != 0;
-  TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
-  trainer->seconds += profile_clock() - begun;
+static void count_epoch(struct trainer *trainer, double ms) {
+  double now = profile_clock();
+  trainer->state.epoch++;
+  trainer->state.step++;
+  trainer->epoch_ms[trainer->state.epoch - 1] = ms;
   trainer->epochs_run++;
-  struct metrics_row row = row_of(&sums, run, epoch, ms, evaluate);
-  TRY(record(trainer, run, &sums, &row, evaluate));
-  *stop = sums.stop > 0;
-  return OK;
+  trainer->seconds += now - trainer->since;
+  trainer->since = now;
+}
+
+/* Learns what came of the oldest epoch under way, and what follows from it. */
+static int finish_epoch(struct trainer *trainer, struct run *run) {
+  int64_t epoch = trainer->state.epoch + 1;
+  struct result result;
+  TRY(epoch_collect(trainer, run, epoch, &result));
+  struct sums sums = {.loss = result.outcome.loss, .stop = stop_requested() != 0};
+  if (is_evaluated(run, epoch)) sums.tally = tally_of(&result.outcome);
+  TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
+  count_epoch(trainer, result.ms);
+  if (sums.stop > 0) trainer->stop = 1;
+  TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
+  struct metrics_row row = row_of(&sums, run, epoch, result.ms);
+  return record(trainer, run, &sums, &row);
+}
+
+/* Whether patience ends after `epoch` unless its own evaluation is the best. */
+static int out_of_patience(const struct trainer *trainer, const struct run *run, int64_t epoch) {
+  int64_t patience = run->config->train.patience, best = trainer->state.best.epoch;
+  return patience > 0 && best > 0 && epoch - best >= patience;
+}
+
+/* One more epoch may be queued while one is under way, but not while what follows from that one is open. */
+static int may_queue(const struct trainer *trainer, const struct run *run) {
+  int64_t under_way = trainer->queued - trainer->state.epoch;
+  if (trainer->queued >= run->config->train.epochs || under_way > trainer->ahead) return 0;
+  if (trainer->stop || out_of_patience(trainer, run, trainer->queued)) return 0;
+  return under_way == 0 || !is_saved(run, trainer->queued);
+}
+
+static int queue_epoch(struct trainer *trainer, struct run *run) {
+  int64_t epoch = trainer->queued + 1;
+  if (trainer->queued == trainer->state.epoch) trainer->since = profile_clock();
+  TRY(PROFILE("epoch", epoch_queue(trainer, run, epoch)));
+  if (is_evaluated(run, epoch)) TRY(PROFILE("evaluation", epoch_queue_evaluation(trainer, run)));
+  return epoch_queue_result(trainer, run);
 }
 
 static int save_and_stop(struct trainer *trainer, struct run *run) {
@@ -169,22 +238,21 @@ static int save_and_stop(struct trainer *trainer, struct run *run) {
        (long long)trainer->state.epoch, run->config->log.dir);
 }
 
-static int out_of_patience(const struct trainer *trainer, const struct run *run) {
-  int64_t patience = run->config->train.patience;
-  const struct state *state = &trainer->state;
-  return patience > 0 && state->best.epoch > 0 && state->epoch - state->best.epoch >= patience;
-}
-
+/* The device works one epoch ahead of what the host knows. */
 static int train_run(struct trainer *trainer, struct run *run) {
-  int64_t every = run->config->checkpoint.every;
-  for (int64_t epoch = trainer->state.epoch + 1; epoch <= run->config->train.epochs; epoch++) {
-    int stop = 0;
-    if (out_of_patience(trainer, run)) break;
-    TRY(train_epoch(trainer, run, epoch, &stop));
-    if (stop) return comm_agree(run->comm, save_and_stop(trainer, run));
-    if (every > 0 && epoch % every == 0 && epoch < run->config->train.epochs) TRY(save(trainer, run));
+  const struct state *state = &trainer->state;
+  TRY(epoch_begin(trainer, run));
+  for (;;) {
+    int queues = may_queue(trainer, run);
+    if (queues) TRY(queue_epoch(trainer, run));
+    if (trainer->queued == state->epoch) break;
+    if (queues && trainer->queued - state->epoch <= trainer->ahead) continue;
+    TRY(finish_epoch(trainer, run));
+    if (trainer->queued > state->epoch) continue;
+    if (trainer->stop) return comm_agree(run->comm, save_and_stop(trainer, run));
+    if (is_saved(run, state->epoch)) TRY(save(trainer, run));
   }
-  if (out_of_patience(trainer, run))
+  if (out_of_patience(trainer, run, state->epoch))
     log_info("no better validation for %lld epochs: stopping early", (long long)run->config->train.patience);
   return OK;
 }

@@ -5,15 +5,28 @@
 #include "io/metrics.h"
 #include "models/model.h"
 #include "models/objective.h"
+#include "models/rates.h"
+#include "models/recording.h"
+#include "models/snapshot.h"
 #include "models/state.h"
+
+enum { RESULTS = 2 }; /* epochs that the host may not know yet */
 
 struct trainer {
   struct model model;
   struct objective objective;
-  struct arena arena; /* labels, splits, counters */
-  struct state state;
+  struct rates rates;
+  struct snapshots snapshots;
+  struct arena arena; /* of these three: labels, splits, rates, weights of evaluations */
+  struct recording training, evaluation;
+  struct result *result[RESULTS]; /* on the host; the device writes them */
+  struct state state;             /* after the last epoch that the host knows */
+  int64_t queued;                 /* the last epoch that the device knows */
+  int ahead;                      /* epochs that the device may know and the host not, 0 or 1 */
+  int stop;                       /* a signal came on some rank */
   struct metrics metrics;
   int resumed;        /* state came from a checkpoint: go on inside its run */
+  double since;       /* seconds are counted up to here */
   double seconds;     /* of this process's epochs, evaluation included */
   double *epoch_ms;   /* [epochs] of the current run */
   int64_t epochs_run; /* of this process */

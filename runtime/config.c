@@ -70,6 +70,7 @@ static const struct config_key table[] = {
     CHOICE(runtime.precision, PRECISION_FP32, "numbers of the training: tf32 and bf16 on GPUs only, fp64 on the CPU only", PRECISION_NAMES),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
+    BOOLEAN(runtime.graph, 1, "on a GPU: record an epoch once and replay it"),
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
     INTEGER(runtime.threads, 0, 0, 4096, "threads of a rank; 0: from its binding"),
 

@@ -62,7 +62,7 @@ struct config {
   struct {
     char device[16];
     enum precision precision;
-    int overlap, once;
+    int overlap, once, graph;
     double timeout;
     int64_t threads; /* 0: from the binding */
   } runtime;

@@ -1,5 +1,6 @@
 #include "runtime/device.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/device_cpu.h"
@@ -50,6 +51,7 @@ void device_close(struct device *device) {
 }
 
 int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  device->allocations++;
   return device->ops->alloc(device, bytes, pointer, what);
 }
 
@@ -85,4 +87,47 @@ int device_synchronize(struct device *device, enum stream stream) {
   TRY(device->ops->synchronize(device, stream));
   profile_resolve();
   return OK;
+}
+
+int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  return device->ops->host_alloc(device, bytes, pointer, what);
+}
+
+void device_host_release(struct device *device, void *pointer) {
+  if (pointer) device->ops->host_release(device, pointer);
+}
+
+int device_mark(struct device *device, int mark, enum stream stream) {
+  assert(mark >= 0 && mark < MARKS);
+  return device->ops->mark(device, mark, stream);
+}
+
+int device_reach(struct device *device, int mark) {
+  TRY(device->ops->reach(device, mark));
+  profile_resolve();
+  return OK;
+}
+
+int device_elapsed(struct device *device, int from, int to, double *ms) {
+  return device->ops->elapsed(device, from, to, ms);
+}
+
+int device_can_capture(const struct device *device) {
+  return device->ops->capture_begin != NULL;
+}
+
+int device_capture_begin(struct device *device, enum stream stream) {
+  return device->ops->capture_begin(device, stream);
+}
+
+int device_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
+  return device->ops->capture_end(device, stream, graph);
+}
+
+int device_replay(struct device *device, enum stream stream, struct device_graph *graph) {
+  return device->ops->replay(device, stream, graph);
+}
+
+void device_graph_free(struct device *device, struct device_graph *graph) {
+  if (graph) device->ops->graph_free(device, graph);
 }

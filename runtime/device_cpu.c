@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/memory.h"
+#include "runtime/profile.h"
 
 static int cpu_available(void) {
   return 1;
@@ -32,13 +33,14 @@ static int cpu_open(struct device *device, int local_rank, int local_size, int t
   (void)local_size;
   device->index = local_rank;
   device->threads = threads;
+  TRY(memory_alloc_bytes(&device->impl, MARKS * (int64_t)sizeof(double), "a device"));
   omp_set_num_threads(threads);
   processor_name(device->name, sizeof device->name);
   return OK;
 }
 
 static void cpu_close(struct device *device) {
-  (void)device;
+  free(device->impl);
 }
 
 static int cpu_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
@@ -78,6 +80,25 @@ static int cpu_synchronize(struct device *device, enum stream stream) {
   return OK;
 }
 
+/* A mark is the time at which it was set: all work before it has been done. */
+static int cpu_mark(struct device *device, int mark, enum stream stream) {
+  (void)stream;
+  double *clock = device->impl;
+  clock[mark] = profile_clock();
+  return OK;
+}
+
+static int cpu_reach(struct device *device, int mark) {
+  (void)device, (void)mark;
+  return OK;
+}
+
+static int cpu_elapsed(struct device *device, int from, int to, double *ms) {
+  const double *clock = device->impl;
+  *ms = 1e3 * (clock[to] - clock[from]);
+  return OK;
+}
+
 static int64_t cpu_memory_free(struct device *device) {
   (void)device;
   return memory_available();
@@ -103,6 +124,11 @@ const struct device_ops device_cpu_ops = {
     .record = cpu_record,
     .wait = cpu_wait,
     .synchronize = cpu_synchronize,
+    .host_alloc = cpu_alloc,
+    .host_release = cpu_release,
+    .mark = cpu_mark,
+    .reach = cpu_reach,
+    .elapsed = cpu_elapsed,
     .memory_free = cpu_memory_free,
     .memory_peak = cpu_memory_peak,
 };

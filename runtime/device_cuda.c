@@ -3,14 +3,16 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "runtime/device_cuda_graph.h"
 #include "runtime/device_cuda_memory.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
 struct cuda {
   cudaStream_t stream[STREAMS];
-  cudaEvent_t event[EVENTS];
+  cudaEvent_t event[EVENTS], mark[MARKS];
   char bus[32];
   int64_t used_before; /* bytes taken on the GPU before this process made its context */
   int64_t peak;
@@ -64,6 +66,7 @@ static int open_streams(struct cuda *cuda) {
     TRY_CUDA(cudaStreamCreateWithFlags(&cuda->stream[i], cudaStreamNonBlocking));
   for (int i = 0; i < EVENTS; i++)
     TRY_CUDA(cudaEventCreateWithFlags(&cuda->event[i], cudaEventDisableTiming));
+  for (int i = 0; i < MARKS; i++) TRY_CUDA(cudaEventCreate(&cuda->mark[i]));
   return OK;
 }
 
@@ -89,6 +92,9 @@ static void cuda_close(struct device *device) {
   if (!cuda) return;
   for (int i = 0; i < EVENTS; i++) {
     if (cuda->event[i]) cudaEventDestroy(cuda->event[i]);
+  }
+  for (int i = 0; i < MARKS; i++) {
+    if (cuda->mark[i]) cudaEventDestroy(cuda->mark[i]);
   }
   for (int i = 0; i < STREAMS; i++) {
     if (cuda->stream[i]) cudaStreamDestroy(cuda->stream[i]);
@@ -156,11 +162,45 @@ static int cuda_wait(struct device *device, enum stream stream, enum event event
   return OK;
 }
 
+static int cuda_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  (void)device;
+  *pointer = NULL;
+  cudaError_t result = cudaMallocHost(pointer, (size_t)(bytes ? bytes : 1));
+  if (result == cudaErrorMemoryAllocation)
+    FAIL(FAILED, "out of memory: %lld bytes of pinned memory for %s", (long long)bytes, what);
+  TRY(device_cuda_check(result, "cudaMallocHost"));
+  memset(*pointer, 0, (size_t)bytes);
+  return OK;
+}
+
+static void cuda_host_release(struct device *device, void *pointer) {
+  (void)device;
+  cudaFreeHost(pointer);
+}
+
+static int cuda_mark(struct device *device, int mark, enum stream stream) {
+  TRY_CUDA(cudaEventRecord(cuda_of(device)->mark[mark], device_cuda_stream(device, stream)));
+  return OK;
+}
+
+static int cuda_elapsed(struct device *device, int from, int to, double *ms) {
+  const struct cuda *cuda = cuda_of(device);
+  float elapsed = 0;
+  TRY_CUDA(cudaEventElapsedTime(&elapsed, cuda->mark[from], cuda->mark[to]));
+  *ms = (double)elapsed;
+  return OK;
+}
+
+/* The device has come as far as `mark`, or, without one, has done all that `stream` holds. */
+static cudaError_t query(struct device *device, const cudaEvent_t *mark, enum stream stream) {
+  return mark ? cudaEventQuery(*mark) : cudaStreamQuery(device_cuda_stream(device, stream));
+}
+
 /* Polls: a blocking wait would keep this rank from noticing that another has died. */
-static int poll_stream(struct device *device, enum stream stream) {
+static int poll_device(struct device *device, const cudaEvent_t *mark, enum stream stream) {
   for (;;) {
-    cudaError_t result = cudaStreamQuery(device_cuda_stream(device, stream));
-    if (result != cudaErrorNotReady) return device_cuda_check(result, "cudaStreamQuery");
+    cudaError_t result = query(device, mark, stream);
+    if (result != cudaErrorNotReady) return device_cuda_check(result, "waiting for the GPU");
     if (device->wait.poll)
       TRY(device->wait.poll(device->wait.context));
     else
@@ -168,12 +208,20 @@ static int poll_stream(struct device *device, enum stream stream) {
   }
 }
 
-static int cuda_synchronize(struct device *device, enum stream stream) {
+static int await(struct device *device, const cudaEvent_t *mark, enum stream stream) {
   const struct device_wait *wait = &device->wait;
   if (wait->start) wait->start(wait->context);
-  int code = poll_stream(device, stream);
+  int code = poll_device(device, mark, stream);
   if (wait->finish) wait->finish(wait->context);
   return code;
+}
+
+static int cuda_synchronize(struct device *device, enum stream stream) {
+  return await(device, NULL, stream);
+}
+
+static int cuda_reach(struct device *device, int mark) {
+  return await(device, &cuda_of(device)->mark[mark], STREAM_COMPUTE);
 }
 
 static int64_t cuda_memory_free(struct device *device) {
@@ -202,6 +250,15 @@ const struct device_ops device_cuda_ops = {
     .record = cuda_record,
     .wait = cuda_wait,
     .synchronize = cuda_synchronize,
+    .host_alloc = cuda_host_alloc,
+    .host_release = cuda_host_release,
+    .mark = cuda_mark,
+    .reach = cuda_reach,
+    .elapsed = cuda_elapsed,
+    .capture_begin = device_cuda_capture_begin,
+    .capture_end = device_cuda_capture_end,
+    .replay = device_cuda_replay,
+    .graph_free = device_cuda_graph_free,
     .memory_free = cuda_memory_free,
     .memory_peak = cuda_memory_peak,
     .profile = device_cuda_profile,

@@ -42,6 +42,7 @@ int REAL(cpu_cross_entropy)(struct kernels *k, const struct loss_op *op);
 int REAL(cpu_bce)(struct kernels *k, const struct loss_op *op);
 int REAL(cpu_accuracy)(struct kernels *k, const struct score *op);
 int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op);
+int REAL(cpu_advance)(struct kernels *k, const double *rate, int64_t rates);
 int REAL(cpu_sum_squares)(struct kernels *k, const void *x, int64_t count);
 int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op);
 

@@ -56,6 +56,7 @@ int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op) {
   void (*run)(const struct optimizer_op *, struct step, int, int64_t,
               int64_t) = op->optimizer == OPTIMIZER_SGD ? sgd : adam;
   int64_t end = op->decay_end, rest = op->count - end;
+  if (k->scalars->frozen) return OK;
   run(op, step_of(k->scalars, op, op->weight_decay), threads_for(k, end), 0, end);
   run(op, step_of(k->scalars, op, 0), threads_for(k, rest), end, op->count);
   return OK;

@@ -1,4 +1,4 @@
-/* scalars.squares = sum x_i^2. */
+/* scalars.squares = sum x_i^2; frozen when that is not finite. */
 #include "kernels/cpu/cpu.h"
 #include "runtime/error.h"
 
@@ -17,5 +17,6 @@ int REAL(cpu_sum_squares)(struct kernels *k, const void *x, int64_t count) {
   }
   for (int p = 0; p < parts; p++) total += sum[p];
   k->scalars->squares = total;
+  if (!isfinite(total)) k->scalars->frozen = 1;
   return OK;
 }

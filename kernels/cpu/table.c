@@ -24,6 +24,7 @@ const struct kernel_ops REAL(cpu_ops) = {
     .bce = REAL(cpu_bce),
     .accuracy = REAL(cpu_accuracy),
     .micro_f1 = REAL(cpu_micro_f1),
+    .advance = REAL(cpu_advance),
     .sum_squares = REAL(cpu_sum_squares),
     .optimizer = REAL(cpu_optimizer),
 };

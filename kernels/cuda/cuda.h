@@ -46,6 +46,7 @@ int cuda_cross_entropy(struct kernels *k, const struct loss_op *op);
 int cuda_bce(struct kernels *k, const struct loss_op *op);
 int cuda_accuracy(struct kernels *k, const struct score *op);
 int cuda_micro_f1(struct kernels *k, const struct score *op);
+int cuda_advance(struct kernels *k, const double *rate, int64_t rates);
 int cuda_sum_squares(struct kernels *k, const void *x, int64_t count);
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op);
 

@@ -32,6 +32,7 @@ static __device__ struct step step_of(const struct scalars &scalars, const struc
 static __global__ void __launch_bounds__(BLOCK)
     optimizer_kernel(const __grid_constant__ struct optimizer_op op, const struct scalars *scalars) {
   __shared__ struct step s;
+  if (scalars->frozen) return;
   if (threadIdx.x == 0) s = step_of(*scalars, op);
   __syncthreads();
   int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;

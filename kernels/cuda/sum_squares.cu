@@ -1,4 +1,4 @@
-/* scalars.squares = sum x_i^2. */
+/* scalars.squares = sum x_i^2; frozen when that is not finite. */
 #include "kernels/cuda/totals.cuh"
 
 constexpr int SQUARES_PARTS = 256;
@@ -15,7 +15,9 @@ static __global__ void __launch_bounds__(BLOCK)
 static __global__ void __launch_bounds__(BLOCK)
     add_squares_kernel(const double *partial, struct scalars *scalars) {
   double sum = sum_of_block((int)threadIdx.x < SQUARES_PARTS ? partial[threadIdx.x] : 0);
-  if (threadIdx.x == 0) scalars->squares = sum;
+  if (threadIdx.x > 0) return;
+  scalars->squares = sum;
+  if (!isfinite(sum)) scalars->frozen = 1;
 }
 
 int cuda_sum_squares(struct kernels *k, const void *x, int64_t count) {

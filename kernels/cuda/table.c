@@ -10,8 +10,8 @@
   .update = cuda_update, .update_backward = cuda_update_backward,                                           \
   .batch_norm_backward = cuda_batch_norm_backward, .batch_norm_stats = cuda_batch_norm_stats,               \
   .column_sums = cuda_column_sums, .cross_entropy = cuda_cross_entropy, .bce = cuda_bce,                    \
-  .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .sum_squares = cuda_sum_squares,                    \
-  .optimizer = cuda_optimizer
+  .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .advance = cuda_advance,                            \
+  .sum_squares = cuda_sum_squares, .optimizer = cuda_optimizer
 
 const struct kernel_ops cuda_ops_f32 = {
     LAUNCHERS,

@@ -56,6 +56,42 @@ static void five_steps_follow_the_papers_with_and_without_clipping(void **state)
   on_every_table(steps);
 }
 
+/* A gradient that is not finite freezes: no step changes anything, until the scalars are set anew. */
+static void frozen(struct kernels *k) {
+  double *w = noise_block(1, COUNT), *dw = noise_block(2, COUNT), *m = noise_block(3, COUNT);
+  double bad[] = {INFINITY, -INFINITY, NAN};
+  struct scalars scalars;
+  for (int i = 0; i < 3; i++) {
+    struct optimizer_op op = {.optimizer = i == 1 ? OPTIMIZER_SGD : OPTIMIZER_ADAM,
+                              .w = reals(k, w, COUNT),
+                              .m = reals(k, m, COUNT),
+                              .v = reals(k, m, COUNT),
+                              .count = COUNT,
+                              .decay_end = COUNT / 2,
+                              .momentum = .9,
+                              .clip = i == 2};
+    dw[COUNT / 3] = bad[i];
+    op.dw = reals(k, dw, COUNT);
+    set_scalars(k, (struct scalars){.step = 1, .lr = .1});
+    assert_ok(op_sum_squares(k, op.dw, COUNT));
+    assert_ok(op_optimizer(k, &op));
+    dw[COUNT / 3] = 0;
+    assert_ok(op_sum_squares(k, reals(k, dw, COUNT), COUNT));
+    assert_ok(op_optimizer(k, &op));
+    assert_all_equal(doubles(k, op.w, COUNT), w, COUNT);
+    assert_all_equal(doubles(k, op.m, COUNT), m, COUNT);
+    assert_all_equal(doubles(k, op.v, COUNT), m, COUNT);
+    assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));
+    assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+    assert_true(scalars.frozen && isfinite(scalars.squares));
+  }
+}
+
+static void a_gradient_that_is_not_finite_changes_no_weight(void **state) {
+  (void)state;
+  on_every_table(frozen);
+}
+
 static void squares(struct kernels *k) {
   double *x = integer_block(1, 12345), expected = 0;
   for (int i = 0; i < 12345; i++) expected += x[i] * x[i];
@@ -77,6 +113,7 @@ static void squares_of_integers_add_up_exactly(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(five_steps_follow_the_papers_with_and_without_clipping),
+      cmocka_unit_test(a_gradient_that_is_not_finite_changes_no_weight),
       cmocka_unit_test(squares_of_integers_add_up_exactly),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

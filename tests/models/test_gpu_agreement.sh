@@ -19,11 +19,12 @@ TOML
 run() {
   mpirun -n "$2" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device "$1" \
     --set "log.dir=run.$3" "${@:4}" >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -3 "$3.log")"
+  grep 'cannot be recorded' "$3.log" && fail "$3 records nothing"
 }
 
-# train DEVICE RANKS NAME PRECISION: leaves the losses of the epochs in losses.NAME
+# train DEVICE RANKS NAME PRECISION [OPTION]...: leaves the losses of the epochs in losses.NAME
 train() {
-  run "$1" "$2" "$3" --set "runtime.precision=$4" --set log.overwrite=true
+  run "$1" "$2" "$3" --set "runtime.precision=$4" --set log.overwrite=true "${@:5}"
   keep_losses "$3"
 }
 
@@ -48,6 +49,9 @@ for ranks in 1 2 4; do
     esac
     train cuda $ranks "again.$name" $precision
     cmp "losses.$name" "losses.again.$name" || fail "a repeat in $precision on $ranks GPUs gives other bits"
+    train cuda $ranks "queued.$name" $precision --set runtime.graph=false
+    cmp "losses.$name" "losses.queued.$name" ||
+      fail "epochs replayed in $precision on $ranks GPUs give other bits than queued ones"
   done
 done
 
@@ -64,6 +68,16 @@ halves moved.back cpu 2 fp32 cuda $most fp32
 within cpu moved.back 50 1e-4
 halves moved.bf16 cuda $most bf16 cuda 1 bf16
 ends_within cpu moved.bf16 0.01
+
+# Where training leaves the finite numbers, the GPU says what the processor says.
+for device in cpu cuda; do
+  "$GNNTRAIN_BIN/gnntrain" base.toml --device $device --set model.layers=6 --set model.norm=none --set train.clip=0.0 \
+    --set train.optimizer=sgd --set train.lr=1e6 --set log.dir=run.bad --set log.overwrite=true >bad.log 2>"bad.$device"
+  [ $? = 1 ] || fail "$device: a loss that is not finite does not end the run with 1"
+done
+grep -q 'is not finite' bad.cpu && diff <(grep '^gnntrain: ' bad.cpu) <(grep '^gnntrain: ' bad.cuda) ||
+  fail "the processor and the GPU name other places"
+cat bad.cuda
 
 more=$((2 * gpus))
 mpirun -n $more --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device cuda --set log.dir=run.more \

@@ -83,7 +83,7 @@ static void an_epoch_lowers_the_loss_and_counts_its_step(void **state) {
   }
   assert_close(first, log(4), .3);
   assert_true(last < .9 * first);
-  assert_int_equal(job.trainer.state.step, 30);
+  assert_int_equal(job.kernels.scalars->step, 30);
   fixture_close(&job);
 }
 
@@ -145,9 +145,27 @@ static void the_input_aggregated_once_in_panels_trains_like_the_input_itself(voi
   assert_close(narrow, always, 1e-5);
 }
 
+static void the_first_gradient_that_is_not_finite_is_named(void **state) {
+  (void)state;
+  int found = 99;
+  open_plain("model.layers = 3");
+  struct parameters *p = &job.trainer.model.parameters;
+  assert_ok(model_find_nonfinite_gradient(&job.trainer.model, &job.run, &found));
+  assert_int_equal(found, -1);
+  for (int i = 0; i < 3; i++) { /* the backward pass goes from the last parameter to the first */
+    ((double *)p->dw)[p->list[i].offset + 3] = i == 1 ? NAN : INFINITY;
+    assert_ok(model_find_nonfinite_gradient(&job.trainer.model, &job.run, &found));
+    assert_int_equal(found, i);
+  }
+  fixture_close(&job);
+}
+
+/* An evaluation of the weights as they are, with that result. */
 static void offer(int64_t epoch, double val, double loss) {
-  job.trainer.state.epoch = epoch;
-  assert_ok(state_offer(&job.trainer.state, &job.trainer.model, &job.run, val, loss, .5));
+  struct trainer *trainer = &job.trainer;
+  trainer->state.epoch = epoch;
+  assert_ok(snapshot_take(&trainer->snapshots, &trainer->model, &job.run, epoch));
+  if (state_offer(&trainer->state, val, loss, .5)) snapshot_keep(&trainer->snapshots, epoch);
 }
 
 static void best_is_highest_metric_then_lower_loss_then_earliest(void **state) {
@@ -166,18 +184,33 @@ static void best_is_highest_metric_then_lower_loss_then_earliest(void **state) {
   fixture_close(&job);
 }
 
+/* Weights and statistics of each epoch hold its number. */
+static void set_weights(double value) {
+  struct model *model = &job.trainer.model;
+  for (int64_t i = 0; i < model->parameters.count; i++) ((double *)model->parameters.w)[i] = value;
+  for (int64_t i = 0; i < model->layer[0].statistics; i++) ((double *)model->layer[0].running)[i] = -value;
+}
+
 static void best_keeps_the_parameters_of_its_epoch(void **state) {
   (void)state;
-  open_plain("");
   struct state *kept = &job.trainer.state;
-  double *w = job.trainer.model.parameters.w;
-  double then = w[0];
-  offer(1, .6, 1.0);
-  w[0] = then + 1;
-  offer(2, .5, 1.0);
-  assert_true(kept->best_w[0] == then);
+  struct snapshots *snapshots = &job.trainer.snapshots;
+  const double val[] = {.6, .5, .7, .4, .4, .4, .8, .3};
+  const int best[] = {1, 1, 3, 3, 3, 3, 7, 7};
+  open_plain("model.norm = \"batch\"");
+  for (int epoch = 1; epoch <= 8; epoch++) {
+    set_weights(epoch);
+    offer(epoch, val[epoch - 1], 1);
+    set_weights(99);
+    if (epoch % 2 == 0) assert_ok(state_capture_best(kept, snapshots, &job.trainer.model, &job.run));
+    if (epoch % 2) continue;
+    assert_true(kept->best_w[0] == best[epoch - 1] && kept->best_w[kept->count - 1] == best[epoch - 1]);
+    assert_true(kept->best_statistics[kept->statistics_count - 1] == -best[epoch - 1]);
+  }
   assert_ok(state_capture(kept, &job.trainer.model, &job.run));
-  assert_true(kept->w[0] == then + 1);
+  assert_true(kept->w[0] == 99 && kept->statistics[0] == -99);
+  assert_ok(snapshot_restore(snapshots, &job.trainer.model, &job.run, 8));
+  assert_true(((double *)job.trainer.model.parameters.w)[0] == 8);
   fixture_close(&job);
 }
 
@@ -191,6 +224,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_epoch_lowers_the_loss_and_counts_its_step),
       cmocka_unit_test(the_input_aggregated_once_in_panels_trains_like_the_input_itself),
       cmocka_unit_test(gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest),
+      cmocka_unit_test(the_first_gradient_that_is_not_finite_is_named),
       cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
       cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
   };

@@ -1,0 +1,87 @@
+#include "models/snapshot.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+static int64_t statistics_of(const struct model *model) {
+  int64_t count = 0;
+  for (int l = 0; l < model->layers; l++) count += model->layer[l].statistics;
+  return count;
+}
+
+void snapshots_plan(struct snapshots *snapshots, const struct model *model, struct run *run,
+                    struct arena *arena) {
+  int64_t real = dtype_bytes(run->kernels->real);
+  for (int i = 0; i < SNAPSHOTS; i++) {
+    snapshots->all[i].weights = arena_take(arena, model->parameters.count * real);
+    snapshots->all[i].running = arena_take(arena, statistics_of(model) * real);
+  }
+}
+
+void snapshots_reset(struct snapshots *snapshots) {
+  for (int i = 0; i < SNAPSHOTS; i++) snapshots->all[i].epoch = 0;
+  snapshots->best = -1;
+}
+
+/* Of the others than the best the oldest: its evaluation is known by now. */
+static struct snapshot *oldest(struct snapshots *snapshots) {
+  struct snapshot *found = NULL;
+  for (int i = 0; i < SNAPSHOTS; i++) {
+    struct snapshot *one = &snapshots->all[i];
+    if (i != snapshots->best && (!found || one->epoch < found->epoch)) found = one;
+  }
+  return found;
+}
+
+static int find(const struct snapshots *snapshots, int64_t epoch) {
+  for (int i = 0; i < SNAPSHOTS; i++) {
+    if (snapshots->all[i].epoch == epoch) return i;
+  }
+  return -1;
+}
+
+/* Queues a copy of all running statistics, between the model's layers and one block. */
+static int copy_running(const struct model *model, struct run *run, char *block, int restore) {
+  for (int l = 0; l < model->layers; l++) {
+    const struct layer *layer = &model->layer[l];
+    int64_t bytes = layer->statistics * dtype_bytes(run->kernels->real);
+    TRY(device_copy(run->device, STREAM_COMPUTE, restore ? layer->running : block,
+                    restore ? block : layer->running, bytes));
+    block += bytes;
+  }
+  return OK;
+}
+
+int snapshot_take(struct snapshots *snapshots, const struct model *model, struct run *run, int64_t epoch) {
+  const struct parameters *p = &model->parameters;
+  struct snapshot *snapshot = oldest(snapshots);
+  snapshot->epoch = epoch;
+  TRY(device_copy(run->device, STREAM_COMPUTE, snapshot->weights, p->w,
+                  p->count * dtype_bytes(run->kernels->real)));
+  return copy_running(model, run, snapshot->running, 0);
+}
+
+void snapshot_keep(struct snapshots *snapshots, int64_t epoch) {
+  snapshots->best = find(snapshots, epoch);
+}
+
+/* By way of the host, where weights are rounded for products. */
+static int restore_weights(const struct snapshot *snapshot, struct model *model, struct run *run) {
+  const struct parameters *p = &model->parameters;
+  double *value = NULL;
+  TRY(memory_alloc(&value, p->numbers * (int64_t)sizeof *value, "weights"));
+  int code = parameters_download(p, run, value, snapshot->weights);
+  if (code == OK) code = parameters_upload(p, run, p->w, value);
+  free(value);
+  return code;
+}
+
+int snapshot_restore(const struct snapshots *snapshots, struct model *model, struct run *run, int64_t epoch) {
+  int i = find(snapshots, epoch);
+  assert(i >= 0);
+  TRY(restore_weights(&snapshots->all[i], model, run));
+  return copy_running(model, run, snapshots->all[i].running, 1);
+}
