@@ -46,6 +46,7 @@ struct bench {
   struct device device;
   struct kernels kernels;
   int threads; /* of the device that the rows are of */
+  int records; /* measurements are recorded and replayed, where the device can */
 };
 /* The device of this rank; comm is open. Collective. */
 int bench_open(struct bench *bench);
@@ -87,7 +88,7 @@ struct bench_row {
 
 /* Runs `run` twice unmeasured and options.reps times on the clock, all ranks together and until the last has
  * ended; what is too short for the clock of a device that works on its own is repeated back to back within
- * each measurement. Collective. */
+ * each measurement, recorded and replayed as epochs are when bench->records is set. Collective. */
 int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
                struct bench_row *row);
 /* median, min and max of `count` measurements, which are sorted. */

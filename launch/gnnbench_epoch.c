@@ -12,21 +12,28 @@ enum { WARM_UP = 3 };
 
 /* As many epochs as are measured, after a few that are not; each pass goes on from the one before. */
 struct pass {
-  double ms[BENCH_REPS];          /* by the clock, of the slowest rank */
+  double ms[BENCH_REPS];          /* of the slowest rank */
   double part[PARTS][BENCH_REPS]; /* ms, averages of the ranks; where a recording is on */
   struct parts sum;
 };
 
 static struct job job; /* large */
-static int64_t epoch;  /* the last one trained */
 
-static int train_epoch(double *ms) {
-  double loss = 0;
-  TRY(comm_barrier(&job.comm));
-  double begun = profile_clock();
-  TRY(PROFILE("epoch", epoch_train(&job.trainer, &job.run, ++epoch, &loss)));
-  *ms = 1e3 * (profile_clock() - begun);
-  return comm_max_double(&job.comm, ms);
+static int queue_epoch(void) {
+  struct trainer *trainer = &job.trainer;
+  TRY(PROFILE("epoch", epoch_queue(trainer, &job.run, trainer->queued + 1)));
+  return epoch_queue_result(trainer, &job.run);
+}
+
+/* The oldest epoch that was queued. */
+static int collect_epoch(double *ms) {
+  struct state *state = &job.trainer.state;
+  struct result result;
+  TRY(epoch_collect(&job.trainer, &job.run, state->epoch + 1, &result));
+  state->epoch++;
+  state->step++;
+  *ms = result.ms;
+  return OK;
 }
 
 /* What the parts of epoch i took, by what was recorded before and after it. */
@@ -38,15 +45,33 @@ static int add_parts(struct pass *pass, int i, const struct parts *before) {
   return OK;
 }
 
-static int run_pass(struct pass *pass, int reps) {
+static int slowest_ranks(struct pass *pass, int reps) {
+  return comm_reduce(&job.comm, pass->ms, reps, NUMBER_DOUBLE, REDUCE_MAX);
+}
+
+/* The device is one epoch ahead of the host, as in training. */
+static int run_plain(struct pass *pass, int reps) {
   double ms = 0;
-  for (int i = 0; i < WARM_UP; i++) TRY(train_epoch(&ms));
-  for (int i = 0; i < reps; i++) {
-    struct parts before = parts_read();
-    TRY(train_epoch(&pass->ms[i]));
-    if (profile_enabled()) TRY(add_parts(pass, i, &before));
+  TRY(epoch_begin(&job.trainer, &job.run));
+  TRY(queue_epoch());
+  for (int i = -WARM_UP; i < reps; i++) {
+    if (i + 1 < reps) TRY(queue_epoch());
+    TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
   }
-  return OK;
+  return slowest_ranks(pass, reps);
+}
+
+static int run_profiled(struct pass *pass, int reps) {
+  double ms = 0;
+  TRY(epoch_begin(&job.trainer, &job.run));
+  for (int i = -WARM_UP; i < reps; i++) {
+    struct parts before = parts_read();
+    TRY(comm_barrier(&job.comm));
+    TRY(queue_epoch());
+    TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
+    if (i >= 0) TRY(add_parts(pass, i, &before));
+  }
+  return slowest_ranks(pass, reps);
 }
 
 static struct bench_row row_of(const char *name, const char *pass) {
@@ -94,11 +119,11 @@ static int measure(struct bench *bench) {
   static struct pass plain, profiled, alone; /* large */
   int reps = bench->options->reps;
   double median = 0;
-  TRY(run_pass(&plain, reps));
+  TRY(run_plain(&plain, reps));
   profile_enable();
-  TRY(run_pass(&profiled, reps));
+  TRY(run_profiled(&profiled, reps));
   job.config.runtime.overlap = 0;
-  TRY(run_pass(&alone, reps));
+  TRY(run_profiled(&alone, reps));
   bench_print_head(bench, &job.device);
   print_epoch(bench, &plain, &profiled, &median);
   print_parts(bench, &profiled, "profiled");

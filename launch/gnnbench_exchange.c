@@ -194,6 +194,7 @@ int gnnbench_exchange(struct bench *bench) {
   if (bench->comm.size < 2)
     FAIL(BAD_INPUT, "an exchange needs two ranks or more: mpirun -n 2 gnnbench exchange");
   int code = bench_halo_init(bench, &plan);
+  bench->records = 1;
   if (code == OK) {
     bench_print_head(bench, &bench->device);
     code = measure_all(bench, &plan);

@@ -9,40 +9,30 @@
 enum { EVERY = BENCH_SPMM | BENCH_GEMM | BENCH_EXCHANGE | BENCH_EPOCH, OPS = EVERY & ~BENCH_EPOCH };
 
 /* Every option, the commands that have it, and what --help says of it. */
+/* clang-format off */
 static const struct {
   int commands;
   struct option option;
   const char *value, *help;
 } table[] = {
     {BENCH_SPMM, {"dataset", 1, NULL, 'f'}, "FILE.h5", "graph of a dataset; else a random one:"},
-    {BENCH_EXCHANGE,
-     {"dataset", 1, NULL, 'f'},
-     "FILE.h5",
-     "halo of a dataset's partition; else equal rows at random:"},
+    {BENCH_EXCHANGE, {"dataset", 1, NULL, 'f'}, "FILE.h5", "halo of a dataset's partition; else equal rows at random:"},
     {BENCH_EXCHANGE, {"rows", 1, NULL, 'R'}, "N", "rows from each rank to each other (131072)"},
-    {BENCH_EXCHANGE,
-     {"method", 1, NULL, 'm'},
-     "M",
-     "partition of the dataset: metis, block or random (metis)"},
+    {BENCH_EXCHANGE, {"method", 1, NULL, 'm'}, "M", "partition of the dataset: metis, block or random (metis)"},
     {BENCH_SPMM | BENCH_GEMM, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
     {BENCH_SPMM, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
     {OPS, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128)"},
     {BENCH_GEMM, {"inner", 1, NULL, 'i'}, "K", "columns of the left matrix (128)"},
-    {BENCH_EPOCH,
-     {"set", 1, NULL, 's'},
-     "KEY=VALUE",
-     "change a setting of the configuration; may be repeated"},
+    {BENCH_EPOCH, {"set", 1, NULL, 's'}, "KEY=VALUE", "change a setting of the configuration; may be repeated"},
     {OPS, {"device", 1, NULL, 'D'}, "auto|cpu|cuda", "where it runs (auto)"},
-    {BENCH_SPMM | BENCH_GEMM,
-     {"precision", 1, NULL, 'p'},
-     "P",
-     "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)"},
+    {BENCH_SPMM | BENCH_GEMM, {"precision", 1, NULL, 'p'}, "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)"},
     {BENCH_EXCHANGE, {"precision", 1, NULL, 'p'}, "P", "fp32, bf16 or fp64 (each that the device has)"},
     {OPS, {"threads", 1, NULL, 't'}, "T", "host threads a rank (the processors it is bound to)"},
     {EVERY, {"reps", 1, NULL, 'r'}, "R", "measured runs, or epochs (10)"},
     {EVERY, {"json", 0, NULL, 'j'}, "", "one JSON object a line"},
     {EVERY, {"help", 0, NULL, 'h'}, "", "this text"},
 };
+/* clang-format on */
 enum { OPTIONS = sizeof table / sizeof table[0] };
 
 static const char *const notes[] = {
@@ -52,18 +42,23 @@ static const char *const notes[] = {
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference "
         "over its\nlargest value, on up to 1000 rows.\n",
-    [BENCH_EXCHANGE] =
-        "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings them "
-        "into the halo;\nGB/s counts what leaves the rank that sends most, rows padded to 32 bytes "
-        "as in training, and is\ncompared with 330 GB/s, what an all-to-all brings out of each GPU "
-        "over NVLink on one host. Every\nreceived number is checked. Beside it: the transport's own "
-        "all-to-all of equal contiguous blocks\nof as many bytes, the faster of its collective call "
-        "and of grouped messages.\n",
+    [BENCH_EXCHANGE] = "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings "
+                       "them into the halo; on\n"
+                       "a GPU runs are recorded once and replayed, as epochs are. GB/s counts what leaves "
+                       "the rank that sends\n"
+                       "most, rows padded to 32 bytes as in training, and is compared with 330 GB/s, what an "
+                       "all-to-all brings\n"
+                       "out of each GPU over NVLink on one host. Every received number is checked. Beside "
+                       "it: the transport's\n"
+                       "own all-to-all of equal contiguous blocks of as many bytes, the faster of its "
+                       "collective call and of\n"
+                       "grouped messages.\n",
     [BENCH_EPOCH] =
-        "usage: gnnbench epoch CONFIG.toml. Trains as gnntrain does, in three passes: epochs as they "
-        "are; then\nprofiled; then profiled without overlap, for each part alone. The bound is "
-        "max(pack + exchange,\nown part) and all other parts, each alone; the last row says how the "
-        "epoch stands to it.\n"};
+        "Trains as gnntrain does, in three passes: epochs as they are; then profiled, queued op by op; then\n"
+        "profiled without overlap, for each part alone. An epoch is forward, backward and optimiser. The "
+        "bound\n"
+        "is max(pack + exchange, own part) and all other parts, each alone; the last row says how the epoch\n"
+        "stands to it.\n"};
 
 static void print_help(enum bench_command command, const char *name) {
   printf("usage: gnnbench %s%s [OPTION]...\n\n", name, command == BENCH_EPOCH ? " CONFIG.toml" : "");

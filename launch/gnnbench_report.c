@@ -38,15 +38,28 @@ void bench_spread(double *ms, int count, struct bench_row *row) {
   row->max = ms[count - 1];
 }
 
-/* Milliseconds of one of `times` runs back to back, on the rank that takes longest. */
-static int clock_runs(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
-                      int times, double *ms) {
+/* What a measurement does: `times` runs back to back, queued one by one or replayed. */
+struct work {
+  int (*run)(struct kernels *k, const void *op);
+  const void *op;
+  int times;
+  struct device_graph *graph;
+};
+
+static int queue(struct bench *bench, const struct work *work) {
+  if (work->graph) return device_replay(&bench->device, STREAM_COMPUTE, work->graph);
+  for (int i = 0; i < work->times; i++) TRY(work->run(&bench->kernels, work->op));
+  return OK;
+}
+
+/* Milliseconds of a run, on the rank that takes longest. */
+static int clock_runs(struct bench *bench, const struct work *work, double *ms) {
   TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
   TRY(comm_barrier(&bench->comm));
   double start = profile_clock();
-  for (int i = 0; i < times; i++) TRY(run(&bench->kernels, op));
+  TRY(queue(bench, work));
   TRY(device_synchronize(&bench->device, STREAM_COMPUTE));
-  *ms = (profile_clock() - start) * 1e3 / times;
+  *ms = (profile_clock() - start) * 1e3 / work->times;
   return comm_max_double(&bench->comm, ms);
 }
 
@@ -57,15 +70,34 @@ static int times_of(const struct bench *bench, double ms) {
   return ms * MOST > LEAST_MS ? (int)(LEAST_MS / ms) + 1 : MOST;
 }
 
-int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
-               struct bench_row *row) {
+static int record(struct bench *bench, struct work *work) {
+  struct device_graph *graph = NULL;
+  if (!bench->records || !device_can_capture(&bench->device)) return OK;
+  TRY(device_capture_begin(&bench->device, STREAM_COMPUTE));
+  int code = queue(bench, work);
+  int ended = device_capture_end(&bench->device, STREAM_COMPUTE, &graph);
+  work->graph = graph;
+  return code == OK ? ended : code;
+}
+
+static int time_work(struct bench *bench, struct work *work, struct bench_row *row) {
   double ms[BENCH_REPS] = {0};
-  int reps = bench->options->reps, times = 1;
-  for (int warm = 0; warm < 2; warm++) TRY(clock_runs(bench, run, op, 1, &ms[0]));
-  times = times_of(bench, ms[0]);
-  for (int i = 0; i < reps; i++) TRY(clock_runs(bench, run, op, times, &ms[i]));
+  int reps = bench->options->reps;
+  for (int warm = 0; warm < 2; warm++) TRY(clock_runs(bench, work, &ms[0]));
+  work->times = times_of(bench, ms[0]);
+  TRY(comm_agree(&bench->comm, record(bench, work)));
+  if (work->graph) TRY(clock_runs(bench, work, &ms[0])); /* the first replay uploads it */
+  for (int i = 0; i < reps; i++) TRY(clock_runs(bench, work, &ms[i]));
   bench_spread(ms, reps, row);
   return OK;
+}
+
+int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
+               struct bench_row *row) {
+  struct work work = {run, op, 1, NULL};
+  int code = time_work(bench, &work, row);
+  device_graph_free(&bench->device, work.graph);
+  return code;
 }
 
 void bench_print_head(struct bench *bench, const struct device *device) {

@@ -61,9 +61,14 @@ static void note_peak(struct cuda *cuda) {
   if (used > cuda->peak) cuda->peak = used;
 }
 
+/* Transfers are kernels too. Those of the exchange go before blocks of the compute stream that have not
+ * started, or they would wait until nothing else is left to run beside them. */
 static int open_streams(struct cuda *cuda) {
+  int last = 0, first = 0;
+  TRY_CUDA(cudaDeviceGetStreamPriorityRange(&last, &first));
   for (int i = 0; i < STREAMS; i++)
-    TRY_CUDA(cudaStreamCreateWithFlags(&cuda->stream[i], cudaStreamNonBlocking));
+    TRY_CUDA(cudaStreamCreateWithPriority(&cuda->stream[i], cudaStreamNonBlocking,
+                                          i == STREAM_EXCHANGE ? first : last));
   for (int i = 0; i < EVENTS; i++)
     TRY_CUDA(cudaEventCreateWithFlags(&cuda->event[i], cudaEventDisableTiming));
   for (int i = 0; i < MARKS; i++) TRY_CUDA(cudaEventCreate(&cuda->mark[i]));
