@@ -51,7 +51,7 @@ ours() {
 theirs() {
   local once=()
   [[ $1 == true ]] && once=(--once)
-  OMP_NUM_THREADS=$threads "$python" tests/bench/peer_torch.py "$dataset" --threads "$threads" --epochs 20 \
+  OMP_NUM_THREADS=$threads "$python" tests/bench/peer_cpu.py "$dataset" --threads "$threads" --epochs 20 \
     --warmup 5 "${once[@]}" | tee -a "$folder/torch.jsonl" | sed 's/.*"ms": *\([0-9.]*\).*/\1/'
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Epoch time of the same two-layer GCN in plain PyTorch on the CPU, as one line of JSON.
 
-    peer_torch.py DATASET.h5 [--threads T] [--hidden 64] [--epochs 20] [--warmup 5] [--once]
+    peer_cpu.py DATASET.h5 [--threads T] [--hidden 64] [--epochs 20] [--warmup 5] [--once]
 
 D^-1/2 (A + I) D^-1/2 is a torch.sparse CSR matrix; it is symmetric, so its gradient is itself. Each layer
 aggregates its narrower side; --once aggregates the features before the first epoch. An epoch is forward,

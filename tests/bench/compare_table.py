@@ -1,0 +1,113 @@
+"""The tables of tests/bench/compare."""
+# Of the loss, relative, and of the gradients over their largest element: in rounded numbers a value next to 0 may fall on
+# the other side of ReLU's kink, which moves single columns of a gradient.
+TOLERANCE = {"fp32": (1e-5, 1e-3), "fp32-strict": (1e-5, 1e-3), "fp64": (1e-9, 1e-6), "tf32": (1e-3, 1e-2), "bf16": (1e-2, 5e-2)}
+MODES = ["eager", "captured", "overlapped", "compiled"]
+
+
+def number(value, digits=3):
+    if value is None:
+        return "-"
+    return f"{value:.{max(0, digits - 1 - (value >= 10) - (value >= 100) - (value >= 1000))}f}"
+
+
+def ratio(theirs, ours):
+    return "-" if theirs is None or not ours else f"{theirs / ours:.2f}"
+
+
+def right(record):
+    """Whether loss and gradients of a run of ours are float64's, within what its precision allows."""
+    loss, gradient = TOLERANCE[record["precision"]]
+    if "loss_error" not in record:
+        return "not checked"
+    return "ok" if record["loss_error"] <= loss and record["gradient_error"] <= gradient else "WRONG"
+
+
+def show(head, rows):
+    """Columns as wide as their content; the first to the left."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    for row in [head, *rows]:
+        print("  " + "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
+
+
+def best(records, key="ms"):
+    return min((r[key] for r in records if r.get(key) is not None and r.get("right", True)), default=None)
+
+
+def where(records, **wanted):
+    return [r for r in records if all(r.get(k) == v for k, v in wanted.items())]
+
+
+def name_of(record):
+    return f"{record['model']} {'A X once' if record['once'] else 'A X always'}"
+
+
+def rows_of_ours(ours, torch, pyg):
+    rows = []
+    for o in ours:
+        same = where(torch, model=o["model"], once=o["once"])
+        eager, of_mode = where(same, mode="eager"), [best(where(same, mode=m, precision=o["precision"])) for m in MODES]
+        alike = where(same, precision=o["precision"])
+        fastest = min((t for t in alike if t.get("ms") and t.get("right", True)), key=lambda t: t["ms"], default={})
+        slow = where(pyg, model=o["model"])
+        label = name_of(o) + (f" {o['partition']}" if o["ranks"] > 1 else "")
+        if "failed" in o:
+            rows.append([label, o["precision"], "failed"] + [""] * 13)
+            continue
+        rows.append([label, o["precision"], number(o["ms"])] + [number(ms) for ms in of_mode] +
+                    [ratio(best(alike), o["ms"]), ratio(best(eager), o["ms"]), ratio(best(same), o["ms"]), ratio(best(slow), o["ms"]),
+                     number(o["gib"]), number(fastest.get("gib")), number(best(slow, "gib")),
+                     "-" if "loss_error" not in o else f"{o['loss_error']:.0e} {o['gradient_error']:.0e}", right(o)])
+    return rows
+
+
+def print_tables(name, ranks, epochs, records):
+    ours, torch, pyg = ([r for r in records if r.get("peer") == peer and "wall" not in r and "cold" not in r] for peer in ("ours", "torch", "pyg"))
+    print(f"\n{name} on {ranks} rank{'s' * (ranks > 1)}: ms an epoch, ratios peer / ours, GiB of GPU memory")
+    head = ["GCN", "precision", "ours", *MODES, "same precision", "best eager", "best", "PyG", "GiB ours", "torch", "PyG",
+            "error loss, grad", "fp64"]
+    show(head, rows_of_ours(ours, torch, pyg))
+    print("  PyTorch's modes in the precision of the row; ratios over the best of that precision, the best eager one of any "
+          "precision, the best of any; PyTorch Geometric as it is: A X always")
+    listed = [r for r in torch + pyg if r.get("ms")]
+    if listed:
+        print(f"\n{name} on {ranks} rank{'s' * (ranks > 1)}: every peer, ms an epoch")
+        rows = []
+        for key in dict.fromkeys((r["peer"], r["model"], r["once"], r["precision"]) for r in listed):
+            of = [r for r in listed if (r["peer"], r["model"], r["once"], r["precision"]) == key]
+            times = ", ".join(f"{r['mode']} {number(r['ms'])}" + ("" if r["right"] else " (WRONG LOSS)") for r in of)
+            rows.append([f"{'PyTorch' if key[0] == 'torch' else 'PyG'} {name_of(of[0])} {key[3]}: {times}"])
+        for row in rows:
+            print("  " + row[0])
+    print_walls(name, ranks, epochs, records)
+    for r in records:
+        if "failed" in r:
+            print(f"  failed: {r['peer']} {name_of(r)} {r['precision']} {r.get('mode', '')}: {r['failed']}")
+        if "note" in r:
+            print(f"  note: {r['note']}")
+    print(flush=True)
+
+
+def print_walls(name, ranks, epochs, records):
+    walls = [r for r in records if "wall" in r]
+    if not walls:
+        return
+    print(f"\n{name} on {ranks} rank{'s' * (ranks > 1)}: wall seconds from the command to the end of {epochs} epochs")
+    for r in sorted(walls, key=lambda r: r["peer"]):
+        kind = "" if r["peer"] != "ours" else f" {r['partition']}, {'cold' if r['cold'] else 'parts kept'}"
+        parts = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in r["wall"].items())
+        total = sum(seconds for phase, seconds in r["wall"].items() if phase != "order")  # which partition holds
+        print(f"  {'gnntrain' if r['peer'] == 'ours' else 'PyTorch eager'} {name_of(r)} {r['precision']}{kind}: {total:.2f}  ({parts})")
+
+
+def print_cora(records):
+    print("\nCora by its recipe, 1 rank: ms an epoch")
+    peers = [r for r in records if r.get("peer") == "pyg" and r.get("ms")]
+    for r in records:
+        if "failed" in r or "note" in r:
+            print(f"  {r.get('peer', '')} {r.get('precision', '')} {r.get('mode', '')} failed: {r.get('failed', r.get('note'))}")
+        elif r["peer"] == "ours":
+            print(f"  gnntrain {r['precision']}: {number(r['ms'])}; best PyG / ours {ratio(best(peers), r['ms'])}; test {100 * r['test']:.1f}%")
+        else:
+            print(f"  PyG {r['mode']} {r['precision']}: {number(r['ms'])}")
+    print(flush=True)

@@ -1,0 +1,83 @@
+"""What the peers share: weights to start from, timing, memory, lines of JSON."""
+import gc
+import json
+import statistics
+import time
+
+import torch
+
+import gpu_memory
+
+WARMUP = 3
+
+
+def widths(model, rows):
+    """"2x256" with the dataset's features and classes: [602, 256, 41]."""
+    layers, hidden = (int(n) for n in model.split("x"))
+    return [rows.features] + [hidden] * (layers - 1) + [rows.classes]
+
+
+def first_weights(dims):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(i, o, generator=generator) * (2 / (i + o)) ** 0.5 for i, o in zip(dims, dims[1:])]
+
+
+def say(**record):
+    print(json.dumps(record), flush=True)
+
+
+def wait(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def forget():
+    """Gives cached memory back, so that the next variant's memory is its own."""
+    gc.collect()
+    if torch.cuda.is_available():
+        if hasattr(torch._C, "_cuda_clearCublasWorkspaces"):
+            torch._C._cuda_clearCublasWorkspaces()  # one made inside a graph would hold that graph's memory
+        torch.cuda.empty_cache()
+
+
+def clock(step, device, epochs, seconds):
+    """Median ms of a step over at most `epochs` after the warm-up, or as many as fit into `seconds` (3 at least). On
+    a GPU between events in the stream, so that the host may run ahead."""
+    for _ in range(WARMUP):
+        step()
+    wait(device)
+    if device.type != "cuda":
+        return _host_clock(step, epochs, seconds)
+    begun = time.perf_counter()
+    step()
+    torch.cuda.synchronize()
+    count = max(3, min(epochs, int(seconds / (time.perf_counter() - begun))))
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    marks[0].record()
+    for mark in marks[1:]:
+        step()
+        mark.record()
+    torch.cuda.synchronize()
+    return statistics.median(a.elapsed_time(b) for a, b in zip(marks, marks[1:]))
+
+
+def _host_clock(step, epochs, seconds):
+    times, begun = [], time.perf_counter()
+    while len(times) < 3 or len(times) < epochs and time.perf_counter() - begun < seconds:
+        then = time.perf_counter()
+        step()
+        times.append(1e3 * (time.perf_counter() - then))
+    return statistics.median(times)
+
+
+def gib(base):
+    grown = gpu_memory.growth(base)
+    return None if grown is None else round(grown / 2**30, 3)
+
+
+def failure(error):
+    """One line of an exception; out of memory is named as such."""
+    out_of_memory = getattr(torch.cuda, "OutOfMemoryError", ())
+    if isinstance(error, out_of_memory) or "out of memory" in str(error):
+        return "out of memory"
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120] if str(error).strip() else ''}"

@@ -1,0 +1,55 @@
+# tests/bench/compare runs end to end on the processor, where a Python with torch and h5py is there: a ratio for every
+# row, losses and gradients that agree with float64 on 1 and 2 ranks, wall seconds, lines of JSON; a peer that is
+# missing is printed as such, and bad usage is refused in one sentence.
+. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+compare() { python3 "$GNNTRAIN_SOURCE/tests/bench/compare" --build "$GNNTRAIN_BIN" --work . --device cpu "$@"; }
+command -v python3 >/dev/null || { echo "skipped: python3 is not there"; exit 77; }
+
+# refuses MESSAGE ARGUMENT...
+refuses() {
+  local message=$1 code=0
+  shift
+  compare "$@" >out.txt 2>err.txt || code=$?
+  ((code == 2)) && grep -qF -- "$message" err.txt || { cat err.txt; fail "compare $*: exit code $code"; }
+}
+rm -rf ./*
+refuses '--ranks takes numbers' --ranks 0
+refuses '--models takes layers x hidden' --models 2y16
+refuses 'is not there' --case nowhere-like
+for python in python3 /usr/bin/python3; do
+  if "$python" -c 'import h5py, torch' 2>/dev/null; then found=1; fi
+done
+[[ -n ${found-} ]] || { echo "skipped: no Python with h5py and torch"; exit 77; }
+
+printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --features 20 \' '#     --classes 6' \
+  '[dataset]' 'path = "data/tiny.h5"' >tiny.toml
+export OMP_NUM_THREADS=1
+compare --case tiny.toml --ranks 1,2 --models 2x16 --once true,false --precisions fp32,fp64 --peer-precisions fp32 \
+  --epochs 6 --budget 80 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
+(($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 8)) || { cat out.txt; fail "not 8 rows that agree with float64"; }
+grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
+grep -qE '^  gnntrain 2x16 .* block, parts kept: [0-9.]+ ' out.txt || { cat out.txt; fail "no wall seconds"; }
+grep -qE '^  PyTorch eager 2x16 .*: [0-9.]+ .*epochs' out.txt || { cat out.txt; fail "no wall seconds of PyTorch"; }
+grep -qE '^  (PyG 2x16 A X always fp32:|failed: pyg .*torch_geometric)' out.txt || { cat out.txt; fail "nothing said of PyG"; }
+python3 - <<'PYTHON' || { cat compare.jsonl; fail "the lines of JSON"; }
+import json
+rows = [json.loads(line) for line in open("compare.jsonl")]
+ours = [r for r in rows if r.get("peer") == "ours" and "ms" in r]
+assert len(ours) == 8 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in ours)
+assert all(r["right"] for r in rows if r.get("peer") == "torch" and "ms" in r)
+PYTHON
+
+# What the check is for: another loss than that of the weights is seen.
+python3 - <<'PYTHON'
+import json
+checks = json.load(open("check.json"))
+checks[0]["loss"] *= 1.001
+json.dump(checks[:1], open("wrong.json", "w"))
+PYTHON
+for python in python3 /usr/bin/python3; do
+  "$python" -c 'import h5py, torch' 2>/dev/null || continue
+  "$python" "$GNNTRAIN_SOURCE/tests/bench/peer_torch.py" tiny.h5 --models 2x16:once --precisions fp32 --device cpu \
+    --epochs 5 --check wrong.json >out.txt
+  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt || { cat out.txt; fail "a wrong loss is not seen"; }
+  break
+done
