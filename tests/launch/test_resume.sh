@@ -53,9 +53,9 @@ agree whole-fp32 other-fp32 1e-3
 must_run 1 run.toml --set log.dir=first --resume --epochs 2
 grep -qiE 'no checkpoint|epoch 0' out.txt || { cat out.txt; fail "--resume without a checkpoint does not say so"; }
 
-# Signals
+# A signal to one rank stops all. (mpirun hands SIGUSR1 on in some versions only.)
 start 2 stopped/metrics.jsonl run.toml --set log.dir=stopped --set train.epochs=1000000000
-kill -USR1 $job
+kill -USR1 "$(processes 1)"
 ends_within 15
 ((code == 75)) || { cat err.txt; fail "SIGUSR1 ended the job with $code"; }
 last=$(losses stopped | tail -n 1 | cut -d ' ' -f 1)

@@ -1,23 +1,31 @@
 #!/usr/bin/env bash
-# The sbatch scripts, with stand-ins for Slurm and the launcher: USR1 reaches the launcher, exit code 75 queues the
-# job again, any other code is the job's own, and --resume is always there.
+# The sbatch scripts, with stand-ins for Slurm and the launchers: USR1 reaches srun, which hands it on, and the ranks of
+# an mpirun that does not; exit code 75 queues the job again, any other code is the job's own, and --resume is always
+# there.
 set -euo pipefail
 fail() { echo "$*" && exit 1; }
 
 mkdir -p bin
-# A launcher that runs until USR1, then takes a while to save, as gnntrain does; with WORKS it ends by itself.
-cat >bin/launcher <<'STUB'
+# A rank that runs until USR1, then takes a while to save, as gnntrain does; with WORKS it ends by itself.
+cat >bin/srun <<'STUB'
 #!/usr/bin/env bash
 echo "$*" >arguments
 [[ -z ${WORKS-} ]] || exit "$WORKS"
 trap 'sleep 0.3; exit 75' USR1
 touch started
-while :; do sleep 0.05; done
+for ((i = 0; i < 400; i++)); do sleep 0.05; done
+exit 9
+STUB
+# Its mpirun keeps USR1 to itself.
+cat >bin/mpirun <<'STUB'
+#!/usr/bin/env bash
+trap : USR1
+srun "$@" &
+while wait $! && code=0 || code=$?; ((code == 138)); do :; done
+exit $code
 STUB
 printf '#!/usr/bin/env bash\necho "$*" >requeued\n' >bin/scontrol
-chmod +x bin/launcher bin/scontrol
-ln -sf launcher bin/mpirun
-ln -sf launcher bin/srun
+chmod +x bin/srun bin/mpirun bin/scontrol
 export PATH=$PWD/bin:$PATH SLURM_NTASKS=4 SLURM_CPUS_PER_TASK=2 SLURM_JOB_ID=17 GNNTRAIN_BIN=there
 
 for script in one_node several_nodes; do
