@@ -49,7 +49,7 @@ static int run_job(struct job *job) {
   TRY(print_banner(job));
   TRY(job_check_memory(job));
   if (line.dry_run) return OK;
-  TRY(trainer_start(&job->trainer, &job->run));
+  TRY(PROFILE_HOST("upload", trainer_start(&job->trainer, &job->run)));
   if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);
   if (line.predict) return trainer_predict(&job->trainer, &job->run, line.predict, line.out);
   TRY(train(job));

@@ -19,15 +19,19 @@ static void add_taken(struct job *job, const char *name) {
   job->device_parts_taken = job->device_memory.parts;
 }
 
-static int open_device(struct job *job) {
+static int open_kernels(struct job *job, int threads) {
   struct comm *comm = &job->comm;
   const struct config *config = &job->config;
+  TRY(device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
+  return kernels_open(&job->kernels, &job->device, config->runtime.precision);
+}
+
+static int open_device(struct job *job) {
+  struct comm *comm = &job->comm;
   int threads = 1;
-  TRY(comm_threads(comm, (int)config->runtime.threads, &threads, job->threads, sizeof job->threads));
-  int code = device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads);
-  if (code == OK) code = kernels_open(&job->kernels, &job->device, config->runtime.precision);
-  TRY(comm_agree(comm, code));
-  TRY(comm_attach(comm, &job->device));
+  TRY(comm_threads(comm, (int)job->config.runtime.threads, &threads, job->threads, sizeof job->threads));
+  TRY(comm_agree(comm, PROFILE_HOST("device", open_kernels(job, threads))));
+  TRY(PROFILE_HOST("transport", comm_attach(comm, &job->device)));
   add_taken(job, "context, libraries, transport between ranks");
   return OK;
 }
@@ -105,7 +109,7 @@ int job_setup(struct job *job) {
                           .partition = &job->partition,
                           .shard = &job->shard,
                           .dataset_hash = hash};
-  TRY(comm_agree(&job->comm, trainer_init(&job->trainer, &job->run)));
+  TRY(comm_agree(&job->comm, PROFILE_HOST("layout", trainer_init(&job->trainer, &job->run))));
   add_taken(job, "adjacency and sparse features");
   add_estimate(job);
   return OK;

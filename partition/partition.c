@@ -178,8 +178,8 @@ static int assign(const struct config *config, struct making *making, struct par
 static int make_steps(const struct config *config, struct making *making, struct partition *partition) {
   TRY(assign(config, making, partition));
   partition_count(partition);
-  TRY(order_nodes(&making->watch, &making->pattern, making->nnz, config->partition.order,
-                  config->partition.seed, partition));
+  TRY(PROFILE_HOST("order", order_nodes(&making->watch, &making->pattern, making->nnz,
+                                        config->partition.order, config->partition.seed, partition)));
   TRY(partition_measure(partition, &making->graph));
   partition->seconds = profile_clock() - making->watch.began;
   double reached = partition_node_balance(partition), edges = partition_edge_balance(partition);

@@ -147,10 +147,13 @@ def train(args, config, dataset, ranks, partition, model, once, precision, secon
 
 
 def phases(text):
-    """Seconds of the regions of gnntrain --profile that stand below the whole run, and of `order` wherever it is."""
+    """Seconds of setting up, from gnntrain --profile: the regions below the whole run until the epochs begin, and `order`,
+    which is a part of partition."""
     found = {}
     for line in text.splitlines():
         row = PROFILE_ROW.match(line)
+        if row and len(row[1]) == 2 and row[2] == "epoch":
+            break
         if row and (len(row[1]) == 2 or row[2] == "order"):
             found[row[2]] = found.get(row[2], 0) + float(row[3]) / 1e3
     return {name: round(seconds, 3) for name, seconds in found.items() if seconds >= 0.0005}
@@ -171,6 +174,7 @@ def wall(args, config, dataset, ranks, partition, model, once, precision, second
         return {**record, "failed": str(failed)}
     total = time.monotonic() - begun
     found = phases(pathlib.Path(f"{folder}.log").read_text())
+    found["epochs"] = round(json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])["seconds"], 3)
     inside = sum(s for name, s in found.items() if name != "order")
     return {**record, "wall": {**found, "start and rest": round(max(0, total - inside), 3)}}
 
