@@ -44,13 +44,13 @@ static int record(struct recording *recording, struct trainer *trainer, struct r
 
 int recording_run(struct recording *recording, struct trainer *trainer, struct run *run,
                   int (*work)(struct trainer *trainer, struct run *run)) {
-  int may = may_record(recording, run), warm = recording->warm;
+  int first = !recording->warm;
   recording->warm = 1;
+  if (first || !may_record(recording, run)) return work(trainer, run);
   if (recording->moves != run->kernels->moves) drop(recording, run);
-  if (may && warm && !recording->graph) TRY(record(recording, trainer, run, work));
-  if (recording->graph)
-    return PROFILE("replay", device_replay(run->device, STREAM_COMPUTE, recording->graph));
-  return work(trainer, run);
+  if (!recording->graph) TRY(record(recording, trainer, run, work));
+  if (!recording->graph) return work(trainer, run);
+  return device_replay(run->device, STREAM_COMPUTE, recording->graph);
 }
 
 void recording_forget(struct recording *recording, struct run *run) {
