@@ -1,5 +1,7 @@
 #include "runtime/comm.h"
 
+#include <assert.h>
+
 #include "runtime/comm_mpi.h"
 #ifdef GNNTRAIN_HAVE_CUDA
 #include "runtime/comm_nccl.h"
@@ -40,6 +42,7 @@ int comm_exchange(struct comm *comm, const struct message *sends, int send_count
 }
 
 int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes) {
+  assert(comm->size > 1);
   return comm->ops->all_to_all(comm, send, recv, bytes);
 }
 

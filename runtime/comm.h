@@ -69,7 +69,7 @@ int comm_attach(struct comm *comm, struct device *device);
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
 int comm_wait(struct comm *comm);
-/* Equal blocks, to measure comm_exchange against; it ends with comm_wait too. */
+/* Equal blocks between two ranks or more, to measure comm_exchange against; it ends with comm_wait too. */
 int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes);
 int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
 

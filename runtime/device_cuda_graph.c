@@ -15,11 +15,13 @@ int device_cuda_capture_begin(struct device *device, enum stream stream) {
   return OK;
 }
 
+/* Nodes keep the priority of the stream that they were recorded on: transfers go first here too. */
 int device_cuda_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
   cudaGraph_t recorded = NULL;
   cudaGraphExec_t exec = NULL;
   cudaError_t result = cudaStreamEndCapture(device_cuda_stream(device, stream), &recorded);
-  if (result == cudaSuccess) result = cudaGraphInstantiate(&exec, recorded, 0);
+  if (result == cudaSuccess)
+    result = cudaGraphInstantiate(&exec, recorded, cudaGraphInstantiateFlagUseNodePriority);
   if (recorded) cudaGraphDestroy(recorded);
   (void)cudaGetLastError(); /* a failed capture must not be taken for a failed launch later */
   *graph = (struct device_graph *)(void *)exec;

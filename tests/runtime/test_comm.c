@@ -178,6 +178,22 @@ static void all_to_all_sorts_by_sender(void **state) {
   }
 }
 
+static void equal_blocks_reach_every_rank(void **state) {
+  (void)state;
+  enum { BYTES = 3000 };
+  if (comm.size == 1) return;
+  char *send = malloc((size_t)comm.size * BYTES), *recv = calloc((size_t)comm.size, BYTES), expected[BYTES];
+  for (int r = 0; r < comm.size; r++) fill(send + r * BYTES, BYTES, comm.rank, r, 0);
+  assert_ok(comm_exchange_blocks(&comm, send, recv, BYTES));
+  assert_ok(comm_wait(&comm));
+  for (int r = 0; r < comm.size; r++) {
+    fill(expected, BYTES, r, comm.rank, 0);
+    assert_memory_equal(recv + r * BYTES, expected, BYTES);
+  }
+  free(send);
+  free(recv);
+}
+
 static void single_values_are_reduced(void **state) {
   (void)state;
   int64_t sum = comm.rank + 1, largest = (comm.rank * 5) % 7;
@@ -264,6 +280,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(broadcast_reaches_all),
       cmocka_unit_test(gather_brings_everything_to_all),
       cmocka_unit_test(all_to_all_sorts_by_sender),
+      cmocka_unit_test(equal_blocks_reach_every_rank),
       cmocka_unit_test(single_values_are_reduced),
       cmocka_unit_test(allreduce_adds_in_rank_order),
       cmocka_unit_test(nan_is_not_lost_in_a_maximum),
