@@ -1,0 +1,180 @@
+#include "kernels/choose.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Windows of 128 rows that are multiplied at about the same time beside each other. */
+enum { IN_FLIGHT = 4 };
+
+static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
+
+/* Measured on the card: tiles at 64, 128 and 256 columns, the gather inside communities and at random with X
+ * in the second cache and in memory; at 32 columns by the ratio of whole products, at 512 twice 256. A tile
+ * in fp32 takes two planes of bf16. */
+const struct choose_model choose_h200 = {
+    .name = "NVIDIA H200",
+    .tile = {{.28, .28, .39, .78, 1.56}, {.56, .56, .78, 1.56, 3.12}},
+    .near = {{5.6, 9, 16, 33, 66}, {8, 13, 25, 51, 102}},
+    .cached = {{9, 14.6, 29.2, 58.4, 116.8}, {14.6, 29.2, 58.4, 116.8, 233.6}},
+    .distant = {{25, 35, 67, 124, 248}, {35, 67, 124, 248, 496}},
+    .cached_bytes = 30e6,
+    .distant_bytes = 500e6,
+    .row_byte = .24,
+    .merge_byte = .6,
+};
+
+/* One thread of a server processor with 32 MiB of shared cache. */
+const struct choose_model choose_cpu = {
+    .name = "processor",
+    .of_a_thread = 1,
+    .near = {{8e3, 14e3, 28e3, 56e3, 112e3}, {8e3, 14e3, 28e3, 56e3, 112e3}},
+    .cached = {{11e3, 22e3, 44e3, 88e3, 176e3}, {11e3, 22e3, 44e3, 88e3, 176e3}},
+    .distant = {{30e3, 45e3, 80e3, 150e3, 300e3}, {30e3, 45e3, 80e3, 150e3, 300e3}},
+    .cached_bytes = 16e6,
+    .distant_bytes = 128e6,
+    .row_byte = 200,
+};
+
+/* The first bin of an octave holds 2^k <= arcs < 2^k (1 + 1/16). */
+static int bin_of(int64_t arcs) {
+  if (arcs < 64) return (int)arcs;
+  int octave = 63 - __builtin_clzll((unsigned long long)arcs);
+  return 64 + 16 * (octave - 6) + (int)((arcs >> (octave - 4)) & 15);
+}
+
+void density_count(struct density *density, int64_t arcs) {
+  int bin = bin_of(arcs);
+  density->cells[bin]++;
+  density->arcs[bin] += arcs;
+}
+
+void density_add(struct density *sum, const struct density *part) {
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    sum->cells[b] += part->cells[b];
+    sum->arcs[b] += part->arcs[b];
+  }
+}
+
+int64_t density_arcs(const struct density *density) {
+  int64_t sum = 0;
+  for (int b = 0; b < DENSITY_BINS; b++) sum += density->arcs[b];
+  return sum;
+}
+
+/* Costs of one case, for X of a given size. */
+struct rates {
+  double tile, near, far, result, merge;
+};
+
+/* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
+static double at_width(const double cost[CHOOSE_WIDTHS], double width) {
+  if (width <= width_of[0]) return cost[0];
+  for (int i = 1; i < CHOOSE_WIDTHS; i++) {
+    double share = (width - width_of[i - 1]) / (width_of[i] - width_of[i - 1]);
+    if (share <= 1) return cost[i - 1] + share * (cost[i] - cost[i - 1]);
+  }
+  return cost[CHOOSE_WIDTHS - 1] * width / width_of[CHOOSE_WIDTHS - 1];
+}
+
+static struct rates rates_of(const struct choose_case *c, int64_t cols) {
+  const struct choose_model *m = c->model;
+  enum choose_element e = c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
+  /* Numbers of fp64 are two of fp32. */
+  double width = (double)c->width * (c->precision == PRECISION_FP64 ? 2 : 1);
+  double row_bytes = width * (e == CHOOSE_BF16 ? 2 : 4);
+  double beyond = log((double)cols * row_bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
+  double cached = at_width(m->cached[e], width), distant = at_width(m->distant[e], width);
+  return (struct rates){.tile = TILE_CELLS * at_width(m->tile[e], width),
+                        .near = at_width(m->near[e], width),
+                        .far = cached + fmin(fmax(beyond, 0), 1) * (distant - cached),
+                        .result = row_bytes * m->row_byte,
+                        .merge = width * 4 * m->merge_byte};
+}
+
+/* Of `arcs` in a cell, those whose column a row in flight at about the same time asks for as well: the arcs
+ * of a cell and of its neighbours above and below, about equally dense, fall on 64 columns at random. */
+static double near_arcs(double arcs) {
+  double together = IN_FLIGHT * arcs, columns = TILE_COLS * (1 - pow(1 - 1. / TILE_COLS, together));
+  return arcs * (1 - columns / together);
+}
+
+static double gather_cost(const struct rates *rates, double arcs) {
+  double near = near_arcs(arcs);
+  return near * rates->near + (arcs - near) * rates->far;
+}
+
+static int is_tile(const struct rates *rates, double arcs) {
+  return rates->tile > 0 && gather_cost(rates, arcs) > rates->tile;
+}
+
+int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols) {
+  struct rates rates = rates_of(c, cols);
+  return is_tile(&rates, (double)arcs);
+}
+
+static int64_t least_of(const struct rates *rates) {
+  int64_t low = 1, high = TILE_CELLS + 1;
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    if (is_tile(rates, (double)middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static void price(const struct rates *rates, int64_t rows, struct choice *choice) {
+  choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
+  choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
+  choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
+  choice->rest_seconds = (double)rows * (rates->result + (choice->tiles ? rates->merge : 0)) * 1e-12;
+  choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds;
+}
+
+/* Cells of `least` arcs and more become tiles. */
+static struct choice divide(const struct rates *rates, const struct density *density, int64_t least) {
+  struct choice choice = {.tile_arcs_least = least};
+  for (int b = 1; b < DENSITY_BINS; b++) {
+    if (!density->cells[b]) continue;
+    double cells = (double)density->cells[b], arcs = (double)density->arcs[b] / cells;
+    if (arcs >= (double)least) {
+      choice.tiles += density->cells[b];
+      choice.tile_arcs += cells * arcs;
+    } else {
+      choice.near_arcs += cells * near_arcs(arcs);
+      choice.far_arcs += cells * (arcs - near_arcs(arcs));
+    }
+  }
+  price(rates, density->rows, &choice);
+  return choice;
+}
+
+struct choice choose(const struct choose_case *c, const struct density *density) {
+  struct rates rates = rates_of(c, density->cols);
+  struct choice gather = divide(&rates, density, TILE_CELLS + 1), tiles = gather;
+  if (rates.tile > 0) tiles = divide(&rates, density, least_of(&rates));
+  struct choice best = tiles.seconds < gather.seconds ? tiles : gather;
+  best.gather_seconds = gather.seconds;
+  return best;
+}
+
+char *choose_explain(const struct choose_case *c, const struct density *density, char *text, size_t size) {
+  struct choice choice = choose(c, density);
+  double arcs = (double)density_arcs(density);
+  if (arcs < 1) arcs = 1;
+  int used = snprintf(text, size, "%.4g ms at width %lld in %s on %s: ", 1e3 * choice.seconds,
+                      (long long)c->width, precision_name[c->precision],
+                      c->model->of_a_thread ? "one thread" : c->model->name);
+  if (choice.tiles && used > 0 && (size_t)used < size)
+    used += snprintf(text + used, size - (size_t)used,
+                     "%.1f%% of the arcs in %lld tiles of density %.3g%% (%.4g ms), ",
+                     100 * choice.tile_arcs / arcs, (long long)choice.tiles,
+                     100 * choice.tile_arcs / (double)choice.tiles / TILE_CELLS, 1e3 * choice.tile_seconds);
+  if (used > 0 && (size_t)used < size)
+    snprintf(text + used, size - (size_t)used,
+             "%.1f%% gathered near (%.4g ms), %.1f%% afar (%.4g ms); gathers alone %.4g ms",
+             100 * choice.near_arcs / arcs, 1e3 * choice.near_seconds, 100 * choice.far_arcs / arcs,
+             1e3 * choice.far_seconds, 1e3 * choice.gather_seconds);
+  return text;
+}

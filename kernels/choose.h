@@ -1,0 +1,78 @@
+/* choose: what a sparse product costs, predicted from counts of its pattern and the constants of a device.
+ *
+ * The predictions decide between orders of nodes and between tiers of a layout. They depend on the pattern,
+ * the configuration and stored constants, never on a measured time, so that choices repeat. Two tiers:
+ * tiles, blocks of 128 rows x 64 columns that tensor cores multiply whole, zeros included; and the gather,
+ * which fetches a row of X for each arc. A cell of the pattern becomes a tile where its arcs cost more to
+ * gather than the tile does; further tiers (condensed windows) add their own constants and counts. */
+#ifndef KERNELS_CHOOSE_H
+#define KERNELS_CHOOSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/config.h"
+
+enum { TILE_ROWS = 128, TILE_COLS = 64, TILE_CELLS = TILE_ROWS * TILE_COLS };
+
+enum { DENSITY_BINS = 177, CHOOSE_WIDTHS = 5 };
+
+/* The cells (128 rows x 64 columns) of a pattern by the number of arcs in them: exact below 64, then in
+ * steps of a sixteenth of an octave. Empty cells are not counted. */
+struct density {
+  int64_t rows, cols;
+  int64_t cells[DENSITY_BINS], arcs[DENSITY_BINS];
+};
+
+/* Counts a cell of 1 to TILE_CELLS arcs. */
+void density_count(struct density *density, int64_t arcs);
+/* Adds the cells of `part` to `sum`, not its shape. */
+void density_add(struct density *sum, const struct density *part);
+int64_t density_arcs(const struct density *density);
+
+/* What X is made of in a product, as far as costs go. */
+enum choose_element { CHOOSE_BF16, CHOOSE_FP32, CHOOSE_ELEMENTS };
+
+/* Picoseconds on the whole device, or on one thread of a processor, at 32, 64, 128, 256 and 512 columns;
+ * other widths by interpolation. */
+struct choose_model {
+  const char *name;
+  int of_a_thread;
+  double tile[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* one of a tile's 8192 cells; 0: the device has no tiles */
+  double near[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* an arc whose row of X was fetched for a row next to it */
+  double cached[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];  /* any other arc while X fits the caches */
+  double distant[CHOOSE_ELEMENTS][CHOOSE_WIDTHS]; /* any other arc when X lies in memory */
+  double cached_bytes, distant_bytes;             /* of X: between them the logarithm decides */
+  double row_byte;                                /* a byte of the result */
+  double merge_byte;                              /* a byte of it that both tiers touch */
+};
+
+extern const struct choose_model choose_h200, choose_cpu;
+
+/* One product: Y [rows, width] = A X [cols, width]. */
+struct choose_case {
+  const struct choose_model *model;
+  enum precision precision;
+  int64_t width;
+};
+
+/* Where the arcs go and what each share is predicted to take. */
+struct choice {
+  int64_t tile_arcs_least; /* fewest arcs that make a cell a tile; TILE_CELLS + 1: none does */
+  int64_t tiles;
+  double tile_arcs, near_arcs, far_arcs;
+  double tile_seconds, near_seconds, far_seconds, rest_seconds; /* rest: writing the result, merging tiers */
+  double seconds;                                               /* all together */
+  double gather_seconds;                                        /* without tiles */
+};
+
+/* The cheaper of tiles with a gather of what they leave, and the gather alone. */
+struct choice choose(const struct choose_case *c, const struct density *density);
+
+/* Whether those arcs in one cell cost more to gather than as a tile, X having `cols` rows. */
+int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols);
+
+/* One line: which arcs go where, and the predicted times. Returns text. */
+char *choose_explain(const struct choose_case *c, const struct density *density, char *text, size_t size);
+
+#endif

@@ -1,0 +1,121 @@
+/* The cost model: which arcs become tiles, and that its predictions follow its constants. */
+#include "kernels/choose.h"
+
+#include "tests/check.h"
+
+static struct choose_case on_h200(enum precision precision, int64_t width) {
+  return (struct choose_case){&choose_h200, precision, width};
+}
+
+/* `cells` cells of that many arcs each in a pattern of rows x rows. */
+static struct density uniform(int64_t rows, int64_t cells, int64_t arcs) {
+  struct density density = {.rows = rows, .cols = rows};
+  for (int64_t i = 0; i < cells; i++) density_count(&density, arcs);
+  return density;
+}
+
+static void bins_keep_cells_and_arcs(void **state) {
+  (void)state;
+  struct density density = {0}, twice = {0};
+  int64_t sum = 0, cells = 0;
+  for (int64_t arcs = 1; arcs <= TILE_CELLS; arcs++, cells++) {
+    density_count(&density, arcs);
+    sum += arcs;
+  }
+  assert_int_equal(density_arcs(&density), sum);
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    cells -= density.cells[b];
+    if (!density.cells[b]) continue;
+    double mean = (double)density.arcs[b] / (double)density.cells[b];
+    struct density one = {0};
+    density_count(&one, (int64_t)mean);
+    assert_int_equal(one.cells[b], 1); /* the mean of a bin lies in it */
+  }
+  assert_int_equal(cells, 0);
+  density_add(&twice, &density);
+  density_add(&twice, &density);
+  assert_int_equal(density_arcs(&twice), 2 * sum);
+}
+
+/* Densities from which tiles were measured to pay: about 3% at width 64, less where they are wider. */
+static void dense_cells_become_tiles(void **state) {
+  (void)state;
+  struct choose_case narrow = on_h200(PRECISION_BF16, 64), wide = on_h200(PRECISION_BF16, 256);
+  assert_true(choose_tile(&narrow, TILE_CELLS * 35 / 1000, 200000));
+  assert_false(choose_tile(&narrow, TILE_CELLS * 15 / 1000, 200000));
+  assert_true(choose_tile(&wide, TILE_CELLS * 27 / 1000, 200000));
+  assert_false(choose_tile(&wide, TILE_CELLS * 10 / 1000, 200000));
+  struct choose_case processor = {&choose_cpu, PRECISION_FP32, 64};
+  assert_false(choose_tile(&processor, TILE_CELLS, 200000));
+  struct density density = uniform(1 << 20, 1000, TILE_CELLS);
+  assert_int_equal(choose(&processor, &density).tiles, 0);
+}
+
+static void predictions_follow_the_constants(void **state) {
+  (void)state;
+  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct density dense = uniform(12800, 100 * 200, TILE_CELLS), sparse = uniform(12800, 100 * 200, 1);
+  struct choice choice = choose(&c, &dense);
+  assert_int_equal(choice.tiles, 20000);
+  assert_close(choice.tile_seconds, 20000 * 8192 * .39e-12, 1e-12);
+  assert_true(choice.seconds < choice.gather_seconds / 20);
+  choice = choose(&c, &sparse);
+  assert_int_equal(choice.tiles, 0);
+  assert_close(choice.near_arcs + choice.far_arcs, 20000, 1e-6);
+  assert_true(choice.far_arcs > 19000);
+  assert_close(choice.seconds, choice.gather_seconds, 0);
+}
+
+/* A graph of few tiles and many rows: adding the two tiers' results costs more than the tiles save. */
+static void few_tiles_are_left_to_the_gather(void **state) {
+  (void)state;
+  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct density density = uniform(10000000, 100, 2000);
+  assert_int_equal(choose(&c, &density).tiles, 0);
+  density.rows = 1280;
+  assert_int_equal(choose(&c, &density).tiles, 100);
+}
+
+static void costs_grow_with_width_precision_and_size(void **state) {
+  (void)state;
+  const enum precision precisions[] = {PRECISION_BF16, PRECISION_FP32, PRECISION_FP64};
+  struct density small = uniform(1000, 50000, 20), large = small;
+  large.cols = 50000000;
+  double before = 0;
+  for (int i = 0; i < 3; i++) {
+    double narrower = 0;
+    for (int64_t width = 1; width <= 4096; width = width * 3 / 2 + 1) {
+      struct choose_case c = on_h200(precisions[i], width);
+      double seconds = choose(&c, &small).seconds;
+      assert_true(seconds > narrower);
+      assert_true(choose(&c, &large).seconds > seconds || width < 32);
+      narrower = seconds;
+    }
+    assert_true(narrower > before);
+    before = narrower;
+  }
+}
+
+static void the_explanation_names_the_shares(void **state) {
+  (void)state;
+  char text[400], cut[20];
+  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct density density = uniform(12800, 20000, 800);
+  density_add(&density, &(struct density){.cells = {[1] = 4000000}, .arcs = {[1] = 4000000}});
+  choose_explain(&c, &density, text, sizeof text);
+  assert_non_null(strstr(text, "ms at width 128 in bf16 on NVIDIA H200: 80.0% of the arcs in 20000 tiles"));
+  assert_non_null(strstr(text, "afar"));
+  assert_true(strlen(choose_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bins_keep_cells_and_arcs),
+      cmocka_unit_test(dense_cells_become_tiles),
+      cmocka_unit_test(predictions_follow_the_constants),
+      cmocka_unit_test(few_tiles_are_left_to_the_gather),
+      cmocka_unit_test(costs_grow_with_width_precision_and_size),
+      cmocka_unit_test(the_explanation_names_the_shares),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
