@@ -104,8 +104,8 @@ def precisions(args):
 
 
 def ours_command(args, config, dataset, ranks, settings):
-    every = {"dataset.path": dataset, "model.type": "gcn", "model.dropout": 0.0, "model.dropout_input": 0.0, "model.bias": "false",
-             "model.norm": "none", "model.residual": "false", "train.epochs": args.epochs, "train.eval_every": 1000000,
+    every = {"dataset.path": dataset, "model.type": "gcn", "model.dropout": 0.0, "model.dropout_input": 0.0,
+             "model.bias": "false", "model.norm": "none", "model.residual": "false", "train.epochs": args.epochs, "train.eval_every": 1000000,
              "train.lr": 0.01, "train.optimizer": "adam", "train.schedule": "constant", "train.warmup": 0, "train.clip": 0,
              "train.weight_decay": 0, "train.runs": 1, "train.patience": 0, "checkpoint.every": args.epochs - 1,
              "checkpoint.keep": 2, "runtime.device": args.device, "log.overwrite": "true", "log.progress": 1000000, **settings}
@@ -164,7 +164,8 @@ def wall(args, config, dataset, ranks, partition, model, once, precision, second
     parts = pathlib.Path(f"{dataset}.parts")
     cold = not parts.exists() or not any(parts.iterdir())
     folder = args.work / f"wall-{pathlib.Path(config).stem}-{ranks}-{partition}"
-    settings = {**partition_settings(partition), **model_settings(model, once, precision), "log.dir": folder, "checkpoint.every": 0}
+    settings = {**partition_settings(partition), **model_settings(model, once, precision), "log.dir": folder,
+                "checkpoint.every": 0}
     record = {"peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once, "precision": precision,
               "epochs": args.epochs, "cold": cold}
     begun = time.monotonic()
@@ -211,8 +212,8 @@ def cora(args, config, dataset):
         folder = args.work / f"run-cora-{precision}"
         record = {"peer": "ours", "ranks": 1, "model": "2x16", "precision": precision}
         command = [f"{args.build}/gnntrain", str(config)]
-        for setting in (f"dataset.path={dataset}", f"log.dir={folder}", "log.overwrite=true", "log.progress=1000000", "train.eval_every=1000000",
-                        f"runtime.device={args.device}", f"runtime.precision={precision}"):
+        for setting in (f"dataset.path={dataset}", f"log.dir={folder}", "log.overwrite=true", "log.progress=1000000",
+                        "train.eval_every=1000000", f"runtime.device={args.device}", f"runtime.precision={precision}"):
             command += ["--set", setting]
         try:
             run([command], f"{folder}.log", 60)

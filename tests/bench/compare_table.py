@@ -1,8 +1,8 @@
 """The tables of tests/bench/compare."""
 # Of the loss, relative, and of the gradients over their largest element: in rounded numbers a value next to 0 may fall on
 # the other side of ReLU's kink, which moves single columns of a gradient.
-TOLERANCE = {"fp32": (1e-5, 1e-3), "fp32-strict": (1e-5, 1e-3), "fp64": (1e-9, 1e-6), "tf32": (1e-3, 1e-2), "bf16": (1e-2, 5e-2)}
-MODES = ["eager", "captured", "overlapped", "compiled"]
+TOLERANCE = {"fp64": (1e-9, 1e-6), "fp32": (1e-5, 1e-3), "fp32-strict": (1e-5, 1e-3), "tf32": (1e-3, 1e-2),
+             "bf16": (1e-2, 5e-2)}
 
 
 def number(value, digits=3):
@@ -27,7 +27,12 @@ def show(head, rows):
     """Columns as wide as their content; the first to the left."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     for row in [head, *rows]:
-        print("  " + "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
+        cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+        print("  " + "  ".join(cells).rstrip())
+
+
+def modes_of(ranks):
+    return ["eager", "captured", "compiled"] if ranks == 1 else ["eager", "captured", "overlapped"]
 
 
 def best(records, key="ms"):
@@ -46,39 +51,37 @@ def rows_of_ours(ours, torch, pyg):
     rows = []
     for o in ours:
         same = where(torch, model=o["model"], once=o["once"])
-        eager, of_mode = where(same, mode="eager"), [best(where(same, mode=m, precision=o["precision"])) for m in MODES]
-        alike = where(same, precision=o["precision"])
+        eager, alike = where(same, mode="eager"), where(same, precision=o["precision"])
+        of_mode = [best(where(alike, mode=mode)) for mode in modes_of(o["ranks"])]
         fastest = min((t for t in alike if t.get("ms") and t.get("right", True)), key=lambda t: t["ms"], default={})
         slow = where(pyg, model=o["model"])
         label = name_of(o) + (f" {o['partition']}" if o["ranks"] > 1 else "")
         if "failed" in o:
-            rows.append([label, o["precision"], "failed"] + [""] * 13)
+            rows.append([label, o["precision"], "failed"] + [""] * 12)
             continue
         rows.append([label, o["precision"], number(o["ms"])] + [number(ms) for ms in of_mode] +
-                    [ratio(best(alike), o["ms"]), ratio(best(eager), o["ms"]), ratio(best(same), o["ms"]), ratio(best(slow), o["ms"]),
-                     number(o["gib"]), number(fastest.get("gib")), number(best(slow, "gib")),
+                    [ratio(best(peers), o["ms"]) for peers in (alike, eager, same, slow)] +
+                    [number(o["gib"]), number(fastest.get("gib")), number(best(slow, "gib")),
                      "-" if "loss_error" not in o else f"{o['loss_error']:.0e} {o['gradient_error']:.0e}", right(o)])
     return rows
 
 
 def print_tables(name, ranks, epochs, records):
-    ours, torch, pyg = ([r for r in records if r.get("peer") == peer and "wall" not in r and "cold" not in r] for peer in ("ours", "torch", "pyg"))
+    timed = [r for r in records if "wall" not in r and "cold" not in r]
+    ours, torch, pyg = (where(timed, peer=peer) for peer in ("ours", "torch", "pyg"))
     print(f"\n{name} on {ranks} rank{'s' * (ranks > 1)}: ms an epoch, ratios peer / ours, GiB of GPU memory")
-    head = ["GCN", "precision", "ours", *MODES, "same precision", "best eager", "best", "PyG", "GiB ours", "torch", "PyG",
-            "error loss, grad", "fp64"]
+    head = ["GCN", "precision", "ours", *modes_of(ranks), "same precision", "best eager", "best", "PyG",
+            "GiB ours", "torch", "PyG", "error loss, grad", "fp64"]
     show(head, rows_of_ours(ours, torch, pyg))
     print("  PyTorch's modes in the precision of the row; ratios over the best of that precision, the best eager one of any "
           "precision, the best of any; PyTorch Geometric as it is: A X always")
     listed = [r for r in torch + pyg if r.get("ms")]
     if listed:
         print(f"\n{name} on {ranks} rank{'s' * (ranks > 1)}: every peer, ms an epoch")
-        rows = []
         for key in dict.fromkeys((r["peer"], r["model"], r["once"], r["precision"]) for r in listed):
             of = [r for r in listed if (r["peer"], r["model"], r["once"], r["precision"]) == key]
             times = ", ".join(f"{r['mode']} {number(r['ms'])}" + ("" if r["right"] else " (WRONG LOSS)") for r in of)
-            rows.append([f"{'PyTorch' if key[0] == 'torch' else 'PyG'} {name_of(of[0])} {key[3]}: {times}"])
-        for row in rows:
-            print("  " + row[0])
+            print(f"  {'PyTorch' if key[0] == 'torch' else 'PyG'} {name_of(of[0])} {key[3]}: {times}")
     print_walls(name, ranks, epochs, records)
     for r in records:
         if "failed" in r:
@@ -97,7 +100,8 @@ def print_walls(name, ranks, epochs, records):
         kind = "" if r["peer"] != "ours" else f" {r['partition']}, {'cold' if r['cold'] else 'parts kept'}"
         parts = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in r["wall"].items())
         total = sum(seconds for phase, seconds in r["wall"].items() if phase != "order")  # which partition holds
-        print(f"  {'gnntrain' if r['peer'] == 'ours' else 'PyTorch eager'} {name_of(r)} {r['precision']}{kind}: {total:.2f}  ({parts})")
+        program = "gnntrain" if r["peer"] == "ours" else "PyTorch eager"
+        print(f"  {program} {name_of(r)} {r['precision']}{kind}: {total:.2f}  ({parts})")
 
 
 def print_cora(records):
@@ -107,7 +111,8 @@ def print_cora(records):
         if "failed" in r or "note" in r:
             print(f"  {r.get('peer', '')} {r.get('precision', '')} {r.get('mode', '')} failed: {r.get('failed', r.get('note'))}")
         elif r["peer"] == "ours":
-            print(f"  gnntrain {r['precision']}: {number(r['ms'])}; best PyG / ours {ratio(best(peers), r['ms'])}; test {100 * r['test']:.1f}%")
+            print(f"  gnntrain {r['precision']}: {number(r['ms'])}; best PyG / ours {ratio(best(peers), r['ms'])}; "
+                  f"test {100 * r['test']:.1f}%")
         else:
             print(f"  PyG {r['mode']} {r['precision']}: {number(r['ms'])}")
     print(flush=True)

@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun (default: %(default)s)")
+    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
     parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
     args = parser.parse_args()
     device, began = torch.device(args.device), time.time()

@@ -5,10 +5,11 @@
     torchrun --nproc_per_node 4 peer_torch.py DATASET.h5 ...      (or RANK, WORLD_SIZE, LOCAL_RANK, MASTER_* set)
 
 Every layer aggregates its narrower side with cuSPARSE (torch.sparse CSR); `once`: A X is computed before the first
-epoch, `always`: in every one. Several ranks: blocks of consecutive nodes, all-to-all of the rows that others need, one all-reduce. Modes:
-eager; captured: the whole step in a CUDA graph; overlapped (several ranks): captured, own columns while rows are in
-flight; compiled (one rank): forward and backward through torch.compile, then captured. The first loss of every
-variant is compared with float64 on the same weights. --check FILE: a list of gnntrain runs to hold against float64.
+epoch, `always`: in every one. Several ranks: blocks of consecutive nodes, all-to-all of the rows that others need, one
+all-reduce. Modes: eager; captured: the whole step in a CUDA graph; overlapped (several ranks): captured, own columns
+while rows are in flight; compiled (one rank): forward and backward through torch.compile, then captured. The first
+loss of every variant is compared with float64 on the same weights. --check FILE: a list of gnntrain runs to hold
+against float64.
 """
 import time
 
@@ -39,7 +40,7 @@ def arguments():
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun (default: %(default)s)")
+    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
     parser.add_argument("--check", help="JSON list of {key, before, after, loss} (checkpoints and the loss between)")
     parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
     parser.add_argument("--began", type=float, default=BEGAN, help="when the command was given (Unix time)")

@@ -26,7 +26,8 @@ printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --feature
 export OMP_NUM_THREADS=1
 compare --case tiny.toml --ranks 1,2 --models 2x16 --once true,false --precisions fp32,fp64 --peer-precisions fp32 \
   --epochs 6 --budget 80 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
-(($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 8)) || { cat out.txt; fail "not 8 rows that agree with float64"; }
+(($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 8)) ||
+  { cat out.txt; fail "not 8 rows that agree with float64"; }
 grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
 grep -qE '^  gnntrain 2x16 .* block, parts kept: [0-9.]+ ' out.txt || { cat out.txt; fail "no wall seconds"; }
 grep -qE '^  PyTorch eager 2x16 .*: [0-9.]+ .*epochs' out.txt || { cat out.txt; fail "no wall seconds of PyTorch"; }
@@ -50,6 +51,7 @@ for python in python3 /usr/bin/python3; do
   "$python" -c 'import h5py, torch' 2>/dev/null || continue
   "$python" "$GNNTRAIN_SOURCE/tests/bench/peer_torch.py" tiny.h5 --models 2x16:once --precisions fp32 --device cpu \
     --epochs 5 --check wrong.json >out.txt
-  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt || { cat out.txt; fail "a wrong loss is not seen"; }
+  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt ||
+    { cat out.txt; fail "a wrong loss is not seen"; }
   break
 done
