@@ -138,6 +138,22 @@ static double update_bytes(const struct update *op) {
   return bytes_of(op->z) + bytes_of(op->y) + bytes_of(op->residual);
 }
 
+static double update_backward_bytes(const struct update_backward *op) {
+  return bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
+}
+
+static void check_update_backward(const struct kernels *k, const struct update_backward *op) {
+  int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
+  check_update(k, op->forward, rows, cols);
+  assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
+         (op->forward->norm == NORM_NONE && !op->forward->residual.data));
+  assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
+  assert(op->forward->z.dtype == k->dtype ||
+         (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
+  assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
+  assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
+}
+
 int op_spmm(struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
@@ -165,8 +181,13 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     check_update(k, op->update, op->c.rows, op->c.cols);
     assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->accumulate);
   }
+  if (op->backward) {
+    check_update_backward(k, op->backward);
+    assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
+  }
   double flops = 2 * (double)op->c.rows * (double)op->c.cols * (double)inner;
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
+  if (op->backward) bytes += bytes_of(op->backward->forward->z);
   return PROFILE_WORK("gemm", bytes, flops, k->ops->gemm(k, op));
 }
 
@@ -191,17 +212,8 @@ int op_update(struct kernels *k, const struct update *op) {
 }
 
 int op_update_backward(struct kernels *k, const struct update_backward *op) {
-  int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
-  check_update(k, op->forward, rows, cols);
-  assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
-         (op->forward->norm == NORM_NONE && !op->forward->residual.data));
-  assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
-  assert(op->forward->z.dtype == k->dtype ||
-         (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
-  assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
-  assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
-  double bytes = bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
-  return PROFILE_WORK("update_backward", bytes, 0, k->ops->update_backward(k, op));
+  check_update_backward(k, op);
+  return PROFILE_WORK("update_backward", update_backward_bytes(op), 0, k->ops->update_backward(k, op));
 }
 
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {

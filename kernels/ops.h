@@ -62,11 +62,14 @@ struct spmm {
   struct tensor y;    /* dtype or real [rows, width] */
 };
 
-/* C = op(A) op(B) (+ C when accumulate), then `update` on C. op(A) [m, k], op(B) [k, n], C [m, n]. */
+/* C = op(A) op(B) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k], op(B) [k, n], C [m,
+ * n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards is open unless it is
+ * dz. */
 struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
   int transpose_a, transpose_b, accumulate;
   const struct update *update; /* its z is c. NULL: none. Never a batch norm, nor with accumulate */
+  const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
 };
 
 /* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,

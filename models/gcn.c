@@ -39,20 +39,21 @@ static int gcn_forward(struct model *model, struct run *run, struct layer *layer
 /* Aggregating first: dW = (P H)^T dZ, dH = P^T (dZ W^T). Transforming first: dT = P^T dZ, dW = H^T dT, dH =
  * dT W^T. */
 static int gcn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
-                        struct tensor dx, struct tensor residual) {
+                        struct tensor residual, const struct update_backward *below) {
   struct propagation *p = &model->propagation;
   struct tensor product = tensor_narrowed(model->scratch, layer->aggregate_first ? layer->in : layer->out);
   if (!layer->aggregate_first) {
     TRY(propagate(p, run, &p->backward, dz, NULL, product));
     TRY(layer_weight_gradient(model, run, layer, product));
-    return dx.data ? layer_input_gradient(model, run, layer, product, dx, residual) : OK;
+    return below ? layer_input_gradient(model, run, layer, product, below->dy, residual, below) : OK;
   }
   struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
   TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz, .c = dw}));
-  if (!dx.data) return OK;
-  TRY(layer_input_gradient(model, run, layer, dz, product, (struct tensor){0}));
-  struct update add = {.z = dx, .residual = residual, .y = dx};
-  return propagate(p, run, &p->backward, product, residual.data ? &add : NULL, dx);
+  if (!below) return OK;
+  TRY(layer_input_gradient(model, run, layer, dz, product, (struct tensor){0}, NULL));
+  struct update add = {.z = below->dy, .residual = residual, .y = below->dy};
+  TRY(propagate(p, run, &p->backward, product, residual.data ? &add : NULL, below->dy));
+  return op_update_backward(run->kernels, below);
 }
 
 const struct layer_ops gcn_layer = {.name = "gcn",

@@ -65,11 +65,11 @@ int layer_weight_gradient(struct model *model, struct run *run, struct layer *la
 }
 
 int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                         struct tensor dx, struct tensor residual) {
+                         struct tensor dx, struct tensor residual, const struct update_backward *below) {
   struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
   if (residual.data)
     TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
-  return op_gemm(
-      run->kernels,
-      &(struct gemm){.a = dy, .b = w, .transpose_b = 1, .c = dx, .accumulate = residual.data != NULL});
+  struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below};
+  product.accumulate = residual.data != NULL;
+  return op_gemm(run->kernels, &product);
 }

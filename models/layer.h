@@ -35,10 +35,11 @@ struct layer_ops {
   int (*init)(struct model *model, struct run *run, struct layer *layer);
   /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
-  /* Gradients of the layer's parameters from dz; and dx [own, in] when dx.data is given, to which `residual`
-   * [own, in] is added when given. */
+  /* Gradients of the layer's parameters from dz; and, where there is a layer below (`below` not NULL), the
+   * gradient dx [own, in] of its output, to which `residual` [own, in] is added when given: into below->dy,
+   * on which `below`, the end of that layer, is then applied. */
   int (*backward)(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
-                  struct tensor dx, struct tensor residual);
+                  struct tensor residual, const struct update_backward *below);
 };
 
 extern const struct layer_ops gcn_layer, mlp_layer;
@@ -53,12 +54,13 @@ int layer_reset(struct run *run, struct layer *layer);
 /* The layer's input as the last forward saw it; features for the first layer (dense only). */
 struct tensor layer_input(const struct model *model, const struct layer *layer);
 
-/* y [own, out] = H W, then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T (+ residual). */
+/* y [own, out] = H W, then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T (+ residual), then `below`
+ * (NULL: none; its dy is dx). */
 int layer_times_weight(struct model *model, struct run *run, struct layer *layer, const struct update *update,
                        struct tensor y);
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy);
 int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                         struct tensor dx, struct tensor residual);
+                         struct tensor dx, struct tensor residual, const struct update_backward *below);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */
@@ -66,9 +68,12 @@ void layer_set_end(struct model *model, struct run *run, struct layer *layer, in
 const struct update *layer_fused_end(const struct layer *layer);
 /* What the fused end left: y = end(z) with statistics over all ranks for batch norm, nothing otherwise. */
 int layer_rest(struct run *run, struct layer *layer, int training);
-/* dz from dy (dz may be dy), gradients of bias, gain and shift; residual receives what flows around the
- * layer. */
-int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                       struct tensor dz, struct tensor residual);
+/* The backward of the layer's end, for the kernel that writes dy or for op_update_backward: dz in the place
+ * of dy, gradients of bias, gain and shift; residual receives what flows around the layer.
+ * layer_rest_backward follows it: the sums over all ranks that batch norm needs, nothing otherwise. */
+struct update_backward layer_end_backward(struct model *model, struct run *run, struct layer *layer,
+                                          struct tensor dy, struct tensor residual);
+int layer_rest_backward(struct model *model, struct run *run, const struct layer *layer,
+                        const struct update_backward *end);
 
 #endif

@@ -66,7 +66,7 @@ int layer_rest(struct run *run, struct layer *layer, int training) {
 }
 
 /* dz holds dn; the sums of all ranks make it the gradient of z. */
-static int batch_norm_end(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+static int batch_norm_end(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
                           void *sum_dn, void *sum_dn_xhat) {
   int64_t bytes = layer->out * dtype_bytes(run->kernels->real);
   char *sums = model->sums;
@@ -81,18 +81,21 @@ static int batch_norm_end(struct model *model, struct run *run, struct layer *la
                                                               .count = run->shard->global_nodes});
 }
 
-int layer_end_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                       struct tensor dz, struct tensor residual) {
-  struct update_backward op = {.forward = &layer->update,
-                               .dy = dy,
-                               .dz = dz,
-                               .residual_grad = residual,
-                               .shift_grad = gradient(model, run, layer->shift),
-                               .gain_grad = gradient(model, run, layer->gain),
-                               .bias_grad = gradient(model, run, layer->bias)};
-  TRY(op_update_backward(run->kernels, &op));
+struct update_backward layer_end_backward(struct model *model, struct run *run, struct layer *layer,
+                                          struct tensor dy, struct tensor residual) {
+  return (struct update_backward){.forward = &layer->update,
+                                  .dy = dy,
+                                  .dz = dy,
+                                  .residual_grad = residual,
+                                  .shift_grad = gradient(model, run, layer->shift),
+                                  .gain_grad = gradient(model, run, layer->gain),
+                                  .bias_grad = gradient(model, run, layer->bias)};
+}
+
+int layer_rest_backward(struct model *model, struct run *run, const struct layer *layer,
+                        const struct update_backward *end) {
   if (layer->update.norm != NORM_BATCH) return OK;
-  return batch_norm_end(model, run, layer, dz, op.shift_grad, op.gain_grad);
+  return batch_norm_end(model, run, layer, end->dz, end->shift_grad, end->gain_grad);
 }
 
 int layer_reset(struct run *run, struct layer *layer) {

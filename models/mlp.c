@@ -9,9 +9,9 @@ static int mlp_forward(struct model *model, struct run *run, struct layer *layer
 
 /* dW = H^T dZ, dH = dZ W^T */
 static int mlp_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
-                        struct tensor dx, struct tensor residual) {
+                        struct tensor residual, const struct update_backward *below) {
   TRY(layer_weight_gradient(model, run, layer, dz));
-  return dx.data ? layer_input_gradient(model, run, layer, dz, dx, residual) : OK;
+  return below ? layer_input_gradient(model, run, layer, dz, below->dy, residual, below) : OK;
 }
 
 const struct layer_ops mlp_layer = {.name = "mlp",

@@ -213,14 +213,24 @@ struct tensor model_logits_grad(const struct model *model) {
   return grad_buffer(model, 0, model->layer[model->layers - 1].out);
 }
 
+/* The end of layer l, whose dy and dz lie in its gradient buffer. */
+static struct update_backward end_of(struct model *model, struct run *run, int l) {
+  struct layer *layer = &model->layer[l];
+  struct tensor residual = {0};
+  if (layer_has_residual(run, layer)) residual = grad_buffer(model, 2, layer->in);
+  return layer_end_backward(model, run, layer, grad_buffer(model, grad_of(model, l), layer->out), residual);
+}
+
+/* A layer's backward ends with the end of the layer below: kernels that write its dy can apply it at once. */
 int model_backward(struct model *model, struct run *run) {
+  struct update_backward end = end_of(model, run, model->layers - 1);
+  TRY(op_update_backward(run->kernels, &end));
   for (int l = model->layers - 1; l >= 0; l--) {
     struct layer *layer = &model->layer[l];
-    struct tensor dz = grad_buffer(model, grad_of(model, l), layer->out), dx = {0}, residual = {0};
-    if (l > 0) dx = grad_buffer(model, grad_of(model, l - 1), layer->in);
-    if (layer_has_residual(run, layer)) residual = grad_buffer(model, 2, layer->in);
-    TRY(layer_end_backward(model, run, layer, dz, dz, residual));
-    TRY(layer->ops->backward(model, run, layer, dz, dx, residual));
+    TRY(layer_rest_backward(model, run, layer, &end));
+    struct tensor dz = end.dz, residual = end.residual_grad;
+    if (l > 0) end = end_of(model, run, l - 1);
+    TRY(layer->ops->backward(model, run, layer, dz, residual, l > 0 ? &end : NULL));
   }
   return OK;
 }

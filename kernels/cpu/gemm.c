@@ -115,5 +115,6 @@ int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   int tall = k->device->threads > 1 && p.transpose_a && p.k > p.m;
   openblas_set_num_threads(1);
   TRY(tall ? multiply_by_terms(k, &p) : multiply_by_rows(k, &p));
+  if (op->backward) return REAL(cpu_update_backward)(k, op->backward);
   return op->update ? REAL(cpu_update)(k, op->update) : OK;
 }

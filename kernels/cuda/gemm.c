@@ -184,5 +184,6 @@ static int multiply(struct kernels *k, const struct gemm *op) {
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {
   TRY(multiply(k, op));
+  if (op->backward) return cuda_update_backward(k, op->backward);
   return op->update ? cuda_update(k, op->update) : OK;
 }
