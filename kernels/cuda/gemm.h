@@ -1,0 +1,37 @@
+/* Matrix products on the GPU: gemm.c chooses between three ways.
+ *
+ *   rows     C = A B, A tall: B stays in shared memory, the end of a layer is applied on the way out
+ *   sums     C = A^T B, both tall (gradients of weights): cut over the rows, added in order
+ *   library  cuBLASLt, for all else
+ *
+ * The first two use tensor cores: bf16 as it is, float in pieces (gemm_pieces.cuh). */
+#ifndef KERNELS_CUDA_GEMM_H
+#define KERNELS_CUDA_GEMM_H
+
+#include "kernels/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The tables' own part of struct kernels. */
+struct cuda_state {
+  int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
+  struct library *library;
+};
+
+/* C = A op(B) with op->update or op->backward where they have no norm. */
+int cuda_gemm_rows(struct kernels *k, const struct gemm *op);
+/* C = A^T B. */
+int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
+/* C = op(A) op(B) in the table's precision; neither update nor backward. */
+int cuda_gemm_library(struct kernels *k, const struct gemm *op);
+
+int cuda_library_open(struct kernels *k, struct library **library);
+void cuda_library_close(struct kernels *k, struct library *library); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

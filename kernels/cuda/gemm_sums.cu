@@ -1,0 +1,106 @@
+/* C = A^T B: shapes, memory and launch of the kernel in gemm_sums.cuh, and the sum of its parts. */
+#include <type_traits>
+
+#include "kernels/cuda/gemm.h"
+#include "kernels/cuda/gemm_sums.cuh"
+
+/* C_ij = sum over shares of the tiles' elements. is_turned: the left matrix is B, and the tiles are of C^T.
+ */
+struct tile_sum {
+  const float *partial;
+  int64_t shares, tiles, right_tiles;
+  int right_cols; /* of a tile */
+  bool is_turned, accumulate;
+  struct tensor c;
+};
+
+constexpr int LANES = 8; /* that add the shares of an element */
+
+static __global__ void __launch_bounds__(32 * LANES)
+    add_tiles_kernel(const __grid_constant__ struct tile_sum p) {
+  __shared__ float shared[LANES][32];
+  const int64_t i = blockIdx.y, j = (int64_t)blockIdx.x * 32 + threadIdx.x; /* left, right */
+  const int64_t row = p.is_turned ? j : i, col = p.is_turned ? i : j;
+  const bool is_there = row < p.c.rows && col < p.c.cols;
+  const int64_t tile = i / LEFT_COLS * p.right_tiles + j / p.right_cols,
+                size = (int64_t)LEFT_COLS * p.right_cols;
+  const float *from = p.partial + tile * size + i % LEFT_COLS * p.right_cols + j % p.right_cols;
+  float sum = 0;
+#pragma unroll 4
+  for (int64_t s = threadIdx.y; s < p.shares; s += LANES) sum += is_there ? from[s * p.tiles * size] : 0;
+  shared[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y > 0 || !is_there) return;
+  for (int l = 1; l < LANES; l++) sum += shared[l][threadIdx.x];
+  if (p.c.dtype == F32) {
+    float *c = row_of(p.c, row) + col;
+    *c = p.accumulate ? *c + sum : sum;
+  } else {
+    bf16 *c = row_of<bf16>(p.c, row) + col;
+    *c = __float2bfloat16(p.accumulate ? __bfloat162float(*c) + sum : sum);
+  }
+}
+
+/* Shares of the rows: one for each multiprocessor and tile, of four parts at least. */
+static int64_t shares_of(const struct cuda_state *state, int64_t rows, int64_t tiles) {
+  const int64_t most = max((int64_t)1, state->multiprocessors / tiles);
+  return min(most, (rows + 4 * PART_ROWS - 1) / (4 * PART_ROWS));
+}
+
+template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  const int slot = PART_ROWS * (PITCH<T, LEFT_COLS> + PITCH<T, G::RIGHT_COLS>)*16;
+  struct sums_product p = {};
+  p.left = is_turned ? op->b : op->a;
+  p.right = is_turned ? op->a : op->b;
+  p.right_tiles = (int)blocks_of(p.right.cols, G::RIGHT_COLS);
+  p.tiles = (int)blocks_of(p.left.cols, LEFT_COLS) * p.right_tiles;
+  p.aligned = cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
+  p.stages = min(4, state->shared_bytes / slot);
+  const int64_t rows = p.left.rows, shares = shares_of(state, rows, p.tiles);
+  p.share = shares > 0 ? ((rows + shares - 1) / shares + PART_ROWS - 1) / PART_ROWS * PART_ROWS : 0;
+  const int64_t blocks = shares * p.tiles, tile = (int64_t)LEFT_COLS * G::RIGHT_COLS;
+  TRY(kernels_workspace(k, blocks * tile * (int64_t)sizeof(float), (void **)&p.partial));
+  if (blocks > 0) {
+    const auto kernel = sums_kernel<T, G>;
+    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, p.stages * slot));
+    kernel<<<(unsigned)blocks, BLOCK, (size_t)(p.stages * slot), cuda_stream(k)>>>(p);
+    TRY_LAUNCH();
+  }
+  const struct tile_sum sum = {
+      p.partial, shares, p.tiles, p.right_tiles, G::RIGHT_COLS, is_turned, (bool)op->accumulate, op->c};
+  add_tiles_kernel<<<dim3(blocks_of(p.right.cols, 32), (unsigned)p.left.cols), dim3(32, LANES), 0,
+                     cuda_stream(k)>>>(sum);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* What tiles of so many right columns cost, in columns: each also cuts its left side into pieces, the widest
+ * kind for two rows of warps at a time. */
+static int64_t cost(int64_t left, int64_t right, int64_t right_cols) {
+  const int64_t tile = right_cols + (right_cols == 128 ? 16 : 32);
+  return (left + LEFT_COLS - 1) / LEFT_COLS * ((right + right_cols - 1) / right_cols * tile);
+}
+
+/* The side and the width of tiles that cost least. */
+template <class T> static int choose(struct kernels *k, const struct gemm *op) {
+  static const int64_t widths[] = {128, 112, 48};
+  int best = 0;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 6; i++) {
+    const bool is_turned = i % 2;
+    const int64_t left = is_turned ? op->c.cols : op->c.rows, right = is_turned ? op->c.rows : op->c.cols;
+    const int64_t taken = cost(left, right, widths[i / 2]);
+    if (taken < least) {
+      least = taken;
+      best = i;
+    }
+  }
+  if (best / 2 == 0) return run<T, tiling<4, 8, 4>>(k, op, best % 2);
+  if (best / 2 == 1) return run<T, tiling<2, 14, 8>>(k, op, best % 2);
+  return run<T, tiling<2, 6, 8>>(k, op, best % 2);
+}
+
+int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
+  return op->a.dtype == F32 ? choose<float>(k, op) : choose<bf16>(k, op);
+}
