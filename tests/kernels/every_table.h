@@ -1,5 +1,6 @@
-/* every_table: runs a test on each compiled device with each element type, two threads. Matrices go to the
- * device and come back as doubles; whatever a test allocated here is freed after it. */
+/* every_table: runs a test on each compiled device in each precision, two threads. Numbers go to the device
+ * and come back as doubles: matrices of activations as k->dtype (rounded, where that is bf16), what else
+ * there is as k->real. Whatever a test allocated here is freed after it. */
 #ifndef TESTS_KERNELS_EVERY_TABLE_H
 #define TESTS_KERNELS_EVERY_TABLE_H
 
@@ -34,10 +35,6 @@ static inline void free_blocks(struct device *device) {
   while (blocks.devices > 0) device_release(device, blocks.device[--blocks.devices]);
 }
 
-static inline enum precision precision_of(enum dtype dtype) {
-  return dtype == F64 ? PRECISION_FP64 : PRECISION_FP32;
-}
-
 /* Whether tables of that device take part: those of GNNTRAIN_TEST_DEVICE, else all whose device is there.
  * Ends the program as skipped when the device asked for is missing. */
 static inline int takes_part(const char *name) {
@@ -54,24 +51,40 @@ static inline int takes_part(const char *name) {
   return 0;
 }
 
-/* Calls test(k) for every table that takes part. */
+static inline void on_table(const struct kernel_ops *ops, enum precision precision,
+                            void (*test)(struct kernels *k)) {
+  struct device device = {0};
+  struct kernels k = {0};
+  assert_ok(device_open(&device, ops->device, 0, 1, 2));
+  assert_ok(kernels_open(&k, &device, precision));
+  assert_ptr_equal(k.ops, ops);
+  test(&k);
+  free_blocks(&device);
+  kernels_close(&k);
+  device_close(&device);
+}
+
+/* Calls test(k) for every table that takes part, in every precision that it serves. */
 static inline void on_every_table(void (*test)(struct kernels *k)) {
   for (int i = 0; kernel_list[i]; i++) {
-    struct device device = {0};
-    struct kernels k = {0};
     if (!takes_part(kernel_list[i]->device)) continue;
-    assert_ok(device_open(&device, kernel_list[i]->device, 0, 1, 2));
-    assert_ok(kernels_open(&k, &device, precision_of(kernel_list[i]->dtype)));
-    test(&k);
-    free_blocks(&device);
-    kernels_close(&k);
-    device_close(&device);
+    for (int p = 0; precision_name[p]; p++) {
+      if (kernel_list[i]->precisions >> p & 1) on_table(kernel_list[i], (enum precision)p, test);
+    }
   }
 }
 
-/* The allowed error, relative to the size of what is summed. */
+/* The allowed error, relative to the size of what is summed: of reals, and of elements of that type. */
+static inline double real_tolerance(const struct kernels *k) {
+  return k->real == F64 ? 1e-12 : 1e-5;
+}
+
+static inline double tolerance_in(const struct kernels *k, enum dtype dtype) {
+  return real_tolerance(k) + (dtype == BF16 ? 1.0 / 256 : 0);
+}
+
 static inline double tolerance_of(const struct kernels *k) {
-  return k->dtype == F64 ? 1e-12 : 1e-5;
+  return tolerance_in(k, k->dtype);
 }
 
 /* Numbers in [-1, 1) that a float holds exactly, the same for equal seeds. */
@@ -92,48 +105,93 @@ static inline double *integer_block(uint64_t seed, int64_t count) {
   return value;
 }
 
-/* count doubles as the table's reals on the device. */
-static inline void *reals(struct kernels *k, const double *value, int64_t count) {
-  if (k->dtype == F64) return device_block(k, value, count * 8);
-  float *narrow = host_block(count * 4);
-  for (int64_t i = 0; i < count; i++) narrow[i] = (float)value[i];
-  return device_block(k, narrow, count * 4);
+/* What an element of that type holds of a number. */
+static inline double element(enum dtype dtype, double value) {
+  if (dtype == BF16) return (double)float_of_bf16(bf16_of_float((float)value));
+  return dtype == F64 ? value : (double)(float)value;
 }
 
-static inline double *doubles(struct kernels *k, const void *from, int64_t count) {
+/* Rounds count numbers to what matrices of the table hold, so that a reference starts from the same. */
+static inline double *rounded(const struct kernels *k, double *value, int64_t count) {
+  for (int64_t i = 0; i < count; i++) value[i] = element(k->dtype, value[i]);
+  return value;
+}
+
+/* count doubles as elements of that type on the device, and back. */
+static inline void *elements(struct kernels *k, enum dtype dtype, const double *value, int64_t count) {
+  if (dtype == F64) return device_block(k, value, count * 8);
+  char *narrow = host_block(count * dtype_bytes(dtype));
+  for (int64_t i = 0; i < count; i++) {
+    float x = (float)value[i];
+    uint16_t half = bf16_of_float(x);
+    memcpy(narrow + i * dtype_bytes(dtype), dtype == F32 ? (void *)&x : &half, (size_t)dtype_bytes(dtype));
+  }
+  return device_block(k, narrow, count * dtype_bytes(dtype));
+}
+
+static inline double *elements_of(struct kernels *k, enum dtype dtype, const void *from, int64_t count) {
+  int64_t bytes = count * dtype_bytes(dtype);
+  char *narrow = host_block(bytes);
   double *wide = host_block(count * 8);
-  assert_ok(device_download(k->device, STREAM_COMPUTE, wide, from, count * dtype_bytes(k->dtype)));
+  assert_ok(device_download(k->device, STREAM_COMPUTE, narrow, from, bytes));
   assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
-  if (k->dtype == F64) return wide;
-  for (int64_t i = count; i-- > 0;) {
-    float narrow;
-    memcpy(&narrow, (char *)wide + 4 * i, 4);
-    memcpy(wide + i, &(double){(double)narrow}, 8);
+  for (int64_t i = 0; i < count; i++) {
+    const char *at = narrow + i * dtype_bytes(dtype);
+    float x;
+    uint16_t half;
+    memcpy(dtype == F64   ? (void *)&wide[i]
+           : dtype == F32 ? (void *)&x
+                          : &half,
+           at, (size_t)dtype_bytes(dtype));
+    if (dtype != F64) wide[i] = (double)(dtype == F32 ? x : float_of_bf16(half));
   }
   return wide;
 }
 
+/* The same as the table's reals. */
+static inline void *reals(struct kernels *k, const double *value, int64_t count) {
+  return elements(k, k->real, value, count);
+}
+
+static inline double *doubles(struct kernels *k, const void *from, int64_t count) {
+  return elements_of(k, k->real, from, count);
+}
+
 /* A matrix on the device whose rows lie `pad` elements further apart than they are long; the gaps hold 99.
  * values NULL: all 99. */
-static inline struct tensor padded_matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols,
-                                          int64_t pad) {
+static inline struct tensor padded_matrix_of(struct kernels *k, enum dtype dtype, const double *value,
+                                             int64_t rows, int64_t cols, int64_t pad) {
   int64_t stride = cols + pad;
   double *wide = host_block(rows * stride * 8);
   for (int64_t i = 0; i < rows * stride; i++) {
     int64_t row = i / stride, col = i % stride;
     wide[i] = value && col < cols ? value[row * cols + col] : 99;
   }
-  struct tensor t = {reals(k, wide, rows * stride), k->dtype, rows, cols, stride};
+  struct tensor t = {elements(k, dtype, wide, rows * stride), dtype, rows, cols, stride};
   return t;
+}
+
+static inline struct tensor padded_matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols,
+                                          int64_t pad) {
+  return padded_matrix_of(k, k->dtype, value, rows, cols, pad);
 }
 
 static inline struct tensor matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols) {
   return padded_matrix(k, value, rows, cols, 0);
 }
 
+static inline struct tensor real_matrix(struct kernels *k, const double *value, int64_t rows, int64_t cols) {
+  return padded_matrix_of(k, k->real, value, rows, cols, 0);
+}
+
+/* The padding that puts rows of any type at multiples of 32 bytes. */
+static inline int64_t whole_rows(int64_t cols) {
+  return tensor_stride(BF16, cols) - cols;
+}
+
 /* The matrix's values, [rows, cols]; its gaps must be untouched. */
 static inline double *values_of(struct kernels *k, struct tensor t) {
-  double *wide = doubles(k, t.data, t.rows * t.stride);
+  double *wide = elements_of(k, t.dtype, t.data, t.rows * t.stride);
   double *value = host_block(t.rows * t.cols * 8);
   for (int64_t i = 0; i < t.rows * t.stride; i++) {
     int64_t row = i / t.stride, col = i % t.stride;
@@ -152,6 +210,16 @@ static inline void assert_all_close(const double *actual, const double *expected
   for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(expected[i]));
   for (int64_t i = 0; i < count; i++) {
     if (!(fabs(actual[i] - expected[i]) <= tolerance * size))
+      fail_msg("element %ld: %.12g, expected %.12g", (long)i, actual[i], expected[i]);
+  }
+}
+
+/* Each element of a matrix of activations is off by at most tolerance and its own rounding. */
+static inline void assert_all_rounded(const struct kernels *k, const double *actual, const double *expected,
+                                      int64_t count, double tolerance) {
+  double rounding = k->dtype == BF16 ? 1.0 / 256 : 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (!(fabs(actual[i] - expected[i]) <= tolerance + rounding * fabs(expected[i])))
       fail_msg("element %ld: %.12g, expected %.12g", (long)i, actual[i], expected[i]);
   }
 }

@@ -1,60 +1,80 @@
 #include "tests/kernels/every_table.h"
 
-enum { NODES = 40, LIMIT = NODES * 64 };
-
-/* Logits with labels; every third node is in no list. */
+/* Logits with labels; `rows` lists the nodes that count. */
 struct host_loss {
-  int64_t classes, count;
-  double *x;
-  int32_t label[NODES], rows[NODES];
-  uint8_t labels[LIMIT];
-  double scale;
+  int64_t nodes, classes, count;
+  double *x, scale;
+  int32_t *label, *rows; /* label -1 where a node does not count */
+  uint8_t *labels;
 };
 
-static struct host_loss make(int64_t classes) {
-  struct host_loss h = {.classes = classes, .x = noise_block(1, NODES * classes), .scale = 1.0 / 50};
-  for (int64_t i = 0; i < NODES * classes; i++) {
+/* Of `each` nodes in a row the first does not count; 0: all count. */
+static struct host_loss make(int64_t nodes, int64_t classes, int64_t each) {
+  struct host_loss h = {.nodes = nodes, .classes = classes, .scale = 1.0 / 50};
+  h.x = noise_block(1, nodes * classes);
+  h.label = host_block(nodes * 4);
+  h.rows = host_block(nodes * 4);
+  h.labels = host_block(nodes * classes);
+  for (int64_t i = 0; i < nodes * classes; i++) {
     h.x[i] *= 8;
     h.labels[i] = noise(2, i) > .3;
   }
-  for (int v = 0; v < NODES; v++) {
-    h.label[v] = v % 3 == 0 ? -1 : (int32_t)(v * 5 % classes);
-    if (v % 3) h.rows[h.count++] = v;
+  for (int64_t v = 0; v < nodes; v++) {
+    int listed = each == 0 || v % each > 0;
+    h.label[v] = listed ? (int32_t)(v * 5 % classes) : -1;
+    if (listed) h.rows[h.count++] = (int32_t)v;
   }
   return h;
 }
 
-typedef double host_function(const struct host_loss *h);
+/* The loss of node v. */
+typedef double host_function(const struct host_loss *h, int64_t v);
 
-static double host_cross_entropy(const struct host_loss *h) {
+static double host_cross_entropy(const struct host_loss *h, int64_t v) {
+  const double *x = h->x + v * h->classes;
+  double total = 0;
+  for (int64_t j = 0; j < h->classes; j++) total += exp(x[j] - x[h->label[v]]);
+  return log(total);
+}
+
+static double host_bce(const struct host_loss *h, int64_t v) {
   double sum = 0;
-  for (int64_t i = 0; i < h->count; i++) {
-    const double *x = h->x + h->rows[i] * h->classes;
-    double total = 0;
-    for (int64_t j = 0; j < h->classes; j++) total += exp(x[j] - x[h->label[h->rows[i]]]);
-    sum += log(total);
+  for (int64_t i = v * h->classes; i < (v + 1) * h->classes; i++) {
+    double s = 1 / (1 + exp(-h->x[i]));
+    sum -= h->labels[i] ? log(s) : log(1 - s);
   }
+  return sum / (double)h->classes;
+}
+
+static double total_of(const struct host_loss *h, host_function *loss) {
+  double sum = 0;
+  for (int64_t i = 0; i < h->count; i++) sum += loss(h, h->rows[i]);
   return sum * h->scale;
 }
 
-static double host_bce(const struct host_loss *h) {
-  double sum = 0;
+/* By central differences. */
+static double *gradient_of(const struct host_loss *h, host_function *loss) {
+  double *gradient = host_block(h->nodes * h->classes * 8);
   for (int64_t i = 0; i < h->count; i++) {
-    for (int64_t j = 0; j < h->classes; j++) {
-      int64_t at = h->rows[i] * h->classes + j;
-      double s = 1 / (1 + exp(-h->x[at]));
-      sum -= h->labels[at] ? log(s) : log(1 - s);
+    int64_t v = h->rows[i];
+    for (int64_t at = v * h->classes; at < (v + 1) * h->classes; at++) {
+      double old = h->x[at], above;
+      h->x[at] = old + 1e-5;
+      above = loss(h, v);
+      h->x[at] = old - 1e-5;
+      gradient[at] = (above - loss(h, v)) / 2e-5 * h->scale;
+      h->x[at] = old;
     }
   }
-  return sum * h->scale / (double)h->classes;
+  return gradient;
 }
 
-static struct loss_op on_device(struct kernels *k, const struct host_loss *h) {
-  struct loss_op op = {.logits = padded_matrix(k, h->x, NODES, h->classes, 2), .count = h->count};
-  op.label = device_block(k, h->label, sizeof h->label);
-  op.labels = device_block(k, h->labels, NODES * h->classes);
-  op.rows = device_block(k, h->rows, sizeof h->rows);
-  op.scale = h->scale;
+static struct loss_op on_device(struct kernels *k, const struct host_loss *h, int64_t pad) {
+  struct loss_op op = {.count = h->count, .scale = h->scale};
+  op.logits = padded_matrix_of(k, k->real, h->x, h->nodes, h->classes, pad);
+  op.label = device_block(k, h->label, h->nodes * 4);
+  op.labels = device_block(k, h->labels, h->nodes * h->classes);
+  op.rows = device_block(k, h->rows, h->nodes * 4);
   op.loss = device_block(k, NULL, 8);
   return op;
 }
@@ -68,33 +88,39 @@ static double loss_of(struct kernels *k, const struct loss_op *op) {
 
 typedef int device_function(struct kernels *k, const struct loss_op *op);
 
-/* Loss without gradient, gradient apart, gradient in place of the logits. */
-static void check(struct kernels *k, int64_t classes, device_function *run, host_function *reference) {
-  struct host_loss h = make(classes);
-  double tolerance = k->dtype == F64 ? 1e-12 : 1e-6, *expected = host_block(NODES * classes * 8);
-  for (int64_t i = 0; i < NODES * classes; i++) {
-    double old = h.x[i], above;
-    h.x[i] = old + 1e-5;
-    above = reference(&h);
-    h.x[i] = old - 1e-5;
-    expected[i] = (above - reference(&h)) / 2e-5;
-    h.x[i] = old;
+/* Loss without gradient, gradient apart, gradient in place of the logits where it is of their type. */
+static void check(struct kernels *k, const struct host_loss *h, int64_t pad, device_function *run,
+                  host_function *loss) {
+  int64_t size = h->nodes * h->classes;
+  double tolerance = k->real == F64 ? 1e-12 : 1e-6, *expected = gradient_of(h, loss);
+  double expected_loss = total_of(h, loss), allowed = tolerance * fmax(10, expected_loss);
+  struct loss_op op = on_device(k, h, pad);
+  assert_ok(run(k, &op));
+  assert_close(loss_of(k, &op), expected_loss, allowed);
+  op.grad = padded_matrix(k, NULL, h->nodes, h->classes, pad);
+  assert_ok(run(k, &op));
+  assert_all_rounded(k, values_of(k, op.grad), expected, size, 1e-8 + tolerance);
+  if (k->dtype == k->real) {
+    op.grad = op.logits;
+    assert_ok(run(k, &op));
+    assert_close(loss_of(k, &op), expected_loss, allowed);
+    assert_all_close(values_of(k, op.grad), expected, size, 1e-8 + tolerance);
   }
-  struct loss_op op = on_device(k, &h);
-  assert_ok(run(k, &op));
-  assert_close(loss_of(k, &op), reference(&h), tolerance * 10);
-  op.grad = padded_matrix(k, NULL, NODES, classes, 1);
-  assert_ok(run(k, &op));
-  assert_all_close(values_of(k, op.grad), expected, NODES * classes, 1e-8 + tolerance);
-  op.grad = op.logits;
-  assert_ok(run(k, &op));
-  assert_close(loss_of(k, &op), reference(&h), tolerance * 10);
-  assert_all_close(values_of(k, op.grad), expected, NODES * classes, 1e-8 + tolerance);
+  free_blocks(k->device);
+}
+
+/* Rows at any place, and at multiples of 32 bytes; some listed, and all; fewer than a block, and many. */
+static void check_shapes(struct kernels *k, int64_t classes, device_function *run, host_function *loss) {
+  static const int64_t list[][2] = {{40, 3}, {40, 0}, {2500, 0}, {2500, 2}};
+  for (int i = 0; i < (classes == 7 ? 8 : 4); i++) {
+    struct host_loss h = make(list[i / 2][0], classes, list[i / 2][1]);
+    check(k, &h, i % 2 ? whole_rows(classes) : 3, run, loss);
+  }
 }
 
 static void cross_entropy(struct kernels *k) {
-  static const int64_t classes[] = {2, 3, 7, 8, 17, 41, 64};
-  for (int i = 0; i < 7; i++) check(k, classes[i], op_cross_entropy, host_cross_entropy);
+  static const int64_t classes[] = {2, 3, 7, 8, 17, 41, 64, 300};
+  for (int i = 0; i < 8; i++) check_shapes(k, classes[i], op_cross_entropy, host_cross_entropy);
 }
 
 static void cross_entropy_and_its_gradient_match_central_differences(void **state) {
@@ -103,8 +129,8 @@ static void cross_entropy_and_its_gradient_match_central_differences(void **stat
 }
 
 static void bce(struct kernels *k) {
-  static const int64_t classes[] = {1, 5, 8, 41};
-  for (int i = 0; i < 4; i++) check(k, classes[i], op_bce, host_bce);
+  static const int64_t classes[] = {1, 5, 7, 8, 41, 300};
+  for (int i = 0; i < 6; i++) check_shapes(k, classes[i], op_bce, host_bce);
 }
 
 static void bce_and_its_gradient_match_central_differences(void **state) {
@@ -118,7 +144,7 @@ static void large_logits(struct kernels *k) {
   int32_t label[] = {0, 0}, rows[] = {0, 1};
   uint8_t labels[] = {1, 0, 0, 1};
   struct loss_op op = {
-      .logits = matrix(k, x, 2, 2), .count = 2, .scale = 1, .loss = device_block(k, NULL, 8)};
+      .logits = real_matrix(k, x, 2, 2), .count = 2, .scale = 1, .loss = device_block(k, NULL, 8)};
   op.label = device_block(k, label, sizeof label);
   op.labels = device_block(k, labels, sizeof labels);
   op.rows = device_block(k, rows, sizeof rows);
@@ -137,13 +163,13 @@ static void large_logits_do_not_overflow(void **state) {
 }
 
 static void no_rows(struct kernels *k) {
-  struct host_loss h = make(5);
+  struct host_loss h = make(40, 5, 0);
   h.count = 0;
-  struct loss_op op = on_device(k, &h);
-  op.grad = op.logits;
+  struct loss_op op = on_device(k, &h, 2);
+  op.grad = padded_matrix(k, NULL, 40, 5, 3);
   assert_ok(op_cross_entropy(k, &op));
   assert_true(loss_of(k, &op) == 0);
-  assert_all_equal(values_of(k, op.grad), host_block(NODES * 5 * 8), NODES * 5);
+  assert_all_equal(values_of(k, op.grad), host_block(40 * 5 * 8), 40 * 5);
 }
 
 static void without_rows_loss_and_gradient_are_zero(void **state) {
