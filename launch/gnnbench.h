@@ -22,6 +22,7 @@ struct bench_options {
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
   int widths;
+  int scaled;                      /* spmm: between scales, with self loops */
   int64_t inner;                   /* gemm: columns of the left matrix */
   int64_t rows;                    /* exchange: rows from each rank to each other */
   const char *method;              /* exchange: how the dataset is partitioned */
@@ -62,7 +63,8 @@ struct bench_matrix {
 
 /* Filled with numbers in [-1, 1), the same for equal seeds. */
 int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols, uint64_t seed);
-int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols);
+int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
+                       int64_t cols);
 int bench_matrix_fill(struct bench *bench, struct bench_matrix *m,
                       double (*value)(const void *context, int64_t i, int64_t j), const void *context);
 int bench_matrix_download(struct bench *bench, struct bench_matrix *m);

@@ -54,9 +54,9 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(lay_out(e, dtype, width));
   TRY(arena_allocate(&e->arena, "rows to send"));
   TRY(lay_out(e, dtype, width));
-  TRY(bench_matrix_alloc(bench, &e->x, e->plan->own, width));
+  TRY(bench_matrix_alloc(bench, &e->x, bench->kernels.dtype, e->plan->own, width));
   TRY(bench_matrix_fill(bench, &e->x, own_value, e->plan->id));
-  TRY(bench_matrix_alloc(bench, &e->tail, e->plan->halo->rows, width));
+  TRY(bench_matrix_alloc(bench, &e->tail, bench->kernels.dtype, e->plan->halo->rows, width));
   return bench_matrix_fill(bench, &e->tail, nothing, NULL);
 }
 

@@ -40,8 +40,9 @@ double bench_value(const struct bench_matrix *m, int64_t i, int64_t j) {
 }
 
 /* Rows are padded as the rows of activations are. */
-int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols) {
-  *m = (struct bench_matrix){.tensor = tensor_padded(NULL, bench->kernels.dtype, rows, cols)};
+int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
+                       int64_t cols) {
+  *m = (struct bench_matrix){.tensor = tensor_padded(NULL, dtype, rows, cols)};
   int64_t bytes = tensor_bytes(m->tensor);
   TRY(memory_alloc(&m->host, bytes, "benchmark matrix"));
   return device_alloc(&bench->device, bytes, &m->tensor.data, "benchmark matrix");
@@ -69,7 +70,7 @@ static double noise_value(const void *context, int64_t i, int64_t j) {
 
 int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols,
                       uint64_t seed) {
-  TRY(bench_matrix_alloc(bench, m, rows, cols));
+  TRY(bench_matrix_alloc(bench, m, bench->kernels.dtype, rows, cols));
   return bench_matrix_fill(bench, m, noise_value, &(struct noise){seed, cols});
 }
 

@@ -15,7 +15,7 @@ static const struct peer_ops *const peer_list[] = {
 
 int bench_peer_open(struct bench *bench, const struct csr *m, struct bench_peer *peer) {
   *peer = (struct bench_peer){0};
-  if (bench->kernels.dtype != F32) return OK;
+  if (bench->kernels.dtype == F64) return OK;
   for (int i = 0; peer_list[i]; i++) {
     if (strcmp(peer_list[i]->device, bench->device.ops->name) == 0) peer->ops = peer_list[i];
   }

@@ -134,8 +134,13 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
                      .update = update,
                      .sums = sums,
                      .y = y};
-  struct spmm rest = {
-      .a = d->halo_part, .x = tail, .row_scale = d->row_scale, .accumulate = 1, .update = update, .y = y};
+  struct spmm rest = {.a = d->halo_part,
+                      .x = tail,
+                      .row_scale = d->row_scale,
+                      .accumulate = 1,
+                      .update = update,
+                      .sums = sums,
+                      .y = y};
   if (exchange) TRY(halo_start(halo, run->comm, k, x, d->col_scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(PROFILE("own part", op_spmm(k, &own)));

@@ -1,4 +1,5 @@
-/* The end of a row of spmm: self loop, what is there already, row scale, update. */
+/* The end of a row of spmm: self loop, what is there already, row scale, update. T is the elements of X and
+ * of the rows' own X, float or bf16; results are T or float. */
 #ifndef KERNELS_CUDA_FINISH_ROW_CUH
 #define KERNELS_CUDA_FINISH_ROW_CUH
 
@@ -11,24 +12,93 @@ struct rows {
 };
 
 static inline struct rows rows_of(struct tensor t) {
-  return {(char *)t.data, (uint32_t)(t.stride * (int64_t)sizeof(float))};
+  return {(char *)t.data, (uint32_t)(t.stride * dtype_bytes(t.dtype))};
 }
 
-static __device__ __forceinline__ float *at(const struct rows &m, int32_t row, int32_t col) {
-  return (float *)(m.data + (uint64_t)(uint32_t)row * m.bytes) + col;
+template <class T> static __device__ __forceinline__ T *at(const struct rows &m, int32_t row, int32_t col) {
+  return (T *)(m.data + (uint64_t)(uint32_t)row * m.bytes) + col;
 }
 
 struct finish {
-  struct rows y, self, out, residual; /* out: update's result, y itself or another matrix */
+  struct rows sums, y, self, out, residual; /* out: update's result, y itself or another matrix */
   int32_t width;
-  bool accumulate, aligned; /* aligned: all four matrices */
+  bool accumulate;
+  bool whole;  /* rows of all five hold whole vectors at multiples of 16 bytes */
+  bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
   const uint8_t *unfinished;
-  const float *bias; /* from here on: update's, without a norm */
+  const float *bias; /* from here on: update's */
+  const float *gain, *shift;
+  float *mean, *rstd;
+  float epsilon;
   enum activation activation;
   struct dropout dropout;
   const struct scalars *scalars;
 };
+
+/* Columns [0, n) of `from`, n <= WIDE; of whole rows also what the gap behind them holds. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void read_columns(const T *from, int n, bool whole, float (&to)[WIDE]) {
+  load(from, whole ? WIDE : n, whole, to);
+}
+
+/* Columns [0, n) by as few stores as their number allows. */
+template <int WIDE>
+static __device__ __forceinline__ void write_columns(float *to, int n, bool whole, const float (&x)[WIDE]) {
+  if constexpr (WIDE % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < WIDE; i += 4) {
+      const float four[4] = {x[i], x[i + 1], x[i + 2], x[i + 3]};
+      if (n > i) store(to + i, min(n - i, 4), whole, four);
+    }
+  } else {
+    store(to, n, false, x);
+  }
+}
+
+template <int WIDE>
+static __device__ __forceinline__ void write_columns(bf16 *to, int n, bool whole, const float (&x)[WIDE]) {
+  if (WIDE % 8 != 0 || !whole || n == WIDE) return store(to, n, whole, x);
+  if constexpr (WIDE % 8 == 0) {
+    uint32_t word[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const __nv_bfloat162 pair = __floats2bfloat162_rn(x[2 * i], x[2 * i + 1]);
+      word[i] = *(const uint32_t *)&pair;
+    }
+    if (n & 4) *(uint2 *)to = make_uint2(word[0], word[1]);
+    if (n & 2) *(uint32_t *)(to + (n & 4)) = n & 4 ? word[2] : word[0];
+    if (n & 1) {
+      const uint32_t last = n & 4 ? (n & 2 ? word[3] : word[2]) : (n & 2 ? word[1] : word[0]);
+      *(uint16_t *)(to + (n & 6)) = (uint16_t)last;
+    }
+  }
+}
+
+/* The same of matrices that are T or float. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void read_either(const struct finish &f, const struct rows &m, int32_t row,
+                                                   int32_t col, int n, float (&to)[WIDE]) {
+  if (sizeof(T) == sizeof(float) || !f.narrow)
+    read_columns(at<float>(m, row, col), n, f.whole, to);
+  else
+    read_columns(at<T>(m, row, col), n, f.whole, to);
+}
+
+template <class T, int WIDE>
+static __device__ __forceinline__ void write_either(const struct finish &f, const struct rows &m, int32_t row,
+                                                    int32_t col, int n, const float (&x)[WIDE]) {
+  if (sizeof(T) == sizeof(float) || !f.narrow)
+    write_columns(at<float>(m, row, col), n, f.whole, x);
+  else
+    write_columns(at<T>(m, row, col), n, f.whole, x);
+}
+
+/* Reals of the columns, one for each. */
+template <int WIDE>
+static __device__ __forceinline__ void read_reals(const float *from, int32_t col, int n, float (&to)[WIDE]) {
+  load(from + col, n, (uintptr_t)from % 16 == 0, to);
+}
 
 /* Dropout of columns [col, col + WIDE), which share one call of Philox. */
 template <int WIDE>
@@ -43,49 +113,70 @@ static __device__ __forceinline__ void drop_columns(const struct finish &f, int3
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void update_columns(const struct finish &f, int32_t row, int32_t col, int n,
-                                                      float (&x)[WIDE]) {
+static __device__ __forceinline__ void add_bias(const struct finish &f, int32_t col, int n,
+                                                float (&x)[WIDE]) {
+  float bias[WIDE];
+  if (!f.bias) return;
+  read_reals(f.bias, col, n, bias);
 #pragma unroll
-  for (int i = 0; i < WIDE; i++) {
-    if (f.bias) x[i] += i < n ? f.bias[col + i] : 0;
-    x[i] = activated(f.activation, x[i]);
-  }
+  for (int i = 0; i < WIDE; i++) x[i] += bias[i];
+}
+
+/* From the normalised columns to the result. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void end_columns(const struct finish &f, int32_t row, int32_t col, int n,
+                                                   float (&x)[WIDE]) {
+#pragma unroll
+  for (int i = 0; i < WIDE; i++) x[i] = activated(f.activation, x[i]);
   if (f.residual.data) {
     float residual[WIDE];
-    load(at(f.residual, row, col), n, f.aligned, residual);
+    read_either<T>(f, f.residual, row, col, n, residual);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) x[i] += residual[i];
   }
   if (f.dropout.threshold > 0) drop_columns(f, row, col, x);
+  write_either<T>(f, f.out, row, col, n, x);
 }
 
-/* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored. */
-template <bool UPDATES, int WIDE>
-static __device__ __forceinline__ void finish_row(const struct finish &f, int32_t row, int32_t col,
-                                                  float (&sum)[WIDE]) {
-  const int n = min(WIDE, f.width - col);
-  const bool finishes = !f.unfinished || !f.unfinished[row];
-  float *y = at(f.y, row, col), other[WIDE];
+static __device__ __forceinline__ bool is_finished(const struct finish &f, int32_t row) {
+  return !f.unfinished || !f.unfinished[row];
+}
+
+/* The self loop, what is there already and the row scale; then what rows that do not finish leave, or z. */
+template <class T, bool KEEPS_Z, int WIDE>
+static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
+                                               bool finished, float (&sum)[WIDE]) {
+  float other[WIDE];
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
-    load(at(f.self, row, col), n, f.aligned, other);
+    read_columns(at<T>(f.self, row, col), n, f.whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += scale * other[i];
   }
   if (f.accumulate) {
-    load(y, n, f.aligned, other);
+    read_columns(at<float>(f.sums, row, col), n, f.whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
-  if (finishes && f.row_scale) {
+  if (!finished) return write_columns(at<float>(f.sums, row, col), n, f.whole, sum);
+  if (f.row_scale) {
     const float scale = f.row_scale[row];
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
-  if (!UPDATES || !finishes || f.out.data != f.y.data) store(y, n, f.aligned, sum);
-  if (!UPDATES || !finishes) return;
-  update_columns(f, row, col, n, sum);
-  store(at(f.out, row, col), n, f.aligned, sum);
+  if (KEEPS_Z || f.out.data != f.y.data) write_either<T>(f, f.y, row, col, n, sum);
+}
+
+/* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored. */
+template <class T, bool UPDATES, int WIDE>
+static __device__ __forceinline__ void finish_row(const struct finish &f, int32_t row, int32_t col,
+                                                  float (&sum)[WIDE]) {
+  const int n = min(WIDE, f.width - col);
+  const bool finished = is_finished(f, row);
+  end_sum<T, !UPDATES>(f, row, col, n, finished, sum);
+  if (!UPDATES || !finished) return;
+  add_bias(f, col, n, sum);
+  end_columns<T>(f, row, col, n, sum);
 }
 
 #endif

@@ -6,14 +6,7 @@
 #include "kernels/cuda/cuda.h"
 #include "runtime/memory.h"
 
-enum {
-  WINDOW = 1024,
-  LONGEST = 512,
-  LONGEST_SPARSE = 256,
-  EARLY = 4 /* times the mean */,
-  DENSE_DEGREE = 100,
-  ALIGNMENT = 256
-};
+enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */, ALIGNMENT = 256 };
 
 /* The arrays of a layout on the host, before they are copied. */
 struct cut {
@@ -24,13 +17,14 @@ struct cut {
   int64_t *slot_start; /* [2 windows + 1]: the early slots of each window, then the others */
   struct slot *slot;
   struct long_row *long_row;
-  int32_t *piece_row;
+  int32_t *long_target, *piece_row;
 };
 
 static void cut_free(struct cut *cut) {
   free(cut->slot_start);
   free(cut->slot);
   free(cut->long_row);
+  free(cut->long_target);
   free(cut->piece_row);
 }
 
@@ -78,6 +72,7 @@ static void list_long_rows(struct cut *cut) {
     int64_t pieces = pieces_of(cut, i);
     int32_t row = m->row ? m->row[i] : (int32_t)i;
     if (pieces == 0) continue;
+    cut->long_target[at] = row;
     cut->long_row[at++] = (struct long_row){
         .row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
     for (int64_t p = 0; p < pieces; p++) cut->piece_row[piece++] = row;
@@ -143,6 +138,8 @@ static int make_cut(struct cut *cut, const struct csr *m) {
   TRY(count_slots(cut));
   TRY(memory_alloc(&cut->slot, cut->slots * (int64_t)sizeof *cut->slot, "layout slots"));
   TRY(memory_alloc(&cut->long_row, cut->long_rows * (int64_t)sizeof *cut->long_row, "layout long rows"));
+  TRY(memory_alloc(&cut->long_target, cut->long_rows * (int64_t)sizeof *cut->long_target,
+                   "layout long rows"));
   TRY(memory_alloc(&cut->piece_row, cut->pieces * (int64_t)sizeof *cut->piece_row, "layout pieces"));
   list_long_rows(cut);
 #pragma omp parallel for schedule(static)
@@ -178,6 +175,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
   struct part parts[] = {
       {cut->slot, cut->slots * (int64_t)sizeof *cut->slot, &layout->slot},
       {cut->long_row, cut->long_rows * (int64_t)sizeof *cut->long_row, &layout->long_row},
+      {cut->long_target, cut->long_rows * (int64_t)sizeof *cut->long_target, &layout->long_target},
       {cut->piece_row, cut->pieces * (int64_t)sizeof *cut->piece_row, &layout->piece_row},
       {m->col, m->nnz * (int64_t)sizeof *m->col, &layout->col},
       {m->row, m->rows * (int64_t)sizeof *m->row, &layout->row},

@@ -10,6 +10,8 @@
 
 #include "kernels/layout.h"
 
+enum { DENSE_DEGREE = 100 }; /* from this mean on a row's entries outweigh all else */
+
 struct slot {
   int64_t first;  /* entry */
   int32_t count;  /* entries */
@@ -25,6 +27,7 @@ struct cuda_layout {
   int64_t slots, long_rows, pieces;
   const struct slot *slot;         /* [slots] */
   const struct long_row *long_row; /* [long_rows] */
+  const int32_t *long_target;      /* [long_rows] their rows */
   const int32_t *piece_row;        /* [pieces] */
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */

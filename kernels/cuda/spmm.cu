@@ -1,18 +1,14 @@
 /* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v), then the update; see struct spmm.
  *
  * Every slot of the layout is summed by a group of threads; a second kernel adds the pieces of long rows in
- * order. X whose rows do not lie at multiples of 16 bytes is copied into rows that do where each row is read
- * often enough to pay for it. (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al.,
- * Sputnik, SC 2020.) */
-#include "kernels/cuda/spmm_sum.cuh"
+ * order. X is read as it lies, or copied first: where its rows do not lie at multiples of 16 bytes, and where
+ * rows are read so often that scaling each of them once, c_u X_u, costs less than reading c_u for each arc.
+ * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
+#include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/update.h"
 
-typedef void long_rows_function(const struct long_row *rows, int64_t count, const float *partial,
-                                int64_t stride, const struct finish);
-typedef void spmm_function(const struct sums, const struct finish);
-
 /* One thread a column adds the pieces of a long row. */
-template <bool UPDATES>
+template <class T, bool UPDATES>
 static __global__ void __launch_bounds__(BLOCK)
     long_rows_kernel(const struct long_row *rows, int64_t count, const float *partial, int64_t stride,
                      const __grid_constant__ struct finish finish) {
@@ -25,35 +21,81 @@ static __global__ void __launch_bounds__(BLOCK)
 #pragma unroll 8
     for (int p = 0; p < row.pieces; p++) total += (double)piece[p * stride];
     float sum[1] = {(float)total};
-    finish_row<UPDATES>(finish, row.row, (int32_t)col, sum);
+    finish_row<T, UPDATES>(finish, row.row, (int32_t)col, sum);
   }
 }
 
-/* One thread a vector. */
+/* One thread a vector of the copy, whose rows are `vectors` long; what lies behind x's columns becomes 0. */
+template <class T>
 static __global__ void __launch_bounds__(BLOCK)
-    align_kernel(struct tensor x, float *to, int64_t count, uint32_t vectors) {
-  int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    copy_kernel(struct tensor x, const float *scale, uint4 *to, int64_t count, uint32_t vectors, bool whole) {
+  constexpr int WIDE = 16 / sizeof(T);
+  const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= count) return;
-  int64_t v = i / vectors, first = i % vectors * 4;
-  const float *from = row_of(x, v) + first;
-  float4 four = make_float4(from[0], 0, 0, 0);
-  if (first + 1 < x.cols) four.y = from[1];
-  if (first + 2 < x.cols) four.z = from[2];
-  if (first + 3 < x.cols) four.w = from[3];
-  ((float4 *)to)[i] = four;
+  const int64_t row = i / vectors, col = i % vectors * WIDE;
+  const int n = (int)max((int64_t)0, min((int64_t)WIDE, x.cols - col));
+  const float c = scale ? scale[row] : 1;
+  float v[WIDE];
+  load(row_of<T>(x, row) + col, n, whole, v);
+#pragma unroll
+  for (int j = 0; j < WIDE; j++) v[j] *= c;
+  store((T *)(to + i), WIDE, true, v);
 }
 
-static bool is_aligned_or_absent(struct tensor t) {
-  return !t.data || cuda_is_aligned(t);
+/* X as the sums read it. */
+struct source {
+  const char *x;
+  int64_t bytes; /* from row to row */
+  bool copied;
+};
+
+/* Bytes from row to row of a copy: whole lines of 128 bytes, where that costs little, so that a row touches
+ * no more lines than it must. */
+static int64_t copy_bytes(int64_t row) {
+  int64_t sector = (row + 31) / 32 * 32, line = (row + 127) / 128 * 128;
+  if (row <= 32 || (row > 64 && (row <= 256 || line * 8 <= row * 9))) return row <= 32 ? 32 : line;
+  return row <= 64 ? 64 : sector;
+}
+
+/* A factor for each arc costs 2.5 ps, a copy 0.5 ps a byte (measured on an H200). */
+static bool scales_first(const struct csr *m, const struct spmm *op, int64_t row) {
+  return op->col_scale && m->nnz * 5 >= m->cols * row;
+}
+
+static struct source source_of(const struct csr *m, const struct spmm *op) {
+  int64_t size = dtype_bytes(op->x.dtype), row = (op->x.cols * size + 15) / 16 * 16;
+  struct source from = {(const char *)op->x.data, op->x.stride * size, false};
+  from.copied = m->cols > 0 && (!cuda_is_aligned(op->x) || scales_first(m, op, row));
+  if (from.copied) from.bytes = copy_bytes(row);
+  return from;
+}
+
+static int copy_x(struct kernels *k, const struct spmm *op, const float *scale, char *to, int64_t bytes) {
+  const uint32_t vectors = (uint32_t)(bytes / 16);
+  const int64_t count = op->x.rows * vectors;
+  auto *kernel = op->x.dtype == BF16 ? copy_kernel<bf16> : copy_kernel<float>;
+  kernel<<<blocks_of(count, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->x, scale, (uint4 *)to, count, vectors,
+                                                                cuda_is_aligned(op->x));
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* Rows of t hold whole vectors of that many columns at multiples of 16 bytes. */
+static bool is_whole_or_absent(struct tensor t, int64_t wide) {
+  return !t.data || (cuda_is_aligned(t) && t.stride >= (t.cols + wide - 1) / wide * wide);
 }
 
 static struct finish finish_of(struct kernels *k, const struct spmm *op) {
+  const int64_t wide = 16 / dtype_bytes(op->x.dtype);
   struct finish f = {};
   f.y = f.out = rows_of(op->y);
+  f.sums = op->sums.data ? rows_of(op->sums) : f.y;
   f.self = rows_of(op->self);
   f.width = (int32_t)op->y.cols;
   f.accumulate = op->accumulate != 0;
-  f.aligned = cuda_is_aligned(op->y) && (!op->self_scale || cuda_is_aligned(op->self));
+  f.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide) &&
+            (!op->self_scale || is_whole_or_absent(op->self, wide));
+  f.narrow = op->y.dtype == op->x.dtype;
   f.self_scale = (const float *)op->self_scale;
   f.self_col_scale = (const float *)op->self_col_scale;
   f.row_scale = (const float *)op->row_scale;
@@ -62,116 +104,80 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   return f;
 }
 
-static void add_update(struct finish *f, const struct update *update) {
+static void add_update(struct finish *f, const struct update *update, int64_t wide) {
   f->out = rows_of(update->y);
   f->residual = rows_of(update->residual);
-  f->aligned = f->aligned && cuda_is_aligned(update->y) && is_aligned_or_absent(update->residual);
+  f->whole = f->whole && is_whole_or_absent(update->y, wide) && is_whole_or_absent(update->residual, wide);
   f->bias = (const float *)update->bias;
+  f->gain = (const float *)update->gain;
+  f->shift = (const float *)update->shift;
+  f->mean = (float *)update->mean;
+  f->rstd = (float *)update->rstd;
+  f->epsilon = (float)update->epsilon;
   f->activation = update->activation;
   f->dropout = update->dropout;
 }
 
-/* A kernel and how it cuts the work. */
-struct variant {
-  spmm_function *kernel;
-  int columns, threads, slots; /* of a panel, of a block, of a block */
-};
-
-template <class SHAPE> static struct variant variant_of(bool factors, bool updates) {
-  static spmm_function *const kernel[2][2] = {
-      {spmm_kernel<SHAPE, false, false>, spmm_kernel<SHAPE, false, true>},
-      {spmm_kernel<SHAPE, true, false>, spmm_kernel<SHAPE, true, true>}};
-  return {kernel[factors][updates], SHAPE::COLUMNS, SHAPE::THREADS, SHAPE::SLOTS};
+/* How rows end in the kernel of the sums. */
+static enum row_end end_of(const struct spmm *op, int vectors, int64_t degree) {
+  if (!op->update) return END_SUM;
+  if (op->update->norm == NORM_NONE) return END_UPDATE;
+  return vectors <= NORM_VECTORS && degree < DENSE_DEGREE ? END_NORM : END_SUM;
 }
 
-/* What was fastest on an H200 over graphs of mean degree 5 to 500. Where X is read often it is read in panels
- * whose part of X stays in the caches, by large blocks, whose neighbouring rows meet in the first of them.
- * wide: floats of one load of X; degree: mean of the rows. */
-static struct variant choose(int64_t width, int wide, int64_t degree, bool factors, bool updates) {
-#define USE(...) return variant_of<shape<__VA_ARGS__>>(factors, updates)
-  if (wide == 1 && width <= 8) USE(1, 1, 8, 8, 256, 5);
-  if (wide == 1) USE(1, 1, 32, 8, 256, 5);
-  if (wide == 2) USE(2, 2, 32, 4, 256, 5);
-  if (width <= 4) USE(4, 1, 1, 4, 256, 5);
-  if (width <= 8) USE(4, 1, 2, 8, 256, 4);
-  if (width <= 16) USE(4, 1, 4, 8, 256, 4);
-  if (width <= 32 && degree >= 32) USE(4, 1, 8, 8, 512, 2);
-  if (width <= 32) USE(4, 1, 8, 4, 256, 5);
-  if (degree >= 100) USE(4, 1, 16, 8, 1024, 1);
-  if (width > 64 && width < 112) USE(4, 2, 16, 4, 256, 4); /* a second panel of 64 would be half idle */
-  if (degree >= 32) USE(4, 1, 16, 8, 512, 2);
-  if (degree >= 8 || width <= 64) USE(4, 2, 8, 4, 256, 4);
-  USE(4, 2, 16, 2, 256, 5);
-#undef USE
-}
-
-/* X as the sums read it. */
-static int take_x(struct kernels *k, const struct spmm *op, char *workspace, struct sums *sums) {
-  sums->x = (const float *)op->x.data;
-  int64_t stride = op->x.stride;
-  if (workspace) {
-    stride = (op->x.cols + 3) / 4 * 4;
-    int64_t count = op->x.rows * (stride / 4);
-    align_kernel<<<blocks_of(count, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->x, (float *)workspace, count,
-                                                                        (uint32_t)(stride / 4));
-    TRY_LAUNCH();
-    sums->x = (const float *)workspace;
-  }
-  sums->x_bytes = (uint32_t)(stride * (int64_t)sizeof(float));
-  return OK;
-}
-
-static int run(struct kernels *k, const struct cuda_layout *a, const struct variant *variant,
-               struct sums *sums, const struct finish *finish, bool updates) {
-  dim3 grid(blocks_of(a->slots, variant->slots), blocks_of(sums->width, variant->columns));
-  variant->kernel<<<grid, variant->threads, 0, cuda_stream(k)>>>(*sums, *finish);
-  TRY_LAUNCH();
+/* Adds up the pieces of long rows and ends these rows. */
+static int end_long_rows(struct kernels *k, const struct spmm *op, const struct sums *sums,
+                         const struct finish *finish, enum row_end end) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const dim3 block(32, BLOCK / 32);
+  auto *kernel = op->x.dtype == BF16
+                     ? (end == END_UPDATE ? long_rows_kernel<bf16, true> : long_rows_kernel<bf16, false>)
+                     : (end == END_UPDATE ? long_rows_kernel<float, true> : long_rows_kernel<float, false>);
   if (a->long_rows == 0) return OK;
-  dim3 block(32, BLOCK / 32);
-  long_rows_function *kernel = updates ? long_rows_kernel<true> : long_rows_kernel<false>;
   kernel<<<blocks_of(a->long_rows, block.y), block, 0, cuda_stream(k)>>>(
       a->long_row, a->long_rows, sums->partial, sums->partial_stride, *finish);
   TRY_LAUNCH();
-  return OK;
+  return end == END_NORM ? cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished) : OK;
 }
 
-/* Floats of one load of X as it lies. */
-static int wide_of(struct tensor x) {
-  if (cuda_is_aligned(x)) return 4;
-  return x.stride % 2 == 0 && (uintptr_t)x.data % 8 == 0 ? 2 : 1;
-}
-
-/* Whether it pays to copy X into rows at multiples of 16 bytes first. */
-static bool copies_x(const struct csr *m, int wide, int64_t width) {
-  return wide < 4 && width > 8 && m->cols > 0 && m->nnz >= (wide == 2 ? 100 : 4) * m->cols;
+static int run(struct kernels *k, const struct spmm *op, const struct sums *sums) {
+  const struct csr *m = op->a->csr;
+  const struct task task = {sums->vectors, m->nnz / m->rows, sums->value || sums->col_scale,
+                            end_of(op, sums->vectors, m->nnz / m->rows)};
+  const struct variant variant = op->x.dtype == BF16 ? spmm_variant_bf16(&task) : spmm_variant_f32(&task);
+  struct finish finish = finish_of(k, op);
+  if (task.end != END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
+  const dim3 grid(blocks_of(sums->slots, variant.slots), blocks_of(sums->vectors, variant.panel));
+  variant.kernel<<<grid, variant.threads, 0, cuda_stream(k)>>>(*sums, finish);
+  TRY_LAUNCH();
+  TRY(end_long_rows(k, op, sums, &finish, task.end));
+  if (!op->update || task.end != END_SUM) return OK;
+  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, m->rows, op->unfinished);
 }
 
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const struct csr *m = a->base.csr;
   if (op->y.cols == 0 || a->slots == 0) return OK;
-  int wide = wide_of(op->x);
-  bool copies = copies_x(m, wide, op->y.cols);
-  int64_t stride = (op->y.cols + 3) / 4 * 4, bytes = a->pieces * stride * (int64_t)sizeof(float);
-  char *workspace = NULL;
-  TRY(kernels_workspace(k, bytes + (copies ? m->cols * stride * (int64_t)sizeof(float) : 0),
-                        (void **)&workspace));
+  struct source from = source_of(m, op);
   struct sums sums = {};
   sums.slot = a->slot;
   sums.slots = a->slots;
   sums.col = a->col;
   sums.value = a->value;
   sums.col_scale = (const float *)op->col_scale;
-  sums.width = (int32_t)op->y.cols;
+  sums.vectors = (int32_t)((op->y.cols * dtype_bytes(op->x.dtype) + 15) / 16);
+  sums.partial_stride = (int64_t)sums.vectors * 16 / dtype_bytes(op->x.dtype);
+  int64_t bytes = (a->pieces * sums.partial_stride * (int64_t)sizeof(float) + 127) / 128 * 128;
+  char *workspace = NULL;
+  TRY(kernels_workspace(k, bytes + (from.copied ? m->cols * from.bytes : 0), (void **)&workspace));
   sums.partial = (float *)workspace;
-  sums.partial_stride = stride;
-  TRY(take_x(k, op, copies ? workspace + bytes : NULL, &sums));
-  struct finish finish = finish_of(k, op);
-  bool updates = op->update && op->update->norm == NORM_NONE;
-  if (updates) add_update(&finish, op->update);
-  struct variant variant = choose(sums.width, copies ? 4 : wide, m->nnz / m->rows,
-                                  sums.value || sums.col_scale, updates);
-  TRY(run(k, a, &variant, &sums, &finish, updates));
-  if (op->update && !updates) return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
-  return OK;
+  if (from.copied) {
+    TRY(copy_x(k, op, sums.col_scale, workspace + bytes, from.bytes));
+    from.x = workspace + bytes;
+    sums.col_scale = NULL;
+  }
+  sums.x = from.x;
+  sums.x_bytes = (uint32_t)from.bytes;
+  return run(k, op, &sums);
 }

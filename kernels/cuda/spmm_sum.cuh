@@ -1,24 +1,28 @@
-/* The sums of spmm. LANES threads share a slot and read VECS vectors each of every row of X that it names, a
- * vector being WIDE columns and one load; the warp's other groups work on other slots; blockIdx.y is the
- * panel of LANES VECS WIDE columns. A lane keeps AHEAD VECS loads in flight. Column ids are read one a lane,
- * a step ahead, and passed round by shuffles. */
+/* The sums of spmm. A vector is 16 bytes of a row of X. LANES threads share a slot and read VECS vectors each
+ * of every row of X that it names; the warp's other groups work on other slots; blockIdx.y is the panel of
+ * LANES VECS vectors. A lane keeps AHEAD VECS loads in flight. Column ids are read one a lane, a step ahead,
+ * and passed round by shuffles. Where LANES does not divide a warp, its spare threads double the last lane
+ * and write nothing. */
 #ifndef KERNELS_CUDA_SPMM_SUM_CUH
 #define KERNELS_CUDA_SPMM_SUM_CUH
 
-#include "kernels/cuda/finish_row.cuh"
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/norm_row.cuh"
 
 struct sums {
   const struct slot *slot;
   int64_t slots;
   const int32_t *col;
   const float *value, *col_scale; /* NULL: 1 */
-  const float *x;
+  const char *x;
   uint32_t x_bytes; /* from row to row */
-  int32_t width;
-  float *partial; /* [pieces, partial_stride] */
+  int32_t vectors;  /* of a row */
+  float *partial;   /* [pieces, partial_stride] */
   int64_t partial_stride;
 };
+
+/* What ends a row in the same kernel: nothing, the update without a norm, the update with a layer norm. */
+enum row_end { END_SUM, END_UPDATE, END_NORM };
 
 static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   const int4 v = __ldg((const int4 *)at);
@@ -29,85 +33,85 @@ static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   return slot;
 }
 
-template <int WIDE> static __device__ __forceinline__ void read_x(const char *from, float (&to)[WIDE]) {
-  if constexpr (WIDE == 4) {
-    const float4 v = __ldg((const float4 *)from);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-  } else if constexpr (WIDE == 2) {
-    const float2 v = __ldg((const float2 *)from);
-    to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = __ldg((const float *)from);
-  }
-}
-
-/* Place u of a batch counts if `left` reaches beyond it. */
-template <bool FACTORS, int WIDE>
-static __device__ __forceinline__ void add_x(const float (&v)[WIDE], float factor, int left, int u,
-                                             float (&sum)[WIDE]) {
-  const bool there = left > u;
-#pragma unroll
-  for (int i = 0; i < WIDE; i++) {
-    const float more = FACTORS ? fmaf(factor, v[i], sum[i]) : sum[i] + v[i];
-    sum[i] = there ? more : sum[i];
-  }
+/* Column i of a vector. */
+template <class T> static __device__ __forceinline__ float column_of(const uint32_t (&word)[4], int i) {
+  if (sizeof(T) == sizeof(float)) return __uint_as_float(word[i % 4]);
+  return __uint_as_float(i % 2 ? word[i / 2] & 0xFFFF0000u : word[i / 2] << 16);
 }
 
 /* Shape of a kernel. */
-template <int WIDE_, int VECS_, int LANES_, int AHEAD_, int THREADS_, int BLOCKS_> struct shape {
-  static constexpr int WIDE = WIDE_, VECS = VECS_, LANES = LANES_, AHEAD = AHEAD_, THREADS = THREADS_;
-  static constexpr int BLOCKS = BLOCKS_;                      /* on a multiprocessor */
-  static constexpr int SLOTS = THREADS / LANES;               /* of a block */
-  static constexpr int CHUNK = LANES < AHEAD ? AHEAD : LANES; /* ids that a group holds */
-  static constexpr int IDS = CHUNK / LANES;                   /* ids that a lane holds */
-  static constexpr int PITCH = LANES * WIDE;                  /* columns from vector to vector of a lane */
-  static constexpr int COLUMNS = PITCH * VECS;                /* of a panel */
+template <class T_, int VECS_, int LANES_, int AHEAD_, int THREADS_, int BLOCKS_> struct shape {
+  typedef T_ T;
+  static constexpr int WIDE = 16 / (int)sizeof(T), VECS = VECS_, LANES = LANES_, AHEAD = AHEAD_;
+  static constexpr int THREADS = THREADS_, BLOCKS = BLOCKS_; /* of a block, on a multiprocessor */
+  static constexpr int GROUPS = 32 / LANES, SLOTS = THREADS / 32 * GROUPS; /* of a warp, of a block */
+  /* Ids that a group holds, a lane holds. */
+  static constexpr int CHUNK = LANES < AHEAD ? AHEAD : LANES / AHEAD * AHEAD;
+  static constexpr int IDS = (CHUNK + LANES - 1) / LANES;
+  static constexpr int PANEL = LANES * VECS; /* vectors */
   static_assert(CHUNK % AHEAD == 0, "a batch lies within the ids that a group holds");
 };
 
-/* Adds up to AHEAD entries of which `left` remain; their ids and factors are with the group's lanes from
- * place b on (0 where a lane holds several). Loads need no test: behind a slot's end they repeat its last
- * entry, which is not added. */
-template <class SHAPE, bool FACTORS>
+/* Where a thread stands. */
+struct place {
+  int first; /* thread of the group in its warp */
+  int lane;
+  bool spare;
+};
+
+/* Adds up to AHEAD entries of which `left` remain (FULL: all); their ids and factors are with the group's
+ * lanes from place b on (0 where a lane holds several). Loads need no test: behind a slot's end they repeat
+ * its last entry, which is not added. */
+template <class SHAPE, bool FACTORS, bool FULL>
 static __device__ __forceinline__ void
-add_entries(const char *const (&x)[SHAPE::VECS], uint32_t x_bytes, int left, const int (&id)[SHAPE::IDS],
-            const float (&factor)[SHAPE::IDS], int b, float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
-  float v[SHAPE::AHEAD][SHAPE::VECS][SHAPE::WIDE];
+add_entries(const struct place &me, const char *const (&x)[SHAPE::VECS], uint32_t x_bytes, int left,
+            const int (&id)[SHAPE::IDS], const float (&factor)[SHAPE::IDS], int b,
+            float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
+  constexpr int LANES = SHAPE::LANES;
+  uint4 v[SHAPE::AHEAD][SHAPE::VECS];
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const int c = __shfl_sync(~0u, id[u / SHAPE::LANES], b + u % SHAPE::LANES, SHAPE::LANES);
+    const int c = __shfl_sync(~0u, id[u / LANES], me.first + b + u % LANES);
 #pragma unroll
-    for (int j = 0; j < SHAPE::VECS; j++) read_x(x[j] + (uint64_t)(uint32_t)c * x_bytes, v[u][j]);
+    for (int j = 0; j < SHAPE::VECS; j++)
+      v[u][j] = __ldg((const uint4 *)(x[j] + (uint64_t)(uint32_t)c * x_bytes));
   }
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const float w = FACTORS ? __shfl_sync(~0u, factor[u / SHAPE::LANES], b + u % SHAPE::LANES, SHAPE::LANES)
-                            : 1;
+    const float w = FACTORS ? __shfl_sync(~0u, factor[u / LANES], me.first + b + u % LANES) : 1;
+    const bool there = FULL || left > u;
 #pragma unroll
-    for (int j = 0; j < SHAPE::VECS; j++) add_x<FACTORS>(v[u][j], w, left, u, sum[j]);
+    for (int j = 0; j < SHAPE::VECS; j++) {
+      const uint32_t word[4] = {v[u][j].x, v[u][j].y, v[u][j].z, v[u][j].w};
+#pragma unroll
+      for (int i = 0; i < SHAPE::WIDE; i++) {
+        const float value = column_of<typename SHAPE::T>(word, i);
+        const float more = FACTORS ? fmaf(w, value, sum[j][i]) : sum[j][i] + value;
+        sum[j][i] = there ? more : sum[j][i];
+      }
+    }
   }
 }
 
-/* sum = the entries of one slot for the columns of this lane; by the whole warp together. */
+/* sum = the entries of one slot for the vectors of this lane; by the whole warp together. */
 template <class SHAPE, bool FACTORS>
 static __device__ __forceinline__ void sum_slot(const struct sums &op, const struct slot &slot,
-                                                const char *const (&x)[SHAPE::VECS],
+                                                const struct place &me, const char *const (&x)[SHAPE::VECS],
                                                 float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
-  constexpr int LANES = SHAPE::LANES, IDS = SHAPE::IDS;
-  const int lane = threadIdx.x % LANES, last = slot.count - 1;
+  constexpr int LANES = SHAPE::LANES, IDS = SHAPE::IDS, AHEAD = SHAPE::AHEAD;
+  const int last = slot.count - 1;
   const int32_t *ids = op.col + slot.first;
-  int longest = slot.count, id[IDS];
+  const int longest = __reduce_max_sync(~0u, slot.count), shortest = __reduce_min_sync(~0u, slot.count);
+  int id[IDS];
 #pragma unroll
-  for (int o = LANES; o < 32; o *= 2) longest = max(longest, __shfl_xor_sync(~0u, longest, o));
-#pragma unroll
-  for (int i = 0; i < IDS; i++) id[i] = last >= 0 ? __ldg(ids + min(lane + i * LANES, last)) : 0;
+  for (int i = 0; i < IDS; i++) id[i] = last >= 0 ? __ldg(ids + min(me.lane + i * LANES, last)) : 0;
   for (int at = 0; at < longest; at += SHAPE::CHUNK) {
     int next[IDS];
     float factor[IDS];
 #pragma unroll
     for (int i = 0; i < IDS; i++) {
-      const int here = min(lane + at + i * LANES, last),
-                ahead = min(lane + at + SHAPE::CHUNK + i * LANES, last);
+      const int here = min(me.lane + at + i * LANES, last),
+                ahead = min(me.lane + at + SHAPE::CHUNK + i * LANES, last);
       next[i] = last >= 0 ? __ldg(ids + ahead) : 0;
       if (FACTORS) {
         factor[i] = op.value && last >= 0 ? __ldg(op.value + slot.first + here) : 1;
@@ -115,44 +119,57 @@ static __device__ __forceinline__ void sum_slot(const struct sums &op, const str
       }
     }
 #pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
-    for (int b = 0; b < SHAPE::CHUNK && at + b < longest; b += SHAPE::AHEAD) /* alike for the whole warp */
-      add_entries<SHAPE, FACTORS>(x, op.x_bytes, slot.count - at - b, id, factor, b, sum);
+    for (int b = 0; b < SHAPE::CHUNK && at + b < longest; b += AHEAD) { /* alike for the whole warp */
+      if (at + b + AHEAD <= shortest)
+        add_entries<SHAPE, FACTORS, true>(me, x, op.x_bytes, AHEAD, id, factor, b, sum);
+      else
+        add_entries<SHAPE, FACTORS, false>(me, x, op.x_bytes, slot.count - at - b, id, factor, b, sum);
+    }
 #pragma unroll
     for (int i = 0; i < IDS; i++) id[i] = next[i];
   }
 }
 
-template <class SHAPE, bool UPDATES>
+template <class SHAPE, enum row_end END>
 static __device__ __forceinline__ void write_slot(const struct sums &op, const struct finish &finish,
-                                                  const struct slot &slot, int col,
+                                                  const struct slot &slot, int vector,
                                                   float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
-#pragma unroll
-  for (int j = 0; j < SHAPE::VECS; j++, col += SHAPE::PITCH) {
-    if (col >= op.width) break;
+  constexpr int WIDE = SHAPE::WIDE;
+  typedef typename SHAPE::T T;
+  if constexpr (END == END_NORM) {
     if (slot.target >= 0)
-      finish_row<UPDATES>(finish, slot.target, col, sum[j]);
+      return norm_row<T, SHAPE::LANES>(finish, slot.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  }
+#pragma unroll
+  for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
+    if (vector >= op.vectors) break;
+    if (slot.target >= 0)
+      finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
     else
-      store(op.partial + (int64_t)~slot.target * op.partial_stride + col, SHAPE::WIDE, true, sum[j]);
+      store(op.partial + (int64_t)~slot.target * op.partial_stride + vector * WIDE, WIDE, true, sum[j]);
   }
 }
 
 /* One slot a group: the scheduler of blocks balances the work. */
-template <class SHAPE, bool FACTORS, bool UPDATES>
+template <class SHAPE, bool FACTORS, enum row_end END>
 static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
-    spmm_kernel(const struct sums op, const struct finish finish) {
-  const int col = (int)blockIdx.y * SHAPE::COLUMNS + (int)threadIdx.x % SHAPE::LANES * SHAPE::WIDE;
-  const int64_t at = (int64_t)blockIdx.x * SHAPE::SLOTS + threadIdx.x / SHAPE::LANES;
+    spmm_kernel(const __grid_constant__ struct sums op, const __grid_constant__ struct finish finish) {
+  constexpr int LANES = SHAPE::LANES, GROUPS = SHAPE::GROUPS;
+  const int thread = (int)threadIdx.x % 32, group = min(thread / LANES, GROUPS - 1);
+  const struct place me = {group * LANES, min(thread - group * LANES, LANES - 1), thread >= GROUPS * LANES};
+  const int first = (int)blockIdx.y * SHAPE::PANEL, vector = first + me.lane;
+  const int64_t at = (int64_t)blockIdx.x * SHAPE::SLOTS + (int)threadIdx.x / 32 * GROUPS + group;
   const char *x[SHAPE::VECS]; /* idle lanes read what the first one reads */
 #pragma unroll
   for (int j = 0; j < SHAPE::VECS; j++) {
-    const int mine = col + j * SHAPE::PITCH;
-    x[j] = (const char *)(op.x + (mine < op.width ? mine : (int)blockIdx.y * SHAPE::COLUMNS));
+    const int mine = vector + j * LANES;
+    x[j] = op.x + (mine < op.vectors ? mine : first) * 16;
   }
   struct slot slot = {0, 0, 0};
   if (at < op.slots) slot = read_slot(op.slot + at);
   float sum[SHAPE::VECS][SHAPE::WIDE] = {};
-  sum_slot<SHAPE, FACTORS>(op, slot, x, sum);
-  if (at < op.slots) write_slot<SHAPE, UPDATES>(op, finish, slot, col, sum);
+  sum_slot<SHAPE, FACTORS>(op, slot, me, x, sum);
+  if (at < op.slots && !me.spare) write_slot<SHAPE, END>(op, finish, slot, vector, sum);
 }
 
 #endif

@@ -2,24 +2,48 @@
 
 #include "runtime/csr.h"
 
-static const int64_t widths[] = {1, 2, 3, 5, 7, 8, 9, 16, 17, 31, 41, 64, 65, 100, 128, 256, 602};
+/* Products are alike in precisions that differ in gemm alone: one of them is enough. */
+static void on_every_type(void (*test)(struct kernels *k)) {
+  for (int i = 0; kernel_list[i]; i++) {
+    int p = 0;
+    while (!(kernel_list[i]->precisions >> p & 1)) p++;
+    if (takes_part(kernel_list[i]->device)) on_table(kernel_list[i], (enum precision)p, test);
+  }
+}
+
+static const int64_t widths[] = {1,  2,  3,  5,  7,   8,   9,   16,  17,  31, 41,
+                                 47, 64, 65, 96, 100, 104, 128, 200, 256, 602};
 enum { WIDTHS = sizeof widths / sizeof widths[0] };
 
-/* A matrix of `rows` rows with degrees 0, 1, 2, ... and one of 700; every third row is empty. */
-static void make_csr(struct csr *m, int64_t rows, int64_t cols, int weighted) {
+/* Matrices that a device may treat in different ways: by the mean of their degrees, with empty rows and with
+ * one row far longer than the others. */
+static const struct kind {
+  int64_t rows, cols;
+  int64_t empty; /* every that many rows */
+  int64_t least, spread, longest;
+} kinds[] = {
+    {61, 800, 3, 1, 22, 700},   /* a few entries in a row */
+    {301, 310, 2, 0, 3, 300},   /* hardly any */
+    {70, 90, 9, 30, 20, 50},    /* some, each column often */
+    {40, 1500, 7, 90, 64, 1300} /* many */
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = 61, COLS = 800 /* of the first */ };
+
+static int64_t degree_of(const struct kind *kind, int64_t v) {
+  if (v == 4) return kind->longest;
+  return v % kind->empty == 0 ? 0 : kind->least + v % kind->spread;
+}
+
+static void make_csr(struct csr *m, const struct kind *kind, int weighted) {
   int64_t nnz = 0, at = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int64_t v = 0; v < rows; v++) {
-      int64_t degree = v % 3 == 0 ? 0 : v == 4 ? 700 : v % 23;
-      if (degree > cols) degree = cols;
-      if (pass == 0) nnz += degree;
-      for (int64_t e = 0; pass == 1 && e < degree; e++, at++) {
-        m->col[at] = (int32_t)(e * cols / degree);
-        if (weighted) m->weight[at] = (float)floor(noise(5, at) * 8) / 8;
-      }
-      if (pass == 1) m->start[v + 1] = at;
+  for (int64_t v = 0; v < kind->rows; v++) nnz += degree_of(kind, v);
+  assert_ok(csr_init(m, kind->rows, kind->cols, nnz, weighted));
+  for (int64_t v = 0; v < kind->rows; v++) {
+    for (int64_t e = 0, degree = degree_of(kind, v); e < degree; e++, at++) {
+      m->col[at] = (int32_t)((e * kind->cols + v % kind->cols) / degree % kind->cols);
+      if (weighted) m->weight[at] = (float)floor(noise(5, at) * 8) / 8;
     }
-    if (pass == 0) assert_ok(csr_init(m, rows, cols, nnz, weighted));
+    m->start[v + 1] = at;
   }
 }
 
@@ -50,84 +74,126 @@ static void compute(const struct reference *r, double *y) {
   }
 }
 
-enum { ROWS = 61, COLS = 800 };
+/* The types that a result may have. */
+static int result_types(const struct kernels *k, enum dtype type[2]) {
+  type[0] = k->real;
+  type[1] = k->dtype;
+  return k->real == k->dtype ? 1 : 2;
+}
+
+/* Rows at multiples of 16 bytes and rows anywhere. */
+static int64_t padding(int64_t width, int anywhere, int64_t odd) {
+  return anywhere ? odd : whole_rows(width);
+}
+
+static void check_integers(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width) {
+  enum dtype type[2];
+  double *x = integer_block(1, m->cols * width), *expected = host_block(m->rows * width * 8);
+  compute(
+      &(struct reference){
+          .a = m, .width = width, .rows = m->rows, .x = x, .y = host_block(m->rows * width * 8)},
+      expected);
+  int types = result_types(k, type);
+  for (int anywhere = 0; anywhere < 2; anywhere++) {
+    enum dtype result = type[anywhere % types];
+    struct tensor from = padded_matrix(k, x, m->cols, width, padding(width, anywhere, 3));
+    struct tensor y = padded_matrix_of(k, result, NULL, m->rows, width, padding(width, anywhere, 5));
+    assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = from, .y = y}));
+    double *actual = values_of(k, y);
+    for (int64_t i = 0; i < m->rows * width; i++) assert_true(actual[i] == element(result, expected[i]));
+  }
+  free_blocks(k->device);
+}
 
 static void sums_of_integers(struct kernels *k) {
-  for (int weighted = 0; weighted < 2; weighted++) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int weighted = 0; weighted < 2; weighted++) {
+      struct csr m = {0};
+      struct layout *a = NULL;
+      make_csr(&m, &kinds[kind], weighted);
+      assert_ok(layout_init(k, &m, &a));
+      for (int i = 0; i < WIDTHS; i++) check_integers(k, &m, a, widths[i]);
+      layout_free(k, a);
+      csr_free(&m);
+    }
+  }
+}
+
+static void integers_add_up_exactly_at_every_width(void **state) {
+  (void)state;
+  on_every_type(sums_of_integers);
+}
+
+/* Every scale, the self loop and accumulation at once. Rows that do not finish leave their sums where
+ * struct spmm says, the others are written to y; neither touches the other's. */
+static void check_scales(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width,
+                         enum dtype type) {
+  int64_t rows = m->rows, count = rows * width;
+  int apart = type != k->real;
+  uint8_t *unfinished = host_block(rows);
+  for (int64_t v = 0; v < rows; v++) unfinished[v] = v % 5 == 1;
+  double *old = noise_block(3, count), *expected = host_block(count * 8);
+  struct reference r = {.a = m, .width = width, .rows = rows, .y = old, .unfinished = unfinished};
+  double *x = rounded(k, noise_block(1, m->cols * width), m->cols * width);
+  double *self = rounded(k, noise_block(2, count), count);
+  r.x = x;
+  r.self = self;
+  r.col_scale = noise_block(4, m->cols);
+  r.self_scale = noise_block(6, rows);
+  r.self_col_scale = noise_block(7, rows);
+  r.row_scale = noise_block(8, rows);
+  compute(&r, expected);
+  struct spmm op = {.a = a, .x = padded_matrix(k, x, m->cols, width, whole_rows(width)), .accumulate = 1};
+  op.y = padded_matrix_of(k, type, apart ? NULL : old, rows, width, whole_rows(width));
+  if (apart) op.sums = real_matrix(k, old, rows, width);
+  op.col_scale = reals(k, r.col_scale, m->cols);
+  op.self_scale = reals(k, r.self_scale, rows);
+  op.self = padded_matrix(k, self, rows, width, 1);
+  op.self_col_scale = reals(k, r.self_col_scale, rows);
+  op.row_scale = reals(k, r.row_scale, rows);
+  op.unfinished = device_block(k, unfinished, rows);
+  assert_ok(op_spmm(k, &op));
+  double *y = values_of(k, op.y), *sums = apart ? values_of(k, op.sums) : y, size = 8;
+  for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(expected[i]));
+  for (int64_t i = 0; i < count; i++) {
+    int rest = unfinished[i / width];
+    assert_close((rest ? sums : y)[i], expected[i], tolerance_of(k) * size);
+    if (apart) assert_true((rest ? y : sums)[i] == (rest ? 99 : (double)(float)old[i]));
+  }
+  free_blocks(k->device);
+}
+
+static void all_scales(struct kernels *k) {
+  enum dtype type[2];
+  for (int kind = 0; kind < KINDS; kind++) {
     struct csr m = {0};
     struct layout *a = NULL;
-    make_csr(&m, ROWS, COLS, weighted);
+    make_csr(&m, &kinds[kind], kind == 0);
     assert_ok(layout_init(k, &m, &a));
-    for (int i = 0; i < WIDTHS; i++) {
-      int64_t width = widths[i];
-      double *x = integer_block(1, COLS * width), *expected = host_block(ROWS * width * 8);
-      struct tensor y = padded_matrix(k, NULL, ROWS, width, 5);
-      assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = padded_matrix(k, x, COLS, width, 3), .y = y}));
-      compute(
-          &(struct reference){
-              .a = &m, .width = width, .rows = ROWS, .x = x, .y = host_block(ROWS * width * 8)},
-          expected);
-      assert_all_equal(values_of(k, y), expected, ROWS * width);
+    for (int t = 0, types = result_types(k, type); t < types; t++) {
+      for (int i = 0; i < WIDTHS; i++) check_scales(k, &m, a, widths[i], type[t]);
     }
     layout_free(k, a);
     csr_free(&m);
   }
 }
 
-static void integers_add_up_exactly_at_every_width(void **state) {
-  (void)state;
-  on_every_table(sums_of_integers);
-}
-
-static void all_scales(struct kernels *k) {
-  struct csr m = {0};
-  struct layout *a = NULL;
-  make_csr(&m, ROWS, COLS, 1);
-  assert_ok(layout_init(k, &m, &a));
-  uint8_t unfinished[ROWS];
-  for (int v = 0; v < ROWS; v++) unfinished[v] = v % 5 == 1;
-  for (int i = 0; i < WIDTHS; i++) {
-    int64_t width = widths[i];
-    double *x = noise_block(1, COLS * width), *self = noise_block(2, ROWS * width);
-    double *old = noise_block(3, ROWS * width), *expected = host_block(ROWS * width * 8);
-    struct reference r = {.a = &m, .width = width, .rows = ROWS, .x = x, .y = old, .self = self};
-    r.col_scale = noise_block(4, COLS);
-    r.self_scale = noise_block(6, ROWS);
-    r.self_col_scale = noise_block(7, ROWS);
-    r.row_scale = noise_block(8, ROWS);
-    r.unfinished = unfinished;
-    compute(&r, expected);
-    struct tensor y = matrix(k, old, ROWS, width);
-    struct spmm op = {.a = a, .x = matrix(k, x, COLS, width), .y = y, .accumulate = 1};
-    op.col_scale = reals(k, r.col_scale, COLS);
-    op.self_scale = reals(k, r.self_scale, ROWS);
-    op.self = padded_matrix(k, self, ROWS, width, 1);
-    op.self_col_scale = reals(k, r.self_col_scale, ROWS);
-    op.row_scale = reals(k, r.row_scale, ROWS);
-    op.unfinished = device_block(k, unfinished, ROWS);
-    assert_ok(op_spmm(k, &op));
-    assert_all_close(values_of(k, y), expected, ROWS * width, tolerance_of(k));
-  }
-  layout_free(k, a);
-  csr_free(&m);
-}
-
 static void scales_self_loops_and_accumulation_follow_the_formula(void **state) {
   (void)state;
-  on_every_table(all_scales);
+  on_every_type(all_scales);
 }
 
 static void listed_rows(struct kernels *k) {
   enum { LISTED = 20, WIDTH = 17 };
   struct csr m = {0};
   struct layout *a = NULL;
-  make_csr(&m, LISTED, COLS, 0);
+  make_csr(&m, &(struct kind){LISTED, COLS, 3, 1, 22, 700}, 0);
   assert_ok(memory_alloc(&m.row, LISTED * 4, "rows"));
   for (int i = 0; i < LISTED; i++) m.row[i] = 3 * i + 1;
   assert_ok(layout_init(k, &m, &a));
   double *x = integer_block(1, COLS * WIDTH), *old = integer_block(3, ROWS * WIDTH);
   double *expected = host_block(ROWS * WIDTH * 8);
-  struct tensor y = matrix(k, old, ROWS, WIDTH);
+  struct tensor y = real_matrix(k, old, ROWS, WIDTH);
   compute(&(struct reference){.a = &m, .width = WIDTH, .rows = ROWS, .x = x, .y = old}, expected);
   assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, COLS, WIDTH), .y = y, .accumulate = 1}));
   assert_all_equal(values_of(k, y), expected, ROWS * WIDTH);
@@ -137,7 +203,7 @@ static void listed_rows(struct kernels *k) {
 
 static void only_listed_rows_are_touched(void **state) {
   (void)state;
-  on_every_table(listed_rows);
+  on_every_type(listed_rows);
 }
 
 /* One row with 100,000 equal neighbours: every addition to a plain float sum would round the same way. */
@@ -151,10 +217,10 @@ static void long_row(struct kernels *k) {
   assert_ok(layout_init(k, &m, &a));
   double *x = host_block(DEGREE * WIDTH * 8), *expected = host_block(WIDTH * 8);
   for (int64_t i = 0; i < DEGREE * WIDTH; i++) {
-    x[i] = (double)(float)(.1 + .07 * (double)(i % WIDTH));
+    x[i] = element(k->dtype, (double)(float)(.1 + .07 * (double)(i % WIDTH)));
     expected[i % WIDTH] += x[i];
   }
-  struct tensor y = matrix(k, NULL, 1, WIDTH);
+  struct tensor y = real_matrix(k, NULL, 1, WIDTH);
   assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, DEGREE, WIDTH), .y = y}));
   double *actual = values_of(k, y);
   for (int j = 0; j < WIDTH; j++) assert_close(actual[j], expected[j], 1e-5 * expected[j]);
@@ -164,7 +230,7 @@ static void long_row(struct kernels *k) {
 
 static void a_row_of_100000_neighbours_keeps_five_digits(void **state) {
   (void)state;
-  on_every_table(long_row);
+  on_every_type(long_row);
 }
 
 /* Twice the same product gives the same bits. */
@@ -172,12 +238,12 @@ static void repeats(struct kernels *k) {
   enum { WIDTH = 100 };
   struct csr m = {0};
   struct layout *a = NULL;
-  make_csr(&m, ROWS, COLS, 1);
+  make_csr(&m, &kinds[0], 1);
   assert_ok(layout_init(k, &m, &a));
   double *x = noise_block(1, COLS * WIDTH);
   struct tensor y[2];
   for (int i = 0; i < 2; i++) {
-    y[i] = matrix(k, NULL, ROWS, WIDTH);
+    y[i] = real_matrix(k, NULL, ROWS, WIDTH);
     assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, COLS, WIDTH), .y = y[i]}));
   }
   assert_all_equal(values_of(k, y[0]), values_of(k, y[1]), ROWS * WIDTH);
@@ -187,42 +253,97 @@ static void repeats(struct kernels *k) {
 
 static void repeats_are_bit_equal(void **state) {
   (void)state;
-  on_every_table(repeats);
+  on_every_type(repeats);
 }
 
-/* The update on the finished rows gives what op_update gives, and leaves the others alone. */
-static void fused_update(struct kernels *k) {
-  enum { WIDTH = 41 };
-  struct csr m = {0};
-  struct layout *a = NULL;
-  make_csr(&m, ROWS, COLS, 0);
-  assert_ok(layout_init(k, &m, &a));
-  set_scalars(k, (struct scalars){.epoch = 3});
-  uint8_t flag[ROWS];
-  for (int v = 0; v < ROWS; v++) flag[v] = v % 4 == 2;
-  struct tensor x = matrix(k, noise_block(1, COLS * WIDTH), COLS, WIDTH);
-  struct tensor bare = matrix(k, NULL, ROWS, WIDTH), z = matrix(k, NULL, ROWS, WIDTH), y = bare;
-  assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = x, .y = bare}));
+/* A product with an update of every part. */
+struct updated {
+  const struct csr *m;
+  const struct layout *a;
+  int64_t width;
+  enum norm norm;
+  int in_place, residual;
+};
+
+static struct update make_update(struct kernels *k, const struct updated *u, enum dtype type,
+                                 struct tensor z) {
+  int64_t rows = z.rows, width = z.cols;
+  struct update update = {.z = z, .norm = u->norm, .activation = ACTIVATION_RELU, .epsilon = 1e-5};
+  update.bias = reals(k, noise_block(2, width), width);
+  update.gain = reals(k, noise_block(3, width), width);
+  update.shift = reals(k, noise_block(4, width), width);
+  update.mean = reals(k, host_block(rows * 8), rows);
+  update.rstd = reals(k, host_block(rows * 8), rows);
+  update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
+  update.y = u->in_place ? z : padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
+  if (u->residual)
+    update.residual = padded_matrix_of(k, type, rounded(k, noise_block(9, rows * width), rows * width), rows,
+                                       width, whole_rows(width));
+  return update;
+}
+
+/* The fused result against the bare sums in reals and an update of their own, on rows that finish; the others
+ * keep the bare sums. */
+static void check_update(struct kernels *k, const struct updated *u, enum dtype type) {
+  int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
+  int apart = type != k->real;
+  uint8_t *flag = host_block(rows);
+  for (int64_t v = 0; v < rows; v++) flag[v] = v % 4 == 2;
+  struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
+  struct tensor bare = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+  assert_ok(op_spmm(k, &(struct spmm){.a = u->a, .x = x, .y = bare}));
   double *sum = values_of(k, bare);
-  struct update update = {.z = z, .activation = ACTIVATION_RELU, .y = z};
-  update.bias = reals(k, noise_block(2, WIDTH), WIDTH);
-  update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, ROWS));
-  struct spmm op = {.a = a, .x = x, .y = z, .update = &update, .unfinished = device_block(k, flag, ROWS)};
+  struct update alone = make_update(k, u, k->real, bare);
+  struct spmm op = {.a = u->a, .x = x, .unfinished = device_block(k, flag, rows)};
+  op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
+  if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+  struct update fused = make_update(k, u, type, op.y);
+  op.update = &fused;
   assert_ok(op_spmm(k, &op));
-  update.z = update.y = y;
-  assert_ok(op_update(k, &update));
-  double *fused = values_of(k, z), *apart = values_of(k, y);
-  for (int64_t i = 0; i < ROWS * WIDTH; i++) {
-    double expected = flag[i / WIDTH] ? sum[i] : apart[i];
-    assert_true(fused[i] == expected);
+  assert_ok(op_update(k, &alone));
+  double *rest = values_of(k, apart ? op.sums : op.y);
+  double *actual = values_of(k, fused.y), *expected = values_of(k, alone.y);
+  double tolerance = u->norm == NORM_NONE ? 0 : 8 * tolerance_in(k, type);
+  for (int64_t i = 0; i < count; i++) {
+    if (flag[i / width])
+      assert_true(rest[i] == sum[i]);
+    else if (tolerance == 0)
+      assert_true(actual[i] == element(type, expected[i]));
+    else
+      assert_close(actual[i], expected[i], tolerance);
   }
-  layout_free(k, a);
-  csr_free(&m);
+  double *mean[2] = {doubles(k, fused.mean, rows), doubles(k, alone.mean, rows)};
+  double *rstd[2] = {doubles(k, fused.rstd, rows), doubles(k, alone.rstd, rows)};
+  for (int64_t v = 0; v < rows && u->norm == NORM_LAYER; v++) {
+    if (flag[v]) continue;
+    assert_close(mean[0][v], mean[1][v], tolerance);
+    assert_close(rstd[0][v], rstd[1][v], tolerance * fmax(1, rstd[1][v]));
+  }
+  free_blocks(k->device);
 }
 
-static void update_runs_on_finished_rows_only(void **state) {
+static void fused_update(struct kernels *k) {
+  static const int64_t some[] = {3, 30, 41, 100, 200, 602};
+  enum dtype type[2];
+  int types = result_types(k, type);
+  set_scalars(k, (struct scalars){.epoch = 3});
+  for (int kind = 0; kind < KINDS; kind++) {
+    struct csr m = {0};
+    struct layout *a = NULL;
+    make_csr(&m, &kinds[kind], 0);
+    assert_ok(layout_init(k, &m, &a));
+    for (int i = 0; i < 6 * 8; i++) {
+      struct updated u = {&m, a, some[i / 8], i & 1 ? NORM_LAYER : NORM_NONE, i >> 1 & 1, i >> 2 & 1};
+      for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
+    }
+    layout_free(k, a);
+    csr_free(&m);
+  }
+}
+
+static void update_and_layer_norm_end_the_rows_that_finish(void **state) {
   (void)state;
-  on_every_table(fused_update);
+  on_every_type(fused_update);
 }
 
 static void empty_matrix(struct kernels *k) {
@@ -244,7 +365,7 @@ static void empty_matrix(struct kernels *k) {
 
 static void empty_matrices_and_rows_give_zero(void **state) {
   (void)state;
-  on_every_table(empty_matrix);
+  on_every_type(empty_matrix);
 }
 
 int main(void) {
@@ -254,7 +375,7 @@ int main(void) {
       cmocka_unit_test(only_listed_rows_are_touched),
       cmocka_unit_test(a_row_of_100000_neighbours_keeps_five_digits),
       cmocka_unit_test(repeats_are_bit_equal),
-      cmocka_unit_test(update_runs_on_finished_rows_only),
+      cmocka_unit_test(update_and_layer_norm_end_the_rows_that_finish),
       cmocka_unit_test(empty_matrices_and_rows_give_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

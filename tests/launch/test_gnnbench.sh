@@ -33,6 +33,9 @@ for command in spmm gemm; do
     below 10000 ms
   done
 done
+bench spmm --nodes 2000 --degree 20 --width 3,64 --reps 1 --precision fp64 --scaled --json >out.txt
+(($(grep -c scaled out.txt) == 2)) || fail "no scaled rows"
+below 1e-13 error
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
 
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null

@@ -1,4 +1,5 @@
-# gnnbench on GPUs: an epoch's parts by the device's clock, and on two or more the exchange beside NCCL's own.
+# gnnbench on GPUs: a product in bf16 beside another library, an epoch's parts by the device's clock, and on two
+# or more the exchange beside NCCL's own.
 set -euo pipefail
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 ((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
@@ -17,6 +18,11 @@ holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }
 
 rm -rf ./*
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 60000 --degree 30 --features 64 --classes 8 --community-size 1000 >/dev/null
+"$GNNTRAIN_BIN/gnnbench" spmm --dataset made.h5 --device cuda --precision bf16 --scaled --width 41,128 --json >out.txt
+for width in 41 128; do
+  holds "$(number error "width $width") < .01 && $(number limit_share "width $width") > .05"
+  holds "$(number peer_ratio "width $width") > 1"
+done
 printf '[dataset]\npath = "made.h5"\n[model]\nhidden = 64\n[partition]\nmethod = "block"\n' >made.toml
 ranks=$((gpus < 2 ? 1 : 2))
 run=(mpirun -n $ranks --bind-to none "$GNNTRAIN_BIN/gnnbench")

@@ -1,0 +1,58 @@
+/* The kernels of spmm and when each is used. */
+#ifndef KERNELS_CUDA_SPMM_VARIANT_CUH
+#define KERNELS_CUDA_SPMM_VARIANT_CUH
+
+#include "kernels/cuda/spmm_variant.h"
+
+template <class SHAPE> static struct variant variant_of(const struct task &task) {
+  static constexpr auto sum = spmm_kernel<SHAPE, false, END_SUM>,
+                        scaled_sum = spmm_kernel<SHAPE, true, END_SUM>;
+  static constexpr auto update = spmm_kernel<SHAPE, false, END_UPDATE>,
+                        scaled_update = spmm_kernel<SHAPE, true, END_UPDATE>;
+  auto kernel = task.end == END_SUM ? (task.factors ? scaled_sum : sum)
+                                    : (task.factors ? scaled_update : update);
+  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS};
+}
+
+template <class SHAPE> static struct variant norm_variant_of(const struct task &task) {
+  auto kernel = task.factors ? spmm_kernel<SHAPE, true, END_NORM> : spmm_kernel<SHAPE, false, END_NORM>;
+  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS};
+}
+
+/* The whole row in one panel. */
+template <class T> static struct variant choose_norm(const struct task &task) {
+#define USE(...) return norm_variant_of<shape<T, __VA_ARGS__>>(task)
+  if (task.vectors <= 2) USE(1, 2, 8, 256, 4);
+  if (task.vectors <= 4) USE(1, 4, 8, 256, 4);
+  if (task.vectors <= 8) USE(1, 8, 8, 256, 4);
+  if (task.vectors <= 16) USE(1, 16, 4, 256, 5);
+  USE(2, 16, 4, 256, 4);
+#undef USE
+}
+
+/* What was fastest on an H200 over graphs of mean degree 5 to 500, by the bytes of a row of X alike for both
+ * types: vectors in a row of X, lanes, entries under way, threads, blocks on a multiprocessor. Lanes that fit
+ * the row bring more than their number being a power of two; for dense rows panels of 128 bytes. */
+template <class T> static struct variant choose(const struct task &task) {
+  const int vectors = task.vectors;
+  const bool dense = task.degree >= DENSE_DEGREE;
+  if (task.end == END_NORM) return choose_norm<T>(task);
+#define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
+  if (vectors <= 1) USE(1, 1, 4, 256, 5);
+  if (vectors <= 2) USE(1, 2, 8, 256, 4);
+  if (vectors <= 4 && task.degree < 14) USE(1, 4, 4, 256, 5);
+  if (vectors <= 4) USE(1, 4, 8, 256, 4);
+  if (vectors <= 6 && dense) USE(1, 6, 10, 256, 3);
+  if (vectors <= 6) USE(1, 6, 6, 256, 5);
+  if (vectors <= 8 && task.degree < 32) USE(1, 8, 4, 256, 6);
+  if (vectors > 8 && vectors <= 12) USE(2, 6, 4, 256, 4);
+  if (dense) USE(1, 8, 8, 512, 2);
+  if (vectors > 12 && vectors <= 16) USE(1, 16, 4, 256, 6);
+  if (vectors > 22 && vectors <= 26) USE(2, 13, 4, 256, 4);
+  if (vectors > 16 && task.degree < 8) USE(2, 16, 2, 256, 5);
+  if (vectors > 16 && task.degree < 32) USE(1, 16, 4, 256, 6);
+  USE(1, 8, 8, 256, 4);
+#undef USE
+}
+
+#endif

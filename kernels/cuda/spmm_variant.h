@@ -1,0 +1,27 @@
+/* Which kernel sums the rows of a product: by the shape of the product alone, so that equal inputs give equal
+ * bits. One source for each type of elements. */
+#ifndef KERNELS_CUDA_SPMM_VARIANT_H
+#define KERNELS_CUDA_SPMM_VARIANT_H
+
+#include "kernels/cuda/spmm_sum.cuh"
+
+/* What a kernel is chosen for. */
+struct task {
+  int vectors;    /* of 16 bytes in a row of X */
+  int64_t degree; /* mean of the rows */
+  bool factors;   /* entries have values or column scales */
+  enum row_end end;
+};
+
+/* A kernel and how it cuts the work. */
+struct variant {
+  void (*kernel)(const struct sums, const struct finish);
+  int panel, threads, slots; /* vectors; of a block, of a block */
+};
+
+struct variant spmm_variant_f32(const struct task *task);
+struct variant spmm_variant_bf16(const struct task *task);
+
+constexpr int NORM_VECTORS = 32; /* of the widest row that a layer norm finishes in the same kernel */
+
+#endif
