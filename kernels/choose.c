@@ -42,16 +42,27 @@ static int bin_of(int64_t arcs) {
   return 64 + 16 * (octave - 6) + (int)((arcs >> (octave - 4)) & 15);
 }
 
+static int64_t least_in(int bin) {
+  if (bin < 64) return bin;
+  int64_t octave = (bin - 64) / 16 + 6, step = (bin - 64) % 16;
+  return ((int64_t)1 << octave) + (step << (octave - 4));
+}
+
 void density_count(struct density *density, int64_t arcs) {
   int bin = bin_of(arcs);
   density->cells[bin]++;
   density->arcs[bin] += arcs;
 }
 
+void density_count_window(struct density *density, int64_t arcs) {
+  density->windows[bin_of(arcs)]++;
+}
+
 void density_add(struct density *sum, const struct density *part) {
   for (int b = 0; b < DENSITY_BINS; b++) {
     sum->cells[b] += part->cells[b];
     sum->arcs[b] += part->arcs[b];
+    sum->windows[b] += part->windows[b];
   }
 }
 
@@ -112,23 +123,11 @@ int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols) {
   return is_tile(&rates, (double)arcs);
 }
 
-static int64_t least_of(const struct rates *rates) {
-  int64_t low = 1, high = TILE_CELLS + 1;
-  while (low < high) {
-    int64_t middle = (low + high) / 2;
-    if (is_tile(rates, (double)middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
 static void price(const struct rates *rates, int64_t rows, struct choice *choice) {
   choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
   choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
   choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
-  choice->rest_seconds = (double)rows * (rates->result + (choice->tiles ? rates->merge : 0)) * 1e-12;
+  choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge) * 1e-12;
   choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds;
 }
 
@@ -136,9 +135,10 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
 static struct choice divide(const struct rates *rates, const struct density *density, int64_t least) {
   struct choice choice = {.tile_arcs_least = least};
   for (int b = 1; b < DENSITY_BINS; b++) {
+    if (least_in(b) >= least) choice.merged_rows += density->windows[b] * TILE_ROWS;
     if (!density->cells[b]) continue;
     double cells = (double)density->cells[b], arcs = (double)density->arcs[b] / cells;
-    if (arcs >= (double)least) {
+    if (least_in(b) >= least) {
       choice.tiles += density->cells[b];
       choice.tile_arcs += cells * arcs;
     } else {
@@ -152,11 +152,20 @@ static struct choice divide(const struct rates *rates, const struct density *den
 
 struct choice choose(const struct choose_case *c, const struct density *density) {
   struct rates rates = rates_of(c, density->cols);
-  struct choice gather = divide(&rates, density, TILE_CELLS + 1), tiles = gather;
-  if (rates.tile > 0) tiles = divide(&rates, density, least_of(&rates));
-  struct choice best = tiles.seconds < gather.seconds ? tiles : gather;
+  struct choice gather = divide(&rates, density, TILE_CELLS + 1), best = gather;
+  for (int b = DENSITY_BINS - 1; b > 0 && is_tile(&rates, (double)least_in(b)); b--) {
+    struct choice tiles = divide(&rates, density, least_in(b));
+    if (tiles.seconds < best.seconds) best = tiles;
+  }
   best.gather_seconds = gather.seconds;
   return best;
+}
+
+double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {
+  struct rates rates = rates_of(c, 1);
+  double arc = rates.near;
+  if (rates.tile > 0) arc = fmin(arc, rates.tile / (TILE_CELLS / 8));
+  return ((double)arcs * arc + (double)rows * rates.result) * 1e-12;
 }
 
 char *choose_explain(const struct choose_case *c, const struct density *density, char *text, size_t size) {

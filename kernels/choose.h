@@ -22,10 +22,12 @@ enum { DENSITY_BINS = 177, CHOOSE_WIDTHS = 5 };
 struct density {
   int64_t rows, cols;
   int64_t cells[DENSITY_BINS], arcs[DENSITY_BINS];
+  int64_t windows[DENSITY_BINS]; /* windows of 128 rows by the arcs of their densest cell */
 };
 
-/* Counts a cell of 1 to TILE_CELLS arcs. */
+/* Counts a cell of 1 to TILE_CELLS arcs; a window whose densest cell has so many. */
 void density_count(struct density *density, int64_t arcs);
+void density_count_window(struct density *density, int64_t arcs);
 /* Adds the cells of `part` to `sum`, not its shape. */
 void density_add(struct density *sum, const struct density *part);
 int64_t density_arcs(const struct density *density);
@@ -58,16 +60,21 @@ struct choose_case {
 
 /* Where the arcs go and what each share is predicted to take. */
 struct choice {
-  int64_t tile_arcs_least; /* fewest arcs that make a cell a tile; TILE_CELLS + 1: none does */
-  int64_t tiles;
+  int64_t tile_arcs_least;    /* fewest arcs that make a cell a tile; TILE_CELLS + 1: none does */
+  int64_t tiles, merged_rows; /* rows of windows with tiles */
   double tile_arcs, near_arcs, far_arcs;
   double tile_seconds, near_seconds, far_seconds, rest_seconds; /* rest: writing the result, merging tiers */
   double seconds;                                               /* all together */
   double gather_seconds;                                        /* without tiles */
 };
 
-/* The cheaper of tiles with a gather of what they leave, and the gather alone. */
+/* The cheapest of the gather alone and of tiles with a gather of what they leave, for any least number of
+ * arcs in a tile: few tiles may not be worth the merge of their rows. */
 struct choice choose(const struct choose_case *c, const struct density *density);
+
+/* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
+ * full or, without tiles, near. */
+double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);
 
 /* Whether those arcs in one cell cost more to gather than as a tile, X having `cols` rows. */
 int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols);

@@ -92,7 +92,7 @@ static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *b
   TRY(comm_agree(comm, read_config(bench->options, &config)));
   TRY(comm_agree(comm, open_dataset(bench, h)));
   TRY(read_block(bench, h, block, &hash));
-  TRY(partition_make(comm, &config, &h->dataset, hash, comm->size, NULL, &h->partition));
+  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, comm->size, NULL, &h->partition));
   return shard_init(comm, &h->dataset, &h->partition, block, &h->shard);
 }
 

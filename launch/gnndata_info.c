@@ -8,6 +8,7 @@
 #include "io/dataset.h"
 #include "io/h5.h"
 #include "launch/gnndata.h"
+#include "partition/partition_cache.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -15,7 +16,8 @@ enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 }
 
 static void print_help(void) {
   printf("usage: gnndata info FILE.h5\n\n"
-         "Says what a dataset holds: size, degrees with their distribution, features, classes, splits.\n");
+         "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
+         "and the partitions that are kept beside it.\n");
 }
 
 /* What one pass over the rows of the graph tells. */
@@ -207,6 +209,22 @@ static int show_splits(struct dataset *d) {
   return OK;
 }
 
+/* Each with what choose predicts for its order at one product, so that orders can be compared. */
+static int show_partition(const struct partition_kept *kept, void *context) {
+  struct choose_case product = {&choose_h200, PRECISION_BF16, 128};
+  char text[400];
+  int *shown = context;
+  int automatic = strcmp(kept->order, kept->chosen) != 0;
+  if (!(*shown)++) printf("partitions\n");
+  printf("%20" PRId64 "  %s, order %s%s%s, made in %.1f s (order %.2f s)\n", kept->parts,
+         kept->parts > 1 ? kept->method : "whole", kept->order, automatic ? ": " : "",
+         automatic ? kept->chosen : "", kept->seconds, kept->order_seconds);
+  if (density_arcs(&kept->density) > 0)
+    printf("                      predicted %s\n",
+           choose_explain(&product, &kept->density, text, sizeof text));
+  return OK;
+}
+
 static int show(struct dataset *d, const char *path) {
   char size[16];
   struct stat status;
@@ -223,7 +241,8 @@ static int show(struct dataset *d, const char *path) {
   TRY(show_features(d));
   TRY(show_classes(d));
   TRY(show_splits(d));
-  return OK;
+  int shown = 0;
+  return partition_cache_list(path, show_partition, &shown);
 }
 
 int gnndata_info(int argc, char **argv) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch/gnndata.h"
+#include "partition/order_rate.h"
 #include "partition/partition.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -21,7 +22,9 @@ static const struct {
   const char *option, *key, *help;
 } keys[] = {
     {"--method", "partition.method", "metis, block or random (default metis)"},
-    {"--order", "partition.order", "order inside a part: given, degree or metis (default metis)"},
+    {"--order", "partition.order",
+     "order inside a part: given, degree, metis, cluster, loa, rcm or auto (default metis)"},
+    {"--loa-window", "partition.loa_window", "rows among which loa looks for the next (default 512)"},
     {"--seed", "partition.seed", "whole number (default 1)"},
     {"--balance", "partition.balance", "largest load of a part over the mean (default 1.05)"},
 };
@@ -30,9 +33,11 @@ enum { KEYS = sizeof keys / sizeof keys[0] };
 static void print_help(void) {
   printf("usage: gnndata partition FILE.h5 --parts K [OPTION]...\n\n"
          "Makes the partition that a run on K ranks would make, keeps it in FILE.h5.parts/ and prints it.\n\n"
-         "  %-10s %s\n",
+         "  %-12s %s\n",
          "--parts", "number of parts, 1 to the number of nodes");
-  for (int i = 0; i < KEYS; i++) printf("  %-10s %s\n", keys[i].option, keys[i].help);
+  for (int i = 0; i < KEYS; i++) printf("  %-12s %s\n", keys[i].option, keys[i].help);
+  printf("  %-12s %s\n", "--set",
+         "section.key=VALUE, as gnntrain takes it: order auto weighs epochs, layers, width, device");
 }
 
 static int set_parts(const char *text, int *parts) {
@@ -48,12 +53,15 @@ static int set_parts(const char *text, int *parts) {
 static int set_option(struct request *request, const char *option, const char *value) {
   char assignment[256];
   if (strcmp(option, "--parts") == 0) return set_parts(value, &request->parts);
+  if (strcmp(option, "--set") == 0) return config_set(&request->config, value);
   for (int i = 0; i < KEYS; i++) {
     if (strcmp(option, keys[i].option) != 0) continue;
     snprintf(assignment, sizeof assignment, "%s=%.200s", keys[i].key, value);
     return config_set(&request->config, assignment);
   }
-  FAIL(BAD_INPUT, "unknown option %s; allowed: --parts, --method, --order, --seed, --balance, --help",
+  FAIL(BAD_INPUT,
+       "unknown option %s; allowed: --parts, --method, --order, --loa-window, --seed, --balance, --set, "
+       "--help",
        option);
 }
 
@@ -87,37 +95,45 @@ static int parse(int argc, char **argv, struct request *request) {
   return OK;
 }
 
-/* The hash of the whole graph; refuses one that is not what `directed` says. */
-static int hash_graph(struct comm *comm, struct dataset *dataset, uint64_t *hash) {
-  struct graph block = {0};
+/* This rank's rows and the hash of the whole graph; refuses one that is not what `directed` says. */
+static int read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash) {
   int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
   int64_t last = graph_block(dataset->nodes, comm->size, comm->rank + 1);
-  int code = comm_agree(comm, graph_read(dataset, first, last - first, &block));
-  if (code == OK && !dataset->directed) code = graph_check_symmetric(comm, &block);
-  *hash = code == OK ? graph_hash(&block) : 0;
-  graph_free(&block);
-  TRY(code);
+  TRY(comm_agree(comm, graph_read(dataset, first, last - first, block)));
+  if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
+  *hash = graph_hash(block);
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
 }
 
+static int print_intensity(const struct graph *graph, const struct partition *partition) {
+  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
+  double intensity;
+  TRY(order_intensity(graph, view, &intensity));
+  log_info("row windows of 16: %.3f arcs a different column", intensity);
+  return OK;
+}
+
 static int make(struct comm *comm, const struct request *request, struct dataset *dataset,
-                struct partition *partition) {
+                struct graph *block, struct partition *partition) {
   uint64_t hash;
-  TRY(hash_graph(comm, dataset, &hash));
-  TRY(partition_make(comm, &request->config, dataset, hash, request->parts, NULL, partition));
+  TRY(read_block(comm, dataset, block, &hash));
+  TRY(partition_make(comm, &request->config, dataset, hash, block, request->parts, NULL, partition));
   partition_print(partition, &request->config, dataset->edges);
+  if (comm->size == 1) TRY(print_intensity(block, partition));
   if (!partition->cached && partition->path[0]) log_info("kept in %s", partition->path);
   return OK;
 }
 
 static int run(struct comm *comm, const struct request *request) {
   struct dataset dataset = {0};
+  struct graph block = {0};
   struct partition partition = {0};
   int code = h5_probe(request->path);
   if (code == OK) code = dataset_open(&dataset, request->path);
   code = comm_agree(comm, code);
-  if (code == OK) code = make(comm, request, &dataset, &partition);
+  if (code == OK) code = make(comm, request, &dataset, &block, &partition);
   partition_free(&partition);
+  graph_free(&block);
   dataset_close(&dataset);
   return code;
 }

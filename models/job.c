@@ -97,8 +97,8 @@ int job_setup(struct job *job) {
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
-  TRY(PROFILE_HOST("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, job->comm.size,
-                                               job->config.log.dir, &job->partition)));
+  TRY(PROFILE_HOST("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, &job->block,
+                                               job->comm.size, job->config.log.dir, &job->partition)));
   memory_reset_peak();
   TRY(make_shard(job));
   job->run = (struct run){.config = &job->config,

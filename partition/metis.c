@@ -1,17 +1,10 @@
 #include "partition/metis.h"
 
-#include <errno.h>
 #include <metis.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "runtime/error.h"
-#include "runtime/log.h"
 #include "runtime/memory.h"
-#include "runtime/profile.h"
 
 /* One call of METIS_PartGraphKway. */
 struct job {
@@ -58,47 +51,16 @@ static int job_init(const struct csr *pattern, int parts, int64_t seed, struct j
   return OK;
 }
 
-static void *run(void *argument) {
+static int run(void *argument) {
   struct job *job = argument;
   job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
                                     NULL, &job->parts, NULL, job->balance, job->option, &job->objective,
                                     job->part);
-  return NULL;
+  return OK;
 }
 
-static struct timespec after(double seconds) {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  int64_t nanoseconds = t.tv_nsec + (int64_t)(seconds * 1e9);
-  t.tv_sec += nanoseconds / 1000000000;
-  t.tv_nsec = nanoseconds % 1000000000;
-  return t;
-}
-
-/* Waits for the thread; every second it tells the other ranks to be patient, every few seconds people. */
-static void wait_for(struct metis_watch *watch, pthread_t thread) {
-  struct sigaction terminate;
-  sigaction(SIGTERM, NULL, &terminate);
-  for (;;) {
-    struct timespec deadline = after(1);
-    if (pthread_timedjoin_np(thread, NULL, &deadline) == 0) return;
-    sigaction(SIGTERM, &terminate, NULL); /* METIS takes the signal to itself while it runs */
-    double now = profile_clock();
-    if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
-      log_progress("partitioning with METIS: %.0f s", now - watch->began);
-      watch->spoke = now;
-    }
-    if (comm_alive(watch->comm) != OK) { /* METIS cannot be stopped: the process goes with it */
-      error_print(stderr, program_invocation_short_name);
-      comm_abort(watch->comm, FAILED);
-    }
-  }
-}
-
-static int run_aside(struct metis_watch *watch, struct job *job) {
-  pthread_t thread;
-  if (pthread_create(&thread, NULL, run, job) != 0) FAIL(FAILED, "no thread for METIS could be started");
-  wait_for(watch, thread);
+static int run_aside(struct watch *watch, struct job *job) {
+  TRY(watch_work(watch, "partitioning with METIS", run, job));
   if (job->status == METIS_ERROR_MEMORY)
     FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
          (long long)job->start[job->nodes]);
@@ -124,13 +86,13 @@ static int weigh(const int64_t *nnz, double balance, struct job *job) {
   return OK;
 }
 
-static int solve(struct metis_watch *watch, struct job *job, int32_t *part) {
+static int solve(struct watch *watch, struct job *job, int32_t *part) {
   TRY(run_aside(watch, job));
   for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
   return OK;
 }
 
-int metis_partition(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
+int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
                     int64_t seed, double balance, int32_t *part) {
   struct job job = {0};
   int code = job_init(pattern, parts, seed, &job);
@@ -141,7 +103,7 @@ int metis_partition(struct metis_watch *watch, const struct csr *pattern, const 
   return code;
 }
 
-int metis_clusters(struct metis_watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+int metis_clusters(struct watch *watch, const struct csr *pattern, int clusters, int64_t seed,
                    int32_t *cluster) {
   struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
   int code = job_init(pattern, clusters, seed, &job);

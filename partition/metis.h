@@ -1,19 +1,11 @@
-/* metis: the one place that speaks to METIS (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998). It runs in a
- * thread of its own while the caller prints progress and keeps waiting ranks patient. */
+/* metis: the one place that speaks to METIS (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998). */
 #ifndef PARTITION_METIS_H
 #define PARTITION_METIS_H
 
 #include <stdint.h>
 
-#include "runtime/comm.h"
+#include "partition/watch.h"
 #include "runtime/csr.h"
-
-/* Who waits for METIS, and since when. */
-struct metis_watch {
-  struct comm *comm;
-  double began; /* profile_clock() when the first call began */
-  double spoke; /* when the last progress line was printed */
-};
 
 /* Whether METIS's index type can hold a pattern. Errors: BAD_INPUT naming the alternatives. */
 int metis_fits(const struct csr *pattern, const char *dataset);
@@ -21,12 +13,12 @@ int metis_fits(const struct csr *pattern, const char *dataset);
 /* part[v] in [0, parts) for a symmetric pattern without loops: minimises the communication volume under at
  * most `balance` times the mean of nodes and of `nnz` (non-zeros of each node's row) in each part. METIS may
  * miss that balance; balance_parts mends what it left. Errors: FAILED when METIS does. */
-int metis_partition(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
+int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
                     int64_t seed, double balance, int32_t *part);
 
 /* Divides the nodes of a pattern into clusters of near equal size with few edges between them. METIS numbers
  * clusters by recursive bisection of the coarsest graph: near numbers are near in the graph. */
-int metis_clusters(struct metis_watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+int metis_clusters(struct watch *watch, const struct csr *pattern, int clusters, int64_t seed,
                    int32_t *cluster);
 
 #endif

@@ -1,7 +1,9 @@
 #include "partition/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "partition/order_kinds.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -15,87 +17,72 @@ static int order_given(struct partition *partition) {
   return OK;
 }
 
-struct ranked {
-  int64_t key, id;
-};
-
-static int by_key(const void *left, const void *right) {
-  const struct ranked *a = left, *b = right;
-  if (a->key != b->key) return a->key < b->key ? -1 : 1;
-  return (a->id > b->id) - (a->id < b->id);
+static int64_t degree_of(const struct graph *graph, int64_t v) {
+  return graph->start[v + 1] - graph->start[v];
 }
 
-/* Ascending key, ties by id. */
-static void sort_shard(int64_t *order, int64_t count, const int32_t *cluster, const int64_t *nnz,
-                       struct ranked *scratch) {
+int order_by_degree(const struct graph *graph, int64_t *node, int64_t count, int64_t *scratch) {
+  int64_t largest = 0, *place = NULL;
   for (int64_t i = 0; i < count; i++)
-    scratch[i] = (struct ranked){cluster ? cluster[i] : -nnz[order[i]], order[i]};
-  qsort(scratch, (size_t)count, sizeof *scratch, by_key);
-  for (int64_t i = 0; i < count; i++) order[i] = scratch[i].id;
-}
-
-/* Rows and columns `id` of the pattern. local: -1 everywhere, before and after. */
-static int extract(const struct csr *pattern, const int64_t *id, int64_t count, int32_t *local,
-                   struct csr *inside) {
-  int64_t edges = 0;
-  for (int64_t i = 0; i < count; i++) {
-    local[id[i]] = (int32_t)i;
-    edges += pattern->start[id[i] + 1] - pattern->start[id[i]];
-  }
-  TRY(csr_init(inside, count, count, edges, 0));
-  int64_t at = 0;
-  for (int64_t i = 0; i < count; i++) {
-    for (int64_t e = pattern->start[id[i]]; e < pattern->start[id[i] + 1]; e++)
-      if (local[pattern->col[e]] >= 0) inside->col[at++] = local[pattern->col[e]];
-    inside->start[i + 1] = at;
-  }
-  inside->nnz = at;
-  for (int64_t i = 0; i < count; i++) local[id[i]] = -1;
+    if (degree_of(graph, node[i]) > largest) largest = degree_of(graph, node[i]);
+  TRY(memory_alloc(&place, (largest + 2) * (int64_t)sizeof *place, "order of nodes"));
+  for (int64_t i = 0; i < count; i++) place[largest - degree_of(graph, node[i]) + 1]++;
+  for (int64_t d = 0; d <= largest; d++) place[d + 1] += place[d];
+  for (int64_t i = 0; i < count; i++) scratch[place[largest - degree_of(graph, node[i])]++] = node[i];
+  memcpy(node, scratch, (size_t)count * sizeof *node);
+  free(place);
   return OK;
 }
 
-static int cluster_shard(struct metis_watch *watch, const struct csr *pattern, int64_t seed, int64_t *order,
-                         int64_t count, int32_t *local, int32_t *cluster, struct ranked *scratch) {
-  int clusters = (int)(count / ORDER_CLUSTER);
-  if (clusters < 2) return OK;
-  struct csr inside = {0};
-  int code = extract(pattern, order, count, local, &inside);
-  if (code == OK) code = metis_clusters(watch, &inside, clusters, seed, cluster);
-  csr_free(&inside);
-  TRY(code);
-  sort_shard(order, count, cluster, NULL, scratch);
+static int sort_shards(const struct graph *graph, struct partition *partition, int64_t *scratch) {
+  for (int p = 0; p < partition->parts; p++)
+    TRY(order_by_degree(graph, partition->order + partition->offset[p],
+                        partition->offset[p + 1] - partition->offset[p], scratch));
   return OK;
 }
 
-static int order_shards(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz,
-                        enum node_order order, int64_t seed, struct partition *partition, int32_t *local,
-                        int32_t *cluster, struct ranked *scratch) {
-  for (int64_t v = 0; v < partition->nodes; v++) local[v] = -1;
-  for (int p = 0; p < partition->parts; p++) {
-    int64_t *first = partition->order + partition->offset[p];
-    int64_t count = partition->offset[p + 1] - partition->offset[p];
-    if (order == ORDER_DEGREE)
-      sort_shard(first, count, NULL, nnz, scratch);
-    else
-      TRY(cluster_shard(watch, pattern, seed, first, count, local, cluster, scratch));
-  }
-  return OK;
-}
-
-int order_nodes(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz,
-                enum node_order order, int64_t seed, struct partition *partition) {
-  TRY(order_given(partition));
-  if (order == ORDER_GIVEN) return OK;
-  int32_t *local = NULL, *cluster = NULL;
-  struct ranked *scratch = NULL;
-  int code = memory_alloc(&local, partition->nodes * (int64_t)sizeof *local, "order of nodes");
-  if (code == OK)
-    code = memory_alloc(&cluster, partition->nodes * (int64_t)sizeof *cluster, "order of nodes");
-  if (code == OK)
-    code = memory_alloc(&scratch, partition->nodes * (int64_t)sizeof *scratch, "order of nodes");
-  if (code == OK) code = order_shards(watch, pattern, nnz, order, seed, partition, local, cluster, scratch);
-  free(local);
-  free(cluster);
+int order_degree(const struct order_input *input, struct partition *partition) {
+  int64_t *scratch = NULL;
+  TRY(memory_alloc(&scratch, partition->nodes * (int64_t)sizeof *scratch, "order of nodes"));
+  int code = sort_shards(input->graph, partition, scratch);
   free(scratch);
   return code;
+}
+
+void order_list(const int64_t *id, int64_t count, int32_t *local) {
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < count; i++) local[id[i]] = (int32_t)i;
+}
+
+void order_unlist(const int64_t *id, int64_t count, int32_t *local) {
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < count; i++) local[id[i]] = -1;
+}
+
+/* What is done aside, while the other ranks wait. */
+struct ordering {
+  const struct order_input *input;
+  struct partition *partition;
+  int (*fill)(const struct order_input *input, struct partition *partition);
+};
+
+static int fill(void *context) {
+  struct ordering *ordering = context;
+  return ordering->fill(ordering->input, ordering->partition);
+}
+
+int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition) {
+  struct ordering ordering = {input, partition, NULL};
+  TRY(order_given(partition));
+  if (order == ORDER_DEGREE) return order_degree(input, partition);
+  if (order == ORDER_METIS) return order_metis(input, partition);
+  if (order == ORDER_CLUSTER) ordering.fill = order_cluster;
+  if (order == ORDER_LOA) ordering.fill = order_loa;
+  if (order == ORDER_RCM) ordering.fill = order_rcm;
+  if (!ordering.fill) return OK;
+  return watch_work(input->watch, "ordering the nodes", fill, &ordering);
+}
+
+int order_needs_pattern(enum node_order order) {
+  return order != ORDER_GIVEN && order != ORDER_DEGREE;
 }

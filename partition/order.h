@@ -1,18 +1,32 @@
 /* order: the order of nodes inside each shard. Neighbours that lie near each other share cache lines of the
- * feature matrix; the result is the same in any order up to rounding. */
+ * feature matrix, and where many do, arcs fill dense tiles; the result is the same in any order up to
+ * rounding. Every order is the same for any number of threads and of ranks. */
 #ifndef PARTITION_ORDER_H
 #define PARTITION_ORDER_H
 
-#include "partition/metis.h"
+#include "partition/graph.h"
 #include "partition/partition.h"
+#include "partition/watch.h"
 
-/* Nodes in a cluster of order "metis": their features at 128 columns fill 256 KiB of cache. */
-enum { ORDER_CLUSTER = 512 };
+struct order_input {
+  struct watch *watch;
+  const struct graph *graph; /* all rows */
+  const struct csr *pattern; /* symmetric; metis: without loops. Not read by given and degree */
+  int64_t seed, loa_window;
+};
 
-/* Fills partition->order from part and offset. given: ascending ids; degree: descending row length (nnz[v]),
- * ties by id; metis: clusters that METIS finds inside the shard, in the order of their numbers, ascending
- * ids in each. pattern: symmetric, without loops; only order "metis" reads it. */
-int order_nodes(struct metis_watch *watch, const struct csr *pattern, const int64_t *nnz,
-                enum node_order order, int64_t seed, struct partition *partition);
+/* Fills partition->order from part and offset.
+ * given: ascending ids.
+ * degree: descending row length, ties by id.
+ * metis: clusters of 512 nodes that METIS finds in the shard, ascending ids in each.
+ * cluster: communities (partition/cluster.h), nested, the densest first, descending row length in each; the
+ *   size of these last communities, from small ones to the whole shard, is the one whose order choose
+ *   predicts to be the fastest.
+ * loa: the same communities, their nodes rearranged for row windows (partition/order_loa.c).
+ * rcm: reverse Cuthill-McKee (partition/order_rcm.c). */
+int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition);
+
+/* Whether that order reads input.pattern. */
+int order_needs_pattern(enum node_order order);
 
 #endif

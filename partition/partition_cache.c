@@ -23,14 +23,14 @@ static int folder_of(const struct partition_key *key, int place, char *path, siz
   return key->run_dir && snprintf(path, size, "%s/parts", key->run_dir) < (int)size;
 }
 
-static int path_of(const struct partition_key *key, int place, char *path, size_t size) {
+static int path_of(const struct partition_key *key, enum node_order order, int place, char *path,
+                   size_t size) {
   char folder[1100];
   if (!folder_of(key, place, folder, sizeof folder)) return 0;
   const struct config *config = key->config;
   int written = snprintf(path, size, "%s/%s-%d-%s-seed%lld-%.4g-%016" PRIx64 ".h5", folder,
-                         partition_method_name[config->partition.method], key->parts,
-                         node_order_name[config->partition.order], (long long)config->partition.seed,
-                         config->partition.balance, key->hash);
+                         partition_method_name[config->partition.method], key->parts, node_order_name[order],
+                         (long long)config->partition.seed, config->partition.balance, key->hash);
   return written < (int)size;
 }
 
@@ -62,13 +62,18 @@ static void hash_text(uint64_t hash, char text[24]) {
   snprintf(text, 24, "%016" PRIx64, hash);
 }
 
-static int check_key(struct h5 *h5, const struct partition_key *key) {
+/* Whether the window of order "loa" is part of what decided. */
+static int has_window(enum node_order order) {
+  return order == ORDER_LOA || order == ORDER_AUTO;
+}
+
+static int check_key(struct h5 *h5, const struct partition_key *key, enum node_order order) {
   char hash[24];
   hash_text(key->hash, hash);
   const struct config *config = key->config;
   double balance;
   TRY(check_text(h5, "format", FORMAT));
-  TRY(check_int(h5, "version", 1));
+  TRY(check_int(h5, "version", 2));
   TRY(check_text(h5, "method", partition_method_name[config->partition.method]));
   TRY(check_int(h5, "k", key->parts));
   TRY(check_int(h5, "seed", config->partition.seed));
@@ -76,7 +81,8 @@ static int check_key(struct h5 *h5, const struct partition_key *key) {
   TRY(h5_read_real(h5, "/", "balance", &balance));
   if (balance != config->partition.balance)
     FAIL(BAD_INPUT, "%s: balance is %g and not %g", h5->path, balance, config->partition.balance);
-  TRY(check_text(h5, "order", node_order_name[config->partition.order]));
+  TRY(check_text(h5, "order", node_order_name[order]));
+  if (has_window(order)) TRY(check_int(h5, "loa_window", config->partition.loa_window));
   TRY(check_text(h5, "graph_hash", hash));
   TRY(check_shape(h5, "/part", key->nodes));
   TRY(check_shape(h5, "/order", key->nodes));
@@ -111,9 +117,34 @@ static int check_contents(const struct h5 *h5, struct partition *partition) {
   return code;
 }
 
-static int read_open(struct h5 *h5, const struct partition_key *key, struct partition *partition) {
-  TRY(check_key(h5, key));
+/* The order that was chosen, among which, and how densely it packs the arcs. */
+static int read_rating(struct h5 *h5, struct partition *partition) {
+  struct density *density = &partition->density;
+  char text[64];
+  int64_t tried, chosen = 0;
+  TRY(h5_read_text(h5, "/", "chosen", text, sizeof text));
+  while (chosen < ORDERS && strcmp(text, node_order_name[chosen]) != 0) chosen++;
+  if (chosen == ORDERS) FAIL(BAD_INPUT, "%s: chosen is \"%s\", which is no order", h5->path, text);
+  TRY(h5_read_int(h5, "/", "tried", &tried));
+  TRY(h5_read_real(h5, "/", "order_seconds", &partition->order_seconds));
+  TRY(h5_read_int(h5, "/", "rated_rows", &density->rows));
+  TRY(h5_read_int(h5, "/", "rated_cols", &density->cols));
+  TRY(check_shape(h5, "/density_cells", DENSITY_BINS));
+  TRY(check_shape(h5, "/density_arcs", DENSITY_BINS));
+  TRY(check_shape(h5, "/density_windows", DENSITY_BINS));
+  TRY(h5_read_rows(h5, "/density_cells", 0, DENSITY_BINS, H5_INT64, density->cells));
+  TRY(h5_read_rows(h5, "/density_arcs", 0, DENSITY_BINS, H5_INT64, density->arcs));
+  TRY(h5_read_rows(h5, "/density_windows", 0, DENSITY_BINS, H5_INT64, density->windows));
+  partition->chosen = (enum node_order)chosen;
+  partition->tried = (int)tried;
+  return OK;
+}
+
+static int read_open(struct h5 *h5, const struct partition_key *key, enum node_order order,
+                     struct partition *partition) {
+  TRY(check_key(h5, key, order));
   TRY(partition_init(partition, key->parts, key->nodes));
+  TRY(read_rating(h5, partition));
   TRY(h5_read_int(h5, "/", "edge_cut", &partition->edge_cut));
   TRY(h5_read_real(h5, "/", "seconds", &partition->seconds));
   TRY(h5_read_rows(h5, "/part", 0, key->nodes, H5_INT32, partition->part));
@@ -123,20 +154,22 @@ static int read_open(struct h5 *h5, const struct partition_key *key, struct part
   return check_contents(h5, partition);
 }
 
-static int read_file(const struct partition_key *key, const char *path, struct partition *partition) {
+static int read_file(const struct partition_key *key, enum node_order order, const char *path,
+                     struct partition *partition) {
   struct h5 h5 = {0};
   TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  int code = read_open(&h5, key, partition);
+  int code = read_open(&h5, key, order, partition);
   h5_close(&h5);
   return code;
 }
 
-int partition_cache_read(const struct partition_key *key, struct partition *partition) {
+/* The file of that order in any of the places. */
+static int find(const struct partition_key *key, enum node_order order, struct partition *partition) {
   char path[sizeof partition->path];
   for (int place = 0; place < PLACES; place++) {
-    if (!path_of(key, place, path, sizeof path) || access(path, F_OK) != 0) continue;
-    if (read_file(key, path, partition) == OK) {
+    if (!path_of(key, order, place, path, sizeof path) || access(path, F_OK) != 0) continue;
+    if (read_file(key, order, path, partition) == OK) {
       memcpy(partition->path, path, sizeof path);
       partition->cached = 1;
       return 1;
@@ -148,25 +181,55 @@ int partition_cache_read(const struct partition_key *key, struct partition *part
   return 0;
 }
 
+int partition_cache_read(const struct partition_key *key, struct partition *partition) {
+  return find(key, key->config->partition.order, partition);
+}
+
+int partition_cache_read_owners(const struct partition_key *key, struct partition *partition) {
+  struct partition other = {0};
+  for (int order = 0; order < ORDERS; order++) {
+    if (!find(key, (enum node_order)order, &other)) continue;
+    memcpy(partition->part, other.part, (size_t)key->nodes * sizeof *partition->part);
+    log_info("partition: owners read from %s", other.path);
+    partition_free(&other);
+    return 1;
+  }
+  return 0;
+}
+
 static int write_key(struct h5 *h5, const struct partition_key *key) {
   char hash[24];
   hash_text(key->hash, hash);
   const struct config *config = key->config;
   TRY(h5_write_text(h5, "/", "format", FORMAT));
-  TRY(h5_write_int(h5, "/", "version", 1));
+  TRY(h5_write_int(h5, "/", "version", 2));
   TRY(h5_write_text(h5, "/", "method", partition_method_name[config->partition.method]));
   TRY(h5_write_int(h5, "/", "k", key->parts));
   TRY(h5_write_int(h5, "/", "seed", config->partition.seed));
   TRY(h5_write_text(h5, "/", "objective", OBJECTIVE));
   TRY(h5_write_real(h5, "/", "balance", config->partition.balance));
   TRY(h5_write_text(h5, "/", "order", node_order_name[config->partition.order]));
+  TRY(h5_write_int(h5, "/", "loa_window", config->partition.loa_window));
   return h5_write_text(h5, "/", "graph_hash", hash);
+}
+
+static int write_rating(struct h5 *h5, const struct partition *partition) {
+  const struct density *density = &partition->density;
+  TRY(h5_write_text(h5, "/", "chosen", node_order_name[partition->chosen]));
+  TRY(h5_write_int(h5, "/", "tried", partition->tried));
+  TRY(h5_write_real(h5, "/", "order_seconds", partition->order_seconds));
+  TRY(h5_write_int(h5, "/", "rated_rows", density->rows));
+  TRY(h5_write_int(h5, "/", "rated_cols", density->cols));
+  TRY(h5_write_all(h5, "/density_cells", H5_INT64, DENSITY_BINS, 0, density->cells));
+  TRY(h5_write_all(h5, "/density_arcs", H5_INT64, DENSITY_BINS, 0, density->arcs));
+  return h5_write_all(h5, "/density_windows", H5_INT64, DENSITY_BINS, 0, density->windows);
 }
 
 static int write_open(struct h5 *h5, const struct partition_key *key, const struct partition *partition) {
   int64_t halo_rows = 0;
   for (int p = 0; p < partition->parts; p++) halo_rows += partition->halo[p];
   TRY(write_key(h5, key));
+  TRY(write_rating(h5, partition));
   TRY(h5_write_int(h5, "/", "edge_cut", partition->edge_cut));
   TRY(h5_write_int(h5, "/", "halo_rows", halo_rows));
   TRY(h5_write_real(h5, "/", "seconds", partition->seconds));
@@ -188,7 +251,9 @@ static int write_file(const struct partition_key *key, const char *path, const s
 void partition_cache_write(const struct partition_key *key, struct partition *partition) {
   char folder[1100], path[sizeof partition->path];
   for (int place = 0; place < PLACES; place++) {
-    if (!folder_of(key, place, folder, sizeof folder) || !path_of(key, place, path, sizeof path)) continue;
+    if (!folder_of(key, place, folder, sizeof folder) ||
+        !path_of(key, key->config->partition.order, place, path, sizeof path))
+      continue;
     if (make_folder(folder) == OK && write_file(key, path, partition) == OK) {
       memcpy(partition->path, path, sizeof path);
       return;

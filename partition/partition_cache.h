@@ -17,7 +17,22 @@ struct partition_key {
  * line. */
 int partition_cache_read(const struct partition_key *key, struct partition *partition);
 
+/* The same of owners alone, partition->part, from a file that keeps another order. */
+int partition_cache_read_owners(const struct partition_key *key, struct partition *partition);
+
 /* Writes the file to the first place that takes it and sets partition->path; says so when none does. */
 void partition_cache_write(const struct partition_key *key, struct partition *partition);
+
+/* What a kept file says of itself. */
+struct partition_kept {
+  char path[1200], method[64], order[64], chosen[64], hash[64];
+  int64_t parts, edge_cut;
+  double seconds, order_seconds;
+  struct density density;
+};
+
+/* Calls visit for each file beside the dataset, by name; those that do not read well are passed over. */
+int partition_cache_list(const char *dataset, int (*visit)(const struct partition_kept *kept, void *context),
+                         void *context);
 
 #endif

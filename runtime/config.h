@@ -16,11 +16,22 @@ enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1 };
 enum partition_method { PARTITION_METIS, PARTITION_BLOCK, PARTITION_RANDOM };
-enum node_order { ORDER_GIVEN, ORDER_DEGREE, ORDER_METIS };
+enum node_order {
+  ORDER_GIVEN,
+  ORDER_DEGREE,
+  ORDER_METIS,
+  ORDER_CLUSTER,
+  ORDER_LOA,
+  ORDER_RCM,
+  ORDER_AUTO,
+  ORDERS
+};
 enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
 
 #define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
 extern const char *const precision_name[]; /* NULL at the end */
+#define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
+extern const char *const node_order_name[]; /* NULL at the end */
 
 enum { CONFIG_TEXT = 1024 };
 
@@ -56,7 +67,7 @@ struct config {
   struct {
     enum partition_method method;
     enum node_order order;
-    int64_t seed;
+    int64_t loa_window, seed;
     double balance;
   } partition;
   struct {

@@ -7,10 +7,11 @@ static struct choose_case on_h200(enum precision precision, int64_t width) {
   return (struct choose_case){&choose_h200, precision, width};
 }
 
-/* `cells` cells of that many arcs each in a pattern of rows x rows. */
+/* `cells` cells of that many arcs each in a pattern of rows x rows, evenly over all windows. */
 static struct density uniform(int64_t rows, int64_t cells, int64_t arcs) {
   struct density density = {.rows = rows, .cols = rows};
   for (int64_t i = 0; i < cells; i++) density_count(&density, arcs);
+  for (int64_t i = 0; i < rows / TILE_ROWS; i++) density_count_window(&density, arcs);
   return density;
 }
 
@@ -72,8 +73,10 @@ static void few_tiles_are_left_to_the_gather(void **state) {
   struct choose_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(10000000, 100, 2000);
   assert_int_equal(choose(&c, &density).tiles, 0);
-  density.rows = 1280;
+  density = uniform(1280, 100, 2000);
+  density.rows = 10000000; /* most of them in windows without tiles */
   assert_int_equal(choose(&c, &density).tiles, 100);
+  assert_int_equal(choose(&c, &density).merged_rows, 1280);
 }
 
 static void costs_grow_with_width_precision_and_size(void **state) {

@@ -32,6 +32,30 @@ grep -q "partition: random, 3 parts, order degree" out || fail "random: $(cat ou
 [ "$(ls g.h5.parts | wc -l)" = 2 ] || fail "files kept: $(ls g.h5.parts)"
 [ "$sum" = "$(sha256sum <g.h5)" ] || fail "the dataset was changed"
 
+# Every order by name, each rated; ranks make the same as one process.
+for order in degree cluster loa rcm; do
+  "$gnndata" partition g.h5 --parts 3 --method block --order $order >one || fail "$order: $(cat one)"
+  grep -q "block, 3 parts, order $order" one || fail "$order: $(cat one)"
+  grep -q "predicted .* ms at width 128" one || fail "$order is not rated: $(cat one)"
+  rm g.h5.parts/block-*
+  mpirun -n 3 --oversubscribe "$gnndata" partition g.h5 --parts 3 --method block --order $order >three || fail "$order on 3"
+  [ "$(grep -o 'predicted.*' three)" = "$(grep -o 'predicted.*' one)" ] || fail "$order differs on 3 ranks: $(cat three)"
+done
+"$gnndata" partition g.h5 --parts 3 --order given >out || fail "given: $(cat out)"
+"$gnndata" partition g.h5 --parts 3 --order cluster >out || fail "cluster: $(cat out)"
+grep -q "owners read from g.h5.parts/metis-3-given" out || fail "METIS ran again for another order: $(cat out)"
+"$gnndata" partition g.h5 --parts 2 --method block --order auto --set runtime.device=cpu --set train.epochs=1 >out || fail "auto"
+grep -q "order: given; .* do not pay for a search" out || fail "auto of a short run: $(cat out)"
+grep -q "order auto: given" out || fail "auto of a short run: $(cat out)"
+"$gnndata" partition g.h5 --parts 2 --method block --order auto --set runtime.device=cpu --set train.epochs=90000 >out || fail "auto"
+grep -q "is not used: this run is long enough" out || fail "auto of a long run: $(cat out)"
+grep -q "predicted to save .* s of .* s over 360000 products" out || fail "auto of a long run: $(cat out)"
+"$gnndata" info g.h5 >out || fail "info: $(cat out)"
+grep -q "block, order auto: cluster, made in" out || fail "info lacks the orders: $(cat out)"
+
+refuse 2 'partition.order must be "given", "degree", "metis", "cluster", "loa", "rcm" or "auto"' g.h5 --parts 2 --order best
+refuse 2 "partition.loa_window must be an integer from 16 to 1048576" g.h5 --parts 2 --order loa --loa-window 4
+refuse 2 "unknown key train.epoch" g.h5 --parts 2 --set train.epoch=4
 refuse 2 "3000 nodes and cannot be cut into 3001 parts" g.h5 --parts 3001
 refuse 2 "a whole number from 1 to" g.h5 --parts 0
 refuse 2 "a whole number from 1 to" g.h5 --parts 4x

@@ -1,0 +1,24 @@
+/* order_rate: how densely an order packs the arcs of its shards: arcs counted by cells of 128 rows and 64
+ * columns, columns numbered as shards number them, own nodes first and then the halo by owner. */
+#ifndef PARTITION_ORDER_RATE_H
+#define PARTITION_ORDER_RATE_H
+
+#include "kernels/choose.h"
+#include "partition/graph.h"
+
+/* An order of the nodes of some shards: those of shard p are order[offset[p] .. offset[p + 1]). */
+struct order_view {
+  int parts;
+  int64_t nodes;
+  const int64_t *order, *offset;
+};
+
+/* Counts the cells of all shards, self loops left out; cols becomes the mean of a shard. Only every `step`-th
+ * window of 128 rows is looked at, and each of its cells counted `step` times. */
+int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density);
+
+/* Computing intensity of all windows of 16 rows together: arcs over different columns (Li et al., HC-SpMM,
+ * ICDE 2025). */
+int order_intensity(const struct graph *graph, struct order_view view, double *intensity);
+
+#endif
