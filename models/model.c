@@ -49,10 +49,10 @@ static int64_t scratch_width(const struct model *model) {
   return model->layer[0].constant && width < LEAST_PANEL ? LEAST_PANEL : width;
 }
 
-/* Columns that are aggregated at a time where the input is aggregated once. */
+/* Columns that are aggregated at a time where the input is aggregated once: panels begin where rows may. */
 static int64_t panel_width(const struct model *model) {
-  int64_t in = model->layer[0].in, most = scratch_width(model);
-  return in < most ? in : most;
+  int64_t in = model->layer[0].in, most = scratch_width(model), whole = most / ROW_BYTES * ROW_BYTES;
+  return in < most ? in : whole > 0 ? whole : most;
 }
 
 /* Which of two buffers holds the gradient of a layer's output: the same for all where layers work in place,

@@ -24,6 +24,7 @@ struct finish {
   int32_t width;
   bool accumulate;
   bool whole;  /* rows of all five hold whole vectors at multiples of 16 bytes */
+  bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
   const uint8_t *unfinished;
@@ -42,14 +43,25 @@ static __device__ __forceinline__ void read_columns(const T *from, int n, bool w
   load(from, whole ? WIDE : n, whole, to);
 }
 
-/* Columns [0, n) by as few stores as their number allows. */
+/* Columns [0, n). Whole rows whose gap may be filled get whole vectors, 0 behind the columns: parts of a
+ * sector of memory cost more than the whole. Else as few stores as the number allows. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void fill_columns(T *to, int n, const float (&x)[WIDE]) {
+  float filled[WIDE];
+#pragma unroll
+  for (int i = 0; i < WIDE; i++) filled[i] = i < n ? x[i] : 0;
+  store(to, WIDE, true, filled);
+}
+
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(float *to, int n, bool whole, const float (&x)[WIDE]) {
+static __device__ __forceinline__ void write_columns(const struct finish &f, float *to, int n,
+                                                     const float (&x)[WIDE]) {
   if constexpr (WIDE % 4 == 0) {
+    if (f.fills) return fill_columns(to, n, x);
 #pragma unroll
     for (int i = 0; i < WIDE; i += 4) {
       const float four[4] = {x[i], x[i + 1], x[i + 2], x[i + 3]};
-      if (n > i) store(to + i, min(n - i, 4), whole, four);
+      if (n > i) store(to + i, min(n - i, 4), f.whole, four);
     }
   } else {
     store(to, n, false, x);
@@ -57,22 +69,12 @@ static __device__ __forceinline__ void write_columns(float *to, int n, bool whol
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(bf16 *to, int n, bool whole, const float (&x)[WIDE]) {
-  if (WIDE % 8 != 0 || !whole || n == WIDE) return store(to, n, whole, x);
-  if constexpr (WIDE % 8 == 0) {
-    uint32_t word[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const __nv_bfloat162 pair = __floats2bfloat162_rn(x[2 * i], x[2 * i + 1]);
-      word[i] = *(const uint32_t *)&pair;
-    }
-    if (n & 4) *(uint2 *)to = make_uint2(word[0], word[1]);
-    if (n & 2) *(uint32_t *)(to + (n & 4)) = n & 4 ? word[2] : word[0];
-    if (n & 1) {
-      const uint32_t last = n & 4 ? (n & 2 ? word[3] : word[2]) : (n & 2 ? word[1] : word[0]);
-      *(uint16_t *)(to + (n & 6)) = (uint16_t)last;
-    }
-  }
+static __device__ __forceinline__ void write_columns(const struct finish &f, bf16 *to, int n,
+                                                     const float (&x)[WIDE]) {
+  if (WIDE % GROUP == 0 && f.fills)
+    fill_columns(to, n, x);
+  else
+    store(to, n, f.whole, x);
 }
 
 /* The same of matrices that are T or float. */
@@ -89,9 +91,9 @@ template <class T, int WIDE>
 static __device__ __forceinline__ void write_either(const struct finish &f, const struct rows &m, int32_t row,
                                                     int32_t col, int n, const float (&x)[WIDE]) {
   if (sizeof(T) == sizeof(float) || !f.narrow)
-    write_columns(at<float>(m, row, col), n, f.whole, x);
+    write_columns(f, at<float>(m, row, col), n, x);
   else
-    write_columns(at<T>(m, row, col), n, f.whole, x);
+    write_columns(f, at<T>(m, row, col), n, x);
 }
 
 /* Reals of the columns, one for each. */
@@ -158,7 +160,7 @@ static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t r
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
-  if (!finished) return write_columns(at<float>(f.sums, row, col), n, f.whole, sum);
+  if (!finished) return write_columns(f, at<float>(f.sums, row, col), n, sum);
   if (f.row_scale) {
     const float scale = f.row_scale[row];
 #pragma unroll

@@ -86,6 +86,14 @@ static int64_t padding(int64_t width, int anywhere, int64_t odd) {
   return anywhere ? odd : whole_rows(width);
 }
 
+/* The matrix's values; gaps that are those of tensor_stride may hold anything, others must be untouched. */
+static double *result_of(struct kernels *k, struct tensor t) {
+  if (t.stride != tensor_stride(t.dtype, t.cols)) return values_of(k, t);
+  double *wide = elements_of(k, t.dtype, t.data, t.rows * t.stride), *value = host_block(t.rows * t.cols * 8);
+  for (int64_t i = 0; i < t.rows * t.cols; i++) value[i] = wide[i / t.cols * t.stride + i % t.cols];
+  return value;
+}
+
 static void check_integers(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width) {
   enum dtype type[2];
   double *x = integer_block(1, m->cols * width), *expected = host_block(m->rows * width * 8);
@@ -99,7 +107,7 @@ static void check_integers(struct kernels *k, const struct csr *m, const struct 
     struct tensor from = padded_matrix(k, x, m->cols, width, padding(width, anywhere, 3));
     struct tensor y = padded_matrix_of(k, result, NULL, m->rows, width, padding(width, anywhere, 5));
     assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = from, .y = y}));
-    double *actual = values_of(k, y);
+    double *actual = result_of(k, y);
     for (int64_t i = 0; i < m->rows * width; i++) assert_true(actual[i] == element(result, expected[i]));
   }
   free_blocks(k->device);
@@ -125,9 +133,10 @@ static void integers_add_up_exactly_at_every_width(void **state) {
 }
 
 /* Every scale, the self loop and accumulation at once. Rows that do not finish leave their sums where
- * struct spmm says, the others are written to y; neither touches the other's. */
+ * struct spmm says, the others are written to y; neither touches the other's. shared: the rows' own X are the
+ * first rows of X, between the same scales. */
 static void check_scales(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width,
-                         enum dtype type) {
+                         enum dtype type, int shared) {
   int64_t rows = m->rows, count = rows * width;
   int apart = type != k->real;
   uint8_t *unfinished = host_block(rows);
@@ -137,10 +146,10 @@ static void check_scales(struct kernels *k, const struct csr *m, const struct la
   double *x = rounded(k, noise_block(1, m->cols * width), m->cols * width);
   double *self = rounded(k, noise_block(2, count), count);
   r.x = x;
-  r.self = self;
+  r.self = shared ? x : self;
   r.col_scale = noise_block(4, m->cols);
   r.self_scale = noise_block(6, rows);
-  r.self_col_scale = noise_block(7, rows);
+  r.self_col_scale = shared ? r.col_scale : noise_block(7, rows);
   r.row_scale = noise_block(8, rows);
   compute(&r, expected);
   struct spmm op = {.a = a, .x = padded_matrix(k, x, m->cols, width, whole_rows(width)), .accumulate = 1};
@@ -148,12 +157,12 @@ static void check_scales(struct kernels *k, const struct csr *m, const struct la
   if (apart) op.sums = real_matrix(k, old, rows, width);
   op.col_scale = reals(k, r.col_scale, m->cols);
   op.self_scale = reals(k, r.self_scale, rows);
-  op.self = padded_matrix(k, self, rows, width, 1);
-  op.self_col_scale = reals(k, r.self_col_scale, rows);
+  op.self = shared ? tensor_rows(op.x, 0, rows) : padded_matrix(k, self, rows, width, 1);
+  op.self_col_scale = shared ? op.col_scale : reals(k, r.self_col_scale, rows);
   op.row_scale = reals(k, r.row_scale, rows);
   op.unfinished = device_block(k, unfinished, rows);
   assert_ok(op_spmm(k, &op));
-  double *y = values_of(k, op.y), *sums = apart ? values_of(k, op.sums) : y, size = 8;
+  double *y = result_of(k, op.y), *sums = apart ? result_of(k, op.sums) : y, size = 8;
   for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(expected[i]));
   for (int64_t i = 0; i < count; i++) {
     int rest = unfinished[i / width];
@@ -171,7 +180,7 @@ static void all_scales(struct kernels *k) {
     make_csr(&m, &kinds[kind], kind == 0);
     assert_ok(layout_init(k, &m, &a));
     for (int t = 0, types = result_types(k, type); t < types; t++) {
-      for (int i = 0; i < WIDTHS; i++) check_scales(k, &m, a, widths[i], type[t]);
+      for (int i = 0; i < WIDTHS; i++) check_scales(k, &m, a, widths[i], type[t], (i + t) % 2);
     }
     layout_free(k, a);
     csr_free(&m);
@@ -196,7 +205,7 @@ static void listed_rows(struct kernels *k) {
   struct tensor y = real_matrix(k, old, ROWS, WIDTH);
   compute(&(struct reference){.a = &m, .width = WIDTH, .rows = ROWS, .x = x, .y = old}, expected);
   assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, COLS, WIDTH), .y = y, .accumulate = 1}));
-  assert_all_equal(values_of(k, y), expected, ROWS * WIDTH);
+  assert_all_equal(result_of(k, y), expected, ROWS * WIDTH);
   layout_free(k, a);
   csr_free(&m);
 }
@@ -222,7 +231,7 @@ static void long_row(struct kernels *k) {
   }
   struct tensor y = real_matrix(k, NULL, 1, WIDTH);
   assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, DEGREE, WIDTH), .y = y}));
-  double *actual = values_of(k, y);
+  double *actual = result_of(k, y);
   for (int j = 0; j < WIDTH; j++) assert_close(actual[j], expected[j], 1e-5 * expected[j]);
   layout_free(k, a);
   csr_free(&m);
@@ -246,7 +255,7 @@ static void repeats(struct kernels *k) {
     y[i] = real_matrix(k, NULL, ROWS, WIDTH);
     assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, x, COLS, WIDTH), .y = y[i]}));
   }
-  assert_all_equal(values_of(k, y[0]), values_of(k, y[1]), ROWS * WIDTH);
+  assert_all_equal(result_of(k, y[0]), result_of(k, y[1]), ROWS * WIDTH);
   layout_free(k, a);
   csr_free(&m);
 }
@@ -292,7 +301,7 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
   struct tensor bare = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   assert_ok(op_spmm(k, &(struct spmm){.a = u->a, .x = x, .y = bare}));
-  double *sum = values_of(k, bare);
+  double *sum = result_of(k, bare);
   struct update alone = make_update(k, u, k->real, bare);
   struct spmm op = {.a = u->a, .x = x, .unfinished = device_block(k, flag, rows)};
   op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
@@ -301,8 +310,8 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   op.update = &fused;
   assert_ok(op_spmm(k, &op));
   assert_ok(op_update(k, &alone));
-  double *rest = values_of(k, apart ? op.sums : op.y);
-  double *actual = values_of(k, fused.y), *expected = values_of(k, alone.y);
+  double *rest = result_of(k, apart ? op.sums : op.y);
+  double *actual = result_of(k, fused.y), *expected = result_of(k, alone.y);
   double tolerance = u->norm == NORM_NONE ? 0 : 8 * tolerance_in(k, type);
   for (int64_t i = 0; i < count; i++) {
     if (flag[i / width])
@@ -356,7 +365,7 @@ static void empty_matrix(struct kernels *k) {
   assert_ok(op_spmm(k, &(struct spmm){.a = a, .x = matrix(k, NULL, 0, 8), .y = matrix(k, NULL, 0, 8)}));
   struct tensor y = matrix(k, NULL, 4, 8);
   assert_ok(op_spmm(k, &(struct spmm){.a = b, .x = matrix(k, NULL, 0, 8), .y = y}));
-  assert_all_equal(values_of(k, y), host_block(4 * 8 * 8), 4 * 8);
+  assert_all_equal(result_of(k, y), host_block(4 * 8 * 8), 4 * 8);
   layout_free(k, a);
   layout_free(k, b);
   csr_free(&none);
