@@ -1,0 +1,177 @@
+#include "kernels/tiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+/* What a thread counts with: non-zeros of each segment in the window at hand, and which segments have any. */
+struct counter {
+  int32_t *entries; /* [segments] */
+  int32_t *touched; /* [segments] */
+  int64_t length;
+};
+
+struct split {
+  const struct csr *m;
+  int64_t least, segments, windows;
+  struct tiles *tiles;
+  struct csr *rest;
+};
+
+static int64_t window_end(const struct split *split, int64_t w) {
+  int64_t end = (w + 1) * TILE_ROWS;
+  return end < split->m->rows ? end : split->m->rows;
+}
+
+static int counter_init(const struct split *split, struct counter *counter) {
+  TRY(memory_alloc(&counter->entries, split->segments * (int64_t)sizeof(int32_t), "tile counts"));
+  return memory_alloc(&counter->touched, split->segments * (int64_t)sizeof(int32_t), "tile segments");
+}
+
+static void counter_free(struct counter *counter) {
+  free(counter->entries);
+  free(counter->touched);
+}
+
+static void count_window(const struct split *split, int64_t w, struct counter *counter) {
+  const struct csr *m = split->m;
+  counter->length = 0;
+  for (int64_t e = m->start[w * TILE_ROWS]; e < m->start[window_end(split, w)]; e++) {
+    int32_t segment = m->col[e] / TILE_COLS;
+    if (counter->entries[segment]++ == 0) counter->touched[counter->length++] = segment;
+  }
+}
+
+static void clear_window(struct counter *counter) {
+  for (int64_t i = 0; i < counter->length; i++) counter->entries[counter->touched[i]] = 0;
+}
+
+static int ascending(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Tiles of each window into tiles.start[w + 1], what is left of each row into rest.start[i + 1]. */
+static void measure_window(const struct split *split, int64_t w, struct counter *counter) {
+  const struct csr *m = split->m;
+  count_window(split, w, counter);
+  for (int64_t i = 0; i < counter->length; i++)
+    split->tiles->start[w + 1] += counter->entries[counter->touched[i]] >= split->least;
+  for (int64_t i = w * TILE_ROWS; i < window_end(split, w); i++) {
+    for (int64_t e = m->start[i]; e < m->start[i + 1]; e++)
+      split->rest->start[i + 1] += counter->entries[m->col[e] / TILE_COLS] < split->least;
+  }
+  clear_window(counter);
+}
+
+/* Numbers the window's tiles in the order of their segments; entries[segment] becomes ~tile where there is
+ * one. */
+static void number_tiles(const struct split *split, int64_t w, struct counter *counter) {
+  int64_t tile = split->tiles->start[w];
+  qsort(counter->touched, (size_t)counter->length, sizeof *counter->touched, ascending);
+  for (int64_t i = 0; i < counter->length; i++) {
+    int32_t segment = counter->touched[i];
+    if (counter->entries[segment] < split->least) continue;
+    split->tiles->segment[tile] = segment;
+    counter->entries[segment] = ~(int32_t)(tile++ - split->tiles->start[w]);
+  }
+}
+
+static void fill_window(const struct split *split, int64_t w, struct counter *counter) {
+  const struct csr *m = split->m;
+  uint32_t *bits = split->tiles->bits + split->tiles->start[w] * TILE_WORDS;
+  count_window(split, w, counter);
+  number_tiles(split, w, counter);
+  for (int64_t i = w * TILE_ROWS; i < window_end(split, w); i++) {
+    int32_t *left = split->rest->col + split->rest->start[i];
+    for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+      int32_t col = m->col[e], mine = counter->entries[col / TILE_COLS];
+      if (mine >= 0) {
+        *left++ = col;
+        continue;
+      }
+      struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
+      bits[(int64_t)~mine * TILE_WORDS + at.word] |= (uint32_t)1 << at.bit;
+    }
+  }
+  clear_window(counter);
+}
+
+/* Windows are independent of each other: the result does not depend on the number of threads. */
+static int for_windows(const struct split *split,
+                       void (*work)(const struct split *split, int64_t w, struct counter *counter)) {
+  int code = OK;
+#pragma omp parallel
+  {
+    struct counter counter = {0};
+    int mine = counter_init(split, &counter);
+    if (mine != OK) {
+#pragma omp atomic write
+      code = mine;
+    }
+#pragma omp for schedule(dynamic, 16)
+    for (int64_t w = 0; w < split->windows; w++) {
+      if (mine == OK) work(split, w, &counter);
+    }
+    counter_free(&counter);
+  }
+  return code;
+}
+
+static int allocate_rows(const struct split *split) {
+  const struct csr *m = split->m;
+  *split->rest = (struct csr){.rows = m->rows, .cols = m->cols, .row = m->row};
+  TRY(memory_alloc(&split->rest->start, (m->rows + 1) * (int64_t)sizeof(int64_t), "rest of the tiles"));
+  return memory_alloc(&split->tiles->start, (split->windows + 1) * (int64_t)sizeof(int64_t), "tile windows");
+}
+
+static int allocate_entries(const struct split *split) {
+  struct tiles *tiles = split->tiles;
+  struct csr *rest = split->rest;
+  for (int64_t w = 0; w < split->windows; w++) tiles->start[w + 1] += tiles->start[w];
+  for (int64_t i = 0; i < rest->rows; i++) rest->start[i + 1] += rest->start[i];
+  tiles->windows = split->windows;
+  tiles->count = tiles->start[split->windows];
+  rest->nnz = rest->start[rest->rows];
+  tiles->entries = split->m->nnz - rest->nnz;
+  TRY(memory_alloc(&rest->col, rest->nnz * (int64_t)sizeof *rest->col, "rest of the tiles"));
+  TRY(memory_alloc(&tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, "tiles"));
+  return memory_alloc(&tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, "tiles");
+}
+
+static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) {
+  TRY(memory_alloc(&tiles->start, (int64_t)sizeof *tiles->start, "tile windows"));
+  TRY(csr_init(rest, m->rows, m->cols, m->nnz, m->weight != NULL));
+  rest->row = m->row;
+  memcpy(rest->start, m->start, (size_t)(m->rows + 1) * sizeof *m->start);
+  memcpy(rest->col, m->col, (size_t)m->nnz * sizeof *m->col);
+  if (m->weight) memcpy(rest->weight, m->weight, (size_t)m->nnz * sizeof *m->weight);
+  return OK;
+}
+
+int tiles_split(const struct csr *m, int64_t least, struct tiles *tiles, struct csr *rest) {
+  struct split split = {.m = m, .least = least, .tiles = tiles, .rest = rest};
+  *tiles = (struct tiles){0};
+  *rest = (struct csr){0};
+  if (m->weight || least > TILE_ROWS * TILE_COLS) return copy_all(m, tiles, rest);
+  split.segments = (m->cols + TILE_COLS - 1) / TILE_COLS;
+  split.windows = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
+  TRY(allocate_rows(&split));
+  TRY(for_windows(&split, measure_window));
+  TRY(allocate_entries(&split));
+  return for_windows(&split, fill_window);
+}
+
+void tiles_free(struct tiles *tiles) {
+  free(tiles->start);
+  free(tiles->segment);
+  free(tiles->bits);
+  *tiles = (struct tiles){0};
+}
+
+void tiles_rest_free(struct csr *rest) {
+  rest->row = NULL;
+  csr_free(rest);
+}

@@ -1,0 +1,41 @@
+/* tiles: the dense regions of a binary sparse matrix as bitmaps, the rest of it as compressed rows.
+ *
+ * A tile is 128 rows (a window) by 64 columns (a segment, at a multiple of 64) that hold at least `least`
+ * non-zeros; every non-zero is in exactly one tile or in the rest. Its 8192 bits stand in the order in which
+ * the 256 threads of two warpgroups need them as A operand of a 64 x n x 16 product on tensor cores: word t
+ * belongs to thread t, bit 4k + r to the even and bit 16 + 4k + r to the odd column of its register r in step
+ * k (PTX ISA, wgmma fragments). An arc then costs at most 8192 / least bits, and a row of X is fetched once
+ * for 128 rows of the result (after TC-GNN, Wang et al., USENIX ATC 2023, with taller windows). */
+#ifndef KERNELS_TILES_H
+#define KERNELS_TILES_H
+
+#include "runtime/csr.h"
+
+enum { TILE_ROWS = 128, TILE_COLS = 64, TILE_WORDS = TILE_ROWS * TILE_COLS / 32 };
+
+struct tiles {
+  int64_t windows, count; /* windows of the matrix, tiles */
+  int64_t entries;        /* non-zeros in tiles */
+  int64_t *start;         /* [windows + 1] first tile of each window */
+  int32_t *segment;       /* [count] ascending inside a window; the tile's columns begin at 64 segment */
+  uint32_t *bits;         /* [count, TILE_WORDS] */
+};
+
+/* Cuts m into tiles and *rest (new arrays; compressed row i of m is compressed row i of both, rest.row is
+ * m.row, borrowed). Weighted matrices and least > 8192 give no tile. Errors: FAILED when memory is short. */
+int tiles_split(const struct csr *m, int64_t least, struct tiles *tiles, struct csr *rest);
+void tiles_free(struct tiles *tiles);
+
+/* Frees what tiles_split made of rest. */
+void tiles_rest_free(struct csr *rest);
+
+/* Where (row, col) of a tile stands. */
+struct tile_bit {
+  int word, bit;
+};
+static inline struct tile_bit tile_bit_of(int row, int col) {
+  int lane = row % 8 * 4 + col % 8 / 2, word = row / 16 * 32 + lane;
+  return (struct tile_bit){word, col / 16 * 4 + row % 16 / 8 + col % 16 / 8 * 2 + col % 2 * 16};
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* Every non-zero stands in one tile or in the rest, and nothing else does. */
+#include "kernels/tiles.h"
+
+#include "runtime/random.h"
+#include "tests/check.h"
+
+/* Arcs of a graph of communities of 100 columns: dense blocks on the diagonal, a few arcs elsewhere. */
+static int has_arc(int64_t i, int64_t j) {
+  uint32_t bits = random_block(random_key(5, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
+  return i % 37 != 4 && bits < (i / 100 == j / 100 ? 300 : 4);
+}
+
+static struct csr made_matrix(int64_t rows, int64_t cols) {
+  struct csr m;
+  assert_ok(csr_init(&m, rows, cols, rows * cols, 0));
+  m.nnz = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < cols; j++)
+      if (has_arc(i, j)) m.col[m.nnz++] = (int32_t)j;
+    m.start[i + 1] = m.nnz;
+  }
+  return m;
+}
+
+/* How often (row, col) is there: in tiles and in the rest. */
+static int times_there(const struct tiles *tiles, const struct csr *rest, int64_t row, int32_t col) {
+  int times = 0;
+  struct tile_bit at = tile_bit_of((int)(row % TILE_ROWS), col % TILE_COLS);
+  int64_t w = row / TILE_ROWS;
+  for (int64_t t = tiles->count ? tiles->start[w] : 0; tiles->count && t < tiles->start[w + 1]; t++)
+    if (tiles->segment[t] == col / TILE_COLS)
+      times += (int)(tiles->bits[t * TILE_WORDS + at.word] >> at.bit & 1);
+  for (int64_t e = rest->start[row]; e < rest->start[row + 1]; e++) times += rest->col[e] == col;
+  return times;
+}
+
+static int64_t bits_set(const struct tiles *tiles, int64_t tile) {
+  int64_t count = 0;
+  for (int i = 0; i < TILE_WORDS; i++) count += __builtin_popcount(tiles->bits[tile * TILE_WORDS + i]);
+  return count;
+}
+
+static void check_split(int64_t rows, int64_t cols, int64_t least) {
+  struct csr m = made_matrix(rows, cols), rest;
+  struct tiles tiles;
+  assert_ok(tiles_split(&m, least, &tiles, &rest));
+  assert_int_equal(tiles.entries + rest.nnz, m.nnz);
+  int64_t in_tiles = 0;
+  for (int64_t t = 0; t < tiles.count; t++) {
+    assert_true(bits_set(&tiles, t) >= least);
+    in_tiles += bits_set(&tiles, t);
+  }
+  assert_int_equal(in_tiles, tiles.entries);
+  for (int64_t i = 0; i < rows; i++) {
+    for (int32_t j = 0; j < cols; j++) assert_int_equal(times_there(&tiles, &rest, i, j), has_arc(i, j));
+  }
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+  csr_free(&m);
+}
+
+static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
+  (void)state;
+  check_split(500, 500, 300);
+  check_split(333, 129, 1);
+  check_split(1, 1, 1);
+  check_split(128, 64, 8193);
+  check_split(0, 10, 1);
+}
+
+static void segments_ascend_inside_a_window(void **state) {
+  (void)state;
+  struct csr m = made_matrix(700, 700), rest;
+  struct tiles tiles;
+  assert_ok(tiles_split(&m, 200, &tiles, &rest));
+  assert_true(tiles.count > 6 && rest.nnz > 0);
+  for (int64_t w = 0; w < tiles.windows; w++) {
+    for (int64_t t = tiles.start[w] + 1; t < tiles.start[w + 1]; t++)
+      assert_true(tiles.segment[t - 1] < tiles.segment[t]);
+  }
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+  csr_free(&m);
+}
+
+/* What the hardware computes from the bits: register r of thread t in step k holds the columns 2q, 2q + 1 (+
+ * 8 for r >= 2) of row g (+ 8 for odd r) of its warp's sixteen, with g = lane / 4 and q = lane % 4. */
+static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) {
+  (void)state;
+  for (int thread = 0; thread < TILE_WORDS; thread++) {
+    for (int k = 0; k < 4; k++) {
+      for (int r = 0; r < 4; r++) {
+        int lane = thread % 32, row = thread / 32 * 16 + lane / 4 + 8 * (r % 2);
+        int col = 16 * k + 2 * (lane % 4) + 8 * (r / 2);
+        struct tile_bit even = tile_bit_of(row, col), odd = tile_bit_of(row, col + 1);
+        assert_int_equal(even.word, thread);
+        assert_int_equal(even.bit, 4 * k + r);
+        assert_int_equal(odd.word, thread);
+        assert_int_equal(odd.bit, 16 + 4 * k + r);
+      }
+    }
+  }
+}
+
+static void weighted_matrices_have_no_tiles(void **state) {
+  (void)state;
+  struct csr m = made_matrix(200, 200), rest;
+  struct tiles tiles;
+  m.weight = calloc((size_t)m.nnz, sizeof *m.weight);
+  assert_ok(tiles_split(&m, 1, &tiles, &rest));
+  assert_int_equal(tiles.count, 0);
+  assert_int_equal(rest.nnz, m.nnz);
+  assert_true(rest.weight != NULL);
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+  csr_free(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
+      cmocka_unit_test(segments_ascend_inside_a_window),
+      cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
+      cmocka_unit_test(weighted_matrices_have_no_tiles),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
