@@ -1,0 +1,46 @@
+/* The dense tiles of a matrix on the GPU (kernels/tiles.h), multiplied on tensor cores.
+ *
+ * Only windows with tiles are listed, those with most tiles first: they would run on alone at the end. Their
+ * sums go to compact rows: row i of the matrix to row position[i / 128] * 128 + i % 128. */
+#ifndef KERNELS_CUDA_TILES_H
+#define KERNELS_CUDA_TILES_H
+
+#include "kernels/ops.h"
+#include "kernels/tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tile_window {
+  int32_t window, first, end; /* tiles [first, end) */
+  int32_t unused;
+};
+
+struct cuda_tiles {
+  int64_t count, listed;            /* tiles; windows that have some */
+  const struct tile_window *window; /* [listed] */
+  const int32_t *segment;           /* [count] */
+  const uint32_t *bits;             /* [count, TILE_WORDS] */
+  const int32_t *position;          /* [windows of the matrix] among the listed ones; -1: no tiles */
+  void *block;                      /* what all of it lies in */
+};
+
+/* Whether this GPU, and this build for it, have the instructions (sm_90a). */
+int cuda_has_tiles(void);
+
+int cuda_tiles_init(struct kernels *k, const struct tiles *tiles, struct cuda_tiles *copy);
+void cuda_tiles_free(struct kernels *k, struct cuda_tiles *tiles);
+
+/* sums [128 listed, stride] = tiles times X, fp32. x is bf16 [rows of X, width], or two such planes whose sum
+ * X is, side by side in rows of 2 plane columns (plane 0: there is one). Rows of x lie at multiples of 16
+ * bytes; stride is a multiple of 64 for widths up to 64, of 128 beyond. A value of X that is not finite
+ * spoils all rows of the tiles that read it. */
+int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struct tensor x, int64_t plane,
+                        float *sums, int64_t stride);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
