@@ -31,7 +31,7 @@ endif()
 
 if(cuda_found)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90a) # 90a: with the instructions that only this generation has
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 17)

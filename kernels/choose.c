@@ -131,6 +131,13 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
   choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds;
 }
 
+int64_t choose_tile_least(const struct choose_case *c, int64_t cols) {
+  struct rates rates = rates_of(c, cols);
+  int b = DENSITY_BINS;
+  while (b > 1 && is_tile(&rates, (double)least_in(b - 1))) b--;
+  return b < DENSITY_BINS ? least_in(b) : TILE_CELLS + 1;
+}
+
 /* Cells of `least` arcs and more become tiles. */
 static struct choice divide(const struct rates *rates, const struct density *density, int64_t least) {
   struct choice choice = {.tile_arcs_least = least};

@@ -76,6 +76,10 @@ struct choice choose(const struct choose_case *c, const struct density *density)
  * full or, without tiles, near. */
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);
 
+/* Fewest arcs in one cell that cost more to gather than as a tile, X having `cols` rows; TILE_CELLS + 1:
+ * none. */
+int64_t choose_tile_least(const struct choose_case *c, int64_t cols);
+
 /* Whether those arcs in one cell cost more to gather than as a tile, X having `cols` rows. */
 int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols);
 

@@ -79,8 +79,10 @@ struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id)
       .key = key, .threshold = (uint32_t)lround(rate * 65536), .scale = (float)(1 / (1 - rate)), .id = id};
 }
 
-int layout_init(struct kernels *k, const struct csr *m, struct layout **layout) {
-  return k->ops->layout_init(k, m, layout);
+int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                struct layout **layout) {
+  static const struct layout_plan gather = {LAYOUT_GATHER, 1};
+  return k->ops->layout_init(k, m, plan ? plan : &gather, layout);
 }
 
 int layout_share(struct kernels *k, const struct layout *from, struct layout **layout) {

@@ -17,6 +17,13 @@
 #include "runtime/random.h"
 #include "runtime/tensor.h"
 
+/* What products a layout is for. Which tiers it has follows from the matrix, this, the precision and stored
+ * constants (kernels/choose.h); a layout serves every width, best the one it was made for. */
+struct layout_plan {
+  enum layout_tiers tiers;
+  int64_t width; /* columns of X */
+};
+
 struct layout; /* a sparse matrix prepared for the device: kernels/layout.h, continued by each table */
 
 /* Values that change from epoch to epoch, in device memory so that a recorded epoch can be replayed. */
@@ -203,7 +210,8 @@ struct kernel_ops {
   unsigned precisions;              /* a bit for each that it serves: 1 << PRECISION_FP32, ... */
   int (*open)(struct kernels *k);   /* NULL: nothing to do */
   void (*close)(struct kernels *k); /* takes a half-opened one */
-  int (*layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
+  int (*layout_init)(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                     struct layout **layout);
   int (*layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
   void (*layout_free)(struct kernels *k, struct layout *layout);
   int (*spmm)(struct kernels *k, const struct spmm *op);
@@ -236,10 +244,12 @@ void kernels_close(struct kernels *k);
 /* At least `bytes` of scratch on the device, valid until the next call. For tables. Errors: FAILED. */
 int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);
 
-/* Prepares host matrix m for the device; *layout is freed by layout_free. m must outlive it and not change.
+/* Prepares host matrix m for the device as `plan` says (NULL: for the gather alone); *layout is freed by
+ * layout_free. m must outlive it and not change.
  * Weighted values are read from m.weight. layout_share: same pattern, own writable values, for
  * sparse_dropout. */
-int layout_init(struct kernels *k, const struct csr *m, struct layout **layout);
+int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                struct layout **layout);
 int layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
 void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
 

@@ -11,12 +11,15 @@ struct counter {
   int32_t *entries; /* [segments] */
   int32_t *touched; /* [segments] */
   int64_t length;
+  struct density density;
 };
 
 struct split {
   const struct csr *m;
+  int threads;
   int64_t least, segments, windows;
-  struct tiles *tiles;
+  struct density *density; /* what is wanted: this, */
+  struct tiles *tiles;     /* or these two */
   struct csr *rest;
 };
 
@@ -51,6 +54,18 @@ static void clear_window(struct counter *counter) {
 static int ascending(const void *a, const void *b) {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
+}
+
+static void weigh_window(const struct split *split, int64_t w, struct counter *counter) {
+  int32_t most = 0;
+  count_window(split, w, counter);
+  for (int64_t i = 0; i < counter->length; i++) {
+    int32_t entries = counter->entries[counter->touched[i]];
+    density_count(&counter->density, entries);
+    if (entries > most) most = entries;
+  }
+  if (most > 0) density_count_window(&counter->density, most);
+  clear_window(counter);
 }
 
 /* Tiles of each window into tiles.start[w + 1], what is left of each row into rest.start[i + 1]. */
@@ -103,7 +118,7 @@ static void fill_window(const struct split *split, int64_t w, struct counter *co
 static int for_windows(const struct split *split,
                        void (*work)(const struct split *split, int64_t w, struct counter *counter)) {
   int code = OK;
-#pragma omp parallel
+#pragma omp parallel num_threads(split->threads)
   {
     struct counter counter = {0};
     int mine = counter_init(split, &counter);
@@ -114,6 +129,10 @@ static int for_windows(const struct split *split,
 #pragma omp for schedule(dynamic, 16)
     for (int64_t w = 0; w < split->windows; w++) {
       if (mine == OK) work(split, w, &counter);
+    }
+    if (split->density) {
+#pragma omp critical
+      density_add(split->density, &counter.density);
     }
     counter_free(&counter);
   }
@@ -151,13 +170,24 @@ static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) 
   return OK;
 }
 
-int tiles_split(const struct csr *m, int64_t least, struct tiles *tiles, struct csr *rest) {
-  struct split split = {.m = m, .least = least, .tiles = tiles, .rest = rest};
+static void cut_windows(struct split *split) {
+  split->segments = (split->m->cols + TILE_COLS - 1) / TILE_COLS;
+  split->windows = (split->m->rows + TILE_ROWS - 1) / TILE_ROWS;
+}
+
+int tiles_density(const struct csr *m, int threads, struct density *density) {
+  struct split split = {.m = m, .threads = threads, .density = density};
+  *density = (struct density){.rows = m->rows, .cols = m->cols};
+  cut_windows(&split);
+  return for_windows(&split, weigh_window);
+}
+
+int tiles_split(const struct csr *m, int64_t least, int threads, struct tiles *tiles, struct csr *rest) {
+  struct split split = {.m = m, .threads = threads, .least = least, .tiles = tiles, .rest = rest};
   *tiles = (struct tiles){0};
   *rest = (struct csr){0};
-  if (m->weight || least > TILE_ROWS * TILE_COLS) return copy_all(m, tiles, rest);
-  split.segments = (m->cols + TILE_COLS - 1) / TILE_COLS;
-  split.windows = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
+  if (m->weight || least > TILE_CELLS) return copy_all(m, tiles, rest);
+  cut_windows(&split);
   TRY(allocate_rows(&split));
   TRY(for_windows(&split, measure_window));
   TRY(allocate_entries(&split));

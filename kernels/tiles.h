@@ -9,9 +9,10 @@
 #ifndef KERNELS_TILES_H
 #define KERNELS_TILES_H
 
+#include "kernels/choose.h"
 #include "runtime/csr.h"
 
-enum { TILE_ROWS = 128, TILE_COLS = 64, TILE_WORDS = TILE_ROWS * TILE_COLS / 32 };
+enum { TILE_WORDS = TILE_CELLS / 32 };
 
 struct tiles {
   int64_t windows, count; /* windows of the matrix, tiles */
@@ -21,9 +22,13 @@ struct tiles {
   uint32_t *bits;         /* [count, TILE_WORDS] */
 };
 
+/* How dense the cells of m are, on `threads` threads. Errors: FAILED when memory is short. */
+int tiles_density(const struct csr *m, int threads, struct density *density);
+
 /* Cuts m into tiles and *rest (new arrays; compressed row i of m is compressed row i of both, rest.row is
- * m.row, borrowed). Weighted matrices and least > 8192 give no tile. Errors: FAILED when memory is short. */
-int tiles_split(const struct csr *m, int64_t least, struct tiles *tiles, struct csr *rest);
+ * m.row, borrowed), on `threads` threads; the result does not depend on their number. Weighted matrices and
+ * least > 8192 give no tile. Errors: FAILED when memory is short. */
+int tiles_split(const struct csr *m, int64_t least, int threads, struct tiles *tiles, struct csr *rest);
 void tiles_free(struct tiles *tiles);
 
 /* Frees what tiles_split made of rest. */

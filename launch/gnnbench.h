@@ -22,6 +22,7 @@ struct bench_options {
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
   int widths;
+  enum layout_tiers tiers;         /* spmm */
   int scaled;                      /* spmm: between scales, with self loops */
   int64_t inner;                   /* gemm: columns of the left matrix */
   int64_t rows;                    /* exchange: rows from each rank to each other */

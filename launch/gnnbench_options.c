@@ -21,6 +21,7 @@ static const struct {
     {BENCH_EXCHANGE, {"method", 1, NULL, 'm'}, "M", "partition of the dataset: metis, block or random (metis)"},
     {BENCH_SPMM | BENCH_GEMM, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
     {BENCH_SPMM, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
+    {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles", "tiers of the matrix, on GPUs (auto)"},
     {BENCH_SPMM, {"scaled", 0, NULL, 'S'}, "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored"},
     {OPS, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128)"},
     {BENCH_GEMM, {"inner", 1, NULL, 'i'}, "K", "columns of the left matrix (128)"},
@@ -111,6 +112,16 @@ static int read_precision(struct bench_options *options, const char *text) {
   FAIL(BAD_INPUT, "--precision: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", text);
 }
 
+static int read_tiers(struct bench_options *options, const char *text) {
+  static const char *const names[] = {"auto", "gather", "tiles"};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(text, names[i]) != 0) continue;
+    options->tiers = (enum layout_tiers)i;
+    return OK;
+  }
+  FAIL(BAD_INPUT, "--layout: \"%s\" is none of auto, gather, tiles", text);
+}
+
 static int read_setting(struct bench_options *options, const char *text) {
   if (options->set_count == BENCH_SETTINGS) FAIL(BAD_INPUT, "--set: more than %d settings", BENCH_SETTINGS);
   options->set[options->set_count++] = text;
@@ -151,6 +162,8 @@ static int read_option(struct bench_options *options, int letter, char **argv) {
     TRY(number("reps", optarg, 1, BENCH_REPS, &value));
     options->reps = (int)value;
     return OK;
+  case 'L':
+    return read_tiers(options, optarg);
   case 'S':
     options->scaled = 1;
     return OK;

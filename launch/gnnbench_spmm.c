@@ -131,6 +131,8 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   if (!bench->device.ops->on_host) row.limit = L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width, c->scale.host ? " scaled" : "");
+  const struct layout_plan plan = {bench->options->tiers, width};
+  TRY(layout_init(&bench->kernels, m, &plan, &c->layout));
   struct spmm op = product(c);
   TRY(bench_time(bench, run, &op, &row));
   TRY(bench_matrix_download(bench, &c->y));
@@ -144,10 +146,11 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
   int scaled = bench->options->scaled;
   TRY(bench_graph(bench->options, &c->graph));
   if (scaled) TRY(init_scales(bench, c));
-  TRY(layout_init(&bench->kernels, &c->graph, &c->layout));
   TRY(bench_peer_open(bench, scaled ? &c->written : &c->graph, &c->peer));
   for (int i = 0; i < bench->options->widths; i++) {
     int code = measure(bench, c, bench->options->width[i]);
+    layout_free(&bench->kernels, c->layout);
+    c->layout = NULL;
     bench_matrix_free(bench, &c->x);
     bench_matrix_free(bench, &c->y);
     bench_matrix_free(bench, &c->peer_x);

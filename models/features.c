@@ -12,8 +12,8 @@ int features_init(struct features *f, struct run *run, int once) {
   f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
   if (!f->sparse) return OK;
   TRY(csr_transpose(&shard->feature_rows, &f->transposed, NULL));
-  TRY(layout_init(run->kernels, &shard->feature_rows, &f->rows));
-  TRY(layout_init(run->kernels, &f->transposed, &f->columns));
+  TRY(layout_init(run->kernels, &shard->feature_rows, NULL, &f->rows));
+  TRY(layout_init(run->kernels, &f->transposed, NULL, &f->columns));
   if (!f->masked) return OK;
   TRY(layout_share(run->kernels, f->rows, &f->rows_masked));
   return layout_share(run->kernels, f->columns, &f->columns_masked);

@@ -68,18 +68,21 @@ static int64_t grad_width(const struct model *model, int buffer) {
   return width;
 }
 
-/* The widest row that is exchanged: what each layer aggregates in an epoch, and a panel of what is aggregated
- * once. */
-static int64_t widest_exchange(const struct model *model) {
+/* The widest row that is aggregated in every epoch. */
+static int64_t widest_aggregate(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) {
     const struct layer *layer = &model->layer[l];
-    if (layer->constant)
-      width = larger(width, panel_width(model));
-    else
-      width = larger(width, layer->aggregate_first ? layer->in : layer->out);
+    if (!layer->constant) width = larger(width, layer->aggregate_first ? layer->in : layer->out);
   }
   return width;
+}
+
+/* The widest row that is exchanged: what each layer aggregates in an epoch, and a panel of what is aggregated
+ * once. */
+static int64_t widest_exchange(const struct model *model) {
+  int64_t width = widest_aggregate(model);
+  return model->layer[0].constant ? larger(width, panel_width(model)) : width;
 }
 
 /* Lays out every buffer; called once to measure and once over the allocated block. */
@@ -125,7 +128,7 @@ int model_init(struct model *model, struct run *run) {
   model->uses_graph = type->uses_graph;
   TRY(init_layers(model, run, type));
   TRY(features_init(&model->features, run, model->layer[0].constant));
-  if (model->uses_graph) TRY(propagation_init(&model->propagation, run));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
   model->arena = arena_measure(run->device);
   return plan(model, run);
 }

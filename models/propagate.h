@@ -28,10 +28,10 @@ struct propagation {
   struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */
 };
 
-/* In three steps: init builds the layouts; plan lays out the buffers for exchanges up to `width` (once to
- * measure, once over memory, see arena); start fills the scales. start is collective.
- * Errors: BAD_INPUT for negative weights under a normalisation. */
-int propagation_init(struct propagation *p, struct run *run);
+/* In three steps: init builds the layouts, for products of `width` columns; plan lays out the buffers for
+ * exchanges up to `width` (once to measure, once over memory, see arena); start fills the scales. start is
+ * collective. Errors: BAD_INPUT for negative weights under a normalisation. */
+int propagation_init(struct propagation *p, struct run *run, int64_t width);
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
 int propagation_start(struct propagation *p, struct run *run);
 void propagation_free(struct propagation *p, struct run *run);

@@ -28,6 +28,8 @@ enum node_order {
 };
 enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
 
+enum layout_tiers { LAYOUT_AUTO, LAYOUT_GATHER, LAYOUT_TILES };
+
 #define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
 extern const char *const precision_name[]; /* NULL at the end */
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
@@ -73,6 +75,7 @@ struct config {
   struct {
     char device[16];
     enum precision precision;
+    enum layout_tiers layout;
     int overlap, once, graph;
     double timeout;
     int64_t threads; /* 0: from the binding */

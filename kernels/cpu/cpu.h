@@ -25,7 +25,8 @@ static inline real *row_of(struct tensor t, int64_t v) {
   return (real *)t.data + v * t.stride;
 }
 
-int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, struct layout **layout);
+int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                          struct layout **layout);
 int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
 void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout);
 int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op);

@@ -51,7 +51,10 @@ static int set_values(struct cpu_layout *layout) {
   return OK;
 }
 
-int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, struct layout **layout) {
+/* The processor has one tier. */
+int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                          struct layout **layout) {
+  (void)plan;
   struct cpu_layout *made = NULL;
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;

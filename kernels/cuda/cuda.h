@@ -29,7 +29,8 @@ static inline int cuda_is_aligned(struct tensor t) {
 
 int cuda_open(struct kernels *k);
 void cuda_close(struct kernels *k);
-int cuda_layout_init(struct kernels *k, const struct csr *m, struct layout **layout);
+int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                     struct layout **layout);
 int cuda_layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
 void cuda_layout_free(struct kernels *k, struct layout *layout);
 int cuda_spmm(struct kernels *k, const struct spmm *op);

@@ -4,6 +4,7 @@
 #define KERNELS_CUDA_FINISH_ROW_CUH
 
 #include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/tiles.h"
 
 /* A matrix whose rows are `bytes` apart: a row's place is one 32 by 32 bit product. */
 struct rows {
@@ -27,6 +28,9 @@ struct finish {
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
+  const int32_t *tile_position; /* see struct cuda_tiles; NULL: no tiles */
+  const float *tile_sums;
+  int64_t tile_stride;
   const uint8_t *unfinished;
   const float *bias; /* from here on: update's */
   const float *gain, *shift;
@@ -144,11 +148,25 @@ static __device__ __forceinline__ bool is_finished(const struct finish &f, int32
   return !f.unfinished || !f.unfinished[row];
 }
 
-/* The self loop, what is there already and the row scale; then what rows that do not finish leave, or z. */
+/* What the tiles of the row's window add. */
+template <int WIDE>
+static __device__ __forceinline__ void add_tiles(const struct finish &f, int32_t row, int32_t col, int n,
+                                                 float (&sum)[WIDE]) {
+  const int position = f.tile_position[row / TILE_ROWS];
+  float other[WIDE];
+  if (position < 0) return;
+  load(f.tile_sums + ((int64_t)position * TILE_ROWS + row % TILE_ROWS) * f.tile_stride + col, n, true, other);
+#pragma unroll
+  for (int i = 0; i < WIDE; i++) sum[i] += other[i];
+}
+
+/* Tiles, the self loop, what is there already and the row scale; then what rows that do not finish leave, or
+ * z. */
 template <class T, bool KEEPS_Z, int WIDE>
 static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
                                                bool finished, float (&sum)[WIDE]) {
   float other[WIDE];
+  if (f.tile_position) add_tiles(f, row, col, n, sum);
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
     read_columns(at<T>(f.self, row, col), n, f.whole, other);

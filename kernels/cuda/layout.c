@@ -170,8 +170,11 @@ static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct pa
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
-static int upload(struct kernels *k, struct cuda_layout *layout, const struct cut *cut) {
+static int upload(struct kernels *k, struct cuda_layout *layout, const struct cut *cut,
+                  const struct tile_lists *lists) {
   const struct csr *m = cut->csr;
+  const struct tiles *tiles = &lists->tiles;
+  struct cuda_tiles *copy = &layout->tiles;
   struct part parts[] = {
       {cut->slot, cut->slots * (int64_t)sizeof *cut->slot, &layout->slot},
       {cut->long_row, cut->long_rows * (int64_t)sizeof *cut->long_row, &layout->long_row},
@@ -180,22 +183,34 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
       {m->col, m->nnz * (int64_t)sizeof *m->col, &layout->col},
       {m->row, m->rows * (int64_t)sizeof *m->row, &layout->row},
       {m->weight, m->nnz * (int64_t)sizeof *m->weight, &layout->value},
+      {lists->window, lists->listed * (int64_t)sizeof *lists->window, &copy->window},
+      {lists->position, tiles->windows * (int64_t)sizeof *lists->position, &copy->position},
+      {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &copy->segment},
+      {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &copy->bits},
   };
+  copy->count = tiles->count;
+  copy->listed = lists->listed;
+  layout->gathered = m->nnz;
   layout->slots = cut->slots;
   layout->long_rows = cut->long_rows;
   layout->pieces = cut->pieces;
   return upload_parts(k, layout, parts, (int)(sizeof parts / sizeof parts[0]));
 }
 
-int cuda_layout_init(struct kernels *k, const struct csr *m, struct layout **layout) {
+int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                     struct layout **layout) {
   struct cuda_layout *made = NULL;
   struct cut cut = {0};
+  struct tile_lists lists = {0};
+  struct csr rest = {0};
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   made->base.csr = m;
-  int code = make_cut(&cut, m);
-  if (code == OK) code = upload(k, made, &cut);
+  int code = cuda_tiles_cut(k, m, plan, &lists, &rest);
+  if (code == OK) code = make_cut(&cut, lists.listed > 0 ? &rest : m);
+  if (code == OK) code = upload(k, made, &cut, &lists);
   cut_free(&cut);
+  cuda_tiles_cut_free(&lists, &rest);
   return code;
 }
 

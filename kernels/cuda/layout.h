@@ -8,6 +8,7 @@
 #ifndef KERNELS_CUDA_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_H
 
+#include "kernels/cuda/tiles.h"
 #include "kernels/layout.h"
 
 enum { DENSE_DEGREE = 100 }; /* from this mean on a row's entries outweigh all else */
@@ -24,6 +25,8 @@ struct long_row {
 
 struct cuda_layout {
   struct layout base;
+  struct cuda_tiles tiles; /* count 0: none. What follows is of the entries that are in no tile */
+  int64_t gathered;        /* how many these are */
   int64_t slots, long_rows, pieces;
   const struct slot *slot;         /* [slots] */
   const struct long_row *long_row; /* [long_rows] */

@@ -5,12 +5,13 @@
 #ifndef KERNELS_CUDA_TILES_H
 #define KERNELS_CUDA_TILES_H
 
-#include "kernels/ops.h"
-#include "kernels/tiles.h"
+#include "kernels/cuda/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "kernels/tiles.h"
 
 struct tile_window {
   int32_t window, first, end; /* tiles [first, end) */
@@ -23,14 +24,22 @@ struct cuda_tiles {
   const int32_t *segment;           /* [count] */
   const uint32_t *bits;             /* [count, TILE_WORDS] */
   const int32_t *position;          /* [windows of the matrix] among the listed ones; -1: no tiles */
-  void *block;                      /* what all of it lies in */
 };
 
 /* Whether this GPU, and this build for it, have the instructions (sm_90a). */
 int cuda_has_tiles(void);
 
-int cuda_tiles_init(struct kernels *k, const struct tiles *tiles, struct cuda_tiles *copy);
-void cuda_tiles_free(struct kernels *k, struct cuda_tiles *tiles);
+/* Cuts m into tiles and rest as the plan says, or not at all (*rest is {0} then). Lists for cuda_tiles come
+ * with it; all of it is the caller's. */
+struct tile_lists {
+  struct tiles tiles;
+  struct tile_window *window; /* [listed] */
+  int32_t *position;          /* [windows] */
+  int64_t listed;
+};
+int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                   struct tile_lists *lists, struct csr *rest);
+void cuda_tiles_cut_free(struct tile_lists *lists, struct csr *rest);
 
 /* sums [128 listed, stride] = tiles times X, fp32. x is bf16 [rows of X, width], or two such planes whose sum
  * X is, side by side in rows of 2 plane columns (plane 0: there is one). Rows of x lie at multiples of 16

@@ -133,9 +133,9 @@ static void sparse(struct kernels *k, double rate) {
   struct layout *x = NULL, *y = NULL, *tx = NULL, *ty = NULL;
   make_features(&m);
   assert_ok(csr_transpose(&m, &t, NULL));
-  assert_ok(layout_init(k, &m, &x));
+  assert_ok(layout_init(k, &m, NULL, &x));
   assert_ok(layout_share(k, x, &y));
-  assert_ok(layout_init(k, &t, &tx));
+  assert_ok(layout_init(k, &t, NULL, &tx));
   assert_ok(layout_share(k, tx, &ty));
   set_scalars(k, (struct scalars){.epoch = EPOCH});
   struct dropout op = dropout_of(rate, random_key(3, 0, 0, RANDOM_DROPOUT_INPUT), global_ids(k, NODES));

@@ -43,7 +43,7 @@ static int64_t bits_set(const struct tiles *tiles, int64_t tile) {
 static void check_split(int64_t rows, int64_t cols, int64_t least) {
   struct csr m = made_matrix(rows, cols), rest;
   struct tiles tiles;
-  assert_ok(tiles_split(&m, least, &tiles, &rest));
+  assert_ok(tiles_split(&m, least, 3, &tiles, &rest));
   assert_int_equal(tiles.entries + rest.nnz, m.nnz);
   int64_t in_tiles = 0;
   for (int64_t t = 0; t < tiles.count; t++) {
@@ -72,7 +72,7 @@ static void segments_ascend_inside_a_window(void **state) {
   (void)state;
   struct csr m = made_matrix(700, 700), rest;
   struct tiles tiles;
-  assert_ok(tiles_split(&m, 200, &tiles, &rest));
+  assert_ok(tiles_split(&m, 200, 1, &tiles, &rest));
   assert_true(tiles.count > 6 && rest.nnz > 0);
   for (int64_t w = 0; w < tiles.windows; w++) {
     for (int64_t t = tiles.start[w] + 1; t < tiles.start[w + 1]; t++)
@@ -102,12 +102,27 @@ static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) 
   }
 }
 
+static void density_counts_cells_and_arcs(void **state) {
+  (void)state;
+  struct csr m = made_matrix(500, 300);
+  struct density one, three;
+  assert_ok(tiles_density(&m, 1, &one));
+  assert_ok(tiles_density(&m, 3, &three));
+  assert_int_equal(density_arcs(&one), m.nnz);
+  assert_memory_equal(&one, &three, sizeof one);
+  assert_int_equal(one.rows, 500);
+  int64_t cells = 0;
+  for (int b = 0; b < DENSITY_BINS; b++) cells += one.cells[b];
+  assert_true(cells > 0 && cells <= 4 * 5);
+  csr_free(&m);
+}
+
 static void weighted_matrices_have_no_tiles(void **state) {
   (void)state;
   struct csr m = made_matrix(200, 200), rest;
   struct tiles tiles;
   m.weight = calloc((size_t)m.nnz, sizeof *m.weight);
-  assert_ok(tiles_split(&m, 1, &tiles, &rest));
+  assert_ok(tiles_split(&m, 1, 2, &tiles, &rest));
   assert_int_equal(tiles.count, 0);
   assert_int_equal(rest.nnz, m.nnz);
   assert_true(rest.weight != NULL);
@@ -121,6 +136,7 @@ int main(void) {
       cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
       cmocka_unit_test(segments_ascend_inside_a_window),
       cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
+      cmocka_unit_test(density_counts_cells_and_arcs),
       cmocka_unit_test(weighted_matrices_have_no_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
