@@ -181,7 +181,7 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
   if (op->update) {
     check_update(k, op->update, op->c.rows, op->c.cols);
-    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->accumulate);
+    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data);
   }
   if (op->backward) {
     check_update_backward(k, op->backward);

@@ -75,7 +75,7 @@ struct spmm {
 struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
   int transpose_a, transpose_b, accumulate;
-  const struct update *update; /* its z is c. NULL: none. Never a batch norm, nor with accumulate */
+  const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
   const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
 };
 

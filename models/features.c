@@ -40,11 +40,12 @@ int features_start(struct features *f, struct run *run, const int64_t *id) {
 int features_panel(const struct features *f, struct run *run, int64_t first, int64_t cols,
                    struct tensor panel, struct tensor *x) {
   const struct shard *shard = run->shard;
-  *x = f->borrowed ? tensor_columns(f->dense, first, cols) : tensor_narrowed(panel, cols);
-  return f->borrowed ? OK : run_upload_floats(run, *x, shard->feature + first, shard->features);
+  *x = f->dense.data ? tensor_columns(f->dense, first, cols) : tensor_narrowed(panel, cols);
+  return f->dense.data ? OK : run_upload_floats(run, *x, shard->feature + first, shard->features);
 }
 
 void features_release(struct features *f, struct run *run) {
+  if (!f->once) return;
   free(run->shard->feature);
   run->shard->feature = NULL;
   f->dense.data = NULL;
@@ -72,11 +73,14 @@ struct tensor features_tensor(const struct features *f) {
   return f->training && f->masked ? f->dense_masked : f->dense;
 }
 
-int features_times(const struct features *f, struct run *run, struct tensor w, const struct update *update,
-                   struct tensor y) {
+int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
+                   const struct update *update, struct tensor y) {
   const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
-  if (f->sparse) return op_spmm(run->kernels, &(struct spmm){.a = rows, .x = w, .update = update, .y = y});
-  return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .b = w, .c = y, .update = update});
+  struct spmm sparse = {.a = rows, .x = w, .accumulate = add.data != NULL, .update = update, .y = y};
+  struct gemm dense = {
+      .a = features_tensor(f), .b = w, .c = y, .accumulate = add.data != NULL, .update = update};
+  if (y.dtype != run->kernels->real) sparse.sums = add;
+  return f->sparse ? op_spmm(run->kernels, &sparse) : op_gemm(run->kernels, &dense);
 }
 
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw) {

@@ -27,8 +27,8 @@ void features_plan(struct features *f, struct run *run, struct arena *arena);
 int features_start(struct features *f, struct run *run, const int64_t *id);
 void features_free(struct features *f, struct run *run);
 
-/* Columns [first, first + cols) of X on the device, in `panel` where they are not there anyhow. With `once`
- * only, until features_release. */
+/* Columns [first, first + cols) of X, dense, on the device: in `panel` where they are not there anyhow, which
+ * is until features_release. */
 int features_panel(const struct features *f, struct run *run, int64_t first, int64_t cols,
                    struct tensor panel, struct tensor *x);
 
@@ -41,9 +41,10 @@ int features_forward(struct features *f, struct run *run, int training);
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);
 
-/* y [own, n] = X w, w [features, n], then `update` (NULL: none);  dw [features, n] = X^T dy. */
-int features_times(const struct features *f, struct run *run, struct tensor w, const struct update *update,
-                   struct tensor y);
+/* y [own, n] = X w (+ add), w [features, n], then `update` (NULL: none);  dw [features, n] = X^T dy. `add` is
+ * y, or real where X is sparse and y is not. */
+int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
+                   const struct update *update, struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);
 
 #endif

@@ -6,38 +6,40 @@
 #include "models/model.h"
 #include "runtime/error.h"
 
-int layer_has_residual(const struct run *run, const struct layer *layer) {
-  return run->config->model.residual && !layer->last && layer->index > 0 && layer->in == layer->out;
+int layer_has_residual(const struct layer *layer) {
+  return layer->ending.residual && layer->index > 0 && layer->in == layer->out;
 }
 
-static int add(struct model *model, const struct run *run, const struct layer *layer, const char *what,
-               int64_t rows, int64_t cols, enum start start, int *index) {
+int layer_add(struct model *model, const struct run *run, const struct layer *layer, const char *what,
+              int64_t rows, int64_t cols, enum start start, int *index) {
   char name[48];
   snprintf(name, sizeof name, "layer%d.%s", layer->index, what);
   return parameters_add(&model->parameters, run, name, rows, cols, start, index);
 }
 
 int layer_parameters(struct model *model, struct run *run, struct layer *layer) {
-  enum norm norm = layer->last ? NORM_NONE : run->config->model.norm;
-  layer->bias = layer->gain = layer->shift = -1;
+  enum norm norm = layer->ending.norm;
+  layer->self_weight = layer->bias = layer->gain = layer->shift = -1;
   layer->statistics = norm == NORM_BATCH ? 2 * layer->out : 0;
-  TRY(add(model, run, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
-  if (run->config->model.bias && norm != NORM_BATCH)
-    TRY(add(model, run, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
+  TRY(layer_add(model, run, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
+  if (layer->ending.bias && norm != NORM_BATCH)
+    TRY(layer_add(model, run, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
   if (norm == NORM_NONE) return OK;
-  TRY(add(model, run, layer, "gain", 1, layer->out, START_ONE, &layer->gain));
-  return add(model, run, layer, "shift", 1, layer->out, START_ZERO, &layer->shift);
+  TRY(layer_add(model, run, layer, "gain", 1, layer->out, START_ONE, &layer->gain));
+  return layer_add(model, run, layer, "shift", 1, layer->out, START_ZERO, &layer->shift);
 }
 
 void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
   enum dtype dtype = run->kernels->dtype, out = layer->last ? run->kernels->real : dtype;
   int64_t own = run->shard->own, real = dtype_bytes(run->kernels->real);
-  enum norm norm = layer->last ? NORM_NONE : run->config->model.norm;
+  enum norm norm = layer->ending.norm;
   if (layer->aggregate_first) layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
   layer->y = arena_tensor(arena, out, own, layer->out);
-  int one_buffer = norm == NORM_NONE && !layer_has_residual(run, layer);
+  int one_buffer = norm == NORM_NONE && !layer_has_residual(layer);
   layer->z = one_buffer ? layer->y : arena_tensor(arena, out, own, layer->out);
+  if (layer->self_weight >= 0 && layer->index == 0 && run->shard->sparse && out != run->kernels->real)
+    layer->sum = arena_tensor(arena, run->kernels->real, own, layer->out);
   if (norm == NORM_NONE) return;
   int64_t statistics = norm == NORM_BATCH ? layer->out : own;
   layer->mean = arena_take(arena, statistics * real);
@@ -49,25 +51,31 @@ struct tensor layer_input(const struct model *model, const struct layer *layer) 
   return layer->index == 0 ? features_tensor(&model->features) : model->layer[layer->index - 1].y;
 }
 
-int layer_times_weight(struct model *model, struct run *run, struct layer *layer, const struct update *update,
-                       struct tensor y) {
-  struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
-  if (layer->index == 0) return features_times(&model->features, run, w, update, y);
-  struct gemm product = {.a = layer_input(model, layer), .b = w, .c = y, .update = update};
+struct tensor layer_sum(const struct layer *layer) {
+  return layer->sum.data ? layer->sum : layer->z;
+}
+
+int layer_times_weight(struct model *model, struct run *run, struct layer *layer, int weight,
+                       struct tensor add, const struct update *update, struct tensor y) {
+  struct tensor w = parameter_factor(&model->parameters, run, weight);
+  if (layer->index == 0) return features_times(&model->features, run, w, add, update, y);
+  struct gemm product = {
+      .a = layer_input(model, layer), .b = w, .c = y, .accumulate = add.data != NULL, .update = update};
   return op_gemm(run->kernels, &product);
 }
 
-int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy) {
-  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
+int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, int weight,
+                          struct tensor dy) {
+  struct tensor dw = parameter_gradient(&model->parameters, run, weight);
   if (layer->index == 0) return features_gradient(&model->features, run, dy, dw);
   return op_gemm(run->kernels,
                  &(struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw});
 }
 
-int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                         struct tensor dx, struct tensor residual, const struct update_backward *below) {
-  struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
-  if (residual.data)
+int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,
+                         struct tensor residual, const struct update_backward *below) {
+  struct tensor w = parameter_factor(&model->parameters, run, weight);
+  if (residual.data && residual.data != dx.data)
     TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
   struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below};
   product.accumulate = residual.data != NULL;

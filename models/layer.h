@@ -12,14 +12,28 @@
 
 struct model;
 
+/* What comes behind a layer's product. */
+struct layer_end {
+  int bias, residual; /* residual: where the widths agree */
+  enum norm norm;
+  enum activation activation;
+  double dropout;
+};
+
 struct layer {
   const struct layer_ops *ops;
   int index, last;
   int64_t in, out;
+  struct layer_end ending;
+  int64_t scratch;               /* columns of the model's scratch that it uses */
+  int64_t exchange;              /* of the widest row that it aggregates in every epoch */
   int aggregate_first;           /* (P H) W rather than P (H W) */
   int constant;                  /* the aggregated input never changes: computed once */
+  int needs_input;               /* the input itself is wanted even where its aggregate is constant */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
+  int self_weight;               /* sage: of the node itself; -1: none */
   struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
+  struct tensor sum;             /* see layer_sum; data NULL: z */
   struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
   struct update update; /* the end as the last forward applied it */
   void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
@@ -28,10 +42,9 @@ struct layer {
 };
 
 struct layer_ops {
-  const char *name;
   int uses_graph;
   int in_place; /* backward is done with dz when it writes dx: they may be one buffer */
-  /* Declares parameters and decides the order of work from shapes and settings alone. */
+  /* Declares parameters, decides the order of work and how P weighs arcs, from shapes and settings alone. */
   int (*init)(struct model *model, struct run *run, struct layer *layer);
   /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
@@ -42,25 +55,33 @@ struct layer_ops {
                   struct tensor residual, const struct update_backward *below);
 };
 
-extern const struct layer_ops gcn_layer, mlp_layer;
+extern const struct layer_ops mlp_layer;
 
+/* Declares a parameter "layer<index>.<what>". */
+int layer_add(struct model *model, const struct run *run, const struct layer *layer, const char *what,
+              int64_t rows, int64_t cols, enum start start, int *index);
 /* Declares the layer's weight [in, out] and the parameters of its end. */
 int layer_parameters(struct model *model, struct run *run, struct layer *layer);
 void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
-int layer_has_residual(const struct run *run, const struct layer *layer);
+int layer_has_residual(const struct layer *layer);
 /* Resets running statistics. */
 int layer_reset(struct run *run, struct layer *layer);
 
 /* The layer's input as the last forward saw it; features for the first layer (dense only). */
 struct tensor layer_input(const struct model *model, const struct layer *layer);
 
-/* y [own, out] = H W, then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T (+ residual), then `below`
- * (NULL: none; its dy is dx). */
-int layer_times_weight(struct model *model, struct run *run, struct layer *layer, const struct update *update,
-                       struct tensor y);
-int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy);
-int layer_input_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dy,
-                         struct tensor dx, struct tensor residual, const struct update_backward *below);
+/* For a weight of the layer: y [own, n] = H W (+ add), then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T
+ * (+ residual, which may be dx itself), then `below` (NULL: none; its dy is dx). `add` is layer_sum's. */
+int layer_times_weight(struct model *model, struct run *run, struct layer *layer, int weight,
+                       struct tensor add, const struct update *update, struct tensor y);
+int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, int weight,
+                          struct tensor dy);
+int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,
+                         struct tensor residual, const struct update_backward *below);
+
+/* Where the first part of a sum lies to which H W is added: in z; or, where sparse features add to it and z
+ * is narrower than sums are, in a real matrix of its own. */
+struct tensor layer_sum(const struct layer *layer);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */

@@ -16,20 +16,19 @@ static void *gradient(struct model *model, struct run *run, int index) {
 }
 
 void layer_set_end(struct model *model, struct run *run, struct layer *layer, int training) {
-  const struct config *config = run->config;
+  const struct layer_end *ending = &layer->ending;
   struct update *end = &layer->update;
   *end = (struct update){.z = layer->z, .bias = value(model, run, layer->bias), .y = layer->y};
-  if (layer->last) return;
-  end->norm = config->model.norm;
+  end->norm = ending->norm;
   end->gain = value(model, run, layer->gain);
   end->shift = value(model, run, layer->shift);
   end->mean = layer->mean;
   end->rstd = layer->rstd;
   end->epsilon = 1e-5;
-  end->activation = config->model.activation;
-  if (layer_has_residual(run, layer)) end->residual = layer_input(model, layer);
+  end->activation = ending->activation;
+  if (layer_has_residual(layer)) end->residual = layer_input(model, layer);
   struct philox_key key = run_key(run, layer->index, RANDOM_DROPOUT_HIDDEN);
-  if (training) end->dropout = dropout_of(config->model.dropout, key, model->id);
+  if (training) end->dropout = dropout_of(ending->dropout, key, model->id);
 }
 
 const struct update *layer_fused_end(const struct layer *layer) {

@@ -2,26 +2,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "models/stack.h"
 #include "runtime/error.h"
-
-static const struct layer_ops *const layer_types[] = {&gcn_layer, &mlp_layer};
-enum { LAYER_TYPES = sizeof layer_types / sizeof layer_types[0] };
-
-static int find_type(const char *name, const struct layer_ops **type) {
-  for (int i = 0; i < LAYER_TYPES; i++) {
-    if (strcmp(layer_types[i]->name, name) != 0) continue;
-    *type = layer_types[i];
-    return OK;
-  }
-  char names[256] = "";
-  for (int i = 0; i < LAYER_TYPES; i++) {
-    size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", layer_types[i]->name);
-  }
-  FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
-}
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -35,17 +18,10 @@ static int64_t widest(const struct model *model) {
 
 enum { LEAST_PANEL = 64 };
 
-/* Width of products on their way through the aggregation: H W forward and P^T dZ backward when transforming
- * first, dZ W^T when aggregating first (not needed for the input); and of panels of a constant input. */
+/* Width of what passes through model->scratch; and of panels of a constant input. */
 static int64_t scratch_width(const struct model *model) {
   int64_t width = 1;
-  for (int l = 0; l < model->layers; l++) {
-    const struct layer *layer = &model->layer[l];
-    if (!layer->aggregate_first)
-      width = larger(width, layer->out);
-    else if (l > 0)
-      width = larger(width, layer->in);
-  }
+  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].scratch);
   return model->layer[0].constant && width < LEAST_PANEL ? LEAST_PANEL : width;
 }
 
@@ -55,10 +31,12 @@ static int64_t panel_width(const struct model *model) {
   return in < most ? in : whole > 0 ? whole : most;
 }
 
-/* Which of two buffers holds the gradient of a layer's output: the same for all where layers work in place,
- * else in turn, the last layer's being in the first. */
+/* Which of two buffers holds the gradient of a layer's output: the last layer's is in the first; below a
+ * layer that works in place it stays, below another one it changes over. */
 static int grad_of(const struct model *model, int l) {
-  return model->layer[l].ops->in_place ? 0 : (model->layers - 1 - l) % 2;
+  int buffer = 0;
+  for (int above = model->layers - 1; above > l; above--) buffer ^= !model->layer[above].ops->in_place;
+  return buffer;
 }
 
 static int64_t grad_width(const struct model *model, int buffer) {
@@ -71,18 +49,21 @@ static int64_t grad_width(const struct model *model, int buffer) {
 /* The widest row that is aggregated in every epoch. */
 static int64_t widest_aggregate(const struct model *model) {
   int64_t width = 1;
-  for (int l = 0; l < model->layers; l++) {
-    const struct layer *layer = &model->layer[l];
-    if (!layer->constant) width = larger(width, layer->aggregate_first ? layer->in : layer->out);
-  }
+  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].exchange);
   return width;
 }
 
-/* The widest row that is exchanged: what each layer aggregates in an epoch, and a panel of what is aggregated
- * once. */
+/* The widest row that is exchanged: in an epoch, and as a panel of what is aggregated once. */
 static int64_t widest_exchange(const struct model *model) {
   int64_t width = widest_aggregate(model);
   return model->layer[0].constant ? larger(width, panel_width(model)) : width;
+}
+
+static int has_residuals(const struct model *model) {
+  for (int l = 0; l < model->layers; l++) {
+    if (layer_has_residual(&model->layer[l])) return 1;
+  }
+  return 0;
 }
 
 /* Lays out every buffer; called once to measure and once over the allocated block. */
@@ -97,25 +78,18 @@ static int plan(struct model *model, struct run *run) {
   for (int l = 0; l < model->layers; l++) layer_plan(model, run, &model->layer[l], arena);
   if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
   for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
-  if (run->config->model.residual) model->grad[2] = arena_tensor(arena, dtype, own, width);
+  if (has_residuals(model)) model->grad[2] = arena_tensor(arena, dtype, own, width);
   model->sums = arena_take(arena, 2 * width * dtype_bytes(run->kernels->real));
   return OK;
 }
 
-static int init_layers(struct model *model, struct run *run, const struct layer_ops *type) {
-  const struct config *config = run->config;
-  int64_t hidden = config->model.hidden;
-  TRY(memory_alloc(&model->layer, config->model.layers * (int64_t)sizeof *model->layer, "layers"));
-  model->layers = (int)config->model.layers;
+static int init_layers(struct model *model, struct run *run) {
   for (int l = 0; l < model->layers; l++) {
     struct layer *layer = &model->layer[l];
-    layer->ops = type;
-    layer->index = l;
     layer->last = l == model->layers - 1;
-    layer->in = l == 0 ? run->shard->features : hidden;
-    layer->out = layer->last ? run->shard->classes : hidden;
-    TRY(type->init(model, run, layer));
-    if (l == 0 || !config->train.weight_decay_first_only)
+    TRY(layer->ops->init(model, run, layer));
+    model->uses_graph |= layer->ops->uses_graph;
+    if (l == 0 || !run->config->train.weight_decay_first_only)
       model->parameters.decay_end = model->parameters.count;
   }
   return OK;
@@ -123,11 +97,12 @@ static int init_layers(struct model *model, struct run *run, const struct layer_
 
 int model_init(struct model *model, struct run *run) {
   *model = (struct model){0};
-  const struct layer_ops *type = NULL;
-  TRY(find_type(run->config->model.type, &type));
-  model->uses_graph = type->uses_graph;
-  TRY(init_layers(model, run, type));
-  TRY(features_init(&model->features, run, model->layer[0].constant));
+  const struct model_type *type = NULL;
+  TRY(stack_type(run->config->model.type, &type));
+  TRY(type->stack(model, run));
+  TRY(init_layers(model, run));
+  const struct layer *first = &model->layer[0];
+  TRY(features_init(&model->features, run, first->constant && !first->needs_input));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
   model->arena = arena_measure(run->device);
   return plan(model, run);
@@ -191,7 +166,7 @@ void model_free(struct model *model, struct run *run) {
 }
 
 int model_forward(struct model *model, struct run *run, int training) {
-  if (!model->layer[0].constant) TRY(features_forward(&model->features, run, training));
+  if (!model->features.once) TRY(features_forward(&model->features, run, training));
   for (int l = 0; l < model->layers; l++) {
     struct layer *layer = &model->layer[l];
     layer_set_end(model, run, layer, training);
@@ -220,7 +195,7 @@ struct tensor model_logits_grad(const struct model *model) {
 static struct update_backward end_of(struct model *model, struct run *run, int l) {
   struct layer *layer = &model->layer[l];
   struct tensor residual = {0};
-  if (layer_has_residual(run, layer)) residual = grad_buffer(model, 2, layer->in);
+  if (layer_has_residual(layer)) residual = grad_buffer(model, 2, layer->in);
   return layer_end_backward(model, run, layer, grad_buffer(model, grad_of(model, l), layer->out), residual);
 }
 

@@ -32,13 +32,30 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* What rows and columns are scaled by. */
+static enum norm_edges norm_of(const struct propagation *p, const struct run *run) {
+  if (p->weighting == WEIGHTING_GCN) return run->config->model.norm_edges;
+  return p->weighting == WEIGHTING_SUM ? EDGES_NONE : EDGES_ROW;
+}
+
+/* Whether every node has a self loop, stored or not. */
+static int adds_loops(const struct propagation *p) {
+  return p->weighting == WEIGHTING_GCN || p->weighting == WEIGHTING_SELF_MEAN;
+}
+
+static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
+  int64_t bytes = run->shard->own * dtype_bytes(run->kernels->real);
+  enum norm_edges norm = norm_of(p, run);
+  if (adds_loops(p) || run->shard->in.self) p->self = arena_take(arena, bytes);
+  if (norm != EDGES_NONE) p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
+  if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
+}
+
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   enum dtype dtype = run->kernels->dtype;
-  int64_t real = dtype_bytes(run->kernels->real), own = run->shard->own;
+  int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
-  p->self = arena_take(arena, own * real);
-  p->forward.row_scale = p->backward.col_scale = arena_take(arena, own * real);
-  p->forward.col_scale = p->backward.row_scale = arena_take(arena, own * real);
+  plan_scales(p, run, arena);
   TRY(direction_plan(&p->forward, run, arena));
   TRY(direction_plan(&p->backward, run, arena));
   if (p->backward.borrowed) p->backward.unfinished = p->forward.unfinished;
@@ -49,18 +66,24 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   return OK;
 }
 
+/* The setting that asks for weights >= 0, for messages. */
+static const char *setting_of(const struct propagation *p, enum norm_edges norm) {
+  if (p->weighting == WEIGHTING_GCN)
+    return norm == EDGES_BOTH ? "model.norm_edges = \"both\"" : "model.norm_edges = \"row\"";
+  return p->weighting == WEIGHTING_MEAN ? "model.aggregator = \"mean\"" : "model.aggregator = \"gcn\"";
+}
+
 /* s, r and c of own rows. */
-static int node_scales(const struct run *run, double *self, double *r, double *c) {
+static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
+                       double *c) {
   const struct adjacency *in = &run->shard->in;
-  enum norm_edges norm = run->config->model.norm_edges;
+  enum norm_edges norm = norm_of(p, run);
   for (int64_t v = 0; v < run->shard->own; v++) {
     double stored = in->self ? (double)in->self[v] : 0;
-    self[v] = stored != 0 ? stored : 1;
+    self[v] = stored == 0 && adds_loops(p) ? 1 : stored;
     if (norm != EDGES_NONE && stored < 0)
-      FAIL(BAD_INPUT,
-           "%s: the self loop of node %lld has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
-           run->config->dataset.path, (long long)run->shard->global_id[v], stored,
-           norm == EDGES_BOTH ? "both" : "row");
+      FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
+           run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));
     double degree = (double)in->degree[v] + self[v] - stored, inverse = degree > 0 ? 1 / degree : 0;
     r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
     c[v] = norm == EDGES_BOTH ? r[v] : 1;
@@ -68,15 +91,20 @@ static int node_scales(const struct run *run, double *self, double *r, double *c
   return OK;
 }
 
-static int check_weights(const struct run *run, const struct csr *part) {
-  enum norm_edges norm = run->config->model.norm_edges;
+static int check_weights(const struct propagation *p, const struct run *run, const struct csr *part) {
+  enum norm_edges norm = norm_of(p, run);
   if (!part->weight || norm == EDGES_NONE) return OK;
   for (int64_t e = 0; e < part->nnz; e++) {
     if (!(part->weight[e] >= 0))
-      FAIL(BAD_INPUT, "%s: an edge has weight %g; model.norm_edges = \"%s\" needs weights >= 0",
-           run->config->dataset.path, (double)part->weight[e], norm == EDGES_BOTH ? "both" : "row");
+      FAIL(BAD_INPUT, "%s: an edge has weight %g; %s needs weights >= 0", run->config->dataset.path,
+           (double)part->weight[e], setting_of(p, norm));
   }
   return OK;
+}
+
+/* Where it is wanted. */
+static int upload_reals(struct run *run, void *to, const double *from) {
+  return to ? run_upload(run, run_reals(run, to, run->shard->own), from) : OK;
 }
 
 static int upload_scales(struct propagation *p, struct run *run) {
@@ -84,10 +112,10 @@ static int upload_scales(struct propagation *p, struct run *run) {
   double *scale = NULL;
   TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
   double *self = scale, *r = scale + own, *c = scale + 2 * own;
-  int code = node_scales(run, self, r, c);
-  if (code == OK) code = run_upload(run, run_reals(run, p->self, own), self);
-  if (code == OK) code = run_upload(run, run_reals(run, p->forward.row_scale, own), r);
-  if (code == OK) code = run_upload(run, run_reals(run, p->forward.col_scale, own), c);
+  int code = node_scales(p, run, self, r, c);
+  if (code == OK) code = upload_reals(run, p->self, self);
+  if (code == OK) code = upload_reals(run, p->forward.row_scale, r);
+  if (code == OK) code = upload_reals(run, p->forward.col_scale, c);
   free(scale);
   return code;
 }
@@ -98,8 +126,8 @@ static int upload_unfinished(struct run *run, struct direction *d) {
 }
 
 int propagation_start(struct propagation *p, struct run *run) {
-  int code = check_weights(run, &run->shard->in.own_part);
-  if (code == OK) code = check_weights(run, &run->shard->in.halo_part);
+  int code = check_weights(p, run, &run->shard->in.own_part);
+  if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   if (code == OK) code = upload_scales(p, run);
   TRY(comm_agree(run->comm, code));
   TRY(upload_unfinished(run, &p->forward));

@@ -1,28 +1,36 @@
 /* propagate: H' = P H over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the backward.
  *
- * gcn: s gives every node exactly one self loop (a stored one keeps its weight), D~ = row sums of A +
- * diag(s); norm_edges "both": r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1, c = 1; "none": r = c
- * = 1. The halo is exchanged while the own-column part is computed; rows with halo columns finish in the
- * second part. P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same
- * plan. */
+ * What r, s and c are is a matter of the model (enum weighting). The halo is exchanged while the own-column
+ * part is computed; rows with halo columns finish in the second part. P^T = diag(c) (A^T + diag(s)) diag(r):
+ * for a symmetric graph the same layouts and the same plan. */
 #ifndef MODELS_PROPAGATE_H
 #define MODELS_PROPAGATE_H
 
 #include "models/run.h"
 #include "runtime/arena.h"
 
+/* How P weighs the arcs of a graph; D~ = row sums of A + diag(s). A row without anything in it gives 0. */
+enum weighting {
+  WEIGHTING_GCN, /* s: exactly one self loop a node, a stored one keeps its weight. model.norm_edges "both":
+                    r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1; "none": A + diag(s) */
+  WEIGHTING_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
+  WEIGHTING_MEAN,      /* self loops as stored, r = D~^-1 */
+  WEIGHTING_SUM,       /* self loops as stored, r = 1 */
+};
+
 /* One direction of P on the device. */
 struct direction {
   struct adjacency *adjacency; /* host side: parts and plan */
   struct layout *own_part, *halo_part;
   int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
-  void *row_scale, *col_scale; /* real [own]; halo rows arrive times their column scale */
+  void *row_scale, *col_scale; /* real [own], NULL: 1; halo rows arrive times their column scale */
   uint8_t *unfinished;         /* [own] on the device */
 };
 
 struct propagation {
+  enum weighting weighting; /* set by the layers' init, before propagation_init */
   struct direction forward, backward;
-  void *self;           /* s, real [own] */
+  void *self;           /* s, real [own]; NULL: 0 */
   struct tensor packed; /* dtype [send rows, widest exchange] */
   struct tensor tail;   /* dtype [halo rows, widest exchange] */
   struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */

@@ -10,6 +10,7 @@
 enum normalize { NORMALIZE_NONE, NORMALIZE_ROW };
 enum norm { NORM_NONE, NORM_BATCH, NORM_LAYER };
 enum norm_edges { EDGES_BOTH, EDGES_ROW, EDGES_NONE };
+enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM };
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_ELU, ACTIVATION_LEAKY_RELU };
 enum optimizer { OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
@@ -49,6 +50,7 @@ struct config {
     double dropout, dropout_input;
     enum norm norm;
     enum norm_edges norm_edges;
+    enum aggregator aggregator; /* sage */
     int residual, bias;
     enum activation activation;
   } model;

@@ -70,11 +70,36 @@ static void tall_products_are_accurate_and_repeat_bit_by_bit(void **state) {
   on_every_table(tall_product);
 }
 
+/* Everything that a hidden layer's end has, on a sum that was begun before. */
+static void end_of_sum(struct kernels *k) {
+  enum { M = 70, N = 41, INNER = 24 };
+  set_scalars(k, (struct scalars){.epoch = 5});
+  double *a = integer_block(1, M * INNER), *b = integer_block(2, INNER * N), *old = integer_block(3, M * N);
+  double *bias = integer_block(4, N), *expected[2];
+  for (int fused = 0; fused < 2; fused++) {
+    struct gemm op = {.a = matrix(k, a, M, INNER), .b = matrix(k, b, INNER, N), .c = matrix(k, old, M, N)};
+    struct update end = {.z = op.c, .bias = reals(k, bias, N), .activation = ACTIVATION_RELU, .y = op.c};
+    end.dropout = dropout_of(.25, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, M));
+    op.accumulate = 1;
+    op.update = fused ? &end : NULL;
+    assert_ok(op_gemm(k, &op));
+    if (!fused) assert_ok(op_update(k, &end));
+    expected[fused] = values_of(k, op.c);
+  }
+  assert_all_close(expected[1], expected[0], M * N, tolerance_of(k));
+}
+
+static void the_end_of_a_layer_follows_what_was_added_up(void **state) {
+  (void)state;
+  on_every_table(end_of_sum);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_of_integers_are_exact_in_every_transposition),
       cmocka_unit_test(an_empty_sum_is_zero_and_an_empty_product_nothing),
       cmocka_unit_test(tall_products_are_accurate_and_repeat_bit_by_bit),
+      cmocka_unit_test(the_end_of_a_layer_follows_what_was_added_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

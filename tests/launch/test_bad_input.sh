@@ -74,6 +74,9 @@ split_order split/val
 END
 make negative_weight negative_weight.h5
 refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5
+refuses 2 'negative_weight\.h5.*model\.aggregator = "mean" needs weights >= 0' run.toml --set dataset.path=negative_weight.h5 \
+  --set model.type=sage
+must_run 2 run.toml --set dataset.path=negative_weight.h5 --set model.type=sage --set model.aggregator=sum
 
 # Configurations
 refuses 2 'train\.epoch\b' run.toml --set train.epoch=3
@@ -84,7 +87,9 @@ printf '[train]\nlr = 0.01\nepochs = -1\n' >range.toml
 refuses 2 'range\.toml:3.*train\.epochs' range.toml
 printf '[train]\nlr = 0.01\nepochs = = 3\n' >syntax.toml
 refuses 2 'syntax\.toml:3' syntax.toml
-refuses 2 'model\.type|forest' run.toml --set model.type=forest
+refuses 2 'model\.type.*forest.*gcn, mlp, sage' run.toml --set model.type=forest
+refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
+refuses 2 'model\.layers.*1.*0' run.toml --set model.layers=0
 refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3

@@ -47,12 +47,16 @@ static inline void fill_graph(const struct fixture *f, struct dataset_source *s)
   }
 }
 
+static inline float feature_of(const struct fixture *f, int64_t v, int64_t j) {
+  uint64_t i = (uint64_t)(v * f->features + j);
+  int kept = !f->sparse || draw(i, 3) % 100 < 6;
+  return kept ? (float)(1 + draw(i, 4) % 15) / 8 - (f->sparse ? 0 : 1) : 0;
+}
+
 static inline void fill_nodes(const struct fixture *f, struct dataset_source *s) {
   s->feature = calloc((size_t)(f->nodes * f->features), sizeof *s->feature);
-  for (int64_t i = 0; i < f->nodes * f->features; i++) {
-    int kept = !f->sparse || draw((uint64_t)i, 3) % 100 < 6;
-    s->feature[i] = kept ? (float)(1 + draw((uint64_t)i, 4) % 15) / 8 - (f->sparse ? 0 : 1) : 0;
-  }
+  for (int64_t i = 0; i < f->nodes * f->features; i++)
+    s->feature[i] = feature_of(f, i / f->features, i % f->features);
   if (f->multilabel)
     s->labels = calloc((size_t)(f->nodes * f->classes), 1);
   else

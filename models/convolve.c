@@ -1,0 +1,66 @@
+#include "models/convolve.h"
+
+#include "models/model.h"
+#include "runtime/error.h"
+
+/* Numbers a row that cross the aggregation in a training step, forward and backward. The first layer needs no
+ * gradient of its input, so aggregating first costs it one pass; and none when the aggregate is constant. */
+static int cheaper_first(const struct layer *layer, int sparse) {
+  int64_t aggregate_first = layer->index == 0 ? layer->in : 2 * layer->in, transform_first = 2 * layer->out;
+  if (layer->index == 0 && sparse) return 0;
+  return layer->constant ||
+         (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
+}
+
+void convolve_init(const struct run *run, struct layer *layer, int changes) {
+  const struct config *config = run->config;
+  int sparse = run->shard->sparse;
+  layer->constant = layer->index == 0 && !changes && !sparse && config->runtime.once &&
+                    config->model.dropout_input == 0;
+  layer->aggregate_first = cheaper_first(layer, sparse);
+  if (!layer->aggregate_first)
+    layer->scratch = layer->exchange = layer->out;
+  else if (layer->index > 0)
+    layer->scratch = layer->in;
+  if (layer->aggregate_first && !layer->constant) layer->exchange = layer->in;
+}
+
+int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,
+                     struct tensor z) {
+  struct propagation *p = &model->propagation;
+  if (layer->aggregate_first) {
+    if (!layer->constant)
+      TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
+    struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
+    return op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = z, .update = end});
+  }
+  struct tensor product = tensor_narrowed(model->scratch, layer->out);
+  TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, NULL, product));
+  return propagate(p, run, &p->forward, product, end, z);
+}
+
+/* dW = (P H)^T dZ, dH = P^T (dZ W^T). */
+static int backward_of_aggregate(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                                 struct tensor dx, struct tensor residual,
+                                 const struct update_backward *below) {
+  struct propagation *p = &model->propagation;
+  struct tensor product = tensor_narrowed(model->scratch, layer->in);
+  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
+  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz, .c = dw}));
+  if (!dx.data) return OK;
+  TRY(layer_input_gradient(model, run, layer->weight, dz, product, (struct tensor){0}, NULL));
+  struct update add = {.z = dx, .residual = residual, .y = dx};
+  TRY(propagate(p, run, &p->backward, product, residual.data ? &add : NULL, dx));
+  return below ? op_update_backward(run->kernels, below) : OK;
+}
+
+/* dT = P^T dZ, dW = H^T dT, dH = dT W^T. */
+int convolve_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                      struct tensor dx, struct tensor residual, const struct update_backward *below) {
+  struct propagation *p = &model->propagation;
+  if (layer->aggregate_first) return backward_of_aggregate(model, run, layer, dz, dx, residual, below);
+  struct tensor product = tensor_narrowed(model->scratch, layer->out);
+  TRY(propagate(p, run, &p->backward, dz, NULL, product));
+  TRY(layer_weight_gradient(model, run, layer, layer->weight, product));
+  return dx.data ? layer_input_gradient(model, run, layer->weight, product, dx, residual, below) : OK;
+}

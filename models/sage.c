@@ -1,0 +1,55 @@
+/* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over
+ * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
+ * alone. */
+#include "models/convolve.h"
+#include "models/model.h"
+#include "models/stack.h"
+#include "runtime/error.h"
+
+static const enum weighting weightings[] = {
+    [AGGREGATOR_MEAN] = WEIGHTING_MEAN,
+    [AGGREGATOR_GCN] = WEIGHTING_SELF_MEAN,
+    [AGGREGATOR_SUM] = WEIGHTING_SUM,
+};
+
+static int sage_init(struct model *model, struct run *run, struct layer *layer) {
+  enum aggregator aggregator = run->config->model.aggregator;
+  model->propagation.weighting = weightings[aggregator];
+  convolve_init(run, layer, 0);
+
+  TRY(layer_parameters(model, run, layer));
+  if (aggregator == AGGREGATOR_GCN) return OK;
+  layer->needs_input = 1;
+  return layer_add(model, run, layer, "self", layer->in, layer->out, START_GLOROT, &layer->self_weight);
+}
+
+static int sage_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+  const struct update *end = layer_fused_end(layer);
+  struct tensor sum = layer_sum(layer);
+  if (layer->self_weight < 0) {
+    TRY(convolve_forward(model, run, layer, end, layer->z));
+  } else {
+    TRY(convolve_forward(model, run, layer, NULL, sum));
+    TRY(layer_times_weight(model, run, layer, layer->self_weight, sum, end, layer->z));
+  }
+  return layer_rest(run, layer, training);
+}
+
+/* dW_self = H^T dZ, dH = P^T (dZ W^T) + dZ W_self^T */
+static int sage_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                         struct tensor residual, const struct update_backward *below) {
+  struct tensor dx = below ? below->dy : (struct tensor){0};
+  if (layer->self_weight < 0) return convolve_backward(model, run, layer, dz, dx, residual, below);
+  TRY(layer_weight_gradient(model, run, layer, layer->self_weight, dz));
+  TRY(convolve_backward(model, run, layer, dz, dx, residual, NULL));
+  return below ? layer_input_gradient(model, run, layer->self_weight, dz, dx, dx, below) : OK;
+}
+
+static const struct layer_ops sage_layer = {
+    .uses_graph = 1, .init = sage_init, .forward = sage_forward, .backward = sage_backward};
+
+static int sage_stack(struct model *model, const struct run *run) {
+  return stack_alike(model, run, &sage_layer);
+}
+
+const struct model_type sage_model = {"sage", sage_stack};

@@ -1,0 +1,87 @@
+/* GraphSAGE: its logits beside the formula, gradients by central differences. Some nodes have no neighbours,
+ * some a stored self loop. */
+#include "tests/models/formula.h"
+
+/* Two layers: H = relu(X W_self + P X W + b), logits alike without the activation. */
+static void check_formula(const struct fixture *f, const char *settings, double self, int mean, int alone) {
+  open_formula(f, settings);
+  struct rows x = input_of(f), h = rows_of(f->nodes, 6), logits = rows_of(f->nodes, f->classes);
+  struct rows px = aggregate_of(f, x, self, mean);
+  add_linear(f, px, "layer0.weight", "layer0.bias", h);
+  if (!alone) add_linear(f, x, "layer0.self", NULL, h);
+  clamp(f, h);
+  struct rows ph = aggregate_of(f, h, self, mean);
+  add_linear(f, ph, "layer1.weight", "layer1.bias", logits);
+  if (!alone) add_linear(f, h, "layer1.self", NULL, logits);
+  assert_logits(logits);
+  struct rows all[] = {x, h, logits, px, ph};
+  for (int i = 0; i < 5; i++) free(all[i].value);
+  fixture_close(&job);
+}
+
+static void logits_follow_the_formula(void **state) {
+  (void)state;
+  check_formula(&plain, "model.type = \"sage\"", 0, 1, 0);
+  check_formula(&sparse, "model.type = \"sage\"", 0, 1, 0);
+  check_formula(&directed_weighted, "model.type = \"sage\"", 0, 1, 0);
+  check_formula(&plain, "model.type = \"sage\"\nmodel.aggregator = \"sum\"", 0, 0, 0);
+  check_formula(&directed_weighted, "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nruntime.once = false",
+                0, 0, 0);
+  check_formula(&plain, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"", 1, 1, 1);
+  check_formula(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"", 1, 1, 1);
+}
+
+static void mean_and_sum_in_both_orders(void **state) {
+  (void)state;
+  check_model(&plain, "model.type = \"sage\"");
+  check_model(&plain, "model.type = \"sage\"\nruntime.once = false\nmodel.hidden = 3\nmodel.layers = 3");
+  check_model(&plain, "model.type = \"sage\"\nruntime.once = false\nmodel.hidden = 2\nmodel.layers = 3");
+  check_model(&plain,
+              "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nmodel.layers = 3\nmodel.bias = false");
+}
+
+static void gcn_aggregator(void **state) {
+  (void)state;
+  check_model(&plain, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.layers = 3");
+  check_model(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.dropout_input = 0.25");
+}
+
+static void one_layer(void **state) {
+  (void)state;
+  check_model(&plain, "model.type = \"sage\"\nmodel.layers = 1");
+}
+
+static void sparse_features(void **state) {
+  (void)state;
+  check_model(&sparse, "model.type = \"sage\"");
+  check_model(&sparse, "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nmodel.dropout_input = 0.25");
+}
+
+static void norms_and_residuals(void **state) {
+  (void)state;
+  check_model(&plain,
+              "model.type = \"sage\"\nmodel.norm = \"batch\"\nmodel.residual = true\nmodel.layers = 4");
+  check_model(&plain,
+              "model.type = \"sage\"\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.layers = 4\n"
+              "model.activation = \"elu\"");
+}
+
+static void weighted_and_directed_graphs(void **state) {
+  (void)state;
+  check_model(&weighted, "model.type = \"sage\"\nmodel.layers = 3");
+  check_model(&directed, "model.type = \"sage\"\nmodel.layers = 3");
+  check_model(&directed_weighted, "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nruntime.once = false");
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(logits_follow_the_formula),
+      cmocka_unit_test(mean_and_sum_in_both_orders),
+      cmocka_unit_test(gcn_aggregator),
+      cmocka_unit_test(one_layer),
+      cmocka_unit_test(sparse_features),
+      cmocka_unit_test(norms_and_residuals),
+      cmocka_unit_test(weighted_and_directed_graphs),
+  };
+  RUN_RANK_TESTS(tests);
+}
