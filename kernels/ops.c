@@ -79,6 +79,10 @@ struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id)
       .key = key, .threshold = (uint32_t)lround(rate * 65536), .scale = (float)(1 / (1 - rate)), .id = id};
 }
 
+int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
+  return k->ops->spmm_workspace ? k->ops->spmm_workspace(op) : 0;
+}
+
 int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct layout **layout) {
   static const struct layout_plan gather = {LAYOUT_GATHER, 1};

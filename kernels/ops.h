@@ -215,6 +215,7 @@ struct kernel_ops {
   int (*layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
   void (*layout_free)(struct kernels *k, struct layout *layout);
   int (*spmm)(struct kernels *k, const struct spmm *op);
+  int64_t (*spmm_workspace)(const struct spmm *op); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
@@ -243,6 +244,10 @@ void kernels_close(struct kernels *k);
 
 /* At least `bytes` of scratch on the device, valid until the next call. For tables. Errors: FAILED. */
 int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);
+
+/* Bytes of scratch that op_spmm will ask for: from the layout and shapes alone, no data is looked at, though
+ * scales must be given (any address) where they will be. */
+int64_t spmm_workspace(const struct kernels *k, const struct spmm *op);
 
 /* Prepares host matrix m for the device as `plan` says (NULL: for the gather alone); *layout is freed by
  * layout_free. m must outlive it and not change.

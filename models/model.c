@@ -104,6 +104,8 @@ int model_init(struct model *model, struct run *run) {
   const struct layer *first = &model->layer[0];
   TRY(features_init(&model->features, run, first->constant && !first->needs_input));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
+  if (model->uses_graph)
+    model->workspace = propagation_workspace(&model->propagation, run, widest_exchange(model));
   model->arena = arena_measure(run->device);
   return plan(model, run);
 }
@@ -115,6 +117,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
   estimate_add(device, "parameters and optimiser", parameters);
   estimate_add(host, "parameters and optimiser", copies);
   estimate_add(device, "activations and buffers", model->arena.used - parameters);
+  estimate_add(device, "scratch of kernels", model->workspace);
   if (model->features.sparse)
     estimate_add(host, "transposed features",
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
@@ -138,7 +141,9 @@ static int aggregate_once(struct model *model, struct run *run) {
 }
 
 int model_start(struct model *model, struct run *run) {
+  void *workspace = NULL;
   int code = arena_allocate(&model->arena, "parameters, activations and buffers");
+  if (code == OK) code = kernels_workspace(run->kernels, model->workspace, &workspace);
   TRY(comm_agree(run->comm, code));
   TRY(plan(model, run));
   TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,

@@ -134,6 +134,25 @@ int propagation_start(struct propagation *p, struct run *run) {
   return upload_unfinished(run, &p->backward);
 }
 
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+  const struct direction *both[] = {&p->forward, &p->backward};
+  const struct kernels *k = run->kernels;
+  int64_t own = run->shard->own, most = 0;
+  for (int i = 0; i < 2; i++) {
+    const struct adjacency *adjacency = both[i]->adjacency;
+    struct spmm op = {.a = both[i]->own_part,
+                      .x = tensor_padded(NULL, k->dtype, own, width),
+                      .col_scale = &most, /* there is one */
+                      .y = tensor_padded(NULL, k->dtype, own, width)};
+    most = larger(most, spmm_workspace(k, &op));
+    op.a = both[i]->halo_part;
+    op.x.rows = adjacency->halo.rows;
+    op.col_scale = NULL;
+    most = larger(most, spmm_workspace(k, &op));
+  }
+  return most;
+}
+
 void propagation_free(struct propagation *p, struct run *run) {
   struct direction *both[] = {&p->forward, &p->backward};
   for (int i = 0; i < 2; i++) {

@@ -42,6 +42,8 @@ struct propagation {
 int propagation_init(struct propagation *p, struct run *run, int64_t width);
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
 int propagation_start(struct propagation *p, struct run *run);
+/* Bytes of the kernels' scratch that propagate asks for at that width. */
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width);
 void propagation_free(struct propagation *p, struct run *run);
 
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */

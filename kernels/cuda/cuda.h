@@ -34,6 +34,7 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
 int cuda_layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
 void cuda_layout_free(struct kernels *k, struct layout *layout);
 int cuda_spmm(struct kernels *k, const struct spmm *op);
+int64_t cuda_spmm_workspace(const struct spmm *op);
 int cuda_gemm(struct kernels *k, const struct gemm *op);
 int cuda_gather(struct kernels *k, const struct gather *op);
 int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);

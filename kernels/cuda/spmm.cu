@@ -234,32 +234,61 @@ static int run(struct kernels *k, const struct spmm *op, const struct sums *sums
   return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, m->rows, op->unfinished);
 }
 
+/* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what
+ * tiles need. From shapes alone. */
+struct plan {
+  struct source from;
+  struct tile_place tiles;
+  int32_t vectors;        /* of a row */
+  int64_t partial_stride; /* floats */
+  int64_t copy, tile_workspace, bytes;
+};
+
+static int64_t whole_lines(int64_t bytes) {
+  return (bytes + 127) / 128 * 128;
+}
+
+static struct plan plan_of(const struct spmm *op) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t size = dtype_bytes(op->x.dtype);
+  struct plan plan = {};
+  plan.from = source_of(a, op);
+  plan.tiles = tile_place_of(a, op);
+  plan.vectors = (int32_t)((op->y.cols * size + 15) / 16);
+  plan.partial_stride = plan.vectors * 16 / size;
+  plan.copy = whole_lines(a->pieces * plan.partial_stride * (int64_t)sizeof(float));
+  plan.tile_workspace = plan.copy + (plan.from.copied ? whole_lines(op->x.rows * plan.from.bytes) : 0);
+  plan.bytes = plan.tile_workspace + plan.tiles.planes + plan.tiles.sums;
+  return plan;
+}
+
+int64_t cuda_spmm_workspace(const struct spmm *op) {
+  return plan_of(op).bytes;
+}
+
 int cuda_spmm(struct kernels *k, const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  const struct csr *m = a->base.csr;
+  char *workspace = NULL;
   if (op->y.cols == 0 || a->slots == 0) return OK;
-  struct source from = source_of(a, op);
-  const struct tile_place place = tile_place_of(a, op);
+  struct plan plan = plan_of(op);
+  struct source *from = &plan.from;
+  TRY(kernels_workspace(k, plan.bytes, (void **)&workspace));
   struct sums sums = {};
   sums.slot = a->slot;
   sums.slots = a->slots;
   sums.col = a->col;
   sums.value = a->value;
   sums.col_scale = (const float *)op->col_scale;
-  sums.vectors = (int32_t)((op->y.cols * dtype_bytes(op->x.dtype) + 15) / 16);
-  sums.partial_stride = (int64_t)sums.vectors * 16 / dtype_bytes(op->x.dtype);
-  int64_t bytes = (a->pieces * sums.partial_stride * (int64_t)sizeof(float) + 127) / 128 * 128;
-  char *workspace = NULL;
-  const int64_t copy = from.copied ? (m->cols * from.bytes + 127) / 128 * 128 : 0;
-  TRY(kernels_workspace(k, bytes + copy + place.planes + place.sums, (void **)&workspace));
+  sums.vectors = plan.vectors;
   sums.partial = (float *)workspace;
-  if (from.copied) {
-    TRY(copy_x(k, op, sums.col_scale, workspace + bytes, from.bytes));
-    from.x = workspace + bytes;
+  sums.partial_stride = plan.partial_stride;
+  if (from->copied) {
+    TRY(copy_x(k, op, sums.col_scale, workspace + plan.copy, from->bytes));
+    from->x = workspace + plan.copy;
     sums.col_scale = NULL;
   }
-  sums.x = from.x;
-  sums.x_bytes = (uint32_t)from.bytes;
-  if (place.stride > 0) TRY(multiply_tiles(k, op, &from, &place, workspace + bytes + copy));
-  return run(k, op, &sums, &from, &place, workspace + bytes + copy);
+  sums.x = from->x;
+  sums.x_bytes = (uint32_t)from->bytes;
+  if (plan.tiles.stride > 0) TRY(multiply_tiles(k, op, from, &plan.tiles, workspace + plan.tile_workspace));
+  return run(k, op, &sums, from, &plan.tiles, workspace + plan.tile_workspace);
 }

@@ -1,0 +1,230 @@
+/* One block's work on one window of tiles, in the instructions of sm_90a: bulk tensor copies, their barriers
+ * and wgmma (PTX ISA). */
+#ifndef KERNELS_CUDA_TILES_WINDOW_CUH
+#define KERNELS_CUDA_TILES_WINDOW_CUH
+
+#include <cuda.h>
+
+#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/tiles.h"
+
+struct product {
+  const struct tile_window *window;
+  const int32_t *segment;
+  const uint32_t *bits;
+  float *sums;
+  int64_t stride;
+  int32_t plane; /* columns from plane to plane */
+};
+
+template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_> struct tile_shape {
+  static constexpr int COLUMNS = COLUMNS_, PLANES = PLANES_, STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static constexpr int GROUPS = COLUMNS / 64;                 /* of 64 columns */
+  static constexpr uint32_t GROUP_BYTES = TILE_COLS * 64 * 2; /* 64 rows of them */
+  static constexpr uint32_t STAGE_BYTES = GROUP_BYTES * GROUPS * PLANES;
+  /* Tiles a step: enough products between two waits. */
+  static constexpr int STEP = COLUMNS == 64 && PLANES == 1 ? 2 : 1;
+};
+
+template <class SHAPE> struct ring { uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES]; };
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p) {
+  return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void barrier_init(uint64_t *barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+
+static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity) {
+  asm volatile("{ .reg .pred done;\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@!done bra again; }" ::"r"(shared_address(barrier)),
+               "r"(parity)
+               : "memory");
+}
+
+/* 64 rows by 64 columns of X, at (row, col), swizzled as wgmma reads them. */
+static __device__ __forceinline__ void copy_rows(void *to, const CUtensorMap *x, uint64_t *barrier, int col,
+                                                 int row) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+               "l"(x), "r"(shared_address(barrier)), "r"(col), "r"(row)
+               : "memory");
+}
+
+/* Of 16 rows of X in shared memory: columns contiguous, 128-byte swizzle, groups of 64 columns `group` bytes
+ * and groups of 8 rows 1 KiB apart. */
+static __device__ __forceinline__ uint64_t descriptor_of(uint32_t address, uint32_t group) {
+  return (uint64_t)((address & 0x3FFFF) >> 4) | (uint64_t)(group >> 4) << 16 | (uint64_t)(1024 >> 4) << 32 |
+         1ull << 62;
+}
+
+#define LIST8(d, i)                                                                           \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define LIST32(d, i) LIST8(d, i), LIST8(d, i + 8), LIST8(d, i + 16), LIST8(d, i + 24)
+
+/* sum [64, 64] += a (registers, [64, 16]) times x (shared memory, [16, 64]). */
+static __device__ __forceinline__ void multiply(float (&sum)[32], const uint32_t (&a)[4], uint64_t x) {
+  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
+               "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31},"
+               "{%32,%33,%34,%35}, %36, add, 1, 1, 1; }"
+               : LIST32(sum, 0)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
+}
+
+static __device__ __forceinline__ void multiply(float (&sum)[64], const uint32_t (&a)[4], uint64_t x) {
+  asm volatile("{ .reg .pred add; setp.ne.b32 add, 1, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
+               "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"
+               "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"
+               "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
+               "{%64,%65,%66,%67}, %68, add, 1, 1, 1; }"
+               : LIST32(sum, 0), LIST32(sum, 32)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(x));
+}
+
+/* The compiler must not move reads and writes of these registers over a wgmma in flight. */
+template <int COUNT> static __device__ __forceinline__ void pin(float (&x)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+
+template <int COUNT> static __device__ __forceinline__ void pin(uint32_t (&x)[COUNT][4][4]) {
+#pragma unroll
+  for (int i = 0; i < COUNT * 16; i++) asm volatile("" : "+r"(x[i / 16][i / 4 % 4][i % 4])::"memory");
+}
+
+/* Bits i and 16 + i of a word as a pair of bf16 of {0, 2}: 2.0 is the single bit 0x4000. */
+static __device__ __forceinline__ uint32_t pair_of(uint32_t word, int i) {
+  return (i <= 14 ? word << (14 - i) : word >> 1) & 0x40004000u;
+}
+
+/* Starts the copies for tile i of the window; one thread. */
+template <class SHAPE>
+static __device__ __forceinline__ void fetch(const struct product &op, const CUtensorMap *x,
+                                             unsigned char *stage, ring<SHAPE> &ring,
+                                             const struct tile_window &w, int i) {
+  const int s = i % SHAPE::STAGES, row = op.segment[w.first + i] * TILE_COLS;
+  unsigned char *to = stage + s * SHAPE::STAGE_BYTES;
+  barrier_expect(&ring.full[s], SHAPE::STAGE_BYTES);
+#pragma unroll
+  for (int p = 0; p < SHAPE::PLANES; p++) {
+#pragma unroll
+    for (int g = 0; g < SHAPE::GROUPS; g++, to += SHAPE::GROUP_BYTES)
+      copy_rows(to, x, &ring.full[s], p * op.plane + (int)blockIdx.y * SHAPE::COLUMNS + g * 64, row);
+  }
+}
+
+template <class SHAPE>
+static __device__ __forceinline__ void open_ring(const struct product &op, const CUtensorMap *x,
+                                                 unsigned char *stage, ring<SHAPE> &ring,
+                                                 const struct tile_window &w) {
+  for (int s = 0; s < SHAPE::STAGES; s++) {
+    barrier_init(&ring.full[s], 1);
+    barrier_init(&ring.empty[s], BLOCK / 32);
+  }
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  for (int i = 0; i < SHAPE::STAGES && w.first + i < w.end; i++) fetch<SHAPE>(op, x, stage, ring, w, i);
+}
+
+/* Fetches into the stages that the step before has left. */
+template <class SHAPE>
+static __device__ __forceinline__ void refill(const struct product &op, const CUtensorMap *x,
+                                              unsigned char *stage, ring<SHAPE> &ring,
+                                              const struct tile_window &w, int step) {
+  for (int i = max(step - SHAPE::STEP, 0); i < step; i++) {
+    if (w.first + i + SHAPE::STAGES >= w.end) break;
+    barrier_wait(&ring.empty[i % SHAPE::STAGES], i / SHAPE::STAGES & 1);
+    fetch<SHAPE>(op, x, stage, ring, w, i + SHAPE::STAGES);
+  }
+}
+
+/* This thread's accumulators to the window's rows. */
+template <class SHAPE>
+static __device__ __forceinline__ void write_sums(const struct product &op,
+                                                  const float (&sum)[SHAPE::COLUMNS / 2]) {
+  const int lane = threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
+  float *to = op.sums + ((int64_t)blockIdx.x * TILE_ROWS + row) * op.stride + blockIdx.y * SHAPE::COLUMNS;
+#pragma unroll
+  for (int half = 0; half < 2; half++, to += 8 * op.stride) {
+#pragma unroll
+    for (int j = 0; j < SHAPE::COLUMNS / 8; j++)
+      *(float2 *)(to + 8 * j + 2 * (lane % 4)) = make_float2(.5f * sum[4 * j + 2 * half],
+                                                             .5f * sum[4 * j + 2 * half + 1]);
+  }
+}
+
+template <class SHAPE>
+static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, const struct product &op) {
+  constexpr int STEP = SHAPE::STEP, STAGES = SHAPE::STAGES;
+  extern __shared__ __align__(1024) unsigned char stage[];
+  __shared__ ring<SHAPE> ring;
+  const struct tile_window w = op.window[blockIdx.x];
+  const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
+  if (threadIdx.x == 0) open_ring<SHAPE>(op, &x, stage, ring, w);
+  __syncthreads();
+  float sum[SHAPE::COLUMNS / 2] = {};
+  const uint32_t *bits = op.bits + (int64_t)w.first * TILE_WORDS + threadIdx.x;
+  uint32_t word[STEP];
+#pragma unroll
+  for (int u = 0; u < STEP; u++) word[u] = u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
+  for (int i = 0; i < tiles; i += STEP) {
+    uint32_t a[STEP][4][4], from[STEP];
+#pragma unroll
+    for (int j = 0; j < STEP * 16; j++) a[j / 16][j / 4 % 4][j % 4] = pair_of(word[j / 16], j % 16);
+    bits += STEP * TILE_WORDS;
+#pragma unroll
+    for (int u = 0; u < STEP; u++) word[u] = i + STEP + u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
+#pragma unroll
+    for (int u = 0; u < STEP; u++) {
+      const int t = min(i + u, tiles - 1); /* behind the end: no bits against the last stage */
+      from[u] = shared_address(stage + t % STAGES * SHAPE::STAGE_BYTES);
+      barrier_wait(&ring.full[t % STAGES], t / STAGES & 1);
+    }
+    pin(a);
+    pin(sum);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int u = 0; u < STEP; u++) {
+#pragma unroll
+      for (int p = 0; p < SHAPE::PLANES; p++) {
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          multiply(
+              sum, a[u][k],
+              descriptor_of(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048, SHAPE::GROUP_BYTES));
+      }
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    if (threadIdx.x == 0) refill<SHAPE>(op, &x, stage, ring, w, i);
+    __syncwarp();
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    pin(sum);
+    if (threadIdx.x % 32 == 0) {
+      for (int u = 0; u < STEP && i + u < tiles; u++) barrier_arrive(&ring.empty[(i + u) % STAGES]);
+    }
+  }
+  write_sums<SHAPE>(op, sum);
+}
+
+#endif
+
+#endif
