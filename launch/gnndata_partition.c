@@ -23,7 +23,7 @@ static const struct {
 } keys[] = {
     {"--method", "partition.method", "metis, block or random (default metis)"},
     {"--order", "partition.order",
-     "order inside a part: given, degree, metis, cluster, loa, rcm or auto (default metis)"},
+     "order inside a part: given, degree, metis, cluster, loa, rcm or auto (default auto)"},
     {"--loa-window", "partition.loa_window", "rows among which loa looks for the next (default 512)"},
     {"--seed", "partition.seed", "whole number (default 1)"},
     {"--balance", "partition.balance", "largest load of a part over the mean (default 1.05)"},

@@ -13,6 +13,11 @@ enum { ALONE = 1 << 14 };
 
 static const double RESOLUTION = 4, COARSER = .25, SETTLED = .05;
 
+/* From round PATIENCE on, one in which almost as many move as in the one before is the last: where there are
+ * no communities, nodes move for ever. */
+enum { PATIENCE = 5 };
+static const double ALMOST = .85;
+
 struct moving {
   const struct network *network;
   double resolution; /* over the total volume */
@@ -84,7 +89,7 @@ static int64_t move(struct moving *m, int share) {
 }
 
 static int settle(struct moving *m) {
-  int64_t nodes = m->network->nodes, longest = network_longest_row(m->network);
+  int64_t nodes = m->network->nodes, longest = network_longest_row(m->network), before = nodes;
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < m->shares; share++) {
@@ -92,6 +97,8 @@ static int settle(struct moving *m) {
       moved += move(m, share);
     }
     if ((double)moved <= SETTLED * (double)nodes) return OK;
+    if (round >= PATIENCE && (double)moved > ALMOST * (double)before) return OK;
+    before = moved;
   }
   return OK;
 }

@@ -11,8 +11,8 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
-/* Seconds of one thread, measured: 2.4 M nodes, 131 M arcs and 233 k nodes, 115 M arcs. */
-static const double SORT_NODE = 100e-9, CLUSTER_NODE = 600e-9, CLUSTER_ARC = 120e-9, RATE_ARC = 3e-9,
+/* Seconds of one thread: measured, and rounded up, on graphs of 0.2 to 2.4 M nodes and 2.5 to 131 M arcs. */
+static const double SORT_NODE = 100e-9, CLUSTER_NODE = 2e-6, CLUSTER_ARC = 160e-9, RATE_ARC = 4e-9,
                     ARRANGE_ARC = 100e-9;
 
 /* Threads of the host that a GPU's rank is counted on to have. */
@@ -33,17 +33,53 @@ static const struct choose_model *model_of(const struct comm *comm, const struct
   return *device && !(*device)->on_host ? &choose_h200 : &choose_cpu;
 }
 
-struct stakes stakes_of(const struct comm *comm, const struct config *config, int parts) {
+static int64_t narrower(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* The first layer needs no gradient of its input: aggregating before the product with the weights takes one
+ * pass, after it two. */
+static void count_first(const struct config *config, const struct dataset *dataset, int64_t out,
+                        double forward, struct stakes *stakes) {
+  int before = !dataset->sparse && dataset->features <= 2 * out;
+  stakes->product[0].width = before ? dataset->features : out;
+  stakes->product[0].count = before ? forward : forward + 1;
+  if (config->runtime.once && config->model.dropout_input == 0 && !dataset->sparse)
+    stakes->product[0].count = 0;
+}
+
+struct stakes stakes_of(const struct comm *comm, const struct config *config, const struct dataset *dataset,
+                        int parts) {
   const struct choose_model *model = model_of(comm, config);
+  int64_t layers = config->model.layers, hidden = config->model.hidden, classes = dataset->classes;
   double epochs = (double)config->train.epochs * (double)config->train.runs;
-  return (struct stakes){.product = {model, config->runtime.precision, config->model.hidden},
-                         .products = epochs * 2 * (double)config->model.layers,
-                         .parts = parts,
-                         .threads = model->of_a_thread ? 1 : HOST_THREADS};
+  double forward = 1 + 1 / (double)config->train.eval_every;
+  struct stakes stakes = {.model = model, .precision = config->runtime.precision, .parts = parts};
+  stakes.threads = model->of_a_thread ? 1 : HOST_THREADS;
+  count_first(config, dataset, layers > 1 ? hidden : classes, forward, &stakes);
+  stakes.product[1].width = hidden;
+  stakes.product[1].count = layers > 2 ? (double)(layers - 2) * (forward + 1) : 0;
+  stakes.product[2].width = narrower(hidden, classes);
+  stakes.product[2].count = layers > 1 ? forward + 1 : 0;
+  for (int i = 0; i < STAKES_KINDS; i++) {
+    if (stakes.product[i].width < 1) stakes.product[i].width = 1;
+    stakes.product[i].count *= epochs;
+    if (strcmp(config->model.type, "mlp") == 0) stakes.product[i].count = 0; /* sees no edges */
+  }
+  return stakes;
+}
+
+static struct choose_case case_of(const struct stakes *stakes, int kind) {
+  return (struct choose_case){stakes->model, stakes->precision, stakes->product[kind].width};
 }
 
 double stakes_seconds(const struct stakes *stakes, const struct density *density) {
-  return choose(&stakes->product, density).seconds / stakes->parts;
+  double seconds = 0;
+  for (int i = 0; i < STAKES_KINDS; i++) {
+    struct choose_case product = case_of(stakes, i);
+    if (stakes->product[i].count > 0) seconds += stakes->product[i].count * choose(&product, density).seconds;
+  }
+  return seconds / stakes->parts;
 }
 
 /* Predicted seconds of making an order and of rating it. */
@@ -56,7 +92,8 @@ static double cost_of(enum node_order order, const struct stakes *stakes, double
 }
 
 static int nearly_tiles(const struct stakes *stakes, const struct density *density) {
-  struct choice choice = choose(&stakes->product, density);
+  struct choose_case product = case_of(stakes, 1);
+  struct choice choice = choose(&product, density);
   double nearly = 0;
   for (int b = 1; b < DENSITY_BINS; b++) {
     if (!density->cells[b]) continue;
@@ -69,8 +106,12 @@ static int nearly_tiles(const struct stakes *stakes, const struct density *densi
 
 /* The most that any order could save over the best so far. */
 static double could_save(const struct stakes *stakes, const struct density *density) {
-  double least = choose_least(&stakes->product, density->rows, density_arcs(density)) / stakes->parts;
-  return stakes->products * (stakes_seconds(stakes, density) - least);
+  double least = 0;
+  for (int i = 0; i < STAKES_KINDS; i++) {
+    struct choose_case product = case_of(stakes, i);
+    least += stakes->product[i].count * choose_least(&product, density->rows, density_arcs(density));
+  }
+  return stakes_seconds(stakes, density) - least / stakes->parts;
 }
 
 static int is_worth(enum node_order order, const struct stakes *stakes, const struct partition *best) {
@@ -95,10 +136,10 @@ static int make_and_rate(const struct order_input *input, enum node_order order,
   TRY(order_nodes(input, order, partition));
   struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   partition->tried |= 1 << order;
-  return order_rate(input->graph, view, 1, density);
+  return order_rate(input->graph, view, order_rate_step(partition->nodes, RATE_WINDOWS), density);
 }
 
-/* given: seconds of a product in ascending ids. */
+/* given: seconds of the products in ascending ids. */
 static int try_candidates(const struct order_input *input, const struct stakes *stakes,
                           struct partition *partition, int64_t *best, double *given) {
   int64_t bytes = partition->nodes * (int64_t)sizeof *best;
@@ -121,20 +162,17 @@ static int try_candidates(const struct order_input *input, const struct stakes *
 }
 
 static void say(const struct stakes *stakes, const struct partition *p, double given) {
-  double seconds = stakes_seconds(stakes, &p->density);
-  const char *on = stakes->product.model->of_a_thread ? " on one thread" : "";
+  double products = 0, seconds = stakes_seconds(stakes, &p->density);
+  const char *on = stakes->model->of_a_thread ? " of one thread" : "";
+  for (int i = 0; i < STAKES_KINDS; i++) products += stakes->product[i].count;
   if (p->chosen != ORDER_GIVEN)
-    log_info("order: %s, predicted to save %.3g s of %.3g s over %.0f products (width %lld%s)",
-             node_order_name[p->chosen], stakes->products * (given - seconds), stakes->products * given,
-             stakes->products, (long long)stakes->product.width, on);
+    log_info("order: %s, predicted to save %.3g s of %.3g s%s in %.0f sparse products",
+             node_order_name[p->chosen], given - seconds, given, on, products);
   else if (p->tried != 1 << ORDER_GIVEN)
-    log_info("order: given, predicted to be the fastest of those tried (width %lld%s)",
-             (long long)stakes->product.width, on);
+    log_info("order: given, predicted to be the fastest of those tried");
   else
-    log_info(
-        "order: given; %.0f products of predicted %.3g s (width %lld%s) do not pay for a search of %.3g s",
-        stakes->products, stakes->products * given, (long long)stakes->product.width, on,
-        cost_of(ORDER_CLUSTER, stakes, (double)p->nodes, (double)density_arcs(&p->density)));
+    log_info("order: given, %.0f sparse products of %.3g s%s do not pay for a search of %.3g s", products,
+             given, on, cost_of(ORDER_CLUSTER, stakes, (double)p->nodes, (double)density_arcs(&p->density)));
 }
 
 int order_auto(const struct order_input *input, const struct stakes *stakes, struct partition *partition) {

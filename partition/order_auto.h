@@ -8,16 +8,24 @@
 #include "partition/order.h"
 
 /* What an order is worth. */
+enum { STAKES_KINDS = 3 };
 struct stakes {
-  struct choose_case product;
-  double products; /* to run: epochs x 2 x layers x runs */
+  const struct choose_model *model;
+  enum precision precision;
+  struct {
+    int64_t width;
+    double count;
+  } product[STAKES_KINDS]; /* to run: of the first layer, of those between, of the last */
   int parts;
   double threads; /* that make an order, of the kind of processor or device that multiplies */
 };
 
-struct stakes stakes_of(const struct comm *comm, const struct config *config, int parts);
+/* Sparse products that the training runs, as gcn does: forward and backward over the narrower side of each
+ * layer, forward again in evaluations, none for a first aggregate that is computed once. */
+struct stakes stakes_of(const struct comm *comm, const struct config *config, const struct dataset *dataset,
+                        int parts);
 
-/* Predicted seconds of one product on one of the parts. */
+/* Predicted seconds of all of them on one of the parts. */
 double stakes_seconds(const struct stakes *stakes, const struct density *density);
 
 /* Makes the order that pays most and says in one line why: fills partition->order, partition->chosen,

@@ -140,9 +140,8 @@ static int fill_shard(struct communities *c, int p, int level, int64_t *order) {
 
 static int rate(const struct communities *c, const int64_t *order, double *seconds) {
   struct density density;
-  int64_t windows = c->partition->nodes / TILE_ROWS;
   struct order_view view = {c->partition->parts, c->partition->nodes, order, c->partition->offset};
-  TRY(order_rate(c->input->graph, view, windows / WINDOWS_RATED + 1, &density));
+  TRY(order_rate(c->input->graph, view, order_rate_step(c->partition->nodes, WINDOWS_RATED), &density));
   *seconds = choose(&rated, &density).seconds;
   return OK;
 }

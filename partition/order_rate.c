@@ -5,6 +5,9 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
+/* Times the mean of arcs from which a window always counts. */
+enum { HEAVY = 2 };
+
 struct rating {
   const struct graph *graph;
   struct order_view view;
@@ -115,40 +118,72 @@ int order_intensity(const struct graph *graph, struct order_view view, double *i
 /* What a thread counts in. */
 struct counting {
   int32_t *arcs;    /* of each segment, 0 between windows */
-  int32_t *touched; /* segments with arcs */
-  struct density density;
+  int32_t *touched; /* segments with arcs, and one place more */
+  struct density sampled, whole;
 };
 
-static void count_window(const struct rating *r, int p, int64_t first, struct counting *c) {
+static int64_t window_end(const struct rating *r, int p, int64_t first) {
+  int64_t end = r->view.offset[p + 1];
+  return first + TILE_ROWS < end ? first + TILE_ROWS : end;
+}
+
+static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
+  int64_t arcs = 0;
+  for (int64_t i = first; i < end; i++)
+    arcs += r->graph->start[r->view.order[i] + 1] - r->graph->start[r->view.order[i]];
+  return arcs;
+}
+
+static void count_window(const struct rating *r, int p, int64_t first, struct counting *c,
+                         struct density *density) {
   const struct graph *g = r->graph;
-  int64_t end = r->view.offset[p + 1], touched = 0;
-  if (first + TILE_ROWS < end) end = first + TILE_ROWS;
+  int64_t end = window_end(r, p, first), touched = 0;
   for (int64_t i = first; i < end; i++) {
     int64_t v = r->view.order[i];
     for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
       if (g->col[e] == v) continue;
       int64_t segment = segment_of(r, p, r->place[g->col[e]]);
-      if (c->arcs[segment]++ == 0) c->touched[touched++] = (int32_t)segment;
+      c->touched[touched] = (int32_t)segment; /* kept when it is new; a branch would be guessed wrong */
+      touched += c->arcs[segment]++ == 0;
     }
   }
   int64_t most = 0;
   for (int64_t t = 0; t < touched; t++) {
     int32_t *arcs = &c->arcs[c->touched[t]];
-    density_count(&c->density, *arcs);
+    density_count(density, *arcs);
     if (*arcs > most) most = *arcs;
     *arcs = 0;
   }
-  if (most) density_count_window(&c->density, most);
+  if (most) density_count_window(density, most);
+}
+
+/* Windows of many arcs are few and hold much: all of them count. Of the others every step-th does. */
+static void look_at(const struct rating *r, int p, int64_t w, int64_t mean, struct counting *c) {
+  int64_t first = r->view.offset[p] + w * TILE_ROWS;
+  int heavy = r->step > 1 && arcs_of(r, first, window_end(r, p, first)) > HEAVY * mean;
+  if (heavy)
+    count_window(r, p, first, c, &c->whole);
+  else if (w % r->step == r->step / 2)
+    count_window(r, p, first, c, &c->sampled);
+}
+
+static void density_scale(struct density *density, int64_t times) {
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    density->cells[b] *= times;
+    density->arcs[b] *= times;
+    density->windows[b] *= times;
+  }
 }
 
 static int counting_init(struct counting *c, int64_t columns) {
   TRY(memory_alloc(&c->arcs, columns * (int64_t)sizeof *c->arcs, "rating of an order"));
-  return memory_alloc(&c->touched, columns * (int64_t)sizeof *c->touched, "rating of an order");
+  return memory_alloc(&c->touched, (columns + 1) * (int64_t)sizeof *c->touched, "rating of an order");
 }
 
 static int rate_part(struct rating *r, int p, struct density *density) {
   int64_t first = r->view.offset[p], own = r->view.offset[p + 1] - first;
   int64_t windows = (own + TILE_ROWS - 1) / TILE_ROWS;
+  int64_t mean = windows ? arcs_of(r, first, first + own) / windows : 0;
   int code = OK;
   if (r->view.parts > 1) mark_halo(r, p);
   density->rows += own;
@@ -158,11 +193,13 @@ static int rate_part(struct rating *r, int p, struct density *density) {
     struct counting counting = {0};
     int mine = counting_init(&counting, segments(own) + segments(r->halo));
 #pragma omp for schedule(dynamic, 8)
-    for (int64_t w = r->step / 2; w < windows; w += r->step)
-      if (mine == OK) count_window(r, p, first + w * TILE_ROWS, &counting);
+    for (int64_t w = 0; w < windows; w++)
+      if (mine == OK) look_at(r, p, w, mean, &counting);
+    density_scale(&counting.sampled, r->step);
 #pragma omp critical(density)
     {
-      density_add(density, &counting.density);
+      density_add(density, &counting.sampled);
+      density_add(density, &counting.whole);
       if (mine != OK) code = mine;
     }
     free(counting.arcs);
@@ -177,12 +214,11 @@ static int rate_parts(struct rating *r, struct density *density) {
   TRY(rating_init(r));
   for (int p = 0; p < r->view.parts; p++) TRY(rate_part(r, p, density));
   density->cols /= r->view.parts;
-  for (int b = 0; b < DENSITY_BINS; b++) {
-    density->cells[b] *= r->step;
-    density->arcs[b] *= r->step;
-    density->windows[b] *= r->step;
-  }
   return OK;
+}
+
+int64_t order_rate_step(int64_t nodes, int64_t windows) {
+  return nodes / TILE_ROWS / windows + 1;
 }
 
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density) {

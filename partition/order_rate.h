@@ -13,9 +13,14 @@ struct order_view {
   const int64_t *order, *offset;
 };
 
-/* Counts the cells of all shards, self loops left out; cols becomes the mean of a shard. Only every `step`-th
- * window of 128 rows is looked at, and each of its cells counted `step` times. */
+/* Counts the cells of all shards, self loops left out; cols becomes the mean of a shard. Of windows
+ * of up to twice the mean of arcs only every `step`-th is looked at, and counted `step` times. */
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density);
+
+/* The step at which about so many windows are looked at: windows of a whole graph differ little, and a few
+ * thousand speak for it; RATE_WINDOWS for a figure to keep. */
+enum { RATE_WINDOWS = 4096 };
+int64_t order_rate_step(int64_t nodes, int64_t windows);
 
 /* Computing intensity of all windows of 16 rows together: arcs over different columns (Li et al., HC-SpMM,
  * ICDE 2025). */

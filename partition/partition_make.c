@@ -99,7 +99,8 @@ static int assign(const struct config *config, int directed, struct making *maki
 
 static int rate(const struct making *making, struct partition *partition) {
   struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
-  return order_rate(making->graph, view, 1, &partition->density);
+  return order_rate(making->graph, view, order_rate_step(partition->nodes, RATE_WINDOWS),
+                    &partition->density);
 }
 
 static int order(const struct config *config, int directed, struct making *making,
@@ -151,7 +152,7 @@ static int make(const struct partition_key *key, struct making *making, struct d
 static int read_or_make(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
                         const struct graph *block, struct partition *partition) {
   struct making making = {
-      .key = key, .stakes = stakes_of(comm, key->config, key->parts), .watch = watch_of(comm)};
+      .key = key, .stakes = stakes_of(comm, key->config, dataset, key->parts), .watch = watch_of(comm)};
   int trivial = partition_is_trivial(key), automatic = key->config->partition.order == ORDER_AUTO;
   if (!trivial && partition_cache_read(key, partition)) {
     if (!automatic || order_auto_stands(&making.stakes, partition)) return OK;

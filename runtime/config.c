@@ -63,7 +63,7 @@ static const struct config_key table[] = {
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric; 0: never"),
 
     CHOICE(partition.method, PARTITION_METIS, "who gets which nodes", "metis", "block", "random"),
-    CHOICE(partition.order, ORDER_METIS, "order of the nodes inside a rank; auto: what is predicted to pay", NODE_ORDER_NAMES),
+    CHOICE(partition.order, ORDER_AUTO, "order of the nodes inside a rank; auto: what is predicted to pay", NODE_ORDER_NAMES),
     INTEGER(partition.loa_window, 512, 16, 1 << 20, "rows among which order \"loa\" looks for the next of a row window"),
     INTEGER(partition.seed, 1, 0, 0x7fffffff, "seed of the partition"),
     REAL(partition.balance, 1.05, 1.001, 2, "largest load of a rank over the average"),

@@ -17,7 +17,7 @@ static void defaults_hold_without_any_key(void **state) {
   assert_int_equal(config.model.activation, ACTIVATION_RELU);
   assert_int_equal(config.train.epochs, 200);
   assert_true(config.train.lr == 0.01);
-  assert_int_equal(config.partition.order, ORDER_METIS);
+  assert_int_equal(config.partition.order, ORDER_AUTO);
   assert_true(config.partition.balance == 1.05);
   assert_string_equal(config.runtime.device, "auto");
   assert_true(config.runtime.overlap && config.runtime.once && config.runtime.timeout == 300);
