@@ -2,13 +2,17 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/tiles.h"
 #include "runtime/memory.h"
+
+enum { NARROW = 64 };
 
 static int read_limits(struct cuda_state *state) {
   int gpu = 0;
   TRY_CUDA(cudaGetDevice(&gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
+  state->has_wgmma = cuda_has_tiles();
   return OK;
 }
 
@@ -28,9 +32,13 @@ void cuda_close(struct kernels *k) {
   k->impl = NULL;
 }
 
-/* Products that have kernels of their own: those on tensor cores from pieces of floats. */
+/* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces; of bf16 those
+ * with a narrow side, which move bytes more than they multiply: cuBLASLt is better at the others. */
 static int is_ours(const struct kernels *k, const struct gemm *op) {
-  return k->precision == PRECISION_FP32 && !(op->transpose_a && op->transpose_b);
+  const struct cuda_state *state = k->impl;
+  int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
+  if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
+  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && narrow <= NARROW);
 }
 
 /* The kernel for tall A takes the end along where it goes element by element. */
@@ -58,7 +66,8 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   bare.update = NULL;
   bare.backward = NULL;
   *took_end = takes_end(op);
-  return cuda_gemm_rows(k, *took_end ? op : &bare);
+  if (*took_end) bare = *op;
+  return op->a.dtype == F32 ? cuda_gemm_rows_f32(k, &bare) : cuda_gemm_rows_bf16(k, &bare);
 }
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {

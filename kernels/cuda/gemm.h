@@ -4,7 +4,8 @@
  *   sums     C = A^T B, both tall (gradients of weights): cut over the rows, added in order
  *   library  cuBLASLt, for all else
  *
- * The first two use tensor cores: bf16 as it is, float in pieces (gemm_pieces.cuh). */
+ * The first two use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
+ * (gemm_pieces.cuh, gemm_wgmma.cuh). */
 #ifndef KERNELS_CUDA_GEMM_H
 #define KERNELS_CUDA_GEMM_H
 
@@ -17,11 +18,13 @@ extern "C" {
 /* The tables' own part of struct kernels. */
 struct cuda_state {
   int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
+  int has_wgmma;                     /* compute capability 9.0a, in this build too */
   struct library *library;
 };
 
 /* C = A op(B) with op->update or op->backward where they have no norm. */
-int cuda_gemm_rows(struct kernels *k, const struct gemm *op);
+int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
+int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
 /* C = A^T B. */
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither update nor backward. */

@@ -1,11 +1,20 @@
-/* The end of a product: what becomes of four neighbouring columns of two rows, v and v + 8, in a lane's
- * registers. Forward: C += product, then update; backward: dy = C + product, then dz from it. */
+/* The end of a product: what becomes of a warp's sums, 16 rows of a tile. Forward: C += product, then update;
+ * backward: dy = C + product, then dz from it.
+ *
+ * Lanes hold four columns of two rows of every pair of blocks, and should go along rows: the sums pass
+ * through shared memory in pieces of 64 columns. Of a piece a lane has four columns of every other row. */
 #ifndef KERNELS_CUDA_GEMM_END_CUH
 #define KERNELS_CUDA_GEMM_END_CUH
 
 #include "kernels/cuda/gemm_pieces.cuh"
 
+constexpr int PIECE = 256; /* 16 bytes of a piece */
+
+/* The ends that have code of their own; PLAIN: bias alone. */
+enum end_kind { END_ANY, END_PLAIN, END_RELU, END_RELU_DROPOUT, END_BACKWARD_RELU };
+
 struct end {
+  enum end_kind kind;
   struct tensor c;                /* what accumulate adds to; holds the bare product afterwards if `keep` */
   struct tensor out;              /* y or dz */
   struct tensor residual;         /* forward: added; backward: receives dropout'(dy) */
@@ -18,6 +27,29 @@ struct end {
   const struct scalars *scalars;
   double *sums; /* backward: [blocks, cols] column sums of dz; NULL: not wanted */
 };
+
+/* Four columns of row v, the first n of which are there: none when the row is not. */
+struct quad {
+  int64_t v;
+  int col, n;
+};
+
+/* A lane's quads of a piece: columns col, ... (n of four are there) of row v and every other one, as many as
+ * lie among the next `rows`. */
+struct lane_rows {
+  int64_t v;
+  int rows, col, n;
+};
+
+constexpr int QUADS = 8;
+
+static __device__ __forceinline__ bool has_row(const struct lane_rows &at, int i) {
+  return 2 * i < at.rows;
+}
+
+static __device__ __forceinline__ struct quad quad_of(const struct lane_rows &at, int i) {
+  return {at.v + 2 * i, at.col, has_row(at, i) ? at.n : 0};
+}
 
 static __device__ __forceinline__ void load_four(const float *from, int n, bool aligned, float (&x)[4]) {
   load(from, n, aligned, x);
@@ -44,12 +76,6 @@ static __device__ __forceinline__ void store_four(bf16 *to, int n, bool aligned,
     store(to, n, false, x);
 }
 
-/* Four columns of row v, the first n of which are there. */
-struct quad {
-  int64_t v;
-  int col, n;
-};
-
 template <class T>
 static __device__ __forceinline__ void load_quad(const struct tensor &t, const struct quad &at, bool aligned,
                                                  float (&x)[4]) {
@@ -62,24 +88,24 @@ static __device__ __forceinline__ void store_quad(const struct tensor &t, const 
   store_four(row_of<T>(t, at.v) + at.col, at.n, aligned, x);
 }
 
-/* Which of a lane's columns in two rows dropout keeps: bits 0 to 3 the first row's, 4 to 7 the second's. A
- * call of Philox serves eight columns, those of two neighbouring lanes: the even one makes it for the first
- * row, the odd one for the second. */
-static __device__ __forceinline__ uint32_t kept_of_two_rows(const struct end &e, uint32_t epoch,
-                                                            const struct quad &first,
-                                                            const struct quad &second, bool odd) {
-  const int64_t v = odd ? second.v : first.v;
-  const int64_t id = (odd ? second.n : first.n) > 0 ? e.dropout.id[v] : 0;
-  const struct philox_block bits = dropout_bits(e.dropout, epoch, id, first.col / GROUP * GROUP);
+/* Which columns of quads i and i + 1 dropout keeps: bits 0 to 3 the first's, 4 to 7 the second's. A call of
+ * Philox serves eight columns, those of two neighbouring lanes: the even one makes it for the first row, the
+ * odd one for the second. */
+static __device__ __forceinline__ uint32_t kept_of(const struct end &e, uint32_t epoch,
+                                                   const struct lane_rows &at, int i) {
+  const bool odd = at.col & 4;
+  const int mine = i + odd;
+  const int64_t id = has_row(at, mine) ? e.dropout.id[at.v + 2 * mine] : 0;
+  const struct philox_block bits = dropout_bits(e.dropout, epoch, id, at.col / GROUP * GROUP);
   uint32_t kept = 0;
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const uint32_t other = __shfl_xor_sync(~0u, odd ? bits.word[i] : bits.word[2 + i], 1);
-    const uint32_t word[2] = {odd ? other : bits.word[i], odd ? bits.word[2 + i] : other};
+  for (int half = 0; half < 2; half++) {
+    const uint32_t other = __shfl_xor_sync(~0u, odd ? bits.word[half] : bits.word[2 + half], 1);
+    const uint32_t word[2] = {odd ? other : bits.word[half], odd ? bits.word[2 + half] : other};
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-      kept |= (uint32_t)((word[r] & 0xFFFF) >= e.dropout.threshold) << (4 * r + 2 * i);
-      kept |= (uint32_t)((word[r] >> 16) >= e.dropout.threshold) << (4 * r + 2 * i + 1);
+      kept |= (uint32_t)((word[r] & 0xFFFF) >= e.dropout.threshold) << (4 * r + 2 * half);
+      kept |= (uint32_t)((word[r] >> 16) >= e.dropout.threshold) << (4 * r + 2 * half + 1);
     }
   }
   return kept;
@@ -92,26 +118,29 @@ static __device__ __forceinline__ void drop_four(const struct dropout &op, uint3
 
 /* Whether dropout draws: backward after a ReLU whose output was kept, a dropped element reads as 0. */
 static __device__ __forceinline__ bool needs_mask(const struct end &e) {
-  return e.dropout.threshold > 0 && !(e.from_y && e.activation == ACTIVATION_RELU);
+  return e.dropout.threshold > 0 && !(e.backward && e.from_y && e.activation == ACTIVATION_RELU);
+}
+
+static __device__ __forceinline__ void add_four(const float (&x)[4], float (&to)[4]) {
+#pragma unroll
+  for (int j = 0; j < 4; j++) to[j] += x[j];
 }
 
 /* x: the product. bias: of the quad's columns. kept: its bits of dropout. */
 template <class T>
-static __device__ __forceinline__ void finish_forward(const struct end &e, const struct quad &at,
-                                                      const float (&bias)[4], uint32_t kept, float (&x)[4]) {
+static __device__ __forceinline__ void end_forward(const struct end &e, const struct quad &at,
+                                                   const float (&bias)[4], uint32_t kept, float (&x)[4]) {
   float other[4];
   if (e.accumulate) {
     load_quad<T>(e.c, at, e.aligned, other);
-#pragma unroll
-    for (int j = 0; j < 4; j++) x[j] += other[j];
+    add_four(other, x);
   }
   if (e.keep) store_quad<T>(e.c, at, e.aligned, x);
 #pragma unroll
   for (int j = 0; j < 4; j++) x[j] = activated(e.activation, x[j] + bias[j]);
   if (e.residual.data) {
     load_quad<T>(e.residual, at, e.aligned, other);
-#pragma unroll
-    for (int j = 0; j < 4; j++) x[j] += other[j];
+    add_four(other, x);
   }
   if (e.dropout.threshold > 0) drop_four(e.dropout, kept, x);
   store_quad<T>(e.out, at, e.aligned, x);
@@ -119,23 +148,23 @@ static __device__ __forceinline__ void finish_forward(const struct end &e, const
 
 /* d act'(n), from n or from y = act(n) times the dropout's scale: y has n's sign, and for ELU exp(n) =
  * act(n) + 1. Where y was dropped the gradient is 0 already. */
-static __device__ __forceinline__ float sloped(const struct end &e, float n, float unscale, float d) {
-  if (n > 0) return d;
+static __device__ __forceinline__ float sloped(const struct end &e, float n, float d) {
+  if (n > 0 || e.activation == ACTIVATION_NONE) return d;
   if (e.activation == ACTIVATION_RELU) return 0;
   if (e.activation != ACTIVATION_ELU) return d * LEAKY_SLOPE;
-  return d * (e.from_y ? n * unscale + 1 : expf(n));
+  return d * (e.from_y ? n * (e.dropout.threshold > 0 ? 1 / e.dropout.scale : 1) + 1 : expf(n));
 }
 
-/* d: the product, becomes dz. n: the saved value. */
+/* d: the product, becomes dz. */
 template <class T>
-static __device__ __forceinline__ void finish_backward(const struct end &e, const struct quad &at,
-                                                       const float (&bias)[4], uint32_t kept,
-                                                       const float (&n)[4], float (&d)[4]) {
+static __device__ __forceinline__ void end_backward(const struct end &e, const struct quad &at,
+                                                    const float (&bias)[4], uint32_t kept, float (&d)[4]) {
+  float n[4] = {};
+  if (e.activation != ACTIVATION_NONE) load_quad<T>(e.saved, at, e.aligned, n);
   if (e.accumulate) {
     float other[4];
     load_quad<T>(e.c, at, e.aligned, other);
-#pragma unroll
-    for (int j = 0; j < 4; j++) d[j] += other[j];
+    add_four(other, d);
   }
   if (needs_mask(e)) {
     drop_four(e.dropout, kept, d);
@@ -144,12 +173,170 @@ static __device__ __forceinline__ void finish_backward(const struct end &e, cons
     for (int j = 0; j < 4; j++) d[j] *= e.dropout.scale;
   }
   if (e.residual.data) store_quad<T>(e.residual, at, e.aligned, d);
-  if (e.activation != ACTIVATION_NONE) {
-    const float unscale = e.dropout.threshold > 0 ? 1 / e.dropout.scale : 1;
 #pragma unroll
-    for (int j = 0; j < 4; j++) d[j] = sloped(e, n[j] + bias[j], unscale, d[j]);
-  }
+  for (int j = 0; j < 4; j++) d[j] = sloped(e, n[j] + bias[j], d[j]);
   store_quad<T>(e.out, at, e.aligned, d);
+}
+
+/* The rows and columns of a tile whose sums a warp holds: `rows` of its 16 are there, and `cols` columns. */
+struct warp_tile {
+  int64_t v;
+  int rows, first_col, cols;
+};
+
+/* Odd rows have neighbouring fours of chunks swapped, so that two rows lie in all banks. */
+template <int BLOCKS>
+static __device__ __forceinline__ void put_piece(const float (&sum)[BLOCKS][4], int piece, int lane,
+                                                 float4 *to) {
+  const int g = lane / 4;
+#pragma unroll
+  for (int i = 0; i < (BLOCKS + 7) / 8; i++) {
+    if (i != piece) continue;
+#pragma unroll
+    for (int j = 8 * i; j < 8 * i + 8 && j < BLOCKS; j += 2) {
+      float4 *at = to + g * 16 + ((j % 8 * 2 + lane % 4) ^ (g & 1) << 2);
+      at[0] = make_float4(sum[j][0], sum[j][1], sum[j + 1][0], sum[j + 1][1]);
+      at[8 * 16] = make_float4(sum[j][2], sum[j][3], sum[j + 1][2], sum[j + 1][3]);
+    }
+  }
+}
+
+static __device__ __forceinline__ void take_quad(const float4 *piece, int lane, int i, float (&x)[4]) {
+  const int row = lane / 16;
+  const float4 four = piece[(row + 2 * i) * 16 + (lane % 16 ^ row << 2)];
+  x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
+}
+
+/* Any end of a lane's quads; total += their columns' sums. */
+template <class T>
+static __device__ __forceinline__ void end_any(const struct end &e, const struct lane_rows &at,
+                                               const float (&bias)[4], const float4 *piece, int lane,
+                                               float (&total)[4]) {
+  uint32_t kept = 0;
+#pragma unroll 2
+  for (int i = 0; i < QUADS; i++) {
+    const struct quad quad = quad_of(at, i);
+    float x[4];
+    if (needs_mask(e)) kept = i % 2 ? kept >> 4 : kept_of(e, e.scalars->epoch, at, i);
+    take_quad(piece, lane, i, x);
+    if (quad.n <= 0) continue;
+    if (e.backward)
+      end_backward<T>(e, quad, bias, kept, x);
+    else
+      end_forward<T>(e, quad, bias, kept, x);
+    add_four(x, total);
+  }
+}
+
+/* Quads of a matrix, aligned: whole ones by wide loads and stores, the others by elements. */
+template <class T>
+static __device__ __forceinline__ void load_quads(const struct tensor &t, const struct lane_rows &at,
+                                                  float (&x)[QUADS][4]) {
+  const T *from = row_of<T>(t, at.v) + at.col;
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) {
+    if (has_row(at, i) && at.n == 4) load_four(from + 2 * i * t.stride, 4, true, x[i]);
+  }
+  if (at.n == 4 || at.n <= 0) return;
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) {
+    if (has_row(at, i)) load_four(from + 2 * i * t.stride, at.n, false, x[i]);
+  }
+}
+
+template <class T>
+static __device__ __forceinline__ void store_quads(const struct tensor &t, const struct lane_rows &at,
+                                                   const float (&x)[QUADS][4]) {
+  T *to = row_of<T>(t, at.v) + at.col;
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) {
+    if (has_row(at, i) && at.n == 4) store_four(to + 2 * i * t.stride, 4, true, x[i]);
+  }
+  if (at.n == 4 || at.n <= 0) return;
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) {
+    if (has_row(at, i)) store_four(to + 2 * i * t.stride, at.n, false, x[i]);
+  }
+}
+
+/* The usual ends, without a branch on their way: forward bias, ReLU, dropout; backward ReLU and its dropout
+ * from y. */
+template <class T, enum end_kind KIND>
+static __device__ __forceinline__ void end_usual(const struct end &e, const struct lane_rows &at,
+                                                 const float (&bias)[4], const float4 *piece, int lane,
+                                                 float (&total)[4]) {
+  float x[QUADS][4], saved[QUADS][4] = {};
+  uint32_t kept[QUADS / 2];
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
+  if (KIND == END_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
+  if (KIND == END_RELU_DROPOUT) {
+    const uint32_t epoch = e.scalars->epoch;
+#pragma unroll
+    for (int i = 0; i < QUADS / 2; i++) kept[i] = kept_of(e, epoch, at, 2 * i);
+  }
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) {
+    take_quad(piece, lane, i, x[i]);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      if (KIND == END_BACKWARD_RELU) {
+        x[i][j] = saved[i][j] > 0 ? x[i][j] * scale : 0;
+        total[j] += x[i][j];
+      } else {
+        x[i][j] += bias[j];
+        if (KIND != END_PLAIN) x[i][j] = x[i][j] < 0 ? 0 : x[i][j];
+      }
+    }
+    if (KIND == END_RELU_DROPOUT) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);
+  }
+  store_quads<T>(e.out, at, x);
+}
+
+/* Adds the lanes' sums of four columns to the warp's, where these columns are. */
+static __device__ __forceinline__ void add_totals(int lane, int n, float (&total)[4], double *totals) {
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    total[j] += __shfl_xor_sync(~0u, total[j], 16);
+    if (lane < 16 && n > 0) totals[lane * 4 + j] += (double)total[j];
+  }
+}
+
+template <class T, enum end_kind KIND, int BLOCKS>
+static __device__ __forceinline__ void end_pieces(const struct end &e, const struct warp_tile &at,
+                                                  const float *bias, const float (&sum)[BLOCKS][4], int lane,
+                                                  float4 *piece, double *totals) {
+#pragma unroll 1
+  for (int i = 0; i < (BLOCKS + 7) / 8; i++) {
+    const int col = i * 64 + lane % 16 * 4, n = min(4, at.cols - col);
+    const struct lane_rows rows = {at.v + lane / 16, at.rows - lane / 16, at.first_col + col, n};
+    float added[4], total[4] = {};
+    put_piece(sum, i, lane, piece);
+    load(bias + (n > 0 ? col : 0), 4, true, added);
+    __syncwarp();
+    if constexpr (KIND == END_ANY)
+      end_any<T>(e, rows, added, piece, lane, total);
+    else
+      end_usual<T, KIND>(e, rows, added, piece, lane, total);
+    __syncwarp();
+    if ((KIND == END_ANY || KIND == END_BACKWARD_RELU) && e.sums) add_totals(lane, n, total, totals + i * 64);
+  }
+}
+
+/* T: of C. bias, totals: of the tile's columns; piece: the warp's place for one; all in shared memory. */
+template <class T, int BLOCKS>
+static __device__ __forceinline__ void end_rows(const struct end &e, const struct warp_tile &at,
+                                                const float *bias, const float (&sum)[BLOCKS][4], int lane,
+                                                float4 *piece, double *totals) {
+  if (e.kind == END_PLAIN)
+    end_pieces<T, END_PLAIN>(e, at, bias, sum, lane, piece, totals);
+  else if (e.kind == END_RELU)
+    end_pieces<T, END_RELU>(e, at, bias, sum, lane, piece, totals);
+  else if (e.kind == END_RELU_DROPOUT)
+    end_pieces<T, END_RELU_DROPOUT>(e, at, bias, sum, lane, piece, totals);
+  else if (e.kind == END_BACKWARD_RELU)
+    end_pieces<T, END_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
+  else
+    end_pieces<T, END_ANY>(e, at, bias, sum, lane, piece, totals);
 }
 
 #endif

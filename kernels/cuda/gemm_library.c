@@ -47,10 +47,16 @@ static void plan_free(struct plan *plan) {
   free(plan);
 }
 
+/* Almost all products of floats have kernels of their own. */
+static int is_hardly_used(const struct kernels *k) {
+  const struct cuda_state *state = k->impl;
+  return state->has_wgmma && k->precision == PRECISION_FP32;
+}
+
 int cuda_library_open(struct kernels *k, struct library **library) {
   TRY(memory_alloc(library, (int64_t)sizeof **library, "matrix products"));
   (*library)->compute = k->precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  (*library)->workspace_bytes = k->precision == PRECISION_FP32 ? 0 : WORKSPACE; /* hardly used there */
+  if (!is_hardly_used(k)) (*library)->workspace_bytes = WORKSPACE;
   TRY_CUBLAS(cublasLtCreate(&(*library)->handle));
   if ((*library)->workspace_bytes == 0) return OK;
   return device_alloc(k->device, WORKSPACE, &(*library)->workspace, "workspace of matrix products");

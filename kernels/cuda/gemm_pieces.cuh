@@ -1,11 +1,9 @@
-/* Small products on tensor cores, and what feeds them.
+/* Floats in pieces for tensor cores, and copies on their way to shared memory.
  *
- * Their inputs are bf16. A float enters as two of them, hi = round(x) and mid = round(x - hi), which leaves
+ * Tensor cores take bf16. A float enters as two of them, hi = round(x) and mid = round(x - hi), which leaves
  * at most 2^-18 of x behind; x y = hi hi + hi mid + mid hi, so that a product of two floats errs by at most
- * 3 2^-18 of its size. The three are summed apart from the total, to which they are added in fp32 rounded to
- * nearest: tensor cores cut off what they add, and long sums of one sign would drift (Ootomo and Yokota,
- * "Recovering single precision accuracy from tensor cores", IJHPCA 2022). An infinity gives NaN, as does a
- * finite float beyond the largest bf16, 3.39e38; below 2^-110 mid runs out of bits, and accuracy with it. */
+ * 3 2^-18 of its size. An infinity gives NaN, as does a finite float beyond the largest bf16, 3.39e38; below
+ * 2^-110 mid runs out of bits, and accuracy with it. */
 #ifndef KERNELS_CUDA_GEMM_PIECES_CUH
 #define KERNELS_CUDA_GEMM_PIECES_CUH
 
@@ -27,25 +25,6 @@ static __device__ __forceinline__ uint32_t rounded_pair(float x, float y) {
 static __device__ __forceinline__ struct pieces split(float x, float y) {
   const uint32_t hi = rounded_pair(x, y);
   return {hi, rounded_pair(x - __uint_as_float(hi << 16), y - __uint_as_float(hi & 0xFFFF0000u))};
-}
-
-/* d = A B + d, or A B alone: A [16, 16] and B [16, 8] bf16. Lane 4 g + q holds of A, by pairs in k: (g, 2q),
- * (g + 8, 2q), (g, 2q + 8), (g + 8, 2q + 8); of B: (2q, g), (2q + 8, g); of d: (g, 2q), (g, 2q + 1),
- * (g + 8, 2q), (g + 8, 2q + 1). */
-static __device__ __forceinline__ void add_product(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
-                                                   uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-static __device__ __forceinline__ void set_product(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
-                                                   uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%10,%10,%10,%10};"
-      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
 
 /* 16 bytes of a row on their way to shared memory; elements from `count` on become 0. */

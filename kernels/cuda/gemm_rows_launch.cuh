@@ -16,38 +16,45 @@ struct rows_launch {
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK)
     panel_kernel(const __grid_constant__ struct rows_product p, uint4 *panel) {
-  write_panel<T>(p, 2 * p.parts, (int64_t)blockIdx.y * G::COLS, G::BLOCKS,
-                 (int64_t)blockIdx.x * blockDim.x + threadIdx.x, (int64_t)gridDim.x * blockDim.x,
-                 panel + (int64_t)blockIdx.y * 2 * p.parts * G::STEP);
+  write_panel<T, G::BLOCKS>(p, (int64_t)blockIdx.y * G::COLS, (int)(blockIdx.x * blockDim.x + threadIdx.x),
+                            (int)(gridDim.x * blockDim.x),
+                            panel + (int64_t)blockIdx.y * 2 * p.parts * G::STEP);
 }
 
-/* As many groups, then as many stages, as fit into shared memory; false if none does. */
+/* Bytes of shared memory for so many teams, but for their rings. */
+template <class G> static int fixed_bytes(const struct rows_product &p, int teams, bool sums) {
+  const int per_warp = PIECE * 16 + (sums ? G::COLS * (int)sizeof(double) : 0);
+  const int panel = G::STREAMS ? 0 : 2 * p.parts * G::STEP * 16;
+  return panel + teams * G::THREADS / 32 * per_warp + G::COLS * (int)sizeof(float);
+}
+
+/* As many teams as fit into shared memory with three slots each, or one with fewer, and a fourth slot if
+ * there is room; false if not even that fits. */
 template <class G> static bool fit(const struct cuda_state *state, bool sums, struct rows_launch *launch) {
   struct rows_product &p = launch->product;
-  const int totals = sums ? G::GROUPS * G::M * G::COLS * (int)sizeof(double) : 0;
-  const int pieces = G::GROUPS * G::THREADS / 32 * PIECE * 16;
-  const int fixed = G::COLS * (int)sizeof(float) + totals + pieces +
-                    (G::STREAMS ? 0 : p.steps * G::STEP * 16);
-  const int slots = (state->shared_bytes - fixed) / (G::SLOT * 16);
-  if (slots < 2) return false;
-  const int groups = slots / 2 < G::GROUPS ? slots / 2 : G::GROUPS;
-  p.stages = slots / groups < 4 ? slots / groups : 4;
-  launch->threads = (unsigned)(groups * G::THREADS);
-  launch->bytes = fixed + groups * p.stages * G::SLOT * 16;
-  return true;
+  for (int teams = G::TEAMS; teams > 0; teams--) {
+    const int fixed = fixed_bytes<G>(p, teams, sums), least = teams > 1 ? 3 : G::IN_USE + 1;
+    const int slots = (state->shared_bytes - fixed) / (teams * G::SLOT * 16);
+    if (fixed > state->shared_bytes || slots < least) continue;
+    p.stages = min(4, slots);
+    launch->threads = (unsigned)(teams * G::THREADS);
+    launch->bytes = fixed + teams * p.stages * G::SLOT * 16;
+    return true;
+  }
+  return false;
 }
 
 /* Tiles of equal height, in as few rounds as their largest height allows. */
 template <class G> static void lay_tiles(const struct cuda_state *state, struct rows_launch *launch) {
   struct rows_product &p = launch->product;
-  const int64_t groups = launch->threads / G::THREADS;
+  const int64_t teams = launch->threads / G::THREADS;
   launch->column_tiles = blocks_of(p.n, G::COLS);
   const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
-  const int64_t rounds = (p.m + blocks * groups * G::ROWS - 1) / (blocks * groups * G::ROWS);
-  const int64_t tiles = rounds * blocks * groups;
+  const int64_t rounds = (p.m + blocks * teams * G::ROWS - 1) / (blocks * teams * G::ROWS);
+  const int64_t tiles = rounds * blocks * teams;
   p.height = (int)((p.m + tiles - 1) / tiles);
   p.tiles = (p.m + p.height - 1) / p.height;
-  launch->blocks = (unsigned)min(blocks, (p.tiles + groups - 1) / groups);
+  launch->blocks = (unsigned)min(blocks, (p.tiles + teams - 1) / teams);
 }
 
 template <class T, class G> static int start(struct kernels *k, const struct rows_launch *launch) {
@@ -99,6 +106,14 @@ static bool are_aligned(const struct end *e) {
   return true;
 }
 
+static enum end_kind kind_of(const struct end *e) {
+  const bool relu = e->activation == ACTIVATION_RELU, drops = e->dropout.threshold > 0;
+  if (!e->aligned || e->accumulate || e->keep || e->residual.data) return END_ANY;
+  if (e->backward) return relu && e->from_y ? END_BACKWARD_RELU : END_ANY;
+  if (relu) return drops ? END_RELU_DROPOUT : END_RELU;
+  return e->activation == ACTIVATION_NONE && !drops ? END_PLAIN : END_ANY;
+}
+
 static struct end end_of(const struct kernels *k, const struct gemm *op) {
   struct end e = {};
   const struct update *update = op->backward ? op->backward->forward : op->update;
@@ -124,13 +139,14 @@ static struct end end_of(const struct kernels *k, const struct gemm *op) {
     if (e.from_y) e.bias = NULL;
   }
   e.aligned = are_aligned(&e);
+  e.kind = kind_of(&e);
   return e;
 }
 
 static struct rows_launch launch_of(const struct kernels *k, const struct gemm *op) {
   struct rows_launch launch = {};
   struct rows_product &p = launch.product;
-  const int64_t step = 64 / dtype_bytes(op->a.dtype);
+  const int64_t part = 128 / dtype_bytes(op->a.dtype);
   p.a = op->a.data;
   p.b = op->b.data;
   p.a_stride = op->a.stride;
@@ -138,23 +154,20 @@ static struct rows_launch launch_of(const struct kernels *k, const struct gemm *
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
   p.k = (int)op->a.cols;
-  p.steps = (int)((p.k + step - 1) / step);
-  p.parts = p.steps > 2 ? (p.steps + 1) / 2 : 1;
+  p.parts = (int)max((int64_t)1, (p.k + part - 1) / part);
   p.a_aligned = cuda_is_aligned(op->a);
   p.transpose_b = op->transpose_b;
   p.end = end_of(k, op);
   return launch;
 }
 
-template <class T> static int multiply_rows(struct kernels *k, const struct gemm *op) {
+template <class T> static int multiply_tall(struct kernels *k, const struct gemm *op) {
   struct rows_launch launch = launch_of(k, op);
-  using wide = grouping<16, 4, 1, 2, false>;
-  using wide_streaming = grouping<16, 8, 1, 1, true>;
-  if (op->c.cols <= 48 && !op->backward)
-    return fit_and_run<T, grouping<6, 4, 1, 3, false>, wide_streaming>(k, op, &launch);
-  if (op->c.cols <= 64) return fit_and_run<T, grouping<8, 4, 1, 3, false>, wide_streaming>(k, op, &launch);
-  if (op->c.cols <= 128) return fit_and_run<T, wide, wide_streaming>(k, op, &launch);
-  return fit_and_run<T, grouping<16, 2, 2, 2, false>, grouping<16, 4, 2, 1, true>>(k, op, &launch);
+  using wide_streaming = team<16, 2, 1, true>;
+  if (op->c.cols <= 48) return fit_and_run<T, team<6, 1, 4, false>, wide_streaming>(k, op, &launch);
+  if (op->c.cols <= 64) return fit_and_run<T, team<8, 1, 4, false>, wide_streaming>(k, op, &launch);
+  if (op->c.cols <= 128) return fit_and_run<T, team<16, 1, 3, false>, wide_streaming>(k, op, &launch);
+  return fit_and_run<T, team<32, 1, 2, false>, team<32, 2, 1, true>>(k, op, &launch);
 }
 
 #endif

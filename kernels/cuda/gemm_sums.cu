@@ -1,6 +1,4 @@
 /* C = A^T B: shapes, memory and launch of the kernel in gemm_sums.cuh, and the sum of its parts. */
-#include <type_traits>
-
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/gemm_sums.cuh"
 
@@ -47,39 +45,43 @@ static int64_t shares_of(const struct cuda_state *state, int64_t rows, int64_t t
   return min(most, (rows + 4 * PART_ROWS - 1) / (4 * PART_ROWS));
 }
 
+/* Shares that have rows: their size is rounded up, which may leave none for the last. */
+static int64_t used_shares(int64_t rows, int64_t share) {
+  return share > 0 ? (rows + share - 1) / share : 0;
+}
+
 template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
-  const int slot = PART_ROWS * (PITCH<T, LEFT_COLS> + PITCH<T, G::RIGHT_COLS>)*16;
   struct sums_product p = {};
   p.left = is_turned ? op->b : op->a;
   p.right = is_turned ? op->a : op->b;
-  p.right_tiles = (int)blocks_of(p.right.cols, G::RIGHT_COLS);
+  p.right_tiles = (int)blocks_of(p.right.cols, G::COLS);
   p.tiles = (int)blocks_of(p.left.cols, LEFT_COLS) * p.right_tiles;
   p.aligned = cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
-  p.stages = min(4, state->shared_bytes / slot);
-  const int64_t rows = p.left.rows, shares = shares_of(state, rows, p.tiles);
-  p.share = shares > 0 ? ((rows + shares - 1) / shares + PART_ROWS - 1) / PART_ROWS * PART_ROWS : 0;
-  const int64_t blocks = shares * p.tiles, tile = (int64_t)LEFT_COLS * G::RIGHT_COLS;
-  TRY(kernels_workspace(k, blocks * tile * (int64_t)sizeof(float), (void **)&p.partial));
-  if (blocks > 0) {
+  p.stages = min(4, (state->shared_bytes / 16 - 2 * G::CUT) / G::SLOT);
+  const int bytes = (2 * G::CUT + p.stages * G::SLOT) * 16;
+  const int64_t rows = p.left.rows, most = shares_of(state, rows, p.tiles);
+  p.share = most > 0 ? ((rows + most - 1) / most + PART_ROWS - 1) / PART_ROWS * PART_ROWS : 0;
+  const int64_t shares = used_shares(rows, p.share), tile = (int64_t)LEFT_COLS * G::COLS;
+  TRY(kernels_workspace(k, shares * p.tiles * tile * (int64_t)sizeof(float), (void **)&p.partial));
+  if (shares > 0) {
     const auto kernel = sums_kernel<T, G>;
-    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, p.stages * slot));
-    kernel<<<(unsigned)blocks, BLOCK, (size_t)(p.stages * slot), cuda_stream(k)>>>(p);
+    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    kernel<<<(unsigned)(shares * p.tiles), BLOCK, (size_t)bytes, cuda_stream(k)>>>(p);
     TRY_LAUNCH();
   }
   const struct tile_sum sum = {
-      p.partial, shares, p.tiles, p.right_tiles, G::RIGHT_COLS, is_turned, (bool)op->accumulate, op->c};
+      p.partial, shares, p.tiles, p.right_tiles, G::COLS, is_turned, (bool)op->accumulate, op->c};
   add_tiles_kernel<<<dim3(blocks_of(p.right.cols, 32), (unsigned)p.left.cols), dim3(32, LANES), 0,
                      cuda_stream(k)>>>(sum);
   TRY_LAUNCH();
   return OK;
 }
 
-/* What tiles of so many right columns cost, in columns: each also cuts its left side into pieces, the widest
- * kind for two rows of warps at a time. */
+/* What a tile of so many right columns takes of tensor cores, and the cutting of its left side besides. */
 static int64_t cost(int64_t left, int64_t right, int64_t right_cols) {
-  const int64_t tile = right_cols + (right_cols == 128 ? 16 : 32);
-  return (left + LEFT_COLS - 1) / LEFT_COLS * ((right + right_cols - 1) / right_cols * tile);
+  const int64_t tiles = (left + LEFT_COLS - 1) / LEFT_COLS * ((right + right_cols - 1) / right_cols);
+  return tiles * (right_cols + 32);
 }
 
 /* The side and the width of tiles that cost least. */
@@ -96,9 +98,9 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
       best = i;
     }
   }
-  if (best / 2 == 0) return run<T, tiling<4, 8, 4>>(k, op, best % 2);
-  if (best / 2 == 1) return run<T, tiling<2, 14, 8>>(k, op, best % 2);
-  return run<T, tiling<2, 6, 8>>(k, op, best % 2);
+  if (best / 2 == 0) return run<T, tile_of<T, 16>>(k, op, best % 2);
+  if (best / 2 == 1) return run<T, tile_of<T, 14>>(k, op, best % 2);
+  return run<T, tile_of<T, 6>>(k, op, best % 2);
 }
 
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {

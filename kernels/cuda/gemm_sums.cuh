@@ -1,15 +1,21 @@
 /* C = A^T B for tall A [rows, m] and B [rows, n], gradients of weights: the kernel.
  *
- * A block has a tile of C, 256 columns of one matrix ("left") by up to 128 of the other ("right"), and a
- * share of the rows, which stream through shared memory in parts of 32. It leaves its tile of floats in the
- * workspace; add_tiles sums these in order. The sum's terms and the tile's rows and columns may be permuted
- * alike on both sides: a lane reads neighbouring columns of the rows q, q + 4, q + 8, q + 12 at once. */
+ * A block has a tile of C, columns of one matrix ("left") by columns of the other ("right"), and a share of
+ * the rows, which stream through shared memory in parts of 32. Each warp cuts 32 columns of the left side
+ * into pieces; the right side is cut once for all, into shared memory, while the products of the part before
+ * go on. Every FLUSH rows the sums in registers are added to the block's tile in the workspace, rounded to
+ * nearest, for tensor cores cut off; add_tiles sums the tiles of all shares, in order. The sum's terms and
+ * the tile's rows and columns may be permuted alike on both sides: lanes take neighbouring columns at once.
+ */
 #ifndef KERNELS_CUDA_GEMM_SUMS_CUH
 #define KERNELS_CUDA_GEMM_SUMS_CUH
 
-#include "kernels/cuda/gemm_pieces.cuh"
+#include <type_traits>
 
-constexpr int PART_ROWS = 32, LEFT_COLS = 256;
+#include "kernels/cuda/gemm_pieces.cuh"
+#include "kernels/cuda/gemm_wgmma.cuh"
+
+constexpr int PART_ROWS = 32, LEFT_COLS = 256, FLUSH = 512;
 
 struct sums_product {
   struct tensor left, right;
@@ -19,187 +25,236 @@ struct sums_product {
   float *partial; /* [shares, tiles, LEFT_COLS, right columns of a tile] */
 };
 
-/* Eight warps, M by N; each sums 16 HIGH columns of the left by 8 WIDE of the right. */
-template <int HIGH_, int WIDE_, int M_> struct tiling {
-  static constexpr int HIGH = HIGH_, WIDE = WIDE_, M = M_, N = 8 / M_;
-  static constexpr int RIGHT_COLS = 8 * WIDE * N;
-};
-
 /* Chunks from one row to the next of COLS columns in shared memory: two chunks of four rows in a sequence
  * then lie in all banks. */
 template <class T, int COLS> constexpr int PITCH = (COLS / CHUNK<T> + 5) / 8 * 8 + 2;
 
-/* Columns [first, first + COLS) of 32 rows. */
+/* 16 bytes of shared memory for a tile of 8 BLOCKS right columns: a part as it comes; the right side's 16
+ * rows cut [plane][half][block][column]. */
+template <class T, int BLOCKS_> struct tile_of {
+  static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS, PLANES = (int)sizeof(T) / 2;
+  static constexpr int LEFT = PITCH<T, LEFT_COLS>, RIGHT = PITCH<T, COLS>, SLOT = PART_ROWS * (LEFT + RIGHT);
+  static constexpr int STEP = PLANES * 2 * COLS, CUT = 2 * STEP;
+};
+
+/* Columns of one side on their way to shared memory: each thread has a chunk of every PASS-th row. */
+template <class T, int COLS> struct side {
+  static constexpr int ACROSS = COLS / CHUNK<T>, LANES = ACROSS > 32   ? 64
+                                                         : ACROSS > 16 ? 32
+                                                         : ACROSS > 8  ? 16
+                                                                       : 8;
+  static constexpr int PASS = BLOCK / LANES;
+  const T *from; /* the thread's chunk of the first row to come */
+  int64_t stride;
+  int count, place; /* elements of the chunk that are there; where it goes */
+};
+
 template <class T, int COLS>
-static __device__ __forceinline__ void load_columns(const struct tensor &t, int64_t row, int64_t end,
-                                                    int64_t first, bool aligned, uint4 *to) {
-  constexpr int ACROSS = COLS / CHUNK<T>;
+static __device__ __forceinline__ void open_side(const struct tensor &t, int64_t row, int64_t first,
+                                                 struct side<T, COLS> &s) {
+  const int chunk = threadIdx.x % s.LANES, line = threadIdx.x / s.LANES;
+  const int64_t col = first + chunk * CHUNK<T>;
+  s.stride = t.stride;
+  s.count = chunk < s.ACROSS ? count_before<T>(col, t.cols) : 0;
+  s.from = (const T *)t.data + (row + line) * t.stride + (s.count > 0 ? col : 0);
+  s.place = chunk < s.ACROSS ? line * PITCH<T, COLS> + chunk : -1;
+}
+
+/* The next 32 rows, `rows` of which are there. */
+template <class T, int COLS>
+static __device__ __forceinline__ void load_rows(struct side<T, COLS> &s, const void *data, int rows,
+                                                 bool aligned, uint4 *to) {
+  const int line = threadIdx.x / s.LANES;
 #pragma unroll
-  for (int i = 0; i < (PART_ROWS * ACROSS + BLOCK - 1) / BLOCK; i++) {
-    const int at = i * BLOCK + threadIdx.x, r = at / ACROSS, chunk = at % ACROSS;
-    if (r >= PART_ROWS) break;
-    const int64_t col = first + chunk * CHUNK<T>;
-    const int count = row + r < end ? count_before<T>(col, t.cols) : 0;
-    const T *from = (const T *)t.data + (count > 0 ? (row + r) * t.stride + col : 0);
-    copy_chunk(to + r * PITCH<T, COLS> + chunk, from, count, aligned);
+  for (int r = 0; r < PART_ROWS; r += s.PASS) {
+    const int count = line + r < rows ? s.count : 0;
+    if (s.place < 0) break;
+    copy_chunk(to + s.place + r * PITCH<T, COLS>, count > 0 ? s.from + r * s.stride : (const T *)data, count,
+               aligned);
   }
+  s.from += PART_ROWS * s.stride;
 }
 
-/* One column's 16 terms as a lane holds its quarter: planes hi and mid for floats, by pairs of rows. */
-template <class T> struct terms { uint32_t word[sizeof(T) / 2][2]; };
+/* COUNT neighbouring elements, read as one. */
+template <class T, int COUNT> struct alignas(COUNT * sizeof(T)) neighbours {
+  typename std::conditional<sizeof(T) == 4, float, uint16_t>::type x[COUNT];
+};
 
-static __device__ __forceinline__ void pack_terms(const float (&x)[4], struct terms<float> &to) {
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const struct pieces pair = split(x[2 * i], x[2 * i + 1]);
-    to.word[0][i] = pair.hi;
-    to.word[1][i] = pair.mid;
-  }
+/* Two rows' elements of a column as products take them: hi and mid, or bf16 as they are. */
+static __device__ __forceinline__ void pair_rows(float x, float y, uint32_t (&word)[2]) {
+  const struct pieces pair = split(x, y);
+  word[0] = pair.hi;
+  word[1] = pair.mid;
 }
 
-static __device__ __forceinline__ void pack_terms(const uint16_t (&x)[4], struct terms<bf16> &to) {
-#pragma unroll
-  for (int i = 0; i < 2; i++) to.word[0][i] = (uint32_t)x[2 * i] | (uint32_t)x[2 * i + 1] << 16;
+static __device__ __forceinline__ void pair_rows(uint16_t x, uint16_t y, uint32_t (&word)[1]) {
+  word[0] = (uint32_t)x | (uint32_t)y << 16;
 }
 
-/* Terms of COUNT neighbouring columns from `col` on, 16 rows from `rows` on. */
-template <class T, int COUNT, int COLS>
-static __device__ __forceinline__ void read_terms(const uint4 *rows, int col, int q,
-                                                  struct terms<T> (&to)[COUNT]) {
-  using plain = typename std::conditional<sizeof(T) == 4, float, uint16_t>::type;
-  struct alignas(COUNT * sizeof(T)) vector {
-    plain x[COUNT];
-  } row[4];
+/* Sixteen rows of a warp's 32 left columns: two left matrices of 16 columns each, in planes. Lane 4 g + q
+ * takes the columns 4 g to 4 g + 3 of the rows q, q + 4, q + 8, q + 12 for its terms 2 q, 2 q + 1 of one half
+ * and of the other. */
+template <class T>
+static __device__ __forceinline__ void read_left(const uint4 *rows, int col, int q,
+                                                 uint32_t (&a)[2][sizeof(T) / 2][4]) {
+  neighbours<T, 4> row[4];
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    row[i] = *(const vector *)((const T *)(rows + (q + 4 * i) * PITCH<T, COLS>)+col);
+    row[i] = *(const neighbours<T, 4> *)((const T *)(rows + (q + 4 * i) * PITCH<T, LEFT_COLS>)+col);
 #pragma unroll
-  for (int j = 0; j < COUNT; j++) {
-    const plain x[4] = {row[0].x[j], row[1].x[j], row[2].x[j], row[3].x[j]};
-    pack_terms(x, to[j]);
+  for (int i = 0; i < 8; i++) {
+    const int j = i / 2, half = i % 2;
+    uint32_t word[sizeof(T) / 2];
+    pair_rows(row[2 * half].x[j], row[2 * half + 1].x[j], word);
+#pragma unroll
+    for (int plane = 0; plane < (int)sizeof(T) / 2; plane++) a[j / 2][plane][j % 2 + 2 * half] = word[plane];
   }
 }
 
-/* 16 columns of the left: c and c + 1 are rows g and g + 8. */
-template <class T>
-static __device__ __forceinline__ void left_of(const struct terms<T> &x, const struct terms<T> &y, int plane,
-                                               uint32_t (&a)[4]) {
-  a[0] = x.word[plane][0], a[1] = y.word[plane][0], a[2] = x.word[plane][1], a[3] = y.word[plane][1];
-}
-
-/* Four chains of products: of the warp's rows i and blocks j of columns, each step of which follows those of
- * the others. c: the first chain; chain n is of i = n % HIGH and j = n / HIGH. */
-template <class T, int HIGH>
-static __device__ __forceinline__ void add_terms(const struct terms<T> (&a)[HIGH / 2][4],
-                                                 const struct terms<T> (&b)[2], int c,
-                                                 float (&first)[HIGH][4], float (&second)[HIGH][4]) {
-  uint32_t hi[4][4];
+/* The right side's part, cut: each thread takes two columns of eight rows at a time. */
+template <class T, class G> static __device__ __forceinline__ void cut_right(const uint4 *rows, uint4 *cut) {
+  constexpr int UNITS = G::COLS / 2 * 4; /* by two steps of two halves */
 #pragma unroll
-  for (int n = 0; n < 4; n++) {
-    const int i = (c + n) % HIGH;
-    left_of(a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1], 0, hi[n]);
-  }
-  if constexpr (sizeof(T) == 4) {
-    float part[4][4];
+  for (int i = 0; i < (UNITS + BLOCK - 1) / BLOCK; i++) {
+    const int unit = i * BLOCK + threadIdx.x, col = unit % (G::COLS / 2) * 2, eight = unit / (G::COLS / 2);
+    if (UNITS % BLOCK && unit >= UNITS) break;
+    neighbours<T, 2> row[8];
+    uint32_t word[2][4][G::PLANES];
 #pragma unroll
-    for (int n = 0; n < 4; n++) {
-      const int i = (c + n) % HIGH, j = (c + n) / HIGH;
-      uint32_t mid[4];
-      left_of(a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1], 1, mid);
-      set_product(part[n], mid, b[j].word[0][0], b[j].word[0][1]);
+    for (int r = 0; r < 8; r++)
+      row[r] = *(const neighbours<T, 2> *)((const T *)(rows + (eight * 8 + r) * G::RIGHT) + col);
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+      pair_rows(row[q].x[0], row[q + 4].x[0], word[0][q]);
+      pair_rows(row[q].x[1], row[q + 4].x[1], word[1][q]);
     }
+    const int block = col / 16 * 2 + col / 2 % 2, column = col / 4 % 4 * 2;
+    uint4 *to = cut + eight / 2 * G::STEP + eight % 2 * G::COLS + block * 8 + column;
 #pragma unroll
-    for (int n = 0; n < 8; n++) {
-      const int j = (c + n % 4) / HIGH, plane = n < 4;
-      add_product(part[n % 4], hi[n % 4], b[j].word[plane][0], b[j].word[plane][1]);
-    }
-#pragma unroll
-    for (int n = 0; n < 16; n++) {
-      const int i = (c + n / 4) % HIGH;
-      ((c + n / 4) / HIGH ? second : first)[i][n % 4] += part[n / 4][n % 4];
-    }
-  } else {
-#pragma unroll
-    for (int n = 0; n < 4; n++) {
-      const int i = (c + n) % HIGH, j = (c + n) / HIGH;
-      add_product((j ? second : first)[i], hi[n], b[j].word[0][0], b[j].word[0][1]);
+    for (int j = 0; j < 2 * G::PLANES; j++) {
+      const int c = j % 2, plane = j / 2;
+      to[plane * 2 * G::COLS + c] = make_uint4(word[c][0][plane], word[c][1][plane], word[c][2][plane],
+                                               word[c][3][plane]);
     }
   }
 }
 
-/* The warp's tile += 16 rows' products. left_col, right_col: the lane's first columns. */
+/* sum += 16 rows' products for both left matrices, as one group. */
+template <class T, int BLOCKS>
+static __device__ __forceinline__ void multiply_rows(const uint32_t (&a)[2][sizeof(T) / 2][4], uint64_t cut,
+                                                     int adds, float (&sum)[2][BLOCKS][4]) {
+  open_products();
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    if constexpr (sizeof(T) == 4) {
+      multiply(sum[i], a[i][1], cut, adds);
+      multiply(sum[i], a[i][0], further(cut, 256 * BLOCKS), 1);
+      multiply(sum[i], a[i][0], cut, 1);
+    } else {
+      multiply(sum[i], a[i][0], cut, adds);
+    }
+  }
+  close_products();
+}
+
+/* Adds four floats in memory that no other thread writes. */
+static __device__ __forceinline__ void add_in_memory(float *to, float4 x) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(to), "f"(x.x), "f"(x.y),
+               "f"(x.z), "f"(x.w)
+               : "memory");
+}
+
+/* The block's tile = or += its sums. Lane 4 g + q holds left columns 4 g + 2 i + h, h < 2, of the warp's and
+ * right columns 8 j + 4 q to 8 j + 4 q + 3, j even. */
+template <int BLOCKS>
+static __device__ __forceinline__ void flush(float (&sum)[2][BLOCKS][4], bool adds, float *tile) {
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 32 + lane / 4 * 4, col = lane % 4 * 4;
+  wait_for_products<0>();
+  hold(sum[0]);
+  hold(sum[1]);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int m = i / 2, h = i % 2 * 2;
+#pragma unroll
+    for (int j = 0; j < BLOCKS; j += 2) {
+      float *to = tile + (row + i) * 8 * BLOCKS + col + 8 * j;
+      const float4 four = make_float4(sum[m][j][h], sum[m][j][h + 1], sum[m][j + 1][h], sum[m][j + 1][h + 1]);
+      if (adds)
+        add_in_memory(to, four);
+      else
+        *(float4 *)to = four;
+    }
+  }
+}
+
+/* What a block reads: the rows that are left of its share, from both sides. */
+template <class T, class G> struct reading {
+  struct side<T, LEFT_COLS> left;
+  struct side<T, G::COLS> right;
+  int64_t rows;
+};
+
 template <class T, class G>
-static __device__ __forceinline__ void add_rows(const uint4 *left, const uint4 *right, int left_col,
-                                                int right_col, int q, float (&sum)[G::WIDE][G::HIGH][4]) {
-  struct terms<T> a[G::HIGH / 2][4];
-#pragma unroll
-  for (int i = 0; i < G::HIGH / 2; i++) read_terms<T, 4, LEFT_COLS>(left, left_col + 32 * i, q, a[i]);
-#pragma unroll
-  for (int j = 0; j < G::WIDE; j += 2) {
-    struct terms<T> b[2];
-    read_terms<T, 2, G::RIGHT_COLS>(right, right_col + 8 * j, q, b);
-#pragma unroll
-    for (int c = 0; c < 2 * G::HIGH; c += 4) add_terms<T, G::HIGH>(a, b, c, sum[j], sum[j + 1]);
+static __device__ __forceinline__ void load_part(const struct sums_product &p, struct reading<T, G> &of,
+                                                 uint4 *slot) {
+  if (of.rows > 0) {
+    const int rows = (int)min(of.rows, (int64_t)PART_ROWS);
+    load_rows(of.left, p.left.data, rows, p.aligned, slot);
+    load_rows(of.right, p.right.data, rows, p.aligned, slot + PART_ROWS * G::LEFT);
   }
+  of.rows -= PART_ROWS;
+  close_batch();
 }
 
-/* Lane 4 g + q holds left columns 32 (i / 2) + 4 g + 2 (i % 2) + h and right columns 8 j + 4 q .. + 3 of the
- * warp's, j even. */
-template <class G>
-static __device__ __forceinline__ void write_tile(const float (&sum)[G::WIDE][G::HIGH][4], int left_col,
-                                                  int right_col, float *tile) {
+template <class T, class G>
+static __device__ __forceinline__ void add_part(const uint4 *slot, const uint4 *cut, int adds,
+                                                uint32_t (&a)[2][2][sizeof(T) / 2][4],
+                                                float (&sum)[2][G::BLOCKS][4]) {
+  const int lane = threadIdx.x % 32, col = threadIdx.x / 32 * 32 + lane / 4 * 4;
+  const uint64_t right = right_matrix<G::BLOCKS>(cut);
 #pragma unroll
-  for (int i = 0; i < G::HIGH; i++) {
-#pragma unroll
-    for (int j = 0; j < G::WIDE; j += 2) {
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        const int row = left_col + 32 * (i / 2) + 2 * (i % 2) + h, col = right_col + 8 * j;
-        *(float4 *)(tile + row * G::RIGHT_COLS + col) = make_float4(
-            sum[j][i][2 * h], sum[j + 1][i][2 * h], sum[j][i][2 * h + 1], sum[j + 1][i][2 * h + 1]);
-      }
-    }
+  for (int s = 0; s < 2; s++) {
+    wait_for_products<1>();
+    read_left<T>(slot + s * 16 * G::LEFT, col, lane % 4, a[s]);
+    multiply_rows<T, G::BLOCKS>(a[s], further(right, s * 16 * G::STEP), s || adds, sum);
   }
 }
 
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK, 1)
     sums_kernel(const __grid_constant__ struct sums_product p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ uint4 shared[];
-  constexpr int LEFT = PITCH<T, LEFT_COLS>, RIGHT = PITCH<T, G::RIGHT_COLS>,
-                SLOT = PART_ROWS * (LEFT + RIGHT);
-  const int tile = blockIdx.x % p.tiles, lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4,
-            q = lane % 4;
+  const int tile = blockIdx.x % p.tiles;
   const int64_t begin = blockIdx.x / p.tiles * p.share, end = min(begin + p.share, p.left.rows);
-  const int64_t first_left = (int64_t)(tile / p.right_tiles) * LEFT_COLS;
-  const int64_t first_right = (int64_t)(tile % p.right_tiles) * G::RIGHT_COLS;
-  const int left_col = warp % G::M * 16 * G::HIGH, right_col = warp / G::M * 8 * G::WIDE;
-  float sum[G::WIDE][G::HIGH][4] = {};
-  int64_t ahead = begin;
-  int slot = 0, next = 0;
-  const auto load_next = [&]() {
-    if (ahead < end) {
-      load_columns<T, LEFT_COLS>(p.left, ahead, end, first_left, p.aligned, shared + next * SLOT);
-      load_columns<T, G::RIGHT_COLS>(p.right, ahead, end, first_right, p.aligned,
-                                     shared + next * SLOT + PART_ROWS * LEFT);
+  float *partial = p.partial + (int64_t)blockIdx.x * LEFT_COLS * G::COLS;
+  uint4 *ring = shared + 2 * G::CUT;
+  int slot = 0, next = p.stages - 1;
+  struct reading<T, G> reading;
+  open_side(p.left, begin, (int64_t)(tile / p.right_tiles) * LEFT_COLS, reading.left);
+  open_side(p.right, begin, (int64_t)(tile % p.right_tiles) * G::COLS, reading.right);
+  reading.rows = end - begin;
+  for (int i = 0; i < p.stages - 1; i++) load_part(p, reading, ring + i * G::SLOT);
+  for (int64_t first = begin; first < end; first += FLUSH) {
+    const int parts = (int)(min(end - first, (int64_t)FLUSH) + PART_ROWS - 1) / PART_ROWS;
+    float sum[2][G::BLOCKS][4];
+    uint32_t a[2][2][G::PLANES][4];
+    for (int part = 0; part < parts; part++) {
+      uint4 *cut = shared + part % 2 * G::CUT;
+      const uint4 *from = ring + slot * G::SLOT;
+      wait_for_batches(p.stages - 2);
+      __syncthreads();
+      load_part(p, reading, ring + next * G::SLOT);
+      cut_right<T, G>(from + PART_ROWS * G::LEFT, cut);
+      show_to_products();
+      __syncthreads();
+      add_part<T, G>(from, cut, part, a, sum);
+      if (++slot == p.stages) slot = 0;
+      if (++next == p.stages) next = 0;
     }
-    close_batch();
-    ahead += PART_ROWS;
-    if (++next == p.stages) next = 0;
-  };
-  for (int i = 0; i < p.stages - 1; i++) load_next();
-  for (int64_t row = begin; row < end; row += PART_ROWS) {
-    wait_for_batches(p.stages - 2);
-    __syncthreads();
-    load_next();
-    const uint4 *left = shared + slot * SLOT, *right = left + PART_ROWS * LEFT;
-#pragma unroll 1
-    for (int r = 0; r < PART_ROWS; r += 16)
-      add_rows<T, G>(left + r * LEFT, right + r * RIGHT, left_col + 4 * g, right_col + 2 * g, q, sum);
-    if (++slot == p.stages) slot = 0;
+    flush(sum, first > begin, partial);
   }
-  write_tile<G>(sum, left_col + 4 * g, right_col + 4 * q,
-                p.partial + (int64_t)blockIdx.x * LEFT_COLS * G::RIGHT_COLS);
+#endif
 }
 
 #endif

@@ -1,0 +1,132 @@
+/* wgmma: products of 64 rows on tensor cores by the four warps of a warpgroup together, which go on while the
+ * tensor cores work (compute capability 9.0a).
+ *
+ * The left matrix [64, 16] is in registers: warp w, lane 4 g + q holds, by pairs in k, (16 w + g, 2 q), (16 w
+ * + g + 8, 2 q), (16 w + g, 2 q + 8), (16 w + g + 8, 2 q + 8); of the sum's block j of 8 columns (16 w + g, 2
+ * q),
+ * (.., 2 q + 1), (16 w + g + 8, 2 q), (.., 2 q + 1). The right matrix [16, 8 BLOCKS] is in shared memory as
+ * two halves in k of blocks of 128 bytes, [half][block][column][8 in k].
+ *
+ * What a product reads must not change before it has ended, nor may its sums be looked at: wait_for_products.
+ * Tensor cores cut off what they add to a sum in fp32 rather than round it: a sum of one sign loses up to
+ * 2^-24 of itself with each product, on average half of that. */
+#ifndef KERNELS_CUDA_GEMM_WGMMA_CUH
+#define KERNELS_CUDA_GEMM_WGMMA_CUH
+
+#include <cstdint>
+
+/* Where the right matrix begins. */
+template <int BLOCKS> static __device__ __forceinline__ uint64_t right_matrix(const void *shared) {
+  const uint64_t address = __cvta_generic_to_shared(shared), half = BLOCKS * 128, block = 128;
+  return (address >> 4 & 0x3FFF) | (half >> 4) << 16 | (block >> 4) << 32;
+}
+
+/* The same `bytes` further on. */
+static __device__ __forceinline__ uint64_t further(uint64_t matrix, int bytes) {
+  return matrix + (uint64_t)(bytes >> 4);
+}
+
+/* Before the first product, and wherever registers that products read or write were touched since. */
+static __device__ __forceinline__ void open_products() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void close_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/* Until at most BEHIND of the latest groups of products (each closed once) are under way. */
+template <int BEHIND> static __device__ __forceinline__ void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BEHIND) : "memory");
+}
+
+/* What ordinary stores and copies of this thread wrote to shared memory will be seen by products, after a
+ * barrier. */
+static __device__ __forceinline__ void show_to_products() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* Keeps the compiler from moving uses of the sums across this point. */
+template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[BLOCKS][4]) {
+#pragma unroll
+  for (int i = 0; i < 4 * BLOCKS; i++) asm volatile("" : "+f"(sum[i / 4][i % 4])::"memory");
+}
+
+#define SUMS1(j) "+f"(sum[j][0]), "+f"(sum[j][1]), "+f"(sum[j][2]), "+f"(sum[j][3])
+#define SUMS2(j) SUMS1(j), SUMS1((j) + 1)
+#define SUMS4(j) SUMS2(j), SUMS2((j) + 2)
+#define SUMS8(j) SUMS4(j), SUMS4((j) + 4)
+#define SUMS16(j) SUMS8(j), SUMS8((j) + 8)
+#define LEFT_AND_RIGHT "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds)
+
+/* sum = left right, + sum when `adds`. */
+static __device__ __forceinline__ void multiply(float (&sum)[6][4], const uint32_t (&left)[4], uint64_t right,
+                                                int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %29, 0; wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23"
+               "}, {%24,%25,%26,%27}, %28, p, 1, 1, 0;}"
+               : SUMS4(0), SUMS2(4)
+               : LEFT_AND_RIGHT
+               : "memory");
+}
+
+static __device__ __forceinline__ void multiply(float (&sum)[8][4], const uint32_t (&left)[4], uint64_t right,
+                                                int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
+               "%24,%25,%26,%27,%28,%29,%30,%31"
+               "}, {%32,%33,%34,%35}, %36, p, 1, 1, 0;}"
+               : SUMS8(0)
+               : LEFT_AND_RIGHT
+               : "memory");
+}
+
+static __device__ __forceinline__ void multiply(float (&sum)[14][4], const uint32_t (&left)[4],
+                                                uint64_t right, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %61, 0; wgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
+               "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
+               "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55"
+               "}, {%56,%57,%58,%59}, %60, p, 1, 1, 0;}"
+               : SUMS8(0), SUMS4(8), SUMS2(12)
+               : LEFT_AND_RIGHT
+               : "memory");
+}
+
+static __device__ __forceinline__ void multiply(float (&sum)[16][4], const uint32_t (&left)[4],
+                                                uint64_t right, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %69, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
+               "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
+               "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+               "}, {%64,%65,%66,%67}, %68, p, 1, 1, 0;}"
+               : SUMS16(0)
+               : LEFT_AND_RIGHT
+               : "memory");
+}
+
+static __device__ __forceinline__ void multiply(float (&sum)[32][4], const uint32_t (&left)[4],
+                                                uint64_t right, int adds) {
+  asm volatile(
+      "{.reg .pred p; setp.ne.b32 p, %133, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+      "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
+      "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
+      "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,"
+      "%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,"
+      "%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,"
+      "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,"
+      "%126,%127"
+      "}, {%128,%129,%130,%131}, %132, p, 1, 1, 0;}"
+      : SUMS16(0), SUMS16(16)
+      : LEFT_AND_RIGHT
+      : "memory");
+}
+
+#undef SUMS1
+#undef SUMS2
+#undef SUMS4
+#undef SUMS8
+#undef SUMS16
+#undef LEFT_AND_RIGHT
+
+#endif
