@@ -4,8 +4,9 @@
  * the table. Tensors and pointers live in the device's memory and belong to the caller; work is queued on
  * the compute stream. Two element types: activations, features and the weights that products read are
  * kernels.dtype; parameters, their gradients, scales, statistics, logits and losses are kernels.real, "real"
- * below. They differ in bf16 only. Sums are kept in at least fp32; equal inputs give equal bits for an equal
- * number of threads. */
+ * below. They differ in bf16 only. A matrix, other than of parameters, whose stride is tensor_stride's owns
+ * the gaps behind its rows, and ops may write there; other gaps they leave alone. Sums are kept in at least
+ * fp32; equal inputs give equal bits for an equal number of threads. */
 #ifndef KERNELS_OPS_H
 #define KERNELS_OPS_H
 

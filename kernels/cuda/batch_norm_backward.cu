@@ -1,48 +1,93 @@
 /* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), xhat = (z + bias - mean) rstd. */
 #include "kernels/cuda/update_row.cuh"
 
+constexpr int BLOCKS = 3; /* on a multiprocessor */
+
 struct batch_norm {
   struct update forward;
   struct tensor dz;
   const float *sum_dn, *sum_dn_xhat;
   float share; /* 1 / count */
-  bool aligned;
+  struct cut cut;
 };
 
-template <class T>
-static __global__ void __launch_bounds__(BLOCK)
-    batch_norm_backward_kernel(const __grid_constant__ struct batch_norm op) {
-  int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, cols = op.dz.cols;
-  if (v >= op.dz.rows) return;
-  for (int64_t first = threadIdx.x * GROUP; first < cols; first += blockDim.x * GROUP) {
-    int n = (int)min((int64_t)GROUP, cols - first);
-    float xhat[GROUP], d[GROUP];
-    load(row_of<T>(op.forward.z, v) + first, n, op.aligned, xhat);
-    load(row_of<T>(op.dz, v) + first, n, op.aligned, d);
-    add_bias(op.forward, first, n, xhat);
-    standardize(op.forward, v, first, n, xhat);
+/* dz = dn scale - (z - center) slope - constant. */
+template <class T, bool WHOLE> struct batch_norm_step {
+  static constexpr int ROWS = 4 / (int)sizeof(T);
+  struct input {
+    packed<T> z[ROWS], dz[ROWS];
+  };
+  const struct batch_norm &op;
+  int end, n;
+  int64_t first;
+  float center[GROUP], scale[GROUP], slope[GROUP], constant[GROUP];
+
+  __device__ __forceinline__ void load_columns() {
+    struct norm_columns norm;
+    float sum[GROUP], sum_xhat[GROUP];
+    load_norm<true>(op.forward, first, n, norm);
+    load_reals(op.sum_dn, first, n, sum);
+    load_reals(op.sum_dn_xhat, first, n, sum_xhat);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
-      if (j >= n) break;
-      float scale = gain_of(op.forward, first + j) * statistics_of(op.forward, v, first + j).y;
-      d[j] = scale * (d[j] - (op.sum_dn[first + j] + xhat[j] * op.sum_dn_xhat[first + j]) * op.share);
+      center[j] = norm.center[j];
+      scale[j] = norm.gain[j] * norm.rstd[j];
+      slope[j] = scale[j] * norm.rstd[j] * sum_xhat[j] * op.share;
+      constant[j] = scale[j] * sum[j] * op.share;
     }
-    store(row_of<T>(op.dz, v) + first, n, op.aligned, d);
   }
+
+  __device__ __forceinline__ struct input read(int v) const {
+    struct input in;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      const int row = v + r * (int)blockDim.y;
+      in.z[r] = read_group<T, WHOLE>(op.forward.z, row < end, row, first, n);
+      in.dz[r] = read_group<T, WHOLE>(op.dz, row < end, row, first, n);
+    }
+    return in;
+  }
+
+  __device__ __forceinline__ void work(const struct input &in, int v) const {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      const int row = v + r * (int)blockDim.y;
+      float z[GROUP], d[GROUP];
+      unpack(in.z[r], z);
+      unpack(in.dz[r], d);
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) d[j] = d[j] * scale[j] - (z[j] - center[j]) * slope[j] - constant[j];
+      if (row < end && n > 0) store_group<T, WHOLE>(op.dz, row, first, stored_columns(op.dz, first), d);
+    }
+  }
+};
+
+template <class T, bool WHOLE>
+static __global__ void __launch_bounds__(BLOCK, BLOCKS)
+    batch_norm_backward_kernel(const __grid_constant__ struct batch_norm op) {
+  const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.dz.rows);
+  struct batch_norm_step<T, WHOLE> step = {
+    op, end, columns_from(op.dz.cols, first_column()), first_column(), {}, {}, {}, {}
+  };
+  step.load_columns();
+  walk(step, begin, end);
+}
+
+template <class T> static int launch(struct kernels *k, const struct batch_norm *op) {
+  const bool whole = is_whole(op->dz) && is_whole(op->forward.z);
+  auto *kernel = whole ? batch_norm_backward_kernel<T, true> : batch_norm_backward_kernel<T, false>;
+  kernel<<<grid_of(op->cut, op->dz.cols), block_of(op->dz.cols), 0, cuda_stream(k)>>>(*op);
+  TRY_LAUNCH();
+  return OK;
 }
 
 int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {
+  const struct batch_norm of = {*op->forward,
+                                op->dz,
+                                (const float *)op->sum_dn,
+                                (const float *)op->sum_dn_xhat,
+                                (float)(1 / (double)op->count),
+                                cut_rows(op->dz.rows, BLOCKS)};
   if (op->dz.rows == 0 || op->dz.cols == 0) return OK;
-  struct batch_norm of = {*op->forward,
-                          op->dz,
-                          (const float *)op->sum_dn,
-                          (const float *)op->sum_dn_xhat,
-                          (float)(1 / (double)op->count),
-                          false};
-  of.aligned = cuda_is_aligned(op->dz) && cuda_is_aligned(op->forward->z);
-  dim3 block = block_of(op->dz.cols);
-  auto *kernel = op->dz.dtype == BF16 ? batch_norm_backward_kernel<bf16> : batch_norm_backward_kernel<float>;
-  kernel<<<blocks_of(op->dz.rows, block.y), block, 0, cuda_stream(k)>>>(of);
-  TRY_LAUNCH();
-  return OK;
+  return op->dz.dtype == BF16 ? launch<bf16>(k, &of) : launch<float>(k, &of);
 }

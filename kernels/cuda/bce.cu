@@ -3,18 +3,32 @@
 #include "kernels/cuda/loss_rows.cuh"
 
 struct bce {
-  template <class T> static __device__ double of(const struct loss_op &op, int64_t v, T *grad) {
-    const float *logits = row_of(op.logits, v);
-    const int64_t classes = op.logits.cols;
-    const uint8_t *label = op.labels + v * classes;
-    const unsigned mask = row_mask();
+  static constexpr int BLOCKS = 4; /* on a multiprocessor */
+
+  template <class T, bool FAST>
+  static __device__ __forceinline__ double of(const struct loss_rows &op, const struct loss_columns &c) {
+    const struct loss_op &loss = op.loss;
+    const int classes = (int)loss.logits.cols, step = (int)blockDim.x * GROUP;
+    const float share = op.scale / (float)classes;
     double sum = 0;
-    for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) {
-      double x = (double)logits[j], e = exp(-fabs(x));
-      sum += (x > 0 ? x : 0) - x * label[j] + log1p(e);
-      if (grad) grad[j] = (T)(float)(op.scale / (double)classes * ((x > 0 ? 1 : e) / (1 + e) - label[j]));
+    for (int first = c.first; first < classes; first += step) {
+      const int n = columns_from(classes, first);
+      const uint8_t *label = loss.labels + (int64_t)c.row * classes + first;
+      float x[GROUP], of_group = 0;
+      if (FAST)
+        unpack(c.logits, x);
+      else if (c.row >= 0)
+        load_group<float, FAST>(loss.logits, c.row, first, n, x);
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) {
+        const float t = j < n && c.row >= 0 ? (float)label[j] : 0, e = __expf(-fabsf(x[j])),
+                    s = __fdividef(1, 1 + e);
+        of_group += j < n ? fmaxf(x[j], 0) - x[j] * t + __logf(1 + e) : 0;
+        x[j] = share * ((x[j] > 0 ? s : e * s) - t);
+      }
+      sum += (double)of_group;
+      if (loss.grad.data && c.row >= 0) store_group<T, FAST>(loss.grad, c.row, first, FAST ? c.stored : n, x);
     }
-    for (unsigned o = 1; o < blockDim.x; o *= 2) sum += __shfl_xor_sync(mask, sum, o);
     return sum / (double)classes;
   }
 };

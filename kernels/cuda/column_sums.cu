@@ -1,39 +1,78 @@
 /* out_j = sum_i x_ij, or sum_i (x_ij - center_j)^2. */
 #include "kernels/cuda/partials.cuh"
 
-template <class T>
-static __global__ void __launch_bounds__(BLOCK)
-    column_sums_kernel(struct tensor x, const float *center, int64_t part_rows, bool aligned,
-                       double *partial) {
-  __shared__ double shared[BLOCK];
-  int64_t first = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * GROUP;
-  int64_t begin = blockIdx.x * part_rows, end = min(begin + part_rows, x.rows);
-  int n = (int)max((int64_t)0, min((int64_t)GROUP, x.cols - first));
-  double sum[GROUP] = {0};
-  for (int64_t v = begin + threadIdx.y; v < end && n > 0; v += blockDim.y) {
-    float value[GROUP];
-    load(row_of<T>(x, v) + first, n, aligned, value);
+constexpr int BLOCKS = 3; /* on a multiprocessor */
+
+struct column_sums_part {
+  struct tensor x;
+  const float *center;
+  struct cut cut;
+  double *partial;
+};
+
+template <class T, bool WHOLE> struct sum_step {
+  static constexpr int ROWS = 8 / (int)sizeof(T);
+  struct input {
+    packed<T> x[ROWS];
+  };
+  const struct column_sums_part &op;
+  int end, n;
+  int64_t first;
+  float center[GROUP];
+  struct column_totals<1> totals;
+
+  __device__ __forceinline__ struct input read(int v) const {
+    struct input in;
 #pragma unroll
-    for (int j = 0; j < GROUP; j++) {
-      float difference = value[j] - (center && j < n ? center[first + j] : 0);
-      sum[j] += center ? (double)(difference * difference) : (double)value[j];
-    }
+    for (int r = 0; r < ROWS; r++)
+      in.x[r] = read_group<T, WHOLE>(op.x, v + r * (int)blockDim.y < end, v + r * (int)blockDim.y, first, n);
+    return in;
   }
-  reduce_rows(sum, shared, first, x.cols, partial + blockIdx.x * x.cols);
+
+  __device__ __forceinline__ void work(const struct input &in, int v) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      float x[GROUP];
+      unpack(in.x[r], x);
+      if (op.center) {
+        const bool there = v + r * (int)blockDim.y < end;
+#pragma unroll
+        for (int j = 0; j < GROUP; j++) x[j] = there ? (x[j] - center[j]) * (x[j] - center[j]) : 0;
+      }
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) totals.sum[0][j] += x[j];
+    }
+    count_rows(totals, ROWS);
+  }
+};
+
+template <class T, bool WHOLE>
+static __global__ void __launch_bounds__(BLOCK, BLOCKS)
+    column_sums_kernel(const __grid_constant__ struct column_sums_part op) {
+  __shared__ double shared[GROUP * BLOCK];
+  const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.x.rows);
+  struct sum_step<T, WHOLE> step = {
+    op, end, columns_from(op.x.cols, first_column()), first_column(), {}, {}
+  };
+  if (op.center) load_reals(op.center, step.first, step.n, step.center);
+  clear_totals(step.totals, shared);
+  walk(step, begin, end);
+  flush_totals(step.totals);
+  __syncthreads();
+  reduce_totals(step.totals, 0, op.x.cols, op.partial + blockIdx.x * op.x.cols);
+}
+
+template <class T> static int launch(struct kernels *k, const struct column_sums_part *op) {
+  auto *kernel = is_whole(op->x) ? column_sums_kernel<T, true> : column_sums_kernel<T, false>;
+  kernel<<<grid_of(op->cut, op->x.cols), block_of(op->x.cols), 0, cuda_stream(k)>>>(*op);
+  TRY_LAUNCH();
+  return OK;
 }
 
 int cuda_column_sums(struct kernels *k, const struct column_sums *op) {
-  struct tensor x = op->x;
-  int64_t parts = parts_of(x.rows);
-  double *partial = NULL;
-  TRY(kernels_workspace(k, parts * x.cols * (int64_t)sizeof *partial, (void **)&partial));
-  dim3 block = block_of(x.cols);
-  if (parts > 0 && x.cols > 0) {
-    dim3 grid((unsigned)parts, blocks_of(x.cols, (int64_t)block.x * GROUP));
-    auto *kernel = x.dtype == BF16 ? column_sums_kernel<bf16> : column_sums_kernel<float>;
-    kernel<<<grid, block, 0, cuda_stream(k)>>>(x, (const float *)op->center, rows_of_part(x.rows),
-                                               cuda_is_aligned(x), partial);
-    TRY_LAUNCH();
-  }
-  return cuda_add_partials(k, partial, parts, x.cols, (float *)op->out);
+  struct column_sums_part of = {op->x, (const float *)op->center, cut_rows(op->x.rows, BLOCKS), NULL};
+  const int64_t parts = of.cut.parts, cols = op->x.cols;
+  TRY(kernels_workspace(k, parts * cols * (int64_t)sizeof *of.partial, (void **)&of.partial));
+  if (parts > 0 && cols > 0) TRY(op->x.dtype == BF16 ? launch<bf16>(k, &of) : launch<float>(k, &of));
+  return cuda_add_partials(k, of.partial, parts, cols, (float *)op->out);
 }

@@ -29,9 +29,15 @@ static inline unsigned blocks_of(int64_t items, int64_t per_block) {
   return (unsigned)((items + per_block - 1) / per_block);
 }
 
-/* Row v of a matrix of T. */
+/* Element (v, col) of a matrix of T. There are fewer than 2^31 rows of less than 2^32 bytes: one product. */
+template <class T>
+static __device__ __forceinline__ T *place_of(const struct tensor &t, int64_t v, int64_t col) {
+  return (T *)((char *)t.data + col * (int64_t)sizeof(T) +
+               (uint64_t)(uint32_t)v * (uint32_t)(t.stride * (int64_t)sizeof(T)));
+}
+
 template <class T = float> static __device__ __forceinline__ T *row_of(const struct tensor &t, int64_t v) {
-  return (T *)t.data + v * t.stride;
+  return place_of<T>(t, v, 0);
 }
 
 /* Columns [0, n) of `from`, n <= COUNT; the others become 0. aligned: whole groups by 16 bytes. */
@@ -57,6 +63,14 @@ static __device__ __forceinline__ void store(float *to, int n, bool aligned, con
     for (int i = 0; i < COUNT; i += 4)
       *(float4 *)(to + i) = make_float4(from[i], from[(i + 1) % COUNT], from[(i + 2) % COUNT],
                                         from[(i + 3) % COUNT]);
+  } else if (COUNT == 8 && aligned) {
+    float4 four = make_float4(from[0], from[1 % COUNT], from[2 % COUNT], from[3 % COUNT]);
+    if (n & 4) {
+      *(float4 *)to = four;
+      four = make_float4(from[4 % COUNT], from[5 % COUNT], from[6 % COUNT], 0);
+    }
+    if (n & 2) *(float2 *)(to + (n & 4)) = make_float2(four.x, four.y);
+    if (n & 1) to[n - 1] = n & 2 ? four.z : four.x;
   } else {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
@@ -94,6 +108,18 @@ static __device__ __forceinline__ void store(bf16 *to, int n, bool aligned, cons
         pair[j] = __floats2bfloat162_rn(from[(i + 2 * j) % COUNT], from[(i + 2 * j + 1) % COUNT]);
       *(uint4 *)(to + i) = *(const uint4 *)pair;
     }
+  } else if (COUNT == 8 && aligned) {
+    __nv_bfloat162 two[3];
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+      two[i] = __floats2bfloat162_rn(from[2 * i % COUNT], from[(2 * i + 1) % COUNT]);
+    if (n & 4) {
+      *(uint2 *)to = *(const uint2 *)two;
+      two[0] = two[2];
+      two[1] = __floats2bfloat162_rn(from[6 % COUNT], 0);
+    }
+    if (n & 2) *(__nv_bfloat162 *)(to + (n & 4)) = two[0];
+    if (n & 1) to[n - 1] = n & 2 ? two[1].x : two[0].x;
   } else {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
@@ -102,22 +128,64 @@ static __device__ __forceinline__ void store(bf16 *to, int n, bool aligned, cons
   }
 }
 
-/* The lanes of this thread's row as a mask of its warp: rows of one warp may part ways. */
-static __device__ __forceinline__ unsigned row_mask() {
-  unsigned all = blockDim.x == 32 ? ~0u : (1u << blockDim.x) - 1;
-  return all << (threadIdx.y * blockDim.x % 32);
+/* Rows of t hold whole groups, the last one filled up by the gap behind the row. */
+static inline bool is_whole(const struct tensor &t) {
+  return cuda_is_aligned(t) && t.stride >= (t.cols + GROUP - 1) / GROUP * GROUP;
 }
 
-/* Sum over the lanes of a row, the same in each. */
+static inline bool is_whole_or_absent(const struct tensor &t) {
+  return !t.data || is_whole(t);
+}
+
+/* How many of the columns [first, first + GROUP) there are; none may be. */
+static __device__ __forceinline__ int columns_from(int64_t cols, int64_t first) {
+  return (int)max((int64_t)0, min((int64_t)GROUP, cols - first));
+}
+
+/* Whether t's rows are padded as tensor_stride pads them: then the gaps are its own. */
+static __device__ __forceinline__ bool owns_gaps(const struct tensor &t) {
+  const int64_t unit = ROW_BYTES / (t.dtype == BF16 ? 2 : 4);
+  return t.stride == (t.cols + unit - 1) / unit * unit;
+}
+
+/* How many of the columns [first, first + GROUP) to store: with the gap they make one store. */
+static __device__ __forceinline__ int stored_columns(const struct tensor &t, int64_t first) {
+  const int n = columns_from(t.cols, first);
+  return owns_gaps(t) && n > 0 ? GROUP : n;
+}
+
+/* Group of n > 0 columns of row v. WHOLE: every row is_whole; one load serves, and what it brings from the
+ * gap is nobody's. */
+template <class T, bool WHOLE>
+static __device__ __forceinline__ void load_group(const struct tensor &t, int64_t v, int64_t first, int n,
+                                                  float (&x)[GROUP]) {
+  load(place_of<T>(t, v, first), WHOLE ? GROUP : n, WHOLE, x);
+}
+
+template <class T, bool WHOLE>
+static __device__ __forceinline__ void store_group(const struct tensor &t, int64_t v, int64_t first, int n,
+                                                   const float (&x)[GROUP]) {
+  store(place_of<T>(t, v, first), n, WHOLE, x);
+}
+
+/* The same of reals, one for each column. */
+static __device__ __forceinline__ void load_reals(const void *from, int64_t first, int n, float (&x)[GROUP]) {
+  load((const float *)from + first, n, (uintptr_t)from % 16 == 0, x);
+}
+
+/* The row of the block at which this thread's warp begins: loops that count in it keep a warp together. */
+static __device__ __forceinline__ int first_row_of_warp() {
+  return (int)((threadIdx.y * blockDim.x / 32 * 32) / blockDim.x);
+}
+
+/* Sum over the lanes of a row, the same in each; by whole warps. */
 static __device__ __forceinline__ float sum_of_lanes(float x) {
-  const unsigned mask = row_mask();
-  for (unsigned o = 1; o < blockDim.x; o *= 2) x += __shfl_xor_sync(mask, x, o);
+  for (unsigned o = 1; o < blockDim.x; o *= 2) x += __shfl_xor_sync(~0u, x, o);
   return x;
 }
 
 static __device__ __forceinline__ float max_of_lanes(float x) {
-  const unsigned mask = row_mask();
-  for (unsigned o = 1; o < blockDim.x; o *= 2) x = fmaxf(x, __shfl_xor_sync(mask, x, o));
+  for (unsigned o = 1; o < blockDim.x; o *= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, o));
   return x;
 }
 
@@ -137,10 +205,10 @@ static __device__ __forceinline__ bool is_kept(const struct dropout &op, const s
   return (j % 2 ? word >> 16 : word & 0xFFFF) >= op.threshold;
 }
 
-/* Dropout of the group of columns that begins at `first`. */
-static __device__ __forceinline__ void drop(const struct dropout &op, uint32_t epoch, int64_t v,
+/* Dropout of the group of columns of node `id` that begins at `first`. */
+static __device__ __forceinline__ void drop(const struct dropout &op, uint32_t epoch, int64_t id,
                                             int64_t first, float (&x)[GROUP]) {
-  struct philox_block bits = dropout_bits(op, epoch, op.id[v], first);
+  struct philox_block bits = dropout_bits(op, epoch, id, first);
 #pragma unroll
   for (int j = 0; j < GROUP; j++) x[j] = is_kept(op, bits, j) ? x[j] * op.scale : 0;
 }
@@ -151,6 +219,15 @@ static __device__ __forceinline__ void drop(const struct dropout &op, uint32_t e
 static __device__ __forceinline__ float activated(enum activation activation, float n) {
   if (activation == ACTIVATION_NONE || !(n < 0)) return n;
   return activation == ACTIVATION_RELU ? 0 : activation == ACTIVATION_ELU ? expm1f(n) : LEAKY_SLOPE * n;
+}
+
+/* x <- act(x), all elements alike. */
+static __device__ __forceinline__ void activate(enum activation activation, float (&x)[GROUP]) {
+  if (activation == ACTIVATION_NONE) return;
+#pragma unroll
+  for (int j = 0; j < GROUP && activation == ACTIVATION_RELU; j++) x[j] = x[j] < 0 ? 0 : x[j];
+#pragma unroll
+  for (int j = 0; j < GROUP && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
 }
 
 #endif

@@ -1,22 +1,62 @@
 /* -log softmax(x)_label = log sum_j exp(x_j - max) + max - x_label; its gradient is softmax(x) - one hot. */
 #include "kernels/cuda/loss_rows.cuh"
 
+/* exp(x) for x <= 0, to a few parts in 10^7 of 1; tiny results are 0. */
+static __device__ __forceinline__ float exponential(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
+  return y;
+}
+
 struct cross_entropy {
-  template <class T> static __device__ double of(const struct loss_op &op, int64_t v, T *grad) {
-    const float *x = row_of(op.logits, v);
-    const int64_t classes = op.logits.cols, label = op.label[v];
-    float max = -INFINITY, sum = 0, at_label = x[label];
-    for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) max = fmaxf(max, x[j]);
-    max = max_of_lanes(max);
-    for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) sum += expf(x[j] - max);
-    sum = sum_of_lanes(sum);
-    if (grad) {
-      float share = (float)(op.scale / (double)sum);
-      __syncwarp(row_mask()); /* the gradient may replace logits that another lane still reads */
-      for (int64_t j = threadIdx.x; j < classes; j += blockDim.x)
-        grad[j] = (T)(expf(x[j] - max) * share - (j == label ? (float)op.scale : 0));
+  static constexpr int BLOCKS = 5; /* on a multiprocessor */
+
+  /* The eight logits from `first` on, n of them there: read, or as they have come; the others can be no
+   * smaller. */
+  template <bool FAST>
+  static __device__ __forceinline__ void logits_of(const struct loss_op &op, const struct loss_columns &c,
+                                                   int first, int n, float (&x)[GROUP]) {
+    if (FAST)
+      unpack(c.logits, x);
+    else if (c.row >= 0)
+      load_group<float, FAST>(op.logits, c.row, first, n, x);
+    if (n == GROUP) return;
+#pragma unroll
+    for (int j = 0; j < GROUP; j++) x[j] = j < n ? x[j] : -INFINITY;
+  }
+
+  template <class T, bool FAST>
+  static __device__ __forceinline__ double of(const struct loss_rows &op, const struct loss_columns &c) {
+    const struct loss_op &loss = op.loss;
+    const int classes = (int)loss.logits.cols, step = (int)blockDim.x * GROUP;
+    float x[GROUP], max = -INFINITY, sum = 0, at_label = 0;
+    for (int first = c.first; first == c.first || (!FAST && first < classes); first += step) {
+      logits_of<FAST>(loss, c, first, FAST ? c.n : columns_from(classes, first), x);
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) max = fmaxf(max, x[j]);
     }
-    return (double)logf(sum) + (double)max - (double)at_label;
+    max = max_of_lanes(max);
+    for (int first = c.first; first == c.first || (!FAST && first < classes); first += step) {
+      if (!FAST) logits_of<FAST>(loss, c, first, columns_from(classes, first), x);
+#pragma unroll
+      for (int j = 0; j < GROUP; j++) {
+        at_label = first + j == c.label ? x[j] : at_label;
+        x[j] = exponential(x[j] - max);
+        sum += x[j];
+      }
+    }
+    sum = sum_of_lanes(sum);
+    const float share = __fdividef(op.scale, sum);
+    for (int first = c.first; loss.grad.data && first < classes && (first == c.first || !FAST);
+         first += step) {
+      const int n = FAST ? c.n : columns_from(classes, first);
+      if (!FAST) logits_of<FAST>(loss, c, first, n, x);
+#pragma unroll
+      for (int j = 0; j < GROUP; j++)
+        x[j] = (FAST ? x[j] : exponential(x[j] - max)) * share - (first + j == c.label ? op.scale : 0);
+      if (c.row >= 0) store_group<T, FAST>(loss.grad, c.row, first, FAST ? c.stored : n, x);
+    }
+    return (threadIdx.x == 0 ? (double)(__logf(sum) + max) : 0) - (double)at_label;
   }
 };
 

@@ -2,8 +2,8 @@
  * that touch activations are templates over their elements, float or bf16; sums are kept in float or double.
  *
  * A launcher queues work on the compute stream and returns: no op waits for the GPU or reads device memory
- * on the host. Sums over rows go in two stages whose shape depends on the matrix alone, so that equal inputs
- * give equal bits. This header is read by C and by CUDA C++. */
+ * on the host. Sums over rows go in two stages whose shape depends on the matrix and the GPU's model alone,
+ * so that equal inputs give equal bits. This header is read by C and by CUDA C++. */
 #ifndef KERNELS_CUDA_CUDA_H
 #define KERNELS_CUDA_CUDA_H
 

@@ -1,86 +1,104 @@
-/* What the two losses share: blocks of rows of the logits in which the listed rows (ascending) have a loss
- * and a gradient, and the others the gradient 0. The loss of a block is added up in the order of its rows,
- * and the blocks' losses in theirs. */
+/* What the two losses share: a walk down the list of rows that count, each of which has a loss and a
+ * gradient, and the gradient 0 of the others. Threads add up the losses of their rows, blocks those of their
+ * threads and one block theirs, all in a fixed order. */
 #ifndef KERNELS_CUDA_LOSS_ROWS_CUH
 #define KERNELS_CUDA_LOSS_ROWS_CUH
 
-#include "kernels/cuda/columns.cuh"
-
-constexpr int LOSS_ROWS = 64; /* rows of a block */
+#include "kernels/cuda/totals.cuh"
+#include "kernels/cuda/walk.cuh"
 
 struct loss_rows {
   struct loss_op loss;
-  double *partial; /* [blocks] */
+  float scale;
+  bool all; /* every row is listed: row i at place i */
+  struct cut cut;
+  double *partial; /* [parts] */
 };
 
-/* Position in the ascending list of the first row >= v. */
-static __device__ __forceinline__ int64_t position(const struct loss_op &op, int64_t v) {
-  int64_t low = 0, high = op.count;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (op.rows[middle] >= v)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
+/* What a thread has of a row: columns [first, first + n) of it, of which it stores `stored`. */
+struct loss_columns {
+  int row, label; /* row -1: none */
+  int first, n, stored;
+  struct packed<float> logits; /* where FAST */
+};
 
-/* is_listed[i] = whether row first + i counts; by the whole block. */
-static __device__ __forceinline__ void find_listed(const struct loss_op &op, int64_t first,
-                                                   uint8_t *is_listed) {
-  __shared__ int64_t begin;
-  const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
-  if (thread == 0) begin = position(op, first);
-  if (thread < LOSS_ROWS) is_listed[thread] = 0;
-  __syncthreads();
-  if (thread < LOSS_ROWS && begin + thread < op.count) {
-    int64_t row = op.rows[begin + thread];
-    if (row < first + LOSS_ROWS) is_listed[row - first] = 1;
-  }
-  __syncthreads();
-}
+/* LOSS::of<T, FAST>(op, x): this thread's part of the loss of a row before op.scale, by whole warps; writes
+ * the row's gradient where it is wanted. FAST: rows lie whole and the lanes hold all classes. */
+template <class LOSS, class T, bool FAST> struct loss_step {
+  static constexpr int ROWS = 1;
+  struct input {
+    int row, label;
+    struct packed<float> logits;
+  };
+  const struct loss_rows &op;
+  int end, after; /* the row to read next */
+  struct loss_columns x;
+  double sum;
 
-/* LOSS::of(op, v, grad): loss of row v before op.scale, by the lanes of the row together and the same in
- * each; writes the row's gradient to `grad` unless that is NULL (it may be the logits). */
-template <class LOSS, class T>
-static __global__ void __launch_bounds__(BLOCK) loss_kernel(const __grid_constant__ struct loss_rows op) {
-  __shared__ uint8_t is_listed[LOSS_ROWS];
-  __shared__ double sum[LOSS_ROWS];
-  const struct loss_op &loss = op.loss;
-  const int64_t first = (int64_t)blockIdx.x * LOSS_ROWS, classes = loss.logits.cols;
-  find_listed(loss, first, is_listed);
-  for (int i = (int)threadIdx.y; i < LOSS_ROWS; i += (int)blockDim.y) {
-    T *grad = loss.grad.data ? row_of<T>(loss.grad, first + i) : NULL;
-    double mine = 0;
-    if (is_listed[i])
-      mine = LOSS::of(loss, first + i, grad);
-    else if (grad && first + i < loss.logits.rows)
-      for (int64_t j = threadIdx.x; j < classes; j += blockDim.x) grad[j] = (T)0.0f;
-    if (threadIdx.x == 0) sum[i] = mine;
+  __device__ __forceinline__ int row_at(int i) const { return i >= end ? -1 : op.all ? i : op.loss.rows[i]; }
+
+  __device__ __forceinline__ struct input read(int i) {
+    struct input in;
+    in.row = after;
+    after = row_at(i + (int)blockDim.y);
+    in.label = in.row >= 0 && op.loss.label ? op.loss.label[in.row] : -1;
+    if (FAST) in.logits = read_group<float, FAST>(op.loss.logits, in.row >= 0, in.row, x.first, x.n);
+    return in;
   }
-  __syncthreads();
-  if (threadIdx.x + threadIdx.y > 0) return;
-  double total = 0;
-  for (int i = 0; i < LOSS_ROWS; i++) total += sum[i];
-  op.partial[blockIdx.x] = total;
+
+  __device__ __forceinline__ void work(const struct input &in, int) {
+    x.row = in.row;
+    x.label = in.label;
+    x.logits = in.logits;
+    const double part = LOSS::template of<T, FAST>(op, x);
+    if (x.row >= 0) sum += part;
+  }
+};
+
+template <class LOSS, class T, bool FAST>
+static __global__ void __launch_bounds__(BLOCK, LOSS::BLOCKS)
+    loss_kernel(const __grid_constant__ struct loss_rows op) {
+  const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.loss.count);
+  struct loss_step<LOSS, T, FAST> step = {
+    op, end, 0, {}, 0
+  };
+  step.x.first = (int)threadIdx.x * GROUP;
+  step.x.n = columns_from(op.loss.logits.cols, step.x.first);
+  step.x.stored = stored_columns(op.loss.grad, step.x.first);
+  step.after = step.row_at(begin + (int)threadIdx.y);
+  walk(step, begin, end);
+  const double sum = sum_of_block(step.sum);
+  if (threadIdx.x + threadIdx.y == 0) op.partial[blockIdx.x] = sum;
 }
 
 /* *loss = scale * sum over p < parts of partial[p]. */
 int cuda_add_losses(struct kernels *k, const double *partial, int64_t parts, double scale, double *loss);
 
+/* The gradient 0 for the rows that are not listed. place: room for cuda_unlisted_places(rows) numbers. */
+int cuda_clear_unlisted(struct kernels *k, const struct loss_op *op, int32_t *place);
+int64_t cuda_unlisted_places(int64_t rows);
+
+template <class LOSS, class T> static int launch_loss(struct kernels *k, const struct loss_rows *op) {
+  const struct tensor logits = op->loss.logits, grad = op->loss.grad;
+  const bool fast = is_whole(logits) && is_whole_or_absent(grad) && lanes_hold(logits.cols);
+  auto *kernel = fast ? loss_kernel<LOSS, T, true> : loss_kernel<LOSS, T, false>;
+  if (op->cut.parts == 0) return OK;
+  kernel<<<(unsigned)op->cut.parts, block_of(logits.cols), 0, cuda_stream(k)>>>(*op);
+  TRY_LAUNCH();
+  return OK;
+}
+
 template <class LOSS> static int loss_over_rows(struct kernels *k, const struct loss_op *op) {
-  int64_t parts = (op->logits.rows + LOSS_ROWS - 1) / LOSS_ROWS;
-  struct loss_rows of = {*op, NULL};
-  TRY(kernels_workspace(k, parts * (int64_t)sizeof *of.partial, (void **)&of.partial));
-  unsigned lanes = 1;
-  while (lanes < 32 && (int64_t)lanes * 4 < op->logits.cols) lanes *= 2;
-  if (parts > 0) {
-    auto *kernel = op->grad.dtype == BF16 ? loss_kernel<LOSS, bf16> : loss_kernel<LOSS, float>;
-    kernel<<<(unsigned)parts, dim3(lanes, BLOCK / lanes), 0, cuda_stream(k)>>>(of);
-    TRY_LAUNCH();
-  }
-  return cuda_add_losses(k, of.partial, parts, op->scale, op->loss);
+  const int64_t rows = op->logits.rows;
+  struct loss_rows of = {*op, (float)op->scale, op->count == rows, cut_rows(op->count, LOSS::BLOCKS), NULL};
+  const int64_t bytes = of.cut.parts * (int64_t)sizeof *of.partial;
+  char *workspace = NULL;
+  TRY(kernels_workspace(k, bytes + cuda_unlisted_places(rows) * (int64_t)sizeof(int32_t),
+                        (void **)&workspace));
+  of.partial = (double *)workspace;
+  TRY((op->grad.dtype == BF16 ? launch_loss<LOSS, bf16> : launch_loss<LOSS, float>)(k, &of));
+  if (op->grad.data && !of.all) TRY(cuda_clear_unlisted(k, op, (int32_t *)(workspace + bytes)));
+  return cuda_add_losses(k, of.partial, of.cut.parts, op->scale, op->loss);
 }
 
 #endif

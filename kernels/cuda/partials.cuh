@@ -1,37 +1,61 @@
 /* Column sums over rows in two stages: blocks of rows leave one row of doubles each, and add_partials adds
- * these in order. How rows are cut depends on their number alone. */
+ * these in order. */
 #ifndef KERNELS_CUDA_PARTIALS_CUH
 #define KERNELS_CUDA_PARTIALS_CUH
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/walk.cuh"
 
-/* Blocks of rows: about eight to a multiprocessor of the largest GPUs, each of at least 64 rows. */
-static inline int64_t rows_of_part(int64_t rows) {
-  int64_t each = (rows + 1023) / 1024;
-  return each < 64 ? 64 : each;
+/* SUMS sums of each of a thread's columns: of some rows as floats in registers, of all as doubles in shared
+ * memory, where each thread has its own. */
+template <int SUMS> struct column_totals {
+  double *total; /* [SUMS, GROUP, BLOCK] */
+  float sum[SUMS][GROUP];
+  int rows; /* that sum holds */
+};
+
+static __device__ __forceinline__ int thread_of_block() {
+  return (int)(threadIdx.y * blockDim.x + threadIdx.x);
 }
 
-static inline int64_t parts_of(int64_t rows) {
-  int64_t each = rows_of_part(rows);
-  return (rows + each - 1) / each;
-}
-
-/* Adds the threads' sums over the rows of a block, for the columns [first, first + GROUP) of each lane, into
- * partial. `shared` holds BLOCK doubles. */
-static __device__ __forceinline__ void reduce_rows(const double (&sum)[GROUP], double *shared, int64_t first,
-                                                   int64_t cols, double *partial) {
-  const unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
+template <int SUMS>
+static __device__ __forceinline__ void clear_totals(struct column_totals<SUMS> &t, double *total) {
+  t.total = total;
+  t.rows = 0;
 #pragma unroll
-  for (int j = 0; j < GROUP; j++) {
-    __syncthreads();
-    shared[at] = sum[j];
-    __syncthreads();
-    if (threadIdx.y == 0 && first + j < cols) {
-      double total = 0;
-      for (unsigned r = 0; r < blockDim.y; r++) total += shared[r * blockDim.x + threadIdx.x];
-      partial[first + j] = total;
-    }
+  for (int i = 0; i < SUMS * GROUP; i++) {
+    t.sum[i / GROUP][i % GROUP] = 0;
+    total[i * BLOCK + thread_of_block()] = 0;
   }
+}
+
+/* From the registers to shared memory. */
+template <int SUMS> static __device__ __forceinline__ void flush_totals(struct column_totals<SUMS> &t) {
+  t.rows = 0;
+#pragma unroll
+  for (int i = 0; i < SUMS * GROUP; i++) {
+    t.total[i * BLOCK + thread_of_block()] += (double)t.sum[i / GROUP][i % GROUP];
+    t.sum[i / GROUP][i % GROUP] = 0;
+  }
+}
+
+/* After `rows` more rows. */
+template <int SUMS>
+static __device__ __forceinline__ void count_rows(struct column_totals<SUMS> &t, int rows) {
+  t.rows += rows;
+  if (t.rows >= 16) flush_totals(t);
+}
+
+/* Adds the threads' sum number s over the rows of a block into partial [cols]: each thread adds up one of
+ * the block's columns. By the whole block, after flush_totals and a barrier. */
+template <int SUMS>
+static __device__ __forceinline__ void reduce_totals(const struct column_totals<SUMS> &t, int s, int64_t cols,
+                                                     double *partial) {
+  const int lanes = (int)blockDim.x, lane = thread_of_block() % lanes, j = thread_of_block() / lanes;
+  const int64_t col = ((int64_t)blockIdx.y * lanes + lane) * GROUP + j;
+  double sum = 0;
+  if (j >= GROUP || col >= cols) return;
+  for (int r = 0; r < (int)blockDim.y; r++) sum += t.total[(s * GROUP + j) * BLOCK + r * lanes + lane];
+  partial[col] = sum;
 }
 
 /* out[j] = sum over p < parts of partial[p * cols + j]; 0 without parts. */

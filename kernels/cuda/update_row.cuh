@@ -1,48 +1,40 @@
-/* The element-wise end of a layer on eight columns; see struct update. */
+/* What the element-wise end of a layer does to a thread's eight columns; see struct update. */
 #ifndef KERNELS_CUDA_UPDATE_ROW_CUH
 #define KERNELS_CUDA_UPDATE_ROW_CUH
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/walk.cuh"
 
-/* Mean and 1 / deviation by which column j of row v is standardised. */
-static __device__ __forceinline__ float2 statistics_of(const struct update &op, int64_t v, int64_t j) {
-  int64_t at = op.norm == NORM_LAYER ? v : j;
-  return make_float2(((const float *)op.mean)[at], ((const float *)op.rstd)[at]);
-}
+/* Parameters of eight columns, by which xhat = (z - center) rstd and n = xhat gain + shift; layer norm takes
+ * the row's mean from z - center first, and the row's rstd. */
+struct norm_columns {
+  float center[GROUP], rstd[GROUP], gain[GROUP], shift[GROUP];
+};
 
-/* u = z + bias. */
-static __device__ __forceinline__ void add_bias(const struct update &op, int64_t first, int n,
-                                                float (&u)[GROUP]) {
-  const float *bias = (const float *)op.bias;
-  if (!bias) return;
-#pragma unroll
-  for (int j = 0; j < GROUP; j++) u[j] += j < n ? bias[first + j] : 0;
-}
-
-/* u <- xhat. */
-static __device__ __forceinline__ void standardize(const struct update &op, int64_t v, int64_t first, int n,
-                                                   float (&u)[GROUP]) {
-#pragma unroll
-  for (int j = 0; j < GROUP; j++) {
-    if (j >= n) break;
-    float2 s = statistics_of(op, v, first + j);
-    u[j] = (u[j] - s.x) * s.y;
+/* to <- from's columns, or what stands for them. */
+static __device__ __forceinline__ void load_reals_or(const void *from, float otherwise, int64_t first, int n,
+                                                     float (&to)[GROUP]) {
+  if (from) {
+    load_reals(from, first, n, to);
+    return;
   }
-}
-
-/* Gain of column j. */
-static __device__ __forceinline__ float gain_of(const struct update &op, int64_t j) {
-  return op.gain ? ((const float *)op.gain)[j] : 1;
-}
-
-/* xhat <- n. */
-static __device__ __forceinline__ void gain_and_shift(const struct update &op, int64_t first, int n,
-                                                      float (&x)[GROUP]) {
-  const float *shift = (const float *)op.shift;
 #pragma unroll
-  for (int j = 0; j < GROUP; j++) {
-    if (j < n) x[j] = x[j] * gain_of(op, first + j) + (shift ? shift[first + j] : 0);
-  }
+  for (int j = 0; j < GROUP; j++) to[j] = otherwise;
+}
+
+/* NORM false: center alone. */
+template <bool NORM>
+static __device__ __forceinline__ void load_norm(const struct update &op, int64_t first, int n,
+                                                 struct norm_columns &c) {
+  const bool batch = NORM && op.norm == NORM_BATCH;
+  float bias[GROUP];
+  load_reals_or(op.bias, 0, first, n, bias);
+  load_reals_or(batch ? op.mean : NULL, 0, first, n, c.center);
+#pragma unroll
+  for (int j = 0; j < GROUP; j++) c.center[j] -= bias[j];
+  if (!NORM) return;
+  load_reals_or(batch ? op.rstd : NULL, 1, first, n, c.rstd);
+  load_reals_or(op.gain, 1, first, n, c.gain);
+  load_reals_or(op.shift, 0, first, n, c.shift);
 }
 
 #endif

@@ -4,11 +4,13 @@ static void gather(struct kernels *k) {
   static const int64_t widths[] = {1, 7, 47, 64, 100, 300};
   static const int32_t rows[] = {4, 0, 4, 19, 7};
   const int32_t *on_device = device_block(k, rows, sizeof rows);
-  for (int i = 0; i < 12; i++) {
-    int64_t width = widths[i / 2], whole = i % 2 ? whole_rows(width) : 0;
+  static const int64_t pads[][2] = {{1, 2}, {OWN_GAPS, OWN_GAPS}, {OWN_GAPS, WIDE_GAPS}};
+  for (int i = 0; i < 18; i++) {
+    int64_t width = widths[i / 3];
+    const int64_t *pad = pads[i % 3];
     double *x = rounded(k, noise_block(1, 20 * width), 20 * width);
-    struct tensor y = padded_matrix(k, NULL, 5, width, i % 2 ? whole : 2);
-    struct gather op = {.x = padded_matrix(k, x, 20, width, i % 2 ? whole : 1), .rows = on_device, .y = y};
+    struct tensor y = padded_matrix(k, NULL, 5, width, pad[1]);
+    struct gather op = {.x = padded_matrix(k, x, 20, width, pad[0]), .rows = on_device, .y = y};
     assert_ok(op_gather(k, &op));
     double *actual = values_of(k, y);
     for (int64_t r = 0; r < 5; r++)

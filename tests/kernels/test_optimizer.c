@@ -73,6 +73,7 @@ static void frozen(struct kernels *k) {
                               .decay_end = COUNT / 2,
                               .momentum = .9,
                               .clip = i == 2};
+    if (k->dtype != k->real) op.copy = elements(k, k->dtype, m, COUNT);
     dw[COUNT / 3] = bad[i];
     op.dw = reals(k, dw, COUNT);
     set_scalars(k, (struct scalars){.step = 1, .lr = .1});
@@ -84,6 +85,10 @@ static void frozen(struct kernels *k) {
     assert_all_equal(doubles(k, op.w, COUNT), w, COUNT);
     assert_all_equal(doubles(k, op.m, COUNT), m, COUNT);
     assert_all_equal(doubles(k, op.v, COUNT), m, COUNT);
+    if (op.copy) {
+      double *kept = noise_block(3, COUNT);
+      assert_all_equal(elements_of(k, k->dtype, op.copy, COUNT), rounded(k, kept, COUNT), COUNT);
+    }
     assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));
     assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
     assert_true(scalars.frozen && isfinite(scalars.squares));

@@ -27,7 +27,7 @@ static const struct kind {
     {301, 310, 2, 0, 3, 300, 0},    /* hardly any */
     {70, 90, 9, 30, 20, 50, 0},     /* some, each column often */
     {40, 1500, 7, 90, 64, 1300, 0}, /* many */
-    {150, 400, 11, 90, 60, 380, 1}  /* tiles, where a device has them, and a rest */
+    {333, 700, 11, 90, 60, 600, 1}  /* tiles, where a device has them, and a rest */
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = 61, COLS = 800 /* of the first */ };
 
