@@ -15,6 +15,7 @@ static const struct command {
 } commands[] = {
     {"spmm", BENCH_SPMM, gnnbench_spmm, "Y = A X: a sparse matrix times a dense one"},
     {"gemm", BENCH_GEMM, gnnbench_gemm, "C = A B and its weight gradient A^T C"},
+    {"update", BENCH_UPDATE, gnnbench_update, "element-wise passes, column sums, losses and gathers"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},
     {"epoch", BENCH_EPOCH, gnnbench_epoch,

@@ -15,7 +15,7 @@ enum {
   BENCH_SAMPLE = 1000 /* rows checked */
 };
 
-enum bench_command { BENCH_SPMM = 1, BENCH_GEMM = 2, BENCH_EXCHANGE = 4, BENCH_EPOCH = 8 };
+enum bench_command { BENCH_SPMM = 1, BENCH_GEMM = 2, BENCH_EXCHANGE = 4, BENCH_EPOCH = 8, BENCH_UPDATE = 16 };
 
 struct bench_options {
   const char *dataset; /* NULL: a random graph of `nodes` rows with `degree` neighbours each */
@@ -115,6 +115,7 @@ int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor 
 
 int gnnbench_spmm(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);
+int gnnbench_update(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);
 int gnnbench_epoch(struct bench *bench);
 

@@ -36,6 +36,15 @@ done
 bench spmm --nodes 2000 --degree 20 --width 3,64 --reps 1 --precision fp64 --scaled --json >out.txt
 (($(grep -c scaled out.txt) == 2)) || fail "no scaled rows"
 below 1e-13 error
+for precision in fp32 fp64; do
+  bench update --nodes 3000 --width 41,300 --reps 2 --threads 2 --precision $precision --json >out.txt
+  (($(wc -l <out.txt) == 16)) || { cat out.txt; fail "lines of update"; }
+  below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
+  for op in 'update", "shape": "3000x41 bias relu dropout' 'backward", "shape": "3000x300 relu sums' \
+    'gather", "shape": "1500x41 ' 'loss", "shape": "3000x41 '; do
+    grep -q "\"op\": \"$op" out.txt || { cat out.txt; fail "no row for $op"; }
+  done
+done
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
 
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null
@@ -84,8 +93,9 @@ above 0 ms '"op": "bound"'
 
 bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
+bench update --help | grep -q '4200 GB/s' || fail "no help for update"
 bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
-refuses 'unknown command "spnn"; allowed: spmm, gemm, exchange, epoch' spnn
+refuses 'unknown command "spnn"; allowed: spmm, gemm, update, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
