@@ -14,7 +14,7 @@ static const struct command {
   const char *help;
 } commands[] = {
     {"spmm", BENCH_SPMM, gnnbench_spmm, "Y = A X: a sparse matrix times a dense one"},
-    {"gemm", BENCH_GEMM, gnnbench_gemm, "C = A B and its weight gradient A^T C"},
+    {"gemm", BENCH_GEMM, gnnbench_gemm, "the three products of a linear layer: H W, H^T dZ, dZ W^T"},
     {"update", BENCH_UPDATE, gnnbench_update, "element-wise passes, column sums, losses and gathers"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},

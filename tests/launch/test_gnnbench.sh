@@ -28,7 +28,7 @@ for command in spmm gemm; do
   for precision in fp32 fp64; do
     option=$([[ $command == spmm ]] && echo --degree || echo --inner)
     bench $command --nodes 2000 $option 20 --width 3,64 --reps 3 --threads 2 --precision $precision --json >out.txt
-    (($(wc -l <out.txt) == $([[ $command == spmm ]] && echo 2 || echo 4))) || fail "lines of $command"
+    (($(wc -l <out.txt) == $([[ $command == spmm ]] && echo 2 || echo 6))) || fail "lines of $command"
     below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
     below 10000 ms
   done
