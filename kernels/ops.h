@@ -205,6 +205,12 @@ struct sparse_dropout {
   struct dropout dropout;
 };
 
+struct attention;
+struct attention_rows;
+struct attention_backward;
+struct attention_terms;
+struct attention_terms_backward;
+
 struct kernel_ops {
   const char *device; /* "cpu" */
   enum dtype dtype, real;
@@ -233,6 +239,12 @@ struct kernel_ops {
   int (*advance)(struct kernels *k, const double *rate, int64_t rates);
   int (*sum_squares)(struct kernels *k, const void *x, int64_t count);
   int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
+  /* kernels/attention.h; all of them or none (NULL). */
+  int (*attention)(struct kernels *k, const struct attention *op);
+  int (*attention_rows)(struct kernels *k, const struct attention_rows *op);
+  int (*attention_backward)(struct kernels *k, const struct attention_backward *op);
+  int (*attention_terms)(struct kernels *k, const struct attention_terms *op);
+  int (*attention_terms_backward)(struct kernels *k, const struct attention_terms_backward *op);
 };
 
 /* The compiled tables, NULL at the end. */
@@ -281,7 +293,6 @@ int op_advance(struct kernels *k, const double *rate, int64_t rates);
 int op_sum_squares(struct kernels *k, const void *x, int64_t count);
 /* Does nothing when the scalars are frozen. */
 int op_optimizer(struct kernels *k, const struct optimizer_op *op);
-
 /* threshold, scale and key for a rate p in [0, 1). */
 struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id);
 

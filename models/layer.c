@@ -18,10 +18,14 @@ int layer_add(struct model *model, const struct run *run, const struct layer *la
 }
 
 int layer_parameters(struct model *model, struct run *run, struct layer *layer) {
+  TRY(layer_add(model, run, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
+  return layer_end_parameters(model, run, layer);
+}
+
+int layer_end_parameters(struct model *model, struct run *run, struct layer *layer) {
   enum norm norm = layer->ending.norm;
   layer->self_weight = layer->bias = layer->gain = layer->shift = -1;
   layer->statistics = norm == NORM_BATCH ? 2 * layer->out : 0;
-  TRY(layer_add(model, run, layer, "weight", layer->in, layer->out, START_GLOROT, &layer->weight));
   if (layer->ending.bias && norm != NORM_BATCH)
     TRY(layer_add(model, run, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
   if (norm == NORM_NONE) return OK;
@@ -36,7 +40,7 @@ void layer_plan(struct model *model, struct run *run, struct layer *layer, struc
   enum norm norm = layer->ending.norm;
   if (layer->aggregate_first) layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
   layer->y = arena_tensor(arena, out, own, layer->out);
-  int one_buffer = norm == NORM_NONE && !layer_has_residual(layer);
+  int one_buffer = norm == NORM_NONE && !layer_has_residual(layer) && !layer->keeps_z;
   layer->z = one_buffer ? layer->y : arena_tensor(arena, out, own, layer->out);
   if (layer->self_weight >= 0 && layer->index == 0 && run->shard->sparse && out != run->kernels->real)
     layer->sum = arena_tensor(arena, run->kernels->real, own, layer->out);

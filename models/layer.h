@@ -7,6 +7,7 @@
 #define MODELS_LAYER_H
 
 #include "models/features.h"
+#include "models/heads.h"
 #include "models/parameters.h"
 #include "models/propagate.h"
 
@@ -29,6 +30,7 @@ struct layer {
   int64_t exchange;              /* of the widest row that it aggregates in every epoch */
   int aggregate_first;           /* (P H) W rather than P (H W) */
   int constant;                  /* the aggregated input never changes: computed once */
+  int keeps_z;                   /* z has a buffer of its own, so that a backward finds it */
   int needs_input;               /* the input itself is wanted even where its aggregate is constant */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
   int self_weight;               /* sage: of the node itself; -1: none */
@@ -39,6 +41,7 @@ struct layer {
   void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
   void *running;        /* batch norm: running mean, then variance, real [statistics] */
   int64_t statistics;   /* 2 out with batch norm, else 0 */
+  struct heads heads;   /* of attention */
 };
 
 struct layer_ops {
@@ -46,6 +49,8 @@ struct layer_ops {
   int in_place; /* backward is done with dz when it writes dx: they may be one buffer */
   /* Declares parameters, decides the order of work and how P weighs arcs, from shapes and settings alone. */
   int (*init)(struct model *model, struct run *run, struct layer *layer);
+  /* Lays out what layer_plan does not; NULL: nothing. */
+  void (*plan)(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
   /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
   /* Gradients of the layer's parameters from dz; and, where there is a layer below (`below` not NULL), the
@@ -60,8 +65,9 @@ extern const struct layer_ops mlp_layer;
 /* Declares a parameter "layer<index>.<what>". */
 int layer_add(struct model *model, const struct run *run, const struct layer *layer, const char *what,
               int64_t rows, int64_t cols, enum start start, int *index);
-/* Declares the layer's weight [in, out] and the parameters of its end. */
+/* Declares the layer's weight [in, out] and the parameters of its end; or of its end alone. */
 int layer_parameters(struct model *model, struct run *run, struct layer *layer);
+int layer_end_parameters(struct model *model, struct run *run, struct layer *layer);
 void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
 int layer_has_residual(const struct layer *layer);
 /* Resets running statistics. */

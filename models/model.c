@@ -75,7 +75,11 @@ static int plan(struct model *model, struct run *run) {
   model->id = arena_take(arena, own * (int64_t)sizeof *model->id);
   features_plan(&model->features, run, arena);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
-  for (int l = 0; l < model->layers; l++) layer_plan(model, run, &model->layer[l], arena);
+  for (int l = 0; l < model->layers; l++) {
+    struct layer *layer = &model->layer[l];
+    layer_plan(model, run, layer, arena);
+    if (layer->ops->plan) layer->ops->plan(model, run, layer, arena);
+  }
   if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
   for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
   if (has_residuals(model)) model->grad[2] = arena_tensor(arena, dtype, own, width);

@@ -22,9 +22,10 @@ int propagation_init(struct propagation *p, struct run *run, int64_t width) {
   return OK;
 }
 
-static int direction_plan(struct direction *d, struct run *run, struct arena *arena) {
+static int direction_plan(struct direction *d, struct run *run, struct arena *arena, int wants_ids) {
   if (d->borrowed) return OK;
   d->unfinished = arena_take(arena, run->shard->own);
+  if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
   return halo_prepare(&d->adjacency->halo, arena);
 }
 
@@ -56,9 +57,12 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
   plan_scales(p, run, arena);
-  TRY(direction_plan(&p->forward, run, arena));
-  TRY(direction_plan(&p->backward, run, arena));
-  if (p->backward.borrowed) p->backward.unfinished = p->forward.unfinished;
+  TRY(direction_plan(&p->forward, run, arena, p->wants_ids));
+  TRY(direction_plan(&p->backward, run, arena, p->wants_ids));
+  if (p->backward.borrowed) {
+    p->backward.unfinished = p->forward.unfinished;
+    p->backward.halo_id = p->forward.halo_id;
+  }
   p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
   p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
   if (run->comm->size > 1 && dtype != run->kernels->real)
@@ -120,8 +124,12 @@ static int upload_scales(struct propagation *p, struct run *run) {
   return code;
 }
 
-static int upload_unfinished(struct run *run, struct direction *d) {
+static int upload_rows(struct run *run, struct direction *d) {
+  const struct halo *halo = &d->adjacency->halo;
   if (d->borrowed) return OK;
+  if (d->halo_id)
+    TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
+                      halo->rows * (int64_t)sizeof *halo->id));
   return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
 }
 
@@ -130,8 +138,8 @@ int propagation_start(struct propagation *p, struct run *run) {
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   if (code == OK) code = upload_scales(p, run);
   TRY(comm_agree(run->comm, code));
-  TRY(upload_unfinished(run, &p->forward));
-  return upload_unfinished(run, &p->backward);
+  TRY(upload_rows(run, &p->forward));
+  return upload_rows(run, &p->backward);
 }
 
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width) {
@@ -194,4 +202,18 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
   TRY(PROFILE("own part", op_spmm(k, &own)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+}
+
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
+                    propagation_part *part, void *context) {
+  struct halo *halo = &d->adjacency->halo;
+  struct kernels *k = run->kernels;
+  int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
+  struct tensor packed = tensor_narrowed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
+  struct tensor tail = tensor_narrowed(tensor_rows(p->tail, 0, halo->rows), message.cols);
+  if (exchange) TRY(halo_start(halo, run->comm, k, message, NULL, packed, tail));
+  if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  TRY(PROFILE("own part", part(run, d, message, 0, context)));
+  if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  return halo->rows > 0 ? PROFILE("halo part", part(run, d, tail, 1, context)) : OK;
 }

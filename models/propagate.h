@@ -25,10 +25,12 @@ struct direction {
   int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
   void *row_scale, *col_scale; /* real [own], NULL: 1; halo rows arrive times their column scale */
   uint8_t *unfinished;         /* [own] on the device */
+  int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
 };
 
 struct propagation {
   enum weighting weighting; /* set by the layers' init, before propagation_init */
+  int wants_ids;            /* likewise: of halo rows */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0 */
   struct tensor packed; /* dtype [send rows, widest exchange] */
@@ -49,5 +51,13 @@ void propagation_free(struct propagation *p, struct run *run);
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
               const struct update *update, struct tensor y);
+
+/* The same way for other work than P x: the rows `message` [own, w] of all ranks' nodes in two parts, own
+ * rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there are any.
+ */
+typedef int propagation_part(struct run *run, const struct direction *direction, struct tensor message,
+                             int halo, void *context);
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
+                    struct tensor message, propagation_part *part, void *context);
 
 #endif

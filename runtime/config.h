@@ -47,10 +47,11 @@ struct config {
   struct {
     char type[32]; /* checked against the model table by model_init */
     int64_t layers, hidden;
-    double dropout, dropout_input;
+    double dropout, dropout_input, dropout_attention;
     enum norm norm;
     enum norm_edges norm_edges;
     enum aggregator aggregator; /* sage */
+    int64_t heads, heads_last;  /* gat */
     int residual, bias;
     enum activation activation;
   } model;

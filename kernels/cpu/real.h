@@ -13,6 +13,7 @@ typedef double real;
 #define REAL_PRECISIONS (1u << PRECISION_FP64)
 #define real_exp exp
 #define real_expm1 expm1
+#define real_log log
 #define real_sqrt sqrt
 #else
 typedef float real;
@@ -21,6 +22,7 @@ typedef float real;
 #define REAL_PRECISIONS (1u << PRECISION_FP32 | 1u << PRECISION_FP32_STRICT)
 #define real_exp expf
 #define real_expm1 expm1f
+#define real_log logf
 #define real_sqrt sqrtf
 #endif
 

@@ -27,4 +27,9 @@ const struct kernel_ops REAL(cpu_ops) = {
     .advance = REAL(cpu_advance),
     .sum_squares = REAL(cpu_sum_squares),
     .optimizer = REAL(cpu_optimizer),
+    .attention = REAL(cpu_attention),
+    .attention_rows = REAL(cpu_attention_rows),
+    .attention_backward = REAL(cpu_attention_backward),
+    .attention_terms = REAL(cpu_attention_terms),
+    .attention_terms_backward = REAL(cpu_attention_terms_backward),
 };

@@ -77,6 +77,8 @@ refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5
 refuses 2 'negative_weight\.h5.*model\.aggregator = "mean" needs weights >= 0' run.toml --set dataset.path=negative_weight.h5 \
   --set model.type=sage
 must_run 2 run.toml --set dataset.path=negative_weight.h5 --set model.type=sage --set model.aggregator=sum
+refuses 2 'negative_weight\.h5.*weights.*model\.type = "gat"' run.toml --device cpu --set dataset.path=negative_weight.h5 \
+  --set model.type=gat
 
 # Configurations
 refuses 2 'train\.epoch\b' run.toml --set train.epoch=3
@@ -90,6 +92,10 @@ refuses 2 'syntax\.toml:3' syntax.toml
 refuses 2 'model\.type.*forest.*gcn, mlp, sage' run.toml --set model.type=forest
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
 refuses 2 'model\.layers.*1.*0' run.toml --set model.layers=0
+refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gat --set model.heads=3
+refuses 2 'model\.heads.*0' run.toml --set model.type=gat --set model.heads=0
+refuses 2 'model\.heads_last.*65' run.toml --set model.type=gat --set model.heads_last=65
+refuses 2 'model\.dropout_attention.*1' run.toml --set model.type=gat --set model.dropout_attention=1
 refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3

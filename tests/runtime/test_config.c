@@ -14,6 +14,7 @@ static void defaults_hold_without_any_key(void **state) {
   assert_int_equal(config.model.layers, 2);
   assert_int_equal(config.model.hidden, 16);
   assert_true(config.model.dropout == 0.5 && config.model.dropout_input == 0);
+  assert_true(config.model.heads == 8 && config.model.heads_last == 1 && config.model.dropout_attention == 0);
   assert_int_equal(config.model.activation, ACTIVATION_RELU);
   assert_int_equal(config.train.epochs, 200);
   assert_true(config.train.lr == 0.01);

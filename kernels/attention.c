@@ -1,0 +1,107 @@
+#include "kernels/attention.h"
+
+#include <assert.h>
+
+#include "kernels/layout.h"
+#include "runtime/error.h"
+#include "runtime/profile.h"
+
+int attention_is_there(const struct kernels *k) {
+  return k->ops->attention != NULL;
+}
+
+static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
+  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
+         (t.data || rows == 0 || cols == 0);
+}
+
+static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return has_shape(t, k->dtype, rows, cols);
+}
+
+static int is_real(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return has_shape(t, k->real, rows, cols);
+}
+
+static int are_heads(int64_t heads, int64_t width) {
+  return heads >= 1 && heads <= ATTENTION_HEADS && width % heads == 0;
+}
+
+static double bytes_of(struct tensor t) {
+  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
+}
+
+/* A row of x and of terms for each arc; the result once, its positive part too. */
+static double attention_bytes(const struct attention *op) {
+  double arc = 4 + (double)(op->x.cols * dtype_bytes(op->x.dtype) + op->heads * dtype_bytes(op->term.dtype));
+  return (double)op->a->csr->nnz * arc + bytes_of(op->self) + (op->accumulate ? 2 : 1) * bytes_of(op->y) +
+         bytes_of(op->positive);
+}
+
+int op_attention(struct kernels *k, const struct attention *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
+  assert(are_heads(heads, width));
+  assert(is_matrix(k, op->x, a->cols, width) && is_real(k, op->term, a->cols, heads));
+  assert(!op->self.data || (is_matrix(k, op->self, rows, width) && is_real(k, op->self_term, rows, heads)));
+  assert(is_real(k, op->row_term, rows, heads) && is_real(k, op->log_sum, rows, heads));
+  assert(is_real(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(!op->positive.data || (is_real(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
+  assert(!op->mean.data || is_real(k, op->mean, rows, width / heads));
+  assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
+  assert(!op->update || (op->update->norm != NORM_BATCH &&
+                         op->update->z.data == (op->mean.data ? op->mean.data : op->y.data)));
+  double flops = 2 * (double)(a->nnz + (op->self.data ? rows : 0)) * (double)width;
+  return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention(k, op));
+}
+
+int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
+  assert(are_heads(heads, width) && (op->dz.cols == width || op->dz.cols == width / heads));
+  assert(is_matrix(k, op->dz, rows, op->dz.cols) && is_real(k, op->y, rows, width));
+  assert(is_real(k, op->positive, rows, width) && is_real(k, op->share, rows, heads));
+  assert(is_real(k, op->row_term, rows, heads) && is_real(k, op->log_sum, rows, heads));
+  assert(is_real(k, op->message, rows, op->dz.cols + 3 * heads));
+  assert(is_real(k, op->row_term_grad, rows, heads));
+  double bytes = 2 * bytes_of(op->dz) + bytes_of(op->y) + bytes_of(op->positive);
+  return PROFILE_WORK("attention_rows", bytes, 0, k->ops->attention_rows(k, op));
+}
+
+int op_attention_backward(struct kernels *k, const struct attention_backward *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->x.rows, width = op->x.cols, heads = op->heads, cols = op->message.cols;
+  assert(are_heads(heads, width) && (cols == width + 3 * heads || cols == width / heads + 3 * heads));
+  assert(is_real(k, op->message, a->cols, cols) && is_matrix(k, op->x, rows, width));
+  assert(!op->self.data || is_real(k, op->self, rows, cols));
+  assert(is_real(k, op->term, rows, heads) && is_real(k, op->term_grad, rows, heads));
+  assert(is_real(k, op->dx, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
+  double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
+  bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
+  double flops = 4 * (nnz + (op->self.data ? (double)rows : 0)) * (double)width;
+  return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention_backward(k, op));
+}
+
+static void check_terms(const struct kernels *k, const struct attention_terms *op) {
+  int64_t heads = op->l.rows;
+  assert(are_heads(heads, op->x.cols) && is_matrix(k, op->x, op->x.rows, op->x.cols));
+  assert(is_real(k, op->l, heads, op->x.cols / heads) && is_real(k, op->r, heads, op->x.cols / heads));
+}
+
+int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
+  check_terms(k, op);
+  assert(is_real(k, op->left, op->x.rows, op->l.rows) && is_real(k, op->right, op->x.rows, op->l.rows));
+  return PROFILE_WORK("attention_terms", bytes_of(op->x), 4 * (double)(op->x.rows * op->x.cols),
+                      k->ops->attention_terms(k, op));
+}
+
+int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op) {
+  const struct attention_terms *forward = op->forward;
+  int64_t rows = forward->x.rows, heads = forward->l.rows;
+  check_terms(k, forward);
+  assert(is_real(k, op->left_grad, rows, heads) && is_real(k, op->right_grad, rows, heads));
+  assert(is_real(k, op->dx, rows, forward->x.cols));
+  assert(is_real(k, op->l_grad, heads, forward->l.cols) && is_real(k, op->r_grad, heads, forward->r.cols));
+  double bytes = bytes_of(forward->x) + 2 * bytes_of(op->dx);
+  return PROFILE_WORK("attention_terms_backward", bytes, 0, k->ops->attention_terms_backward(k, op));
+}

@@ -1,0 +1,42 @@
+/* What forward and backward of attention share about one arc; see kernels/attention.h. */
+#ifndef KERNELS_CPU_ATTENTION_ARC_H
+#define KERNELS_CPU_ATTENTION_ARC_H
+
+#include "kernels/cpu/cpu.h"
+
+#define SCORE_SLOPE ((real)0.2)
+
+static inline real leaky(real x) {
+  return x > 0 ? x : SCORE_SLOPE * x;
+}
+
+/* keep[h] = k_vu of the arc (row <- col): the dropout's scale, or 0. */
+static inline void keep_heads(const struct dropout *op, uint32_t epoch, int64_t row, int64_t col,
+                              int64_t heads, real *keep) {
+  struct philox_block bits = {{0}};
+  for (int64_t h = 0; h < heads; h++) {
+    if (h % 8 == 0) bits = philox(attention_counter(row, col, h / 8, epoch), op->key);
+    uint32_t lane = bits.word[h % 8 / 2] >> (h % 2 ? 16 : 0) & 0xFFFF;
+    keep[h] = lane >= op->threshold ? (real)op->scale : (real)0;
+  }
+}
+
+static inline real dot(const real *x, const real *y, int64_t n) {
+  real sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < n; j++) sum += x[j] * y[j];
+  return sum;
+}
+
+/* y += factor x */
+static inline void add_times(real factor, const real *x, int64_t n, real *y) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; j++) y[j] += factor * x[j];
+}
+
+static inline void multiply_by(real factor, int64_t n, real *y) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; j++) y[j] *= factor;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* Gradients of x and term, gathered over the transposed pattern; see struct attention_backward. */
+#include <string.h>
+
+#include "kernels/cpu/attention_arc.h"
+#include "kernels/cpu/exponential.h"
+#include "kernels/cpu/layout.h"
+#include "runtime/error.h"
+
+/* The arc (v <- u), from the message of v: dz | row_term | log_sum | delta. */
+static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_t u, const real *message,
+                     int64_t v_id) {
+  real keep[ATTENTION_HEADS];
+  const struct dropout *dropout = &op->dropout;
+  int64_t heads = op->heads, width = op->x.cols / heads, cols = op->message.cols - 3 * heads;
+  int averaged = cols != op->x.cols;
+  const real *term = row_of(op->term, u), *row_term = message + cols;
+  const real *log_sum = row_term + heads, *delta = log_sum + heads;
+  if (dropout->threshold > 0) keep_heads(dropout, epoch, v_id, dropout->id[u], heads, keep);
+  for (int64_t h = 0; h < heads; h++) {
+    int64_t at = h * width;
+    const real *dy = averaged ? message : message + at;
+    real sum = term[h] + row_term[h], a = exponential(leaky(sum) - log_sum[h]);
+    real kept = (averaged ? 1 / (real)heads : (real)1) * (dropout->threshold > 0 ? keep[h] : (real)1);
+    real slope = sum > 0 ? (real)1 : SCORE_SLOPE;
+    add_times(a * kept, dy, width, row_of(op->dx, u) + at);
+    row_of(op->term_grad, u)[h] += slope * a * (kept * dot(dy, row_of(op->x, u) + at, width) - delta[h]);
+  }
+}
+
+static void compute_row(const struct attention_backward *op, uint32_t epoch, int64_t i) {
+  const struct csr *m = op->a->csr;
+  int64_t u = m->row ? m->row[i] : i;
+  int drops = op->dropout.threshold > 0;
+  if (!op->accumulate) {
+    memset(row_of(op->dx, u), 0, (size_t)op->x.cols * sizeof(real));
+    memset(row_of(op->term_grad, u), 0, (size_t)op->heads * sizeof(real));
+  }
+  if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0);
+  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+    int64_t v = m->col[e];
+    take_arc(op, epoch, u, row_of(op->message, v), drops ? op->col_id[v] : 0);
+  }
+}
+
+int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backward *op) {
+  const struct cpu_layout *a = cpu_layout(op->a);
+  uint32_t epoch = k->scalars->epoch;
+  int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->x.cols);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (int64_t c = 0; c < a->chunks; c++) {
+    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);
+  }
+  return OK;
+}

@@ -1,0 +1,216 @@
+/* gat: Z_v = sum_u a_vu (W h_u) in each of several heads, a_vu = softmax over the row of
+ * LeakyReLU_.2(a_l . W h_u + a_r . W h_v), with exactly one self loop a node (Velickovic et al. 2018). Hidden
+ * layers put the heads side by side, the last one takes their mean.
+ *
+ * Forward, the halo carries W h and a_l . W h. Backward it carries the gradient of Z and three numbers a head
+ * from which the coefficients follow (struct attention_rows). */
+#include "kernels/attention.h"
+#include "models/model.h"
+#include "models/stack.h"
+#include "runtime/error.h"
+
+/* Columns of the model's scratch in the backward, one behind the other. */
+struct gradients {
+  struct tensor product;     /* of H W */
+  struct tensor message;     /* see struct attention_rows */
+  struct tensor left, right; /* of the terms */
+};
+
+static int64_t width_of(const struct layer *layer) {
+  return layer->heads.count * layer->heads.width;
+}
+
+static int64_t message_cols(const struct layer *layer) {
+  return layer->out + 3 * layer->heads.count;
+}
+
+static struct tensor product_of(const struct layer *layer) {
+  return tensor_columns(layer->heads.product, 0, width_of(layer));
+}
+
+static struct tensor left_of(const struct layer *layer) {
+  return tensor_columns(layer->heads.product, width_of(layer), layer->heads.count);
+}
+
+static struct tensor right_of(const struct layer *layer) {
+  return tensor_columns(layer->heads.product, width_of(layer) + layer->heads.count, layer->heads.count);
+}
+
+static int check_run(const struct run *run) {
+  if (!attention_is_there(run->kernels))
+    FAIL(BAD_INPUT, "model.type = \"%s\" runs on the CPU only so far, not on \"%s\"; choose --device cpu",
+         run->config->model.type, run->device->ops->name);
+  if (run->dataset->weighted)
+    FAIL(BAD_INPUT, "%s: its edges have weights, which model.type = \"%s\" has no use for; import it without",
+         run->config->dataset.path, run->config->model.type);
+  return OK;
+}
+
+static int gat_init(struct model *model, struct run *run, struct layer *layer) {
+  struct heads *heads = &layer->heads;
+  TRY(check_run(run));
+  heads->count = layer->last ? run->config->model.heads_last : run->config->model.heads;
+  heads->width = layer->last ? layer->out : layer->out / heads->count;
+  layer->keeps_z = !layer->last;
+  layer->exchange = width_of(layer) + heads->count;
+  if (message_cols(layer) > layer->exchange) layer->exchange = message_cols(layer);
+  layer->scratch = width_of(layer) + message_cols(layer) + 2 * heads->count;
+  model->propagation.weighting = WEIGHTING_SUM;
+  model->propagation.wants_ids = run->config->model.dropout_attention > 0;
+
+  TRY(layer_add(model, run, layer, "weight", layer->in, width_of(layer), START_GLOROT, &layer->weight));
+  TRY(layer_add(model, run, layer, "left", heads->count, heads->width, START_GLOROT, &heads->left));
+  TRY(layer_add(model, run, layer, "right", heads->count, heads->width, START_GLOROT, &heads->right));
+  return layer_end_parameters(model, run, layer);
+}
+
+/* Side by side the heads are z itself. */
+static void gat_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+  (void)model;
+  struct heads *heads = &layer->heads;
+  enum dtype real = run->kernels->real;
+  int64_t own = run->shard->own, width = width_of(layer);
+  heads->product = arena_tensor(arena, run->kernels->dtype, own, width + 2 * heads->count);
+  heads->y = layer->last ? arena_tensor(arena, real, own, width) : layer->z;
+  heads->positive = arena_tensor(arena, real, own, width);
+  heads->share = arena_tensor(arena, real, own, heads->count);
+  heads->log_sum = arena_tensor(arena, real, own, heads->count);
+}
+
+static struct attention_terms terms_of(struct model *model, struct run *run, const struct layer *layer) {
+  return (struct attention_terms){.x = product_of(layer),
+                                  .l = parameter_value(&model->parameters, run, layer->heads.left),
+                                  .r = parameter_value(&model->parameters, run, layer->heads.right),
+                                  .left = left_of(layer),
+                                  .right = right_of(layer)};
+}
+
+/* What the parts of a pass need to know. */
+struct pass {
+  struct model *model;
+  struct layer *layer;
+  int training;
+};
+
+static struct dropout dropout_in(const struct pass *pass, const struct run *run) {
+  struct philox_key key = run_key(run, pass->layer->index, RANDOM_DROPOUT_ATTENTION);
+  return dropout_of(pass->training ? run->config->model.dropout_attention : 0, key, pass->model->id);
+}
+
+static int attend(struct run *run, const struct direction *d, struct tensor message, int halo,
+                  void *context) {
+  const struct pass *pass = context;
+  struct layer *layer = pass->layer;
+  struct heads *heads = &layer->heads;
+  int64_t width = width_of(layer);
+  struct attention op = {.a = halo ? d->halo_part : d->own_part,
+                         .heads = heads->count,
+                         .x = tensor_columns(message, 0, width),
+                         .term = tensor_columns(message, width, heads->count),
+                         .row_term = right_of(layer),
+                         .dropout = dropout_in(pass, run),
+                         .col_id = halo ? d->halo_id : pass->model->id,
+                         .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
+                         .accumulate = halo,
+                         .log_sum = heads->log_sum,
+                         .y = heads->y,
+                         .update = layer_fused_end(layer)};
+  if (layer->last) op.mean = layer->z;
+  if (!halo) op.self = op.x, op.self_term = op.term;
+  if (pass->training) op.positive = heads->positive, op.share = heads->share;
+  return op_attention(run->kernels, &op);
+}
+
+static int gat_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+  struct propagation *p = &model->propagation;
+  struct attention_terms terms = terms_of(model, run, layer);
+  struct tensor message = tensor_columns(layer->heads.product, 0, width_of(layer) + layer->heads.count);
+  struct pass pass = {model, layer, training};
+  TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, NULL, product_of(layer)));
+  TRY(op_attention_terms(run->kernels, &terms));
+  TRY(propagate_parts(p, run, &p->forward, message, attend, &pass));
+  return layer_rest(run, layer, training);
+}
+
+static struct gradients gradients_of(const struct model *model, const struct layer *layer) {
+  int64_t width = width_of(layer), message = message_cols(layer), count = layer->heads.count;
+  return (struct gradients){.product = tensor_columns(model->scratch, 0, width),
+                            .message = tensor_columns(model->scratch, width, message),
+                            .left = tensor_columns(model->scratch, width + message, count),
+                            .right = tensor_columns(model->scratch, width + message + count, count)};
+}
+
+static int attend_backward(struct run *run, const struct direction *d, struct tensor message, int halo,
+                           void *context) {
+  const struct pass *pass = context;
+  const struct layer *layer = pass->layer;
+  struct gradients grad = gradients_of(pass->model, layer);
+  struct attention_backward op = {.a = halo ? d->halo_part : d->own_part,
+                                  .heads = layer->heads.count,
+                                  .message = message,
+                                  .x = product_of(layer),
+                                  .term = left_of(layer),
+                                  .dropout = dropout_in(pass, run),
+                                  .col_id = halo ? d->halo_id : pass->model->id,
+                                  .accumulate = halo,
+                                  .dx = grad.product,
+                                  .term_grad = grad.left};
+  if (!halo) op.self = message;
+  return op_attention_backward(run->kernels, &op);
+}
+
+/* Gradients of H W and of both terms, over all arcs of this rank's nodes. */
+static int product_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dz) {
+  const struct heads *heads = &layer->heads;
+  struct propagation *p = &model->propagation;
+  struct gradients grad = gradients_of(model, layer);
+  struct attention_rows rows = {.heads = heads->count,
+                                .dz = dz,
+                                .row_term = right_of(layer),
+                                .log_sum = heads->log_sum,
+                                .share = heads->share,
+                                .y = heads->y,
+                                .positive = heads->positive,
+                                .message = grad.message,
+                                .row_term_grad = grad.right};
+  struct pass pass = {model, layer, 1};
+  TRY(op_attention_rows(run->kernels, &rows));
+  return propagate_parts(p, run, &p->backward, grad.message, attend_backward, &pass);
+}
+
+/* d(HW) through values and terms, then dW = H^T d(HW), dH = d(HW) W^T. */
+static int gat_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                        struct tensor residual, const struct update_backward *below) {
+  struct gradients grad = gradients_of(model, layer);
+  struct attention_terms terms = terms_of(model, run, layer);
+  struct attention_terms_backward back = {
+      .forward = &terms,
+      .left_grad = grad.left,
+      .right_grad = grad.right,
+      .dx = grad.product,
+      .l_grad = parameter_gradient(&model->parameters, run, layer->heads.left),
+      .r_grad = parameter_gradient(&model->parameters, run, layer->heads.right)};
+  TRY(product_gradient(model, run, layer, dz));
+  TRY(op_attention_terms_backward(run->kernels, &back));
+  TRY(layer_weight_gradient(model, run, layer, layer->weight, grad.product));
+  if (!below) return OK;
+  return layer_input_gradient(model, run, layer->weight, grad.product, below->dy, residual, below);
+}
+
+static const struct layer_ops gat_layer = {.uses_graph = 1,
+                                           .in_place = 1,
+                                           .init = gat_init,
+                                           .plan = gat_plan,
+                                           .forward = gat_forward,
+                                           .backward = gat_backward};
+
+static int gat_stack(struct model *model, const struct run *run) {
+  const struct config *config = run->config;
+  long long hidden = config->model.hidden, heads = config->model.heads;
+  if (config->model.layers > 1 && hidden % heads != 0)
+    FAIL(BAD_INPUT, "model.hidden = %lld does not divide into model.heads = %lld heads; choose a multiple",
+         hidden, heads);
+  return stack_alike(model, run, &gat_layer);
+}
+
+const struct model_type gat_model = {"gat", gat_stack};
