@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/tiles.h"
+#include "runtime/log.h"
 #include "runtime/memory.h"
 
 enum { NARROW = 64 };
@@ -16,12 +17,27 @@ static int read_limits(struct cuda_state *state) {
   return OK;
 }
 
+/* Products by wgmma are trusted once they have agreed with cuBLASLt's here. */
+static int check_products(struct kernels *k) {
+  struct cuda_state *state = k->impl;
+  int same = 0;
+  if (!state->has_wgmma || (k->precision != PRECISION_FP32 && k->precision != PRECISION_BF16)) return OK;
+  TRY(cuda_gemm_check(k, &same));
+  if (same) return OK;
+  log_warn("products by wgmma differ from cuBLAS on this GPU: cuBLAS does them, which takes longer");
+  state->has_wgmma = 0;
+  cuda_library_close(k, state->library);
+  state->library = NULL;
+  return cuda_library_open(k, &state->library);
+}
+
 int cuda_open(struct kernels *k) {
   struct cuda_state *state = NULL;
   TRY(memory_alloc(&state, (int64_t)sizeof *state, "state of the GPU's kernels"));
   k->impl = state;
   TRY(read_limits(state));
-  return cuda_library_open(k, &state->library);
+  TRY(cuda_library_open(k, &state->library));
+  return check_products(k);
 }
 
 void cuda_close(struct kernels *k) {

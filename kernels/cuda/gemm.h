@@ -30,6 +30,9 @@ int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither update nor backward. */
 int cuda_gemm_library(struct kernels *k, const struct gemm *op);
 
+/* *same: both ways give the same bits. Errors: those of the products. */
+int cuda_gemm_check(struct kernels *k, int *same);
+
 int cuda_library_open(struct kernels *k, struct library **library);
 void cuda_library_close(struct kernels *k, struct library *library); /* NULL is fine */
 
