@@ -31,6 +31,10 @@ void density_count_window(struct density *density, int64_t arcs);
 /* Adds the cells of `part` to `sum`, not its shape. */
 void density_add(struct density *sum, const struct density *part);
 int64_t density_arcs(const struct density *density);
+/* Arcs of a cell of 3.5% density: a tile at most widths. */
+enum { DENSE_CELL = TILE_CELLS * 9 / 256 };
+/* Share of the arcs in cells of at least so many; exact where a bin begins, as at DENSE_CELL. */
+double density_share(const struct density *density, int64_t least);
 
 /* What X is made of in a product, as far as costs go. */
 enum choose_element { CHOOSE_BF16, CHOOSE_FP32, CHOOSE_ELEMENTS };
@@ -45,7 +49,7 @@ struct choose_model {
   double cached[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];  /* any other arc while X fits the caches */
   double distant[CHOOSE_ELEMENTS][CHOOSE_WIDTHS]; /* any other arc when X lies in memory */
   double cached_bytes, distant_bytes;             /* of X: between them the logarithm decides */
-  double row_byte;                                /* a byte of the result */
+  double row, row_byte;                           /* a row of the result, and each of its bytes */
   double merge_byte;                              /* a byte of it that both tiers touch */
 };
 

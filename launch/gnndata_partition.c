@@ -105,6 +105,13 @@ static int read_block(struct comm *comm, struct dataset *dataset, struct graph *
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
 }
 
+/* The order of one part as given is not rated by itself. */
+static int rate(const struct graph *graph, struct partition *partition) {
+  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
+  if (density_arcs(&partition->density) > 0) return OK;
+  return order_rate(graph, view, order_rate_step(graph->nodes, RATE_WINDOWS), &partition->density);
+}
+
 static int print_intensity(const struct graph *graph, const struct partition *partition) {
   struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   double intensity;
@@ -118,6 +125,7 @@ static int make(struct comm *comm, const struct request *request, struct dataset
   uint64_t hash;
   TRY(read_block(comm, dataset, block, &hash));
   TRY(partition_make(comm, &request->config, dataset, hash, block, request->parts, NULL, partition));
+  if (comm->size == 1) TRY(rate(block, partition));
   partition_print(partition, &request->config, dataset->edges);
   if (comm->size == 1) TRY(print_intensity(block, partition));
   if (!partition->cached && partition->path[0]) log_info("kept in %s", partition->path);
