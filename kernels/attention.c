@@ -105,3 +105,47 @@ int op_attention_terms_backward(struct kernels *k, const struct attention_terms_
   double bytes = bytes_of(forward->x) + 2 * bytes_of(op->dx);
   return PROFILE_WORK("attention_terms_backward", bytes, 0, k->ops->attention_terms_backward(k, op));
 }
+
+int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
+  int64_t rows = op->x.rows, width = op->x.cols;
+  assert(is_matrix(k, op->x, rows, width));
+  assert(
+      is_real(k, op->message, rows, op->dz.data || op->message.cols > width + 1 ? 2 * width + 3 : width + 1));
+  assert(op->message.cols == width + 1 ||
+         (is_matrix(k, op->dz, rows, width) && is_real(k, op->y, rows, width) &&
+          is_real(k, op->log_sum, rows, 1)));
+  return PROFILE_WORK("cosine_rows", 2 * bytes_of(op->message), 0, k->ops->cosine_rows(k, op));
+}
+
+int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->y.rows, width = op->y.cols;
+  assert(is_real(k, op->message, a->cols, width + 1) && is_real(k, op->rows, rows, width + 1));
+  assert(is_real(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
+  assert(a->row ? a->rows <= rows : a->rows == rows);
+  assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
+  double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
+  return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
+                      k->ops->cosine_attention(k, op));
+}
+
+int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->dx.rows, width = op->dx.cols, cols = op->message.cols;
+  assert(cols == 2 * width + 3 || (cols == width + 1 && op->arcs == COSINE_IN));
+  assert(is_real(k, op->message, a->cols, cols) && is_real(k, op->rows, rows, 2 * width + 3) && op->beta);
+  assert(is_real(k, op->dx, rows, width) && is_real(k, op->dn, rows, width) &&
+         is_real(k, op->beta_grad, rows, 1));
+  assert(a->row ? a->rows <= rows : a->rows == rows);
+  double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(cols * dtype_bytes(op->dx.dtype));
+  return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
+                      k->ops->cosine_backward(k, op));
+}
+
+int op_cosine_end(struct kernels *k, const struct cosine_end *op) {
+  int64_t rows = op->y.rows, width = op->y.cols;
+  assert(is_matrix(k, op->y, rows, width) && is_real(k, op->message, rows, op->message.cols));
+  assert(op->message.cols > width && is_real(k, op->dx, rows, width) && is_real(k, op->dn, rows, width));
+  assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
+  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_end(k, op));
+}

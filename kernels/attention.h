@@ -88,6 +88,52 @@ struct attention_terms_backward {
   struct tensor l_grad, r_grad;        /* as l and r */
 };
 
+/* Attention by cosines, in one head (Thekumparampil et al. 2018), n = x / |x|, and 0 where x is:
+ *   a_vu = softmax over the arcs (v <- u) of beta n_v . n_u;  y_v = sum_u a_vu x_u
+ * Of a node others need cosine_rows' message, x_v | 1 / |x_v|; in the backward with dz_v | log_sum_v |
+ * delta_v behind it, delta_v = dz_v . y_v. */
+struct cosine_rows {
+  struct tensor x;              /* dtype [rows, width] */
+  struct tensor dz, y, log_sum; /* dz dtype, y real [rows, width], log_sum real [rows, 1]; absent: forward */
+  struct tensor message;        /* real [rows, width + 1], in the backward [rows, 2 width + 3] */
+};
+
+/* `rows` are the messages of the rows themselves; `self`: each has the arc (v <- v) here. Otherwise as struct
+ * attention. */
+struct cosine_attention {
+  const struct layout *a;
+  struct tensor message, rows; /* [a.cols, width + 1], [rows, width + 1] */
+  const void *beta;            /* real */
+  int self, accumulate;
+  const uint8_t *unfinished;
+  struct tensor log_sum;       /* real [rows, 1] */
+  struct tensor y;             /* real [rows, width] */
+  const struct update *update; /* of rows that finish; its z is y */
+};
+
+/* With c_vu = n_v . n_u and de_vu = a_vu (dz_v . x_u - delta_v), sums over the layout's entries (row i,
+ * column j), which stand for the arc (i <- j), for (j <- i), or for both, as in a symmetric pattern:
+ *   COSINE_IN:  dn_i += beta de_ij n_j, beta_grad_i += de_ij c_ij
+ *   COSINE_OUT: dn_i += beta de_ji n_j, dx_i += a_ji dz_j
+ * Columns of messages behind 1 / |x| are not read of columns for COSINE_IN alone. */
+enum { COSINE_IN = 1, COSINE_OUT = 2 };
+struct cosine_backward {
+  const struct layout *a;
+  int arcs;                        /* COSINE_IN | COSINE_OUT */
+  struct tensor message, rows;     /* real [a.cols, ..], [rows, 2 width + 3] */
+  const void *beta;                /* real */
+  int self, accumulate;            /* accumulate: to what is there */
+  struct tensor dx, dn, beta_grad; /* real [rows, width] twice, [rows, 1] */
+};
+
+/* y_v = dx_v + (dn_v - (dn_v . n_v) n_v) / |x_v| (+ residual_v): through the norm of x. */
+struct cosine_end {
+  struct tensor message;  /* real, as cosine_rows has it */
+  struct tensor dx, dn;   /* real [rows, width] */
+  struct tensor residual; /* dtype; data NULL: none */
+  struct tensor y;        /* dtype [rows, width]; may be residual */
+};
+
 /* Whether the table has them. */
 int attention_is_there(const struct kernels *k);
 int op_attention(struct kernels *k, const struct attention *op);
@@ -95,5 +141,9 @@ int op_attention_rows(struct kernels *k, const struct attention_rows *op);
 int op_attention_backward(struct kernels *k, const struct attention_backward *op);
 int op_attention_terms(struct kernels *k, const struct attention_terms *op);
 int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op);
+int op_cosine_rows(struct kernels *k, const struct cosine_rows *op);
+int op_cosine_attention(struct kernels *k, const struct cosine_attention *op);
+int op_cosine_backward(struct kernels *k, const struct cosine_backward *op);
+int op_cosine_end(struct kernels *k, const struct cosine_end *op);
 
 #endif

@@ -210,6 +210,10 @@ struct attention_rows;
 struct attention_backward;
 struct attention_terms;
 struct attention_terms_backward;
+struct cosine_rows;
+struct cosine_attention;
+struct cosine_backward;
+struct cosine_end;
 
 struct kernel_ops {
   const char *device; /* "cpu" */
@@ -245,6 +249,10 @@ struct kernel_ops {
   int (*attention_backward)(struct kernels *k, const struct attention_backward *op);
   int (*attention_terms)(struct kernels *k, const struct attention_terms *op);
   int (*attention_terms_backward)(struct kernels *k, const struct attention_terms_backward *op);
+  int (*cosine_rows)(struct kernels *k, const struct cosine_rows *op);
+  int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
+  int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
+  int (*cosine_end)(struct kernels *k, const struct cosine_end *op);
 };
 
 /* The compiled tables, NULL at the end. */

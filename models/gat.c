@@ -36,19 +36,9 @@ static struct tensor right_of(const struct layer *layer) {
   return tensor_columns(layer->heads.product, width_of(layer) + layer->heads.count, layer->heads.count);
 }
 
-static int check_run(const struct run *run) {
-  if (!attention_is_there(run->kernels))
-    FAIL(BAD_INPUT, "model.type = \"%s\" runs on the CPU only so far, not on \"%s\"; choose --device cpu",
-         run->config->model.type, run->device->ops->name);
-  if (run->dataset->weighted)
-    FAIL(BAD_INPUT, "%s: its edges have weights, which model.type = \"%s\" has no use for; import it without",
-         run->config->dataset.path, run->config->model.type);
-  return OK;
-}
-
 static int gat_init(struct model *model, struct run *run, struct layer *layer) {
   struct heads *heads = &layer->heads;
-  TRY(check_run(run));
+  TRY(heads_check(run));
   heads->count = layer->last ? run->config->model.heads_last : run->config->model.heads;
   heads->width = layer->last ? layer->out : layer->out / heads->count;
   layer->keeps_z = !layer->last;

@@ -32,4 +32,8 @@ const struct kernel_ops REAL(cpu_ops) = {
     .attention_backward = REAL(cpu_attention_backward),
     .attention_terms = REAL(cpu_attention_terms),
     .attention_terms_backward = REAL(cpu_attention_terms_backward),
+    .cosine_rows = REAL(cpu_cosine_rows),
+    .cosine_attention = REAL(cpu_cosine_attention),
+    .cosine_backward = REAL(cpu_cosine_backward),
+    .cosine_end = REAL(cpu_cosine_end),
 };

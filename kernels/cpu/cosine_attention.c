@@ -1,0 +1,60 @@
+/* y_v = sum_u softmax_u(beta n_v . n_u) x_u in one pass over the arcs of a row, with a running maximum; see
+ * struct cosine_attention. */
+#include <string.h>
+
+#include "kernels/cpu/attention_arc.h"
+#include "kernels/cpu/exponential.h"
+#include "kernels/cpu/layout.h"
+#include "kernels/cpu/update_row.h"
+#include "runtime/error.h"
+
+/* One row on its way: sums are relative to exp(max). */
+struct row {
+  int64_t width;
+  const real *message;
+  real beta, max, total, *y;
+};
+
+static void take_arc(struct row *row, const real *message) {
+  int64_t width = row->width;
+  real cosine = dot(row->message, message, width) * row->message[width] * message[width];
+  real score = row->beta * cosine;
+  if (score > row->max) {
+    real factor = exponential(row->max - score);
+    row->max = score;
+    row->total *= factor;
+    multiply_by(factor, width, row->y);
+  }
+  real weight = exponential(score - row->max);
+  row->total += weight;
+  add_times(weight, message, width, row->y);
+}
+
+static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64_t i) {
+  const struct csr *m = op->a->csr;
+  int64_t v = m->row ? m->row[i] : i, width = op->y.cols;
+  real *log_sum = row_of(op->log_sum, v);
+  struct row row = {.width = width,
+                    .message = row_of(op->rows, v),
+                    .beta = *(const real *)op->beta,
+                    .max = op->accumulate ? log_sum[0] : (real)-INFINITY,
+                    .total = op->accumulate ? (real)1 : (real)0,
+                    .y = row_of(op->y, v)};
+  if (!op->accumulate) memset(row.y, 0, (size_t)width * sizeof(real));
+  if (op->self) take_arc(&row, row.message);
+  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) take_arc(&row, row_of(op->message, m->col[e]));
+  log_sum[0] = row.max + real_log(row.total);
+  multiply_by(row.total == 0 ? (real)0 : 1 / row.total, width, row.y); /* a row without arcs is 0 */
+  if (op->update && !(op->unfinished && op->unfinished[v])) update_row(op->update, epoch, v);
+}
+
+int REAL(cpu_cosine_attention)(struct kernels *k, const struct cosine_attention *op) {
+  const struct cpu_layout *a = cpu_layout(op->a);
+  uint32_t epoch = k->scalars->epoch;
+  int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (int64_t c = 0; c < a->chunks; c++) {
+    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);
+  }
+  return OK;
+}

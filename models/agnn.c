@@ -1,0 +1,150 @@
+/* agnn: Z_v = sum_u a_vu h_u, a_vu = softmax over the row of beta cos(h_v, h_u), with exactly one self loop a
+ * node (Thekumparampil et al. 2018): propagations with one trained number each, between two linear layers.
+ *
+ * Forward, the halo carries h and 1 / |h|; backward also the gradient of Z and two numbers (struct
+ * cosine_rows). A gradient comes to a node by arcs into it and out of it: in a symmetric graph the same pass
+ * sees both. */
+#include "kernels/attention.h"
+#include "models/model.h"
+#include "models/stack.h"
+#include "runtime/error.h"
+
+/* Columns of the model's scratch, one behind the other; forward only the first width + 1 of the message. */
+struct columns {
+  struct tensor message, dx, dn, beta_grad;
+};
+
+static struct columns columns_of(const struct model *model, const struct layer *layer) {
+  int64_t width = layer->out, message = 2 * width + 3;
+  return (struct columns){.message = tensor_columns(model->scratch, 0, message),
+                          .dx = tensor_columns(model->scratch, message, width),
+                          .dn = tensor_columns(model->scratch, message + width, width),
+                          .beta_grad = tensor_columns(model->scratch, message + 2 * width, 1)};
+}
+
+static int agnn_init(struct model *model, struct run *run, struct layer *layer) {
+  TRY(heads_check(run));
+  layer->keeps_z = 1;
+  layer->exchange = 2 * layer->out + 3;
+  layer->scratch = 4 * layer->out + 4;
+  model->propagation.weighting = WEIGHTING_SUM;
+  TRY(layer_add(model, run, layer, "beta", 1, 1, START_ONE, &layer->heads.beta));
+  return layer_end_parameters(model, run, layer);
+}
+
+static void agnn_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+  (void)model;
+  layer->heads.log_sum = arena_tensor(arena, run->kernels->real, run->shard->own, 1);
+}
+
+/* What the parts of a pass need to know. */
+struct pass {
+  struct model *model;
+  struct layer *layer;
+  int arcs; /* backward */
+};
+
+static int attend(struct run *run, const struct direction *d, struct tensor message, int halo,
+                  void *context) {
+  const struct pass *pass = context;
+  struct layer *layer = pass->layer;
+  struct columns columns = columns_of(pass->model, layer);
+  struct cosine_attention op = {
+      .a = halo ? d->halo_part : d->own_part,
+      .message = message,
+      .rows = tensor_columns(columns.message, 0, layer->out + 1),
+      .beta = parameter_value(&pass->model->parameters, run, layer->heads.beta).data,
+      .self = !halo,
+      .accumulate = halo,
+      .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
+      .log_sum = layer->heads.log_sum,
+      .y = layer->z,
+      .update = layer_fused_end(layer)};
+  return op_cosine_attention(run->kernels, &op);
+}
+
+static int agnn_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+  struct propagation *p = &model->propagation;
+  struct tensor message = tensor_columns(model->scratch, 0, layer->out + 1);
+  struct pass pass = {.model = model, .layer = layer};
+  TRY(op_cosine_rows(run->kernels,
+                     &(struct cosine_rows){.x = layer_input(model, layer), .message = message}));
+  TRY(propagate_parts(p, run, &p->forward, message, attend, &pass));
+  return layer_rest(run, layer, training);
+}
+
+static int attend_backward(struct run *run, const struct direction *d, struct tensor message, int halo,
+                           void *context) {
+  const struct pass *pass = context;
+  const struct layer *layer = pass->layer;
+  struct columns columns = columns_of(pass->model, layer);
+  struct cosine_backward op = {.a = halo ? d->halo_part : d->own_part,
+                               .arcs = pass->arcs,
+                               .message = message,
+                               .rows = columns.message,
+                               .beta = parameter_value(&pass->model->parameters, run, layer->heads.beta).data,
+                               .self = !halo,
+                               .accumulate = halo || pass->arcs == COSINE_OUT,
+                               .dx = columns.dx,
+                               .dn = columns.dn,
+                               .beta_grad = columns.beta_grad};
+  return op_cosine_backward(run->kernels, &op);
+}
+
+/* A directed graph has its arcs in and out in two shards: two passes, of which the first needs h alone. */
+static int both_ways(struct model *model, struct run *run, struct layer *layer) {
+  struct propagation *p = &model->propagation;
+  struct tensor message = columns_of(model, layer).message;
+  struct pass in = {model, layer, COSINE_IN}, out = {model, layer, COSINE_OUT};
+  struct pass both = {model, layer, COSINE_IN | COSINE_OUT};
+  if (p->backward.borrowed) return propagate_parts(p, run, &p->backward, message, attend_backward, &both);
+  TRY(propagate_parts(p, run, &p->forward, tensor_columns(message, 0, layer->out + 1), attend_backward, &in));
+  return propagate_parts(p, run, &p->backward, message, attend_backward, &out);
+}
+
+static int agnn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                         struct tensor residual, const struct update_backward *below) {
+  struct columns columns = columns_of(model, layer);
+  struct cosine_rows rows = {.x = layer_input(model, layer),
+                             .dz = dz,
+                             .y = layer->z,
+                             .log_sum = layer->heads.log_sum,
+                             .message = columns.message};
+  struct column_sums sums = {.x = columns.beta_grad,
+                             .out = parameter_gradient(&model->parameters, run, layer->heads.beta).data};
+  TRY(op_cosine_rows(run->kernels, &rows));
+  TRY(both_ways(model, run, layer));
+  TRY(op_column_sums(run->kernels, &sums));
+  struct cosine_end end = {
+      .message = columns.message, .dx = columns.dx, .dn = columns.dn, .residual = residual, .y = below->dy};
+  TRY(op_cosine_end(run->kernels, &end));
+  return op_update_backward(run->kernels, below);
+}
+
+static const struct layer_ops agnn_layer = {.uses_graph = 1,
+                                            .in_place = 1,
+                                            .init = agnn_init,
+                                            .plan = agnn_plan,
+                                            .forward = agnn_forward,
+                                            .backward = agnn_backward};
+
+/* Hidden values are dropped once, behind the last propagation. */
+static int agnn_stack(struct model *model, const struct run *run) {
+  const struct config *config = run->config;
+  int64_t layers = config->model.layers, hidden = config->model.hidden;
+  struct layer_end first = stack_hidden(run), propagation = {.residual = config->model.residual};
+  if (layers < 3)
+    FAIL(BAD_INPUT, "model.layers = %lld: model.type = \"agnn\" has 3 or more, a linear one at each end",
+         (long long)layers);
+  TRY(stack_begin(model, layers));
+  first.dropout = 0;
+  stack_push(model, run, &mlp_layer, hidden, first);
+  for (int64_t l = 1; l < layers - 1; l++) {
+    if (l == layers - 2) propagation.dropout = config->model.dropout;
+    stack_push(model, run, &agnn_layer, hidden, propagation);
+  }
+  stack_push(model, run, &mlp_layer, run->shard->classes, stack_last(run));
+  return OK;
+}
+
+const struct model_type agnn_model = {"agnn", agnn_stack};

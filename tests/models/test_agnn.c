@@ -1,0 +1,105 @@
+/* Attention by cosines: its logits beside the formula, gradients by central differences. Some nodes have no
+ * neighbours, some a stored self loop, some rows are zero behind the first layer's ReLU. */
+#include "tests/models/formula.h"
+
+static double product(struct rows x, int64_t v, int64_t u) {
+  double sum = 0;
+  for (int64_t j = 0; j < x.cols; j++) sum += x.value[v * x.cols + j] * x.value[u * x.cols + j];
+  return sum;
+}
+
+static double cosine(struct rows x, int64_t v, int64_t u) {
+  double lengths = sqrt(product(x, v, v) * product(x, u, u));
+  return lengths > 0 ? product(x, v, u) / lengths : 0;
+}
+
+/* sum_u softmax_u(beta cos(x_v, x_u)) x_u */
+static struct rows attention_of(const struct fixture *f, struct rows x, const char *beta) {
+  struct rows y = rows_of(f->nodes, x.cols);
+  for (int64_t v = 0; v < f->nodes; v++) {
+    double total = 0;
+    for (int64_t u = 0; u < f->nodes; u++) {
+      if (u != v && !has_arc(f, v, u)) continue;
+      double weight = exp(*element_of(parameter_named(beta), 0) * cosine(x, v, u));
+      total += weight;
+      for (int64_t j = 0; j < x.cols; j++) y.value[v * x.cols + j] += weight * x.value[u * x.cols + j];
+    }
+    for (int64_t j = 0; j < x.cols; j++) y.value[v * x.cols + j] /= total;
+  }
+  return y;
+}
+
+static void check_formula(const struct fixture *f, const char *settings) {
+  open_formula(f, settings);
+  struct rows x = input_of(f), h = rows_of(f->nodes, 6), logits = rows_of(f->nodes, f->classes);
+  add_linear(f, x, "layer0.weight", "layer0.bias", h);
+  clamp(f, h);
+  struct rows once = attention_of(f, h, "layer1.beta"), twice = attention_of(f, once, "layer2.beta");
+  add_linear(f, twice, "layer3.weight", "layer3.bias", logits);
+  assert_logits(logits);
+  struct rows all[] = {x, h, logits, once, twice};
+  for (int i = 0; i < 5; i++) free(all[i].value);
+  fixture_close(&job);
+}
+
+static void logits_follow_the_formula(void **state) {
+  (void)state;
+  check_formula(&plain, "model.type = \"agnn\"\nmodel.layers = 4");
+  check_formula(&sparse, "model.type = \"agnn\"\nmodel.layers = 4\nruntime.overlap = false");
+  check_formula(&directed, "model.type = \"agnn\"\nmodel.layers = 4");
+}
+
+static void one_propagation_and_three(void **state) {
+  (void)state;
+  check_model(&plain, "model.type = \"agnn\"\nmodel.layers = 3\nmodel.dropout = 0.0");
+  check_model(&plain, "model.type = \"agnn\"\nmodel.layers = 5\nruntime.overlap = false");
+}
+
+static void directed_graphs_use_both_shards(void **state) {
+  (void)state;
+  check_model(&directed, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.activation = \"elu\"");
+}
+
+static void sparse_features_norms_and_residuals(void **state) {
+  (void)state;
+  check_model(&sparse, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.dropout_input = 0.25");
+  check_model(&plain,
+              "model.type = \"agnn\"\nmodel.layers = 5\nmodel.norm = \"batch\"\nmodel.residual = true");
+}
+
+/* Where a bias of -9 makes every row zero: no cosine, no gradient, no NaN. */
+static void rows_of_zeros_have_no_direction(void **state) {
+  (void)state;
+  open_formula(&plain, "model.type = \"agnn\"\nmodel.layers = 4");
+  double gradient[256];
+  const struct parameter *bias = parameter_named("layer0.bias"), *weight = parameter_named("layer0.weight");
+  const struct parameter *beta = parameter_named("layer1.beta");
+  assert_true(job.trainer.model.parameters.numbers <= 256);
+  for (int64_t j = 0; j < bias->cols; j++) *element_of(bias, j) = -9;
+  assert_true(isfinite(loss_at(gradient)));
+  for (int64_t i = 0; i < weight->rows * weight->cols; i++) assert_true(gradient[weight->first + i] == 0);
+  assert_true(gradient[beta->first] == 0);
+  fixture_close(&job);
+}
+
+static void two_layers_are_too_few(void **state) {
+  (void)state;
+  fixture_open(&job, &plain, "model.type = \"mlp\"");
+  struct model model = {0};
+  strcpy(job.config.model.type, "agnn");
+  assert_fails(model_init(&model, &job.run), BAD_INPUT, "model.layers = 2");
+  model_free(&model, &job.run);
+  fixture_close(&job);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(logits_follow_the_formula),
+      cmocka_unit_test(one_propagation_and_three),
+      cmocka_unit_test(directed_graphs_use_both_shards),
+      cmocka_unit_test(sparse_features_norms_and_residuals),
+      cmocka_unit_test(rows_of_zeros_have_no_direction),
+      cmocka_unit_test(two_layers_are_too_few),
+  };
+  RUN_RANK_TESTS(tests);
+}
