@@ -9,7 +9,7 @@ enum { IN_FLIGHT = 4 };
 static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
 /* Gathers: fitted to whole products of five graphs of 1.7 to 131 M arcs at 32 to 256 columns, bf16 and fp32
- * apart, which they repeat within 4% in the mean and 9% at most. Tiles: what products with them took beyond
+ * apart, which they repeat within 5% in the mean and 12% at most. Tiles: what products with them took beyond
  * the gather of the rest, but never less than the peak of the tensor cores; two planes of bf16 in fp32. 512
  * columns: twice the bytes of 256. */
 const struct choose_model choose_h200 = {
