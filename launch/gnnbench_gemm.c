@@ -51,19 +51,17 @@ static double term(const struct gemm_case *c, int64_t i, int64_t j, int64_t p) {
   return a * (c->op.transpose_b ? bench_value(&c->b, j, p) : bench_value(&c->b, p, j));
 }
 
-/* Largest difference of sampled rows of C from their sums in double, over the largest of these. */
+/* Largest difference of sampled elements of C from their sums in double, over the largest of these. */
 static double error_of(const struct gemm_case *c) {
-  const int64_t most = 1 << 29; /* products that the reference may take */
-  int64_t rows = c->op.c.rows, terms = terms_of(&c->op), sample = most / (c->op.c.cols * terms) + 1;
-  int64_t step = rows / (sample < BENCH_SAMPLE ? sample : BENCH_SAMPLE) + 1;
+  const int64_t most = 1 << 27; /* products that the reference may take */
+  int64_t cols = c->op.c.cols, count = c->op.c.rows * cols, terms = terms_of(&c->op);
+  int64_t sample = most / terms < BENCH_SAMPLE * cols ? most / terms + 1 : BENCH_SAMPLE * cols;
   double largest = 0, difference = 0;
-  for (int64_t i = 0; i < rows; i += step) {
-    for (int64_t j = 0; j < c->op.c.cols; j++) {
-      double sum = 0;
-      for (int64_t p = 0; p < terms; p++) sum += term(c, i, j, p);
-      largest = fmax(largest, fabs(sum));
-      difference = fmax(difference, fabs(sum - bench_value(&c->c, i, j)));
-    }
+  for (int64_t e = 0; e < count; e += count / sample | 1) {
+    double sum = 0;
+    for (int64_t p = 0; p < terms; p++) sum += term(c, e / cols, e % cols, p);
+    largest = fmax(largest, fabs(sum));
+    difference = fmax(difference, fabs(sum - bench_value(&c->c, e / cols, e % cols)));
   }
   return largest > 0 ? difference / largest : difference;
 }

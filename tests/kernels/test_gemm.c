@@ -233,7 +233,8 @@ static void check_end(struct kernels *k, const struct end_case *c, enum dtype dt
   }
   assert_ok(op_gemm(k, &p.op));
   double tolerance = tolerance_in(k, dtype) + product_tolerance(k);
-  assert_all_close(values_of(k, end.y), y, count, tolerance);
+  double of_y = tolerance + 2 * tolerance_in(k, dtype); /* z may be rounded before, and dropout scales that */
+  assert_all_close(values_of(k, end.y), y, count, of_y);
   if (c->apart) assert_all_close(values_of(k, end.z), z, count, tolerance);
   free_blocks(k->device);
 }
