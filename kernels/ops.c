@@ -239,6 +239,11 @@ int op_column_sums(struct kernels *k, const struct column_sums *op) {
   return PROFILE("column_sums", k->ops->column_sums(k, op));
 }
 
+int op_dot(struct kernels *k, const struct dot *op) {
+  assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->a.rows, op->a.cols));
+  return PROFILE_WORK("dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->dot(k, op));
+}
+
 static void check_loss(const struct kernels *k, const struct loss_op *op) {
   assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
   assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));

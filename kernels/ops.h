@@ -149,6 +149,12 @@ struct batch_norm_stats {
   double epsilon, momentum;
 };
 
+/* *out = sum of a_ij b_ij. */
+struct dot {
+  struct tensor a, b; /* dtype, of one shape */
+  void *out;          /* real */
+};
+
 /* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
 struct column_sums {
   struct tensor x; /* dtype */
@@ -236,6 +242,7 @@ struct kernel_ops {
   int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
   int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
+  int (*dot)(struct kernels *k, const struct dot *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
   int (*bce)(struct kernels *k, const struct loss_op *op);
   int (*accuracy)(struct kernels *k, const struct score *op);
@@ -290,6 +297,7 @@ int op_update_backward(struct kernels *k, const struct update_backward *op);
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
 int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);
+int op_dot(struct kernels *k, const struct dot *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);
 int op_accuracy(struct kernels *k, const struct score *op);

@@ -7,7 +7,7 @@
  * gradient of its input, so aggregating first costs it one pass; and none when the aggregate is constant. */
 static int cheaper_first(const struct layer *layer, int sparse) {
   int64_t aggregate_first = layer->index == 0 ? layer->in : 2 * layer->in, transform_first = 2 * layer->out;
-  if (layer->index == 0 && sparse) return 0;
+  if (layer->keeps_product || (layer->index == 0 && sparse)) return 0;
   return layer->constant ||
          (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
 }
@@ -34,7 +34,7 @@ int convolve_forward(struct model *model, struct run *run, struct layer *layer, 
     struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
     return op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = z, .update = end});
   }
-  struct tensor product = tensor_narrowed(model->scratch, layer->out);
+  struct tensor product = layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
   TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, NULL, product));
   return propagate(p, run, &p->forward, product, end, z);
 }

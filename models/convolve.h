@@ -5,7 +5,7 @@
 
 #include "models/layer.h"
 
-/* Decides the order. `changes`: P is not the same in every epoch. */
+/* Decides the order; layer->keeps_product is set by then. `changes`: P is not the same in every epoch. */
 void convolve_init(const struct run *run, struct layer *layer, int changes);
 
 /* z [own, out], then `end` (NULL: none; else its z is z). */

@@ -24,7 +24,7 @@ int layer_parameters(struct model *model, struct run *run, struct layer *layer) 
 
 int layer_end_parameters(struct model *model, struct run *run, struct layer *layer) {
   enum norm norm = layer->ending.norm;
-  layer->self_weight = layer->bias = layer->gain = layer->shift = -1;
+  layer->bias = layer->gain = layer->shift = -1;
   layer->statistics = norm == NORM_BATCH ? 2 * layer->out : 0;
   if (layer->ending.bias && norm != NORM_BATCH)
     TRY(layer_add(model, run, layer, "bias", 1, layer->out, START_ZERO, &layer->bias));
@@ -33,30 +33,30 @@ int layer_end_parameters(struct model *model, struct run *run, struct layer *lay
   return layer_add(model, run, layer, "shift", 1, layer->out, START_ZERO, &layer->shift);
 }
 
+static void plan_norm(struct run *run, struct layer *layer, struct arena *arena) {
+  int64_t real = dtype_bytes(run->kernels->real);
+  int batch = layer->ending.norm == NORM_BATCH;
+  int64_t statistics = batch ? layer->out : run->shard->own;
+  if (layer->ending.norm == NORM_NONE) return;
+  layer->mean = arena_take(arena, statistics * real);
+  layer->rstd = arena_take(arena, statistics * real);
+  if (batch) layer->running = arena_take(arena, layer->statistics * real);
+}
+
 void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
   enum dtype dtype = run->kernels->dtype, out = layer->last ? run->kernels->real : dtype;
-  int64_t own = run->shard->own, real = dtype_bytes(run->kernels->real);
-  enum norm norm = layer->ending.norm;
+  int64_t own = run->shard->own;
   if (layer->aggregate_first) layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
+  if (layer->keeps_product) layer->product = arena_tensor(arena, dtype, own, layer->out);
   layer->y = arena_tensor(arena, out, own, layer->out);
-  int one_buffer = norm == NORM_NONE && !layer_has_residual(layer) && !layer->keeps_z;
+  int one_buffer = layer->ending.norm == NORM_NONE && !layer_has_residual(layer) && !layer->keeps_z;
   layer->z = one_buffer ? layer->y : arena_tensor(arena, out, own, layer->out);
-  if (layer->self_weight >= 0 && layer->index == 0 && run->shard->sparse && out != run->kernels->real)
-    layer->sum = arena_tensor(arena, run->kernels->real, own, layer->out);
-  if (norm == NORM_NONE) return;
-  int64_t statistics = norm == NORM_BATCH ? layer->out : own;
-  layer->mean = arena_take(arena, statistics * real);
-  layer->rstd = arena_take(arena, statistics * real);
-  if (norm == NORM_BATCH) layer->running = arena_take(arena, layer->statistics * real);
+  plan_norm(run, layer, arena);
 }
 
 struct tensor layer_input(const struct model *model, const struct layer *layer) {
   return layer->index == 0 ? features_tensor(&model->features) : model->layer[layer->index - 1].y;
-}
-
-struct tensor layer_sum(const struct layer *layer) {
-  return layer->sum.data ? layer->sum : layer->z;
 }
 
 int layer_times_weight(struct model *model, struct run *run, struct layer *layer, int weight,

@@ -33,15 +33,16 @@ struct layer {
   int keeps_z;                   /* z has a buffer of its own, so that a backward finds it */
   int needs_input;               /* the input itself is wanted even where its aggregate is constant */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
-  int self_weight;               /* sage: of the node itself; -1: none */
+  int keeps_product;             /* H W is wanted in the backward: it comes first, into a buffer of its own */
   struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
-  struct tensor sum;             /* see layer_sum; data NULL: z */
+  struct tensor product;         /* H W [own, out] where it is kept */
   struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
   struct update update; /* the end as the last forward applied it */
   void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
   void *running;        /* batch norm: running mean, then variance, real [statistics] */
   int64_t statistics;   /* 2 out with batch norm, else 0 */
   struct heads heads;   /* of attention */
+  void *kept; /* what its type keeps beside all this: one block of the host, see its file; NULL: nothing */
 };
 
 struct layer_ops {
@@ -77,17 +78,14 @@ int layer_reset(struct run *run, struct layer *layer);
 struct tensor layer_input(const struct model *model, const struct layer *layer);
 
 /* For a weight of the layer: y [own, n] = H W (+ add), then `update` (NULL: none);  dw = H^T dy;  dx = dy W^T
- * (+ residual, which may be dx itself), then `below` (NULL: none; its dy is dx). `add` is layer_sum's. */
+ * (+ residual, which may be dx itself), then `below` (NULL: none; its dy is dx). `add` is y itself; or, for
+ * sparse features and a y narrower than sums are, real. */
 int layer_times_weight(struct model *model, struct run *run, struct layer *layer, int weight,
                        struct tensor add, const struct update *update, struct tensor y);
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, int weight,
                           struct tensor dy);
 int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,
                          struct tensor residual, const struct update_backward *below);
-
-/* Where the first part of a sum lies to which H W is added: in z; or, where sparse features add to it and z
- * is narrower than sums are, in a real matrix of its own. */
-struct tensor layer_sum(const struct layer *layer);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */

@@ -170,6 +170,7 @@ void model_free(struct model *model, struct run *run) {
   propagation_free(&model->propagation, run);
   parameters_free(&model->parameters);
   arena_free(&model->arena);
+  for (int l = 0; l < model->layers; l++) free(model->layer[l].kept);
   free(model->layer);
   *model = (struct model){0};
 }

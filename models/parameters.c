@@ -40,6 +40,7 @@ void parameters_plan(struct parameters *p, const struct run *run, struct arena *
 }
 
 static double start_value(const struct parameter *piece, int64_t i, struct philox_key key) {
+  if (piece->start == START_VALUE) return piece->value;
   if (piece->start != START_GLOROT) return piece->start == START_ONE ? 1 : 0;
   uint64_t index = (uint64_t)(piece->first + i);
   struct philox_block block = random_block(key, index / 4, 0);

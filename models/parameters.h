@@ -9,7 +9,7 @@
 #include "models/run.h"
 #include "runtime/arena.h"
 
-enum start { START_GLOROT, START_ZERO, START_ONE }; /* Glorot and Bengio 2010, uniform */
+enum start { START_GLOROT, START_ZERO, START_ONE, START_VALUE }; /* Glorot and Bengio 2010, uniform */
 
 struct parameter {
   char name[64]; /* "layer0.weight" */
@@ -17,6 +17,7 @@ struct parameter {
   int64_t offset, stride; /* in a block, elements */
   int64_t first;          /* among all numbers without gaps */
   enum start start;
+  double value; /* all elements at first, with START_VALUE */
 };
 
 struct parameters {

@@ -47,7 +47,8 @@ static int adds_loops(const struct propagation *p) {
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
   int64_t bytes = run->shard->own * dtype_bytes(run->kernels->real);
   enum norm_edges norm = norm_of(p, run);
-  if (adds_loops(p) || run->shard->in.self) p->self = arena_take(arena, bytes);
+  if (adds_loops(p) || p->loop != 0 || run->shard->in.self) p->self = arena_take(arena, bytes);
+  if (p->loop_changes) p->base = arena_take(arena, bytes);
   if (norm != EDGES_NONE) p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
   if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
 }
@@ -84,7 +85,7 @@ static int node_scales(const struct propagation *p, const struct run *run, doubl
   enum norm_edges norm = norm_of(p, run);
   for (int64_t v = 0; v < run->shard->own; v++) {
     double stored = in->self ? (double)in->self[v] : 0;
-    self[v] = stored == 0 && adds_loops(p) ? 1 : stored;
+    self[v] = p->loop + (stored == 0 && adds_loops(p) ? 1 : stored);
     if (norm != EDGES_NONE && stored < 0)
       FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
            run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));
@@ -118,6 +119,7 @@ static int upload_scales(struct propagation *p, struct run *run) {
   double *self = scale, *r = scale + own, *c = scale + 2 * own;
   int code = node_scales(p, run, self, r, c);
   if (code == OK) code = upload_reals(run, p->self, self);
+  if (code == OK) code = upload_reals(run, p->base, self);
   if (code == OK) code = upload_reals(run, p->forward.row_scale, r);
   if (code == OK) code = upload_reals(run, p->forward.col_scale, c);
   free(scale);
@@ -169,6 +171,13 @@ void propagation_free(struct propagation *p, struct run *run) {
     layout_free(run->kernels, both[i]->halo_part);
   }
   *p = (struct propagation){0};
+}
+
+/* As the end of a layer that is one column wide: the bias is what is added. */
+int propagation_set_loop(struct propagation *p, struct run *run, const void *more) {
+  struct tensor base = tensor_of(p->base, run->kernels->real, run->shard->own, 1), self = base;
+  self.data = p->self;
+  return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
 }
 
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,

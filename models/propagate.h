@@ -15,7 +15,7 @@ enum weighting {
                     r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1; "none": A + diag(s) */
   WEIGHTING_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
   WEIGHTING_MEAN,      /* self loops as stored, r = D~^-1 */
-  WEIGHTING_SUM,       /* self loops as stored, r = 1 */
+  WEIGHTING_SUM,       /* self loops as stored and `loop` on top, r = 1 */
 };
 
 /* One direction of P on the device. */
@@ -31,8 +31,11 @@ struct direction {
 struct propagation {
   enum weighting weighting; /* set by the layers' init, before propagation_init */
   int wants_ids;            /* likewise: of halo rows */
+  double loop;              /* likewise; WEIGHTING_SUM */
+  int loop_changes;         /* likewise: propagation_set_loop is called before each use of P */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0 */
+  void *base;           /* what propagation_set_loop adds to, real [own] */
   struct tensor packed; /* dtype [send rows, widest exchange] */
   struct tensor tail;   /* dtype [halo rows, widest exchange] */
   struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */
@@ -47,6 +50,9 @@ int propagation_start(struct propagation *p, struct run *run);
 /* Bytes of the kernels' scratch that propagate asks for at that width. */
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width);
 void propagation_free(struct propagation *p, struct run *run);
+
+/* s_v = what is stored + loop + *more (real, on the device). */
+int propagation_set_loop(struct propagation *p, struct run *run, const void *more);
 
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,

@@ -5,6 +5,7 @@
 #include "models/model.h"
 #include "models/stack.h"
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
 static const enum weighting weightings[] = {
     [AGGREGATOR_MEAN] = WEIGHTING_MEAN,
@@ -12,25 +13,43 @@ static const enum weighting weightings[] = {
     [AGGREGATOR_SUM] = WEIGHTING_SUM,
 };
 
+struct sage {
+  int self; /* W_self */
+  struct tensor
+      sum; /* P H W, to which H W_self is added: z, or real where sparse features add to a narrower z */
+};
+
 static int sage_init(struct model *model, struct run *run, struct layer *layer) {
   enum aggregator aggregator = run->config->model.aggregator;
+  struct sage *sage = NULL;
   model->propagation.weighting = weightings[aggregator];
   convolve_init(run, layer, 0);
-
   TRY(layer_parameters(model, run, layer));
   if (aggregator == AGGREGATOR_GCN) return OK;
+  TRY(memory_alloc(&sage, (int64_t)sizeof *sage, "a layer"));
+  layer->kept = sage;
   layer->needs_input = 1;
-  return layer_add(model, run, layer, "self", layer->in, layer->out, START_GLOROT, &layer->self_weight);
+  return layer_add(model, run, layer, "self", layer->in, layer->out, START_GLOROT, &sage->self);
+}
+
+static void sage_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+  (void)model;
+  struct sage *sage = layer->kept;
+  enum dtype real = run->kernels->real;
+  if (!sage) return;
+  sage->sum = layer->z;
+  if (layer->index == 0 && run->shard->sparse && layer->z.dtype != real)
+    sage->sum = arena_tensor(arena, real, run->shard->own, layer->out);
 }
 
 static int sage_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   const struct update *end = layer_fused_end(layer);
-  struct tensor sum = layer_sum(layer);
-  if (layer->self_weight < 0) {
-    TRY(convolve_forward(model, run, layer, end, layer->z));
+  const struct sage *sage = layer->kept;
+  if (sage) {
+    TRY(convolve_forward(model, run, layer, NULL, sage->sum));
+    TRY(layer_times_weight(model, run, layer, sage->self, sage->sum, end, layer->z));
   } else {
-    TRY(convolve_forward(model, run, layer, NULL, sum));
-    TRY(layer_times_weight(model, run, layer, layer->self_weight, sum, end, layer->z));
+    TRY(convolve_forward(model, run, layer, end, layer->z));
   }
   return layer_rest(run, layer, training);
 }
@@ -39,14 +58,18 @@ static int sage_forward(struct model *model, struct run *run, struct layer *laye
 static int sage_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                          struct tensor residual, const struct update_backward *below) {
   struct tensor dx = below ? below->dy : (struct tensor){0};
-  if (layer->self_weight < 0) return convolve_backward(model, run, layer, dz, dx, residual, below);
-  TRY(layer_weight_gradient(model, run, layer, layer->self_weight, dz));
+  const struct sage *sage = layer->kept;
+  if (!sage) return convolve_backward(model, run, layer, dz, dx, residual, below);
+  TRY(layer_weight_gradient(model, run, layer, sage->self, dz));
   TRY(convolve_backward(model, run, layer, dz, dx, residual, NULL));
-  return below ? layer_input_gradient(model, run, layer->self_weight, dz, dx, dx, below) : OK;
+  return below ? layer_input_gradient(model, run, sage->self, dz, dx, dx, below) : OK;
 }
 
-static const struct layer_ops sage_layer = {
-    .uses_graph = 1, .init = sage_init, .forward = sage_forward, .backward = sage_backward};
+static const struct layer_ops sage_layer = {.uses_graph = 1,
+                                            .init = sage_init,
+                                            .plan = sage_plan,
+                                            .forward = sage_forward,
+                                            .backward = sage_backward};
 
 static int sage_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &sage_layer);

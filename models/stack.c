@@ -7,8 +7,8 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static const struct model_type *const types[] = {&agnn_model, &gat_model, &gcn_model, &mlp_model,
-                                                 &sage_model};
+static const struct model_type *const types[] = {&agnn_model, &gat_model, &gcn_model,
+                                                 &gin_model,  &mlp_model, &sage_model};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 int stack_type(const char *name, const struct model_type **type) {

@@ -43,6 +43,8 @@ static const struct config_key table[] = {
     CHOICE(model.norm, NORM_NONE, "normalisation of hidden layers", "none", "batch", "layer"),
     CHOICE(model.norm_edges, EDGES_BOTH, "gcn: scale edges by the degrees of both ends, of the row, or not", "both", "row", "none"),
     CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself", "mean", "gcn", "sum"),
+    REAL(model.eps, 0, -1e6, 1e6, "gin: the node itself counts 1 + eps times"),
+    BOOLEAN(model.learn_eps, 0, "gin: train eps from there on, one a layer"),
     BOOLEAN(model.residual, 0, "add the input of a layer to its output where the widths agree"),
     BOOLEAN(model.bias, 1, "learn a bias"),
     CHOICE(model.activation, ACTIVATION_RELU, "function between layers", "none", "relu", "elu", "leaky_relu"),

@@ -52,6 +52,8 @@ struct config {
     enum norm_edges norm_edges;
     enum aggregator aggregator; /* sage */
     int64_t heads, heads_last;  /* gat */
+    double eps;                 /* gin */
+    int learn_eps;
     int residual, bias;
     enum activation activation;
   } model;

@@ -44,4 +44,8 @@ agrees sage.sum --set model.type=sage --set model.aggregator=sum --set model.nor
 agrees gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3 \
   --set model.activation=elu
 agrees agnn --set model.type=agnn --set model.layers=4
+# A value that crosses the kink of ReLU on one number of ranks alone moves what Adam makes of small gradients: gin, whose
+# sums are large, takes smaller steps.
+agrees gin.fixed --set model.type=gin --set model.eps=0.1 --set model.dropout_input=0.0 --set train.lr=0.002
+agrees gin.learned --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
 echo "agreement holds"
