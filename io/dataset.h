@@ -79,7 +79,10 @@ struct dataset_source {
   int directed;
   int64_t *start; /* [nodes + 1] */
   int32_t *col;
-  float *weight;  /* NULL: none */
+  float *weight; /* NULL: none */
+  int64_t hyperedges;
+  int64_t *hyper_start; /* [hyperedges + 1], or NULL */
+  int32_t *hyper_vertex;
   float *feature; /* dense [nodes, features], or NULL */
   /* Dense features made in blocks of rows while they are written, or NULL; values is [rows, features]. */
   int (*feature_rows)(void *context, int64_t first, int64_t rows, float *values);

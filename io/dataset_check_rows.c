@@ -159,7 +159,8 @@ int check_hypergraph(struct check *c) {
                    .ids = "/hypergraph/indices",
                    .rows = d->hyperedges,
                    .entries = d->incidences,
-                   .most = d->nodes};
+                   .most = d->nodes,
+                   .ascending = 1};
   if (d->hyperedges == 0) return OK;
   int code = check_rows(c, &r);
   free_rows(&r);

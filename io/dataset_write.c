@@ -33,6 +33,14 @@ static int write_graph(struct h5 *h5, const struct dataset_source *source) {
   return OK;
 }
 
+static int write_hypergraph(struct h5 *h5, const struct dataset_source *source) {
+  if (!source->hyper_start) return OK;
+  int64_t incidences = source->hyper_start[source->hyperedges];
+  TRY(h5_write_all(h5, "/hypergraph/indptr", H5_INT64, source->hyperedges + 1, 0, source->hyper_start));
+  TRY(h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex));
+  return OK;
+}
+
 static int write_sparse(struct h5 *h5, int64_t nodes, const int64_t *start, const int32_t *col,
                         const float *value) {
   TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, start));
@@ -148,6 +156,7 @@ static int write_splits(struct h5 *h5, const struct dataset_source *source) {
 static int write_parts(struct h5 *h5, const struct dataset_source *source) {
   TRY(write_attrs(h5, source));
   TRY(write_graph(h5, source));
+  TRY(write_hypergraph(h5, source));
   TRY(write_features(h5, source));
   TRY(write_labels(h5, source));
   TRY(write_splits(h5, source));
@@ -168,9 +177,11 @@ void dataset_source_free(struct dataset_source *source) {
   for (int64_t s = 0; source->split && s < source->splits; s++) {
     for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[s].node[p]);
   }
-  void *const array[] = {source->start,         source->col,         source->weight,        source->feature,
-                         source->feature_start, source->feature_col, source->feature_value, source->label,
-                         source->labels,        source->id,          source->split};
+  void *const array[] = {source->start,         source->col,         source->weight,
+                         source->feature,       source->hyper_start, source->hyper_vertex,
+                         source->feature_start, source->feature_col, source->feature_value,
+                         source->label,         source->labels,      source->id,
+                         source->split};
   for (size_t i = 0; i < sizeof array / sizeof array[0]; i++) free(array[i]);
   memset(source, 0, sizeof *source);
 }

@@ -15,6 +15,8 @@ const struct import_format import_formats[] = {
     {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL},
     {"mtx", "MatrixMarket coordinate pattern, real or integer; general or symmetric", import_mtx, NULL},
     {"metis", "METIS graph file", import_metis, import_metis_check},
+    {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
+     import_hypergraph, NULL},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -93,7 +95,7 @@ int import_read(struct import *import, const struct import_options *options) {
   if (options->weights && !import->valued)
     FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
   if (import->valued && !options->weights) log_info("edge values are left out; --weights keeps them");
-  TRY(build_graph(import));
+  if (!import->source.hyper_start) TRY(build_graph(import));
   if (format->check) TRY(format->check(import));
   TRY(import_features(import));
   TRY(import_labels(import));

@@ -3,7 +3,8 @@
  * A format's reader fills the list of arcs and whatever features, labels and splits its file holds; what
  * follows is the same for all: ids are ranked, arcs sorted, options applied. In a matrix of any format entry
  * (i, j) is the arc i -> j, so it stands in row j of the dataset. A rectangular matrix is a bipartite graph:
- * its columns become nodes behind its rows, and every entry stands for both directions. */
+ * its columns become nodes behind its rows, and every entry stands for both directions. Readers of
+ * hypergraphs fill the source's hyperedges instead. */
 #ifndef IO_IMPORT_H
 #define IO_IMPORT_H
 
@@ -19,7 +20,7 @@ struct import_options {
   const char *labels;   /* FILE, FILE.npy or random:C */
   const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL */
   int64_t splits;       /* how many random splits, >= 1 */
-  int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1; 0: those that occur */
+  int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
   int64_t seed;
 };
 
@@ -50,6 +51,7 @@ int import_konect(struct import *import);
 int import_mtx(struct import *import);
 int import_metis(struct import *import);
 int import_metis_check(struct import *import);
+int import_hypergraph(struct import *import);
 
 /* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
  * file, line and name of the number. */

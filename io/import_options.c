@@ -38,7 +38,9 @@ int import_check_options(const struct import_options *options) {
   if (options->split) TRY(split_rule_parse(&rule, options->split));
   if (options->splits != 1 && (!options->split || rule.kind == SPLIT_FILE))
     FAIL(BAD_INPUT, "--splits goes with --split random:... or per-class:... only");
-  if (options->nodes && strcmp(options->format, "edgelist") != 0)
-    FAIL(BAD_INPUT, "--nodes goes with edgelist only; the other formats say how many nodes there are");
+  if (options->nodes && strcmp(options->format, "edgelist") != 0 &&
+      strcmp(options->format, "hypergraph") != 0)
+    FAIL(BAD_INPUT,
+         "--nodes goes with edgelist and hypergraph only; the other formats say how many nodes there are");
   return OK;
 }

@@ -6,6 +6,7 @@
 
 #include "io/synth_communities.h"
 #include "io/synth_edges.h"
+#include "io/synth_hyperedges.h"
 #include "io/synth_rmat.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -16,6 +17,7 @@ void synth_default(struct synth *synth) {
                           .seed = 1,
                           .inside = 0.75,
                           .power = 0.45,
+                          .size_power = 0.6,
                           .signal = 1.7,
                           .label_noise = 0.03,
                           .train = 0.1,
@@ -118,6 +120,15 @@ static int make_split(const struct synth *synth, const int32_t *original, struct
   return OK;
 }
 
+static int make_hyperedges(const struct synth *synth, struct synth_communities *c, const int32_t *new_id,
+                           struct dataset_source *source) {
+  double mean = synth->degree * (double)synth->nodes / (double)synth->hyperedges;
+  struct synth_hyperedges h = {synth->hyperedges, mean, synth->size_power, synth->seed};
+  source->hyperedges = synth->hyperedges;
+  TRY(synth_communities_weigh(c, synth->power, synth->inside, synth->seed));
+  return synth_hyperedges_build(&h, c, new_id, &source->hyper_start, &source->hyper_vertex);
+}
+
 static int make_edges(const struct synth *synth, struct synth_communities *c, const int32_t *new_id,
                       struct dataset_source *source) {
   struct synth_rmat rmat;
@@ -154,6 +165,8 @@ static int check(const struct synth *synth, const struct synth_communities *c) {
     FAIL(BAD_INPUT, "%lld communities cannot carry %lld classes; allowed: at least one community a class",
          (long long)c->count, (long long)synth->classes);
   }
+  if (synth->rmat && synth->hyperedges)
+    FAIL(BAD_INPUT, "--rmat draws edges; with --hyperedges there are none: one of them is allowed");
   if (synth->train + synth->val > 1)
     FAIL(BAD_INPUT, "train and val are %g and %g; allowed: at most 1 together", synth->train, synth->val);
   return OK;
@@ -168,6 +181,7 @@ static int make_parts(const struct synth *synth, struct synth_communities *c, in
   if (synth->shuffle) TRY(shuffle(synth, features, new_id));
   TRY(make_labels(synth, c, *new_id, features->class_of, source));
   TRY(make_split(synth, features->key_of, source));
+  if (synth->hyperedges) return make_hyperedges(synth, c, *new_id, source);
   return make_edges(synth, c, *new_id, source);
 }
 

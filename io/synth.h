@@ -26,7 +26,9 @@ struct synth {
   double inside;          /* share of the edges inside the source's community */
   double power;           /* of the weights, in [0, 1] */
   int rmat, shuffle;
-  double signal; /* length of each class mean */
+  int64_t hyperedges; /* 0: a graph; else `degree` is the mean of a vertex's hyperedges */
+  double size_power;  /* sizes of hyperedges are in proportion to (U + 1e-3)^-size_power */
+  double signal;      /* length of each class mean */
   double label_noise;
   double train, val; /* shares of the nodes, drawn at random; the rest is test */
 };

@@ -93,19 +93,23 @@ static uint64_t between(uint64_t low, uint64_t high, double unit) {
   return position < high ? position : high - 1;
 }
 
-/* One number in [0, 1) both says whether the edge stays inside and, stretched again, where it ends. */
+int32_t synth_communities_at(const struct synth_communities *c, double unit) {
+  return node_at(c, between(0, c->below[c->nodes], unit));
+}
+
+int32_t synth_communities_end(const struct synth_communities *c, int32_t u, double unit) {
+  if (unit >= c->inside) return synth_communities_at(c, (unit - c->inside) / (1 - c->inside));
+  const int64_t *range = c->start + c->of_node[u];
+  return node_at(c, between(c->below[range[0]], c->below[range[1]], unit / c->inside));
+}
+
 static struct synth_pair draw(const void *context, uint64_t edge) {
   const struct synth_communities *c = context;
   struct philox_block block = random_block(c->key, edge, 0);
   uint64_t total = c->below[c->nodes];
   int32_t u = node_at(c, random_below(block.word[0], block.word[1], total));
-  double unit = random_unit_double(block.word[2], block.word[3]);
-  if (unit >= c->inside) {
-    return (struct synth_pair){u, node_at(c, between(0, total, (unit - c->inside) / (1 - c->inside)))};
-  }
-  const int64_t *range = c->start + c->of_node[u];
   return (struct synth_pair){u,
-                             node_at(c, between(c->below[range[0]], c->below[range[1]], unit / c->inside))};
+                             synth_communities_end(c, u, random_unit_double(block.word[2], block.word[3]))};
 }
 
 static double weight_between(const struct synth_communities *c, int64_t first, int64_t end) {

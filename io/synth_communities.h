@@ -28,6 +28,11 @@ int synth_communities_init(struct synth_communities *c, int64_t nodes, int64_t s
 int synth_communities_weigh(struct synth_communities *c, double power, double inside, int64_t seed);
 void synth_communities_free(struct synth_communities *c);
 
+/* The node at that share of the summed weights, unit in [0, 1); and the other end of an edge of u: one number
+ * both says whether the edge stays inside and, stretched again, where it ends. */
+int32_t synth_communities_at(const struct synth_communities *c, double unit);
+int32_t synth_communities_end(const struct synth_communities *c, int32_t u, double unit);
+
 /* The model; borrows c. */
 struct synth_model synth_communities_model(const struct synth_communities *c);
 

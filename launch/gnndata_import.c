@@ -33,8 +33,9 @@ static const struct option {
      "test",
      TEXT, FIELD(split), 0, 0},
     {"--splits", "N", "make N random splits (default 1)", COUNT, FIELD(splits), 1, 1000},
-    {"--nodes", "N", "the ids of an edge list are 0 .. N-1, nodes without arcs included", COUNT, FIELD(nodes),
-     1, INT32_MAX},
+    {"--nodes", "N",
+     "the ids of an edge list are 0 .. N-1, nodes without arcs included; vertices of a hypergraph", COUNT,
+     FIELD(nodes), 1, INT32_MAX},
     {"--seed", "K", "of everything random (default 0)", COUNT, FIELD(seed), 0, INT64_MAX},
 #undef FIELD
 };
@@ -128,11 +129,26 @@ static void print_splits(const struct import *import, char *text, size_t size) {
            (long long)count[SPLIT_TEST]);
 }
 
+static void print_hypergraph(const struct import *import, const char *splits) {
+  const struct dataset_source *source = &import->source;
+  log_info(
+      "%s: %lld vertices, %lld hyperedges, %lld incidences, %lld features, %lld classes%s, %s; dropped %lld "
+      "unlabelled vertices of splits",
+      import->options->output, (long long)source->nodes, (long long)source->hyperedges,
+      (long long)source->hyper_start[source->hyperedges], (long long)source->features,
+      (long long)source->classes, source->task == TASK_MULTILABEL ? " (multilabel)" : "", splits,
+      (long long)import->unlabelled);
+}
+
 static void print_summary(const struct import *import) {
   const struct dataset_source *source = &import->source;
   const struct edges *edges = &import->edges;
   char splits[160];
   print_splits(import, splits, sizeof splits);
+  if (source->hyper_start) {
+    print_hypergraph(import, splits);
+    return;
+  }
   log_info(
       "%s: %lld nodes, %lld arcs, %s%s, %lld features, %lld classes%s, %s; dropped %lld self loops, %lld "
       "duplicates, %lld unlabelled nodes of splits; added %lld reverse arcs",

@@ -98,10 +98,44 @@ static int show_graph(struct dataset *d) {
   return OK;
 }
 
-static void show_hypergraph(const struct dataset *d) {
-  if (d->hyperedges == 0) return;
-  printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, mean size %.2f\n", d->hyperedges, d->incidences,
-         (double)d->incidences / (double)d->hyperedges);
+/* Sizes of hyperedges, vertices in none. */
+static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, uint8_t *touched) {
+  int64_t least = INT64_MAX, most = 0, single = 0, outside = 0;
+  TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, start));
+  for (int64_t e = 0; e < d->hyperedges; e++) {
+    int64_t size = start[e + 1] - start[e];
+    least = size < least ? size : least;
+    most = size > most ? size : most;
+    single += size == 1;
+  }
+  for (int64_t first = 0; first < d->incidences; first += EDGE_BLOCK) {
+    int64_t count = d->incidences - first < EDGE_BLOCK ? d->incidences - first : EDGE_BLOCK;
+    TRY(dataset_read_hyper_vertices(d, first, count, vertex));
+    for (int64_t i = 0; i < count; i++) touched[vertex[i]] = 1;
+  }
+  for (int64_t v = 0; v < d->nodes; v++) outside += !touched[v];
+  printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, %" PRId64 " of one vertex\n", d->hyperedges,
+         d->incidences, single);
+  printf("size         min %" PRId64 ", mean %.2f, max %" PRId64 "\n", least,
+         (double)d->incidences / (double)d->hyperedges, most);
+  printf("vertices     %" PRId64 " in no hyperedge, mean degree %.2f\n", outside,
+         (double)d->incidences / (double)d->nodes);
+  return OK;
+}
+
+static int show_hypergraph(struct dataset *d) {
+  int64_t *start = NULL, block = d->incidences < EDGE_BLOCK ? d->incidences : EDGE_BLOCK;
+  int32_t *vertex = NULL;
+  uint8_t *touched = NULL;
+  if (d->hyperedges == 0) return OK;
+  int code = memory_alloc(&start, (d->hyperedges + 1) * (int64_t)sizeof *start, "hyperedges");
+  if (code == OK) code = memory_alloc(&vertex, block * (int64_t)sizeof *vertex, "a block of vertices");
+  if (code == OK) code = memory_alloc(&touched, d->nodes, "marks of vertices");
+  if (code == OK) code = count_hyperedges(d, start, vertex, touched);
+  free(start);
+  free(vertex);
+  free(touched);
+  return code;
 }
 
 /* Dense features can be larger than memory: the share of the first block stands for all. */
@@ -238,7 +272,7 @@ static int show(struct dataset *d, const char *path) {
          : d->ids == 1 ? ", with ids of their own"
                        : "");
   TRY(show_graph(d));
-  show_hypergraph(d);
+  TRY(show_hypergraph(d));
   TRY(show_features(d));
   TRY(show_classes(d));
   TRY(show_splits(d));

@@ -37,6 +37,10 @@ static const struct option {
     {"inside", "SHARE", REAL, FIELD(inside), 0, 1, 0, "0.75",
      "share of the edges inside the source's community"},
     {"power", "A", REAL, FIELD(power), 0, 1, 0, "0.45", "weight of a node is (u + 1e-3)^-A, u uniform"},
+    {"hyperedges", "M", WHOLE, FIELD(hyperedges), 1, 2147483647, 0, "a graph",
+     "make a hypergraph of M hyperedges; --degree is the mean of a vertex's hyperedges"},
+    {"size-power", "B", REAL, FIELD(size_power), 0, 1, 0, "0.6",
+     "size of a hyperedge is in proportion to (u + 1e-3)^-B, u uniform"},
     {"rmat", NULL, FLAG, FIELD(rmat), 0, 1, 0, "off",
      "R-MAT edges (.57, .19, .19, .05); communities carry labels only"},
     {"shuffle", NULL, FLAG, FIELD(shuffle), 0, 1, 0, "off", "rename the nodes at random"},
@@ -50,9 +54,9 @@ static const struct option {
 enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static void print_help(void) {
-  printf(
-      "usage: gnndata synth OUT.h5 --nodes N --degree MEAN --features F --classes C [OPTION]...\n\n"
-      "Makes a graph of communities with planted labels and features. Equal options give equal bytes.\n\n");
+  printf("usage: gnndata synth OUT.h5 --nodes N --degree MEAN --features F --classes C [OPTION]...\n\n"
+         "Makes a graph or a hypergraph of communities with planted labels and features. Equal options give "
+         "equal bytes.\n\n");
   for (int i = 0; i < OPTIONS; i++) {
     const struct option *o = &options[i];
     char name[32], range[64] = "";
@@ -141,6 +145,15 @@ static int make_and_write(const struct synth *synth, struct dataset_source *sour
   TRY(synth_make(synth, source, features));
   double made = profile_clock();
   TRY(dataset_write(source, path));
+  if (source->hyper_start) {
+    double incidences = (double)source->hyper_start[source->hyperedges];
+    log_info("%s: %" PRId64 " vertices (mean degree %.2f), %" PRId64 " hyperedges (mean size %.2f), %.0f "
+             "incidences, %" PRId64 " features, %" PRId64 " classes; made in %.1f s, written in %.1f s",
+             path, source->nodes, incidences / (double)source->nodes, source->hyperedges,
+             incidences / (double)source->hyperedges, incidences, source->features, source->classes,
+             made - begin, profile_clock() - made);
+    return OK;
+  }
   log_info("%s: %" PRId64 " nodes, %" PRId64 " arcs (mean degree %.2f), %" PRId64 " features, %" PRId64
            " classes; made in %.1f s, written in %.1f s",
            path, source->nodes, source->start[source->nodes],

@@ -21,7 +21,7 @@ refused() {
 
 printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
 "$gnndata" import --help >help.txt
-for word in npz edgelist konect mtx metis --undirected --drop-self-loops --weights --features --binarize --labels \
+for word in npz edgelist konect mtx metis hypergraph --undirected --drop-self-loops --weights --features --binarize --labels \
   --split --splits --nodes --seed; do
   grep -q -e "^  $word" help.txt || fail "--help does not list $word"
 done

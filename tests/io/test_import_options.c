@@ -285,7 +285,7 @@ static void options_that_do_not_go_together_are_errors(void **state) {
   assert_fails(import_code(&options), BAD_INPUT, "--splits goes with --split random");
   options = options_of("konect", "ring");
   options.nodes = 3;
-  assert_fails(import_code(&options), BAD_INPUT, "--nodes goes with edgelist only");
+  assert_fails(import_code(&options), BAD_INPUT, "--nodes goes with edgelist and hypergraph only");
   options = options_of("edgelist", "ring");
   options.binarize = 1;
   assert_fails(import_code(&options), BAD_INPUT, "--binarize: ring has no features");

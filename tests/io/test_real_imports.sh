@@ -22,6 +22,25 @@ import() {
   rm -f graph.h5
 }
 
+# hyper EXPECTED FOLDER [OPTION]...: a hypergraph in lines, labels beside.
+hyper() {
+  local expected=$1 folder=$GNNTRAIN_TEST_DATA/$2
+  shift 2
+  "$gnndata" import hypergraph "$folder/hyperedges.txt" graph.h5 --labels "$folder/labels.txt" "$@" >said
+  if [[ $(tail -n 1 said) != "graph.h5: "$expected* ]] || ! "$gnndata" check graph.h5; then
+    echo "$folder: expected $expected: $(cat said)"
+    failures=$((failures + 1))
+  fi
+  rm -f graph.h5
+}
+for name in cocitation_cora:1579:4786 coauthorship_cora:1072:4585; do
+  IFS=: read -r folder edges incidences <<<"$name"
+  hyper "2708 vertices, $edges hyperedges, $incidences incidences, 1433 features, 7 classes, 10 splits (1354 train" \
+    "$folder" --features "$GNNTRAIN_TEST_DATA/$folder/features.npz" --split random:0.5,0.25 --splits 10
+done
+hyper "88860 vertices, 69906 hyperedges, 460630 incidences, 8 features, 11 classes, no split" walmart_trips \
+  --features random:8
+
 import 2708 10556 "undirected, 1433 features, 7 classes, 1 split (140 train, 500 val, 1000 test)*" npz cora.npz
 import 3327 9104 "undirected, 3703 features, 6 classes, 1 split (120 train, 500 val, 1000 test)*" npz citeseer.npz
 import 13752 287209 "directed, 767 features, 10 classes, no split*" npz amazon_computers.npz

@@ -16,7 +16,7 @@ OMP_NUM_THREADS=4 "$gnndata" synth four/a.h5 "${shape[@]}" --shuffle --community
 ! cmp -s one/a.h5 four/a.h5 || fail "seed 2 makes the same file"
 
 "$gnndata" synth --help >help
-for option in nodes degree features classes community-size community-power inside power rmat shuffle signal \
+for option in nodes degree features classes community-size community-power inside power hyperedges size-power rmat shuffle signal \
   label-noise train val seed; do
   grep -q -- "^  --$option .*\(default: \|required\)" help || fail "--help lacks --$option"
 done
@@ -31,11 +31,21 @@ refuses() {
   grep -qF -- "$message" said || fail "synth $*: $(cat said)"
   [[ ! -e bad.h5 ]] || fail "synth $*: left a file"
 }
+# A hypergraph: equal on any number of threads, the mean that was asked for, no graph beside it.
+OMP_NUM_THREADS=1 "$gnndata" synth one/h.h5 "${shape[@]}" --hyperedges 2000 --shuffle >said
+OMP_NUM_THREADS=4 "$gnndata" synth four/h.h5 "${shape[@]}" --hyperedges 2000 --shuffle >/dev/null
+cmp one/h.h5 four/h.h5
+grep -q '3000 vertices (mean degree [78]\.[0-9]*), 2000 hyperedges (mean size 1[12]\.[0-9]*)' said || fail "said: $(cat said)"
+"$gnndata" check one/h.h5 | grep -q '0 arcs, 2000 hyperedges' || fail "check of a hypergraph"
+"$gnndata" info one/h.h5 | grep -q 'hyperedges   2000, ' || fail "info of a hypergraph"
+
 refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
 refuses 'no output file' "${shape[@]}"
 refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"
 refuses 'unknown option --colour' bad.h5 "${shape[@]}" --colour red
 refuses '--seed needs a value' bad.h5 "${shape[@]}" --seed
+refuses '--rmat draws edges' bad.h5 "${shape[@]}" --rmat --hyperedges 10
+refuses '3 hyperedges of 8000 vertices each on average; allowed: from 1' bad.h5 "${shape[@]}" --hyperedges 3
 refuses '--rmat takes no value' bad.h5 "${shape[@]}" --rmat=1
 refuses '--degree is "8x"; allowed: a number from 0.001' bad.h5 "${shape[@]}" --degree 8x
 refuses '--nodes is "1"; allowed: a whole number from 2' bad.h5 "${shape[@]}" --nodes 1
