@@ -9,7 +9,7 @@
 #include "runtime/memory.h"
 
 const struct import_format import_formats[] = {
-    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR archive", import_npz, NULL},
+    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL},
     {"edgelist", "a line \"source target [weight]\" for each arc, # or % comments (SNAP)", import_edgelist,
      NULL},
     {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL},
@@ -17,6 +17,8 @@ const struct import_format import_formats[] = {
     {"metis", "METIS graph file", import_metis, import_metis_check},
     {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
      import_hypergraph, NULL},
+    {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL},
+    {"dgl", "the folder of DGL's reddit_data.npz and reddit_graph.npz", import_dgl, NULL},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -52,6 +52,8 @@ int import_mtx(struct import *import);
 int import_metis(struct import *import);
 int import_metis_check(struct import *import);
 int import_hypergraph(struct import *import);
+int import_ogb(struct import *import);
+int import_dgl(struct import *import);
 
 /* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
  * file, line and name of the number. */

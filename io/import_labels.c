@@ -207,7 +207,11 @@ static int labels_from_text(struct dataset_source *source, const char *path) {
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
   int64_t *value;
   TRY(memory_alloc(&value, nodes * (int64_t)sizeof *value, "labels"));
-  int code = npy_int64(array, 0, nodes, value);
+  int code = OK;
+  for (int64_t v = 0; v < nodes && code == OK; v++) {
+    value[v] = -1;
+    if (!npy_is_nan(array, v)) code = npy_int64(array, v, 1, &value[v]);
+  }
   if (code == OK) code = import_label_values(source, value, nodes, array->name);
   free(value);
   return code;

@@ -29,8 +29,8 @@ int import_feature_array(struct dataset_source *source, const struct npy *array,
 int import_feature_csr(struct dataset_source *source, const struct npz *npz, const char *prefix,
                        int64_t nodes);
 
-/* Labels [nodes] (whole numbers; -1: none; distinct values in ascending order become classes 0, 1, ...) or
- * [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
+/* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
+ * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
 int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes);
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name);
 void import_drop_labels(struct dataset_source *source);

@@ -22,6 +22,10 @@ int splits_new(struct dataset_source *source, int64_t splits);
 /* Split k from the part of each node: SPLIT_TRAIN, ..., or NO_PART. */
 int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes);
 
+/* Notes that the node is in part p. `place` starts messages. Errors: BAD_INPUT: no such node, or it is in a
+ * part already. */
+int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place);
+
 /* train_idx ... or train_masks ... of an archive; a word a node of a text file. */
 int split_from_npz(struct dataset_source *source, const char *path);
 int split_from_text(struct dataset_source *source, const char *path);

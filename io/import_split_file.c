@@ -39,9 +39,11 @@ int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, i
   return OK;
 }
 
-static int put(uint8_t *part, int64_t node, int p, const char *name) {
+int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place) {
+  if (node < 0 || node >= nodes)
+    FAIL(BAD_INPUT, "%s: node %lld is outside 0 .. %lld", place, (long long)node, (long long)nodes - 1);
   if (part[node] != NO_PART)
-    FAIL(BAD_INPUT, "%s: node %lld is in %s and again in %s", name, (long long)node, split_name[part[node]],
+    FAIL(BAD_INPUT, "%s: node %lld is in %s and again in %s", place, (long long)node, split_name[part[node]],
          split_name[p]);
   part[node] = (uint8_t)p;
   return OK;
@@ -51,10 +53,7 @@ static int put_indices(uint8_t *part, int64_t nodes, int p, const struct npy *ar
   for (int64_t i = 0; i < array->count; i++) {
     int64_t node;
     TRY(npy_int64(array, i, 1, &node));
-    if (node < 0 || node >= nodes)
-      FAIL(BAD_INPUT, "%s: node %lld is outside 0 .. %lld", array->name, (long long)node,
-           (long long)nodes - 1);
-    TRY(put(part, node, p, array->name));
+    TRY(splits_put(part, nodes, node, p, array->name));
   }
   return OK;
 }
@@ -65,7 +64,7 @@ static int put_mask(uint8_t *part, int64_t nodes, int p, const struct npy *array
     TRY(npy_int64(array, k * nodes + v, 1, &inside));
     if (inside != 0 && inside != 1)
       FAIL(BAD_INPUT, "%s: element %lld is not 0 or 1", array->name, (long long)(k * nodes + v));
-    if (inside) TRY(put(part, v, p, array->name));
+    if (inside) TRY(splits_put(part, nodes, v, p, array->name));
   }
   return OK;
 }

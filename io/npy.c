@@ -197,6 +197,10 @@ int npy_int64(const struct npy *npy, int64_t first, int64_t count, int64_t *valu
   return OK;
 }
 
+int npy_is_nan(const struct npy *npy, int64_t i) {
+  return npy->kind == NPY_FLOAT && isnan(float_value(element(npy, i), npy->width));
+}
+
 int npy_float(const struct npy *npy, int64_t first, int64_t count, float *values) {
   TRY(check_numbers(npy));
   for (int64_t k = 0; k < count; k++) {

@@ -32,6 +32,8 @@ void npy_free(struct npy *npy);
  * are not whole or do not fit, for floats values that are not finite. */
 int npy_int64(const struct npy *npy, int64_t first, int64_t count, int64_t *values);
 int npy_float(const struct npy *npy, int64_t first, int64_t count, float *values);
+/* Whether element i is a float that is not a number. */
+int npy_is_nan(const struct npy *npy, int64_t i);
 /* Element i of a text array; size bytes at `text`. */
 int npy_text(const struct npy *npy, int64_t i, char *text, int64_t size);
 

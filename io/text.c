@@ -82,6 +82,19 @@ int text_next(struct text *text, char **line) {
   return OK;
 }
 
+int text_block(struct text *text, int64_t bytes, char **block, int64_t *length) {
+  const char *stop = NULL;
+  for (;;) {
+    stop = memrchr(text->buffer + text->at, '\n', (size_t)(text->end - text->at));
+    if (text->ended || (stop && text->end - text->at >= bytes)) break;
+    TRY(fill(text));
+  }
+  *block = text->buffer + text->at;
+  *length = text->ended ? text->end - text->at : stop + 1 - *block;
+  text->at += *length;
+  return OK;
+}
+
 static int is_blank(char c) {
   return c == ' ' || c == '\t' || c == ',';
 }

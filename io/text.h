@@ -27,6 +27,11 @@ void text_close(struct text *text);
  * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */
 int text_next(struct text *text, char **line);
 
+/* Whole lines, in about `bytes` bytes or in what is left: [*block, *block + *length), owned by text until the
+ * next call; a last line may lack its end. *length 0: there are none. The caller counts text->line on.
+ * Errors: as text_next's, but for NUL bytes, which are left to the caller. */
+int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
+
 /* Moves *at to the next word; returns 0 when the line has none left. */
 int text_more(char **at);
 

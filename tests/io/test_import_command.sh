@@ -21,7 +21,7 @@ refused() {
 
 printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
 "$gnndata" import --help >help.txt
-for word in npz edgelist konect mtx metis hypergraph --undirected --drop-self-loops --weights --features --binarize --labels \
+for word in npz edgelist konect mtx metis hypergraph ogb dgl --undirected --drop-self-loops --weights --features --binarize --labels \
   --split --splits --nodes --seed; do
   grep -q -e "^  $word" help.txt || fail "--help does not list $word"
 done
@@ -40,6 +40,12 @@ refused "list.txt is both input and output" edgelist list.txt list.txt
 refused "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
 printf '0 1\n1 abc\n' >bad.txt
 refused 'bad.txt:2: expected two node ids, found "abc"' edgelist bad.txt out.h5
+
+mkdir -p set/raw
+printf '3\n' | gzip >set/raw/num-node-list.csv.gz
+printf '0,1\n1,9\n' | gzip >set/raw/edge.csv.gz
+refused 'set/raw/edge.csv.gz:2: node 9 is outside 0 .. 2' ogb set out.h5
+refused 'set: holds neither reddit_graph.npz' dgl set out.h5
 
 "$gnndata" import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
   --split random:0.5,0.25 --seed 4 --splits 2 --weights >summary.txt
