@@ -28,7 +28,7 @@ struct finish {
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
-  const int32_t *tile_position; /* see struct cuda_tiles; NULL: no tiles */
+  const int32_t *tile_position, *tile_place; /* see struct cuda_tiles; the first NULL: no tiles */
   const float *tile_sums;
   int64_t tile_stride;
   const uint8_t *unfinished;
@@ -148,14 +148,20 @@ static __device__ __forceinline__ bool is_finished(const struct finish &f, int32
   return !f.unfinished || !f.unfinished[row];
 }
 
+/* The row's own among the sums of tiles; negative: it has none there. */
+static __device__ __forceinline__ int64_t tile_row_of(const struct finish &f, int32_t row) {
+  if (f.tile_place) return f.tile_place[row];
+  return (int64_t)f.tile_position[row / TILE_ROWS] * TILE_ROWS + row % TILE_ROWS;
+}
+
 /* What the tiles of the row's window add. */
 template <int WIDE>
 static __device__ __forceinline__ void add_tiles(const struct finish &f, int32_t row, int32_t col, int n,
                                                  float (&sum)[WIDE]) {
-  const int position = f.tile_position[row / TILE_ROWS];
+  const int64_t at = tile_row_of(f, row);
   float other[WIDE];
-  if (position < 0) return;
-  load(f.tile_sums + ((int64_t)position * TILE_ROWS + row % TILE_ROWS) * f.tile_stride + col, n, true, other);
+  if (at < 0) return;
+  load(f.tile_sums + at * f.tile_stride + col, n, true, other);
 #pragma unroll
   for (int i = 0; i < WIDE; i++) sum[i] += other[i];
 }

@@ -11,7 +11,7 @@ static int least_entries(struct kernels *k, const struct csr *m, const struct la
   struct choose_case c = {.model = &choose_h200, .precision = k->precision, .width = plan->width};
   struct density density;
   *least = TILE_CELLS + 1;
-  if (plan->tiers == LAYOUT_GATHER || m->weight || m->row || m->rows == 0 || !cuda_has_tiles()) return OK;
+  if (plan->tiers == LAYOUT_GATHER || m->weight || m->rows == 0 || !cuda_has_tiles()) return OK;
   *least = choose_tile_least(&c, m->cols);
   if (plan->tiers == LAYOUT_TILES) return OK;
   TRY(tiles_density(m, k->device->threads, &density));
@@ -40,6 +40,19 @@ static int list_windows(struct tile_lists *lists) {
   return OK;
 }
 
+/* Where the sums of each row of the result are, for a matrix that lists its rows. */
+static int list_places(const struct csr *m, struct tile_lists *lists) {
+  if (!m->row || lists->listed == 0) return OK;
+  lists->places = m->row[m->rows - 1] + 1;
+  TRY(memory_alloc(&lists->place, lists->places * (int64_t)sizeof *lists->place, "tile rows"));
+  for (int64_t v = 0; v < lists->places; v++) lists->place[v] = -1;
+  for (int64_t i = 0; i < m->rows; i++) {
+    int32_t position = lists->position[i / TILE_ROWS];
+    if (position >= 0) lists->place[m->row[i]] = position * TILE_ROWS + (int32_t)(i % TILE_ROWS);
+  }
+  return OK;
+}
+
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
   int64_t least = 0;
@@ -49,12 +62,14 @@ int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_p
   if (lists->tiles.count > INT32_MAX)
     FAIL(BAD_INPUT, "a matrix of %lld tiles does not fit one GPU; use more ranks",
          (long long)lists->tiles.count);
-  return list_windows(lists);
+  TRY(list_windows(lists));
+  return list_places(m, lists);
 }
 
 void cuda_tiles_cut_free(struct tile_lists *lists, struct csr *rest) {
   tiles_free(&lists->tiles);
   free(lists->window);
   free(lists->position);
+  free(lists->place);
   if (rest->start) tiles_rest_free(rest);
 }

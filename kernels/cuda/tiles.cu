@@ -63,7 +63,8 @@ static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUten
 int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struct tensor x, int64_t plane,
                         float *sums, int64_t stride) {
   CUtensorMap map;
-  struct product op = {tiles->window, tiles->segment, tiles->bits, sums, stride, (int32_t)plane};
+  struct product op = {tiles->window,  tiles->segment,  tiles->bits,          sums,    stride,
+                       (int32_t)plane, (int32_t)x.cols, (const bf16 *)x.data, x.stride};
   if (tiles->listed == 0 || x.cols == 0) return OK;
   TRY(encode(&map, x, plane > 0 ? plane + x.cols : x.cols));
   if (plane > 0) {

@@ -3,6 +3,7 @@
 #ifndef KERNELS_CUDA_TILES_WINDOW_CUH
 #define KERNELS_CUDA_TILES_WINDOW_CUH
 
+#include <cfloat>
 #include <cuda.h>
 
 #include "kernels/cuda/columns.cuh"
@@ -14,7 +15,10 @@ struct product {
   const uint32_t *bits;
   float *sums;
   int64_t stride;
-  int32_t plane; /* columns from plane to plane */
+  int32_t plane; /* columns from plane to plane; 0: there is one */
+  int32_t width; /* of X */
+  const bf16 *x;
+  int64_t x_stride;
 };
 
 template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_> struct tile_shape {
@@ -157,18 +161,68 @@ static __device__ __forceinline__ void refill(const struct product &op, const CU
   }
 }
 
-/* This thread's accumulators to the window's rows. */
+static __device__ __forceinline__ bool is_finite(float x) {
+  return fabsf(x) <= FLT_MAX;
+}
+
+/* This thread's accumulators to the window's rows. Whether one of them, of X's columns, is not finite. */
 template <class SHAPE>
-static __device__ __forceinline__ void write_sums(const struct product &op,
+static __device__ __forceinline__ bool write_sums(const struct product &op,
                                                   const float (&sum)[SHAPE::COLUMNS / 2]) {
   const int lane = threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
+  const int col = (int)blockIdx.y * SHAPE::COLUMNS + 2 * (lane % 4);
   float *to = op.sums + ((int64_t)blockIdx.x * TILE_ROWS + row) * op.stride + blockIdx.y * SHAPE::COLUMNS;
+  bool spoilt = false;
+#pragma unroll
+  for (int i = 0; i < SHAPE::COLUMNS / 2; i++)
+    spoilt |= !is_finite(sum[i]) && col + i / 4 * 8 + i % 2 < op.width;
 #pragma unroll
   for (int half = 0; half < 2; half++, to += 8 * op.stride) {
 #pragma unroll
     for (int j = 0; j < SHAPE::COLUMNS / 8; j++)
       *(float2 *)(to + 8 * j + 2 * (lane % 4)) = make_float2(.5f * sum[4 * j + 2 * half],
                                                              .5f * sum[4 * j + 2 * half + 1]);
+  }
+  return spoilt;
+}
+
+/* Adds the arcs of row r of a tile for columns col, col + 32, ... of X. */
+template <class SHAPE>
+static __device__ void add_arcs(const struct product &op, int tile, int r, int col,
+                                float (&sum)[SHAPE::COLUMNS / 32]) {
+  const uint32_t *bits = op.bits + (int64_t)tile * TILE_WORDS + r / 16 * 32 + r % 8 * 4;
+  for (int q = 0; q < 4; q++) {
+    uint32_t word = bits[q] & (r % 16 < 8 ? 0x55555555u : 0xAAAAAAAAu); /* see tile_bit_of */
+    for (; word; word &= word - 1) {
+      const int b = __ffs(word) - 1, u = b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16;
+      const bf16 *x = op.x + (int64_t)(op.segment[tile] * TILE_COLS + u) * op.x_stride + col;
+#pragma unroll
+      for (int j = 0; j < SHAPE::COLUMNS / 32; j++) {
+        if (col + 32 * j >= op.width) continue;
+        sum[j] += __bfloat162float(x[32 * j]) +
+                  (SHAPE::PLANES > 1 ? __bfloat162float(x[op.plane + 32 * j]) : 0);
+      }
+    }
+  }
+}
+
+/* Products with all 64 columns of a tile give a NaN for 0 times what is not finite, in rows without such an
+ * arc too; and sums of 2 X overflow early. Sums that are not finite are taken again arc by arc, a warp a row.
+ */
+template <class SHAPE>
+static __device__ __noinline__ void sum_again(const struct product &op, const struct tile_window &w) {
+  const int col = (int)blockIdx.y * SHAPE::COLUMNS + (int)threadIdx.x % 32;
+  for (int r = (int)threadIdx.x / 32; r < TILE_ROWS; r += BLOCK / 32) {
+    float *to = op.sums + ((int64_t)blockIdx.x * TILE_ROWS + r) * op.stride + col;
+    float sum[SHAPE::COLUMNS / 32] = {};
+    bool spoilt = false;
+#pragma unroll
+    for (int j = 0; j < SHAPE::COLUMNS / 32; j++) spoilt |= !is_finite(to[32 * j]) && col + 32 * j < op.width;
+    if (!__any_sync(~0u, spoilt)) continue;
+    for (int t = w.first; t < w.end; t++) add_arcs<SHAPE>(op, t, r, col, sum);
+#pragma unroll
+    for (int j = 0; j < SHAPE::COLUMNS / 32; j++)
+      if (!is_finite(to[32 * j])) to[32 * j] = sum[j];
   }
 }
 
@@ -222,7 +276,7 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, con
       for (int u = 0; u < STEP && i + u < tiles; u++) barrier_arrive(&ring.empty[(i + u) % STAGES]);
     }
   }
-  write_sums<SHAPE>(op, sum);
+  if (__syncthreads_or(write_sums<SHAPE>(op, sum))) sum_again<SHAPE>(op, w);
 }
 
 #endif

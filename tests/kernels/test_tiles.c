@@ -1,6 +1,8 @@
-/* Every non-zero stands in one tile or in the rest, and nothing else does. */
+/* Every non-zero stands in one tile or in the rest, and nothing else does; tiles and the slots of the rest,
+ * read plainly, give the product. */
 #include "kernels/tiles.h"
 
+#include "kernels/slots.h"
 #include "runtime/random.h"
 #include "tests/check.h"
 
@@ -66,6 +68,74 @@ static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
   check_split(1, 1, 1);
   check_split(128, 64, 8193);
   check_split(0, 10, 1);
+}
+
+/* The product by way of tiles and of the slots of the rest, against the matrix itself; m.row spreads the
+ * rows. */
+static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart) {
+  enum { WIDTH = 3 };
+  struct csr m = made_matrix(rows, cols), rest;
+  struct tiles tiles;
+  struct slots slots = {0};
+  int64_t results = rows * apart + 1;
+  double *x = calloc((size_t)(cols * WIDTH) + 1, sizeof *x), *expected, *y;
+  expected = calloc((size_t)(results * WIDTH), sizeof *expected);
+  y = calloc((size_t)(results * WIDTH), sizeof *y);
+  if (apart > 1) m.row = calloc((size_t)rows, sizeof *m.row);
+  for (int64_t i = 0; i < rows && m.row; i++) m.row[i] = (int32_t)(i * apart + 1);
+  for (int64_t i = 0; i < cols * WIDTH; i++) x[i] = (double)(i * 7 % 31) - 15;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t e = m.start[i]; e < m.start[i + 1]; e++) {
+      for (int j = 0; j < WIDTH; j++) expected[(m.row ? m.row[i] : i) * WIDTH + j] += x[m.col[e] * WIDTH + j];
+    }
+  }
+  assert_ok(tiles_split(&m, least, 2, &tiles, &rest));
+  assert_ok(slots_cut(&rest, &slots));
+  tiles_multiply(&tiles, &m, x, WIDTH, y);
+  assert_ok(slots_multiply(&slots, x, WIDTH, y));
+  for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
+  free(x);
+  free(y);
+  free(expected);
+  slots_free(&slots);
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+  csr_free(&m);
+}
+
+static void tiles_and_slots_add_up_to_the_product(void **state) {
+  (void)state;
+  for (int apart = 1; apart < 3; apart++) {
+    check_tiers(500, 500, 300, apart);
+    check_tiers(333, 1290, 1, apart);
+    check_tiers(40, 9000, 8193, apart); /* one community is 100 columns: few entries a row */
+    check_tiers(1, 1, 1, apart);
+    check_tiers(1100, 128, 500, apart); /* windows without tiles, windows without anything */
+  }
+}
+
+/* One row of a million entries among rows of one: pieces of it, each but the last of the limit. */
+static void a_giant_row_is_cut_into_pieces(void **state) {
+  (void)state;
+  enum { ENTRIES = 1 << 20, ROWS = 1000, GIANT = 700 };
+  struct csr m;
+  struct slots slots = {0};
+  assert_ok(csr_init(&m, ROWS, ENTRIES, ENTRIES + ROWS - 1, 0));
+  for (int64_t i = 0, at = 0; i < ROWS; i++) {
+    for (int64_t e = 0; e < (i == GIANT ? ENTRIES : 1); e++) m.col[at++] = (int32_t)(i == GIANT ? e : i);
+    m.start[i + 1] = at;
+  }
+  assert_ok(slots_cut(&m, &slots));
+  assert_int_equal(slots.long_rows, 1);
+  assert_int_equal(slots.pieces, ENTRIES / slots.limit);
+  assert_int_equal(slots.count, ROWS - 1 + slots.pieces);
+  double *x = calloc(ENTRIES, sizeof *x), y[ROWS] = {0};
+  for (int64_t i = 0; i < ENTRIES; i++) x[i] = (double)(i % 3);
+  assert_ok(slots_multiply(&slots, x, 1, y));
+  for (int64_t i = 0; i < ROWS; i++) assert_true(y[i] == (i == GIANT ? ENTRIES - 1 : (double)(i % 3)));
+  free(x);
+  slots_free(&slots);
+  csr_free(&m);
 }
 
 static void segments_ascend_inside_a_window(void **state) {
@@ -134,6 +204,8 @@ static void weighted_matrices_have_no_tiles(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
+      cmocka_unit_test(tiles_and_slots_add_up_to_the_product),
+      cmocka_unit_test(a_giant_row_is_cut_into_pieces),
       cmocka_unit_test(segments_ascend_inside_a_window),
       cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
       cmocka_unit_test(density_counts_cells_and_arcs),

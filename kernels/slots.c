@@ -1,0 +1,164 @@
+#include "kernels/slots.h"
+
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
+
+void slots_free(struct slots *slots) {
+  free(slots->start);
+  free(slots->slot);
+  free(slots->long_row);
+  free(slots->long_target);
+  free(slots->piece_row);
+  *slots = (struct slots){0};
+}
+
+static int64_t degree_of(const struct csr *m, int64_t i) {
+  return m->start[i + 1] - m->start[i];
+}
+
+static int64_t pieces_of(const struct slots *slots, int64_t i) {
+  int64_t degree = degree_of(slots->csr, i);
+  return degree > slots->limit ? (degree + slots->limit - 1) / slots->limit : 0;
+}
+
+/* Rows [first, end) of a window. */
+static int64_t window_end(const struct slots *slots, int64_t w) {
+  return (w + 1) * WINDOW < slots->csr->rows ? (w + 1) * WINDOW : slots->csr->rows;
+}
+
+/* Which of the two sections a slot of that many entries belongs to. */
+static int64_t section_of(const struct slots *slots, int64_t window, int64_t entries) {
+  return entries > slots->early ? window : slots->windows + window;
+}
+
+/* Long rows and their pieces, and how many slots each window has in each section. */
+static int count_slots(struct slots *slots) {
+  const struct csr *m = slots->csr;
+  for (int64_t i = 0; i < m->rows; i++) {
+    int64_t pieces = pieces_of(slots, i), whole = pieces > 0 ? pieces - 1 : 0;
+    slots->long_rows += pieces > 0;
+    slots->pieces += pieces;
+    slots->start[section_of(slots, i / WINDOW, slots->limit) + 1] += whole;
+    slots->start[section_of(slots, i / WINDOW, degree_of(m, i) - whole * slots->limit) + 1]++;
+  }
+  for (int64_t w = 0; w < 2 * slots->windows; w++) slots->start[w + 1] += slots->start[w];
+  slots->count = slots->start[2 * slots->windows];
+  if (slots->count > INT32_MAX)
+    FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
+         (long long)m->rows, (long long)m->nnz);
+  return OK;
+}
+
+static void list_long_rows(struct slots *slots) {
+  const struct csr *m = slots->csr;
+  int64_t at = 0, piece = 0;
+  for (int64_t i = 0; i < m->rows; i++) {
+    int64_t pieces = pieces_of(slots, i);
+    int32_t row = m->row ? m->row[i] : (int32_t)i;
+    if (pieces == 0) continue;
+    slots->long_target[at] = row;
+    slots->long_row[at++] = (struct long_row){
+        .row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
+    for (int64_t p = 0; p < pieces; p++) slots->piece_row[piece++] = row;
+  }
+}
+
+/* First long row at or behind row `v` of the result. */
+static int64_t long_row_at(const struct slots *slots, int64_t v) {
+  int64_t low = 0, high = slots->long_rows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (slots->long_row[middle].row >= v)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* Where each length begins in a window whose longest slots come first. place[limit - length] */
+static void place_lengths(const struct slots *slots, int64_t w, int64_t place[LONGEST + 1]) {
+  int64_t count[LONGEST + 1] = {0}, sum = 0;
+  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
+    int64_t pieces = pieces_of(slots, i), whole = pieces > 0 ? pieces - 1 : 0;
+    count[0] += whole;
+    count[slots->limit - (degree_of(slots->csr, i) - whole * slots->limit)]++;
+  }
+  for (int64_t l = 0; l <= slots->limit; l++) {
+    int64_t length = slots->limit - l;
+    if (l == 0 || length == slots->early) sum = slots->start[section_of(slots, w, length)];
+    place[l] = sum;
+    sum += count[l];
+  }
+}
+
+static void fill_window(struct slots *slots, int64_t w) {
+  const struct csr *m = slots->csr;
+  int64_t place[LONGEST + 1];
+  int64_t first = w * WINDOW, at = slots->long_rows;
+  place_lengths(slots, w, place);
+  if (slots->long_rows > 0) at = long_row_at(slots, m->row ? m->row[first] : first);
+  for (int64_t i = first; i < window_end(slots, w); i++) {
+    int64_t pieces = pieces_of(slots, i), left = degree_of(m, i), entry = m->start[i];
+    int32_t target = m->row ? m->row[i] : (int32_t)i;
+    if (pieces > 0) target = ~slots->long_row[at++].first_piece;
+    do {
+      int32_t count = left < slots->limit ? (int32_t)left : slots->limit;
+      slots->slot[place[slots->limit - count]++] = (struct slot){entry, count, target--};
+      entry += count;
+      left -= count;
+    } while (left > 0);
+  }
+}
+
+int slots_cut(const struct csr *m, struct slots *slots) {
+  *slots = (struct slots){.csr = m};
+  slots->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+  slots->windows = (m->rows + WINDOW - 1) / WINDOW;
+  slots->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
+                                                                   : LONGEST;
+  TRY(memory_alloc(&slots->start, (2 * slots->windows + 1) * (int64_t)sizeof *slots->start,
+                   "layout windows"));
+  TRY(count_slots(slots));
+  TRY(memory_alloc(&slots->slot, slots->count * (int64_t)sizeof *slots->slot, "layout slots"));
+  TRY(memory_alloc(&slots->long_row, slots->long_rows * (int64_t)sizeof *slots->long_row,
+                   "layout long rows"));
+  TRY(memory_alloc(&slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target,
+                   "layout long rows"));
+  TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
+  list_long_rows(slots);
+#pragma omp parallel for schedule(static)
+  for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
+  return OK;
+}
+
+/* Adds the entries of a slot to a row. */
+static void add_slot(const struct csr *m, const struct slot *slot, const double *x, int64_t width,
+                     double *y) {
+  for (int64_t e = slot->first; e < slot->first + slot->count; e++) {
+    double w = m->weight ? (double)m->weight[e] : 1;
+    for (int64_t j = 0; j < width; j++) y[j] += w * x[m->col[e] * width + j];
+  }
+}
+
+int slots_multiply(const struct slots *slots, const double *x, int64_t width, double *y) {
+  double *piece = NULL;
+  TRY(memory_alloc(&piece, slots->pieces * width * (int64_t)sizeof *piece, "pieces of rows"));
+  for (int64_t s = 0; s < slots->count; s++) {
+    const struct slot *slot = &slots->slot[s];
+    add_slot(slots->csr, slot, x, width,
+             slot->target >= 0 ? y + slot->target * width : piece + ~slot->target * (int64_t)width);
+  }
+  for (int64_t i = 0; i < slots->long_rows; i++) {
+    const struct long_row *row = &slots->long_row[i];
+    for (int64_t p = row->first_piece; p < row->first_piece + row->pieces; p++) {
+      for (int64_t j = 0; j < width; j++) y[row->row * width + j] += piece[p * width + j];
+    }
+  }
+  free(piece);
+  return OK;
+}

@@ -1,0 +1,46 @@
+/* slots: the rows of a sparse matrix cut into units of work, each for a group of a GPU's threads.
+ *
+ * A slot is a row, or a piece of one that is longer than a limit. Slots stand in windows of consecutive rows,
+ * the longest first inside a window: the rows of one warp are about equally long, and neighbouring rows,
+ * which share columns, still meet in the caches. Slots far longer than the mean stand before all windows:
+ * begun late, they would run on alone. Pieces of a row leave partial sums, which are added in the order of
+ * the pieces. Every entry is in one slot, every row has one at least. */
+#ifndef KERNELS_SLOTS_H
+#define KERNELS_SLOTS_H
+
+#include "runtime/csr.h"
+
+enum { DENSE_DEGREE = 100 }; /* from this mean on a row's entries outweigh all else */
+
+struct slot {
+  int64_t first;  /* entry */
+  int32_t count;  /* entries */
+  int32_t target; /* row of the result, or ~piece */
+};
+
+struct long_row {
+  int32_t row, first_piece, pieces, unused;
+};
+
+struct slots {
+  const struct csr *csr;
+  int32_t limit; /* entries of a slot */
+  int32_t early; /* slots of more entries than this come before all others */
+  int64_t windows, count, long_rows, pieces;
+  int64_t *start; /* [2 windows + 1]: the early slots of each window, then the others */
+  struct slot *slot;
+  struct long_row *long_row;
+  int32_t *long_target; /* [long_rows] their rows */
+  int32_t *piece_row;   /* [pieces] */
+};
+
+/* Cuts m, which is borrowed. Errors: BAD_INPUT where there are more slots than a GPU's layout can number,
+ * FAILED when memory is short. */
+int slots_cut(const struct csr *m, struct slots *slots);
+void slots_free(struct slots *slots);
+
+/* y += m x by way of the slots, x [cols, width], y [rows of the result, width]: what a GPU computes, plainly.
+ * Errors: FAILED when memory is short. */
+int slots_multiply(const struct slots *slots, const double *x, int64_t width, double *y);
+
+#endif
