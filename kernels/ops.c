@@ -239,6 +239,14 @@ int op_column_sums(struct kernels *k, const struct column_sums *op) {
   return PROFILE("column_sums", k->ops->column_sums(k, op));
 }
 
+int op_add(struct kernels *k, const struct add *op) {
+  assert(is_either_matrix(k, op->x, op->y.rows, op->y.cols));
+  assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
+  assert(op->x.data != op->y.data || (op->x.dtype == op->y.dtype && op->x.stride == op->y.stride));
+  double bytes = bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->y);
+  return PROFILE_WORK("add", bytes, 0, k->ops->add(k, op));
+}
+
 int op_dot(struct kernels *k, const struct dot *op) {
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->a.rows, op->a.cols));
   return PROFILE_WORK("dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->dot(k, op));
@@ -284,6 +292,7 @@ int op_sum_squares(struct kernels *k, const void *x, int64_t count) {
 
 int op_optimizer(struct kernels *k, const struct optimizer_op *op) {
   assert(op->decay_end >= 0 && op->decay_end <= op->count);
+  assert(op->group_begin >= 0 && op->group_begin <= op->group_end && op->group_end <= op->count);
   assert(k->dtype == k->real ? !op->copy : op->copy || op->count == 0);
   assert(op->optimizer == OPTIMIZER_SGD || op->v || op->count == 0);
   return PROFILE("optimizer", k->ops->optimizer(k, op));

@@ -149,6 +149,14 @@ struct batch_norm_stats {
   double epsilon, momentum;
 };
 
+/* y_ij = (accumulate ? y_ij : 0) + factor x_ij + (i == j ? diagonal : 0). */
+struct add {
+  struct tensor x; /* dtype or real */
+  double factor, diagonal;
+  int accumulate;
+  struct tensor y; /* dtype or real, of x's shape; may be x */
+};
+
 /* *out = sum of a_ij b_ij. */
 struct dot {
   struct tensor a, b; /* dtype, of one shape */
@@ -191,15 +199,16 @@ struct score {
 /* One optimiser step over a flat block, with scalars.lr and scalars.step.
  * Gradient clipping: g *= min(1, clip / sqrt(scalars.squares)) when clip > 0.
  * adam (Kingma, Ba 2015): coupled L2; adamw (Loshchilov, Hutter 2019): decoupled; sgd: v = momentum v + g,
- * w -= lr v. beta 0.9, 0.999, epsilon 1e-8. Weight decay applies to elements [0, decay_end). */
+ * w -= lr v. beta 0.9, 0.999, epsilon 1e-8. Weight decay applies to elements [0, decay_end); those in
+ * [group_begin, group_end) have group_decay in its place. */
 struct optimizer_op {
   enum optimizer optimizer;
   void *w;        /* real [count] */
   const void *dw; /* real [count] */
   void *m, *v;    /* real [count]; sgd uses m only and v may be NULL */
   void *copy;     /* dtype [count]: receives w rounded, where dtype is not real; else NULL */
-  int64_t count, decay_end;
-  double momentum, weight_decay, clip;
+  int64_t count, decay_end, group_begin, group_end;
+  double momentum, weight_decay, group_decay, clip;
 };
 
 /* y (a layout with the pattern of x and its own values) = dropout of x's values. Sparse features: element
@@ -242,6 +251,7 @@ struct kernel_ops {
   int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
   int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
+  int (*add)(struct kernels *k, const struct add *op);
   int (*dot)(struct kernels *k, const struct dot *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
   int (*bce)(struct kernels *k, const struct loss_op *op);
@@ -297,6 +307,7 @@ int op_update_backward(struct kernels *k, const struct update_backward *op);
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
 int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);
+int op_add(struct kernels *k, const struct add *op);
 int op_dot(struct kernels *k, const struct dot *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);

@@ -7,6 +7,7 @@
 
 static void print_settings(const struct job *job) {
   const struct config *c = &job->config;
+  char convolutions[48] = "";
   static const char *const norms[] = {"", ", batch norm", ", layer norm"};
   log_info("gnntrain %s (%s)  %s", GNNTRAIN_VERSION, GNNTRAIN_REVISION, c->path);
   log_info("  ranks       %d on %d node%s, %s", job->comm.size, job->comm.nodes,
@@ -17,9 +18,11 @@ static void print_settings(const struct job *job) {
            c->model.type, (long long)c->model.layers, (long long)c->model.hidden, norms[c->model.norm],
            c->model.residual ? ", residual" : "", c->model.dropout, c->model.dropout_input,
            (long long)job->trainer.model.parameters.numbers);
-  log_info("  training    %lld epochs, lr %g, weight decay %g%s, seed %lld, runs %lld",
+  if (c->train.weight_decay_convolutions >= 0)
+    snprintf(convolutions, sizeof convolutions, " (convolutions %g)", c->train.weight_decay_convolutions);
+  log_info("  training    %lld epochs, lr %g, weight decay %g%s%s, seed %lld, runs %lld",
            (long long)c->train.epochs, c->train.lr, c->train.weight_decay,
-           c->train.weight_decay_first_only ? " (first layer)" : "", (long long)c->train.seed,
+           c->train.weight_decay_first_only ? " (first layer)" : "", convolutions, (long long)c->train.seed,
            (long long)c->train.runs);
 }
 

@@ -48,6 +48,9 @@ static int step_optimizer(struct parameters *p, struct run *run) {
                             .copy = p->copy,
                             .count = p->count,
                             .decay_end = p->decay_end,
+                            .group_begin = p->group_begin,
+                            .group_end = p->group_end,
+                            .group_decay = p->group_decay,
                             .momentum = config->train.momentum,
                             .weight_decay = config->train.weight_decay,
                             .clip = config->train.clip};

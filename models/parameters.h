@@ -23,9 +23,11 @@ struct parameter {
 struct parameters {
   struct parameter *list;
   int length, capacity;
-  int64_t numbers;      /* trained numbers */
-  int64_t count;        /* elements of a block, gaps included */
-  int64_t decay_end;    /* weight decay applies to [0, decay_end) of a block */
+  int64_t numbers;                /* trained numbers */
+  int64_t count;                  /* elements of a block, gaps included */
+  int64_t decay_end;              /* weight decay applies to [0, decay_end) of a block */
+  int64_t group_begin, group_end; /* elements with a weight decay of their own, group_decay */
+  double group_decay;
   void *w, *dw, *m, *v; /* device, real */
   void *copy;           /* device, dtype: w rounded; NULL where dtype is real */
 };

@@ -13,7 +13,7 @@ const char *const part_name[PARTS] = {"pack",   "exchange", "wait",   "own part"
                                       "update", "loss",     "reduce", "optimiser", "other"};
 
 /* The regions of each part, NULL at the end. */
-static const char *const region_name[PART_OTHER][14] = {
+static const char *const region_name[PART_OTHER][16] = {
     [PART_PACK] = {"pack"},
     [PART_EXCHANGE] = {"exchange"},
     [PART_WAIT] = {"wait"},
@@ -21,7 +21,7 @@ static const char *const region_name[PART_OTHER][14] = {
     [PART_HALO] = {"halo part"},
     [PART_GEMM] = {"gemm", "spmm"},
     [PART_UPDATE] = {"update", "update_backward", "batch_norm_stats", "batch_norm_backward", "column_sums",
-                     "dropout", "sparse_dropout", "attention_terms", "attention_rows",
+                     "add", "dot", "dropout", "sparse_dropout", "attention_terms", "attention_rows",
                      "attention_terms_backward", "cosine_rows", "cosine_end"},
     [PART_LOSS] = {"loss"},
     [PART_REDUCE] = {"reduce"},

@@ -7,7 +7,7 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static const struct model_type *const types[] = {&agnn_model, &gat_model, &gcn_model,
+static const struct model_type *const types[] = {&agnn_model, &gat_model, &gcn_model, &gcnii_model,
                                                  &gin_model,  &mlp_model, &sage_model};
 enum { TYPES = sizeof types / sizeof types[0] };
 

@@ -11,7 +11,8 @@ struct model_type {
   int (*stack)(struct model *model, const struct run *run);
 };
 
-extern const struct model_type agnn_model, gat_model, gcn_model, gin_model, mlp_model, sage_model;
+extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, mlp_model,
+    sage_model;
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int stack_type(const char *name, const struct model_type **type);

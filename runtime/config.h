@@ -54,6 +54,7 @@ struct config {
     int64_t heads, heads_last;  /* gat */
     double eps;                 /* gin */
     int learn_eps;
+    double alpha, lambda; /* gcnii */
     int residual, bias;
     enum activation activation;
   } model;
@@ -61,7 +62,7 @@ struct config {
     int64_t epochs;
     double lr;
     enum optimizer optimizer;
-    double momentum, weight_decay;
+    double momentum, weight_decay, weight_decay_convolutions;
     int weight_decay_first_only;
     double clip; /* largest gradient norm, 0: off */
     enum schedule schedule;

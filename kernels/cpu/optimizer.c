@@ -52,12 +52,29 @@ static void sgd(const struct optimizer_op *op, struct step s, int threads, int64
   }
 }
 
+static double decay_at(const struct optimizer_op *op, int64_t i) {
+  if (i >= op->group_begin && i < op->group_end) return op->group_decay;
+  return i < op->decay_end ? op->weight_decay : 0;
+}
+
+/* Where the weight decay of element i may change next. */
+static int64_t range_end(const struct optimizer_op *op, int64_t i) {
+  const int64_t border[] = {op->decay_end, op->group_begin, op->group_end};
+  int64_t end = op->count;
+  for (int b = 0; b < 3; b++) {
+    if (border[b] > i && border[b] < end) end = border[b];
+  }
+  return end;
+}
+
 int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op) {
   void (*run)(const struct optimizer_op *, struct step, int, int64_t,
               int64_t) = op->optimizer == OPTIMIZER_SGD ? sgd : adam;
-  int64_t end = op->decay_end, rest = op->count - end;
+  int64_t end;
   if (k->scalars->frozen) return OK;
-  run(op, step_of(k->scalars, op, op->weight_decay), threads_for(k, end), 0, end);
-  run(op, step_of(k->scalars, op, 0), threads_for(k, rest), end, op->count);
+  for (int64_t first = 0; first < op->count; first = end) {
+    end = range_end(op, first);
+    run(op, step_of(k->scalars, op, decay_at(op, first)), threads_for(k, end - first), first, end);
+  }
   return OK;
 }

@@ -7,13 +7,16 @@
 #define BETA2 0.999
 #define EPSILON 1e-8f
 
-/* What is the same for all elements. */
+/* Elements by their weight decay: none, that of most, that of the group. */
+enum { UNDECAYED, DECAYED, GROUPED, GROUPS };
+
+/* What is the same for all elements; decay and shrink for those of a kind. */
 struct step {
-  float clip;         /* factor of the gradient */
-  float decay;        /* g += decay w, where weights decay */
-  float shrink;       /* w *= shrink, likewise */
-  float lr, momentum; /* lr of adam: lr / (1 - b1^t) */
-  float unbias;       /* 1 / sqrt(1 - b2^t) */
+  float clip;           /* factor of the gradient */
+  float decay[GROUPS];  /* g += decay w */
+  float shrink[GROUPS]; /* w *= shrink */
+  float lr, momentum;   /* lr of adam: lr / (1 - b1^t) */
+  float unbias;         /* 1 / sqrt(1 - b2^t) */
 };
 
 static __device__ struct step step_of(const struct scalars &scalars, const struct optimizer_op &op) {
@@ -21,8 +24,11 @@ static __device__ struct step step_of(const struct scalars &scalars, const struc
   double norm = sqrt(scalars.squares);
   struct step s;
   s.clip = (float)(op.clip > 0 && norm > op.clip ? op.clip / norm : 1);
-  s.decay = (float)(decoupled ? 0 : op.weight_decay);
-  s.shrink = (float)(decoupled ? 1 - scalars.lr * op.weight_decay : 1);
+  const double decay[GROUPS] = {0, op.weight_decay, op.group_decay};
+  for (int g = 0; g < GROUPS; g++) {
+    s.decay[g] = (float)(decoupled ? 0 : decay[g]);
+    s.shrink[g] = (float)(decoupled ? 1 - scalars.lr * decay[g] : 1);
+  }
   s.lr = (float)(adam ? scalars.lr / (1 - pow(BETA1, (double)scalars.step)) : scalars.lr);
   s.momentum = (float)op.momentum;
   s.unbias = (float)(adam ? 1 / sqrt(1 - pow(BETA2, (double)scalars.step)) : 1);
@@ -37,16 +43,17 @@ static __global__ void __launch_bounds__(BLOCK)
   __syncthreads();
   int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= op.count) return;
-  bool decays = i < op.decay_end;
+  const bool grouped = i >= op.group_begin && i < op.group_end;
+  const int kind = grouped ? GROUPED : i < op.decay_end ? DECAYED : UNDECAYED;
   float *m = (float *)op.m + i, *v = (float *)op.v + i, w = ((float *)op.w)[i];
-  float g = ((const float *)op.dw)[i] * s.clip + (decays ? s.decay * w : 0);
+  float g = ((const float *)op.dw)[i] * s.clip + (kind ? s.decay[kind] * w : 0);
   if (op.optimizer == OPTIMIZER_SGD) {
     *m = s.momentum * *m + g;
     w -= s.lr * *m;
   } else {
     *m = (float)BETA1 * *m + (float)(1 - BETA1) * g;
     *v = (float)BETA2 * *v + (float)(1 - BETA2) * g * g;
-    w = w * (decays ? s.shrink : 1) - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
+    w = w * s.shrink[kind] - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
   }
   ((float *)op.w)[i] = w;
   if (op.copy) ((bf16 *)op.copy)[i] = __float2bfloat16(w);

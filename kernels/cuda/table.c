@@ -9,8 +9,8 @@
   .spmm_workspace = cuda_spmm_workspace, .gemm = cuda_gemm, .gather = cuda_gather, .dropout = cuda_dropout, \
   .sparse_dropout = cuda_sparse_dropout, .update = cuda_update, .update_backward = cuda_update_backward,    \
   .batch_norm_backward = cuda_batch_norm_backward, .batch_norm_stats = cuda_batch_norm_stats,               \
-  .column_sums = cuda_column_sums, .dot = cuda_dot, .cross_entropy = cuda_cross_entropy, .bce = cuda_bce,   \
-  .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .advance = cuda_advance,                            \
+  .column_sums = cuda_column_sums, .add = cuda_add, .dot = cuda_dot, .cross_entropy = cuda_cross_entropy,   \
+  .bce = cuda_bce, .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .advance = cuda_advance,           \
   .sum_squares = cuda_sum_squares, .optimizer = cuda_optimizer
 
 const struct kernel_ops cuda_ops_f32 = {

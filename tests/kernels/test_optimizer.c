@@ -7,6 +7,7 @@ static void host_step(const struct optimizer_op *op, double lr, int t, double fa
                       const double *dw, double *m, double *v) {
   for (int64_t i = 0; i < op->count; i++) {
     double decay = i < op->decay_end ? op->weight_decay : 0, g = dw[i] * factor;
+    if (i >= op->group_begin && i < op->group_end) decay = op->group_decay;
     if (op->optimizer == OPTIMIZER_ADAMW)
       w[i] -= lr * decay * w[i];
     else
@@ -22,7 +23,9 @@ static void host_step(const struct optimizer_op *op, double lr, int t, double fa
   }
 }
 
-static void check(struct kernels *k, enum optimizer optimizer, double clip) {
+/* group: elements that decay otherwise. */
+static void check(struct kernels *k, enum optimizer optimizer, double clip, int64_t group_begin,
+                  int64_t group_end) {
   double *w = noise_block(1, COUNT), *m = host_block(COUNT * 8), *v = host_block(COUNT * 8);
   struct optimizer_op op = {.optimizer = optimizer, .count = COUNT, .decay_end = DECAYED};
   op.w = reals(k, w, COUNT);
@@ -31,6 +34,9 @@ static void check(struct kernels *k, enum optimizer optimizer, double clip) {
   op.momentum = .9;
   op.weight_decay = .05;
   op.clip = clip;
+  op.group_begin = group_begin;
+  op.group_end = group_end;
+  op.group_decay = .2;
   if (k->dtype != k->real) op.copy = elements(k, k->dtype, w, COUNT);
   for (int t = 1; t <= STEPS; t++) {
     double *dw = noise_block((uint64_t)(10 + t), COUNT), squares = 0, lr = .01 * t;
@@ -48,9 +54,10 @@ static void check(struct kernels *k, enum optimizer optimizer, double clip) {
 
 static void steps(struct kernels *k) {
   for (enum optimizer o = OPTIMIZER_ADAM; o <= OPTIMIZER_SGD; o++) {
-    check(k, o, 0);
-    check(k, o, 3);
-    check(k, o, 1000);
+    check(k, o, 0, 0, 0);
+    check(k, o, 3, 100, 417);
+    check(k, o, 0, 300, 800);
+    check(k, o, 1000, 600, COUNT);
   }
 }
 

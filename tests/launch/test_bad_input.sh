@@ -89,7 +89,7 @@ printf '[train]\nlr = 0.01\nepochs = -1\n' >range.toml
 refuses 2 'range\.toml:3.*train\.epochs' range.toml
 printf '[train]\nlr = 0.01\nepochs = = 3\n' >syntax.toml
 refuses 2 'syntax\.toml:3' syntax.toml
-refuses 2 'model\.type.*forest.*gcn, gin, mlp, sage' run.toml --set model.type=forest
+refuses 2 'model\.type.*forest.*gcn, gcnii, gin, mlp, sage' run.toml --set model.type=forest
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
 refuses 2 'model\.layers.*1.*0' run.toml --set model.layers=0
 refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gat --set model.heads=3
@@ -98,6 +98,8 @@ refuses 2 'model\.heads.*0' run.toml --set model.type=gat --set model.heads=0
 refuses 2 'model\.heads_last.*65' run.toml --set model.type=gat --set model.heads_last=65
 refuses 2 'model\.dropout_attention.*1' run.toml --set model.type=gat --set model.dropout_attention=1
 refuses 2 'model\.residual.*gin' run.toml --set model.type=gin --set model.residual=true
+refuses 2 'model\.residual.*gcnii.*model\.alpha' run.toml --set model.type=gcnii --set model.residual=true
+refuses 2 'model\.alpha.*1' run.toml --set model.type=gcnii --set model.alpha=1
 refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3

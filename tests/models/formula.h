@@ -65,6 +65,21 @@ static inline struct rows aggregate_of(const struct fixture *f, struct rows x, d
   return y;
 }
 
+/* D~^-1/2 A~ D~^-1/2 x, A~ with exactly one self loop a node, a stored one as it is. */
+static inline struct rows normalised_aggregate_of(const struct fixture *f, struct rows x) {
+  struct rows one = rows_of(f->nodes, 1), scaled = rows_of(f->nodes, x.cols);
+  for (int64_t v = 0; v < f->nodes; v++) one.value[v] = 1;
+  struct rows degree = aggregate_of(f, one, 1, 0);
+  for (int64_t i = 0; i < f->nodes * x.cols; i++)
+    scaled.value[i] = x.value[i] / sqrt(degree.value[i / x.cols]);
+  struct rows y = aggregate_of(f, scaled, 1, 0);
+  for (int64_t i = 0; i < f->nodes * x.cols; i++) y.value[i] /= sqrt(degree.value[i / x.cols]);
+  free(one.value);
+  free(scaled.value);
+  free(degree.value);
+  return y;
+}
+
 /* The open job's logits of own rows are those of `expected`. */
 static inline void assert_logits(struct rows expected) {
   struct run *run = &job.run;

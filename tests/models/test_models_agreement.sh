@@ -48,4 +48,5 @@ agrees agnn --set model.type=agnn --set model.layers=4
 # sums are large, takes smaller steps.
 agrees gin.fixed --set model.type=gin --set model.eps=0.1 --set model.dropout_input=0.0 --set train.lr=0.002
 agrees gin.learned --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
+agrees gcnii --set model.type=gcnii --set model.layers=8 --set train.weight_decay_convolutions=0.01
 echo "agreement holds"
