@@ -6,7 +6,7 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
-enum { NARROW = 64 };
+enum { NARROW = 64, VECTOR = 8 };
 
 static int read_limits(struct cuda_state *state) {
   int gpu = 0;
@@ -48,19 +48,27 @@ void cuda_close(struct kernels *k) {
   k->impl = NULL;
 }
 
-/* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces; of bf16 those
- * with a narrow side, which move bytes more than they multiply: cuBLASLt is better at the others. */
-static int is_ours(const struct kernels *k, const struct gemm *op) {
-  const struct cuda_state *state = k->impl;
-  int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
-  if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
-  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && narrow <= NARROW);
-}
-
 /* The kernel for tall A takes the end along where it goes element by element. */
 static int takes_end(const struct gemm *op) {
   const struct update *end = op->backward ? op->backward->forward : op->update;
   return !end || end->norm == NORM_NONE;
+}
+
+/* cuBLASLt is better at products of bf16, but for those with a narrow side, which move bytes more than they
+ * multiply; those whose rows are no whole vectors; and those with an end that would be a pass of its own. */
+static int beats_library(const struct gemm *op) {
+  int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
+  if (narrow <= NARROW) return 1;
+  if (op->transpose_a) return 0;
+  return op->a.cols % VECTOR || op->c.cols % VECTOR || ((op->update || op->backward) && takes_end(op));
+}
+
+/* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces, and some of bf16.
+ */
+static int is_ours(const struct kernels *k, const struct gemm *op) {
+  const struct cuda_state *state = k->impl;
+  if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
+  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_library(op));
 }
 
 /* A sum without terms. */

@@ -35,8 +35,7 @@ template <int BLOCKS_, int WARPGROUPS_, int TEAMS_, bool STREAMS_> struct team {
 template <class T>
 static __device__ __forceinline__ T element_of_b(const struct rows_product &p, int row, int64_t col) {
   if (row >= p.k || col >= p.n) return T(0.0f);
-  const T *b = (const T *)p.b;
-  return p.transpose_b ? b[col * p.b_stride + row] : b[row * p.b_stride + col];
+  return __ldg((const T *)p.b + (p.transpose_b ? col * p.b_stride + row : row * p.b_stride + col));
 }
 
 /* Eight terms of one column in half of a product. plane: floats' hi and mid; bf16: the step's first and
@@ -56,14 +55,29 @@ static __device__ __forceinline__ uint4 panel_chunk(const struct rows_product &p
   return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-/* Chunks first, first + stride, ... of a panel [steps][plane][half][block][column]. */
+/* Chunk i of a panel [steps][plane][half][block][column]. */
+template <class T, int BLOCKS>
+static __device__ __forceinline__ uint4 chunk_of_panel(const struct rows_product &p, int64_t first_col,
+                                                       int i) {
+  const int g = i % 8, block = i / 8 % BLOCKS, half = i / (8 * BLOCKS) % 2, plane = i / (16 * BLOCKS) % 2;
+  const int64_t col = first_col + block / 2 * 16 + g / 2 * 4 + block % 2 * 2 + g % 2;
+  return panel_chunk<T>(p, i / (32 * BLOCKS), plane, half, col);
+}
+
+/* Its chunks first, first + stride, ...; the reads of some are under way together. */
 template <class T, int BLOCKS>
 static __device__ __forceinline__ void write_panel(const struct rows_product &p, int64_t first_col, int first,
                                                    int stride, uint4 *panel) {
-  for (int i = first; i < 2 * p.parts * 32 * BLOCKS; i += stride) {
-    const int g = i % 8, block = i / 8 % BLOCKS, half = i / (8 * BLOCKS) % 2, plane = i / (16 * BLOCKS) % 2;
-    const int64_t col = first_col + block / 2 * 16 + g / 2 * 4 + block % 2 * 2 + g % 2;
-    panel[i] = panel_chunk<T>(p, i / (32 * BLOCKS), plane, half, col);
+  constexpr int TOGETHER = 4;
+  const int chunks = 2 * p.parts * 32 * BLOCKS;
+  for (int i = first; i < chunks; i += TOGETHER * stride) {
+    uint4 chunk[TOGETHER];
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) chunk[j] = chunk_of_panel<T, BLOCKS>(p, first_col, i + j * stride);
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) {
+      if (i + j * stride < chunks) panel[i + j * stride] = chunk[j];
+    }
   }
 }
 
@@ -246,11 +260,11 @@ static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
   const int teams = blockDim.x / G::THREADS, stride = gridDim.x * teams;
   const struct memory memory = memory_of<G>(p);
   struct place at = {(int64_t)blockIdx.x * teams + team, 0, 0}, ahead = at;
-  prepare<T, G>(p, memory);
   for (int i = 0; i < p.stages - G::IN_USE; i++, go_on(p, stride, ahead)) {
     load_part<T, G>(p, ahead, thread, memory.ring);
     close_batch();
   }
+  prepare<T, G>(p, memory);
   while (at.tile < p.tiles) {
     const int64_t tile = at.tile;
     float sum[G::BLOCKS][4];

@@ -40,9 +40,9 @@ static __global__ void __launch_bounds__(32 * LANES)
 }
 
 /* Shares of the rows: one for each multiprocessor and tile, of four parts at least. */
-static int64_t shares_of(const struct cuda_state *state, int64_t rows, int64_t tiles) {
+static int64_t shares_of(const struct cuda_state *state, int64_t rows, int64_t tiles, int64_t part) {
   const int64_t most = max((int64_t)1, state->multiprocessors / tiles);
-  return min(most, (rows + 4 * PART_ROWS - 1) / (4 * PART_ROWS));
+  return min(most, (rows + 4 * part - 1) / (4 * part));
 }
 
 /* Shares that have rows: their size is rounded up, which may leave none for the last. */
@@ -60,8 +60,8 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   p.aligned = cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
   p.stages = min(4, (state->shared_bytes / 16 - 2 * G::CUT) / G::SLOT);
   const int bytes = (2 * G::CUT + p.stages * G::SLOT) * 16;
-  const int64_t rows = p.left.rows, most = shares_of(state, rows, p.tiles);
-  p.share = most > 0 ? ((rows + most - 1) / most + PART_ROWS - 1) / PART_ROWS * PART_ROWS : 0;
+  const int64_t rows = p.left.rows, most = shares_of(state, rows, p.tiles, G::ROWS);
+  p.share = most > 0 ? ((rows + most - 1) / most + G::ROWS - 1) / G::ROWS * G::ROWS : 0;
   const int64_t shares = used_shares(rows, p.share), tile = (int64_t)LEFT_COLS * G::COLS;
   TRY(kernels_workspace(k, shares * p.tiles * tile * (int64_t)sizeof(float), (void **)&p.partial));
   if (shares > 0) {
@@ -84,6 +84,9 @@ static int64_t cost(int64_t left, int64_t right, int64_t right_cols) {
   return tiles * (right_cols + 32);
 }
 
+/* Rows of a part: as many bytes in either type. */
+template <class T> constexpr int ROWS = 128 / (int)sizeof(T);
+
 /* The side and the width of tiles that cost least. */
 template <class T> static int choose(struct kernels *k, const struct gemm *op) {
   static const int64_t widths[] = {128, 112, 48};
@@ -98,9 +101,9 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
       best = i;
     }
   }
-  if (best / 2 == 0) return run<T, tile_of<T, 16>>(k, op, best % 2);
-  if (best / 2 == 1) return run<T, tile_of<T, 14>>(k, op, best % 2);
-  return run<T, tile_of<T, 6>>(k, op, best % 2);
+  if (best / 2 == 0) return run<T, tile_of<T, 16, ROWS<T>>>(k, op, best % 2);
+  if (best / 2 == 1) return run<T, tile_of<T, 14, ROWS<T>>>(k, op, best % 2);
+  return run<T, tile_of<T, 6, ROWS<T>>>(k, op, best % 2);
 }
 
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {

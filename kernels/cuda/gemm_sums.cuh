@@ -1,7 +1,7 @@
 /* C = A^T B for tall A [rows, m] and B [rows, n], gradients of weights: the kernel.
  *
  * A block has a tile of C, columns of one matrix ("left") by columns of the other ("right"), and a share of
- * the rows, which stream through shared memory in parts of 32. Each warp cuts 32 columns of the left side
+ * the rows, which stream through shared memory in parts. Each warp cuts 32 columns of the left side
  * into pieces; the right side is cut once for all, into shared memory, while the products of the part before
  * go on. Every FLUSH rows the sums in registers are added to the block's tile in the workspace, rounded to
  * nearest, for tensor cores cut off; add_tiles sums the tiles of all shares, in order. The sum's terms and
@@ -15,7 +15,7 @@
 #include "kernels/cuda/gemm_pieces.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
-constexpr int PART_ROWS = 32, LEFT_COLS = 256, FLUSH = 512;
+constexpr int LEFT_COLS = 256, FLUSH = 512;
 
 struct sums_product {
   struct tensor left, right;
@@ -29,12 +29,12 @@ struct sums_product {
  * then lie in all banks. */
 template <class T, int COLS> constexpr int PITCH = (COLS / CHUNK<T> + 5) / 8 * 8 + 2;
 
-/* 16 bytes of shared memory for a tile of 8 BLOCKS right columns: a part as it comes; the right side's 16
- * rows cut [plane][half][block][column]. */
-template <class T, int BLOCKS_> struct tile_of {
-  static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS, PLANES = (int)sizeof(T) / 2;
-  static constexpr int LEFT = PITCH<T, LEFT_COLS>, RIGHT = PITCH<T, COLS>, SLOT = PART_ROWS * (LEFT + RIGHT);
-  static constexpr int STEP = PLANES * 2 * COLS, CUT = 2 * STEP;
+/* 16 bytes of shared memory for a tile of 8 BLOCKS right columns: a part of ROWS rows as it comes; the right
+ * side's 16 rows cut [plane][half][block][column]. */
+template <class T, int BLOCKS_, int ROWS_> struct tile_of {
+  static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS, PLANES = (int)sizeof(T) / 2, ROWS = ROWS_;
+  static constexpr int LEFT = PITCH<T, LEFT_COLS>, RIGHT = PITCH<T, COLS>, SLOT = ROWS * (LEFT + RIGHT);
+  static constexpr int STEP = PLANES * 2 * COLS, STEPS = ROWS / 16, CUT = STEPS * STEP;
 };
 
 /* Columns of one side on their way to shared memory: each thread has a chunk of every PASS-th row. */
@@ -60,19 +60,19 @@ static __device__ __forceinline__ void open_side(const struct tensor &t, int64_t
   s.place = chunk < s.ACROSS ? line * PITCH<T, COLS> + chunk : -1;
 }
 
-/* The next 32 rows, `rows` of which are there. */
-template <class T, int COLS>
+/* The next ROWS rows, `rows` of which are there. */
+template <class T, int COLS, int ROWS>
 static __device__ __forceinline__ void load_rows(struct side<T, COLS> &s, const void *data, int rows,
                                                  bool aligned, uint4 *to) {
   const int line = threadIdx.x / s.LANES;
 #pragma unroll
-  for (int r = 0; r < PART_ROWS; r += s.PASS) {
+  for (int r = 0; r < ROWS; r += s.PASS) {
     const int count = line + r < rows ? s.count : 0;
     if (s.place < 0) break;
     copy_chunk(to + s.place + r * PITCH<T, COLS>, count > 0 ? s.from + r * s.stride : (const T *)data, count,
                aligned);
   }
-  s.from += PART_ROWS * s.stride;
+  s.from += ROWS * s.stride;
 }
 
 /* COUNT neighbouring elements, read as one. */
@@ -113,7 +113,7 @@ static __device__ __forceinline__ void read_left(const uint4 *rows, int col, int
 
 /* The right side's part, cut: each thread takes two columns of eight rows at a time. */
 template <class T, class G> static __device__ __forceinline__ void cut_right(const uint4 *rows, uint4 *cut) {
-  constexpr int UNITS = G::COLS / 2 * 4; /* by two steps of two halves */
+  constexpr int UNITS = G::COLS / 2 * 2 * G::STEPS; /* by steps of two halves */
 #pragma unroll
   for (int i = 0; i < (UNITS + BLOCK - 1) / BLOCK; i++) {
     const int unit = i * BLOCK + threadIdx.x, col = unit % (G::COLS / 2) * 2, eight = unit / (G::COLS / 2);
@@ -198,11 +198,11 @@ template <class T, class G>
 static __device__ __forceinline__ void load_part(const struct sums_product &p, struct reading<T, G> &of,
                                                  uint4 *slot) {
   if (of.rows > 0) {
-    const int rows = (int)min(of.rows, (int64_t)PART_ROWS);
-    load_rows(of.left, p.left.data, rows, p.aligned, slot);
-    load_rows(of.right, p.right.data, rows, p.aligned, slot + PART_ROWS * G::LEFT);
+    const int rows = (int)min(of.rows, (int64_t)G::ROWS);
+    load_rows<T, LEFT_COLS, G::ROWS>(of.left, p.left.data, rows, p.aligned, slot);
+    load_rows<T, G::COLS, G::ROWS>(of.right, p.right.data, rows, p.aligned, slot + G::ROWS * G::LEFT);
   }
-  of.rows -= PART_ROWS;
+  of.rows -= G::ROWS;
   close_batch();
 }
 
@@ -213,10 +213,10 @@ static __device__ __forceinline__ void add_part(const uint4 *slot, const uint4 *
   const int lane = threadIdx.x % 32, col = threadIdx.x / 32 * 32 + lane / 4 * 4;
   const uint64_t right = right_matrix<G::BLOCKS>(cut);
 #pragma unroll
-  for (int s = 0; s < 2; s++) {
+  for (int s = 0; s < G::STEPS; s++) {
     wait_for_products<1>();
-    read_left<T>(slot + s * 16 * G::LEFT, col, lane % 4, a[s]);
-    multiply_rows<T, G::BLOCKS>(a[s], further(right, s * 16 * G::STEP), s || adds, sum);
+    read_left<T>(slot + s * 16 * G::LEFT, col, lane % 4, a[s % 2]);
+    multiply_rows<T, G::BLOCKS>(a[s % 2], further(right, s * 16 * G::STEP), s || adds, sum);
   }
 }
 
@@ -236,7 +236,7 @@ static __global__ void __launch_bounds__(BLOCK, 1)
   reading.rows = end - begin;
   for (int i = 0; i < p.stages - 1; i++) load_part(p, reading, ring + i * G::SLOT);
   for (int64_t first = begin; first < end; first += FLUSH) {
-    const int parts = (int)(min(end - first, (int64_t)FLUSH) + PART_ROWS - 1) / PART_ROWS;
+    const int parts = (int)(min(end - first, (int64_t)FLUSH) + G::ROWS - 1) / G::ROWS;
     float sum[2][G::BLOCKS][4];
     uint32_t a[2][2][G::PLANES][4];
     for (int part = 0; part < parts; part++) {
@@ -245,7 +245,7 @@ static __global__ void __launch_bounds__(BLOCK, 1)
       wait_for_batches(p.stages - 2);
       __syncthreads();
       load_part(p, reading, ring + next * G::SLOT);
-      cut_right<T, G>(from + PART_ROWS * G::LEFT, cut);
+      cut_right<T, G>(from + G::ROWS * G::LEFT, cut);
       show_to_products();
       __syncthreads();
       add_part<T, G>(from, cut, part, a, sum);
