@@ -90,9 +90,9 @@ static void add_estimate(struct job *job) {
 int job_setup(struct job *job) {
   double begun = profile_clock();
   memory_return_large();
-  estimate_add(&job->host_memory, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
   job->comm.timeout = job->config.runtime.timeout;
   TRY(open_device(job));
+  estimate_add(&job->host_memory, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
   TRY(open_dataset(job));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
