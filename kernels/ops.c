@@ -127,6 +127,12 @@ static void check_update(const struct kernels *k, const struct update *op, int64
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
 
+/* Sparse products have scales of their own. */
+static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
+  check_update(k, op->update, op->y.rows, op->y.cols);
+  assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data && !op->update->scale);
+}
+
 /* What an op moves when each matrix passes once, and a gathered row for each non-zero. */
 static double bytes_of(struct tensor t) {
   return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
@@ -151,6 +157,7 @@ static double update_backward_bytes(const struct update_backward *op) {
 static void check_update_backward(const struct kernels *k, const struct update_backward *op) {
   int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
   check_update(k, op->forward, rows, cols);
+  assert(!op->forward->scale && (!op->scale || op->forward->norm != NORM_BATCH));
   assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
          (op->forward->norm == NORM_NONE && !op->forward->residual.data));
   assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
@@ -169,10 +176,7 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
              : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->unfinished && !op->accumulate));
   assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
-  if (op->update) {
-    check_update(k, op->update, op->y.rows, op->y.cols);
-    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data);
-  }
+  if (op->update) check_spmm_update(k, op);
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }

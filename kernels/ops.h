@@ -114,6 +114,8 @@ struct update {
   enum activation activation; /* leaky slope .01, ELU alpha 1 */
   struct tensor residual;     /* [rows, cols]; data NULL: none */
   struct dropout dropout;
+  const void
+      *scale; /* real [rows]: y_v is multiplied by scale_v in the end; NULL: 1. Of op_gemm and op_update */
   struct tensor y; /* [rows, cols] */
 };
 
@@ -121,11 +123,13 @@ struct update {
  * and activation it is not read, and may be real where the gradients are dtype. dn = act'(n) dropout'(dy);
  * without norm dz = dn;  layer norm: dz by the row's formula; batch norm: dz receives dn, and
  * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
- * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. */
+ * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. In the end,
+ * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. */
 struct update_backward {
   const struct update *forward;
   struct tensor dy, dz;                     /* dtype */
   struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
+  const void *scale;                        /* real [rows]; NULL: 1 */
   void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */
 };
 
@@ -179,8 +183,9 @@ struct loss_op {
   const uint8_t *labels; /* [n, classes]; bce */
   const int32_t *rows;   /* [count] rows that count, ascending */
   int64_t count;
-  double scale; /* 1 / number of such rows on all ranks */
-  double *loss; /* on the device, written */
+  double scale;           /* 1 / number of such rows on all ranks */
+  double *loss;           /* on the device, written */
+  const void *grad_scale; /* real [n], of the rows of grad; NULL: 1 */
   struct tensor
       grad; /* dtype [n, classes], rows not listed get 0; data NULL: none. May be logits of its type */
 };

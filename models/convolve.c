@@ -25,6 +25,26 @@ void convolve_init(const struct run *run, struct layer *layer, int changes) {
   if (layer->aggregate_first && !layer->constant) layer->exchange = layer->in;
 }
 
+/* The sums of a batch norm's backward are still to come. */
+void convolve_owns_dz(struct layer *layer) {
+  layer->dz_is_message = !layer->aggregate_first && layer->ending.norm != NORM_BATCH;
+}
+
+/* P (H W): the rows of H W are scaled as they are made, but where it is kept as it is or made by a sparse
+ * product. */
+static int aggregate_product(struct model *model, struct run *run, struct layer *layer,
+                             const struct update *end, struct tensor z) {
+  struct propagation *p = &model->propagation;
+  const void *scale = p->forward.col_scale;
+  int plain = !scale || layer->keeps_product || (layer->index == 0 && run->shard->sparse);
+  struct tensor product = layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
+  struct update message = {.z = product, .scale = scale, .y = product};
+  TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, plain ? NULL : &message,
+                         product));
+  return plain ? propagate(p, run, &p->forward, product, end, z)
+               : propagate_message(p, run, &p->forward, product, end, z);
+}
+
 int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,
                      struct tensor z) {
   struct propagation *p = &model->propagation;
@@ -34,9 +54,7 @@ int convolve_forward(struct model *model, struct run *run, struct layer *layer, 
     struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
     return op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = z, .update = end});
   }
-  struct tensor product = layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
-  TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, NULL, product));
-  return propagate(p, run, &p->forward, product, end, z);
+  return aggregate_product(model, run, layer, end, z);
 }
 
 /* dW = (P H)^T dZ, dH = P^T (dZ W^T). */
@@ -60,7 +78,7 @@ int convolve_backward(struct model *model, struct run *run, struct layer *layer,
   struct propagation *p = &model->propagation;
   if (layer->aggregate_first) return backward_of_aggregate(model, run, layer, dz, dx, residual, below);
   struct tensor product = tensor_narrowed(model->scratch, layer->out);
-  TRY(propagate(p, run, &p->backward, dz, NULL, product));
+  TRY((layer->dz_is_message ? propagate_message : propagate)(p, run, &p->backward, dz, NULL, product));
   TRY(layer_weight_gradient(model, run, layer, layer->weight, product));
   return dx.data ? layer_input_gradient(model, run, layer->weight, product, dx, residual, below) : OK;
 }

@@ -8,6 +8,9 @@
 /* Decides the order; layer->keeps_product is set by then. `changes`: P is not the same in every epoch. */
 void convolve_init(const struct run *run, struct layer *layer, int changes);
 
+/* For layers that use dz in convolve_backward alone: it then comes scaled, which spares a pass. */
+void convolve_owns_dz(struct layer *layer);
+
 /* z [own, out], then `end` (NULL: none; else its z is z). */
 int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,
                      struct tensor z);

@@ -67,7 +67,7 @@ static int train(struct trainer *trainer, struct run *run) {
   TRY(rates_advance(&trainer->rates, run));
   TRY(PROFILE("forward", model_forward(model, run, 1)));
   TRY(PROFILE("loss", objective_loss(objective, run, SPLIT_TRAIN, model_logits(model), grad,
-                                     &objective->outcome->loss)));
+                                     model_logits_grad_scale(model), &objective->outcome->loss)));
   TRY(PROFILE("backward", model_backward(model, run)));
   TRY(comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM));
   return PROFILE("optimiser", step_optimizer(p, run));

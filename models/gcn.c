@@ -7,6 +7,7 @@
 static int gcn_init(struct model *model, struct run *run, struct layer *layer) {
   model->propagation.weighting = WEIGHTING_GCN;
   convolve_init(run, layer, 0);
+  convolve_owns_dz(layer);
   return layer_parameters(model, run, layer);
 }
 

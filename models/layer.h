@@ -31,6 +31,7 @@ struct layer {
   int aggregate_first;           /* (P H) W rather than P (H W) */
   int constant;                  /* the aggregated input never changes: computed once */
   int keeps_z;                   /* z has a buffer of its own, so that a backward finds it */
+  int dz_is_message;             /* all that takes dz is P^T: it comes scaled by P^T's columns */
   int needs_input;               /* the input itself is wanted even where its aggregate is constant */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
   int keeps_product;             /* H W is wanted in the backward: it comes first, into a buffer of its own */

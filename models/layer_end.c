@@ -86,6 +86,8 @@ struct update_backward layer_end_backward(struct model *model, struct run *run, 
                                   .dy = dy,
                                   .dz = dy,
                                   .residual_grad = residual,
+                                  .scale = layer->dz_is_message ? model->propagation.backward.col_scale
+                                                                : NULL,
                                   .shift_grad = gradient(model, run, layer->shift),
                                   .gain_grad = gradient(model, run, layer->gain),
                                   .bias_grad = gradient(model, run, layer->bias)};

@@ -59,6 +59,17 @@ static int64_t widest_exchange(const struct model *model) {
   return model->layer[0].constant ? larger(width, panel_width(model)) : width;
 }
 
+/* Scratch of sparse products, which is not always largest for the widest rows: narrow ones may be copied. */
+static int64_t product_workspace(const struct model *model, const struct run *run) {
+  const struct propagation *p = &model->propagation;
+  int64_t most = 0, each = panel_width(model), in = model->layer[0].in;
+  for (int l = 0; l < model->layers; l++)
+    most = larger(most, propagation_workspace(p, run, model->layer[l].exchange));
+  if (!model->layer[0].constant) return most;
+  most = larger(most, propagation_workspace(p, run, each));
+  return larger(most, propagation_workspace(p, run, in % each ? in % each : each));
+}
+
 static int has_residuals(const struct model *model) {
   for (int l = 0; l < model->layers; l++) {
     if (layer_has_residual(&model->layer[l])) return 1;
@@ -108,8 +119,7 @@ int model_init(struct model *model, struct run *run) {
   const struct layer *first = &model->layer[0];
   TRY(features_init(&model->features, run, first->constant && !first->needs_input));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
-  if (model->uses_graph)
-    model->workspace = propagation_workspace(&model->propagation, run, widest_exchange(model));
+  if (model->uses_graph) model->workspace = product_workspace(model, run);
   model->arena = arena_measure(run->device);
   return plan(model, run);
 }
@@ -201,6 +211,15 @@ struct tensor model_logits_grad(const struct model *model) {
   return grad_buffer(model, 0, model->layer[model->layers - 1].out);
 }
 
+/* Where nothing lies between the logits and the last layer's sum, their gradient is its message. */
+const void *model_logits_grad_scale(const struct model *model) {
+  const struct layer *last = &model->layer[model->layers - 1];
+  const struct layer_end *end = &last->ending;
+  int bare = last->bias < 0 && end->norm == NORM_NONE && end->activation == ACTIVATION_NONE &&
+             end->dropout == 0 && !layer_has_residual(last);
+  return bare && last->dz_is_message ? model->propagation.backward.col_scale : NULL;
+}
+
 /* The end of layer l, whose dy and dz lie in its gradient buffer. */
 static struct update_backward end_of(struct model *model, struct run *run, int l) {
   struct layer *layer = &model->layer[l];
@@ -212,6 +231,7 @@ static struct update_backward end_of(struct model *model, struct run *run, int l
 /* A layer's backward ends with the end of the layer below: kernels that write its dy can apply it at once. */
 int model_backward(struct model *model, struct run *run) {
   struct update_backward end = end_of(model, run, model->layers - 1);
+  if (model_logits_grad_scale(model)) end.scale = NULL;
   TRY(op_update_backward(run->kernels, &end));
   for (int l = model->layers - 1; l >= 0; l--) {
     struct layer *layer = &model->layer[l];

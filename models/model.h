@@ -44,8 +44,9 @@ struct tensor model_logits(const struct model *model);
 struct tensor model_embedding(const struct model *model);
 /* From the gradient of the logits (in model->grad[0]) to parameters.dw of this rank's rows. */
 int model_backward(struct model *model, struct run *run);
-/* Where the loss writes its gradient. */
+/* Where the loss writes its gradient, and what it multiplies the rows by (real [own]; NULL: nothing). */
 struct tensor model_logits_grad(const struct model *model);
+const void *model_logits_grad_scale(const struct model *model);
 
 /* Index of the first layer whose output holds NaN or infinity on this rank, -1: none. */
 int model_find_nonfinite(struct model *model, struct run *run, int *layer);

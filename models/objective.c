@@ -55,7 +55,7 @@ int objective_start(struct objective *objective, struct run *run) {
 }
 
 int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
-                   struct tensor grad, double *loss) {
+                   struct tensor grad, const void *grad_scale, double *loss) {
   int64_t global = run->shard->split_global[split];
   struct loss_op op = {.logits = logits,
                        .label = objective->label,
@@ -64,6 +64,7 @@ int objective_loss(struct objective *objective, struct run *run, enum split spli
                        .count = run->shard->split_count[split],
                        .scale = global > 0 ? 1 / (double)global : 0,
                        .loss = loss,
+                       .grad_scale = grad_scale,
                        .grad = grad};
   return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, &op) : op_bce(run->kernels, &op);
 }
@@ -80,7 +81,8 @@ static int count_split(struct objective *objective, struct run *run, enum split 
 
 int objective_tally(struct objective *objective, struct run *run, struct tensor logits) {
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, &objective->outcome->split_loss[s]));
+    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, NULL,
+                       &objective->outcome->split_loss[s]));
     TRY(count_split(objective, run, s, logits));
   }
   return OK;

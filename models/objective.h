@@ -37,9 +37,9 @@ void objective_plan(struct objective *objective, struct run *run, struct arena *
 int objective_start(struct objective *objective, struct run *run);
 
 /* Loss of a split on this rank (a share of the mean), left on the device, and, where grad.data is given, its
- * gradient. */
+ * gradient, the rows multiplied by grad_scale (real [own]; NULL: 1). */
 int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
-                   struct tensor grad, double *loss);
+                   struct tensor grad, const void *grad_scale, double *loss);
 /* Loss and counts of every split, into objective->outcome. */
 int objective_tally(struct objective *objective, struct run *run, struct tensor logits);
 

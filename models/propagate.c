@@ -180,8 +180,9 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
 }
 
-int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-              const struct update *update, struct tensor y) {
+/* scale: of x's rows, NULL: 1. */
+static int aggregate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                     const void *scale, const struct update *update, struct tensor y) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
@@ -190,10 +191,10 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
   if (exchange && y.dtype != k->real) sums = tensor_narrowed(p->sums, y.cols);
   struct spmm own = {.a = d->own_part,
                      .x = x,
-                     .col_scale = d->col_scale,
+                     .col_scale = scale,
                      .self_scale = p->self,
                      .self = x,
-                     .self_col_scale = d->col_scale,
+                     .self_col_scale = scale,
                      .row_scale = d->row_scale,
                      .unfinished = exchange ? d->unfinished : NULL,
                      .update = update,
@@ -206,11 +207,21 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
                       .update = update,
                       .sums = sums,
                       .y = y};
-  if (exchange) TRY(halo_start(halo, run->comm, k, x, d->col_scale, packed, tail));
+  if (exchange) TRY(halo_start(halo, run->comm, k, x, scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(PROFILE("own part", op_spmm(k, &own)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+}
+
+int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+              const struct update *update, struct tensor y) {
+  return aggregate(p, run, d, x, d->col_scale, update, y);
+}
+
+int propagate_message(struct propagation *p, struct run *run, const struct direction *d,
+                      struct tensor message, const struct update *update, struct tensor y) {
+  return aggregate(p, run, d, message, NULL, update, y);
 }
 
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,

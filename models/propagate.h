@@ -57,6 +57,9 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
               const struct update *update, struct tensor y);
+/* The same of rows that were multiplied by direction->col_scale where they were made, which spares a pass. */
+int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
+                      struct tensor message, const struct update *update, struct tensor y);
 
 /* The same way for other work than P x: the rows `message` [own, w] of all ranks' nodes in two parts, own
  * rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there are any.

@@ -25,6 +25,7 @@ static int sage_init(struct model *model, struct run *run, struct layer *layer) 
   model->propagation.weighting = weightings[aggregator];
   convolve_init(run, layer, 0);
   TRY(layer_parameters(model, run, layer));
+  if (aggregator == AGGREGATOR_GCN) convolve_owns_dz(layer);
   if (aggregator == AGGREGATOR_GCN) return OK;
   TRY(memory_alloc(&sage, (int64_t)sizeof *sage, "a layer"));
   layer->kept = sage;

@@ -7,11 +7,7 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define HOST_DEVICE __host__ __device__
-#else
-#define HOST_DEVICE
-#endif
+#include "runtime/host_device.h"
 
 struct philox_key {
   uint32_t word[2];

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "runtime/host_device.h"
+
 enum dtype { F32, BF16, F64 }; /* F64: CPU only, for gradient checks */
 
 struct tensor {
@@ -12,17 +14,25 @@ struct tensor {
   int64_t rows, cols, stride;
 };
 
-static inline int64_t dtype_bytes(enum dtype dtype) {
+static inline HOST_DEVICE int64_t dtype_bytes(enum dtype dtype) {
   return dtype == F64 ? 8 : dtype == F32 ? 4 : 2;
 }
 
 /* Rows of activations and parameters lie at multiples of ROW_BYTES: wide loads, whole sectors of a GPU's
- * memory. What the gaps hold is nobody's business but the parameters', where they stay zero. */
-enum { ROW_BYTES = 32 };
+ * memory; and where that costs little at multiples of LINE_BYTES, so that a row touches no more of the lines
+ * of its caches than it must. What the gaps hold is nobody's business but the parameters', where they stay
+ * zero. */
+enum { ROW_BYTES = 32, LINE_BYTES = 128 };
 
-static inline int64_t tensor_stride(enum dtype dtype, int64_t cols) {
-  int64_t unit = ROW_BYTES / dtype_bytes(dtype);
-  return (cols + unit - 1) / unit * unit;
+/* Bytes from row to row for rows of so many. */
+static inline HOST_DEVICE int64_t tensor_pitch(int64_t row) {
+  int64_t sectors = (row + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+  int64_t lines = (row + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+  return row > LINE_BYTES / 2 && (row <= 2 * LINE_BYTES || lines * 8 <= row * 9) ? lines : sectors;
+}
+
+static inline HOST_DEVICE int64_t tensor_stride(enum dtype dtype, int64_t cols) {
+  return tensor_pitch(cols * dtype_bytes(dtype)) / dtype_bytes(dtype);
 }
 
 static inline struct tensor tensor_of(void *data, enum dtype dtype, int64_t rows, int64_t cols) {

@@ -26,6 +26,12 @@ static inline real *row_of(struct tensor t, int64_t v) {
   return (real *)t.data + v * t.stride;
 }
 
+/* y *= scale. */
+static inline void scale_row(real scale, int64_t cols, real *y) {
+#pragma omp simd
+  for (int64_t j = 0; j < cols; j++) y[j] *= scale;
+}
+
 int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           struct layout **layout);
 int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);

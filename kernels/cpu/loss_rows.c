@@ -28,6 +28,7 @@ static double loss_part(const struct loss_op *op, int64_t first, int64_t end, ro
     real *grad = row_of(op->grad, v);
     if (at < op->count && op->rows[at] == v) {
       sum += loss(op, v, grad);
+      if (op->grad_scale) scale_row(((const real *)op->grad_scale)[v], op->grad.cols, grad);
       at++;
     } else {
       memset(grad, 0, (size_t)op->grad.cols * sizeof *grad);

@@ -117,6 +117,7 @@ static void backward_row(const struct update_backward *op, uint32_t epoch, int64
   if (op->gain_grad) add_row(s->gain, dz, s->xhat, cols);
   if (forward->norm == NORM_LAYER) layer_norm_backward(forward, v, s->xhat, dz);
   if (op->bias_grad) add_row(s->bias, dz, NULL, cols);
+  if (op->scale) scale_row(((const real *)op->scale)[v], cols, dz);
 }
 
 int REAL(cpu_update_backward)(struct kernels *k, const struct update_backward *op) {

@@ -85,6 +85,7 @@ static inline void update_row(const struct update *op, uint32_t epoch, int64_t v
     for (int64_t j = 0; j < cols; j++) y[j] += residual[j];
   }
   if (op->dropout.threshold > 0) dropout_row(&op->dropout, epoch, v, cols, y, y);
+  if (op->scale) scale_row(((const real *)op->scale)[v], cols, y);
 }
 
 #endif

@@ -11,6 +11,7 @@ enum saved_values { NOTHING, Y, Z, Z_OF_NORM };
 struct backward {
   struct update forward;
   struct tensor dy, dz, residual_grad;
+  const void *scale;
   const struct scalars *scalars;
   float2 *means;   /* [rows] of g and of g xhat; NULL: a row's lanes find them */
   double *partial; /* [sums, parts, cols]: bias, then shift and gain when there is a norm; NULL: not wanted */

@@ -9,7 +9,7 @@ struct bce {
   static __device__ __forceinline__ double of(const struct loss_rows &op, const struct loss_columns &c) {
     const struct loss_op &loss = op.loss;
     const int classes = (int)loss.logits.cols, step = (int)blockDim.x * GROUP;
-    const float share = op.scale / (float)classes;
+    const float share = op.scale * c.grad_scale / (float)classes;
     double sum = 0;
     for (int first = c.first; first < classes; first += step) {
       const int n = columns_from(classes, first);

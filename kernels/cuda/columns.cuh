@@ -144,8 +144,7 @@ static __device__ __forceinline__ int columns_from(int64_t cols, int64_t first) 
 
 /* Whether t's rows are padded as tensor_stride pads them: then the gaps are its own. */
 static __device__ __forceinline__ bool owns_gaps(const struct tensor &t) {
-  const int64_t unit = ROW_BYTES / (t.dtype == BF16 ? 2 : 4);
-  return t.stride == (t.cols + unit - 1) / unit * unit;
+  return t.stride == tensor_stride(t.dtype, t.cols);
 }
 
 /* How many of the columns [first, first + GROUP) to store: with the gap they make one store. */

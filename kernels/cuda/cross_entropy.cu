@@ -46,14 +46,14 @@ struct cross_entropy {
       }
     }
     sum = sum_of_lanes(sum);
-    const float share = __fdividef(op.scale, sum);
+    const float scale = op.scale * c.grad_scale, share = __fdividef(scale, sum);
     for (int first = c.first; loss.grad.data && first < classes && (first == c.first || !FAST);
          first += step) {
       const int n = FAST ? c.n : columns_from(classes, first);
       if (!FAST) logits_of<FAST>(loss, c, first, n, x);
 #pragma unroll
       for (int j = 0; j < GROUP; j++)
-        x[j] = (FAST ? x[j] : exponential(x[j] - max)) * share - (first + j == c.label ? op.scale : 0);
+        x[j] = (FAST ? x[j] : exponential(x[j] - max)) * share - (first + j == c.label ? scale : 0);
       if (c.row >= 0) store_group<T, FAST>(loss.grad, c.row, first, FAST ? c.stored : n, x);
     }
     return (threadIdx.x == 0 ? (double)(__logf(sum) + max) : 0) - (double)at_label;

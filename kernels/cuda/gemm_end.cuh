@@ -24,6 +24,7 @@ struct end {
   const float *bias;              /* forward, and backward from z */
   enum activation activation;
   struct dropout dropout;
+  const float *scale; /* [rows]; NULL: 1 */
   const struct scalars *scalars;
   double *sums; /* backward: [blocks, cols] column sums of dz; NULL: not wanted */
 };
@@ -126,6 +127,15 @@ static __device__ __forceinline__ void add_four(const float (&x)[4], float (&to)
   for (int j = 0; j < 4; j++) to[j] += x[j];
 }
 
+/* What leaves a quad: column sums are of x as it is. */
+template <class T>
+static __device__ __forceinline__ void store_scaled(const struct end &e, const struct quad &at,
+                                                    const float (&x)[4]) {
+  const float scale = e.scale ? e.scale[at.v] : 1;
+  const float scaled[4] = {x[0] * scale, x[1] * scale, x[2] * scale, x[3] * scale};
+  store_quad<T>(e.out, at, e.aligned, scaled);
+}
+
 /* x: the product. bias: of the quad's columns. kept: its bits of dropout. */
 template <class T>
 static __device__ __forceinline__ void end_forward(const struct end &e, const struct quad &at,
@@ -143,7 +153,7 @@ static __device__ __forceinline__ void end_forward(const struct end &e, const st
     add_four(other, x);
   }
   if (e.dropout.threshold > 0) drop_four(e.dropout, kept, x);
-  store_quad<T>(e.out, at, e.aligned, x);
+  store_scaled<T>(e, at, x);
 }
 
 /* d act'(n), from n or from y = act(n) times the dropout's scale: y has n's sign, and for ELU exp(n) =
@@ -175,7 +185,7 @@ static __device__ __forceinline__ void end_backward(const struct end &e, const s
   if (e.residual.data) store_quad<T>(e.residual, at, e.aligned, d);
 #pragma unroll
   for (int j = 0; j < 4; j++) d[j] = sloped(e, n[j] + bias[j], d[j]);
-  store_quad<T>(e.out, at, e.aligned, d);
+  store_scaled<T>(e, at, d);
 }
 
 /* The rows and columns of a tile whose sums a warp holds: `rows` of its 16 are there, and `cols` columns. */
@@ -259,16 +269,29 @@ static __device__ __forceinline__ void store_quads(const struct tensor &t, const
   }
 }
 
+/* Factors of a lane's rows. */
+static __device__ __forceinline__ void load_scales(const float *scale, const struct lane_rows &at,
+                                                   float (&to)[QUADS]) {
+#pragma unroll
+  for (int i = 0; i < QUADS; i++) to[i] = scale && has_row(at, i) ? scale[at.v + 2 * i] : 1;
+}
+
+/* Whether the usual ends of that kind look for factors. */
+static constexpr __host__ __device__ bool may_scale(enum end_kind kind) {
+  return kind == END_PLAIN || kind == END_BACKWARD_RELU;
+}
+
 /* The usual ends, without a branch on their way: forward bias, ReLU, dropout; backward ReLU and its dropout
- * from y. */
+ * from y; factors of rows, where both are rare together. */
 template <class T, enum end_kind KIND>
 static __device__ __forceinline__ void end_usual(const struct end &e, const struct lane_rows &at,
                                                  const float (&bias)[4], const float4 *piece, int lane,
                                                  float (&total)[4]) {
-  float x[QUADS][4], saved[QUADS][4] = {};
+  float x[QUADS][4], saved[QUADS][4] = {}, factor[QUADS];
   uint32_t kept[QUADS / 2];
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
   if (KIND == END_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
+  if (may_scale(KIND)) load_scales(e.scale, at, factor);
   if (KIND == END_RELU_DROPOUT) {
     const uint32_t epoch = e.scalars->epoch;
 #pragma unroll
@@ -288,6 +311,8 @@ static __device__ __forceinline__ void end_usual(const struct end &e, const stru
       }
     }
     if (KIND == END_RELU_DROPOUT) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);
+#pragma unroll
+    for (int j = 0; j < 4 && may_scale(KIND); j++) x[i][j] *= factor[i];
   }
   store_quads<T>(e.out, at, x);
 }

@@ -109,6 +109,7 @@ static bool are_aligned(const struct end *e) {
 static enum end_kind kind_of(const struct end *e) {
   const bool relu = e->activation == ACTIVATION_RELU, drops = e->dropout.threshold > 0;
   if (!e->aligned || e->accumulate || e->keep || e->residual.data) return END_ANY;
+  if (e->scale && !e->backward && (relu || drops)) return END_ANY;
   if (e->backward) return relu && e->from_y ? END_BACKWARD_RELU : END_ANY;
   if (relu) return drops ? END_RELU_DROPOUT : END_RELU;
   return e->activation == ACTIVATION_NONE && !drops ? END_PLAIN : END_ANY;
@@ -128,6 +129,7 @@ static struct end end_of(const struct kernels *k, const struct gemm *op) {
   if (op->update) {
     e.out = update->y;
     e.residual = update->residual;
+    e.scale = (const float *)update->scale;
     e.keep = update->y.data != op->c.data;
   }
   if (op->backward) {
@@ -135,6 +137,7 @@ static struct end end_of(const struct kernels *k, const struct gemm *op) {
     e.out = op->backward->dz;
     e.residual = op->backward->residual_grad;
     e.saved = update->z;
+    e.scale = (const float *)op->backward->scale;
     e.from_y = update->y.data == update->z.data;
     if (e.from_y) e.bias = NULL;
   }

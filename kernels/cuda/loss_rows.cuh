@@ -19,6 +19,7 @@ struct loss_rows {
 struct loss_columns {
   int row, label; /* row -1: none */
   int first, n, stored;
+  float grad_scale;
   struct packed<float> logits; /* where FAST */
 };
 
@@ -28,6 +29,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
   static constexpr int ROWS = 1;
   struct input {
     int row, label;
+    float grad_scale;
     struct packed<float> logits;
   };
   const struct loss_rows &op;
@@ -42,6 +44,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
     in.row = after;
     after = row_at(i + (int)blockDim.y);
     in.label = in.row >= 0 && op.loss.label ? op.loss.label[in.row] : -1;
+    in.grad_scale = in.row >= 0 && op.loss.grad_scale ? ((const float *)op.loss.grad_scale)[in.row] : 1;
     if (FAST) in.logits = read_group<float, FAST>(op.loss.logits, in.row >= 0, in.row, x.first, x.n);
     return in;
   }
@@ -49,6 +52,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
   __device__ __forceinline__ void work(const struct input &in, int) {
     x.row = in.row;
     x.label = in.label;
+    x.grad_scale = in.grad_scale;
     x.logits = in.logits;
     const double part = LOSS::template of<T, FAST>(op, x);
     if (x.row >= 0) sum += part;

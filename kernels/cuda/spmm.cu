@@ -50,14 +50,6 @@ struct source {
   bool copied;
 };
 
-/* Bytes from row to row of a copy: whole lines of 128 bytes, where that costs little, so that a row touches
- * no more lines than it must. */
-static int64_t copy_bytes(int64_t row) {
-  int64_t sector = (row + 31) / 32 * 32, line = (row + 127) / 128 * 128;
-  if (row <= 32 || (row > 64 && (row <= 256 || line * 8 <= row * 9))) return row <= 32 ? 32 : line;
-  return row <= 64 ? 64 : sector;
-}
-
 /* x as the sum of two bf16, to 16 bits: whatever is finite in x is finite in both, and what is not is in
  * `high` alone. */
 static __device__ __forceinline__ void split_planes(float x, float &high, float &low) {
@@ -96,7 +88,7 @@ static struct source source_of(const struct cuda_layout *a, const struct spmm *o
   struct source from = {(const char *)op->x.data, op->x.stride * size, false};
   from.copied = m->cols > 0 && (!cuda_is_aligned(op->x) || scales_first(m, op, row) ||
                                 (a->tiles.count > 0 && (op->col_scale || op->x.stride * size < row)));
-  if (from.copied) from.bytes = copy_bytes(row);
+  if (from.copied) from.bytes = tensor_pitch(row);
   return from;
 }
 

@@ -90,6 +90,7 @@ template <class T, bool NORM, bool WHOLE> struct update_step {
       for (int j = 0; j < GROUP; j++) u[j] += residual[j];
     }
     if (update.dropout.threshold > 0) drop(update.dropout, epoch, in.id, first, u);
+    if (update.scale) multiply_by(scale_of(update.scale, in.row, in.row >= 0), u);
     if (in.row >= 0 && n > 0) store_group<T, WHOLE>(update.y, in.row, first, stored, u);
   }
 };

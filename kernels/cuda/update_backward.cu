@@ -15,6 +15,7 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
   struct input {
     packed<T> dy, saved;
     int64_t id;
+    float scale;
   };
   const struct backward &op;
   uint32_t epoch;
@@ -28,6 +29,7 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
     in.dy = read_group<T, WHOLE>(op.dy, v < end, v, first, n);
     if (SAVED != NOTHING) in.saved = read_group<T, WHOLE>(op.forward.z, v < end, v, first, n);
     in.id = op.masks && v < end ? op.forward.dropout.id[v] : 0;
+    in.scale = scale_of(op.scale, v, v < end);
     return in;
   }
 
@@ -73,6 +75,7 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
       add(BIAS, d);
       count_rows(totals, ROWS);
     }
+    if (op.scale) multiply_by(in.scale, d);
     if (stores) store_group<T, WHOLE>(op.dz, v, first, stored, d);
   }
 };
@@ -171,12 +174,13 @@ int cuda_update_backward(struct kernels *k, const struct update_backward *op) {
   const saved_values saved = saved_by(op);
   const bool drops = op->forward->dropout.threshold > 0;
   struct backward of = {};
-  if (saved == NOTHING && !drops && op->dz.data == op->dy.data && !op->residual_grad.data)
+  if (saved == NOTHING && !drops && op->dz.data == op->dy.data && !op->residual_grad.data && !op->scale)
     return sum_gradient(k, op);
   of.forward = *op->forward;
   of.dy = op->dy;
   of.dz = op->dz;
   of.residual_grad = op->residual_grad;
+  of.scale = op->scale;
   of.scalars = k->scalars;
   of.masks = drops && !(saved == Y && of.forward.activation == ACTIVATION_RELU);
   return op->dz.dtype == BF16 ? run_with<bf16>(k, op, &of) : run_with<float>(k, op, &of);

@@ -21,6 +21,16 @@ static __device__ __forceinline__ void load_reals_or(const void *from, float oth
   for (int j = 0; j < GROUP; j++) to[j] = otherwise;
 }
 
+/* Row v's factor; 1 where there are none, or no such row. */
+static __device__ __forceinline__ float scale_of(const void *scale, int64_t v, bool is_there) {
+  return scale && is_there ? ((const float *)scale)[v] : 1;
+}
+
+static __device__ __forceinline__ void multiply_by(float scale, float (&x)[GROUP]) {
+#pragma unroll
+  for (int j = 0; j < GROUP; j++) x[j] *= scale;
+}
+
 /* NORM false: center alone. */
 template <bool NORM>
 static __device__ __forceinline__ void load_norm(const struct update &op, int64_t first, int n,

@@ -101,6 +101,13 @@ static inline double *noise_block(uint64_t seed, int64_t count) {
   return value;
 }
 
+/* Factors of rows, which any type holds. */
+static inline double *row_factors(int64_t rows) {
+  double *factor = host_block(rows * 8);
+  for (int64_t v = 0; v < rows; v++) factor[v] = .25 * (double)(1 + v % 7);
+  return factor;
+}
+
 /* Small integers in [-4, 4]: sums of them are exact in every type. */
 static inline double *integer_block(uint64_t seed, int64_t count) {
   double *value = host_block(count * 8);

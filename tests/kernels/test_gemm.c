@@ -192,14 +192,25 @@ struct end_case {
   enum activation activation;
   double dropout;
   int bias, residual, apart; /* apart: y is not z */
+  int scaled;                /* rows have factors */
 };
 
 static const struct end_case end_cases[] = {
-    {500, 256, 41, -1, ACTIVATION_RELU, .5, 1, 0, 0},      {500, 256, 100, -1, ACTIVATION_RELU, 0, 1, 0, 0},
-    {200, 41, 64, -1, ACTIVATION_NONE, 0, 1, 0, 0},        {300, 64, 33, -1, ACTIVATION_ELU, .3, 1, 1, 1},
-    {300, 100, 50, 1, ACTIVATION_LEAKY_RELU, .2, 0, 1, 1}, {70, 17, 20, 3, ACTIVATION_RELU, .5, 1, 0, 1},
-    {300, 130, 400, -1, ACTIVATION_RELU, .4, 1, 0, 0},     {40, 300, 20, -1, ACTIVATION_ELU, .5, 0, 0, 0},
-    {5000, 12, 20, -1, ACTIVATION_RELU, .5, 1, 0, 0},      {700, 128, 602, -1, ACTIVATION_RELU, .1, 1, 0, 0},
+    {500, 256, 41, -1, ACTIVATION_RELU, .5, 1, 0, 0, 0},
+    {500, 256, 100, -1, ACTIVATION_RELU, 0, 1, 0, 0, 0},
+    {200, 41, 64, -1, ACTIVATION_NONE, 0, 1, 0, 0, 0},
+    {300, 64, 33, -1, ACTIVATION_ELU, .3, 1, 1, 1, 0},
+    {300, 100, 50, 1, ACTIVATION_LEAKY_RELU, .2, 0, 1, 1, 0},
+    {70, 17, 20, 3, ACTIVATION_RELU, .5, 1, 0, 1, 0},
+    {300, 130, 400, -1, ACTIVATION_RELU, .4, 1, 0, 0, 0},
+    {40, 300, 20, -1, ACTIVATION_ELU, .5, 0, 0, 0, 0},
+    {5000, 12, 20, -1, ACTIVATION_RELU, .5, 1, 0, 0, 0},
+    {700, 128, 602, -1, ACTIVATION_RELU, .1, 1, 0, 0, 0},
+    {500, 47, 256, -1, ACTIVATION_NONE, 0, 0, 0, 0, 1},
+    {500, 128, 128, -1, ACTIVATION_NONE, 0, 0, 0, 0, 1},
+    {500, 256, 100, -1, ACTIVATION_RELU, .5, 1, 0, 0, 1},
+    {300, 41, 64, 1, ACTIVATION_ELU, .3, 1, 1, 1, 1},
+    {500, 128, 47, -1, ACTIVATION_RELU, 0, 0, 0, 0, 1},
 };
 enum { END_CASES = sizeof end_cases / sizeof end_cases[0] };
 
@@ -220,6 +231,8 @@ static void check_end(struct kernels *k, const struct end_case *c, enum dtype dt
   double *y = host_block(count * 8);
   for (int64_t i = 0; i < count; i++) residual[i] = element(dtype, residual[i]);
   struct update end = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
+  double *factor = row_factors(c->m);
+  if (c->scaled) end.scale = reals(k, factor, c->m);
   if (c->bias) end.bias = reals(k, bias, c->n);
   if (c->residual) end.residual = result(k, dtype, residual, c->m, c->n, c->pad);
   p.op.c = end.z = end.y = result(k, dtype, NULL, c->m, c->n, c->pad);
@@ -230,6 +243,7 @@ static void check_end(struct kernels *k, const struct end_case *c, enum dtype dt
     double n = z[i] + (c->bias ? bias[i % c->n] : 0);
     y[i] = activated(c->activation, n) + (c->residual ? residual[i] : 0);
     y[i] = dropped(&end.dropout, EPOCH, global_id(i / c->n), i % c->n, y[i]);
+    if (c->scaled) y[i] *= factor[i / c->n];
   }
   assert_ok(op_gemm(k, &p.op));
   double tolerance = tolerance_in(k, dtype) + product_tolerance(k);
@@ -259,7 +273,7 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
   double *z = rounded(k, noise_block(5, count), count), *bias = noise_block(3, c->n);
   double *dz = rounded(k, noise_block(6, count), count), *sums = host_block(c->n * 8),
          *kept = host_block(count * 8);
-  double *dropped_dy = host_block(count * 8);
+  double *dropped_dy = host_block(count * 8), *factor = row_factors(c->m);
   struct update end = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
   if (c->bias) end.bias = reals(k, bias, c->n);
   struct tensor old = result(k, k->dtype, dz, c->m, c->n, c->pad);
@@ -273,6 +287,7 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
     dropped_dy[i] = dropped(&end.dropout, EPOCH, id, j, dz[i]);
     dz[i] = sloped(c->activation, n, dropped_dy[i]);
     sums[j] += dz[i];
+    if (c->scaled) dz[i] *= factor[i / c->n];
   }
   end.z = end.y = result(k, k->dtype, c->apart ? z : kept, c->m, c->n, c->pad);
   if (c->apart) end.y = result(k, k->dtype, kept, c->m, c->n, c->pad);
@@ -280,6 +295,7 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
   if (c->residual) back.residual_grad = back.dz = result(k, k->dtype, NULL, c->m, c->n, c->pad);
   if (c->residual) back.dz = result(k, k->dtype, NULL, c->m, c->n, c->pad);
   back.bias_grad = reals(k, bias, c->n);
+  if (c->scaled) back.scale = reals(k, factor, c->m);
   p.op.c = old;
   p.op.accumulate = accumulate;
   p.op.backward = &back;

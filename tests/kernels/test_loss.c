@@ -100,6 +100,13 @@ static void check(struct kernels *k, const struct host_loss *h, int64_t pad, dev
   op.grad = padded_matrix(k, NULL, h->nodes, h->classes, pad);
   assert_ok(run(k, &op));
   assert_all_rounded(k, values_of(k, op.grad), expected, size, 1e-8 + tolerance);
+  double *factor = row_factors(h->nodes), *scaled = host_block(size * 8);
+  for (int64_t i = 0; i < size; i++) scaled[i] = expected[i] * factor[i / h->classes];
+  op.grad_scale = reals(k, factor, h->nodes);
+  assert_ok(run(k, &op));
+  assert_close(loss_of(k, &op), expected_loss, allowed);
+  assert_all_rounded(k, values_of(k, op.grad), scaled, size, 1e-8 + 2 * tolerance);
+  op.grad_scale = NULL;
   if (k->dtype == k->real) {
     op.grad = op.logits;
     assert_ok(run(k, &op));

@@ -8,6 +8,7 @@ struct host_update {
   enum norm norm;
   enum activation activation;
   double *z, *bias, *gain, *shift, *residual;
+  double *scale;          /* of rows: of y forward, of dz backward; NULL: none */
   struct dropout dropout; /* id not used: row v has global_id(v) */
   int in_place, padded;   /* padded: OWN_GAPS, WIDE_GAPS or at any place */
 };
@@ -38,7 +39,7 @@ static void host_forward(const struct host_update *h, double *y) {
       if (h->norm == NORM_BATCH) statistics(u + j, rows, cols, &mean, &rstd);
       if (h->norm != NORM_NONE) n = (n - mean) * rstd * h->gain[j] + h->shift[j];
       double a = activated(h->activation, n) + (h->residual ? h->residual[i] : 0);
-      y[i] = dropped(&h->dropout, EPOCH, global_id(v), j, a);
+      y[i] = dropped(&h->dropout, EPOCH, global_id(v), j, a) * (h->scale ? h->scale[v] : 1);
     }
   }
 }
@@ -66,6 +67,7 @@ static void every_combination(struct kernels *k, int64_t rows, int64_t cols,
         if (in_place && (norm != NORM_NONE || residual)) continue;
         struct host_update h = make(k, rows, cols, norm, a, residual, drop, in_place);
         h.padded = -(bits >> 3);
+        if (bits >> 3 != 1) h.scale = row_factors(rows);
         check(k, &h);
         free_blocks(k->device);
       }
@@ -100,6 +102,7 @@ static struct update run_forward(struct kernels *k, const struct host_update *h)
   if (h->residual) op.residual = padded_matrix(k, h->residual, rows, cols, padding(h, 0));
   op.dropout = h->dropout;
   op.dropout.id = global_ids(k, rows);
+  if (h->scale) op.scale = reals(k, h->scale, rows);
   op.y = h->in_place ? op.z : padded_matrix(k, NULL, rows, cols, padding(h, 1));
   assert_ok(op_update(k, &op));
   return op;
@@ -155,6 +158,8 @@ static void finish_batch_norm(struct kernels *k, struct update_backward *back) {
 
 static void check_backward(struct kernels *k, struct host_update *h) {
   int64_t rows = h->rows, cols = h->cols;
+  double *scale = h->norm == NORM_BATCH ? NULL : h->scale;
+  h->scale = NULL;
   struct update op = run_forward(k, h);
   double *weight = rounded(k, noise_block(9, rows * cols), rows * cols), *none = host_block(cols * 8);
   enum dtype sums = h->in_place ? k->dtype : k->real; /* of gradients from a rounded y, or from z */
@@ -165,9 +170,12 @@ static void check_backward(struct kernels *k, struct host_update *h) {
     back.gain_grad = reals(k, none, cols);
   }
   if (h->residual) back.residual_grad = padded_matrix(k, NULL, rows, cols, padding(h, 0));
+  if (scale) back.scale = reals(k, scale, rows);
   assert_ok(op_update_backward(k, &back));
   if (h->norm == NORM_BATCH) finish_batch_norm(k, &back);
-  check_gradient(k, h, h->z, rows * cols, weight, values_of(k, dy), k->dtype);
+  double *dz = values_of(k, dy);
+  for (int64_t i = 0; i < rows * cols; i++) dz[i] /= scale ? scale[i / cols] : 1;
+  check_gradient(k, h, h->z, rows * cols, weight, dz, k->dtype);
   if (h->norm != NORM_BATCH)
     check_gradient(k, h, h->bias, cols, weight, doubles(k, back.bias_grad, cols), sums);
   if (h->norm != NORM_NONE) {
