@@ -176,6 +176,13 @@ struct choice choose(const struct choose_case *c, const struct density *density)
   return best;
 }
 
+struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least) {
+  struct rates rates = rates_of(c, density->cols);
+  struct choice choice = divide(&rates, density, least);
+  choice.gather_seconds = divide(&rates, density, TILE_CELLS + 1).seconds;
+  return choice;
+}
+
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {
   struct rates rates = rates_of(c, 1);
   double arc = rates.near;

@@ -76,6 +76,9 @@ struct choice {
  * arcs in a tile: few tiles may not be worth the merge of their rows. */
 struct choice choose(const struct choose_case *c, const struct density *density);
 
+/* The same for a layout whose cells of `least` arcs and more are tiles; TILE_CELLS + 1: the gather alone. */
+struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least);
+
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);

@@ -12,6 +12,9 @@
 
 struct layout {
   const struct csr *csr; /* the matrix on the host; borrowed, outlives the layout */
+  int64_t least;         /* entries of a cell from which on it is a tile; TILE_CELLS + 1: none is */
+  int64_t tiles, tile_entries;
+  int64_t bytes; /* on the device */
 };
 
 #endif

@@ -32,7 +32,7 @@ static int64_t window_end(const struct slots *slots, int64_t w) {
 
 /* Which of the two sections a slot of that many entries belongs to. */
 static int64_t section_of(const struct slots *slots, int64_t window, int64_t entries) {
-  return entries > slots->early ? window : slots->windows + window;
+  return entries > slots->early && !slots->in_order ? window : slots->windows + window;
 }
 
 /* Long rows and their pieces, and how many slots each window has in each section. */
@@ -88,6 +88,10 @@ static void place_lengths(const struct slots *slots, int64_t w, int64_t place[LO
     count[0] += whole;
     count[slots->limit - (degree_of(slots->csr, i) - whole * slots->limit)]++;
   }
+  if (slots->in_order) {
+    place[0] = slots->start[section_of(slots, w, 0)];
+    return;
+  }
   for (int64_t l = 0; l <= slots->limit; l++) {
     int64_t length = slots->limit - l;
     if (l == 0 || length == slots->early) sum = slots->start[section_of(slots, w, length)];
@@ -108,15 +112,16 @@ static void fill_window(struct slots *slots, int64_t w) {
     if (pieces > 0) target = ~slots->long_row[at++].first_piece;
     do {
       int32_t count = left < slots->limit ? (int32_t)left : slots->limit;
-      slots->slot[place[slots->limit - count]++] = (struct slot){entry, count, target--};
+      int64_t *next = slots->in_order ? place : &place[slots->limit - count];
+      slots->slot[(*next)++] = (struct slot){entry, count, target--};
       entry += count;
       left -= count;
     } while (left > 0);
   }
 }
 
-int slots_cut(const struct csr *m, struct slots *slots) {
-  *slots = (struct slots){.csr = m};
+int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
+  *slots = (struct slots){.csr = m, .in_order = in_order};
   slots->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
   slots->windows = (m->rows + WINDOW - 1) / WINDOW;
   slots->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY

@@ -26,6 +26,7 @@ struct slots {
   const struct csr *csr;
   int32_t limit; /* entries of a slot */
   int32_t early; /* slots of more entries than this come before all others */
+  int in_order;  /* slots stand as their rows do */
   int64_t windows, count, long_rows, pieces;
   int64_t *start; /* [2 windows + 1]: the early slots of each window, then the others */
   struct slot *slot;
@@ -34,9 +35,9 @@ struct slots {
   int32_t *piece_row;   /* [pieces] */
 };
 
-/* Cuts m, which is borrowed. Errors: BAD_INPUT where there are more slots than a GPU's layout can number,
- * FAILED when memory is short. */
-int slots_cut(const struct csr *m, struct slots *slots);
+/* Cuts m, which is borrowed; in_order: without the sorting. Errors: BAD_INPUT where there are more slots than
+ * a GPU's layout can number, FAILED when memory is short. */
+int slots_cut(const struct csr *m, int in_order, struct slots *slots);
 void slots_free(struct slots *slots);
 
 /* y += m x by way of the slots, x [cols, width], y [rows of the result, width]: what a GPU computes, plainly.

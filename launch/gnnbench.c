@@ -14,6 +14,8 @@ static const struct command {
   const char *help;
 } commands[] = {
     {"spmm", BENCH_SPMM, gnnbench_spmm, "Y = A X: a sparse matrix times a dense one"},
+    {"calibrate", BENCH_CALIBRATE, gnnbench_calibrate,
+     "constants of the cost model of sparse products on this GPU"},
     {"gemm", BENCH_GEMM, gnnbench_gemm, "the three products of a linear layer: H W, H^T dZ, dZ W^T"},
     {"update", BENCH_UPDATE, gnnbench_update, "element-wise passes, column sums, losses and gathers"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
@@ -26,7 +28,7 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static void print_help(FILE *out) {
   fprintf(out,
           "usage: gnnbench COMMAND [OPTION]...\n       mpirun -n RANKS gnnbench COMMAND [OPTION]...\n\n");
-  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
   fprintf(out, "\ngnnbench COMMAND --help lists the options; gnnbench --version says what this build is.\n");
 }
 

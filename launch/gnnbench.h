@@ -11,17 +11,30 @@
 enum {
   BENCH_WIDTHS = 32,
   BENCH_SETTINGS = 64,
+  BENCH_GRAPHS = 64,
   BENCH_REPS = 1000,
   BENCH_SAMPLE = 1000 /* rows checked */
 };
 
-enum bench_command { BENCH_SPMM = 1, BENCH_GEMM = 2, BENCH_EXCHANGE = 4, BENCH_EPOCH = 8, BENCH_UPDATE = 16 };
+enum bench_command {
+  BENCH_SPMM = 1,
+  BENCH_GEMM = 2,
+  BENCH_EXCHANGE = 4,
+  BENCH_EPOCH = 8,
+  BENCH_UPDATE = 16,
+  BENCH_CALIBRATE = 32
+};
 
 struct bench_options {
+  enum bench_command command;
   const char *dataset; /* NULL: a random graph of `nodes` rows with `degree` neighbours each */
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
-  int widths;
+  int widths, any_width;       /* any_width: none was named */
+  int all, ablate;             /* spmm: the table of tiers, of what each technique brings */
+  char *graph[BENCH_GRAPHS];   /* of these two: names of made ones, or files; none: all made ones */
+  int graphs;
+  const char *out;                 /* calibrate; NULL: where constants are looked for */
   enum layout_tiers tiers;         /* spmm */
   int scaled;                      /* spmm: between scales, with self loops */
   int64_t inner;                   /* gemm: columns of the left matrix */
@@ -75,6 +88,13 @@ void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
 /* The graph that the options name; its arrays belong to the caller. */
 int bench_graph(const struct bench_options *options, struct csr *m);
 
+/* Graphs made here, by number (NULL behind the last) and by name. */
+const char *bench_made_name(int which);
+int bench_is_made(const char *name);
+int bench_made_graph(const char *name, struct csr *m);
+/* A made one of that name, else the graph of that dataset. */
+int bench_graph_of(const char *name, struct csr *m);
+
 struct bench_row {
   const char *name; /* of the operation */
   char shape[96];
@@ -114,6 +134,9 @@ int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor 
                     struct bench_row *row);
 
 int gnnbench_spmm(struct bench *bench);
+int gnnbench_spmm_all(struct bench *bench);
+int gnnbench_spmm_ablate(struct bench *bench);
+int gnnbench_calibrate(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);
 int gnnbench_update(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);

@@ -51,6 +51,10 @@ static int dataset_graph(const char *path, struct csr *m) {
   return code;
 }
 
+int bench_graph_of(const char *name, struct csr *m) {
+  return bench_is_made(name) ? bench_made_graph(name, m) : dataset_graph(name, m);
+}
+
 int bench_graph(const struct bench_options *options, struct csr *m) {
   return options->dataset ? dataset_graph(options->dataset, m)
                           : random_graph(options->nodes, options->degree, m);

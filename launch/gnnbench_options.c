@@ -9,7 +9,8 @@
 enum {
   OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE,
   OPS = OF_KERNELS | BENCH_EXCHANGE,
-  EVERY = OPS | BENCH_EPOCH
+  RUNS = OPS | BENCH_CALIBRATE,
+  EVERY = RUNS | BENCH_EPOCH
 };
 
 /* Every option, the commands that have it, and what --help says of it. */
@@ -26,14 +27,18 @@ static const struct {
     {OF_KERNELS, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
     {BENCH_SPMM, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
     {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles", "tiers of the matrix, on GPUs (auto)"},
+    {BENCH_SPMM, {"all", 0, NULL, 'A'}, "", "each graph, width and precision by every tier alone and as chosen"},
+    {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, fused ends"},
+    {BENCH_SPMM, {"graph", 1, NULL, 'g'}, "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)"},
+    {BENCH_CALIBRATE, {"out", 1, NULL, 'o'}, "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone"},
     {BENCH_SPMM, {"scaled", 0, NULL, 'S'}, "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored"},
-    {OPS, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128)"},
+    {OPS, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)"},
     {BENCH_GEMM, {"inner", 1, NULL, 'i'}, "K", "columns of the left matrix (128)"},
     {BENCH_EPOCH, {"set", 1, NULL, 's'}, "KEY=VALUE", "change a setting of the configuration; may be repeated"},
-    {OPS, {"device", 1, NULL, 'D'}, "auto|cpu|cuda", "where it runs (auto)"},
+    {RUNS, {"device", 1, NULL, 'D'}, "auto|cpu|cuda", "where it runs (auto)"},
     {OF_KERNELS, {"precision", 1, NULL, 'p'}, "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)"},
     {BENCH_EXCHANGE, {"precision", 1, NULL, 'p'}, "P", "fp32, bf16 or fp64 (each that the device has)"},
-    {OPS, {"threads", 1, NULL, 't'}, "T", "host threads a rank (the processors it is bound to)"},
+    {RUNS, {"threads", 1, NULL, 't'}, "T", "host threads a rank (the processors it is bound to)"},
     {EVERY, {"reps", 1, NULL, 'r'}, "R", "measured runs, or epochs (10)"},
     {EVERY, {"json", 0, NULL, 'j'}, "", "one JSON object a line"},
     {EVERY, {"help", 0, NULL, 'h'}, "", "this text"},
@@ -53,6 +58,14 @@ static const char *const notes[] = {
         "up to 1000 rows. Beside it: the other library's fastest fp32 CSR algorithm, preprocessing done; "
         "with\n"
         "--scaled it multiplies the matrix written out, self loops and values included.\n",
+    [BENCH_CALIBRATE] =
+        "Times products of made matrices of known density: empty rows, rows that share columns, columns at "
+        "random\n"
+        "near and far, full tiles; solves for the constants of the cost model, prints them and keeps them in "
+        "the\n"
+        "file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50% density both "
+        "ways\n"
+        "and says how often the model with these constants takes the faster tier (within 5%: either).\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference "
         "over its\nlargest value, on up to 1000 rows.\n",
@@ -101,7 +114,18 @@ static int number(const char *option, const char *text, int64_t low, int64_t hig
   return OK;
 }
 
+static int read_graphs(struct bench_options *options, char *text) {
+  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    if (options->graphs == BENCH_GRAPHS) FAIL(BAD_INPUT, "--graph: at most %d graphs", BENCH_GRAPHS);
+    options->graph[options->graphs++] = part;
+  }
+  if (options->graphs == 0)
+    FAIL(BAD_INPUT, "--graph: no graph given; for example --graph arxiv-like,mine.h5");
+  return OK;
+}
+
 static int read_widths(struct bench_options *options, char *text) {
+  options->any_width = 0;
   options->widths = 0;
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
     if (options->widths == BENCH_WIDTHS) FAIL(BAD_INPUT, "--width: at most %d widths", BENCH_WIDTHS);
@@ -173,6 +197,17 @@ static int read_option(struct bench_options *options, int letter, char **argv) {
     return OK;
   case 'L':
     return read_tiers(options, optarg);
+  case 'A':
+    options->all = 1;
+    return OK;
+  case 'B':
+    options->ablate = 1;
+    return OK;
+  case 'g':
+    return read_graphs(options, optarg);
+  case 'o':
+    options->out = optarg;
+    return OK;
   case 'S':
     options->scaled = 1;
     return OK;
@@ -198,11 +233,12 @@ int bench_options_read(struct bench_options *options, enum bench_command command
                        int *help) {
   struct option long_options[OPTIONS + 1] = {{0}};
   *options = (struct bench_options){.nodes = 100000, .degree = 20, .width = {16, 64, 128}, .widths = 3};
+  options->command = command;
   options->inner = 128;
   options->rows = 131072;
   options->method = "metis";
   options->device = "auto";
-  options->any_precision = 1;
+  options->any_precision = options->any_width = 1;
   options->reps = 10;
   for (int i = 0, known = 0; i < OPTIONS; i++) {
     if (table[i].commands & (int)command) long_options[known++] = table[i].option;

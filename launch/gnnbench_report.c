@@ -100,12 +100,18 @@ int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op
   return code;
 }
 
+/* Tables of their own begin with their own heads. */
+static int has_own_table(const struct bench *bench) {
+  return bench->options->all || bench->options->ablate || bench->options->command == BENCH_CALIBRATE;
+}
+
 void bench_print_head(struct bench *bench, const struct device *device) {
   bench->threads = device->threads;
   if (bench->options->json || bench->comm.rank != 0) return;
   char ranks[32] = "";
   if (bench->comm.size > 1) snprintf(ranks, sizeof ranks, "%d ranks of ", bench->comm.size);
   printf("%s, %s%d threads, %d runs\n", device->name, ranks, device->threads, bench->options->reps);
+  if (has_own_table(bench)) return;
   printf("%-10s %-40s %-11s %10s %10s %10s %8s %6s %9s %9s  %s\n", "op", "shape", "precision", "median ms",
          "min", "max", "GB/s", "limit", "GFLOP/s", "error", "beside");
 }

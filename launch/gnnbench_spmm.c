@@ -162,6 +162,8 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
 
 int gnnbench_spmm(struct bench *bench) {
   struct spmm_case c = {0};
+  if (bench->options->all) return gnnbench_spmm_all(bench);
+  if (bench->options->ablate) return gnnbench_spmm_ablate(bench);
   int code = measure_all(bench, &c);
   bench_peer_close(bench, &c.peer);
   bench_matrix_free(bench, &c.scale);

@@ -8,4 +8,9 @@ int gnndata_info(int argc, char **argv);
 int gnndata_check(int argc, char **argv);
 int gnndata_partition(int argc, char **argv);
 
+struct dataset;
+
+/* How densely the graph packs and what its products would take on a GPU of that name. */
+int gnndata_show_layout(struct dataset *dataset, const char *gpu);
+
 #endif

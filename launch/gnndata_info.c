@@ -15,9 +15,12 @@
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
 
 static void print_help(void) {
-  printf("usage: gnndata info FILE.h5\n\n"
+  printf("usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
          "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
-         "and the partitions that are kept beside it.\n");
+         "and the partitions that are kept beside it.\n\n"
+         "  --layout[=GPU]  also how densely the arcs pack, and for each width and precision the tiles that\n"
+         "                  a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has measured)\n"
+         "                  would take, their share of the arcs, bytes an arc and predicted ms\n");
 }
 
 /* What one pass over the rows of the graph tells. */
@@ -260,7 +263,7 @@ static int show_partition(const struct partition_kept *kept, void *context) {
   return OK;
 }
 
-static int show(struct dataset *d, const char *path) {
+static int show(struct dataset *d, const char *path, const char *gpu) {
   char size[16];
   struct stat status;
   TRY(h5_probe(path));
@@ -277,7 +280,8 @@ static int show(struct dataset *d, const char *path) {
   TRY(show_classes(d));
   TRY(show_splits(d));
   int shown = 0;
-  return partition_cache_list(path, show_partition, &shown);
+  TRY(partition_cache_list(path, show_partition, &shown));
+  return gpu ? gnndata_show_layout(d, gpu) : OK;
 }
 
 int gnndata_info(int argc, char **argv) {
@@ -286,8 +290,19 @@ int gnndata_info(int argc, char **argv) {
     print_help();
     return OK;
   }
-  if (argc != 2 || argv[1][0] == '-') FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 (one file is expected)");
-  int code = show(&d, argv[1]);
+  const char *path = NULL, *gpu = NULL;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--layout") == 0)
+      gpu = choose_h200.name;
+    else if (strncmp(argv[i], "--layout=", 9) == 0)
+      gpu = argv[i] + 9;
+    else if (argv[i][0] == '-' || path)
+      FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
+    else
+      path = argv[i];
+  }
+  if (!path) FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
+  int code = show(&d, path, gpu);
   dataset_close(&d);
   TRY(code);
   return OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch/program.h"
+#include "models/layouts.h"
 #include "models/parts.h"
 #include "models/predict.h"
 #include "models/report.h"
@@ -34,6 +35,7 @@ static int print_profile(struct job *job) {
   if (!line.profile) return OK;
   TRY(profile_print(&job->comm));
   TRY(parts_print(&job->comm));
+  TRY(layouts_print(&job->trainer.model.propagation, &job->run));
   snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
   TRY(profile_write_trace(&job->comm, path));
   log_info("  trace in %s", path);

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/choose_models.h"
 #include "runtime/error.h"
+#include "runtime/log.h"
 #include "runtime/profile.h"
 
 /* What MPI's connections, HDF5's caches and BLAS's buffers add to the program as it starts: 7 to 8 MiB were
@@ -24,6 +26,17 @@ static int open_kernels(struct job *job, int threads) {
   const struct config *config = &job->config;
   TRY(device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
   return kernels_open(&job->kernels, &job->device, config->runtime.precision);
+}
+
+/* Rank 0 reads them, so that all ranks choose alike. */
+static int read_constants(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct choose_constants constants = {0};
+  int code = comm->rank == 0 ? choose_constants_find(job->config.runtime.constants, &constants) : OK;
+  TRY(comm_agree(comm, code));
+  TRY(comm_broadcast(comm, &constants, (int64_t)sizeof constants, 0));
+  if (constants.path[0]) log_info("cost model: constants of %s", constants.path);
+  return comm_agree(comm, choose_models_read(constants.text, constants.path));
 }
 
 static int open_device(struct job *job) {
@@ -91,6 +104,7 @@ int job_setup(struct job *job) {
   double begun = profile_clock();
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
+  TRY(read_constants(job));
   TRY(open_device(job));
   estimate_add(&job->host_memory, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
   TRY(open_dataset(job));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choose_models.h"
 #include "partition/network.h"
 #include "partition/order_rate.h"
 #include "runtime/device.h"
@@ -26,7 +27,7 @@ static const double NEARLY_TILES = .1;
 
 static const struct choose_model *model_of(const struct comm *comm, const struct config *config) {
   const struct device_ops *const *device = device_list;
-  if (comm->device) return comm->device->ops->on_host ? &choose_cpu : &choose_h200;
+  if (comm->device) return comm->device->ops->on_host ? &choose_cpu : choose_model_of(comm->device->name);
   const char *name = config->runtime.device;
   int any = strcmp(name, "auto") == 0;
   while (*device && !(any ? (*device)->available() > 0 : strcmp((*device)->name, name) == 0)) device++;

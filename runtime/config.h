@@ -29,7 +29,14 @@ enum node_order {
 };
 enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
 
-enum layout_tiers { LAYOUT_AUTO, LAYOUT_GATHER, LAYOUT_TILES };
+enum layout_tiers {
+  LAYOUT_AUTO,
+  LAYOUT_GATHER,
+  LAYOUT_TILES,
+  LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
+                           */
+  LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */
+};
 
 #define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
 extern const char *const precision_name[]; /* NULL at the end */
@@ -82,6 +89,7 @@ struct config {
     char device[16];
     enum precision precision;
     enum layout_tiers layout;
+    char constants[CONFIG_TEXT]; /* file of kernels/choose_models.h; "auto", "none" */
     int overlap, once, graph;
     double timeout;
     int64_t threads; /* 0: from the binding */

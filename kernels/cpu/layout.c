@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/choose.h"
 #include "kernels/cpu/cpu.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -58,7 +59,7 @@ int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct l
   struct cpu_layout *made = NULL;
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
-  made->base.csr = m;
+  made->base = (struct layout){.csr = m, .least = TILE_CELLS + 1, .bytes = csr_bytes(m)};
   TRY(set_values(made));
   return set_chunks(made, k->device->threads);
 }

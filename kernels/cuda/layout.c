@@ -20,6 +20,7 @@ static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct pa
   int64_t bytes = 0;
   for (int i = 0; i < parts; i++)
     bytes += part[i].host ? (part[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
+  layout->base.bytes = bytes;
   TRY(device_alloc(k->device, bytes, &layout->block, "sparse matrix"));
   char *at = layout->block;
   for (int i = 0; i < parts; i++) {
@@ -50,7 +51,9 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct sl
       {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &copy->segment},
       {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &copy->bits},
   };
-  copy->count = tiles->count;
+  layout->base.least = lists->least;
+  layout->base.tiles = copy->count = tiles->count;
+  layout->base.tile_entries = tiles->entries;
   copy->listed = lists->listed;
   layout->gathered = m->nnz;
   layout->slots = slots->count;
@@ -69,7 +72,8 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
   *layout = &made->base;
   made->base.csr = m;
   int code = cuda_tiles_cut(k, m, plan, &lists, &rest);
-  if (code == OK) code = slots_cut(lists.listed > 0 ? &rest : m, &slots);
+  if (code == OK)
+    code = slots_cut(lists.listed > 0 ? &rest : m, plan->tiers == LAYOUT_GATHER_IN_ORDER, &slots);
   if (code == OK) code = upload(k, made, &slots, &lists);
   slots_free(&slots);
   cuda_tiles_cut_free(&lists, &rest);

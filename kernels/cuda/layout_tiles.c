@@ -1,6 +1,7 @@
 /* Which entries of a matrix become tiles on this GPU, and the lists that their kernel walks. */
 #include <stdlib.h>
 
+#include "kernels/choose_models.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/tiles.h"
 #include "runtime/memory.h"
@@ -8,12 +9,15 @@
 /* Entries from which a cell becomes a tile; more than a cell has: none does. */
 static int least_entries(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                          int64_t *least) {
-  struct choose_case c = {.model = &choose_h200, .precision = k->precision, .width = plan->width};
+  struct choose_case c = {
+      .model = choose_model_of(k->device->name), .precision = k->precision, .width = plan->width};
   struct density density;
   *least = TILE_CELLS + 1;
-  if (plan->tiers == LAYOUT_GATHER || m->weight || m->rows == 0 || !cuda_has_tiles()) return OK;
-  *least = choose_tile_least(&c, m->cols);
-  if (plan->tiers == LAYOUT_TILES) return OK;
+  if (plan->tiers == LAYOUT_GATHER || plan->tiers == LAYOUT_GATHER_IN_ORDER || m->weight || m->rows == 0 ||
+      !cuda_has_tiles())
+    return OK;
+  *least = plan->tiers == LAYOUT_TILES_ALL ? 1 : choose_tile_least(&c, m->cols);
+  if (plan->tiers == LAYOUT_TILES || plan->tiers == LAYOUT_TILES_ALL) return OK;
   TRY(tiles_density(m, k->device->threads, &density));
   *least = choose(&c, &density).tile_arcs_least;
   return OK;
@@ -55,10 +59,9 @@ static int list_places(const struct csr *m, struct tile_lists *lists) {
 
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
-  int64_t least = 0;
-  TRY(least_entries(k, m, plan, &least));
-  if (least > TILE_CELLS) return OK;
-  TRY(tiles_split(m, least, k->device->threads, &lists->tiles, rest));
+  TRY(least_entries(k, m, plan, &lists->least));
+  if (lists->least > TILE_CELLS) return OK;
+  TRY(tiles_split(m, lists->least, k->device->threads, &lists->tiles, rest));
   if (lists->tiles.count > INT32_MAX)
     FAIL(BAD_INPUT, "a matrix of %lld tiles does not fit one GPU; use more ranks",
          (long long)lists->tiles.count);

@@ -35,10 +35,10 @@ int cuda_has_tiles(void);
  * with it; all of it is the caller's. */
 struct tile_lists {
   struct tiles tiles;
-  struct tile_window *window; /* [listed] */
-  int32_t *position;          /* [windows] */
-  int32_t *place;             /* [places]; NULL where the matrix does not list its rows */
-  int64_t listed, places;
+  struct tile_window *window;    /* [listed] */
+  int32_t *position;             /* [windows] */
+  int32_t *place;                /* [places]; NULL where the matrix does not list its rows */
+  int64_t listed, places, least; /* least: entries of a tile */
 };
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest);

@@ -72,7 +72,7 @@ static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
 
 /* The product by way of tiles and of the slots of the rest, against the matrix itself; m.row spreads the
  * rows. */
-static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart) {
+static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart, int in_order) {
   enum { WIDTH = 3 };
   struct csr m = made_matrix(rows, cols), rest;
   struct tiles tiles;
@@ -90,7 +90,7 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart) {
     }
   }
   assert_ok(tiles_split(&m, least, 2, &tiles, &rest));
-  assert_ok(slots_cut(&rest, &slots));
+  assert_ok(slots_cut(&rest, in_order, &slots));
   tiles_multiply(&tiles, &m, x, WIDTH, y);
   assert_ok(slots_multiply(&slots, x, WIDTH, y));
   for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
@@ -105,12 +105,13 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart) {
 
 static void tiles_and_slots_add_up_to_the_product(void **state) {
   (void)state;
-  for (int apart = 1; apart < 3; apart++) {
-    check_tiers(500, 500, 300, apart);
-    check_tiers(333, 1290, 1, apart);
-    check_tiers(40, 9000, 8193, apart); /* one community is 100 columns: few entries a row */
-    check_tiers(1, 1, 1, apart);
-    check_tiers(1100, 128, 500, apart); /* windows without tiles, windows without anything */
+  for (int i = 0; i < 4; i++) {
+    int apart = 1 + i % 2, in_order = i / 2;
+    check_tiers(500, 500, 300, apart, in_order);
+    check_tiers(333, 1290, 1, apart, in_order);
+    check_tiers(40, 9000, 8193, apart, in_order); /* one community is 100 columns: few entries a row */
+    check_tiers(1, 1, 1, apart, in_order);
+    check_tiers(1100, 128, 500, apart, in_order); /* windows without tiles, windows without anything */
   }
 }
 
@@ -125,7 +126,7 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
     for (int64_t e = 0; e < (i == GIANT ? ENTRIES : 1); e++) m.col[at++] = (int32_t)(i == GIANT ? e : i);
     m.start[i + 1] = at;
   }
-  assert_ok(slots_cut(&m, &slots));
+  assert_ok(slots_cut(&m, 0, &slots));
   assert_int_equal(slots.long_rows, 1);
   assert_int_equal(slots.pieces, ENTRIES / slots.limit);
   assert_int_equal(slots.count, ROWS - 1 + slots.pieces);

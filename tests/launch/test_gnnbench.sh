@@ -52,6 +52,16 @@ bench spmm --dataset made.h5 --width 16 --reps 1 --json >out.txt
 grep -q '"shape": "1000x1000 nnz' out.txt || { cat out.txt; fail "the dataset's graph was not used"; }
 below 1e-5 error
 
+# Tables of tiers and of techniques: a line a width, a line a technique.
+bench spmm --all --graph made.h5 --width 16,40 --reps 1 --threads 2 --json >out.txt
+(($(wc -l <out.txt) == 2)) || { cat out.txt; fail "lines of --all"; }
+below 1e-5 error
+below 10000 auto_ms
+bench spmm --all --graph made.h5 --reps 1 --threads 2 | grep -q '^fp32: auto above the faster tier by' || fail "no summary"
+bench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
+for technique in tiles sorted 'order as given' 'order found' fused; do
+  grep -q "\"technique\": \"[^\"]*$technique" out.txt || { cat out.txt; fail "no row for $technique"; }
+done
 
 # on_two ARGUMENT...: gnnbench on two ranks; only rank 0 reports.
 on_two() { mpirun -n 2 --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnnbench" "$@"; }
@@ -95,7 +105,7 @@ bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
 bench update --help | grep -q '4200 GB/s' || fail "no help for update"
 bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
-refuses 'unknown command "spnn"; allowed: spmm, gemm, update, exchange, epoch' spnn
+refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
@@ -103,6 +113,9 @@ refuses 'unknown or incomplete option "--wide"' spmm --wide
 refuses 'unknown or incomplete option "--inner"' spmm --inner 3
 refuses 'device "abacus" is not in this build' spmm --device abacus
 refuses 'none.h5' spmm --dataset none.h5
+refuses 'constants are those of GPUs' calibrate --device cpu --out -
+refuses 'none.h5' spmm --all --graph none.h5
+refuses '--graph: no graph given' spmm --all --graph ,
 refuses 'needs two ranks or more: mpirun -n 2' exchange
 refuses 'which configuration' epoch
 refuses 'none.toml' epoch none.toml

@@ -1,0 +1,285 @@
+/* gnnbench calibrate: the constants of kernels/choose.h from products of made matrices, each of which one
+ * constant decides; those found before are taken off. (HC-SpMM, Li et al., ICDE 2025, trains its selector on
+ * windows made like these.) */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/choose_models.h"
+#include "kernels/layout.h"
+#include "kernels/tiles.h"
+#include "launch/gnnbench.h"
+#include "runtime/error.h"
+#include "runtime/random.h"
+
+static const int64_t width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
+enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
+
+/* A matrix of windows of 128 rows: cells of so many arcs side by side around the diagonal, or arcs anywhere.
+ */
+struct made {
+  int64_t rows, cols;
+  int64_t cells, arcs; /* of a window; of a cell. cells 0: `arcs` of a row, anywhere */
+};
+
+struct calibration {
+  struct bench *bench;
+  struct choose_model model;
+  enum precision precision;
+  enum choose_element element;
+  int width; /* number of it */
+};
+
+static int by_value(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Arcs of row v, ascending, into col; returns how many. Inside a cell each column is there with the share of
+ * arcs that the cell asks for. */
+static int64_t draw_row(const struct made *made, int64_t v, int32_t *col) {
+  const struct philox_key key = random_key(7, 0, 0, RANDOM_SYNTH_EDGE);
+  int64_t count = 0, segments = made->cols / TILE_COLS;
+  struct philox_block block = {{0}};
+  for (int64_t c = 0; c < made->cells * TILE_COLS; c++) {
+    if (c % 4 == 0) block = random_block(key, (uint64_t)v, (uint64_t)c / 4);
+    int64_t segment = (v / TILE_ROWS * made->cells / 2 + c / TILE_COLS) % segments;
+    if (block.word[c % 4] < (uint32_t)((double)made->arcs * (UINT32_MAX / TILE_CELLS)))
+      col[count++] = (int32_t)(segment * TILE_COLS + c % TILE_COLS);
+  }
+  for (int64_t e = 0; made->cells == 0 && e < made->arcs; e++) {
+    block = random_block(key, (uint64_t)v, (uint64_t)e);
+    col[count++] = (int32_t)random_below(block.word[0], block.word[1], (uint64_t)made->cols);
+  }
+  qsort(col, (size_t)count, sizeof *col, by_value);
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; i++)
+    if (i == 0 || col[i] != col[i - 1]) col[kept++] = col[i];
+  return kept;
+}
+
+static int make_matrix(const struct made *made, struct csr *m) {
+  int64_t room = made->cells ? made->cells * TILE_COLS : made->arcs;
+  TRY(csr_init(m, made->rows, made->cols, made->rows * room, 0));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < made->rows; v++) m->start[v + 1] = draw_row(made, v, m->col + v * room);
+  for (int64_t v = 0; v < made->rows; v++) {
+    int64_t count = m->start[v + 1];
+    memmove(m->col + m->start[v], m->col + v * room, (size_t)count * sizeof *m->col);
+    m->start[v + 1] = m->start[v] + count;
+  }
+  m->nnz = m->start[m->rows];
+  return OK;
+}
+
+static int run_product(struct kernels *k, const void *op) {
+  return op_spmm(k, op);
+}
+
+/* Zeros do: nothing here depends on the numbers of X. */
+static int take_matrix(struct bench *bench, int64_t rows, int64_t cols, struct tensor *t) {
+  *t = tensor_padded(NULL, bench->kernels.dtype, rows, cols);
+  return device_alloc(&bench->device, tensor_bytes(*t), &t->data, "benchmark matrix");
+}
+
+static int time_layout(struct bench *bench, const struct layout *layout, struct tensor x, struct tensor y,
+                       double *seconds) {
+  struct bench_row row = {0};
+  struct spmm op = {.a = layout, .x = x, .y = y};
+  TRY(bench_time(bench, run_product, &op, &row));
+  *seconds = row.median / 1e3;
+  return OK;
+}
+
+/* Seconds of m times X, and what the layout and its cells are. */
+struct timing {
+  double seconds;
+  int64_t least;
+  struct density density;
+};
+
+static int time_matrix(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
+                       struct timing *timing) {
+  struct bench *bench = c->bench;
+  struct layout_plan plan = {tiers, width_of[c->width]};
+  struct layout *layout = NULL;
+  struct tensor x = {0}, y = {0};
+  int code = tiles_density(m, bench->device.threads, &timing->density);
+  if (code == OK) code = layout_init(&bench->kernels, m, &plan, &layout);
+  if (code == OK) code = take_matrix(bench, m->cols, plan.width, &x);
+  if (code == OK) code = take_matrix(bench, m->rows, plan.width, &y);
+  if (code == OK) code = time_layout(bench, layout, x, y, &timing->seconds);
+  if (code == OK) timing->least = layout->least;
+  layout_free(&bench->kernels, layout);
+  device_release(&bench->device, x.data);
+  device_release(&bench->device, y.data);
+  return code;
+}
+
+static int time_made(const struct calibration *c, const struct made *made, enum layout_tiers tiers,
+                     struct timing *timing) {
+  struct csr m = {0};
+  int code = make_matrix(made, &m);
+  if (code == OK) code = time_matrix(c, &m, tiers, timing);
+  csr_free(&m);
+  return code;
+}
+
+static double row_bytes(const struct calibration *c) {
+  return (double)width_of[c->width] * (c->element == CHOOSE_BF16 ? 2 : 4);
+}
+
+/* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
+static double predict_with(const struct calibration *c, double *constant, double value,
+                           const struct timing *timing) {
+  struct choose_case product = {&c->model, c->precision, width_of[c->width]};
+  double kept = *constant;
+  *constant = value;
+  double seconds = choose_divided(&product, &timing->density, timing->least).seconds;
+  *constant = kept;
+  return seconds;
+}
+
+/* Sets the constant so that the model repeats the timing; what is predicted is linear in it. */
+static void solve(struct calibration *c, double *constant, const struct timing *timing) {
+  double without = predict_with(c, constant, 0, timing), with = predict_with(c, constant, 1, timing);
+  double value = with > without ? (timing->seconds - without) / (with - without) : *constant;
+  *constant = fmax(value, 0);
+}
+
+/* Rows without arcs, narrow and wide: what a row and a byte of it take. */
+static int find_rows(struct calibration *c) {
+  static const struct made empty = {1 << 20, 64, 0, 0};
+  struct timing narrow, wide;
+  c->width = 0;
+  TRY(time_made(c, &empty, LAYOUT_GATHER, &narrow));
+  double few = row_bytes(c);
+  c->width = MEASURED - 1;
+  TRY(time_made(c, &empty, LAYOUT_GATHER, &wide));
+  double rows = (double)empty.rows, many = row_bytes(c);
+  c->model.row_byte = fmax(0, (wide.seconds - narrow.seconds) / rows / (many - few)) * 1e12;
+  c->model.row = fmax(0, narrow.seconds / rows * 1e12 - few * c->model.row_byte);
+  return OK;
+}
+
+/* Arcs at random, X within the caches and far beyond them; then cells whose rows share columns; then the same
+ * cells as tiles, where the GPU has them. */
+static int find_width(struct calibration *c, int w) {
+  struct choose_model *m = &c->model;
+  struct timing timing;
+  c->width = w;
+  struct made near = {1 << 17, 1 << 17, 16, 256}, tiles = {1 << 17, 1 << 17, 16, 2048};
+  struct made cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
+  struct made distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
+  TRY(time_made(c, &cached, LAYOUT_GATHER, &timing));
+  solve(c, &m->cached[c->element][w], &timing);
+  TRY(time_made(c, &distant, LAYOUT_GATHER, &timing));
+  solve(c, &m->distant[c->element][w], &timing);
+  TRY(time_made(c, &near, LAYOUT_GATHER, &timing));
+  solve(c, &m->near[c->element][w], &timing);
+  m->tile[c->element][w] = choose_h200.tile[c->element][w];
+  TRY(time_made(c, &tiles, LAYOUT_TILES_ALL, &timing));
+  if (timing.least > TILE_CELLS) {
+    m->tile[c->element][w] = 0;
+    return OK;
+  }
+  solve(c, &m->tile[c->element][w], &timing);
+  return OK;
+}
+
+static void double_width(struct choose_model *m, enum choose_element e) {
+  double *tables[] = {m->tile[e], m->near[e], m->cached[e], m->distant[e]};
+  for (int t = 0; t < 4; t++) tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
+}
+
+static int find_constants(struct calibration *c) {
+  static const enum precision precisions[CHOOSE_ELEMENTS] = {PRECISION_BF16, PRECISION_FP32};
+  for (int e = CHOOSE_ELEMENTS - 1; e >= 0; e--) {
+    c->element = (enum choose_element)e;
+    c->precision = precisions[e];
+    TRY(bench_kernels(c->bench, c->precision));
+    if (e == CHOOSE_FP32) TRY(find_rows(c)); /* one set for both */
+    for (int w = 0; w < MEASURED; w++) TRY(find_width(c, w));
+    double_width(&c->model, c->element);
+  }
+  return OK;
+}
+
+static void print_constants(const struct choose_model *m) {
+  static const char *const element[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
+  printf("%s: a row %.3g ps and %.3g a byte, a byte of a merged one %.3g\n", m->name, m->row, m->row_byte,
+         m->merge_byte);
+  printf("%-5s %6s %9s %9s %9s %9s   ps a cell, then ps an arc\n", "", "width", "tile", "near", "cached",
+         "distant");
+  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+    for (int w = 0; w < CHOOSE_WIDTHS; w++)
+      printf("%-5s %6lld %9.3g %9.3g %9.3g %9.3g\n", element[e], (long long)width_of[w], m->tile[e][w],
+             m->near[e][w], m->cached[e][w], m->distant[e][w]);
+  }
+  fflush(stdout);
+}
+
+/* Cells of one density as tiles and by the gather: does the model take the faster one? */
+static int check_density(struct calibration *c, double density, int *right) {
+  struct made made = {1 << 15, 1 << 15, 16, (int64_t)(density * TILE_CELLS + .5)};
+  struct choose_case product = {&c->model, c->precision, width_of[c->width]};
+  struct timing gather, tiles;
+  struct csr m = {0};
+  int code = make_matrix(&made, &m);
+  if (code == OK) code = time_matrix(c, &m, LAYOUT_GATHER, &gather);
+  if (code == OK) code = time_matrix(c, &m, LAYOUT_TILES_ALL, &tiles);
+  csr_free(&m);
+  TRY(code);
+  int chosen = choose(&product, &gather.density).tiles > 0;
+  double taken = chosen ? tiles.seconds : gather.seconds, other = chosen ? gather.seconds : tiles.seconds;
+  *right = taken <= 1.05 * other;
+  if (!*right)
+    printf("%s, width %lld, density %.2f%%: gather %.4f ms, tiles %.4f ms; %s is taken\n",
+           precision_name[c->precision], (long long)product.width, 100 * density, 1e3 * gather.seconds,
+           1e3 * tiles.seconds, chosen ? "tiles" : "the gather");
+  return OK;
+}
+
+static int check(struct calibration *c) {
+  static const double density[] = {.001, .002, .005, .01, .015, .02, .025, .03,
+                                   .035, .04,  .05,  .07, .1,   .2,  .5};
+  int right = 0, all = 0;
+  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+    c->precision = e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32;
+    TRY(bench_kernels(c->bench, c->precision));
+    for (c->width = 0; c->width < MEASURED; c->width++) {
+      for (size_t d = 0; d < sizeof density / sizeof *density; d++, all++) {
+        int one = 0;
+        TRY(check_density(c, density[d], &one));
+        right += one;
+      }
+    }
+  }
+  printf("cells of .1 to 50%% density, widths 32 to 256, bf16 and fp32: the faster tier is taken in %d of %d "
+         "cases\n",
+         right, all);
+  return OK;
+}
+
+static int keep(const struct bench *bench, const struct choose_model *model) {
+  char path[CONFIG_TEXT];
+  choose_models_path(path, sizeof path);
+  if (bench->options->out) snprintf(path, sizeof path, "%s", bench->options->out);
+  if (strcmp(path, "-") == 0 || path[0] == '\0') return OK;
+  TRY(choose_models_write(model, path));
+  printf("kept in %s\n", path);
+  return OK;
+}
+
+int gnnbench_calibrate(struct bench *bench) {
+  struct calibration c = {.bench = bench, .model = choose_h200};
+  if (bench->device.ops->on_host)
+    FAIL(BAD_INPUT, "calibrate: the device is a processor, which has one tier; constants are those of GPUs");
+  if (bench->comm.size > 1) FAIL(BAD_INPUT, "calibrate: one rank measures a GPU; start it without mpirun");
+  c.model.name = bench->device.name;
+  TRY(find_constants(&c));
+  print_constants(&c.model);
+  TRY(keep(bench, &c.model));
+  return check(&c);
+}

@@ -1,0 +1,196 @@
+/* gnnbench spmm --ablate: what each technique brings to a product: the same product without it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/gnnbench.h"
+#include "partition/order.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+#include "runtime/profile.h"
+
+/* The graph at hand, and its nodes renamed: at random, then by the order that is found from there. */
+struct ablation {
+  const char *name;
+  struct csr graph, shuffled, ordered;
+  double order_seconds;
+  struct layout *layout;
+  struct bench_matrix x, y;
+  void *bias; /* real [width] */
+};
+
+/* What ends the product: nothing, or bias and ReLU in the same kernel or in one of their own. */
+enum end { END_NONE, END_FUSED, END_APART };
+
+struct product {
+  struct spmm spmm;
+  struct update update;
+  enum end end;
+};
+
+static int run_product(struct kernels *k, const void *context) {
+  const struct product *product = context;
+  TRY(op_spmm(k, &product->spmm));
+  return product->end == END_APART ? op_update(k, &product->update) : OK;
+}
+
+static int by_value(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Node order[i] becomes node i. */
+static int rename_nodes(const struct csr *m, const int64_t *order, int32_t *place, struct csr *to) {
+  TRY(csr_init(to, m->rows, m->cols, m->nnz, 0));
+  for (int64_t i = 0; i < m->rows; i++) {
+    place[order[i]] = (int32_t)i;
+    to->start[i + 1] = to->start[i] + m->start[order[i] + 1] - m->start[order[i]];
+  }
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t i = 0; i < m->rows; i++) {
+    int64_t from = m->start[order[i]], count = to->start[i + 1] - to->start[i];
+    for (int64_t e = 0; e < count; e++) to->col[to->start[i] + e] = place[m->col[from + e]];
+    qsort(to->col + to->start[i], (size_t)count, sizeof *to->col, by_value);
+  }
+  return OK;
+}
+
+static int rename_by(const struct csr *m, const int64_t *order, struct csr *to) {
+  int32_t *place = NULL;
+  TRY(memory_alloc(&place, m->rows * (int64_t)sizeof *place, "places of nodes"));
+  int code = rename_nodes(m, order, place, to);
+  free(place);
+  return code;
+}
+
+static int shuffle(const struct csr *m, struct csr *to) {
+  const struct philox_key key = random_key(1, 0, 0, RANDOM_SHUFFLE);
+  int64_t *order = NULL;
+  TRY(memory_alloc(&order, m->rows * (int64_t)sizeof *order, "permutation"));
+  for (int64_t i = 0; i < m->rows; i++) {
+    struct philox_block block = random_block(key, (uint64_t)i, 0);
+    int64_t j = (int64_t)random_below(block.word[0], block.word[1], (uint64_t)i + 1);
+    order[i] = order[j];
+    order[j] = i;
+  }
+  int code = rename_by(m, order, to);
+  free(order);
+  return code;
+}
+
+/* The order "cluster" of the whole as one part. */
+static int find_order(struct bench *bench, struct ablation *a) {
+  struct csr *m = &a->shuffled;
+  struct graph graph = {.nodes = m->rows, .rows = m->rows, .edges = m->nnz, .start = m->start, .col = m->col};
+  struct partition partition = {0};
+  struct watch watch = watch_of(&bench->comm);
+  struct order_input input = {&watch, &graph, m, 1, 512};
+  double began = profile_clock();
+  int code = partition_init(&partition, 1, m->rows);
+  if (code == OK) {
+    partition.offset[1] = m->rows;
+    code = order_nodes(&input, ORDER_CLUSTER, &partition);
+  }
+  a->order_seconds = profile_clock() - began;
+  if (code == OK) code = rename_by(m, partition.order, &a->ordered);
+  partition_free(&partition);
+  return code;
+}
+
+static int measure(struct bench *bench, struct ablation *a, const struct csr *m, enum layout_tiers tiers,
+                   enum end end, double *ms) {
+  struct layout_plan plan = {tiers, a->x.tensor.cols};
+  struct bench_row row = {0};
+  layout_free(&bench->kernels, a->layout);
+  a->layout = NULL;
+  TRY(layout_init(&bench->kernels, m, &plan, &a->layout));
+  struct product product = {.spmm = {.a = a->layout, .x = a->x.tensor, .y = a->y.tensor}, .end = end};
+  product.update = (struct update){.z = a->y.tensor, .bias = a->bias, .activation = ACTIVATION_RELU};
+  product.update.y = a->y.tensor;
+  if (end == END_FUSED) product.spmm.update = &product.update;
+  TRY(bench_time(bench, run_product, &product, &row));
+  *ms = row.median;
+  return OK;
+}
+
+static void print_line(const struct bench *bench, const struct ablation *a, const char *technique,
+                       double with, double without) {
+  const char *precision = precision_name[bench->kernels.precision];
+  if (bench->options->json)
+    printf(
+        "{\"op\": \"spmm ablate\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"technique\": "
+        "\"%s\", \"ms\": %.6g, \"ms_without\": %.6g}\n",
+        a->name, precision, (long long)a->x.tensor.cols, technique, with, without);
+  else
+    printf("%-18s %-5s %5lld  %-28s %9.4f %9.4f  x%.2f\n", a->name, precision, (long long)a->x.tensor.cols,
+           technique, with, without, without / with);
+  fflush(stdout);
+}
+
+static int compare(struct bench *bench, struct ablation *a) {
+  double chosen, gather, unsorted, shuffled, ordered, fused, apart;
+  char technique[64];
+  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_NONE, &chosen));
+  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_FUSED, &fused));
+  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_APART, &apart));
+  TRY(measure(bench, a, &a->graph, LAYOUT_GATHER, END_NONE, &gather));
+  TRY(measure(bench, a, &a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE, &unsorted));
+  TRY(measure(bench, a, &a->shuffled, LAYOUT_AUTO, END_NONE, &shuffled));
+  TRY(measure(bench, a, &a->ordered, LAYOUT_AUTO, END_NONE, &ordered));
+  print_line(bench, a, "tiles, as chosen", chosen, gather);
+  print_line(bench, a, "rows sorted in windows", gather, unsorted);
+  print_line(bench, a, "order as given", chosen, shuffled);
+  snprintf(technique, sizeof technique, "order found in %.1f s", a->order_seconds);
+  print_line(bench, a, technique, ordered, shuffled);
+  print_line(bench, a, "bias and ReLU fused", fused, apart);
+  print_line(bench, a, "no bias and ReLU at all", chosen, fused);
+  return OK;
+}
+
+static int measure_width(struct bench *bench, struct ablation *a, int64_t width) {
+  TRY(bench_matrix_init(bench, &a->x, a->graph.cols, width, 1));
+  TRY(bench_matrix_init(bench, &a->y, a->graph.rows, width, 2));
+  TRY(device_alloc(&bench->device, width * dtype_bytes(bench->kernels.real), &a->bias, "bias"));
+  return compare(bench, a);
+}
+
+static void forget_width(struct bench *bench, struct ablation *a) {
+  layout_free(&bench->kernels, a->layout);
+  bench_matrix_free(bench, &a->x);
+  bench_matrix_free(bench, &a->y);
+  device_release(&bench->device, a->bias);
+  a->layout = NULL;
+  a->bias = NULL;
+}
+
+static int measure_graph(struct bench *bench, struct ablation *a) {
+  static const int64_t usual[] = {32, 64, 128, 256};
+  const struct bench_options *options = bench->options;
+  TRY(bench_graph_of(a->name, &a->graph));
+  if (a->graph.weight) FAIL(BAD_INPUT, "%s: --ablate takes graphs without weights", a->name);
+  TRY(shuffle(&a->graph, &a->shuffled));
+  TRY(find_order(bench, a));
+  for (int w = 0; w < (options->any_width ? 4 : options->widths); w++) {
+    int code = measure_width(bench, a, options->any_width ? usual[w] : options->width[w]);
+    forget_width(bench, a);
+    TRY(code);
+  }
+  return OK;
+}
+
+int gnnbench_spmm_ablate(struct bench *bench) {
+  const struct bench_options *options = bench->options;
+  int graphs = options->graphs;
+  while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
+  if (!options->json)
+    printf("%-18s %-5s %5s  %-28s %9s %9s\n", "graph", "", "width", "technique", "ms", "without");
+  for (int g = 0; g < graphs; g++) {
+    struct ablation a = {.name = options->graphs ? options->graph[g] : bench_made_name(g)};
+    int code = measure_graph(bench, &a);
+    csr_free(&a.graph);
+    csr_free(&a.shuffled);
+    csr_free(&a.ordered);
+    TRY(code);
+  }
+  return OK;
+}

@@ -1,0 +1,14 @@
+/* layouts: which tiers the sparse products of a run go through, and what they took beside what was predicted.
+ */
+#ifndef MODELS_LAYOUTS_H
+#define MODELS_LAYOUTS_H
+
+#include "models/propagate.h"
+
+/* Collective. After a profiled run: a row for the own and the halo part of the adjacency, forward and
+ * backward together, sums and means over the ranks: arcs, their share in tiles, density of these, bytes an
+ * arc on the device, mean width of the products, ms of one as predicted (kernels/choose.h) and as measured.
+ * Nothing where no product was recorded. */
+int layouts_print(const struct propagation *propagation, const struct run *run);
+
+#endif

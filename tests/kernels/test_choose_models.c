@@ -1,0 +1,90 @@
+/* Constants of the cost model in files: read, written, and which GPU they are of. */
+#include "kernels/choose_models.h"
+
+#include <unistd.h>
+
+#include "tests/check.h"
+
+static void the_source_serves_where_no_file_says_otherwise(void **state) {
+  (void)state;
+  assert_ptr_equal(choose_model_of("NVIDIA H200"), &choose_h200);
+  assert_ptr_equal(choose_model_of("another"), &choose_h200);
+  assert_ok(choose_models_read("", "empty"));
+  assert_ptr_equal(choose_model_of("another"), &choose_h200);
+}
+
+static void constants_are_those_of_the_named_gpu(void **state) {
+  (void)state;
+  assert_ok(choose_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
+                               "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
+                               "two.toml"));
+  const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
+  assert_string_equal(a->name, "GPU A");
+  assert_close(a->row, 7, 0);
+  assert_close(a->near[CHOOSE_BF16][2], 3.5, 0);
+  assert_close(a->tile[CHOOSE_BF16][0], 0, 0);
+  assert_close(a->near[CHOOSE_BF16][1], choose_h200.near[CHOOSE_BF16][1], 0);
+  assert_close(b->distant[CHOOSE_FP32][4], 400, 0);
+  assert_close(b->row, choose_h200.row, 0);
+  assert_close(choose_model_of("plain")->merge_byte, 2.5, 0);
+  assert_ptr_equal(choose_model_of("NVIDIA H200"), &choose_h200);
+  choose_models_forget();
+}
+
+static void bad_files_are_refused_with_their_place(void **state) {
+  (void)state;
+  assert_fails(choose_models_read("[A]\nrow = -1\n", "f"), BAD_INPUT, "f:2: row must be a number from 0");
+  assert_fails(choose_models_read("[A]\nrow = \"x\"\n", "f"), BAD_INPUT, "f:2: row must be");
+  assert_fails(choose_models_read("[A]\nrows = 1\n", "f"), BAD_INPUT, "f:2: unknown constant rows");
+  assert_fails(choose_models_read("[A.fp16]\nnear_32 = 1\n", "f"), BAD_INPUT,
+               "unknown constant fp16.near_32");
+  assert_fails(choose_models_read("row = 1\n", "f"), BAD_INPUT, "f:1: row stands in no section");
+  assert_fails(choose_models_read("[A]\ncached_bytes = 2e9\n", "f"), BAD_INPUT, "f: A: cached_bytes");
+  assert_fails(choose_models_read("[A\n", "f"), BAD_INPUT, "not valid TOML");
+  assert_ptr_equal(choose_model_of("A"), &choose_h200);
+}
+
+static void what_is_written_reads_back_equal(void **state) {
+  (void)state;
+  static struct choose_constants constants;
+  struct choose_model model = choose_h200;
+  model.name = "GPU A";
+  model.near[CHOOSE_FP32][1] = 12.25;
+  model.tile[CHOOSE_BF16][3] = 0;
+  unlink("models/deep/constants.toml");
+  assert_ok(choose_models_write(&model, "models/deep/constants.toml"));
+  model.name = "GPU B";
+  model.row = 33;
+  assert_ok(choose_models_write(&model, "models/deep/constants.toml"));
+  choose_models_forget();
+  assert_ok(choose_constants_find("models/deep/constants.toml", &constants));
+  assert_ok(choose_models_read(constants.text, constants.path));
+  const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
+  assert_close(a->near[CHOOSE_FP32][1], 12.25, 0);
+  assert_close(a->tile[CHOOSE_BF16][3], 0, 0);
+  assert_close(a->row, choose_h200.row, 1e-4);
+  assert_close(b->row, 33, 0);
+  choose_models_forget();
+}
+
+static void settings_name_files(void **state) {
+  (void)state;
+  static struct choose_constants constants;
+  assert_ok(choose_constants_find("none", &constants));
+  assert_string_equal(constants.text, "");
+  setenv("XDG_CONFIG_HOME", "nowhere", 1);
+  assert_ok(choose_constants_find("auto", &constants));
+  assert_string_equal(constants.path, "");
+  assert_fails(choose_constants_find("no.toml", &constants), BAD_INPUT, "runtime.constants: no.toml");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_source_serves_where_no_file_says_otherwise),
+      cmocka_unit_test(constants_are_those_of_the_named_gpu),
+      cmocka_unit_test(bad_files_are_refused_with_their_place),
+      cmocka_unit_test(what_is_written_reads_back_equal),
+      cmocka_unit_test(settings_name_files),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
