@@ -32,7 +32,7 @@ static int agnn_init(struct model *model, struct run *run, struct layer *layer) 
   return layer_end_parameters(model, run, layer);
 }
 
-static void agnn_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+static void agnn_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
   layer->heads.log_sum = arena_tensor(arena, run->kernels->real, run->shard->own, 1);
 }
@@ -124,7 +124,7 @@ static int agnn_backward(struct model *model, struct run *run, struct layer *lay
 static const struct layer_ops agnn_layer = {.uses_graph = 1,
                                             .in_place = 1,
                                             .init = agnn_init,
-                                            .plan = agnn_plan,
+                                            .plan_inside = agnn_plan_inside,
                                             .forward = agnn_forward,
                                             .backward = agnn_backward};
 

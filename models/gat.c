@@ -55,7 +55,7 @@ static int gat_init(struct model *model, struct run *run, struct layer *layer) {
 }
 
 /* Side by side the heads are z itself. */
-static void gat_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+static void gat_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
   struct heads *heads = &layer->heads;
   enum dtype real = run->kernels->real;
@@ -190,7 +190,7 @@ static int gat_backward(struct model *model, struct run *run, struct layer *laye
 static const struct layer_ops gat_layer = {.uses_graph = 1,
                                            .in_place = 1,
                                            .init = gat_init,
-                                           .plan = gat_plan,
+                                           .plan_inside = gat_plan_inside,
                                            .forward = gat_forward,
                                            .backward = gat_backward};
 

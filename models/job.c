@@ -149,7 +149,8 @@ static int check_fits(struct job *job) {
   list_parts(&job->device_memory, job->device_parts_taken, parts, sizeof parts);
   FAIL(FAILED,
        "out of GPU memory: training takes %s more (%s), but %s are free on %s; use more ranks, "
-       "runtime.precision = \"bf16\", a smaller model.hidden or fewer model.layers",
+       "runtime.precision = \"bf16\", train.recompute = \"layer\", a smaller model.hidden or fewer "
+       "model.layers",
        memory_text(needed, more), parts, memory_text(left, there), device->name);
 }
 

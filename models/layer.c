@@ -43,16 +43,29 @@ static void plan_norm(struct run *run, struct layer *layer, struct arena *arena)
   if (batch) layer->running = arena_take(arena, layer->statistics * real);
 }
 
-void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
-  (void)model;
-  enum dtype dtype = run->kernels->dtype, out = layer->last ? run->kernels->real : dtype;
+static enum dtype output_of(const struct run *run, const struct layer *layer) {
+  return layer->last ? run->kernels->real : run->kernels->dtype;
+}
+
+void layer_plan(struct run *run, struct layer *layer, struct arena *arena) {
   int64_t own = run->shard->own;
-  if (layer->aggregate_first) layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
-  if (layer->keeps_product) layer->product = arena_tensor(arena, dtype, own, layer->out);
-  layer->y = arena_tensor(arena, out, own, layer->out);
-  int one_buffer = layer->ending.norm == NORM_NONE && !layer_has_residual(layer) && !layer->keeps_z;
-  layer->z = one_buffer ? layer->y : arena_tensor(arena, out, own, layer->out);
+  layer->y = arena_tensor(arena, output_of(run, layer), own, layer->out);
+  if (layer->constant) layer->aggregate = arena_tensor(arena, run->kernels->dtype, own, layer->in);
   plan_norm(run, layer, arena);
+}
+
+void layer_plan_z(struct run *run, struct layer *layer, struct arena *arena) {
+  int one_buffer = layer->ending.norm == NORM_NONE && !layer_has_residual(layer) && !layer->keeps_z;
+  layer->z = one_buffer ? layer->y : arena_tensor(arena, output_of(run, layer), run->shard->own, layer->out);
+}
+
+void layer_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+  enum dtype dtype = run->kernels->dtype;
+  int64_t own = run->shard->own;
+  if (layer->aggregate_first && !layer->constant)
+    layer->aggregate = arena_tensor(arena, dtype, own, layer->in);
+  if (layer->keeps_product) layer->product = arena_tensor(arena, dtype, own, layer->out);
+  if (layer->ops->plan_inside) layer->ops->plan_inside(model, run, layer, arena);
 }
 
 struct tensor layer_input(const struct model *model, const struct layer *layer) {

@@ -26,13 +26,15 @@ struct layer {
   int index, last;
   int64_t in, out;
   struct layer_end ending;
-  int64_t scratch;               /* columns of the model's scratch that it uses */
-  int64_t exchange;              /* of the widest row that it aggregates in every epoch */
-  int aggregate_first;           /* (P H) W rather than P (H W) */
-  int constant;                  /* the aggregated input never changes: computed once */
-  int keeps_z;                   /* z has a buffer of its own, so that a backward finds it */
-  int dz_is_message;             /* all that takes dz is P^T: it comes scaled by P^T's columns */
-  int needs_input;               /* the input itself is wanted even where its aggregate is constant */
+  int64_t scratch;     /* columns of the model's scratch that it uses */
+  int64_t exchange;    /* of the widest row that it aggregates in every epoch */
+  int aggregate_first; /* (P H) W rather than P (H W) */
+  int constant;        /* the aggregated input never changes: computed once */
+  int keeps_z;         /* z has a buffer of its own, so that a backward finds it */
+  int dz_is_message;   /* all that takes dz is P^T: it comes scaled by P^T's columns */
+  int needs_input;     /* the input itself is wanted even where its aggregate is constant */
+  int recomputed;      /* other layers use what it lays out inside: a backward needs a forward again */
+  int again;           /* that forward is under way */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
   int keeps_product;             /* H W is wanted in the backward: it comes first, into a buffer of its own */
   struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
@@ -51,8 +53,10 @@ struct layer_ops {
   int in_place; /* backward is done with dz when it writes dx: they may be one buffer */
   /* Declares parameters, decides the order of work and how P weighs arcs, from shapes and settings alone. */
   int (*init)(struct model *model, struct run *run, struct layer *layer);
-  /* Lays out what layer_plan does not; NULL: nothing. */
+  /* Lays out what it needs beside layer_plan's: all that stays; and what nobody but its own backward reads,
+   * and its forward makes anew when it is repeated. NULL: nothing. */
   void (*plan)(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
+  void (*plan_inside)(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
   /* z and y from the input: hands layer_fused_end to the kernel that writes z; layer_rest does the rest. */
   int (*forward)(struct model *model, struct run *run, struct layer *layer, int training);
   /* Gradients of the layer's parameters from dz; and, where there is a layer below (`below` not NULL), the
@@ -70,7 +74,11 @@ int layer_add(struct model *model, const struct run *run, const struct layer *la
 /* Declares the layer's weight [in, out] and the parameters of its end; or of its end alone. */
 int layer_parameters(struct model *model, struct run *run, struct layer *layer);
 int layer_end_parameters(struct model *model, struct run *run, struct layer *layer);
-void layer_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
+/* Buffers: what stays (the output, statistics, a constant aggregate); z, where it is not y; and the rest, see
+ * layer_ops.plan_inside. */
+void layer_plan(struct run *run, struct layer *layer, struct arena *arena);
+void layer_plan_z(struct run *run, struct layer *layer, struct arena *arena);
+void layer_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
 int layer_has_residual(const struct layer *layer);
 /* Resets running statistics. */
 int layer_reset(struct run *run, struct layer *layer);
@@ -92,7 +100,8 @@ int layer_input_gradient(struct model *model, struct run *run, int weight, struc
  * norm needs all rows first: then layer_rest follows. */
 void layer_set_end(struct model *model, struct run *run, struct layer *layer, int training);
 const struct update *layer_fused_end(const struct layer *layer);
-/* What the fused end left: y = end(z) with statistics over all ranks for batch norm, nothing otherwise. */
+/* What the fused end left: y = end(z) with statistics over all ranks for batch norm, nothing otherwise, nor
+ * when the forward is repeated. */
 int layer_rest(struct run *run, struct layer *layer, int training);
 /* The backward of the layer's end, for the kernel that writes dy or for op_update_backward: dz in the place
  * of dy, gradients of bias, gain and shift; residual receives what flows around the layer.

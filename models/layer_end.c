@@ -59,7 +59,7 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
 }
 
 int layer_rest(struct run *run, struct layer *layer, int training) {
-  if (layer_fused_end(layer)) return OK;
+  if (layer_fused_end(layer) || layer->again) return OK;
   TRY(batch_statistics(run, layer, training));
   return op_update(run->kernels, &layer->update);
 }

@@ -5,6 +5,7 @@
 
 #include "models/stack.h"
 #include "runtime/error.h"
+#include "runtime/profile.h"
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -77,6 +78,56 @@ static int has_residuals(const struct model *model) {
   return 0;
 }
 
+static int64_t used_inside(struct model *model, struct run *run, struct arena *arena, int l) {
+  struct layer *layer = &model->layer[l];
+  int64_t begun = arena->used;
+  if (layer->keeps_z) layer_plan_z(run, layer, arena);
+  layer_plan_inside(model, run, layer, arena);
+  return arena->used - begun;
+}
+
+/* With train.recompute a layer's z, and what it lays out inside, last until another layer's come to the same
+ * place: z, which is read no more once a backward has come to the gradient of it, is in one place for all;
+ * what a layer's own backward reads, while the layer below has its forward again, is in two places by turns.
+ */
+static void plan_shared(struct model *model, struct run *run, struct arena *arena) {
+  int64_t begun = arena->used, most = begun;
+  for (int l = 0; l < model->layers; l++) {
+    struct layer *layer = &model->layer[l];
+    if (layer->keeps_z) continue;
+    arena->used = begun;
+    layer_plan_z(run, layer, arena);
+    layer->recomputed = arena->used > begun;
+    most = larger(most, arena->used);
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    begun = most;
+    for (int l = turn; l < model->layers; l += 2) {
+      arena->used = begun;
+      if (used_inside(model, run, arena, l) > 0) model->layer[l].recomputed = 1;
+      most = larger(most, arena->used);
+    }
+  }
+  arena->used = most;
+  /* Nothing comes to the places of the topmost two before their backward. */
+  for (int l = model->layers < 2 ? 0 : model->layers - 2; l < model->layers; l++)
+    model->layer[l].recomputed = 0;
+}
+
+static void plan_layers(struct model *model, struct run *run, struct arena *arena) {
+  for (int l = 0; l < model->layers; l++) layer_plan(run, &model->layer[l], arena);
+  if (run->config->train.recompute == RECOMPUTE_LAYER) {
+    plan_shared(model, run, arena);
+  } else {
+    for (int l = 0; l < model->layers; l++) {
+      layer_plan_z(run, &model->layer[l], arena);
+      layer_plan_inside(model, run, &model->layer[l], arena);
+    }
+  }
+  for (int l = 0; l < model->layers; l++)
+    if (model->layer[l].ops->plan) model->layer[l].ops->plan(model, run, &model->layer[l], arena);
+}
+
 /* Lays out every buffer; called once to measure and once over the allocated block. */
 static int plan(struct model *model, struct run *run) {
   struct arena *arena = &model->arena;
@@ -86,11 +137,7 @@ static int plan(struct model *model, struct run *run) {
   model->id = arena_take(arena, own * (int64_t)sizeof *model->id);
   features_plan(&model->features, run, arena);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
-  for (int l = 0; l < model->layers; l++) {
-    struct layer *layer = &model->layer[l];
-    layer_plan(model, run, layer, arena);
-    if (layer->ops->plan) layer->ops->plan(model, run, layer, arena);
-  }
+  plan_layers(model, run, arena);
   if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
   for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
   if (has_residuals(model)) model->grad[2] = arena_tensor(arena, dtype, own, width);
@@ -228,6 +275,14 @@ static struct update_backward end_of(struct model *model, struct run *run, int l
   return layer_end_backward(model, run, layer, grad_buffer(model, grad_of(model, l), layer->out), residual);
 }
 
+/* What a layer's backward will read, once more. */
+static int recompute(struct model *model, struct run *run, struct layer *layer) {
+  layer->again = 1;
+  TRY(layer->ops->forward(model, run, layer, 1));
+  layer->again = 0;
+  return OK;
+}
+
 /* A layer's backward ends with the end of the layer below: kernels that write its dy can apply it at once. */
 int model_backward(struct model *model, struct run *run) {
   struct update_backward end = end_of(model, run, model->layers - 1);
@@ -237,6 +292,8 @@ int model_backward(struct model *model, struct run *run) {
     struct layer *layer = &model->layer[l];
     TRY(layer_rest_backward(model, run, layer, &end));
     struct tensor dz = end.dz, residual = end.residual_grad;
+    if (l > 0 && model->layer[l - 1].recomputed)
+      TRY(PROFILE("recompute", recompute(model, run, &model->layer[l - 1])));
     if (l > 0) end = end_of(model, run, l - 1);
     TRY(layer->ops->backward(model, run, layer, dz, residual, l > 0 ? &end : NULL));
   }

@@ -69,6 +69,7 @@ static const struct config_key table[] = {
     INTEGER(train.runs, 1, 1, 10000, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric; 0: never"),
+    CHOICE(train.recompute, RECOMPUTE_NONE, "what the backward computes again rather than keep: nothing, or the inside of layers", "none", "layer"),
 
     CHOICE(partition.method, PARTITION_METIS, "who gets which nodes", "metis", "block", "random"),
     CHOICE(partition.order, ORDER_AUTO, "order of the nodes inside a rank; auto: what is predicted to pay", NODE_ORDER_NAMES),

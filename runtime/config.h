@@ -27,6 +27,7 @@ enum node_order {
   ORDER_AUTO,
   ORDERS
 };
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
 enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
 
 enum layout_tiers {
@@ -78,6 +79,7 @@ struct config {
     enum loss loss;
     enum metric metric;
     int64_t seed, runs, eval_every, patience;
+    enum recompute recompute;
   } train;
   struct {
     enum partition_method method;

@@ -1,0 +1,2 @@
+# test_recompute.sh on a GPU.
+GNNTRAIN_TEST_DEVICE=cuda exec bash "$GNNTRAIN_SOURCE/tests/models/test_recompute.sh"
