@@ -51,6 +51,7 @@ equal gcn --set model.type=gcn --set model.norm=batch
 equal sage --set model.type=sage --set model.norm=layer --set model.residual=true
 equal mlp --set model.type=mlp --set model.norm=batch --set model.activation=elu
 equal gin --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
+equal gcnii --set model.type=gcnii --set model.norm=layer --set model.layers=8
 if "$gnntrain" base.toml --dry-run --set model.type=gat >dry.log 2>&1; then
   equal gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3
   equal agnn --set model.type=agnn --set model.layers=7
