@@ -225,6 +225,8 @@ struct sparse_dropout {
   struct dropout dropout;
 };
 
+struct reduce;
+struct reduce_backward;
 struct attention;
 struct attention_rows;
 struct attention_backward;
@@ -265,6 +267,8 @@ struct kernel_ops {
   int (*advance)(struct kernels *k, const double *rate, int64_t rates);
   int (*sum_squares)(struct kernels *k, const void *x, int64_t count);
   int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
+  int (*reduce)(struct kernels *k, const struct reduce *op); /* kernels/reduce.h */
+  int (*reduce_backward)(struct kernels *k, const struct reduce_backward *op);
   /* kernels/attention.h; all of them or none (NULL). */
   int (*attention)(struct kernels *k, const struct attention *op);
   int (*attention_rows)(struct kernels *k, const struct attention_rows *op);

@@ -8,6 +8,7 @@
 #include "kernels/attention.h"
 #include "kernels/cpu/real.h"
 #include "kernels/ops.h"
+#include "kernels/reduce.h"
 
 enum { SMALL_WORK = 1 << 15 };
 
@@ -55,6 +56,8 @@ int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op);
 int REAL(cpu_advance)(struct kernels *k, const double *rate, int64_t rates);
 int REAL(cpu_sum_squares)(struct kernels *k, const void *x, int64_t count);
 int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op);
+int REAL(cpu_reduce)(struct kernels *k, const struct reduce *op);
+int REAL(cpu_reduce_backward)(struct kernels *k, const struct reduce_backward *op);
 int REAL(cpu_attention)(struct kernels *k, const struct attention *op);
 int REAL(cpu_attention_rows)(struct kernels *k, const struct attention_rows *op);
 int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backward *op);

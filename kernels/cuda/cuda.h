@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 #include "kernels/ops.h"
+#include "kernels/reduce.h"
 #include "runtime/device_cuda.h"
 #include "runtime/error.h"
 
@@ -53,6 +54,8 @@ int cuda_micro_f1(struct kernels *k, const struct score *op);
 int cuda_advance(struct kernels *k, const double *rate, int64_t rates);
 int cuda_sum_squares(struct kernels *k, const void *x, int64_t count);
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op);
+int cuda_reduce(struct kernels *k, const struct reduce *op);
+int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op);
 
 #ifdef __cplusplus
 }

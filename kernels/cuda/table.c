@@ -11,7 +11,8 @@
   .batch_norm_backward = cuda_batch_norm_backward, .batch_norm_stats = cuda_batch_norm_stats,               \
   .column_sums = cuda_column_sums, .add = cuda_add, .dot = cuda_dot, .cross_entropy = cuda_cross_entropy,   \
   .bce = cuda_bce, .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .advance = cuda_advance,           \
-  .sum_squares = cuda_sum_squares, .optimizer = cuda_optimizer
+  .sum_squares = cuda_sum_squares, .optimizer = cuda_optimizer, .reduce = cuda_reduce,                      \
+  .reduce_backward = cuda_reduce_backward
 
 const struct kernel_ops cuda_ops_f32 = {
     LAUNCHERS,
