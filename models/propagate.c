@@ -7,16 +7,17 @@
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
-static int layouts_init(struct direction *d, struct run *run, int64_t width, struct adjacency *adjacency) {
-  const struct layout_plan plan = {run->config->runtime.layout, width};
+static int layouts_init(struct direction *d, struct run *run, int64_t width, int gathers,
+                        struct adjacency *adjacency) {
+  const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
   d->adjacency = adjacency;
   TRY(layout_init(run->kernels, &adjacency->own_part, &plan, &d->own_part));
   return layout_init(run->kernels, &adjacency->halo_part, &plan, &d->halo_part);
 }
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
-  TRY(layouts_init(&p->forward, run, width, &run->shard->in));
-  if (run->shard->directed) return layouts_init(&p->backward, run, width, &run->shard->out);
+  TRY(layouts_init(&p->forward, run, width, p->reduces, &run->shard->in));
+  if (run->shard->directed) return layouts_init(&p->backward, run, width, p->reduces, &run->shard->out);
   p->backward = p->forward;
   p->backward.borrowed = 1;
   return OK;

@@ -31,6 +31,7 @@ struct direction {
 struct propagation {
   enum weighting weighting; /* set by the layers' init, before propagation_init */
   int wants_ids;            /* likewise: of halo rows */
+  int reduces;              /* likewise: layouts are for reductions, not for products */
   double loop;              /* likewise; WEIGHTING_SUM */
   int loop_changes;         /* likewise: propagation_set_loop is called before each use of P */
   struct direction forward, backward;

@@ -1,6 +1,7 @@
 /* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over
  * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
- * alone. */
+ * alone; "max": models/sage_pool.c. */
+#include "models/sage.h"
 #include "models/convolve.h"
 #include "models/model.h"
 #include "models/stack.h"
@@ -73,7 +74,8 @@ static const struct layer_ops sage_layer = {.uses_graph = 1,
                                             .backward = sage_backward};
 
 static int sage_stack(struct model *model, const struct run *run) {
-  return stack_alike(model, run, &sage_layer);
+  int pools = run->config->model.aggregator == AGGREGATOR_MAX;
+  return stack_alike(model, run, pools ? &sage_pool_layer : &sage_layer);
 }
 
 const struct model_type sage_model = {"sage", sage_stack};

@@ -14,7 +14,7 @@ REDUCERS(REDUCER)
 #undef REDUCER
 
 struct reduction {
-  struct slots slots;
+  struct gathered slots;
   const int64_t *col_id, *id;
   const float *self_scale, *entries;
   struct rows self;

@@ -56,7 +56,7 @@ static __device__ __forceinline__ void write_winners(int32_t *to, int n, bool wh
 }
 
 /* The slots of a layout and how the rows of a matrix are read. */
-struct slots {
+struct gathered {
   const struct slot *slot;
   int64_t count;
   const int32_t *col;
@@ -80,7 +80,7 @@ template <int LANES> struct stand {
 };
 
 template <int LANES, int WIDE>
-static __device__ __forceinline__ struct stand<LANES> stand_of(const slots &op) {
+static __device__ __forceinline__ struct stand<LANES> stand_of(const struct gathered &op) {
   struct stand<LANES> me;
   me.lane = (int)threadIdx.x % LANES;
   me.at = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / LANES;
@@ -96,9 +96,9 @@ lanes_of_vectors(int64_t vectors) {
   return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
 }
 
-static inline struct slots slots_of(const struct cuda_layout *a, struct tensor x) {
+static inline struct gathered slots_of(const struct cuda_layout *a, struct tensor x) {
   const int64_t size = dtype_bytes(x.dtype), wide = 16 / size;
-  struct slots s = {};
+  struct gathered s = {};
   s.slot = a->slot;
   s.count = a->slots;
   s.col = a->col;
@@ -111,16 +111,16 @@ static inline struct slots slots_of(const struct cuda_layout *a, struct tensor x
 }
 
 /* Bytes of scratch for the pieces; `winners`: beside values. */
-static inline int64_t partial_bytes(const struct cuda_layout *a, const struct slots &s, bool winners) {
+static inline int64_t partial_bytes(const struct cuda_layout *a, const struct gathered &s, bool winners) {
   return a->pieces * s.stride * (int64_t)(sizeof(float) + (winners ? sizeof(int32_t) : 0));
 }
 
-static inline void place_partials(struct slots *s, const struct cuda_layout *a, void *workspace) {
+static inline void place_partials(struct gathered *s, const struct cuda_layout *a, void *workspace) {
   s->partial = (float *)workspace;
   s->partial_winner = (int32_t *)(s->partial + a->pieces * s->stride);
 }
 
-static inline dim3 grid_of_slots(const struct slots &s, int lanes) {
+static inline dim3 grid_of_slots(const struct gathered &s, int lanes) {
   return dim3(blocks_of(s.count, BLOCK / lanes), blocks_of(s.vectors, lanes));
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/cuda/reduce.cuh"
 
 struct won {
-  struct slots slots;       /* of dy */
+  struct gathered slots;    /* of dy */
   const int32_t *piece_row; /* of the layout */
   struct winner_rows winner, self_winner;
   struct rows self;

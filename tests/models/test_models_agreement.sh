@@ -41,6 +41,7 @@ agrees() {
 agrees sage.mean --set model.type=sage --set model.norm=layer --set model.residual=true
 agrees sage.gcn --set model.type=sage --set model.aggregator=gcn
 agrees sage.sum --set model.type=sage --set model.aggregator=sum --set model.norm=batch --set model.dropout_input=0.0
+agrees sage.max --set model.type=sage --set model.aggregator=max --set train.lr=0.005
 agrees gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3 \
   --set model.activation=elu
 agrees agnn --set model.type=agnn --set model.layers=4

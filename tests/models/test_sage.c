@@ -46,6 +46,57 @@ static void gcn_aggregator(void **state) {
   check_model(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.dropout_input = 0.25");
 }
 
+/* M_v = max over the neighbours u of relu(x_u W_p + b_p), 0 without neighbours. */
+static struct rows pooled(const struct fixture *f, struct rows x, const char *weight, const char *bias) {
+  struct rows value = rows_of(f->nodes, 6), most = rows_of(f->nodes, 6);
+  add_linear(f, x, weight, bias, value);
+  clamp(f, value);
+  for (int64_t v = 0; v < f->nodes; v++) {
+    for (int64_t u = 0; u < f->nodes; u++) {
+      for (int64_t j = 0; j < 6 && has_arc(f, v, u); j++)
+        most.value[v * 6 + j] = fmax(most.value[v * 6 + j], value.value[u * 6 + j]);
+    }
+  }
+  free(value.value);
+  return most;
+}
+
+static void check_pool_formula(const struct fixture *f, const char *settings) {
+  open_formula(f, settings);
+  struct rows x = input_of(f), h = rows_of(f->nodes, 6), logits = rows_of(f->nodes, f->classes);
+  struct rows mx = pooled(f, x, "layer0.pool", "layer0.pool_bias");
+  add_linear(f, mx, "layer0.weight", "layer0.bias", h);
+  add_linear(f, x, "layer0.self", NULL, h);
+  clamp(f, h);
+  struct rows mh = pooled(f, h, "layer1.pool", "layer1.pool_bias");
+  add_linear(f, mh, "layer1.weight", "layer1.bias", logits);
+  add_linear(f, h, "layer1.self", NULL, logits);
+  assert_logits(logits);
+  struct rows all[] = {x, h, logits, mx, mh};
+  for (int i = 0; i < 5; i++) free(all[i].value);
+  fixture_close(&job);
+}
+
+static void max_pooling(void **state) {
+  (void)state;
+  static const char pool[] = "model.type = \"sage\"\nmodel.aggregator = \"max\"\n";
+  static const char *const settings[] = {"",
+                                         "model.layers = 3\nmodel.hidden = 5",
+                                         "model.layers = 1",
+                                         "model.layers = 4\nmodel.residual = true\nmodel.norm = \"layer\"",
+                                         "model.norm = \"batch\"\nmodel.dropout_input = 0.25",
+                                         "runtime.overlap = false\nmodel.bias = false"};
+  char text[512];
+  check_pool_formula(&plain, pool);
+  check_pool_formula(&sparse, pool);
+  check_pool_formula(&directed, pool);
+  for (int i = 0; i < (int)(sizeof settings / sizeof settings[0]); i++) {
+    snprintf(text, sizeof text, "%s%s", pool, settings[i]);
+    check_model(i % 2 ? &directed : &plain, text);
+  }
+  check_model(&sparse, pool);
+}
+
 static void one_layer(void **state) {
   (void)state;
   check_model(&plain, "model.type = \"sage\"\nmodel.layers = 1");
@@ -78,6 +129,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(logits_follow_the_formula),
       cmocka_unit_test(mean_and_sum_in_both_orders),
       cmocka_unit_test(gcn_aggregator),
+      cmocka_unit_test(max_pooling),
       cmocka_unit_test(one_layer),
       cmocka_unit_test(sparse_features),
       cmocka_unit_test(norms_and_residuals),
