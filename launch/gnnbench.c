@@ -18,6 +18,8 @@ static const struct command {
      "constants of the cost model of sparse products on this GPU"},
     {"gemm", BENCH_GEMM, gnnbench_gemm, "the three products of a linear layer: H W, H^T dZ, dZ W^T"},
     {"update", BENCH_UPDATE, gnnbench_update, "element-wise passes, column sums, losses and gathers"},
+    {"reduce", BENCH_REDUCE, gnnbench_reduce,
+     "sum, mean, largest and smallest of neighbours, and the gradient"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},
     {"epoch", BENCH_EPOCH, gnnbench_epoch,

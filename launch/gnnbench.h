@@ -22,7 +22,8 @@ enum bench_command {
   BENCH_EXCHANGE = 4,
   BENCH_EPOCH = 8,
   BENCH_UPDATE = 16,
-  BENCH_CALIBRATE = 32
+  BENCH_CALIBRATE = 32,
+  BENCH_REDUCE = 64
 };
 
 struct bench_options {
@@ -139,6 +140,7 @@ int gnnbench_spmm_ablate(struct bench *bench);
 int gnnbench_calibrate(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);
 int gnnbench_update(struct bench *bench);
+int gnnbench_reduce(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);
 int gnnbench_epoch(struct bench *bench);
 

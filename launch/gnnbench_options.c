@@ -7,7 +7,7 @@
 #include "runtime/error.h"
 
 enum {
-  OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE,
+  OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE | BENCH_REDUCE,
   OPS = OF_KERNELS | BENCH_EXCHANGE,
   RUNS = OPS | BENCH_CALIBRATE,
   EVERY = RUNS | BENCH_EPOCH
@@ -20,12 +20,12 @@ static const struct {
   struct option option;
   const char *value, *help;
 } table[] = {
-    {BENCH_SPMM, {"dataset", 1, NULL, 'f'}, "FILE.h5", "graph of a dataset; else a random one:"},
+    {BENCH_SPMM | BENCH_REDUCE, {"dataset", 1, NULL, 'f'}, "FILE.h5", "graph of a dataset; else a random one:"},
     {BENCH_EXCHANGE, {"dataset", 1, NULL, 'f'}, "FILE.h5", "halo of a dataset's partition; else equal rows at random:"},
     {BENCH_EXCHANGE, {"rows", 1, NULL, 'R'}, "N", "rows from each rank to each other (131072)"},
     {BENCH_EXCHANGE, {"method", 1, NULL, 'm'}, "M", "partition of the dataset: metis, block or random (metis)"},
     {OF_KERNELS, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
-    {BENCH_SPMM, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
+    {BENCH_SPMM | BENCH_REDUCE, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
     {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles", "tiers of the matrix, on GPUs (auto)"},
     {BENCH_SPMM, {"all", 0, NULL, 'A'}, "", "each graph, width and precision by every tier alone and as chosen"},
     {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, fused ends"},
@@ -74,6 +74,11 @@ static const char *const notes[] = {
         "with\n4200 GB/s, what an H200 copies. The error is the largest difference from a double reference "
         "over "
         "its\nlargest value, on up to 1000 rows and, of column sums, some columns.\n",
+    [BENCH_REDUCE] =
+        "GB/s counts each gathered row and each matrix once, of the gradient the gathered rows of "
+        "winners alone;\nrows of the gradient itself are read where something was won. The error is "
+        "the largest difference from\na double reference over its largest value, on up to 1000 "
+        "rows.\n",
     [BENCH_EXCHANGE] = "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings "
                        "them into the halo; on\n"
                        "a GPU runs are recorded once and replayed, as epochs are. GB/s counts what leaves "

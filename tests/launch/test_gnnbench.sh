@@ -45,6 +45,12 @@ for precision in fp32 fp64; do
     grep -q "\"op\": \"$op" out.txt || { cat out.txt; fail "no row for $op"; }
   done
 done
+for precision in fp32 fp64; do
+  bench reduce --nodes 3000 --degree 9 --width 5,64 --reps 2 --threads 2 --precision $precision --json >out.txt
+  (($(wc -l <out.txt) == 10)) || { cat out.txt; fail "lines of reduce"; }
+  below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
+  for op in SUM MEAN MAX MIN gradient; do grep -q "\"op\": \"$op\"" out.txt || fail "no row for $op"; done
+done
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
 
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null
