@@ -8,6 +8,8 @@
 /* Where an epoch stands on the device's clock. */
 enum { MARK_BEGUN, MARK_TRAINED, MARK_DONE, MARKS_OF_EPOCH };
 
+enum { RESULT_BYTES = ((int)sizeof(struct result) + 63) / 64 * 64 };
+
 static int slot_of(int64_t epoch) {
   return (int)(epoch % RESULTS);
 }
@@ -16,10 +18,20 @@ static int mark_of(int64_t epoch, int mark) {
   return slot_of(epoch) * MARKS_OF_EPOCH + mark;
 }
 
+/* The result and, behind it, the logits. */
+int64_t epoch_result_bytes(const struct trainer *trainer) {
+  int ranks = objective_ranks(&trainer->objective);
+  return RESULT_BYTES + (ranks ? tensor_bytes(model_logits(&trainer->model)) : 0);
+}
+
 int epoch_open(struct trainer *trainer, struct run *run) {
-  for (int i = 0; i < RESULTS; i++)
-    TRY(device_host_alloc(run->device, sizeof(struct result), (void **)&trainer->result[i],
+  struct tensor logits = model_logits(&trainer->model);
+  for (int i = 0; i < RESULTS; i++) {
+    TRY(device_host_alloc(run->device, epoch_result_bytes(trainer), (void **)&trainer->result[i],
                           "results of epochs"));
+    logits.data = (char *)trainer->result[i] + RESULT_BYTES;
+    trainer->result[i]->logits = logits;
+  }
   return OK;
 }
 
@@ -93,6 +105,9 @@ int epoch_queue_evaluation(struct trainer *trainer, struct run *run) {
 }
 
 static int download(struct trainer *trainer, struct run *run, struct result *result) {
+  struct tensor logits = model_logits(&trainer->model);
+  if (objective_ranks(&trainer->objective))
+    TRY(device_download(run->device, STREAM_COMPUTE, result->logits.data, logits.data, tensor_bytes(logits)));
   TRY(device_download(run->device, STREAM_COMPUTE, &result->outcome, trainer->objective.outcome,
                       sizeof result->outcome));
   return device_download(run->device, STREAM_COMPUTE, &result->scalars, run->kernels->scalars,

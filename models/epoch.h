@@ -15,7 +15,12 @@ struct result {
   struct outcome outcome;
   struct scalars scalars;
   double ms; /* forward, backward and optimiser, on the device's clock */
+  struct tensor
+      logits; /* after the evaluation, on the host, where objective_ranks; valid as long as the result */
 };
+
+/* Host bytes of a result. */
+int64_t epoch_result_bytes(const struct trainer *trainer);
 
 /* Results, and what the epochs share on the device. */
 int epoch_open(struct trainer *trainer, struct run *run);

@@ -23,8 +23,10 @@ int objective_init(struct objective *objective, struct run *run) {
     FAIL(BAD_INPUT,
          "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
          config->dataset.path);
-  objective->metric = multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
-                                                                            : METRIC_ACCURACY;
+  if (config->train.metric == METRIC_ROC_AUC) TRY(area_check(run));
+  objective->metric = config->train.metric == METRIC_ROC_AUC                  ? METRIC_ROC_AUC
+                      : multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
+                                                                              : METRIC_ACCURACY;
   return OK;
 }
 
@@ -51,7 +53,16 @@ int objective_start(struct objective *objective, struct run *run) {
   for (int s = 0; s < SPLIT_COUNT; s++)
     TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s],
                       shard->split_count[s] * word));
-  return device_synchronize(device, STREAM_COMPUTE);
+  TRY(device_synchronize(device, STREAM_COMPUTE));
+  return objective_ranks(objective) ? area_start(&objective->area, run) : OK;
+}
+
+void objective_free(struct objective *objective) {
+  area_free(&objective->area);
+}
+
+int64_t objective_host_bytes(const struct objective *objective, const struct run *run) {
+  return objective_ranks(objective) ? area_bytes(run) : 0;
 }
 
 int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
@@ -89,7 +100,7 @@ int objective_tally(struct objective *objective, struct run *run, struct tensor 
 }
 
 struct tally tally_of(const struct outcome *outcome) {
-  struct tally tally;
+  struct tally tally = {0};
   for (int s = 0; s < SPLIT_COUNT; s++) {
     tally.loss[s] = outcome->split_loss[s];
     for (int i = 0; i < 3; i++) tally.score[s][i] = (double)outcome->score[s][i];
@@ -101,10 +112,19 @@ int tally_reduce(struct tally *tally, struct comm *comm) {
   return comm_reduce(comm, tally, (int64_t)(sizeof *tally / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM);
 }
 
+int objective_ranks(const struct objective *objective) {
+  return objective->metric == METRIC_ROC_AUC;
+}
+
+int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally) {
+  return area_compute(&objective->area, run, logits, tally->area);
+}
+
 /* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal
  * count. */
-double tally_metric(const struct tally *tally, enum split split) {
+double tally_metric(const struct objective *objective, const struct tally *tally, enum split split) {
   const double *score = tally->score[split];
   double total = score[1] + score[2];
+  if (objective_ranks(objective)) return tally->area[split];
   return total > 0 ? 2 * score[0] / total : NAN;
 }

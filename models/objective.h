@@ -3,7 +3,7 @@
 #ifndef MODELS_OBJECTIVE_H
 #define MODELS_OBJECTIVE_H
 
-#include "models/run.h"
+#include "models/area.h"
 #include "runtime/arena.h"
 
 struct objective {
@@ -14,6 +14,7 @@ struct objective {
   uint8_t *labels;            /* device [own, classes]; multilabel */
   int32_t *rows[SPLIT_COUNT]; /* device */
   struct outcome *outcome;    /* device */
+  struct area area;           /* METRIC_ROC_AUC */
 };
 
 /* What the passes of an epoch leave for the host, as one block in the device's memory. Of this rank. */
@@ -27,14 +28,18 @@ struct outcome {
 struct tally {
   double loss[SPLIT_COUNT];     /* shares of the mean loss */
   double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
+  double area[SPLIT_COUNT];     /* under the ROC curve: set after the sums over ranks, by objective_rank */
 };
 
 /* Errors: BAD_INPUT for a dataset without labels or training nodes, and for a loss or metric of another task.
  */
 int objective_init(struct objective *objective, struct run *run);
 void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
-/* Uploads labels and splits of run->shard; again after the split has changed. */
+/* Uploads labels and splits of run->shard; again after the split has changed. Collective. */
 int objective_start(struct objective *objective, struct run *run);
+void objective_free(struct objective *objective);
+/* Host bytes for objective_rank. */
+int64_t objective_host_bytes(const struct objective *objective, const struct run *run);
 
 /* Loss of a split on this rank (a share of the mean), left on the device, and, where grad.data is given, its
  * gradient, the rows multiplied by grad_scale (real [own]; NULL: 1). */
@@ -47,7 +52,11 @@ int objective_tally(struct objective *objective, struct run *run, struct tensor 
 struct tally tally_of(const struct outcome *outcome);
 /* Sums over ranks, in place. */
 int tally_reduce(struct tally *tally, struct comm *comm);
+/* Whether the metric is one of ranks: then every evaluation's logits are wanted on the host, for this, which
+ * follows tally_reduce. Collective. */
+int objective_ranks(const struct objective *objective);
+int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally);
 /* The metric in [0, 1] from reduced counts; NaN for a split without nodes. */
-double tally_metric(const struct tally *tally, enum split split);
+double tally_metric(const struct objective *objective, const struct tally *tally, enum split split);
 
 #endif

@@ -31,7 +31,9 @@ static const char *duration(double seconds, char text[32]) {
 }
 
 static const char *metric_name(const struct trainer *trainer) {
-  return trainer->objective.metric == METRIC_MICRO_F1 ? "micro-F1" : "accuracy";
+  static const char *const names[] = {
+      [METRIC_ACCURACY] = "accuracy", [METRIC_MICRO_F1] = "micro-F1", [METRIC_ROC_AUC] = "ROC-AUC"};
+  return names[trainer->objective.metric];
 }
 
 static double time_left(const struct trainer *trainer, const struct run *run, int64_t epoch) {

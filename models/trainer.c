@@ -30,6 +30,8 @@ int trainer_init(struct trainer *trainer, struct run *run) {
 void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
                       struct estimate *device) {
   model_estimate(&trainer->model, run, host, device);
+  estimate_add(host, "results of epochs",
+               RESULTS * epoch_result_bytes(trainer) + objective_host_bytes(&trainer->objective, run));
   estimate_add(device, "labels, splits and evaluated weights on the device", trainer->arena.used);
 }
 
@@ -54,6 +56,7 @@ void trainer_free(struct trainer *trainer, struct run *run) {
   metrics_close(&trainer->metrics);
   state_free(&trainer->state);
   arena_free(&trainer->arena);
+  objective_free(&trainer->objective);
   free(trainer->epoch_ms);
   model_free(&trainer->model, run);
   *trainer = (struct trainer){0};
@@ -165,12 +168,13 @@ static int save(struct trainer *trainer, struct run *run) {
 }
 
 /* The row of metrics.jsonl and of the log for an epoch, from sums over ranks. */
-static struct metrics_row row_of(const struct sums *sums, const struct run *run, int64_t epoch, double ms) {
+static struct metrics_row row_of(const struct objective *objective, const struct sums *sums,
+                                 const struct run *run, int64_t epoch, double ms) {
   struct metrics_row row = {run->index, epoch, sums->loss, NAN, NAN, NAN, ms};
   if (is_evaluated(run, epoch)) {
-    row.train = tally_metric(&sums->tally, SPLIT_TRAIN);
-    row.val = tally_metric(&sums->tally, SPLIT_VAL);
-    row.test = tally_metric(&sums->tally, SPLIT_TEST);
+    row.train = tally_metric(objective, &sums->tally, SPLIT_TRAIN);
+    row.val = tally_metric(objective, &sums->tally, SPLIT_VAL);
+    row.test = tally_metric(objective, &sums->tally, SPLIT_TEST);
   }
   return row;
 }
@@ -197,16 +201,19 @@ static void count_epoch(struct trainer *trainer, double ms) {
 
 /* Learns what came of the oldest epoch under way, and what follows from it. */
 static int finish_epoch(struct trainer *trainer, struct run *run) {
+  struct objective *objective = &trainer->objective;
   int64_t epoch = trainer->state.epoch + 1;
   struct result result;
   TRY(epoch_collect(trainer, run, epoch, &result));
   struct sums sums = {.loss = result.outcome.loss, .stop = stop_requested() != 0};
   if (is_evaluated(run, epoch)) sums.tally = tally_of(&result.outcome);
   TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
+  if (is_evaluated(run, epoch) && objective_ranks(objective))
+    TRY(objective_rank(objective, run, result.logits, &sums.tally));
   count_epoch(trainer, result.ms);
   if (sums.stop > 0) trainer->stop = 1;
   TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
-  struct metrics_row row = row_of(&sums, run, epoch, result.ms);
+  struct metrics_row row = row_of(objective, &sums, run, epoch, result.ms);
   return record(trainer, run, &sums, &row);
 }
 
@@ -314,18 +321,20 @@ int trainer_run(struct trainer *trainer, struct run *run) {
   return OK;
 }
 
-static void print_split(const struct tally *tally, enum split split) {
+static void print_split(const struct objective *objective, const struct tally *tally, enum split split) {
   char text[16];
-  log_info("  %-10s %s  loss %.4f", split_name[split], report_percent(tally_metric(tally, split), text),
-           tally->loss[split]);
+  log_info("  %-10s %s  loss %.4f", split_name[split],
+           report_percent(tally_metric(objective, tally, split), text), tally->loss[split]);
 }
 
 int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint) {
+  struct objective *objective = &trainer->objective;
   struct tally tally = {0};
   TRY(trainer_resume(trainer, run, checkpoint));
   TRY(epoch_evaluate(trainer, run, &tally));
   TRY(tally_reduce(&tally, run->comm));
+  if (objective_ranks(objective)) TRY(objective_rank(objective, run, trainer->result[0]->logits, &tally));
   log_info("%s on %s", checkpoint, run->config->dataset.path);
-  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(&tally, s);
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
   return OK;
 }

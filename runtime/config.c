@@ -64,7 +64,7 @@ static const struct config_key table[] = {
     INTEGER(train.step_every, 100, 1, 1e9, "epochs between the steps of schedule \"step\""),
     REAL(train.step_factor, 0.5, 0, 1, "factor of each step"),
     CHOICE(train.loss, LOSS_AUTO, "auto: bce for a multilabel dataset, else cross_entropy", "auto", "cross_entropy", "bce"),
-    CHOICE(train.metric, METRIC_AUTO, "auto: micro_f1 for a multilabel dataset, else accuracy", "auto", "accuracy", "micro_f1"),
+    CHOICE(train.metric, METRIC_AUTO, "auto: micro_f1 for a multilabel dataset, else accuracy; roc_auc: of two classes", "auto", "accuracy", "micro_f1", "roc_auc"),
     INTEGER(train.seed, 1, 0, 0x1p53, "seed of weights and dropout; run r uses seed + r"),
     INTEGER(train.runs, 1, 1, 10000, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),

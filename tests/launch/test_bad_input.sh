@@ -100,6 +100,10 @@ refuses 2 'model\.dropout_attention.*1' run.toml --set model.type=gat --set mode
 refuses 2 'model\.residual.*gin' run.toml --set model.type=gin --set model.residual=true
 refuses 2 'model\.residual.*gcnii.*model\.alpha' run.toml --set model.type=gcnii --set model.residual=true
 refuses 2 'model\.alpha.*1' run.toml --set model.type=gcnii --set model.alpha=1
+refuses 2 'negative_weight\.h5.*weights.*model\.aggregator = "max"' run.toml --set dataset.path=negative_weight.h5 \
+  --set model.type=sage --set model.aggregator=max
+refuses 2 'train\.metric = "roc_auc" is for.*two classes; sound\.h5 has 4' run.toml --set train.metric=roc_auc
+refuses 2 'train\.loss = "bce" does not fit.*sound\.h5' run.toml --set train.loss=bce
 refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3

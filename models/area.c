@@ -1,0 +1,115 @@
+#include "models/area.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/dataset.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+int area_check(const struct run *run) {
+  const struct dataset *dataset = run->dataset;
+  if (dataset->task == TASK_MULTICLASS && run->shard->classes == 2) return OK;
+  FAIL(BAD_INPUT, "train.metric = \"roc_auc\" is for datasets of two classes; %s has %lld%s",
+       run->config->dataset.path, (long long)run->shard->classes,
+       dataset->task == TASK_MULTILABEL ? " labels, of which a node may have several" : "");
+}
+
+static int64_t largest_split(const struct run *run) {
+  int64_t largest = 0;
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    if (run->shard->split_global[s] > largest) largest = run->shard->split_global[s];
+  }
+  return largest;
+}
+
+int64_t area_bytes(const struct run *run) {
+  return largest_split(run) * (int64_t)sizeof(struct scored);
+}
+
+/* How many nodes of each split the ranks before this one have. */
+static int count_before(struct area *area, struct run *run) {
+  int64_t *all = NULL, bytes = SPLIT_COUNT * (int64_t)sizeof *all;
+  TRY(memory_alloc(&all, run->comm->size * bytes, "nodes of splits"));
+  int code = comm_gather_all(run->comm, run->shard->split_count, bytes, all);
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    area->first[s] = 0;
+    for (int r = 0; r < run->comm->rank; r++) area->first[s] += all[r * SPLIT_COUNT + s];
+  }
+  free(all);
+  return code;
+}
+
+static int both_classes(const struct run *run, int64_t positive) {
+  int64_t count = run->shard->split_global[SPLIT_VAL];
+  if (count > 0 && (positive == 0 || positive == count))
+    FAIL(BAD_INPUT, "%s: all validation nodes are of one class; train.metric = \"roc_auc\" needs both",
+         run->config->dataset.path);
+  return OK;
+}
+
+static int check_validation(const struct run *run) {
+  const struct shard *shard = run->shard;
+  int64_t positive = 0;
+  for (int64_t i = 0; i < shard->split_count[SPLIT_VAL]; i++)
+    positive += shard->label[shard->split[SPLIT_VAL][i]] == 1;
+  TRY(comm_sum_int64(run->comm, &positive));
+  return comm_agree(run->comm, both_classes(run, positive));
+}
+
+int area_start(struct area *area, struct run *run) {
+  area_free(area);
+  TRY(comm_agree(run->comm, memory_alloc(&area->node, area_bytes(run), "scores of all ranks")));
+  TRY(count_before(area, run));
+  return check_validation(run);
+}
+
+void area_free(struct area *area) {
+  free(area->node);
+  *area = (struct area){0};
+}
+
+static double element_of(struct tensor t, int64_t i, int64_t j) {
+  int64_t at = i * t.stride + j;
+  return t.dtype == F64 ? ((const double *)t.data)[at] : (double)((const float *)t.data)[at];
+}
+
+/* Each rank adds its nodes to zeros. */
+static int gather_scores(struct area *area, struct run *run, enum split split, struct tensor logits) {
+  const struct shard *shard = run->shard;
+  int64_t count = shard->split_global[split];
+  for (int64_t i = 0; i < count; i++) area->node[i] = (struct scored){0, 0};
+  for (int64_t i = 0; i < shard->split_count[split]; i++) {
+    int64_t v = shard->split[split][i];
+    area->node[area->first[split] + i] = (struct scored){element_of(logits, v, 1) - element_of(logits, v, 0),
+                                                         shard->label[v] == 1};
+  }
+  return comm_reduce(run->comm, area->node, 2 * count, NUMBER_DOUBLE, REDUCE_SUM);
+}
+
+static int by_score(const void *a, const void *b) {
+  double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
+  return x < y ? -1 : x > y;
+}
+
+static double area_of(struct scored *node, int64_t count) {
+  double below = 0, positives = 0, pairs = 0; /* below: nodes of class 0 with a lower score */
+  qsort(node, (size_t)count, sizeof *node, by_score);
+  for (int64_t i = 0, end; i < count; i = end) {
+    double positive = 0;
+    for (end = i; end < count && !(node[end].score > node[i].score); end++) positive += node[end].positive;
+    double negative = (double)(end - i) - positive;
+    pairs += positive * (below + .5 * negative);
+    below += negative;
+    positives += positive;
+  }
+  return positives > 0 && below > 0 ? pairs / (positives * below) : NAN;
+}
+
+int area_compute(struct area *area, struct run *run, struct tensor logits, double under[SPLIT_COUNT]) {
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    TRY(gather_scores(area, run, s, logits));
+    under[s] = area_of(area->node, run->shard->split_global[s]);
+  }
+  return OK;
+}
