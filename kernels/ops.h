@@ -236,6 +236,9 @@ struct cosine_rows;
 struct cosine_attention;
 struct cosine_backward;
 struct cosine_end;
+struct incidence_sum;
+struct incidence_weights;
+struct incidence_weights_backward;
 
 struct kernel_ops {
   const char *device; /* "cpu" */
@@ -279,6 +282,11 @@ struct kernel_ops {
   int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
   int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
   int (*cosine_end)(struct kernels *k, const struct cosine_end *op);
+  /* kernels/incidence.h; all of them or none (NULL). */
+  int64_t (*incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
+  int (*incidence_sum)(struct kernels *k, const struct incidence_sum *op);
+  int (*incidence_weights)(struct kernels *k, const struct incidence_weights *op);
+  int (*incidence_weights_backward)(struct kernels *k, const struct incidence_weights_backward *op);
 };
 
 /* The compiled tables, NULL at the end. */

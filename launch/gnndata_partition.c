@@ -7,6 +7,7 @@
 #include "launch/gnndata.h"
 #include "partition/order_rate.h"
 #include "partition/partition.h"
+#include "partition/star.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 
@@ -32,7 +33,8 @@ enum { KEYS = sizeof keys / sizeof keys[0] };
 
 static void print_help(void) {
   printf("usage: gnndata partition FILE.h5 --parts K [OPTION]...\n\n"
-         "Makes the partition that a run on K ranks would make, keeps it in FILE.h5.parts/ and prints it.\n\n"
+         "Makes the partition that a run on K ranks would make, keeps it in FILE.h5.parts/ and prints it;\n"
+         "of a hypergraph, where the file has no graph.\n\n"
          "  %-12s %s\n",
          "--parts", "number of parts, 1 to the number of nodes");
   for (int i = 0; i < KEYS; i++) printf("  %-12s %s\n", keys[i].option, keys[i].help);
@@ -132,6 +134,18 @@ static int make(struct comm *comm, const struct request *request, struct dataset
   return OK;
 }
 
+/* A dataset with a hypergraph alone: of its vertices and hyperedges. */
+static int make_star(struct comm *comm, const struct request *request, struct dataset *dataset,
+                     struct graph *block, struct partition *star) {
+  uint64_t hash;
+  TRY(star_read_block(comm, dataset, block));
+  TRY(star_hash(comm, dataset, block, &hash));
+  TRY(star_partition(comm, &request->config, dataset, hash, request->parts, NULL, star));
+  star_print(star, &request->config, dataset->nodes, dataset->incidences);
+  if (!star->cached && star->path[0]) log_info("kept in %s", star->path);
+  return OK;
+}
+
 static int run(struct comm *comm, const struct request *request) {
   struct dataset dataset = {0};
   struct graph block = {0};
@@ -139,7 +153,7 @@ static int run(struct comm *comm, const struct request *request) {
   int code = h5_probe(request->path);
   if (code == OK) code = dataset_open(&dataset, request->path);
   code = comm_agree(comm, code);
-  if (code == OK) code = make(comm, request, &dataset, &block, &partition);
+  if (code == OK) code = (dataset.has_graph ? make : make_star)(comm, request, &dataset, &block, &partition);
   partition_free(&partition);
   graph_free(&block);
   dataset_close(&dataset);

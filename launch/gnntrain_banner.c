@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "launch/gnntrain_options.h"
+#include "partition/star.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "version.h"
@@ -29,9 +30,13 @@ static void print_settings(const struct job *job) {
 static void print_graph(const struct job *job) {
   const struct dataset *d = &job->dataset;
   const struct shard *shard = &job->shard;
-  log_info("  graph       %s: %lld nodes, %lld arcs%s%s, read in %.1f s", d->name, (long long)d->nodes,
-           (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "",
-           job->seconds_read);
+  if (job->hypergraph)
+    log_info("  hypergraph  %s: %lld vertices, %lld hyperedges, %lld incidences, read in %.1f s", d->name,
+             (long long)d->nodes, (long long)d->hyperedges, (long long)d->incidences, job->seconds_read);
+  else
+    log_info("  graph       %s: %lld nodes, %lld arcs%s%s, read in %.1f s", d->name, (long long)d->nodes,
+             (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "",
+             job->seconds_read);
   log_info("  data        %lld features%s, %lld classes%s; %lld train, %lld val, %lld test",
            (long long)d->features, d->sparse ? " (sparse)" : "", (long long)d->classes,
            d->task == TASK_MULTILABEL ? " (multilabel)" : "", (long long)shard->split_global[SPLIT_TRAIN],
@@ -51,10 +56,20 @@ static int print_estimate(struct comm *comm, const char *name, const struct esti
   return OK;
 }
 
+static int print_partition(struct job *job) {
+  const struct dataset *d = &job->dataset;
+  if (!job->hypergraph) {
+    partition_print(&job->partition, &job->config, d->edges);
+    return OK;
+  }
+  star_print(&job->star, &job->config, d->nodes, d->incidences);
+  return hyper_print(&job->comm, &job->shard.hyper);
+}
+
 int print_banner(struct job *job) {
   print_settings(job);
   print_graph(job);
-  partition_print(&job->partition, &job->config, job->dataset.edges);
+  TRY(print_partition(job));
   TRY(print_estimate(&job->comm, "memory", &job->host_memory));
   if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->device_memory));
   log_info(" ");

@@ -5,6 +5,8 @@
  * the ReLU; the second Linear is a layer of its own, as in mlp, and ends as model.* has it. eps is model.eps,
  * or a number of each layer that is trained from there on: d eps = sum of dZ times H W, element by element.
  */
+#include "models/gin.h"
+
 #include "models/convolve.h"
 #include "models/model.h"
 #include "models/stack.h"
@@ -24,7 +26,7 @@ static int learn_eps(struct model *model, struct run *run, struct layer *layer) 
   return OK;
 }
 
-static int gin_init(struct model *model, struct run *run, struct layer *layer) {
+int gin_init(struct model *model, struct run *run, struct layer *layer) {
   int learns = run->config->model.learn_eps;
   struct propagation *p = &model->propagation;
   p->weighting = WEIGHTING_SUM;
@@ -43,14 +45,14 @@ static int set_loop(struct model *model, struct run *run, const struct gin *gin)
                               parameter_value(&model->parameters, run, gin->eps).data);
 }
 
-static int gin_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+int gin_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   TRY(set_loop(model, run, layer->kept));
   TRY(convolve_forward(model, run, layer, layer_fused_end(layer), layer->z));
   return layer_rest(run, layer, training);
 }
 
-static int gin_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
-                        struct tensor residual, const struct update_backward *below) {
+int gin_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                 struct tensor residual, const struct update_backward *below) {
   struct tensor dx = below ? below->dy : (struct tensor){0};
   const struct gin *gin = layer->kept;
   TRY(set_loop(model, run, layer->kept));

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "kernels/choose_models.h"
+#include "models/stack.h"
+#include "partition/star.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/profile.h"
@@ -49,8 +51,13 @@ static int open_device(struct job *job) {
   return OK;
 }
 
-static int check_dataset(const struct dataset *dataset, const char *path) {
-  if (!dataset->has_graph) FAIL(BAD_INPUT, "%s: has no /graph to train on", path);
+static int check_dataset(const struct job *job, const struct dataset *dataset, const char *path) {
+  if (job->hypergraph && dataset->hyperedges == 0)
+    FAIL(BAD_INPUT, "%s: has no /hypergraph, on which model.type = \"%s\" runs", path,
+         job->config.model.type);
+  if (!job->hypergraph && !dataset->has_graph)
+    FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
+         dataset->hyperedges ? "; model.type hgnn, unigin and unigcnii run on its /hypergraph" : "");
   if (!dataset->has_features) FAIL(BAD_INPUT, "%s: has no /node/features; import it with --features", path);
   return OK;
 }
@@ -58,14 +65,21 @@ static int check_dataset(const struct dataset *dataset, const char *path) {
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
+  const struct model_type *type = NULL;
+  TRY(stack_type(job->config.model.type, &type));
+  job->hypergraph = stack_on_hypergraph(type);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
-  return comm_agree(&job->comm, check_dataset(&job->dataset, path));
+  return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
 }
 
 /* This rank's block of rows of the graph and the hash of all of it. */
 static int read_block(struct job *job, uint64_t *hash) {
   struct comm *comm = &job->comm;
+  if (job->hypergraph) {
+    TRY(star_read_block(comm, &job->dataset, &job->block));
+    return star_hash(comm, &job->dataset, &job->block, hash);
+  }
   int64_t nodes = job->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
   int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
   TRY(comm_agree(comm, graph_read(&job->dataset, first, rows, &job->block)));
@@ -74,10 +88,32 @@ static int read_block(struct job *job, uint64_t *hash) {
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
 }
 
+static int make_partition(struct job *job, uint64_t hash) {
+  struct comm *comm = &job->comm;
+  if (!job->hypergraph)
+    return partition_make(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
+                          job->config.log.dir, &job->partition);
+  TRY(star_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir, &job->star));
+  return comm_agree(comm, star_vertices(&job->star, job->dataset.nodes, &job->partition));
+}
+
+/* A hypergraph's shard has vertices without arcs, and its hyperedges. */
+static int divide_graph(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct graph star = job->block;
+  if (!job->hypergraph) return shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard);
+  job->block = (struct graph){0};
+  int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
+  if (code == OK) code = shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard);
+  if (code == OK) code = hyper_init(comm, &job->dataset, &job->star, &star, &job->shard.hyper);
+  graph_free(&star);
+  return code;
+}
+
 static int make_shard(struct job *job) {
   struct comm *comm = &job->comm;
   double begun = profile_clock();
-  TRY(PROFILE_HOST("shard", shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard)));
+  TRY(PROFILE_HOST("shard", divide_graph(job)));
   TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
                                                 job->config.dataset.normalize, &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
@@ -95,7 +131,7 @@ static void add_estimate(struct job *job) {
   int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
   estimate_add(host, "graph, features and labels", shard_bytes(&job->shard));
   trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
-  int64_t training = estimate_total(host) - base, owners = job->dataset.nodes * 12;
+  int64_t training = estimate_total(host) - base, owners = (job->dataset.nodes + job->star.nodes) * 12;
   estimate_add(host, "owners and order of all nodes", owners); /* kept for predictions */
   if (building > training) estimate_add(host, "building the shard, beyond that", building - training);
 }
@@ -111,8 +147,7 @@ int job_setup(struct job *job) {
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
-  TRY(PROFILE_HOST("partition", partition_make(&job->comm, &job->config, &job->dataset, hash, &job->block,
-                                               job->comm.size, job->config.log.dir, &job->partition)));
+  TRY(PROFILE_HOST("partition", make_partition(job, hash)));
   memory_reset_peak();
   TRY(make_shard(job));
   job->run = (struct run){.config = &job->config,
@@ -163,6 +198,7 @@ void job_free(struct job *job) {
   shard_free(&job->shard);
   graph_free(&job->block);
   partition_free(&job->partition);
+  partition_free(&job->star);
   dataset_close(&job->dataset);
   kernels_close(&job->kernels);
   device_close(&job->device);

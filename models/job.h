@@ -13,6 +13,9 @@ struct job {
   struct dataset dataset;
   struct graph block; /* this rank's block of rows, until it has become the shard */
   struct partition partition;
+  struct partition
+      star;       /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
+  int hypergraph; /* the type of model runs on one */
   struct shard shard;
   struct trainer trainer;
   struct run run;

@@ -16,6 +16,7 @@ static int layouts_init(struct direction *d, struct run *run, int64_t width, int
 }
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
+  if (p->weighting >= WEIGHTING_HYPER_SUM) return hyper_sums_init(p, run, width);
   TRY(layouts_init(&p->forward, run, width, p->reduces, &run->shard->in));
   if (run->shard->directed) return layouts_init(&p->backward, run, width, p->reduces, &run->shard->out);
   p->backward = p->forward;
@@ -55,6 +56,7 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
 }
 
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+  if (p->hyper.hyper) return hyper_sums_plan(p, run, arena, width);
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
@@ -137,6 +139,7 @@ static int upload_rows(struct run *run, struct direction *d) {
 }
 
 int propagation_start(struct propagation *p, struct run *run) {
+  if (p->hyper.hyper) return hyper_sums_start(p, run);
   int code = check_weights(p, run, &run->shard->in.own_part);
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   if (code == OK) code = upload_scales(p, run);
@@ -146,6 +149,7 @@ int propagation_start(struct propagation *p, struct run *run) {
 }
 
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+  if (p->hyper.hyper) return hyper_sums_workspace(p, run, width);
   const struct direction *both[] = {&p->forward, &p->backward};
   const struct kernels *k = run->kernels;
   int64_t own = run->shard->own, most = 0;
@@ -166,8 +170,9 @@ int64_t propagation_workspace(const struct propagation *p, const struct run *run
 
 void propagation_free(struct propagation *p, struct run *run) {
   struct direction *both[] = {&p->forward, &p->backward};
+  if (p->hyper.hyper) hyper_sums_free(p, run);
   for (int i = 0; i < 2; i++) {
-    if (both[i]->borrowed) continue;
+    if (both[i]->borrowed || p->hyper.hyper) continue;
     layout_free(run->kernels, both[i]->own_part);
     layout_free(run->kernels, both[i]->halo_part);
   }
@@ -217,6 +222,7 @@ static int aggregate(struct propagation *p, struct run *run, const struct direct
 
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
               const struct update *update, struct tensor y) {
+  if (p->hyper.hyper) return hyper_propagate(p, run, d, x, update, y);
   return aggregate(p, run, d, x, d->col_scale, update, y);
 }
 

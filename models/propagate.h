@@ -6,6 +6,7 @@
 #ifndef MODELS_PROPAGATE_H
 #define MODELS_PROPAGATE_H
 
+#include "models/hyper.h"
 #include "models/run.h"
 #include "runtime/arena.h"
 
@@ -16,6 +17,10 @@ enum weighting {
   WEIGHTING_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
   WEIGHTING_MEAN,      /* self loops as stored, r = D~^-1 */
   WEIGHTING_SUM,       /* self loops as stored and `loop` on top, r = 1 */
+  /* Of hypergraphs (models/hyper.h); D the hyperedges of a vertex, its own one included: */
+  WEIGHTING_HYPER_SUM,    /* t = r = c = 1 */
+  WEIGHTING_HYPER_NORM,   /* t = 1 / size, r = c = D^-1/2 */
+  WEIGHTING_HYPER_DEGREE, /* t = 1 / size / sqrt(mean D of the hyperedge), r = D^-1/2, c = 1 */
 };
 
 /* One direction of P on the device. */
@@ -32,7 +37,7 @@ struct propagation {
   enum weighting weighting; /* set by the layers' init, before propagation_init */
   int wants_ids;            /* likewise: of halo rows */
   int reduces;              /* likewise: layouts are for reductions, not for products */
-  double loop;              /* likewise; WEIGHTING_SUM */
+  double loop;              /* likewise; of the SUMs */
   int loop_changes;         /* likewise: propagation_set_loop is called before each use of P */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0 */
@@ -40,6 +45,7 @@ struct propagation {
   struct tensor packed; /* dtype [send rows, widest exchange] */
   struct tensor tail;   /* dtype [halo rows, widest exchange] */
   struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */
+  struct hyper_sums hyper;
 };
 
 /* In three steps: init builds the layouts, for products of `width` columns; plan lays out the buffers for

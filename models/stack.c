@@ -7,8 +7,9 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static const struct model_type *const types[] = {&agnn_model, &gat_model, &gcn_model, &gcnii_model,
-                                                 &gin_model,  &mlp_model, &sage_model};
+static const struct model_type *const types[] = {&agnn_model,  &gat_model,  &gcn_model,
+                                                 &gcnii_model, &gin_model,  &hgnn_model,
+                                                 &mlp_model,   &sage_model, &unigin_model};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 int stack_type(const char *name, const struct model_type **type) {
@@ -23,6 +24,10 @@ int stack_type(const char *name, const struct model_type **type) {
     snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", types[i]->name);
   }
   FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
+}
+
+int stack_on_hypergraph(const struct model_type *type) {
+  return type == &hgnn_model || type == &unigin_model;
 }
 
 int stack_begin(struct model *model, int64_t layers) {

@@ -11,11 +11,13 @@ struct model_type {
   int (*stack)(struct model *model, const struct run *run);
 };
 
-extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, mlp_model,
-    sage_model;
+extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, hgnn_model,
+    mlp_model, sage_model, unigin_model;
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int stack_type(const char *name, const struct model_type **type);
+/* Whether it runs on a dataset's /hypergraph in place of its /graph. */
+int stack_on_hypergraph(const struct model_type *type);
 
 /* Room for that many layers; then one after the other, from below. */
 int stack_begin(struct model *model, int64_t layers);

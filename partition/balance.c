@@ -16,7 +16,7 @@ struct candidate {
 
 struct balance {
   const struct csr *pattern;
-  const int64_t *nnz;
+  const int64_t *count, *nnz; /* count NULL: 1 */
   int parts;
   int32_t *part;
   int64_t *load[LOADS], limit[LOADS]; /* [parts] */
@@ -31,7 +31,7 @@ static void balance_free(struct balance *b) {
 }
 
 static int64_t weight(const struct balance *b, enum load load, int64_t v) {
-  return load == NODES ? 1 : b->nnz[v];
+  return load == NONZEROS ? b->nnz[v] : b->count ? b->count[v] : 1;
 }
 
 static int balance_init(struct balance *b, double balance) {
@@ -140,8 +140,9 @@ static void sweep_parts(struct balance *b) {
   }
 }
 
-int balance_parts(const struct csr *pattern, const int64_t *nnz, int parts, double balance, int32_t *part) {
-  struct balance b = {.pattern = pattern, .nnz = nnz, .parts = parts, .part = part};
+int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
+                  double balance, int32_t *part) {
+  struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
   int code = balance_init(&b, balance);
   if (code == OK) sweep_parts(&b);
   balance_free(&b);

@@ -18,6 +18,12 @@ void graph_free(struct graph *graph) {
   *graph = (struct graph){0};
 }
 
+int graph_without_edges(int64_t nodes, struct graph *graph) {
+  *graph = (struct graph){.nodes = nodes};
+  TRY(memory_alloc(&graph->start, (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  return memory_alloc(&graph->col, 0, "edges of the graph");
+}
+
 int64_t graph_block(int64_t nodes, int size, int r) {
   return nodes / size * r + smaller(r, nodes % size);
 }

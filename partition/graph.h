@@ -23,6 +23,8 @@ struct graph {
  * Errors: BAD_INPUT for rows that are not strictly ascending (the row is named), or what dataset_read_* say.
  */
 int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *graph);
+/* No edges among that many nodes, no rows held. */
+int graph_without_edges(int64_t nodes, struct graph *graph);
 void graph_free(struct graph *graph);
 
 /* First row of block r when N rows are cut into `size` blocks as equal as can be; the block that holds row

@@ -65,6 +65,17 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
 }
 
+int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
+                      struct tensor to) {
+  if (!halo->peers) return OK;
+  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
+  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
+  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
+  int sends = list_messages(halo, halo->recv_start, from.data, row_bytes, halo->send);
+  int recvs = list_messages(halo, halo->send_start, to.data, row_bytes, halo->recv);
+  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+}
+
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
   if (!halo->peers) return OK;
   TRY(comm_wait(comm));

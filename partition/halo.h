@@ -46,6 +46,11 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
                struct tensor packed, struct tensor tail);
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k);
 
+/* The same plan backwards: rows of `from` [halo.rows, width] go to their owners and arrive in `to`
+ * [halo_send_rows, width], row i for own row send_row[i]. Both have one stride; halo_finish ends it. */
+int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
+                      struct tensor to);
+
 /* Collective. One exchange of host rows, for set-up: tail[i] = the row of row_bytes of halo node i. */
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail);
 

@@ -70,8 +70,8 @@ static int run_aside(struct watch *watch, struct job *job) {
   return OK;
 }
 
-/* Two weights a node: 1, and the non-zeros of its row. */
-static int weigh(const int64_t *nnz, double balance, struct job *job) {
+/* Two weights a node: 1 or its count, and the non-zeros of its row. */
+static int weigh(const int64_t *count, const int64_t *nnz, double balance, struct job *job) {
   int64_t sum = 0;
   for (int64_t v = 0; v < job->nodes; v++) sum += nnz[v];
   job->balance[0] = job->balance[1] = (real_t)balance;
@@ -80,7 +80,7 @@ static int weigh(const int64_t *nnz, double balance, struct job *job) {
   job->constraints = 2;
   TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
   for (int64_t v = 0; v < job->nodes; v++) {
-    job->weight[2 * v] = 1;
+    job->weight[2 * v] = count ? (idx_t)count[v] : 1;
     job->weight[2 * v + 1] = (idx_t)nnz[v];
   }
   return OK;
@@ -92,12 +92,12 @@ static int solve(struct watch *watch, struct job *job, int32_t *part) {
   return OK;
 }
 
-int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
-                    int64_t seed, double balance, int32_t *part) {
+int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *count, const int64_t *nnz,
+                    int parts, int64_t seed, double balance, int32_t *part) {
   struct job job = {0};
   int code = job_init(pattern, parts, seed, &job);
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
-  if (code == OK) code = weigh(nnz, balance, &job);
+  if (code == OK) code = weigh(count, nnz, balance, &job);
   if (code == OK) code = solve(watch, &job, part);
   job_free(&job, pattern);
   return code;

@@ -11,10 +11,11 @@
 int metis_fits(const struct csr *pattern, const char *dataset);
 
 /* part[v] in [0, parts) for a symmetric pattern without loops: minimises the communication volume under at
- * most `balance` times the mean of nodes and of `nnz` (non-zeros of each node's row) in each part. METIS may
- * miss that balance; balance_parts mends what it left. Errors: FAILED when METIS does. */
-int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *nnz, int parts,
-                    int64_t seed, double balance, int32_t *part);
+ * most `balance` times the mean of nodes (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's
+ * row) in each part. METIS may miss that balance; balance_parts mends what it left. Errors: FAILED when METIS
+ * does. */
+int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *count, const int64_t *nnz,
+                    int parts, int64_t seed, double balance, int32_t *part);
 
 /* Divides the nodes of a pattern into clusters of near equal size with few edges between them. METIS numbers
  * clusters by recursive bisection of the coarsest graph: near numbers are near in the graph. */

@@ -7,13 +7,14 @@
 #include "partition/order_auto.h"
 #include "partition/order_rate.h"
 #include "partition/partition_cache.h"
+#include "partition/partition_steps.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 #include "runtime/random.h"
 
-static void assign_blocks(struct partition *partition) {
+void partition_assign_blocks(struct partition *partition) {
   for (int p = 0; p < partition->parts; p++) {
     int64_t last = graph_block(partition->nodes, partition->parts, p + 1);
     for (int64_t v = graph_block(partition->nodes, partition->parts, p); v < last; v++)
@@ -22,9 +23,9 @@ static void assign_blocks(struct partition *partition) {
 }
 
 /* Equal blocks of a random permutation (Fisher and Yates): the blocks' numbers are shuffled in place. */
-static void assign_random(struct partition *partition, int64_t seed) {
+void partition_assign_random(struct partition *partition, int64_t seed) {
   struct philox_key key = random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION);
-  assign_blocks(partition);
+  partition_assign_blocks(partition);
   for (int64_t v = partition->nodes - 1; v > 0; v--) {
     struct philox_block word = random_block(key, (uint64_t)v, 0);
     int64_t u = (int64_t)random_below(word.word[0], word.word[1], (uint64_t)v + 1);
@@ -80,17 +81,17 @@ static int assign_metis(const struct config *config, int directed, struct making
   TRY(want_pattern(making, directed, 1));
   TRY(memory_alloc(&making->nnz, graph->nodes * (int64_t)sizeof *making->nnz, "row lengths"));
   for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = graph->start[v + 1] - graph->start[v];
-  TRY(metis_partition(&making->watch, &making->pattern, making->nnz, partition->parts, config->partition.seed,
-                      balance, partition->part));
-  return balance_parts(&making->pattern, making->nnz, partition->parts, balance, partition->part);
+  TRY(metis_partition(&making->watch, &making->pattern, NULL, making->nnz, partition->parts,
+                      config->partition.seed, balance, partition->part));
+  return balance_parts(&making->pattern, NULL, making->nnz, partition->parts, balance, partition->part);
 }
 
 static int assign(const struct config *config, int directed, struct making *making,
                   struct partition *partition) {
   if (partition->parts == 1 || config->partition.method == PARTITION_BLOCK)
-    assign_blocks(partition);
+    partition_assign_blocks(partition);
   else if (config->partition.method == PARTITION_RANDOM)
-    assign_random(partition, config->partition.seed);
+    partition_assign_random(partition, config->partition.seed);
   else if (!partition_cache_read_owners(making->key, partition))
     TRY(assign_metis(config, directed, making, partition));
   partition_count(partition);
@@ -173,7 +174,7 @@ struct summary {
   char path[sizeof((struct partition *)0)->path];
 };
 
-static int share(struct comm *comm, int parts, int64_t nodes, struct partition *partition) {
+int partition_share(struct comm *comm, int parts, int64_t nodes, struct partition *partition) {
   struct summary summary = {partition->edge_cut, partition->seconds, partition->order_seconds,
                             partition->chosen,   partition->cached,  ""};
   memcpy(summary.path, partition->path, sizeof summary.path);
@@ -202,5 +203,5 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes};
   int code = comm->rank ? OK : read_or_make(comm, &key, dataset, block, partition);
   TRY(comm_agree(comm, code));
-  return share(comm, parts, dataset->nodes, partition);
+  return partition_share(comm, parts, dataset->nodes, partition);
 }

@@ -33,6 +33,7 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
 void shard_free(struct shard *shard) {
   adjacency_free(&shard->in);
   adjacency_free(&shard->out);
+  hyper_free(&shard->hyper);
   csr_free(&shard->feature_rows);
   free(shard->global_id);
   free(shard->feature);
@@ -44,7 +45,7 @@ void shard_free(struct shard *shard) {
 
 int64_t shard_bytes(const struct shard *shard) {
   int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
-  bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out);
+  bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
   if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
   if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
   if (shard->label) bytes += own * (int64_t)sizeof *shard->label;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "partition/adjacency.h"
+#include "partition/hyper.h"
 #include "runtime/csr.h"
 
 struct shard {
@@ -15,6 +16,7 @@ struct shard {
   int directed;
   struct adjacency in;  /* row v lists sources u: the forward aggregation */
   struct adjacency out; /* its transpose, for the backward of directed graphs; zero when not directed */
+  struct hyper hyper;   /* of runs on a hypergraph; then both adjacencies are empty */
   /* Node data of own rows */
   int64_t features, classes;
   int sparse;

@@ -63,6 +63,7 @@ struct config {
     double eps;                 /* gin */
     int learn_eps;
     double alpha, lambda; /* gcnii */
+    int self_hyperedges, edge_weights;
     int residual, bias;
     enum activation activation;
   } model;

@@ -89,7 +89,9 @@ printf '[train]\nlr = 0.01\nepochs = -1\n' >range.toml
 refuses 2 'range\.toml:3.*train\.epochs' range.toml
 printf '[train]\nlr = 0.01\nepochs = = 3\n' >syntax.toml
 refuses 2 'syntax\.toml:3' syntax.toml
-refuses 2 'model\.type.*forest.*gcn, gcnii, gin, mlp, sage' run.toml --set model.type=forest
+refuses 2 'model\.type.*forest.*gcn, gcnii, gin, .*mlp, sage' run.toml --set model.type=forest
+# A graph alone, where the model runs on a hypergraph.
+refuses 2 'sound\.h5: has no /hypergraph, on which model\.type = "hgnn" runs' run.toml --set model.type=hgnn
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
 refuses 2 'model\.layers.*1.*0' run.toml --set model.layers=0
 refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gat --set model.heads=3

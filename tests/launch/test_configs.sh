@@ -25,12 +25,20 @@ tiny() {
 make() {
   local path=$1 real=${GNNTRAIN_TEST_DATA-}
   shift
+  local words=("$@") i # files beside are in the same folder
+  for ((i = 4; i < ${#words[@]}; i++)); do
+    [[ -n $real && -f $real/${words[i]} ]] && words[i]=$real/${words[i]}
+  done
+  set -- "${words[@]}"
   if [[ ${1-} == synth ]]; then
     tiny "$@"
     echo "made by its line"
   elif [[ ${1-} == import && -n $real && -f $real/$3 ]]; then
     "$GNNTRAIN_BIN/gnndata" import "$2" "$real/$3" "${@:4}" >out.txt 2>&1 || { cat out.txt; fail "gnndata $*"; }
     echo "imported"
+  elif [[ ${2-} == hypergraph ]]; then
+    tiny synth "$path" --nodes 0 --degree 0 --features 24 --classes 5 --community-size 0 --hyperedges 3000
+    echo "some hypergraph"
   else
     tiny synth "$path" --nodes 0 --degree 0 --features 24 --classes 5 --community-size 0
     echo "some graph"

@@ -12,6 +12,8 @@
 struct fixture {
   int directed, weighted, sparse, multilabel;
   int64_t nodes, features, classes;
+  int64_t hyperedges; /* 0: a graph */
+  int wide;           /* hyperedges of half of the vertices, not of a few */
 };
 
 static inline uint32_t draw(uint64_t index, uint32_t what) {
@@ -45,6 +47,26 @@ static inline void fill_graph(const struct fixture *f, struct dataset_source *s)
     }
     s->start[v + 1] = edges;
   }
+}
+
+/* Whether hyperedge e has vertex v: every fifth has one vertex alone; every 13th vertex is in none. */
+static inline int has_member(const struct fixture *f, int64_t e, int64_t v) {
+  if (v % 13 == 5) return 0;
+  if (e % 5 == 2) return v == (3 * e) % f->nodes;
+  uint32_t percent = f->wide ? 50 : e == 0 ? 40 : 6;
+  return draw((uint64_t)(e * f->nodes + v), 9) % 100 < percent;
+}
+
+static inline void fill_hypergraph(const struct fixture *f, struct dataset_source *s) {
+  int64_t filled = 0;
+  s->hyper_start = calloc((size_t)f->hyperedges + 1, sizeof *s->hyper_start);
+  s->hyper_vertex = calloc((size_t)(f->hyperedges * f->nodes), sizeof *s->hyper_vertex);
+  for (int64_t e = 0; e < f->hyperedges; e++) {
+    for (int64_t v = 0; v < f->nodes; v++)
+      if (has_member(f, e, v)) s->hyper_vertex[filled++] = (int32_t)v;
+    s->hyper_start[e + 1] = filled;
+  }
+  s->hyperedges = f->hyperedges;
 }
 
 static inline float feature_of(const struct fixture *f, int64_t v, int64_t j) {
@@ -87,7 +109,10 @@ static inline void fixture_write(const struct fixture *f, const char *path) {
                              .classes = f->classes,
                              .task = f->multilabel ? TASK_MULTILABEL : TASK_MULTICLASS,
                              .directed = f->directed};
-  fill_graph(f, &s);
+  if (f->hyperedges)
+    fill_hypergraph(f, &s);
+  else
+    fill_graph(f, &s);
   fill_nodes(f, &s);
   fill_split(f, &s);
   assert_ok(dataset_write(&s, path));

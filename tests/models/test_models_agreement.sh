@@ -3,7 +3,7 @@
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 gnntrain=$GNNTRAIN_BIN/gnntrain
 
-rm -rf data.h5 data.h5.parts run.* losses.*
+rm -rf data.h5 data.h5.parts hyper.h5 hyper.h5.parts run.* losses.*
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 1200 --degree 10 --features 24 --classes 5 --community-size 100 \
   --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
 cat >base.toml <<'TOML'
@@ -50,4 +50,10 @@ agrees agnn --set model.type=agnn --set model.layers=4
 agrees gin.fixed --set model.type=gin --set model.eps=0.1 --set model.dropout_input=0.0 --set train.lr=0.002
 agrees gin.learned --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
 agrees gcnii --set model.type=gcnii --set model.layers=8 --set train.weight_decay_convolutions=0.01
+
+"$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 1200 --hyperedges 500 --degree 4 --features 24 --classes 5 \
+  --community-size 100 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
+agrees hgnn --set dataset.path=hyper.h5 --set model.type=hgnn
+agrees hgnn.weights --set dataset.path=hyper.h5 --set model.type=hgnn --set model.edge_weights=true
+agrees unigin --set dataset.path=hyper.h5 --set model.type=unigin --set model.norm=layer --set train.lr=0.002
 echo "agreement holds"

@@ -162,7 +162,7 @@ static void balance_swaps_hubs_for_leaves(void **state) {
     part[v] = again[v] = v < 400 ? 0 : 1;
     nnz[v] = v < 400 ? 60 + v % 40 : 1 + v % 5;
   }
-  assert_ok(balance_parts(&pattern, nnz, 2, 1.05, part));
+  assert_ok(balance_parts(&pattern, NULL, nnz, 2, 1.05, part));
   int64_t nodes[2] = {0}, edges[2] = {0};
   for (int v = 0; v < 1000; v++) {
     nodes[part[v]]++;
@@ -173,7 +173,7 @@ static void balance_swaps_hubs_for_leaves(void **state) {
     assert_true(nodes[p] <= 525);
     assert_true((double)edges[p] <= 1.05 * sum / 2);
   }
-  assert_ok(balance_parts(&pattern, nnz, 2, 1.05, again));
+  assert_ok(balance_parts(&pattern, NULL, nnz, 2, 1.05, again));
   assert_memory_equal(part, again, sizeof part);
   csr_free(&pattern);
 }

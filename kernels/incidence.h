@@ -1,0 +1,67 @@
+/* incidence: sums over hyperedges and back to their vertices, in one operation.
+ *
+ *   Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X
+ *
+ * B is the binary incidence matrix [vertices, hyperedges]. B diag(t) B^T is symmetric: the gradient with
+ * respect to X is the same operation with r and c exchanged. With t = 1 / size and r = c = degree^-1/2 this
+ * is the convolution of Feng et al. 2019, with t = 1 / size alone the means of means. A table may keep the
+ * sums of hyperedges wherever it likes, or never write them (HyperGef: Yu et al., MLSys 2023) unless `kept`
+ * asks for them; equal inputs give equal bits either way. */
+#ifndef KERNELS_INCIDENCE_H
+#define KERNELS_INCIDENCE_H
+
+#include "kernels/ops.h"
+
+/* Both views of B, prepared for the device. */
+struct incidence {
+  struct layout *edges;    /* [hyperedges, vertices] */
+  struct layout *vertices; /* [vertices, hyperedges], its transpose */
+};
+
+/* edges and vertices must outlive it and not change. width: of the products that it is made for. Errors:
+ * FAILED when memory is short; a half-built one may be freed. */
+int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
+                   const struct layout_plan *plan, struct incidence *incidence);
+void incidence_free(struct kernels *k, struct incidence *incidence);
+
+/* Rows flagged in `unfinished` keep the bare sum, without r: another part of B adds to it later. */
+struct incidence_sum {
+  const struct incidence *a;
+  struct tensor x;             /* dtype [vertices, width] */
+  const void *col_scale;       /* c, real [vertices]; NULL: 1 */
+  const void *edge_scale;      /* t, real [hyperedges]; NULL: 1 */
+  const void *self_scale;      /* s, real [vertices]; NULL: 0 */
+  const void *row_scale;       /* r, real [vertices]; NULL: 1 */
+  const uint8_t *unfinished;   /* [vertices]; NULL: all rows finish here */
+  struct tensor kept;          /* dtype [hyperedges, width]: receives B^T diag(c) X; data NULL: not wanted */
+  const struct update *update; /* of rows that finish; its z is y. NULL: none. Never a batch norm */
+  struct tensor y;             /* dtype or real [vertices, width]; not x */
+};
+
+/* t from trained weights of hyperedges: out_e = scale_e weight[id_e]. */
+struct incidence_weights {
+  const void *weight; /* real, one a hyperedge of the whole hypergraph */
+  const int32_t *id;  /* [count] */
+  const void *scale;  /* real [count] */
+  void *out;          /* real [count] */
+  int64_t count;
+};
+
+/* Their gradient from what both directions kept: grad[id_e] = scale_e (a_e . b_e), 0 where no e is. */
+struct incidence_weights_backward {
+  struct tensor a, b; /* dtype [count, width] */
+  const int32_t *id;
+  const void *scale; /* real [count] */
+  void *grad;        /* real [hyperedges] */
+  int64_t count, hyperedges;
+};
+
+/* Whether the table has them. */
+int incidence_is_there(const struct kernels *k);
+/* Bytes of scratch that op_incidence_sum will ask for, from shapes alone. */
+int64_t incidence_workspace(const struct kernels *k, const struct incidence_sum *op);
+int op_incidence_sum(struct kernels *k, const struct incidence_sum *op);
+int op_incidence_weights(struct kernels *k, const struct incidence_weights *op);
+int op_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op);
+
+#endif

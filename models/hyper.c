@@ -1,0 +1,293 @@
+#include "models/hyper.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/propagate.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+#include "runtime/profile.h"
+
+int hyper_check(const struct run *run) {
+  if (!incidence_is_there(run->kernels))
+    FAIL(BAD_INPUT, "model.type = \"%s\" runs on the CPU only so far, not on \"%s\"; choose --device cpu",
+         run->config->model.type, run->device->ops->name);
+  return OK;
+}
+
+int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
+  const struct layout_plan plan = {run->config->runtime.layout, width};
+  struct hyper *h = &run->shard->hyper;
+  struct hyper_sums *s = &p->hyper;
+  s->hyper = h;
+  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, &s->inner));
+  TRY(layout_init(run->kernels, &h->outer_own, &plan, &s->outer_own));
+  TRY(layout_init(run->kernels, &h->outer_away, &plan, &s->outer_away));
+  TRY(layout_init(run->kernels, &h->partial, &plan, &s->partial));
+  return layout_init(run->kernels, &h->rest, &plan, &s->rest);
+}
+
+void hyper_sums_free(struct propagation *p, struct run *run) {
+  struct hyper_sums *s = &p->hyper;
+  struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
+  incidence_free(run->kernels, &s->inner);
+  for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
+}
+
+static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
+  struct hyper_sums *s = &p->hyper;
+  int64_t real = dtype_bytes(run->kernels->real), bytes = run->shard->own * real, edges = s->hyper->edges;
+  p->self = arena_take(arena, bytes);
+  if (p->loop_changes) p->base = arena_take(arena, bytes);
+  if (p->weighting != WEIGHTING_HYPER_SUM)
+    p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
+  if (p->weighting == WEIGHTING_HYPER_NORM)
+    p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
+  s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper)) * real);
+  if (!s->trains_weights) return;
+  s->size_scale = arena_take(arena, edges * real);
+  s->edge_row = arena_take(arena, edges * (int64_t)sizeof *s->edge_row);
+}
+
+int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+  struct hyper_sums *s = &p->hyper;
+  const struct hyper *h = s->hyper;
+  enum dtype dtype = run->kernels->dtype;
+  int64_t sends = halo_send_rows(&h->halo);
+  plan_scales(p, run, arena);
+  s->unfinished = arena_take(arena, h->own);
+  s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h), width);
+  s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? h->halo.rows : sends, width);
+  s->back = arena_tensor(arena, dtype, h->halo.rows, width);
+  s->packed = arena_tensor(arena, dtype, sends, width);
+  if (s->trains_weights) s->sums = arena_tensor(arena, dtype, h->edges, width);
+  return halo_prepare(&s->hyper->halo, arena);
+}
+
+/* Own hyperedges count for the degrees where the configuration gives them. */
+static double degree_of(const struct run *run, double degrees, double lonely) {
+  return degrees + (run->config->model.self_hyperedges ? lonely : 0);
+}
+
+static double inverse_root(double x) {
+  return x > 0 ? 1 / sqrt(x) : 0;
+}
+
+static void vertex_scales(const struct propagation *p, const struct run *run, double *self, double *scale) {
+  const struct hyper *h = p->hyper.hyper;
+  for (int64_t v = 0; v < h->own; v++) {
+    int own = run->config->model.self_hyperedges && h->vertex[v].lonely;
+    scale[v] = inverse_root(degree_of(run, h->vertex[v].degree, h->vertex[v].lonely));
+    self[v] = p->loop + (!own ? 0 : p->weighting == WEIGHTING_HYPER_DEGREE ? scale[v] : 1);
+  }
+}
+
+static void edge_scales(const struct propagation *p, const struct run *run, double *scale) {
+  const struct hyper *h = p->hyper.hyper;
+  for (int64_t e = 0; e < h->edges; e++) {
+    const struct hyper_edge *edge = &h->edge[e];
+    double size = (double)edge->size, inverse = size > 0 ? 1 / size : 0;
+    double mean = degree_of(run, (double)edge->degrees, (double)edge->lonely) * inverse;
+    scale[e] = p->weighting == WEIGHTING_HYPER_SUM      ? 1
+               : p->weighting == WEIGHTING_HYPER_DEGREE ? inverse_root(mean) * inverse
+                                                        : inverse;
+  }
+  for (int64_t i = 0; i < hyper_arrivals(h); i++) scale[h->edges + i] = 1;
+}
+
+/* Where it is wanted. */
+static int upload(struct run *run, void *to, int64_t count, const double *from) {
+  return to ? run_upload(run, run_reals(run, to, count), from) : OK;
+}
+
+static int upload_scales(struct propagation *p, struct run *run) {
+  struct hyper_sums *s = &p->hyper;
+  const struct hyper *h = s->hyper;
+  int64_t edges = h->edges + hyper_arrivals(h);
+  double *self = NULL;
+  TRY(memory_alloc(&self, (2 * h->own + edges) * (int64_t)sizeof *self, "degree scales"));
+  double *scale = self + h->own, *edge = scale + h->own;
+  vertex_scales(p, run, self, scale);
+  edge_scales(p, run, edge);
+  int code = upload(run, p->self, h->own, self);
+  if (code == OK) code = upload(run, p->base, h->own, self);
+  if (code == OK) code = upload(run, p->forward.row_scale, h->own, scale);
+  if (code == OK) code = upload(run, p->forward.col_scale, h->own, scale);
+  if (code == OK) code = upload(run, s->edge_scale, edges, edge);
+  if (code == OK) code = upload(run, s->size_scale, h->edges, edge);
+  free(self);
+  return code;
+}
+
+/* The hyperedge behind each own one. */
+static int upload_rows(struct propagation *p, struct run *run) {
+  struct hyper_sums *s = &p->hyper;
+  const struct hyper *h = s->hyper;
+  int32_t *row = NULL;
+  if (!s->edge_row) return OK;
+  TRY(memory_alloc(&row, h->edges * (int64_t)sizeof *row, "ids of hyperedges"));
+  for (int64_t e = 0; e < h->edges; e++) row[e] = (int32_t)h->edge_id[e];
+  int code = device_upload(run->device, STREAM_COMPUTE, s->edge_row, row, h->edges * (int64_t)sizeof *row);
+  if (code == OK) code = device_synchronize(run->device, STREAM_COMPUTE);
+  free(row);
+  return code;
+}
+
+int hyper_sums_start(struct propagation *p, struct run *run) {
+  int code = upload_scales(p, run);
+  if (code == OK) code = upload_rows(p, run);
+  TRY(comm_agree(run->comm, code));
+  return device_upload(run->device, STREAM_COMPUTE, p->hyper.unfinished, p->hyper.hyper->unfinished,
+                       p->hyper.hyper->own);
+}
+
+int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+  const struct hyper_sums *s = &p->hyper;
+  struct tensor rows = tensor_padded(NULL, run->kernels->dtype, s->hyper->own, width);
+  struct incidence_sum op = {.a = &s->inner, .x = rows, .y = rows};
+  return incidence_workspace(run->kernels, &op);
+}
+
+int hyper_set_weights(struct propagation *p, struct run *run, const void *weight) {
+  struct hyper_sums *s = &p->hyper;
+  return op_incidence_weights(run->kernels, &(struct incidence_weights){.weight = weight,
+                                                                        .id = s->edge_row,
+                                                                        .scale = s->size_scale,
+                                                                        .out = s->edge_scale,
+                                                                        .count = s->hyper->edges});
+}
+
+/* One product: where its parts lie. */
+struct product {
+  struct propagation *p;
+  struct run *run;
+  const struct direction *d;
+  struct tensor x, y;
+  const struct update *update;
+  struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
+  struct tensor away, back, packed;
+  const void *outer_scale; /* t of outer hyperedges, then of arrivals */
+};
+
+static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
+                                 struct tensor x, const struct update *update, struct tensor y) {
+  const struct hyper_sums *s = &p->hyper;
+  struct tensor outer = tensor_narrowed(s->outer, y.cols);
+  int64_t real = dtype_bytes(run->kernels->real);
+  return (struct product){.p = p,
+                          .run = run,
+                          .d = d,
+                          .x = x,
+                          .y = y,
+                          .update = update,
+                          .outer = outer,
+                          .edges = tensor_rows(outer, 0, s->hyper->outer),
+                          .arrivals = tensor_rows(outer, s->hyper->outer, outer.rows - s->hyper->outer),
+                          .away = tensor_narrowed(s->away, y.cols),
+                          .back = tensor_narrowed(s->back, y.cols),
+                          .packed = tensor_narrowed(s->packed, y.cols),
+                          .outer_scale = (const char *)s->edge_scale + s->hyper->inner * real};
+}
+
+static int multiply(const struct product *t, const struct layout *a, struct tensor x, const void *col_scale,
+                    int accumulate, struct tensor y) {
+  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .accumulate = accumulate, .y = y};
+  return y.rows > 0 ? op_spmm(t->run->kernels, &op) : OK;
+}
+
+static int wait(const struct product *t) {
+  struct run *run = t->run;
+  return PROFILE("wait", halo_finish(&t->p->hyper.hyper->halo, run->comm, run->kernels));
+}
+
+static int sum_inner(const struct product *t) {
+  const struct hyper_sums *s = &t->p->hyper;
+  struct incidence_sum op = {.a = &s->inner,
+                             .x = t->x,
+                             .col_scale = t->d->col_scale,
+                             .edge_scale = s->edge_scale,
+                             .self_scale = t->p->self,
+                             .row_scale = t->d->row_scale,
+                             .unfinished = t->run->comm->size > 1 ? s->unfinished : NULL,
+                             .update = t->update,
+                             .y = t->y};
+  if (s->kept.data) op.kept = tensor_rows(s->kept, 0, s->hyper->inner);
+  return PROFILE("own part", op_incidence_sum(t->run->kernels, &op));
+}
+
+/* Sums of outer hyperedges over own vertices. */
+static int sum_outer(const struct product *t) {
+  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->d->col_scale, 0, t->edges));
+}
+
+/* And over the others; then they are complete. */
+static int complete_outer(const struct product *t) {
+  const struct hyper_sums *s = &t->p->hyper;
+  TRY(PROFILE("halo part", multiply(t, s->outer_away, t->away, NULL, 1, t->edges)));
+  if (!s->kept.data || t->edges.rows == 0) return OK;
+  struct tensor kept = tensor_rows(s->kept, s->hyper->inner, t->edges.rows);
+  return device_copy(t->run->device, STREAM_COMPUTE, kept.data, t->edges.data, tensor_bytes(t->edges));
+}
+
+static int send_back(const struct product *t) {
+  struct run *run = t->run;
+  TRY(halo_return_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, t->back,
+                        t->p->hyper.hyper->travel == TRAVEL_VERTICES ? t->arrivals : t->away));
+  return run->config->runtime.overlap ? OK : wait(t);
+}
+
+static int send(const struct product *t, struct tensor rows, const void *scale, struct tensor to) {
+  struct run *run = t->run;
+  TRY(halo_start(&t->p->hyper.hyper->halo, run->comm, run->kernels, rows, scale, t->packed, to));
+  return run->config->runtime.overlap ? OK : wait(t);
+}
+
+/* While waiting costs nothing where the wait came before. */
+static int wait_late(const struct product *t) {
+  return t->run->config->runtime.overlap ? wait(t) : OK;
+}
+
+/* Foreign vertices come, sums for them go back. */
+static int travel_vertices(const struct product *t) {
+  const struct hyper_sums *s = &t->p->hyper;
+  TRY(send(t, t->x, t->d->col_scale, t->away));
+  TRY(sum_outer(t));
+  TRY(wait_late(t));
+  TRY(complete_outer(t));
+  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, 0, t->back)));
+  TRY(send_back(t));
+  TRY(sum_inner(t));
+  return wait_late(t);
+}
+
+/* Sums for foreign hyperedges go, the finished rows come. */
+static int travel_hyperedges(const struct product *t) {
+  const struct hyper_sums *s = &t->p->hyper;
+  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->d->col_scale, 0, t->back)));
+  TRY(send_back(t));
+  TRY(sum_outer(t));
+  TRY(sum_inner(t));
+  TRY(wait_late(t));
+  TRY(complete_outer(t));
+  TRY(send(t, t->edges, t->outer_scale, t->arrivals));
+  return wait_late(t);
+}
+
+static int sum_rest(const struct product *t) {
+  struct spmm op = {.a = t->p->hyper.rest,
+                    .x = t->outer,
+                    .col_scale = t->outer_scale,
+                    .row_scale = t->d->row_scale,
+                    .accumulate = 1,
+                    .update = t->update,
+                    .y = t->y};
+  return PROFILE("halo part", op_spmm(t->run->kernels, &op));
+}
+
+int hyper_propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                    const struct update *update, struct tensor y) {
+  struct product t = product_of(p, run, d, x, update, y);
+  if (run->comm->size == 1) return sum_inner(&t);
+  TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
+  return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;
+}

@@ -1,0 +1,15 @@
+/* partition_steps: what the partitions of graphs and of hypergraphs share. */
+#ifndef PARTITION_PARTITION_STEPS_H
+#define PARTITION_PARTITION_STEPS_H
+
+#include "partition/partition.h"
+
+/* Owners of all nodes: blocks of consecutive ids, as equal as can be; the same blocks of a random
+ * permutation. */
+void partition_assign_blocks(struct partition *partition);
+void partition_assign_random(struct partition *partition, int64_t seed);
+
+/* Collective. What rank 0 has becomes every rank's. */
+int partition_share(struct comm *comm, int parts, int64_t nodes, struct partition *partition);
+
+#endif

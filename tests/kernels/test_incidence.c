@@ -1,0 +1,194 @@
+/* Sums over hyperedges and back beside naive loops in double: every scale, widths, one huge hyperedge, empty
+ * rows; what is kept; trained weights and their gradient. */
+#include "kernels/incidence.h"
+#include "kernels/layout.h"
+#include "tests/kernels/every_table.h"
+
+struct hypergraph {
+  struct csr edges, vertices;
+};
+
+static struct hypergraph hypergraph;
+
+static void free_hypergraph(void) {
+  csr_free(&hypergraph.edges);
+  csr_free(&hypergraph.vertices);
+}
+
+/* Hyperedge 0 holds every third vertex, 1 none, the others up to five; vertex 1 is in none. */
+static void draw_hypergraph(int64_t vertices, int64_t edges) {
+  free_hypergraph();
+  assert_ok(csr_init(&hypergraph.edges, edges, vertices, vertices * 5 + edges * 5, 0));
+  struct csr *m = &hypergraph.edges;
+  m->nnz = 0;
+  for (int64_t e = 0; e < edges; e++) {
+    double share = e == 0 ? 1. / 3 : e == 1 ? 0 : fmin(1, 4. / (double)vertices);
+    for (int64_t v = 0; v < vertices; v++) {
+      int chosen = e == 0 ? v % 3 == 0 : (noise(60, e * vertices + v) + 1) / 2 < share;
+      if (chosen && v != 1 && m->nnz < vertices * 5 + edges * 5) m->col[m->nnz++] = (int32_t)v;
+    }
+    m->start[e + 1] = m->nnz;
+  }
+  assert_ok(csr_transpose(m, &hypergraph.vertices, NULL));
+}
+
+struct scales {
+  double *col, *edge, *self, *row; /* NULL: not there */
+};
+
+/* sums [edges, width] = B^T c X; y = r (B t sums + s c X), unfinished rows without r. */
+static void reference(const struct scales *s, const double *x, int64_t width, const uint8_t *unfinished,
+                      double *sums, double *y) {
+  const struct csr *m = &hypergraph.edges;
+  memset(sums, 0, (size_t)(m->rows * width) * sizeof *sums);
+  for (int64_t v = 0; v < m->cols; v++) {
+    double self = s->self ? s->self[v] * (s->col ? s->col[v] : 1) : 0;
+    for (int64_t j = 0; j < width; j++) y[v * width + j] = self * x[v * width + j];
+  }
+  for (int64_t e = 0; e < m->rows; e++) {
+    for (int64_t i = m->start[e]; i < m->start[e + 1]; i++) {
+      int64_t v = m->col[i];
+      for (int64_t j = 0; j < width; j++) sums[e * width + j] += (s->col ? s->col[v] : 1) * x[v * width + j];
+    }
+    for (int64_t i = m->start[e]; i < m->start[e + 1]; i++) {
+      for (int64_t j = 0; j < width; j++)
+        y[m->col[i] * width + j] += (s->edge ? s->edge[e] : 1) * sums[e * width + j];
+    }
+  }
+  for (int64_t v = 0; v < m->cols; v++) {
+    for (int64_t j = 0; j < width && s->row && !(unfinished && unfinished[v]); j++)
+      y[v * width + j] *= s->row[v];
+  }
+}
+
+static void *real_or_null(struct kernels *k, const double *value, int64_t count) {
+  return value ? reals(k, value, count) : NULL;
+}
+
+/* which: bits for scales c, t, s, r, for `kept` and for unfinished rows. */
+static void check(struct kernels *k, int64_t width, int which) {
+  int64_t vertices = hypergraph.edges.cols, edges = hypergraph.edges.rows;
+  struct incidence a = {0};
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, &a));
+  struct scales s = {which & 1 ? noise_block(1, vertices) : NULL, which & 2 ? noise_block(2, edges) : NULL,
+                     which & 4 ? noise_block(3, vertices) : NULL,
+                     which & 8 ? noise_block(4, vertices) : NULL};
+  double *x = rounded(k, noise_block(5, vertices * width), vertices * width);
+  uint8_t *unfinished = host_block(vertices);
+  for (int64_t v = 0; v < vertices; v++) unfinished[v] = which & 32 && v % 4 == 2;
+  struct incidence_sum op = {.a = &a,
+                             .x = padded_matrix(k, x, vertices, width, which % 3 - 1),
+                             .col_scale = real_or_null(k, s.col, vertices),
+                             .edge_scale = real_or_null(k, s.edge, edges),
+                             .self_scale = real_or_null(k, s.self, vertices),
+                             .row_scale = real_or_null(k, s.row, vertices),
+                             .y = padded_matrix(k, NULL, vertices, width, which % 2)};
+  if (which & 32) op.unfinished = device_block(k, unfinished, vertices);
+  if (which & 16) op.kept = padded_matrix(k, NULL, edges, width, OWN_GAPS);
+  double *sums = host_block(edges * width * 8), *y = host_block(vertices * width * 8);
+  reference(&s, x, width, which & 32 ? unfinished : NULL, sums, y);
+  assert_ok(op_incidence_sum(k, &op));
+  assert_all_close(values_of(k, op.y), y, vertices * width, tolerance_of(k));
+  if (which & 16) assert_all_close(values_of(k, op.kept), sums, edges * width, tolerance_of(k));
+  double *first = values_of(k, op.y);
+  assert_ok(op_incidence_sum(k, &op));
+  assert_all_equal(values_of(k, op.y), first, vertices * width);
+  incidence_free(k, &a);
+  free_blocks(k->device);
+}
+
+static void sums_in(struct kernels *k) {
+  static const int64_t widths[] = {1, 3, 7, 16, 41, 64, 100};
+  if (!incidence_is_there(k)) return;
+  draw_hypergraph(211, 97);
+  for (int which = 0; which < 64; which++) check(k, widths[which % 7], which);
+  draw_hypergraph(1, 2);
+  check(k, 5, 15);
+  draw_hypergraph(1500, 40);
+  check(k, 33, 63);
+}
+
+static void both_steps_follow_the_formula(void **state) {
+  (void)state;
+  on_every_table(sums_in);
+  free_hypergraph();
+}
+
+/* x' P y = y' P^T x with P^T = the same op with c and r exchanged. */
+static void transposed_in(struct kernels *k) {
+  if (!incidence_is_there(k) || k->real != F64) return;
+  draw_hypergraph(60, 30);
+  struct incidence a = {0};
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, &a));
+  double *x = noise_block(11, 60), *y = noise_block(12, 60), forward = 0, backward = 0;
+  void *c = reals(k, noise_block(13, 60), 60), *r = reals(k, noise_block(14, 60), 60);
+  struct incidence_sum op = {.a = &a,
+                             .x = matrix(k, y, 60, 1),
+                             .col_scale = c,
+                             .row_scale = r,
+                             .edge_scale = reals(k, noise_block(15, 30), 30),
+                             .self_scale = reals(k, noise_block(16, 60), 60),
+                             .y = matrix(k, NULL, 60, 1)};
+  assert_ok(op_incidence_sum(k, &op));
+  double *py = values_of(k, op.y);
+  op.x = matrix(k, x, 60, 1);
+  op.col_scale = r;
+  op.row_scale = c;
+  assert_ok(op_incidence_sum(k, &op));
+  double *px = values_of(k, op.y);
+  for (int v = 0; v < 60; v++) {
+    forward += x[v] * py[v];
+    backward += y[v] * px[v];
+  }
+  assert_true(fabs(forward - backward) < 1e-12 * fmax(1, fabs(forward)) && fabs(forward) > 1e-3);
+  incidence_free(k, &a);
+  free_blocks(k->device);
+}
+
+static void the_gradient_is_the_same_op_with_scales_exchanged(void **state) {
+  (void)state;
+  on_every_table(transposed_in);
+  free_hypergraph();
+}
+
+enum { COUNT = 300, ALL = 500, WIDTH = 19 };
+
+static void weights_in(struct kernels *k) {
+  if (!incidence_is_there(k)) return;
+  int32_t *id = host_block(COUNT * 4);
+  for (int i = 0; i < COUNT; i++) id[i] = (int32_t)((i * 7 + 3) % ALL);
+  double *weight = noise_block(21, ALL), *scale = noise_block(22, COUNT), *expected = host_block(ALL * 8);
+  double *a = rounded(k, noise_block(23, COUNT * WIDTH), COUNT * WIDTH);
+  double *b = rounded(k, noise_block(24, COUNT * WIDTH), COUNT * WIDTH);
+  void *ids = device_block(k, id, COUNT * 4), *scales = reals(k, scale, COUNT);
+  void *out = reals(k, expected, COUNT);
+  struct incidence_weights op = {reals(k, weight, ALL), ids, scales, out, COUNT};
+  assert_ok(op_incidence_weights(k, &op));
+  for (int i = 0; i < COUNT; i++) expected[i] = scale[i] * weight[id[i]];
+  assert_all_close(doubles(k, out, COUNT), expected, COUNT, real_tolerance(k));
+  memset(expected, 0, ALL * 8);
+  for (int i = 0; i < COUNT * WIDTH; i++) expected[id[i / WIDTH]] += scale[i / WIDTH] * a[i] * b[i];
+  struct incidence_weights_backward back = {padded_matrix(k, a, COUNT, WIDTH, 3),
+                                            padded_matrix(k, b, COUNT, WIDTH, OWN_GAPS),
+                                            ids,
+                                            scales,
+                                            reals(k, noise_block(25, ALL), ALL),
+                                            COUNT,
+                                            ALL};
+  assert_ok(op_incidence_weights_backward(k, &back));
+  assert_all_close(doubles(k, back.grad, ALL), expected, ALL, real_tolerance(k));
+}
+
+static void trained_weights_scale_hyperedges_and_have_a_gradient(void **state) {
+  (void)state;
+  on_every_table(weights_in);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(both_steps_follow_the_formula),
+      cmocka_unit_test(the_gradient_is_the_same_op_with_scales_exchanged),
+      cmocka_unit_test(trained_weights_scale_hyperedges_and_have_a_gradient),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
