@@ -5,6 +5,8 @@
  * With M = (1 - a) ((1 - b) I + b W) this is S M, S = P H + a / (1 - a) H0: the initial residual is the end
  * of the aggregation, and the identity mapping costs no pass over the nodes. The halo carries H forward, the
  * gradient of S backward. */
+#include "models/gcnii.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -39,7 +41,7 @@ static double identity_share(const struct run *run, const struct layer *layer) {
   return 1 - run->config->model.alpha - weight_share(run, layer);
 }
 
-static int gcnii_init(struct model *model, struct run *run, struct layer *layer) {
+int gcnii_init(struct model *model, struct run *run, struct layer *layer) {
   struct parameters *p = &model->parameters;
   double decay = run->config->train.weight_decay_convolutions;
   struct gcnii *gcnii = NULL;
@@ -55,7 +57,7 @@ static int gcnii_init(struct model *model, struct run *run, struct layer *layer)
   return OK;
 }
 
-static void gcnii_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
+void gcnii_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
   struct gcnii *gcnii = layer->kept;
   enum dtype dtype = run->kernels->dtype;
@@ -84,7 +86,7 @@ static int begin(struct model *model, struct run *run, int training, struct tens
   return op_dropout(run->kernels, h0, &dropout, first->input);
 }
 
-static int gcnii_forward(struct model *model, struct run *run, struct layer *layer, int training) {
+int gcnii_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
   struct gcnii *gcnii = layer->kept;
   struct tensor x = layer_input(model, layer), s = layer->aggregate;
@@ -120,8 +122,8 @@ static int initial_gradient(struct model *model, struct run *run, struct tensor 
 }
 
 /* dS = dZ M^T, dH = P^T dS */
-static int gcnii_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
-                          struct tensor residual, const struct update_backward *below) {
+int gcnii_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                   struct tensor residual, const struct update_backward *below) {
   struct propagation *p = &model->propagation;
   const struct gcnii *gcnii = layer->kept;
   struct tensor ds = tensor_narrowed(model->scratch, layer->in);
@@ -146,22 +148,27 @@ static const struct layer_ops gcnii_layer = {.uses_graph = 1,
                                              .backward = gcnii_backward};
 
 /* H0 is dropped on its way into the first convolution alone. */
-static int gcnii_stack(struct model *model, const struct run *run) {
+int gcnii_stack_of(struct model *model, const struct run *run, const struct layer_ops *convolution_ops) {
   const struct config *config = run->config;
   int64_t hidden = config->model.hidden;
   struct layer_end first = stack_hidden(run), convolution = stack_hidden(run);
   if (config->model.residual)
     FAIL(BAD_INPUT,
-         "model.residual = true does not fit model.type = \"gcnii\", which has the initial residual "
-         "model.alpha");
+         "model.residual = true does not fit model.type = \"%s\", which has the initial residual "
+         "model.alpha",
+         config->model.type);
   first.dropout = 0;
   convolution.bias = 0;
   TRY(stack_begin(model, config->model.layers + 2));
   stack_push(model, run, &mlp_layer, hidden, first);
   for (int64_t l = 0; l < config->model.layers; l++)
-    stack_push(model, run, &gcnii_layer, hidden, convolution);
+    stack_push(model, run, convolution_ops, hidden, convolution);
   stack_push(model, run, &mlp_layer, run->shard->classes, stack_last(run));
   return OK;
+}
+
+static int gcnii_stack(struct model *model, const struct run *run) {
+  return gcnii_stack_of(model, run, &gcnii_layer);
 }
 
 const struct model_type gcnii_model = {"gcnii", gcnii_stack};

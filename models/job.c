@@ -57,7 +57,7 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
          job->config.model.type);
   if (!job->hypergraph && !dataset->has_graph)
     FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
-         dataset->hyperedges ? "; model.type hgnn, unigin and unigcnii run on its /hypergraph" : "");
+         dataset->hyperedges ? "; model.type hgnn, unigcnii and unigin run on its /hypergraph" : "");
   if (!dataset->has_features) FAIL(BAD_INPUT, "%s: has no /node/features; import it with --features", path);
   return OK;
 }

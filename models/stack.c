@@ -7,9 +7,9 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static const struct model_type *const types[] = {&agnn_model,  &gat_model,  &gcn_model,
-                                                 &gcnii_model, &gin_model,  &hgnn_model,
-                                                 &mlp_model,   &sage_model, &unigin_model};
+static const struct model_type *const types[] = {&agnn_model,     &gat_model,   &gcn_model, &gcnii_model,
+                                                 &gin_model,      &hgnn_model,  &mlp_model, &sage_model,
+                                                 &unigcnii_model, &unigin_model};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 int stack_type(const char *name, const struct model_type **type) {
@@ -27,7 +27,7 @@ int stack_type(const char *name, const struct model_type **type) {
 }
 
 int stack_on_hypergraph(const struct model_type *type) {
-  return type == &hgnn_model || type == &unigin_model;
+  return type == &hgnn_model || type == &unigcnii_model || type == &unigin_model;
 }
 
 int stack_begin(struct model *model, int64_t layers) {

@@ -12,7 +12,7 @@ struct model_type {
 };
 
 extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, hgnn_model,
-    mlp_model, sage_model, unigin_model;
+    mlp_model, sage_model, unigcnii_model, unigin_model;
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int stack_type(const char *name, const struct model_type **type);

@@ -90,6 +90,9 @@ refuses 2 'range\.toml:3.*train\.epochs' range.toml
 printf '[train]\nlr = 0.01\nepochs = = 3\n' >syntax.toml
 refuses 2 'syntax\.toml:3' syntax.toml
 refuses 2 'model\.type.*forest.*gcn, gcnii, gin, .*mlp, sage' run.toml --set model.type=forest
+"$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 300 --hyperedges 100 --degree 3 --features 4 --classes 3 >out.txt
+refuses 2 'hyper\.h5: has no /graph to train on; model.type hgnn' run.toml --set dataset.path=hyper.h5
+refuses 2 'model\.residual = true .*"unigcnii"' run.toml --set model.type=unigcnii --set model.residual=true --set dataset.path=hyper.h5
 # A graph alone, where the model runs on a hypergraph.
 refuses 2 'sound\.h5: has no /hypergraph, on which model\.type = "hgnn" runs' run.toml --set model.type=hgnn
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median

@@ -44,6 +44,41 @@ static void unigin_follows_its_formula(void **state) {
   check_formula(&wide, "model.type = \"unigin\"\nmodel.self_hyperedges = false", HYPER_SUM, 0, 1);
 }
 
+/* S = (1 - a) P H + a H0, Z = (1 - b) S + b S W with b = log(lambda / l + 1), one convolution. */
+static void check_unigcnii(const struct fixture *f, const char *settings, int self) {
+  open_formula(f, settings);
+  double a = .1, b = log(.5 + 1);
+  const struct parameter *w = parameter_named("layer1.weight");
+  struct rows x = input_of(f), h0 = rows_of(f->nodes, 6), z = rows_of(f->nodes, 6),
+              logits = rows_of(f->nodes, f->classes);
+  add_linear(f, x, "layer0.weight", "layer0.bias", h0);
+  clamp(f, h0);
+  struct rows s = hyper_aggregate_of(f, h0, HYPER_DEGREE, self, NULL);
+  for (int64_t i = 0; i < f->nodes * 6; i++) s.value[i] = (1 - a) * s.value[i] + a * h0.value[i];
+  for (int64_t i = 0; i < f->nodes * 6; i++) {
+    for (int64_t j = 0; j < 6; j++) z.value[i] += b * s.value[i / 6 * 6 + j] * *element_of(w, j * 6 + i % 6);
+    z.value[i] += (1 - b) * s.value[i];
+  }
+  clamp(f, z);
+  add_linear(f, z, "layer2.weight", "layer2.bias", logits);
+  assert_logits(logits);
+  struct rows all[] = {x, h0, z, logits, s};
+  for (int i = 0; i < 5; i++) free(all[i].value);
+  fixture_close(&job);
+}
+
+static void unigcnii_follows_its_formula(void **state) {
+  (void)state;
+  check_unigcnii(&narrow, "model.type = \"unigcnii\"\nmodel.layers = 1", 1);
+  check_unigcnii(&wide, "model.type = \"unigcnii\"\nmodel.layers = 1\nmodel.self_hyperedges = false", 0);
+}
+
+static void unigcnii_has_the_gradient_of_its_loss(void **state) {
+  (void)state;
+  check_model(&narrow, "model.type = \"unigcnii\"\nmodel.layers = 3\nmodel.dropout = 0.3");
+  check_model(&wide, "model.type = \"unigcnii\"\nmodel.layers = 2\nmodel.activation = \"elu\"");
+}
+
 static void hgnn_has_the_gradient_of_its_loss(void **state) {
   (void)state;
   check_model(&narrow, "model.type = \"hgnn\"\nmodel.layers = 3");
@@ -91,7 +126,7 @@ static void settings_that_do_not_fit_are_refused(void **state) {
              i ? "gcn" : "hgnn", path, path);
     assert_ok(config_parse(&job.config, text, "test"));
     assert_fails(job_setup(&job), BAD_INPUT,
-                 i ? "has no /graph to train on; model.type hgnn, unigin"
+                 i ? "has no /graph to train on; model.type hgnn, unigcnii"
                    : "has no /hypergraph, on which model.type = \"hgnn\" runs");
     job_free(&job);
     assert_ok(comm_barrier(&job.comm));
@@ -106,6 +141,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(hgnn_has_the_gradient_of_its_loss),
       cmocka_unit_test(trained_weights_of_hyperedges_have_theirs),
       cmocka_unit_test(unigin_has_the_gradient_of_its_loss),
+      cmocka_unit_test(unigcnii_follows_its_formula),
+      cmocka_unit_test(unigcnii_has_the_gradient_of_its_loss),
       cmocka_unit_test(both_kinds_of_rows_have_travelled),
       cmocka_unit_test(settings_that_do_not_fit_are_refused),
   };

@@ -56,4 +56,5 @@ agrees gcnii --set model.type=gcnii --set model.layers=8 --set train.weight_deca
 agrees hgnn --set dataset.path=hyper.h5 --set model.type=hgnn
 agrees hgnn.weights --set dataset.path=hyper.h5 --set model.type=hgnn --set model.edge_weights=true
 agrees unigin --set dataset.path=hyper.h5 --set model.type=unigin --set model.norm=layer --set train.lr=0.002
+agrees unigcnii --set dataset.path=hyper.h5 --set model.type=unigcnii --set model.layers=4
 echo "agreement holds"
