@@ -67,6 +67,27 @@ static void the_graph_is_checked(void **state) {
   assert_finds(&s, 1, "/graph/weights[3] is nan");
 }
 
+static struct dataset_source with_hyperedges(void) {
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  tiny_hypergraph(&s);
+  return s;
+}
+
+static void the_hypergraph_is_checked(void **state) {
+  (void)state;
+  struct dataset_source s = with_hyperedges();
+  assert_finds(&s, 0, "");
+  s = with_hyperedges();
+  s.hyper_start[2] = 10;
+  assert_finds(&s, 1, "/hypergraph/indptr[3] is 9 after 10; offsets must not descend");
+  s = with_hyperedges();
+  s.hyper_vertex[4] = TINY_NODES;
+  assert_finds(&s, 1, "/hypergraph/indices[4], in row 1, is 12; 0 to 11 are allowed");
+  s = with_hyperedges();
+  s.hyper_vertex[1] = 0;
+  assert_finds(&s, 1, "/hypergraph/indices[1], in row 0, is 0 after 0; a row must ascend without duplicates");
+}
+
 static void undirected_means_symmetric(void **state) {
   (void)state;
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
@@ -160,6 +181,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_good_dataset_has_no_violation),
       cmocka_unit_test(the_graph_is_checked),
+      cmocka_unit_test(the_hypergraph_is_checked),
       cmocka_unit_test(undirected_means_symmetric),
       cmocka_unit_test(features_and_labels_are_checked),
       cmocka_unit_test(splits_are_checked),

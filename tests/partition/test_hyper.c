@@ -162,6 +162,26 @@ static void a_kept_partition_is_read_again(void **state) {
   close_hyper(0);
 }
 
+/* One hyperedge that does not ascend, one vertex that is not there. */
+static void damaged_hyperedges_are_refused_by_name(void **state) {
+  (void)state;
+  static const char *const message[] = {"hyperedge 1 of /hypergraph is not strictly ascending (2 after 3)",
+                                        "/hypergraph/indices[3] is 9; 0 to 7 are allowed"};
+  for (int damage = 0; damage < 2; damage++) {
+    int64_t start[] = {0, 2, 4};
+    int32_t vertex[] = {0, 1, 3, damage ? 9 : 2};
+    struct dataset_source s = {
+        .name = "hyper", .nodes = 8, .hyperedges = 2, .hyper_start = start, .hyper_vertex = vertex};
+    struct graph graph;
+    if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(0)));
+    assert_ok(comm_barrier(&comm));
+    assert_ok(dataset_open(&dataset, path_of(0)));
+    assert_fails(star_read(&dataset, 0, 10, &graph), BAD_INPUT, message[damage]);
+    graph_free(&graph);
+    close_hyper(0);
+  }
+}
+
 /* Row i of what comes back is for own row send_row[i], from the rank whose halo has it. */
 static void rows_come_and_go_back(void **state) {
   (void)state;
@@ -199,6 +219,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(each_incidence_is_summed_on_one_rank),
       cmocka_unit_test(metis_balances_vertices_and_incidences),
       cmocka_unit_test(a_kept_partition_is_read_again),
+      cmocka_unit_test(damaged_hyperedges_are_refused_by_name),
       cmocka_unit_test(rows_come_and_go_back),
   };
   if (comm_open(&comm, &argc, &argv) != OK) return 1;
