@@ -272,7 +272,8 @@ struct kernel_ops {
   int (*optimizer)(struct kernels *k, const struct optimizer_op *op);
   int (*reduce)(struct kernels *k, const struct reduce *op); /* kernels/reduce.h */
   int (*reduce_backward)(struct kernels *k, const struct reduce_backward *op);
-  /* kernels/attention.h; all of them or none (NULL). */
+  /* kernels/attention.h */
+  int64_t (*attention_workspace)(const struct layout *a, int64_t width, int64_t heads); /* NULL: none */
   int (*attention)(struct kernels *k, const struct attention *op);
   int (*attention_rows)(struct kernels *k, const struct attention_rows *op);
   int (*attention_backward)(struct kernels *k, const struct attention_backward *op);

@@ -9,24 +9,33 @@
 #include "models/stack.h"
 #include "runtime/error.h"
 
-/* Columns of the model's scratch, one behind the other; forward only the first width + 1 of the message. */
-struct columns {
+/* In the model's scratch, one behind the other; forward a shorter message alone. */
+struct pieces {
   struct tensor message, dx, dn, beta_grad;
 };
 
-static struct columns columns_of(const struct model *model, const struct layer *layer) {
-  int64_t width = layer->out, message = 2 * width + 3;
-  return (struct columns){.message = tensor_columns(model->scratch, 0, message),
-                          .dx = tensor_columns(model->scratch, message, width),
-                          .dn = tensor_columns(model->scratch, message + width, width),
-                          .beta_grad = tensor_columns(model->scratch, message + 2 * width, 1)};
+static struct pieces pieces_of(const struct model *model, const struct run *run, const struct layer *layer) {
+  struct tensor rest = model->scratch;
+  struct pieces pieces = {.message = tensor_take(&rest, cosine_message_cols(run->kernels, layer->out, 1))};
+  pieces.dx = tensor_take(&rest, layer->out);
+  pieces.dn = tensor_take(&rest, layer->out);
+  pieces.beta_grad = tensor_take(&rest, 1);
+  return pieces;
+}
+
+static struct tensor forward_message(const struct model *model, const struct run *run,
+                                     const struct layer *layer) {
+  struct tensor rest = model->scratch;
+  return tensor_take(&rest, cosine_message_cols(run->kernels, layer->out, 0));
 }
 
 static int agnn_init(struct model *model, struct run *run, struct layer *layer) {
   TRY(heads_check(run));
   layer->keeps_z = 1;
-  layer->exchange = 2 * layer->out + 3;
-  layer->scratch = 4 * layer->out + 4;
+  const struct kernels *k = run->kernels;
+  layer->exchange = cosine_message_cols(k, layer->out, 1);
+  layer->scratch = layer->exchange + 2 * message_elements(k, layer->out) + message_elements(k, 1);
+  model->propagation.attends = 1;
   model->propagation.weighting = WEIGHTING_SUM;
   TRY(layer_add(model, run, layer, "beta", 1, 1, START_ONE, &layer->heads.beta));
   return layer_end_parameters(model, run, layer);
@@ -48,11 +57,10 @@ static int attend(struct run *run, const struct direction *d, struct tensor mess
                   void *context) {
   const struct pass *pass = context;
   struct layer *layer = pass->layer;
-  struct columns columns = columns_of(pass->model, layer);
   struct cosine_attention op = {
       .a = halo ? d->halo_part : d->own_part,
       .message = message,
-      .rows = tensor_columns(columns.message, 0, layer->out + 1),
+      .rows = forward_message(pass->model, run, layer),
       .beta = parameter_value(&pass->model->parameters, run, layer->heads.beta).data,
       .self = !halo,
       .accumulate = halo,
@@ -65,7 +73,7 @@ static int attend(struct run *run, const struct direction *d, struct tensor mess
 
 static int agnn_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
-  struct tensor message = tensor_columns(model->scratch, 0, layer->out + 1);
+  struct tensor message = forward_message(model, run, layer);
   struct pass pass = {.model = model, .layer = layer};
   TRY(op_cosine_rows(run->kernels,
                      &(struct cosine_rows){.x = layer_input(model, layer), .message = message}));
@@ -77,46 +85,47 @@ static int attend_backward(struct run *run, const struct direction *d, struct te
                            void *context) {
   const struct pass *pass = context;
   const struct layer *layer = pass->layer;
-  struct columns columns = columns_of(pass->model, layer);
+  struct pieces pieces = pieces_of(pass->model, run, layer);
   struct cosine_backward op = {.a = halo ? d->halo_part : d->own_part,
                                .arcs = pass->arcs,
                                .message = message,
-                               .rows = columns.message,
+                               .rows = pieces.message,
                                .beta = parameter_value(&pass->model->parameters, run, layer->heads.beta).data,
                                .self = !halo,
                                .accumulate = halo || pass->arcs == COSINE_OUT,
-                               .dx = columns.dx,
-                               .dn = columns.dn,
-                               .beta_grad = columns.beta_grad};
+                               .dx = pieces.dx,
+                               .dn = pieces.dn,
+                               .beta_grad = pieces.beta_grad};
   return op_cosine_backward(run->kernels, &op);
 }
 
 /* A directed graph has its arcs in and out in two shards: two passes, of which the first needs h alone. */
 static int both_ways(struct model *model, struct run *run, struct layer *layer) {
   struct propagation *p = &model->propagation;
-  struct tensor message = columns_of(model, layer).message;
+  struct tensor message = pieces_of(model, run, layer).message;
   struct pass in = {model, layer, COSINE_IN}, out = {model, layer, COSINE_OUT};
   struct pass both = {model, layer, COSINE_IN | COSINE_OUT};
   if (p->backward.borrowed) return propagate_parts(p, run, &p->backward, message, attend_backward, &both);
-  TRY(propagate_parts(p, run, &p->forward, tensor_columns(message, 0, layer->out + 1), attend_backward, &in));
+  struct tensor first = tensor_columns(message, 0, cosine_message_cols(run->kernels, layer->out, 0));
+  TRY(propagate_parts(p, run, &p->forward, first, attend_backward, &in));
   return propagate_parts(p, run, &p->backward, message, attend_backward, &out);
 }
 
 static int agnn_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                          struct tensor residual, const struct update_backward *below) {
-  struct columns columns = columns_of(model, layer);
+  struct pieces pieces = pieces_of(model, run, layer);
   struct cosine_rows rows = {.x = layer_input(model, layer),
                              .dz = dz,
                              .y = layer->z,
                              .log_sum = layer->heads.log_sum,
-                             .message = columns.message};
-  struct column_sums sums = {.x = columns.beta_grad,
+                             .message = pieces.message};
+  struct column_sums sums = {.x = pieces.beta_grad,
                              .out = parameter_gradient(&model->parameters, run, layer->heads.beta).data};
   TRY(op_cosine_rows(run->kernels, &rows));
   TRY(both_ways(model, run, layer));
   TRY(op_column_sums(run->kernels, &sums));
   struct cosine_end end = {
-      .message = columns.message, .dx = columns.dx, .dn = columns.dn, .residual = residual, .y = below->dy};
+      .message = pieces.message, .dx = pieces.dx, .dn = pieces.dn, .residual = residual, .y = below->dy};
   TRY(op_cosine_end(run->kernels, &end));
   return op_update_backward(run->kernels, below);
 }

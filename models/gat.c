@@ -9,7 +9,7 @@
 #include "models/stack.h"
 #include "runtime/error.h"
 
-/* Columns of the model's scratch in the backward, one behind the other. */
+/* In the model's scratch in the backward, one behind the other. */
 struct gradients {
   struct tensor product;     /* of H W */
   struct tensor message;     /* see struct attention_rows */
@@ -20,35 +20,44 @@ static int64_t width_of(const struct layer *layer) {
   return layer->heads.count * layer->heads.width;
 }
 
-static int64_t message_cols(const struct layer *layer) {
-  return layer->out + 3 * layer->heads.count;
-}
-
 static struct tensor product_of(const struct layer *layer) {
-  return tensor_columns(layer->heads.product, 0, width_of(layer));
+  return tensor_columns(layer->heads.message, 0, width_of(layer));
 }
 
-static struct tensor left_of(const struct layer *layer) {
-  return tensor_columns(layer->heads.product, width_of(layer), layer->heads.count);
+static struct tensor left_of(const struct run *run, const struct layer *layer) {
+  return tensor_reals(run->kernels, layer->heads.message, message_elements(run->kernels, width_of(layer)),
+                      layer->heads.count);
 }
 
-static struct tensor right_of(const struct layer *layer) {
-  return tensor_columns(layer->heads.product, width_of(layer) + layer->heads.count, layer->heads.count);
+static struct gradients gradients_of(const struct model *model, const struct run *run,
+                                     const struct layer *layer) {
+  const struct kernels *k = run->kernels;
+  int64_t width = width_of(layer), count = layer->heads.count, terms = message_reals(k, count);
+  struct tensor rest = model->scratch;
+  struct gradients grad = {.product = tensor_take(&rest, width),
+                           .message = tensor_take(&rest, attention_message_cols(k, layer->out, count))};
+  grad.left = tensor_reals(k, tensor_take(&rest, terms), 0, count);
+  grad.right = tensor_reals(k, tensor_take(&rest, terms), 0, count);
+  return grad;
 }
 
 static int gat_init(struct model *model, struct run *run, struct layer *layer) {
+  const struct kernels *k = run->kernels;
   struct heads *heads = &layer->heads;
   TRY(heads_check(run));
   heads->count = layer->last ? run->config->model.heads_last : run->config->model.heads;
   heads->width = layer->last ? layer->out : layer->out / heads->count;
+  int64_t width = width_of(layer), terms = message_reals(k, heads->count);
+  int64_t message = attention_message_cols(k, layer->out, heads->count);
   layer->keeps_z = !layer->last;
-  layer->exchange = width_of(layer) + heads->count;
-  if (message_cols(layer) > layer->exchange) layer->exchange = message_cols(layer);
-  layer->scratch = width_of(layer) + message_cols(layer) + 2 * heads->count;
+  layer->exchange = message_elements(k, width) + terms;
+  if (message > layer->exchange) layer->exchange = message;
+  layer->scratch = message_elements(k, width) + message + 2 * terms;
   model->propagation.weighting = WEIGHTING_SUM;
+  model->propagation.attends = 1;
   model->propagation.wants_ids = run->config->model.dropout_attention > 0;
 
-  TRY(layer_add(model, run, layer, "weight", layer->in, width_of(layer), START_GLOROT, &layer->weight));
+  TRY(layer_add(model, run, layer, "weight", layer->in, width, START_GLOROT, &layer->weight));
   TRY(layer_add(model, run, layer, "left", heads->count, heads->width, START_GLOROT, &heads->left));
   TRY(layer_add(model, run, layer, "right", heads->count, heads->width, START_GLOROT, &heads->right));
   return layer_end_parameters(model, run, layer);
@@ -57,22 +66,24 @@ static int gat_init(struct model *model, struct run *run, struct layer *layer) {
 /* Side by side the heads are z itself. */
 static void gat_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
   (void)model;
+  const struct kernels *k = run->kernels;
   struct heads *heads = &layer->heads;
-  enum dtype real = run->kernels->real;
   int64_t own = run->shard->own, width = width_of(layer);
-  heads->product = arena_tensor(arena, run->kernels->dtype, own, width + 2 * heads->count);
-  heads->y = layer->last ? arena_tensor(arena, real, own, width) : layer->z;
-  heads->positive = arena_tensor(arena, real, own, width);
-  heads->share = arena_tensor(arena, real, own, heads->count);
-  heads->log_sum = arena_tensor(arena, real, own, heads->count);
+  heads->message = arena_tensor(arena, k->dtype, own,
+                                message_elements(k, width) + message_reals(k, heads->count));
+  heads->right_term = arena_tensor(arena, k->real, own, heads->count);
+  heads->y = layer->last ? arena_tensor(arena, k->dtype, own, width) : layer->z;
+  heads->positive = arena_tensor(arena, k->dtype, own, width);
+  heads->share = arena_tensor(arena, k->real, own, heads->count);
+  heads->log_sum = arena_tensor(arena, k->real, own, heads->count);
 }
 
 static struct attention_terms terms_of(struct model *model, struct run *run, const struct layer *layer) {
   return (struct attention_terms){.x = product_of(layer),
                                   .l = parameter_value(&model->parameters, run, layer->heads.left),
                                   .r = parameter_value(&model->parameters, run, layer->heads.right),
-                                  .left = left_of(layer),
-                                  .right = right_of(layer)};
+                                  .left = left_of(run, layer),
+                                  .right = layer->heads.right_term};
 }
 
 /* What the parts of a pass need to know. */
@@ -90,14 +101,15 @@ static struct dropout dropout_in(const struct pass *pass, const struct run *run)
 static int attend(struct run *run, const struct direction *d, struct tensor message, int halo,
                   void *context) {
   const struct pass *pass = context;
+  const struct kernels *k = run->kernels;
   struct layer *layer = pass->layer;
   struct heads *heads = &layer->heads;
   int64_t width = width_of(layer);
   struct attention op = {.a = halo ? d->halo_part : d->own_part,
                          .heads = heads->count,
                          .x = tensor_columns(message, 0, width),
-                         .term = tensor_columns(message, width, heads->count),
-                         .row_term = right_of(layer),
+                         .term = tensor_reals(k, message, message_elements(k, width), heads->count),
+                         .row_term = heads->right_term,
                          .dropout = dropout_in(pass, run),
                          .col_id = halo ? d->halo_id : pass->model->id,
                          .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
@@ -114,35 +126,32 @@ static int attend(struct run *run, const struct direction *d, struct tensor mess
 static int gat_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
   struct attention_terms terms = terms_of(model, run, layer);
-  struct tensor message = tensor_columns(layer->heads.product, 0, width_of(layer) + layer->heads.count);
   struct pass pass = {model, layer, training};
   TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, NULL, product_of(layer)));
   TRY(op_attention_terms(run->kernels, &terms));
-  TRY(propagate_parts(p, run, &p->forward, message, attend, &pass));
+  TRY(propagate_parts(p, run, &p->forward, layer->heads.message, attend, &pass));
   return layer_rest(run, layer, training);
-}
-
-static struct gradients gradients_of(const struct model *model, const struct layer *layer) {
-  int64_t width = width_of(layer), message = message_cols(layer), count = layer->heads.count;
-  return (struct gradients){.product = tensor_columns(model->scratch, 0, width),
-                            .message = tensor_columns(model->scratch, width, message),
-                            .left = tensor_columns(model->scratch, width + message, count),
-                            .right = tensor_columns(model->scratch, width + message + count, count)};
 }
 
 static int attend_backward(struct run *run, const struct direction *d, struct tensor message, int halo,
                            void *context) {
   const struct pass *pass = context;
   const struct layer *layer = pass->layer;
-  struct gradients grad = gradients_of(pass->model, layer);
+  struct gradients grad = gradients_of(pass->model, run, layer);
+  const struct parameters *parameters = &pass->model->parameters;
   struct attention_backward op = {.a = halo ? d->halo_part : d->own_part,
                                   .heads = layer->heads.count,
                                   .message = message,
+                                  .out = layer->out,
                                   .x = product_of(layer),
-                                  .term = left_of(layer),
+                                  .term = left_of(run, layer),
                                   .dropout = dropout_in(pass, run),
                                   .col_id = halo ? d->halo_id : pass->model->id,
                                   .accumulate = halo,
+                                  .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
+                                  .l = parameter_value(parameters, run, layer->heads.left),
+                                  .r = parameter_value(parameters, run, layer->heads.right),
+                                  .row_term_grad = grad.right,
                                   .dx = grad.product,
                                   .term_grad = grad.left};
   if (!halo) op.self = message;
@@ -153,10 +162,10 @@ static int attend_backward(struct run *run, const struct direction *d, struct te
 static int product_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dz) {
   const struct heads *heads = &layer->heads;
   struct propagation *p = &model->propagation;
-  struct gradients grad = gradients_of(model, layer);
+  struct gradients grad = gradients_of(model, run, layer);
   struct attention_rows rows = {.heads = heads->count,
                                 .dz = dz,
-                                .row_term = right_of(layer),
+                                .row_term = heads->right_term,
                                 .log_sum = heads->log_sum,
                                 .share = heads->share,
                                 .y = heads->y,
@@ -171,13 +180,11 @@ static int product_gradient(struct model *model, struct run *run, struct layer *
 /* d(HW) through values and terms, then dW = H^T d(HW), dH = d(HW) W^T. */
 static int gat_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                         struct tensor residual, const struct update_backward *below) {
-  struct gradients grad = gradients_of(model, layer);
-  struct attention_terms terms = terms_of(model, run, layer);
+  struct gradients grad = gradients_of(model, run, layer);
   struct attention_terms_backward back = {
-      .forward = &terms,
+      .x = product_of(layer),
       .left_grad = grad.left,
       .right_grad = grad.right,
-      .dx = grad.product,
       .l_grad = parameter_gradient(&model->parameters, run, layer->heads.left),
       .r_grad = parameter_gradient(&model->parameters, run, layer->heads.right)};
   TRY(product_gradient(model, run, layer, dz));

@@ -5,16 +5,16 @@
 #include "models/run.h"
 
 struct heads {
-  int64_t count, width;  /* width of each */
-  int left, right;       /* parameters [count, width] */
-  int beta;              /* agnn: a parameter */
-  struct tensor product; /* H W beside the terms a_l . H W and a_r . H W, [own, count (width + 2)] */
-  struct tensor y;       /* sums of all heads, [own, count width] */
+  int64_t count, width;                   /* width of each */
+  int left, right;                        /* parameters [count, width] */
+  int beta;                               /* agnn: a parameter */
+  struct tensor message;                  /* what neighbours need, dtype: H W | the reals a_l . H W */
+  struct tensor right_term;               /* a_r . H W, real [own, count] */
+  struct tensor y;                        /* sums of all heads, [own, count width] */
   struct tensor positive, share, log_sum; /* see struct attention */
 };
 
-/* Whether this device and this dataset allow for attention. Errors: BAD_INPUT for a device without its
- * kernels, and for a graph with weights. */
+/* Whether this dataset allows for attention. Errors: BAD_INPUT for a graph with weights. */
 int heads_check(const struct run *run);
 
 #endif

@@ -3,22 +3,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/attention.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
-static int layouts_init(struct direction *d, struct run *run, int64_t width, int gathers,
+static int layouts_init(struct direction *d, struct run *run, const struct layout_plan *plan,
                         struct adjacency *adjacency) {
-  const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
   d->adjacency = adjacency;
-  TRY(layout_init(run->kernels, &adjacency->own_part, &plan, &d->own_part));
-  return layout_init(run->kernels, &adjacency->halo_part, &plan, &d->halo_part);
+  TRY(layout_init(run->kernels, &adjacency->own_part, plan, &d->own_part));
+  return layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part);
 }
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
+  const int gathers = p->reduces || p->attends;
+  const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
   if (p->weighting >= WEIGHTING_HYPER_SUM) return hyper_sums_init(p, run, width);
-  TRY(layouts_init(&p->forward, run, width, p->reduces, &run->shard->in));
-  if (run->shard->directed) return layouts_init(&p->backward, run, width, p->reduces, &run->shard->out);
+  TRY(layouts_init(&p->forward, run, &plan, &run->shard->in));
+  if (run->shard->directed) return layouts_init(&p->backward, run, &plan, &run->shard->out);
   p->backward = p->forward;
   p->backward.borrowed = 1;
   return OK;
@@ -69,7 +71,7 @@ int propagation_plan(struct propagation *p, struct run *run, struct arena *arena
   }
   p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
   p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
-  if (run->comm->size > 1 && dtype != run->kernels->real)
+  if (run->comm->size > 1 && dtype != run->kernels->real && !p->attends)
     p->sums = arena_tensor(arena, run->kernels->real, own, width);
   return OK;
 }
@@ -148,9 +150,21 @@ int propagation_start(struct propagation *p, struct run *run) {
   return upload_rows(run, &p->backward);
 }
 
+/* Partial sums of long rows; more heads than columns there are not. */
+static int64_t workspace_of_attention(const struct propagation *p, const struct run *run, int64_t width) {
+  const struct direction *both[] = {&p->forward, &p->backward};
+  int64_t most = 0;
+  for (int i = 0; i < 2; i++) {
+    most = larger(most, attention_workspace(run->kernels, both[i]->own_part, width, ATTENTION_HEADS));
+    most = larger(most, attention_workspace(run->kernels, both[i]->halo_part, width, ATTENTION_HEADS));
+  }
+  return most;
+}
+
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width) {
   if (p->hyper.hyper) return hyper_sums_workspace(p, run, width);
   const struct direction *both[] = {&p->forward, &p->backward};
+  if (p->attends) return workspace_of_attention(p, run, width);
   const struct kernels *k = run->kernels;
   int64_t own = run->shard->own, most = 0;
   for (int i = 0; i < 2; i++) {

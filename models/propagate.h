@@ -39,6 +39,7 @@ struct propagation {
   int reduces;              /* likewise: layouts are for reductions, not for products */
   double loop;              /* likewise; of the SUMs */
   int loop_changes;         /* likewise: propagation_set_loop is called before each use of P */
+  int attends;              /* likewise: layouts are for attention, not for products */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0 */
   void *base;           /* what propagation_set_loop adds to, real [own] */

@@ -21,6 +21,32 @@ static inline void keep_heads(const struct dropout *op, uint32_t epoch, int64_t 
   }
 }
 
+/* A node's message for attention by cosines. */
+struct cosine_row {
+  const real *x, *dz;
+  real inverse, log_sum, delta;
+};
+
+static inline real *cosine_inverse(real *message, int64_t width) {
+  return message + tensor_stride(REAL_DTYPE, width);
+}
+
+static inline real *cosine_dz(real *message, int64_t width) {
+  return cosine_inverse(message, width) + tensor_stride(REAL_DTYPE, 1);
+}
+
+/* backward: with what stands behind 1 / |x|. */
+static inline struct cosine_row cosine_row(struct tensor messages, int64_t v, int64_t width, int backward) {
+  real *message = row_of(messages, v), *dz = cosine_dz(message, width);
+  struct cosine_row row = {.x = message, .inverse = *cosine_inverse(message, width)};
+  if (!backward) return row;
+  const real *reals = dz + tensor_stride(REAL_DTYPE, width);
+  row.dz = dz;
+  row.log_sum = reals[0];
+  row.delta = reals[1];
+  return row;
+}
+
 static inline real dot(const real *x, const real *y, int64_t n) {
   real sum = 0;
 #pragma omp simd reduction(+ : sum)

@@ -6,14 +6,14 @@
 #include "kernels/cpu/layout.h"
 #include "runtime/error.h"
 
-/* The arc (v <- u), from the message of v: dz | row_term | log_sum | delta. */
+/* The arc (v <- u), from the message of v: dz | row_term, log_sum, delta. */
 static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_t u, const real *message,
                      int64_t v_id) {
   real keep[ATTENTION_HEADS];
   const struct dropout *dropout = &op->dropout;
-  int64_t heads = op->heads, width = op->x.cols / heads, cols = op->message.cols - 3 * heads;
-  int averaged = cols != op->x.cols;
-  const real *term = row_of(op->term, u), *row_term = message + cols;
+  int64_t heads = op->heads, width = op->x.cols / heads;
+  int averaged = op->out != op->x.cols;
+  const real *term = row_of(op->term, u), *row_term = message + tensor_stride(REAL_DTYPE, op->out);
   const real *log_sum = row_term + heads, *delta = log_sum + heads;
   if (dropout->threshold > 0) keep_heads(dropout, epoch, v_id, dropout->id[u], heads, keep);
   for (int64_t h = 0; h < heads; h++) {
@@ -24,6 +24,16 @@ static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_
     real slope = sum > 0 ? (real)1 : SCORE_SLOPE;
     add_times(a * kept, dy, width, row_of(op->dx, u) + at);
     row_of(op->term_grad, u)[h] += slope * a * (kept * dot(dy, row_of(op->x, u) + at, width) - delta[h]);
+  }
+}
+
+/* dx += term_grad l + row_term_grad r, head by head. */
+static void add_terms(const struct attention_backward *op, int64_t u) {
+  int64_t width = op->x.cols / op->heads;
+  for (int64_t h = 0; h < op->heads; h++) {
+    real *dx = row_of(op->dx, u) + h * width;
+    add_times(row_of(op->term_grad, u)[h], row_of(op->l, h), width, dx);
+    add_times(row_of(op->row_term_grad, u)[h], row_of(op->r, h), width, dx);
   }
 }
 
@@ -40,6 +50,7 @@ static void compute_row(const struct attention_backward *op, uint32_t epoch, int
     int64_t v = m->col[e];
     take_arc(op, epoch, u, row_of(op->message, v), drops ? op->col_id[v] : 0);
   }
+  if (op->l.data && !(op->unfinished && op->unfinished[u])) add_terms(op, u);
 }
 
 int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backward *op) {

@@ -9,10 +9,11 @@ static void compute_row(const struct attention_rows *op, int64_t v) {
   int averaged = cols != op->y.cols;
   const real *dz = row_of(op->dz, v), *y = row_of(op->y, v), *positive = row_of(op->positive, v);
   const real *share = row_of(op->share, v);
-  real *message = row_of(op->message, v), *delta = message + cols + 2 * heads;
+  real *message = row_of(op->message, v), *reals = message + tensor_stride(REAL_DTYPE, cols);
+  real *delta = reals + 2 * heads;
   memcpy(message, dz, (size_t)cols * sizeof *dz);
-  memcpy(message + cols, row_of(op->row_term, v), (size_t)heads * sizeof(real));
-  memcpy(message + cols + heads, row_of(op->log_sum, v), (size_t)heads * sizeof(real));
+  memcpy(reals, row_of(op->row_term, v), (size_t)heads * sizeof(real));
+  memcpy(reals + heads, row_of(op->log_sum, v), (size_t)heads * sizeof(real));
   for (int64_t h = 0; h < heads; h++) {
     const real *dy = averaged ? dz : dz + h * width;
     real factor = averaged ? 1 / (real)heads : (real)1;

@@ -21,16 +21,13 @@ int REAL(cpu_attention_terms)(struct kernels *k, const struct attention_terms *o
 /* Rows [first, end); sums of l_grad and r_grad, one behind the other, go to `sum`. */
 static void backward_of_rows(const struct attention_terms_backward *op, int64_t first, int64_t end,
                              double *sum) {
-  const struct attention_terms *forward = op->forward;
-  int64_t heads = forward->l.rows, width = forward->l.cols, cols = forward->x.cols;
+  int64_t heads = op->l_grad.rows, width = op->l_grad.cols, cols = op->x.cols;
   memset(sum, 0, (size_t)(2 * cols) * sizeof *sum);
   for (int64_t v = first; v < end; v++) {
     for (int64_t h = 0; h < heads; h++) {
-      const real *x = row_of(forward->x, v) + h * width;
+      const real *x = row_of(op->x, v) + h * width;
       real left = row_of(op->left_grad, v)[h], right = row_of(op->right_grad, v)[h];
       double *l_sum = sum + h * width, *r_sum = l_sum + cols;
-      add_times(left, row_of(forward->l, h), width, row_of(op->dx, v) + h * width);
-      add_times(right, row_of(forward->r, h), width, row_of(op->dx, v) + h * width);
 #pragma omp simd
       for (int64_t j = 0; j < width; j++) {
         l_sum[j] += (double)(left * x[j]);
@@ -41,15 +38,14 @@ static void backward_of_rows(const struct attention_terms_backward *op, int64_t 
 }
 
 int REAL(cpu_attention_terms_backward)(struct kernels *k, const struct attention_terms_backward *op) {
-  const struct attention_terms *forward = op->forward;
-  int64_t rows = forward->x.rows, cols = forward->x.cols, width = forward->l.cols;
+  int64_t rows = op->x.rows, cols = op->x.cols, width = op->l_grad.cols;
   int parts = k->device->threads;
   double *partial = NULL;
   TRY(kernels_workspace(k, parts * 2 * cols * (int64_t)sizeof *partial, (void **)&partial));
 #pragma omp parallel for num_threads(threads_for(k, rows *cols)) schedule(static, 1)
   for (int p = 0; p < parts; p++)
     backward_of_rows(op, part_first(rows, parts, p), part_first(rows, parts, p + 1), partial + p * 2 * cols);
-  for (int64_t h = 0; h < forward->l.rows; h++) {
+  for (int64_t h = 0; h < op->l_grad.rows; h++) {
     add_parts(partial + h * width, 2 * cols, parts, width, row_of(op->l_grad, h));
     add_parts(partial + cols + h * width, 2 * cols, parts, width, row_of(op->r_grad, h));
   }

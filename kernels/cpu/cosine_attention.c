@@ -11,13 +11,13 @@
 /* One row on its way: sums are relative to exp(max). */
 struct row {
   int64_t width;
-  const real *message;
+  struct cosine_row node;
   real beta, max, total, *y;
 };
 
-static void take_arc(struct row *row, const real *message) {
+static void take_arc(struct row *row, const struct cosine_row *other) {
   int64_t width = row->width;
-  real cosine = dot(row->message, message, width) * row->message[width] * message[width];
+  real cosine = dot(row->node.x, other->x, width) * row->node.inverse * other->inverse;
   real score = row->beta * cosine;
   if (score > row->max) {
     real factor = exponential(row->max - score);
@@ -27,7 +27,7 @@ static void take_arc(struct row *row, const real *message) {
   }
   real weight = exponential(score - row->max);
   row->total += weight;
-  add_times(weight, message, width, row->y);
+  add_times(weight, other->x, width, row->y);
 }
 
 static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64_t i) {
@@ -35,14 +35,17 @@ static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64
   int64_t v = m->row ? m->row[i] : i, width = op->y.cols;
   real *log_sum = row_of(op->log_sum, v);
   struct row row = {.width = width,
-                    .message = row_of(op->rows, v),
+                    .node = cosine_row(op->rows, v, width, 0),
                     .beta = *(const real *)op->beta,
                     .max = op->accumulate ? log_sum[0] : (real)-INFINITY,
                     .total = op->accumulate ? (real)1 : (real)0,
                     .y = row_of(op->y, v)};
   if (!op->accumulate) memset(row.y, 0, (size_t)width * sizeof(real));
-  if (op->self) take_arc(&row, row.message);
-  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) take_arc(&row, row_of(op->message, m->col[e]));
+  if (op->self) take_arc(&row, &row.node);
+  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+    struct cosine_row other = cosine_row(op->message, m->col[e], width, 0);
+    take_arc(&row, &other);
+  }
   log_sum[0] = row.max + real_log(row.total);
   multiply_by(row.total == 0 ? (real)0 : 1 / row.total, width, row.y); /* a row without arcs is 0 */
   if (op->update && !(op->unfinished && op->unfinished[v])) update_row(op->update, epoch, v);

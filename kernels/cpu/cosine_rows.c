@@ -7,14 +7,16 @@
 
 static void write_message(const struct cosine_rows *op, int64_t v) {
   int64_t width = op->x.cols;
-  real *message = row_of(op->message, v), length = real_sqrt(dot(row_of(op->x, v), row_of(op->x, v), width));
+  real *message = row_of(op->message, v), *behind = cosine_dz(message, width);
+  real length = real_sqrt(dot(row_of(op->x, v), row_of(op->x, v), width));
   memcpy(message, row_of(op->x, v), (size_t)width * sizeof(real));
-  message[width] = length == 0 ? (real)0 : 1 / length;
-  if (op->message.cols == width + 1) return;
+  *cosine_inverse(message, width) = length == 0 ? (real)0 : 1 / length;
+  if (op->dz.cols == 0) return;
   const real *dz = row_of(op->dz, v);
-  memcpy(message + width + 1, dz, (size_t)width * sizeof(real));
-  message[2 * width + 1] = row_of(op->log_sum, v)[0];
-  message[2 * width + 2] = dot(dz, row_of(op->y, v), width);
+  real *reals = behind + tensor_stride(REAL_DTYPE, width);
+  memcpy(behind, dz, (size_t)width * sizeof(real));
+  reals[0] = row_of(op->log_sum, v)[0];
+  reals[1] = dot(dz, row_of(op->y, v), width);
 }
 
 int REAL(cpu_cosine_rows)(struct kernels *k, const struct cosine_rows *op) {
@@ -27,9 +29,10 @@ int REAL(cpu_cosine_end)(struct kernels *k, const struct cosine_end *op) {
   int64_t rows = op->y.rows, width = op->y.cols;
 #pragma omp parallel for num_threads(threads_for(k, rows *width)) schedule(static)
   for (int64_t v = 0; v < rows; v++) {
-    const real *x = row_of(op->message, v), *dx = row_of(op->dx, v), *dn = row_of(op->dn, v);
+    const struct cosine_row node = cosine_row(op->message, v, width, 0);
+    const real *x = node.x, *dx = row_of(op->dx, v), *dn = row_of(op->dn, v);
     const real *residual = op->residual.data ? row_of(op->residual, v) : NULL;
-    real inverse = x[width], along = dot(dn, x, width) * inverse * inverse;
+    real inverse = node.inverse, along = dot(dn, x, width) * inverse * inverse;
     real *y = row_of(op->y, v);
 #pragma omp simd
     for (int64_t j = 0; j < width; j++)

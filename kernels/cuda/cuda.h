@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+#include "kernels/attention.h"
 #include "kernels/ops.h"
 #include "kernels/reduce.h"
 #include "runtime/device_cuda.h"
@@ -56,6 +57,16 @@ int cuda_sum_squares(struct kernels *k, const void *x, int64_t count);
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op);
 int cuda_reduce(struct kernels *k, const struct reduce *op);
 int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op);
+int64_t cuda_attention_workspace(const struct layout *a, int64_t width, int64_t heads);
+int cuda_attention(struct kernels *k, const struct attention *op);
+int cuda_attention_rows(struct kernels *k, const struct attention_rows *op);
+int cuda_attention_backward(struct kernels *k, const struct attention_backward *op);
+int cuda_attention_terms(struct kernels *k, const struct attention_terms *op);
+int cuda_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op);
+int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op);
+int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
+int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);
+int cuda_cosine_end(struct kernels *k, const struct cosine_end *op);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 constexpr int COLS = 8, ROWS = 128; /* of a block of threads */
 
 static __global__ void __launch_bounds__(COLS *ROWS)
-    add_partials_kernel(const double *partial, int64_t parts, int64_t cols, float *out) {
+    add_partials_kernel(const double *partial, int64_t parts, int64_t cols, struct tensor out) {
   __shared__ double shared[ROWS][COLS];
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
   double sum = 0;
@@ -15,13 +15,19 @@ static __global__ void __launch_bounds__(COLS *ROWS)
     __syncthreads();
     if (threadIdx.y < half) shared[threadIdx.y][threadIdx.x] += shared[threadIdx.y + half][threadIdx.x];
   }
-  if (threadIdx.y == 0 && col < cols) out[col] = (float)shared[0][threadIdx.x];
+  if (threadIdx.y == 0 && col < cols)
+    *place_of<float>(out, col / out.cols, col % out.cols) = (float)shared[0][threadIdx.x];
 }
 
-int cuda_add_partials(struct kernels *k, const double *partial, int64_t parts, int64_t cols, float *out) {
+int cuda_add_partials_to(struct kernels *k, const double *partial, int64_t parts, struct tensor out) {
+  const int64_t cols = out.rows * out.cols;
   if (cols == 0) return OK;
   add_partials_kernel<<<blocks_of(cols, COLS), dim3(COLS, ROWS), 0, cuda_stream(k)>>>(partial, parts, cols,
                                                                                       out);
   TRY_LAUNCH();
   return OK;
+}
+
+int cuda_add_partials(struct kernels *k, const double *partial, int64_t parts, int64_t cols, float *out) {
+  return cuda_add_partials_to(k, partial, parts, tensor_of(out, F32, 1, cols));
 }

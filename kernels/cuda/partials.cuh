@@ -61,4 +61,7 @@ static __device__ __forceinline__ void reduce_totals(const struct column_totals<
 /* out[j] = sum over p < parts of partial[p * cols + j]; 0 without parts. */
 int cuda_add_partials(struct kernels *k, const double *partial, int64_t parts, int64_t cols, float *out);
 
+/* The same into the elements of a matrix of floats, row by row. */
+int cuda_add_partials_to(struct kernels *k, const double *partial, int64_t parts, struct tensor out);
+
 #endif

@@ -5,6 +5,7 @@
  * rows are read so often that scaling each of them once, c_u X_u, costs less than reading c_u for each arc;
  * the self loops of the same rows then read the copy too.
  * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
+#include "kernels/cuda/finish_update.cuh"
 #include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/update.h"
 
@@ -102,16 +103,6 @@ static int copy_x(struct kernels *k, const struct spmm *op, const float *scale, 
   return OK;
 }
 
-/* Rows of t hold whole vectors of that many columns at multiples of 16 bytes. */
-static bool is_whole_or_absent(struct tensor t, int64_t wide) {
-  return !t.data || (cuda_is_aligned(t) && t.stride >= (t.cols + wide - 1) / wide * wide);
-}
-
-/* Rows of t are padded as tensor.h has it: what the gaps hold is nobody's business. */
-static bool is_padded_or_absent(struct tensor t) {
-  return !t.data || t.stride == tensor_stride(t.dtype, t.cols);
-}
-
 static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   const int64_t wide = 16 / dtype_bytes(op->x.dtype);
   struct finish f = {};
@@ -130,21 +121,6 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   f.unfinished = op->unfinished;
   f.scalars = k->scalars;
   return f;
-}
-
-static void add_update(struct finish *f, const struct update *update, int64_t wide) {
-  f->out = rows_of(update->y);
-  f->residual = rows_of(update->residual);
-  f->whole = f->whole && is_whole_or_absent(update->y, wide) && is_whole_or_absent(update->residual, wide);
-  f->fills = f->fills && f->whole && is_padded_or_absent(update->y);
-  f->bias = (const float *)update->bias;
-  f->gain = (const float *)update->gain;
-  f->shift = (const float *)update->shift;
-  f->mean = (float *)update->mean;
-  f->rstd = (float *)update->rstd;
-  f->epsilon = (float)update->epsilon;
-  f->activation = update->activation;
-  f->dropout = update->dropout;
 }
 
 /* How rows end in the kernel of the sums. */

@@ -1,58 +1,21 @@
 /* Ops of graph attention beside a double loop over all columns, computed in the two parts of a shard. */
-#include "kernels/attention.h"
-#include "runtime/csr.h"
-#include "tests/kernels/every_table.h"
+#include "tests/kernels/arcs.h"
 
-enum { OWN = 37, HALO = 11, COLS = OWN + HALO, HEADS = 10, EACH = 3, WIDTH = HEADS * EACH, EPOCH = 5 };
+enum { EPOCH = 5 };
 
-/* Rows 4, 14, ... have no arcs, every third row none from the halo; never (v <- v). */
-static int has_arc(int64_t v, int64_t u) {
-  if (v % 10 == 4 || u == v || (u >= OWN && v % 3 == 0)) return 0;
-  return noise(31, v * COLS + u) < -.5;
-}
+/* Heads, columns of each, of all. */
+static int64_t heads, each, width;
 
-/* The columns [first, end) of the pattern; `listed`: without empty rows, as the halo's part is. */
-static void make_part(struct csr *m, int64_t first, int64_t end, int listed) {
-  int64_t rows = 0;
-  assert_ok(csr_init(m, OWN, end - first, OWN * (end - first), 0));
-  if (listed) assert_ok(memory_alloc(&m->row, OWN * (int64_t)sizeof *m->row, "test"));
-  m->nnz = 0;
-  for (int64_t v = 0; v < OWN; v++) {
-    int64_t before = m->nnz;
-    for (int64_t u = first; u < end; u++)
-      if (has_arc(v, u)) m->col[m->nnz++] = (int32_t)(u - first);
-    if (listed && m->nnz == before) continue;
-    if (listed) m->row[rows] = (int32_t)v;
-    m->start[++rows] = m->nnz;
-  }
-  m->rows = rows;
-}
-
-struct parts {
-  struct csr own, halo;
-  struct layout *own_layout, *halo_layout;
-};
-
-static void open_parts(struct kernels *k, struct parts *p) {
-  *p = (struct parts){0};
-  make_part(&p->own, 0, OWN, 0);
-  make_part(&p->halo, OWN, COLS, 1);
-  assert_true(p->halo.rows > 0 && p->halo.rows < OWN);
-  assert_ok(layout_init(k, &p->own, NULL, &p->own_layout));
-  assert_ok(layout_init(k, &p->halo, NULL, &p->halo_layout));
-}
-
-static void close_parts(struct kernels *k, struct parts *p) {
-  layout_free(k, p->own_layout);
-  layout_free(k, p->halo_layout);
-  csr_free(&p->own);
-  csr_free(&p->halo);
+static void set_heads(int64_t count, int64_t columns) {
+  heads = count;
+  each = columns;
+  width = heads * each;
 }
 
 /* Eighths up to `most`: sums of two are exact, and far beyond what exp takes. */
 static double *terms_block(uint64_t seed, int64_t rows, double most) {
-  double *value = noise_block(seed, rows * HEADS);
-  for (int64_t i = 0; i < rows * HEADS; i++) value[i] = floor(value[i] * most * 8) / 8;
+  double *value = noise_block(seed, rows * heads);
+  for (int64_t i = 0; i < rows * heads; i++) value[i] = floor(value[i] * most * 8) / 8;
   return value;
 }
 
@@ -63,6 +26,7 @@ static double score_of(double sum) {
 /* As struct dropout has it for columns, with the arc's ids in the counter. */
 static double kept(const struct dropout *op, int64_t v, int64_t u, int64_t h) {
   uint64_t row = (uint64_t)global_id(v), col = (uint64_t)global_id(u);
+  if (op->threshold == 0) return 1;
   uint32_t high = (uint32_t)((uint64_t)h / 8 + (row >> 32) * 256 + (col >> 32) * 1048576);
   uint32_t word =
       philox((struct philox_block){{(uint32_t)row, (uint32_t)col, high, EPOCH}}, op->key).word[h % 8 / 2];
@@ -73,84 +37,102 @@ struct expected {
   double *y, *positive, *mean, *share, *log_sum;
 };
 
-static struct expected expect(const struct dropout *dropout, const double *x, const double *term,
-                              const double *row_term) {
-  struct expected e = {host_block(OWN * WIDTH * 8), host_block(OWN * WIDTH * 8), host_block(OWN * EACH * 8),
-                       host_block(OWN * HEADS * 8), host_block(OWN * HEADS * 8)};
-  for (int64_t i = 0; i < OWN * HEADS; i++) {
-    int64_t v = i / HEADS, h = i % HEADS;
-    double max = -INFINITY, total = 0;
-    for (int64_t u = 0; u < COLS; u++)
-      if (u == v || has_arc(v, u)) max = fmax(max, score_of(term[u * HEADS + h] + row_term[i]));
-    for (int64_t u = 0; u < COLS; u++)
-      if (u == v || has_arc(v, u)) total += exp(score_of(term[u * HEADS + h] + row_term[i]) - max);
-    e.log_sum[i] = max + log(total);
-    for (int64_t u = 0; u < COLS; u++) {
-      if (u != v && !has_arc(v, u)) continue;
-      double sum = term[u * HEADS + h] + row_term[i], a = exp(score_of(sum) - max) / total;
-      e.share[i] += sum > 0 ? a : 0;
-      for (int64_t j = h * EACH; j < (h + 1) * EACH; j++) {
-        double part = a * kept(dropout, v, u, h) * x[u * WIDTH + j];
-        e.y[v * WIDTH + j] += part;
-        e.positive[v * WIDTH + j] += sum > 0 ? part : 0;
-        e.mean[v * EACH + j - h * EACH] += part / HEADS;
-      }
+static void expect_row(const struct dropout *dropout, const double *x, const double *term,
+                       const double *row_term, int64_t i, struct expected *e) {
+  int64_t v = i / heads, h = i % heads;
+  double max = -INFINITY, total = 0;
+  for (int64_t u = 0; u < own + halo; u++)
+    if (u == v || has_arc(v, u)) max = fmax(max, score_of(term[u * heads + h] + row_term[i]));
+  for (int64_t u = 0; u < own + halo; u++)
+    if (u == v || has_arc(v, u)) total += exp(score_of(term[u * heads + h] + row_term[i]) - max);
+  e->log_sum[i] = max + log(total);
+  for (int64_t u = 0; u < own + halo; u++) {
+    if (u != v && !has_arc(v, u)) continue;
+    double sum = term[u * heads + h] + row_term[i], a = exp(score_of(sum) - max) / total;
+    double factor = a * kept(dropout, v, u, h);
+    e->share[i] += sum > 0 ? a : 0;
+    for (int64_t j = h * each; j < (h + 1) * each; j++) {
+      double part = factor * x[u * width + j];
+      e->y[v * width + j] += part;
+      e->positive[v * width + j] += sum > 0 ? part : 0;
+      e->mean[v * each + j - h * each] += part / (double)heads;
     }
   }
-  return e;
 }
 
-static void check_forward(struct kernels *k, double most, double rate) {
+/* with_mean: over the heads, into a real matrix that is ended in place, so that ending a row twice would
+ * show; else y is ended into a matrix of its own. */
+static void check_forward(struct kernels *k, double most, double rate, int64_t pad, int with_mean) {
   struct parts parts;
+  int64_t cols = own + halo;
   open_parts(k, &parts);
   set_scalars(k, (struct scalars){.epoch = EPOCH});
-  const int64_t *id = global_ids(k, COLS);
-  uint8_t unfinished[OWN] = {0};
-  for (int64_t i = 0; i < parts.halo.rows; i++) unfinished[parts.halo.row[i]] = 1;
-  double *x = rounded(k, noise_block(1, COLS * WIDTH), COLS * WIDTH);
-  double *term = terms_block(2, COLS, most), *row_term = terms_block(3, OWN, most);
-  struct tensor all = padded_matrix(k, x, COLS, WIDTH, 2), terms = real_matrix(k, term, COLS, HEADS);
+  const int64_t *id = global_ids(k, cols);
+  double *x = rounded(k, noise_block(1, cols * width), cols * width);
+  double *term = terms_block(2, cols, most), *row_term = terms_block(3, own, most);
+  struct tensor all = padded_matrix(k, x, cols, width, pad), terms = real_matrix(k, term, cols, heads);
   struct attention op = {.a = parts.own_layout,
-                         .heads = HEADS,
-                         .x = tensor_rows(all, 0, OWN),
-                         .term = tensor_rows(terms, 0, OWN),
-                         .self = tensor_rows(all, 0, OWN),
-                         .self_term = tensor_rows(terms, 0, OWN),
-                         .row_term = real_matrix(k, row_term, OWN, HEADS),
+                         .heads = heads,
+                         .x = tensor_rows(all, 0, own),
+                         .term = tensor_rows(terms, 0, own),
+                         .self = tensor_rows(all, 0, own),
+                         .self_term = tensor_rows(terms, 0, own),
+                         .row_term = real_matrix(k, row_term, own, heads),
                          .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
                          .col_id = id,
-                         .unfinished = device_block(k, unfinished, sizeof unfinished),
-                         .log_sum = real_matrix(k, NULL, OWN, HEADS),
-                         .positive = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 1),
-                         .share = real_matrix(k, NULL, OWN, HEADS),
-                         .y = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 3),
-                         .mean = padded_matrix_of(k, k->real, NULL, OWN, EACH, 1)};
-  struct update twice = {.z = op.mean, .residual = op.mean, .y = op.mean};
-  op.update = &twice; /* shows that each row is ended once */
-  struct expected e = expect(&op.dropout, x, term, row_term);
+                         .unfinished = parts.unfinished,
+                         .log_sum = real_matrix(k, NULL, own, heads),
+                         .positive = padded_matrix(k, NULL, own, width, pad),
+                         .share = real_matrix(k, NULL, own, heads),
+                         .y = padded_matrix(k, NULL, own, width, pad)};
+  if (with_mean) op.mean = padded_matrix_of(k, k->real, NULL, own, each, 1);
+  double *bias = noise_block(4, width), *ended = host_block(own * width * 8);
+  struct update end = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
+  end.y = with_mean ? op.mean : padded_matrix(k, NULL, own, width, pad);
+  op.update = &end;
+  struct expected e = {host_block(own * width * 8), host_block(own * width * 8), host_block(own * each * 8),
+                       host_block(own * heads * 8), host_block(own * heads * 8)};
+#pragma omp parallel for num_threads(2)
+  for (int64_t v = 0; v < own; v++)
+    for (int64_t i = v * heads; i < (v + 1) * heads; i++) expect_row(&op.dropout, x, term, row_term, i, &e);
   assert_ok(op_attention(k, &op));
   op.a = parts.halo_layout;
-  op.x = tensor_rows(all, OWN, HALO);
-  op.term = tensor_rows(terms, OWN, HALO);
+  op.x = tensor_rows(all, own, halo);
+  op.term = tensor_rows(terms, own, halo);
   op.self.data = op.self_term.data = NULL;
-  op.col_id = id + OWN;
+  op.col_id = id + own;
   op.unfinished = NULL;
   op.accumulate = 1;
   assert_ok(op_attention(k, &op));
-  for (int64_t i = 0; i < OWN * EACH; i++) e.mean[i] *= 2;
-  assert_all_close(values_of(k, op.y), e.y, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.positive), e.positive, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.mean), e.mean, OWN * EACH, real_tolerance(k));
-  assert_all_close(values_of(k, op.share), e.share, OWN * HEADS, real_tolerance(k));
-  assert_all_close(values_of(k, op.log_sum), e.log_sum, OWN * HEADS, real_tolerance(k));
+  for (int64_t i = 0; i < own * each; i++) e.mean[i] += bias[i % each];
+  for (int64_t i = 0; i < own * width; i++) ended[i] = e.y[i] + bias[i % width];
+  assert_all_close(values_of(k, op.y), e.y, own * width, tolerance_of(k));
+  assert_all_close(values_of(k, op.positive), e.positive, own * width, tolerance_of(k));
+  assert_all_close(values_of(k, op.share), e.share, own * heads, real_tolerance(k));
+  assert_all_close(values_of(k, op.log_sum), e.log_sum, own * heads, real_tolerance(k));
+  if (with_mean)
+    assert_all_close(values_of(k, op.mean), e.mean, own * each, tolerance_of(k));
+  else
+    assert_all_close(values_of(k, end.y), ended, own * width, 2 * tolerance_of(k));
   close_parts(k, &parts);
 }
 
+/* Shapes of heads, each with its way through the kernels: any width and address, heads of one vector and of
+ * several, one head, one wider than a group of threads holds. */
+static const struct {
+  int64_t heads, each, pad;
+} shapes[] = {{10, 3, 2},        {8, 8, OWN_GAPS}, {4, 32, OWN_GAPS},
+              {1, 41, OWN_GAPS}, {1, 7, 1},        {2, 304, OWN_GAPS}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
 static void forward(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  check_forward(k, 2, 0);
-  check_forward(k, 2, .4);
-  check_forward(k, 60, .4);
+  set_arcs(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    set_heads(shapes[s].heads, shapes[s].each);
+    check_forward(k, 2, 0, shapes[s].pad, 1);
+    check_forward(k, 2, .4, shapes[s].pad, 0);
+    check_forward(k, 60, .4, shapes[s].pad, 1);
+  }
 }
 
 static void two_parts_of_a_row_make_one_softmax(void **state) {
@@ -158,48 +140,70 @@ static void two_parts_of_a_row_make_one_softmax(void **state) {
   on_every_table(forward);
 }
 
-/* out: columns of dz, WIDTH or of the mean EACH. */
-static void check_rows(struct kernels *k, int64_t out) {
-  int64_t cols = out + 3 * HEADS;
-  double factor = out == WIDTH ? 1 : 1.0 / HEADS, *block[6], *grad = host_block(OWN * HEADS * 8);
-  double *message = host_block(OWN * cols * 8);
-  static const int64_t wide[] = {0, HEADS, HEADS, HEADS, WIDTH, WIDTH};
+/* Rows that are cut into pieces; rows so full that they are read in panels. */
+static void long_and_full_rows(struct kernels *k) {
+  set_arcs(700, 90, .01, 1);
+  set_heads(4, 32);
+  check_forward(k, 2, .4, OWN_GAPS, 1);
+  set_heads(2, 3);
+  check_forward(k, 2, 0, 1, 1);
+  set_arcs(300, 60, .5, 0);
+  set_heads(4, 32);
+  check_forward(k, 2, 0, OWN_GAPS, 1);
+  set_heads(1, 41);
+  check_forward(k, 2, .4, OWN_GAPS, 1);
+}
+
+static void long_rows_are_put_together(void **state) {
+  (void)state;
+  on_every_table(long_and_full_rows);
+}
+
+/* out: columns of dz, `width` or of the mean `each`. */
+static void check_rows(struct kernels *k, int64_t out, int64_t pad) {
+  int64_t cols = attention_message_cols(k, out, heads);
+  double factor = out == width ? 1 : 1.0 / (double)heads, *block[6], *grad = host_block(own * heads * 8);
+  double *reals = host_block(own * 3 * heads * 8);
+  const int64_t wide[] = {out, heads, heads, heads, width, width};
   for (int i = 0; i < 6; i++) {
-    int64_t count = OWN * (i ? wide[i] : out);
-    block[i] = rounded(k, noise_block(10 + (uint64_t)i, count), count);
+    block[i] = rounded(k, noise_block(10 + (uint64_t)i, own * wide[i]), own * wide[i]);
   }
-  for (int64_t i = 0; i < OWN * HEADS; i++) {
-    int64_t v = i / HEADS, h = i % HEADS;
-    double delta = 0, positive = 0, *at = message + v * cols;
-    for (int64_t j = 0; j < EACH; j++) {
-      double dy = factor * block[0][v * out + (out == WIDTH ? h * EACH : 0) + j];
-      delta += dy * block[4][v * WIDTH + h * EACH + j];
-      positive += dy * block[5][v * WIDTH + h * EACH + j];
+  for (int64_t i = 0; i < own * heads; i++) {
+    int64_t v = i / heads, h = i % heads;
+    double delta = 0, positive = 0, *at = reals + v * 3 * heads;
+    for (int64_t j = 0; j < each; j++) {
+      double dy = factor * block[0][v * out + (out == width ? h * each : 0) + j];
+      delta += dy * block[4][v * width + h * each + j];
+      positive += dy * block[5][v * width + h * each + j];
     }
-    for (int64_t j = 0; j < out; j++) at[j] = block[0][v * out + j];
-    at[out + h] = block[1][i];
-    at[out + HEADS + h] = block[2][i];
-    at[out + 2 * HEADS + h] = delta;
+    at[h] = block[1][i];
+    at[heads + h] = block[2][i];
+    at[2 * heads + h] = delta;
     grad[i] = .8 * (positive - delta * block[3][i]);
   }
-  struct attention_rows op = {.heads = HEADS,
-                              .dz = padded_matrix(k, block[0], OWN, out, 1),
-                              .row_term = real_matrix(k, block[1], OWN, HEADS),
-                              .log_sum = real_matrix(k, block[2], OWN, HEADS),
-                              .share = real_matrix(k, block[3], OWN, HEADS),
-                              .y = padded_matrix_of(k, k->real, block[4], OWN, WIDTH, 2),
-                              .positive = real_matrix(k, block[5], OWN, WIDTH),
-                              .message = padded_matrix_of(k, k->real, NULL, OWN, cols, 3),
-                              .row_term_grad = real_matrix(k, NULL, OWN, HEADS)};
+  struct attention_rows op = {.heads = heads,
+                              .dz = padded_matrix(k, block[0], own, out, pad),
+                              .row_term = real_matrix(k, block[1], own, heads),
+                              .log_sum = real_matrix(k, block[2], own, heads),
+                              .share = real_matrix(k, block[3], own, heads),
+                              .y = padded_matrix(k, block[4], own, width, pad),
+                              .positive = padded_matrix(k, block[5], own, width, pad),
+                              .message = padded_matrix(k, NULL, own, cols, WIDE_GAPS),
+                              .row_term_grad = real_matrix(k, NULL, own, heads)};
   assert_ok(op_attention_rows(k, &op));
-  assert_all_close(values_of(k, op.message), message, OWN * cols, real_tolerance(k));
-  assert_all_close(values_of(k, op.row_term_grad), grad, OWN * HEADS, real_tolerance(k));
+  struct tensor behind = tensor_reals(k, op.message, message_elements(k, out), 3 * heads);
+  assert_all_equal(piece_values(k, tensor_columns(op.message, 0, out)), block[0], own * out);
+  assert_all_close(piece_values(k, behind), reals, own * 3 * heads, real_tolerance(k));
+  assert_all_close(values_of(k, op.row_term_grad), grad, own * heads, real_tolerance(k));
 }
 
 static void rows(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  check_rows(k, WIDTH);
-  check_rows(k, EACH);
+  set_arcs(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    set_heads(shapes[s].heads, shapes[s].each);
+    check_rows(k, width, shapes[s].pad);
+    check_rows(k, each, shapes[s].pad);
+  }
 }
 
 static void rows_say_what_their_arcs_need(void **state) {
@@ -207,58 +211,96 @@ static void rows_say_what_their_arcs_need(void **state) {
   on_every_table(rows);
 }
 
+/* What the gradients are made of. */
+struct given {
+  double *x, *term, *dz, *reals, *l, *r, *row_term_grad;
+  int64_t out;
+};
+
+static void expect_gradients(const struct dropout *dropout, const struct given *g, int64_t u, int64_t h,
+                             double *dx, double *term_grad) {
+  int64_t from = g->out == width ? h * each : 0;
+  for (int64_t v = 0; v < own + halo; v++) {
+    if (u != v && !has_arc(u, v)) continue;
+    const double *at = g->reals + v * 3 * heads, *dz = g->dz + v * g->out + from;
+    double sum = g->term[u * heads + h] + at[h], a = exp(score_of(sum) - at[heads + h]), product = 0;
+    double factor = kept(dropout, v, u, h) * (g->out == width ? 1 : 1.0 / (double)heads);
+    for (int64_t j = 0; j < each; j++) {
+      double dy = factor * dz[j];
+      dx[u * width + h * each + j] += a * dy;
+      product += dy * g->x[u * width + h * each + j];
+    }
+    term_grad[u * heads + h] += (sum > 0 ? 1 : .2) * a * (product - at[2 * heads + h]);
+  }
+  for (int64_t j = 0; j < each; j++)
+    dx[u * width + h * each + j] += term_grad[u * heads + h] * g->l[h * each + j] +
+                                    g->row_term_grad[u * heads + h] * g->r[h * each + j];
+}
+
 /* Row u of the pattern stands for the rows v = its columns of which u is a column. */
-static void check_backward(struct kernels *k, int64_t out, double rate) {
+static void check_backward(struct kernels *k, int64_t out, double rate, int64_t pad) {
   struct parts parts;
-  int64_t cols = out + 3 * HEADS;
+  int64_t cols = own + halo;
   open_parts(k, &parts);
   set_scalars(k, (struct scalars){.epoch = EPOCH});
-  const int64_t *id = global_ids(k, COLS);
-  double *x = rounded(k, noise_block(1, OWN * WIDTH), OWN * WIDTH), *term = terms_block(2, OWN, 2);
-  double *message = rounded(k, noise_block(3, COLS * cols), COLS * cols);
-  double *dx = host_block(OWN * WIDTH * 8), *term_grad = host_block(OWN * HEADS * 8);
-  struct tensor all = padded_matrix_of(k, k->real, message, COLS, cols, 1);
+  const int64_t *id = global_ids(k, cols);
+  struct given g = {rounded(k, noise_block(1, own * width), own * width),
+                    terms_block(2, own, 2),
+                    rounded(k, noise_block(3, cols * out), cols * out),
+                    noise_block(4, cols * 3 * heads),
+                    noise_block(5, width),
+                    noise_block(6, width),
+                    noise_block(7, own * heads),
+                    out};
+  double *dx = host_block(own * width * 8), *term_grad = host_block(own * heads * 8);
+  struct messages messages = make_messages(k, cols, attention_message_cols(k, out, heads), WIDE_GAPS);
+  put(&messages, tensor_columns(messages.on_device, 0, out), g.dz);
+  put(&messages, tensor_reals(k, messages.on_device, message_elements(k, out), 3 * heads), g.reals);
+  struct tensor all = upload_messages(k, &messages);
   struct attention_backward op = {
       .a = parts.own_layout,
-      .heads = HEADS,
-      .message = tensor_rows(all, 0, OWN),
-      .self = tensor_rows(all, 0, OWN),
-      .x = matrix(k, x, OWN, WIDTH),
-      .term = real_matrix(k, term, OWN, HEADS),
+      .heads = heads,
+      .message = tensor_rows(all, 0, own),
+      .out = out,
+      .self = tensor_rows(all, 0, own),
+      .x = padded_matrix(k, g.x, own, width, pad),
+      .term = real_matrix(k, g.term, own, heads),
       .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
       .col_id = id,
-      .dx = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 2),
-      .term_grad = real_matrix(k, NULL, OWN, HEADS)};
-  for (int64_t i = 0; i < OWN * COLS * HEADS; i++) {
-    int64_t u = i / HEADS / COLS, v = i / HEADS % COLS, h = i % HEADS;
-    if (u != v && !has_arc(u, v)) continue;
-    const double *at = message + v * cols;
-    double sum = term[u * HEADS + h] + at[out + h], a = exp(score_of(sum) - at[out + HEADS + h]), product = 0;
-    double factor = kept(&op.dropout, v, u, h) * (out == WIDTH ? 1 : 1.0 / HEADS);
-    for (int64_t j = 0; j < EACH; j++) {
-      double dy = factor * at[(out == WIDTH ? h * EACH : 0) + j];
-      dx[u * WIDTH + h * EACH + j] += a * dy;
-      product += dy * x[u * WIDTH + h * EACH + j];
-    }
-    term_grad[u * HEADS + h] += (sum > 0 ? 1 : .2) * a * (product - at[out + 2 * HEADS + h]);
-  }
+      .unfinished = parts.unfinished,
+      .l = padded_matrix_of(k, k->real, g.l, heads, each, pad),
+      .r = padded_matrix_of(k, k->real, g.r, heads, each, pad),
+      .row_term_grad = real_matrix(k, g.row_term_grad, own, heads),
+      .dx = padded_matrix(k, NULL, own, width, pad),
+      .term_grad = real_matrix(k, NULL, own, heads)};
+  for (int64_t i = 0; i < own * heads; i++)
+    expect_gradients(&op.dropout, &g, i / heads, i % heads, dx, term_grad);
   assert_ok(op_attention_backward(k, &op));
   op.a = parts.halo_layout;
-  op.message = tensor_rows(all, OWN, HALO);
+  op.message = tensor_rows(all, own, halo);
   op.self.data = NULL;
-  op.col_id = id + OWN;
+  op.col_id = id + own;
   op.accumulate = 1;
+  op.unfinished = NULL;
   assert_ok(op_attention_backward(k, &op));
-  assert_all_close(values_of(k, op.dx), dx, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.term_grad), term_grad, OWN * HEADS, real_tolerance(k));
+  assert_all_close(values_of(k, op.dx), dx, own * width, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.term_grad), term_grad, own * heads, 2 * real_tolerance(k));
   close_parts(k, &parts);
 }
 
 static void backward(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  check_backward(k, WIDTH, 0);
-  check_backward(k, WIDTH, .4);
-  check_backward(k, EACH, .4);
+  set_arcs(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    set_heads(shapes[s].heads, shapes[s].each);
+    check_backward(k, width, 0, shapes[s].pad);
+    check_backward(k, width, .4, shapes[s].pad);
+    check_backward(k, each, .4, shapes[s].pad);
+  }
+  set_arcs(700, 90, .01, 1);
+  set_heads(4, 32);
+  check_backward(k, width, .4, OWN_GAPS);
+  set_arcs(300, 60, .5, 0);
+  check_backward(k, width, 0, OWN_GAPS);
 }
 
 static void gradients_are_gathered_over_both_parts(void **state) {
@@ -266,39 +308,42 @@ static void gradients_are_gathered_over_both_parts(void **state) {
   on_every_table(backward);
 }
 
-static void terms(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  double *x = integer_block(1, OWN * WIDTH), *l = integer_block(2, WIDTH), *r = integer_block(3, WIDTH);
-  double *left = host_block(OWN * HEADS * 8), *right = host_block(OWN * HEADS * 8);
-  double *dl = integer_block(4, OWN * HEADS), *dr = integer_block(5, OWN * HEADS);
-  double *dx = integer_block(6, OWN * WIDTH), *l_grad = host_block(WIDTH * 8),
-         *r_grad = host_block(WIDTH * 8);
-  struct attention_terms op = {.x = padded_matrix(k, x, OWN, WIDTH, 2),
-                               .l = padded_matrix_of(k, k->real, l, HEADS, EACH, 5),
-                               .r = padded_matrix_of(k, k->real, r, HEADS, EACH, 5),
-                               .left = real_matrix(k, NULL, OWN, HEADS),
-                               .right = padded_matrix_of(k, k->real, NULL, OWN, HEADS, 1)};
-  struct attention_terms_backward back = {.forward = &op,
-                                          .left_grad = real_matrix(k, dl, OWN, HEADS),
-                                          .right_grad = real_matrix(k, dr, OWN, HEADS),
-                                          .dx = padded_matrix_of(k, k->real, dx, OWN, WIDTH, 1),
-                                          .l_grad = padded_matrix_of(k, k->real, NULL, HEADS, EACH, 5),
-                                          .r_grad = padded_matrix_of(k, k->real, NULL, HEADS, EACH, 5)};
-  for (int64_t i = 0; i < OWN * WIDTH; i++) {
-    int64_t head = i / EACH, column = i % WIDTH;
+static void check_terms(struct kernels *k, int64_t pad) {
+  double *x = integer_block(1, own * width), *l = integer_block(2, width), *r = integer_block(3, width);
+  double *left = host_block(own * heads * 8), *right = host_block(own * heads * 8);
+  double *dl = integer_block(4, own * heads), *dr = integer_block(5, own * heads);
+  double *l_grad = host_block(width * 8), *r_grad = host_block(width * 8);
+  struct attention_terms op = {.x = padded_matrix(k, x, own, width, pad),
+                               .l = padded_matrix_of(k, k->real, l, heads, each, 5),
+                               .r = padded_matrix_of(k, k->real, r, heads, each, 5),
+                               .left = real_matrix(k, NULL, own, heads),
+                               .right = padded_matrix_of(k, k->real, NULL, own, heads, 1)};
+  struct attention_terms_backward back = {.x = op.x,
+                                          .left_grad = real_matrix(k, dl, own, heads),
+                                          .right_grad = real_matrix(k, dr, own, heads),
+                                          .l_grad = padded_matrix_of(k, k->real, NULL, heads, each, 5),
+                                          .r_grad = padded_matrix_of(k, k->real, NULL, heads, each, 5)};
+  for (int64_t i = 0; i < own * width; i++) {
+    int64_t head = i / each, column = i % width;
     left[head] += x[i] * l[column];
     right[head] += x[i] * r[column];
     l_grad[column] += dl[head] * x[i];
     r_grad[column] += dr[head] * x[i];
-    dx[i] += dl[head] * l[column] + dr[head] * r[column];
   }
   assert_ok(op_attention_terms(k, &op));
   assert_ok(op_attention_terms_backward(k, &back));
-  assert_all_equal(values_of(k, op.left), left, OWN * HEADS);
-  assert_all_equal(values_of(k, op.right), right, OWN * HEADS);
-  assert_all_equal(values_of(k, back.dx), dx, OWN * WIDTH);
-  assert_all_equal(values_of(k, back.l_grad), l_grad, WIDTH);
-  assert_all_equal(values_of(k, back.r_grad), r_grad, WIDTH);
+  assert_all_equal(values_of(k, op.left), left, own * heads);
+  assert_all_equal(values_of(k, op.right), right, own * heads);
+  assert_all_equal(values_of(k, back.l_grad), l_grad, width);
+  assert_all_equal(values_of(k, back.r_grad), r_grad, width);
+}
+
+static void terms(struct kernels *k) {
+  set_arcs(570, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    set_heads(shapes[s].heads, shapes[s].each);
+    check_terms(k, shapes[s].pad);
+  }
 }
 
 static void terms_and_their_gradients_are_exact_on_integers(void **state) {
@@ -309,6 +354,7 @@ static void terms_and_their_gradients_are_exact_on_integers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_parts_of_a_row_make_one_softmax),
+      cmocka_unit_test(long_rows_are_put_together),
       cmocka_unit_test(rows_say_what_their_arcs_need),
       cmocka_unit_test(gradients_are_gathered_over_both_parts),
       cmocka_unit_test(terms_and_their_gradients_are_exact_on_integers),

@@ -1,58 +1,17 @@
 /* Ops of attention by cosines beside a double loop over all columns, computed in the two parts of a shard. */
-#include "kernels/attention.h"
-#include "runtime/csr.h"
-#include "tests/kernels/every_table.h"
+#include "tests/kernels/arcs.h"
 
-enum { OWN = 37, HALO = 11, COLS = OWN + HALO, WIDTH = 7, FULL = 2 * WIDTH + 3 };
 static const double BETA = 1.75; /* exact in every type */
+static int64_t width, cols;      /* of x; all nodes */
 
-/* Row 0 has no arcs, every third row none from the halo; never (v <- v). */
-static int has_arc(int64_t v, int64_t u) {
-  if (v == 0 || u == v || (u >= OWN && v % 3 == 0)) return 0;
-  return noise(31, v * COLS + u) < -.5;
-}
-
-/* The columns [first, end) of the pattern; `listed`: without empty rows, as the halo's part is. */
-static void make_part(struct csr *m, int64_t first, int64_t end, int listed) {
-  int64_t rows = 0;
-  assert_ok(csr_init(m, OWN, end - first, OWN * (end - first), 0));
-  if (listed) assert_ok(memory_alloc(&m->row, OWN * (int64_t)sizeof *m->row, "test"));
-  m->nnz = 0;
-  for (int64_t v = 0; v < OWN; v++) {
-    int64_t before = m->nnz;
-    for (int64_t u = first; u < end; u++)
-      if (has_arc(v, u)) m->col[m->nnz++] = (int32_t)(u - first);
-    if (listed && m->nnz == before) continue;
-    if (listed) m->row[rows] = (int32_t)v;
-    m->start[++rows] = m->nnz;
-  }
-  m->rows = rows;
-}
-
-struct parts {
-  struct csr own, halo;
-  struct layout *own_layout, *halo_layout;
-};
-
-static void open_parts(struct kernels *k, struct parts *p) {
-  *p = (struct parts){0};
-  make_part(&p->own, 0, OWN, 0);
-  make_part(&p->halo, OWN, COLS, 1);
-  assert_true(p->halo.rows > 0 && p->halo.rows < OWN);
-  assert_ok(layout_init(k, &p->own, NULL, &p->own_layout));
-  assert_ok(layout_init(k, &p->halo, NULL, &p->halo_layout));
-}
-
-static void close_parts(struct kernels *k, struct parts *p) {
-  layout_free(k, p->own_layout);
-  layout_free(k, p->halo_layout);
-  csr_free(&p->own);
-  csr_free(&p->halo);
+static void set_graph(int64_t rows, int64_t halo_rows, double share, int with_full_row) {
+  set_arcs(rows, halo_rows, share, with_full_row);
+  cols = own + halo;
 }
 
 static double product(const double *x, const double *y) {
   double sum = 0;
-  for (int64_t j = 0; j < WIDTH; j++) sum += x[j] * y[j];
+  for (int64_t j = 0; j < width; j++) sum += x[j] * y[j];
   return sum;
 }
 
@@ -66,52 +25,69 @@ static double cosine(const double *x, const double *y) {
 
 /* Rows of x, every ninth of them zero. */
 static double *nodes_block(struct kernels *k) {
-  double *x = rounded(k, noise_block(1, COLS * WIDTH), COLS * WIDTH);
-  for (int64_t i = 0; i < COLS * WIDTH; i++) x[i] = i / WIDTH % 9 == 4 ? 0 : x[i];
+  double *x = rounded(k, noise_block(1, cols * width), cols * width);
+  for (int64_t i = 0; i < cols * width; i++) x[i] = i / width % 9 == 4 ? 0 : x[i];
   return x;
 }
 
-static void forward(struct kernels *k) {
+/* Widths that lie with few threads, with many, with none: the latter also where rows lie anywhere. */
+static const struct {
+  int64_t width, pad;
+} shapes[] = {{7, 1},           {7, OWN_GAPS},   {41, OWN_GAPS},  {128, OWN_GAPS},
+              {256, WIDE_GAPS}, {300, OWN_GAPS}, {1030, OWN_GAPS}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static void check_forward(struct kernels *k, int64_t pad) {
   struct parts parts;
-  if (!attention_is_there(k)) return;
   open_parts(k, &parts);
-  uint8_t unfinished[OWN] = {0};
-  for (int64_t i = 0; i < parts.halo.rows; i++) unfinished[parts.halo.row[i]] = 1;
-  double *x = nodes_block(k), *y = host_block(OWN * WIDTH * 8), *log_sum = host_block(OWN * 8);
-  struct cosine_rows rows = {.x = padded_matrix(k, x, COLS, WIDTH, 2),
-                             .message = padded_matrix_of(k, k->real, NULL, COLS, WIDTH + 1, 3)};
+  double *x = nodes_block(k), *y = host_block(own * width * 8), *log_sum = host_block(own * 8);
+  double *bias = noise_block(5, width);
+  struct cosine_rows rows = {
+      .x = padded_matrix(k, x, cols, width, pad),
+      .message = padded_matrix(k, NULL, cols, cosine_message_cols(k, width, 0), WIDE_GAPS)};
   assert_ok(op_cosine_rows(k, &rows));
   struct cosine_attention op = {.a = parts.own_layout,
-                                .message = tensor_rows(rows.message, 0, OWN),
-                                .rows = tensor_rows(rows.message, 0, OWN),
+                                .message = tensor_rows(rows.message, 0, own),
+                                .rows = tensor_rows(rows.message, 0, own),
                                 .beta = reals(k, &BETA, 1),
                                 .self = 1,
-                                .unfinished = device_block(k, unfinished, sizeof unfinished),
-                                .log_sum = real_matrix(k, NULL, OWN, 1),
-                                .y = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 1)};
-  struct update twice = {.z = op.y, .residual = op.y, .y = op.y};
-  op.update = &twice; /* shows that each row is ended once */
+                                .unfinished = parts.unfinished,
+                                .log_sum = real_matrix(k, NULL, own, 1),
+                                .y = padded_matrix(k, NULL, own, width, pad)};
+  struct update end = {.z = op.y, .bias = reals(k, bias, width), .y = op.y};
+  op.update = &end; /* in place: ending a row twice would show */
   assert_ok(op_cosine_attention(k, &op));
   op.a = parts.halo_layout;
-  op.message = tensor_rows(rows.message, OWN, HALO);
+  op.message = tensor_rows(rows.message, own, halo);
   op.self = 0;
   op.unfinished = NULL;
   op.accumulate = 1;
   assert_ok(op_cosine_attention(k, &op));
-  for (int64_t v = 0; v < OWN; v++) {
+  for (int64_t v = 0; v < own; v++) {
     double total = 0;
-    for (int64_t u = 0; u < COLS; u++) {
+    for (int64_t u = 0; u < cols; u++) {
       if (u != v && !has_arc(v, u)) continue;
-      double weight = exp(BETA * cosine(x + v * WIDTH, x + u * WIDTH));
+      double weight = exp(BETA * cosine(x + v * width, x + u * width));
       total += weight;
-      for (int64_t j = 0; j < WIDTH; j++) y[v * WIDTH + j] += 2 * weight * x[u * WIDTH + j];
+      for (int64_t j = 0; j < width; j++) y[v * width + j] += weight * x[u * width + j];
     }
     log_sum[v] = log(total);
-    for (int64_t j = 0; j < WIDTH; j++) y[v * WIDTH + j] /= total;
+    for (int64_t j = 0; j < width; j++) y[v * width + j] = y[v * width + j] / total + bias[j];
   }
-  assert_all_close(values_of(k, op.y), y, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.log_sum), log_sum, OWN, real_tolerance(k));
+  assert_all_close(values_of(k, op.y), y, own * width, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.log_sum), log_sum, own, real_tolerance(k));
   close_parts(k, &parts);
+}
+
+static void forward(struct kernels *k) {
+  set_graph(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    width = shapes[s].width;
+    check_forward(k, shapes[s].pad);
+  }
+  set_graph(600, 60, .01, 1); /* one row is cut into pieces */
+  width = 41;
+  check_forward(k, OWN_GAPS);
 }
 
 static void two_parts_of_a_row_make_one_softmax(void **state) {
@@ -119,72 +95,106 @@ static void two_parts_of_a_row_make_one_softmax(void **state) {
   on_every_table(forward);
 }
 
-/* de of the arc (v <- u), from messages. */
-static double score_gradient(const double *v, const double *u, double *a) {
-  *a = exp(BETA * cosine(v, u) - v[2 * WIDTH + 1]);
-  return *a * (product(v + WIDTH + 1, u) - v[2 * WIDTH + 2]);
+/* A node as the reference has it. */
+struct node {
+  const double *x, *dz;
+  double inverse, log_sum, delta;
+};
+
+/* de of the arc (v <- u). */
+static double score_gradient(const struct node *v, const struct node *u, double *a) {
+  *a = exp(BETA * product(v->x, u->x) * v->inverse * u->inverse - v->log_sum);
+  return *a * (product(v->dz, u->x) - v->delta);
 }
 
-static void check_backward(struct kernels *k, int arcs) {
+struct gradients {
+  double *dx, *dn, *beta;
+};
+
+static void expect_entry(const struct node *node, int arcs, int64_t i, int64_t j, struct gradients *to) {
+  const struct node *mine = &node[i], *other = &node[j];
+  double a = 0, in = arcs & COSINE_IN ? score_gradient(mine, other, &a) : 0;
+  double out = arcs & COSINE_OUT ? score_gradient(other, mine, &a) : 0;
+  to->beta[i] += in * product(mine->x, other->x) * mine->inverse * other->inverse;
+  for (int64_t c = 0; c < width; c++) {
+    to->dn[i * width + c] += BETA * (in + out) * other->x[c] * other->inverse;
+    to->dx[i * width + c] += arcs & COSINE_OUT ? a * other->dz[c] : 0;
+  }
+}
+
+static struct node *nodes_of(const double *x, const double *dz, const double *y, const double *log_sum) {
+  struct node *node = host_block(cols * (int64_t)sizeof *node);
+  for (int64_t v = 0; v < cols; v++)
+    node[v] = (struct node){x + v * width, dz + v * width, inverse(x + v * width), log_sum[v],
+                            product(dz + v * width, y + v * width)};
+  return node;
+}
+
+static void check_messages(struct kernels *k, struct tensor message, const struct node *node) {
+  struct cosine_message parts = cosine_parts(k, message, width);
+  double *inverses = piece_values(k, parts.inverse), *log_sums = piece_values(k, parts.log_sum);
+  double *deltas = piece_values(k, parts.delta), *x = piece_values(k, parts.x),
+         *dz = piece_values(k, parts.dz);
+  assert_all_equal(x, node->x, cols * width);
+  assert_all_equal(dz, node->dz, cols * width);
+  for (int64_t v = 0; v < cols; v++) {
+    const double expected[] = {node[v].inverse, node[v].log_sum, node[v].delta};
+    const double actual[] = {inverses[v], log_sums[v], deltas[v]};
+    assert_all_close(actual, expected, 3, real_tolerance(k));
+  }
+}
+
+static void check_backward(struct kernels *k, int arcs, int64_t pad) {
   struct parts parts;
   open_parts(k, &parts);
-  double *x = nodes_block(k), *dz = rounded(k, noise_block(2, COLS * WIDTH), COLS * WIDTH);
-  double *y = noise_block(3, COLS * WIDTH), *log_sum = noise_block(4, COLS),
-         *message = host_block(COLS * FULL * 8);
-  double *dx = host_block(OWN * WIDTH * 8), *dn = host_block(OWN * WIDTH * 8), *db = host_block(OWN * 8);
-  for (int64_t v = 0; v < COLS; v++) {
-    double *at = message + v * FULL;
-    memcpy(at, x + v * WIDTH, WIDTH * 8);
-    at[WIDTH] = inverse(at);
-    memcpy(at + WIDTH + 1, dz + v * WIDTH, WIDTH * 8);
-    at[2 * WIDTH + 1] = log_sum[v];
-    at[2 * WIDTH + 2] = product(dz + v * WIDTH, y + v * WIDTH);
-  }
-  struct cosine_rows rows = {.x = matrix(k, x, COLS, WIDTH),
-                             .dz = padded_matrix(k, dz, COLS, WIDTH, 1),
-                             .y = real_matrix(k, y, COLS, WIDTH),
-                             .log_sum = real_matrix(k, log_sum, COLS, 1),
-                             .message = padded_matrix_of(k, k->real, NULL, COLS, FULL, 2)};
+  double *x = nodes_block(k), *dz = rounded(k, noise_block(2, cols * width), cols * width);
+  double *y = rounded(k, noise_block(3, cols * width), cols * width), *log_sum = noise_block(4, cols);
+  for (int64_t v = 0; v < cols; v++) log_sum[v] += 3;
+  struct node *node = nodes_of(x, dz, y, log_sum);
+  struct gradients to = {host_block(own * width * 8), host_block(own * width * 8), host_block(own * 8)};
+  struct cosine_rows rows = {
+      .x = padded_matrix(k, x, cols, width, pad),
+      .dz = padded_matrix(k, dz, cols, width, pad),
+      .y = padded_matrix(k, y, cols, width, pad),
+      .log_sum = real_matrix(k, log_sum, cols, 1),
+      .message = padded_matrix(k, NULL, cols, cosine_message_cols(k, width, 1), WIDE_GAPS)};
   assert_ok(op_cosine_rows(k, &rows));
-  assert_all_close(values_of(k, rows.message), message, COLS * FULL, real_tolerance(k));
+  check_messages(k, rows.message, node);
   struct cosine_backward op = {.a = parts.own_layout,
                                .arcs = arcs,
-                               .message = tensor_rows(rows.message, 0, OWN),
-                               .rows = tensor_rows(rows.message, 0, OWN),
+                               .message = tensor_rows(rows.message, 0, own),
+                               .rows = tensor_rows(rows.message, 0, own),
                                .beta = reals(k, &BETA, 1),
                                .self = 1,
-                               .dx = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 1),
-                               .dn = padded_matrix_of(k, k->real, NULL, OWN, WIDTH, 2),
-                               .beta_grad = real_matrix(k, NULL, OWN, 1)};
+                               .dx = padded_matrix(k, NULL, own, width, pad),
+                               .dn = padded_matrix(k, NULL, own, width, pad),
+                               .beta_grad = padded_matrix(k, NULL, own, 1, pad)};
   assert_ok(op_cosine_backward(k, &op));
   op.a = parts.halo_layout;
-  op.message = tensor_rows(rows.message, OWN, HALO);
+  op.message = tensor_rows(rows.message, own, halo);
   op.self = 0;
   op.accumulate = 1;
   assert_ok(op_cosine_backward(k, &op));
-  for (int64_t e = 0; e < OWN * COLS; e++) {
-    int64_t i = e / COLS, j = e % COLS;
-    const double *mine = message + i * FULL, *other = message + j * FULL;
-    if (i != j && !has_arc(i, j)) continue;
-    double a, in = arcs & COSINE_IN ? score_gradient(mine, other, &a) : 0;
-    double out = arcs & COSINE_OUT ? score_gradient(other, mine, &a) : 0;
-    db[i] += in * cosine(mine, other);
-    for (int64_t c = 0; c < WIDTH; c++) {
-      dn[i * WIDTH + c] += BETA * (in + out) * other[c] * other[WIDTH];
-      dx[i * WIDTH + c] += arcs & COSINE_OUT ? a * other[WIDTH + 1 + c] : 0;
-    }
-  }
-  assert_all_close(values_of(k, op.dx), dx, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.dn), dn, OWN * WIDTH, real_tolerance(k));
-  assert_all_close(values_of(k, op.beta_grad), db, OWN, real_tolerance(k));
+  for (int64_t e = 0; e < own * cols; e++)
+    if (e / cols == e % cols || has_arc(e / cols, e % cols))
+      expect_entry(node, arcs, e / cols, e % cols, &to);
+  assert_all_close(values_of(k, op.dx), to.dx, own * width, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.dn), to.dn, own * width, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.beta_grad), to.beta, own, 2 * tolerance_of(k));
   close_parts(k, &parts);
 }
 
 static void backward(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  check_backward(k, COSINE_IN);
-  check_backward(k, COSINE_OUT);
-  check_backward(k, COSINE_IN | COSINE_OUT);
+  set_graph(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    width = shapes[s].width;
+    check_backward(k, COSINE_IN, shapes[s].pad);
+    check_backward(k, COSINE_OUT, shapes[s].pad);
+    check_backward(k, COSINE_IN | COSINE_OUT, shapes[s].pad);
+  }
+  set_graph(600, 60, .01, 1);
+  width = 41;
+  check_backward(k, COSINE_IN | COSINE_OUT, OWN_GAPS);
 }
 
 static void gradients_come_by_arcs_in_and_out(void **state) {
@@ -192,31 +202,35 @@ static void gradients_come_by_arcs_in_and_out(void **state) {
   on_every_table(backward);
 }
 
-static void check_end(struct kernels *k, int with_residual) {
-  double *x = nodes_block(k), *dx = noise_block(2, COLS * WIDTH), *dn = noise_block(3, COLS * WIDTH);
-  double *residual = rounded(k, noise_block(4, COLS * WIDTH), COLS * WIDTH),
-         *y = host_block(COLS * WIDTH * 8);
-  struct cosine_rows rows = {.x = matrix(k, x, COLS, WIDTH),
-                             .message = real_matrix(k, NULL, COLS, WIDTH + 1)};
+static void check_end(struct kernels *k, int with_residual, int64_t pad) {
+  double *x = nodes_block(k), *dx = rounded(k, noise_block(2, cols * width), cols * width);
+  double *dn = rounded(k, noise_block(3, cols * width), cols * width), *y = host_block(cols * width * 8);
+  double *residual = rounded(k, noise_block(4, cols * width), cols * width);
+  struct cosine_rows rows = {
+      .x = padded_matrix(k, x, cols, width, pad),
+      .message = padded_matrix(k, NULL, cols, cosine_message_cols(k, width, 0), WIDE_GAPS)};
   assert_ok(op_cosine_rows(k, &rows));
   struct cosine_end op = {.message = rows.message,
-                          .dx = padded_matrix_of(k, k->real, dx, COLS, WIDTH, 1),
-                          .dn = real_matrix(k, dn, COLS, WIDTH),
-                          .y = padded_matrix(k, residual, COLS, WIDTH, 2)};
+                          .dx = padded_matrix(k, dx, cols, width, pad),
+                          .dn = padded_matrix(k, dn, cols, width, pad),
+                          .y = padded_matrix(k, residual, cols, width, pad)};
   if (with_residual) op.residual = op.y;
   assert_ok(op_cosine_end(k, &op));
-  for (int64_t i = 0; i < COLS * WIDTH; i++) {
-    const double *at = x + i / WIDTH * WIDTH;
-    double along = product(dn + i / WIDTH * WIDTH, at) * inverse(at) * inverse(at);
+  for (int64_t i = 0; i < cols * width; i++) {
+    const double *at = x + i / width * width;
+    double along = product(dn + i / width * width, at) * inverse(at) * inverse(at);
     y[i] = dx[i] + inverse(at) * (dn[i] - along * x[i]) + (with_residual ? residual[i] : 0);
   }
-  assert_all_close(values_of(k, op.y), y, COLS * WIDTH, tolerance_of(k));
+  assert_all_close(values_of(k, op.y), y, cols * width, tolerance_of(k));
 }
 
 static void end(struct kernels *k) {
-  if (!attention_is_there(k)) return;
-  check_end(k, 0);
-  check_end(k, 1);
+  set_graph(37, 11, .25, 0);
+  for (int s = 0; s < SHAPES; s++) {
+    width = shapes[s].width;
+    check_end(k, 0, shapes[s].pad);
+    check_end(k, 1, shapes[s].pad);
+  }
 }
 
 static void the_end_goes_through_the_norm(void **state) {

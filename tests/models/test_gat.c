@@ -131,22 +131,6 @@ static void sparse_features_norms_and_residuals(void **state) {
                       "model.layers = 3\nmodel.bias = false");
 }
 
-/* Stands for a device whose table has no attention. */
-static void a_device_without_attention_is_refused(void **state) {
-  (void)state;
-  fixture_open(&job, &plain, "model.type = \"mlp\"");
-  const struct kernel_ops *ops = job.kernels.ops;
-  struct kernel_ops without = *ops;
-  struct model model = {0};
-  without.attention = NULL;
-  job.kernels.ops = &without;
-  strcpy(job.config.model.type, "gat");
-  assert_fails(model_init(&model, &job.run), BAD_INPUT, "choose --device cpu");
-  model_free(&model, &job.run);
-  job.kernels.ops = ops;
-  fixture_close(&job);
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(logits_follow_the_formula),
@@ -157,7 +141,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(directed_graphs_use_the_transposed_shard),
       cmocka_unit_test(one_layer),
       cmocka_unit_test(sparse_features_norms_and_residuals),
-      cmocka_unit_test(a_device_without_attention_is_refused),
   };
   RUN_RANK_TESTS(tests);
 }

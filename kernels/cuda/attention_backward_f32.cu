@@ -1,0 +1,7 @@
+/* Attention over rows of float, backward. */
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention_launch.cuh"
+
+int attention_backward_f32(struct kernels *k, const struct attention_task *task) {
+  return run_direction<float, BACKWARD>(k, task);
+}

@@ -1,0 +1,113 @@
+/* arcs: the pattern that tests of attention share, in the two parts of a shard, and messages. */
+#ifndef TESTS_KERNELS_ARCS_H
+#define TESTS_KERNELS_ARCS_H
+
+#include "kernels/attention.h"
+#include "runtime/csr.h"
+#include "tests/kernels/every_table.h"
+
+/* Own rows, columns of the halo behind them. */
+static int64_t own, halo;
+/* Share of the arcs that there could be, in [0, 1]; full: row 7 has all of them. */
+static double density;
+static int full;
+
+static inline void set_arcs(int64_t rows, int64_t halo_rows, double share, int with_full_row) {
+  own = rows;
+  halo = halo_rows;
+  density = share;
+  full = with_full_row;
+}
+
+/* Rows 4, 14, ... have no arcs, every third row none from the halo; never (v <- v). */
+static inline int has_arc(int64_t v, int64_t u) {
+  if (v % 10 == 4 || u == v) return 0;
+  if (full && v == 7) return 1;
+  if (u >= own && v % 3 == 0) return 0;
+  return noise(31, v * (own + halo) + u) < 2 * density - 1;
+}
+
+/* The columns [first, end) of the pattern; `listed`: without empty rows, as the halo's part is. */
+static inline void make_part(struct csr *m, int64_t first, int64_t end, int listed) {
+  int64_t rows = 0;
+  assert_ok(csr_init(m, own, end - first, own * (end - first), 0));
+  if (listed) assert_ok(memory_alloc(&m->row, own * (int64_t)sizeof *m->row, "test"));
+  m->nnz = 0;
+  for (int64_t v = 0; v < own; v++) {
+    int64_t before = m->nnz;
+    for (int64_t u = first; u < end; u++)
+      if (has_arc(v, u)) m->col[m->nnz++] = (int32_t)(u - first);
+    if (listed && m->nnz == before) continue;
+    if (listed) m->row[rows] = (int32_t)v;
+    m->start[++rows] = m->nnz;
+  }
+  m->rows = rows;
+}
+
+struct parts {
+  struct csr own, halo;
+  struct layout *own_layout, *halo_layout;
+  uint8_t *unfinished; /* on the device */
+};
+
+static inline void open_parts(struct kernels *k, struct parts *p) {
+  *p = (struct parts){0};
+  make_part(&p->own, 0, own, 0);
+  make_part(&p->halo, own, own + halo, 1);
+  assert_true(p->halo.rows > 0 && p->halo.rows < own);
+  assert_ok(layout_init(k, &p->own, NULL, &p->own_layout));
+  assert_ok(layout_init(k, &p->halo, NULL, &p->halo_layout));
+  uint8_t *unfinished = host_block(own);
+  for (int64_t i = 0; i < p->halo.rows; i++) unfinished[p->halo.row[i]] = 1;
+  p->unfinished = device_block(k, unfinished, own);
+}
+
+static inline void close_parts(struct kernels *k, struct parts *p) {
+  layout_free(k, p->own_layout);
+  layout_free(k, p->halo_layout);
+  csr_free(&p->own);
+  csr_free(&p->halo);
+}
+
+/* Messages on the host: pieces of them are put in, then all goes to the device. */
+struct messages {
+  struct tensor on_device; /* data: where it will lie */
+  char *image;
+};
+
+static inline struct messages make_messages(struct kernels *k, int64_t rows, int64_t cols, int64_t pad) {
+  struct messages m = {padded_matrix_of(k, k->dtype, NULL, rows, cols, pad), NULL};
+  m.image = host_block(tensor_bytes(m.on_device));
+  return m;
+}
+
+/* piece: some columns of m.on_device, elements or reals. */
+static inline void put(struct messages *m, struct tensor piece, const double *value) {
+  for (int64_t i = 0; i < piece.rows * piece.cols; i++) {
+    int64_t at = i / piece.cols * piece.stride + i % piece.cols, bytes = dtype_bytes(piece.dtype);
+    char *to = m->image + ((char *)piece.data - (char *)m->on_device.data) + at * bytes;
+    float narrow = (float)value[i];
+    uint16_t half = bf16_of_float(narrow);
+    memcpy(to,
+           piece.dtype == F64   ? (const void *)&value[i]
+           : piece.dtype == F32 ? (void *)&narrow
+                                : &half,
+           (size_t)bytes);
+  }
+}
+
+static inline struct tensor upload_messages(struct kernels *k, const struct messages *m) {
+  assert_ok(
+      device_upload(k->device, STREAM_COMPUTE, m->on_device.data, m->image, tensor_bytes(m->on_device)));
+  return m->on_device;
+}
+
+/* A piece's values, [rows, cols]. */
+static inline double *piece_values(struct kernels *k, struct tensor t) {
+  double *wide = elements_of(k, t.dtype, t.data, (t.rows - 1) * t.stride + t.cols);
+  double *value = host_block(t.rows * t.cols * 8);
+  for (int64_t i = 0; i < t.rows * t.cols; i++) value[i] = wide[i / t.cols * t.stride + i % t.cols];
+  return value;
+}
+
+#endif
