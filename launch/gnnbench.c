@@ -20,6 +20,8 @@ static const struct command {
     {"update", BENCH_UPDATE, gnnbench_update, "element-wise passes, column sums, losses and gathers"},
     {"reduce", BENCH_REDUCE, gnnbench_reduce,
      "sum, mean, largest and smallest of neighbours, and the gradient"},
+    {"attention", BENCH_ATTENTION, gnnbench_attention,
+     "graph attention, forward and backward, and the passes around it"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},
     {"epoch", BENCH_EPOCH, gnnbench_epoch,

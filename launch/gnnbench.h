@@ -23,7 +23,8 @@ enum bench_command {
   BENCH_EPOCH = 8,
   BENCH_UPDATE = 16,
   BENCH_CALIBRATE = 32,
-  BENCH_REDUCE = 64
+  BENCH_REDUCE = 64,
+  BENCH_ATTENTION = 128
 };
 
 struct bench_options {
@@ -38,6 +39,7 @@ struct bench_options {
   const char *out;                 /* calibrate; NULL: where constants are looked for */
   enum layout_tiers tiers;         /* spmm */
   int scaled;                      /* spmm: between scales, with self loops */
+  int64_t heads;                   /* attention */
   int64_t inner;                   /* gemm: columns of the left matrix */
   int64_t rows;                    /* exchange: rows from each rank to each other */
   const char *method;              /* exchange: how the dataset is partitioned */
@@ -141,6 +143,7 @@ int gnnbench_calibrate(struct bench *bench);
 int gnnbench_gemm(struct bench *bench);
 int gnnbench_update(struct bench *bench);
 int gnnbench_reduce(struct bench *bench);
+int gnnbench_attention(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);
 int gnnbench_epoch(struct bench *bench);
 

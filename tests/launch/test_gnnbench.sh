@@ -51,6 +51,13 @@ for precision in fp32 fp64; do
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
   for op in SUM MEAN MAX MIN gradient; do grep -q "\"op\": \"$op\"" out.txt || fail "no row for $op"; done
 done
+for precision in fp32 fp64; do
+  bench attention --nodes 2000 --width 24,41 --heads 1 --reps 2 --threads 2 --precision $precision --json >out.txt
+  (($(wc -l <out.txt) == 10)) || { cat out.txt; fail "lines of attention"; }
+  grep -E '"op": "(attention|backward)"' out.txt >errors.txt && mv errors.txt out.txt
+  below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
+done
+refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
 
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null
@@ -111,7 +118,7 @@ bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
 bench update --help | grep -q '4200 GB/s' || fail "no help for update"
 bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
-refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, exchange, epoch' spnn
+refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
