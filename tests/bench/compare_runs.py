@@ -126,11 +126,22 @@ def model_settings(model, once, precision):
     return {"model.layers": layers, "model.hidden": hidden, "runtime.once": str(once).lower(), "runtime.precision": precision}
 
 
+def type_settings(kind, model):
+    """gat: heads of 1/8 of the hidden width, one in the last layer; agnn: the layers of the model between two linear ones."""
+    layers, _ = model.split("x")
+    if kind == "gat":
+        return {"model.type": kind, "model.heads": 8, "model.heads_last": 1, "model.activation": "elu",
+                "model.dropout_attention": 0.0}
+    return {"model.type": kind, "model.layers": int(layers) + 2} if kind == "agnn" else {}
+
+
 def train(args, config, dataset, ranks, partition, model, once, precision, seconds):
     """A gnntrain run: median ms, memory, and what peer_torch.py --check wants to hold against float64."""
-    folder = args.work / f"run-{pathlib.Path(config).stem}-{ranks}-{partition}-{model}-{'once' if once else 'always'}-{precision}"
+    name = model if args.type == "gcn" else f"{args.type}-{model}"
+    folder = args.work / f"run-{pathlib.Path(config).stem}-{ranks}-{partition}-{name}-{'once' if once else 'always'}-{precision}"
     record = {"peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once, "precision": precision}
-    settings = {**partition_settings(partition), **model_settings(model, once, precision), "log.dir": folder}
+    settings = {**partition_settings(partition), **model_settings(model, once, precision), **type_settings(args.type, model),
+                "log.dir": folder}
     with gpu_memory.Peak() as peak:
         try:
             run([ours_command(args, config, dataset, ranks, settings)], f"{folder}.log", seconds)
@@ -142,7 +153,7 @@ def train(args, config, dataset, ranks, partition, model, once, precision, secon
     record["gib"] = None if peak.bytes is None else round(peak.bytes / 2**30, 3)
     checkpoints = folder / "checkpoints"
     key = f"{ranks} {partition} {model} {once} {precision}"
-    return record, {"key": key, "before": str(checkpoints / f"epoch-0-{args.epochs - 1}.h5"), "loss": epochs[-1]["loss"],
+    return record, {"key": key, "model": model, "before": str(checkpoints / f"epoch-0-{args.epochs - 1}.h5"), "loss": epochs[-1]["loss"],
                     "after": str(checkpoints / f"epoch-0-{args.epochs}.h5"), "record": record}
 
 
