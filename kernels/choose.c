@@ -6,6 +6,9 @@
 /* Windows of 128 rows that are multiplied at about the same time beside each other. */
 enum { IN_FLIGHT = 4 };
 
+/* What tiles are spread over: an H200's multiprocessors, and groups of columns. */
+static const double MULTIPROCESSORS = 132, TILE_WIDTH = 128;
+
 static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
 /* Gathers: fitted to whole products of five graphs of 1.7 to 131 M arcs at 32 to 256 columns, bf16 and fp32
@@ -181,6 +184,13 @@ struct choice choose_divided(const struct choose_case *c, const struct density *
   struct choice choice = divide(&rates, density, least);
   choice.gather_seconds = divide(&rates, density, TILE_CELLS + 1).seconds;
   return choice;
+}
+
+int choose_is_crowded(const struct choose_case *c, const struct choice *choice, int64_t most) {
+  if (choice->tiles == 0) return 0;
+  double a_tile = choice->tile_seconds / (double)choice->tiles, groups = ceil((double)c->width / TILE_WIDTH);
+  double alone = (double)most * a_tile * MULTIPROCESSORS / groups;
+  return alone - choice->tile_seconds > choice->gather_seconds - choice->seconds;
 }
 
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {

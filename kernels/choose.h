@@ -79,6 +79,10 @@ struct choice choose(const struct choose_case *c, const struct density *density)
 /* The same for a layout whose cells of `least` arcs and more are tiles; TILE_CELLS + 1: the gather alone. */
 struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least);
 
+/* Whether a choice with tiles saves nothing because one window has `most` of them: a multiprocessor
+ * multiplies them one after the other, long after all others are done. */
+int choose_is_crowded(const struct choose_case *c, const struct choice *choice, int64_t most);
+
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);

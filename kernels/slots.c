@@ -35,16 +35,25 @@ static int64_t section_of(const struct slots *slots, int64_t window, int64_t ent
   return entries > slots->early && !slots->in_order ? window : slots->windows + window;
 }
 
-/* Long rows and their pieces, and how many slots each window has in each section. */
+/* How many slots the window has in each section; *long_rows and *pieces grow by its own. */
+static void count_window(const struct slots *slots, int64_t w, int64_t *long_rows, int64_t *pieces) {
+  int64_t *early = &slots->start[section_of(slots, w, slots->limit) + 1];
+  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
+    int64_t mine = pieces_of(slots, i), whole = mine > 0 ? mine - 1 : 0;
+    *long_rows += mine > 0;
+    *pieces += mine;
+    *early += whole;
+    slots->start[section_of(slots, w, degree_of(slots->csr, i) - whole * slots->limit) + 1]++;
+  }
+}
+
 static int count_slots(struct slots *slots) {
   const struct csr *m = slots->csr;
-  for (int64_t i = 0; i < m->rows; i++) {
-    int64_t pieces = pieces_of(slots, i), whole = pieces > 0 ? pieces - 1 : 0;
-    slots->long_rows += pieces > 0;
-    slots->pieces += pieces;
-    slots->start[section_of(slots, i / WINDOW, slots->limit) + 1] += whole;
-    slots->start[section_of(slots, i / WINDOW, degree_of(m, i) - whole * slots->limit) + 1]++;
-  }
+  int64_t long_rows = 0, pieces = 0;
+#pragma omp parallel for schedule(static) reduction(+ : long_rows, pieces)
+  for (int64_t w = 0; w < slots->windows; w++) count_window(slots, w, &long_rows, &pieces);
+  slots->long_rows = long_rows;
+  slots->pieces = pieces;
   for (int64_t w = 0; w < 2 * slots->windows; w++) slots->start[w + 1] += slots->start[w];
   slots->count = slots->start[2 * slots->windows];
   if (slots->count > INT32_MAX)
@@ -135,7 +144,7 @@ int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
   TRY(memory_alloc(&slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target,
                    "layout long rows"));
   TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
-  list_long_rows(slots);
+  if (slots->long_rows > 0) list_long_rows(slots);
 #pragma omp parallel for schedule(static)
   for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
   return OK;

@@ -40,13 +40,19 @@ void tiles_rest_free(struct csr *rest);
 void tiles_multiply(const struct tiles *tiles, const struct csr *m, const double *x, int64_t width,
                     double *y);
 
-/* Where (row, col) of a tile stands. */
+/* Where (row, col) of a tile stands, for processors and, compiled for them, GPUs. */
 struct tile_bit {
   int word, bit;
 };
-static inline struct tile_bit tile_bit_of(int row, int col) {
+#ifdef __CUDACC__
+#define TILE_BIT static inline __host__ __device__
+#else
+#define TILE_BIT static inline
+#endif
+TILE_BIT struct tile_bit tile_bit_of(int row, int col) {
   int lane = row % 8 * 4 + col % 8 / 2, word = row / 16 * 32 + lane;
-  return (struct tile_bit){word, col / 16 * 4 + row % 16 / 8 + col % 16 / 8 * 2 + col % 2 * 16};
+  struct tile_bit at = {word, col / 16 * 4 + row % 16 / 8 + col % 16 / 8 * 2 + col % 2 * 16};
+  return at;
 }
 
 #endif

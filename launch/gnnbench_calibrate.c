@@ -16,11 +16,12 @@
 static const int64_t width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
 
-/* A matrix of windows of 128 rows: cells of so many arcs side by side around the diagonal, or arcs anywhere.
- */
+/* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
+ * anywhere. */
+enum { COMMUNITY = 2048 /* rows */ };
 struct made {
   int64_t rows, cols;
-  int64_t cells, arcs; /* of a window; of a cell. cells 0: `arcs` of a row, anywhere */
+  int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
 };
 
 struct calibration {
@@ -44,7 +45,7 @@ static int64_t draw_row(const struct made *made, int64_t v, int32_t *col) {
   struct philox_block block = {{0}};
   for (int64_t c = 0; c < made->cells * TILE_COLS; c++) {
     if (c % 4 == 0) block = random_block(key, (uint64_t)v, (uint64_t)c / 4);
-    int64_t segment = (v / TILE_ROWS * made->cells / 2 + c / TILE_COLS) % segments;
+    int64_t segment = (v / COMMUNITY * made->cells + c / TILE_COLS) % segments;
     if (block.word[c % 4] < (uint32_t)((double)made->arcs * (UINT32_MAX / TILE_CELLS)))
       col[count++] = (int32_t)(segment * TILE_COLS + c % TILE_COLS);
   }
@@ -169,7 +170,7 @@ static int find_width(struct calibration *c, int w) {
   struct choose_model *m = &c->model;
   struct timing timing;
   c->width = w;
-  struct made near = {1 << 17, 1 << 17, 16, 256}, tiles = {1 << 17, 1 << 17, 16, 2048};
+  struct made near = {1 << 17, 1 << 17, 32, 256}, tiles = {1 << 16, 1 << 16, 32, 2048};
   struct made cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   struct made distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   TRY(time_made(c, &cached, LAYOUT_GATHER, &timing));
@@ -222,7 +223,7 @@ static void print_constants(const struct choose_model *m) {
 
 /* Cells of one density as tiles and by the gather: does the model take the faster one? */
 static int check_density(struct calibration *c, double density, int *right) {
-  struct made made = {1 << 15, 1 << 15, 16, (int64_t)(density * TILE_CELLS + .5)};
+  struct made made = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
   struct choose_case product = {&c->model, c->precision, width_of[c->width]};
   struct timing gather, tiles;
   struct csr m = {0};

@@ -1,5 +1,5 @@
 /* The GPU's layout: dense tiles, and the slots (kernels/slots.h) of what is in none. All of it lies in one
- * block of device memory. */
+ * block of device memory, columns that were there before in their own. */
 #ifndef KERNELS_CUDA_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_H
 
@@ -19,7 +19,7 @@ struct cuda_layout {
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */
-  void *block;                     /* what this layout owns of the above */
+  void *block, *col_block;         /* what this layout owns of the above */
 };
 
 static inline const struct cuda_layout *cuda_layout(const struct layout *layout) {

@@ -6,21 +6,38 @@
 #include "kernels/cuda/tiles.h"
 #include "runtime/memory.h"
 
-/* Entries from which a cell becomes a tile; more than a cell has: none does. */
-static int least_entries(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                         int64_t *least) {
-  struct choose_case c = {
+static int may_have_tiles(const struct csr *m, const struct layout_plan *plan) {
+  int gathered = plan->tiers == LAYOUT_GATHER || plan->tiers == LAYOUT_GATHER_IN_ORDER;
+  return !gathered && !m->weight && m->rows > 0 && cuda_has_tiles();
+}
+
+static struct choose_case case_of(const struct kernels *k, const struct layout_plan *plan) {
+  return (struct choose_case){
       .model = choose_model_of(k->device->name), .precision = k->precision, .width = plan->width};
+}
+
+/* choice->tile_arcs_least: entries from which a cell becomes a tile; more than a cell has: none does. The
+ * rest of it where the cost model chooses. */
+static int choose_tiles(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                        struct tiles_build *build, struct choice *choice) {
+  struct choose_case c = case_of(k, plan);
   struct density density;
-  *least = TILE_CELLS + 1;
-  if (plan->tiers == LAYOUT_GATHER || plan->tiers == LAYOUT_GATHER_IN_ORDER || m->weight || m->rows == 0 ||
-      !cuda_has_tiles())
-    return OK;
-  *least = plan->tiers == LAYOUT_TILES_ALL ? 1 : choose_tile_least(&c, m->cols);
-  if (plan->tiers == LAYOUT_TILES || plan->tiers == LAYOUT_TILES_ALL) return OK;
-  TRY(tiles_density(m, k->device->threads, &density));
-  *least = choose(&c, &density).tile_arcs_least;
+  int all = plan->tiers == LAYOUT_TILES_ALL;
+  *choice = (struct choice){.tile_arcs_least = all ? 1 : choose_tile_least(&c, m->cols)};
+  if (plan->tiers != LAYOUT_AUTO) return OK;
+  if (build->col)
+    TRY(cuda_tiles_build_density(k, build, &density));
+  else
+    TRY(tiles_density(m, k->device->threads, &density));
+  *choice = choose(&c, &density);
   return OK;
+}
+
+static int64_t most_in_a_window(const struct tiles *tiles) {
+  int64_t most = 0;
+  for (int64_t w = 0; w < tiles->windows; w++)
+    if (tiles->start[w + 1] - tiles->start[w] > most) most = tiles->start[w + 1] - tiles->start[w];
+  return most;
 }
 
 static int most_tiles_first(const void *a, const void *b) {
@@ -57,19 +74,38 @@ static int list_places(const struct csr *m, struct tile_lists *lists) {
   return OK;
 }
 
+static int split(struct kernels *k, const struct csr *m, struct tile_lists *lists, struct csr *rest) {
+  if (lists->build.col)
+    return cuda_tiles_build_measure(k, &lists->build, lists->least, m, &lists->tiles, rest);
+  return tiles_split(m, lists->least, k->device->threads, &lists->tiles, rest);
+}
+
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
-  TRY(least_entries(k, m, plan, &lists->least));
-  if (lists->least > TILE_CELLS) return OK;
-  TRY(tiles_split(m, lists->least, k->device->threads, &lists->tiles, rest));
+  struct choose_case c = case_of(k, plan);
+  struct choice choice;
+  lists->least = TILE_CELLS + 1;
+  if (!may_have_tiles(m, plan)) return OK;
+  if (cuda_tiles_can_build(m)) TRY(cuda_tiles_build_open(k, m, &lists->build));
+  TRY(choose_tiles(k, m, plan, &lists->build, &choice));
+  if (choice.tile_arcs_least > TILE_CELLS) return OK;
+  lists->least = choice.tile_arcs_least;
+  TRY(split(k, m, lists, rest));
   if (lists->tiles.count > INT32_MAX)
     FAIL(BAD_INPUT, "a matrix of %lld tiles does not fit one GPU; use more ranks",
          (long long)lists->tiles.count);
+  if (plan->tiers == LAYOUT_AUTO && choose_is_crowded(&c, &choice, most_in_a_window(&lists->tiles))) {
+    lists->least = TILE_CELLS + 1;
+    tiles_free(&lists->tiles);
+    tiles_rest_free(rest);
+    return OK;
+  }
   TRY(list_windows(lists));
   return list_places(m, lists);
 }
 
-void cuda_tiles_cut_free(struct tile_lists *lists, struct csr *rest) {
+void cuda_tiles_cut_free(struct kernels *k, struct tile_lists *lists, struct csr *rest) {
+  cuda_tiles_build_close(k, &lists->build);
   tiles_free(&lists->tiles);
   free(lists->window);
   free(lists->position);

@@ -7,6 +7,7 @@
 #define KERNELS_CUDA_TILES_H
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/tiles_build.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,8 +33,10 @@ struct cuda_tiles {
 int cuda_has_tiles(void);
 
 /* Cuts m into tiles and rest as the plan says, or not at all (*rest is {0} then). Lists for cuda_tiles come
- * with it; all of it is the caller's. */
+ * with it; all of it is the caller's. Where the device cuts (build.col is there), tiles and rest have their
+ * offsets here, and cuda_tiles_build_fill writes the other arrays on the device. */
 struct tile_lists {
+  struct tiles_build build;
   struct tiles tiles;
   struct tile_window *window;    /* [listed] */
   int32_t *position;             /* [windows] */
@@ -42,7 +45,7 @@ struct tile_lists {
 };
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest);
-void cuda_tiles_cut_free(struct tile_lists *lists, struct csr *rest);
+void cuda_tiles_cut_free(struct kernels *k, struct tile_lists *lists, struct csr *rest);
 
 /* sums [128 listed, stride] = tiles times X, fp32. x is bf16 [rows of X, width], or two such planes whose sum
  * X is, side by side in rows of 2 plane columns (plane 0: there is one). Rows of x lie at multiples of 16

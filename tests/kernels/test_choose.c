@@ -101,6 +101,25 @@ static void few_tiles_are_left_to_the_gather(void **state) {
   assert_int_equal(choose(&c, &density).merged_rows, 1280);
 }
 
+/* A thousand tiles in one window, as hubs have them, take longer than they save, unless there are many more.
+ */
+static void a_window_of_too_many_tiles_saves_nothing(void **state) {
+  (void)state;
+  struct choose_case c = on_h200(PRECISION_FP32, 128);
+  struct density density = uniform(1 << 20, 3000, 600);
+  density_add(&density, &(struct density){.cells = {[1] = 30000000}, .arcs = {[1] = 30000000}});
+  struct choice choice = choose_divided(&c, &density, 500);
+  assert_int_equal(choice.tiles, 3000);
+  assert_false(choose_is_crowded(&c, &choice, 20) && choice.seconds < choice.gather_seconds);
+  assert_true(choose_is_crowded(&c, &choice, 2000));
+  density = uniform(1 << 18, 200000, 600);
+  choice = choose(&c, &density);
+  assert_true(choice.tiles > 0);
+  assert_false(choose_is_crowded(&c, &choice, 400));
+  choice.tiles = 0;
+  assert_false(choose_is_crowded(&c, &choice, 0));
+}
+
 static void costs_grow_with_width_precision_and_size(void **state) {
   (void)state;
   const enum precision precisions[] = {PRECISION_BF16, PRECISION_FP32, PRECISION_FP64};
@@ -140,6 +159,7 @@ int main(void) {
       cmocka_unit_test(gathers_are_predicted_as_measured),
       cmocka_unit_test(predictions_follow_the_constants),
       cmocka_unit_test(few_tiles_are_left_to_the_gather),
+      cmocka_unit_test(a_window_of_too_many_tiles_saves_nothing),
       cmocka_unit_test(costs_grow_with_width_precision_and_size),
       cmocka_unit_test(the_explanation_names_the_shares),
   };

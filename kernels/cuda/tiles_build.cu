@@ -1,0 +1,294 @@
+/* Windows of 128 rows are cut independently of each other, a block of threads each, with the counts of the
+ * window's segments in shared memory. Counts are integers and places follow from them: the result does not
+ * depend on the order in which threads come. */
+#include "kernels/cuda/tiles_build.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "kernels/cuda/columns.cuh"
+extern "C" {
+#include "runtime/memory.h"
+}
+
+constexpr int THREADS = 1024, WARPS = THREADS / 32;
+constexpr int64_t SHARED_BYTES = 200 << 10; /* for the counts of segments */
+
+/* The matrix, and which window of it is at hand. */
+struct pattern {
+  const int64_t *start;
+  const int32_t *col;
+  int64_t rows, windows;
+  int segments;
+};
+
+/* As density counts: cells, their arcs, windows by their densest cell. */
+struct counted {
+  unsigned long long cells[DENSITY_BINS], arcs[DENSITY_BINS], windows[DENSITY_BINS];
+};
+
+static __device__ __forceinline__ int64_t end_of(const struct pattern &p, int64_t w) {
+  return min((w + 1) * TILE_ROWS, p.rows);
+}
+
+/* entries[s] = entries of segment s in window w. */
+static __device__ __forceinline__ void count_segments(const struct pattern &p, int64_t w, int *entries) {
+  __syncthreads();
+  for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) entries[s] = 0;
+  __syncthreads();
+  const int64_t end = p.start[end_of(p, w)];
+  for (int64_t e = p.start[w * TILE_ROWS] + threadIdx.x; e < end; e += THREADS)
+    atomicAdd(&entries[p.col[e] / TILE_COLS], 1);
+  __syncthreads();
+}
+
+/* bin_of of kernels/choose.c. */
+static __device__ __forceinline__ int density_bin(int entries) {
+  if (entries < 64) return entries;
+  const int octave = 31 - __clz(entries);
+  return 64 + 16 * (octave - 6) + (entries >> (octave - 4) & 15);
+}
+
+static __global__ void __launch_bounds__(THREADS, 1)
+    density_kernel(const __grid_constant__ struct pattern p, struct counted *counted) {
+  extern __shared__ int entries[];
+  __shared__ unsigned cells[DENSITY_BINS], arcs[DENSITY_BINS], windows[DENSITY_BINS];
+  __shared__ int most;
+  for (int b = (int)threadIdx.x; b < DENSITY_BINS; b += THREADS) cells[b] = arcs[b] = windows[b] = 0;
+  for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
+    if (threadIdx.x == 0) most = 0;
+    count_segments(p, w, entries);
+    int mine = 0;
+    for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) {
+      const int n = entries[s], bin = density_bin(n);
+      if (n == 0) continue;
+      atomicAdd(&cells[bin], 1u);
+      atomicAdd(&arcs[bin], (unsigned)n);
+      mine = max(mine, n);
+    }
+    atomicMax(&most, mine);
+    __syncthreads();
+    if (threadIdx.x == 0 && most > 0) windows[density_bin(most)]++;
+  }
+  __syncthreads();
+  for (int b = (int)threadIdx.x; b < DENSITY_BINS; b += THREADS) {
+    atomicAdd(&counted->cells[b], (unsigned long long)cells[b]);
+    atomicAdd(&counted->arcs[b], (unsigned long long)arcs[b]);
+    atomicAdd(&counted->windows[b], (unsigned long long)windows[b]);
+  }
+}
+
+/* tiles[w]: cells of `least` entries and more; left[i]: entries of row i in the others. */
+static __global__ void __launch_bounds__(THREADS, 1)
+    measure_kernel(const __grid_constant__ struct pattern p, int least, int *tiles, int *left) {
+  extern __shared__ int entries[];
+  __shared__ int count;
+  const int lane = (int)threadIdx.x % 32;
+  for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
+    if (threadIdx.x == 0) count = 0;
+    count_segments(p, w, entries);
+    int mine = 0;
+    for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) mine += entries[s] >= least;
+    if (mine > 0) atomicAdd(&count, mine);
+    for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS) {
+      int rest = 0;
+      for (int64_t e = p.start[i] + lane; e < p.start[i + 1]; e += 32)
+        rest += entries[p.col[e] / TILE_COLS] < least;
+      rest = __reduce_add_sync(~0u, rest);
+      if (lane == 0) left[i] = rest;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) tiles[w] = count;
+  }
+}
+
+/* The sum of `mine` over the threads before this one. */
+static __device__ __forceinline__ int sum_before(int mine, int (&warp_sum)[WARPS]) {
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+  int sum = mine;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int below = __shfl_up_sync(~0u, sum, step);
+    if (lane >= step) sum += below;
+  }
+  if (lane == 31) warp_sum[warp] = sum;
+  __syncthreads();
+  int before = 0;
+  for (int i = 0; i < warp; i++) before += warp_sum[i];
+  __syncthreads();
+  return before + sum - mine;
+}
+
+/* Numbers the window's tiles from `first` on in the order of their segments; entries[s] becomes ~number. */
+static __device__ __forceinline__ void number_tiles(const struct pattern &p, int least, int64_t first,
+                                                    int *entries, int32_t *segment, int (&warp_sum)[WARPS]) {
+  const int each = (p.segments + THREADS - 1) / THREADS, begin = (int)threadIdx.x * each;
+  const int end = min(begin + each, p.segments);
+  int mine = 0;
+  for (int s = begin; s < end; s++) mine += entries[s] >= least;
+  int at = sum_before(mine, warp_sum);
+  for (int s = begin; s < end; s++) {
+    if (entries[s] < least) continue;
+    segment[first + at] = s;
+    entries[s] = ~at++;
+  }
+  __syncthreads();
+}
+
+/* One warp a row: what is in tiles becomes bits, the rest moves together. */
+static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t i, const int *entries,
+                                                uint32_t *bits, int32_t *rest) {
+  const int lane = (int)threadIdx.x % 32;
+  for (int64_t first = p.start[i]; first < p.start[i + 1]; first += 32) {
+    const bool there = first + lane < p.start[i + 1];
+    const int col = there ? p.col[first + lane] : 0, mine = there ? entries[col / TILE_COLS] : -1;
+    const unsigned left = __ballot_sync(~0u, there && mine >= 0);
+    if (there && mine < 0) {
+      const struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
+      atomicOr(&bits[(int64_t)~mine * TILE_WORDS + at.word], 1u << at.bit);
+    } else if (there) {
+      rest[__popc(left & ((1u << lane) - 1))] = col;
+    }
+    rest += __popc(left);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS, 1)
+    fill_kernel(const __grid_constant__ struct pattern p, int least, const int64_t *tile_start,
+                const int64_t *rest_start, int32_t *segment, uint32_t *bits, int32_t *rest_col) {
+  extern __shared__ int entries[];
+  __shared__ int warp_sum[WARPS];
+  for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
+    count_segments(p, w, entries);
+    number_tiles(p, least, tile_start[w], entries, segment, warp_sum);
+    for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS)
+      fill_row(p, i, entries, bits + tile_start[w] * TILE_WORDS, rest_col + rest_start[i]);
+  }
+}
+
+static struct pattern pattern_of(const struct tiles_build *build) {
+  return {build->start, build->col, build->rows, build->windows, (int)build->segments};
+}
+
+static unsigned blocks_for(const struct tiles_build *build) {
+  int device = 0, processors = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  return (unsigned)std::min((int64_t)processors * 2, build->windows);
+}
+
+/* Launches a kernel with room for the counts of all segments. */
+#define LAUNCH(kernel, k, build, ...)                                                               \
+  do {                                                                                              \
+    const int bytes_ = (int)((build)->segments * (int64_t)sizeof(int));                             \
+    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_));    \
+    kernel<<<blocks_for(build), THREADS, bytes_, cuda_stream(k)>>>(pattern_of(build), __VA_ARGS__); \
+    TRY_LAUNCH();                                                                                   \
+  } while (0)
+
+int cuda_tiles_can_build(const struct csr *m) {
+  return !m->weight && m->rows > 0 && m->nnz > 0 &&
+         (m->cols + TILE_COLS - 1) / TILE_COLS * (int64_t)sizeof(int) <= SHARED_BYTES;
+}
+
+int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_build *build) {
+  struct device *d = k->device;
+  *build = {};
+  build->rows = m->rows;
+  build->cols = m->cols;
+  build->nnz = m->nnz;
+  build->windows = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
+  build->segments = (m->cols + TILE_COLS - 1) / TILE_COLS;
+  const int64_t counts = std::max((int64_t)sizeof(struct counted),
+                                  (build->windows + m->rows) * (int64_t)sizeof(int));
+  TRY(device_alloc(d, (m->rows + 1) * (int64_t)sizeof *build->start, (void **)&build->start, "row offsets"));
+  TRY(device_alloc(d, m->nnz * (int64_t)sizeof *build->col, (void **)&build->col,
+                   "columns to cut into tiles"));
+  TRY(device_alloc(d, counts, &build->counts, "counts of cells"));
+  TRY(device_upload(d, STREAM_COMPUTE, build->start, m->start, (m->rows + 1) * (int64_t)sizeof *m->start));
+  return cuda_upload_large(k, build->col, m->col, m->nnz * (int64_t)sizeof *m->col);
+}
+
+void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build) {
+  device_release(k->device, build->start);
+  device_release(k->device, build->col);
+  device_release(k->device, build->counts);
+  device_release(k->device, build->tile_start);
+  device_release(k->device, build->rest_start);
+  *build = {};
+}
+
+int cuda_tiles_build_density(struct kernels *k, struct tiles_build *build, struct density *density) {
+  static struct counted counted;
+  struct counted *on_device = (struct counted *)build->counts;
+  LAUNCH(density_kernel, k, build, on_device);
+  TRY(device_download(k->device, STREAM_COMPUTE, &counted, on_device, (int64_t)sizeof counted));
+  TRY(device_synchronize(k->device, STREAM_COMPUTE));
+  *density = {};
+  density->rows = build->rows;
+  density->cols = build->cols;
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    density->cells[b] = (int64_t)counted.cells[b];
+    density->arcs[b] = (int64_t)counted.arcs[b];
+    density->windows[b] = (int64_t)counted.windows[b];
+  }
+  return OK;
+}
+
+/* start[i + 1] = the sum of count[0 .. i]. */
+static void add_up(const int32_t *count, int64_t items, int64_t *start) {
+  start[0] = 0;
+  for (int64_t i = 0; i < items; i++) start[i + 1] = start[i] + count[i];
+}
+
+static int count_on_device(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *count) {
+  int32_t *on_device = (int32_t *)build->counts;
+  LAUNCH(measure_kernel, k, build, (int)least, on_device, on_device + build->windows);
+  TRY(device_download(k->device, STREAM_COMPUTE, count, on_device,
+                      (build->windows + build->rows) * (int64_t)sizeof *count));
+  return device_synchronize(k->device, STREAM_COMPUTE);
+}
+
+static int copy_starts(struct kernels *k, struct tiles_build *build, const struct tiles *tiles,
+                       const struct csr *rest) {
+  struct device *d = k->device;
+  const int64_t windows = (build->windows + 1) * (int64_t)sizeof *tiles->start;
+  const int64_t rows = (build->rows + 1) * (int64_t)sizeof *rest->start;
+  TRY(device_alloc(d, windows, (void **)&build->tile_start, "tile windows"));
+  TRY(device_alloc(d, rows, (void **)&build->rest_start, "rest of the tiles"));
+  TRY(device_upload(d, STREAM_COMPUTE, build->tile_start, tiles->start, windows));
+  return device_upload(d, STREAM_COMPUTE, build->rest_start, rest->start, rows);
+}
+
+int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64_t least, const struct csr *m,
+                             struct tiles *tiles, struct csr *rest) {
+  int32_t *count = NULL;
+  *tiles = {};
+  *rest = {};
+  rest->rows = m->rows;
+  rest->cols = m->cols;
+  rest->row = m->row;
+  TRY(memory_alloc(&rest->start, (m->rows + 1) * (int64_t)sizeof *rest->start, "rest of the tiles"));
+  TRY(memory_alloc(&tiles->start, (build->windows + 1) * (int64_t)sizeof *tiles->start, "tile windows"));
+  TRY(memory_alloc(&count, (build->windows + m->rows) * (int64_t)sizeof *count, "counts of cells"));
+  int code = count_on_device(k, build, least, count);
+  if (code == OK) {
+    add_up(count, build->windows, tiles->start);
+    add_up(count + build->windows, m->rows, rest->start);
+  }
+  free(count);
+  TRY(code);
+  tiles->windows = build->windows;
+  tiles->count = tiles->start[build->windows];
+  rest->nnz = rest->start[m->rows];
+  tiles->entries = m->nnz - rest->nnz;
+  return copy_starts(k, build, tiles, rest);
+}
+
+int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *segment,
+                          uint32_t *bits, int32_t *rest_col) {
+  LAUNCH(fill_kernel, k, build, (int)least, (const int64_t *)build->tile_start,
+         (const int64_t *)build->rest_start, segment, bits, rest_col);
+  return OK;
+}

@@ -1,0 +1,52 @@
+/* tiles_build: what kernels/tiles.c does, on the GPU, to the bit: a matrix is copied there once, its cells
+ * are counted, tiles and the rest are written where the layout wants them. */
+#ifndef KERNELS_CUDA_TILES_BUILD_H
+#define KERNELS_CUDA_TILES_BUILD_H
+
+#include "kernels/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "kernels/tiles.h"
+
+/* A binary matrix on the device, and what is counted there. */
+struct tiles_build {
+  int64_t rows, cols, nnz, windows, segments;
+  int64_t *start;      /* [rows + 1] */
+  int32_t *col;        /* [nnz] */
+  void *counts;        /* scratch */
+  int64_t *tile_start; /* [windows + 1], behind measure */
+  int64_t *rest_start; /* [rows + 1], behind measure */
+};
+
+/* Whether m can be cut on this device: it has no weights, and the counts of a window's segments fit a
+ * multiprocessor. */
+int cuda_tiles_can_build(const struct csr *m);
+
+/* Copies m to the device. Errors: FAILED when memory is short; close takes a half-opened one. */
+int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_build *build);
+void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build);
+
+/* As tiles_density. */
+int cuda_tiles_build_density(struct kernels *k, struct tiles_build *build, struct density *density);
+
+/* Tiles of each window and entries left of each row, as tiles_split counts them: fills tiles->windows, count,
+ * entries and start, and of rest all but the columns. */
+int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64_t least, const struct csr *m,
+                             struct tiles *tiles, struct csr *rest);
+
+/* Behind measure: segments and zeroed bits of the tiles, columns of the rest, all on the device. */
+int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *segment,
+                          uint32_t *bits, int32_t *rest_col);
+
+/* A copy to the device through pinned memory that the host's threads fill: several times as fast as the
+ * driver's own from pageable memory. Returns when `from` has been read. */
+int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,123 @@
+/* What the GPU cuts is, to the bit, what kernels/tiles.c and kernels/slots.c cut. */
+#include "kernels/cuda/layout.h"
+
+#include "runtime/random.h"
+#include "tests/kernels/every_table.h"
+
+/* Communities of 300 rows and columns, of a density that differs from one to the next. */
+static int has_arc(int64_t i, int64_t j) {
+  uint32_t bits = random_block(random_key(9, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
+  return i % 41 != 3 && bits < (i / 300 == j / 300 ? 20 + i / 300 * 90 : 3);
+}
+
+static struct csr made_matrix(int64_t rows, int64_t cols) {
+  struct csr m;
+  assert_ok(csr_init(&m, rows, cols, rows * cols, 0));
+  m.nnz = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < cols; j++)
+      if (has_arc(i, j)) m.col[m.nnz++] = (int32_t)j;
+    m.start[i + 1] = m.nnz;
+  }
+  return m;
+}
+
+static void assert_same(struct kernels *k, const void *on_device, const void *expected, int64_t bytes) {
+  if (bytes == 0) return;
+  void *actual = host_block(bytes);
+  assert_ok(device_download(k->device, STREAM_COMPUTE, actual, on_device, bytes));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  assert_memory_equal(actual, expected, (size_t)bytes);
+}
+
+/* The same by the processor, with the same number of entries in a tile. */
+static void compare(struct kernels *k, const struct csr *m, const struct cuda_layout *a) {
+  struct tiles tiles;
+  struct csr rest;
+  struct slots slots;
+  assert_ok(tiles_split(m, a->base.least, 2, &tiles, &rest));
+  assert_ok(slots_cut(&rest, 0, &slots));
+  assert_int_equal(a->tiles.count, tiles.count);
+  assert_int_equal(a->base.tile_entries, tiles.entries);
+  assert_int_equal(a->gathered, rest.nnz);
+  assert_int_equal(a->slots, slots.count);
+  assert_same(k, a->tiles.segment, tiles.segment, tiles.count * 4);
+  assert_same(k, a->tiles.bits, tiles.bits, tiles.count * TILE_WORDS * 4);
+  assert_same(k, a->col, rest.col, rest.nnz * 4);
+  assert_same(k, a->slot, slots.slot, slots.count * (int64_t)sizeof *slots.slot);
+  slots_free(&slots);
+  tiles_free(&tiles);
+  tiles_rest_free(&rest);
+}
+
+static void check_matrix(struct kernels *k, int64_t rows, int64_t cols) {
+  static const enum layout_tiers tiers[] = {LAYOUT_TILES_ALL, LAYOUT_TILES, LAYOUT_AUTO};
+  struct csr m = made_matrix(rows, cols);
+  for (int i = 0; i < 3; i++) {
+    struct layout_plan plan = {tiers[i], 128};
+    struct layout *layout = NULL;
+    assert_ok(layout_init(k, &m, &plan, &layout));
+    compare(k, &m, cuda_layout(layout));
+    layout_free(k, layout);
+  }
+  csr_free(&m);
+  free_blocks(k->device);
+}
+
+static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
+  struct csr m = made_matrix(rows, cols);
+  struct tiles_build build;
+  struct density expected, actual;
+  assert_ok(tiles_density(&m, 2, &expected));
+  assert_ok(cuda_tiles_build_open(k, &m, &build));
+  assert_ok(cuda_tiles_build_density(k, &build, &actual));
+  assert_memory_equal(&actual, &expected, sizeof actual);
+  cuda_tiles_build_close(k, &build);
+  csr_free(&m);
+}
+
+static void built(struct kernels *k) {
+  if (!cuda_has_tiles()) return;
+  check_matrix(k, 1, 1);
+  check_matrix(k, 130, 64);
+  check_matrix(k, 2500, 2500);
+  check_matrix(k, 900, 3333);
+  check_density(k, 2500, 2500);
+  check_density(k, 130, 70);
+}
+
+static void on_gpu(void (*test)(struct kernels *k)) {
+  for (int i = 0; kernel_list[i]; i++) {
+    if (takes_part(kernel_list[i]->device) && kernel_list[i]->precisions >> PRECISION_BF16 & 1)
+      on_table(kernel_list[i], PRECISION_BF16, test);
+  }
+}
+
+static void layouts_are_those_that_the_processor_makes(void **state) {
+  (void)state;
+  on_gpu(built);
+}
+
+/* Larger than the memory that it passes through, and no multiple of it. */
+static void large_copies(struct kernels *k) {
+  int64_t bytes = (37 << 20) + 12345;
+  uint8_t *from = host_block(bytes);
+  for (int64_t i = 0; i < bytes; i++) from[i] = (uint8_t)(i * 2654435761u >> 13);
+  void *to = device_block(k, NULL, bytes);
+  assert_ok(cuda_upload_large(k, to, from, bytes));
+  assert_same(k, to, from, bytes);
+}
+
+static void large_copies_arrive(void **state) {
+  (void)state;
+  on_gpu(large_copies);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(layouts_are_those_that_the_processor_makes),
+      cmocka_unit_test(large_copies_arrive),
+  };
+  setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
