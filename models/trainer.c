@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/checkpoint.h"
+#include "models/classes.h"
 #include "models/epoch.h"
 #include "models/report.h"
 #include "models/rundir.h"
@@ -336,5 +337,5 @@ int trainer_evaluate(struct trainer *trainer, struct run *run, const char *check
   if (objective_ranks(objective)) TRY(objective_rank(objective, run, trainer->result[0]->logits, &tally));
   log_info("%s on %s", checkpoint, run->config->dataset.path);
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
-  return OK;
+  return classes_print(run, model_logits(&trainer->model), SPLIT_TEST);
 }

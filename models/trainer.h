@@ -51,7 +51,7 @@ int trainer_resume(struct trainer *trainer, struct run *run, const char *path);
 int trainer_run(struct trainer *trainer, struct run *run);
 
 /* Loads that checkpoint's parameters, makes one forward pass without dropout and prints the metrics of the
- * three splits. */
+ * three splits, and those of the test split by class. */
 int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint);
 
 #endif

@@ -37,5 +37,6 @@ awk "BEGIN { exit !($share >= 0.99 && $share - $trained < 1e-6 && $trained - $sh
 for ranks in 1 2; do
   must_run $ranks run.toml --eval run/best.h5
   grep -qE '100(\.0+)? ?%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s) does not give 100% for the rings"; }
+  grep -qE 'macro-F1 +100\.00%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s): classes"; }
 done
 [[ $(wc -l <run/metrics.jsonl) == 61 ]] || fail "--predict or --eval wrote to the metrics of the training"
