@@ -16,7 +16,7 @@
 
 #include "kernels/cuda/spmm_sum.cuh"
 
-constexpr float LOG2_E = 1.44269504088896f, LN_2 = 0.693147180559945f, SCORE_SLOPE = 0.2f;
+constexpr float LOG2_E = 1.44269504088896f, SCORE_SLOPE = 0.2f;
 constexpr float LOWEST = -1e30f; /* below every score; finite, so that differences are */
 
 enum direction { FORWARD, BACKWARD };
