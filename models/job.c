@@ -66,7 +66,7 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
   const struct model_type *type = NULL;
-  TRY(stack_type(job->config.model.type, &type));
+  TRY(comm_agree(&job->comm, stack_type(job->config.model.type, &type)));
   job->hypergraph = stack_on_hypergraph(type);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
