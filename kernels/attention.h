@@ -7,7 +7,7 @@
 #include "kernels/ops.h"
 
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
- * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, so messages have tensor_stride's
+ * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
  * strides. */
 static inline int64_t message_elements(const struct kernels *k, int64_t count) {
   return tensor_stride(k->dtype, count);
@@ -79,7 +79,7 @@ struct attention_rows {
 };
 
 static inline int64_t attention_message_cols(const struct kernels *k, int64_t out, int64_t heads) {
-  return message_elements(k, out) + message_reals(k, 3 * heads);
+  return tensor_stride(k->dtype, message_elements(k, out) + message_reals(k, 3 * heads));
 }
 
 /* Gradients with respect to x and term, gathered over the transposed pattern: row u lists the rows v whose
@@ -131,7 +131,8 @@ struct cosine_rows {
 
 static inline int64_t cosine_message_cols(const struct kernels *k, int64_t width, int backward) {
   int64_t forward = message_elements(k, width) + message_reals(k, 1);
-  return backward ? forward + message_elements(k, width) + message_reals(k, 2) : forward;
+  int64_t behind = backward ? message_elements(k, width) + message_reals(k, 2) : 0;
+  return tensor_stride(k->dtype, forward + behind);
 }
 
 /* The parts of messages; of forward ones the first two. */

@@ -12,12 +12,12 @@
   .column_sums = cuda_column_sums, .add = cuda_add, .dot = cuda_dot, .cross_entropy = cuda_cross_entropy,   \
   .bce = cuda_bce, .accuracy = cuda_accuracy, .micro_f1 = cuda_micro_f1, .advance = cuda_advance,           \
   .sum_squares = cuda_sum_squares, .optimizer = cuda_optimizer, .reduce = cuda_reduce,                      \
-  .reduce_backward = cuda_reduce_backward,                                                                  \
-  .attention_workspace = cuda_attention_workspace, .attention = cuda_attention,                             \
-  .attention_rows = cuda_attention_rows, .attention_backward = cuda_attention_backward,                     \
-  .attention_terms = cuda_attention_terms, .attention_terms_backward = cuda_attention_terms_backward,       \
-  .cosine_rows = cuda_cosine_rows, .cosine_attention = cuda_cosine_attention,                               \
-  .cosine_backward = cuda_cosine_backward, .cosine_end = cuda_cosine_end
+  .reduce_backward = cuda_reduce_backward, .attention_workspace = cuda_attention_workspace,                 \
+  .attention = cuda_attention, .attention_rows = cuda_attention_rows,                                       \
+  .attention_backward = cuda_attention_backward, .attention_terms = cuda_attention_terms,                   \
+  .attention_terms_backward = cuda_attention_terms_backward, .cosine_rows = cuda_cosine_rows,               \
+  .cosine_attention = cuda_cosine_attention, .cosine_backward = cuda_cosine_backward,                       \
+  .cosine_end = cuda_cosine_end
 
 const struct kernel_ops cuda_ops_f32 = {
     LAUNCHERS,
