@@ -44,7 +44,7 @@ static double nothing(const void *context, int64_t i, int64_t j) {
 static int lay_out(struct exchange *e, enum dtype dtype, int64_t width) {
   struct halo *halo = e->plan->halo;
   TRY(halo_prepare(halo, &e->arena));
-  e->packed = arena_tensor(&e->arena, dtype, halo_send_rows(halo), width);
+  e->packed = tensor_packed(arena_tensor(&e->arena, dtype, halo_send_rows(halo), width), width);
   return OK;
 }
 
@@ -57,6 +57,7 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(bench_matrix_alloc(bench, &e->x, bench->kernels.dtype, e->plan->own, width));
   TRY(bench_matrix_fill(bench, &e->x, own_value, e->plan->id));
   TRY(bench_matrix_alloc(bench, &e->tail, bench->kernels.dtype, e->plan->halo->rows, width));
+  e->tail.tensor = tensor_packed(e->tail.tensor, width);
   return bench_matrix_fill(bench, &e->tail, nothing, NULL);
 }
 

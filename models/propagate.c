@@ -206,8 +206,8 @@ static int aggregate(struct propagation *p, struct run *run, const struct direct
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  struct tensor packed = tensor_narrowed(tensor_rows(p->packed, 0, halo_send_rows(halo)), y.cols);
-  struct tensor tail = tensor_narrowed(tensor_rows(p->tail, 0, halo->rows), y.cols), sums = {0};
+  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), y.cols);
+  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), y.cols), sums = {0};
   if (exchange && y.dtype != k->real) sums = tensor_narrowed(p->sums, y.cols);
   struct spmm own = {.a = d->own_part,
                      .x = x,
@@ -250,8 +250,8 @@ int propagate_parts(struct propagation *p, struct run *run, const struct directi
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  struct tensor packed = tensor_narrowed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
-  struct tensor tail = tensor_narrowed(tensor_rows(p->tail, 0, halo->rows), message.cols);
+  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
+  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
   if (exchange) TRY(halo_start(halo, run->comm, k, message, NULL, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   TRY(PROFILE("own part", part(run, d, message, 0, context)));

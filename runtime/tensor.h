@@ -48,6 +48,12 @@ static inline struct tensor tensor_narrowed(struct tensor t, int64_t cols) {
   return tensor_padded(t.data, t.dtype, t.rows, cols);
 }
 
+/* The same with as little between its rows as ROW_BYTES allows: rows on their way between ranks. */
+static inline struct tensor tensor_packed(struct tensor t, int64_t cols) {
+  int64_t unit = ROW_BYTES / dtype_bytes(t.dtype);
+  return (struct tensor){t.data, t.dtype, t.rows, cols, (cols + unit - 1) / unit * unit};
+}
+
 /* bf16 is the upper half of a float; rounded to nearest even. */
 static inline uint16_t bf16_of_float(float x) {
   uint32_t bits;
