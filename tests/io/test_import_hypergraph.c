@@ -171,8 +171,11 @@ static void survives_damage(const char *name, const char *content) {
     memcpy(copy, content, size);
     for (uint32_t i = 0; i < block.word[0] % 4; i++) {
       struct philox_block hit = random_block(key, (uint64_t)round, i + 1);
-      copy[hit.word[0] % size] = hit.word[1] % 2 ? spice[hit.word[2] % (sizeof spice - 1)]
-                                                 : (char)(copy[hit.word[0] % size] ^ 1 << hit.word[2] % 7);
+      char *at = copy + hit.word[0] % size;
+      if (hit.word[1] % 2)
+        *at = spice[hit.word[2] % (sizeof spice - 1)];
+      else
+        *at = (char)(*at ^ 1 << hit.word[2] % 7);
     }
     made_file(name, copy, round % 3 == 0 ? block.word[1] % size : size);
     struct import_options options = options_of("hypergraph", name);
