@@ -70,7 +70,7 @@ static const char *const notes[] = {
         "and says how often the model with these constants takes the faster tier (within 5%: either).\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference "
-        "over its\nlargest value, on up to 1000 rows.\n",
+        "over its\nlargest value, on some of the elements.\n",
     [BENCH_UPDATE] =
         "GB/s counts what must be read and written, rows padded to 32 bytes as in training, and is compared "
         "with\n4200 GB/s, what an H200 copies. The error is the largest difference from a double reference "
