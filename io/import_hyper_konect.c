@@ -94,7 +94,7 @@ static int read_lines(struct hyper_file *file, struct incidences *list) {
 
 /* Hyperedges that no line names are empty: they are not even counted. */
 static int hand_over(struct hyper_file *file, struct incidences *list) {
-  qsort(list->item, (size_t)list->count, sizeof *list->item, compare);
+  if (list->count > 0) qsort(list->item, (size_t)list->count, sizeof *list->item, compare);
   for (int64_t i = 0; i < list->count; i++) {
     TRY(hyperedges_add(&file->list, list->item[i].vertex));
     int last = i + 1 == list->count || list->item[i + 1].edge != list->item[i].edge;

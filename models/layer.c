@@ -10,6 +10,11 @@ int layer_has_residual(const struct layer *layer) {
   return layer->ending.residual && layer->index > 0 && layer->in == layer->out;
 }
 
+/* Not so the product of sparse features, nor one that is kept as it is. */
+int layer_makes_messages(const struct layer *layer, const struct run *run) {
+  return layer->dz_is_message && !layer->keeps_product && !(layer->index == 0 && run->shard->sparse);
+}
+
 int layer_add(struct model *model, const struct run *run, const struct layer *layer, const char *what,
               int64_t rows, int64_t cols, enum start start, int *index) {
   char name[48];

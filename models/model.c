@@ -65,10 +65,12 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   const struct propagation *p = &model->propagation;
   int64_t most = 0, each = panel_width(model), in = model->layer[0].in;
   for (int l = 0; l < model->layers; l++)
-    most = larger(most, propagation_workspace(p, run, model->layer[l].exchange));
+    most = larger(most, propagation_workspace(p, run, model->layer[l].exchange,
+                                              layer_makes_messages(&model->layer[l], run)));
   if (!model->layer[0].constant) return most;
-  most = larger(most, propagation_workspace(p, run, each));
-  return larger(most, propagation_workspace(p, run, in % each ? in % each : each));
+  int message = model->features.once && !model->features.borrowed; /* panels, see aggregate_panel */
+  most = larger(most, propagation_workspace(p, run, each, message));
+  return larger(most, propagation_workspace(p, run, in % each ? in % each : each, message));
 }
 
 static int has_residuals(const struct model *model) {
@@ -184,17 +186,26 @@ void model_estimate(const struct model *model, const struct run *run, struct est
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
 }
 
+/* y = P x, of the features themselves, or of a panel in the scratch, which is scaled there. */
+static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
+  struct propagation *p = &model->propagation;
+  struct update scale = {.z = x, .scale = p->forward.col_scale, .y = x};
+  if (!scale.scale || p->hyper.hyper || x.data != model->scratch.data)
+    return propagate(p, run, &p->forward, x, NULL, y);
+  TRY(op_update(run->kernels, &scale));
+  return propagate_message(p, run, &p->forward, x, NULL, y);
+}
+
 /* P X, once and for all; X itself is not needed any more. */
 static int aggregate_once(struct model *model, struct run *run) {
   struct layer *first = &model->layer[0];
   if (!first->constant) return OK;
-  struct propagation *p = &model->propagation;
   int64_t each = panel_width(model);
   for (int64_t done = 0; done < first->in; done += each) {
     int64_t cols = first->in - done < each ? first->in - done : each;
     struct tensor x;
     TRY(features_panel(&model->features, run, done, cols, model->scratch, &x));
-    TRY(propagate(p, run, &p->forward, x, NULL, tensor_columns(first->aggregate, done, cols)));
+    TRY(aggregate_panel(model, run, x, tensor_columns(first->aggregate, done, cols)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
   }
   features_release(&model->features, run);

@@ -161,7 +161,8 @@ static int64_t workspace_of_attention(const struct propagation *p, const struct 
   return most;
 }
 
-int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                              int message) {
   if (p->hyper.hyper) return hyper_sums_workspace(p, run, width);
   const struct direction *both[] = {&p->forward, &p->backward};
   if (p->attends) return workspace_of_attention(p, run, width);
@@ -171,7 +172,7 @@ int64_t propagation_workspace(const struct propagation *p, const struct run *run
     const struct adjacency *adjacency = both[i]->adjacency;
     struct spmm op = {.a = both[i]->own_part,
                       .x = tensor_padded(NULL, k->dtype, own, width),
-                      .col_scale = &most, /* there is one */
+                      .col_scale = message ? NULL : &most, /* there is one */
                       .y = tensor_padded(NULL, k->dtype, own, width)};
     most = larger(most, spmm_workspace(k, &op));
     op.a = both[i]->halo_part;

@@ -55,8 +55,9 @@ struct propagation {
 int propagation_init(struct propagation *p, struct run *run, int64_t width);
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
 int propagation_start(struct propagation *p, struct run *run);
-/* Bytes of the kernels' scratch that propagate asks for at that width. */
-int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width);
+/* Bytes of the kernels' scratch that propagate asks for at that width; `message`: that propagate_message
+ * does. */
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);
 void propagation_free(struct propagation *p, struct run *run);
 
 /* s_v = what is stored + loop + *more (real, on the device). */

@@ -53,8 +53,8 @@ static int list_messages(const struct halo *halo, const int64_t *start, void *da
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
                struct tensor packed, struct tensor tail) {
   if (!halo->peers) return OK;
-  /* Rows travel with their gaps, so they are packed with them where there are as wide ones: whole sectors. */
-  if (x.stride >= packed.stride) x.cols = packed.cols = packed.stride;
+  /* Rows travel with their gaps, so they are packed with them where x has as wide ones: whole sectors. */
+  if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
   if (packed.rows) TRY(PROFILE("pack", op_gather(k, &pack)));
   TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
