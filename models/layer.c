@@ -10,9 +10,9 @@ int layer_has_residual(const struct layer *layer) {
   return layer->ending.residual && layer->index > 0 && layer->in == layer->out;
 }
 
-/* Not so the product of sparse features, nor one that is kept as it is. */
-int layer_makes_messages(const struct layer *layer, const struct run *run) {
-  return layer->dz_is_message && !layer->keeps_product && !(layer->index == 0 && run->shard->sparse);
+/* Not where H W is kept as it is, or made by a sparse product, which has no such end. */
+int layer_may_scale_product(const struct layer *layer, const struct run *run) {
+  return !layer->keeps_product && !(layer->index == 0 && run->shard->sparse);
 }
 
 int layer_add(struct model *model, const struct run *run, const struct layer *layer, const char *what,

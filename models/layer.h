@@ -80,8 +80,8 @@ void layer_plan(struct run *run, struct layer *layer, struct arena *arena);
 void layer_plan_z(struct run *run, struct layer *layer, struct arena *arena);
 void layer_plan_inside(struct model *model, struct run *run, struct layer *layer, struct arena *arena);
 int layer_has_residual(const struct layer *layer);
-/* Whether both its passes scale what P and P^T take where they make it (propagate_message). */
-int layer_makes_messages(const struct layer *layer, const struct run *run);
+/* Whether the rows of H W may be scaled where they are made (propagate_message). */
+int layer_may_scale_product(const struct layer *layer, const struct run *run);
 /* Resets running statistics. */
 int layer_reset(struct run *run, struct layer *layer);
 

@@ -64,9 +64,11 @@ static int64_t widest_exchange(const struct model *model) {
 static int64_t product_workspace(const struct model *model, const struct run *run) {
   const struct propagation *p = &model->propagation;
   int64_t most = 0, each = panel_width(model), in = model->layer[0].in;
-  for (int l = 0; l < model->layers; l++)
-    most = larger(most, propagation_workspace(p, run, model->layer[l].exchange,
-                                              layer_makes_messages(&model->layer[l], run)));
+  for (int l = 0; l < model->layers; l++) {
+    const struct layer *layer = &model->layer[l];
+    int both = layer->dz_is_message && layer_may_scale_product(layer, run);
+    most = larger(most, propagation_workspace(p, run, layer->exchange, both));
+  }
   if (!model->layer[0].constant) return most;
   int message = model->features.once && !model->features.borrowed; /* panels, see aggregate_panel */
   most = larger(most, propagation_workspace(p, run, each, message));

@@ -4,24 +4,12 @@
 
 #include "kernels/slots.h"
 #include "runtime/random.h"
-#include "tests/check.h"
+#include "tests/kernels/made_matrix.h"
 
 /* Arcs of a graph of communities of 100 columns: dense blocks on the diagonal, a few arcs elsewhere. */
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(5, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   return i % 37 != 4 && bits < (i / 100 == j / 100 ? 300 : 4);
-}
-
-static struct csr made_matrix(int64_t rows, int64_t cols) {
-  struct csr m;
-  assert_ok(csr_init(&m, rows, cols, rows * cols, 0));
-  m.nnz = 0;
-  for (int64_t i = 0; i < rows; i++) {
-    for (int64_t j = 0; j < cols; j++)
-      if (has_arc(i, j)) m.col[m.nnz++] = (int32_t)j;
-    m.start[i + 1] = m.nnz;
-  }
-  return m;
 }
 
 /* How often (row, col) is there: in tiles and in the rest. */
@@ -43,7 +31,7 @@ static int64_t bits_set(const struct tiles *tiles, int64_t tile) {
 }
 
 static void check_split(int64_t rows, int64_t cols, int64_t least) {
-  struct csr m = made_matrix(rows, cols), rest;
+  struct csr m = made_matrix(rows, cols, has_arc), rest;
   struct tiles tiles;
   assert_ok(tiles_split(&m, least, 3, &tiles, &rest));
   assert_int_equal(tiles.entries + rest.nnz, m.nnz);
@@ -74,7 +62,7 @@ static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
  * rows. */
 static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart, int in_order) {
   enum { WIDTH = 3 };
-  struct csr m = made_matrix(rows, cols), rest;
+  struct csr m = made_matrix(rows, cols, has_arc), rest;
   struct tiles tiles;
   struct slots slots = {0};
   int64_t results = rows * apart + 1;
@@ -141,7 +129,7 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
 
 static void segments_ascend_inside_a_window(void **state) {
   (void)state;
-  struct csr m = made_matrix(700, 700), rest;
+  struct csr m = made_matrix(700, 700, has_arc), rest;
   struct tiles tiles;
   assert_ok(tiles_split(&m, 200, 1, &tiles, &rest));
   assert_true(tiles.count > 6 && rest.nnz > 0);
@@ -175,7 +163,7 @@ static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) 
 
 static void density_counts_cells_and_arcs(void **state) {
   (void)state;
-  struct csr m = made_matrix(500, 300);
+  struct csr m = made_matrix(500, 300, has_arc);
   struct density one, three;
   assert_ok(tiles_density(&m, 1, &one));
   assert_ok(tiles_density(&m, 3, &three));
@@ -190,7 +178,7 @@ static void density_counts_cells_and_arcs(void **state) {
 
 static void weighted_matrices_have_no_tiles(void **state) {
   (void)state;
-  struct csr m = made_matrix(200, 200), rest;
+  struct csr m = made_matrix(200, 200, has_arc), rest;
   struct tiles tiles;
   m.weight = calloc((size_t)m.nnz, sizeof *m.weight);
   assert_ok(tiles_split(&m, 1, 2, &tiles, &rest));

@@ -3,23 +3,12 @@
 
 #include "runtime/random.h"
 #include "tests/kernels/every_table.h"
+#include "tests/kernels/made_matrix.h"
 
 /* Communities of 300 rows and columns, of a density that differs from one to the next. */
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(9, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   return i % 41 != 3 && bits < (i / 300 == j / 300 ? 20 + i / 300 * 90 : 3);
-}
-
-static struct csr made_matrix(int64_t rows, int64_t cols) {
-  struct csr m;
-  assert_ok(csr_init(&m, rows, cols, rows * cols, 0));
-  m.nnz = 0;
-  for (int64_t i = 0; i < rows; i++) {
-    for (int64_t j = 0; j < cols; j++)
-      if (has_arc(i, j)) m.col[m.nnz++] = (int32_t)j;
-    m.start[i + 1] = m.nnz;
-  }
-  return m;
 }
 
 static void assert_same(struct kernels *k, const void *on_device, const void *expected, int64_t bytes) {
@@ -52,7 +41,7 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
 
 static void check_matrix(struct kernels *k, int64_t rows, int64_t cols) {
   static const enum layout_tiers tiers[] = {LAYOUT_TILES_ALL, LAYOUT_TILES, LAYOUT_AUTO};
-  struct csr m = made_matrix(rows, cols);
+  struct csr m = made_matrix(rows, cols, has_arc);
   for (int i = 0; i < 3; i++) {
     struct layout_plan plan = {tiers[i], 128};
     struct layout *layout = NULL;
@@ -65,7 +54,7 @@ static void check_matrix(struct kernels *k, int64_t rows, int64_t cols) {
 }
 
 static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
-  struct csr m = made_matrix(rows, cols);
+  struct csr m = made_matrix(rows, cols, has_arc);
   struct tiles_build build;
   struct density expected, actual;
   assert_ok(tiles_density(&m, 2, &expected));

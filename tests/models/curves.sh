@@ -8,6 +8,15 @@ keep_losses() {
   [ "$(wc -l <"losses.$1")" = 50 ] || fail "$1: $(wc -l <"losses.$1") losses, not 50"
 }
 
+# train_on RANKS NAME [OPTION]...: of base.toml, one thread a rank; leaves the losses of the epochs in losses.NAME
+train_on() {
+  local ranks=$1 name=$2
+  shift 2
+  OMP_NUM_THREADS=1 mpirun -n "$ranks" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml \
+    --set "log.dir=run.$name" --set log.overwrite=true "$@" >"$name.log" 2>&1 || fail "$name: $(tail -3 "$name.log")"
+  keep_losses "$name"
+}
+
 # within A B EPOCHS TOLERANCE: relative difference of the two curves
 within() {
   paste "losses.$1" "losses.$2" | head -n "$3" | awk -v t="$4" -v pair="$1 $2" '

@@ -1,7 +1,6 @@
 # The same training on any number of ranks, with dropout on, and the same bits when repeated.
 #   fp64: loss curves within 1e-9 over 50 epochs; fp32: within 1e-5 over the first 5 and 1e-4 over 50.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
-gnntrain=$GNNTRAIN_BIN/gnntrain
 
 rm -rf data.h5 data.h5.parts run.* losses.*
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 1500 --degree 12 --features 24 --classes 5 --community-size 100 \
@@ -12,21 +11,12 @@ model = {hidden = 16, layers = 3, dropout = 0.5, dropout_input = 0.2, norm = "ba
 train = {epochs = 50, lr = 0.01, weight_decay = 5e-4, clip = 1.0, schedule = "cosine", warmup = 3}
 TOML
 
-# train RANKS NAME [OPTION]...: leaves the losses of the epochs in losses.NAME
-train() {
-  local ranks=$1 name=$2
-  shift 2
-  OMP_NUM_THREADS=1 mpirun -n "$ranks" --oversubscribe --bind-to none "$gnntrain" base.toml \
-    --set "log.dir=run.$name" --set log.overwrite=true "$@" >"$name.log" 2>&1 || fail "$name: $(tail -3 "$name.log")"
-  keep_losses "$name"
-}
-
 for ranks in 1 2 4 8; do
-  train $ranks "fp64.$ranks" --set runtime.precision=fp64
+  train_on $ranks "fp64.$ranks" --set runtime.precision=fp64
   [ $ranks = 1 ] || within fp64.1 "fp64.$ranks" 50 1e-9
 done
 for ranks in 1 2 4; do
-  train $ranks "fp32.$ranks"
+  train_on $ranks "fp32.$ranks"
   [ $ranks = 1 ] || within fp32.1 "fp32.$ranks" 5 1e-5
   [ $ranks = 1 ] || within fp32.1 "fp32.$ranks" 50 1e-4
 done
@@ -34,9 +24,9 @@ within fp64.1 fp32.1 5 1e-5
 awk 'NR == 1 {first = $1} {last = $1} END {exit !(last < 0.8 * first)}' losses.fp64.1 || fail "the loss did not fall"
 
 for ranks in 1 4; do
-  train $ranks "again.$ranks"
+  train_on $ranks "again.$ranks"
   cmp "losses.fp32.$ranks" "losses.again.$ranks" || fail "a repeat on $ranks ranks gives other bits"
 done
-train 2 overlap.off --set runtime.overlap=false
+train_on 2 overlap.off --set runtime.overlap=false
 within fp32.2 overlap.off 50 1e-4
 echo "agreement holds"

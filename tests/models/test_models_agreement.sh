@@ -1,7 +1,6 @@
 # Each model trains the same on any number of ranks, with dropout on, and to the same bits when repeated.
 #   fp64: loss curves within 1e-9 over 50 epochs; fp32: within 1e-5 of fp64 over the first 5; ranks within 1e-4 over 50.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
-gnntrain=$GNNTRAIN_BIN/gnntrain
 
 rm -rf data.h5 data.h5.parts hyper.h5 hyper.h5.parts run.* losses.*
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 1200 --degree 10 --features 24 --classes 5 --community-size 100 \
@@ -12,29 +11,20 @@ model = {hidden = 16, layers = 3, dropout = 0.5, dropout_input = 0.2}
 train = {epochs = 50, lr = 0.01, weight_decay = 5e-4}
 TOML
 
-# train RANKS NAME [OPTION]...: leaves the losses of the epochs in losses.NAME
-train() {
-  local ranks=$1 name=$2
-  shift 2
-  OMP_NUM_THREADS=1 mpirun -n "$ranks" --oversubscribe --bind-to none "$gnntrain" base.toml \
-    --set "log.dir=run.$name" --set log.overwrite=true "$@" >"$name.log" 2>&1 || fail "$name: $(tail -3 "$name.log")"
-  keep_losses "$name"
-}
-
 # agrees NAME [OPTION]...
 agrees() {
   local name=$1 ranks
   shift
   for ranks in 1 2 4; do
-    train $ranks "$name.fp64.$ranks" --set runtime.precision=fp64 "$@"
-    train $ranks "$name.fp32.$ranks" "$@"
+    train_on $ranks "$name.fp64.$ranks" --set runtime.precision=fp64 "$@"
+    train_on $ranks "$name.fp32.$ranks" "$@"
     [ $ranks = 1 ] || within "$name.fp64.1" "$name.fp64.$ranks" 50 1e-9
     [ $ranks = 1 ] || within "$name.fp32.1" "$name.fp32.$ranks" 50 1e-4
   done
   within "$name.fp64.1" "$name.fp32.1" 5 1e-5
   awk 'NR == 1 {first = $1} {last = $1} END {exit !(last < 0.9 * first)}' "losses.$name.fp64.1" ||
     fail "$name: the loss did not fall"
-  train 4 "$name.again" "$@"
+  train_on 4 "$name.again" "$@"
   cmp "losses.$name.fp32.4" "losses.$name.again" || fail "$name: a repeat gives other bits"
 }
 
