@@ -14,10 +14,10 @@
  * measured on graphs too small to matter. */
 static const int64_t LIBRARIES_AT_WORK = 8 << 20;
 
-/* What a device with memory of its own has given away since the last call: measured, not estimated. */
+/* What a device with memory of its own holds beyond the last call: measured, not estimated. */
 static void add_taken(struct job *job, const char *name) {
   if (job->device.ops->on_host) return;
-  int64_t more = job->device.ops->memory_peak(&job->device) - job->device_taken;
+  int64_t more = job->device.ops->memory_used(&job->device) - job->device_taken;
   estimate_add(&job->device_memory, name, more);
   job->device_taken += more;
   job->device_parts_taken = job->device_memory.parts;
@@ -125,7 +125,18 @@ static struct estimate *device_memory(struct job *job) {
   return job->device.ops->on_host ? &job->host_memory : &job->device_memory;
 }
 
-/* What training takes, and what building the shard took beyond that before it was given back. */
+/* What training takes of a device with memory of its own, and what cutting the layouts took beyond that
+ * before it was given back. */
+static void add_device_estimate(struct job *job) {
+  struct estimate *estimate = &job->device_memory;
+  int64_t total = estimate_total(estimate);
+  if (job->device.ops->on_host) return;
+  job->device_needed = total - job->device_taken;
+  int64_t peak = job->device.ops->memory_peak(&job->device);
+  if (peak > total) estimate_add(estimate, "cutting the layouts, beyond that", peak - total);
+}
+
+/* The same on the host, with building the shard. */
 static void add_estimate(struct job *job) {
   struct estimate *host = &job->host_memory;
   int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
@@ -134,6 +145,7 @@ static void add_estimate(struct job *job) {
   int64_t training = estimate_total(host) - base, owners = (job->dataset.nodes + job->star.nodes) * 12;
   estimate_add(host, "owners and order of all nodes", owners); /* kept for predictions */
   if (building > training) estimate_add(host, "building the shard, beyond that", building - training);
+  add_device_estimate(job);
 }
 
 int job_setup(struct job *job) {
@@ -177,7 +189,7 @@ static void list_parts(const struct estimate *estimate, int first, char *text, s
 
 static int check_fits(struct job *job) {
   struct device *device = &job->device;
-  int64_t needed = estimate_total(&job->device_memory) - job->device_taken;
+  int64_t needed = job->device_needed;
   int64_t left = device->ops->memory_free(device);
   char parts[512], more[16], there[16];
   if (device->ops->on_host || left < 0 || needed <= left) return OK;

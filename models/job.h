@@ -23,6 +23,7 @@ struct job {
       device_memory;      /* what this rank will take; on the processor all of it is host memory */
   int64_t device_taken;   /* of device_memory, what is allocated already: its first ... */
   int device_parts_taken; /* ... parts */
+  int64_t device_needed;  /* and what training still takes */
   char threads[160];      /* how the number of threads was found */
   double seconds_read, seconds_shard;
 };

@@ -64,7 +64,8 @@ struct device_ops {
   int (*replay)(struct device *device, enum stream stream, struct device_graph *graph);
   void (*graph_free)(struct device *device, struct device_graph *graph);
   int64_t (*memory_free)(struct device *device); /* bytes that can still be allocated */
-  int64_t (*memory_peak)(struct device *device); /* peak bytes that this process took */
+  int64_t (*memory_used)(struct device *device); /* bytes that this process takes now */
+  int64_t (*memory_peak)(struct device *device); /* and took at most */
   /* How the profile reads the time on its streams. NULL: a call has done its work when it returns. */
   int (*profile)(struct device *device, struct profile_device *profile);
 };

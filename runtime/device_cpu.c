@@ -104,6 +104,11 @@ static int64_t cpu_memory_free(struct device *device) {
   return memory_available();
 }
 
+static int64_t cpu_memory_used(struct device *device) {
+  (void)device;
+  return memory_used();
+}
+
 static int64_t cpu_memory_peak(struct device *device) {
   (void)device;
   return memory_peak();
@@ -130,5 +135,6 @@ const struct device_ops device_cpu_ops = {
     .reach = cpu_reach,
     .elapsed = cpu_elapsed,
     .memory_free = cpu_memory_free,
+    .memory_used = cpu_memory_used,
     .memory_peak = cpu_memory_peak,
 };

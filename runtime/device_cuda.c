@@ -56,8 +56,12 @@ static int choose_gpu(struct device *device, int local_rank, int local_size) {
   return OK;
 }
 
+static int64_t used_since_open(const struct cuda *cuda) {
+  return device_cuda_used(cuda->bus) - cuda->used_before;
+}
+
 static void note_peak(struct cuda *cuda) {
-  int64_t used = device_cuda_used(cuda->bus) - cuda->used_before;
+  int64_t used = used_since_open(cuda);
   if (used > cuda->peak) cuda->peak = used;
 }
 
@@ -235,6 +239,10 @@ static int64_t cuda_memory_free(struct device *device) {
   return cudaMemGetInfo(&free_bytes, &total) == cudaSuccess ? (int64_t)free_bytes : -1;
 }
 
+static int64_t cuda_memory_used(struct device *device) {
+  return used_since_open(cuda_of(device));
+}
+
 static int64_t cuda_memory_peak(struct device *device) {
   note_peak(cuda_of(device));
   return cuda_of(device)->peak;
@@ -265,6 +273,7 @@ const struct device_ops device_cuda_ops = {
     .replay = device_cuda_replay,
     .graph_free = device_cuda_graph_free,
     .memory_free = cuda_memory_free,
+    .memory_used = cuda_memory_used,
     .memory_peak = cuda_memory_peak,
     .profile = device_cuda_profile,
 };

@@ -79,6 +79,10 @@ static int64_t proc_value(const char *path, const char *name) {
   return value;
 }
 
+int64_t memory_used(void) {
+  return proc_value("/proc/self/status", "VmRSS");
+}
+
 int64_t memory_peak(void) {
   return proc_value("/proc/self/status", "VmHWM");
 }

@@ -27,7 +27,9 @@ struct estimate {
 void estimate_add(struct estimate *estimate, const char *name, int64_t bytes);
 int64_t estimate_total(const struct estimate *estimate);
 
-/* Peak resident bytes of this process since start or the last reset (VmHWM); -1 where unknown. */
+/* Resident bytes of this process now (VmRSS), and their peak since start or the last reset (VmHWM); -1 where
+ * unknown. */
+int64_t memory_used(void);
 int64_t memory_peak(void);
 
 /* From now on blocks of 256 KiB and more go back to the system when they are freed, whatever was allocated

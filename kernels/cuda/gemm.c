@@ -80,6 +80,14 @@ static int clear(struct kernels *k, const struct gemm *op) {
   return OK;
 }
 
+/* C = A op(B), with the end where the op has it. */
+static int multiply_rows(struct kernels *k, const struct gemm *op) {
+  int took = 0;
+  if (op->a.dtype == F32) return cuda_gemm_rows_f32(k, op);
+  TRY(cuda_gemm_bulk(k, op, &took));
+  return took ? OK : cuda_gemm_rows_bf16(k, op);
+}
+
 /* *took_end: the end of the layer is applied already. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   if (op->c.rows == 0 || op->c.cols == 0) return OK;
@@ -91,7 +99,7 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   bare.backward = NULL;
   *took_end = takes_end(op);
   if (*took_end) bare = *op;
-  return op->a.dtype == F32 ? cuda_gemm_rows_f32(k, &bare) : cuda_gemm_rows_bf16(k, &bare);
+  return multiply_rows(k, &bare);
 }
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {

@@ -1,10 +1,11 @@
-/* Matrix products on the GPU: gemm.c chooses between three ways.
+/* Matrix products on the GPU: gemm.c chooses between four ways.
  *
- *   rows     C = A B, A tall: B stays in shared memory, the end of a layer is applied on the way out
- *   sums     C = A^T B, both tall (gradients of weights): cut over the rows, added in order
- *   library  cuBLASLt, for all else
+ *   bulk     C = A B of bf16, A tall, B small: whole tiles of rows come and go by bulk copies, the end of a
+ * layer in between; aligned matrices, and the usual ends alone rows     the same of any type and alignment,
+ * with any end, element by element sums     C = A^T B, both tall (gradients of weights): cut over the rows,
+ * added in order library  cuBLASLt, for all else
  *
- * The first two use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
+ * The first three use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_pieces.cuh, gemm_wgmma.cuh). */
 #ifndef KERNELS_CUDA_GEMM_H
 #define KERNELS_CUDA_GEMM_H
@@ -22,7 +23,9 @@ struct cuda_state {
   struct library *library;
 };
 
-/* C = A op(B) with op->update or op->backward where they have no norm. */
+/* C = A op(B) with op->update or op->backward where they have no norm. *took: bulk copies can serve it, and
+ * do; else nothing is done. */
+int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
 /* C = A^T B. */

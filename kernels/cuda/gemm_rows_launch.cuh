@@ -3,6 +3,7 @@
 #define KERNELS_CUDA_GEMM_ROWS_LAUNCH_CUH
 
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/gemm_rows.cuh"
 #include "kernels/cuda/partials.cuh"
 
@@ -96,54 +97,6 @@ static int fit_and_run(struct kernels *k, const struct gemm *op, struct rows_lau
   if (fit<STREAMING>(state, sums, launch)) return run<T, STREAMING>(k, op, sums, launch);
   FAIL(FAILED, "a block on this GPU has too little shared memory for matrix products: %d bytes",
        state->shared_bytes);
-}
-
-static bool are_aligned(const struct end *e) {
-  const struct tensor *all[] = {&e->c, &e->out, &e->residual, &e->saved};
-  for (int i = 0; i < 4; i++) {
-    if (all[i]->data && !cuda_is_aligned(*all[i])) return false;
-  }
-  return true;
-}
-
-static enum end_kind kind_of(const struct end *e) {
-  const bool relu = e->activation == ACTIVATION_RELU, drops = e->dropout.threshold > 0;
-  if (!e->aligned || e->accumulate || e->keep || e->residual.data) return END_ANY;
-  if (e->scale && !e->backward && (relu || drops)) return END_ANY;
-  if (e->backward) return relu && e->from_y ? END_BACKWARD_RELU : END_ANY;
-  if (relu) return drops ? END_RELU_DROPOUT : END_RELU;
-  return e->activation == ACTIVATION_NONE && !drops ? END_PLAIN : END_ANY;
-}
-
-static struct end end_of(const struct kernels *k, const struct gemm *op) {
-  struct end e = {};
-  const struct update *update = op->backward ? op->backward->forward : op->update;
-  e.c = e.out = op->c;
-  e.accumulate = op->accumulate;
-  e.scalars = k->scalars;
-  if (update) {
-    e.activation = update->activation;
-    e.dropout = update->dropout;
-    e.bias = (const float *)update->bias;
-  }
-  if (op->update) {
-    e.out = update->y;
-    e.residual = update->residual;
-    e.scale = (const float *)update->scale;
-    e.keep = update->y.data != op->c.data;
-  }
-  if (op->backward) {
-    e.backward = true;
-    e.out = op->backward->dz;
-    e.residual = op->backward->residual_grad;
-    e.saved = update->z;
-    e.scale = (const float *)op->backward->scale;
-    e.from_y = update->y.data == update->z.data;
-    if (e.from_y) e.bias = NULL;
-  }
-  e.aligned = are_aligned(&e);
-  e.kind = kind_of(&e);
-  return e;
 }
 
 static struct rows_launch launch_of(const struct kernels *k, const struct gemm *op) {

@@ -52,81 +52,67 @@ template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[B
   for (int i = 0; i < 4 * BLOCKS; i++) asm volatile("" : "+f"(sum[i / 4][i % 4])::"memory");
 }
 
+/* The registers of sums by number, and the operands behind them: `left` and `right`, or both matrices. */
+#define REGISTERS24 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23"
+#define REGISTERS32 \
+  REGISTERS24       \
+  ",%24,%25,%26,%27,%28,%29,%30,%31"
+#define REGISTERS56                                                                      \
+  REGISTERS32                                                                            \
+  ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52" \
+  ",%53,%54,%55"
+#define REGISTERS64 \
+  REGISTERS56       \
+  ",%56,%57,%58,%59,%60,%61,%62,%63"
+#define REGISTERS128                                                                      \
+  REGISTERS64                                                                             \
+  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84"  \
+  ",%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104" \
+  ",%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121" \
+  ",%122,%123,%124,%125,%126,%127"
 #define SUMS1(j) "+f"(sum[j][0]), "+f"(sum[j][1]), "+f"(sum[j][2]), "+f"(sum[j][3])
 #define SUMS2(j) SUMS1(j), SUMS1((j) + 1)
 #define SUMS4(j) SUMS2(j), SUMS2((j) + 2)
 #define SUMS8(j) SUMS4(j), SUMS4((j) + 4)
 #define SUMS16(j) SUMS8(j), SUMS8((j) + 8)
-#define LEFT_AND_RIGHT "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds)
 
-/* sum = left right, + sum when `adds`. */
-static __device__ __forceinline__ void multiply(float (&sum)[6][4], const uint32_t (&left)[4], uint64_t right,
-                                                int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %29, 0; wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23"
-               "}, {%24,%25,%26,%27}, %28, p, 1, 1, 0;}"
-               : SUMS4(0), SUMS2(4)
-               : LEFT_AND_RIGHT
-               : "memory");
-}
+/* sum = left right, + sum when `adds`. The left matrix is in registers, or in shared memory as boxes whose
+ * columns are terms; then the right one is in boxes too, whose columns are terms, or rows when ROWS. */
+#define PRODUCTS(BLOCKS, COLS, REGISTERS, O0, O1, O2, O3, O4, O5, ...)                                    \
+  static __device__ __forceinline__ void multiply(float(&sum)[BLOCKS][4], const uint32_t(&left)[4],       \
+                                                  uint64_t right, int adds) {                             \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, " O5 ", 0; wgmma.mma_async.sync.aligned.m64n" COLS        \
+                 "k16.f32.bf16.bf16 {" REGISTERS "}, {" O0 "," O1 "," O2 "," O3 "}, " O4 ", p, 1, 1, 0;}" \
+                 : __VA_ARGS__                                                                            \
+                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds)          \
+                 : "memory");                                                                             \
+  }                                                                                                       \
+  template <bool ROWS>                                                                                    \
+  static __device__ __forceinline__ void multiply(float(&sum)[BLOCKS][4], uint64_t left, uint64_t right,  \
+                                                  int adds) {                                             \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, " O2 ", 0; wgmma.mma_async.sync.aligned.m64n" COLS        \
+                 "k16.f32.bf16.bf16 {" REGISTERS "}, " O0 ", " O1 ", p, 1, 1, 0, " O3 ";}"                \
+                 : __VA_ARGS__                                                                            \
+                 : "l"(left), "l"(right), "r"(adds), "n"(ROWS ? 1 : 0)                                    \
+                 : "memory");                                                                             \
+  }
 
-static __device__ __forceinline__ void multiply(float (&sum)[8][4], const uint32_t (&left)[4], uint64_t right,
-                                                int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-               "%24,%25,%26,%27,%28,%29,%30,%31"
-               "}, {%32,%33,%34,%35}, %36, p, 1, 1, 0;}"
-               : SUMS8(0)
-               : LEFT_AND_RIGHT
-               : "memory");
-}
+PRODUCTS(6, "48", REGISTERS24, "%24", "%25", "%26", "%27", "%28", "%29", SUMS4(0), SUMS2(4))
+PRODUCTS(8, "64", REGISTERS32, "%32", "%33", "%34", "%35", "%36", "%37", SUMS8(0))
+PRODUCTS(14, "112", REGISTERS56, "%56", "%57", "%58", "%59", "%60", "%61", SUMS8(0), SUMS4(8), SUMS2(12))
+PRODUCTS(16, "128", REGISTERS64, "%64", "%65", "%66", "%67", "%68", "%69", SUMS16(0))
+PRODUCTS(32, "256", REGISTERS128, "%128", "%129", "%130", "%131", "%132", "%133", SUMS16(0), SUMS16(16))
 
-static __device__ __forceinline__ void multiply(float (&sum)[14][4], const uint32_t (&left)[4],
-                                                uint64_t right, int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %61, 0; wgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-               "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
-               "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55"
-               "}, {%56,%57,%58,%59}, %60, p, 1, 1, 0;}"
-               : SUMS8(0), SUMS4(8), SUMS2(12)
-               : LEFT_AND_RIGHT
-               : "memory");
-}
-
-static __device__ __forceinline__ void multiply(float (&sum)[16][4], const uint32_t (&left)[4],
-                                                uint64_t right, int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %69, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-               "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-               "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
-               "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-               "}, {%64,%65,%66,%67}, %68, p, 1, 1, 0;}"
-               : SUMS16(0)
-               : LEFT_AND_RIGHT
-               : "memory");
-}
-
-static __device__ __forceinline__ void multiply(float (&sum)[32][4], const uint32_t (&left)[4],
-                                                uint64_t right, int adds) {
-  asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %133, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-      "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-      "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,"
-      "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,"
-      "%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,"
-      "%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,"
-      "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,"
-      "%126,%127"
-      "}, {%128,%129,%130,%131}, %132, p, 1, 1, 0;}"
-      : SUMS16(0), SUMS16(16)
-      : LEFT_AND_RIGHT
-      : "memory");
-}
-
+#undef PRODUCTS
 #undef SUMS1
 #undef SUMS2
 #undef SUMS4
 #undef SUMS8
 #undef SUMS16
-#undef LEFT_AND_RIGHT
+#undef REGISTERS24
+#undef REGISTERS32
+#undef REGISTERS56
+#undef REGISTERS64
+#undef REGISTERS128
 
 #endif

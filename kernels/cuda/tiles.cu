@@ -25,30 +25,6 @@ int cuda_has_tiles(void) {
 #endif
 }
 
-/* The driver's function, found at run time: nothing else here needs the driver's library. */
-static int encode(CUtensorMap *map, struct tensor x, int64_t cols) {
-  typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                   const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
-                                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                   CUtensorMapFloatOOBfill);
-  static encode_function *function = NULL;
-  if (!function) {
-    void *found = NULL;
-    cudaDriverEntryPointQueryResult state;
-    TRY_CUDA(
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &state));
-    if (!found) FAIL(FAILED, "CUDA: this driver has no cuTensorMapEncodeTiled");
-    function = (encode_function *)found;
-  }
-  const cuuint64_t size[2] = {(cuuint64_t)cols, (cuuint64_t)x.rows}, pitch[1] = {(cuuint64_t)x.stride * 2};
-  const cuuint32_t box[2] = {64, TILE_COLS}, steps[2] = {1, 1};
-  CUresult result = function(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, x.data, size, pitch, box, steps,
-                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) FAIL(FAILED, "CUDA: cuTensorMapEncodeTiled refuses a matrix (%d)", (int)result);
-  return OK;
-}
-
 template <class SHAPE>
 static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUtensorMap *x,
                   const struct product *op, int64_t width) {
@@ -66,7 +42,9 @@ int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struc
   struct product op = {tiles->window,  tiles->segment,  tiles->bits,          sums,    stride,
                        (int32_t)plane, (int32_t)x.cols, (const bf16 *)x.data, x.stride};
   if (tiles->listed == 0 || x.cols == 0) return OK;
-  TRY(encode(&map, x, plane > 0 ? plane + x.cols : x.cols));
+  struct tensor planes = x;
+  if (plane > 0) planes.cols += plane;
+  TRY(cuda_bulk_map(planes, TILE_COLS, &map));
   if (plane > 0) {
     if (x.cols <= 64) return launch<tile_shape<64, 2, 4, 3>>(k, tiles, &map, &op, x.cols);
     return launch<tile_shape<128, 2, 3, 2>>(k, tiles, &map, &op, x.cols);

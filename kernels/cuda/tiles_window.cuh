@@ -4,9 +4,8 @@
 #define KERNELS_CUDA_TILES_WINDOW_CUH
 
 #include <cfloat>
-#include <cuda.h>
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/bulk.cuh"
 #include "kernels/cuda/tiles.h"
 
 struct product {
@@ -33,48 +32,6 @@ template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_> struct tile_shape
 template <class SHAPE> struct ring { uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES]; };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-static __device__ __forceinline__ uint32_t shared_address(const void *p) {
-  return (uint32_t)__cvta_generic_to_shared(p);
-}
-
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
-}
-
-static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
-}
-
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity) {
-  asm volatile("{ .reg .pred done;\n"
-               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again; }" ::"r"(shared_address(barrier)),
-               "r"(parity)
-               : "memory");
-}
-
-/* 64 rows by 64 columns of X, at (row, col), swizzled as wgmma reads them. */
-static __device__ __forceinline__ void copy_rows(void *to, const CUtensorMap *x, uint64_t *barrier, int col,
-                                                 int row) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-               " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
-               "l"(x), "r"(shared_address(barrier)), "r"(col), "r"(row)
-               : "memory");
-}
-
-/* Of 16 rows of X in shared memory: columns contiguous, 128-byte swizzle, groups of 64 columns `group` bytes
- * and groups of 8 rows 1 KiB apart. */
-static __device__ __forceinline__ uint64_t descriptor_of(uint32_t address, uint32_t group) {
-  return (uint64_t)((address & 0x3FFFF) >> 4) | (uint64_t)(group >> 4) << 16 | (uint64_t)(1024 >> 4) << 32 |
-         1ull << 62;
-}
 
 #define LIST8(d, i)                                                                           \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
@@ -132,7 +89,7 @@ static __device__ __forceinline__ void fetch(const struct product &op, const CUt
   for (int p = 0; p < SHAPE::PLANES; p++) {
 #pragma unroll
     for (int g = 0; g < SHAPE::GROUPS; g++, to += SHAPE::GROUP_BYTES)
-      copy_rows(to, x, &ring.full[s], p * op.plane + (int)blockIdx.y * SHAPE::COLUMNS + g * 64, row);
+      copy_box(to, x, &ring.full[s], p * op.plane + (int)blockIdx.y * SHAPE::COLUMNS + g * 64, row);
   }
 }
 
@@ -144,8 +101,7 @@ static __device__ __forceinline__ void open_ring(const struct product &op, const
     barrier_init(&ring.full[s], 1);
     barrier_init(&ring.empty[s], BLOCK / 32);
   }
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  show_barriers();
   for (int i = 0; i < SHAPE::STAGES && w.first + i < w.end; i++) fetch<SHAPE>(op, x, stage, ring, w, i);
 }
 
@@ -264,7 +220,7 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, con
         for (int k = 0; k < 4; k++)
           multiply(
               sum, a[u][k],
-              descriptor_of(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048, SHAPE::GROUP_BYTES));
+              boxed_matrix(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048, SHAPE::GROUP_BYTES));
       }
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");

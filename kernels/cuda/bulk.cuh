@@ -1,0 +1,76 @@
+/* Bulk tensor copies, the barriers that they report to, and the matrices that they leave for wgmma (PTX ISA).
+ *
+ * A box in shared memory begins at a multiple of 1 KiB; its rows have 128 bytes, and the chunk c of 16 bytes
+ * of row r lies in place c ^ r % 8. */
+#ifndef KERNELS_CUDA_BULK_CUH
+#define KERNELS_CUDA_BULK_CUH
+
+#include "kernels/cuda/bulk.h"
+#include "kernels/cuda/columns.cuh"
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p) {
+  return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void barrier_init(uint64_t *barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+
+/* After the last barrier_init; then the block's threads must meet. */
+static __device__ __forceinline__ void show_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t parity) {
+  asm volatile("{ .reg .pred done;\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@!done bra again; }" ::"r"(shared_address(barrier)),
+               "r"(parity)
+               : "memory");
+}
+
+/* A box at (row, col) of a matrix to shared memory. */
+static __device__ __forceinline__ void copy_box(void *to, const CUtensorMap *from, uint64_t *barrier, int col,
+                                                int row) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+               "l"(from), "r"(shared_address(barrier)), "r"(col), "r"(row)
+               : "memory");
+}
+
+/* A box from shared memory to (row, col) of a matrix: one of the thread's batch, which close_boxes ends. */
+static __device__ __forceinline__ void write_box(const CUtensorMap *to, const void *from, int col, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(to),
+               "r"(shared_address(from)), "r"(col), "r"(row)
+               : "memory");
+}
+
+static __device__ __forceinline__ void close_boxes() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* Until the boxes that this thread writes have left shared memory. */
+static __device__ __forceinline__ void wait_for_boxes() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/* A matrix of wgmma's that begins at `address` in boxes: groups of 8 rows are 1 KiB apart. Where its rows are
+ * terms of the sum, the next 64 columns are `next` bytes further on; where its columns are, `next` does not
+ * matter. */
+static __device__ __forceinline__ uint64_t boxed_matrix(uint32_t address, uint32_t next) {
+  return (uint64_t)((address & 0x3FFFF) >> 4) | (uint64_t)(next >> 4) << 16 | (uint64_t)(1024 >> 4) << 32 |
+         1ull << 62;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* bulk: matrices of bf16 by bulk tensor copies (PTX ISA; compute capability 9.0), which move boxes of 64
+ * columns to and from shared memory, 128 bytes a row and swizzled as wgmma reads them. bulk.cuh has the
+ * device's side.
+ */
+#ifndef KERNELS_CUDA_BULK_H
+#define KERNELS_CUDA_BULK_H
+
+#include <cuda.h>
+
+#include "kernels/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BOX_COLS = 64, BOX_ROW_BYTES = 128, MOST_BOX_ROWS = 256 };
+
+/* How copies see t (BF16, cuda_is_aligned), in boxes of `rows` rows by 64 columns: what lies outside of t
+ * reads as 0 and is not written. Errors: FAILED, from the driver. */
+int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

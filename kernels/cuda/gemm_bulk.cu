@@ -1,0 +1,98 @@
+/* C = A B of bf16 by bulk copies: shapes, memory and launch of the kernel in gemm_bulk.cuh. */
+#include "kernels/cuda/gemm_bulk.cuh"
+#include "kernels/cuda/gemm_end_of.cuh"
+#include "kernels/cuda/partials.cuh"
+
+constexpr int LEAST_SLOTS = 3; /* two teams at work, and one tile on its way */
+
+struct bulk_launch {
+  struct bulk_maps maps;
+  struct bulk_product product;
+  unsigned blocks;
+  int bytes; /* of shared memory */
+};
+
+/* All that copies move is of bf16, at multiples of 16 bytes. */
+static bool can_be_copied(const struct tensor &t) {
+  return t.dtype == BF16 && cuda_is_aligned(t);
+}
+
+static bool can_be_bulk(const struct gemm *op, const struct end &e) {
+  return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && e.kind != END_ANY &&
+         can_be_copied(op->a) && can_be_copied(op->b) && can_be_copied(e.out) &&
+         (!e.backward || can_be_copied(e.saved));
+}
+
+/* As many slots as shared memory has room for; false if these are too few. */
+template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct bulk_launch *launch) {
+  constexpr int COLS = BULK_COLS<BLOCKS>;
+  struct bulk_product &p = launch->product;
+  const int results = p.end.backward ? 0 : TEAMS * COLS / BOX_COLS * BOX;
+  const int totals = sums ? TEAMS * TEAM / 32 * COLS * (int)sizeof(double) : 0;
+  const int fixed = panel_bytes(COLS, p.depth) + results + totals + COLS * (int)sizeof(float);
+  const int slot = slot_bytes(COLS, p.depth, p.end.backward);
+  p.slots = min(MOST_SLOTS, (state->shared_bytes - (int)sizeof(struct bulk_barriers) - fixed) / slot);
+  launch->bytes = fixed + p.slots * slot;
+  return p.slots >= LEAST_SLOTS;
+}
+
+/* Tiles of equal height, in as few rounds as their largest height allows. */
+static void lay_tiles(const struct cuda_state *state, struct bulk_launch *launch) {
+  struct bulk_product &p = launch->product;
+  const int64_t blocks = state->multiprocessors;
+  const int64_t rounds = (p.m + blocks * TEAM_ROWS - 1) / (blocks * TEAM_ROWS), tiles = rounds * blocks;
+  p.height = (int)((p.m + tiles - 1) / tiles);
+  p.tiles = (p.m + p.height - 1) / p.height;
+  launch->blocks = (unsigned)min(blocks, p.tiles);
+}
+
+static int make_maps(const struct gemm *op, int cols, struct bulk_launch *launch) {
+  const struct bulk_product &p = launch->product;
+  TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
+  TRY(cuda_bulk_map(op->b, p.transpose_b ? cols : p.depth * BOX_COLS, &launch->maps.b));
+  if (p.end.backward) TRY(cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved));
+  return cuda_bulk_map(p.end.out, p.height, &launch->maps.out);
+}
+
+template <int BLOCKS> static int start(struct kernels *k, const struct bulk_launch *launch) {
+  TRY_CUDA(
+      cudaFuncSetAttribute(bulk_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
+  bulk_kernel<BLOCKS><<<launch->blocks, TEAMS * TEAM + 32, (size_t)launch->bytes, cuda_stream(k)>>>(
+      launch->maps, launch->product);
+  TRY_LAUNCH();
+  return OK;
+}
+
+template <int BLOCKS>
+static int run(struct kernels *k, const struct gemm *op, struct bulk_launch *launch, int *took) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  struct bulk_product &p = launch->product;
+  const bool sums = op->backward && op->backward->bias_grad;
+  if (!fit<BLOCKS>(state, sums, launch)) return OK;
+  *took = 1;
+  lay_tiles(state, launch);
+  if (sums)
+    TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
+  TRY(make_maps(op, BULK_COLS<BLOCKS>, launch));
+  TRY(start<BLOCKS>(k, launch));
+  if (!sums) return OK;
+  return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+}
+
+int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
+  struct bulk_launch launch = {};
+  struct bulk_product &p = launch.product;
+  p.end = end_of(k, op);
+  *took = 0;
+  if (!can_be_bulk(op, p.end)) return OK;
+  p.m = op->c.rows;
+  p.n = (int)op->c.cols;
+  p.steps = (int)blocks_of(op->a.cols, TERMS);
+  p.depth = (int)blocks_of(op->a.cols, BOX_COLS);
+  p.boxes = (int)blocks_of(op->c.cols, BOX_COLS);
+  p.transpose_b = op->transpose_b;
+  if (op->c.cols <= 48) return run<6>(k, op, &launch, took);
+  if (op->c.cols <= 64) return run<8>(k, op, &launch, took);
+  if (op->c.cols <= 128) return run<16>(k, op, &launch, took);
+  return run<32>(k, op, &launch, took);
+}

@@ -1,0 +1,362 @@
+/* C = A B of bf16 for a tall A [m, k] and a small B [k, n], with the end of a layer, where whole tiles of
+ * rows come and go by bulk copies: the kernel.
+ *
+ * A block keeps B in shared memory and walks over tiles of rows. One thread feeds it: it brings A's tiles,
+ * and those of the saved output that a backward end reads, into a ring of slots, some tiles ahead. Two teams
+ * of four warps take the tiles in turn: tensor cores read a tile where it lies, the end goes over the sums in
+ * their registers, leaves the result in shared memory (in the place of what it read there), and a bulk copy
+ * writes it while the next tile is under way. */
+#ifndef KERNELS_CUDA_GEMM_BULK_CUH
+#define KERNELS_CUDA_GEMM_BULK_CUH
+
+#include "kernels/cuda/bulk.cuh"
+#include "kernels/cuda/gemm_end.cuh"
+#include "kernels/cuda/gemm_wgmma.cuh"
+
+constexpr int TEAM = 128, TEAMS = 2, TEAM_ROWS = 64; /* threads, and rows of a tile at most */
+constexpr int BOX = TEAM_ROWS * BOX_ROW_BYTES;       /* bytes of a tile's 64 columns */
+constexpr int TERMS = 16;                            /* of a product */
+constexpr int MOST_SLOTS = 8;
+
+struct bulk_maps {
+  CUtensorMap a, b, saved, out;
+};
+
+struct bulk_product {
+  int64_t m, tiles;
+  int n, height;    /* of a tile */
+  int steps, depth; /* products of a sum; boxes of a tile of A */
+  int boxes;        /* of a tile of C */
+  int slots;
+  bool transpose_b;
+  struct end end;
+};
+
+struct bulk_barriers {
+  uint64_t panel, full[MOST_SLOTS], empty[MOST_SLOTS];
+};
+
+/* Shared memory: B; slots, each a tile of A and, backward, of the saved output; forward a place for each
+ * team's result; column sums for each warp; bias. */
+struct bulk_memory {
+  unsigned char *panel, *slots, *results;
+  double *totals;
+  float *bias;
+};
+
+/* Columns of C that a block has room for. */
+template <int BLOCKS> constexpr int BULK_COLS = (BLOCKS + 7) / 8 * BOX_COLS;
+
+static __host__ __device__ __forceinline__ int panel_bytes(int cols, int depth) {
+  return depth * BOX_COLS * cols * 2;
+}
+
+static __host__ __device__ __forceinline__ int slot_bytes(int cols, int depth, bool backward) {
+  return (depth + (backward ? cols / BOX_COLS : 0)) * BOX;
+}
+
+template <int BLOCKS>
+static __device__ __forceinline__ struct bulk_memory bulk_memory_of(const struct bulk_product &p) {
+  extern __shared__ __align__(1024) unsigned char boxes[];
+  constexpr int COLS = BULK_COLS<BLOCKS>;
+  struct bulk_memory m = {boxes, boxes + panel_bytes(COLS, p.depth)};
+  m.results = m.slots + p.slots * slot_bytes(COLS, p.depth, p.end.backward);
+  m.totals = (double *)(m.results + (p.end.backward ? 0 : TEAMS * COLS / BOX_COLS * BOX));
+  m.bias = (float *)(m.totals + (p.end.sums ? TEAMS * TEAM / 32 * COLS : 0));
+  return m;
+}
+
+/* B as wgmma wants it: its columns are contiguous in boxes of all rows, or its rows in boxes of all columns.
+ */
+template <int BLOCKS>
+static __device__ __forceinline__ void feed_panel(const struct bulk_product &p, const struct bulk_maps &maps,
+                                                  unsigned char *panel, uint64_t *barrier) {
+  constexpr int COLS = BULK_COLS<BLOCKS>;
+  const int boxes = p.transpose_b ? p.depth : p.boxes;
+  const int bytes = (p.transpose_b ? COLS : p.depth * BOX_COLS) * BOX_ROW_BYTES;
+  barrier_expect(barrier, (uint32_t)(boxes * bytes));
+  for (int i = 0; i < boxes; i++) copy_box(panel + i * bytes, &maps.b, barrier, i * BOX_COLS, 0);
+}
+
+/* The block's tiles one after the other, each into the slot that is next. */
+template <int BLOCKS>
+static __device__ __forceinline__ void feed(const struct bulk_product &p, const struct bulk_maps &maps,
+                                            const struct bulk_memory &m, struct bulk_barriers &barriers) {
+  const int saved = p.end.backward ? p.boxes : 0;
+  feed_panel<BLOCKS>(p, maps, m.panel, &barriers.panel);
+  int slot = 0, round = 0;
+  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    unsigned char *to = m.slots + slot * slot_bytes(BULK_COLS<BLOCKS>, p.depth, p.end.backward);
+    uint64_t *full = &barriers.full[slot];
+    const int row = (int)tile * p.height;
+    if (round > 0) barrier_wait(&barriers.empty[slot], (round - 1) & 1);
+    barrier_expect(full, (uint32_t)((p.depth + saved) * p.height * BOX_ROW_BYTES));
+    for (int i = 0; i < p.depth; i++) copy_box(to + i * BOX, &maps.a, full, i * BOX_COLS, row);
+    to += p.depth * BOX;
+    for (int i = 0; i < saved; i++) copy_box(to + i * BOX, &maps.saved, full, i * BOX_COLS, row);
+    if (++slot == p.slots) slot = 0, round++;
+  }
+}
+
+/* sum = the tile times B, under way. */
+template <int BLOCKS, bool ROWS>
+static __device__ __forceinline__ void multiply_tile(const struct bulk_product &p, const unsigned char *tile,
+                                                     const unsigned char *panel, float (&sum)[BLOCKS][4]) {
+  const uint32_t a = shared_address(tile), b = shared_address(panel);
+  const uint32_t box = ROWS ? (uint32_t)p.depth * BOX_COLS * BOX_ROW_BYTES
+                            : BULK_COLS<BLOCKS> * BOX_ROW_BYTES;
+  const uint64_t left = boxed_matrix(a, 0), right = boxed_matrix(b, box);
+  int s = 0;
+#pragma unroll 1
+  do {
+    const int along = s % 4 * TERMS * 2;
+    open_products();
+    multiply<ROWS>(sum, further(left, s / 4 * BOX + along),
+                   further(right, ROWS ? s * TERMS * BOX_ROW_BYTES : s / 4 * (int)box + along), s > 0);
+    close_products();
+  } while (++s < p.steps);
+}
+
+/* Where a lane's sums belong: columns 8 j + 2 q, 8 j + 2 q + 1 of rows v and v + 8, as far as these are
+ * there. */
+struct lane_place {
+  int64_t v;
+  int g, q;
+  bool is_there[2];
+  float factor[2];
+  int64_t id[2];
+};
+
+static __device__ __forceinline__ struct lane_place lane_place_of(const struct bulk_product &p, int64_t tile,
+                                                                  int thread) {
+  const int g = thread % 32 / 4, row = thread / 32 * 16 + g;
+  struct lane_place at = {tile * p.height + row, g, thread % 4};
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const int64_t v = at.v + 8 * i;
+    at.is_there[i] = row + 8 * i < p.height && v < p.m;
+    at.factor[i] = p.end.scale && at.is_there[i] ? p.end.scale[v] : 1;
+    at.id[i] = p.end.kind == END_RELU_DROPOUT && at.is_there[i] ? p.end.dropout.id[v] : 0;
+  }
+  return at;
+}
+
+/* Which columns dropout keeps, of a row's block: one bit a column. */
+static __device__ __forceinline__ uint32_t kept_of_block(const struct dropout &op, uint32_t epoch, int64_t id,
+                                                         int block) {
+  const struct philox_block bits = dropout_bits(op, epoch, id, block * GROUP);
+  uint32_t kept = 0;
+#pragma unroll
+  for (int j = 0; j < GROUP; j++) kept |= (uint32_t)is_kept(op, bits, j) << j;
+  return kept;
+}
+
+/* Of blocks 4 i to 4 i + 3 lane 4 g + q asks for block 4 i + q, and all four of a row share what they got:
+ * bits 0 and 1 of kept[t] are the lane's columns of block 4 i + t in its first row, 8 and 9 in its second. */
+static __device__ __forceinline__ void share_kept(const struct end &e, uint32_t epoch,
+                                                  const struct lane_place &at, int i, uint32_t (&kept)[4]) {
+  const uint32_t mine = kept_of_block(e.dropout, epoch, at.id[0], 4 * i + at.q) |
+                        kept_of_block(e.dropout, epoch, at.id[1], 4 * i + at.q) << 8;
+#pragma unroll
+  for (int t = 0; t < 4; t++) kept[t] = __shfl_sync(~0u, mine, 4 * at.g + t) >> 2 * at.q;
+}
+
+/* column[j]: a lane's sums of two columns of block j of eight. Added over the warp's rows, those of block g
+ * end in the four lanes 4 g + q, which add them to the warp's totals. */
+static __device__ __forceinline__ void add_columns(const struct lane_place &at, float (&column)[8][2],
+                                                   double *totals) {
+#pragma unroll
+  for (int half = 4; half > 0; half /= 2) {
+    const bool upper = at.g & half;
+#pragma unroll
+    for (int j = 0; j < half; j++) {
+#pragma unroll
+      for (int c = 0; c < 2; c++) {
+        const float keep = upper ? column[j + half][c] : column[j][c];
+        column[j][c] = keep + __shfl_xor_sync(~0u, upper ? column[j][c] : column[j + half][c], 4 * half);
+      }
+    }
+  }
+  totals[at.g * 8 + 2 * at.q] += (double)column[0][0];
+  totals[at.g * 8 + 2 * at.q + 1] += (double)column[0][1];
+}
+
+static __device__ __forceinline__ float low_half(uint32_t pair) {
+  return __uint_as_float(pair << 16);
+}
+
+static __device__ __forceinline__ float high_half(uint32_t pair) {
+  return __uint_as_float(pair & 0xFFFF0000u);
+}
+
+/* The end of a pair of neighbours in a row. saved: backward, what the forward pass left of them; becomes the
+ * result. x: the product; backward it becomes dz without the row's factor. */
+template <enum end_kind KIND>
+static __device__ __forceinline__ void end_pair(float2 bias, float dropout_scale, float factor, uint32_t kept,
+                                                float (&x)[2], uint32_t &saved) {
+  if (KIND == END_BACKWARD_RELU) {
+    x[0] = low_half(saved) > 0 ? x[0] * dropout_scale : 0;
+    x[1] = high_half(saved) > 0 ? x[1] * dropout_scale : 0;
+  } else {
+    x[0] += bias.x, x[1] += bias.y;
+    if (KIND != END_PLAIN) x[0] = x[0] < 0 ? 0 : x[0], x[1] = x[1] < 0 ? 0 : x[1];
+    if (KIND == END_RELU_DROPOUT) {
+      x[0] = kept & 1 ? x[0] * dropout_scale : 0;
+      x[1] = kept & 2 ? x[1] * dropout_scale : 0;
+    }
+  }
+  saved = may_scale(KIND) ? rounded_pair(x[0] * factor, x[1] * factor) : rounded_pair(x[0], x[1]);
+}
+
+/* The end of a warp's 16 rows, from their sums into boxes. */
+template <int BLOCKS, enum end_kind KIND>
+static __device__ __forceinline__ void end_boxes(const struct end &e, const struct bulk_memory &m,
+                                                 const struct lane_place &at, int warp, unsigned char *boxes,
+                                                 float (&sum)[BLOCKS][4]) {
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
+  const uint32_t epoch = KIND == END_RELU_DROPOUT ? e.scalars->epoch : 0;
+  double *totals = m.totals + (threadIdx.x / 32) * BULK_COLS<BLOCKS>;
+  boxes += (warp * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
+#pragma unroll
+  for (int box = 0; box < (BLOCKS + 7) / 8; box++) {
+    float column[8][2] = {};
+    uint32_t kept[4] = {};
+#pragma unroll
+    for (int i = 0; i < 8 && 8 * box + i < BLOCKS; i++) {
+      const int j = 8 * box + i;
+      uint32_t *pair = (uint32_t *)(boxes + box * BOX + (i ^ at.g) * 16);
+      const float2 bias = KIND == END_BACKWARD_RELU ? make_float2(0, 0)
+                                                    : *(float2 *)(m.bias + 8 * j + 2 * at.q);
+      if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, j / 4, kept);
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        uint32_t *place = pair + r * 8 * BOX_ROW_BYTES / 4, both = KIND == END_BACKWARD_RELU ? *place : 0;
+        float x[2] = {sum[j][2 * r], sum[j][2 * r + 1]};
+        end_pair<KIND>(bias, scale, at.factor[r], kept[i % 4] >> 8 * r, x, both);
+        *place = both;
+        if (KIND == END_BACKWARD_RELU && at.is_there[r]) column[i][0] += x[0], column[i][1] += x[1];
+      }
+    }
+    if (KIND == END_BACKWARD_RELU && e.sums) add_columns(at, column, totals + box * BOX_COLS);
+  }
+}
+
+template <int BLOCKS>
+static __device__ __forceinline__ void end_tile(const struct end &e, const struct bulk_memory &m,
+                                                const struct lane_place &at, int warp, unsigned char *boxes,
+                                                float (&sum)[BLOCKS][4]) {
+  if (e.kind == END_BACKWARD_RELU)
+    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m, at, warp, boxes, sum);
+  else if (e.kind == END_RELU)
+    end_boxes<BLOCKS, END_RELU>(e, m, at, warp, boxes, sum);
+  else if (e.kind == END_RELU_DROPOUT)
+    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m, at, warp, boxes, sum);
+  else
+    end_boxes<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
+}
+
+static __device__ __forceinline__ void meet_team(int team) {
+  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
+}
+
+static __device__ __forceinline__ void write_result(const struct bulk_product &p,
+                                                    const struct bulk_maps &maps, int64_t tile,
+                                                    const unsigned char *boxes) {
+  for (int i = 0; i < p.boxes; i++) write_box(&maps.out, boxes + i * BOX, i * BOX_COLS, (int)tile * p.height);
+  close_boxes();
+}
+
+/* Every other tile of the block. The slot of a backward tile is free again when its result has left; that of
+ * a forward one when the products have ended in all four warps. */
+template <int BLOCKS>
+static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, const struct bulk_maps &maps,
+                                                  const struct bulk_memory &m, struct bulk_barriers &barriers,
+                                                  int team) {
+  constexpr int COLS = BULK_COLS<BLOCKS>;
+  const int thread = threadIdx.x % TEAM;
+  const bool backward = p.end.backward;
+  uint64_t *left = NULL; /* the barrier of the slot whose result is on its way */
+  barrier_wait(&barriers.panel, 0);
+  int i = team;
+  for (int64_t tile = blockIdx.x + (int64_t)team * gridDim.x; tile < p.tiles; tile += TEAMS * gridDim.x) {
+    const int slot = i % p.slots;
+    unsigned char *from = m.slots + slot * slot_bytes(COLS, p.depth, backward);
+    unsigned char *boxes = backward ? from + p.depth * BOX : m.results + team * (COLS / BOX_COLS) * BOX;
+    const struct lane_place at = lane_place_of(p, tile, thread);
+    float sum[BLOCKS][4];
+    barrier_wait(&barriers.full[slot], i / p.slots & 1);
+    if (p.transpose_b)
+      multiply_tile<BLOCKS, false>(p, from, m.panel, sum);
+    else
+      multiply_tile<BLOCKS, true>(p, from, m.panel, sum);
+    if (thread == 0) {
+      wait_for_boxes();
+      if (left) barrier_arrive(left);
+    }
+    __syncwarp();
+    wait_for_products<0>();
+    hold(sum);
+    if (!backward) {
+      if (thread % 32 == 0) barrier_arrive(&barriers.empty[slot]);
+      meet_team(team); /* the result before this one has left */
+    } else {
+      left = &barriers.empty[slot];
+    }
+    end_tile<BLOCKS>(p.end, m, at, thread / 32, boxes, sum);
+    show_to_products();
+    meet_team(team);
+    if (thread == 0) write_result(p, maps, tile, boxes);
+    i += TEAMS;
+  }
+  if (thread == 0) wait_for_boxes();
+}
+
+template <int BLOCKS>
+static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p, const struct bulk_memory &m,
+                                                    struct bulk_barriers &barriers) {
+  const int totals = p.end.sums ? TEAMS * TEAM / 32 * BULK_COLS<BLOCKS> : 0;
+  if (threadIdx.x == 0) {
+    barrier_init(&barriers.panel, 1);
+    for (int s = 0; s < p.slots; s++) {
+      barrier_init(&barriers.full[s], 1);
+      barrier_init(&barriers.empty[s], p.end.backward ? 1 : TEAM / 32);
+    }
+    show_barriers();
+  }
+  for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
+    m.bias[j] = p.end.bias && j < p.n ? p.end.bias[j] : 0;
+  for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
+  __syncthreads();
+}
+
+/* The block's column sums from its warps'. */
+template <int BLOCKS>
+static __device__ __forceinline__ void write_column_sums(const struct bulk_product &p, const double *totals) {
+  __syncthreads();
+  for (int j = threadIdx.x; j < p.n; j += blockDim.x) {
+    double sum = 0;
+    for (int w = 0; w < TEAMS * TEAM / 32; w++) sum += totals[w * BULK_COLS<BLOCKS> + j];
+    p.end.sums[(int64_t)blockIdx.x * p.n + j] = sum;
+  }
+}
+
+template <int BLOCKS>
+static __global__ void __launch_bounds__(TEAMS *TEAM + 32, 1)
+    bulk_kernel(const __grid_constant__ struct bulk_maps maps,
+                const __grid_constant__ struct bulk_product p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  __shared__ struct bulk_barriers barriers;
+  const struct bulk_memory memory = bulk_memory_of<BLOCKS>(p);
+  const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
+  prepare_bulk<BLOCKS>(p, memory, barriers);
+  if (team < TEAMS) {
+    take_tiles<BLOCKS>(p, maps, memory, barriers, team);
+  } else {
+    if (threadIdx.x % 32 == 0) feed<BLOCKS>(p, maps, memory, barriers);
+    __syncwarp();
+  }
+  if (p.end.sums) write_column_sums<BLOCKS>(p, memory.totals);
+#endif
+}
+
+#endif
