@@ -8,6 +8,20 @@
 #include "kernels/cuda/bulk.h"
 #include "kernels/cuda/columns.cuh"
 
+/* Products read boxes of 64 rows by 64 columns, 16 terms of the sum at a time. A block of theirs has two
+ * teams of four warps, and a thread that feeds them. */
+constexpr int BOX_ROWS = 64, BOX = BOX_ROWS * BOX_ROW_BYTES;
+constexpr int TERMS = 16;
+constexpr int TEAM = 128, TEAMS = 2, FED_THREADS = TEAMS * TEAM + 32;
+constexpr int MOST_SLOTS = 8;
+constexpr int BULK_ALIGNMENT = 1024; /* of boxes; what stands before them in shared memory takes as much */
+
+/* Of a ring of slots: what was copied is there; what lies there is not needed any more. panel: of a matrix
+ * that stays. */
+struct bulk_barriers {
+  uint64_t panel, full[MOST_SLOTS], empty[MOST_SLOTS];
+};
+
 static __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return (uint32_t)__cvta_generic_to_shared(p);
 }
@@ -38,6 +52,21 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t 
                "@!done bra again; }" ::"r"(shared_address(barrier)),
                "r"(parity)
                : "memory");
+}
+
+/* One thread; then the block's threads must meet. arrivals: at a slot that becomes empty. */
+static __device__ __forceinline__ void open_barriers(struct bulk_barriers &barriers, int slots,
+                                                     int arrivals) {
+  barrier_init(&barriers.panel, 1);
+  for (int s = 0; s < slots; s++) {
+    barrier_init(&barriers.full[s], 1);
+    barrier_init(&barriers.empty[s], arrivals);
+  }
+  show_barriers();
+}
+
+static __device__ __forceinline__ void meet_team(int team) {
+  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
 }
 
 /* A box at (row, col) of a matrix to shared memory. */

@@ -3,7 +3,7 @@
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/partials.cuh"
 
-constexpr int LEAST_SLOTS = 3; /* two teams at work, and one tile on its way */
+constexpr int LEAST_SLOTS = 4; /* two tiles at work, and two on their way */
 
 struct bulk_launch {
   struct bulk_maps maps;
@@ -23,7 +23,8 @@ static bool can_be_bulk(const struct gemm *op, const struct end &e) {
          (!e.backward || can_be_copied(e.saved));
 }
 
-/* As many slots as shared memory has room for; false if these are too few. */
+/* As many slots as shared memory has room for, an even number: each is one team's, which so sees every tile
+ * that comes into it. False if these are too few. */
 template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct bulk_launch *launch) {
   constexpr int COLS = BULK_COLS<BLOCKS>;
   struct bulk_product &p = launch->product;
@@ -31,7 +32,7 @@ template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums,
   const int totals = sums ? TEAMS * TEAM / 32 * COLS * (int)sizeof(double) : 0;
   const int fixed = panel_bytes(COLS, p.depth) + results + totals + COLS * (int)sizeof(float);
   const int slot = slot_bytes(COLS, p.depth, p.end.backward);
-  p.slots = min(MOST_SLOTS, (state->shared_bytes - (int)sizeof(struct bulk_barriers) - fixed) / slot);
+  p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT - fixed) / slot) / TEAMS * TEAMS;
   launch->bytes = fixed + p.slots * slot;
   return p.slots >= LEAST_SLOTS;
 }
@@ -40,7 +41,7 @@ template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums,
 static void lay_tiles(const struct cuda_state *state, struct bulk_launch *launch) {
   struct bulk_product &p = launch->product;
   const int64_t blocks = state->multiprocessors;
-  const int64_t rounds = (p.m + blocks * TEAM_ROWS - 1) / (blocks * TEAM_ROWS), tiles = rounds * blocks;
+  const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
   p.height = (int)((p.m + tiles - 1) / tiles);
   p.tiles = (p.m + p.height - 1) / p.height;
   launch->blocks = (unsigned)min(blocks, p.tiles);
@@ -57,8 +58,8 @@ static int make_maps(const struct gemm *op, int cols, struct bulk_launch *launch
 template <int BLOCKS> static int start(struct kernels *k, const struct bulk_launch *launch) {
   TRY_CUDA(
       cudaFuncSetAttribute(bulk_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
-  bulk_kernel<BLOCKS><<<launch->blocks, TEAMS * TEAM + 32, (size_t)launch->bytes, cuda_stream(k)>>>(
-      launch->maps, launch->product);
+  bulk_kernel<BLOCKS>
+      <<<launch->blocks, FED_THREADS, (size_t)launch->bytes, cuda_stream(k)>>>(launch->maps, launch->product);
   TRY_LAUNCH();
   return OK;
 }

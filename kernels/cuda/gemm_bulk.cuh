@@ -13,11 +13,6 @@
 #include "kernels/cuda/gemm_end.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
-constexpr int TEAM = 128, TEAMS = 2, TEAM_ROWS = 64; /* threads, and rows of a tile at most */
-constexpr int BOX = TEAM_ROWS * BOX_ROW_BYTES;       /* bytes of a tile's 64 columns */
-constexpr int TERMS = 16;                            /* of a product */
-constexpr int MOST_SLOTS = 8;
-
 struct bulk_maps {
   CUtensorMap a, b, saved, out;
 };
@@ -30,10 +25,6 @@ struct bulk_product {
   int slots;
   bool transpose_b;
   struct end end;
-};
-
-struct bulk_barriers {
-  uint64_t panel, full[MOST_SLOTS], empty[MOST_SLOTS];
 };
 
 /* Shared memory: B; slots, each a tile of A and, backward, of the saved output; forward a place for each
@@ -111,8 +102,8 @@ static __device__ __forceinline__ void multiply_tile(const struct bulk_product &
   do {
     const int along = s % 4 * TERMS * 2;
     open_products();
-    multiply<ROWS>(sum, further(left, s / 4 * BOX + along),
-                   further(right, ROWS ? s * TERMS * BOX_ROW_BYTES : s / 4 * (int)box + along), s > 0);
+    multiply<false, ROWS>(sum, further(left, s / 4 * BOX + along),
+                          further(right, ROWS ? s * TERMS * BOX_ROW_BYTES : s / 4 * (int)box + along), s > 0);
     close_products();
   } while (++s < p.steps);
 }
@@ -255,10 +246,6 @@ static __device__ __forceinline__ void end_tile(const struct end &e, const struc
     end_boxes<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
 }
 
-static __device__ __forceinline__ void meet_team(int team) {
-  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(TEAM) : "memory");
-}
-
 static __device__ __forceinline__ void write_result(const struct bulk_product &p,
                                                     const struct bulk_maps &maps, int64_t tile,
                                                     const unsigned char *boxes) {
@@ -315,14 +302,7 @@ template <int BLOCKS>
 static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p, const struct bulk_memory &m,
                                                     struct bulk_barriers &barriers) {
   const int totals = p.end.sums ? TEAMS * TEAM / 32 * BULK_COLS<BLOCKS> : 0;
-  if (threadIdx.x == 0) {
-    barrier_init(&barriers.panel, 1);
-    for (int s = 0; s < p.slots; s++) {
-      barrier_init(&barriers.full[s], 1);
-      barrier_init(&barriers.empty[s], p.end.backward ? 1 : TEAM / 32);
-    }
-    show_barriers();
-  }
+  if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
   for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
     m.bias[j] = p.end.bias && j < p.n ? p.end.bias[j] : 0;
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
@@ -341,7 +321,7 @@ static __device__ __forceinline__ void write_column_sums(const struct bulk_produ
 }
 
 template <int BLOCKS>
-static __global__ void __launch_bounds__(TEAMS *TEAM + 32, 1)
+static __global__ void __launch_bounds__(FED_THREADS, 1)
     bulk_kernel(const __grid_constant__ struct bulk_maps maps,
                 const __grid_constant__ struct bulk_product p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

@@ -1,5 +1,7 @@
-/* C = A^T B: shapes, memory and launch of the kernel in gemm_sums.cuh, and the sum of its parts. */
+/* C = A^T B: shapes, memory and launch of the kernels in gemm_sums.cuh and gemm_bulk_sums.cuh, and the sum of
+ * their parts. */
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/gemm_bulk_sums.cuh"
 #include "kernels/cuda/gemm_sums.cuh"
 
 /* C_ij = sum over shares of the tiles' elements. is_turned: the left matrix is B, and the tiles are of C^T.
@@ -50,6 +52,42 @@ static int64_t used_shares(int64_t rows, int64_t share) {
   return share > 0 ? (rows + share - 1) / share : 0;
 }
 
+static int add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left, int64_t right) {
+  add_tiles_kernel<<<dim3(blocks_of(right, 32), (unsigned)left), dim3(32, LANES), 0, cuda_stream(k)>>>(*sum);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* Whether bulk copies can bring both matrices, of bf16, and one of them is narrow enough. */
+static bool can_be_bulk(const struct gemm *op) {
+  const int64_t narrow = min(op->c.rows, op->c.cols), wide = max(op->c.rows, op->c.cols);
+  return narrow <= BOX_COLS && wide <= BULK_LEFT && op->a.rows > 0 && cuda_is_aligned(op->a) &&
+         cuda_is_aligned(op->b);
+}
+
+template <int BLOCKS> static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  const struct tensor left = is_turned ? op->b : op->a, right = is_turned ? op->a : op->b;
+  struct bulk_sums_maps maps;
+  struct bulk_sums p = {};
+  p.rows = left.rows;
+  TRY(cuda_bulk_map(left, BOX_ROWS, &maps.left));
+  TRY(cuda_bulk_map(right, BOX_ROWS, &maps.right));
+  p.boxes = (int)blocks_of(left.cols, BOX_COLS);
+  p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT) / part_bytes(p.boxes));
+  p.share = blocks_of(blocks_of(p.rows, state->multiprocessors), TERMS) * (int64_t)TERMS;
+  const int bytes = p.slots * part_bytes(p.boxes);
+  const unsigned shares = blocks_of(p.rows, p.share);
+  TRY(kernels_workspace(k, (int64_t)shares * BULK_LEFT * 8 * BLOCKS * (int64_t)sizeof(float),
+                        (void **)&p.partial));
+  TRY_CUDA(
+      cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  bulk_sums_kernel<BLOCKS><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  TRY_LAUNCH();
+  const struct tile_sum sum = {p.partial, shares, 1, 1, 8 * BLOCKS, is_turned, (bool)op->accumulate, op->c};
+  return add_tiles(k, &sum, left.cols, right.cols);
+}
+
 template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct sums_product p = {};
@@ -72,10 +110,7 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   }
   const struct tile_sum sum = {
       p.partial, shares, p.tiles, p.right_tiles, G::COLS, is_turned, (bool)op->accumulate, op->c};
-  add_tiles_kernel<<<dim3(blocks_of(p.right.cols, 32), (unsigned)p.left.cols), dim3(32, LANES), 0,
-                     cuda_stream(k)>>>(sum);
-  TRY_LAUNCH();
-  return OK;
+  return add_tiles(k, &sum, p.left.cols, p.right.cols);
 }
 
 /* What a tile of so many right columns takes of tensor cores, and the cutting of its left side besides. */
@@ -107,5 +142,8 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
 }
 
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
+  const bool is_turned = op->c.cols > op->c.rows;
+  if (op->a.dtype == BF16 && can_be_bulk(op))
+    return min(op->c.rows, op->c.cols) <= 48 ? run_bulk<6>(k, op, is_turned) : run_bulk<8>(k, op, is_turned);
   return op->a.dtype == F32 ? choose<float>(k, op) : choose<bf16>(k, op);
 }

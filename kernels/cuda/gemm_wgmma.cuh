@@ -76,8 +76,8 @@ template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[B
 #define SUMS8(j) SUMS4(j), SUMS4((j) + 4)
 #define SUMS16(j) SUMS8(j), SUMS8((j) + 8)
 
-/* sum = left right, + sum when `adds`. The left matrix is in registers, or in shared memory as boxes whose
- * columns are terms; then the right one is in boxes too, whose columns are terms, or rows when ROWS. */
+/* sum = left right, + sum when `adds`. The left matrix is in registers; or both are in shared memory as
+ * boxes, whose columns are terms of the sum, or rows where the template says so. */
 #define PRODUCTS(BLOCKS, COLS, REGISTERS, O0, O1, O2, O3, O4, O5, ...)                                    \
   static __device__ __forceinline__ void multiply(float(&sum)[BLOCKS][4], const uint32_t(&left)[4],       \
                                                   uint64_t right, int adds) {                             \
@@ -87,13 +87,13 @@ template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[B
                  : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds)          \
                  : "memory");                                                                             \
   }                                                                                                       \
-  template <bool ROWS>                                                                                    \
+  template <bool LEFT_ROWS, bool RIGHT_ROWS>                                                              \
   static __device__ __forceinline__ void multiply(float(&sum)[BLOCKS][4], uint64_t left, uint64_t right,  \
                                                   int adds) {                                             \
     asm volatile("{.reg .pred p; setp.ne.b32 p, " O2 ", 0; wgmma.mma_async.sync.aligned.m64n" COLS        \
-                 "k16.f32.bf16.bf16 {" REGISTERS "}, " O0 ", " O1 ", p, 1, 1, 0, " O3 ";}"                \
+                 "k16.f32.bf16.bf16 {" REGISTERS "}, " O0 ", " O1 ", p, 1, 1, " O3 ", " O4 ";}"           \
                  : __VA_ARGS__                                                                            \
-                 : "l"(left), "l"(right), "r"(adds), "n"(ROWS ? 1 : 0)                                    \
+                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_ROWS ? 1 : 0), "n"(RIGHT_ROWS ? 1 : 0)      \
                  : "memory");                                                                             \
   }
 
