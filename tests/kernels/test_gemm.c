@@ -148,11 +148,58 @@ static void tall_sums(struct kernels *k) {
   check_both_signs(k, 100, 256, 3000, 1, 3);
   check_both_signs(k, 602, 256, 1500, 1, 11);
   check_both_signs(k, 128, 256, 1500, 1, 5);
+  check_both_signs(k, 70, 30, 200000, 1, 7);
 }
 
 static void sums_over_many_rows_are_accurate_and_repeat_bit_by_bit(void **state) {
   (void)state;
   on_every_table(tall_sums);
+}
+
+/* More rows than a GPU has in hand at a time, the same over and over: those far down are as those above. */
+enum { FAR = 90001, PERIOD = 997 };
+
+static double *repeated(const double *rows, int64_t cols) {
+  double *value = host_block(FAR * cols * 8);
+  for (int64_t i = 0; i < FAR; i++) memcpy(value + i * cols, rows + i % PERIOD * cols, (size_t)cols * 8);
+  return value;
+}
+
+/* Forward ReLU; backward its gradient, with sums of columns. */
+static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int backward) {
+  double *rows = integer_block(1, PERIOD * inner), *z = host_block(PERIOD * n * 8), *sums = host_block(n * 8);
+  double *saved = integer_block(3, PERIOD * n);
+  struct product p = product_of(k, repeated(rows, inner), integer_block(2, inner * n), FAR, n, inner,
+                                backward ? 2 : 0, -1);
+  struct product period = {.m = PERIOD, .n = n, .inner = inner, .tb = p.tb, .a = rows, .b = p.b};
+  compute(&period, z, 1);
+  for (int64_t i = 0; i < PERIOD * n; i++) {
+    z[i] = (backward ? saved[i] : z[i]) > 0 ? element(k->dtype, z[i]) : 0;
+    sums[i % n] += z[i] * (double)(FAR / PERIOD + (i / n < FAR % PERIOD));
+  }
+  struct tensor c = result(k, k->dtype, NULL, FAR, n, -1);
+  struct update end = {.z = c, .activation = ACTIVATION_RELU, .y = c};
+  struct update_backward back = {.forward = &end, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
+  p.op.c = c;
+  p.op.update = backward ? NULL : &end;
+  p.op.backward = backward ? &back : NULL;
+  if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n), FAR, n, -1);
+  assert_ok(op_gemm(k, &p.op));
+  assert_all_equal(values_of(k, c), repeated(z, n), FAR * n);
+  if (backward) assert_all_close(doubles(k, back.bias_grad, n), sums, n, tolerance_of(k));
+  free_blocks(k->device);
+}
+
+static void far_rows(struct kernels *k) {
+  check_far_rows(k, 47, 130, 0);
+  check_far_rows(k, 64, 40, 1);
+  check_far_rows(k, 128, 70, 1);
+  check_far_rows(k, 200, 17, 0);
+}
+
+static void rows_far_down_are_as_those_above(void **state) {
+  (void)state;
+  on_every_table(far_rows);
 }
 
 static void one_bad_row(struct kernels *k) {
@@ -350,6 +397,7 @@ int main(void) {
       cmocka_unit_test(an_empty_sum_is_zero_and_an_empty_product_nothing),
       cmocka_unit_test(tall_products_are_accurate_and_repeat_bit_by_bit),
       cmocka_unit_test(sums_over_many_rows_are_accurate_and_repeat_bit_by_bit),
+      cmocka_unit_test(rows_far_down_are_as_those_above),
       cmocka_unit_test(what_is_not_finite_stays_so_in_its_row_alone),
       cmocka_unit_test(a_product_takes_the_end_of_its_layer),
       cmocka_unit_test(a_product_takes_the_gradient_of_the_end_below),
