@@ -181,7 +181,19 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }
 
+/* *took: with what follows. */
+static int multiply(struct kernels *k, const struct gemm *op, int *took) {
+  if (op->backward && op->backward->then && k->ops->gemm_then) TRY(k->ops->gemm_then(k, op, took));
+  return *took ? OK : k->ops->gemm(k, op);
+}
+
+static int is_gradient_of(struct tensor dz, const struct gemm *op) {
+  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols;
+}
+
 int op_gemm(struct kernels *k, const struct gemm *op) {
+  const struct gemm *then = op->backward ? op->backward->then : NULL;
+  int took = 0;
   int64_t inner = op->transpose_a ? op->a.rows : op->a.cols;
   assert(is_either_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
                           op->transpose_b ? op->b.rows : op->b.cols));
@@ -194,11 +206,13 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   if (op->backward) {
     check_update_backward(k, op->backward);
     assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
+    assert(!then || is_gradient_of(op->backward->dz, then));
   }
   double flops = 2 * (double)op->c.rows * (double)op->c.cols * (double)inner;
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
-  return PROFILE_WORK("gemm", bytes, flops, k->ops->gemm(k, op));
+  TRY(PROFILE_WORK("gemm", bytes, flops, multiply(k, op, &took)));
+  return then && !took ? op_gemm(k, then) : OK;
 }
 
 int op_gather(struct kernels *k, const struct gather *op) {
@@ -223,7 +237,9 @@ int op_update(struct kernels *k, const struct update *op) {
 
 int op_update_backward(struct kernels *k, const struct update_backward *op) {
   check_update_backward(k, op);
-  return PROFILE_WORK("update_backward", update_backward_bytes(op), 0, k->ops->update_backward(k, op));
+  assert(!op->then || is_gradient_of(op->dz, op->then));
+  TRY(PROFILE_WORK("update_backward", update_backward_bytes(op), 0, k->ops->update_backward(k, op)));
+  return op->then ? op_gemm(k, op->then) : OK;
 }
 
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {

@@ -124,13 +124,16 @@ struct update {
  * without norm dz = dn;  layer norm: dz by the row's formula; batch norm: dz receives dn, and
  * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
  * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. In the end,
- * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. */
+ * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. `then`: a product
+ * that follows at once, A^T dz for the gradient of a weight; dz is not read after it, and may stay unwritten.
+ */
 struct update_backward {
   const struct update *forward;
   struct tensor dy, dz;                     /* dtype */
   struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
   const void *scale;                        /* real [rows]; NULL: 1 */
   void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */
+  const struct gemm *then;                  /* its b is dz; NULL: none */
 };
 
 /* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), the sums and count over all ranks. */
@@ -253,6 +256,8 @@ struct kernel_ops {
   int (*spmm)(struct kernels *k, const struct spmm *op);
   int64_t (*spmm_workspace)(const struct spmm *op); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
+  int (*gemm_then)(struct kernels *k, const struct gemm *op,
+                   int *took); /* with backward->then, or nothing; NULL */
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);

@@ -56,14 +56,22 @@ int convolve_forward(struct model *model, struct run *run, struct layer *layer, 
   return aggregate_product(model, run, layer, end, z);
 }
 
+int convolve_one_product(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
+                         struct gemm *op) {
+  *op = (struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz};
+  op->c = parameter_gradient(&model->parameters, run, layer->weight);
+  return layer->constant;
+}
+
 /* dW = (P H)^T dZ, dH = P^T (dZ W^T). */
 static int backward_of_aggregate(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                                  struct tensor dx, struct tensor residual,
                                  const struct update_backward *below) {
   struct propagation *p = &model->propagation;
   struct tensor product = tensor_narrowed(model->scratch, layer->in);
-  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
-  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz, .c = dw}));
+  struct gemm gradient;
+  convolve_one_product(model, run, layer, dz, &gradient);
+  TRY(op_gemm(run->kernels, &gradient));
   if (!dx.data) return OK;
   TRY(layer_input_gradient(model, run, layer->weight, dz, product, (struct tensor){0}, NULL));
   struct update add = {.z = dx, .residual = residual, .y = dx};

@@ -10,6 +10,9 @@ void convolve_init(const struct run *run, struct layer *layer, int changes);
 
 /* For layers that use dz in convolve_backward alone: it then comes scaled, which spares a pass. */
 void convolve_owns_dz(struct layer *layer);
+/* layer_ops.one_product: dW = (P X)^T dZ, where P X is constant. */
+int convolve_one_product(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
+                         struct gemm *op);
 
 /* z [own, out], then `end` (NULL: none; else its z is z). */
 int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,

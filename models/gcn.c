@@ -22,7 +22,13 @@ static int gcn_backward(struct model *model, struct run *run, struct layer *laye
 }
 
 static const struct layer_ops gcn_layer = {
-    .uses_graph = 1, .in_place = 1, .init = gcn_init, .forward = gcn_forward, .backward = gcn_backward};
+    .uses_graph = 1,
+    .in_place = 1,
+    .init = gcn_init,
+    .forward = gcn_forward,
+    .backward = gcn_backward,
+    .one_product = convolve_one_product,
+};
 
 static int gcn_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &gcn_layer);

@@ -64,6 +64,10 @@ struct layer_ops {
    * on which `below`, the end of that layer, is then applied. */
   int (*backward)(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                   struct tensor residual, const struct update_backward *below);
+  /* Of a first layer: the one product that its backward is, into *op, from dz; 0 where it is more. NULL: it
+   * always is. */
+  int (*one_product)(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
+                     struct gemm *op);
 };
 
 extern const struct layer_ops mlp_layer;

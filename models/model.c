@@ -296,18 +296,27 @@ static int recompute(struct model *model, struct run *run, struct layer *layer) 
   return OK;
 }
 
+/* Whether the first layer's backward is one product, which can follow the end before it at once. */
+static int first_is_one_product(struct model *model, struct run *run, struct tensor dz, struct gemm *op) {
+  const struct layer *first = &model->layer[0];
+  return first->ops->one_product && first->ending.norm != NORM_BATCH &&
+         first->ops->one_product(model, run, first, dz, op);
+}
+
 /* A layer's backward ends with the end of the layer below: kernels that write its dy can apply it at once. */
 int model_backward(struct model *model, struct run *run) {
   struct update_backward end = end_of(model, run, model->layers - 1);
+  struct gemm first;
   if (model_logits_grad_scale(model)) end.scale = NULL;
   TRY(op_update_backward(run->kernels, &end));
-  for (int l = model->layers - 1; l >= 0; l--) {
+  for (int l = model->layers - 1; l >= 0 && !end.then; l--) {
     struct layer *layer = &model->layer[l];
     TRY(layer_rest_backward(model, run, layer, &end));
     struct tensor dz = end.dz, residual = end.residual_grad;
     if (l > 0 && model->layer[l - 1].recomputed)
       TRY(PROFILE("recompute", recompute(model, run, &model->layer[l - 1])));
     if (l > 0) end = end_of(model, run, l - 1);
+    if (l == 1 && first_is_one_product(model, run, end.dz, &first)) end.then = &first;
     TRY(layer->ops->backward(model, run, layer, dz, residual, l > 0 ? &end : NULL));
   }
   return OK;

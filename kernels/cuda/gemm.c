@@ -102,6 +102,12 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   return multiply_rows(k, &bare);
 }
 
+int cuda_gemm_then(struct kernels *k, const struct gemm *op, int *took) {
+  const struct cuda_state *state = k->impl;
+  if (!state->has_wgmma || k->precision != PRECISION_BF16) return OK;
+  return cuda_gemm_bulk_then(k, op, took);
+}
+
 int cuda_gemm(struct kernels *k, const struct gemm *op) {
   int took_end = 0;
   TRY(multiply(k, op, &took_end));

@@ -89,13 +89,11 @@ static __device__ __forceinline__ void feed(const struct bulk_product &p, const 
   }
 }
 
-/* sum = the tile times B, under way. */
+/* sum = the tile times B, under way; box: bytes of the boxes of B. */
 template <int BLOCKS, bool ROWS>
-static __device__ __forceinline__ void multiply_tile(const struct bulk_product &p, const unsigned char *tile,
+static __device__ __forceinline__ void multiply_tile(int steps, uint32_t box, const unsigned char *tile,
                                                      const unsigned char *panel, float (&sum)[BLOCKS][4]) {
   const uint32_t a = shared_address(tile), b = shared_address(panel);
-  const uint32_t box = ROWS ? (uint32_t)p.depth * BOX_COLS * BOX_ROW_BYTES
-                            : BULK_COLS<BLOCKS> * BOX_ROW_BYTES;
   const uint64_t left = boxed_matrix(a, 0), right = boxed_matrix(b, box);
   int s = 0;
 #pragma unroll 1
@@ -105,11 +103,11 @@ static __device__ __forceinline__ void multiply_tile(const struct bulk_product &
     multiply<false, ROWS>(sum, further(left, s / 4 * BOX + along),
                           further(right, ROWS ? s * TERMS * BOX_ROW_BYTES : s / 4 * (int)box + along), s > 0);
     close_products();
-  } while (++s < p.steps);
+  } while (++s < steps);
 }
 
-/* Where a lane's sums belong: columns 8 j + 2 q, 8 j + 2 q + 1 of rows v and v + 8, as far as these are
- * there. */
+/* Where a lane's sums belong, in the tile of so many rows that begins at `first`: columns 8 j + 2 q, 8 j + 2
+ * q + 1 of rows v and v + 8, as far as these are there. */
 struct lane_place {
   int64_t v;
   int g, q;
@@ -118,16 +116,16 @@ struct lane_place {
   int64_t id[2];
 };
 
-static __device__ __forceinline__ struct lane_place lane_place_of(const struct bulk_product &p, int64_t tile,
-                                                                  int thread) {
+static __device__ __forceinline__ struct lane_place lane_place_of(const struct end &e, int64_t first,
+                                                                  int rows, int thread) {
   const int g = thread % 32 / 4, row = thread / 32 * 16 + g;
-  struct lane_place at = {tile * p.height + row, g, thread % 4};
+  struct lane_place at = {first + row, g, thread % 4};
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     const int64_t v = at.v + 8 * i;
-    at.is_there[i] = row + 8 * i < p.height && v < p.m;
-    at.factor[i] = p.end.scale && at.is_there[i] ? p.end.scale[v] : 1;
-    at.id[i] = p.end.kind == END_RELU_DROPOUT && at.is_there[i] ? p.end.dropout.id[v] : 0;
+    at.is_there[i] = row + 8 * i < rows;
+    at.factor[i] = e.scale && at.is_there[i] ? e.scale[v] : 1;
+    at.id[i] = e.kind == END_RELU_DROPOUT && at.is_there[i] ? e.dropout.id[v] : 0;
   }
   return at;
 }
@@ -199,14 +197,13 @@ static __device__ __forceinline__ void end_pair(float2 bias, float dropout_scale
   saved = may_scale(KIND) ? rounded_pair(x[0] * factor, x[1] * factor) : rounded_pair(x[0], x[1]);
 }
 
-/* The end of a warp's 16 rows, from their sums into boxes. */
+/* The end of a warp's 16 rows, from their sums into boxes. totals: the warp's, of columns. */
 template <int BLOCKS, enum end_kind KIND>
-static __device__ __forceinline__ void end_boxes(const struct end &e, const struct bulk_memory &m,
+static __device__ __forceinline__ void end_boxes(const struct end &e, const float *bias_of, double *totals,
                                                  const struct lane_place &at, int warp, unsigned char *boxes,
                                                  float (&sum)[BLOCKS][4]) {
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
   const uint32_t epoch = KIND == END_RELU_DROPOUT ? e.scalars->epoch : 0;
-  double *totals = m.totals + (threadIdx.x / 32) * BULK_COLS<BLOCKS>;
   boxes += (warp * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
 #pragma unroll
   for (int box = 0; box < (BLOCKS + 7) / 8; box++) {
@@ -217,7 +214,7 @@ static __device__ __forceinline__ void end_boxes(const struct end &e, const stru
       const int j = 8 * box + i;
       uint32_t *pair = (uint32_t *)(boxes + box * BOX + (i ^ at.g) * 16);
       const float2 bias = KIND == END_BACKWARD_RELU ? make_float2(0, 0)
-                                                    : *(float2 *)(m.bias + 8 * j + 2 * at.q);
+                                                    : *(float2 *)(bias_of + 8 * j + 2 * at.q);
       if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, j / 4, kept);
 #pragma unroll
       for (int r = 0; r < 2; r++) {
@@ -236,14 +233,15 @@ template <int BLOCKS>
 static __device__ __forceinline__ void end_tile(const struct end &e, const struct bulk_memory &m,
                                                 const struct lane_place &at, int warp, unsigned char *boxes,
                                                 float (&sum)[BLOCKS][4]) {
+  double *totals = m.totals + threadIdx.x / 32 * BULK_COLS<BLOCKS>;
   if (e.kind == END_BACKWARD_RELU)
-    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m.bias, totals, at, warp, boxes, sum);
   else if (e.kind == END_RELU)
-    end_boxes<BLOCKS, END_RELU>(e, m, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_RELU>(e, m.bias, totals, at, warp, boxes, sum);
   else if (e.kind == END_RELU_DROPOUT)
-    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m.bias, totals, at, warp, boxes, sum);
   else
-    end_boxes<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_PLAIN>(e, m.bias, totals, at, warp, boxes, sum);
 }
 
 static __device__ __forceinline__ void write_result(const struct bulk_product &p,
@@ -269,13 +267,14 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
     const int slot = i % p.slots;
     unsigned char *from = m.slots + slot * slot_bytes(COLS, p.depth, backward);
     unsigned char *boxes = backward ? from + p.depth * BOX : m.results + team * (COLS / BOX_COLS) * BOX;
-    const struct lane_place at = lane_place_of(p, tile, thread);
+    const int rows = (int)min((int64_t)p.height, p.m - tile * p.height);
+    const struct lane_place at = lane_place_of(p.end, tile * p.height, rows, thread);
     float sum[BLOCKS][4];
     barrier_wait(&barriers.full[slot], i / p.slots & 1);
     if (p.transpose_b)
-      multiply_tile<BLOCKS, false>(p, from, m.panel, sum);
+      multiply_tile<BLOCKS, false>(p.steps, COLS * BOX_ROW_BYTES, from, m.panel, sum);
     else
-      multiply_tile<BLOCKS, true>(p, from, m.panel, sum);
+      multiply_tile<BLOCKS, true>(p.steps, p.depth * BOX, from, m.panel, sum);
     if (thread == 0) {
       wait_for_boxes();
       if (left) barrier_arrive(left);

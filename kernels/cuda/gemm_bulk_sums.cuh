@@ -2,16 +2,18 @@
  * copies: the kernel, for at most 256 columns of one matrix ("left") and 64 of the other ("right").
  *
  * A block has a share of the rows. One thread brings them, in parts of 64, into a ring of slots, from where
- * tensor cores read them as they lie: two teams of four warps take every other 64 of the left columns. Every
+ * tensor cores read them as they lie: two teams of four warps take every other 64 of the left columns, EACH
+ * of them. Every
  * FLUSH rows the sums are added, rounded to nearest, to totals, for tensor cores cut off; the totals of all
  * shares are added afterwards, in order. */
 #ifndef KERNELS_CUDA_GEMM_BULK_SUMS_CUH
 #define KERNELS_CUDA_GEMM_BULK_SUMS_CUH
 
 #include "kernels/cuda/bulk.cuh"
+#include "kernels/cuda/gemm_tiles.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
-constexpr int BULK_LEFT = 256, BULK_FLUSH = 512;
+constexpr int BULK_FLUSH = 512;
 
 struct bulk_sums_maps {
   CUtensorMap left, right;
@@ -21,7 +23,7 @@ struct bulk_sums {
   int64_t rows, share; /* share: a multiple of TERMS */
   int boxes;           /* of left columns */
   int slots;
-  float *partial; /* [shares, BULK_LEFT, right columns] */
+  float *partial; /* [shares, LEFT_COLS, right columns] */
 };
 
 static __host__ __device__ __forceinline__ int part_bytes(int boxes) {
@@ -56,17 +58,17 @@ static __device__ __forceinline__ void feed_parts(const struct bulk_sums &p,
 
 /* sum[b] (+)= the team's box b of a part, turned, times its right box; a box that is not there goes by as if
  * it were the last. */
-template <int BLOCKS>
+template <int BLOCKS, int EACH>
 static __device__ __forceinline__ void multiply_part(const struct bulk_sums &p, const unsigned char *part,
                                                      int team, int steps, bool adds,
-                                                     float (&sum)[2][BLOCKS][4]) {
+                                                     float (&sum)[EACH][BLOCKS][4]) {
   const uint64_t right = boxed_matrix(shared_address(part), 0);
 #pragma unroll 1
   for (int s = 0; s < steps; s++) {
     const int along = s * TERMS * BOX_ROW_BYTES;
     open_products();
 #pragma unroll
-    for (int b = 0; b < 2; b++) {
+    for (int b = 0; b < EACH; b++) {
       const uint64_t left = boxed_matrix(shared_address(part + (1 + min(team + 2 * b, p.boxes - 1)) * BOX),
                                          0);
       multiply<true, true>(sum[b], further(left, along), further(right, along), adds || s > 0);
@@ -75,23 +77,24 @@ static __device__ __forceinline__ void multiply_part(const struct bulk_sums &p, 
   }
 }
 
-template <int BLOCKS>
-static __device__ __forceinline__ void flush_sums(float (&sum)[2][BLOCKS][4], float (&total)[2][BLOCKS][4]) {
+template <int BLOCKS, int EACH>
+static __device__ __forceinline__ void flush_sums(float (&sum)[EACH][BLOCKS][4],
+                                                  float (&total)[EACH][BLOCKS][4]) {
 #pragma unroll
-  for (int b = 0; b < 2; b++) {
+  for (int b = 0; b < EACH; b++) {
 #pragma unroll
     for (int i = 0; i < 4 * BLOCKS; i++) total[b][i / 4][i % 4] += sum[b][i / 4][i % 4];
   }
 }
 
 /* A lane's totals: of left columns v and v + 8 the right ones 8 j + 2 q and its neighbour. */
-template <int BLOCKS>
+template <int BLOCKS, int EACH>
 static __device__ __forceinline__ void write_totals(const struct bulk_sums &p, int team,
-                                                    const float (&total)[2][BLOCKS][4]) {
+                                                    const float (&total)[EACH][BLOCKS][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32;
-  float *partial = p.partial + (int64_t)blockIdx.x * BULK_LEFT * 8 * BLOCKS;
+  float *partial = p.partial + (int64_t)blockIdx.x * LEFT_COLS * 8 * BLOCKS;
 #pragma unroll
-  for (int b = 0; b < 2; b++) {
+  for (int b = 0; b < EACH; b++) {
     const int v = (team + 2 * b) * BOX_COLS + warp * 16 + lane / 4;
     if (team + 2 * b >= p.boxes) break;
     float *to = partial + v * 8 * BLOCKS + lane % 4 * 2;
@@ -103,28 +106,28 @@ static __device__ __forceinline__ void write_totals(const struct bulk_sums &p, i
   }
 }
 
-template <int BLOCKS>
+template <int BLOCKS, int EACH>
 static __device__ __forceinline__ void take_parts(const struct bulk_sums &p, const struct block_share &share,
                                                   const unsigned char *slots, struct bulk_barriers &barriers,
                                                   int team) {
   constexpr int PARTS = BULK_FLUSH / BOX_ROWS;
-  float sum[2][BLOCKS][4], total[2][BLOCKS][4] = {};
+  float sum[EACH][BLOCKS][4], total[EACH][BLOCKS][4] = {};
   for (int i = 0; i < share.parts; i++) {
     const int slot = i % p.slots;
     const int64_t rows = share.end - share.begin - (int64_t)i * BOX_ROWS;
     const int steps = (int)(min((int64_t)BOX_ROWS, rows) + TERMS - 1) / TERMS;
     barrier_wait(&barriers.full[slot], i / p.slots & 1);
-    multiply_part<BLOCKS>(p, slots + slot * part_bytes(p.boxes), team, steps, i % PARTS > 0, sum);
+    multiply_part<BLOCKS, EACH>(p, slots + slot * part_bytes(p.boxes), team, steps, i % PARTS > 0, sum);
     wait_for_products<0>();
-    hold(sum[0]);
-    hold(sum[1]);
+#pragma unroll
+    for (int b = 0; b < EACH; b++) hold(sum[b]);
     if (threadIdx.x % 32 == 0) barrier_arrive(&barriers.empty[slot]);
     if (i % PARTS == PARTS - 1 || i == share.parts - 1) flush_sums(sum, total);
   }
-  write_totals<BLOCKS>(p, team, total);
+  write_totals<BLOCKS, EACH>(p, team, total);
 }
 
-template <int BLOCKS>
+template <int BLOCKS, int EACH>
 static __global__ void __launch_bounds__(FED_THREADS, 1)
     bulk_sums_kernel(const __grid_constant__ struct bulk_sums_maps maps,
                      const __grid_constant__ struct bulk_sums p) {
@@ -136,7 +139,7 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, TEAMS * TEAM / 32);
   __syncthreads();
   if (team < TEAMS)
-    take_parts<BLOCKS>(p, share, slots, barriers, team);
+    take_parts<BLOCKS, EACH>(p, share, slots, barriers, team);
   else if (threadIdx.x % 32 == 0)
     feed_parts(p, maps, share, slots, barriers);
 #endif

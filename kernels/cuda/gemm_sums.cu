@@ -4,16 +4,6 @@
 #include "kernels/cuda/gemm_bulk_sums.cuh"
 #include "kernels/cuda/gemm_sums.cuh"
 
-/* C_ij = sum over shares of the tiles' elements. is_turned: the left matrix is B, and the tiles are of C^T.
- */
-struct tile_sum {
-  const float *partial;
-  int64_t shares, tiles, right_tiles;
-  int right_cols; /* of a tile */
-  bool is_turned, accumulate;
-  struct tensor c;
-};
-
 constexpr int LANES = 8; /* that add the shares of an element */
 
 static __global__ void __launch_bounds__(32 * LANES)
@@ -52,7 +42,7 @@ static int64_t used_shares(int64_t rows, int64_t share) {
   return share > 0 ? (rows + share - 1) / share : 0;
 }
 
-static int add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left, int64_t right) {
+int cuda_add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left, int64_t right) {
   add_tiles_kernel<<<dim3(blocks_of(right, 32), (unsigned)left), dim3(32, LANES), 0, cuda_stream(k)>>>(*sum);
   TRY_LAUNCH();
   return OK;
@@ -61,11 +51,12 @@ static int add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left
 /* Whether bulk copies can bring both matrices, of bf16, and one of them is narrow enough. */
 static bool can_be_bulk(const struct gemm *op) {
   const int64_t narrow = min(op->c.rows, op->c.cols), wide = max(op->c.rows, op->c.cols);
-  return narrow <= BOX_COLS && wide <= BULK_LEFT && op->a.rows > 0 && cuda_is_aligned(op->a) &&
+  return narrow <= BOX_COLS && wide <= LEFT_COLS && op->a.rows > 0 && cuda_is_aligned(op->a) &&
          cuda_is_aligned(op->b);
 }
 
-template <int BLOCKS> static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
+template <int BLOCKS, int EACH>
+static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const struct tensor left = is_turned ? op->b : op->a, right = is_turned ? op->a : op->b;
   struct bulk_sums_maps maps;
@@ -78,14 +69,14 @@ template <int BLOCKS> static int run_bulk(struct kernels *k, const struct gemm *
   p.share = blocks_of(blocks_of(p.rows, state->multiprocessors), TERMS) * (int64_t)TERMS;
   const int bytes = p.slots * part_bytes(p.boxes);
   const unsigned shares = blocks_of(p.rows, p.share);
-  TRY(kernels_workspace(k, (int64_t)shares * BULK_LEFT * 8 * BLOCKS * (int64_t)sizeof(float),
+  TRY(kernels_workspace(k, (int64_t)shares * LEFT_COLS * 8 * BLOCKS * (int64_t)sizeof(float),
                         (void **)&p.partial));
-  TRY_CUDA(
-      cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  bulk_sums_kernel<BLOCKS><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  TRY_CUDA(cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS, EACH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                bytes));
+  bulk_sums_kernel<BLOCKS, EACH><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
   TRY_LAUNCH();
   const struct tile_sum sum = {p.partial, shares, 1, 1, 8 * BLOCKS, is_turned, (bool)op->accumulate, op->c};
-  return add_tiles(k, &sum, left.cols, right.cols);
+  return cuda_add_tiles(k, &sum, left.cols, right.cols);
 }
 
 template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
@@ -110,7 +101,7 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   }
   const struct tile_sum sum = {
       p.partial, shares, p.tiles, p.right_tiles, G::COLS, is_turned, (bool)op->accumulate, op->c};
-  return add_tiles(k, &sum, p.left.cols, p.right.cols);
+  return cuda_add_tiles(k, &sum, p.left.cols, p.right.cols);
 }
 
 /* What a tile of so many right columns takes of tensor cores, and the cutting of its left side besides. */
@@ -143,7 +134,11 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
 
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
   const bool is_turned = op->c.cols > op->c.rows;
-  if (op->a.dtype == BF16 && can_be_bulk(op))
-    return min(op->c.rows, op->c.cols) <= 48 ? run_bulk<6>(k, op, is_turned) : run_bulk<8>(k, op, is_turned);
+  if (op->a.dtype == BF16 && can_be_bulk(op)) {
+    const bool narrow = min(op->c.rows, op->c.cols) <= 48,
+               one = max(op->c.rows, op->c.cols) <= TEAMS * BOX_COLS;
+    if (one) return narrow ? run_bulk<6, 1>(k, op, is_turned) : run_bulk<8, 1>(k, op, is_turned);
+    return narrow ? run_bulk<6, 2>(k, op, is_turned) : run_bulk<8, 2>(k, op, is_turned);
+  }
   return op->a.dtype == F32 ? choose<float>(k, op) : choose<bf16>(k, op);
 }

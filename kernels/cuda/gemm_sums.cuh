@@ -13,9 +13,10 @@
 #include <type_traits>
 
 #include "kernels/cuda/gemm_pieces.cuh"
+#include "kernels/cuda/gemm_tiles.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
-constexpr int LEFT_COLS = 256, FLUSH = 512;
+constexpr int FLUSH = 512;
 
 struct sums_product {
   struct tensor left, right;

@@ -1,7 +1,8 @@
 """The tables of tests/bench/compare."""
 # Of the loss, relative, and of the gradients over their largest element: in rounded numbers a value next to 0 may fall on
-# the other side of ReLU's kink, which moves single columns of a gradient.
-TOLERANCE = {"fp64": (1e-9, 1e-6), "fp32": (1e-5, 1e-3), "fp32-strict": (1e-5, 1e-3), "tf32": (1e-3, 1e-2),
+# the other side of ReLU's kink, which moves single columns of a gradient by what one node adds to it: with labels at
+# random, whose gradients cancel, up to about 1 / sqrt(nodes) for each.
+TOLERANCE = {"fp64": (1e-9, 1e-6), "fp32": (1e-5, 1e-2), "fp32-strict": (1e-5, 1e-2), "tf32": (1e-3, 1e-2),
              "bf16": (1e-2, 5e-2)}
 
 

@@ -157,7 +157,7 @@ static void sums_over_many_rows_are_accurate_and_repeat_bit_by_bit(void **state)
 }
 
 /* More rows than a GPU has in hand at a time, the same over and over: those far down are as those above. */
-enum { FAR = 90001, PERIOD = 997 };
+enum { FAR = 90001, PERIOD = 997, LEFT = 70 };
 
 static double *repeated(const double *rows, int64_t cols) {
   double *value = host_block(FAR * cols * 8);
@@ -165,7 +165,20 @@ static double *repeated(const double *rows, int64_t cols) {
   return value;
 }
 
-/* Forward ReLU; backward its gradient, with sums of columns. */
+static double times(int64_t row) {
+  return (double)(FAR / PERIOD + (row < FAR % PERIOD));
+}
+
+/* What follows a backward pass at once: dW = L^T dZ, of rows of a period that are there so many times. */
+static void check_then(struct kernels *k, const struct gemm *then, const double *left, const double *dz) {
+  int64_t n = then->c.cols;
+  double *dw = host_block(LEFT * n * 8);
+  for (int64_t i = 0; i < PERIOD * LEFT; i++)
+    for (int64_t j = 0; j < n; j++) dw[i % LEFT * n + j] += times(i / LEFT) * left[i] * dz[i / LEFT * n + j];
+  assert_all_close(values_of(k, then->c), dw, LEFT * n, 10 * product_tolerance(k));
+}
+
+/* Forward ReLU; backward its gradient, with sums of columns and the gradient of a weight. */
 static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int backward) {
   double *rows = integer_block(1, PERIOD * inner), *z = host_block(PERIOD * n * 8), *sums = host_block(n * 8);
   double *saved = integer_block(3, PERIOD * n);
@@ -175,17 +188,22 @@ static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int back
   compute(&period, z, 1);
   for (int64_t i = 0; i < PERIOD * n; i++) {
     z[i] = (backward ? saved[i] : z[i]) > 0 ? element(k->dtype, z[i]) : 0;
-    sums[i % n] += z[i] * (double)(FAR / PERIOD + (i / n < FAR % PERIOD));
+    sums[i % n] += times(i / n) * z[i];
   }
+  double *left = integer_block(4, PERIOD * LEFT);
   struct tensor c = result(k, k->dtype, NULL, FAR, n, -1);
   struct update end = {.z = c, .activation = ACTIVATION_RELU, .y = c};
   struct update_backward back = {.forward = &end, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
+  struct gemm then = {.a = operand(k, repeated(left, LEFT), FAR, LEFT, -1), .transpose_a = 1, .b = c};
+  then.c = result(k, k->real, NULL, LEFT, n, -1);
+  back.then = &then;
   p.op.c = c;
   p.op.update = backward ? NULL : &end;
   p.op.backward = backward ? &back : NULL;
   if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n), FAR, n, -1);
   assert_ok(op_gemm(k, &p.op));
-  assert_all_equal(values_of(k, c), repeated(z, n), FAR * n);
+  if (!backward) assert_all_equal(values_of(k, c), repeated(z, n), FAR * n);
+  if (backward) check_then(k, &then, left, z);
   if (backward) assert_all_close(doubles(k, back.bias_grad, n), sums, n, tolerance_of(k));
   free_blocks(k->device);
 }
@@ -195,6 +213,7 @@ static void far_rows(struct kernels *k) {
   check_far_rows(k, 64, 40, 1);
   check_far_rows(k, 128, 70, 1);
   check_far_rows(k, 200, 17, 0);
+  check_far_rows(k, 256, 41, 1);
 }
 
 static void rows_far_down_are_as_those_above(void **state) {
