@@ -60,7 +60,7 @@ int convolve_one_product(struct model *model, struct run *run, const struct laye
                          struct gemm *op) {
   *op = (struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz};
   op->c = parameter_gradient(&model->parameters, run, layer->weight);
-  return layer->constant;
+  return layer->aggregate_first;
 }
 
 /* dW = (P H)^T dZ, dH = P^T (dZ W^T). */

@@ -10,7 +10,7 @@ void convolve_init(const struct run *run, struct layer *layer, int changes);
 
 /* For layers that use dz in convolve_backward alone: it then comes scaled, which spares a pass. */
 void convolve_owns_dz(struct layer *layer);
-/* layer_ops.one_product: dW = (P X)^T dZ, where P X is constant. */
+/* layer_ops.one_product: dW = (P X)^T dZ, where the aggregate came first. */
 int convolve_one_product(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
                          struct gemm *op);
 

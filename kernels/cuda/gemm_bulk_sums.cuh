@@ -2,10 +2,9 @@
  * copies: the kernel, for at most 256 columns of one matrix ("left") and 64 of the other ("right").
  *
  * A block has a share of the rows. One thread brings them, in parts of 64, into a ring of slots, from where
- * tensor cores read them as they lie: two teams of four warps take every other 64 of the left columns, EACH
- * of them. Every
- * FLUSH rows the sums are added, rounded to nearest, to totals, for tensor cores cut off; the totals of all
- * shares are added afterwards, in order. */
+ * tensor cores read them as they lie: each of two teams of four warps takes EACH boxes of 64 left columns,
+ * every other one. Every BULK_FLUSH rows the sums are added, rounded to nearest, to totals, for tensor cores
+ * cut off; the totals of all shares are added afterwards, in order. */
 #ifndef KERNELS_CUDA_GEMM_BULK_SUMS_CUH
 #define KERNELS_CUDA_GEMM_BULK_SUMS_CUH
 
