@@ -15,7 +15,12 @@ extern "C" {
 
 enum { BOX_COLS = 64, BOX_ROW_BYTES = 128, MOST_BOX_ROWS = 256 };
 
-/* How copies see t (BF16, cuda_is_aligned), in boxes of `rows` rows by 64 columns: what lies outside of t
+/* Whether bulk copies can move t. */
+static inline int cuda_is_boxed(struct tensor t) {
+  return t.dtype == BF16 && cuda_is_aligned(t);
+}
+
+/* How copies see t (cuda_is_boxed), in boxes of `rows` rows by 64 columns: what lies outside of t
  * reads as 0 and is not written. Errors: FAILED, from the driver. */
 int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map);
 

@@ -12,15 +12,10 @@ struct bulk_launch {
   int bytes; /* of shared memory */
 };
 
-/* All that copies move is of bf16, at multiples of 16 bytes. */
-static bool can_be_copied(const struct tensor &t) {
-  return t.dtype == BF16 && cuda_is_aligned(t);
-}
-
 static bool can_be_bulk(const struct gemm *op, const struct end &e) {
   return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && e.kind != END_ANY &&
-         can_be_copied(op->a) && can_be_copied(op->b) && can_be_copied(e.out) &&
-         (!e.backward || can_be_copied(e.saved));
+         cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) &&
+         (!e.backward || cuda_is_boxed(e.saved));
 }
 
 /* As many slots as shared memory has room for, an even number: each is one team's, which so sees every tile

@@ -6,15 +6,11 @@
 
 constexpr int MOST_LEFT = TEAMS * BOX_COLS, LEAST_THEN_SLOTS = 2;
 
-static bool can_be_copied(const struct tensor &t) {
-  return t.dtype == BF16 && cuda_is_aligned(t);
-}
-
 static bool can_be_bulk(const struct gemm *op, const struct gemm *then, const struct end &e) {
   return op->transpose_b && op->a.cols <= MOST_BOX_ROWS && op->c.cols > BOX_COLS &&
          op->c.cols <= MOST_BOX_ROWS && then->a.cols <= MOST_LEFT && e.kind == END_BACKWARD_RELU &&
-         op->a.rows > 0 && op->a.cols > 0 && can_be_copied(op->a) && can_be_copied(op->b) &&
-         can_be_copied(e.saved) && can_be_copied(then->a);
+         op->a.rows > 0 && op->a.cols > 0 && cuda_is_boxed(op->a) && cuda_is_boxed(op->b) &&
+         cuda_is_boxed(e.saved) && cuda_is_boxed(then->a);
 }
 
 template <int BLOCKS>

@@ -51,8 +51,8 @@ int cuda_add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left, 
 /* Whether bulk copies can bring both matrices, of bf16, and one of them is narrow enough. */
 static bool can_be_bulk(const struct gemm *op) {
   const int64_t narrow = min(op->c.rows, op->c.cols), wide = max(op->c.rows, op->c.cols);
-  return narrow <= BOX_COLS && wide <= LEFT_COLS && op->a.rows > 0 && cuda_is_aligned(op->a) &&
-         cuda_is_aligned(op->b);
+  return narrow <= BOX_COLS && wide <= LEFT_COLS && op->a.rows > 0 && cuda_is_boxed(op->a) &&
+         cuda_is_boxed(op->b);
 }
 
 template <int BLOCKS, int EACH>
@@ -134,7 +134,7 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
 
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
   const bool is_turned = op->c.cols > op->c.rows;
-  if (op->a.dtype == BF16 && can_be_bulk(op)) {
+  if (can_be_bulk(op)) {
     const bool narrow = min(op->c.rows, op->c.cols) <= 48,
                one = max(op->c.rows, op->c.cols) <= TEAMS * BOX_COLS;
     if (one) return narrow ? run_bulk<6, 1>(k, op, is_turned) : run_bulk<8, 1>(k, op, is_turned);

@@ -1,0 +1,53 @@
+/* Matrix products for tests: what goes in, in doubles and on the device, and what must come out. */
+#ifndef TESTS_KERNELS_PRODUCTS_H
+#define TESTS_KERNELS_PRODUCTS_H
+
+#include "tests/kernels/every_table.h"
+
+/* A product and its parts: A and B as they are given to the op, in doubles and on the device. */
+struct product {
+  int64_t m, n, inner;
+  int ta, tb;
+  double *a, *b;
+  struct gemm op;
+};
+
+/* C_ij += sum_p op(A)_ip op(B)_pj for every step-th row i. */
+static inline void compute(const struct product *p, double *c, int64_t step) {
+  for (int64_t i = 0; i < p->m; i += step) {
+    for (int64_t t = 0; t < p->inner; t++) {
+      double x = p->ta ? p->a[t * p->m + i] : p->a[i * p->inner + t];
+      for (int64_t j = 0; j < p->n; j++)
+        c[i * p->n + j] += x * (p->tb ? p->b[j * p->inner + t] : p->b[t * p->n + j]);
+    }
+  }
+}
+
+/* Rows lie `pad` elements further apart than they are long, or at multiples of 32 bytes when pad < 0. */
+static inline struct tensor operand(struct kernels *k, const double *value, int64_t rows, int64_t cols,
+                                    int64_t pad) {
+  return padded_matrix(k, value, rows, cols, pad < 0 ? whole_rows(cols) : pad);
+}
+
+static inline struct product product_of(struct kernels *k, double *a, double *b, int64_t m, int64_t n,
+                                        int64_t inner, int kind, int64_t pad) {
+  struct product p = {.m = m, .n = n, .inner = inner, .ta = kind & 1, .tb = kind >> 1 & 1};
+  p.a = rounded(k, a, m * inner);
+  p.b = rounded(k, b, inner * n);
+  p.op = (struct gemm){.transpose_a = p.ta, .transpose_b = p.tb};
+  p.op.a = operand(k, p.a, p.ta ? inner : m, p.ta ? m : inner, pad);
+  p.op.b = operand(k, p.b, p.tb ? n : inner, p.tb ? inner : n, pad);
+  return p;
+}
+
+static inline struct tensor result(struct kernels *k, enum dtype dtype, const double *old, int64_t m,
+                                   int64_t n, int64_t pad) {
+  return padded_matrix_of(k, dtype, old, m, n, pad < 0 ? whole_rows(n) : pad);
+}
+
+/* The allowed error of a real product of exact inputs, relative to its largest element. */
+static inline double product_tolerance(const struct kernels *k) {
+  return k->precision == PRECISION_TF32 ? 1e-3 : k->real == F64 ? 1e-13 : 1e-5;
+}
+
+#endif
