@@ -22,7 +22,7 @@ struct bulk_sums {
   int64_t rows, share; /* share: a multiple of TERMS */
   int boxes;           /* of left columns */
   int slots;
-  float *partial; /* [shares, LEFT_COLS, right columns] */
+  float *partial; /* [shares, left columns of all boxes, right columns] */
 };
 
 static __host__ __device__ __forceinline__ int part_bytes(int boxes) {
@@ -91,7 +91,7 @@ template <int BLOCKS, int EACH>
 static __device__ __forceinline__ void write_totals(const struct bulk_sums &p, int team,
                                                     const float (&total)[EACH][BLOCKS][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32;
-  float *partial = p.partial + (int64_t)blockIdx.x * LEFT_COLS * 8 * BLOCKS;
+  float *partial = p.partial + (int64_t)blockIdx.x * p.boxes * BOX_COLS * 8 * BLOCKS;
 #pragma unroll
   for (int b = 0; b < EACH; b++) {
     const int v = (team + 2 * b) * BOX_COLS + warp * 16 + lane / 4;

@@ -26,7 +26,7 @@ static int launch(struct kernels *k, const struct gemm *op, struct then_product 
   *took = 1;
   const int bytes = fixed + p->slots * slot;
   const unsigned shares = blocks_of(p->m, p->share);
-  const int64_t partial = (int64_t)shares * LEFT_COLS * 8 * BLOCKS;
+  const int64_t partial = (int64_t)shares * p->left_boxes * BOX_COLS * 8 * BLOCKS;
   struct then_maps maps;
   TRY(kernels_workspace(
       k, partial * (int64_t)sizeof(float) + (sums ? shares * p->n * (int64_t)sizeof(double) : 0),
@@ -40,7 +40,8 @@ static int launch(struct kernels *k, const struct gemm *op, struct then_product 
   then_kernel<BLOCKS><<<shares, TEAMS * TEAM, (size_t)bytes, cuda_stream(k)>>>(maps, *p);
   TRY_LAUNCH();
   if (sums) TRY(cuda_add_partials(k, p->end.sums, shares, p->n, (float *)op->backward->bias_grad));
-  const struct tile_sum sum = {p->partial, shares, 1, 1, 8 * BLOCKS, false, (bool)then->accumulate, then->c};
+  const struct tile_sum sum = {
+      p->partial, shares, 1, 1, p->left_boxes * BOX_COLS, 8 * BLOCKS, false, (bool)then->accumulate, then->c};
   return cuda_add_tiles(k, &sum, then->a.cols, op->c.cols);
 }
 

@@ -22,7 +22,7 @@ struct then_product {
   int depth, boxes, left_boxes;
   int slots;
   struct end end;
-  float *partial; /* [shares, LEFT_COLS, 8 BLOCKS] */
+  float *partial; /* [shares, columns of all left boxes, 8 BLOCKS] */
 };
 
 /* A slot: the boxes of A, of dZ, of L. */
@@ -80,7 +80,7 @@ template <int BLOCKS>
 static __device__ __forceinline__ void write_gradient(const struct then_product &p, int team, int thread,
                                                       const float (&gradient)[BLOCKS][4]) {
   const int v = team * BOX_COLS + thread / 32 * 16 + thread % 32 / 4;
-  float *to = p.partial + ((int64_t)blockIdx.x * LEFT_COLS + v) * 8 * BLOCKS + thread % 4 * 2;
+  float *to = p.partial + ((int64_t)blockIdx.x * p.left_boxes * BOX_COLS + v) * 8 * BLOCKS + thread % 4 * 2;
   if (team >= p.left_boxes) return;
 #pragma unroll
   for (int j = 0; j < BLOCKS; j++) {

@@ -12,9 +12,9 @@ static __global__ void __launch_bounds__(32 * LANES)
   const int64_t i = blockIdx.y, j = (int64_t)blockIdx.x * 32 + threadIdx.x; /* left, right */
   const int64_t row = p.is_turned ? j : i, col = p.is_turned ? i : j;
   const bool is_there = row < p.c.rows && col < p.c.cols;
-  const int64_t tile = i / LEFT_COLS * p.right_tiles + j / p.right_cols,
-                size = (int64_t)LEFT_COLS * p.right_cols;
-  const float *from = p.partial + tile * size + i % LEFT_COLS * p.right_cols + j % p.right_cols;
+  const int64_t tile = i / p.left_cols * p.right_tiles + j / p.right_cols,
+                size = (int64_t)p.left_cols * p.right_cols;
+  const float *from = p.partial + tile * size + i % p.left_cols * p.right_cols + j % p.right_cols;
   float sum = 0;
 #pragma unroll 4
   for (int64_t s = threadIdx.y; s < p.shares; s += LANES) sum += is_there ? from[s * p.tiles * size] : 0;
@@ -69,13 +69,14 @@ static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
   p.share = blocks_of(blocks_of(p.rows, state->multiprocessors), TERMS) * (int64_t)TERMS;
   const int bytes = p.slots * part_bytes(p.boxes);
   const unsigned shares = blocks_of(p.rows, p.share);
-  TRY(kernels_workspace(k, (int64_t)shares * LEFT_COLS * 8 * BLOCKS * (int64_t)sizeof(float),
+  TRY(kernels_workspace(k, (int64_t)shares * p.boxes * BOX_COLS * 8 * BLOCKS * (int64_t)sizeof(float),
                         (void **)&p.partial));
   TRY_CUDA(cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS, EACH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 bytes));
   bulk_sums_kernel<BLOCKS, EACH><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
   TRY_LAUNCH();
-  const struct tile_sum sum = {p.partial, shares, 1, 1, 8 * BLOCKS, is_turned, (bool)op->accumulate, op->c};
+  const struct tile_sum sum = {
+      p.partial, shares, 1, 1, p.boxes * BOX_COLS, 8 * BLOCKS, is_turned, (bool)op->accumulate, op->c};
   return cuda_add_tiles(k, &sum, left.cols, right.cols);
 }
 
@@ -100,7 +101,7 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
     TRY_LAUNCH();
   }
   const struct tile_sum sum = {
-      p.partial, shares, p.tiles, p.right_tiles, G::COLS, is_turned, (bool)op->accumulate, op->c};
+      p.partial, shares, p.tiles, p.right_tiles, LEFT_COLS, G::COLS, is_turned, (bool)op->accumulate, op->c};
   return cuda_add_tiles(k, &sum, p.left.cols, p.right.cols);
 }
 
