@@ -24,11 +24,13 @@ static inline HOST_DEVICE int64_t dtype_bytes(enum dtype dtype) {
  * zero. */
 enum { ROW_BYTES = 32, LINE_BYTES = 128 };
 
-/* Bytes from row to row for rows of so many. */
+/* Bytes from row to row for rows of so many, and for rows as long as that: pieces of a message and of scratch
+ * are counted by it and laid out by it again. */
 static inline HOST_DEVICE int64_t tensor_pitch(int64_t row) {
   int64_t sectors = (row + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
   int64_t lines = (row + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-  return row > LINE_BYTES / 2 && (row <= 2 * LINE_BYTES || lines * 8 <= row * 9) ? lines : sectors;
+  int fills_lines = sectors <= 2 * LINE_BYTES || lines * 8 <= sectors * 9;
+  return sectors > LINE_BYTES / 2 && fills_lines ? lines : sectors;
 }
 
 static inline HOST_DEVICE int64_t tensor_stride(enum dtype dtype, int64_t cols) {

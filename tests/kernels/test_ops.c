@@ -23,6 +23,17 @@ static void scalars_start_at_zero(void **state) {
   on_every_table(scalars_start);
 }
 
+static void a_stride_is_its_own_stride(void **state) {
+  (void)state;
+  static const enum dtype types[] = {F32, BF16, F64};
+  for (int t = 0; t < 3; t++)
+    for (int64_t cols = 1; cols < 3000; cols++) {
+      int64_t stride = tensor_stride(types[t], cols);
+      assert_true(stride >= cols && stride * dtype_bytes(types[t]) % ROW_BYTES == 0);
+      assert_int_equal(tensor_stride(types[t], stride), stride);
+    }
+}
+
 static void a_rate_becomes_a_threshold_and_a_scale(void **state) {
   (void)state;
   struct dropout half = dropout_of(.5, (struct philox_key){{1, 2}}, NULL);
@@ -35,6 +46,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_precision_that_the_device_lacks_is_refused),
       cmocka_unit_test(scalars_start_at_zero),
+      cmocka_unit_test(a_stride_is_its_own_stride),
       cmocka_unit_test(a_rate_becomes_a_threshold_and_a_scale),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
