@@ -40,6 +40,12 @@ static double attention_bytes(const struct attention *op) {
          bytes_of(op->positive);
 }
 
+/* Whether parts of a row can meet in those sums, as many columns wide; y: what stands in for them. */
+static int are_sums(const struct kernels *k, struct tensor sums, struct tensor y, int64_t cols,
+                    int in_parts) {
+  return y.dtype == k->real ? !sums.data : !in_parts || is_real(k, sums, y.rows, cols);
+}
+
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {
   return k->ops->attention_workspace ? k->ops->attention_workspace(a, width, heads) : 0;
 }
@@ -54,6 +60,7 @@ int op_attention(struct kernels *k, const struct attention *op) {
   assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
   assert(!op->positive.data ||
          (is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
+  assert(are_sums(k, op->sums, op->y, attention_sums_cols(k, width), op->unfinished || op->accumulate));
   assert(!op->mean.data || is_real(k, op->mean, rows, width / heads));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   assert(!op->update || (op->update->norm != NORM_BATCH &&
@@ -85,6 +92,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   assert(!op->l.data || (is_real(k, op->l, heads, width / heads) && is_real(k, op->r, heads, width / heads) &&
                          is_real(k, op->row_term_grad, rows, heads)));
   assert(is_matrix(k, op->dx, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(are_sums(k, op->sums, op->dx, width, op->unfinished || op->accumulate));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
   bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
@@ -128,10 +136,17 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
   assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
   assert(a->row ? a->rows <= rows : a->rows == rows);
+  assert(are_sums(k, op->sums, op->y, width, op->unfinished || op->accumulate));
   assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
   double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
   return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
                       k->ops->cosine_attention(k, op));
+}
+
+static int are_gradients(const struct kernels *k, struct tensor dx, struct tensor dn, int64_t rows,
+                         int64_t width) {
+  return (dx.dtype == k->dtype || dx.dtype == k->real) && has_shape(dx, dx.dtype, rows, width) &&
+         has_shape(dn, dx.dtype, rows, width);
 }
 
 int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
@@ -140,10 +155,11 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   int64_t full = cosine_message_cols(k, width, 1);
   assert(cols == full || (cols == cosine_message_cols(k, width, 0) && op->arcs == COSINE_IN));
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, full) && op->beta);
-  assert(is_matrix(k, op->dx, rows, width) && is_matrix(k, op->dn, rows, width) &&
-         is_matrix(k, op->beta_grad, rows, 1));
+  assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));
+  assert(!op->accumulate || op->dx.dtype == k->real);
   assert(a->row ? a->rows <= rows : a->rows == rows);
-  double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(cols * dtype_bytes(op->dx.dtype));
+  double arcs = (double)(a->nnz + (op->self ? rows : 0)),
+         row = (double)(cols * dtype_bytes(op->message.dtype));
   return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
                       k->ops->cosine_backward(k, op));
 }
@@ -151,7 +167,7 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
 int op_cosine_end(struct kernels *k, const struct cosine_end *op) {
   int64_t rows = op->y.rows, width = op->y.cols;
   assert(is_matrix(k, op->y, rows, width) && is_message(k, op->message, rows, op->message.cols));
-  assert(op->message.cols > width && is_matrix(k, op->dx, rows, width) && is_matrix(k, op->dn, rows, width));
+  assert(op->message.cols > width && are_gradients(k, op->dx, op->dn, rows, width));
   assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
   return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_end(k, op));
 }

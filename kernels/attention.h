@@ -27,13 +27,24 @@ static inline struct tensor tensor_reals(const struct kernels *k, struct tensor 
   return reals;
 }
 
+/* Takes a matrix of reals from the memory of one of dtype, see tensor_take. */
+static inline struct tensor tensor_take_reals(const struct kernels *k, struct tensor *rest, int64_t count) {
+  return tensor_reals(k, tensor_take(rest, message_reals(k, count)), 0, count);
+}
+
+/* Columns of what rows keep between two parts of attention, y | positive, each at a multiple of ROW_BYTES. */
+static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width) {
+  return 2 * tensor_stride(k->real, width);
+}
+
 /* Attention of H heads (Velickovic et al. 2018). A row of x holds the heads side by side, width / H columns
  * each; arcs (v <- u) are those of the layout and, where `self` is given, one (v <- v) a row:
  *   e_vu = LeakyReLU(term_u + row_term_v), slope .2;  a_vu = softmax of e over the arcs of row v
  *   y_v  = sum_u a_vu k_vu x_u,  k_vu: dropout
  * in one pass with a running maximum; log_sum_v = log sum_u exp(e_vu) is all that is kept of the softmax:
- * a_vu = exp(e_vu - log_sum_v). Rows flagged `unfinished` are done with the columns seen so far; with
- * `accumulate` what a row has counts as one more arc, of score log_sum_v and value y_v.
+ * a_vu = exp(e_vu - log_sum_v). Rows flagged `unfinished` are done with the columns seen so far, and leave y
+ * and positive in `sums`; with `accumulate` what a row has there counts as one more arc, of score log_sum_v
+ * and value y_v.
  * positive and share (data NULL: not wanted) are y and the sum of a over arcs with term_u + row_term_v > 0:
  * what the gradient of row_term needs of the row's columns. */
 struct attention {
@@ -49,7 +60,9 @@ struct attention {
   int accumulate;
   struct tensor log_sum;         /* real [rows, heads] */
   struct tensor positive, share; /* dtype [rows, width], real [rows, heads] */
-  struct tensor y;               /* dtype [rows, width] */
+  struct tensor
+      sums;        /* real [rows, attention_sums_cols], where dtype is not real; else absent: y, positive */
+  struct tensor y; /* dtype [rows, width] */
   struct tensor mean;          /* over the heads of rows that finish, real [rows, width / heads]; or absent */
   const struct update *update; /* of rows that finish; its z is mean, or y without. Never a batch norm */
 };
@@ -90,15 +103,16 @@ static inline int64_t attention_message_cols(const struct kernels *k, int64_t ou
 struct attention_backward {
   const struct layout *a;
   int64_t heads;
-  struct tensor message;       /* dtype [a.cols, attention_message_cols] */
-  int64_t out;                 /* columns of dz in it: width, or width / heads of a mean */
-  struct tensor self;          /* messages of the rows themselves; data NULL: no self loops */
-  struct tensor x, term;       /* dtype [rows, width], real [rows, heads] */
-  struct dropout dropout;      /* as forward; its ids are those of the rows, here u */
-  const int64_t *col_id;       /* of v */
-  int accumulate;              /* to what dx and term_grad hold */
-  const uint8_t *unfinished;   /* [rows]; NULL: all rows finish here */
-  struct tensor l, r;          /* real [heads, width / heads]; data NULL: terms are no products */
+  struct tensor message;     /* dtype [a.cols, attention_message_cols] */
+  int64_t out;               /* columns of dz in it: width, or width / heads of a mean */
+  struct tensor self;        /* messages of the rows themselves; data NULL: no self loops */
+  struct tensor x, term;     /* dtype [rows, width], real [rows, heads] */
+  struct dropout dropout;    /* as forward; its ids are those of the rows, here u */
+  const int64_t *col_id;     /* of v */
+  int accumulate;            /* to what `sums` and term_grad hold */
+  const uint8_t *unfinished; /* [rows]; NULL: all rows finish here */
+  struct tensor sums;        /* dx of unfinished rows, real [rows, width], where dtype is not real; else dx */
+  struct tensor l, r;        /* real [heads, width / heads]; data NULL: terms are no products */
   struct tensor row_term_grad; /* real [rows, heads], with them */
   struct tensor dx, term_grad; /* dtype [rows, width], real [rows, heads] */
 };
@@ -159,6 +173,7 @@ struct cosine_attention {
   int self, accumulate;
   const uint8_t *unfinished;
   struct tensor log_sum;       /* real [rows, 1] */
+  struct tensor sums;          /* real [rows, width], where dtype is not real; else absent: y */
   struct tensor y;             /* dtype [rows, width] */
   const struct update *update; /* of rows that finish; its z is y */
 };
@@ -171,17 +186,18 @@ struct cosine_attention {
 enum { COSINE_IN = 1, COSINE_OUT = 2 };
 struct cosine_backward {
   const struct layout *a;
-  int arcs;                        /* COSINE_IN | COSINE_OUT */
-  struct tensor message, rows;     /* dtype [a.cols, ..], [rows, of a backward] */
-  const void *beta;                /* real */
-  int self, accumulate;            /* accumulate: to what is there */
-  struct tensor dx, dn, beta_grad; /* dtype [rows, width] twice, [rows, 1] */
+  int arcs;                    /* COSINE_IN | COSINE_OUT */
+  struct tensor message, rows; /* dtype [a.cols, ..], [rows, of a backward] */
+  const void *beta;            /* real */
+  int self, accumulate;        /* accumulate: to what is there */
+  struct tensor dx, dn;        /* both dtype or both real [rows, width]; to be added to: real */
+  struct tensor beta_grad;     /* real [rows, 1] */
 };
 
 /* y_v = dx_v + (dn_v - (dn_v . n_v) n_v) / |x_v| (+ residual_v): through the norm of x. */
 struct cosine_end {
   struct tensor message;  /* dtype, as cosine_rows has it */
-  struct tensor dx, dn;   /* dtype [rows, width] */
+  struct tensor dx, dn;   /* both dtype or both real [rows, width] */
   struct tensor residual; /* dtype; data NULL: none */
   struct tensor y;        /* dtype [rows, width]; may be residual */
 };

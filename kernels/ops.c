@@ -255,7 +255,7 @@ int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
 }
 
 int op_column_sums(struct kernels *k, const struct column_sums *op) {
-  assert(is_matrix(k, op->x, op->x.rows, op->x.cols));
+  assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
   return PROFILE("column_sums", k->ops->column_sums(k, op));
 }
 

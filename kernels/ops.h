@@ -172,7 +172,7 @@ struct dot {
 
 /* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
 struct column_sums {
-  struct tensor x; /* dtype */
+  struct tensor x; /* dtype or real */
   const void *center;
   void *out;
 };

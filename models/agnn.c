@@ -9,17 +9,31 @@
 #include "models/stack.h"
 #include "runtime/error.h"
 
-/* In the model's scratch, one behind the other; forward a shorter message alone. */
+/* In the model's scratch, one behind the other; forward a shorter message, and the sums of rows between two
+ * parts where these would be rounded. */
 struct pieces {
   struct tensor message, dx, dn, beta_grad;
 };
 
+/* In the backward several parts add to a node's gradients, of a directed graph on one rank too. */
+static int adds_parts(const struct run *run) {
+  return run->comm->size > 1 || run->shard->directed;
+}
+
+static int64_t gradient_cols(const struct run *run, int64_t width) {
+  return adds_parts(run) ? message_reals(run->kernels, width) : message_elements(run->kernels, width);
+}
+
+static struct tensor take_gradient(const struct run *run, struct tensor *rest, int64_t width) {
+  return adds_parts(run) ? tensor_take_reals(run->kernels, rest, width) : tensor_take(rest, width);
+}
+
 static struct pieces pieces_of(const struct model *model, const struct run *run, const struct layer *layer) {
   struct tensor rest = model->scratch;
   struct pieces pieces = {.message = tensor_take(&rest, cosine_message_cols(run->kernels, layer->out, 1))};
-  pieces.dx = tensor_take(&rest, layer->out);
-  pieces.dn = tensor_take(&rest, layer->out);
-  pieces.beta_grad = tensor_take(&rest, 1);
+  pieces.dx = take_gradient(run, &rest, layer->out);
+  pieces.dn = take_gradient(run, &rest, layer->out);
+  pieces.beta_grad = tensor_take_reals(run->kernels, &rest, 1);
   return pieces;
 }
 
@@ -29,12 +43,21 @@ static struct tensor forward_message(const struct model *model, const struct run
   return tensor_take(&rest, cosine_message_cols(run->kernels, layer->out, 0));
 }
 
+static struct tensor forward_sums(const struct model *model, const struct run *run,
+                                  const struct layer *layer) {
+  const struct kernels *k = run->kernels;
+  struct tensor rest = model->scratch;
+  if (run->comm->size == 1 || k->dtype == k->real) return (struct tensor){0};
+  tensor_take(&rest, cosine_message_cols(k, layer->out, 0));
+  return tensor_take_reals(k, &rest, layer->out);
+}
+
 static int agnn_init(struct model *model, struct run *run, struct layer *layer) {
   TRY(heads_check(run));
   layer->keeps_z = 1;
   const struct kernels *k = run->kernels;
   layer->exchange = cosine_message_cols(k, layer->out, 1);
-  layer->scratch = layer->exchange + 2 * message_elements(k, layer->out) + message_elements(k, 1);
+  layer->scratch = layer->exchange + 2 * gradient_cols(run, layer->out) + message_reals(k, 1);
   model->propagation.attends = 1;
   model->propagation.weighting = WEIGHTING_SUM;
   TRY(layer_add(model, run, layer, "beta", 1, 1, START_ONE, &layer->heads.beta));
@@ -66,6 +89,7 @@ static int attend(struct run *run, const struct direction *d, struct tensor mess
       .accumulate = halo,
       .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
       .log_sum = layer->heads.log_sum,
+      .sums = forward_sums(pass->model, run, layer),
       .y = layer->z,
       .update = layer_fused_end(layer)};
   return op_cosine_attention(run->kernels, &op);

@@ -14,6 +14,7 @@ struct gradients {
   struct tensor product;     /* of H W */
   struct tensor message;     /* see struct attention_rows */
   struct tensor left, right; /* of the terms */
+  struct tensor sums;        /* of the product, between two parts; or absent */
 };
 
 static int64_t width_of(const struct layer *layer) {
@@ -29,16 +30,29 @@ static struct tensor left_of(const struct run *run, const struct layer *layer) {
                       layer->heads.count);
 }
 
+/* Whether sums of rows with arcs in both parts would be rounded in between. */
+static int keeps_sums(const struct run *run) {
+  return run->comm->size > 1 && run->kernels->dtype != run->kernels->real;
+}
+
 static struct gradients gradients_of(const struct model *model, const struct run *run,
                                      const struct layer *layer) {
   const struct kernels *k = run->kernels;
-  int64_t width = width_of(layer), count = layer->heads.count, terms = message_reals(k, count);
+  int64_t width = width_of(layer), count = layer->heads.count;
   struct tensor rest = model->scratch;
   struct gradients grad = {.product = tensor_take(&rest, width),
                            .message = tensor_take(&rest, attention_message_cols(k, layer->out, count))};
-  grad.left = tensor_reals(k, tensor_take(&rest, terms), 0, count);
-  grad.right = tensor_reals(k, tensor_take(&rest, terms), 0, count);
+  grad.left = tensor_take_reals(k, &rest, count);
+  grad.right = tensor_take_reals(k, &rest, count);
+  if (keeps_sums(run)) grad.sums = tensor_take_reals(k, &rest, width);
   return grad;
+}
+
+/* In the same place in the forward. */
+static struct tensor sums_of(const struct model *model, const struct run *run, const struct layer *layer) {
+  struct tensor rest = model->scratch;
+  if (!keeps_sums(run)) return (struct tensor){0};
+  return tensor_take_reals(run->kernels, &rest, attention_sums_cols(run->kernels, width_of(layer)));
 }
 
 static int gat_init(struct model *model, struct run *run, struct layer *layer) {
@@ -53,6 +67,11 @@ static int gat_init(struct model *model, struct run *run, struct layer *layer) {
   layer->exchange = message_elements(k, width) + terms;
   if (message > layer->exchange) layer->exchange = message;
   layer->scratch = message_elements(k, width) + message + 2 * terms;
+  if (keeps_sums(run)) {
+    int64_t forward = message_reals(k, attention_sums_cols(k, width));
+    layer->scratch += message_reals(k, width);
+    if (forward > layer->scratch) layer->scratch = forward;
+  }
   model->propagation.weighting = WEIGHTING_SUM;
   model->propagation.attends = 1;
   model->propagation.wants_ids = run->config->model.dropout_attention > 0;
@@ -115,6 +134,7 @@ static int attend(struct run *run, const struct direction *d, struct tensor mess
                          .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
                          .accumulate = halo,
                          .log_sum = heads->log_sum,
+                         .sums = sums_of(pass->model, run, layer),
                          .y = heads->y,
                          .update = layer_fused_end(layer)};
   if (layer->last) op.mean = layer->z;
@@ -152,6 +172,7 @@ static int attend_backward(struct run *run, const struct direction *d, struct te
                                   .l = parameter_value(parameters, run, layer->heads.left),
                                   .r = parameter_value(parameters, run, layer->heads.right),
                                   .row_term_grad = grad.right,
+                                  .sums = grad.sums,
                                   .dx = grad.product,
                                   .term_grad = grad.left};
   if (!halo) op.self = message;

@@ -107,9 +107,13 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   end->sum = rows_of(op->y);
   end->log_sum = rows_of(op->log_sum);
   if (op->positive.data) end->positive = rows_of(op->positive), end->all = rows_of(op->share);
+  if (op->sums.data) {
+    end->wide_sum = rows_of(op->sums);
+    end->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
+  }
   end->unfinished = op->unfinished;
   end->accumulate = op->accumulate != 0;
-  end->whole = is_wide(op->y) && is_wide(op->positive);
+  end->whole = is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums);
   const struct rest rest = set_end(k, op, end);
   TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
   if (rest.averages) TRY(average(k, op));
@@ -139,6 +143,7 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   }
   end->x = rows_of(op->x);
   end->sum = rows_of(op->dx);
+  if (op->sums.data) end->wide_sum = rows_of(op->sums);
   end->all = rows_of(op->term_grad);
   if (op->l.data) {
     end->l = (const float *)op->l.data, end->r = (const float *)op->r.data;
@@ -147,6 +152,6 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   }
   end->unfinished = op->unfinished;
   end->accumulate = op->accumulate != 0;
-  end->whole = is_wide(op->x) && is_wide(op->dx) && is_wide(op->l) && is_wide(op->r);
+  end->whole = is_wide(op->x) && is_wide(op->dx) && is_wide(op->sums) && is_wide(op->l) && is_wide(op->r);
   return op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task);
 }

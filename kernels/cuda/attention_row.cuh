@@ -12,6 +12,7 @@ struct attention_end {
   struct rows sum;              /* y; or dx */
   struct rows log_sum, all;     /* forward: log_sum and share; backward `all` alone: term_grad */
   struct rows positive;
+  struct rows wide_sum, wide_positive; /* float: the same of rows in parts; data NULL: sum, positive */
   struct rows row_term_grad;
   const float *l, *r; /* [heads, l_stride]; NULL: none */
   int64_t l_stride, r_stride;
@@ -112,6 +113,27 @@ static __device__ __forceinline__ void write_vector(const struct attention_end &
   store(at<typename S::T>(m, row, me.col[j]), me.n[j], end.whole, x);
 }
 
+/* The same of what rows in parts keep in between. */
+template <class S>
+static __device__ __forceinline__ void read_part(const struct attention_end &end, const struct rows &wide,
+                                                 const struct rows &m, int32_t row, const struct stand<S> &me,
+                                                 int j, float (&to)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && wide.data)
+    load(at<float>(wide, row, me.col[j]), me.n[j], end.whole, to);
+  else
+    read_vector(end, m, row, me, j, to);
+}
+
+template <class S>
+static __device__ __forceinline__ void
+write_part(const struct attention_end &end, const struct rows &wide, const struct rows &m, int32_t row,
+           const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && wide.data)
+    store(at<float>(wide, row, me.col[j]), me.n[j], end.whole, x);
+  else
+    write_vector(end, m, row, me, j, x);
+}
+
 /* What a row has from before counts as an arc of score log_sum. */
 template <class S>
 static __device__ __forceinline__ void add_before(const struct attention_end &end, int32_t row,
@@ -123,8 +145,8 @@ static __device__ __forceinline__ void add_before(const struct attention_end &en
   for (int j = 0; j < S::VECS; j++) {
     float sum[S::WIDE], positive[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    read_vector(end, end.sum, row, me, j, sum);
-    if (end.positive.data) read_vector(end, end.positive, row, me, j, positive);
+    read_part(end, end.wide_sum, end.sum, row, me, j, sum);
+    if (end.positive.data) read_part(end, end.wide_positive, end.positive, row, me, j, positive);
     add_part<S>(w, j, sum, positive, g);
   }
 }
@@ -147,9 +169,14 @@ static __device__ __forceinline__ void end_forward(const struct attention_sums &
     if (me.n[j] == 0) continue;
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= inverse, g.positive[j][i] *= inverse;
+    if (!finished) {
+      if (end.positive.data) write_part(end, end.wide_positive, end.positive, row, me, j, g.positive[j]);
+      write_part(end, end.wide_sum, end.sum, row, me, j, g.sum[j]);
+      continue;
+    }
     if (end.positive.data) write_vector(end, end.positive, row, me, j, g.positive[j]);
-    if (end.writes_sum || !finished) write_vector(end, end.sum, row, me, j, g.sum[j]);
-    if (end.updates && finished) finish_row<typename S::T, true>(end.finish, row, me.col[j], g.sum[j]);
+    if (end.writes_sum) write_vector(end, end.sum, row, me, j, g.sum[j]);
+    if (end.updates) finish_row<typename S::T, true>(end.finish, row, me.col[j], g.sum[j]);
   }
 }
 
@@ -201,7 +228,7 @@ template <class S>
 static __device__ __forceinline__ float
 end_backward(const struct attention_sums &op, const struct attention_end &end, int32_t row, bool only,
              bool last, const struct stand<S> &me, float before, struct gathered<S> &g) {
-  const bool ends = end.l && !(end.unfinished && end.unfinished[row]);
+  const bool finished = !end.unfinished || !end.unfinished[row];
   const float product = before + sum_of_head(op, me, product_of_lane(end, row, me, g));
   float term_grad = product - SCORE_SLOPE * g.all - (1 - SCORE_SLOPE) * g.some;
   if (end.accumulate) term_grad += *at<float>(end.all, row, me.head);
@@ -211,11 +238,14 @@ end_backward(const struct attention_sums &op, const struct attention_end &end, i
   for (int j = 0; j < S::VECS; j++) {
     float dx[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (end.accumulate) read_vector(end, end.sum, row, me, j, dx);
+    if (end.accumulate) read_part(end, end.wide_sum, end.sum, row, me, j, dx);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) dx[i] += g.sum[j][i];
-    if (ends && only) add_terms(op, end, row, me, j, term_grad, dx);
-    write_vector(end, end.sum, row, me, j, dx);
+    if (finished && end.l && only) add_terms(op, end, row, me, j, term_grad, dx);
+    if (finished)
+      write_vector(end, end.sum, row, me, j, dx);
+    else
+      write_part(end, end.wide_sum, end.sum, row, me, j, dx);
   }
   return product;
 }

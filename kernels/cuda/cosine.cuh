@@ -140,13 +140,6 @@ static __device__ __forceinline__ float product_of_rows(const struct cosine_arcs
   return sum_of_all<S>(me.group, product_in_memory<S>(x, y, op.width, me.lane));
 }
 
-template <class S>
-static __device__ __forceinline__ void read_columns_of(const struct rows &m, int32_t row,
-                                                       const struct cosine_stand<S> &me, int j, bool whole,
-                                                       float (&to)[S::WIDE]) {
-  load(at<typename S::T>(m, row, me.col[j]), me.n[j], whole, to);
-}
-
 static inline int set_arcs(struct kernels *k, const struct layout *layout, int64_t width,
                            struct tensor message, struct tensor rows, struct cosine_arcs *op) {
   const struct cuda_layout *a = cuda_layout(layout);

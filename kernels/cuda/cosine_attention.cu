@@ -5,7 +5,7 @@
 #include "kernels/cuda/update.h"
 
 struct cosine_row_end {
-  struct rows log_sum, y;
+  struct rows log_sum, y, sums; /* sums: float, of rows in parts; data NULL: y */
   const uint8_t *unfinished;
   bool updates, whole;
   struct finish finish;
@@ -119,6 +119,27 @@ static __device__ __forceinline__ void add_piece(const struct cosine_arcs &op, i
   }
 }
 
+/* Of rows in parts, what they keep in between. */
+template <class S>
+static __device__ __forceinline__ void read_part(const struct cosine_row_end &end, int32_t row,
+                                                 const struct cosine_stand<S> &me, int j,
+                                                 float (&to)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
+    load(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, to);
+  else
+    load(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, to);
+}
+
+template <class S>
+static __device__ __forceinline__ void write_part(const struct cosine_row_end &end, int32_t row,
+                                                  const struct cosine_stand<S> &me, int j,
+                                                  const float (&y)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
+    store(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, y);
+  else
+    store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, y);
+}
+
 template <class S>
 static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, const struct cosine_row_end &end,
                                                int32_t row, bool last, const struct cosine_stand<S> &me,
@@ -144,12 +165,15 @@ static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, con
   for (int j = 0; j < S::VECS; j++) {
     float before[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (op.accumulate) read_columns_of(end.y, row, me, j, end.whole, before);
+    if (op.accumulate) read_part(end, row, me, j, before);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) g.y[j][i] = (g.y[j][i] + w * before[i]) * inverse;
-    if (!end.updates || !finished)
+    if (!finished)
+      write_part(end, row, me, j, g.y[j]);
+    else if (end.updates)
+      finish_row<typename S::T, true>(end.finish, row, me.col[j], g.y[j]);
+    else
       store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, g.y[j]);
-    if (end.updates && finished) finish_row<typename S::T, true>(end.finish, row, me.col[j], g.y[j]);
   }
 }
 
@@ -221,8 +245,10 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   arcs.accumulate = op->accumulate != 0;
   end.log_sum = rows_of(op->log_sum);
   end.y = f->y = f->out = f->sums = rows_of(op->y);
+  end.sums = rows_of(op->sums);
   end.unfinished = op->unfinished;
-  end.whole = f->whole = is_whole_or_absent(op->y, wide);
+  end.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
+  f->whole = is_whole_or_absent(op->y, wide);
   end.updates = op->update && !norm;
   f->width = (int32_t)op->y.cols;
   f->fills = f->whole && is_padded_or_absent(op->y);

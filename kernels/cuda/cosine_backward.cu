@@ -5,6 +5,7 @@
 
 struct cosine_gradients {
   struct rows dx, dn, beta_grad;
+  bool narrow; /* dx and dn are T, else float */
   bool whole;
 };
 
@@ -175,10 +176,14 @@ write_row(const struct cosine_arcs &op, const struct cosine_gradients &to, const
   for (int j = 0; j < S::VECS; j++) {
     float before[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (op.accumulate) read_columns_of(m, row, me, j, to.whole, before);
+    if (to.narrow) {
+      store(at<typename S::T>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
+      continue;
+    }
+    if (op.accumulate) load(at<float>(m, row, me.col[j]), me.n[j], to.whole, before);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) x[j][i] += before[i];
-    store(at<typename S::T>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
+    store(at<float>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
   }
 }
 
@@ -201,8 +206,8 @@ end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t
   }
   write_row(op, to, to.dx, row, me, g.dx);
   write_row(op, to, to.dn, row, me, g.dn);
-  typename S::T *sum = at<typename S::T>(to.beta_grad, row, 0);
-  if (me.lane == 0 && last) *sum = (typename S::T)(g.beta + (op.accumulate ? (float)*sum : 0));
+  float *sum = at<float>(to.beta_grad, row, 0);
+  if (me.lane == 0 && last) *sum = g.beta + (op.accumulate ? *sum : 0);
 }
 
 /* PIECES: rows are long ones, whose pieces are added up; else slots, whose entries are. */
@@ -271,7 +276,7 @@ static int launch_arcs(struct kernels *k, int arcs, const struct cosine_arcs *op
 }
 
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
-  const int64_t wide = 16 / dtype_bytes(op->dx.dtype);
+  const int64_t wide = 16 / dtype_bytes(op->message.dtype);
   struct cosine_arcs arcs = {};
   struct cosine_gradients to = {};
   if (op->dx.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
@@ -282,8 +287,9 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   to.dx = rows_of(op->dx);
   to.dn = rows_of(op->dn);
   to.beta_grad = rows_of(op->beta_grad);
+  to.narrow = op->dx.dtype == BF16;
   to.whole = is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
-  return op->dx.dtype == BF16 ? launch_arcs<bf16>(k, op->arcs, &arcs, &to, vectors)
-                              : launch_arcs<float>(k, op->arcs, &arcs, &to, vectors);
+  return op->message.dtype == BF16 ? launch_arcs<bf16>(k, op->arcs, &arcs, &to, vectors)
+                                   : launch_arcs<float>(k, op->arcs, &arcs, &to, vectors);
 }

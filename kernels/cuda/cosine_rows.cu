@@ -64,7 +64,8 @@ struct cosine_end_op {
   struct tensor x, inverse, dx, dn, residual, y;
 };
 
-template <class T, bool WHOLE>
+/* SUM: of dx and dn. */
+template <class T, class SUM, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK)
     cosine_end_kernel(const __grid_constant__ struct cosine_end_op op) {
   const int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, width = op.y.cols;
@@ -74,7 +75,7 @@ static __global__ void __launch_bounds__(BLOCK)
   for (int64_t first = threadIdx.x * GROUP; first < width; first += 32 * GROUP) {
     const int n = columns_from(width, first);
     load_group<T, WHOLE>(op.x, v, first, n, x);
-    load_group<T, WHOLE>(op.dn, v, first, n, dn);
+    load_group<SUM, WHOLE>(op.dn, v, first, n, dn);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) along += j < n ? x[j] * dn[j] : 0;
   }
@@ -83,8 +84,8 @@ static __global__ void __launch_bounds__(BLOCK)
     const int n = columns_from(width, first);
     float y[GROUP], residual[GROUP] = {};
     load_group<T, WHOLE>(op.x, v, first, n, x);
-    load_group<T, WHOLE>(op.dn, v, first, n, dn);
-    load_group<T, WHOLE>(op.dx, v, first, n, y);
+    load_group<SUM, WHOLE>(op.dn, v, first, n, dn);
+    load_group<SUM, WHOLE>(op.dx, v, first, n, y);
     if (op.residual.data) load_group<T, WHOLE>(op.residual, v, first, n, residual);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) y[j] += inverse * (dn[j] - along * x[j]) + residual[j];
@@ -92,10 +93,10 @@ static __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-template <class T> static int launch_end(struct kernels *k, const struct cosine_end_op *op) {
+template <class T, class SUM> static int launch_end(struct kernels *k, const struct cosine_end_op *op) {
   const bool whole = is_whole(op->x) && is_whole(op->dx) && is_whole(op->dn) && is_whole(op->y) &&
                      is_whole_or_absent(op->residual);
-  auto *kernel = whole ? cosine_end_kernel<T, true> : cosine_end_kernel<T, false>;
+  auto *kernel = whole ? cosine_end_kernel<T, SUM, true> : cosine_end_kernel<T, SUM, false>;
   kernel<<<blocks_of(op->y.rows, warps().y), warps(), 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;
@@ -111,5 +112,6 @@ int cuda_cosine_end(struct kernels *k, const struct cosine_end *op) {
                                    op->residual,
                                    op->y};
   if (op->y.rows == 0) return OK;
-  return op->y.dtype == BF16 ? launch_end<bf16>(k, &of) : launch_end<float>(k, &of);
+  if (op->y.dtype == F32) return launch_end<float, float>(k, &of);
+  return op->dx.dtype == F32 ? launch_end<bf16, float>(k, &of) : launch_end<bf16, bf16>(k, &of);
 }

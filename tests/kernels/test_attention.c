@@ -85,6 +85,8 @@ static void check_forward(struct kernels *k, double most, double rate, int64_t p
                          .positive = padded_matrix(k, NULL, own, width, pad),
                          .share = real_matrix(k, NULL, own, heads),
                          .y = padded_matrix(k, NULL, own, width, pad)};
+  if (k->dtype != k->real)
+    op.sums = padded_matrix_of(k, k->real, NULL, own, attention_sums_cols(k, width), pad);
   if (with_mean) op.mean = padded_matrix_of(k, k->real, NULL, own, each, 1);
   double *bias = noise_block(4, width), *ended = host_block(own * width * 8);
   struct update end = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
@@ -273,6 +275,7 @@ static void check_backward(struct kernels *k, int64_t out, double rate, int64_t 
       .row_term_grad = real_matrix(k, g.row_term_grad, own, heads),
       .dx = padded_matrix(k, NULL, own, width, pad),
       .term_grad = real_matrix(k, NULL, own, heads)};
+  if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, own, width, pad);
   for (int64_t i = 0; i < own * heads; i++)
     expect_gradients(&op.dropout, &g, i / heads, i % heads, dx, term_grad);
   assert_ok(op_attention_backward(k, &op));
