@@ -156,7 +156,7 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   assert(cols == full || (cols == cosine_message_cols(k, width, 0) && op->arcs == COSINE_IN));
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, full) && op->beta);
   assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));
-  assert(!op->accumulate || op->dx.dtype == k->real);
+  assert(op->dx.dtype == k->real || (!op->accumulate && op->arcs == (COSINE_IN | COSINE_OUT)));
   assert(a->row ? a->rows <= rows : a->rows == rows);
   double arcs = (double)(a->nnz + (op->self ? rows : 0)),
          row = (double)(cols * dtype_bytes(op->message.dtype));

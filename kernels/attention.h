@@ -190,7 +190,7 @@ struct cosine_backward {
   struct tensor message, rows; /* dtype [a.cols, ..], [rows, of a backward] */
   const void *beta;            /* real */
   int self, accumulate;        /* accumulate: to what is there */
-  struct tensor dx, dn;        /* both dtype or both real [rows, width]; to be added to: real */
+  struct tensor dx, dn;        /* real [rows, width]; of arcs both ways in one part both may be dtype */
   struct tensor beta_grad;     /* real [rows, 1] */
 };
 

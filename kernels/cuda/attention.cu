@@ -121,6 +121,31 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
 }
 
+/* The end of rows in panels, one thread a column: dx += term_grad l + row_term_grad r. */
+template <class T>
+static __global__ void __launch_bounds__(BLOCK)
+    add_terms_kernel(const __grid_constant__ struct attention_backward op, const int32_t *row, int64_t rows) {
+  const int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / op.dx.cols;
+  const int64_t col = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) % op.dx.cols;
+  if (i >= rows) return;
+  const int32_t v = row ? row[i] : (int32_t)i;
+  const int64_t head = col / op.l.cols, within = col % op.l.cols;
+  if (op.unfinished && op.unfinished[v]) return;
+  const float sum = *place_of<float>(op.term_grad, v, head) * *place_of<float>(op.l, head, within) +
+                    *place_of<float>(op.row_term_grad, v, head) * *place_of<float>(op.r, head, within);
+  T *dx = place_of<T>(op.dx, v, col);
+  *dx = (T)((float)*dx + sum);
+}
+
+static int add_terms_of_panels(struct kernels *k, const struct attention_backward *op) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t rows = a->base.csr->rows;
+  auto *kernel = op->dx.dtype == BF16 ? add_terms_kernel<bf16> : add_terms_kernel<float>;
+  kernel<<<blocks_of(rows * op->dx.cols, BLOCK), BLOCK, 0, cuda_stream(k)>>>(*op, a->row, rows);
+  TRY_LAUNCH();
+  return OK;
+}
+
 int cuda_attention_backward(struct kernels *k, const struct attention_backward *op) {
   struct attention_task task = {};
   struct attention_end *end = &task.end;
@@ -153,5 +178,6 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   end->unfinished = op->unfinished;
   end->accumulate = op->accumulate != 0;
   end->whole = is_wide(op->x) && is_wide(op->dx) && is_wide(op->sums) && is_wide(op->l) && is_wide(op->r);
-  return op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task);
+  TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
+  return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
 }

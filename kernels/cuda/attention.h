@@ -5,9 +5,9 @@
 struct kernels;
 struct attention_task;
 
-int attention_forward_f32(struct kernels *k, const struct attention_task *task);
-int attention_forward_bf16(struct kernels *k, const struct attention_task *task);
-int attention_backward_f32(struct kernels *k, const struct attention_task *task);
-int attention_backward_bf16(struct kernels *k, const struct attention_task *task);
+int attention_forward_f32(struct kernels *k, struct attention_task *task);
+int attention_forward_bf16(struct kernels *k, struct attention_task *task);
+int attention_backward_f32(struct kernels *k, struct attention_task *task);
+int attention_backward_bf16(struct kernels *k, struct attention_task *task);
 
 #endif

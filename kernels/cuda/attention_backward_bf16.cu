@@ -2,6 +2,6 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_launch.cuh"
 
-int attention_backward_bf16(struct kernels *k, const struct attention_task *task) {
+int attention_backward_bf16(struct kernels *k, struct attention_task *task) {
   return run_direction<bf16, BACKWARD>(k, task);
 }

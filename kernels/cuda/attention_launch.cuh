@@ -9,13 +9,15 @@
 struct attention_task {
   struct attention_sums sums;
   struct attention_end end;
-  bool wide; /* rows hold whole vectors, each of one head */
+  bool wide;      /* rows hold whole vectors, each of one head */
+  bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
 };
 
-template <class S> static int run(struct kernels *k, const struct attention_task *task) {
+template <class S> static int run(struct kernels *k, struct attention_task *task) {
   const struct attention_sums &op = task->sums;
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
   const dim3 grid(blocks_of(op.slots, S::SLOTS), panels), rest(blocks_of(op.long_rows, S::SLOTS), panels);
+  task->in_panels = S::SINGLE && op.each > S::PANEL;
   attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
   TRY_LAUNCH();
   if (op.long_rows == 0) return OK;
@@ -31,7 +33,7 @@ static inline bool fits_panels(const struct attention_task *task, int vectors) {
 
 /* SINGLE, columns of a vector, vectors of a lane, lanes, team, arcs under way, blocks on a multiprocessor. */
 template <class T, enum direction DIRECTION, bool DROPS>
-static int run_with(struct kernels *k, const struct attention_task *task) {
+static int run_with(struct kernels *k, struct attention_task *task) {
   constexpr int WIDE = 16 / (int)sizeof(T);
   const int vectors = (task->sums.each + WIDE - 1) / WIDE; /* of a head */
 #define USE(...) return run<attention_shape<T, DIRECTION, DROPS, __VA_ARGS__>>(k, task)
@@ -46,7 +48,7 @@ static int run_with(struct kernels *k, const struct attention_task *task) {
 }
 
 template <class T, enum direction DIRECTION>
-static int run_direction(struct kernels *k, const struct attention_task *task) {
+static int run_direction(struct kernels *k, struct attention_task *task) {
   return task->sums.dropout.threshold > 0 ? run_with<T, DIRECTION, true>(k, task)
                                           : run_with<T, DIRECTION, false>(k, task);
 }

@@ -223,7 +223,8 @@ add_terms(const struct attention_sums &op, const struct attention_end &end, int3
   for (int i = 0; i < S::WIDE; i++) dx[i] += term_grad * l[i] + row_term_grad * r[i];
 }
 
-/* Returns what the columns seen so far add to the gradient of the term: `before` of the panels before. */
+/* Returns what the columns seen so far add to the gradient of the term: `before` of the panels before. A row
+ * of one panel is at its end here; of a wider one that gradient is known too late. */
 template <class S>
 static __device__ __forceinline__ float
 end_backward(const struct attention_sums &op, const struct attention_end &end, int32_t row, bool only,
@@ -248,27 +249,6 @@ end_backward(const struct attention_sums &op, const struct attention_end &end, i
       write_part(end, end.wide_sum, end.sum, row, me, j, dx);
   }
   return product;
-}
-
-/* The end of rows wider than a panel: their gradients of the terms are known only now. */
-template <class S>
-static __device__ __forceinline__ void
-end_panels(const struct attention_sums &op, const struct attention_end &end, int32_t row, int32_t panels) {
-  struct stand<S> me;
-  if (!end.l || (end.unfinished && end.unfinished[row])) return;
-  for (int32_t panel = 0; panel < panels; panel++) {
-    stand_at(op, panel, me);
-    __syncwarp(me.group);
-    const float term_grad = *(volatile float *)at<float>(end.all, row, me.head);
-#pragma unroll
-    for (int j = 0; j < S::VECS; j++) {
-      float dx[S::WIDE];
-      if (me.n[j] == 0) continue;
-      read_vector(end, end.sum, row, me, j, dx);
-      add_terms(op, end, row, me, j, term_grad, dx);
-      write_vector(end, end.sum, row, me, j, dx);
-    }
-  }
 }
 
 /* PIECES: rows are long ones, whose pieces are added up; else slots, whose arcs are. */
@@ -304,8 +284,6 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
     else
       product = end_backward(op, end, row, panels == 1, panel + 1 == panels, me, product, g);
   }
-  if (!S::FORWARDS && panels > 1 && there && (PIECES || slot.target >= 0))
-    end_panels<S>(op, end, row, panels);
 }
 
 template <class S, bool PIECES>

@@ -5,7 +5,6 @@
 
 struct cosine_gradients {
   struct rows dx, dn, beta_grad;
-  bool narrow; /* dx and dn are T, else float */
   bool whole;
 };
 
@@ -167,8 +166,8 @@ static __device__ __forceinline__ void add_piece(const struct cosine_arcs &op, i
   }
 }
 
-/* Adds a row of the result to sums; what it held before as well, where that counts. */
-template <class S>
+/* Adds a row of the result, of elements SUM, to sums; what it held before as well, where that counts. */
+template <class S, class SUM>
 static __device__ __forceinline__ void
 write_row(const struct cosine_arcs &op, const struct cosine_gradients &to, const struct rows &m, int32_t row,
           const struct cosine_stand<S> &me, float (&x)[S::VECS][S::WIDE]) {
@@ -176,18 +175,14 @@ write_row(const struct cosine_arcs &op, const struct cosine_gradients &to, const
   for (int j = 0; j < S::VECS; j++) {
     float before[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (to.narrow) {
-      store(at<typename S::T>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
-      continue;
-    }
-    if (op.accumulate) load(at<float>(m, row, me.col[j]), me.n[j], to.whole, before);
+    if (op.accumulate) load(at<SUM>(m, row, me.col[j]), me.n[j], to.whole, before);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) x[j][i] += before[i];
-    store(at<float>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
+    store(at<SUM>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
   }
 }
 
-template <class S, int ARCS>
+template <class S, class SUM, int ARCS>
 static __device__ __forceinline__ void
 end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t row, bool last,
         const struct cosine_stand<S> &me, float beta, const struct cosine_node<S> &node,
@@ -204,14 +199,14 @@ end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t
       g.dn[i / S::WIDE][i % S::WIDE] += entry.x * node.x[i / S::WIDE][i % S::WIDE];
     }
   }
-  write_row(op, to, to.dx, row, me, g.dx);
-  write_row(op, to, to.dn, row, me, g.dn);
+  write_row<S, SUM>(op, to, to.dx, row, me, g.dx);
+  write_row<S, SUM>(op, to, to.dn, row, me, g.dn);
   float *sum = at<float>(to.beta_grad, row, 0);
   if (me.lane == 0 && last) *sum = g.beta + (op.accumulate ? *sum : 0);
 }
 
 /* PIECES: rows are long ones, whose pieces are added up; else slots, whose entries are. */
-template <class S, int ARCS, bool PIECES>
+template <class S, class SUM, int ARCS, bool PIECES>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_backward_kernel(const __grid_constant__ struct cosine_arcs op,
                            const __grid_constant__ struct cosine_gradients to) {
@@ -236,28 +231,28 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     if (!PIECES && slot.target < 0)
       write_piece(op, ~slot.target, me, g);
     else
-      end_row<S, ARCS>(op, to, row, panel + 1 == panels, me, beta, node, g);
+      end_row<S, SUM, ARCS>(op, to, row, panel + 1 == panels, me, beta, node, g);
   }
 }
 
-template <class S, int ARCS>
+template <class S, class SUM, int ARCS>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
   const unsigned slots = blocks_of(op->slots, S::SLOTS), rest = blocks_of(op->long_rows, S::SLOTS);
-  cosine_backward_kernel<S, ARCS, false><<<slots, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  cosine_backward_kernel<S, SUM, ARCS, false><<<slots, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
   if (rest == 0) return OK;
-  cosine_backward_kernel<S, ARCS, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  cosine_backward_kernel<S, SUM, ARCS, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
   return OK;
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, entries under way, blocks on a multiprocessor. */
-template <class T, int ARCS>
+template <class T, class SUM, int ARCS>
 static int launch(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to,
                   bool wide) {
   constexpr int WIDE = 16 / (int)sizeof(T);
   const int vectors = (op->width + WIDE - 1) / WIDE;
-#define USE(...) return run<cosine_shape<T, __VA_ARGS__>, ARCS>(k, op, to)
+#define USE(...) return run<cosine_shape<T, __VA_ARGS__>, SUM, ARCS>(k, op, to)
   if (!wide || vectors > 64) USE(false, 1, 1, 32, 4, 2);
   if (vectors <= 4) USE(true, WIDE, 1, 4, 4, 2);
   if (vectors <= 8) USE(true, WIDE, 1, 8, 4, 2);
@@ -270,9 +265,9 @@ static int launch(struct kernels *k, const struct cosine_arcs *op, const struct 
 template <class T>
 static int launch_arcs(struct kernels *k, int arcs, const struct cosine_arcs *op,
                        const struct cosine_gradients *to, bool wide) {
-  if (arcs == COSINE_IN) return launch<T, COSINE_IN>(k, op, to, wide);
-  return arcs == COSINE_OUT ? launch<T, COSINE_OUT>(k, op, to, wide)
-                            : launch<T, COSINE_IN | COSINE_OUT>(k, op, to, wide);
+  if (arcs == COSINE_IN) return launch<T, float, COSINE_IN>(k, op, to, wide);
+  return arcs == COSINE_OUT ? launch<T, float, COSINE_OUT>(k, op, to, wide)
+                            : launch<T, float, COSINE_IN | COSINE_OUT>(k, op, to, wide);
 }
 
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
@@ -287,9 +282,9 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   to.dx = rows_of(op->dx);
   to.dn = rows_of(op->dn);
   to.beta_grad = rows_of(op->beta_grad);
-  to.narrow = op->dx.dtype == BF16;
   to.whole = is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
+  if (op->dx.dtype == BF16) return launch<bf16, bf16, COSINE_IN | COSINE_OUT>(k, &arcs, &to, vectors);
   return op->message.dtype == BF16 ? launch_arcs<bf16>(k, op->arcs, &arcs, &to, vectors)
                                    : launch_arcs<float>(k, op->arcs, &arcs, &to, vectors);
 }
