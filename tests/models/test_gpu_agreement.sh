@@ -55,6 +55,27 @@ for ranks in 1 2 4; do
   done
 done
 
+# Attention, its dropout included; the last heads are averaged.
+gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
+  --set model.activation=elu)
+agnn=(--set model.type=agnn --set model.layers=4)
+for model in gat agnn; do
+  declare -n settings=$model
+  train cpu 1 $model.cpu fp32 "${settings[@]}"
+  for ranks in 1 2 4; do
+    ((ranks <= gpus)) || continue
+    train cuda $ranks $model.fp32.$ranks fp32 "${settings[@]}"
+    within $model.cpu $model.fp32.$ranks 5 1e-5 && within $model.cpu $model.fp32.$ranks 50 1e-4
+    train cuda $ranks $model.bf16.$ranks bf16 "${settings[@]}"
+    ends_within $model.cpu $model.bf16.$ranks 0.01
+    for precision in fp32 bf16; do
+      train cuda $ranks $model.again $precision "${settings[@]}" --set runtime.graph=false
+      cmp losses.$model.$precision.$ranks losses.$model.again ||
+        fail "$model: a repeat in $precision on $ranks GPUs, not recorded, gives other bits"
+    done
+  done
+done
+
 # Half on one machine, half on another, by a schedule that does not depend on where the first half ends.
 most=$((gpus < 4 ? gpus : 4))
 train cpu 1 whole fp32 --set train.schedule=constant
