@@ -171,3 +171,14 @@ int op_cosine_end(struct kernels *k, const struct cosine_end *op) {
   assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
   return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_end(k, op));
 }
+
+int op_sddmm(struct kernels *k, const struct sddmm *op) {
+  const struct csr *a = op->a->csr;
+  int64_t width = op->x.cols;
+  assert(is_matrix(k, op->x, op->x.rows, width) && is_matrix(k, op->y, a->cols, width));
+  assert(a->row ? a->rows <= op->x.rows : a->rows == op->x.rows);
+  assert(op->a->tiles == 0 && (op->scores || a->nnz == 0));
+  double row = (double)(width * dtype_bytes(op->x.dtype)), entry = 4 + (double)dtype_bytes(k->real);
+  return PROFILE_WORK("sddmm", (double)a->nnz * (entry + row) + bytes_of(op->x), 2 * (double)(a->nnz * width),
+                      k->ops->sddmm(k, op));
+}

@@ -202,6 +202,14 @@ struct cosine_end {
   struct tensor y;        /* dtype [rows, width]; may be residual */
 };
 
+/* scores_e = x_v . y_u of each entry e = (v, u), numbered as those of the layout's matrix: SDDMM, the part of
+ * attention that attention itself does not write down. The layout is all gathered. */
+struct sddmm {
+  const struct layout *a;
+  struct tensor x, y; /* dtype [rows, width], [a.cols, width] */
+  void *scores;       /* real [nnz] */
+};
+
 /* Bytes of scratch that an op over the arcs of `a` will ask for. */
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads);
 int op_attention(struct kernels *k, const struct attention *op);
@@ -213,5 +221,6 @@ int op_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int op_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int op_cosine_backward(struct kernels *k, const struct cosine_backward *op);
 int op_cosine_end(struct kernels *k, const struct cosine_end *op);
+int op_sddmm(struct kernels *k, const struct sddmm *op);
 
 #endif

@@ -239,6 +239,7 @@ struct cosine_rows;
 struct cosine_attention;
 struct cosine_backward;
 struct cosine_end;
+struct sddmm;
 struct incidence_sum;
 struct incidence_weights;
 struct incidence_weights_backward;
@@ -288,6 +289,7 @@ struct kernel_ops {
   int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
   int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
   int (*cosine_end)(struct kernels *k, const struct cosine_end *op);
+  int (*sddmm)(struct kernels *k, const struct sddmm *op);
   /* kernels/incidence.h; all of them or none (NULL). */
   int64_t (*incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
   int (*incidence_sum)(struct kernels *k, const struct incidence_sum *op);

@@ -1,4 +1,4 @@
-/* peer: the same product by another library on the same device, for gnnbench to measure beside ours. */
+/* peer: the same products by another library on the same device, for gnnbench to measure beside ours. */
 #ifndef KERNELS_PEER_H
 #define KERNELS_PEER_H
 
@@ -13,6 +13,9 @@ struct peer_ops {
   /* Makes ready for y = m x, preprocessing included. *able: this algorithm can do it. */
   int (*prepare)(struct kernels *k, void *peer, int algorithm, struct tensor x, struct tensor y, int *able);
   int (*run)(struct kernels *k, const void *peer); /* y = m x as prepared */
+  /* The same of x_v . y_u for its entries (v, u), which take the place of its values; by one algorithm. */
+  int (*prepare_scores)(struct kernels *k, void *peer, struct tensor x, struct tensor y, int *able);
+  int (*run_scores)(struct kernels *k, const void *peer);
 };
 
 #endif

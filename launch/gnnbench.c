@@ -22,6 +22,7 @@ static const struct command {
      "sum, mean, largest and smallest of neighbours, and the gradient"},
     {"attention", BENCH_ATTENTION, gnnbench_attention,
      "graph attention, forward and backward, and the passes around it"},
+    {"sddmm", BENCH_SDDMM, gnnbench_sddmm, "a scalar product for each arc: the scores of attention alone"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},
     {"epoch", BENCH_EPOCH, gnnbench_epoch,

@@ -24,7 +24,8 @@ enum bench_command {
   BENCH_UPDATE = 16,
   BENCH_CALIBRATE = 32,
   BENCH_REDUCE = 64,
-  BENCH_ATTENTION = 128
+  BENCH_ATTENTION = 128,
+  BENCH_SDDMM = 256
 };
 
 struct bench_options {
@@ -132,9 +133,14 @@ struct bench_peer {
 int bench_peer_open(struct bench *bench, const struct csr *m, struct bench_peer *peer);
 void bench_peer_close(struct bench *bench, struct bench_peer *peer);
 
-/* Measures y = m x into row->peer and row->peer_median. */
+/* Measures y = m x, or x_v . y_u of its entries, into row->peer and row->peer_median. x and y are F32. */
 int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
                     struct bench_row *row);
+int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
+                           struct bench_row *row);
+
+/* Attention by cosines over that graph: rows of the report for `gnnbench attention`. */
+int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *layout, int64_t width);
 
 int gnnbench_spmm(struct bench *bench);
 int gnnbench_spmm_all(struct bench *bench);
@@ -144,6 +150,7 @@ int gnnbench_gemm(struct bench *bench);
 int gnnbench_update(struct bench *bench);
 int gnnbench_reduce(struct bench *bench);
 int gnnbench_attention(struct bench *bench);
+int gnnbench_sddmm(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);
 int gnnbench_epoch(struct bench *bench);
 

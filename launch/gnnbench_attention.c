@@ -250,7 +250,8 @@ static int measure(struct bench *bench, struct attention_case *c) {
   TRY(make_all(bench, c));
   TRY(measure_forward(bench, c));
   TRY(measure_passes(bench, c));
-  return measure_backward(bench, c);
+  TRY(measure_backward(bench, c));
+  return bench_cosine(bench, &c->graph, c->layout, c->width);
 }
 
 int gnnbench_attention(struct bench *bench) {

@@ -27,6 +27,18 @@ void bench_peer_close(struct bench *bench, struct bench_peer *peer) {
   *peer = (struct bench_peer){0};
 }
 
+int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
+                           struct bench_row *row) {
+  struct bench_row own = {0};
+  int able = 0;
+  if (peer->ops) TRY(peer->ops->prepare_scores(&bench->kernels, peer->matrix, x, y, &able));
+  if (!able) return OK;
+  TRY(bench_time(bench, peer->ops->run_scores, peer->matrix, &own));
+  row->peer_median = own.median;
+  row->peer = peer->ops->name;
+  return OK;
+}
+
 int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
                     struct bench_row *row) {
   for (int i = 0; peer->ops && i < peer->ops->algorithms; i++) {

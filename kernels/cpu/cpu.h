@@ -67,6 +67,7 @@ int REAL(cpu_cosine_rows)(struct kernels *k, const struct cosine_rows *op);
 int REAL(cpu_cosine_attention)(struct kernels *k, const struct cosine_attention *op);
 int REAL(cpu_cosine_backward)(struct kernels *k, const struct cosine_backward *op);
 int REAL(cpu_cosine_end)(struct kernels *k, const struct cosine_end *op);
+int REAL(cpu_sddmm)(struct kernels *k, const struct sddmm *op);
 int64_t REAL(cpu_incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
 int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op);
 int REAL(cpu_incidence_weights)(struct kernels *k, const struct incidence_weights *op);

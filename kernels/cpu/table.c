@@ -40,6 +40,7 @@ const struct kernel_ops REAL(cpu_ops) = {
     .cosine_attention = REAL(cpu_cosine_attention),
     .cosine_backward = REAL(cpu_cosine_backward),
     .cosine_end = REAL(cpu_cosine_end),
+    .sddmm = REAL(cpu_sddmm),
     .incidence_workspace = REAL(cpu_incidence_workspace),
     .incidence_sum = REAL(cpu_incidence_sum),
     .incidence_weights = REAL(cpu_incidence_weights),

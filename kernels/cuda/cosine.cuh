@@ -40,8 +40,7 @@ template <class S> struct cosine_stand {
 };
 
 template <class S>
-static __device__ __forceinline__ void stand_at(const struct cosine_arcs &op, int32_t panel,
-                                                struct cosine_stand<S> &me) {
+static __device__ __forceinline__ void stand_at(int32_t width, int32_t panel, struct cosine_stand<S> &me) {
   const int thread = (int)threadIdx.x % 32;
   me.lane = thread % S::LANES;
   me.first = thread - me.lane;
@@ -50,7 +49,7 @@ static __device__ __forceinline__ void stand_at(const struct cosine_arcs &op, in
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     const int32_t at = panel * S::PANEL + (me.lane + j * S::LANES) * S::WIDE;
-    me.n[j] = max(0, min(S::WIDE, op.width - at));
+    me.n[j] = max(0, min(S::WIDE, width - at));
     me.col[j] = me.n[j] > 0 ? at : 0;
   }
 }

@@ -195,7 +195,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     struct cosine_sums<S> g = {
       LOWEST, 0, {}
     };
-    stand_at(op, panel, me);
+    stand_at(op.width, panel, me);
     if (!PIECES) sum_arcs(op, slot, row, me, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;

@@ -223,7 +223,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     struct cosine_stand<S> me;
     struct cosine_node<S> node;
     struct gradient_sums<S> g = {};
-    stand_at(op, panel, me);
+    stand_at(op.width, panel, me);
     read_node(op, row, me, node);
     if (!PIECES) sum_entries<S, ARCS>(op, slot, me, beta, node, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);

@@ -68,6 +68,7 @@ int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);
 int cuda_cosine_end(struct kernels *k, const struct cosine_end *op);
+int cuda_sddmm(struct kernels *k, const struct sddmm *op);
 
 #ifdef __cplusplus
 }

@@ -89,6 +89,14 @@ static int cusparse_open(struct kernels *k, const struct csr *m, void **of) {
   return OK;
 }
 
+static int describe(struct cusparse *peer, struct tensor x, struct tensor y) {
+  TRY_CUSPARSE(
+      cusparseCreateDnMat(&peer->x, x.rows, x.cols, x.stride, x.data, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+  TRY_CUSPARSE(
+      cusparseCreateDnMat(&peer->y, y.rows, y.cols, y.stride, y.data, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+  return OK;
+}
+
 static int cusparse_prepare(struct kernels *k, void *of, int algorithm, struct tensor x, struct tensor y,
                             int *able) {
   const float one = 1, zero = 0;
@@ -97,10 +105,7 @@ static int cusparse_prepare(struct kernels *k, void *of, int algorithm, struct t
   size_t bytes = 0;
   forget_product(k, peer);
   peer->algorithm = algorithm;
-  TRY_CUSPARSE(
-      cusparseCreateDnMat(&peer->x, x.rows, x.cols, x.stride, x.data, CUDA_R_32F, CUSPARSE_ORDER_ROW));
-  TRY_CUSPARSE(
-      cusparseCreateDnMat(&peer->y, y.rows, y.cols, y.stride, y.data, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+  TRY(describe(peer, x, y));
   *able = cusparseSpMM_bufferSize(peer->handle, as_is, as_is, &one, peer->a, peer->x, &zero, peer->y,
                                   CUDA_R_32F, algorithms[algorithm], &bytes) == CUSPARSE_STATUS_SUCCESS;
   if (!*able) return OK;
@@ -120,6 +125,33 @@ static int cusparse_run(struct kernels *k, const void *of) {
   return OK;
 }
 
+static int cusparse_prepare_scores(struct kernels *k, void *of, struct tensor x, struct tensor y, int *able) {
+  const float one = 1, zero = 0;
+  struct cusparse *peer = of;
+  cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE, turned = CUSPARSE_OPERATION_TRANSPOSE;
+  size_t bytes = 0;
+  forget_product(k, peer);
+  TRY(describe(peer, x, y));
+  *able = cusparseSDDMM_bufferSize(peer->handle, as_is, turned, &one, peer->x, peer->y, &zero, peer->a,
+                                   CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT, &bytes) == CUSPARSE_STATUS_SUCCESS;
+  if (!*able) return OK;
+  TRY(device_alloc(k->device, (int64_t)bytes, &peer->buffer, "buffer for cuSPARSE"));
+  *able = cusparseSDDMM_preprocess(peer->handle, as_is, turned, &one, peer->x, peer->y, &zero, peer->a,
+                                   CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT,
+                                   peer->buffer) == CUSPARSE_STATUS_SUCCESS;
+  return device_synchronize(k->device, STREAM_COMPUTE);
+}
+
+static int cusparse_run_scores(struct kernels *k, const void *of) {
+  (void)k;
+  const float one = 1, zero = 0;
+  const struct cusparse *peer = of;
+  TRY_CUSPARSE(cusparseSDDMM(peer->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE,
+                             &one, peer->x, peer->y, &zero, peer->a, CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT,
+                             peer->buffer));
+  return OK;
+}
+
 const struct peer_ops peer_cusparse = {
     .name = "cuSPARSE",
     .device = "cuda",
@@ -128,4 +160,6 @@ const struct peer_ops peer_cusparse = {
     .close = cusparse_close,
     .prepare = cusparse_prepare,
     .run = cusparse_run,
+    .prepare_scores = cusparse_prepare_scores,
+    .run_scores = cusparse_run_scores,
 };

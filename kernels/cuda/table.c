@@ -18,7 +18,7 @@
   .attention_backward = cuda_attention_backward, .attention_terms = cuda_attention_terms,                 \
   .attention_terms_backward = cuda_attention_terms_backward, .cosine_rows = cuda_cosine_rows,             \
   .cosine_attention = cuda_cosine_attention, .cosine_backward = cuda_cosine_backward,                     \
-  .cosine_end = cuda_cosine_end
+  .cosine_end = cuda_cosine_end, .sddmm = cuda_sddmm
 
 const struct kernel_ops cuda_ops_f32 = {
     LAUNCHERS,

@@ -53,8 +53,12 @@ for precision in fp32 fp64; do
 done
 for precision in fp32 fp64; do
   bench attention --nodes 2000 --width 24,41 --heads 1 --reps 2 --threads 2 --precision $precision --json >out.txt
-  (($(wc -l <out.txt) == 10)) || { cat out.txt; fail "lines of attention"; }
-  grep -E '"op": "(attention|backward)"' out.txt >errors.txt && mv errors.txt out.txt
+  (($(wc -l <out.txt) == 14)) || { cat out.txt; fail "lines of attention"; }
+  grep -E '"op": "(attention|backward|cosine|gradient)"' out.txt >errors.txt && mv errors.txt out.txt
+  (($(wc -l <out.txt) == 8)) || { cat out.txt; fail "no row for cosine or gradient"; }
+  below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
+  bench sddmm --nodes 2000 --degree 9 --width 1,41,128 --reps 2 --threads 2 --precision $precision --json >out.txt
+  (($(grep -c '"op": "sddmm"' out.txt) == 3)) || { cat out.txt; fail "lines of sddmm"; }
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
 done
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
@@ -118,7 +122,7 @@ bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
 bench update --help | grep -q '4200 GB/s' || fail "no help for update"
 bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
-refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, exchange, epoch' spnn
+refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, sddmm, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8

@@ -1,4 +1,4 @@
-# gnnbench on GPUs: a product in bf16 beside another library, an epoch's parts by the device's clock, and on two
+# gnnbench on GPUs: products in bf16 beside another library, an epoch's parts by the device's clock, and on two
 # or more the exchange beside NCCL's own.
 set -euo pipefail
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
@@ -22,6 +22,10 @@ rm -rf ./*
 for width in 41 128; do
   holds "$(number error "width $width") < .01 && $(number limit_share "width $width") > .05"
   holds "$(number peer_ratio "width $width") > 1"
+done
+"$GNNTRAIN_BIN/gnnbench" sddmm --dataset made.h5 --device cuda --precision bf16 --width 41,128 --json >out.txt
+for width in 41 128; do
+  holds "$(number error "width $width") < 1e-5 && $(number peer_ratio "width $width") > 1"
 done
 printf '[dataset]\npath = "made.h5"\n[model]\nhidden = 64\n[partition]\nmethod = "block"\n' >made.toml
 ranks=$((gpus < 2 ? 1 : 2))

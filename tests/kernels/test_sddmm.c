@@ -1,0 +1,54 @@
+/* Scores of arcs beside a double loop; on small integers every sum is exact. */
+#include "tests/kernels/arcs.h"
+
+/* Widths that lie with few threads, with many, with none; rows at any address. */
+static const struct {
+  int64_t width, pad;
+} shapes[] = {{1, 0},          {7, 1},           {7, OWN_GAPS},   {41, OWN_GAPS},  {64, OWN_GAPS},
+              {128, OWN_GAPS}, {256, WIDE_GAPS}, {300, OWN_GAPS}, {1030, OWN_GAPS}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* x: of own rows; y: of the part's columns. */
+static void check_part(struct kernels *k, const struct csr *m, const struct layout *layout, int64_t width,
+                       int64_t pad) {
+  double *x = integer_block(1, own * width), *y = integer_block(2, m->cols * width);
+  double *expected = host_block(m->nnz * 8);
+  struct sddmm op = {.a = layout,
+                     .x = padded_matrix(k, x, own, width, pad),
+                     .y = padded_matrix(k, y, m->cols, width, pad),
+                     .scores = reals(k, noise_block(3, m->nnz), m->nnz)};
+  for (int64_t i = 0; i < m->rows; i++) {
+    int64_t v = m->row ? m->row[i] : i;
+    for (int64_t e = m->start[i]; e < m->start[i + 1]; e++)
+      for (int64_t j = 0; j < width; j++) expected[e] += x[v * width + j] * y[m->col[e] * width + j];
+  }
+  assert_ok(op_sddmm(k, &op));
+  assert_all_equal(doubles(k, op.scores, m->nnz), expected, m->nnz);
+}
+
+static void check(struct kernels *k) {
+  struct parts parts;
+  open_parts(k, &parts);
+  for (int s = 0; s < SHAPES; s++) {
+    check_part(k, &parts.own, parts.own_layout, shapes[s].width, shapes[s].pad);
+    check_part(k, &parts.halo, parts.halo_layout, shapes[s].width, shapes[s].pad);
+  }
+  close_parts(k, &parts);
+}
+
+static void scores(struct kernels *k) {
+  set_arcs(37, 11, .25, 0);
+  check(k);
+  set_arcs(600, 60, .01, 1); /* one row is cut into pieces */
+  check(k);
+}
+
+static void every_arc_has_its_score(void **state) {
+  (void)state;
+  on_every_table(scores);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_arc_has_its_score)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
