@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/choose_windows.h"
+
 /* Windows of 128 rows that are multiplied at about the same time beside each other. */
 enum { IN_FLIGHT = 4 };
 
@@ -21,11 +23,14 @@ const struct choose_model choose_h200 = {
     .near = {{3.2, 6.4, 12.8, 25.6, 51.2}, {5.2, 10.3, 20.6, 41.3, 82.5}},
     .cached = {{13.5, 19.8, 32.4, 57.6, 108}, {18.5, 28.1, 47.3, 85.6, 162}},
     .distant = {{20.8, 30.7, 50.6, 90.3, 170}, {24.9, 48, 94, 186, 370}},
+    .block = {{200, 280, 560, 1120, 2240}, {400, 500, 1000, 2000, 4000}},
     .cached_bytes = 30e6,
     .distant_bytes = 1e9,
     .row = 20,
     .row_byte = .48,
     .merge_byte = .6,
+    .plane_byte = .5,
+    .launch = 3e6,
 };
 
 /* One thread of a server processor with 32 MiB of shared cache. */
@@ -85,11 +90,11 @@ double density_share(const struct density *density, int64_t least) {
 
 /* Costs of one case, for X of a given size. */
 struct rates {
-  double tile, near, far, result, merge;
+  double tile, near, far, result, merge, planes;
 };
 
 /* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
-static double at_width(const double cost[CHOOSE_WIDTHS], double width) {
+double choose_at_width(const double cost[CHOOSE_WIDTHS], double width) {
   if (width <= width_of[0]) return cost[0];
   for (int i = 1; i < CHOOSE_WIDTHS; i++) {
     double share = (width - width_of[i - 1]) / (width_of[i] - width_of[i - 1]);
@@ -98,19 +103,24 @@ static double at_width(const double cost[CHOOSE_WIDTHS], double width) {
   return cost[CHOOSE_WIDTHS - 1] * width / width_of[CHOOSE_WIDTHS - 1];
 }
 
+static enum choose_element element_of(const struct choose_case *c) {
+  return c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
+}
+
 static struct rates rates_of(const struct choose_case *c, int64_t cols) {
   const struct choose_model *m = c->model;
-  enum choose_element e = c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
+  enum choose_element e = element_of(c);
   /* Numbers of fp64 are two of fp32. */
   double width = (double)c->width * (c->precision == PRECISION_FP64 ? 2 : 1);
   double row_bytes = width * (e == CHOOSE_BF16 ? 2 : 4);
   double beyond = log((double)cols * row_bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
-  double cached = at_width(m->cached[e], width), distant = at_width(m->distant[e], width);
-  return (struct rates){.tile = TILE_CELLS * at_width(m->tile[e], width),
-                        .near = at_width(m->near[e], width),
+  double cached = choose_at_width(m->cached[e], width), distant = choose_at_width(m->distant[e], width);
+  return (struct rates){.tile = TILE_CELLS * choose_at_width(m->tile[e], width),
+                        .near = choose_at_width(m->near[e], width),
                         .far = cached + fmin(fmax(beyond, 0), 1) * (distant - cached),
                         .result = m->row + row_bytes * m->row_byte,
-                        .merge = width * 4 * m->merge_byte};
+                        .merge = width * 4 * m->merge_byte,
+                        .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0};
 }
 
 /* Of `arcs` in a cell, those whose column a row in flight at about the same time asks for as well: the arcs
@@ -138,7 +148,9 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
   choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
   choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
   choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
-  choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge) * 1e-12;
+  choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge +
+                          (choice->tiles > 0 ? rates->planes : 0)) *
+                         1e-12;
   choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds;
 }
 
@@ -191,6 +203,27 @@ int choose_is_crowded(const struct choose_case *c, const struct choice *choice, 
   double a_tile = choice->tile_seconds / (double)choice->tiles, groups = ceil((double)c->width / TILE_WIDTH);
   double alone = (double)most * a_tile * MULTIPROCESSORS / groups;
   return alone - choice->tile_seconds > choice->gather_seconds - choice->seconds;
+}
+
+struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled) {
+  const struct choose_model *m = c->model;
+  struct rates rates = rates_of(c, cols);
+  enum choose_element e = element_of(c);
+  double block = choose_at_width(m->block[e], (double)c->width);
+  if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
+  return (struct window_rule){.arc = rates.near,
+                              .block = block,
+                              .window = CONDENSED_ROWS * rates.merge,
+                              .once = m->launch + (tiled ? 0 : rates.planes)};
+}
+
+struct window_selector choose_selector(const struct choose_case *c) {
+  const struct choose_model *m = c->model;
+  enum choose_element e = element_of(c);
+  double width = (double)c->width;
+  return (struct window_selector){.bias = choose_at_width(m->selector_bias[e], width),
+                                  .sparsity = choose_at_width(m->selector_sparsity[e], width),
+                                  .columns = choose_at_width(m->selector_columns[e], width)};
 }
 
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {

@@ -1,10 +1,11 @@
 /* choose: what a sparse product costs, predicted from counts of its pattern and the constants of a device.
  *
  * The predictions decide between orders of nodes and between tiers of a layout. They depend on the pattern,
- * the configuration and stored constants, never on a measured time, so that choices repeat. Two tiers:
- * tiles, blocks of 128 rows x 64 columns that tensor cores multiply whole, zeros included; and the gather,
- * which fetches a row of X for each arc. A cell of the pattern becomes a tile where its arcs cost more to
- * gather than the tile does; further tiers (condensed windows) add their own constants and counts. */
+ * the configuration and stored constants, never on a measured time, so that choices repeat. Three tiers:
+ * tiles, blocks of 128 rows x 64 columns that tensor cores multiply whole, zeros included; condensed windows,
+ * of 16 rows with their columns moved together (kernels/choose_windows.h); and the gather, which fetches a
+ * row of X for each arc. A cell of the pattern becomes a tile where its arcs cost more to gather than the
+ * tile does; of what is left a window is condensed where that is cheaper than to gather it. */
 #ifndef KERNELS_CHOOSE_H
 #define KERNELS_CHOOSE_H
 
@@ -48,9 +49,17 @@ struct choose_model {
   double near[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* an arc whose row of X was fetched for a row next to it */
   double cached[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];  /* any other arc while X fits the caches */
   double distant[CHOOSE_ELEMENTS][CHOOSE_WIDTHS]; /* any other arc when X lies in memory */
-  double cached_bytes, distant_bytes;             /* of X: between them the logarithm decides */
-  double row, row_byte;                           /* a row of the result, and each of its bytes */
-  double merge_byte;                              /* a byte of it that both tiers touch */
+  /* Sixteen columns of a condensed window, fetched from near; 0: the device has no such windows. Then the
+   * weights of the regression that chooses beside the model: struct window_selector. */
+  double block[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double selector_bias[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double selector_sparsity[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double selector_columns[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double cached_bytes, distant_bytes; /* of X: between them the logarithm decides */
+  double row, row_byte;               /* a row of the result, and each of its bytes */
+  double merge_byte;                  /* a byte of it that two tiers touch */
+  double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
+  double launch;     /* a further kernel */
 };
 
 extern const struct choose_model choose_h200, choose_cpu;
@@ -86,6 +95,9 @@ int choose_is_crowded(const struct choose_case *c, const struct choice *choice, 
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);
+
+/* A constant at a width that the table may not have. */
+double choose_at_width(const double cost[CHOOSE_WIDTHS], double width);
 
 /* Fewest arcs in one cell that cost more to gather than as a tile, X having `cols` rows; TILE_CELLS + 1:
  * none. */

@@ -10,7 +10,7 @@
 
 #include "runtime/error.h"
 
-enum { MODELS = 8, NAME = 128 };
+enum { MODELS = 4, NAME = 128 };
 
 static struct {
   struct choose_model model[MODELS];
@@ -22,17 +22,24 @@ static const int width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 static const char *const element_name[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
 
 /* Constants of a model as a whole, and tables by element and width. */
-#define FIELD(name) #name, offsetof(struct choose_model, name)
+#define FIELD(name) #name, offsetof(struct choose_model, name), 0
+#define WEIGHT(name) #name, offsetof(struct choose_model, name), 1
 static const struct constant {
   const char *name;
   size_t offset;
-} whole[] = {{FIELD(cached_bytes)},
-             {FIELD(distant_bytes)},
-             {FIELD(row)},
-             {FIELD(row_byte)},
-             {FIELD(merge_byte)}},
-  tables[] = {{FIELD(tile)}, {FIELD(near)}, {FIELD(cached)}, {FIELD(distant)}};
+  int any_sign;
+} whole[] = {{FIELD(cached_bytes)}, {FIELD(distant_bytes)}, {FIELD(row)},   {FIELD(row_byte)},
+             {FIELD(merge_byte)},   {FIELD(plane_byte)},    {FIELD(launch)}},
+  tables[] = {{FIELD(tile)},
+              {FIELD(near)},
+              {FIELD(cached)},
+              {FIELD(distant)},
+              {FIELD(block)},
+              {WEIGHT(selector_bias)},
+              {WEIGHT(selector_sparsity)},
+              {WEIGHT(selector_columns)}};
 #undef FIELD
+#undef WEIGHT
 enum { WHOLE = sizeof whole / sizeof whole[0], TABLES = sizeof tables / sizeof tables[0] };
 
 static double *constant_of(struct choose_model *model, const struct constant *constant) {
@@ -64,7 +71,8 @@ static struct choose_model *add_model(const char *name, size_t length) {
 }
 
 /* The constant with that name: "row", or "bf16.near_128". NULL: none. */
-static double *find_constant(struct choose_model *model, const char *name) {
+static double *find_constant(struct choose_model *model, const char *name, int *any_sign) {
+  *any_sign = 0;
   for (int i = 0; i < WHOLE; i++)
     if (strcmp(name, whole[i].name) == 0) return constant_of(model, &whole[i]);
   for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
@@ -72,6 +80,7 @@ static double *find_constant(struct choose_model *model, const char *name) {
       for (int w = 0; w < CHOOSE_WIDTHS; w++) {
         char key[64];
         snprintf(key, sizeof key, "%s.%s_%d", element_name[e], tables[t].name, width_of[w]);
+        *any_sign = tables[t].any_sign;
         if (strcmp(name, key) == 0) return constant_of(model, &tables[t]) + e * CHOOSE_WIDTHS + w;
       }
     }
@@ -81,11 +90,14 @@ static double *find_constant(struct choose_model *model, const char *name) {
 
 static int set_constant(struct choose_model *model, const char *constant, const struct config_value *value,
                         const char *file) {
-  double *to = find_constant(model, constant);
+  int any_sign;
+  double *to = find_constant(model, constant, &any_sign);
   double number = value->type == VALUE_INTEGER ? (double)value->integer : value->real;
   if (!to) FAIL(BAD_INPUT, "%s:%d: unknown constant %s", file, value->line, constant);
-  if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) || !(number >= 0 && number < 1e18))
-    FAIL(BAD_INPUT, "%s:%d: %s must be a number from 0 to 1e18", file, value->line, constant);
+  if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) ||
+      !(number >= (any_sign ? -1e18 : 0) && number < 1e18))
+    FAIL(BAD_INPUT, "%s:%d: %s must be a number from %s to 1e18", file, value->line, constant,
+         any_sign ? "-1e18" : "0");
   *to = number;
   return OK;
 }

@@ -27,7 +27,7 @@ static const struct {
     {BENCH_EXCHANGE, {"method", 1, NULL, 'm'}, "M", "partition of the dataset: metis, block or random (metis)"},
     {OF_KERNELS, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
     {OF_GRAPHS, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
-    {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles", "tiers of the matrix, on GPUs (auto)"},
+    {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)"},
     {BENCH_SPMM, {"all", 0, NULL, 'A'}, "", "each graph, width and precision by every tier alone and as chosen"},
     {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, fused ends"},
     {BENCH_SPMM, {"graph", 1, NULL, 'g'}, "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)"},
@@ -163,13 +163,13 @@ static int read_precision(struct bench_options *options, const char *text) {
 }
 
 static int read_tiers(struct bench_options *options, const char *text) {
-  static const char *const names[] = {"auto", "gather", "tiles"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const names[] = {"auto", "gather", "tiles", "windows"};
+  for (int i = 0; i < 4; i++) {
     if (strcmp(text, names[i]) != 0) continue;
     options->tiers = (enum layout_tiers)i;
     return OK;
   }
-  FAIL(BAD_INPUT, "--layout: \"%s\" is none of auto, gather, tiles", text);
+  FAIL(BAD_INPUT, "--layout: \"%s\" is none of auto, gather, tiles, windows", text);
 }
 
 static int read_setting(struct bench_options *options, const char *text) {

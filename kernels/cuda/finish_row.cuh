@@ -20,6 +20,15 @@ template <class T> static __device__ __forceinline__ T *at(const struct rows &m,
   return (T *)(m.data + (uint64_t)(uint32_t)row * m.bytes) + col;
 }
 
+/* Sums of windows of rows, a piece of a window after the other (kernels/window_pieces.h). */
+struct window_sums {
+  const int32_t *start; /* [windows + 1] pieces of each window */
+  const float *sums;    /* [pieces, rows of a window, stride] */
+  int64_t stride;
+  int32_t row_bits; /* a window has 1 << row_bits rows */
+};
+enum { WINDOW_TIERS = 2 };
+
 struct finish {
   struct rows sums, y, self, out, residual; /* out: update's result, y itself or another matrix */
   int32_t width;
@@ -28,9 +37,9 @@ struct finish {
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
-  const int32_t *tile_position, *tile_place; /* see struct cuda_tiles; the first NULL: no tiles */
-  const float *tile_sums;
-  int64_t tile_stride;
+  int32_t tiers;             /* that tensor cores have summed: tiles, condensed windows */
+  const int32_t *compressed; /* see struct cuda_layout */
+  struct window_sums tier[WINDOW_TIERS];
   const uint8_t *unfinished;
   const float *bias; /* from here on: update's */
   const float *gain, *shift;
@@ -148,31 +157,38 @@ static __device__ __forceinline__ bool is_finished(const struct finish &f, int32
   return !f.unfinished || !f.unfinished[row];
 }
 
-/* The row's own among the sums of tiles; negative: it has none there. */
-static __device__ __forceinline__ int64_t tile_row_of(const struct finish &f, int32_t row) {
-  if (f.tile_place) return f.tile_place[row];
-  return (int64_t)f.tile_position[row / TILE_ROWS] * TILE_ROWS + row % TILE_ROWS;
-}
-
-/* What the tiles of the row's window add. */
+/* What the pieces of compressed row i's window add, in their order. */
 template <int WIDE>
-static __device__ __forceinline__ void add_tiles(const struct finish &f, int32_t row, int32_t col, int n,
-                                                 float (&sum)[WIDE]) {
-  const int64_t at = tile_row_of(f, row);
-  float other[WIDE];
-  if (at < 0) return;
-  load(f.tile_sums + at * f.tile_stride + col, n, true, other);
+static __device__ __forceinline__ void add_window(const struct window_sums &tier, uint32_t i, int32_t col,
+                                                  int n, float (&sum)[WIDE]) {
+  const uint32_t window = i >> tier.row_bits, place = (uint32_t)tier.start[window];
+  const float *from = tier.sums + ((((int64_t)place - window) << tier.row_bits) + i) * tier.stride + col;
+#pragma unroll 1
+  for (int left = tier.start[window + 1] - (int)place; left > 0; left--) {
+    float other[WIDE];
+    load(from, n, true, other);
 #pragma unroll
-  for (int i = 0; i < WIDE; i++) sum[i] += other[i];
+    for (int j = 0; j < WIDE; j++) sum[j] += other[j];
+    from += tier.stride << tier.row_bits;
+  }
 }
 
-/* Tiles, the self loop, what is there already and the row scale; then what rows that do not finish leave, or
- * z. */
+template <int WIDE>
+static __device__ __forceinline__ void add_windows(const struct finish &f, int32_t row, int32_t col, int n,
+                                                   float (&sum)[WIDE]) {
+  const uint32_t i = (uint32_t)(f.compressed ? f.compressed[row] : row);
+#pragma unroll
+  for (int t = 0; t < WINDOW_TIERS; t++)
+    if (f.tiers > t) add_window(f.tier[t], i, col, n, sum);
+}
+
+/* The other tiers, the self loop, what is there already and the row scale; then what rows that do not finish
+ * leave, or z. */
 template <class T, bool KEEPS_Z, int WIDE>
 static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
                                                bool finished, float (&sum)[WIDE]) {
   float other[WIDE];
-  if (f.tile_position) add_tiles(f, row, col, n, sum);
+  if (f.tiers > 0) add_windows(f, row, col, n, sum);
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
     read_columns(at<T>(f.self, row, col), n, f.whole, other);

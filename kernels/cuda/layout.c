@@ -36,41 +36,108 @@ static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct pa
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
-static int upload(struct kernels *k, struct cuda_layout *layout, const struct slots *slots,
-                  const struct tile_lists *lists) {
+/* A matrix cut into tiers, on the host. */
+struct cut {
+  struct tile_lists tiles;
+  struct condensed condensed;
+  struct window_pieces pieces; /* of the condensed windows */
+  int32_t *compressed;         /* [places]; NULL: row i, or no windows */
+  int64_t places;
+  struct csr rest_of_tiles, rest;
+  struct slots slots;
+};
+
+static void cut_free(struct kernels *k, struct cut *cut) {
+  slots_free(&cut->slots);
+  condensed_free(&cut->condensed);
+  window_pieces_free(&cut->pieces);
+  free(cut->compressed);
+  tiles_rest_free(&cut->rest);
+  cuda_tiles_cut_free(k, &cut->tiles, &cut->rest_of_tiles);
+}
+
+/* Where rows of the result are among the compressed ones, for a matrix that lists its rows. */
+static int list_rows(const struct csr *m, struct cut *cut) {
+  if (!m->row || cut->tiles.pieces.count + cut->pieces.count == 0) return OK;
+  cut->places = m->row[m->rows - 1] + 1;
+  TRY(memory_alloc(&cut->compressed, cut->places * (int64_t)sizeof *cut->compressed, "rows of windows"));
+  for (int64_t i = 0; i < m->rows; i++) cut->compressed[m->row[i]] = (int32_t)i;
+  return OK;
+}
+
+static int cut_matrix(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                      struct cut *cut) {
+  struct tile_lists *tiles = &cut->tiles;
+  struct window_rule rule;
+  int condenses;
+  TRY(cuda_tiles_choose(k, m, plan, tiles));
+  TRY(cuda_condensed_wanted(k, m, plan, tiles->choice.tile_arcs_least, &rule, &condenses));
+  TRY(cuda_tiles_cut(k, m, plan, condenses, tiles, &cut->rest_of_tiles));
+  const struct csr *left = tiles->pieces.count > 0 ? &cut->rest_of_tiles : m;
+  if (condenses) {
+    TRY(condensed_split(left, &rule, k->device->threads, &cut->condensed, &cut->rest));
+    TRY(window_pieces_cut(cut->condensed.start, cut->condensed.windows, CONDENSED_PIECE, 0, &cut->pieces));
+    left = &cut->rest;
+  }
+  TRY(list_rows(m, cut));
+  return slots_cut(left, plan->tiers == LAYOUT_GATHER_IN_ORDER, &cut->slots);
+}
+
+static void describe(struct cuda_layout *layout, const struct cut *cut) {
+  struct layout *base = &layout->base;
+  base->least = cut->tiles.choice.tile_arcs_least;
+  base->tiles = layout->tiles.count = cut->tiles.tiles.count;
+  base->tile_entries = cut->tiles.tiles.entries;
+  layout->tiles.pieces = cut->tiles.pieces.count;
+  base->windows = cut->condensed.taken;
+  base->window_blocks = layout->condensed.blocks = cut->condensed.blocks;
+  base->window_entries = cut->condensed.entries;
+  layout->condensed.pieces = cut->pieces.count;
+  layout->gathered = cut->slots.csr->nnz;
+  layout->slots = cut->slots.count;
+  layout->long_rows = cut->slots.long_rows;
+  layout->pieces = cut->slots.pieces;
+}
+
+static int upload(struct kernels *k, struct cuda_layout *layout, const struct cut *cut) {
+  const struct slots *slots = &cut->slots;
   const struct csr *m = slots->csr;
-  const struct tiles *tiles = &lists->tiles;
-  struct cuda_tiles *copy = &layout->tiles;
-  int there = lists->build.col != NULL, columns = tiles->count > 0 || !there;
+  const struct tiles *tiles = &cut->tiles.tiles;
+  const struct condensed *windows = &cut->condensed;
+  struct cuda_tiles *in_tiles = &layout->tiles;
+  struct cuda_condensed *in_windows = &layout->condensed;
+  int there = cut->tiles.build.col != NULL, columns = tiles->count > 0 || !there;
+#define ARRAY(from, count, to) \
+  { from, (count) * (int64_t)sizeof *(from), &(to), 0 }
   struct part parts[] = {
-      {slots->slot, slots->count * (int64_t)sizeof *slots->slot, &layout->slot, 0},
-      {slots->long_row, slots->long_rows * (int64_t)sizeof *slots->long_row, &layout->long_row, 0},
-      {slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target, &layout->long_target, 0},
-      {slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, &layout->piece_row, 0},
+      ARRAY(slots->slot, slots->count, layout->slot),
+      ARRAY(slots->long_row, slots->long_rows, layout->long_row),
+      ARRAY(slots->long_target, slots->long_rows, layout->long_target),
+      ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
       {m->col, columns ? m->nnz * (int64_t)sizeof *m->col : 0, &layout->col, there},
-      {m->row, m->rows * (int64_t)sizeof *m->row, &layout->row, 0},
-      {m->weight, m->nnz * (int64_t)sizeof *m->weight, &layout->value, 0},
-      {lists->window, lists->listed * (int64_t)sizeof *lists->window, &copy->window, 0},
-      {lists->position, tiles->windows * (int64_t)sizeof *lists->position, &copy->position, 0},
-      {lists->place, lists->places * (int64_t)sizeof *lists->place, &copy->place, 0},
-      {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &copy->segment, there},
-      {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &copy->bits, there},
+      ARRAY(m->row, m->rows, layout->row),
+      ARRAY(m->weight, m->nnz, layout->value),
+      ARRAY(cut->compressed, cut->places, layout->compressed),
+      ARRAY(cut->tiles.pieces.piece, cut->tiles.pieces.count, in_tiles->piece),
+      ARRAY(cut->tiles.pieces.start, tiles->windows + 1, in_tiles->start),
+      {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &in_tiles->segment, there},
+      {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &in_tiles->bits, there},
+      ARRAY(cut->pieces.piece, cut->pieces.count, in_windows->piece),
+      ARRAY(cut->pieces.start, windows->windows + 1, in_windows->start),
+      ARRAY(windows->col, windows->blocks * CONDENSED_COLS, in_windows->col),
+      ARRAY(windows->bits, windows->blocks * BLOCK_BYTES, in_windows->bits),
+      ARRAY(windows->first, windows->blocks + 1, in_windows->first),
+      ARRAY(windows->value, windows->entries, in_windows->value),
   };
-  layout->base.least = lists->least;
-  layout->base.tiles = copy->count = tiles->count;
-  layout->base.tile_entries = tiles->entries;
-  copy->listed = lists->listed;
-  layout->gathered = m->nnz;
-  layout->slots = slots->count;
-  layout->long_rows = slots->long_rows;
-  layout->pieces = slots->pieces;
+#undef ARRAY
+  describe(layout, cut);
   return upload_parts(k, layout, parts, (int)(sizeof parts / sizeof parts[0]));
 }
 
 /* What is cut on the device goes from its copy of the matrix to the layout. */
 static int fill(struct kernels *k, struct cuda_layout *layout, struct tile_lists *lists) {
   struct cuda_tiles *tiles = &layout->tiles;
-  TRY(cuda_tiles_build_fill(k, &lists->build, lists->least, (int32_t *)tiles->segment,
+  TRY(cuda_tiles_build_fill(k, &lists->build, layout->base.least, (int32_t *)tiles->segment,
                             (uint32_t *)tiles->bits, (int32_t *)layout->col));
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
@@ -85,22 +152,18 @@ static void take_columns(struct cuda_layout *layout, struct tiles_build *build) 
 int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                      struct layout **layout) {
   struct cuda_layout *made = NULL;
-  struct slots slots = {0};
-  struct tile_lists lists = {0};
-  struct csr rest = {0};
+  struct cut cut = {0};
+  struct tiles_build *build = &cut.tiles.build;
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   made->base.csr = m;
-  int code = cuda_tiles_cut(k, m, plan, &lists, &rest);
-  if (code == OK)
-    code = slots_cut(lists.listed > 0 ? &rest : m, plan->tiers == LAYOUT_GATHER_IN_ORDER, &slots);
-  if (code == OK) code = upload(k, made, &slots, &lists);
-  if (code == OK && lists.build.col && lists.tiles.count > 0)
-    code = fill(k, made, &lists);
-  else if (code == OK && lists.build.col)
-    take_columns(made, &lists.build);
-  slots_free(&slots);
-  cuda_tiles_cut_free(k, &lists, &rest);
+  int code = cut_matrix(k, m, plan, &cut);
+  if (code == OK) code = upload(k, made, &cut);
+  if (code == OK && build->col && made->tiles.count > 0)
+    code = fill(k, made, &cut.tiles);
+  else if (code == OK && build->col)
+    take_columns(made, build);
+  cut_free(k, &cut);
   return code;
 }
 

@@ -1,16 +1,21 @@
-/* The GPU's layout: dense tiles, and the slots (kernels/slots.h) of what is in none. All of it lies in one
- * block of device memory, columns that were there before in their own. */
+/* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/slots.h) of what is in neither.
+ * All of it lies in one block of device memory, columns that were there before in their own. */
 #ifndef KERNELS_CUDA_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_H
 
+#include "kernels/cuda/condensed.h"
 #include "kernels/cuda/tiles.h"
 #include "kernels/layout.h"
 #include "kernels/slots.h"
 
 struct cuda_layout {
   struct layout base;
-  struct cuda_tiles tiles; /* count 0: none. What follows is of the entries that are in no tile */
-  int64_t gathered;        /* how many these are */
+  struct cuda_tiles tiles;         /* count 0: none */
+  struct cuda_condensed condensed; /* blocks 0: none */
+  const int32_t
+      *compressed; /* [last listed row + 1] compressed row of each row; NULL: row i, or no windows */
+  /* What follows is of the entries that are in none of these. */
+  int64_t gathered; /* how many these are */
   int64_t slots, long_rows, pieces;
   const struct slot *slot;         /* [slots] */
   const struct long_row *long_row; /* [long_rows] */

@@ -7,6 +7,7 @@
  * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
 #include "kernels/cuda/finish_update.cuh"
 #include "kernels/cuda/spmm_variant.h"
+#include "kernels/cuda/spmm_windows.h"
 #include "kernels/cuda/update.h"
 
 /* One thread a column adds the pieces of a long row. */
@@ -51,31 +52,6 @@ struct source {
   bool copied;
 };
 
-/* x as the sum of two bf16, to 16 bits: whatever is finite in x is finite in both, and what is not is in
- * `high` alone. */
-static __device__ __forceinline__ void split_planes(float x, float &high, float &low) {
-  constexpr float LARGEST = 0x1.FEp127f; /* in bf16; beyond it rounding would end at infinity */
-  high = __bfloat162float(__float2bfloat16(isinf(x) ? x : fminf(fmaxf(x, -LARGEST), LARGEST)));
-  if (isnan(x)) high = x;
-  low = isinf(x) || isnan(x) ? 0 : x - high;
-}
-
-/* X in two bf16 planes whose sum it is to 16 bits, side by side: what tiles multiply in place of floats. */
-static __global__ void __launch_bounds__(BLOCK)
-    planes_kernel(const char *x, int64_t x_bytes, uint4 *to, int64_t count, uint32_t vectors) {
-  const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
-  if (i >= count) return;
-  const int64_t row = i / vectors, vector = i % vectors;
-  float v[8], upper[8], lower[8];
-  load((const float *)(x + row * x_bytes) + vector * 8, 8, true, v);
-  bf16 *high = (bf16 *)(to + row * 2 * vectors + vector),
-       *low = (bf16 *)(to + (row * 2 + 1) * vectors + vector);
-#pragma unroll
-  for (int j = 0; j < 8; j++) split_planes(v[j], upper[j], lower[j]);
-  store(high, 8, true, upper);
-  store(low, 8, true, lower);
-}
-
 /* A factor for each arc costs about 5 ps, a copy 0.5 ps a byte (measured on an H200). */
 static bool scales_first(const struct csr *m, const struct spmm *op, int64_t row) {
   return op->col_scale && m->nnz * 10 >= m->cols * row;
@@ -84,11 +60,11 @@ static bool scales_first(const struct csr *m, const struct spmm *op, int64_t row
 static struct source source_of(const struct cuda_layout *a, const struct spmm *op) {
   const struct csr *m = a->base.csr;
   int64_t size = dtype_bytes(op->x.dtype), row = (op->x.cols * size + 15) / 16 * 16;
-  if (a->tiles.count > 0)
-    row = (op->x.cols * size + 31) / 32 * 32; /* planes are read eight columns at a time */
+  int windows = cuda_has_windows(a);
+  if (windows) row = (op->x.cols * size + 31) / 32 * 32; /* planes are read eight columns at a time */
   struct source from = {(const char *)op->x.data, op->x.stride * size, false};
   from.copied = m->cols > 0 && (!cuda_is_aligned(op->x) || scales_first(m, op, row) ||
-                                (a->tiles.count > 0 && (op->col_scale || op->x.stride * size < row)));
+                                (windows && (op->col_scale || op->x.stride * size < row)));
   if (from.copied) from.bytes = tensor_pitch(row);
   return from;
 }
@@ -154,40 +130,18 @@ static void share_copy(struct finish *f, const struct spmm *op, const struct sou
   f->self_col_scale = NULL;
 }
 
-/* Where the sums of tiles lie in the workspace, and before them the planes of X. */
-struct tile_place {
-  int64_t planes, sums, stride; /* bytes, bytes, floats */
-};
-
-static struct tile_place tile_place_of(const struct cuda_layout *a, const struct spmm *op) {
-  struct tile_place place = {};
-  if (a->tiles.count == 0) return place;
-  place.stride = op->x.cols <= 64 ? 64 : (op->x.cols + 127) / 128 * 128;
-  place.sums = a->tiles.listed * TILE_ROWS * place.stride * (int64_t)sizeof(float);
-  if (op->x.dtype == F32) place.planes = op->x.rows * 2 * ((op->x.cols + 7) / 8 * 16);
-  return place;
+static void add_tiers(struct finish *f, const struct cuda_layout *a, const struct windows_place *place,
+                      const char *workspace) {
+  const float *tiles = (const float *)(workspace + place->tiles),
+              *condensed = (const float *)(workspace + place->condensed);
+  f->compressed = a->compressed;
+  if (a->tiles.count > 0) f->tier[f->tiers++] = {a->tiles.start, tiles, place->stride, 7};
+  if (a->condensed.blocks > 0) f->tier[f->tiers++] = {a->condensed.start, condensed, place->stride, 4};
 }
-
-static int multiply_tiles(struct kernels *k, const struct spmm *op, const struct source *from,
-                          const struct tile_place *place, char *workspace) {
-  const struct cuda_layout *a = cuda_layout(op->a);
-  struct tensor x = {(void *)from->x, BF16, op->x.rows, op->x.cols, from->bytes / 2};
-  int64_t plane = 0;
-  if (op->x.dtype == F32) {
-    const uint32_t vectors = (uint32_t)((op->x.cols + 7) / 8);
-    const int64_t count = op->x.rows * vectors;
-    planes_kernel<<<blocks_of(count, BLOCK), BLOCK, 0, cuda_stream(k)>>>(from->x, from->bytes,
-                                                                         (uint4 *)workspace, count, vectors);
-    TRY_LAUNCH();
-    plane = vectors * 8;
-    x = tensor_of(workspace, BF16, op->x.rows, op->x.cols);
-    x.stride = 2 * plane;
-  }
-  return cuda_tiles_multiply(k, &a->tiles, x, plane, (float *)(workspace + place->planes), place->stride);
-}
+static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 
 static int run(struct kernels *k, const struct spmm *op, const struct sums *sums, const struct source *from,
-               const struct tile_place *place, const char *tile_workspace) {
+               const struct windows_place *place, const char *workspace) {
   const struct csr *m = op->a->csr;
   const int64_t degree = cuda_layout(op->a)->gathered / m->rows;
   const struct task task = {sums->vectors, degree, sums->value || sums->col_scale,
@@ -195,12 +149,7 @@ static int run(struct kernels *k, const struct spmm *op, const struct sums *sums
   const struct variant variant = op->x.dtype == BF16 ? spmm_variant_bf16(&task) : spmm_variant_f32(&task);
   struct finish finish = finish_of(k, op);
   share_copy(&finish, op, from);
-  if (place->stride > 0) {
-    finish.tile_position = cuda_layout(op->a)->tiles.position;
-    finish.tile_place = cuda_layout(op->a)->tiles.place;
-    finish.tile_sums = (const float *)(tile_workspace + place->planes);
-    finish.tile_stride = place->stride;
-  }
+  add_tiers(&finish, cuda_layout(op->a), place, workspace);
   if (task.end != END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
   const dim3 grid(blocks_of(sums->slots, variant.slots), blocks_of(sums->vectors, variant.panel));
   variant.kernel<<<grid, variant.threads, 0, cuda_stream(k)>>>(*sums, finish);
@@ -211,13 +160,13 @@ static int run(struct kernels *k, const struct spmm *op, const struct sums *sums
 }
 
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what
- * tiles need. From shapes alone. */
+ * tiles and condensed windows need. From shapes alone. */
 struct plan {
   struct source from;
-  struct tile_place tiles;
+  struct windows_place windows;
   int32_t vectors;        /* of a row */
   int64_t partial_stride; /* floats */
-  int64_t copy, tile_workspace, bytes;
+  int64_t copy, windows_workspace, bytes;
 };
 
 static int64_t whole_lines(int64_t bytes) {
@@ -229,12 +178,12 @@ static struct plan plan_of(const struct spmm *op) {
   const int64_t size = dtype_bytes(op->x.dtype);
   struct plan plan = {};
   plan.from = source_of(a, op);
-  plan.tiles = tile_place_of(a, op);
+  plan.windows = cuda_windows_place(a, op);
   plan.vectors = (int32_t)((op->y.cols * size + 15) / 16);
   plan.partial_stride = plan.vectors * 16 / size;
   plan.copy = whole_lines(a->pieces * plan.partial_stride * (int64_t)sizeof(float));
-  plan.tile_workspace = plan.copy + (plan.from.copied ? whole_lines(op->x.rows * plan.from.bytes) : 0);
-  plan.bytes = plan.tile_workspace + plan.tiles.planes + plan.tiles.sums;
+  plan.windows_workspace = plan.copy + (plan.from.copied ? whole_lines(op->x.rows * plan.from.bytes) : 0);
+  plan.bytes = plan.windows_workspace + plan.windows.bytes;
   return plan;
 }
 
@@ -265,6 +214,7 @@ int cuda_spmm(struct kernels *k, const struct spmm *op) {
   }
   sums.x = from->x;
   sums.x_bytes = (uint32_t)from->bytes;
-  if (plan.tiles.stride > 0) TRY(multiply_tiles(k, op, from, &plan.tiles, workspace + plan.tile_workspace));
-  return run(k, op, &sums, from, &plan.tiles, workspace + plan.tile_workspace);
+  workspace += plan.windows_workspace;
+  TRY(cuda_windows_multiply(k, op, from->x, from->bytes, &plan.windows, workspace));
+  return run(k, op, &sums, from, &plan.windows, workspace);
 }

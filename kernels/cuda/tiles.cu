@@ -30,7 +30,7 @@ static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUten
                   const struct product *op, int64_t width) {
   constexpr int bytes = SHAPE::STAGES * SHAPE::STAGE_BYTES;
   TRY_CUDA(cudaFuncSetAttribute(tiles_kernel<SHAPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  dim3 grid((unsigned)tiles->listed, blocks_of(width, SHAPE::COLUMNS));
+  dim3 grid((unsigned)tiles->pieces, blocks_of(width, SHAPE::COLUMNS));
   tiles_kernel<SHAPE><<<grid, BLOCK, bytes, cuda_stream(k)>>>(*x, *op);
   TRY_LAUNCH();
   return OK;
@@ -39,9 +39,9 @@ static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUten
 int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struct tensor x, int64_t plane,
                         float *sums, int64_t stride) {
   CUtensorMap map;
-  struct product op = {tiles->window,  tiles->segment,  tiles->bits,          sums,    stride,
+  struct product op = {tiles->piece,   tiles->segment,  tiles->bits,          sums,    stride,
                        (int32_t)plane, (int32_t)x.cols, (const bf16 *)x.data, x.stride};
-  if (tiles->listed == 0 || x.cols == 0) return OK;
+  if (tiles->pieces == 0 || x.cols == 0) return OK;
   struct tensor planes = x;
   if (plane > 0) planes.cols += plane;
   TRY(cuda_bulk_map(planes, TILE_COLS, &map));

@@ -1,5 +1,5 @@
-/* One block's work on one window of tiles, in the instructions of sm_90a: bulk tensor copies, their barriers
- * and wgmma (PTX ISA). */
+/* One block's work on one piece of a window of tiles, in the instructions of sm_90a: bulk tensor copies,
+ * their barriers and wgmma (PTX ISA). */
 #ifndef KERNELS_CUDA_TILES_WINDOW_CUH
 #define KERNELS_CUDA_TILES_WINDOW_CUH
 
@@ -9,7 +9,7 @@
 #include "kernels/cuda/tiles.h"
 
 struct product {
-  const struct tile_window *window;
+  const struct window_piece *piece;
   const int32_t *segment;
   const uint32_t *bits;
   float *sums;
@@ -81,7 +81,7 @@ static __device__ __forceinline__ uint32_t pair_of(uint32_t word, int i) {
 template <class SHAPE>
 static __device__ __forceinline__ void fetch(const struct product &op, const CUtensorMap *x,
                                              unsigned char *stage, ring<SHAPE> &ring,
-                                             const struct tile_window &w, int i) {
+                                             const struct window_piece &w, int i) {
   const int s = i % SHAPE::STAGES, row = op.segment[w.first + i] * TILE_COLS;
   unsigned char *to = stage + s * SHAPE::STAGE_BYTES;
   barrier_expect(&ring.full[s], SHAPE::STAGE_BYTES);
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void fetch(const struct product &op, const CUt
 template <class SHAPE>
 static __device__ __forceinline__ void open_ring(const struct product &op, const CUtensorMap *x,
                                                  unsigned char *stage, ring<SHAPE> &ring,
-                                                 const struct tile_window &w) {
+                                                 const struct window_piece &w) {
   for (int s = 0; s < SHAPE::STAGES; s++) {
     barrier_init(&ring.full[s], 1);
     barrier_init(&ring.empty[s], BLOCK / 32);
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void open_ring(const struct product &op, const
 template <class SHAPE>
 static __device__ __forceinline__ void refill(const struct product &op, const CUtensorMap *x,
                                               unsigned char *stage, ring<SHAPE> &ring,
-                                              const struct tile_window &w, int step) {
+                                              const struct window_piece &w, int step) {
   for (int i = max(step - SHAPE::STEP, 0); i < step; i++) {
     if (w.first + i + SHAPE::STAGES >= w.end) break;
     barrier_wait(&ring.empty[i % SHAPE::STAGES], i / SHAPE::STAGES & 1);
@@ -121,13 +121,13 @@ static __device__ __forceinline__ bool is_finite(float x) {
   return fabsf(x) <= FLT_MAX;
 }
 
-/* This thread's accumulators to the window's rows. Whether one of them, of X's columns, is not finite. */
+/* This thread's accumulators to the piece's rows. Whether one of them, of X's columns, is not finite. */
 template <class SHAPE>
-static __device__ __forceinline__ bool write_sums(const struct product &op,
+static __device__ __forceinline__ bool write_sums(const struct product &op, const struct window_piece &w,
                                                   const float (&sum)[SHAPE::COLUMNS / 2]) {
   const int lane = threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
   const int col = (int)blockIdx.y * SHAPE::COLUMNS + 2 * (lane % 4);
-  float *to = op.sums + ((int64_t)blockIdx.x * TILE_ROWS + row) * op.stride + blockIdx.y * SHAPE::COLUMNS;
+  float *to = op.sums + ((int64_t)w.place * TILE_ROWS + row) * op.stride + blockIdx.y * SHAPE::COLUMNS;
   bool spoilt = false;
 #pragma unroll
   for (int i = 0; i < SHAPE::COLUMNS / 2; i++)
@@ -166,10 +166,10 @@ static __device__ void add_arcs(const struct product &op, int tile, int r, int c
  * arc too; and sums of 2 X overflow early. Sums that are not finite are taken again arc by arc, a warp a row.
  */
 template <class SHAPE>
-static __device__ __noinline__ void sum_again(const struct product &op, const struct tile_window &w) {
+static __device__ __noinline__ void sum_again(const struct product &op, const struct window_piece &w) {
   const int col = (int)blockIdx.y * SHAPE::COLUMNS + (int)threadIdx.x % 32;
   for (int r = (int)threadIdx.x / 32; r < TILE_ROWS; r += BLOCK / 32) {
-    float *to = op.sums + ((int64_t)blockIdx.x * TILE_ROWS + r) * op.stride + col;
+    float *to = op.sums + ((int64_t)w.place * TILE_ROWS + r) * op.stride + col;
     float sum[SHAPE::COLUMNS / 32] = {};
     bool spoilt = false;
 #pragma unroll
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, con
   constexpr int STEP = SHAPE::STEP, STAGES = SHAPE::STAGES;
   extern __shared__ __align__(1024) unsigned char stage[];
   __shared__ ring<SHAPE> ring;
-  const struct tile_window w = op.window[blockIdx.x];
+  const struct window_piece w = op.piece[blockIdx.x];
   const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
   if (threadIdx.x == 0) open_ring<SHAPE>(op, &x, stage, ring, w);
   __syncthreads();
@@ -232,7 +232,7 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, con
       for (int u = 0; u < STEP && i + u < tiles; u++) barrier_arrive(&ring.empty[(i + u) % STAGES]);
     }
   }
-  if (__syncthreads_or(write_sums<SHAPE>(op, sum))) sum_again<SHAPE>(op, w);
+  if (__syncthreads_or(write_sums<SHAPE>(op, w, sum))) sum_again<SHAPE>(op, w);
 }
 
 #endif

@@ -16,6 +16,7 @@ static void the_source_serves_where_no_file_says_otherwise(void **state) {
 static void constants_are_those_of_the_named_gpu(void **state) {
   (void)state;
   assert_ok(choose_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
+                               "selector_bias_64 = -2.5\nblock_64 = 300\n"
                                "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
                                "two.toml"));
   const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
@@ -24,6 +25,8 @@ static void constants_are_those_of_the_named_gpu(void **state) {
   assert_close(a->near[CHOOSE_BF16][2], 3.5, 0);
   assert_close(a->tile[CHOOSE_BF16][0], 0, 0);
   assert_close(a->near[CHOOSE_BF16][1], choose_h200.near[CHOOSE_BF16][1], 0);
+  assert_close(a->selector_bias[CHOOSE_BF16][1], -2.5, 0);
+  assert_close(a->block[CHOOSE_BF16][1], 300, 0);
   assert_close(b->distant[CHOOSE_FP32][4], 400, 0);
   assert_close(b->row, choose_h200.row, 0);
   assert_close(choose_model_of("plain")->merge_byte, 2.5, 0);
@@ -51,6 +54,7 @@ static void what_is_written_reads_back_equal(void **state) {
   model.name = "GPU A";
   model.near[CHOOSE_FP32][1] = 12.25;
   model.tile[CHOOSE_BF16][3] = 0;
+  model.selector_sparsity[CHOOSE_FP32][0] = -7.5;
   unlink("models/deep/constants.toml");
   assert_ok(choose_models_write(&model, "models/deep/constants.toml"));
   model.name = "GPU B";
@@ -62,6 +66,7 @@ static void what_is_written_reads_back_equal(void **state) {
   const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
   assert_close(a->near[CHOOSE_FP32][1], 12.25, 0);
   assert_close(a->tile[CHOOSE_BF16][3], 0, 0);
+  assert_close(a->selector_sparsity[CHOOSE_FP32][0], -7.5, 0);
   assert_close(a->row, choose_h200.row, 1e-4);
   assert_close(b->row, 33, 0);
   choose_models_forget();

@@ -22,13 +22,15 @@ static const struct kind {
   int64_t empty; /* every that many rows */
   int64_t least, spread, longest;
   int dense; /* most entries of a row stand together, a hundred rows in the same columns */
+  enum layout_tiers tiers;
 } kinds[] = {
-    {61, 800, 3, 1, 22, 700, 0},    /* a few entries in a row */
-    {301, 310, 2, 0, 3, 300, 0},    /* hardly any */
-    {70, 90, 9, 30, 20, 50, 0},     /* some, each column often */
-    {40, 1500, 7, 90, 64, 1300, 0}, /* many */
-    {333, 700, 11, 90, 60, 600, 1}  /* tiles, where a device has them, and a rest */
-};
+    {61, 800, 3, 1, 22, 700, 0, LAYOUT_GATHER},     /* a few entries in a row */
+    {301, 310, 2, 0, 3, 300, 0, LAYOUT_GATHER},     /* hardly any */
+    {70, 90, 9, 30, 20, 50, 0, LAYOUT_GATHER},      /* some, each column often */
+    {40, 1500, 7, 90, 64, 1300, 0, LAYOUT_GATHER},  /* many */
+    {333, 700, 11, 90, 60, 600, 1, LAYOUT_TILES},   /* tiles, where a device has them, and a rest */
+    {61, 3000, 3, 1, 200, 2700, 0, LAYOUT_WINDOWS}, /* all in condensed windows, one of several pieces */
+    {333, 700, 11, 90, 60, 600, 1, LAYOUT_WINDOWS}};
 enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = 61, COLS = 800 /* of the first */ };
 
 static int64_t degree_of(const struct kind *kind, int64_t v) {
@@ -44,9 +46,9 @@ static int64_t column_of(const struct kind *kind, int64_t v, int64_t e, int64_t 
   return (e * kind->cols + v % kind->cols) / degree % kind->cols;
 }
 
-static const struct layout_plan *plan_of(const struct kind *kind) {
-  static const struct layout_plan tiles = {LAYOUT_TILES, 64};
-  return kind->dense ? &tiles : NULL;
+static int make_layout(struct kernels *k, const struct csr *m, const struct kind *kind, struct layout **a) {
+  const struct layout_plan plan = {kind->tiers, 64};
+  return layout_init(k, m, &plan, a);
 }
 
 static void make_csr(struct csr *m, const struct kind *kind, int weighted) {
@@ -134,7 +136,7 @@ static void sums_of_integers(struct kernels *k) {
       struct csr m = {0};
       struct layout *a = NULL;
       make_csr(&m, &kinds[kind], weighted);
-      assert_ok(layout_init(k, &m, plan_of(&kinds[kind]), &a));
+      assert_ok(make_layout(k, &m, &kinds[kind], &a));
       for (int i = 0; i < WIDTHS; i++) check_integers(k, &m, a, widths[i]);
       layout_free(k, a);
       csr_free(&m);
@@ -192,8 +194,8 @@ static void all_scales(struct kernels *k) {
   for (int kind = 0; kind < KINDS; kind++) {
     struct csr m = {0};
     struct layout *a = NULL;
-    make_csr(&m, &kinds[kind], kind == 0);
-    assert_ok(layout_init(k, &m, plan_of(&kinds[kind]), &a));
+    make_csr(&m, &kinds[kind], kind % 5 == 0); /* gathered, and in condensed windows */
+    assert_ok(make_layout(k, &m, &kinds[kind], &a));
     for (int t = 0, types = result_types(k, type); t < types; t++) {
       for (int i = 0; i < WIDTHS; i++) check_scales(k, &m, a, widths[i], type[t], (i + t) % 2);
     }
@@ -211,7 +213,7 @@ static void listed_rows(struct kernels *k) {
   enum { LISTED = 20, WIDTH = 17 };
   struct csr m = {0};
   struct layout *a = NULL;
-  make_csr(&m, &(struct kind){LISTED, COLS, 3, 1, 22, 700, 0}, 0);
+  make_csr(&m, &(struct kind){LISTED, COLS, 3, 1, 22, 700, 0, LAYOUT_GATHER}, 0);
   assert_ok(memory_alloc(&m.row, LISTED * 4, "rows"));
   for (int i = 0; i < LISTED; i++) m.row[i] = 3 * i + 1;
   assert_ok(layout_init(k, &m, NULL, &a));
@@ -364,7 +366,7 @@ static void fused_update(struct kernels *k) {
     struct csr m = {0};
     struct layout *a = NULL;
     make_csr(&m, &kinds[kind], 0);
-    assert_ok(layout_init(k, &m, plan_of(&kinds[kind]), &a));
+    assert_ok(make_layout(k, &m, &kinds[kind], &a));
     for (int i = 0; i < 6 * 8; i++) {
       struct updated u = {&m, a, some[i / 8], i & 1 ? NORM_LAYER : NORM_NONE, i >> 1 & 1, i >> 2 & 1};
       for (int t = 0; t < types; t++) check_update(k, &u, type[t]);

@@ -1,9 +1,11 @@
-/* Products of matrices of special shapes, by the gather alone and with tiles where a device has them. */
+/* Products of matrices of special shapes, by the gather alone and with tiles or condensed windows where a
+ * device has them. */
 #include "tests/kernels/every_table.h"
 
 #include "runtime/csr.h"
 
-static const struct layout_plan plans[] = {{LAYOUT_GATHER, 64}, {LAYOUT_TILES, 64}, {LAYOUT_AUTO, 64}};
+static const struct layout_plan plans[] = {
+    {LAYOUT_GATHER, 64}, {LAYOUT_TILES, 64}, {LAYOUT_WINDOWS, 64}, {LAYOUT_AUTO, 64}};
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
 /* One precision of each table: products are alike in the others. */
