@@ -55,6 +55,7 @@ static void take_bin(struct window_choice *choice, const struct condensing *c, i
   choice->windows += c->windows[octave][share];
   choice->blocks += c->blocks[octave][share];
   choice->arcs += c->arcs[octave][share];
+  choice->columns += c->columns[octave][share];
 }
 
 static struct window_choice price(const struct window_rule *rule, struct window_choice choice) {

@@ -45,7 +45,7 @@ void condensing_multiply(struct condensing *condensing, int64_t factor);
 
 /* Windows that are taken, and seconds of them against the gather (negative: saved). */
 struct window_choice {
-  int64_t windows, blocks, arcs;
+  int64_t windows, blocks, arcs, columns;
   double seconds;
 };
 

@@ -1,6 +1,5 @@
 /* gnnbench calibrate: the constants of kernels/choose.h from products of made matrices, each of which one
- * constant decides; those found before are taken off. (HC-SpMM, Li et al., ICDE 2025, trains its selector on
- * windows made like these.) */
+ * constant decides; those found before are taken off. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,28 +8,13 @@
 #include "kernels/choose_models.h"
 #include "kernels/layout.h"
 #include "kernels/tiles.h"
-#include "launch/gnnbench.h"
+#include "launch/gnnbench_calibrate.h"
 #include "runtime/error.h"
 #include "runtime/random.h"
 
-static const int64_t width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
-enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
+const int64_t calibrate_width[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
-/* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
- * anywhere. */
 enum { COMMUNITY = 2048 /* rows */ };
-struct made {
-  int64_t rows, cols;
-  int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
-};
-
-struct calibration {
-  struct bench *bench;
-  struct choose_model model;
-  enum precision precision;
-  enum choose_element element;
-  int width; /* number of it */
-};
 
 static int by_value(const void *a, const void *b) {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -60,7 +44,7 @@ static int64_t draw_row(const struct made *made, int64_t v, int32_t *col) {
   return kept;
 }
 
-static int make_matrix(const struct made *made, struct csr *m) {
+int calibrate_make(const struct made *made, struct csr *m) {
   int64_t room = made->cells ? made->cells * TILE_COLS : made->arcs;
   TRY(csr_init(m, made->rows, made->cols, made->rows * room, 0));
 #pragma omp parallel for schedule(static)
@@ -93,51 +77,65 @@ static int time_layout(struct bench *bench, const struct layout *layout, struct 
   return OK;
 }
 
+int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds) {
+  struct bench *bench = c->bench;
+  const struct csr *m = layout->csr;
+  struct tensor x = {0}, y = {0};
+  int code = take_matrix(bench, m->cols, calibrate_width[c->width], &x);
+  if (code == OK) code = take_matrix(bench, m->rows, calibrate_width[c->width], &y);
+  if (code == OK) code = time_layout(bench, layout, x, y, seconds);
+  device_release(&bench->device, x.data);
+  device_release(&bench->device, y.data);
+  return code;
+}
+
 /* Seconds of m times X, and what the layout and its cells are. */
 struct timing {
   double seconds;
-  int64_t least;
+  int64_t least, windows, window_blocks, window_entries;
   struct density density;
 };
 
 static int time_matrix(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                        struct timing *timing) {
   struct bench *bench = c->bench;
-  struct layout_plan plan = {tiers, width_of[c->width]};
+  struct layout_plan plan = {tiers, calibrate_width[c->width]};
   struct layout *layout = NULL;
-  struct tensor x = {0}, y = {0};
   int code = tiles_density(m, bench->device.threads, &timing->density);
   if (code == OK) code = layout_init(&bench->kernels, m, &plan, &layout);
-  if (code == OK) code = take_matrix(bench, m->cols, plan.width, &x);
-  if (code == OK) code = take_matrix(bench, m->rows, plan.width, &y);
-  if (code == OK) code = time_layout(bench, layout, x, y, &timing->seconds);
-  if (code == OK) timing->least = layout->least;
+  if (code == OK) code = calibrate_time_layout(c, layout, &timing->seconds);
+  if (code == OK) {
+    timing->least = layout->least;
+    timing->windows = layout->windows;
+    timing->window_blocks = layout->window_blocks;
+    timing->window_entries = layout->window_entries;
+  }
   layout_free(&bench->kernels, layout);
-  device_release(&bench->device, x.data);
-  device_release(&bench->device, y.data);
   return code;
 }
 
 static int time_made(const struct calibration *c, const struct made *made, enum layout_tiers tiers,
                      struct timing *timing) {
   struct csr m = {0};
-  int code = make_matrix(made, &m);
+  int code = calibrate_make(made, &m);
   if (code == OK) code = time_matrix(c, &m, tiers, timing);
   csr_free(&m);
   return code;
 }
 
 static double row_bytes(const struct calibration *c) {
-  return (double)width_of[c->width] * (c->element == CHOOSE_BF16 ? 2 : 4);
+  return (double)calibrate_width[c->width] * (c->element == CHOOSE_BF16 ? 2 : 4);
 }
 
 /* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
 static double predict_with(const struct calibration *c, double *constant, double value,
                            const struct timing *timing) {
-  struct choose_case product = {&c->model, c->precision, width_of[c->width]};
+  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width]};
   double kept = *constant;
   *constant = value;
   double seconds = choose_divided(&product, &timing->density, timing->least).seconds;
+  const struct window_rule rule = choose_window_rule(&product, timing->density.cols, 0);
+  seconds += choose_windows_seconds(&rule, timing->windows, timing->window_blocks, timing->window_entries);
   *constant = kept;
   return seconds;
 }
@@ -165,7 +163,7 @@ static int find_rows(struct calibration *c) {
 }
 
 /* Arcs at random, X within the caches and far beyond them; then cells whose rows share columns; then the same
- * cells as tiles, where the GPU has them. */
+ * cells in condensed windows and as tiles, where the GPU has them. */
 static int find_width(struct calibration *c, int w) {
   struct choose_model *m = &c->model;
   struct timing timing;
@@ -179,6 +177,12 @@ static int find_width(struct calibration *c, int w) {
   solve(c, &m->distant[c->element][w], &timing);
   TRY(time_made(c, &near, LAYOUT_GATHER, &timing));
   solve(c, &m->near[c->element][w], &timing);
+  m->block[c->element][w] = choose_h200.block[c->element][w];
+  TRY(time_made(c, &near, LAYOUT_WINDOWS, &timing));
+  if (timing.windows > 0)
+    solve(c, &m->block[c->element][w], &timing);
+  else
+    m->block[c->element][w] = 0;
   m->tile[c->element][w] = choose_h200.tile[c->element][w];
   TRY(time_made(c, &tiles, LAYOUT_TILES_ALL, &timing));
   if (timing.least > TILE_CELLS) {
@@ -190,8 +194,8 @@ static int find_width(struct calibration *c, int w) {
 }
 
 static void double_width(struct choose_model *m, enum choose_element e) {
-  double *tables[] = {m->tile[e], m->near[e], m->cached[e], m->distant[e]};
-  for (int t = 0; t < 4; t++) tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
+  double *tables[] = {m->tile[e], m->near[e], m->cached[e], m->distant[e], m->block[e]};
+  for (int t = 0; t < 5; t++) tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
 }
 
 static int find_constants(struct calibration *c) {
@@ -202,6 +206,7 @@ static int find_constants(struct calibration *c) {
     TRY(bench_kernels(c->bench, c->precision));
     if (e == CHOOSE_FP32) TRY(find_rows(c)); /* one set for both */
     for (int w = 0; w < MEASURED; w++) TRY(find_width(c, w));
+    TRY(calibrate_selectors(c));
     double_width(&c->model, c->element);
   }
   return OK;
@@ -211,23 +216,27 @@ static void print_constants(const struct choose_model *m) {
   static const char *const element[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
   printf("%s: a row %.3g ps and %.3g a byte, a byte of a merged one %.3g\n", m->name, m->row, m->row_byte,
          m->merge_byte);
-  printf("%-5s %6s %9s %9s %9s %9s   ps a cell, then ps an arc\n", "", "width", "tile", "near", "cached",
-         "distant");
+  printf("%-5s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "", "width", "tile", "block", "near", "cached",
+         "distant", "bias", "sparsity", "columns");
   for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
     for (int w = 0; w < CHOOSE_WIDTHS; w++)
-      printf("%-5s %6lld %9.3g %9.3g %9.3g %9.3g\n", element[e], (long long)width_of[w], m->tile[e][w],
-             m->near[e][w], m->cached[e][w], m->distant[e][w]);
+      printf("%-5s %6lld %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g\n", element[e],
+             (long long)calibrate_width[w], m->tile[e][w], m->block[e][w], m->near[e][w], m->cached[e][w],
+             m->distant[e][w], m->selector_bias[e][w], m->selector_sparsity[e][w], m->selector_columns[e][w]);
   }
+  printf("ps: a cell of a tile, 16 columns of a condensed window, an arc from near, the caches, memory; then "
+         "the\n"
+         "weights of the regression that chooses condensed windows beside the model\n");
   fflush(stdout);
 }
 
 /* Cells of one density as tiles and by the gather: does the model take the faster one? */
 static int check_density(struct calibration *c, double density, int *right) {
   struct made made = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
-  struct choose_case product = {&c->model, c->precision, width_of[c->width]};
+  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width]};
   struct timing gather, tiles;
   struct csr m = {0};
-  int code = make_matrix(&made, &m);
+  int code = calibrate_make(&made, &m);
   if (code == OK) code = time_matrix(c, &m, LAYOUT_GATHER, &gather);
   if (code == OK) code = time_matrix(c, &m, LAYOUT_TILES_ALL, &tiles);
   csr_free(&m);
@@ -242,6 +251,7 @@ static int check_density(struct calibration *c, double density, int *right) {
   return OK;
 }
 
+/* At every density and width. */
 static int check(struct calibration *c) {
   static const double density[] = {.001, .002, .005, .01, .015, .02, .025, .03,
                                    .035, .04,  .05,  .07, .1,   .2,  .5};
@@ -282,5 +292,6 @@ int gnnbench_calibrate(struct bench *bench) {
   TRY(find_constants(&c));
   print_constants(&c.model);
   TRY(keep(bench, &c.model));
-  return check(&c);
+  TRY(check(&c));
+  return calibrate_check_windows(&c);
 }

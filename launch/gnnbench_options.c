@@ -29,7 +29,7 @@ static const struct {
     {OF_GRAPHS, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
     {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)"},
     {BENCH_SPMM, {"all", 0, NULL, 'A'}, "", "each graph, width and precision by every tier alone and as chosen"},
-    {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, fused ends"},
+    {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends"},
     {BENCH_SPMM, {"graph", 1, NULL, 'g'}, "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)"},
     {BENCH_CALIBRATE, {"out", 1, NULL, 'o'}, "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone"},
     {BENCH_SPMM, {"scaled", 0, NULL, 'S'}, "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored"},

@@ -128,16 +128,18 @@ static void print_line(const struct bench *bench, const struct ablation *a, cons
 }
 
 static int compare(struct bench *bench, struct ablation *a) {
-  double chosen, gather, unsorted, shuffled, ordered, fused, apart;
+  double chosen, gather, unsorted, shuffled, ordered, fused, apart, condensed;
   char technique[64];
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_NONE, &chosen));
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_FUSED, &fused));
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_APART, &apart));
   TRY(measure(bench, a, &a->graph, LAYOUT_GATHER, END_NONE, &gather));
+  TRY(measure(bench, a, &a->graph, LAYOUT_WINDOWS, END_NONE, &condensed));
   TRY(measure(bench, a, &a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE, &unsorted));
   TRY(measure(bench, a, &a->shuffled, LAYOUT_AUTO, END_NONE, &shuffled));
   TRY(measure(bench, a, &a->ordered, LAYOUT_AUTO, END_NONE, &ordered));
   print_line(bench, a, "tiles, as chosen", chosen, gather);
+  print_line(bench, a, "condensed windows, all of it", condensed, gather);
   print_line(bench, a, "rows sorted in windows", gather, unsorted);
   print_line(bench, a, "order as given", chosen, shuffled);
   snprintf(technique, sizeof technique, "order found in %.1f s", a->order_seconds);

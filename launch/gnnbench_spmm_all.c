@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/choose_models.h"
+#include "kernels/condensed.h"
 #include "kernels/layout.h"
 #include "kernels/tiles.h"
 #include "launch/gnnbench.h"
@@ -12,26 +13,30 @@
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
-enum { TIERS = 3, SAMPLE = 200 /* rows checked */ };
-static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_AUTO};
+enum { GATHER, TILES, WINDOWS, AUTO, TIERS, SAMPLE = 200 /* rows checked */ };
+static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_WINDOWS, LAYOUT_AUTO};
 
 /* One line of the table. */
 struct line {
   char graph[64];
   enum precision precision;
   int64_t width;
-  double ms[TIERS]; /* in the order of tiers[] */
-  double predicted, predicted_gather, share, peer, error;
-  double making; /* ms of making the layout that auto takes, of whichever line made it */
+  double ms[TIERS], making[TIERS];    /* of a product, of making its layout */
+  double in_tiles, in_windows;        /* shares of the arcs, of auto */
+  double predicted, predicted_gather; /* ms */
+  double agreed, selected; /* the regression's choice: share of the windows, ms that it costs more */
+  double peer, error;
 };
 
-/* What is kept from line to line: layouts by the entries of a tile, as equal ones serve equally. */
+/* What is kept from line to line: layouts, as equal ones serve equally. */
 struct all {
   struct csr graph;
   struct density density;
+  struct condensing condensing; /* of what is left by tiles of condensing_least entries */
+  int64_t condensing_least;
   struct bench_peer peer;
-  struct layout *gather, *tiled;
-  double making[2]; /* ms of these */
+  struct layout *layout[TIERS];
+  double making[TIERS]; /* ms of these */
   struct bench_matrix x;
   struct tensor y;
   struct line *line;
@@ -104,84 +109,109 @@ static const struct choose_model *model_of(const struct bench *bench) {
   return bench->device.ops->on_host ? &choose_cpu : choose_model_of(bench->device.name);
 }
 
-/* Entries from which a cell is a tile in that tier. */
-static int64_t least_of(const struct bench *bench, const struct all *all, enum layout_tiers tier,
-                        int64_t width) {
-  struct choose_case c = {model_of(bench), bench->kernels.precision, width};
-  if (tier == LAYOUT_GATHER || all->graph.weight) return TILE_CELLS + 1;
-  return tier == LAYOUT_TILES ? choose_tile_least(&c, all->graph.cols)
-                              : choose(&c, &all->density).tile_arcs_least;
+/* Whether the layout that is kept of a tier serves another width: auto's and that of tiles depend on it. */
+static int is_kept(const struct bench *bench, const struct all *all, int t, int64_t width) {
+  const struct choose_case c = {model_of(bench), bench->kernels.precision, width};
+  if (!all->layout[t] || t == AUTO) return 0;
+  return t != TILES || all->graph.weight || all->layout[t]->least == choose_tile_least(&c, all->graph.cols);
 }
 
-static int find_layout(struct bench *bench, struct all *all, enum layout_tiers tier, int64_t width,
-                       int64_t least, struct layout **layout) {
-  struct layout **kept = least > TILE_CELLS ? &all->gather : &all->tiled;
-  struct layout_plan plan = {tier, width};
-  if (!*kept || (*kept)->least != least) {
-    layout_free(&bench->kernels, *kept);
-    *kept = NULL;
-    double begun = profile_clock();
-    TRY(layout_init(&bench->kernels, &all->graph, &plan, kept));
-    all->making[kept == &all->tiled] = 1e3 * (profile_clock() - begun);
-  }
-  *layout = *kept;
+static int find_layout(struct bench *bench, struct all *all, int t, int64_t width) {
+  const struct layout_plan plan = {tiers[t], width};
+  if (is_kept(bench, all, t, width)) return OK;
+  layout_free(&bench->kernels, all->layout[t]);
+  all->layout[t] = NULL;
+  double begun = profile_clock();
+  TRY(layout_init(&bench->kernels, &all->graph, &plan, &all->layout[t]));
+  all->making[t] = 1e3 * (profile_clock() - begun);
   return OK;
 }
 
-static int measure_tier(struct bench *bench, struct all *all, int t, int64_t least, struct line *line) {
-  struct layout *layout = NULL;
+static int measure_layout(struct bench *bench, struct all *all, int t, struct line *line) {
   struct bench_row row = {0};
-  TRY(find_layout(bench, all, tiers[t], line->width, least, &layout));
-  line->share = (double)layout->tile_entries / fmax(1, (double)all->graph.nnz);
-  struct spmm op = {.a = layout, .x = all->x.tensor, .y = all->y};
+  struct spmm op = {.a = all->layout[t], .x = all->x.tensor, .y = all->y};
   TRY(bench_time(bench, run_product, &op, &row));
   line->ms[t] = row.median;
   return error_of(bench, all, &line->error);
 }
 
-/* A layout that would be equal to one before it takes its time. */
+static int are_equal(const struct layout *a, const struct layout *b) {
+  return a->tile_entries == b->tile_entries && a->windows == b->windows;
+}
+
+/* A layout that is equal to one before it takes its time. */
 static int measure_tiers(struct bench *bench, struct all *all, struct line *line) {
-  int64_t least[TIERS];
   for (int t = 0; t < TIERS; t++) {
     int same = 0;
-    least[t] = least_of(bench, all, tiers[t], line->width);
-    while (least[same] != least[t]) same++;
+    TRY(find_layout(bench, all, t, line->width));
+    while (!are_equal(all->layout[same], all->layout[t])) same++;
     if (same == t)
-      TRY(measure_tier(bench, all, t, least[t], line));
+      TRY(measure_layout(bench, all, t, line));
     else
       line->ms[t] = line->ms[same];
+    line->making[t] = all->making[t];
   }
-  line->making = all->making[least[TIERS - 1] <= TILE_CELLS];
-  if (least[TIERS - 1] > TILE_CELLS) line->share = 0;
+  double arcs = fmax(1, (double)all->graph.nnz);
+  line->in_tiles = (double)all->layout[AUTO]->tile_entries / arcs;
+  line->in_windows = (double)all->layout[AUTO]->window_entries / arcs;
   return OK;
 }
 
-static void predict(const struct bench *bench, const struct all *all, struct line *line) {
+/* The regression's choice of windows, at the model's prices, against the model's own. */
+static int predict_selected(struct bench *bench, struct all *all, const struct choose_case *c,
+                            struct line *line) {
+  enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
+  const struct layout *layout = all->layout[AUTO];
+  const struct window_rule rule = choose_window_rule(c, all->graph.cols, layout->tiles > 0);
+  const struct window_selector selector = choose_selector(c);
+  if (all->condensing_least != layout->least)
+    TRY(condensed_count(&all->graph, layout->least, 1 + all->graph.nnz / ENTRIES, bench->device.threads,
+                        &all->condensing));
+  all->condensing_least = layout->least;
+  struct window_choice own = choose_windows(&rule, &all->condensing);
+  struct window_choice other = choose_windows_selected(&selector, &rule, &all->condensing, &line->agreed);
+  line->selected = 1e3 * (other.seconds - own.seconds);
+  return OK;
+}
+
+static int predict(struct bench *bench, struct all *all, struct line *line) {
   const struct choose_model *model = model_of(bench);
+  const struct layout *layout = all->layout[AUTO];
   struct choose_case c = {model, line->precision, line->width};
-  struct choice choice = choose(&c, &all->density);
+  struct choice choice = choose_divided(&c, &all->density, layout->least);
+  const struct window_rule rule = choose_window_rule(&c, all->graph.cols, layout->tiles > 0);
   double threads = model->of_a_thread ? bench->threads : 1;
-  line->predicted = 1e3 * choice.seconds / threads;
+  double windows = choose_windows_seconds(&rule, layout->windows, layout->window_blocks,
+                                          layout->window_entries);
+  line->predicted = 1e3 * (choice.seconds + windows) / threads;
   line->predicted_gather = 1e3 * choice.gather_seconds / threads;
+  return predict_selected(bench, all, &c, line);
+}
+
+static void print_json(const struct line *line) {
+  printf(
+      "{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
+      "%.6g, "
+      "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
+      "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"selector_agrees\": %.4g, "
+      "\"selector_costs_ms\": %.4g, \"making_ms\": %.4g, \"making_windows_ms\": %.4g, \"peer_ms\": %.6g, "
+      "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
+      line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER], line->ms[TILES],
+      line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather, line->in_tiles,
+      line->in_windows, line->agreed, line->selected, line->making[AUTO], line->making[WINDOWS], line->peer,
+      line->peer / line->ms[AUTO], line->error);
 }
 
 static void print_line(const struct bench *bench, const struct line *line) {
-  const char *precision = precision_name[line->precision];
+  char peer[32] = "-";
   if (bench->options->json) {
-    printf(
-        "{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
-        "%.6g, \"tiles_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, \"predicted_gather_ms\": %.6g, "
-        "\"in_tiles\": %.4g, \"making_ms\": %.4g, \"peer_ms\": %.6g, \"peer_ratio\": %.4g, \"error\": "
-        "%.3g}\n",
-        line->graph, precision, (long long)line->width, line->ms[0], line->ms[1], line->ms[2],
-        line->predicted, line->predicted_gather, line->share, line->making, line->peer,
-        line->peer / line->ms[2], line->error);
+    print_json(line);
   } else {
-    char peer[32] = "-";
-    if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[2]);
-    printf("%-18s %-5s %5lld %9.4f %9.4f %9.4f %9.4f %6.1f%% %8.1f %9.1e %16s\n", line->graph, precision,
-           (long long)line->width, line->ms[0], line->ms[1], line->ms[2], line->predicted, 100 * line->share,
-           line->making, line->error, peer);
+    if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[AUTO]);
+    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %5.1f%% %8.4f %7.1f %8.1e %15s\n",
+           line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
+           line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, 100 * line->in_tiles,
+           100 * line->in_windows, 100 * line->agreed, line->selected, line->making[AUTO], line->error, peer);
   }
   fflush(stdout);
 }
@@ -195,7 +225,7 @@ static int measure_line(struct bench *bench, struct all *all, const char *graph,
   TRY(bench_kernels(bench, precision));
   TRY(make_matrices(bench, all, width));
   TRY(measure_tiers(bench, all, line));
-  predict(bench, all, line);
+  TRY(predict(bench, all, line));
   print_line(bench, line);
   return OK;
 }
@@ -238,8 +268,7 @@ static int measure_widths(struct bench *bench, struct all *all, const char *grap
 static void forget_graph(struct bench *bench, struct all *all) {
   free_matrices(bench, all);
   bench_peer_close(bench, &all->peer);
-  layout_free(&bench->kernels, all->gather);
-  layout_free(&bench->kernels, all->tiled);
+  for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all->layout[t]);
   csr_free(&all->graph);
   *all = (struct all){.line = all->line, .lines = all->lines};
 }
@@ -252,25 +281,26 @@ static int measure_graph(struct bench *bench, struct all *all, const char *graph
 }
 
 /* Over all lines of a precision: the geometric mean over the other library, the share below it, and how far
- * auto is above the faster tier and above the gather at most. */
+ * auto is above the fastest tier and above the gather at most. */
 static void print_summary(const struct all *all, enum precision precision) {
   double logs = 0, tier = 0, gather = 0, off = 0;
   int count = 0, peers = 0, slower = 0;
   for (int i = 0; i < all->lines; i++) {
     const struct line *l = &all->line[i];
     if (l->precision != precision) continue;
-    if (l->peer > 0) logs += log(l->peer / l->ms[2]);
+    double ms = l->ms[AUTO], fastest = fmin(fmin(l->ms[GATHER], l->ms[TILES]), l->ms[WINDOWS]);
+    if (l->peer > 0) logs += log(l->peer / ms);
     peers += l->peer > 0;
-    slower += l->peer > 0 && l->peer < l->ms[2];
-    tier = fmax(tier, l->ms[2] / fmin(l->ms[0], l->ms[1]) - 1);
-    gather = fmax(gather, l->ms[2] / l->ms[0] - 1);
-    off = fmax(off, fabs(l->predicted / l->ms[2] - 1));
+    slower += l->peer > 0 && l->peer < ms;
+    tier = fmax(tier, ms / fastest - 1);
+    gather = fmax(gather, ms / l->ms[GATHER] - 1);
+    off = fmax(off, fabs(l->predicted / ms - 1));
     count++;
   }
   if (count == 0) return;
-  printf(
-      "%s: auto above the faster tier by %.1f%% at most, above the gather by %.1f%%; predicted within %.0f%%",
-      precision_name[precision], 100 * tier, 100 * gather, 100 * off);
+  printf("%s: auto above the fastest tier by %.1f%% at most, above the gather by %.1f%%; predicted within "
+         "%.0f%%",
+         precision_name[precision], 100 * tier, 100 * gather, 100 * off);
   if (peers)
     printf("; the other library takes x%.2f in the geometric mean, %d of %d below 1", exp(logs / peers),
            slower, peers);
@@ -287,8 +317,9 @@ static int measure_graphs(struct bench *bench, struct all *all) {
   while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
   TRY(count_lines(all, graphs));
   if (!options->json)
-    printf("%-18s %-5s %5s %9s %9s %9s %9s %7s %8s %9s %16s\n", "graph", "", "width", "gather", "tiles",
-           "auto", "predicted", "tiled", "made ms", "error", "beside");
+    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %8s %15s\n", "graph", "", "width",
+           "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made", "error",
+           "beside");
   for (int g = 0; g < graphs; g++)
     TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_made_name(g)));
   for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);

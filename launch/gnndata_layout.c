@@ -1,103 +1,94 @@
 /* gnndata info --layout: how densely a graph's arcs pack, and what its products would take on a GPU. */
 #include <inttypes.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "kernels/choose_models.h"
+#include "kernels/condensed.h"
 #include "kernels/tiles.h"
 #include "launch/gnndata.h"
 #include "partition/graph.h"
 #include "runtime/error.h"
-#include "runtime/memory.h"
-
-enum { ROWS = 16, COLS = 8 }; /* of a block: TC-GNN's, what one instruction of tensor cores multiplies */
 
 static const int64_t width_of[] = {32, 64, 128, 256, 512};
 enum { WIDTHS = sizeof width_of / sizeof width_of[0] };
 
-/* Blocks with an arc in them, as the columns stand and with those of each window moved together. */
-struct blocks {
-  int64_t before, after;
-};
+enum { SAMPLE = 16 << 20 /* about so many arcs decide over condensed windows */ };
 
-static int64_t count_window(const struct csr *m, int64_t first, int32_t mark, int32_t *column, int32_t *block,
-                            int64_t *before) {
-  int64_t end = first + ROWS < m->rows ? first + ROWS : m->rows, columns = 0;
-  for (int64_t e = m->start[first]; e < m->start[end]; e++) {
-    int32_t u = m->col[e];
-    columns += column[u] != mark;
-    *before += block[u / COLS] != mark;
-    column[u] = block[u / COLS] = mark;
-  }
-  return (columns + COLS - 1) / COLS;
+/* Bytes of a layout: bitmaps and segments of tiles, bitmaps and columns of blocks, ids of the rest, a slot a
+ * row. */
+static double bytes_of(const struct density *density, const struct choice *choice,
+                       const struct window_choice *windows, double arcs) {
+  return (double)choice->tiles * (TILE_CELLS / 8 + 4) +
+         (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
+         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)density->rows * 16;
 }
 
-static int count_blocks(const struct csr *m, struct blocks *blocks) {
-  int64_t before = 0, after = 0;
-  int code = OK;
-#pragma omp parallel reduction(+ : before, after)
-  {
-    int32_t *column = NULL, *block = NULL, mark = 0;
-    int mine = memory_alloc(&column, m->cols * (int64_t)sizeof *column, "marks of columns");
-    if (mine == OK)
-      mine = memory_alloc(&block, (m->cols / COLS + 1) * (int64_t)sizeof *block, "marks of blocks");
-#pragma omp for schedule(dynamic, 64)
-    for (int64_t first = 0; first < m->rows; first += ROWS)
-      if (mine == OK) after += count_window(m, first, ++mark, column, block, &before);
-    if (mine != OK) {
-#pragma omp atomic write
-      code = mine;
-    }
-    free(column);
-    free(block);
-  }
-  if (code != OK) FAIL(code, "out of memory: no room to count blocks of %lld nodes", (long long)m->rows);
-  *blocks = (struct blocks){before, after};
+/* A pattern, and its windows less the tiles of `least` arcs. */
+struct pattern {
+  struct csr m;
+  const struct choose_model *model;
+  struct density density;
+  struct condensing whole, left;
+  int64_t least;
+  int weighted;
+};
+
+static int count_left(struct pattern *p, int64_t least) {
+  if (p->least != least)
+    TRY(condensed_count(&p->m, least, 1 + p->m.nnz / SAMPLE, omp_get_max_threads(), &p->left));
+  p->least = least;
   return OK;
 }
 
-/* Bytes of a layout: bitmaps and segments of tiles, ids of the rest, a slot a row. */
-static double bytes_of(const struct density *density, const struct choice *choice, double arcs) {
-  return (double)choice->tiles * (TILE_CELLS / 8 + 4) + (arcs - choice->tile_arcs) * 4 +
-         (double)density->rows * 16;
+static int print_product(struct pattern *p, enum precision precision, int64_t width) {
+  struct choose_case c = {p->model, precision, width};
+  struct choice choice = p->weighted ? choose_divided(&c, &p->density, TILE_CELLS + 1)
+                                     : choose(&c, &p->density);
+  TRY(count_left(p, choice.tile_arcs_least));
+  const struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
+  const struct window_selector selector = choose_selector(&c);
+  struct window_choice windows = choose_windows(&rule, &p->left), other;
+  double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
+  other = choose_windows_selected(&selector, &rule, &p->left, &agreed);
+  printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",
+         precision_name[precision], width, choice.tiles,
+         tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0, 100 * choice.tile_arcs / arcs,
+         100 * (double)windows.arcs / arcs, bytes_of(&p->density, &choice, &windows, arcs) / arcs,
+         1e3 * (choice.seconds + windows.seconds), 1e3 * choice.gather_seconds,
+         1e3 * (choice.seconds + choose_windows_all(&rule, &p->left).seconds), 100 * agreed,
+         1e3 * (choice.seconds + other.seconds));
+  return OK;
 }
 
-static void print_product(const struct choose_model *model, const struct density *density,
-                          enum precision precision, int64_t width) {
-  struct choose_case c = {model, precision, width};
-  struct choice choice = choose(&c, density);
-  double arcs = (double)density_arcs(density), tiles = (double)choice.tiles;
-  if (arcs < 1) arcs = 1;
-  printf("%20s %5" PRId64 " %9" PRId64 " %7.2f%% %7.1f%% %9.2f %10.4f %10.4f\n", precision_name[precision],
-         width, choice.tiles, tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0,
-         100 * choice.tile_arcs / arcs, bytes_of(density, &choice, arcs) / arcs, 1e3 * choice.seconds,
-         1e3 * choice.gather_seconds);
+static void print_blocks(const struct pattern *p, const char *note) {
+  double arcs = (double)p->m.nnz;
+  struct window_choice all = choose_windows_all(&window_rule_all, &p->whole);
+  printf("layout       of the whole graph in the order of its ids, on %s%s\n", p->model->name, note);
+  printf("blocks       %" PRId64
+         " of 16 x 16 with an arc, %.2f arcs in each; columns of each window together: %" PRId64 ", %.2f\n",
+         p->whole.before, p->whole.before ? arcs / (double)p->whole.before : 0, all.blocks,
+         all.blocks ? arcs / (double)all.blocks : 0);
+  printf("tiles        %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density\n",
+         100 * density_share(&p->density, DENSE_CELL));
+  printf("%12s %5s %8s %7s %8s %8s %9s %9s %9s %9s %7s %9s\n", "", "width", "tiles", "density", "in tiles",
+         "in wind.", "bytes/arc", "ms", "gather", "all wind.", "regr.", "ms");
 }
 
 static int show(const struct graph *graph, const char *gpu) {
-  const struct csr m = {.rows = graph->rows,
-                        .cols = graph->nodes,
-                        .nnz = graph->edges,
-                        .start = graph->start,
-                        .col = graph->col};
-  const struct choose_model *model = choose_model_of(gpu);
-  struct density density;
-  struct blocks blocks = {0};
-  TRY(tiles_density(&m, omp_get_max_threads(), &density));
-  TRY(count_blocks(&m, &blocks));
-  printf("layout       of the whole graph in the order of its ids, on %s%s\n", model->name,
-         graph->weight ? "; weighted: all of it is gathered" : "");
-  printf("blocks       %" PRId64
-         " of 16 x 8 with an arc, %.2f arcs in each; columns of each window together: %" PRId64 ", %.2f\n",
-         blocks.before, blocks.before ? (double)m.nnz / (double)blocks.before : 0, blocks.after,
-         blocks.after ? (double)m.nnz / (double)blocks.after : 0);
-  printf("tiles        %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density\n",
-         100 * density_share(&density, DENSE_CELL));
-  printf("%20s %5s %9s %8s %8s %9s %10s %10s\n", "", "width", "tiles", "density", "in tiles", "bytes/arc",
-         "predicted", "gather ms");
-  for (int w = 0; w < WIDTHS; w++) print_product(model, &density, PRECISION_BF16, width_of[w]);
-  for (int w = 0; w < WIDTHS; w++) print_product(model, &density, PRECISION_FP32, width_of[w]);
+  static struct pattern p; /* large */
+  p = (struct pattern){.model = choose_model_of(gpu), .weighted = graph->weight != NULL};
+  p.m = (struct csr){.rows = graph->rows,
+                     .cols = graph->nodes,
+                     .nnz = graph->edges,
+                     .start = graph->start,
+                     .col = graph->col};
+  TRY(tiles_density(&p.m, omp_get_max_threads(), &p.density));
+  TRY(condensed_count(&p.m, TILE_CELLS + 1, 1, omp_get_max_threads(), &p.whole));
+  print_blocks(&p, p.weighted ? "; weighted: it has no tiles" : "");
+  for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_BF16, width_of[w]));
+  for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_FP32, width_of[w]));
   return OK;
 }
 

@@ -6,9 +6,10 @@
 #include "models/propagate.h"
 
 /* Collective. After a profiled run: a row for the own and the halo part of the adjacency, forward and
- * backward together, sums and means over the ranks: arcs, their share in tiles, density of these, bytes an
- * arc on the device, mean width of the products, ms of one as predicted (kernels/choose.h) and as measured.
- * Nothing where no product was recorded. */
+ * backward together, sums and means over the ranks: arcs, their share in tiles, density of these, share in
+ * condensed windows (and blocks before and after condensation), bytes an arc on the device, mean width of the
+ * products, ms of one as predicted (kernels/choose.h) and as measured. Nothing where no product was recorded.
+ */
 int layouts_print(const struct propagation *propagation, const struct run *run);
 
 #endif

@@ -74,9 +74,11 @@ bench spmm --all --graph made.h5 --width 16,40 --reps 1 --threads 2 --json >out.
 (($(wc -l <out.txt) == 2)) || { cat out.txt; fail "lines of --all"; }
 below 1e-5 error
 below 10000 auto_ms
-bench spmm --all --graph made.h5 --reps 1 --threads 2 | grep -q '^fp32: auto above the faster tier by' || fail "no summary"
+below 10000 windows_ms
+(($(grep -c '"selector_agrees": 1,' out.txt) == 2)) || fail "a choice of windows on a device that has none"
+bench spmm --all --graph made.h5 --reps 1 --threads 2 | grep -q '^fp32: auto above the fastest tier by' || fail "no summary"
 bench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
-for technique in tiles sorted 'order as given' 'order found' fused; do
+for technique in tiles condensed sorted 'order as given' 'order found' fused; do
   grep -q "\"technique\": \"[^\"]*$technique" out.txt || { cat out.txt; fail "no row for $technique"; }
 done
 

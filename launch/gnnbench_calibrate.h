@@ -1,0 +1,36 @@
+/* gnnbench calibrate: what its parts share. */
+#ifndef LAUNCH_GNNBENCH_CALIBRATE_H
+#define LAUNCH_GNNBENCH_CALIBRATE_H
+
+#include "kernels/choose_windows.h"
+#include "launch/gnnbench.h"
+
+extern const int64_t calibrate_width[CHOOSE_WIDTHS];
+enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
+
+/* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
+ * anywhere. */
+struct made {
+  int64_t rows, cols;
+  int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
+};
+int calibrate_make(const struct made *made, struct csr *m);
+
+struct calibration {
+  struct bench *bench;
+  struct choose_model model;
+  enum precision precision;
+  enum choose_element element;
+  int width; /* number of it */
+};
+
+/* Seconds of one product of that width. */
+int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
+
+/* The regression's weights of every width, in the precision at hand. */
+int calibrate_selectors(struct calibration *c);
+
+/* How often the model and the regression take the faster of gather and condensed windows. */
+int calibrate_check_windows(struct calibration *c);
+
+#endif

@@ -1,0 +1,130 @@
+/* gnnbench calibrate: made windows of known density and number of columns by the gather and condensed. The
+ * faster tier of each is what the regression learns, as HC-SpMM trains its selector (Li et al., ICDE 2025),
+ * and what the cost model is held against. */
+#include <stdio.h>
+
+#include "kernels/condensed.h"
+#include "kernels/layout.h"
+#include "launch/gnnbench_calibrate.h"
+#include "runtime/error.h"
+
+static const double densities[] = {.05, .1, .15, .2, .25, .3, .4, .5, .7};
+static const int64_t cells[] = {1, 2, 4, 16};
+enum {
+  DENSITIES = sizeof densities / sizeof densities[0],
+  CELLS = sizeof cells / sizeof cells[0],
+  SAMPLES = DENSITIES * CELLS,
+  ROWS = 1 << 15
+};
+
+/* A kind of windows and what they took. */
+struct measured {
+  struct selector_sample mean;
+  double gather[MEASURED], condensed[MEASURED]; /* seconds, by width */
+};
+
+static int describe(const struct csr *m, int threads, struct selector_sample *mean) {
+  static struct condensing condensing; /* large */
+  TRY(condensed_count(m, TILE_CELLS + 1, 1, threads, &condensing));
+  struct window_choice all = choose_windows_all(&window_rule_all, &condensing);
+  if (all.windows == 0) FAIL(FAILED, "calibrate: a made matrix has no arcs");
+  mean->arcs = (double)all.arcs / (double)all.windows;
+  mean->columns = (double)all.columns / (double)all.windows;
+  return OK;
+}
+
+static int time_widths(struct calibration *c, const struct csr *m, enum layout_tiers tiers,
+                       double seconds[MEASURED]) {
+  const struct layout_plan plan = {tiers, 128};
+  struct layout *layout = NULL;
+  int code = layout_init(&c->bench->kernels, m, &plan, &layout);
+  for (c->width = 0; c->width < MEASURED && code == OK; c->width++)
+    code = calibrate_time_layout(c, layout, &seconds[c->width]);
+  layout_free(&c->bench->kernels, layout);
+  return code;
+}
+
+static int measure(struct calibration *c, int which, struct measured *to) {
+  double density = densities[which % DENSITIES];
+  struct made made = {ROWS, ROWS, cells[which / DENSITIES], (int64_t)(density * TILE_CELLS + .5)};
+  struct csr m = {0};
+  int code = calibrate_make(&made, &m);
+  if (code == OK) code = describe(&m, c->bench->device.threads, &to->mean);
+  if (code == OK) code = time_widths(c, &m, LAYOUT_GATHER, to->gather);
+  if (code == OK) code = time_widths(c, &m, LAYOUT_WINDOWS, to->condensed);
+  csr_free(&m);
+  return code;
+}
+
+/* Of both precisions: they are measured once, to learn from and to check. */
+static struct measured measured[CHOOSE_ELEMENTS][SAMPLES];
+
+int calibrate_selectors(struct calibration *c) {
+  struct choose_model *m = &c->model;
+  struct measured *of = measured[c->element];
+  for (int i = 0; i < SAMPLES; i++) TRY(measure(c, i, &of[i]));
+  for (int w = 0; w < MEASURED; w++) {
+    struct selector_sample sample[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) {
+      sample[i] = of[i].mean;
+      sample[i].taken = of[i].condensed[w] < of[i].gather[w];
+    }
+    struct window_selector selector = choose_selector_fit(sample, SAMPLES);
+    m->selector_bias[c->element][w] = selector.bias;
+    m->selector_sparsity[c->element][w] = selector.sparsity;
+    m->selector_columns[c->element][w] = selector.columns;
+  }
+  m->selector_bias[c->element][MEASURED] = m->selector_bias[c->element][MEASURED - 1];
+  m->selector_sparsity[c->element][MEASURED] = m->selector_sparsity[c->element][MEASURED - 1];
+  m->selector_columns[c->element][MEASURED] = m->selector_columns[c->element][MEASURED - 1];
+  return OK;
+}
+
+/* As for tiles: within 5% counts as equal. */
+static int is_right(const struct measured *of, int w, int condensed) {
+  double taken = condensed ? of->condensed[w] : of->gather[w];
+  double other = condensed ? of->gather[w] : of->condensed[w];
+  return taken <= 1.05 * other;
+}
+
+/* The sparsest windows, of so many columns or more, that are faster condensed; 1: none. */
+static double crossover(int e, int w) {
+  double least = 1;
+  for (int i = 0; i < SAMPLES; i++) {
+    const struct measured *of = &measured[e][i];
+    double density = of->mean.arcs / (CONDENSED_ROWS * of->mean.columns);
+    if (of->condensed[w] < of->gather[w] && density < least) least = density;
+  }
+  return least;
+}
+
+int calibrate_check_windows(struct calibration *c) {
+  int model = 0, selector = 0, faster = 0;
+  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+    c->precision = e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32;
+    for (int w = 0; w < MEASURED; w++) {
+      struct choose_case product = {&c->model, c->precision, calibrate_width[w]};
+      struct window_rule rule = choose_window_rule(&product, ROWS, 0);
+      struct window_selector weights = choose_selector(&product);
+      int here = 0;
+      for (int i = 0; i < SAMPLES; i++) {
+        const struct measured *of = &measured[e][i];
+        double windows = ROWS / CONDENSED_ROWS, arcs = of->mean.arcs, columns = of->mean.columns;
+        double saved = arcs * rule.arc - (double)blocks_of_columns((int64_t)(columns + .5)) * rule.block -
+                       rule.window;
+        here += of->condensed[w] < of->gather[w];
+        model += is_right(of, w, saved * windows > rule.once);
+        selector += is_right(of, w, choose_window_selected(&weights, arcs, columns));
+      }
+      faster += here;
+      printf("%s, width %lld: condensed windows are faster in %d of %d kinds, the sparsest %.0f%% full\n",
+             precision_name[c->precision], (long long)product.width, here, (int)SAMPLES,
+             100 * crossover(e, w));
+    }
+  }
+  printf("windows of 64 to 1024 columns, 5 to 70%% full before: condensed ones are the faster in %d of %d "
+         "cases; "
+         "the model takes the faster tier in %d, the regression in %d\n",
+         faster, (int)(CHOOSE_ELEMENTS * MEASURED * SAMPLES), model, selector);
+  return OK;
+}
