@@ -98,33 +98,48 @@ static double crossover(int e, int w) {
   return least;
 }
 
+/* What the model says of a matrix of such windows. */
+static int is_condensed(const struct window_rule *rule, const struct selector_sample *mean) {
+  double blocks = (double)blocks_of_columns((int64_t)(mean->columns + .5));
+  double saved = mean->arcs * rule->arc - blocks * rule->block - rule->window;
+  return saved * (ROWS / CONDENSED_ROWS) > rule->once;
+}
+
+struct outcome {
+  int faster, model, selector; /* condensed windows are faster; the model, the regression is right */
+};
+
+static struct outcome score_of(const struct calibration *c, int e, int w) {
+  struct choose_case product = {&c->model, e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32,
+                                calibrate_width[w]};
+  const struct window_rule rule = choose_window_rule(&product, ROWS, 0);
+  const struct window_selector selector = choose_selector(&product);
+  struct outcome score = {0};
+  for (int i = 0; i < SAMPLES; i++) {
+    const struct measured *of = &measured[e][i];
+    score.faster += of->condensed[w] < of->gather[w];
+    score.model += is_right(of, w, is_condensed(&rule, &of->mean));
+    score.selector += is_right(of, w, choose_window_selected(&selector, of->mean.arcs, of->mean.columns));
+  }
+  return score;
+}
+
 int calibrate_check_windows(struct calibration *c) {
-  int model = 0, selector = 0, faster = 0;
+  struct outcome all = {0};
   for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
-    c->precision = e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32;
     for (int w = 0; w < MEASURED; w++) {
-      struct choose_case product = {&c->model, c->precision, calibrate_width[w]};
-      struct window_rule rule = choose_window_rule(&product, ROWS, 0);
-      struct window_selector weights = choose_selector(&product);
-      int here = 0;
-      for (int i = 0; i < SAMPLES; i++) {
-        const struct measured *of = &measured[e][i];
-        double windows = ROWS / CONDENSED_ROWS, arcs = of->mean.arcs, columns = of->mean.columns;
-        double saved = arcs * rule.arc - (double)blocks_of_columns((int64_t)(columns + .5)) * rule.block -
-                       rule.window;
-        here += of->condensed[w] < of->gather[w];
-        model += is_right(of, w, saved * windows > rule.once);
-        selector += is_right(of, w, choose_window_selected(&weights, arcs, columns));
-      }
-      faster += here;
+      struct outcome score = score_of(c, e, w);
       printf("%s, width %lld: condensed windows are faster in %d of %d kinds, the sparsest %.0f%% full\n",
-             precision_name[c->precision], (long long)product.width, here, (int)SAMPLES,
+             e == CHOOSE_BF16 ? "bf16" : "fp32", (long long)calibrate_width[w], score.faster, (int)SAMPLES,
              100 * crossover(e, w));
+      all.faster += score.faster;
+      all.model += score.model;
+      all.selector += score.selector;
     }
   }
-  printf("windows of 64 to 1024 columns, 5 to 70%% full before: condensed ones are the faster in %d of %d "
+  printf("windows of 64 to 1024 columns, 5 to 70%% full as they stand: condensed ones are faster in %d of %d "
          "cases; "
          "the model takes the faster tier in %d, the regression in %d\n",
-         faster, (int)(CHOOSE_ELEMENTS * MEASURED * SAMPLES), model, selector);
+         all.faster, (int)(CHOOSE_ELEMENTS * MEASURED * SAMPLES), all.model, all.selector);
   return OK;
 }
