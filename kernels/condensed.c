@@ -12,8 +12,9 @@
 struct collector {
   uint64_t *there, *words;
   int64_t word_words;
-  int32_t *list, *place; /* [cols] the set in order; where a column stands in it */
-  int32_t *cell;         /* [segments] entries of the cells of 128 rows; NULL: not wanted */
+  int32_t *list;  /* [cols] the set in order */
+  int32_t *place; /* [cols] where a column stands in it; NULL where windows are only counted */
+  int32_t *cell;  /* [segments] then: entries of the cells of 128 rows */
   int64_t cells;
   struct condensing condensing;
 };
@@ -32,12 +33,13 @@ struct split {
 static int collector_init(const struct split *split, struct collector *c) {
   int64_t cols = split->m->cols, words = cols / 64 + 1;
   c->word_words = words / 64 + 1;
-  c->cells = split->condensing ? cols / TILE_COLS + 1 : 0;
+  c->cells = cols / TILE_COLS + 1;
   TRY(memory_alloc(&c->there, words * (int64_t)sizeof *c->there, "sets of columns"));
   TRY(memory_alloc(&c->words, c->word_words * (int64_t)sizeof *c->words, "sets of columns"));
   TRY(memory_alloc(&c->list, (cols + 1) * (int64_t)sizeof *c->list, "columns of a window"));
-  TRY(memory_alloc(&c->place, (cols + 1) * (int64_t)sizeof *c->place, "places of columns"));
-  return memory_alloc(&c->cell, (c->cells + 1) * (int64_t)sizeof *c->cell, "cells of a window");
+  if (split->condensing)
+    return memory_alloc(&c->cell, c->cells * (int64_t)sizeof *c->cell, "cells of a window");
+  return memory_alloc(&c->place, cols * (int64_t)sizeof *c->place, "places of columns");
 }
 
 static void collector_free(struct collector *c) {
@@ -67,7 +69,7 @@ static int64_t drain(struct collector *c) {
       int64_t word = w * 64 + take_lowest(&c->words[w]);
       while (c->there[word]) {
         int32_t col = (int32_t)(word * 64 + take_lowest(&c->there[word]));
-        c->place[col] = (int32_t)count;
+        if (c->place) c->place[col] = (int32_t)count;
         c->list[count++] = col;
       }
     }

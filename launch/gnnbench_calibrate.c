@@ -140,10 +140,11 @@ static double predict_with(const struct calibration *c, double *constant, double
   return seconds;
 }
 
-/* Sets the constant so that the model repeats the timing; what is predicted is linear in it. */
+/* Sets the constant so that the model repeats the timing; what is predicted is linear in it (0 apart, which
+ * says that there is no such tier). */
 static void solve(struct calibration *c, double *constant, const struct timing *timing) {
-  double without = predict_with(c, constant, 0, timing), with = predict_with(c, constant, 1, timing);
-  double value = with > without ? (timing->seconds - without) / (with - without) : *constant;
+  double once = predict_with(c, constant, 1, timing), twice = predict_with(c, constant, 2, timing);
+  double value = twice > once ? 1 + (timing->seconds - once) / (twice - once) : *constant;
   *constant = fmax(value, 0);
 }
 

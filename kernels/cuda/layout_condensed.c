@@ -2,7 +2,7 @@
 #include "kernels/choose_models.h"
 #include "kernels/cuda/condensed.h"
 
-enum { SAMPLE = 2 << 20 /* about so many entries are looked at */ };
+enum { SAMPLE = 1 << 20 /* about so many entries are looked at */ };
 
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           int64_t least, struct window_rule *rule, int *wanted) {
