@@ -1,4 +1,5 @@
-/* What the GPU cuts is, to the bit, what kernels/tiles.c and kernels/slots.c cut. */
+/* What the GPU cuts is, to the bit, what kernels/tiles.c and kernels/slots.c cut; windows that are full once
+ * condensed are. */
 #include "kernels/cuda/layout.h"
 
 #include "runtime/random.h"
@@ -75,6 +76,45 @@ static void built(struct kernels *k) {
   check_density(k, 130, 70);
 }
 
+/* 16 rows share 64 columns far from each other, those of the next 16 are others: no tiles, but windows that
+ * are nearly full once condensed. */
+static void scattered_matrix(struct csr *m) {
+  enum { ROWS = 1 << 17, COLS = 4096, SHARED = 64, STEP = COLS / SHARED };
+  assert_ok(csr_init(m, ROWS, COLS, (int64_t)ROWS * SHARED, 0));
+  m->nnz = 0;
+  for (int64_t i = 0; i < ROWS; i++) {
+    for (int64_t c = 0; c < SHARED; c++)
+      if ((i + c) % 9 != 0) m->col[m->nnz++] = (int32_t)(c * STEP + i / 16 * 13 % STEP);
+    m->start[i + 1] = m->nnz;
+  }
+}
+
+static void condensed(struct kernels *k) {
+  enum { WIDTH = 64 };
+  const struct layout_plan plan = {LAYOUT_AUTO, WIDTH};
+  struct layout *layout = NULL;
+  struct csr m;
+  scattered_matrix(&m);
+  assert_ok(layout_init(k, &m, &plan, &layout));
+  assert_int_equal(layout->tiles, 0);
+  assert_int_equal(layout->windows, m.rows / 16);
+  assert_int_equal(layout->window_blocks, layout->windows * 4);
+  assert_int_equal(layout->window_entries, m.nnz);
+  double *x = integer_block(1, m.cols * WIDTH);
+  struct tensor y = padded_matrix_of(k, k->real, NULL, m.rows, WIDTH, 0);
+  assert_ok(op_spmm(k, &(struct spmm){.a = layout, .x = matrix(k, x, m.cols, WIDTH), .y = y}));
+  double *actual = values_of(k, y);
+  for (int64_t i = 0; i < m.rows; i += 997) {
+    for (int64_t j = 0; j < WIDTH; j++) {
+      double sum = 0;
+      for (int64_t e = m.start[i]; e < m.start[i + 1]; e++) sum += x[m.col[e] * WIDTH + j];
+      assert_true(actual[i * WIDTH + j] == sum);
+    }
+  }
+  layout_free(k, layout);
+  csr_free(&m);
+}
+
 static void on_gpu(void (*test)(struct kernels *k)) {
   for (int i = 0; kernel_list[i]; i++) {
     if (takes_part(kernel_list[i]->device) && kernel_list[i]->precisions >> PRECISION_BF16 & 1)
@@ -87,9 +127,14 @@ static void layouts_are_those_that_the_processor_makes(void **state) {
   on_gpu(built);
 }
 
+static void full_windows_of_scattered_columns_are_condensed(void **state) {
+  (void)state;
+  on_gpu(condensed);
+}
+
 /* Larger than the memory that it passes through, and no multiple of it. */
 static void large_copies(struct kernels *k) {
-  int64_t bytes = (37 << 20) + 12345;
+  int64_t bytes = (101 << 20) + 12345;
   uint8_t *from = host_block(bytes);
   for (int64_t i = 0; i < bytes; i++) from[i] = (uint8_t)(i * 2654435761u >> 13);
   void *to = device_block(k, NULL, bytes);
@@ -105,6 +150,7 @@ static void large_copies_arrive(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layouts_are_those_that_the_processor_makes),
+      cmocka_unit_test(full_windows_of_scattered_columns_are_condensed),
       cmocka_unit_test(large_copies_arrive),
   };
   setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
