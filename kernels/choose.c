@@ -15,7 +15,8 @@ static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
 /* Gathers: fitted to whole products of five graphs of 1.7 to 131 M arcs at 32 to 256 columns, bf16 and fp32
  * apart, which they repeat within 5% in the mean and 12% at most. Tiles: what products with them took beyond
- * the gather of the rest, but never less than the peak of the tensor cores; two planes of bf16 in fp32. 512
+ * the gather of the rest, but never less than the peak of the tensor cores; two planes of bf16 in fp32.
+ * Condensed windows: what calibrate finds over what it finds for near arcs, times these near arcs. 512
  * columns: twice the bytes of 256. */
 const struct choose_model choose_h200 = {
     .name = "NVIDIA H200",
@@ -23,7 +24,10 @@ const struct choose_model choose_h200 = {
     .near = {{3.2, 6.4, 12.8, 25.6, 51.2}, {5.2, 10.3, 20.6, 41.3, 82.5}},
     .cached = {{13.5, 19.8, 32.4, 57.6, 108}, {18.5, 28.1, 47.3, 85.6, 162}},
     .distant = {{20.8, 30.7, 50.6, 90.3, 170}, {24.9, 48, 94, 186, 370}},
-    .block = {{200, 280, 560, 1120, 2240}, {400, 500, 1000, 2000, 4000}},
+    .block = {{74, 222, 461, 929, 1860}, {185, 408, 756, 1480, 2960}},
+    .selector_bias = {{9.49, 18.5, 11.4, 11.4, 11.4}, {5.05, 10.6, 6.01, 10.5, 10.5}},
+    .selector_sparsity = {{-17.1, -30.7, -20.3, -20.7, -20.7}, {-11.9, -20.6, -14.4, -20.1, -20.1}},
+    .selector_columns = {{7.12, 7.22, 4.52, 6.21, 6.21}, {5.56, 7.06, 5.41, 5.3, 5.3}},
     .cached_bytes = 30e6,
     .distant_bytes = 1e9,
     .row = 20,

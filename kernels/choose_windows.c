@@ -88,9 +88,14 @@ static double sparsity_of(double arcs, double columns) {
   return 1 - arcs / (CONDENSED_ROWS * columns);
 }
 
+/* In thousands. Windows of more columns than the samples have are judged as the widest of these. */
+static double columns_of(double columns) {
+  return fmin(columns, 1000) / 1000;
+}
+
 int choose_window_selected(const struct window_selector *selector, double arcs, double columns) {
   return selector->bias + selector->sparsity * sparsity_of(arcs, columns) +
-             selector->columns * columns / 1000 >
+             selector->columns * columns_of(columns) >
          0;
 }
 
@@ -136,7 +141,7 @@ static const double PENALTY = 1e-3;
 static double score_of(const double w[3], const struct selector_sample *s, double x[3]) {
   x[0] = 1;
   x[1] = sparsity_of(s->arcs, s->columns);
-  x[2] = s->columns / 1000;
+  x[2] = columns_of(s->columns);
   return w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
 }
 

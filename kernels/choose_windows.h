@@ -59,7 +59,8 @@ struct window_choice choose_windows_all(const struct window_rule *rule, const st
 
 /* The same choice by a logistic regression on two features of a window, its sparsity once condensed and its
  * distinct columns, as HC-SpMM has it (Li et al., ICDE 2025): taken where bias + sparsity s + columns c is
- * above 0, c in thousands. `agreed`: the share of the windows of which the rule says the same. */
+ * above 0, c in thousands and at most 1. `agreed`: the share of the windows of which the rule says the same.
+ */
 struct window_selector {
   double bias, sparsity, columns;
 };

@@ -59,15 +59,28 @@ static const char *const notes[] = {
         "on\n"
         "up to 1000 rows. Beside it: the other library's fastest fp32 CSR algorithm, preprocessing done; "
         "with\n"
-        "--scaled it multiplies the matrix written out, self loops and values included.\n",
+        "--scaled it multiplies the matrix written out, self loops and values included.\n"
+        "--all: ms by the gather, tiles, condensed windows and auto, and as the model predicts for auto; "
+        "shares of "
+        "the\n"
+        "arcs in tiles and condensed windows; the share of windows of which a logistic regression says what "
+        "the "
+        "model\n"
+        "says, and the ms that its choice costs more; ms of making auto's layout; the error; the other "
+        "library.\n",
     [BENCH_CALIBRATE] =
         "Times products of made matrices of known density: empty rows, rows that share columns, columns at "
         "random\n"
-        "near and far, full tiles; solves for the constants of the cost model, prints them and keeps them in "
+        "near and far, condensed windows, full tiles; solves for the constants of the cost model, prints "
+        "them and keeps them in "
         "the\n"
         "file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50% density both "
         "ways\n"
-        "and says how often the model with these constants takes the faster tier (within 5%: either).\n",
+        "and says how often the model with these constants takes the faster tier (within 5%: either), and "
+        "windows of "
+        "5\n"
+        "to 70% the same for condensed ones, from which a logistic regression learns to choose beside the "
+        "model.\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference "
         "over its\nlargest value, on some of the elements.\n",

@@ -15,12 +15,16 @@
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
 
 static void print_help(void) {
-  printf("usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
-         "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
-         "and the partitions that are kept beside it.\n\n"
-         "  --layout[=GPU]  also how densely the arcs pack, and for each width and precision the tiles that\n"
-         "                  a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has measured)\n"
-         "                  would take, their share of the arcs, bytes an arc and predicted ms\n");
+  printf(
+      "usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
+      "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
+      "and the partitions that are kept beside it.\n\n"
+      "  --layout[=GPU]  also how densely the arcs pack, before and after the columns of each window of 16\n"
+      "                  rows are moved together, and for each width and precision the tiles and condensed\n"
+      "                  windows that a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has\n"
+      "                  measured) would take, their share of the arcs, bytes an arc and predicted ms: as\n"
+      "                  chosen, of the gather alone, with all windows condensed; then the share of windows\n"
+      "                  of which a logistic regression on sparsity and columns says the same, and its ms\n");
 }
 
 /* What one pass over the rows of the graph tells. */
