@@ -1,27 +1,60 @@
 #include "kernels/incidence.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "kernels/layout.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
-int incidence_is_there(const struct kernels *k) {
-  return k->ops->incidence_sum != NULL;
+/* The fused form reads two numbers beside each row, the steps one; what the second step costs whatever it
+ * reads is as if BYTES more were read. */
+int incidence_fusing_pays(const struct csr *edges, int64_t pairs, int64_t row) {
+  enum { BYTES = 16 << 20 };
+  return pairs * (row + 12) < 2 * edges->nnz * (row + 4) + BYTES;
+}
+
+static int init_pairs(struct kernels *k, const struct csr *edges, const struct csr *vertices,
+                      struct incidence *incidence) {
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER};
+  TRY(pairs_init(edges, vertices, &incidence->pairs));
+  int64_t bytes = incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
+  TRY(device_alloc(k->device, bytes, (void **)&incidence->pair_edge, "hyperedges of pairs"));
+  TRY(device_upload(k->device, STREAM_COMPUTE, incidence->pair_edge, incidence->pairs.edge, bytes));
+  TRY(device_synchronize(k->device, STREAM_COMPUTE));
+  free(incidence->pairs.edge);
+  incidence->pairs.edge = NULL;
+  return layout_init(k, &incidence->pairs.csr, &plan, &incidence->pair);
+}
+
+/* Whether rows of some width may be summed over pairs. */
+static int may_fuse(const struct kernels *k, const struct csr *edges, enum incidence_form form) {
+  if (!k->ops->incidence_fuses || form == INCIDENCE_STEPS) return 0;
+  return form == INCIDENCE_FUSED || incidence_fusing_pays(edges, pairs_count(edges), ROW_BYTES);
 }
 
 int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
-                   const struct layout_plan *plan, struct incidence *incidence) {
+                   const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence) {
   assert(edges->rows == vertices->cols && edges->cols == vertices->rows && edges->nnz == vertices->nnz);
-  *incidence = (struct incidence){0};
+  *incidence = (struct incidence){.form = form};
   TRY(layout_init(k, edges, plan, &incidence->edges));
-  return layout_init(k, vertices, plan, &incidence->vertices);
+  TRY(layout_init(k, vertices, plan, &incidence->vertices));
+  return may_fuse(k, edges, form) ? init_pairs(k, edges, vertices, incidence) : OK;
 }
 
 void incidence_free(struct kernels *k, struct incidence *incidence) {
   layout_free(k, incidence->edges);
   layout_free(k, incidence->vertices);
+  layout_free(k, incidence->pair);
+  device_release(k->device, incidence->pair_edge);
+  pairs_free(&incidence->pairs);
   *incidence = (struct incidence){0};
+}
+
+int64_t incidence_bytes(const struct incidence *incidence) {
+  int64_t bytes = incidence->edges->bytes + incidence->vertices->bytes;
+  if (!incidence->pair) return bytes;
+  return bytes + incidence->pair->bytes + incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
 }
 
 static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
@@ -45,6 +78,7 @@ int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   assert(has_shape(op->x, k->dtype, a->cols, op->y.cols));
   assert(op->y.dtype == k->dtype || op->y.dtype == k->real);
   assert(has_shape(op->y, op->y.dtype, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
+  assert(!op->sums.data || has_shape(op->sums, k->real, a->cols, op->y.cols));
   assert(!op->kept.data || has_shape(op->kept, k->dtype, a->rows, op->y.cols));
   assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
   double flops = 4 * (double)a->nnz * (double)op->y.cols;

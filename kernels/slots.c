@@ -13,6 +13,7 @@ void slots_free(struct slots *slots) {
   free(slots->long_row);
   free(slots->long_target);
   free(slots->piece_row);
+  free(slots->tall_row);
   *slots = (struct slots){0};
 }
 
@@ -74,6 +75,15 @@ static void list_long_rows(struct slots *slots) {
         .row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
     for (int64_t p = 0; p < pieces; p++) slots->piece_row[piece++] = row;
   }
+}
+
+static int list_tall_rows(struct slots *slots) {
+  TRY(memory_alloc(&slots->tall_row, slots->long_rows * (int64_t)sizeof *slots->tall_row,
+                   "layout tall rows"));
+  for (int64_t i = 0; i < slots->long_rows; i++) {
+    if (slots->long_row[i].pieces > TALL_PIECES) slots->tall_row[slots->tall_rows++] = (int32_t)i;
+  }
+  return OK;
 }
 
 /* First long row at or behind row `v` of the result. */
@@ -145,6 +155,7 @@ int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
                    "layout long rows"));
   TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
   if (slots->long_rows > 0) list_long_rows(slots);
+  TRY(list_tall_rows(slots));
 #pragma omp parallel for schedule(static)
   for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
   return OK;

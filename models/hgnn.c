@@ -25,7 +25,6 @@ static int train_weights(struct model *model, struct run *run, struct layer *lay
 /* P W first where weights are trained: then every backward goes through P. */
 static int hgnn_init(struct model *model, struct run *run, struct layer *layer) {
   int trains = run->config->model.edge_weights;
-  TRY(hyper_check(run));
   model->propagation.weighting = WEIGHTING_HYPER_NORM;
   layer->keeps_product = trains;
   convolve_init(run, layer, trains);

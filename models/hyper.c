@@ -3,24 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/layout.h"
 #include "models/propagate.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
-
-int hyper_check(const struct run *run) {
-  if (!incidence_is_there(run->kernels))
-    FAIL(BAD_INPUT, "model.type = \"%s\" runs on the CPU only so far, not on \"%s\"; choose --device cpu",
-         run->config->model.type, run->device->ops->name);
-  return OK;
-}
 
 int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {run->config->runtime.layout, width};
   struct hyper *h = &run->shard->hyper;
   struct hyper_sums *s = &p->hyper;
   s->hyper = h;
-  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, &s->inner));
+  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, INCIDENCE_AUTO, &s->inner));
   TRY(layout_init(run->kernels, &h->outer_own, &plan, &s->outer_own));
   TRY(layout_init(run->kernels, &h->outer_away, &plan, &s->outer_away));
   TRY(layout_init(run->kernels, &h->partial, &plan, &s->partial));
@@ -61,6 +55,10 @@ int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
   s->back = arena_tensor(arena, dtype, h->halo.rows, width);
   s->packed = arena_tensor(arena, dtype, sends, width);
   if (s->trains_weights) s->sums = arena_tensor(arena, dtype, h->edges, width);
+  if (run->comm->size > 1 && dtype != run->kernels->real) {
+    p->sums = arena_tensor(arena, run->kernels->real, h->own, width);
+    s->outer_sums = arena_tensor(arena, run->kernels->real, h->outer, width);
+  }
   return halo_prepare(&s->hyper->halo, arena);
 }
 
@@ -141,11 +139,29 @@ int hyper_sums_start(struct propagation *p, struct run *run) {
                        p->hyper.hyper->own);
 }
 
+/* Of products of a layout with rows like those of x, scaled. */
+static int64_t workspace_of(const struct run *run, const struct layout *a, struct tensor x) {
+  static const double one;
+  x.rows = a->csr->cols;
+  struct spmm op = {.a = a, .x = x, .col_scale = &one, .y = x};
+  return spmm_workspace(run->kernels, &op);
+}
+
 int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+  static const double one; /* scales are there, whatever they are */
   const struct hyper_sums *s = &p->hyper;
   struct tensor rows = tensor_padded(NULL, run->kernels->dtype, s->hyper->own, width);
-  struct incidence_sum op = {.a = &s->inner, .x = rows, .y = rows};
-  return incidence_workspace(run->kernels, &op);
+  struct incidence_sum op = {.a = &s->inner, .x = rows, .col_scale = &one, .edge_scale = &one, .y = rows};
+  struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
+  int64_t most = incidence_workspace(run->kernels, &op);
+  if (s->trains_weights) op.kept = tensor_padded((void *)&one, run->kernels->dtype, s->hyper->inner, width);
+  int64_t more = incidence_workspace(run->kernels, &op);
+  most = more > most ? more : most;
+  for (int i = 0; i < 4; i++) {
+    more = workspace_of(run, layouts[i], rows);
+    most = more > most ? more : most;
+  }
+  return most;
 }
 
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight) {
@@ -165,6 +181,8 @@ struct product {
   struct tensor x, y;
   const struct update *update;
   struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
+  struct tensor edge_sums;              /* real: where edges are added up; edges themselves where these are */
+  struct tensor sums;                   /* of rows of y, data NULL: y itself */
   struct tensor away, back, packed;
   const void *outer_scale; /* t of outer hyperedges, then of arrivals */
 };
@@ -173,7 +191,9 @@ static struct product product_of(struct propagation *p, struct run *run, const s
                                  struct tensor x, const struct update *update, struct tensor y) {
   const struct hyper_sums *s = &p->hyper;
   struct tensor outer = tensor_narrowed(s->outer, y.cols);
-  int64_t real = dtype_bytes(run->kernels->real);
+  struct tensor edges = tensor_rows(outer, 0, s->hyper->outer);
+  enum dtype type = run->kernels->real;
+  int64_t real = dtype_bytes(type);
   return (struct product){.p = p,
                           .run = run,
                           .d = d,
@@ -181,7 +201,9 @@ static struct product product_of(struct propagation *p, struct run *run, const s
                           .y = y,
                           .update = update,
                           .outer = outer,
-                          .edges = tensor_rows(outer, 0, s->hyper->outer),
+                          .edges = edges,
+                          .edge_sums = outer.dtype == type ? edges : tensor_narrowed(s->outer_sums, y.cols),
+                          .sums = y.dtype == type ? (struct tensor){0} : tensor_narrowed(p->sums, y.cols),
                           .arrivals = tensor_rows(outer, s->hyper->outer, outer.rows - s->hyper->outer),
                           .away = tensor_narrowed(s->away, y.cols),
                           .back = tensor_narrowed(s->back, y.cols),
@@ -190,8 +212,8 @@ static struct product product_of(struct propagation *p, struct run *run, const s
 }
 
 static int multiply(const struct product *t, const struct layout *a, struct tensor x, const void *col_scale,
-                    int accumulate, struct tensor y) {
-  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .accumulate = accumulate, .y = y};
+                    struct tensor y) {
+  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .y = y};
   return y.rows > 0 ? op_spmm(t->run->kernels, &op) : OK;
 }
 
@@ -210,6 +232,7 @@ static int sum_inner(const struct product *t) {
                              .row_scale = t->d->row_scale,
                              .unfinished = t->run->comm->size > 1 ? s->unfinished : NULL,
                              .update = t->update,
+                             .sums = t->sums,
                              .y = t->y};
   if (s->kept.data) op.kept = tensor_rows(s->kept, 0, s->hyper->inner);
   return PROFILE("own part", op_incidence_sum(t->run->kernels, &op));
@@ -217,14 +240,17 @@ static int sum_inner(const struct product *t) {
 
 /* Sums of outer hyperedges over own vertices. */
 static int sum_outer(const struct product *t) {
-  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->d->col_scale, 0, t->edges));
+  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->d->col_scale, t->edge_sums));
 }
 
 /* And over the others; then they are complete. */
 static int complete_outer(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("halo part", multiply(t, s->outer_away, t->away, NULL, 1, t->edges)));
-  if (!s->kept.data || t->edges.rows == 0) return OK;
+  struct spmm op = {.a = s->outer_away, .x = t->away, .accumulate = 1, .y = t->edges};
+  if (t->edges.dtype != t->edge_sums.dtype) op.sums = t->edge_sums;
+  if (t->edges.rows == 0) return OK;
+  TRY(PROFILE("halo part", op_spmm(t->run->kernels, &op)));
+  if (!s->kept.data) return OK;
   struct tensor kept = tensor_rows(s->kept, s->hyper->inner, t->edges.rows);
   return device_copy(t->run->device, STREAM_COMPUTE, kept.data, t->edges.data, tensor_bytes(t->edges));
 }
@@ -254,7 +280,7 @@ static int travel_vertices(const struct product *t) {
   TRY(sum_outer(t));
   TRY(wait_late(t));
   TRY(complete_outer(t));
-  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, 0, t->back)));
+  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, t->back)));
   TRY(send_back(t));
   TRY(sum_inner(t));
   return wait_late(t);
@@ -263,7 +289,7 @@ static int travel_vertices(const struct product *t) {
 /* Sums for foreign hyperedges go, the finished rows come. */
 static int travel_hyperedges(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->d->col_scale, 0, t->back)));
+  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->d->col_scale, t->back)));
   TRY(send_back(t));
   TRY(sum_outer(t));
   TRY(sum_inner(t));
@@ -280,6 +306,7 @@ static int sum_rest(const struct product *t) {
                     .row_scale = t->d->row_scale,
                     .accumulate = 1,
                     .update = t->update,
+                    .sums = t->sums,
                     .y = t->y};
   return PROFILE("halo part", op_spmm(t->run->kernels, &op));
 }

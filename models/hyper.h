@@ -21,11 +21,13 @@ struct hyper_sums {
   int trains_weights;  /* set by the layers' init: t follows from parameters, hyper_set_weights gives it */
   struct incidence inner;
   struct layout *outer_own, *outer_away, *partial, *rest;
-  void *edge_scale;     /* t, real [edges], 1 for the arrivals behind it */
-  void *size_scale;     /* t where all weights are 1, real [edges]; where weights are trained */
-  int32_t *edge_row;    /* [edges] the hyperedge; where weights are trained */
-  uint8_t *unfinished;  /* [own] */
-  struct tensor outer;  /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
+  void *edge_scale;    /* t, real [edges], 1 for the arrivals behind it */
+  void *size_scale;    /* t where all weights are 1, real [edges]; where weights are trained */
+  int32_t *edge_row;   /* [edges] the hyperedge; where weights are trained */
+  uint8_t *unfinished; /* [own] */
+  struct tensor outer; /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
+  struct tensor
+      outer_sums;       /* real [outer, widest exchange] while they are added up, where dtype is not real */
   struct tensor away;   /* rows that arrive first: of the halo, or that go back */
   struct tensor back;   /* [halo.rows] on their way back */
   struct tensor packed; /* [send rows] */
@@ -44,8 +46,5 @@ int hyper_propagate(struct propagation *p, struct run *run, const struct directi
 
 /* t = weight, real, one a hyperedge of the whole hypergraph, over the size. */
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight);
-
-/* Whether a layer may run on a hypergraph here. Errors: BAD_INPUT on devices without the operation. */
-int hyper_check(const struct run *run);
 
 #endif

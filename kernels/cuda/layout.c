@@ -47,6 +47,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct sl
       {slots->long_row, slots->long_rows * (int64_t)sizeof *slots->long_row, &layout->long_row, 0},
       {slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target, &layout->long_target, 0},
       {slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, &layout->piece_row, 0},
+      {slots->tall_row, slots->tall_rows * (int64_t)sizeof *slots->tall_row, &layout->tall_row, 0},
       {m->col, columns ? m->nnz * (int64_t)sizeof *m->col : 0, &layout->col, there},
       {m->row, m->rows * (int64_t)sizeof *m->row, &layout->row, 0},
       {m->weight, m->nnz * (int64_t)sizeof *m->weight, &layout->value, 0},
@@ -64,6 +65,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct sl
   layout->slots = slots->count;
   layout->long_rows = slots->long_rows;
   layout->pieces = slots->pieces;
+  layout->tall_rows = slots->tall_rows;
   return upload_parts(k, layout, parts, (int)(sizeof parts / sizeof parts[0]));
 }
 

@@ -11,11 +11,12 @@ struct cuda_layout {
   struct layout base;
   struct cuda_tiles tiles; /* count 0: none. What follows is of the entries that are in no tile */
   int64_t gathered;        /* how many these are */
-  int64_t slots, long_rows, pieces;
+  int64_t slots, long_rows, pieces, tall_rows;
   const struct slot *slot;         /* [slots] */
   const struct long_row *long_row; /* [long_rows] */
   const int32_t *long_target;      /* [long_rows] their rows */
   const int32_t *piece_row;        /* [pieces] */
+  const int32_t *tall_row;         /* [tall_rows] see struct slots */
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */
