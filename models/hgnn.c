@@ -28,6 +28,7 @@ static int hgnn_init(struct model *model, struct run *run, struct layer *layer) 
   model->propagation.weighting = WEIGHTING_HYPER_NORM;
   layer->keeps_product = trains;
   convolve_init(run, layer, trains);
+  convolve_owns_dz(layer);
   TRY(layer_parameters(model, run, layer));
   return trains ? train_weights(model, run, layer) : OK;
 }

@@ -9,7 +9,7 @@
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
-int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
+static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {run->config->runtime.layout, width};
   struct hyper *h = &run->shard->hyper;
   struct hyper_sums *s = &p->hyper;
@@ -21,7 +21,7 @@ int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   return layout_init(run->kernels, &h->rest, &plan, &s->rest);
 }
 
-void hyper_sums_free(struct propagation *p, struct run *run) {
+static void hyper_sums_free(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
   struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
   incidence_free(run->kernels, &s->inner);
@@ -43,7 +43,7 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   s->edge_row = arena_take(arena, edges * (int64_t)sizeof *s->edge_row);
 }
 
-int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
   enum dtype dtype = run->kernels->dtype;
@@ -131,7 +131,7 @@ static int upload_rows(struct propagation *p, struct run *run) {
   return code;
 }
 
-int hyper_sums_start(struct propagation *p, struct run *run) {
+static int hyper_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = upload_rows(p, run);
   TRY(comm_agree(run->comm, code));
@@ -147,7 +147,9 @@ static int64_t workspace_of(const struct run *run, const struct layout *a, struc
   return spmm_workspace(run->kernels, &op);
 }
 
-int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+static int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                                    int message) {
+  (void)message;
   static const double one; /* scales are there, whatever they are */
   const struct hyper_sums *s = &p->hyper;
   struct tensor rows = tensor_padded(NULL, run->kernels->dtype, s->hyper->own, width);
@@ -178,6 +180,7 @@ struct product {
   struct propagation *p;
   struct run *run;
   const struct direction *d;
+  const void *scale; /* of x's rows, NULL: 1 */
   struct tensor x, y;
   const struct update *update;
   struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
@@ -188,7 +191,8 @@ struct product {
 };
 
 static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
-                                 struct tensor x, const struct update *update, struct tensor y) {
+                                 struct tensor x, const void *scale, const struct update *update,
+                                 struct tensor y) {
   const struct hyper_sums *s = &p->hyper;
   struct tensor outer = tensor_narrowed(s->outer, y.cols);
   struct tensor edges = tensor_rows(outer, 0, s->hyper->outer);
@@ -197,6 +201,7 @@ static struct product product_of(struct propagation *p, struct run *run, const s
   return (struct product){.p = p,
                           .run = run,
                           .d = d,
+                          .scale = scale,
                           .x = x,
                           .y = y,
                           .update = update,
@@ -226,7 +231,7 @@ static int sum_inner(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
   struct incidence_sum op = {.a = &s->inner,
                              .x = t->x,
-                             .col_scale = t->d->col_scale,
+                             .col_scale = t->scale,
                              .edge_scale = s->edge_scale,
                              .self_scale = t->p->self,
                              .row_scale = t->d->row_scale,
@@ -240,7 +245,7 @@ static int sum_inner(const struct product *t) {
 
 /* Sums of outer hyperedges over own vertices. */
 static int sum_outer(const struct product *t) {
-  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->d->col_scale, t->edge_sums));
+  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->scale, t->edge_sums));
 }
 
 /* And over the others; then they are complete. */
@@ -276,7 +281,7 @@ static int wait_late(const struct product *t) {
 /* Foreign vertices come, sums for them go back. */
 static int travel_vertices(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(send(t, t->x, t->d->col_scale, t->away));
+  TRY(send(t, t->x, t->scale, t->away));
   TRY(sum_outer(t));
   TRY(wait_late(t));
   TRY(complete_outer(t));
@@ -289,7 +294,7 @@ static int travel_vertices(const struct product *t) {
 /* Sums for foreign hyperedges go, the finished rows come. */
 static int travel_hyperedges(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->d->col_scale, t->back)));
+  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->scale, t->back)));
   TRY(send_back(t));
   TRY(sum_outer(t));
   TRY(sum_inner(t));
@@ -311,10 +316,18 @@ static int sum_rest(const struct product *t) {
   return PROFILE("halo part", op_spmm(t->run->kernels, &op));
 }
 
-int hyper_propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    const struct update *update, struct tensor y) {
-  struct product t = product_of(p, run, d, x, update, y);
+static int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
+                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor y) {
+  struct product t = product_of(p, run, d, x, scale, update, y);
   if (run->comm->size == 1) return sum_inner(&t);
   TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
   return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;
 }
+
+const struct propagation_ops hyper_propagation = {.init = hyper_sums_init,
+                                                  .plan = hyper_sums_plan,
+                                                  .start = hyper_sums_start,
+                                                  .workspace = hyper_sums_workspace,
+                                                  .free = hyper_sums_free,
+                                                  .multiply = hyper_sums_multiply};

@@ -14,7 +14,7 @@
 #include "runtime/arena.h"
 
 struct propagation;
-struct direction;
+struct propagation_ops;
 
 struct hyper_sums {
   struct hyper *hyper; /* of the shard, borrowed; NULL: P is of a graph */
@@ -35,14 +35,8 @@ struct hyper_sums {
   struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
 };
 
-/* As those of propagate.h, which calls them. */
-int hyper_sums_init(struct propagation *p, struct run *run, int64_t width);
-int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
-int hyper_sums_start(struct propagation *p, struct run *run);
-int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width);
-void hyper_sums_free(struct propagation *p, struct run *run);
-int hyper_propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    const struct update *update, struct tensor y);
+/* What propagate.h does where P is of a hypergraph. */
+extern const struct propagation_ops hyper_propagation;
 
 /* t = weight, real, one a hyperedge of the whole hypergraph, over the size. */
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight);
