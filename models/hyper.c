@@ -28,10 +28,19 @@ static void hyper_sums_free(struct propagation *p, struct run *run) {
   for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
 }
 
+/* Whether s is not 0 everywhere: a vertex has a hyperedge of its own, or a loop. */
+static int has_self(const struct propagation *p, const struct run *run) {
+  const struct hyper *h = p->hyper.hyper;
+  if (p->loop != 0 || p->loop_changes) return 1;
+  for (int64_t v = 0; v < h->own && run->config->model.self_hyperedges; v++)
+    if (h->vertex[v].lonely) return 1;
+  return 0;
+}
+
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
   struct hyper_sums *s = &p->hyper;
   int64_t real = dtype_bytes(run->kernels->real), bytes = run->shard->own * real, edges = s->hyper->edges;
-  p->self = arena_take(arena, bytes);
+  p->self = has_self(p, run) ? arena_take(arena, bytes) : NULL;
   if (p->loop_changes) p->base = arena_take(arena, bytes);
   if (p->weighting != WEIGHTING_HYPER_SUM)
     p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
