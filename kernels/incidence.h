@@ -20,13 +20,20 @@ enum incidence_form {
   INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
 };
 
+/* What a gather's time is predicted from. */
+struct gather_shape {
+  int64_t rows, entries, longest; /* of a row */
+  int64_t beside;                 /* bytes that an entry reads beside its row of X */
+};
+
 /* Both views of B, prepared for the device. */
 struct incidence {
   struct layout *edges;    /* [hyperedges, vertices] */
   struct layout *vertices; /* [vertices, hyperedges], its transpose */
   enum incidence_form form;
   int64_t panel; /* of steps: bytes of a row that both make before they go on to the next columns, a multiple
-                    of 32; 0: as predicted */
+                    of 32; 0: all, which is faster and takes more scratch */
+  struct gather_shape there, back, fused;
   struct pairs pairs;
   struct layout *pair; /* of pairs.csr; NULL: there is no fused form */
   int32_t *pair_edge;  /* pairs.edge on the device */
@@ -38,9 +45,8 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
                    const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence);
 void incidence_free(struct kernels *k, struct incidence *incidence);
 
-/* Whether so many pairs are predicted to take less time than two steps over `edges`, for rows of that many
- * bytes. */
-int incidence_fusing_pays(const struct csr *edges, int64_t pairs, int64_t row);
+/* Whether the fused form is predicted to take less time than two steps, for rows of that many bytes. */
+int incidence_fusing_pays(const struct incidence *a, int64_t row);
 
 /* Bytes on the device. */
 int64_t incidence_bytes(const struct incidence *incidence);

@@ -11,9 +11,9 @@ struct pairs {
   int32_t *edge;  /* [csr.nnz] */
 };
 
-/* Sum of squared sizes. */
-int64_t pairs_count(const struct csr *edges);
-/* edges and vertices: both views of the incidences. Errors: FAILED when memory is short. */
+/* How many pairs there are and the most of one vertex. edges and vertices: both views of the incidences. */
+void pairs_count(const struct csr *edges, const struct csr *vertices, int64_t *count, int64_t *longest);
+/* Errors: FAILED when memory is short. */
 int pairs_init(const struct csr *edges, const struct csr *vertices, struct pairs *pairs);
 void pairs_free(struct pairs *pairs);
 

@@ -139,9 +139,13 @@ static void fill_window(struct slots *slots, int64_t w) {
   }
 }
 
+int32_t slots_limit(int64_t rows, int64_t entries) {
+  return rows > 0 && entries / rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+}
+
 int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
   *slots = (struct slots){.csr = m, .in_order = in_order};
-  slots->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+  slots->limit = slots_limit(m->rows, m->nnz);
   slots->windows = (m->rows + WINDOW - 1) / WINDOW;
   slots->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
                                                                    : LONGEST;

@@ -38,6 +38,9 @@ struct slots {
   int32_t *tall_row; /* [tall_rows] places in long_row of the rows of more than TALL_PIECES */
 };
 
+/* Entries of a row of that mean from which on it is cut into pieces. */
+int32_t slots_limit(int64_t rows, int64_t entries);
+
 /* Cuts m, which is borrowed; in_order: without the sorting. Errors: BAD_INPUT where there are more slots than
  * a GPU's layout can number, FAILED when memory is short. */
 int slots_cut(const struct csr *m, int in_order, struct slots *slots);

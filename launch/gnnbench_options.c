@@ -94,14 +94,14 @@ static const char *const notes[] = {
         "gradients, with\n4200 GB/s. The error is the largest difference from a double reference over its "
         "largest value, on\nsome rows.\n",
     [BENCH_HYPER] =
-        "A row a width and form: both steps over whole rows; by panels of 128, 256, 512 bytes, of which the "
-        "sums\nof hyperedges stay in the L2 cache between the steps; fused over pairs of vertices, without "
-        "those sums,\nwhere there are up to 64 Mi of them; and what the cost rule takes. A processor has "
-        "one form. GB/s counts\na gathered row for each incidence in each step and both results once, "
-        "whatever the form moves, and is\ncompared with 10,300 GB/s as spmm has it. Scratch is what a form "
-        "keeps beside its operands. The error\nis the largest difference from a double reference over its "
-        "largest value, on up to 1000 rows. Beside\nit: two products by the other library, fp32, each by "
-        "its fastest algorithm; with --scaled of matrices\nwith values. The gradient is the same "
+        "A row a width and form: both steps over whole rows; by panels of 128, 256, 512 bytes, whose sums of "
+        "hyperedges\nalone are kept between the steps; fused over pairs of vertices, without those sums, "
+        "where there are up to 64 Mi\nof them; and what the cost rule takes of the first and the last. A "
+        "processor has one form. GB/s counts a gathered\nrow for each incidence in each step and both "
+        "results once, whatever the form moves, and is compared with 10,300\nGB/s as spmm has it. Scratch is "
+        "what a form keeps beside its operands. The error is the largest difference\nfrom a double reference "
+        "over its largest value, on up to 1000 rows. Beside it: two products by the other library,\nfp32, "
+        "each by its fastest algorithm; with --scaled of matrices with values. The gradient is the same "
         "operation.\n",
     [BENCH_EXCHANGE] = "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings "
                        "them into the halo; on\n"

@@ -1,10 +1,11 @@
 /* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X, see struct incidence_sum, in one of two forms.
  *
  * Steps: two gathers by the kernels of spmm, from vertices to hyperedges, whose sums leave the first one
- * multiplied by t, and back. Both do some columns, a panel, before they go on to the next: the sums of a
- * panel are still in the L2 cache when the second step gathers them, and no more of them than a panel is ever
- * kept. Fused: one gather over pairs of vertices (kernels/pairs.h). It reads more rows, the more the larger
- * the hyperedges, and saves a step: for few and small ones. */
+ * multiplied by t, and back. On request both do some columns, a panel, before they go on to the next: then no
+ * more of the sums of hyperedges than a panel is ever kept. On an H200 that was slower at every width: a
+ * gather of short rows waits for its slots and ids more than for rows, and a panel reads them anew. Fused:
+ * one gather over pairs of vertices (kernels/pairs.h). It reads more rows, the more the larger the
+ * hyperedges, and saves a step: for few and small ones. */
 #include "kernels/cuda/spmm.h"
 #include "kernels/layout.h"
 
@@ -17,15 +18,6 @@ struct steps {
 
 static int64_t whole_lines(int64_t bytes) {
   return (bytes + 127) / 128 * 128;
-}
-
-/* Bytes of a row that panels have. Rows of 256 bytes gather as fast as longer ones and narrower ones slower;
- * what exceeds half of the L2 cache by far gains nothing from being cut. */
-static int64_t panel_bytes(const struct incidence *a, int64_t row) {
-  constexpr int64_t CACHED = 32 << 20, PANEL = 256;
-  const int64_t edges = a->edges->csr->rows;
-  if (a->panel > 0) return a->panel;
-  return edges * row <= CACHED || edges * PANEL > 2 * CACHED ? row : PANEL;
 }
 
 static struct tensor sums_of(const struct incidence_sum *op, int64_t cols) {
@@ -51,8 +43,9 @@ static struct steps steps_of(const struct incidence_sum *op) {
   s.scatter.update = op->update;
   s.scatter.sums = op->sums;
   s.scatter.y = op->y;
-  s.panel = panel_bytes(op->a, cols * size) / size;
-  if (s.panel >= cols || !cuda_spmm_divides(&s.gather) || !cuda_spmm_divides(&s.scatter)) s.panel = cols;
+  s.panel = op->a->panel / size;
+  if (s.panel == 0 || s.panel >= cols || !cuda_spmm_divides(&s.gather) || !cuda_spmm_divides(&s.scatter))
+    s.panel = cols;
   const int64_t first = cuda_spmm_workspace(&s.gather), second = cuda_spmm_workspace(&s.scatter);
   s.sums = whole_lines(first > second ? first : second);
   s.bytes = s.sums + (op->kept.data ? 0 : tensor_bytes(sums_of(op, s.panel)));
@@ -116,7 +109,7 @@ static bool is_fused(const struct incidence_sum *op) {
   const struct incidence *a = op->a;
   const int64_t row = op->x.cols * dtype_bytes(op->x.dtype);
   if (!a->pair || op->kept.data) return false;
-  return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a->edges->csr, a->pairs.csr.nnz, row);
+  return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, row);
 }
 
 int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {

@@ -54,6 +54,6 @@ repeats max --set model.type=sage --set model.aggregator=max
   --community-size 200 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
 agrees hgnn --set dataset.path=hyper.h5 --set model.type=hgnn
 agrees weights --set dataset.path=hyper.h5 --set model.type=hgnn --set model.edge_weights=true
-agrees unigin --set dataset.path=hyper.h5 --set model.type=unigin --set model.norm=layer --set train.lr=0.002
+agrees unigin --set dataset.path=hyper.h5 --set model.type=unigin --set model.layers=2 --set train.lr=0.0005
 agrees unigcnii --set dataset.path=hyper.h5 --set model.type=unigcnii --set model.layers=6
 echo "agreement holds"
