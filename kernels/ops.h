@@ -290,7 +290,8 @@ struct kernel_ops {
   int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
   int (*cosine_end)(struct kernels *k, const struct cosine_end *op);
   int (*sddmm)(struct kernels *k, const struct sddmm *op);
-  /* kernels/incidence.h; all of them or none (NULL). */
+  /* kernels/incidence.h */
+  int incidence_fuses; /* whether it has the fused form */
   int64_t (*incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
   int (*incidence_sum)(struct kernels *k, const struct incidence_sum *op);
   int (*incidence_weights)(struct kernels *k, const struct incidence_weights *op);

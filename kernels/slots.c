@@ -13,6 +13,7 @@ void slots_free(struct slots *slots) {
   free(slots->long_row);
   free(slots->long_target);
   free(slots->piece_row);
+  free(slots->tall_row);
   *slots = (struct slots){0};
 }
 
@@ -76,6 +77,15 @@ static void list_long_rows(struct slots *slots) {
   }
 }
 
+static int list_tall_rows(struct slots *slots) {
+  TRY(memory_alloc(&slots->tall_row, slots->long_rows * (int64_t)sizeof *slots->tall_row,
+                   "layout tall rows"));
+  for (int64_t i = 0; i < slots->long_rows; i++) {
+    if (slots->long_row[i].pieces > TALL_PIECES) slots->tall_row[slots->tall_rows++] = (int32_t)i;
+  }
+  return OK;
+}
+
 /* First long row at or behind row `v` of the result. */
 static int64_t long_row_at(const struct slots *slots, int64_t v) {
   int64_t low = 0, high = slots->long_rows;
@@ -129,9 +139,13 @@ static void fill_window(struct slots *slots, int64_t w) {
   }
 }
 
+int32_t slots_limit(int64_t rows, int64_t entries) {
+  return rows > 0 && entries / rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+}
+
 int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
   *slots = (struct slots){.csr = m, .in_order = in_order};
-  slots->limit = m->rows > 0 && m->nnz / m->rows >= DENSE_DEGREE ? LONGEST : LONGEST_SPARSE;
+  slots->limit = slots_limit(m->rows, m->nnz);
   slots->windows = (m->rows + WINDOW - 1) / WINDOW;
   slots->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
                                                                    : LONGEST;
@@ -145,6 +159,7 @@ int slots_cut(const struct csr *m, int in_order, struct slots *slots) {
                    "layout long rows"));
   TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
   if (slots->long_rows > 0) list_long_rows(slots);
+  TRY(list_tall_rows(slots));
 #pragma omp parallel for schedule(static)
   for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
   return OK;

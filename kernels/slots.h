@@ -11,6 +11,7 @@
 #include "runtime/csr.h"
 
 enum { DENSE_DEGREE = 100 }; /* from this mean on a row's entries outweigh all else */
+enum { TALL_PIECES = 16 };   /* a row of more pieces has them added by many threads */
 
 struct slot {
   int64_t first;  /* entry */
@@ -33,7 +34,12 @@ struct slots {
   struct long_row *long_row;
   int32_t *long_target; /* [long_rows] their rows */
   int32_t *piece_row;   /* [pieces] */
+  int64_t tall_rows;
+  int32_t *tall_row; /* [tall_rows] places in long_row of the rows of more than TALL_PIECES */
 };
+
+/* Entries of a row of that mean from which on it is cut into pieces. */
+int32_t slots_limit(int64_t rows, int64_t entries);
 
 /* Cuts m, which is borrowed; in_order: without the sorting. Errors: BAD_INPUT where there are more slots than
  * a GPU's layout can number, FAILED when memory is short. */

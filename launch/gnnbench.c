@@ -23,6 +23,7 @@ static const struct command {
     {"attention", BENCH_ATTENTION, gnnbench_attention,
      "graph attention, forward and backward, and the passes around it"},
     {"sddmm", BENCH_SDDMM, gnnbench_sddmm, "a scalar product for each arc: the scores of attention alone"},
+    {"hyper", BENCH_HYPER, gnnbench_hyper, "Y = B B^T X: sums over the hyperedges of a hypergraph and back"},
     {"exchange", BENCH_EXCHANGE, gnnbench_exchange,
      "halo rows between ranks, beside the transport's own all-to-all"},
     {"epoch", BENCH_EPOCH, gnnbench_epoch,

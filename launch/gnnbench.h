@@ -25,7 +25,8 @@ enum bench_command {
   BENCH_CALIBRATE = 32,
   BENCH_REDUCE = 64,
   BENCH_ATTENTION = 128,
-  BENCH_SDDMM = 256
+  BENCH_SDDMM = 256,
+  BENCH_HYPER = 512
 };
 
 struct bench_options {
@@ -39,8 +40,10 @@ struct bench_options {
   int graphs;
   const char *out;                 /* calibrate; NULL: where constants are looked for */
   enum layout_tiers tiers;         /* spmm */
-  int scaled;                      /* spmm: between scales, with self loops */
+  int scaled;                      /* spmm, hyper: between scales, as a layer has them */
   int64_t heads;                   /* attention */
+  int64_t hyperedges, incidences;  /* hyper, without a dataset */
+  int64_t huge;                    /* hyper: vertices of one hyperedge more; 0: none */
   int64_t inner;                   /* gemm: columns of the left matrix */
   int64_t rows;                    /* exchange: rows from each rank to each other */
   const char *method;              /* exchange: how the dataset is partitioned */
@@ -92,6 +95,9 @@ void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
 /* The graph that the options name; its arrays belong to the caller. */
 int bench_graph(const struct bench_options *options, struct csr *m);
 
+/* The same of a hypergraph: a row a hyperedge. */
+int bench_hypergraph(const struct bench_options *options, struct csr *edges);
+
 /* Graphs made here, by number (NULL behind the last) and by name. */
 const char *bench_made_name(int which);
 int bench_is_made(const char *name);
@@ -109,6 +115,7 @@ struct bench_row {
   double error;            /* max |x - reference| / max |reference|; negative: not checked */
   const char *peer;        /* another library that did the same, NULL: none */
   double peer_median;      /* ms, of its fastest algorithm */
+  int64_t scratch;         /* bytes of workspace that a run takes; 0: not said */
   const char *share_name;  /* a further number in [0, 1], NULL: none */
   double share;
 };
@@ -151,6 +158,7 @@ int gnnbench_update(struct bench *bench);
 int gnnbench_reduce(struct bench *bench);
 int gnnbench_attention(struct bench *bench);
 int gnnbench_sddmm(struct bench *bench);
+int gnnbench_hyper(struct bench *bench);
 int gnnbench_exchange(struct bench *bench);
 int gnnbench_epoch(struct bench *bench);
 

@@ -30,12 +30,12 @@ void convolve_owns_dz(struct layer *layer) {
   layer->dz_is_message = !layer->aggregate_first && layer->ending.norm != NORM_BATCH;
 }
 
-/* P (H W): the rows of H W are scaled as they are made, where they may be and P is of a graph. */
+/* P (H W): the rows of H W are scaled as they are made, where they may be. */
 static int aggregate_product(struct model *model, struct run *run, struct layer *layer,
                              const struct update *end, struct tensor z) {
   struct propagation *p = &model->propagation;
   const void *scale = p->forward.col_scale;
-  int plain = !scale || p->hyper.hyper || !layer_may_scale_product(layer, run);
+  int plain = !scale || !layer_may_scale_product(layer, run);
   struct tensor product = layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
   struct update message = {.z = product, .scale = scale, .y = product};
   TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, plain ? NULL : &message,

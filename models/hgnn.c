@@ -25,10 +25,10 @@ static int train_weights(struct model *model, struct run *run, struct layer *lay
 /* P W first where weights are trained: then every backward goes through P. */
 static int hgnn_init(struct model *model, struct run *run, struct layer *layer) {
   int trains = run->config->model.edge_weights;
-  TRY(hyper_check(run));
   model->propagation.weighting = WEIGHTING_HYPER_NORM;
   layer->keeps_product = trains;
   convolve_init(run, layer, trains);
+  convolve_owns_dz(layer);
   TRY(layer_parameters(model, run, layer));
   return trains ? train_weights(model, run, layer) : OK;
 }

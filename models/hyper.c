@@ -3,41 +3,44 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/layout.h"
 #include "models/propagate.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
-int hyper_check(const struct run *run) {
-  if (!incidence_is_there(run->kernels))
-    FAIL(BAD_INPUT, "model.type = \"%s\" runs on the CPU only so far, not on \"%s\"; choose --device cpu",
-         run->config->model.type, run->device->ops->name);
-  return OK;
-}
-
-int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
+static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {run->config->runtime.layout, width};
   struct hyper *h = &run->shard->hyper;
   struct hyper_sums *s = &p->hyper;
   s->hyper = h;
-  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, &s->inner));
+  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, INCIDENCE_AUTO, &s->inner));
   TRY(layout_init(run->kernels, &h->outer_own, &plan, &s->outer_own));
   TRY(layout_init(run->kernels, &h->outer_away, &plan, &s->outer_away));
   TRY(layout_init(run->kernels, &h->partial, &plan, &s->partial));
   return layout_init(run->kernels, &h->rest, &plan, &s->rest);
 }
 
-void hyper_sums_free(struct propagation *p, struct run *run) {
+static void hyper_sums_free(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
   struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
   incidence_free(run->kernels, &s->inner);
   for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
 }
 
+/* Whether s is not 0 everywhere: a vertex has a hyperedge of its own, or a loop. */
+static int has_self(const struct propagation *p, const struct run *run) {
+  const struct hyper *h = p->hyper.hyper;
+  if (p->loop != 0 || p->loop_changes) return 1;
+  for (int64_t v = 0; v < h->own && run->config->model.self_hyperedges; v++)
+    if (h->vertex[v].lonely) return 1;
+  return 0;
+}
+
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
   struct hyper_sums *s = &p->hyper;
   int64_t real = dtype_bytes(run->kernels->real), bytes = run->shard->own * real, edges = s->hyper->edges;
-  p->self = arena_take(arena, bytes);
+  p->self = has_self(p, run) ? arena_take(arena, bytes) : NULL;
   if (p->loop_changes) p->base = arena_take(arena, bytes);
   if (p->weighting != WEIGHTING_HYPER_SUM)
     p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
@@ -49,7 +52,7 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   s->edge_row = arena_take(arena, edges * (int64_t)sizeof *s->edge_row);
 }
 
-int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
   enum dtype dtype = run->kernels->dtype;
@@ -61,6 +64,10 @@ int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena,
   s->back = arena_tensor(arena, dtype, h->halo.rows, width);
   s->packed = arena_tensor(arena, dtype, sends, width);
   if (s->trains_weights) s->sums = arena_tensor(arena, dtype, h->edges, width);
+  if (run->comm->size > 1 && dtype != run->kernels->real) {
+    p->sums = arena_tensor(arena, run->kernels->real, h->own, width);
+    s->outer_sums = arena_tensor(arena, run->kernels->real, h->outer, width);
+  }
   return halo_prepare(&s->hyper->halo, arena);
 }
 
@@ -133,7 +140,7 @@ static int upload_rows(struct propagation *p, struct run *run) {
   return code;
 }
 
-int hyper_sums_start(struct propagation *p, struct run *run) {
+static int hyper_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = upload_rows(p, run);
   TRY(comm_agree(run->comm, code));
@@ -141,11 +148,31 @@ int hyper_sums_start(struct propagation *p, struct run *run) {
                        p->hyper.hyper->own);
 }
 
-int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width) {
+/* Of products of a layout with rows like those of x, scaled. */
+static int64_t workspace_of(const struct run *run, const struct layout *a, struct tensor x) {
+  static const double one;
+  x.rows = a->csr->cols;
+  struct spmm op = {.a = a, .x = x, .col_scale = &one, .y = x};
+  return spmm_workspace(run->kernels, &op);
+}
+
+static int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                                    int message) {
+  (void)message;
+  static const double one; /* scales are there, whatever they are */
   const struct hyper_sums *s = &p->hyper;
   struct tensor rows = tensor_padded(NULL, run->kernels->dtype, s->hyper->own, width);
-  struct incidence_sum op = {.a = &s->inner, .x = rows, .y = rows};
-  return incidence_workspace(run->kernels, &op);
+  struct incidence_sum op = {.a = &s->inner, .x = rows, .col_scale = &one, .edge_scale = &one, .y = rows};
+  struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
+  int64_t most = incidence_workspace(run->kernels, &op);
+  if (s->trains_weights) op.kept = tensor_padded((void *)&one, run->kernels->dtype, s->hyper->inner, width);
+  int64_t more = incidence_workspace(run->kernels, &op);
+  most = more > most ? more : most;
+  for (int i = 0; i < 4; i++) {
+    more = workspace_of(run, layouts[i], rows);
+    most = more > most ? more : most;
+  }
+  return most;
 }
 
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight) {
@@ -162,26 +189,35 @@ struct product {
   struct propagation *p;
   struct run *run;
   const struct direction *d;
+  const void *scale; /* of x's rows, NULL: 1 */
   struct tensor x, y;
   const struct update *update;
   struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
+  struct tensor edge_sums;              /* real: where edges are added up; edges themselves where these are */
+  struct tensor sums;                   /* of rows of y, data NULL: y itself */
   struct tensor away, back, packed;
   const void *outer_scale; /* t of outer hyperedges, then of arrivals */
 };
 
 static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
-                                 struct tensor x, const struct update *update, struct tensor y) {
+                                 struct tensor x, const void *scale, const struct update *update,
+                                 struct tensor y) {
   const struct hyper_sums *s = &p->hyper;
   struct tensor outer = tensor_narrowed(s->outer, y.cols);
-  int64_t real = dtype_bytes(run->kernels->real);
+  struct tensor edges = tensor_rows(outer, 0, s->hyper->outer);
+  enum dtype type = run->kernels->real;
+  int64_t real = dtype_bytes(type);
   return (struct product){.p = p,
                           .run = run,
                           .d = d,
+                          .scale = scale,
                           .x = x,
                           .y = y,
                           .update = update,
                           .outer = outer,
-                          .edges = tensor_rows(outer, 0, s->hyper->outer),
+                          .edges = edges,
+                          .edge_sums = outer.dtype == type ? edges : tensor_narrowed(s->outer_sums, y.cols),
+                          .sums = y.dtype == type ? (struct tensor){0} : tensor_narrowed(p->sums, y.cols),
                           .arrivals = tensor_rows(outer, s->hyper->outer, outer.rows - s->hyper->outer),
                           .away = tensor_narrowed(s->away, y.cols),
                           .back = tensor_narrowed(s->back, y.cols),
@@ -190,8 +226,8 @@ static struct product product_of(struct propagation *p, struct run *run, const s
 }
 
 static int multiply(const struct product *t, const struct layout *a, struct tensor x, const void *col_scale,
-                    int accumulate, struct tensor y) {
-  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .accumulate = accumulate, .y = y};
+                    struct tensor y) {
+  struct spmm op = {.a = a, .x = x, .col_scale = col_scale, .y = y};
   return y.rows > 0 ? op_spmm(t->run->kernels, &op) : OK;
 }
 
@@ -204,12 +240,13 @@ static int sum_inner(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
   struct incidence_sum op = {.a = &s->inner,
                              .x = t->x,
-                             .col_scale = t->d->col_scale,
+                             .col_scale = t->scale,
                              .edge_scale = s->edge_scale,
                              .self_scale = t->p->self,
                              .row_scale = t->d->row_scale,
                              .unfinished = t->run->comm->size > 1 ? s->unfinished : NULL,
                              .update = t->update,
+                             .sums = t->sums,
                              .y = t->y};
   if (s->kept.data) op.kept = tensor_rows(s->kept, 0, s->hyper->inner);
   return PROFILE("own part", op_incidence_sum(t->run->kernels, &op));
@@ -217,14 +254,17 @@ static int sum_inner(const struct product *t) {
 
 /* Sums of outer hyperedges over own vertices. */
 static int sum_outer(const struct product *t) {
-  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->d->col_scale, 0, t->edges));
+  return PROFILE("own part", multiply(t, t->p->hyper.outer_own, t->x, t->scale, t->edge_sums));
 }
 
 /* And over the others; then they are complete. */
 static int complete_outer(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("halo part", multiply(t, s->outer_away, t->away, NULL, 1, t->edges)));
-  if (!s->kept.data || t->edges.rows == 0) return OK;
+  struct spmm op = {.a = s->outer_away, .x = t->away, .accumulate = 1, .y = t->edges};
+  if (t->edges.dtype != t->edge_sums.dtype) op.sums = t->edge_sums;
+  if (t->edges.rows == 0) return OK;
+  TRY(PROFILE("halo part", op_spmm(t->run->kernels, &op)));
+  if (!s->kept.data) return OK;
   struct tensor kept = tensor_rows(s->kept, s->hyper->inner, t->edges.rows);
   return device_copy(t->run->device, STREAM_COMPUTE, kept.data, t->edges.data, tensor_bytes(t->edges));
 }
@@ -250,11 +290,11 @@ static int wait_late(const struct product *t) {
 /* Foreign vertices come, sums for them go back. */
 static int travel_vertices(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(send(t, t->x, t->d->col_scale, t->away));
+  TRY(send(t, t->x, t->scale, t->away));
   TRY(sum_outer(t));
   TRY(wait_late(t));
   TRY(complete_outer(t));
-  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, 0, t->back)));
+  TRY(PROFILE("halo part", multiply(t, s->partial, t->edges, t->outer_scale, t->back)));
   TRY(send_back(t));
   TRY(sum_inner(t));
   return wait_late(t);
@@ -263,7 +303,7 @@ static int travel_vertices(const struct product *t) {
 /* Sums for foreign hyperedges go, the finished rows come. */
 static int travel_hyperedges(const struct product *t) {
   const struct hyper_sums *s = &t->p->hyper;
-  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->d->col_scale, 0, t->back)));
+  TRY(PROFILE("own part", multiply(t, s->partial, t->x, t->scale, t->back)));
   TRY(send_back(t));
   TRY(sum_outer(t));
   TRY(sum_inner(t));
@@ -280,14 +320,23 @@ static int sum_rest(const struct product *t) {
                     .row_scale = t->d->row_scale,
                     .accumulate = 1,
                     .update = t->update,
+                    .sums = t->sums,
                     .y = t->y};
   return PROFILE("halo part", op_spmm(t->run->kernels, &op));
 }
 
-int hyper_propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    const struct update *update, struct tensor y) {
-  struct product t = product_of(p, run, d, x, update, y);
+static int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
+                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor y) {
+  struct product t = product_of(p, run, d, x, scale, update, y);
   if (run->comm->size == 1) return sum_inner(&t);
   TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
   return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;
 }
+
+const struct propagation_ops hyper_propagation = {.init = hyper_sums_init,
+                                                  .plan = hyper_sums_plan,
+                                                  .start = hyper_sums_start,
+                                                  .workspace = hyper_sums_workspace,
+                                                  .free = hyper_sums_free,
+                                                  .multiply = hyper_sums_multiply};

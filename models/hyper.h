@@ -14,18 +14,20 @@
 #include "runtime/arena.h"
 
 struct propagation;
-struct direction;
+struct propagation_ops;
 
 struct hyper_sums {
   struct hyper *hyper; /* of the shard, borrowed; NULL: P is of a graph */
   int trains_weights;  /* set by the layers' init: t follows from parameters, hyper_set_weights gives it */
   struct incidence inner;
   struct layout *outer_own, *outer_away, *partial, *rest;
-  void *edge_scale;     /* t, real [edges], 1 for the arrivals behind it */
-  void *size_scale;     /* t where all weights are 1, real [edges]; where weights are trained */
-  int32_t *edge_row;    /* [edges] the hyperedge; where weights are trained */
-  uint8_t *unfinished;  /* [own] */
-  struct tensor outer;  /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
+  void *edge_scale;    /* t, real [edges], 1 for the arrivals behind it */
+  void *size_scale;    /* t where all weights are 1, real [edges]; where weights are trained */
+  int32_t *edge_row;   /* [edges] the hyperedge; where weights are trained */
+  uint8_t *unfinished; /* [own] */
+  struct tensor outer; /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
+  struct tensor
+      outer_sums;       /* real [outer, widest exchange] while they are added up, where dtype is not real */
   struct tensor away;   /* rows that arrive first: of the halo, or that go back */
   struct tensor back;   /* [halo.rows] on their way back */
   struct tensor packed; /* [send rows] */
@@ -33,19 +35,10 @@ struct hyper_sums {
   struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
 };
 
-/* As those of propagate.h, which calls them. */
-int hyper_sums_init(struct propagation *p, struct run *run, int64_t width);
-int hyper_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
-int hyper_sums_start(struct propagation *p, struct run *run);
-int64_t hyper_sums_workspace(const struct propagation *p, const struct run *run, int64_t width);
-void hyper_sums_free(struct propagation *p, struct run *run);
-int hyper_propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    const struct update *update, struct tensor y);
+/* What propagate.h does where P is of a hypergraph. */
+extern const struct propagation_ops hyper_propagation;
 
 /* t = weight, real, one a hyperedge of the whole hypergraph, over the size. */
 int hyper_set_weights(struct propagation *p, struct run *run, const void *weight);
-
-/* Whether a layer may run on a hypergraph here. Errors: BAD_INPUT on devices without the operation. */
-int hyper_check(const struct run *run);
 
 #endif

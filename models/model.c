@@ -192,8 +192,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
 static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
   struct propagation *p = &model->propagation;
   struct update scale = {.z = x, .scale = p->forward.col_scale, .y = x};
-  if (!scale.scale || p->hyper.hyper || x.data != model->scratch.data)
-    return propagate(p, run, &p->forward, x, NULL, y);
+  if (!scale.scale || x.data != model->scratch.data) return propagate(p, run, &p->forward, x, NULL, y);
   TRY(op_update(run->kernels, &scale));
   return propagate_message(p, run, &p->forward, x, NULL, y);
 }

@@ -15,10 +15,9 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
   return layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part);
 }
 
-int propagation_init(struct propagation *p, struct run *run, int64_t width) {
+static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
-  if (p->weighting >= WEIGHTING_HYPER_SUM) return hyper_sums_init(p, run, width);
   TRY(layouts_init(&p->forward, run, &plan, &run->shard->in));
   if (run->shard->directed) return layouts_init(&p->backward, run, &plan, &run->shard->out);
   p->backward = p->forward;
@@ -57,8 +56,7 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
 }
 
-int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
-  if (p->hyper.hyper) return hyper_sums_plan(p, run, arena, width);
+static int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
@@ -140,8 +138,7 @@ static int upload_rows(struct run *run, struct direction *d) {
   return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
 }
 
-int propagation_start(struct propagation *p, struct run *run) {
-  if (p->hyper.hyper) return hyper_sums_start(p, run);
+static int graph_sums_start(struct propagation *p, struct run *run) {
   int code = check_weights(p, run, &run->shard->in.own_part);
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   if (code == OK) code = upload_scales(p, run);
@@ -161,9 +158,8 @@ static int64_t workspace_of_attention(const struct propagation *p, const struct 
   return most;
 }
 
-int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width,
-                              int message) {
-  if (p->hyper.hyper) return hyper_sums_workspace(p, run, width);
+static int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                                    int message) {
   const struct direction *both[] = {&p->forward, &p->backward};
   if (p->attends) return workspace_of_attention(p, run, width);
   const struct kernels *k = run->kernels;
@@ -183,15 +179,13 @@ int64_t propagation_workspace(const struct propagation *p, const struct run *run
   return most;
 }
 
-void propagation_free(struct propagation *p, struct run *run) {
+static void graph_sums_free(struct propagation *p, struct run *run) {
   struct direction *both[] = {&p->forward, &p->backward};
-  if (p->hyper.hyper) hyper_sums_free(p, run);
   for (int i = 0; i < 2; i++) {
-    if (both[i]->borrowed || p->hyper.hyper) continue;
+    if (both[i]->borrowed) continue;
     layout_free(run->kernels, both[i]->own_part);
     layout_free(run->kernels, both[i]->halo_part);
   }
-  *p = (struct propagation){0};
 }
 
 /* As the end of a layer that is one column wide: the bias is what is added. */
@@ -201,9 +195,9 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
 }
 
-/* scale: of x's rows, NULL: 1. */
-static int aggregate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                     const void *scale, const struct update *update, struct tensor y) {
+static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
+                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor y) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
@@ -235,15 +229,44 @@ static int aggregate(struct propagation *p, struct run *run, const struct direct
   return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
 }
 
+static const struct propagation_ops graph_propagation = {.init = graph_sums_init,
+                                                         .plan = graph_sums_plan,
+                                                         .start = graph_sums_start,
+                                                         .workspace = graph_sums_workspace,
+                                                         .free = graph_sums_free,
+                                                         .multiply = graph_sums_multiply};
+
+int propagation_init(struct propagation *p, struct run *run, int64_t width) {
+  p->ops = p->weighting >= WEIGHTING_HYPER_SUM ? &hyper_propagation : &graph_propagation;
+  return p->ops->init(p, run, width);
+}
+
+int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+  return p->ops->plan(p, run, arena, width);
+}
+
+int propagation_start(struct propagation *p, struct run *run) {
+  return p->ops->start(p, run);
+}
+
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                              int message) {
+  return p->ops->workspace(p, run, width, message);
+}
+
+void propagation_free(struct propagation *p, struct run *run) {
+  if (p->ops) p->ops->free(p, run);
+  *p = (struct propagation){0};
+}
+
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
               const struct update *update, struct tensor y) {
-  if (p->hyper.hyper) return hyper_propagate(p, run, d, x, update, y);
-  return aggregate(p, run, d, x, d->col_scale, update, y);
+  return p->ops->multiply(p, run, d, x, d->col_scale, update, y);
 }
 
 int propagate_message(struct propagation *p, struct run *run, const struct direction *d,
                       struct tensor message, const struct update *update, struct tensor y) {
-  return aggregate(p, run, d, message, NULL, update, y);
+  return p->ops->multiply(p, run, d, message, NULL, update, y);
 }
 
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,

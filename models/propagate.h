@@ -33,13 +33,26 @@ struct direction {
   int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
 };
 
+/* What propagation_init and its like do, by what P is of: graph_propagation, hyper_propagation. */
+struct propagation_ops {
+  int (*init)(struct propagation *p, struct run *run, int64_t width);
+  int (*plan)(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
+  int (*start)(struct propagation *p, struct run *run);
+  int64_t (*workspace)(const struct propagation *p, const struct run *run, int64_t width, int message);
+  void (*free)(struct propagation *p, struct run *run);
+  /* y = diag(r) (A + diag(s)) diag(scale) x and the update; scale: NULL: 1 */
+  int (*multiply)(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                  const void *scale, const struct update *update, struct tensor y);
+};
+
 struct propagation {
-  enum weighting weighting; /* set by the layers' init, before propagation_init */
-  int wants_ids;            /* likewise: of halo rows */
-  int reduces;              /* likewise: layouts are for reductions, not for products */
-  double loop;              /* likewise; of the SUMs */
-  int loop_changes;         /* likewise: propagation_set_loop is called before each use of P */
-  int attends;              /* likewise: layouts are for attention, not for products */
+  const struct propagation_ops *ops; /* NULL: before propagation_init */
+  enum weighting weighting;          /* set by the layers' init, before propagation_init */
+  int wants_ids;                     /* likewise: of halo rows */
+  int reduces;                       /* likewise: layouts are for reductions, not for products */
+  double loop;                       /* likewise; of the SUMs */
+  int loop_changes;                  /* likewise: propagation_set_loop is called before each use of P */
+  int attends;                       /* likewise: layouts are for attention, not for products */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0 */
   void *base;           /* what propagation_set_loop adds to, real [own] */

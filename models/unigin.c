@@ -6,7 +6,6 @@
 #include "runtime/error.h"
 
 static int unigin_init(struct model *model, struct run *run, struct layer *layer) {
-  TRY(hyper_check(run));
   TRY(gin_init(model, run, layer));
   model->propagation.weighting = WEIGHTING_HYPER_SUM;
   return OK;

@@ -27,6 +27,7 @@ int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op) {
                          .row_scale = op->row_scale,
                          .unfinished = op->unfinished,
                          .update = op->update,
+                         .sums = op->sums,
                          .y = op->y};
   TRY(REAL(cpu_spmm)(k, &gather));
   return REAL(cpu_spmm)(k, &scatter);

@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 #include "kernels/attention.h"
+#include "kernels/incidence.h"
 #include "kernels/ops.h"
 #include "kernels/reduce.h"
 #include "runtime/device_cuda.h"
@@ -69,6 +70,10 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);
 int cuda_cosine_end(struct kernels *k, const struct cosine_end *op);
 int cuda_sddmm(struct kernels *k, const struct sddmm *op);
+int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op);
+int cuda_incidence_sum(struct kernels *k, const struct incidence_sum *op);
+int cuda_incidence_weights(struct kernels *k, const struct incidence_weights *op);
+int cuda_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op);
 
 #ifdef __cplusplus
 }

@@ -97,6 +97,7 @@ static void describe(struct cuda_layout *layout, const struct cut *cut) {
   layout->slots = cut->slots.count;
   layout->long_rows = cut->slots.long_rows;
   layout->pieces = cut->slots.pieces;
+  layout->tall_rows = cut->slots.tall_rows;
 }
 
 static int upload(struct kernels *k, struct cuda_layout *layout, const struct cut *cut) {
@@ -114,6 +115,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
       ARRAY(slots->long_row, slots->long_rows, layout->long_row),
       ARRAY(slots->long_target, slots->long_rows, layout->long_target),
       ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
+      ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
       {m->col, columns ? m->nnz * (int64_t)sizeof *m->col : 0, &layout->col, there},
       ARRAY(m->row, m->rows, layout->row),
       ARRAY(m->weight, m->nnz, layout->value),

@@ -16,11 +16,12 @@ struct cuda_layout {
       *compressed; /* [last listed row + 1] compressed row of each row; NULL: row i, or no windows */
   /* What follows is of the entries that are in none of these. */
   int64_t gathered; /* how many these are */
-  int64_t slots, long_rows, pieces;
+  int64_t slots, long_rows, pieces, tall_rows;
   const struct slot *slot;         /* [slots] */
   const struct long_row *long_row; /* [long_rows] */
   const int32_t *long_target;      /* [long_rows] their rows */
   const int32_t *piece_row;        /* [pieces] */
+  const int32_t *tall_row;         /* [tall_rows] see struct slots */
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */

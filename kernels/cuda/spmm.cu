@@ -5,28 +5,13 @@
  * rows are read so often that scaling each of them once, c_u X_u, costs less than reading c_u for each arc;
  * the self loops of the same rows then read the copy too.
  * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
+#include "kernels/cuda/spmm.h"
+
 #include "kernels/cuda/finish_update.cuh"
+#include "kernels/cuda/long_rows.cuh"
 #include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/spmm_windows.h"
 #include "kernels/cuda/update.h"
-
-/* One thread a column adds the pieces of a long row. */
-template <class T, bool UPDATES>
-static __global__ void __launch_bounds__(BLOCK)
-    long_rows_kernel(const struct long_row *rows, int64_t count, const float *partial, int64_t stride,
-                     const __grid_constant__ struct finish finish) {
-  int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
-  if (i >= count) return;
-  const struct long_row row = rows[i];
-  for (int64_t col = threadIdx.x; col < finish.width; col += blockDim.x) {
-    const float *piece = partial + row.first_piece * stride + col;
-    double total = 0;
-#pragma unroll 8
-    for (int p = 0; p < row.pieces; p++) total += (double)piece[p * stride];
-    float sum[1] = {(float)total};
-    finish_row<T, UPDATES>(finish, row.row, (int32_t)col, sum);
-  }
-}
 
 /* One thread a vector of the copy, whose rows are `vectors` long; what lies behind x's columns becomes 0. */
 template <class T>
@@ -99,24 +84,32 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   return f;
 }
 
-/* How rows end in the kernel of the sums. */
-static enum row_end end_of(const struct spmm *op, int vectors, int64_t degree) {
+/* How rows end in the kernel of the sums; vectors: of a row, whole: all of them are summed at once. */
+static enum row_end end_of(const struct spmm *op, int vectors, bool whole, int64_t degree) {
   if (!op->update) return END_SUM;
   if (op->update->norm == NORM_NONE) return END_UPDATE;
-  return vectors <= NORM_VECTORS && degree < DENSE_DEGREE ? END_NORM : END_SUM;
+  return whole && vectors <= NORM_VECTORS && degree < DENSE_DEGREE ? END_NORM : END_SUM;
 }
 
 /* Adds up the pieces of long rows and ends these rows. */
 static int end_long_rows(struct kernels *k, const struct spmm *op, const struct sums *sums,
                          const struct finish *finish, enum row_end end) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  const dim3 block(32, BLOCK / 32);
   auto *kernel = op->x.dtype == BF16
                      ? (end == END_UPDATE ? long_rows_kernel<bf16, true> : long_rows_kernel<bf16, false>)
                      : (end == END_UPDATE ? long_rows_kernel<float, true> : long_rows_kernel<float, false>);
   if (a->long_rows == 0) return OK;
-  kernel<<<blocks_of(a->long_rows, block.y), block, 0, cuda_stream(k)>>>(
-      a->long_row, a->long_rows, sums->partial, sums->partial_stride, *finish);
+  struct long_rows rows = {};
+  rows.row = a->long_row;
+  rows.count = a->long_rows;
+  rows.tall = a->tall_row;
+  rows.talls = (int32_t)a->tall_rows;
+  rows.partial = sums->partial;
+  rows.stride = sums->partial_stride;
+  rows.first = sums->first * (int32_t)(16 / dtype_bytes(op->x.dtype));
+  const int64_t tall = a->tall_rows * column_groups(rows, finish->width);
+  kernel<<<(unsigned)tall + blocks_of(a->long_rows, LONG_ROWS), dim3(LONG_COLS, LONG_ROWS), 0,
+           cuda_stream(k)>>>(rows, *finish);
   TRY_LAUNCH();
   return end == END_NORM ? cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished) : OK;
 }
@@ -140,22 +133,26 @@ static void add_tiers(struct finish *f, const struct cuda_layout *a, const struc
 }
 static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 
-static int run(struct kernels *k, const struct spmm *op, const struct sums *sums, const struct source *from,
-               const struct windows_place *place, const char *workspace) {
+static int run(struct kernels *k, const struct spmm *op, const struct spmm_part *part,
+               const struct sums *sums, const struct source *from, const struct windows_place *place,
+               const char *workspace) {
   const struct csr *m = op->a->csr;
   const int64_t degree = cuda_layout(op->a)->gathered / m->rows;
-  const struct task task = {sums->vectors, degree, sums->value || sums->col_scale,
-                            end_of(op, sums->vectors, degree)};
+  const bool whole = part->first == 0 && part->end == op->x.cols;
+  const int vectors = sums->vectors - sums->first;
+  const struct task task = {vectors, degree, sums->value || sums->col_scale,
+                            end_of(op, vectors, whole, degree)};
   const struct variant variant = op->x.dtype == BF16 ? spmm_variant_bf16(&task) : spmm_variant_f32(&task);
   struct finish finish = finish_of(k, op);
+  finish.width = (int32_t)part->end;
   share_copy(&finish, op, from);
   add_tiers(&finish, cuda_layout(op->a), place, workspace);
   if (task.end != END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
-  const dim3 grid(blocks_of(sums->slots, variant.slots), blocks_of(sums->vectors, variant.panel));
+  const dim3 grid(blocks_of(sums->slots, variant.slots), blocks_of(vectors, variant.panel));
   variant.kernel<<<grid, variant.threads, 0, cuda_stream(k)>>>(*sums, finish);
   TRY_LAUNCH();
   TRY(end_long_rows(k, op, sums, &finish, task.end));
-  if (!op->update || task.end != END_SUM) return OK;
+  if (!op->update || task.end != END_SUM || part->end < op->x.cols) return OK;
   return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, m->rows, op->unfinished);
 }
 
@@ -179,7 +176,7 @@ static struct plan plan_of(const struct spmm *op) {
   struct plan plan = {};
   plan.from = source_of(a, op);
   plan.windows = cuda_windows_place(a, op);
-  plan.vectors = (int32_t)((op->y.cols * size + 15) / 16);
+  plan.vectors = (int32_t)((op->x.cols * size + 15) / 16);
   plan.partial_stride = plan.vectors * 16 / size;
   plan.copy = whole_lines(a->pieces * plan.partial_stride * (int64_t)sizeof(float));
   plan.windows_workspace = plan.copy + (plan.from.copied ? whole_lines(op->x.rows * plan.from.bytes) : 0);
@@ -191,20 +188,27 @@ int64_t cuda_spmm_workspace(const struct spmm *op) {
   return plan_of(op).bytes;
 }
 
-int cuda_spmm(struct kernels *k, const struct spmm *op) {
+bool cuda_spmm_divides(const struct spmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  char *workspace = NULL;
-  if (op->y.cols == 0 || a->slots == 0) return OK;
+  return !cuda_has_windows(a) && !source_of(a, op).copied;
+}
+
+int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_part *part) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t size = dtype_bytes(op->x.dtype);
+  char *workspace = part->workspace;
+  if (op->x.cols == 0 || a->slots == 0) return OK;
   struct plan plan = plan_of(op);
   struct source *from = &plan.from;
-  TRY(kernels_workspace(k, plan.bytes, (void **)&workspace));
   struct sums sums = {};
   sums.slot = a->slot;
   sums.slots = a->slots;
   sums.col = a->col;
-  sums.value = a->value;
+  sums.value = part->value ? part->value : a->value;
+  sums.value_id = part->value_id;
   sums.col_scale = (const float *)op->col_scale;
-  sums.vectors = plan.vectors;
+  sums.first = (int32_t)(part->first * size / 16);
+  sums.vectors = (int32_t)((part->end * size + 15) / 16);
   sums.partial = (float *)workspace;
   sums.partial_stride = plan.partial_stride;
   if (from->copied) {
@@ -216,5 +220,12 @@ int cuda_spmm(struct kernels *k, const struct spmm *op) {
   sums.x_bytes = (uint32_t)from->bytes;
   workspace += plan.windows_workspace;
   TRY(cuda_windows_multiply(k, op, from->x, from->bytes, &plan.windows, workspace));
-  return run(k, op, &sums, from, &plan.windows, workspace);
+  return run(k, op, part, &sums, from, &plan.windows, workspace);
+}
+
+int cuda_spmm(struct kernels *k, const struct spmm *op) {
+  struct spmm_part all = {};
+  all.end = op->x.cols;
+  TRY(kernels_workspace(k, cuda_spmm_workspace(op), (void **)&all.workspace));
+  return cuda_spmm_part(k, op, &all);
 }

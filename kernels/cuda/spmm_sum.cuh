@@ -14,10 +14,11 @@ struct sums {
   int64_t slots;
   const int32_t *col;
   const float *value, *col_scale; /* NULL: 1 */
+  const int32_t *value_id;        /* entry i has value[value_id[i]]; NULL: value[i] */
   const char *x;
-  uint32_t x_bytes; /* from row to row */
-  int32_t vectors;  /* of a row */
-  float *partial;   /* [pieces, partial_stride] */
+  uint32_t x_bytes;       /* from row to row */
+  int32_t first, vectors; /* of a row those from `first` on are summed, up to `vectors` */
+  float *partial;         /* [pieces, partial_stride] */
   int64_t partial_stride;
 };
 
@@ -114,7 +115,9 @@ static __device__ __forceinline__ void sum_slot(const struct sums &op, const str
                 ahead = min(me.lane + at + SHAPE::CHUNK + i * LANES, last);
       next[i] = last >= 0 ? __ldg(ids + ahead) : 0;
       if (FACTORS) {
-        factor[i] = op.value && last >= 0 ? __ldg(op.value + slot.first + here) : 1;
+        int64_t at_value = slot.first + here;
+        if (op.value_id && last >= 0) at_value = __ldg(op.value_id + at_value);
+        factor[i] = op.value && last >= 0 ? __ldg(op.value + at_value) : 1;
         if (op.col_scale && last >= 0) factor[i] *= __ldg(op.col_scale + id[i]);
       }
     }
@@ -157,7 +160,7 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
   constexpr int LANES = SHAPE::LANES, GROUPS = SHAPE::GROUPS;
   const int thread = (int)threadIdx.x % 32, group = min(thread / LANES, GROUPS - 1);
   const struct place me = {group * LANES, min(thread - group * LANES, LANES - 1), thread >= GROUPS * LANES};
-  const int first = (int)blockIdx.y * SHAPE::PANEL, vector = first + me.lane;
+  const int first = op.first + (int)blockIdx.y * SHAPE::PANEL, vector = first + me.lane;
   const int64_t at = (int64_t)blockIdx.x * SHAPE::SLOTS + (int)threadIdx.x / 32 * GROUPS + group;
   const char *x[SHAPE::VECS]; /* idle lanes read what the first one reads */
 #pragma unroll

@@ -18,7 +18,9 @@
   .attention_backward = cuda_attention_backward, .attention_terms = cuda_attention_terms,                 \
   .attention_terms_backward = cuda_attention_terms_backward, .cosine_rows = cuda_cosine_rows,             \
   .cosine_attention = cuda_cosine_attention, .cosine_backward = cuda_cosine_backward,                     \
-  .cosine_end = cuda_cosine_end, .sddmm = cuda_sddmm
+  .cosine_end = cuda_cosine_end, .sddmm = cuda_sddmm, .incidence_fuses = 1,                               \
+  .incidence_workspace = cuda_incidence_workspace, .incidence_sum = cuda_incidence_sum,                   \
+  .incidence_weights = cuda_incidence_weights, .incidence_weights_backward = cuda_incidence_weights_backward
 
 const struct kernel_ops cuda_ops_f32 = {
     LAUNCHERS,

@@ -78,13 +78,18 @@ def synth_line(config):
 
 def weight(config):
     """How much of the time a graph gets: large ones twice as much."""
-    words = synth_line(config)
+    try:
+        words = synth_line(config)
+    except Failed:  # it has a dataset
+        return 1
     number = {name: float(words[words.index(name) + 1]) for name in ("--nodes", "--degree")}
     return 2 if number["--nodes"] * number["--degree"] > 2e7 else 1
 
 
 def make_dataset(args, config, seconds):
     """All nodes to train on, labels that say nothing. Made once for its line."""
+    if args.dataset:
+        return pathlib.Path(args.dataset).resolve()
     options = synth_line(config) + ["--train", "1", "--val", "0", "--label-noise", "1"]
     path = args.work / f"{pathlib.Path(config).stem}.h5"
     line = path.with_suffix(".line")
@@ -127,11 +132,14 @@ def model_settings(model, once, precision):
 
 
 def type_settings(kind, model):
-    """gat: heads of 1/8 of the hidden width, one in the last layer; agnn: the layers of the model between two linear ones."""
+    """gat: heads of 1/8 of the hidden width, one in the last layer; agnn: the layers of the model between two linear ones;
+    hgnn: without what the peer does not have."""
     layers, _ = model.split("x")
     if kind == "gat":
         return {"model.type": kind, "model.heads": 8, "model.heads_last": 1, "model.activation": "elu",
                 "model.dropout_attention": 0.0}
+    if kind == "hgnn":
+        return {"model.type": kind, "model.self_hyperedges": "false"}
     return {"model.type": kind, "model.layers": int(layers) + 2} if kind == "agnn" else {}
 
 

@@ -46,7 +46,7 @@ def where(records, **wanted):
 
 def name_of(record):
     if record.get("type", "gcn") != "gcn":
-        return f"{record['type']} {record['model']}"
+        return f"{record['type']} {record['model']}" + (" P X once" if record["once"] else "")
     return f"{record['model']} {'A X once' if record['once'] else 'A X always'}"
 
 
@@ -83,7 +83,8 @@ def print_tables(name, ranks, epochs, records):
             "GiB ours", "torch", "PyG", "error loss, grad", "fp64"]
     show(head, rows_of_ours(ours, torch, pyg))
     if kind != "gcn":
-        print("  PyTorch Geometric: its layer on an edge index, as it is; our losses are held against it in float64")
+        print("  PyTorch Geometric: its layer on an edge index, as it is; our losses are held against " +
+              ("our own formula" if kind == "hgnn" else "it") + " in float64")
     else:
         print("  PyTorch's modes in the precision of the row; ratios over the best of that precision, the best eager one of any "
               "precision, the best of any; PyTorch Geometric as it is: A X always")

@@ -1,5 +1,6 @@
 /* Sums over hyperedges and back beside naive loops in double: every scale, widths, one huge hyperedge, empty
- * rows; what is kept; trained weights and their gradient. */
+ * rows; in steps, by panels of columns and fused over pairs; how rows end; what is kept; trained weights and
+ * their gradient. */
 #include "kernels/incidence.h"
 #include "kernels/layout.h"
 #include "tests/kernels/every_table.h"
@@ -65,11 +66,30 @@ static void *real_or_null(struct kernels *k, const double *value, int64_t count)
   return value ? reals(k, value, count) : NULL;
 }
 
+/* How the sums are made. */
+struct way {
+  enum incidence_form form;
+  int64_t panel;
+};
+
+static const struct way ways[] = {{INCIDENCE_AUTO, 0},
+                                  {INCIDENCE_STEPS, 0},
+                                  {INCIDENCE_STEPS, 32},
+                                  {INCIDENCE_STEPS, 96},
+                                  {INCIDENCE_FUSED, 0}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, way->form, a));
+  a->panel = way->panel;
+  if (k->ops->incidence_fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
+}
+
 /* which: bits for scales c, t, s, r, for `kept` and for unfinished rows. */
-static void check(struct kernels *k, int64_t width, int which) {
+static void check(struct kernels *k, const struct way *way, int64_t width, int which) {
   int64_t vertices = hypergraph.edges.cols, edges = hypergraph.edges.rows;
   struct incidence a = {0};
-  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, &a));
+  open_incidence(k, way, &a);
   struct scales s = {which & 1 ? noise_block(1, vertices) : NULL, which & 2 ? noise_block(2, edges) : NULL,
                      which & 4 ? noise_block(3, vertices) : NULL,
                      which & 8 ? noise_block(4, vertices) : NULL};
@@ -84,11 +104,20 @@ static void check(struct kernels *k, int64_t width, int which) {
                              .row_scale = real_or_null(k, s.row, vertices),
                              .y = padded_matrix(k, NULL, vertices, width, which % 2)};
   if (which & 32) op.unfinished = device_block(k, unfinished, vertices);
+  int apart = which & 32 && k->dtype != k->real; /* unfinished sums cannot lie in y */
+  if (apart) op.sums = padded_matrix_of(k, k->real, NULL, vertices, width, OWN_GAPS);
   if (which & 16) op.kept = padded_matrix(k, NULL, edges, width, OWN_GAPS);
   double *sums = host_block(edges * width * 8), *y = host_block(vertices * width * 8);
   reference(&s, x, width, which & 32 ? unfinished : NULL, sums, y);
+  int64_t scratch = incidence_workspace(k, &op);
   assert_ok(op_incidence_sum(k, &op));
-  assert_all_close(values_of(k, op.y), y, vertices * width, tolerance_of(k));
+  assert_true(k->workspace_bytes >= scratch);
+  double *bare = apart ? values_of(k, op.sums) : NULL, *ended = values_of(k, op.y);
+  for (int64_t i = 0; apart && i < vertices * width; i++)
+    ended[i] = unfinished[i / width] ? bare[i] : ended[i];
+  /* Sums of hyperedges are rounded on their way, and may cancel. */
+  double tolerance = tolerance_of(k) * (k->dtype == BF16 ? 3 : 1);
+  assert_all_close(ended, y, vertices * width, tolerance);
   if (which & 16) assert_all_close(values_of(k, op.kept), sums, edges * width, tolerance_of(k));
   double *first = values_of(k, op.y);
   assert_ok(op_incidence_sum(k, &op));
@@ -99,13 +128,16 @@ static void check(struct kernels *k, int64_t width, int which) {
 
 static void sums_in(struct kernels *k) {
   static const int64_t widths[] = {1, 3, 7, 16, 41, 64, 100};
-  if (!incidence_is_there(k)) return;
   draw_hypergraph(211, 97);
-  for (int which = 0; which < 64; which++) check(k, widths[which % 7], which);
+  for (int which = 0; which < 64; which++) {
+    for (int w = 0; w < WAYS; w++) check(k, &ways[w], widths[(which + w) % 7], which);
+  }
   draw_hypergraph(1, 2);
-  check(k, 5, 15);
+  for (int w = 0; w < WAYS; w++) check(k, &ways[w], 5, 15);
   draw_hypergraph(1500, 40);
-  check(k, 33, 63);
+  for (int w = 0; w < WAYS; w++) check(k, &ways[w], 33, 63);
+  draw_hypergraph(13001, 5); /* one of 4,334 vertices: more pieces than one thread adds */
+  for (int w = 0; w < WAYS - 1; w++) check(k, &ways[w], 40, w % 2 ? 11 : 15);
 }
 
 static void both_steps_follow_the_formula(void **state) {
@@ -114,12 +146,128 @@ static void both_steps_follow_the_formula(void **state) {
   free_hypergraph();
 }
 
+/* Bias, norm and activation behind the sums, as a pass of its own gives them. */
+static void check_end(struct kernels *k, const struct way *way, enum norm norm, int64_t width) {
+  int64_t vertices = hypergraph.edges.cols;
+  struct incidence a = {0};
+  open_incidence(k, way, &a);
+  struct tensor z = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
+  struct tensor y = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
+  struct tensor expected = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
+  struct update end = {.z = z,
+                       .bias = reals(k, noise_block(31, width), width),
+                       .norm = norm,
+                       .gain = reals(k, noise_block(32, width), width),
+                       .shift = reals(k, noise_block(33, width), width),
+                       .mean = reals(k, noise_block(34, vertices), vertices),
+                       .rstd = reals(k, noise_block(35, vertices), vertices),
+                       .epsilon = 1e-5,
+                       .activation = ACTIVATION_RELU,
+                       .dropout = dropout_of(.4, (struct philox_key){{3, 5}}, global_ids(k, vertices)),
+                       .y = y};
+  struct incidence_sum op = {
+      .a = &a,
+      .x = padded_matrix(k, rounded(k, noise_block(36, vertices * width), vertices * width), vertices, width,
+                         OWN_GAPS),
+      .edge_scale = reals(k, row_factors(hypergraph.edges.rows), hypergraph.edges.rows),
+      .update = &end,
+      .y = z};
+  assert_ok(op_incidence_sum(k, &op));
+  double *ended = values_of(k, y);
+  op.update = NULL;
+  assert_ok(op_incidence_sum(k, &op));
+  end.y = expected;
+  assert_ok(op_update(k, &end));
+  /* Beside the sums as they are: z is rounded to its type, and a norm divides by what may be small. */
+  assert_all_close(ended, values_of(k, expected), vertices * width, 8 * tolerance_of(k));
+  incidence_free(k, &a);
+  free_blocks(k->device);
+}
+
+static void ends_in(struct kernels *k) {
+  draw_hypergraph(211, 97);
+  for (int w = 0; w < WAYS; w++) {
+    check_end(k, &ways[w], NORM_NONE, 64);
+    check_end(k, &ways[w], NORM_LAYER, 72);
+    check_end(k, &ways[w], NORM_LAYER, 41);
+  }
+}
+
+static void rows_end_as_in_a_pass_of_its_own(void **state) {
+  (void)state;
+  on_every_table(ends_in);
+  free_hypergraph();
+}
+
+/* How often row v of the pairs names u through e: once where e has both. */
+static int times_met(const struct pairs *pairs, int64_t v, int64_t u, int64_t e) {
+  int times = 0;
+  for (int64_t i = pairs->csr.start[v]; i < pairs->csr.start[v + 1]; i++)
+    times += pairs->csr.col[i] == u && pairs->edge[i] == e;
+  return times;
+}
+
+static int has_vertex(int64_t e, int64_t v) {
+  const struct csr *m = &hypergraph.edges;
+  for (int64_t i = m->start[e]; i < m->start[e + 1]; i++)
+    if (m->col[i] == v) return 1;
+  return 0;
+}
+
+static void pairs_list_each_meeting_once(void **state) {
+  (void)state;
+  struct pairs pairs;
+  draw_hypergraph(31, 17);
+  assert_ok(pairs_init(&hypergraph.edges, &hypergraph.vertices, &pairs));
+  int64_t count = 0, longest = 0;
+  pairs_count(&hypergraph.edges, &hypergraph.vertices, &count, &longest);
+  assert_int_equal(pairs.csr.nnz, count);
+  assert_int_equal(pairs.csr.start[31], pairs.csr.nnz);
+  for (int64_t v = 0; v < 31; v++) {
+    int64_t mine = pairs.csr.start[v + 1] - pairs.csr.start[v];
+    assert_true(mine <= longest);
+    longest = mine == longest ? INT32_MAX : longest; /* someone has the most */
+  }
+  assert_int_equal(longest, INT32_MAX);
+  for (int64_t e = 0; e < 17; e++) {
+    for (int64_t v = 0; v < 31; v++) {
+      for (int64_t u = 0; u < 31; u++)
+        assert_int_equal(times_met(&pairs, v, u, e), has_vertex(e, v) && has_vertex(e, u));
+    }
+  }
+  pairs_free(&pairs);
+  free_hypergraph();
+}
+
+static struct gather_shape shape(int64_t rows, int64_t entries, int64_t longest, int64_t beside) {
+  return (struct gather_shape){.rows = rows, .entries = entries, .longest = longest, .beside = beside};
+}
+
+/* What was the faster one on an H200: the hypergraphs of Cora's citations and authors, a large one. */
+static void fusing_pays_where_it_was_faster(void **state) {
+  (void)state;
+  const struct incidence citations = {.there = shape(1579, 4786, 5, 4),
+                                      .back = shape(2708, 4786, 145, 4),
+                                      .fused = shape(2708, 16160, 451, 12)};
+  const struct incidence authors = {.there = shape(1072, 4585, 43, 4),
+                                    .back = shape(2708, 4585, 23, 4),
+                                    .fused = shape(2708, 38857, 133, 12)};
+  const struct incidence large = {.there = shape(100000, 823242, 207, 4),
+                                  .back = shape(200000, 823242, 20, 4),
+                                  .fused = shape(200000, 12000000, 600, 12)};
+  assert_false(incidence_fusing_pays(&citations, 256));
+  assert_false(incidence_fusing_pays(&citations, 1024));
+  assert_true(incidence_fusing_pays(&authors, 1024));
+  assert_false(incidence_fusing_pays(&large, 128));
+  assert_false(incidence_fusing_pays(&large, 1024));
+}
+
 /* x' P y = y' P^T x with P^T = the same op with c and r exchanged. */
 static void transposed_in(struct kernels *k) {
-  if (!incidence_is_there(k) || k->real != F64) return;
+  if (k->real != F64) return;
   draw_hypergraph(60, 30);
   struct incidence a = {0};
-  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, &a));
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, INCIDENCE_AUTO, &a));
   double *x = noise_block(11, 60), *y = noise_block(12, 60), forward = 0, backward = 0;
   void *c = reals(k, noise_block(13, 60), 60), *r = reals(k, noise_block(14, 60), 60);
   struct incidence_sum op = {.a = &a,
@@ -154,7 +302,6 @@ static void the_gradient_is_the_same_op_with_scales_exchanged(void **state) {
 enum { COUNT = 300, ALL = 500, WIDTH = 19 };
 
 static void weights_in(struct kernels *k) {
-  if (!incidence_is_there(k)) return;
   int32_t *id = host_block(COUNT * 4);
   for (int i = 0; i < COUNT; i++) id[i] = (int32_t)((i * 7 + 3) % ALL);
   double *weight = noise_block(21, ALL), *scale = noise_block(22, COUNT), *expected = host_block(ALL * 8);
@@ -187,6 +334,9 @@ static void trained_weights_scale_hyperedges_and_have_a_gradient(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_steps_follow_the_formula),
+      cmocka_unit_test(rows_end_as_in_a_pass_of_its_own),
+      cmocka_unit_test(pairs_list_each_meeting_once),
+      cmocka_unit_test(fusing_pays_where_it_was_faster),
       cmocka_unit_test(the_gradient_is_the_same_op_with_scales_exchanged),
       cmocka_unit_test(trained_weights_scale_hyperedges_and_have_a_gradient),
   };

@@ -55,3 +55,13 @@ for python in python3 /usr/bin/python3; do
     { cat out.txt; fail "a wrong loss is not seen"; }
   break
 done
+
+# A hypergraph, made and given.
+printf '%s\n' '#   gnndata synth data/hyper.h5 --nodes 900 --hyperedges 300 --degree 4 --features 12 --classes 5' \
+  '[dataset]' 'path = "data/hyper.h5"' >hyper.toml
+"$GNNTRAIN_BIN/gnndata" synth given.h5 --nodes 700 --hyperedges 200 --degree 3 --features 9 --classes 4 >/dev/null
+for dataset in "" --dataset=given.h5; do
+  compare --case hyper.toml --type hgnn --models 2x16 --precisions fp32 --epochs 6 --budget 60 $dataset \
+    >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare of hypergraphs ended with $?"; }
+  (($(grep -cE '^  hgnn 2x16( P X once)? +fp32 .* ok$' out.txt) == 2)) || { cat out.txt err.txt; fail "not 2 rows of hgnn"; }
+done

@@ -16,6 +16,7 @@ tiny() {
     --nodes) words[i + 1]=2000 ;;
     --degree) words[i + 1]=12 ;;
     --community-size) words[i + 1]=20 ;;
+    --hyperedges) words[i + 1]=3000 ;;
     esac
   done
   "$GNNTRAIN_BIN/gnndata" "${words[@]}" >out.txt 2>&1 || { cat out.txt; fail "gnndata ${words[*]}"; }

@@ -61,6 +61,15 @@ for precision in fp32 fp64; do
   (($(grep -c '"op": "sddmm"' out.txt) == 3)) || { cat out.txt; fail "lines of sddmm"; }
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
 done
+for precision in fp32 fp64; do
+  bench hyper --nodes 2000 --hyperedges 700 --incidences 5000 --huge 900 --width 5,64 --scaled --reps 2 --threads 2 \
+    --precision $precision --json >out.txt
+  (($(grep -c '"op": "auto", "shape": "2000+701 nnz' out.txt) == 2)) || { cat out.txt; fail "rows of hyper"; }
+  below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
+done
+bench hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1 | grep -q 'scratch 0.0 MiB' ||
+  fail "nothing said of scratch"
+refuses '--huge 300: there are 200 vertices' hyper --nodes 200 --hyperedges 70 --incidences 500 --huge 300
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
 
@@ -68,6 +77,11 @@ bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' 
 bench spmm --dataset made.h5 --width 16 --reps 1 --json >out.txt
 grep -q '"shape": "1000x1000 nnz' out.txt || { cat out.txt; fail "the dataset's graph was not used"; }
 below 1e-5 error
+"$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 900 --hyperedges 300 --degree 3 --features 4 --classes 3 >/dev/null
+bench hyper --dataset hyper.h5 --width 16 --reps 1 --json >out.txt
+grep -q '"shape": "900+300 nnz' out.txt || { cat out.txt; fail "the dataset's hypergraph was not used"; }
+below 1e-5 error
+refuses 'made.h5: no /hypergraph' hyper --dataset made.h5
 
 # Tables of tiers and of techniques: a line a width, a line a technique.
 bench spmm --all --graph made.h5 --width 16,40 --reps 1 --threads 2 --json >out.txt
@@ -122,9 +136,10 @@ above 0 ms '"op": "bound"'
 
 bench --help | grep -q spmm || fail "no help"
 bench gemm --help | grep -q -- --inner || fail "no help for gemm"
+bench hyper --help | grep -q -- --incidences || fail "no help for hyper"
 bench update --help | grep -q '4200 GB/s' || fail "no help for update"
 bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
-refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, sddmm, exchange, epoch' spnn
+refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, sddmm, hyper, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8

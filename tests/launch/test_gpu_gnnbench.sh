@@ -1,5 +1,5 @@
-# gnnbench on GPUs: products in bf16 beside another library, an epoch's parts by the device's clock, and on two
-# or more the exchange beside NCCL's own.
+# gnnbench on GPUs: products in bf16 and sums over hyperedges beside another library, an epoch's parts by the device's clock,
+# and on two or more the exchange beside NCCL's own.
 set -euo pipefail
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 ((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
@@ -26,6 +26,13 @@ done
 "$GNNTRAIN_BIN/gnnbench" sddmm --dataset made.h5 --device cuda --precision bf16 --width 41,128 --json >out.txt
 for width in 41 128; do
   holds "$(number error "width $width") < 1e-5 && $(number peer_ratio "width $width") > 1"
+done
+for precision in fp32 bf16; do
+  "$GNNTRAIN_BIN/gnnbench" hyper --device cuda --precision $precision --width 41,128 --scaled --huge 5000 --json >out.txt
+  limit=$([[ $precision == fp32 ]] && echo 1e-5 || echo .02)
+  for form in whole 'panels 128' fused auto; do holds "$(number error "\"$form\".*width 128") < $limit"; done
+  holds "$(number error '"auto".*width 41') < $limit && $(number peer_ratio '"auto".*width 128') > 1"
+  holds "$(number scratch '"panels 128".*width 128') < $(number scratch '"whole".*width 128')"
 done
 printf '[dataset]\npath = "made.h5"\n[model]\nhidden = 64\n[partition]\nmethod = "block"\n' >made.toml
 ranks=$((gpus < 2 ? 1 : 2))
