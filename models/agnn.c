@@ -52,6 +52,19 @@ static struct tensor forward_sums(const struct model *model, const struct run *r
   return tensor_take_reals(k, &rest, layer->out);
 }
 
+static int keeps_beta(const struct run *run, const struct layer *layer) {
+  return layer->index == 1 && !run->config->model.learn_first_beta;
+}
+
+/* One that is not trained has no gradient, and no weight decay. */
+static int add_beta(struct model *model, struct run *run, struct layer *layer) {
+  struct parameters *p = &model->parameters;
+  if (keeps_beta(run, layer)) p->group_begin = p->count;
+  TRY(layer_add(model, run, layer, "beta", 1, 1, START_ONE, &layer->heads.beta));
+  if (keeps_beta(run, layer)) p->group_end = p->count;
+  return OK;
+}
+
 static int agnn_init(struct model *model, struct run *run, struct layer *layer) {
   TRY(heads_check(run));
   layer->keeps_z = 1;
@@ -60,7 +73,7 @@ static int agnn_init(struct model *model, struct run *run, struct layer *layer) 
   layer->scratch = layer->exchange + 2 * gradient_cols(run, layer->out) + message_reals(k, 1);
   model->propagation.attends = 1;
   model->propagation.weighting = WEIGHTING_SUM;
-  TRY(layer_add(model, run, layer, "beta", 1, 1, START_ONE, &layer->heads.beta));
+  TRY(add_beta(model, run, layer));
   return layer_end_parameters(model, run, layer);
 }
 
@@ -147,7 +160,7 @@ static int agnn_backward(struct model *model, struct run *run, struct layer *lay
                              .out = parameter_gradient(&model->parameters, run, layer->heads.beta).data};
   TRY(op_cosine_rows(run->kernels, &rows));
   TRY(both_ways(model, run, layer));
-  TRY(op_column_sums(run->kernels, &sums));
+  if (!keeps_beta(run, layer)) TRY(op_column_sums(run->kernels, &sums));
   struct cosine_end end = {
       .message = pieces.message, .dx = pieces.dx, .dn = pieces.dn, .residual = residual, .y = below->dy};
   TRY(op_cosine_end(run->kernels, &end));

@@ -45,6 +45,7 @@ static const struct config_key table[] = {
     CHOICE(model.aggregator, AGGREGATOR_MEAN, "sage: what neighbours become; gcn: their mean with the node itself; max: the largest of relu(H W + b), hidden wide", "mean", "gcn", "sum", "max"),
     REAL(model.eps, 0, -1e6, 1e6, "gin, unigin: the node itself counts 1 + eps times"),
     BOOLEAN(model.learn_eps, 0, "gin, unigin: train eps from there on, one a layer"),
+    BOOLEAN(model.learn_first_beta, 1, "agnn: train beta of the first propagation, too; else it stays 1"),
     REAL(model.alpha, 0.1, 0, 0.999, "gcnii, unigcnii: share of the first layer's output in every convolution"),
     REAL(model.lambda, 0.5, 0, 1.718, "gcnii, unigcnii: convolution l has the identity and its weight in shares 1 - b and b = log(lambda / l + 1)"),
     BOOLEAN(model.self_hyperedges, 1, "hypergraphs: a vertex that no hyperedge has alone gets one of its own"),

@@ -63,6 +63,7 @@ struct config {
     int64_t heads, heads_last;  /* gat */
     double eps;                 /* gin */
     int learn_eps;
+    int learn_first_beta;
     double alpha, lambda; /* gcnii */
     int self_hyperedges, edge_weights;
     int residual, bias;

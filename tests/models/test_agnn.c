@@ -82,6 +82,21 @@ static void rows_of_zeros_have_no_direction(void **state) {
   fixture_close(&job);
 }
 
+/* Neither a gradient nor weight decay moves it; the next one is trained. */
+static void the_first_beta_may_stay_one(void **state) {
+  (void)state;
+  fixture_open(&job, &plain,
+               "model.type = \"agnn\"\nmodel.layers = 4\nmodel.learn_first_beta = false\n"
+               "train.weight_decay = 0.1\nruntime.precision = \"fp64\"");
+  for (int64_t epoch = 1; epoch <= 3; epoch++) {
+    double loss = 0;
+    assert_ok(epoch_train(&job.trainer, &job.run, epoch, &loss));
+  }
+  assert_true(*element_of(parameter_named("layer1.beta"), 0) == 1);
+  assert_true(*element_of(parameter_named("layer2.beta"), 0) != 1);
+  fixture_close(&job);
+}
+
 static void two_layers_are_too_few(void **state) {
   (void)state;
   fixture_open(&job, &plain, "model.type = \"mlp\"");
@@ -99,6 +114,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(directed_graphs_use_both_shards),
       cmocka_unit_test(sparse_features_norms_and_residuals),
       cmocka_unit_test(rows_of_zeros_have_no_direction),
+      cmocka_unit_test(the_first_beta_may_stay_one),
       cmocka_unit_test(two_layers_are_too_few),
   };
   RUN_RANK_TESTS(tests);
