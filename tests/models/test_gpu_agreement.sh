@@ -55,6 +55,20 @@ for ranks in 1 2 4; do
   done
 done
 
+# Without norms, and with an input that stays: the first layer's weights get their gradient along with the product
+# before it, with the first aggregate computed once and in every epoch.
+plain=(--set model.norm=none --set model.residual=false --set model.dropout_input=0.0 --set model.hidden=128)
+for once in true false; do
+  train cpu 1 plain.$once fp32 "${plain[@]}" --set runtime.once=$once
+  for ranks in 1 2 4; do
+    ((ranks <= gpus)) || continue
+    train cuda $ranks plain.bf16 bf16 "${plain[@]}" --set runtime.once=$once
+    ends_within plain.$once plain.bf16 0.01
+    train cuda $ranks plain.again bf16 "${plain[@]}" --set runtime.once=$once --set runtime.graph=false
+    cmp losses.plain.bf16 losses.plain.again || fail "without norms a repeat on $ranks GPUs, not recorded, gives other bits"
+  done
+done
+
 # Attention, its dropout included; the last heads are averaged.
 gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
   --set model.activation=elu)
