@@ -83,6 +83,10 @@ int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
   return k->ops->spmm_workspace ? k->ops->spmm_workspace(op) : 0;
 }
 
+int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
+  return k->ops->gemm_workspace ? k->ops->gemm_workspace(k, rows, cols) : 0;
+}
+
 int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct layout **layout) {
   static const struct layout_plan gather = {LAYOUT_GATHER, 1};

@@ -255,7 +255,8 @@ struct kernel_ops {
   int (*layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
   void (*layout_free)(struct kernels *k, struct layout *layout);
   int (*spmm)(struct kernels *k, const struct spmm *op);
-  int64_t (*spmm_workspace)(const struct spmm *op); /* NULL: none */
+  int64_t (*spmm_workspace)(const struct spmm *op);                               /* NULL: none */
+  int64_t (*gemm_workspace)(const struct kernels *k, int64_t rows, int64_t cols); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
   int (*gemm_then)(struct kernels *k, const struct gemm *op,
                    int *took); /* with backward->then, or nothing; NULL */
@@ -312,6 +313,8 @@ int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);
 /* Bytes of scratch that op_spmm will ask for: from the layout and shapes alone, no data is looked at, though
  * scales must be given (any address) where they will be. */
 int64_t spmm_workspace(const struct kernels *k, const struct spmm *op);
+/* Bytes of scratch that op_gemm will ask for at most where C = A^T B is [rows, cols], of tall A and B. */
+int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
 
 /* Prepares host matrix m for the device as `plan` says (NULL: for the gather alone); *layout is freed by
  * layout_free. m must outlive it and not change.

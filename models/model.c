@@ -75,6 +75,14 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   return larger(most, propagation_workspace(p, run, in % each ? in % each : each, message));
 }
 
+/* And that of the weights' gradients. */
+static int64_t gradient_workspace(const struct model *model, const struct run *run) {
+  int64_t most = 0;
+  for (int l = 0; l < model->layers; l++)
+    most = larger(most, gemm_workspace(run->kernels, model->layer[l].in, model->layer[l].out));
+  return most;
+}
+
 static int has_residuals(const struct model *model) {
   for (int l = 0; l < model->layers; l++) {
     if (layer_has_residual(&model->layer[l])) return 1;
@@ -170,7 +178,8 @@ int model_init(struct model *model, struct run *run) {
   const struct layer *first = &model->layer[0];
   TRY(features_init(&model->features, run, first->constant && !first->needs_input));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
-  if (model->uses_graph) model->workspace = product_workspace(model, run);
+  model->workspace = gradient_workspace(model, run);
+  if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
   model->arena = arena_measure(run->device);
   return plan(model, run);
 }

@@ -22,7 +22,7 @@ struct model {
   struct tensor grad[3]; /* [own, width]: gradients passed down, see layer_ops.in_place; the third only with
                             residuals */
   void *sums;            /* real [2 widest]: batch norm sums over ranks */
-  int64_t workspace;     /* bytes of scratch that its sparse products ask for */
+  int64_t workspace;     /* bytes of scratch that its products ask for */
 };
 
 /* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).
