@@ -102,7 +102,7 @@ static void tall_sums(struct kernels *k) {
   check_both_signs(k, 100, 256, 3000, 1, 3);
   check_both_signs(k, 602, 256, 1500, 1, 11);
   check_both_signs(k, 128, 256, 1500, 1, 5);
-  check_both_signs(k, 70, 30, 200000, 1, 7);
+  check_both_signs(k, 66, 20, 70000, 1, 7);
 }
 
 static void sums_over_many_rows_are_accurate_and_repeat_bit_by_bit(void **state) {
