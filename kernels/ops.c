@@ -185,10 +185,18 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }
 
-/* *took: with what follows. */
+static double gemm_flops(const struct gemm *op) {
+  return 2 * (double)op->c.rows * (double)op->c.cols * (double)(op->transpose_a ? op->a.rows : op->a.cols);
+}
+
+/* *took: with what follows, of which one matrix is still to be read and one written. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
-  if (op->backward && op->backward->then && k->ops->gemm_then) TRY(k->ops->gemm_then(k, op, took));
-  return *took ? OK : k->ops->gemm(k, op);
+  const struct gemm *then = op->backward ? op->backward->then : NULL;
+  if (then && k->ops->gemm_then) TRY(k->ops->gemm_then(k, op, took));
+  if (!*took) return k->ops->gemm(k, op);
+  profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c),
+               gemm_flops(then)); /* c stays inside */
+  return OK;
 }
 
 static int is_gradient_of(struct tensor dz, const struct gemm *op) {
@@ -212,10 +220,9 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
     assert(!then || is_gradient_of(op->backward->dz, then));
   }
-  double flops = 2 * (double)op->c.rows * (double)op->c.cols * (double)inner;
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
-  TRY(PROFILE_WORK("gemm", bytes, flops, multiply(k, op, &took)));
+  TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
   return then && !took ? op_gemm(k, then) : OK;
 }
 

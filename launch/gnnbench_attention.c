@@ -6,9 +6,7 @@
 #include "launch/gnnbench.h"
 #include "runtime/error.h"
 
-/* GB/s at most: of rows that arcs gather, from a GPU's L2 cache (see gnnbench_spmm.c); of matrices read in
- * order. */
-enum { L2_LIMIT = 10300, COPY_LIMIT = 4200 };
+enum { COPY_LIMIT = 4200 }; /* GB/s at most, of matrices read in order */
 
 enum matrix {
   X,
@@ -158,7 +156,7 @@ static struct bench_row gather_row(const struct bench *bench, const struct atten
   row.bytes = arcs * (4 + width * element + (double)reals * heads * real) +
               (double)c->graph.rows * (double)rows_written * width * element;
   row.flops = (double)flops * arcs * width;
-  if (row.limit > 0) row.limit = L2_LIMIT;
+  if (row.limit > 0) row.limit = BENCH_L2_LIMIT;
   return row;
 }
 

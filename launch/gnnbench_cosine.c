@@ -8,8 +8,7 @@
 #include "launch/gnnbench.h"
 #include "runtime/error.h"
 
-/* GB/s that a GPU's L2 cache delivers at most; see gnnbench_spmm.c. */
-enum { L2_LIMIT = 10300, SAMPLE = BENCH_SAMPLE / 4 };
+enum { SAMPLE = BENCH_SAMPLE / 4 };
 static const double BETA = 1.5;
 
 enum matrix { X, DZ, Y, LOG_SUM, FORWARD, BACKWARD, DX, DN, BETA_GRAD, BETAS, MATRICES };
@@ -105,7 +104,7 @@ static struct bench_row row_of(const struct bench *bench, const struct cosine_ca
   row.bytes = arcs * (4 + gathered * width * element + numbers * real) +
               (double)c->graph->rows * moved * width * element;
   row.flops = 2 * products * arcs * width;
-  if (!bench->device.ops->on_host) row.limit = L2_LIMIT;
+  if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld", (long long)c->graph->rows,
            (long long)c->graph->cols, (long long)c->graph->nnz, (long long)c->width);
   return row;

@@ -8,8 +8,7 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-/* What a GPU's L2 cache delivers at most, GB/s; see gnnbench_spmm.c. Pairs that are tried at most. */
-enum { L2_LIMIT = 10300, MOST_PAIRS = 64 << 20 };
+enum { MOST_PAIRS = 64 << 20 }; /* that are tried */
 
 /* A way to make the sums. */
 struct form {
@@ -156,7 +155,7 @@ static struct bench_row row_of(const struct bench *bench, const struct hyper_cas
       .name = name, .flops = 4 * nnz * columns, .peer = c->peer, .peer_median = c->peer_ms};
   row.bytes = 2 * nnz * (4 + columns * element) +
               (double)(c->edges.rows + c->vertices.rows) * columns * element;
-  if (!bench->device.ops->on_host) row.limit = L2_LIMIT;
+  if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lld+%lld nnz %lld width %lld%s", (long long)c->vertices.rows,
            (long long)c->edges.rows, (long long)c->edges.nnz, (long long)c->x.tensor.cols,
            c->scale.host ? " scaled" : "");

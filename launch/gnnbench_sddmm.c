@@ -6,9 +6,6 @@
 #include "launch/gnnbench.h"
 #include "runtime/error.h"
 
-/* GB/s that a GPU's L2 cache delivers at most; see gnnbench_spmm.c. */
-enum { L2_LIMIT = 10300 };
-
 /* What one row of the report owns. */
 struct sddmm_case {
   struct csr graph;
@@ -74,7 +71,7 @@ static int measure(struct bench *bench, struct sddmm_case *c, int64_t width) {
   double row_bytes = (double)(width * dtype_bytes(k->dtype)), nnz = (double)m->nnz;
   struct bench_row row = {.name = "sddmm", .flops = 2 * nnz * (double)width};
   row.bytes = nnz * (4 + row_bytes + (double)dtype_bytes(k->real)) + (double)m->rows * row_bytes;
-  if (!bench->device.ops->on_host) row.limit = L2_LIMIT;
+  if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width);
   TRY(bench_time(bench, run, &op, &row));

@@ -5,10 +5,6 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-/* What a GPU's L2 cache delivers at most, GB/s: 660 M sectors of 32 bytes in 2.27 ms kept that of an H200 90%
- * busy. */
-enum { L2_LIMIT = 10300 };
-
 /* What one row of the report owns. */
 struct spmm_case {
   struct csr graph, written; /* written: with self loops and values, for the peer of a scaled product */
@@ -128,7 +124,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   struct bench_row row = {.name = "spmm", .flops = 2 * nnz * columns};
   row.bytes = nnz * (4 + columns * element + (m->weight ? 4 : 0)) + (double)m->rows * (8 + columns * element);
   if (c->scale.host) row.bytes += (double)m->rows * (16 + columns * element);
-  if (!bench->device.ops->on_host) row.limit = L2_LIMIT;
+  if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width, c->scale.host ? " scaled" : "");
   const struct layout_plan plan = {bench->options->tiers, width};

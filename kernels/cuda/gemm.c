@@ -102,15 +102,18 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   return multiply_rows(k, &bare);
 }
 
-/* Each multiprocessor's share leaves a tile of sums, of at most 256 by 128 columns, or 128 by 256:
- * gemm_sums.cu and gemm_bulk_then.cu, which has sums of columns beside them. */
+/* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
+ * columns, or 128 by 256: gemm_sums.cu and gemm_bulk_then.cu, which has sums of columns beside them. */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
   enum { LONG = 256 };
   const struct cuda_state *state = k->impl;
   int64_t narrow = rows < cols ? rows : cols;
   narrow = narrow <= 48 ? 48 : narrow <= 112 ? 112 : 128;
+  int64_t wide = rows < cols ? cols : rows,
+          tiles = (wide / LONG + 1) * ((rows < cols ? rows : cols) / narrow + 1);
+  int64_t count = tiles > state->multiprocessors ? tiles : state->multiprocessors;
   if (!state->has_wgmma) return 0;
-  return state->multiprocessors * LONG * (narrow * (int64_t)sizeof(float) + (int64_t)sizeof(double));
+  return count * LONG * (narrow * (int64_t)sizeof(float) + (int64_t)sizeof(double));
 }
 
 int cuda_gemm_then(struct kernels *k, const struct gemm *op, int *took) {

@@ -1,8 +1,9 @@
 """The tables of tests/bench/compare."""
 # Of the loss, relative, and of the gradients over their largest element: in rounded numbers a value next to 0 may fall on
-# the other side of ReLU's kink, which moves single columns of a gradient by what one node adds to it: with labels at
-# random, whose gradients cancel, up to about 1 / sqrt(nodes) for each.
-TOLERANCE = {"fp64": (1e-9, 1e-6), "fp32": (1e-5, 1e-2), "fp32-strict": (1e-5, 1e-2), "tf32": (1e-3, 1e-2),
+# the other side of ReLU's kink, which moves single columns of a gradient. With labels at random gradients nearly cancel,
+# and this shows: on arxiv-like the processor's fp32 differs from its fp64 by 9e-4 in the weights below the ReLU and by 3e-7
+# in those above.
+TOLERANCE = {"fp64": (1e-9, 1e-6), "fp32": (1e-5, 5e-3), "fp32-strict": (1e-5, 5e-3), "tf32": (1e-3, 1e-2),
              "bf16": (1e-2, 5e-2)}
 
 
