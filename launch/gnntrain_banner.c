@@ -51,8 +51,9 @@ static int print_estimate(struct comm *comm, const char *name, const struct esti
   TRY(comm_reduce(comm, part, estimate->parts, NUMBER_INT64, REDUCE_MAX));
   char text[16];
   log_info("  %-11s about %s on the fullest rank", name, memory_text(most, text));
-  for (int i = 0; i < estimate->parts; i++)
-    log_info("              %10s  %s", memory_text(part[i], text), estimate->part[i].name);
+  for (int i = 0; i < estimate->parts; i++) {
+    if (part[i] > 0) log_info("              %10s  %s", memory_text(part[i], text), estimate->part[i].name);
+  }
   return OK;
 }
 

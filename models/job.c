@@ -133,7 +133,7 @@ static void add_device_estimate(struct job *job) {
   if (job->device.ops->on_host) return;
   job->device_needed = total - job->device_taken;
   int64_t peak = job->device.ops->memory_peak(&job->device);
-  if (peak > total) estimate_add(estimate, "cutting the layouts, beyond that", peak - total);
+  estimate_add(estimate, "cutting the layouts, beyond that", peak > total ? peak - total : 0);
 }
 
 /* The same on the host, with building the shard. */
@@ -144,7 +144,7 @@ static void add_estimate(struct job *job) {
   trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
   int64_t training = estimate_total(host) - base, owners = (job->dataset.nodes + job->star.nodes) * 12;
   estimate_add(host, "owners and order of all nodes", owners); /* kept for predictions */
-  if (building > training) estimate_add(host, "building the shard, beyond that", building - training);
+  estimate_add(host, "building the shard, beyond that", building > training ? building - training : 0);
   add_device_estimate(job);
 }
 

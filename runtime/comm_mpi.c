@@ -103,6 +103,8 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   choose_single_copy();
   TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
   mpi->started = 1;
+  /* Open MPI hands the errors of MPI_Test to this communicator, whichever the message belongs to. */
+  TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   if (provided < MPI_THREAD_FUNNELED) FAIL(FAILED, "this MPI does not support threads (MPI_THREAD_FUNNELED)");
   TRY_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank));
   TRY_MPI(MPI_Comm_size(MPI_COMM_WORLD, &comm->size));

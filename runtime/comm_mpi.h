@@ -105,6 +105,9 @@ void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_cal
 int comm_watch_poll(struct comm_watch *watch);
 void comm_watch_finish(struct comm_watch *watch);
 
+/* "a broadcast", as messages name what a rank waits in. */
+const char *comm_call_name(enum comm_call call);
+
 /* Waits for one request of a collective MPI call. */
 int comm_watch_request(struct comm *comm, MPI_Request *request, enum comm_call call);
 

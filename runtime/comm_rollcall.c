@@ -21,6 +21,10 @@ static const char *const call_name[] = {
     [CALL_CLOSE] = "the end",
 };
 
+const char *comm_call_name(enum comm_call call) {
+  return call_name[call];
+}
+
 static int listen(struct comm_mpi *mpi) {
   TRY_MPI(
       MPI_Irecv(&mpi->sign_in, SIGN_INTS, MPI_INT, MPI_ANY_SOURCE, SIGN_TAG, mpi->signs, &mpi->sign_request));

@@ -73,7 +73,7 @@ int comm_watch_poll(struct comm_watch *watch) {
 
 static int poll_request(struct comm_watch *watch, MPI_Request *request) {
   for (int done = 0;;) {
-    TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+    TRY(comm_mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), comm_call_name(watch->call)));
     if (done) return OK;
     TRY(comm_watch_poll(watch));
   }

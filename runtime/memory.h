@@ -24,6 +24,7 @@ struct estimate {
   } part[ESTIMATE_PARTS];
   int parts;
 };
+/* Every rank adds the same parts in the same order, if only 0 bytes of one: they are compared one by one. */
 void estimate_add(struct estimate *estimate, const char *name, int64_t bytes);
 int64_t estimate_total(const struct estimate *estimate);
 

@@ -18,7 +18,7 @@ TOML
 # run DEVICE RANKS NAME OPTION...: a training in run.NAME
 run() {
   mpirun -n "$2" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device "$1" \
-    --set "log.dir=run.$3" "${@:4}" >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -3 "$3.log")"
+    --set "log.dir=run.$3" "${@:4}" >"$3.log" 2>&1 || fail "$3: $(grep gnntrain: "$3.log" || tail -30 "$3.log")"
   grep 'cannot be recorded' "$3.log" && fail "$3 records nothing"
 }
 

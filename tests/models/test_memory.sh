@@ -2,7 +2,7 @@
 set -u
 fail() { echo "FAILED: $*"; exit 1; }
 
-rm -rf data.h5 data.h5.parts run
+rm -rf ./*.h5 ./*.parts run
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 200000 --degree 20 --features 64 --classes 8 >synth.log 2>&1 ||
   fail "synth: $(cat synth.log)"
 cat >run.toml <<'TOML'
@@ -24,3 +24,12 @@ for ranks in 1 2; do
   awk -v p="$(mib "$peak" "$peak_unit")" -v e="$(mib "$estimate" "$estimate_unit")" \
     'BEGIN {exit !(p > 50 && p <= 1.3 * e && e <= 1.3 * p)}' || fail "they are more than 1.3 times apart"
 done
+
+# Ranks of unequal load: what one of them needs beyond training, another need not.
+awk 'BEGIN {srand(1); for (i = 0; i < 20000; i++) print i, (i + 1) % 20000
+            for (i = 0; i < 200000; i++) print int(10000 * rand()), int(10000 * rand())}' >edges.txt
+"$GNNTRAIN_BIN/gnndata" import edgelist edges.txt uneven.h5 --undirected --drop-self-loops --features random:8 \
+  --labels random:4 --split per-class:20,30 >import.log 2>&1 || fail "import: $(cat import.log)"
+mpirun -n 2 --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" run.toml --set dataset.path=uneven.h5 \
+  --set model.hidden=2 --set log.dir=run --set log.overwrite=true >log.uneven 2>&1 || fail "uneven: $(tail -30 log.uneven)"
+grep 'building the shard, beyond that' log.uneven || fail "no rank needs more to build its shard than to train"
