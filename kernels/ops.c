@@ -189,18 +189,20 @@ static double gemm_flops(const struct gemm *op) {
   return 2 * (double)op->c.rows * (double)op->c.cols * (double)(op->transpose_a ? op->a.rows : op->a.cols);
 }
 
-/* *took: with what follows, of which one matrix is still to be read and one written. */
+/* *took: what was multiplied along with it. What follows leaves out one matrix that is written otherwise and
+ * reads another one; what goes beside reads nothing more. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
   const struct gemm *then = op->backward ? op->backward->then : NULL;
-  if (then && k->ops->gemm_then) TRY(k->ops->gemm_then(k, op, took));
+  if ((then || op->beside) && k->ops->gemm_along) TRY(k->ops->gemm_along(k, op, took));
   if (!*took) return k->ops->gemm(k, op);
-  profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c),
-               gemm_flops(then)); /* c stays inside */
+  if (*took & ALONG_THEN)
+    profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c), gemm_flops(then));
+  if (*took & ALONG_BESIDE) profile_work(bytes_of(op->beside->c), gemm_flops(op->beside));
   return OK;
 }
 
 static int is_gradient_of(struct tensor dz, const struct gemm *op) {
-  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols;
+  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols && !op->beside;
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
@@ -220,10 +222,12 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
     assert(!then || is_gradient_of(op->backward->dz, then));
   }
+  assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
   TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
-  return then && !took ? op_gemm(k, then) : OK;
+  if (op->beside && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside));
+  return then && !(took & ALONG_THEN) ? op_gemm(k, then) : OK;
 }
 
 int op_gather(struct kernels *k, const struct gather *op) {

@@ -78,7 +78,12 @@ struct gemm {
   int transpose_a, transpose_b, accumulate;
   const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
   const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
+  /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
+   * `backward` works from. NULL: none. */
+  const struct gemm *beside;
 };
+
+enum along { ALONG_THEN = 1, ALONG_BESIDE = 2 };
 
 /* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,
  * scalars.epoch), key) are >= threshold, and multiplied by `scale`. Lane j % 8: word (j % 8) / 2, its low
@@ -258,8 +263,9 @@ struct kernel_ops {
   int64_t (*spmm_workspace)(const struct spmm *op);                               /* NULL: none */
   int64_t (*gemm_workspace)(const struct kernels *k, int64_t rows, int64_t cols); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
-  int (*gemm_then)(struct kernels *k, const struct gemm *op,
-                   int *took); /* with backward->then, or nothing; NULL */
+  /* With backward->then, or beside, or both, in one pass over the rows: *took says which, of `enum along`;
+   * 0: nothing is done. NULL: never. */
+  int (*gemm_along)(struct kernels *k, const struct gemm *op, int *took);
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);

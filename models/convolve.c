@@ -86,6 +86,5 @@ int convolve_backward(struct model *model, struct run *run, struct layer *layer,
   if (layer->aggregate_first) return backward_of_aggregate(model, run, layer, dz, dx, residual, below);
   struct tensor product = tensor_narrowed(model->scratch, layer->out);
   TRY((layer->dz_is_message ? propagate_message : propagate)(p, run, &p->backward, dz, NULL, product));
-  TRY(layer_weight_gradient(model, run, layer, layer->weight, product));
-  return dx.data ? layer_input_gradient(model, run, layer->weight, product, dx, residual, below) : OK;
+  return layer_gradients(model, run, layer, layer->weight, product, dx, residual, below);
 }

@@ -210,9 +210,8 @@ static int gat_backward(struct model *model, struct run *run, struct layer *laye
       .r_grad = parameter_gradient(&model->parameters, run, layer->heads.right)};
   TRY(product_gradient(model, run, layer, dz));
   TRY(op_attention_terms_backward(run->kernels, &back));
-  TRY(layer_weight_gradient(model, run, layer, layer->weight, grad.product));
-  if (!below) return OK;
-  return layer_input_gradient(model, run, layer->weight, grad.product, below->dy, residual, below);
+  struct tensor dx = below ? below->dy : (struct tensor){0};
+  return layer_gradients(model, run, layer, layer->weight, grad.product, dx, residual, below);
 }
 
 static const struct layer_ops gat_layer = {.uses_graph = 1,

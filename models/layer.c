@@ -86,20 +86,39 @@ int layer_times_weight(struct model *model, struct run *run, struct layer *layer
   return op_gemm(run->kernels, &product);
 }
 
+static struct gemm weight_gradient(struct model *model, struct run *run, struct layer *layer, int weight,
+                                   struct tensor dy) {
+  struct tensor dw = parameter_gradient(&model->parameters, run, weight);
+  return (struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw};
+}
+
 int layer_weight_gradient(struct model *model, struct run *run, struct layer *layer, int weight,
                           struct tensor dy) {
   struct tensor dw = parameter_gradient(&model->parameters, run, weight);
   if (layer->index == 0) return features_gradient(&model->features, run, dy, dw);
-  return op_gemm(run->kernels,
-                 &(struct gemm){.a = layer_input(model, layer), .transpose_a = 1, .b = dy, .c = dw});
+  struct gemm gradient = weight_gradient(model, run, layer, weight, dy);
+  return op_gemm(run->kernels, &gradient);
+}
+
+static int input_gradient(struct model *model, struct run *run, int weight, struct tensor dy,
+                          struct tensor dx, struct tensor residual, const struct update_backward *below,
+                          const struct gemm *beside) {
+  struct tensor w = parameter_factor(&model->parameters, run, weight);
+  if (residual.data && residual.data != dx.data)
+    TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
+  struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below, .beside = beside};
+  product.accumulate = residual.data != NULL;
+  return op_gemm(run->kernels, &product);
 }
 
 int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,
                          struct tensor residual, const struct update_backward *below) {
-  struct tensor w = parameter_factor(&model->parameters, run, weight);
-  if (residual.data && residual.data != dx.data)
-    TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
-  struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below};
-  product.accumulate = residual.data != NULL;
-  return op_gemm(run->kernels, &product);
+  return input_gradient(model, run, weight, dy, dx, residual, below, NULL);
+}
+
+int layer_gradients(struct model *model, struct run *run, struct layer *layer, int weight, struct tensor dy,
+                    struct tensor dx, struct tensor residual, const struct update_backward *below) {
+  if (!dx.data || layer->index == 0) return layer_weight_gradient(model, run, layer, weight, dy);
+  struct gemm gradient = weight_gradient(model, run, layer, weight, dy);
+  return input_gradient(model, run, weight, dy, dx, residual, below, &gradient);
 }

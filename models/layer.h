@@ -101,6 +101,9 @@ int layer_weight_gradient(struct model *model, struct run *run, struct layer *la
                           struct tensor dy);
 int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,
                          struct tensor residual, const struct update_backward *below);
+/* Both gradients, of which one kernel may take care; dw alone where dx.data is NULL. */
+int layer_gradients(struct model *model, struct run *run, struct layer *layer, int weight, struct tensor dy,
+                    struct tensor dx, struct tensor residual, const struct update_backward *below);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */

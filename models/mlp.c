@@ -12,9 +12,8 @@ static int mlp_forward(struct model *model, struct run *run, struct layer *layer
 /* dW = H^T dZ, dH = dZ W^T */
 static int mlp_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                         struct tensor residual, const struct update_backward *below) {
-  TRY(layer_weight_gradient(model, run, layer, layer->weight, dz));
-  if (!below) return OK;
-  return layer_input_gradient(model, run, layer->weight, dz, below->dy, residual, below);
+  struct tensor dx = below ? below->dy : (struct tensor){0};
+  return layer_gradients(model, run, layer, layer->weight, dz, dx, residual, below);
 }
 
 const struct layer_ops mlp_layer = {

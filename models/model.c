@@ -76,10 +76,14 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
 }
 
 /* And that of the weights' gradients. */
+/* The first two weights' gradients may be made at once. */
 static int64_t gradient_workspace(const struct model *model, const struct run *run) {
-  int64_t most = 0;
-  for (int l = 0; l < model->layers; l++)
-    most = larger(most, gemm_workspace(run->kernels, model->layer[l].in, model->layer[l].out));
+  int64_t most = 0, below = 0;
+  for (int l = 0; l < model->layers; l++) {
+    int64_t mine = gemm_workspace(run->kernels, model->layer[l].in, model->layer[l].out);
+    most = larger(most, mine + (l == 1 ? below : 0));
+    below = mine;
+  }
   return most;
 }
 

@@ -116,10 +116,10 @@ int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols)
   return count * LONG * (narrow * (int64_t)sizeof(float) + (int64_t)sizeof(double));
 }
 
-int cuda_gemm_then(struct kernels *k, const struct gemm *op, int *took) {
+int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
   if (!state->has_wgmma || k->precision != PRECISION_BF16) return OK;
-  return cuda_gemm_bulk_then(k, op, took);
+  return cuda_gemm_bulk_along(k, op, took);
 }
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {

@@ -28,9 +28,8 @@ struct cuda_state {
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
-/* The same, of bf16, with op->backward->then: the gradient of a weight from rows that nobody else reads,
- * which stay in shared memory. */
-int cuda_gemm_bulk_then(struct kernels *k, const struct gemm *op, int *took);
+/* The same, of bf16, with gradients of weights from the same rows: of struct kernel_ops. */
+int cuda_gemm_bulk_along(struct kernels *k, const struct gemm *op, int *took);
 /* C = A^T B. */
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither update nor backward. */

@@ -7,7 +7,7 @@
   .device = "cuda", .open = cuda_open, .close = cuda_close, .layout_init = cuda_layout_init,              \
   .layout_share = cuda_layout_share, .layout_free = cuda_layout_free, .spmm = cuda_spmm,                  \
   .spmm_workspace = cuda_spmm_workspace, .gemm = cuda_gemm, .gemm_workspace = cuda_gemm_workspace,        \
-  .gemm_then = cuda_gemm_then, .gather = cuda_gather, .dropout = cuda_dropout,                            \
+  .gemm_along = cuda_gemm_along, .gather = cuda_gather, .dropout = cuda_dropout,                          \
   .sparse_dropout = cuda_sparse_dropout, .update = cuda_update, .update_backward = cuda_update_backward,  \
   .batch_norm_backward = cuda_batch_norm_backward, .batch_norm_stats = cuda_batch_norm_stats,             \
   .column_sums = cuda_column_sums, .add = cuda_add, .dot = cuda_dot, .cross_entropy = cuda_cross_entropy, \

@@ -13,17 +13,20 @@ static double times(int64_t row) {
   return (double)(FAR / PERIOD + (row < FAR % PERIOD));
 }
 
-/* What follows a backward pass at once: dW = L^T dZ, of rows of a period that are there so many times. */
-static void check_then(struct kernels *k, const struct gemm *then, const double *left, const double *dz) {
-  int64_t n = then->c.cols;
-  double *dw = host_block(LEFT * n * 8);
-  for (int64_t i = 0; i < PERIOD * LEFT; i++)
-    for (int64_t j = 0; j < n; j++) dw[i % LEFT * n + j] += times(i / LEFT) * left[i] * dz[i / LEFT * n + j];
-  assert_all_close(values_of(k, then->c), dw, LEFT * n, 10 * product_tolerance(k));
+/* What goes along with a backward pass: dW = L^T R, of rows of a period that are there so many times. */
+static void check_along(struct kernels *k, const struct gemm *along, const double *left,
+                        const double *right) {
+  int64_t m = along->c.rows, n = along->c.cols;
+  double *dw = host_block(m * n * 8);
+  for (int64_t i = 0; i < PERIOD * m; i++)
+    for (int64_t j = 0; j < n; j++) dw[i % m * n + j] += times(i / m) * left[i] * right[i / m * n + j];
+  assert_all_close(values_of(k, along->c), dw, m * n, 10 * product_tolerance(k));
 }
 
-/* Forward ReLU; backward its gradient, with sums of columns and the gradient of a weight. */
-static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int backward) {
+enum { FOLLOWED = 1, ACCOMPANIED = 2 };
+
+/* Forward ReLU; backward its gradient, with sums of columns and, as `along` says, gradients of weights. */
+static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int backward, int along) {
   double *rows = integer_block(1, PERIOD * inner), *z = host_block(PERIOD * n * 8), *sums = host_block(n * 8);
   double *saved = integer_block(3, PERIOD * n);
   struct product p = product_of(k, repeated(rows, inner), integer_block(2, inner * n), FAR, n, inner,
@@ -40,24 +43,32 @@ static void check_far_rows(struct kernels *k, int64_t n, int64_t inner, int back
   struct update_backward back = {.forward = &end, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
   struct gemm then = {.a = operand(k, repeated(left, LEFT), FAR, LEFT, -1), .transpose_a = 1, .b = c};
   then.c = result(k, k->real, NULL, LEFT, n, -1);
-  back.then = &then;
+  if (along & FOLLOWED) back.then = &then;
   p.op.c = c;
   p.op.update = backward ? NULL : &end;
   p.op.backward = backward ? &back : NULL;
   if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n), FAR, n, -1);
+  struct gemm beside = {.a = end.y, .transpose_a = 1, .b = p.op.a};
+  beside.c = result(k, k->real, NULL, n, inner, -1);
+  if (along & ACCOMPANIED) p.op.beside = &beside;
   assert_ok(op_gemm(k, &p.op));
-  if (!backward) assert_all_equal(values_of(k, c), repeated(z, n), FAR * n);
-  if (backward) check_then(k, &then, left, z);
+  if (!(along & FOLLOWED)) assert_all_equal(values_of(k, c), repeated(z, n), FAR * n);
+  if (along & FOLLOWED) check_along(k, &then, left, z);
+  if (along & ACCOMPANIED) check_along(k, &beside, saved, rows);
   if (backward) assert_all_close(doubles(k, back.bias_grad, n), sums, n, tolerance_of(k));
   free_blocks(k->device);
 }
 
 static void far_rows(struct kernels *k) {
-  check_far_rows(k, 47, 66, 0);
-  check_far_rows(k, 64, 17, 1);
-  check_far_rows(k, 70, 66, 1);
-  check_far_rows(k, 136, 17, 0);
-  check_far_rows(k, 136, 17, 1);
+  check_far_rows(k, 47, 66, 0, 0);
+  check_far_rows(k, 64, 17, 1, FOLLOWED);
+  check_far_rows(k, 70, 17, 1, FOLLOWED);
+  check_far_rows(k, 70, 47, 1, ACCOMPANIED);
+  check_far_rows(k, 100, 66, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, 136, 17, 0, 0);
+  check_far_rows(k, 136, 66, 1, FOLLOWED);
+  check_far_rows(k, 136, 17, 1, ACCOMPANIED);
+  check_far_rows(k, 136, 47, 1, FOLLOWED | ACCOMPANIED);
 }
 
 static void rows_far_down_are_as_those_above(void **state) {

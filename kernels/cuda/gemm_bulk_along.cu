@@ -1,0 +1,122 @@
+/* dZ = end'(A B^T) of bf16 with gradients of weights: shapes, memory and launch of the kernel in
+ * gemm_bulk_along.cuh. */
+#include "kernels/cuda/gemm_bulk_along.cuh"
+#include "kernels/cuda/gemm_end_of.cuh"
+#include "kernels/cuda/partials.cuh"
+
+constexpr int MOST_LEFT = TEAMS * BOX_COLS, LEAST_ALONG_SLOTS = 2;
+
+static bool can_be_bulk(const struct gemm *op, const struct end &e) {
+  return op->backward && op->transpose_b && op->a.cols <= MOST_BOX_ROWS && op->c.cols > BOX_COLS &&
+         op->c.cols <= MOST_BOX_ROWS && e.kind == END_BACKWARD_RELU && op->a.rows > 0 && op->a.cols > 0 &&
+         cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.saved);
+}
+
+static bool can_follow(const struct gemm *then) {
+  return then && then->a.cols <= MOST_LEFT && cuda_is_boxed(then->a);
+}
+
+/* Registers hold so many sums; and the saved output must be what the gradient is of. */
+static bool can_go_beside(const struct gemm *op, const struct end &e) {
+  const struct gemm *beside = op->beside;
+  return beside && beside->a.data == e.saved.data && beside->a.stride == e.saved.stride &&
+         op->a.cols <= (op->c.cols <= 128 ? 128 : 48) && cuda_is_boxed(e.out);
+}
+
+/* The arrays that a launch leaves in the workspace, one after the other. */
+template <class S>
+static int place_sums(struct kernels *k, struct along_product *p, unsigned shares, bool sums) {
+  const int64_t then = S::THEN ? (int64_t)shares * p->left_boxes * BOX_COLS * S::COLS : 0,
+                beside = S::BESIDE ? (int64_t)shares * S::COLS * 8 * S::A_BLOCKS : 0;
+  float *from = NULL;
+  TRY(kernels_workspace(
+      k, (then + beside) * (int64_t)sizeof *from + (sums ? shares * p->n * (int64_t)sizeof(double) : 0),
+      (void **)&from));
+  p->then = from;
+  p->beside = from + then;
+  p->end.sums = sums ? (double *)(from + then + beside) : NULL;
+  return OK;
+}
+
+template <class S>
+static int make_maps(const struct gemm *op, const struct along_product *p, struct along_maps *maps) {
+  TRY(cuda_bulk_map(op->a, BOX_ROWS, &maps->a));
+  TRY(cuda_bulk_map(op->b, S::COLS, &maps->b));
+  TRY(cuda_bulk_map(p->end.saved, BOX_ROWS, &maps->saved));
+  if (S::THEN) return cuda_bulk_map(op->backward->then->a, BOX_ROWS, &maps->left);
+  return cuda_bulk_map(p->end.out, BOX_ROWS, &maps->out);
+}
+
+/* Adds up what the shares left. */
+template <class S>
+static int end_launch(struct kernels *k, const struct gemm *op, const struct along_product *p,
+                      unsigned shares) {
+  const struct gemm *then = op->backward->then, *beside = op->beside;
+  if (p->end.sums) TRY(cuda_add_partials(k, p->end.sums, shares, p->n, (float *)op->backward->bias_grad));
+  if (S::THEN) {
+    const struct tile_sum sum = {
+        p->then, shares, 1, 1, p->left_boxes * BOX_COLS, S::COLS, false, (bool)then->accumulate, then->c};
+    TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
+  }
+  if (!S::BESIDE) return OK;
+  const struct tile_sum sum = {
+      p->beside, shares, 1, 1, S::COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c};
+  return cuda_add_tiles(k, &sum, op->c.cols, op->a.cols);
+}
+
+template <class S>
+static int launch(struct kernels *k, const struct gemm *op, struct along_product p, int *took) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  const bool sums = op->backward->bias_grad != NULL;
+  p.left_boxes = S::THEN ? (int)blocks_of(op->backward->then->a.cols, BOX_COLS) : 0;
+  const int slot = along_slot_bytes(S::COLS, p.depth, p.left_boxes);
+  const int fixed = panel_bytes(S::COLS, p.depth) +
+                    (sums ? TEAMS * TEAM / 32 * S::COLS / 2 * (int)sizeof(double) : 0);
+  p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT - fixed) / slot);
+  if (p.slots < LEAST_ALONG_SLOTS) return OK;
+  const int bytes = fixed + p.slots * slot;
+  struct along_maps maps;
+  const int64_t least = S::THEN ? TERMS
+                                : BOX_ROWS; /* a tile that is written must not reach into the next share */
+  p.share = blocks_of(blocks_of(p.m, state->multiprocessors), least) * least;
+  const unsigned shares = blocks_of(p.m, p.share);
+  *took = (S::THEN ? ALONG_THEN : 0) | (S::BESIDE ? ALONG_BESIDE : 0);
+  TRY(place_sums<S>(k, &p, shares, sums));
+  TRY(make_maps<S>(op, &p, &maps));
+  TRY_CUDA(cudaFuncSetAttribute(along_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  along_kernel<S><<<shares, TEAMS * TEAM, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  TRY_LAUNCH();
+  return end_launch<S>(k, op, &p, shares);
+}
+
+template <int BLOCKS, bool THEN>
+static int launch_beside(struct kernels *k, const struct gemm *op, const struct along_product &p, int *took) {
+  if (op->a.cols <= 48) return launch<along_shape<BLOCKS, THEN, 6>>(k, op, p, took);
+  if constexpr (BLOCKS == 16) {
+    if (op->a.cols <= 64) return launch<along_shape<BLOCKS, THEN, 8>>(k, op, p, took);
+    return launch<along_shape<BLOCKS, THEN, 16>>(k, op, p, took);
+  }
+  return OK;
+}
+
+/* As much along with the product as shared memory has room for. */
+template <int BLOCKS>
+static int choose(struct kernels *k, const struct gemm *op, const struct along_product &p, int *took) {
+  const bool follows = can_follow(op->backward->then), goes_beside = can_go_beside(op, p.end);
+  if (follows && goes_beside) TRY((launch_beside<BLOCKS, true>(k, op, p, took)));
+  if (follows && !*took) TRY((launch<along_shape<BLOCKS, true, 0>>(k, op, p, took)));
+  if (goes_beside && !*took) TRY((launch_beside<BLOCKS, false>(k, op, p, took)));
+  return OK;
+}
+
+int cuda_gemm_bulk_along(struct kernels *k, const struct gemm *op, int *took) {
+  struct along_product p = {};
+  p.end = end_of(k, op);
+  if (!can_be_bulk(op, p.end)) return OK;
+  p.m = op->c.rows;
+  p.n = (int)op->c.cols;
+  p.steps = (int)blocks_of(op->a.cols, TERMS);
+  p.depth = (int)blocks_of(op->a.cols, BOX_COLS);
+  p.boxes = (int)blocks_of(op->c.cols, BOX_COLS);
+  return op->c.cols <= 128 ? choose<16>(k, op, p, took) : choose<32>(k, op, p, took);
+}
