@@ -1,5 +1,6 @@
 # What the tests of agreement share: the loss curve of a run, in losses.NAME, and how far two of them lie apart.
 set -u
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4} # graphs this small gain nothing from more, and other tests run beside
 fail() { echo "FAILED: $*"; exit 1; }
 
 # keep_losses NAME: of the run in run.NAME, which has 50 epochs
