@@ -56,89 +56,65 @@ static const struct {
 /* clang-format on */
 enum { OPTIONS = sizeof table / sizeof table[0] };
 
+/* clang-format off */
 static const char *const notes[] = {
     [BENCH_SPMM] =
-        "GB/s counts each gathered row and each matrix once. On a GPU it is compared with 10,300 GB/s, the\n"
-        "most that the L2 cache of an H200 delivers: every gathered row comes from there or through it, "
-        "save\n"
-        "for those that an SM's own cache still holds, which is what shares above 100% mean. The error is "
-        "the\n"
-        "largest difference from a double reference on the same (rounded) numbers over its largest value, "
-        "on\n"
-        "up to 1000 rows. Beside it: the other library's fastest fp32 CSR algorithm, preprocessing done; "
-        "with\n"
-        "--scaled it multiplies the matrix written out, self loops and values included.\n"
-        "--all: ms by the gather, tiles, condensed windows and auto, and as the model predicts for auto; "
-        "shares of "
-        "the\n"
-        "arcs in tiles and condensed windows; the share of windows of which a logistic regression says what "
-        "the "
-        "model\n"
-        "says, and the ms that its choice costs more; ms of making auto's layout; the error; the other "
-        "library.\n",
+        "GB/s counts each gathered row and each matrix once. On a GPU it is compared with 10,300 GB/s, the most that\n"
+        "the L2 cache of an H200 delivers: every gathered row comes from there or through it, save for those that an\n"
+        "SM's own cache still holds, which is what shares above 100% mean. The error is the largest difference from a\n"
+        "double reference on the same (rounded) numbers over its largest value, on up to 1000 rows. Beside it: the\n"
+        "other library's fastest fp32 CSR algorithm, preprocessing done; with --scaled it multiplies the matrix written\n"
+        "out, self loops and values included.\n"
+        "--all: ms by the gather, tiles, condensed windows and auto, and as the model predicts for auto; shares of the\n"
+        "arcs in tiles and condensed windows; the share of windows of which a logistic regression says what the model\n"
+        "says, and the ms that its choice costs more; ms of making auto's layout; the error; the other library.\n",
     [BENCH_CALIBRATE] =
-        "Times products of made matrices of known density: empty rows, rows that share columns, columns at "
-        "random\n"
-        "near and far, condensed windows, full tiles; solves for the constants of the cost model, prints "
-        "them and keeps them in "
-        "the\n"
-        "file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50% density both "
-        "ways\n"
-        "and says how often the model with these constants takes the faster tier (within 5%: either), and "
-        "windows of "
-        "5\n"
-        "to 70% the same for condensed ones, from which a logistic regression learns to choose beside the "
-        "model.\n",
+        "Times products of made matrices of known density: empty rows, rows that share columns, columns at random near\n"
+        "and far, condensed windows, full tiles; solves for the constants of the cost model, prints them and keeps them\n"
+        "in the file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50% density both ways\n"
+        "and says how often the model with these constants takes the faster tier (within 5%: either), and windows of 5\n"
+        "to 70% the same for condensed ones, from which a logistic regression learns to choose beside the model.\n",
     [BENCH_GEMM] =
-        "GB/s counts each matrix once; the error is the largest difference from a double reference "
-        "over its\nlargest value, on some of the elements.\n",
+        "GB/s counts each matrix once; the error is the largest difference from a double reference over its largest\n"
+        "value, on some of the elements.\n",
     [BENCH_UPDATE] =
-        "GB/s counts what must be read and written, rows padded to 32 bytes as in training, and is compared "
-        "with\n4200 GB/s, what an H200 copies. The error is the largest difference from a double reference "
-        "over "
-        "its\nlargest value, on up to 1000 rows and, of column sums, some columns.\n",
+        "GB/s counts what must be read and written, rows padded to 32 bytes as in training, and is compared with\n"
+        "4200 GB/s, what an H200 copies. The error is the largest difference from a double reference over its largest value,\n"
+        "on up to 1000 rows and, of column sums, some columns.\n",
     [BENCH_REDUCE] =
-        "GB/s counts each gathered row and each matrix once, of the gradient the gathered rows of "
-        "winners alone;\nrows of the gradient itself are read where something was won. The error is "
-        "the largest difference from\na double reference over its largest value, on up to 1000 "
-        "rows.\n",
+        "GB/s counts each gathered row and each matrix once, of the gradient the gathered rows of winners alone; rows\n"
+        "of the gradient itself are read where something was won. The error is the largest difference from a double\n"
+        "reference over its largest value, on up to 1000 rows.\n",
     [BENCH_ATTENTION] =
-        "Every arc gathers a row and a number a head forward, three numbers backward: their GB/s are "
-        "compared\nwith 10,300 GB/s, as spmm has it; the passes over rows, messages, terms and sums of "
-        "gradients, with\n4200 GB/s. The error is the largest difference from a double reference over its "
-        "largest value, on\nsome rows. Attention by cosines is measured over as wide rows in one head.\n",
+        "Every arc gathers a row and a number a head forward, three numbers backward: their GB/s are compared with\n"
+        "10,300 GB/s, as spmm has it; the passes over rows, messages, terms and sums of gradients, with 4200 GB/s. The\n"
+        "error is the largest difference from a double reference over its largest value, on some rows. Attention by\n"
+        "cosines is measured over as wide rows in one head.\n",
     [BENCH_SDDMM] =
-        "GB/s counts a row for each arc, the other matrix once and the scores, and is compared with 10,300 "
-        "GB/s,\nas spmm has it. The error is the largest difference from a double reference over its largest "
-        "value, on the\narcs of up to 1000 rows. Beside it: the other library's SDDMM in fp32, preprocessing "
-        "done.\n",
+        "GB/s counts a row for each arc, the other matrix once and the scores, and is compared with 10,300 GB/s, as\n"
+        "spmm has it. The error is the largest difference from a double reference over its largest value, on the arcs\n"
+        "of up to 1000 rows. Beside it: the other library's SDDMM in fp32, preprocessing done.\n",
     [BENCH_HYPER] =
-        "A row a width and form: both steps over whole rows; by panels of 128, 256, 512 bytes, whose sums of "
-        "hyperedges\nalone are kept between the steps; fused over pairs of vertices, without those sums, "
-        "where there are up to 64 Mi\nof them; and what the cost rule takes of the first and the last. A "
-        "processor has one form. GB/s counts a gathered\nrow for each incidence in each step and both "
-        "results once, whatever the form moves, and is compared with 10,300\nGB/s as spmm has it. Scratch is "
-        "what a form keeps beside its operands. The error is the largest difference\nfrom a double reference "
-        "over its largest value, on up to 1000 rows. Beside it: two products by the other library,\nfp32, "
-        "each by its fastest algorithm; with --scaled of matrices with values. The gradient is the same "
-        "operation.\n",
-    [BENCH_EXCHANGE] = "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings "
-                       "them into the halo; on\n"
-                       "a GPU runs are recorded once and replayed, as epochs are. GB/s counts what leaves "
-                       "the rank that sends\n"
-                       "most, rows padded to 32 bytes as in training, and is compared with 330 GB/s, what an "
-                       "all-to-all brings\n"
-                       "out of each GPU over NVLink on one host. Every received number is checked. Beside "
-                       "it: the transport's\n"
-                       "own all-to-all of equal contiguous blocks of as many bytes, the faster of its "
-                       "collective call and of\n"
-                       "grouped messages.\n",
+        "A row a width and form: both steps over whole rows; by panels of 128, 256, 512 bytes, whose sums of hyperedges\n"
+        "alone are kept between the steps; fused over pairs of vertices, without those sums, where there are up to 64\n"
+        "Mi of them; and what the cost rule takes of the first and the last. A processor has one form. GB/s counts a\n"
+        "gathered row for each incidence in each step and both results once, whatever the form moves, and is compared\n"
+        "with 10,300 GB/s as spmm has it. Scratch is what a form keeps beside its operands. The error is the largest\n"
+        "difference from a double reference over its largest value, on up to 1000 rows. Beside it: two products by the\n"
+        "other library, fp32, each by its fastest algorithm; with --scaled of matrices with values. The gradient is the\n"
+        "same operation.\n",
+    [BENCH_EXCHANGE] =
+        "Two ranks or more: mpirun -n 4 gnnbench exchange. A run packs the rows and brings them into the halo; on a GPU\n"
+        "runs are recorded once and replayed, as epochs are. GB/s counts what leaves the rank that sends most, rows\n"
+        "padded to 32 bytes as in training, and is compared with 330 GB/s, what an all-to-all brings out of each GPU\n"
+        "over NVLink on one host. Every received number is checked. Beside it: the transport's own all-to-all of equal\n"
+        "contiguous blocks of as many bytes, the faster of its collective call and of grouped messages.\n",
     [BENCH_EPOCH] =
-        "Trains as gnntrain does, in three passes: epochs as they are; then profiled, queued op by op; then\n"
-        "profiled without overlap, for each part alone. An epoch is forward, backward and optimiser. The "
-        "bound\n"
-        "is max(pack + exchange, own part) and all other parts, each alone; the last row says how the epoch\n"
-        "stands to it.\n"};
+        "Trains as gnntrain does, in three passes: epochs as they are; then profiled, queued op by op; then profiled\n"
+        "without overlap, for each part alone. An epoch is forward, backward and optimiser. The bound is max(pack +\n"
+        "exchange, own part) and all other parts, each alone; the last row says how the epoch stands to it.\n",
+};
+/* clang-format on */
 
 static void print_help(enum bench_command command, const char *name) {
   printf("usage: gnnbench %s%s [OPTION]...\n\n", name, command == BENCH_EPOCH ? " CONFIG.toml" : "");

@@ -1,68 +1,8 @@
-#include "tests/kernels/every_table.h"
-
-#include "runtime/csr.h"
-
-/* Products are alike in precisions that differ in gemm alone: one of them is enough. */
-static void on_every_type(void (*test)(struct kernels *k)) {
-  for (int i = 0; kernel_list[i]; i++) {
-    int p = 0;
-    while (!(kernel_list[i]->precisions >> p & 1)) p++;
-    if (takes_part(kernel_list[i]->device)) on_table(kernel_list[i], (enum precision)p, test);
-  }
-}
+#include "tests/kernels/sparse_products.h"
 
 static const int64_t widths[] = {1,  2,  3,  5,  7,   8,   9,   16,  17,  31, 41,
                                  47, 64, 65, 96, 100, 104, 128, 200, 256, 602};
 enum { WIDTHS = sizeof widths / sizeof widths[0] };
-
-/* Matrices that a device may treat in different ways: by the mean of their degrees, with empty rows and with
- * one row far longer than the others. */
-static const struct kind {
-  int64_t rows, cols;
-  int64_t empty; /* every that many rows */
-  int64_t least, spread, longest;
-  int dense; /* most entries of a row stand together, a hundred rows in the same columns */
-  enum layout_tiers tiers;
-} kinds[] = {
-    {61, 800, 3, 1, 22, 700, 0, LAYOUT_GATHER},      /* a few entries in a row */
-    {301, 310, 2, 0, 3, 300, 0, LAYOUT_GATHER},      /* hardly any */
-    {70, 90, 9, 30, 20, 50, 0, LAYOUT_GATHER},       /* some, each column often */
-    {40, 1500, 7, 90, 64, 1300, 0, LAYOUT_GATHER},   /* many */
-    {333, 700, 11, 90, 60, 600, 1, LAYOUT_TILES},    /* tiles, where a device has them, and a rest */
-    {61, 3000, 3, 190, 60, 1300, 0, LAYOUT_WINDOWS}, /* all in condensed windows, one of several pieces */
-    {333, 700, 11, 90, 60, 600, 1, LAYOUT_WINDOWS}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = 61, COLS = 800 /* of the first */ };
-
-static int64_t degree_of(const struct kind *kind, int64_t v) {
-  if (v == 4) return kind->longest;
-  return v % kind->empty == 0 ? 0 : kind->least + v % kind->spread;
-}
-
-/* Column of entry e of a row with that many. */
-static int64_t column_of(const struct kind *kind, int64_t v, int64_t e, int64_t degree) {
-  int64_t together = kind->dense ? degree * 3 / 4 : 0, first = v / 100 * 100, behind = first + together;
-  if (e < together) return first + e;
-  if (kind->dense) return behind + (e - together) * (kind->cols - behind) / (degree - together);
-  return (e * kind->cols + v % kind->cols) / degree % kind->cols;
-}
-
-static int make_layout(struct kernels *k, const struct csr *m, const struct kind *kind, struct layout **a) {
-  const struct layout_plan plan = {kind->tiers, 64};
-  return layout_init(k, m, &plan, a);
-}
-
-static void make_csr(struct csr *m, const struct kind *kind, int weighted) {
-  int64_t nnz = 0, at = 0;
-  for (int64_t v = 0; v < kind->rows; v++) nnz += degree_of(kind, v);
-  assert_ok(csr_init(m, kind->rows, kind->cols, nnz, weighted));
-  for (int64_t v = 0; v < kind->rows; v++) {
-    for (int64_t e = 0, degree = degree_of(kind, v); e < degree; e++, at++) {
-      m->col[at] = (int32_t)column_of(kind, v, e, degree);
-      if (weighted) m->weight[at] = (float)floor(noise(5, at) * 512) / 512; /* more digits than bf16 has */
-    }
-    m->start[v + 1] = at;
-  }
-}
 
 /* The formula of struct spmm without its update, in double. */
 struct reference {
@@ -89,26 +29,6 @@ static void compute(const struct reference *r, double *y) {
                             (r->row_scale && !(r->unfinished && r->unfinished[v]) ? r->row_scale[v] : 1);
     }
   }
-}
-
-/* The types that a result may have. */
-static int result_types(const struct kernels *k, enum dtype type[2]) {
-  type[0] = k->real;
-  type[1] = k->dtype;
-  return k->real == k->dtype ? 1 : 2;
-}
-
-/* Rows at multiples of 16 bytes and rows anywhere. */
-static int64_t padding(int64_t width, int anywhere, int64_t odd) {
-  return anywhere ? odd : whole_rows(width);
-}
-
-/* The matrix's values; gaps that are those of tensor_stride may hold anything, others must be untouched. */
-static double *result_of(struct kernels *k, struct tensor t) {
-  if (t.stride != tensor_stride(t.dtype, t.cols)) return values_of(k, t);
-  double *wide = elements_of(k, t.dtype, t.data, t.rows * t.stride), *value = host_block(t.rows * t.cols * 8);
-  for (int64_t i = 0; i < t.rows * t.cols; i++) value[i] = wide[i / t.cols * t.stride + i % t.cols];
-  return value;
 }
 
 static void check_integers(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width) {
@@ -283,105 +203,6 @@ static void repeats_are_bit_equal(void **state) {
   on_every_type(repeats);
 }
 
-/* A product with an update of every part. */
-struct updated {
-  const struct csr *m;
-  const struct layout *a;
-  int64_t width;
-  enum norm norm;
-  int in_place, residual;
-};
-
-static struct update make_update(struct kernels *k, const struct updated *u, enum dtype type,
-                                 struct tensor z) {
-  int64_t rows = z.rows, width = z.cols;
-  struct update update = {.z = z, .norm = u->norm, .activation = ACTIVATION_RELU, .epsilon = 1e-5};
-  update.bias = reals(k, noise_block(2, width), width);
-  update.gain = reals(k, noise_block(3, width), width);
-  update.shift = reals(k, noise_block(4, width), width);
-  update.mean = reals(k, host_block(rows * 8), rows);
-  update.rstd = reals(k, host_block(rows * 8), rows);
-  update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
-  update.y = u->in_place ? z : padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
-  if (u->residual)
-    update.residual = padded_matrix_of(k, type, rounded(k, noise_block(9, rows * width), rows * width), rows,
-                                       width, whole_rows(width));
-  return update;
-}
-
-/* How far a row's sums may move where they are rounded on their way to the norm, doubled by the dropout. */
-static double rounding_of_row(const double *sum, int64_t width, enum dtype type) {
-  double largest = 0;
-  for (int64_t j = 0; j < width; j++) largest = fmax(largest, fabs(sum[j]));
-  return type == BF16 ? 2 * largest / 256 : 0;
-}
-
-/* The fused result against the bare sums in reals and an update of their own, on rows that finish; the others
- * keep the bare sums. */
-static void check_update(struct kernels *k, const struct updated *u, enum dtype type) {
-  int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
-  int apart = type != k->real;
-  uint8_t *flag = host_block(rows);
-  for (int64_t v = 0; v < rows; v++) flag[v] = v % 4 == 2;
-  struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
-  struct tensor bare = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
-  assert_ok(op_spmm(k, &(struct spmm){.a = u->a, .x = x, .y = bare}));
-  double *sum = result_of(k, bare);
-  struct update alone = make_update(k, u, k->real, bare);
-  struct spmm op = {.a = u->a, .x = x, .unfinished = device_block(k, flag, rows)};
-  op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
-  if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
-  struct update fused = make_update(k, u, type, op.y);
-  op.update = &fused;
-  assert_ok(op_spmm(k, &op));
-  assert_ok(op_update(k, &alone));
-  double *rest = result_of(k, apart ? op.sums : op.y);
-  double *actual = result_of(k, fused.y), *expected = result_of(k, alone.y);
-  double *mean[2] = {doubles(k, fused.mean, rows), doubles(k, alone.mean, rows)};
-  double *rstd[2] = {doubles(k, fused.rstd, rows), doubles(k, alone.rstd, rows)};
-  double tolerance = u->norm == NORM_NONE ? 0 : 8 * tolerance_in(k, type);
-  for (int64_t i = 0; i < count; i++) {
-    if (flag[i / width])
-      assert_true(rest[i] == sum[i]);
-    else if (tolerance == 0)
-      assert_true(actual[i] == element(type, expected[i]));
-    else
-      assert_close(actual[i], expected[i],
-                   tolerance + rounding_of_row(sum + i / width * width, width, type) * rstd[1][i / width]);
-  }
-  for (int64_t v = 0; v < rows && u->norm == NORM_LAYER; v++) {
-    if (flag[v]) continue;
-    double moved = rounding_of_row(sum + v * width, width, type);
-    assert_close(mean[0][v], mean[1][v], tolerance + moved);
-    assert_close(rstd[0][v], rstd[1][v], (tolerance + moved * rstd[1][v]) * fmax(1, rstd[1][v]));
-  }
-  free_blocks(k->device);
-}
-
-static void fused_update(struct kernels *k) {
-  static const int64_t some[] = {3, 30, 41, 100, 200, 602};
-  enum dtype type[2];
-  int types = result_types(k, type);
-  set_scalars(k, (struct scalars){.epoch = 3});
-  for (int kind = 0; kind < KINDS; kind++) {
-    struct csr m = {0};
-    struct layout *a = NULL;
-    make_csr(&m, &kinds[kind], 0);
-    assert_ok(make_layout(k, &m, &kinds[kind], &a));
-    for (int i = 0; i < 6 * 8; i++) {
-      struct updated u = {&m, a, some[i / 8], i & 1 ? NORM_LAYER : NORM_NONE, i >> 1 & 1, i >> 2 & 1};
-      for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
-    }
-    layout_free(k, a);
-    csr_free(&m);
-  }
-}
-
-static void update_and_layer_norm_end_the_rows_that_finish(void **state) {
-  (void)state;
-  on_every_type(fused_update);
-}
-
 static void empty_matrix(struct kernels *k) {
   struct csr none = {0}, blank = {0};
   struct layout *a = NULL, *b = NULL;
@@ -411,7 +232,6 @@ int main(void) {
       cmocka_unit_test(only_listed_rows_are_touched),
       cmocka_unit_test(a_row_of_100000_neighbours_keeps_five_digits),
       cmocka_unit_test(repeats_are_bit_equal),
-      cmocka_unit_test(update_and_layer_norm_end_the_rows_that_finish),
       cmocka_unit_test(empty_matrices_and_rows_give_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
