@@ -23,11 +23,14 @@ static int find_encode(encode_function **function) {
 int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map) {
   encode_function *encode = NULL;
   TRY(find_encode(&encode));
-  const cuuint64_t size[2] = {(cuuint64_t)t.cols, (cuuint64_t)t.rows}, pitch[1] = {(cuuint64_t)t.stride * 2};
-  const cuuint32_t box[2] = {BOX_COLS, (cuuint32_t)rows}, steps[2] = {1, 1};
-  CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, t.data, size, pitch, box, steps,
-                           CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const cuuint64_t bytes = (cuuint64_t)dtype_bytes(t.dtype), pitch[1] = {(cuuint64_t)t.stride * bytes};
+  const cuuint64_t size[2] = {(cuuint64_t)t.cols, (cuuint64_t)t.rows};
+  const cuuint32_t box[2] = {(cuuint32_t)(BOX_ROW_BYTES / bytes), (cuuint32_t)rows}, steps[2] = {1, 1};
+  CUtensorMapDataType type = t.dtype == BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                             : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  CUresult result = encode(map, type, 2, t.data, size, pitch, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                           CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) FAIL(FAILED, "CUDA: cuTensorMapEncodeTiled refuses a matrix (%d)", (int)result);
   return OK;
 }

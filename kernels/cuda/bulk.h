@@ -1,7 +1,6 @@
-/* bulk: matrices of bf16 by bulk tensor copies (PTX ISA; compute capability 9.0), which move boxes of 64
- * columns to and from shared memory, 128 bytes a row and swizzled as wgmma reads them. bulk.cuh has the
- * device's side.
- */
+/* bulk: matrices by bulk tensor copies (PTX ISA; compute capability 9.0), which move boxes of 64 columns of
+ * bf16, or 32 of floats, to and from shared memory, 128 bytes a row and swizzled as wgmma reads bf16.
+ * bulk.cuh has the device's side. */
 #ifndef KERNELS_CUDA_BULK_H
 #define KERNELS_CUDA_BULK_H
 
@@ -15,13 +14,13 @@ extern "C" {
 
 enum { BOX_COLS = 64, BOX_ROW_BYTES = 128, MOST_BOX_ROWS = 256 };
 
-/* Whether bulk copies can move t. */
+/* Whether bulk copies can move t, and products read it as they leave it. */
 static inline int cuda_is_boxed(struct tensor t) {
   return t.dtype == BF16 && cuda_is_aligned(t);
 }
 
-/* How copies see t (cuda_is_boxed), in boxes of `rows` rows by 64 columns: what lies outside of t
- * reads as 0 and is not written. Errors: FAILED, from the driver. */
+/* How copies see t (cuda_is_boxed, or floats that are cuda_is_aligned), in boxes of `rows` rows: what lies
+ * outside of t reads as 0 and is not written. Errors: FAILED, from the driver. */
 int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map);
 
 #ifdef __cplusplus

@@ -83,7 +83,10 @@ static int clear(struct kernels *k, const struct gemm *op) {
 /* C = A op(B), with the end where the op has it. */
 static int multiply_rows(struct kernels *k, const struct gemm *op) {
   int took = 0;
-  if (op->a.dtype == F32) return cuda_gemm_rows_f32(k, op);
+  if (op->a.dtype == F32) {
+    TRY(cuda_gemm_ring(k, op, &took));
+    return took ? OK : cuda_gemm_rows_f32(k, op);
+  }
   TRY(cuda_gemm_bulk(k, op, &took));
   return took ? OK : cuda_gemm_rows_bf16(k, op);
 }

@@ -1,11 +1,11 @@
-/* Matrix products on the GPU: gemm.c chooses between four ways.
+/* Matrix products on the GPU: gemm.c chooses between five ways.
  *
- *   bulk     C = A B of bf16, A tall, B small: whole tiles of rows come and go by bulk copies, the end of a
- * layer in between; aligned matrices, and the usual ends alone rows     the same of any type and alignment,
- * with any end, element by element sums     C = A^T B, both tall (gradients of weights): cut over the rows,
- * added in order library  cuBLASLt, for all else
+ * C = A B with A tall and B small: "bulk" for bf16 and "ring" for floats, whose rows come by bulk copies,
+ * where matrices are aligned and the end of a layer is one of the usual ones; else "rows", of any type and
+ * alignment and with any end, element by element. C = A^T B, both tall (gradients of weights): "sums", cut
+ * over the rows and added in order. All else: "library", cuBLASLt.
  *
- * The first three use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
+ * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_pieces.cuh, gemm_wgmma.cuh). */
 #ifndef KERNELS_CUDA_GEMM_H
 #define KERNELS_CUDA_GEMM_H
@@ -26,9 +26,12 @@ struct cuda_state {
 /* C = A op(B) with op->update or op->backward where they have no norm. *took: bulk copies can serve it, and
  * do; else nothing is done. */
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
+/* The same of floats. */
+int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took);
+/* The same of any matrices. */
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
-/* The same, of bf16, with gradients of weights from the same rows: of struct kernel_ops. */
+/* As cuda_gemm_bulk, with gradients of weights from the same rows: of struct kernel_ops. */
 int cuda_gemm_bulk_along(struct kernels *k, const struct gemm *op, int *took);
 /* C = A^T B. */
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op);

@@ -10,7 +10,7 @@
 #define KERNELS_CUDA_GEMM_BULK_CUH
 
 #include "kernels/cuda/bulk.cuh"
-#include "kernels/cuda/gemm_end.cuh"
+#include "kernels/cuda/gemm_place.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
 struct bulk_maps {
@@ -106,38 +106,10 @@ static __device__ __forceinline__ void multiply_tile(int steps, uint32_t box, co
   } while (++s < steps);
 }
 
-/* Where a lane's sums belong, in the tile of so many rows that begins at `first`: columns 8 j + 2 q, 8 j + 2
- * q + 1 of rows v and v + 8, as far as these are there. */
-struct lane_place {
-  int64_t v;
-  int g, q;
-  bool is_there[2];
-  float factor[2];
-  int64_t id[2];
-};
-
+/* Of a tile of so many rows that begins at `first`: a lane's sums are of columns 8 j + 2 q, 8 j + 2 q + 1. */
 static __device__ __forceinline__ struct lane_place lane_place_of(const struct end &e, int64_t first,
                                                                   int rows, int thread) {
-  const int g = thread % 32 / 4, row = thread / 32 * 16 + g;
-  struct lane_place at = {first + row, g, thread % 4};
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const int64_t v = at.v + 8 * i;
-    at.is_there[i] = row + 8 * i < rows;
-    at.factor[i] = e.scale && at.is_there[i] ? e.scale[v] : 1;
-    at.id[i] = e.kind == END_RELU_DROPOUT && at.is_there[i] ? e.dropout.id[v] : 0;
-  }
-  return at;
-}
-
-/* Which columns dropout keeps, of a row's block: one bit a column. */
-static __device__ __forceinline__ uint32_t kept_of_block(const struct dropout &op, uint32_t epoch, int64_t id,
-                                                         int block) {
-  const struct philox_block bits = dropout_bits(op, epoch, id, block * GROUP);
-  uint32_t kept = 0;
-#pragma unroll
-  for (int j = 0; j < GROUP; j++) kept |= (uint32_t)is_kept(op, bits, j) << j;
-  return kept;
+  return place_of_lane(e, first, rows, thread / 32 * 16 + thread % 32 / 4, thread % 32);
 }
 
 /* Of blocks 4 i to 4 i + 3 lane 4 g + q asks for block 4 i + q, and all four of a row share what they got:
@@ -150,22 +122,11 @@ static __device__ __forceinline__ void share_kept(const struct end &e, uint32_t 
   for (int t = 0; t < 4; t++) kept[t] = __shfl_sync(~0u, mine, 4 * at.g + t) >> 2 * at.q;
 }
 
-/* column[j]: a lane's sums of two columns of block j of eight. Added over the warp's rows, those of block g
- * end in the four lanes 4 g + q, which add them to the warp's totals. */
+/* column[j]: a lane's sums of two columns of block j of eight. The four lanes 4 g + q add those of block g,
+ * over the warp's rows, to the warp's totals. */
 static __device__ __forceinline__ void add_columns(const struct lane_place &at, float (&column)[8][2],
                                                    double *totals) {
-#pragma unroll
-  for (int half = 4; half > 0; half /= 2) {
-    const bool upper = at.g & half;
-#pragma unroll
-    for (int j = 0; j < half; j++) {
-#pragma unroll
-      for (int c = 0; c < 2; c++) {
-        const float keep = upper ? column[j + half][c] : column[j][c];
-        column[j][c] = keep + __shfl_xor_sync(~0u, upper ? column[j][c] : column[j + half][c], 4 * half);
-      }
-    }
-  }
+  fold_columns(at.g, column);
   totals[at.g * 8 + 2 * at.q] += (double)column[0][0];
   totals[at.g * 8 + 2 * at.q + 1] += (double)column[0][1];
 }
@@ -308,17 +269,6 @@ static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p
   __syncthreads();
 }
 
-/* The block's column sums from its warps'. */
-template <int BLOCKS>
-static __device__ __forceinline__ void write_column_sums(const struct bulk_product &p, const double *totals) {
-  __syncthreads();
-  for (int j = threadIdx.x; j < p.n; j += blockDim.x) {
-    double sum = 0;
-    for (int w = 0; w < TEAMS * TEAM / 32; w++) sum += totals[w * BULK_COLS<BLOCKS> + j];
-    p.end.sums[(int64_t)blockIdx.x * p.n + j] = sum;
-  }
-}
-
 template <int BLOCKS>
 static __global__ void __launch_bounds__(FED_THREADS, 1)
     bulk_kernel(const __grid_constant__ struct bulk_maps maps,
@@ -334,7 +284,10 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
     if (threadIdx.x % 32 == 0) feed<BLOCKS>(p, maps, memory, barriers);
     __syncwarp();
   }
-  if (p.end.sums) write_column_sums<BLOCKS>(p, memory.totals);
+  if (!p.end.sums) return;
+  __syncthreads();
+  write_column_sums(memory.totals, TEAMS * TEAM / 32, BULK_COLS<BLOCKS>, p.n, FED_THREADS,
+                    p.end.sums + (int64_t)blockIdx.x * p.n);
 #endif
 }
 

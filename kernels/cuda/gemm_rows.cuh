@@ -10,7 +10,7 @@
 #define KERNELS_CUDA_GEMM_ROWS_CUH
 
 #include "kernels/cuda/gemm_end.cuh"
-#include "kernels/cuda/gemm_wgmma.cuh"
+#include "kernels/cuda/gemm_fragment.cuh"
 
 struct rows_product {
   const void *a, *b;
@@ -122,45 +122,11 @@ static __device__ __forceinline__ void load_part(const struct rows_product &p, c
   }
 }
 
-/* A step of a warp's 16 rows as products take it: hi and mid, or the first and the second half of bf16. */
-struct fragment {
-  uint32_t word[2][4];
-};
-
 template <class T>
 static __device__ __forceinline__ void read_fragment(const uint4 *rows, int step, int lane,
                                                      struct fragment &to) {
   const int g = lane / 4, chunk = (step * 4 + lane % 4) ^ (g & 1) << 2;
-  const uint4 x = rows[g * 8 + chunk], y = rows[(g + 8) * 8 + chunk];
-  const uint32_t pair[4][2] = {{x.x, x.y}, {y.x, y.y}, {x.z, x.w}, {y.z, y.w}};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    if constexpr (sizeof(T) == 4) {
-      const struct pieces cut = split(__uint_as_float(pair[i][0]), __uint_as_float(pair[i][1]));
-      to.word[0][i] = cut.hi;
-      to.word[1][i] = cut.mid;
-    } else {
-      to.word[i / 2][i % 2] = pair[i][0];
-      to.word[i / 2][i % 2 + 2] = pair[i][1];
-    }
-  }
-}
-
-/* sum += A B over a step, as one group of products. */
-template <class T, int BLOCKS>
-static __device__ __forceinline__ void multiply_step(const struct fragment &a, uint64_t panel, int adds,
-                                                     float (&sum)[BLOCKS][4]) {
-  const uint64_t other = further(panel, 256 * BLOCKS);
-  open_products();
-  if constexpr (sizeof(T) == 4) {
-    multiply(sum, a.word[1], panel, adds);
-    multiply(sum, a.word[0], other, 1);
-    multiply(sum, a.word[0], panel, 1);
-  } else {
-    multiply(sum, a.word[0], panel, adds);
-    multiply(sum, a.word[1], other, 1);
-  }
-  close_products();
+  make_fragment<T>(rows[g * 8 + chunk], rows[(g + 8) * 8 + chunk], to);
 }
 
 /* The threads of a team meet; other teams of the block do not take part. */

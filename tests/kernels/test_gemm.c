@@ -21,7 +21,8 @@ static void check_integers(struct kernels *k, int64_t m, int64_t n, int64_t inne
 static void shapes(struct kernels *k) {
   static const int64_t shape[][3] = {{1, 1, 1},      {7, 3, 5},      {64, 41, 17},   {200, 64, 100},
                                      {17, 8, 900},   {3, 602, 2},    {300, 47, 33},  {130, 96, 31},
-                                     {257, 256, 16}, {90, 300, 130}, {129, 112, 48}, {40, 16, 1100}};
+                                     {257, 256, 16}, {90, 300, 130}, {129, 112, 48}, {40, 16, 1100},
+                                     {33, 40, 128},  {65, 100, 47},  {63, 129, 256}, {66, 256, 128}};
   for (int i = 0; i < (int)(sizeof shape / sizeof shape[0]); i++) {
     for (int64_t pad = -1; pad <= 3; pad += 4) {
       check_integers(k, shape[i][0], shape[i][1], shape[i][2], k->real, pad);

@@ -1,0 +1,83 @@
+/* C = A B of floats by bulk copies: shapes, memory and launch of the kernel in gemm_ring.cuh. */
+#include "kernels/cuda/gemm_end_of.cuh"
+#include "kernels/cuda/gemm_ring.cuh"
+#include "kernels/cuda/partials.cuh"
+
+constexpr int LEAST_BOXES = 8; /* 64 KiB on their way */
+
+struct ring_launch {
+  struct ring_maps maps;
+  struct ring_product product;
+  unsigned blocks, column_tiles;
+  int bytes; /* of shared memory */
+};
+
+/* As many boxes as shared memory has room for; false if these are too few. All teams may wait for their next
+ * boxes at once: barriers tell these from others where they are less than a round of the ring apart. */
+template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct ring_launch *launch) {
+  struct ring_product &p = launch->product;
+  const int fixed = ring_panel_bytes<BLOCKS>(p.depth) + ring_totals_bytes<BLOCKS>(sums) +
+                    8 * BLOCKS * (int)sizeof(float);
+  const int each = p.depth + (p.end.backward ? BOXED_COLS<BLOCKS> / RING_COLS : 0);
+  p.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - fixed) / BOX);
+  launch->bytes = fixed + p.ring * BOX;
+  return p.ring >= LEAST_BOXES && p.ring > (RING_TEAMS<BLOCKS> - 1) * each;
+}
+
+/* Tiles of equal height, in as few rounds as their largest height allows. */
+template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, struct ring_launch *launch) {
+  struct ring_product &p = launch->product;
+  launch->column_tiles = blocks_of(p.n, 8 * BLOCKS);
+  const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
+  const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
+  p.height = (int)((p.m + tiles - 1) / tiles);
+  p.tiles = (p.m + p.height - 1) / p.height;
+  p.boxes = (int)blocks_of(min(p.n, 8 * BLOCKS), RING_COLS);
+  launch->blocks = (unsigned)min(blocks, p.tiles);
+}
+
+template <int BLOCKS> static int start(struct kernels *k, const struct ring_launch *launch) {
+  TRY_CUDA(
+      cudaFuncSetAttribute(ring_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
+  ring_kernel<BLOCKS><<<dim3(launch->blocks, launch->column_tiles), (RING_TEAMS<BLOCKS> + 1) * TEAM,
+                        (size_t)launch->bytes, cuda_stream(k)>>>(launch->maps, launch->product);
+  TRY_LAUNCH();
+  return OK;
+}
+
+template <int BLOCKS>
+static int run(struct kernels *k, const struct gemm *op, struct ring_launch *launch, int *took) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  struct ring_product &p = launch->product;
+  const bool sums = op->backward && op->backward->bias_grad;
+  if (!fit<BLOCKS>(state, sums, launch)) return OK;
+  *took = 1;
+  lay_tiles<BLOCKS>(state, launch);
+  if (sums)
+    TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
+  TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
+  if (p.end.backward) TRY(cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved));
+  TRY(start<BLOCKS>(k, launch));
+  if (!sums) return OK;
+  return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+}
+
+int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took) {
+  struct ring_launch launch = {};
+  struct ring_product &p = launch.product;
+  p.end = end_of(k, op);
+  *took = 0;
+  if (p.end.kind == END_ANY || op->c.cols > 256 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b))
+    return OK;
+  p.b = (const float *)op->b.data;
+  p.b_stride = op->b.stride;
+  p.m = op->c.rows;
+  p.n = (int)op->c.cols;
+  p.k = (int)op->a.cols;
+  p.depth = (int)blocks_of(p.k, RING_COLS);
+  p.transpose_b = op->transpose_b;
+  if (p.n <= 48) return run<6>(k, op, &launch, took);
+  if (p.n <= 64) return run<8>(k, op, &launch, took);
+  if (p.n > 128) TRY(run<32>(k, op, &launch, took));
+  return *took ? OK : run<16>(k, op, &launch, took);
+}

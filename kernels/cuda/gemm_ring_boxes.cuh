@@ -1,0 +1,118 @@
+/* Boxes of floats in a ring in shared memory (gemm_ring.cuh): who brings them, and who waits for them. */
+#ifndef KERNELS_CUDA_GEMM_RING_BOXES_CUH
+#define KERNELS_CUDA_GEMM_RING_BOXES_CUH
+
+#include "kernels/cuda/bulk.cuh"
+#include "kernels/cuda/gemm_end.cuh"
+
+constexpr int RING_COLS = BOX_ROW_BYTES / (int)sizeof(float); /* of a box: two steps of A */
+constexpr int MOST_BOXES = 27;
+
+struct ring_maps {
+  CUtensorMap a, saved;
+};
+
+struct ring_product {
+  const float *b;
+  int64_t b_stride, m, tiles;
+  int n, k, height;       /* height: of a tile */
+  int depth, boxes, ring; /* boxes of a tile of A, of a tile of C, of the ring */
+  bool transpose_b;
+  struct end end;
+};
+
+/* What was copied to a box is there; the box is not needed any more. */
+struct ring_barriers {
+  uint64_t full[MOST_BOXES], empty[MOST_BOXES];
+};
+
+struct ring_memory {
+  unsigned char *ring;
+  uint4 *panel;
+  double *totals; /* of columns, for each warp */
+  float *bias;
+};
+
+/* Teams of a block, as many as the registers allow that they have when those who feed it (four warps, for
+ * registers are handed over by four) keep few. */
+template <int BLOCKS> constexpr int RING_TEAMS = BLOCKS <= 16 ? 3 : 2;
+template <int BLOCKS> constexpr int RING_REGISTERS = BLOCKS <= 16 ? 160 : 240;
+constexpr int FEED_REGISTERS = 24;
+
+/* Columns of the boxes of a tile of C. */
+template <int BLOCKS> constexpr int BOXED_COLS = (BLOCKS + 3) / 4 * RING_COLS;
+
+template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_panel_bytes(int depth) {
+  return depth * 2 * 32 * BLOCKS * 16;
+}
+
+template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_totals_bytes(bool sums) {
+  return sums ? RING_TEAMS<BLOCKS> * TEAM / 32 * BOXED_COLS<BLOCKS> * (int)sizeof(double) : 0;
+}
+
+template <int BLOCKS>
+static __device__ __forceinline__ struct ring_memory ring_memory_of(const struct ring_product &p) {
+  extern __shared__ __align__(1024) unsigned char boxes[];
+  unsigned char *panel = boxes + p.ring * BOX, *totals = panel + ring_panel_bytes<BLOCKS>(p.depth);
+  float *bias = (float *)(totals + ring_totals_bytes<BLOCKS>(p.end.sums));
+  return {boxes, (uint4 *)panel, (double *)totals, bias};
+}
+
+/* A box of the ring, and how often it was taken before. */
+struct ring_place {
+  int box, round;
+};
+
+static __device__ __forceinline__ struct ring_place place_of_box(const struct ring_product &p, int i) {
+  return {i % p.ring, i / p.ring};
+}
+
+static __device__ __forceinline__ void next_box(const struct ring_product &p, struct ring_place &at) {
+  if (++at.box == p.ring) at.box = 0, at.round++;
+}
+
+static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
+                                                 const struct ring_place &at) {
+  barrier_wait(&barriers.full[at.box], at.round & 1);
+}
+
+/* All lanes of the warp have read what they need of the box. */
+static __device__ __forceinline__ void give_box(struct ring_barriers &barriers, const struct ring_place &at) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) barrier_arrive(&barriers.empty[at.box]);
+}
+
+static __device__ __forceinline__ void feed_box(const struct ring_product &p, const CUtensorMap *map,
+                                                unsigned char *ring, struct ring_barriers &barriers,
+                                                struct ring_place &at, int64_t col, int64_t row) {
+  uint64_t *full = &barriers.full[at.box];
+  if (at.round > 0) barrier_wait(&barriers.empty[at.box], (at.round - 1) & 1);
+  barrier_expect(full, (uint32_t)(p.height * BOX_ROW_BYTES));
+  copy_box(ring + at.box * BOX, map, full, (int)col, (int)row);
+  next_box(p, at);
+}
+
+static __device__ __forceinline__ void feed_ring(const struct ring_product &p, const struct ring_maps &maps,
+                                                 unsigned char *ring, struct ring_barriers &barriers,
+                                                 int first_col) {
+  const int saved = p.end.backward ? p.boxes : 0;
+  struct ring_place at = {0, 0};
+  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    const int64_t row = tile * p.height;
+    for (int i = 0; i < p.depth; i++) feed_box(p, &maps.a, ring, barriers, at, i * RING_COLS, row);
+    for (int i = 0; i < saved; i++)
+      feed_box(p, &maps.saved, ring, barriers, at, first_col + i * RING_COLS, row);
+  }
+}
+
+/* Rows of lanes 4 g + q in a warp's 16: so that eight lanes in a sequence read from all banks of a box. */
+static __device__ __forceinline__ int row_of_lane(int lane) {
+  return lane / 8 + lane / 4 % 2 * 4;
+}
+
+/* 16 bytes of a row of a box. */
+static __device__ __forceinline__ const uint4 &chunk_of_box(const unsigned char *box, int row, int chunk) {
+  return *(const uint4 *)(box + row * BOX_ROW_BYTES + (chunk ^ row % 8) * 16);
+}
+
+#endif
