@@ -1,15 +1,7 @@
 /* Scores x_v . y_u of the entries of a sparse matrix, as attention by cosines finds them (cosine.cuh), with
  * nothing done to them but written: see struct sddmm. An entry moves a row of y and 8 bytes. */
 #include "kernels/cuda/cosine.cuh"
-
-struct score_arcs {
-  const struct slot *slot;
-  int64_t slots;
-  const int32_t *col, *piece_row;
-  struct rows x, y;
-  int32_t width;
-  float *scores;
-};
+#include "kernels/cuda/sddmm.h"
 
 /* Up to AHEAD entries of which `left` remain, the first of them number `at` of the matrix. */
 template <class S>
@@ -78,6 +70,22 @@ template <class T> static int launch(struct kernels *k, const struct score_arcs 
 #undef USE
 }
 
+/* Mean entries of a row below which groups stream through them. On an H200 streaming lost at a mean of 14. */
+constexpr int SHORT_ROW = 8;
+
+/* Whether another kernel takes it. */
+static int run_special(struct kernels *k, const struct score_arcs *op, enum dtype dtype, int64_t degree,
+                       bool *taken) {
+  const int64_t bytes = op->width * dtype_bytes(dtype);
+  *taken = true;
+  if (degree < SHORT_ROW && bytes > 64 && bytes <= 512)
+    return dtype == BF16 ? cuda_sddmm_stream_bf16(k, op) : cuda_sddmm_stream_f32(k, op);
+  if (dtype == BF16 && degree >= DENSE_DEGREE && op->width % 8 == 0 && bytes <= 64)
+    return cuda_sddmm_dense(k, op);
+  *taken = false;
+  return OK;
+}
+
 int cuda_sddmm(struct kernels *k, const struct sddmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const struct score_arcs arcs = {a->slot,
@@ -89,6 +97,9 @@ int cuda_sddmm(struct kernels *k, const struct sddmm *op) {
                                   (int32_t)op->x.cols,
                                   (float *)op->scores};
   const bool vectors = cuda_is_aligned(op->x) && cuda_is_aligned(op->y);
+  bool taken = false;
   if (a->slots == 0) return OK;
+  if (vectors) TRY(run_special(k, &arcs, op->x.dtype, a->gathered / op->a->csr->rows, &taken));
+  if (taken) return OK;
   return op->x.dtype == BF16 ? launch<bf16>(k, &arcs, vectors) : launch<float>(k, &arcs, vectors);
 }

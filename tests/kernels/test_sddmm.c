@@ -4,8 +4,9 @@
 /* Widths that lie with few threads, with many, with none; rows at any address. */
 static const struct {
   int64_t width, pad;
-} shapes[] = {{1, 0},          {7, 1},           {7, OWN_GAPS},   {41, OWN_GAPS},  {64, OWN_GAPS},
-              {128, OWN_GAPS}, {256, WIDE_GAPS}, {300, OWN_GAPS}, {1030, OWN_GAPS}};
+} shapes[] = {{1, 0},           {7, 1},          {7, OWN_GAPS},   {24, OWN_GAPS},
+              {32, OWN_GAPS},   {41, OWN_GAPS},  {64, OWN_GAPS},  {128, OWN_GAPS},
+              {256, WIDE_GAPS}, {300, OWN_GAPS}, {1030, OWN_GAPS}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* x: of own rows; y: of the part's columns. */
@@ -36,11 +37,33 @@ static void check(struct kernels *k) {
   close_parts(k, &parts);
 }
 
+/* More rows than a GPU works on at once, row v with v % 6 entries. */
+static void check_many_rows(struct kernels *k) {
+  enum { ROWS = 20000, COLS = 64, MOST = 6 };
+  struct csr m;
+  struct layout *layout = NULL;
+  set_arcs(ROWS, 0, 0, 0);
+  assert_ok(csr_init(&m, ROWS, COLS, ROWS * MOST, 0));
+  m.nnz = 0;
+  for (int64_t v = 0; v < ROWS; v++) {
+    for (int64_t e = 0; e < v % MOST; e++) m.col[m.nnz++] = (int32_t)(v % 10 + 9 * e);
+    m.start[v + 1] = m.nnz;
+  }
+  assert_ok(layout_init(k, &m, NULL, &layout));
+  check_part(k, &m, layout, 36, OWN_GAPS);
+  check_part(k, &m, layout, 128, OWN_GAPS);
+  layout_free(k, layout);
+  csr_free(&m);
+}
+
 static void scores(struct kernels *k) {
   set_arcs(37, 11, .25, 0);
   check(k);
+  set_arcs(300, 30, .6, 0); /* many entries a row */
+  check(k);
   set_arcs(600, 60, .01, 1); /* one row is cut into pieces */
   check(k);
+  check_many_rows(k);
 }
 
 static void every_arc_has_its_score(void **state) {
