@@ -1,13 +1,13 @@
 /* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X, see struct incidence_sum, in one of two forms.
  *
  * Steps: two gathers by the kernels of spmm, from vertices to hyperedges, whose sums leave the first one
- * multiplied by t, and back. On request both do some columns, a panel, before they go on to the next: then no
- * more of the sums of hyperedges than a panel is ever kept. On an H200 that was slower at every width: a
- * gather of short rows waits for its slots and ids more than for rows, and a panel reads them anew. Fused:
- * one gather over pairs of vertices (kernels/pairs.h). It reads more rows, the more the larger the
- * hyperedges, and saves a step: for few and small ones. */
+ * multiplied by t, and back; the second may begin while the first ends. On request both do some columns, a
+ * panel, before they go on to the next: then no more of the sums of hyperedges than a panel is ever kept. On
+ * an H200 that was slower at every width: a panel reads slots and ids anew. Fused: one gather over pairs of
+ * vertices (kernels/pairs.h). It reads more rows, the more the larger the hyperedges, and saves a step: for
+ * few and small ones. */
+#include "kernels/cuda/layout.h"
 #include "kernels/cuda/spmm.h"
-#include "kernels/layout.h"
 
 /* The two steps, and where what they need lies in the workspace: that of spmm, then sums of hyperedges. */
 struct steps {
@@ -66,13 +66,16 @@ static int sum_panel(struct kernels *k, const struct incidence_sum *op, struct s
     s->gather.y = s->scatter.x = moved(panel, part->first);
     s->scatter.x.cols = op->x.cols;
   }
+  struct spmm_part back = *part;
+  back.follows = cuda_layout(s->gather.a)->slots > 0;
   TRY(cuda_spmm_part(k, &s->gather, part));
-  return cuda_spmm_part(k, &s->scatter, part);
+  return cuda_spmm_part(k, &s->scatter, &back);
 }
 
 static int sum_in_steps(struct kernels *k, const struct incidence_sum *op) {
   struct steps s = steps_of(op);
   struct spmm_part part = {};
+  part.streams = true;
   TRY(kernels_workspace(k, s.bytes, (void **)&part.workspace));
   for (; part.first < op->x.cols; part.first = part.end) {
     part.end = part.first + s.panel < op->x.cols ? part.first + s.panel : op->x.cols;

@@ -95,6 +95,7 @@ static void describe(struct cuda_layout *layout, const struct cut *cut) {
   layout->condensed.pieces = cut->pieces.count;
   layout->gathered = cut->slots.csr->nnz;
   layout->slots = cut->slots.count;
+  layout->early = cut->slots.start[cut->slots.windows];
   layout->long_rows = cut->slots.long_rows;
   layout->pieces = cut->slots.pieces;
   layout->tall_rows = cut->slots.tall_rows;

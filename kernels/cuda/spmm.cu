@@ -133,27 +133,66 @@ static void add_tiers(struct finish *f, const struct cuda_layout *a, const struc
 }
 static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 
-static int run(struct kernels *k, const struct spmm *op, const struct spmm_part *part,
-               const struct sums *sums, const struct source *from, const struct windows_place *place,
-               const char *workspace) {
+/* Mean entries of a row, and slots, from which on streaming is not worth it, or is. */
+constexpr int64_t SHORT_ROW = 16, MANY_SLOTS = 1 << 15;
+
+static struct variant variant_of(enum dtype dtype, const struct task *task) {
+  if (task->streams) return dtype == BF16 ? spmm_stream_variant_bf16(task) : spmm_stream_variant_f32(task);
+  return dtype == BF16 ? spmm_variant_bf16(task) : spmm_variant_f32(task);
+}
+
+/* Blocks that share the slots. Where these go from slot to slot, they are as many as the GPU holds, for rows
+ * of several panels twice that. */
+static unsigned row_blocks(const struct cuda_layout *a, const struct variant *variant, int vectors,
+                           struct sums *sums) {
+  int device = 0, processors = 1;
+  if (variant->blocks == 0) return blocks_of(sums->slots, variant->slots);
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  sums->early = (uint32_t)a->early;
+  sums->early_blocks = blocks_of(a->early, variant->threads / 32);
+  const int held = processors * variant->blocks * (vectors > variant->panel ? 2 : 1);
+  const unsigned rest = (unsigned)max(held - (int)sums->early_blocks, processors);
+  return sums->early_blocks + min(blocks_of(sums->slots - a->early, variant->slots), rest);
+}
+
+/* follows: the kernel may begin before the one queued before has ended, and waits for it itself. */
+static int launch(struct kernels *k, const struct variant *variant, dim3 grid, bool follows,
+                  const struct sums *sums, const struct finish *finish) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = dim3((unsigned)variant->threads);
+  config.stream = cuda_stream(k);
+  config.attrs = &early;
+  config.numAttrs = follows ? 1 : 0;
+  TRY_CUDA(cudaLaunchKernelEx(&config, variant->kernel, *sums, *finish));
+  return OK;
+}
+
+static int run(struct kernels *k, const struct spmm *op, const struct spmm_part *part, struct sums *sums,
+               const struct source *from, const struct windows_place *place, const char *workspace) {
+  const struct cuda_layout *a = cuda_layout(op->a);
   const struct csr *m = op->a->csr;
-  const int64_t degree = cuda_layout(op->a)->gathered / m->rows;
+  const int64_t degree = a->gathered / m->rows;
   const bool whole = part->first == 0 && part->end == op->x.cols;
   const int vectors = sums->vectors - sums->first;
-  const struct task task = {vectors, degree, sums->value || sums->col_scale,
-                            end_of(op, vectors, whole, degree)};
-  const struct variant variant = op->x.dtype == BF16 ? spmm_variant_bf16(&task) : spmm_variant_f32(&task);
+  const enum row_end end = end_of(op, vectors, whole, degree);
+  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end != END_NORM;
+  const struct task task = {vectors, degree, sums->value || sums->col_scale, end, streams};
+  const struct variant variant = variant_of(op->x.dtype, &task);
   struct finish finish = finish_of(k, op);
   finish.width = (int32_t)part->end;
   share_copy(&finish, op, from);
-  add_tiers(&finish, cuda_layout(op->a), place, workspace);
+  add_tiers(&finish, a, place, workspace);
   if (task.end != END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
-  const dim3 grid(blocks_of(sums->slots, variant.slots), blocks_of(vectors, variant.panel));
-  variant.kernel<<<grid, variant.threads, 0, cuda_stream(k)>>>(*sums, finish);
-  TRY_LAUNCH();
+  const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
+  TRY(launch(k, &variant, grid, part->follows && streams, sums, &finish));
   TRY(end_long_rows(k, op, sums, &finish, task.end));
   if (!op->update || task.end != END_SUM || part->end < op->x.cols) return OK;
-  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, m->rows, op->unfinished);
+  return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
 }
 
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what

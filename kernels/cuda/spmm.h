@@ -9,6 +9,8 @@ struct spmm_part {
   int64_t first, end;      /* columns; first a multiple of 32 bytes */
   const float *value;      /* entry i has value[value_id[i]]; NULL: the layout's values */
   const int32_t *value_id; /* [nnz] */
+  bool streams;            /* rows may be short: see spmm_stream.cuh */
+  bool follows;            /* the kernel queued before writes X, earlier ones wrote all else */
   char *workspace;         /* of cuda_spmm_workspace's size, at a multiple of 128 bytes */
 };
 

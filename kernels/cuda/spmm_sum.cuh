@@ -11,7 +11,8 @@
 
 struct sums {
   const struct slot *slot;
-  int64_t slots;
+  int64_t slots;                /* fewer than 2^31 */
+  uint32_t early, early_blocks; /* of spmm_stream.cuh: slots before all others, blocks that take these */
   const int32_t *col;
   const float *value, *col_scale; /* NULL: 1 */
   const int32_t *value_id;        /* entry i has value[value_id[i]]; NULL: value[i] */

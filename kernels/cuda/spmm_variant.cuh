@@ -11,12 +11,12 @@ template <class SHAPE> static struct variant variant_of(const struct task &task)
                         scaled_update = spmm_kernel<SHAPE, true, END_UPDATE>;
   auto kernel = task.end == END_SUM ? (task.factors ? scaled_sum : sum)
                                     : (task.factors ? scaled_update : update);
-  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS};
+  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 template <class SHAPE> static struct variant norm_variant_of(const struct task &task) {
   auto kernel = task.factors ? spmm_kernel<SHAPE, true, END_NORM> : spmm_kernel<SHAPE, false, END_NORM>;
-  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS};
+  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 /* The whole row in one panel. */

@@ -11,16 +11,20 @@ struct task {
   int64_t degree; /* mean of the rows */
   bool factors;   /* entries have values or column scales */
   enum row_end end;
+  bool streams; /* see spmm_stream.cuh; not with END_NORM */
 };
 
 /* A kernel and how it cuts the work. */
 struct variant {
   void (*kernel)(const struct sums, const struct finish);
   int panel, threads, slots; /* vectors; of a block, of a block */
+  int blocks; /* on a multiprocessor, of those that go from slot to slot; 0: a group has one slot */
 };
 
 struct variant spmm_variant_f32(const struct task *task);
 struct variant spmm_variant_bf16(const struct task *task);
+struct variant spmm_stream_variant_f32(const struct task *task);
+struct variant spmm_stream_variant_bf16(const struct task *task);
 
 constexpr int NORM_VECTORS = 32; /* of the widest row that a layer norm finishes in the same kernel */
 

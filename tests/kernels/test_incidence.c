@@ -33,6 +33,23 @@ static void draw_hypergraph(int64_t vertices, int64_t edges) {
   assert_ok(csr_transpose(m, &hypergraph.vertices, NULL));
 }
 
+/* So many that groups of a GPU's threads go from one to the next: hyperedge e holds e % 9 vertices, but
+ * every hundredth 70 and the first a third of all. */
+static void draw_many_hyperedges(void) {
+  enum { VERTICES = 40000, EDGES = 36000, APART = 83 };
+  free_hypergraph();
+  assert_ok(csr_init(&hypergraph.edges, EDGES, VERTICES, 6 * EDGES + VERTICES, 0));
+  struct csr *m = &hypergraph.edges;
+  m->nnz = 0;
+  for (int64_t e = 0; e < EDGES; e++) {
+    int64_t size = e == 0 ? VERTICES / 3 : e % 100 == 0 ? 70 : e % 9, apart = e == 0 ? 3 : APART;
+    int64_t first = e * 7 % (VERTICES - size * apart + 1);
+    for (int64_t i = 0; i < size; i++) m->col[m->nnz++] = (int32_t)(first + i * apart);
+    m->start[e + 1] = m->nnz;
+  }
+  assert_ok(csr_transpose(m, &hypergraph.vertices, NULL));
+}
+
 struct scales {
   double *col, *edge, *self, *row; /* NULL: not there */
 };
@@ -139,6 +156,22 @@ static void sums_in(struct kernels *k) {
   for (int w = 0; w < WAYS; w++) check(k, &ways[w], 33, 63);
   draw_hypergraph(13001, 5); /* one of 4,334 vertices: more pieces than one thread adds */
   for (int w = 0; w < WAYS - 1; w++) check(k, &ways[w], 40, w % 2 ? 11 : 15);
+}
+
+static void many_in(struct kernels *k) {
+  static const struct way steps = {INCIDENCE_STEPS, 0}, panels = {INCIDENCE_STEPS, 96};
+  draw_many_hyperedges();
+  check(k, &steps, 16, 0);
+  check(k, &steps, 31, 15);
+  check(k, &steps, 41, 48);
+  check(k, &steps, 100, 58);
+  check(k, &panels, 64, 10);
+}
+
+static void many_short_hyperedges_follow_it_too(void **state) {
+  (void)state;
+  on_every_table(many_in);
+  free_hypergraph();
 }
 
 static void both_steps_follow_the_formula(void **state) {
@@ -335,6 +368,7 @@ static void trained_weights_scale_hyperedges_and_have_a_gradient(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_steps_follow_the_formula),
+      cmocka_unit_test(many_short_hyperedges_follow_it_too),
       cmocka_unit_test(rows_end_as_in_a_pass_of_its_own),
       cmocka_unit_test(pairs_list_each_meeting_once),
       cmocka_unit_test(fusing_pays_where_it_was_faster),
