@@ -16,6 +16,7 @@ import gpu_memory
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WARMUP = 3
+TYPES = ["gcn", "sage", "sage-max", "gin", "gat", "agnn", "gcnii", "hgnn"]
 PROFILE_ROW = re.compile(r"^( *)(\S.*?) +\d+ +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ ")
 
 
@@ -109,10 +110,10 @@ def precisions(args):
 
 
 def ours_command(args, config, dataset, ranks, settings):
-    every = {"dataset.path": dataset, "model.type": "gcn", "model.dropout": 0.0, "model.dropout_input": 0.0,
+    every = {"dataset.path": dataset, "dataset.normalize": "none", "model.type": "gcn", "model.dropout": 0.0, "model.dropout_input": 0.0,
              "model.bias": "false", "model.norm": "none", "model.residual": "false", "train.epochs": args.epochs, "train.eval_every": 1000000,
              "train.lr": 0.01, "train.optimizer": "adam", "train.schedule": "constant", "train.warmup": 0, "train.clip": 0,
-             "train.weight_decay": 0, "train.runs": 1, "train.patience": 0, "checkpoint.every": args.epochs - 1,
+             "train.weight_decay": 0, "train.weight_decay_convolutions": 0, "train.runs": 1, "train.patience": 0, "checkpoint.every": args.epochs - 1,
              "checkpoint.keep": 2, "runtime.device": args.device, "log.overwrite": "true", "log.progress": 1000000, **settings}
     start = [] if ranks == 1 else [*shlex.split(args.mpirun), "-n", str(ranks)]
     command = [*start, f"{args.build}/gnntrain", str(config)]
@@ -132,23 +133,22 @@ def model_settings(model, once, precision):
 
 
 def type_settings(kind, model):
-    """gat: heads of 1/8 of the hidden width, one in the last layer; agnn: the layers of the model between two linear ones;
-    hgnn: without what the peer does not have."""
+    """What a type has besides what all have, as peer_models.py and peer_formulas.py have it."""
     layers, _ = model.split("x")
-    if kind == "gat":
-        return {"model.type": kind, "model.heads": 8, "model.heads_last": 1, "model.activation": "elu",
-                "model.dropout_attention": 0.0}
-    if kind == "hgnn":
-        return {"model.type": kind, "model.self_hyperedges": "false"}
-    return {"model.type": kind, "model.layers": int(layers) + 2} if kind == "agnn" else {}
+    settings = {"gat": {"heads": 8, "heads_last": 1, "activation": "elu", "dropout_attention": 0.0},  # heads of 1/8 of the width
+                "sage": {"aggregator": "mean"}, "sage-max": {"aggregator": "max"}, "gin": {"eps": 0.0, "learn_eps": "false"},
+                "agnn": {"layers": int(layers) + 2},  # those of the model between two linear ones
+                "gcnii": {"alpha": 0.1, "lambda": 0.5}, "hgnn": {"self_hyperedges": "false"}}.get(kind, {})
+    return {"model.type": kind.split("-")[0], **{f"model.{key}": value for key, value in settings.items()}}
 
 
-def train(args, config, dataset, ranks, partition, model, once, precision, seconds):
-    """A gnntrain run: median ms, memory, and what peer_torch.py --check wants to hold against float64."""
-    name = model if args.type == "gcn" else f"{args.type}-{model}"
+def train(args, kind, config, dataset, ranks, partition, model, once, precision, seconds):
+    """A gnntrain run: median ms, memory, and what the peers' --check wants to hold against float64."""
+    name = model if kind == "gcn" else f"{kind}-{model}"
     folder = args.work / f"run-{pathlib.Path(config).stem}-{ranks}-{partition}-{name}-{'once' if once else 'always'}-{precision}"
-    record = {"peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once, "precision": precision}
-    settings = {**partition_settings(partition), **model_settings(model, once, precision), **type_settings(args.type, model),
+    record = {"type": kind, "peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once,
+              "precision": precision}
+    settings = {**partition_settings(partition), **model_settings(model, once, precision), **type_settings(kind, model),
                 "log.dir": folder}
     with gpu_memory.Peak() as peak:
         try:
@@ -160,9 +160,9 @@ def train(args, config, dataset, ranks, partition, model, once, precision, secon
     record["ms"] = round(statistics.median(row["ms"] for row in epochs[WARMUP:]), 4)
     record["gib"] = None if peak.bytes is None else round(peak.bytes / 2**30, 3)
     checkpoints = folder / "checkpoints"
-    key = f"{ranks} {partition} {model} {once} {precision}"
-    return record, {"key": key, "model": model, "before": str(checkpoints / f"epoch-0-{args.epochs - 1}.h5"), "loss": epochs[-1]["loss"],
-                    "after": str(checkpoints / f"epoch-0-{args.epochs}.h5"), "record": record}
+    key = f"{kind} {ranks} {partition} {model} {once} {precision}"
+    return record, {"key": key, "type": kind, "model": model, "before": str(checkpoints / f"epoch-0-{args.epochs - 1}.h5"),
+                    "loss": epochs[-1]["loss"], "after": str(checkpoints / f"epoch-0-{args.epochs}.h5"), "record": record}
 
 
 def phases(text):
@@ -178,15 +178,15 @@ def phases(text):
     return {name: round(seconds, 3) for name, seconds in found.items() if seconds >= 0.0005}
 
 
-def wall(args, config, dataset, ranks, partition, model, once, precision, seconds):
+def wall(args, kind, config, dataset, ranks, partition, model, once, precision, seconds):
     """From the command to its end, by phase; `cold` when no parts are kept from before."""
     parts = pathlib.Path(f"{dataset}.parts")
     cold = not parts.exists() or not any(parts.iterdir())
     folder = args.work / f"wall-{pathlib.Path(config).stem}-{ranks}-{partition}"
     settings = {**partition_settings(partition), **model_settings(model, once, precision), "log.dir": folder,
                 "checkpoint.every": 0}
-    record = {"peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once, "precision": precision,
-              "epochs": args.epochs, "cold": cold}
+    record = {"type": kind, "peer": "ours", "ranks": ranks, "partition": partition, "model": model, "once": once,
+              "precision": precision, "epochs": args.epochs, "cold": cold}
     begun = time.monotonic()
     try:
         run([[*ours_command(args, config, dataset, ranks, settings), "--profile"]], f"{folder}.log", seconds)
@@ -224,15 +224,16 @@ def peer(args, script, dataset, log, seconds, ranks=1, options=()):
     return records
 
 
-def cora(args, config, dataset):
-    """The recipe as it stands, on one rank, evaluated at its end only."""
-    records = []
+def cora(args, kind, model, config, dataset):
+    """The recipe of a type as it stands, on one rank, evaluated at its end only where it has no patience."""
+    records, patient = [], "patience" in config.read_text()
     for precision in precisions(args):
-        folder = args.work / f"run-cora-{precision}"
-        record = {"peer": "ours", "ranks": 1, "model": "2x16", "precision": precision}
+        folder = args.work / f"run-cora-{kind}-{precision}"
+        record = {"type": kind, "peer": "ours", "ranks": 1, "model": model, "precision": precision}
         command = [f"{args.build}/gnntrain", str(config)]
         for setting in (f"dataset.path={dataset}", f"log.dir={folder}", "log.overwrite=true", "log.progress=1000000",
-                        "train.eval_every=1000000", f"runtime.device={args.device}", f"runtime.precision={precision}"):
+                        f"train.eval_every={1 if patient else 1000000}", f"runtime.device={args.device}",
+                        f"runtime.precision={precision}"):
             command += ["--set", setting]
         try:
             run([command], f"{folder}.log", 60)

@@ -261,7 +261,7 @@ def references(peer):
         reference = Reference(peer.rows if peer.ranks == 1 else Rows(peer.args.dataset), peer.device)
         if peer.args.check:
             with open(peer.args.check) as f:
-                for run in json.load(f):
+                for run in (run for run in json.load(f) if run.get("type", "gcn") == "gcn"):
                     loss_error, gradient_error = reference.errors_of_run(run["before"], run["after"], run["loss"])
                     say(check=run["key"], loss_error=loss_error, gradient_error=gradient_error)
         for name in dict.fromkeys(name for name, _ in peer.args.models):

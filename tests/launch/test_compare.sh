@@ -1,6 +1,6 @@
 # tests/bench/compare runs end to end on the processor, where a Python with torch and h5py is there: a ratio for every
-# row, losses and gradients that agree with float64 on 1 and 2 ranks, wall seconds, lines of JSON; a peer that is
-# missing is printed as such, and bad usage is refused in one sentence.
+# row, losses and gradients that agree with float64 on 1 and 2 ranks, wall seconds, lines of JSON; losses of the other
+# types that agree with their formulas; a peer that is missing is printed as such, and bad usage is refused in one sentence.
 . "$GNNTRAIN_SOURCE/tests/launch/job.sh"
 compare() { python3 "$GNNTRAIN_SOURCE/tests/bench/compare" --build "$GNNTRAIN_BIN" --work . --device cpu "$@"; }
 command -v python3 >/dev/null || { echo "skipped: python3 is not there"; exit 77; }
@@ -16,6 +16,9 @@ rm -rf ./*
 refuses '--ranks takes numbers' --ranks 0
 refuses '--models takes layers x hidden' --models 2y16
 refuses 'is not there' --case nowhere-like
+refuses '--type takes gcn, sage' --type sage,gnn
+refuses 'hgnn stands alone' --type gat,hgnn
+refuses '--cora has recipes of gcn and gcnii' --type sage --cora cora.h5
 for python in python3 /usr/bin/python3; do
   if "$python" -c 'import h5py, torch' 2>/dev/null; then found=1; fi
 done
@@ -40,19 +43,36 @@ assert len(ours) == 8 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in ou
 assert all(r["right"] for r in rows if r.get("peer") == "torch" and "ms" in r)
 PYTHON
 
-# What the check is for: another loss than that of the weights is seen.
-python3 - <<'PYTHON'
-import json
-checks = json.load(open("check.json"))
-checks[0]["loss"] *= 1.001
-json.dump(checks[:1], open("wrong.json", "w"))
+# The other types: a table each, and what PyTorch Geometric takes, or that it is missing.
+types=sage,sage-max,gin,gat,agnn,gcnii
+cp check.json check-gcn.json
+compare --case tiny.toml --type $types --models 2x16 --precisions fp32 --epochs 6 --budget 60 >out.txt 2>err.txt ||
+  { cat out.txt err.txt; fail "compare of other types ended with $?"; }
+(($(grep -cE '^  (sage|sage-max|gin|gat|agnn|gcnii) 2x16( P X once)? +fp32 .* ok$' out.txt) == 8)) ||
+  { cat out.txt err.txt; fail "not 8 rows of other types that agree with float64"; }
+for type in ${types//,/ }; do
+  grep -qE "^  (PyG $type 2x16 fp32:|failed: pyg $type 2x16 fp32 .*torch_geometric)" out.txt ||
+    { cat out.txt; fail "nothing said of PyG's $type"; }
+done
+
+# What the checks are for: another loss than that of the weights is seen.
+# sees CHECKS TYPE PEER MODEL: that of the first run of that type, moved, by the peer that checks it
+sees() {
+  python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+runs = [run for run in json.load(open(sys.argv[1])) if run["type"] == sys.argv[2]][:1]
+runs[0]["loss"] *= 1.001
+json.dump(runs, open("wrong.json", "w"))
 PYTHON
+  "$python" "$GNNTRAIN_SOURCE/tests/bench/$3" tiny.h5 --models "$4" --precisions fp32 --device cpu --epochs 5 \
+    --check wrong.json >out.txt
+  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt ||
+    { cat out.txt; fail "a wrong loss of $2 is not seen"; }
+}
 for python in python3 /usr/bin/python3; do
   "$python" -c 'import h5py, torch' 2>/dev/null || continue
-  "$python" "$GNNTRAIN_SOURCE/tests/bench/peer_torch.py" tiny.h5 --models 2x16:once --precisions fp32 --device cpu \
-    --epochs 5 --check wrong.json >out.txt
-  awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt ||
-    { cat out.txt; fail "a wrong loss is not seen"; }
+  sees check-gcn.json gcn peer_torch.py 2x16:once
+  for type in ${types//,/ }; do sees check.json $type peer_pyg.py $type:2x16; done
   break
 done
 
