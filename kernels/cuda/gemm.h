@@ -19,6 +19,7 @@ extern "C" {
 /* The tables' own part of struct kernels. */
 struct cuda_state {
   int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
+  int major;                         /* of its compute capability */
   int has_wgmma;                     /* compute capability 9.0a, in this build too */
   struct library *library;
 };

@@ -8,6 +8,7 @@
 #include "kernels/cuda/spmm.h"
 
 #include "kernels/cuda/finish_update.cuh"
+#include "kernels/cuda/gemm.h"
 #include "kernels/cuda/long_rows.cuh"
 #include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/spmm_windows.h"
@@ -167,7 +168,7 @@ static int launch(struct kernels *k, const struct variant *variant, dim3 grid, b
   config.blockDim = dim3((unsigned)variant->threads);
   config.stream = cuda_stream(k);
   config.attrs = &early;
-  config.numAttrs = follows ? 1 : 0;
+  config.numAttrs = follows && ((const struct cuda_state *)k->impl)->major >= 9 ? 1 : 0;
   TRY_CUDA(cudaLaunchKernelEx(&config, variant->kernel, *sums, *finish));
   return OK;
 }

@@ -65,14 +65,19 @@ static __device__ __forceinline__ struct batch next_batch(const struct sums &op,
   return b;
 }
 
-/* The kernel queued behind may begin: it waits for this one itself. */
+/* The kernel queued behind may begin: it waits for this one itself. (Before compute capability 9.0 kernels
+ * follow one another.) */
 static __device__ __forceinline__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
+#endif
 }
 
 /* x goes through it so that no row is read before. */
 static __device__ __forceinline__ void wait_for_rows(const char *&x) {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" : "+l"(x)::"memory");
+#endif
 }
 
 /* Zeros where the row is not there. */
