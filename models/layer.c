@@ -1,6 +1,7 @@
 /* What the layers share: parameters, buffers, the linear map. The end of a layer is in layer_end.c. */
 #include "models/layer.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "models/model.h"
@@ -118,7 +119,8 @@ int layer_input_gradient(struct model *model, struct run *run, int weight, struc
 
 int layer_gradients(struct model *model, struct run *run, struct layer *layer, int weight, struct tensor dy,
                     struct tensor dx, struct tensor residual, const struct update_backward *below) {
-  if (!dx.data || layer->index == 0) return layer_weight_gradient(model, run, layer, weight, dy);
+  if (!dx.data) return layer_weight_gradient(model, run, layer, weight, dy);
+  assert(layer->index > 0); /* features have no gradient */
   struct gemm gradient = weight_gradient(model, run, layer, weight, dy);
   return input_gradient(model, run, weight, dy, dx, residual, below, &gradient);
 }
