@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,13 @@ static int number(const char *option, const char *text, int64_t low, int64_t hig
   return OK;
 }
 
+static int small_number(const char *option, const char *text, int high, int *value) {
+  int64_t wide = 0;
+  TRY(number(option, text, 1, high, &wide));
+  *value = (int)wide;
+  return OK;
+}
+
 static int read_graphs(struct bench_options *options, char *text) {
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
     if (options->graphs == BENCH_GRAPHS) FAIL(BAD_INPUT, "--graph: at most %d graphs", BENCH_GRAPHS);
@@ -185,67 +193,71 @@ static int read_setting(struct bench_options *options, const char *text) {
   return OK;
 }
 
+/* Options that are a whole number, and where it goes. */
+static const struct {
+  int letter;
+  const char *name;
+  int64_t low, high;
+  size_t place;
+} numbers[] = {
+    {'n', "nodes", 1, INT32_MAX, offsetof(struct bench_options, nodes)},
+    {'R', "rows", 1, 1 << 28, offsetof(struct bench_options, rows)},
+    {'d', "degree", 0, 1 << 20, offsetof(struct bench_options, degree)},
+    {'y', "hyperedges", 1, INT32_MAX, offsetof(struct bench_options, hyperedges)},
+    {'I', "incidences", 1, (int64_t)1 << 40, offsetof(struct bench_options, incidences)},
+    {'u', "huge", 1, INT32_MAX, offsetof(struct bench_options, huge)},
+    {'i', "inner", 1, 1 << 20, offsetof(struct bench_options, inner)},
+    {'H', "heads", 1, 64, offsetof(struct bench_options, heads)},
+};
+enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+
+/* *known: the letter is that of a number. */
+static int read_number(struct bench_options *options, int letter, int *known) {
+  for (int i = 0; i < NUMBERS; i++) {
+    if (numbers[i].letter != letter) continue;
+    *known = 1;
+    return number(numbers[i].name, optarg, numbers[i].low, numbers[i].high,
+                  (int64_t *)((char *)options + numbers[i].place));
+  }
+  return OK;
+}
+
+/* Keeps an option's text, or sets its flag: 0 where the letter is of neither. */
+static int keep_text(struct bench_options *options, int letter) {
+  const char **text = letter == 'f'   ? &options->dataset
+                      : letter == 'm' ? &options->method
+                      : letter == 'D' ? &options->device
+                      : letter == 'o' ? &options->out
+                                      : NULL;
+  int *flag = letter == 'A'   ? &options->all
+              : letter == 'B' ? &options->ablate
+              : letter == 'S' ? &options->scaled
+              : letter == 'j' ? &options->json
+                              : NULL;
+  if (text) *text = optarg;
+  if (flag) *flag = 1;
+  return text || flag;
+}
+
 static int read_option(struct bench_options *options, int letter, char **argv) {
-  int64_t value = 0;
+  int known = 0;
+  TRY(read_number(options, letter, &known));
+  if (known || keep_text(options, letter)) return OK;
   switch (letter) {
-  case 'f':
-    options->dataset = optarg;
-    return OK;
-  case 'm':
-    options->method = optarg;
-    return OK;
+  case 't':
+    return small_number("threads", optarg, 4096, &options->threads);
+  case 'r':
+    return small_number("reps", optarg, BENCH_REPS, &options->reps);
   case 's':
     return read_setting(options, optarg);
-  case 'n':
-    return number("nodes", optarg, 1, INT32_MAX, &options->nodes);
-  case 'R':
-    return number("rows", optarg, 1, 1 << 28, &options->rows);
-  case 'd':
-    return number("degree", optarg, 0, 1 << 20, &options->degree);
   case 'w':
     return read_widths(options, optarg);
-  case 'y':
-    return number("hyperedges", optarg, 1, INT32_MAX, &options->hyperedges);
-  case 'I':
-    return number("incidences", optarg, 1, (int64_t)1 << 40, &options->incidences);
-  case 'u':
-    return number("huge", optarg, 1, INT32_MAX, &options->huge);
-  case 'i':
-    return number("inner", optarg, 1, 1 << 20, &options->inner);
-  case 'H':
-    return number("heads", optarg, 1, 64, &options->heads);
-  case 'D':
-    options->device = optarg;
-    return OK;
   case 'p':
     return read_precision(options, optarg);
-  case 't':
-    TRY(number("threads", optarg, 1, 4096, &value));
-    options->threads = (int)value;
-    return OK;
-  case 'r':
-    TRY(number("reps", optarg, 1, BENCH_REPS, &value));
-    options->reps = (int)value;
-    return OK;
   case 'L':
     return read_tiers(options, optarg);
-  case 'A':
-    options->all = 1;
-    return OK;
-  case 'B':
-    options->ablate = 1;
-    return OK;
   case 'g':
     return read_graphs(options, optarg);
-  case 'o':
-    options->out = optarg;
-    return OK;
-  case 'S':
-    options->scaled = 1;
-    return OK;
-  case 'j':
-    options->json = 1;
-    return OK;
   default:
     FAIL(BAD_INPUT, "unknown or incomplete option \"%s\"; see gnnbench %s --help", argv[optind - 1], argv[0]);
   }
