@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy, elu, leaky_relu, normalize
 
 from peer_data import Shard, entries
-from peer_measure import failure, forget, say
+from peer_measure import failure, forget, loss_error, say
 from peer_models import ALPHA, LAMBDA
 
 ENTRIES = 1 << 22  # of the graph at a time
@@ -154,7 +154,7 @@ def check(runs, rows, device):
         try:
             with torch.no_grad():
                 right = loss_of(run, graph)
-            say(check=run["key"], loss_error=abs(run["loss"] - right) / right, gradient_error=None)
+            say(check=run["key"], loss_error=loss_error(run["loss"], right), gradient_error=None)
         except Exception as error:  # the peer is still to be timed
             say(type=run["type"], note=f"{run['key']} in float64: {failure(error)}")
         forget()

@@ -15,7 +15,7 @@ import warnings
 import h5py
 import torch
 
-from peer_measure import WARMUP, clock, failure, forget, gib, say, widths
+from peer_measure import WARMUP, clock, failure, forget, gib, loss_error, say, widths
 
 warnings.filterwarnings("ignore")
 
@@ -82,7 +82,7 @@ def check(path, data):
             h = data.convolve(h @ w)
             h = h.relu() if k + 1 < layers else h
         right = torch.nn.functional.cross_entropy(h[data.train], data.y[data.train]).item()
-        say(check=run["key"], loss_error=abs(run["loss"] - right) / right, gradient_error=None)
+        say(check=run["key"], loss_error=loss_error(run["loss"], right), gradient_error=None)
         del h, weights
         forget()
 

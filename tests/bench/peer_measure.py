@@ -22,6 +22,11 @@ def first_weights(dims):
     return [torch.randn(i, o, generator=generator) * (2 / (i + o)) ** 0.5 for i, o in zip(dims, dims[1:])]
 
 
+def loss_error(loss, right):
+    """Relative; of losses below 1, which training may drive to nothing, absolute, as the tests of agreement have it."""
+    return abs(loss - right) / max(1.0, right)
+
+
 def say(**record):
     print(json.dumps(record), flush=True)
 

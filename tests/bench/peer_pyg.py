@@ -20,7 +20,7 @@ import torch
 
 from peer_data import Rows, Shard, compressed
 from peer_formulas import check
-from peer_measure import clock, failure, first_weights, forget, gib, say, widths
+from peer_measure import clock, failure, first_weights, forget, gib, loss_error, say, widths
 from peer_models import FORMS, KINDS
 from peer_reference import Reference
 
@@ -76,7 +76,7 @@ def measure(args, rows, device, record, form, right):
     net = net_of(args, rows, kind, record["model"], form).to(device).to(dtype)
     step = step_of(args, rows, device, net, graph_of(rows, device, kind, form, dtype), dtype)
     forget()
-    error = abs(step().item() - right) / right if right else None
+    error = loss_error(step().item(), right) if right else None
     ms = clock(step, device, args.epochs, args.seconds)
     say(**record, ms=round(ms, 4), loss_error=error, right=error is None or error < (1e-5 if precision == "fp32" else 1e-3),
         gib=gib(args.memory))

@@ -3,6 +3,7 @@ import h5py
 import torch
 
 from peer_data import Shard
+from peer_measure import loss_error
 
 
 class Reference:
@@ -41,7 +42,7 @@ class Reference:
         for old, new, exact in zip(moments, _read(after, "moments/first"), gradients):
             error = max(error, (((new - 0.9 * old) / 0.1).to(self.device) - exact).abs().max().item())
             largest = max(largest, exact.abs().max().item())
-        return abs(loss - right) / right, error / largest
+        return loss_error(loss, right), error / largest
 
 
 def _read(path, group):

@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 
 from peer_data import Rows, Shard
-from peer_measure import WARMUP, clock, failure, first_weights, forget, gib, say, wait, widths
+from peer_measure import WARMUP, clock, failure, first_weights, forget, gib, loss_error, say, wait, widths
 from peer_reference import Reference
 
 warnings.filterwarnings("ignore")
@@ -216,7 +216,7 @@ def measure(peer, name, once, precision, mode, right):
     if mode != "eager":
         step = captured(step, model)
     first = peer.mean(step().item())
-    error = abs(first - right) / right if right else None
+    error = loss_error(first, right) if right else None
     ms = peer.worst(clock(step, peer.device, peer.args.epochs, peer.args.seconds))
     key = name, once, precision
     peer.times[key] = min(ms, peer.times.get(key, ms))
