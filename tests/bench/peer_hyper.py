@@ -15,7 +15,7 @@ import warnings
 import h5py
 import torch
 
-from peer_measure import WARMUP, clock, failure, forget, gib, loss_error, say, widths
+from peer_measure import add_timing, clock, failure, forget, gib, loss_error, say, warm_up, widths
 
 warnings.filterwarnings("ignore")
 
@@ -88,12 +88,7 @@ def check(path, data):
 
 
 def captured(step):
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(WARMUP):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
+    warm_up(step)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
@@ -128,11 +123,7 @@ def main():
     parser.add_argument("--models", default="2x64", help="layers x hidden, commas between (default: %(default)s)")
     parser.add_argument("--precisions", default="fp32,tf32", help="default: %(default)s")
     parser.add_argument("--check", help="JSON list of {key, model, before, loss} (a checkpoint and its loss)")
-    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
-    parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
+    add_timing(parser)
     args = parser.parse_args()
     device, began = torch.device(args.device), time.time()
     data = Hypergraph(args.dataset, device)

@@ -31,6 +31,25 @@ def say(**record):
     print(json.dumps(record), flush=True)
 
 
+def add_timing(parser):
+    """The options of a peer's timing."""
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
+    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
+    parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
+
+
+def warm_up(step):
+    """On a stream of its own, as what will be captured wants it."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARMUP):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+
+
 def wait(device):
     if device.type == "cuda":
         torch.cuda.synchronize()

@@ -20,7 +20,7 @@ import torch
 
 from peer_data import Rows, Shard, compressed
 from peer_formulas import check
-from peer_measure import clock, failure, first_weights, forget, gib, loss_error, say, widths
+from peer_measure import add_timing, clock, failure, first_weights, forget, gib, loss_error, say, widths
 from peer_models import FORMS, KINDS
 from peer_reference import Reference
 
@@ -107,11 +107,7 @@ def arguments():
     parser.add_argument("--precisions", default="fp32,tf32", help="and bf16 (default: %(default)s)")
     parser.add_argument("--check", help="JSON list of {key, type, before, loss} (a checkpoint and its loss)")
     parser.add_argument("--recipe", action="store_true", help="dropout, weight decay and bias; fp32; gcn, gcnii")
-    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
-    parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
+    add_timing(parser)
     args = parser.parse_args()
     args.precisions = args.precisions.split(",")
     args.models = [model.split(":") if ":" in model else ["gcn", model] for model in args.models.split(",")]

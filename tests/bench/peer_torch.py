@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 
 from peer_data import Rows, Shard
-from peer_measure import WARMUP, clock, failure, first_weights, forget, gib, loss_error, say, wait, widths
+from peer_measure import add_timing, clock, failure, first_weights, forget, gib, loss_error, say, wait, warm_up, widths
 from peer_reference import Reference
 
 warnings.filterwarnings("ignore")
@@ -37,12 +37,8 @@ def arguments():
     parser.add_argument("--models", default="2x256:once", help="layers x hidden, with A X once or always (default: %(default)s)")
     parser.add_argument("--precisions", default="fp32,tf32,bf16", help="default: %(default)s")
     parser.add_argument("--modes", default="eager,captured,overlapped,compiled", help="default: %(default)s")
-    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of timing a variant (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which nothing new is begun")
     parser.add_argument("--check", help="JSON list of {key, before, after, loss} (checkpoints and the loss between)")
-    parser.add_argument("--memory", type=json.loads, default=[], help="used bytes of each GPU before the program, as JSON")
+    add_timing(parser)
     parser.add_argument("--began", type=float, default=BEGAN, help="when the command was given (Unix time)")
     args = parser.parse_args()
     args.precisions, args.modes = args.precisions.split(","), args.modes.split(",")
@@ -185,12 +181,7 @@ def step_of(peer, model, mode):
 def captured(step, model):
     """The step as a CUDA graph; the weights are afterwards what they were before."""
     start = [w.detach().clone() for w in model.weights]
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(WARMUP):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
+    warm_up(step)
     forget()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
