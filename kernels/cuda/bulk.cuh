@@ -89,9 +89,10 @@ static __device__ __forceinline__ void close_boxes() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* Until the boxes that this thread writes have left shared memory. */
-static __device__ __forceinline__ void wait_for_boxes() {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+/* Until the boxes that this thread writes have left shared memory, but for those of its last BEHIND batches.
+ */
+template <int BEHIND = 0> static __device__ __forceinline__ void wait_for_boxes() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BEHIND) : "memory");
 }
 
 /* A matrix of wgmma's that begins at `address` in boxes: groups of 8 rows are 1 KiB apart. Where its rows are

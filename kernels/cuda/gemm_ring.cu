@@ -12,16 +12,16 @@ struct ring_launch {
   int bytes; /* of shared memory */
 };
 
-/* As many boxes as shared memory has room for; false if these are too few. All teams may wait for their next
- * boxes at once: barriers tell these from others where they are less than a round of the ring apart. */
+/* As many boxes as shared memory has room for; false if these are too few, or no more than a tile's saved
+ * output has: teams wait in turn for boxes less than a round of the ring apart. */
 template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct ring_launch *launch) {
   struct ring_product &p = launch->product;
-  const int fixed = ring_panel_bytes<BLOCKS>(p.depth) + ring_totals_bytes<BLOCKS>(sums) +
+  const int results = result_boxes<BLOCKS>(p.end.backward) * BOX;
+  const int fixed = results + ring_panel_bytes<BLOCKS>(p.depth) + ring_totals_bytes<BLOCKS>(sums) +
                     8 * BLOCKS * (int)sizeof(float);
-  const int each = p.depth + (p.end.backward ? BOXED_COLS<BLOCKS> / RING_COLS : 0);
   p.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - fixed) / BOX);
   launch->bytes = fixed + p.ring * BOX;
-  return p.ring >= LEAST_BOXES && p.ring > (RING_TEAMS<BLOCKS> - 1) * each;
+  return p.ring >= LEAST_BOXES && (!p.end.backward || p.ring > BOXED_COLS<BLOCKS> / RING_COLS);
 }
 
 /* Tiles of equal height, in as few rounds as their largest height allows. */
@@ -33,7 +33,16 @@ template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, stru
   p.height = (int)((p.m + tiles - 1) / tiles);
   p.tiles = (p.m + p.height - 1) / p.height;
   p.boxes = (int)blocks_of(min(p.n, 8 * BLOCKS), RING_COLS);
+  p.b_boxes = boxes_of_b<BLOCKS>(p.depth, p.transpose_b);
   launch->blocks = (unsigned)min(blocks, p.tiles);
+}
+
+static int make_maps(const struct gemm *op, struct ring_launch *launch) {
+  const struct ring_product &p = launch->product;
+  TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
+  TRY(cuda_bulk_map(op->b, BOX_ROWS, &launch->maps.b));
+  if (p.end.backward) return cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved);
+  return cuda_bulk_map(p.end.out, p.height, &launch->maps.out);
 }
 
 template <int BLOCKS> static int start(struct kernels *k, const struct ring_launch *launch) {
@@ -55,8 +64,7 @@ static int run(struct kernels *k, const struct gemm *op, struct ring_launch *lau
   lay_tiles<BLOCKS>(state, launch);
   if (sums)
     TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
-  TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
-  if (p.end.backward) TRY(cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved));
+  TRY(make_maps(op, launch));
   TRY(start<BLOCKS>(k, launch));
   if (!sums) return OK;
   return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
@@ -69,12 +77,9 @@ int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took) {
   *took = 0;
   if (p.end.kind == END_ANY || op->c.cols > 256 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b))
     return OK;
-  p.b = (const float *)op->b.data;
-  p.b_stride = op->b.stride;
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
-  p.k = (int)op->a.cols;
-  p.depth = (int)blocks_of(p.k, RING_COLS);
+  p.depth = (int)blocks_of(op->a.cols, RING_COLS);
   p.transpose_b = op->transpose_b;
   if (p.n <= 48) return run<6>(k, op, &launch, took);
   if (p.n <= 64) return run<8>(k, op, &launch, took);

@@ -6,41 +6,46 @@
 #include "kernels/cuda/gemm_end.cuh"
 
 constexpr int RING_COLS = BOX_ROW_BYTES / (int)sizeof(float); /* of a box: two steps of A */
-constexpr int MOST_BOXES = 27;
+constexpr int MOST_BOXES = 27, MOST_TEAMS = 3;
 
 struct ring_maps {
-  CUtensorMap a, saved;
+  CUtensorMap a, b, saved, out;
 };
 
 struct ring_product {
-  const float *b;
-  int64_t b_stride, m, tiles;
-  int n, k, height;       /* height: of a tile */
-  int depth, boxes, ring; /* boxes of a tile of A, of a tile of C, of the ring */
+  int64_t m, tiles;
+  int n, height;    /* height: of a tile */
+  int depth, boxes; /* boxes of a tile of A, of a tile of C */
+  int b_boxes, ring;
   bool transpose_b;
   struct end end;
 };
 
-/* What was copied to a box is there; the box is not needed any more. */
-struct ring_barriers {
-  uint64_t full[MOST_BOXES], empty[MOST_BOXES];
-};
+/* Teams of a block, as many as the registers allow that they have when those who feed it (four warps, for
+ * registers are handed over by four) keep few. */
+template <int BLOCKS> constexpr int RING_TEAMS = BLOCKS <= 8 ? 3 : 2;
+template <int BLOCKS> constexpr int RING_REGISTERS = BLOCKS <= 8 ? 160 : 240;
+constexpr int FEED_REGISTERS = 24;
 
+/* Columns of the boxes of a tile of C, and how many boxes of B there are. */
+template <int BLOCKS> constexpr int BOXED_COLS = (BLOCKS + 3) / 4 * RING_COLS;
+
+template <int BLOCKS> static __host__ __device__ __forceinline__ int boxes_of_b(int depth, bool transpose_b) {
+  return transpose_b ? (BLOCKS + 7) / 8 * depth : (depth + 1) / 2 * ((BLOCKS + 3) / 4);
+}
+
+/* Shared memory: the ring; forward two boxes for each team's results; the panel; backward sums of columns for
+ * each warp; bias. */
 struct ring_memory {
-  unsigned char *ring;
+  unsigned char *ring, *results;
   uint4 *panel;
-  double *totals; /* of columns, for each warp */
+  double *totals;
   float *bias;
 };
 
-/* Teams of a block, as many as the registers allow that they have when those who feed it (four warps, for
- * registers are handed over by four) keep few. */
-template <int BLOCKS> constexpr int RING_TEAMS = BLOCKS <= 16 ? 3 : 2;
-template <int BLOCKS> constexpr int RING_REGISTERS = BLOCKS <= 16 ? 160 : 240;
-constexpr int FEED_REGISTERS = 24;
-
-/* Columns of the boxes of a tile of C. */
-template <int BLOCKS> constexpr int BOXED_COLS = (BLOCKS + 3) / 4 * RING_COLS;
+template <int BLOCKS> static __host__ __device__ __forceinline__ int result_boxes(bool backward) {
+  return backward ? 0 : 2 * RING_TEAMS<BLOCKS>;
+}
 
 template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_panel_bytes(int depth) {
   return depth * 2 * 32 * BLOCKS * 16;
@@ -53,10 +58,19 @@ template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_totals
 template <int BLOCKS>
 static __device__ __forceinline__ struct ring_memory ring_memory_of(const struct ring_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
-  unsigned char *panel = boxes + p.ring * BOX, *totals = panel + ring_panel_bytes<BLOCKS>(p.depth);
+  unsigned char *results = boxes + p.ring * BOX;
+  unsigned char *panel = results + result_boxes<BLOCKS>(p.end.backward) * BOX;
+  unsigned char *totals = panel + ring_panel_bytes<BLOCKS>(p.depth);
   float *bias = (float *)(totals + ring_totals_bytes<BLOCKS>(p.end.sums));
-  return {boxes, (uint4 *)panel, (double *)totals, bias};
+  return {boxes, results, (uint4 *)panel, (double *)totals, bias};
 }
+
+/* What was copied to a box is there; the box is not needed any more. turn: the team before has seen all of
+ * its tile of A, so that the next box to wait for is less than a round of the ring away: barriers tell one
+ * round from the next, and from no other. */
+struct ring_barriers {
+  uint64_t full[MOST_BOXES], empty[MOST_BOXES], turn[MOST_TEAMS];
+};
 
 /* A box of the ring, and how often it was taken before. */
 struct ring_place {
@@ -82,37 +96,52 @@ static __device__ __forceinline__ void give_box(struct ring_barriers &barriers, 
   if (threadIdx.x % 32 == 0) barrier_arrive(&barriers.empty[at.box]);
 }
 
-static __device__ __forceinline__ void feed_box(const struct ring_product &p, const CUtensorMap *map,
-                                                unsigned char *ring, struct ring_barriers &barriers,
-                                                struct ring_place &at, int64_t col, int64_t row) {
-  uint64_t *full = &barriers.full[at.box];
-  if (at.round > 0) barrier_wait(&barriers.empty[at.box], (at.round - 1) & 1);
-  barrier_expect(full, (uint32_t)(p.height * BOX_ROW_BYTES));
-  copy_box(ring + at.box * BOX, map, full, (int)col, (int)row);
-  next_box(p, at);
-}
-
-static __device__ __forceinline__ void feed_ring(const struct ring_product &p, const struct ring_maps &maps,
-                                                 unsigned char *ring, struct ring_barriers &barriers,
-                                                 int first_col) {
-  const int saved = p.end.backward ? p.boxes : 0;
-  struct ring_place at = {0, 0};
-  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    const int64_t row = tile * p.height;
-    for (int i = 0; i < p.depth; i++) feed_box(p, &maps.a, ring, barriers, at, i * RING_COLS, row);
-    for (int i = 0; i < saved; i++)
-      feed_box(p, &maps.saved, ring, barriers, at, first_col + i * RING_COLS, row);
-  }
-}
-
 /* Rows of lanes 4 g + q in a warp's 16: so that eight lanes in a sequence read from all banks of a box. */
 static __device__ __forceinline__ int row_of_lane(int lane) {
   return lane / 8 + lane / 4 % 2 * 4;
 }
 
 /* 16 bytes of a row of a box. */
-static __device__ __forceinline__ const uint4 &chunk_of_box(const unsigned char *box, int row, int chunk) {
-  return *(const uint4 *)(box + row * BOX_ROW_BYTES + (chunk ^ row % 8) * 16);
+static __device__ __forceinline__ uint4 &chunk_of_box(const unsigned char *box, int row, int chunk) {
+  return *(uint4 *)(box + row * BOX_ROW_BYTES + (chunk ^ row % 8) * 16);
+}
+
+static __device__ __forceinline__ void feed_box(const struct ring_product &p, const CUtensorMap *map,
+                                                unsigned char *ring, struct ring_barriers &barriers,
+                                                struct ring_place &at, int rows, int col, int64_t row) {
+  uint64_t *full = &barriers.full[at.box];
+  if (at.round > 0) barrier_wait(&barriers.empty[at.box], (at.round - 1) & 1);
+  barrier_expect(full, (uint32_t)(rows * BOX_ROW_BYTES));
+  copy_box(ring + at.box * BOX, map, full, col, (int)row);
+  next_box(p, at);
+}
+
+/* Box i of B begins there: its columns run along rows of the boxes, or down them. */
+template <int BLOCKS>
+static __device__ __forceinline__ int2 origin_of_b(const struct ring_product &p, int i) {
+  constexpr int ACROSS = (BLOCKS + 3) / 4;
+  if (p.transpose_b) return make_int2(i % p.depth * RING_COLS, i / p.depth * BOX_ROWS);
+  return make_int2(i % ACROSS * RING_COLS, i / ACROSS * BOX_ROWS);
+}
+
+/* First B, then tile by tile A and the saved output. */
+template <int BLOCKS>
+static __device__ __forceinline__ void feed_ring(const struct ring_product &p, const struct ring_maps &maps,
+                                                 unsigned char *ring, struct ring_barriers &barriers,
+                                                 int first_col) {
+  const int saved = p.end.backward ? p.boxes : 0;
+  struct ring_place at = {0, 0};
+  for (int i = 0; i < p.b_boxes; i++) {
+    const int2 origin = origin_of_b<BLOCKS>(p, i);
+    feed_box(p, &maps.b, ring, barriers, at, BOX_ROWS, origin.x + (p.transpose_b ? 0 : first_col),
+             origin.y + (p.transpose_b ? first_col : 0));
+  }
+  for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    const int64_t row = tile * p.height;
+    for (int i = 0; i < p.depth; i++) feed_box(p, &maps.a, ring, barriers, at, p.height, i * RING_COLS, row);
+    for (int i = 0; i < saved; i++)
+      feed_box(p, &maps.saved, ring, barriers, at, p.height, first_col + i * RING_COLS, row);
+  }
 }
 
 #endif

@@ -1,18 +1,9 @@
-/* B of floats, cut into the panel that products read (gemm_fragment.cuh). */
+/* B of floats, as it came by bulk copies, cut into the panel that products read (gemm_fragment.cuh). */
 #ifndef KERNELS_CUDA_GEMM_RING_PANEL_CUH
 #define KERNELS_CUDA_GEMM_RING_PANEL_CUH
 
 #include "kernels/cuda/gemm_fragment.cuh"
 #include "kernels/cuda/gemm_ring_boxes.cuh"
-
-/* Columns [col, col + 4) of a row of B as it lies in memory; 0 where there are none. */
-static __device__ __forceinline__ void load_b(const struct ring_product &p, int row, int col, float (&x)[4]) {
-  const int rows = p.transpose_b ? p.n : p.k, cols = p.transpose_b ? p.k : p.n;
-  const int n = row < rows ? cols - col : 0;
-  load(p.b + (n > 0 ? row * p.b_stride + col : 0), 4, true, x);
-#pragma unroll
-  for (int j = 0; j < 4; j++) x[j] = j < n ? x[j] : 0;
-}
 
 /* Eight terms of column `col` of the block's in half of a step: both of its pieces. */
 template <int BLOCKS>
@@ -27,51 +18,53 @@ static __device__ __forceinline__ void put_terms(uint4 *panel, int step, int hal
   to[16 * BLOCKS] = make_uint4(pair[0].mid, pair[1].mid, pair[2].mid, pair[3].mid);
 }
 
-/* Four columns of half a step, whose terms are in rows of B. */
+/* From a box of four steps by 32 columns: a thread takes half a step of two columns. */
 template <int BLOCKS>
-static __device__ __forceinline__ void write_four(const struct ring_product &p, int first_col, int i,
-                                                  uint4 *panel) {
-  const int col = i % (2 * BLOCKS) * 4, half = i / (2 * BLOCKS) % 2, step = i / (4 * BLOCKS);
-  float row[8][4];
+static __device__ __forceinline__ void cut_rows(const struct ring_product &p, const unsigned char *box,
+                                                int first_step, int first_col, int thread, uint4 *panel) {
+  const int pair = thread % 16, half = thread / 16 % 2, step = thread / 32, col = first_col + 2 * pair;
+  float2 row[8];
 #pragma unroll
-  for (int t = 0; t < 8; t++) load_b(p, step * TERMS + t / 2 * 4 + half * 2 + t % 2, first_col + col, row[t]);
-#pragma unroll
-  for (int c = 0; c < 4; c++) {
-    const float x[8] = {row[0][c], row[1][c], row[2][c], row[3][c],
-                        row[4][c], row[5][c], row[6][c], row[7][c]};
-    put_terms<BLOCKS>(panel, step, half, col + c, x);
+  for (int t = 0; t < 8; t++) {
+    const uint4 &chunk = chunk_of_box(box, step * TERMS + t / 2 * 4 + half * 2 + t % 2, pair / 2);
+    row[t] = ((const float2 *)&chunk)[pair % 2];
   }
+  if (first_step + step >= 2 * p.depth || col >= 8 * BLOCKS) return;
+  const float x[8] = {row[0].x, row[1].x, row[2].x, row[3].x, row[4].x, row[5].x, row[6].x, row[7].x};
+  const float y[8] = {row[0].y, row[1].y, row[2].y, row[3].y, row[4].y, row[5].y, row[6].y, row[7].y};
+  put_terms<BLOCKS>(panel, first_step + step, half, col, x);
+  put_terms<BLOCKS>(panel, first_step + step, half, col + 1, y);
 }
 
-/* A step of one column, whose terms are in a row of B. */
+/* From a box of 64 columns, its rows, by two steps: a thread takes a step of one column. */
 template <int BLOCKS>
-static __device__ __forceinline__ void write_column(const struct ring_product &p, int first_col, int i,
-                                                    uint4 *panel) {
-  const int col = i % (8 * BLOCKS), step = i / (8 * BLOCKS);
-  float four[4][4];
+static __device__ __forceinline__ void cut_columns(const unsigned char *box, int first_step, int first_col,
+                                                   int thread, uint4 *panel) {
+  const int row = thread % BOX_ROWS, step = thread / BOX_ROWS;
+  float4 four[4];
 #pragma unroll
-  for (int q = 0; q < 4; q++) load_b(p, first_col + col, step * TERMS + q * 4, four[q]);
-#pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const int t = half * 2;
-    const float x[8] = {four[0][t], four[0][t + 1], four[1][t], four[1][t + 1],
-                        four[2][t], four[2][t + 1], four[3][t], four[3][t + 1]};
-    put_terms<BLOCKS>(panel, step, half, col, x);
-  }
+  for (int q = 0; q < 4; q++) four[q] = *(const float4 *)&chunk_of_box(box, row, 4 * step + q);
+  if (first_col + row >= 8 * BLOCKS) return;
+  const float x[8] = {four[0].x, four[0].y, four[1].x, four[1].y, four[2].x, four[2].y, four[3].x, four[3].y};
+  const float y[8] = {four[0].z, four[0].w, four[1].z, four[1].w, four[2].z, four[2].w, four[3].z, four[3].w};
+  put_terms<BLOCKS>(panel, first_step + step, 0, first_col + row, x);
+  put_terms<BLOCKS>(panel, first_step + step, 1, first_col + row, y);
 }
 
-/* By all teams. */
+/* The team's share of B's boxes, the first of the ring. */
 template <int BLOCKS>
-static __device__ __forceinline__ void write_ring_panel(const struct ring_product &p, int first_col,
-                                                        uint4 *panel) {
-  constexpr int THREADS = RING_TEAMS<BLOCKS> * TEAM;
-  const int steps = 2 * p.depth, items = steps * (p.transpose_b ? 8 : 4) * BLOCKS;
-  if (p.transpose_b) {
-#pragma unroll 2
-    for (int i = threadIdx.x; i < items; i += THREADS) write_column<BLOCKS>(p, first_col, i, panel);
-  } else {
-#pragma unroll 2
-    for (int i = threadIdx.x; i < items; i += THREADS) write_four<BLOCKS>(p, first_col, i, panel);
+static __device__ __forceinline__ void cut_panel(const struct ring_product &p, const struct ring_memory &m,
+                                                 struct ring_barriers &barriers, int team, int thread) {
+  for (int i = team; i < p.b_boxes; i += RING_TEAMS<BLOCKS>) {
+    const struct ring_place at = place_of_box(p, i);
+    const unsigned char *box = m.ring + at.box * BOX;
+    const int2 origin = origin_of_b<BLOCKS>(p, i);
+    await_box(barriers, at);
+    if (p.transpose_b)
+      cut_columns<BLOCKS>(box, origin.x / TERMS, origin.y, thread, m.panel);
+    else
+      cut_rows<BLOCKS>(p, box, origin.y / TERMS, origin.x, thread, m.panel);
+    give_box(barriers, at);
   }
 }
 
