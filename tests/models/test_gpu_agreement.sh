@@ -1,4 +1,4 @@
-# The same training on the processor and on 1, 2, 4 GPUs, with dropout on: in fp32 loss curves within 1e-5 over the
+# test_gpu_agreement.sh PART: the same training on the processor and on 1, 2, 4 GPUs, with dropout on: in fp32 loss curves within 1e-5 over the
 # first 5 epochs and 1e-4 over 50, in tf32 and bf16 the final loss within 1%; equal bits when repeated; resumed across
 # devices, rank counts and precisions; more ranks than GPUs are refused in one sentence.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
@@ -37,107 +37,128 @@ ends_within() {
          exit !(d <= t)}' || fail "$1 and $2 end apart"
 }
 
-train cpu 1 cpu fp32
-for ranks in 1 2 4; do
-  ((ranks <= gpus)) || continue
-  for precision in fp32 fp32-strict tf32 bf16; do
-    name=$precision.$ranks
-    train cuda $ranks "$name" $precision
-    case $precision in
-    fp32*) within cpu "$name" 5 1e-5 && within cpu "$name" 50 1e-4 ;;
-    *) ends_within cpu "$name" 0.01 ;;
-    esac
-    train cuda $ranks "again.$name" $precision
-    cmp "losses.$name" "losses.again.$name" || fail "a repeat in $precision on $ranks GPUs gives other bits"
-    train cuda $ranks "queued.$name" $precision --set runtime.graph=false
-    cmp "losses.$name" "losses.queued.$name" ||
-      fail "epochs replayed in $precision on $ranks GPUs give other bits than queued ones"
+# in_precisions PRECISION...
+in_precisions() {
+  train cpu 1 cpu fp32
+  for ranks in 1 2 4; do
+    ((ranks <= gpus)) || continue
+    for precision in "$@"; do
+      name=$precision.$ranks
+      train cuda $ranks "$name" $precision
+      case $precision in
+      fp32*) within cpu "$name" 5 1e-5 && within cpu "$name" 50 1e-4 ;;
+      *) ends_within cpu "$name" 0.01 ;;
+      esac
+      train cuda $ranks "again.$name" $precision
+      cmp "losses.$name" "losses.again.$name" || fail "a repeat in $precision on $ranks GPUs gives other bits"
+      train cuda $ranks "queued.$name" $precision --set runtime.graph=false
+      cmp "losses.$name" "losses.queued.$name" ||
+        fail "epochs replayed in $precision on $ranks GPUs give other bits than queued ones"
+    done
   done
-done
+}
 
 # Without norms, and with an input that stays: the first layer's weights get their gradient along with the product
 # before it, with the first aggregate computed once and in every epoch.
-plain=(--set model.norm=none --set model.residual=false --set model.dropout_input=0.0 --set model.hidden=128)
-for once in true false; do
-  train cpu 1 plain.$once fp32 "${plain[@]}" --set runtime.once=$once
-  for ranks in 1 2 4; do
-    ((ranks <= gpus)) || continue
-    train cuda $ranks plain.bf16 bf16 "${plain[@]}" --set runtime.once=$once
-    ends_within plain.$once plain.bf16 0.01
-    train cuda $ranks plain.again bf16 "${plain[@]}" --set runtime.once=$once --set runtime.graph=false
-    cmp losses.plain.bf16 losses.plain.again || fail "without norms a repeat on $ranks GPUs, not recorded, gives other bits"
-  done
-done
-
-# Attention, its dropout included; the last heads are averaged.
-gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
-  --set model.activation=elu)
-agnn=(--set model.type=agnn --set model.layers=4)
-for model in gat agnn; do
-  declare -n settings=$model
-  train cpu 1 $model.cpu fp32 "${settings[@]}"
-  for ranks in 1 2 4; do
-    ((ranks <= gpus)) || continue
-    train cuda $ranks $model.fp32.$ranks fp32 "${settings[@]}"
-    within $model.cpu $model.fp32.$ranks 5 1e-5 && within $model.cpu $model.fp32.$ranks 50 1e-4
-    train cuda $ranks $model.bf16.$ranks bf16 "${settings[@]}"
-    ends_within $model.cpu $model.bf16.$ranks 0.01
-    for precision in fp32 bf16; do
-      train cuda $ranks $model.again $precision "${settings[@]}" --set runtime.graph=false
-      cmp losses.$model.$precision.$ranks losses.$model.again ||
-        fail "$model: a repeat in $precision on $ranks GPUs, not recorded, gives other bits"
+plain() {
+  plain=(--set model.norm=none --set model.residual=false --set model.dropout_input=0.0 --set model.hidden=128)
+  for once in true false; do
+    train cpu 1 plain.$once fp32 "${plain[@]}" --set runtime.once=$once
+    for ranks in 1 2 4; do
+      ((ranks <= gpus)) || continue
+      train cuda $ranks plain.bf16 bf16 "${plain[@]}" --set runtime.once=$once
+      ends_within plain.$once plain.bf16 0.01
+      train cuda $ranks plain.again bf16 "${plain[@]}" --set runtime.once=$once --set runtime.graph=false
+      cmp losses.plain.bf16 losses.plain.again || fail "without norms a repeat on $ranks GPUs, not recorded, gives other bits"
     done
   done
-done
+}
+
+# Attention, its dropout included; the last heads are averaged.
+attention() {
+  gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
+    --set model.activation=elu)
+  agnn=(--set model.type=agnn --set model.layers=4)
+  for model in gat agnn; do
+    declare -n settings=$model
+    train cpu 1 $model.cpu fp32 "${settings[@]}"
+    for ranks in 1 2 4; do
+      ((ranks <= gpus)) || continue
+      train cuda $ranks $model.fp32.$ranks fp32 "${settings[@]}"
+      within $model.cpu $model.fp32.$ranks 5 1e-5 && within $model.cpu $model.fp32.$ranks 50 1e-4
+      train cuda $ranks $model.bf16.$ranks bf16 "${settings[@]}"
+      ends_within $model.cpu $model.bf16.$ranks 0.01
+      for precision in fp32 bf16; do
+        train cuda $ranks $model.again $precision "${settings[@]}" --set runtime.graph=false
+        cmp losses.$model.$precision.$ranks losses.$model.again ||
+          fail "$model: a repeat in $precision on $ranks GPUs, not recorded, gives other bits"
+      done
+    done
+  done
+}
 
 # Models of hypergraphs, whose rows travel in another way.
-"$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 6000 --hyperedges 2500 --degree 6 --features 37 --classes 7 \
-  --community-size 200 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
-for type in hgnn unigcnii; do
-  hyper=(--set dataset.path=hyper.h5 --set "model.type=$type" --set model.norm=layer)
-  train cpu 1 $type fp32 "${hyper[@]}"
-  for ranks in 1 2 4; do
-    ((ranks <= gpus)) || continue
-    train cuda $ranks $type.$ranks fp32 "${hyper[@]}"
-    within $type $type.$ranks 5 1e-5
-    within $type $type.$ranks 50 1e-4
-    train cuda $ranks again.$type.$ranks fp32 "${hyper[@]}"
-    cmp "losses.$type.$ranks" "losses.again.$type.$ranks" || fail "a repeat of $type on $ranks GPUs gives other bits"
-    train cuda $ranks $type.bf16.$ranks bf16 "${hyper[@]}"
-    ends_within $type $type.bf16.$ranks 0.01
+hypergraphs() {
+  "$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 6000 --hyperedges 2500 --degree 6 --features 37 --classes 7 \
+    --community-size 200 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
+  for type in hgnn unigcnii; do
+    hyper=(--set dataset.path=hyper.h5 --set "model.type=$type" --set model.norm=layer)
+    train cpu 1 $type fp32 "${hyper[@]}"
+    for ranks in 1 2 4; do
+      ((ranks <= gpus)) || continue
+      train cuda $ranks $type.$ranks fp32 "${hyper[@]}"
+      within $type $type.$ranks 5 1e-5
+      within $type $type.$ranks 50 1e-4
+      train cuda $ranks again.$type.$ranks fp32 "${hyper[@]}"
+      cmp "losses.$type.$ranks" "losses.again.$type.$ranks" || fail "a repeat of $type on $ranks GPUs gives other bits"
+      train cuda $ranks $type.bf16.$ranks bf16 "${hyper[@]}"
+      ends_within $type $type.bf16.$ranks 0.01
+    done
   done
-done
+}
 
 # Half on one machine, half on another, by a schedule that does not depend on where the first half ends.
-most=$((gpus < 4 ? gpus : 4))
-train cpu 1 whole fp32 --set train.schedule=constant
-halves() { # NAME, FROM DEVICE RANKS PRECISION, TO DEVICE RANKS PRECISION
-  run "$2" "$3" "$1" --set "runtime.precision=$4" --set train.schedule=constant --epochs 25
-  run "$5" "$6" "$1" --set "runtime.precision=$7" --set train.schedule=constant --resume
-  keep_losses "$1"
+moved() {
+  most=$((gpus < 4 ? gpus : 4))
+  train cpu 1 whole fp32 --set train.schedule=constant
+  halves() { # NAME, FROM DEVICE RANKS PRECISION, TO DEVICE RANKS PRECISION
+    run "$2" "$3" "$1" --set "runtime.precision=$4" --set train.schedule=constant --epochs 25
+    run "$5" "$6" "$1" --set "runtime.precision=$7" --set train.schedule=constant --resume
+    keep_losses "$1"
+  }
+  halves moved.fp32 cuda $most fp32 cpu 2 fp32
+  within whole moved.fp32 50 1e-4
+  halves moved.back cpu 2 fp32 cuda $most fp32
+  within whole moved.back 50 1e-4
+  halves moved.bf16 cuda $most bf16 cuda 1 bf16
+  ends_within whole moved.bf16 0.01
 }
-halves moved.fp32 cuda $most fp32 cpu 2 fp32
-within whole moved.fp32 50 1e-4
-halves moved.back cpu 2 fp32 cuda $most fp32
-within whole moved.back 50 1e-4
-halves moved.bf16 cuda $most bf16 cuda 1 bf16
-ends_within whole moved.bf16 0.01
 
 # Where training leaves the finite numbers, the GPU says what the processor says; products in pieces leave them earlier.
-for device in cpu cuda; do
-  "$GNNTRAIN_BIN/gnntrain" base.toml --device $device --set runtime.precision=fp32-strict --set model.layers=6 \
-    --set model.norm=none --set train.clip=0.0 --set train.optimizer=sgd --set train.lr=1e5 --set log.dir=run.bad --set log.overwrite=true >bad.log 2>"bad.$device"
-  [ $? = 1 ] || fail "$device: a loss that is not finite does not end the run with 1"
-done
-grep -q 'is not finite' bad.cpu && diff <(grep '^gnntrain: ' bad.cpu) <(grep '^gnntrain: ' bad.cuda) ||
-  fail "the processor and the GPU name other places"
-cat bad.cuda
+limits() {
+  for device in cpu cuda; do
+    "$GNNTRAIN_BIN/gnntrain" base.toml --device $device --set runtime.precision=fp32-strict --set model.layers=6 \
+      --set model.norm=none --set train.clip=0.0 --set train.optimizer=sgd --set train.lr=1e5 --set log.dir=run.bad --set log.overwrite=true >bad.log 2>"bad.$device"
+    [ $? = 1 ] || fail "$device: a loss that is not finite does not end the run with 1"
+  done
+  grep -q 'is not finite' bad.cpu && diff <(grep '^gnntrain: ' bad.cpu) <(grep '^gnntrain: ' bad.cuda) ||
+    fail "the processor and the GPU name other places"
+  cat bad.cuda
 
-more=$((2 * gpus))
-mpirun -n $more --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device cuda --set log.dir=run.more \
-  >more.log 2>&1
-code=$?
-[ $code = 2 ] || fail "$more ranks on $gpus GPUs end with $code: $(cat more.log)"
-[ "$(grep -c '^gnntrain: ' more.log)" = 1 ] || fail "$more ranks on $gpus GPUs: $(cat more.log)"
-grep '^gnntrain: ' more.log
+  more=$((2 * gpus))
+  mpirun -n $more --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" base.toml --device cuda --set log.dir=run.more \
+    >more.log 2>&1
+  code=$?
+  [ $code = 2 ] || fail "$more ranks on $gpus GPUs end with $code: $(cat more.log)"
+  [ "$(grep -c '^gnntrain: ' more.log)" = 1 ] || fail "$more ranks on $gpus GPUs: $(cat more.log)"
+  grep '^gnntrain: ' more.log
+}
+
+case $1 in
+fp32) in_precisions fp32 fp32-strict ;;
+half) in_precisions tf32 bf16 ;;
+plain | attention | hypergraphs) "$1" ;;
+moved) moved && limits ;;
+*) fail "no part $1" ;;
+esac
 echo "agreement holds"
