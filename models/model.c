@@ -19,17 +19,24 @@ static int64_t widest(const struct model *model) {
 
 enum { LEAST_PANEL = 64 };
 
-/* Width of what passes through model->scratch; and of panels of a constant input. */
-static int64_t scratch_width(const struct model *model) {
+/* Width of what passes through model->scratch in an epoch. */
+static int64_t widest_scratch(const struct model *model) {
   int64_t width = 1;
   for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].scratch);
-  return model->layer[0].constant && width < LEAST_PANEL ? LEAST_PANEL : width;
+  return width;
 }
 
 /* Columns that are aggregated at a time where the input is aggregated once: panels begin where rows may. */
 static int64_t panel_width(const struct model *model) {
-  int64_t in = model->layer[0].in, most = scratch_width(model), whole = most / ROW_BYTES * ROW_BYTES;
+  int64_t in = model->layer[0].in, most = larger(widest_scratch(model), LEAST_PANEL);
+  int64_t whole = most / ROW_BYTES * ROW_BYTES;
   return in < most ? in : whole > 0 ? whole : most;
+}
+
+/* Panels of features that are nowhere else on the device pass through the scratch as well. */
+static int64_t scratch_width(const struct model *model) {
+  int panels = model->features.once && !model->features.borrowed;
+  return panels ? larger(widest_scratch(model), panel_width(model)) : widest_scratch(model);
 }
 
 /* Which of two buffers holds the gradient of a layer's output: the last layer's is in the first; below a
@@ -188,13 +195,23 @@ int model_init(struct model *model, struct run *run) {
   return plan(model, run);
 }
 
+/* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
+ */
+static int64_t replaced_features(const struct model *model, int64_t buffers) {
+  const struct layer *first = &model->layer[0];
+  if (!first->constant || !model->features.borrowed || !model->features.once) return 0;
+  int64_t features = tensor_bytes(model->features.dense), later = buffers - tensor_bytes(first->aggregate);
+  return features < later ? features : later;
+}
+
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
                     struct estimate *device) {
   int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->real);
   int64_t copies = 5 * count * (int64_t)sizeof(double); /* for checkpoints and of the best, see state.h */
   estimate_add(device, "parameters and optimiser", parameters);
   estimate_add(host, "parameters and optimiser", copies);
-  estimate_add(device, "activations and buffers", model->arena.used - parameters);
+  int64_t buffers = model->arena.used - parameters;
+  estimate_add(device, "activations and buffers", buffers - replaced_features(model, buffers));
   estimate_add(device, "scratch of kernels", model->workspace);
   if (model->features.sparse)
     estimate_add(host, "transposed features",
