@@ -19,8 +19,14 @@ static inline int cuda_is_boxed(struct tensor t) {
   return t.dtype == BF16 && cuda_is_aligned(t);
 }
 
+/* Whether bulk copies may write t, which they do 16 bytes at a time: the rest of the last 16 is t's own too.
+ */
+static inline int cuda_takes_boxes(struct tensor t) {
+  return t.cols * dtype_bytes(t.dtype) % 16 == 0 || t.stride == tensor_stride(t.dtype, t.cols);
+}
+
 /* How copies see t (cuda_is_boxed, or floats that are cuda_is_aligned), in boxes of `rows` rows: what lies
- * outside of t reads as 0 and is not written. Errors: FAILED, from the driver. */
+ * outside of t reads as 0 and is not written (but see cuda_takes_boxes). Errors: FAILED, from the driver. */
 int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ struct bulk_launch {
 
 static bool can_be_bulk(const struct gemm *op, const struct end &e) {
   return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && e.kind != END_ANY &&
-         cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) &&
+         cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) && cuda_takes_boxes(e.out) &&
          (!e.backward || cuda_is_boxed(e.saved));
 }
 

@@ -20,7 +20,7 @@ static bool can_follow(const struct gemm *then) {
 static bool can_go_beside(const struct gemm *op, const struct end &e) {
   const struct gemm *beside = op->beside;
   return beside && beside->a.data == e.saved.data && beside->a.stride == e.saved.stride &&
-         op->a.cols <= (op->c.cols <= 128 ? 128 : 48) && cuda_is_boxed(e.out);
+         op->a.cols <= (op->c.cols <= 128 ? 128 : 48) && cuda_is_boxed(e.out) && cuda_takes_boxes(e.out);
 }
 
 /* The arrays that a launch leaves in the workspace, one after the other. */

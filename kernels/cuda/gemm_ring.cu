@@ -77,6 +77,7 @@ int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took) {
   *took = 0;
   if (p.end.kind == END_ANY || op->c.cols > 256 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b))
     return OK;
+  if (!p.end.backward && !cuda_takes_boxes(p.end.out)) return OK;
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
   p.depth = (int)blocks_of(op->a.cols, RING_COLS);

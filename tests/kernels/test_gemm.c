@@ -23,10 +23,11 @@ static void shapes(struct kernels *k) {
                                      {17, 8, 900},   {3, 602, 2},    {300, 47, 33},  {130, 96, 31},
                                      {257, 256, 16}, {90, 300, 130}, {129, 112, 48}, {40, 16, 1100},
                                      {33, 40, 128},  {65, 100, 47},  {63, 129, 256}, {66, 256, 128}};
+  static const int64_t pad[] = {-2, -1, 3};
   for (int i = 0; i < (int)(sizeof shape / sizeof shape[0]); i++) {
-    for (int64_t pad = -1; pad <= 3; pad += 4) {
-      check_integers(k, shape[i][0], shape[i][1], shape[i][2], k->real, pad);
-      if (k->dtype != k->real) check_integers(k, shape[i][0], shape[i][1], shape[i][2], k->dtype, pad);
+    for (int j = 0; j < 3; j++) {
+      check_integers(k, shape[i][0], shape[i][1], shape[i][2], k->real, pad[j]);
+      if (k->dtype != k->real) check_integers(k, shape[i][0], shape[i][1], shape[i][2], k->dtype, pad[j]);
     }
   }
 }

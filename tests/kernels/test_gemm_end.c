@@ -113,6 +113,8 @@ static const struct end_case end_cases[] = {
     {500, 256, 100, -1, ACTIVATION_RELU, .5, 1, 0, 0, 1},
     {300, 41, 64, 1, ACTIVATION_ELU, .3, 1, 1, 1, 1},
     {500, 128, 47, -1, ACTIVATION_RELU, 0, 0, 0, 0, 1},
+    {500, 100, 47, -2, ACTIVATION_RELU, .5, 1, 0, 0, 0},
+    {500, 37, 47, -2, ACTIVATION_RELU, .5, 1, 0, 0, 0},
     {9000, 40, 128, -1, ACTIVATION_RELU, .3, 1, 0, 0, 0},
     {1001, 100, 130, -1, ACTIVATION_RELU, 0, 1, 0, 0, 1},
     {1500, 200, 200, -1, ACTIVATION_RELU, .5, 1, 0, 0, 0},

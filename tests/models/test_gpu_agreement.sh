@@ -102,7 +102,7 @@ hypergraphs() {
   "$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 6000 --hyperedges 2500 --degree 6 --features 37 --classes 7 \
     --community-size 200 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
   for type in hgnn unigcnii; do
-    hyper=(--set dataset.path=hyper.h5 --set "model.type=$type" --set model.norm=layer)
+    hyper=(--set dataset.path=hyper.h5 --set "model.type=$type" --set model.norm=layer --set model.residual=false)
     train cpu 1 $type fp32 "${hyper[@]}"
     for ranks in 1 2 4; do
       ((ranks <= gpus)) || continue
