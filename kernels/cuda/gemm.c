@@ -122,8 +122,9 @@ int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols)
 
 int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
-  if (!state->has_wgmma || k->precision != PRECISION_BF16) return OK;
-  return cuda_gemm_bulk_along(k, op, took);
+  if (!state->has_wgmma) return OK;
+  if (k->precision == PRECISION_FP32) return cuda_gemm_ring_along(k, op, took);
+  return k->precision == PRECISION_BF16 ? cuda_gemm_bulk_along(k, op, took) : OK;
 }
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {

@@ -32,8 +32,9 @@ int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took);
 /* The same of any matrices. */
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
-/* As cuda_gemm_bulk, with gradients of weights from the same rows: of struct kernel_ops. */
+/* As these two, with gradients of weights from the same rows: of struct kernel_ops. */
 int cuda_gemm_bulk_along(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took);
 /* C = A^T B. */
 int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither update nor backward. */

@@ -76,15 +76,19 @@ template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[B
 #define SUMS8(j) SUMS4(j), SUMS4((j) + 4)
 #define SUMS16(j) SUMS8(j), SUMS8((j) + 8)
 
-/* sum = left right, + sum when `adds`. The left matrix is in registers; or both are in shared memory as
- * boxes, whose columns are terms of the sum, or rows where the template says so. */
-#define PRODUCTS(BLOCKS, COLS, REGISTERS, O0, O1, O2, O3, O4, O5, ...)                                    \
+/* sum = left right, + sum when `adds`. The left matrix is in registers, and the right one in halves, or as
+ * boxes whose rows are terms of the sum where the template says so; or both are in shared memory as boxes,
+ * whose columns are terms of the sum, or rows. */
+#define PRODUCTS(BLOCKS, COLS, REGISTERS, O0, O1, O2, O3, O4, O5, O6, ...)                                \
+  template <bool RIGHT_ROWS = false>                                                                      \
   static __device__ __forceinline__ void multiply(float(&sum)[BLOCKS][4], const uint32_t(&left)[4],       \
                                                   uint64_t right, int adds) {                             \
     asm volatile("{.reg .pred p; setp.ne.b32 p, " O5 ", 0; wgmma.mma_async.sync.aligned.m64n" COLS        \
-                 "k16.f32.bf16.bf16 {" REGISTERS "}, {" O0 "," O1 "," O2 "," O3 "}, " O4 ", p, 1, 1, 0;}" \
+                 "k16.f32.bf16.bf16 {" REGISTERS "}, {" O0 "," O1 "," O2 "," O3 "}, " O4 ", p, 1, 1, " O6 \
+                 ";}"                                                                                     \
                  : __VA_ARGS__                                                                            \
-                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds)          \
+                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(adds),         \
+                   "n"(RIGHT_ROWS ? 1 : 0)                                                                \
                  : "memory");                                                                             \
   }                                                                                                       \
   template <bool LEFT_ROWS, bool RIGHT_ROWS>                                                              \
@@ -97,11 +101,13 @@ template <int BLOCKS> static __device__ __forceinline__ void hold(float (&sum)[B
                  : "memory");                                                                             \
   }
 
-PRODUCTS(6, "48", REGISTERS24, "%24", "%25", "%26", "%27", "%28", "%29", SUMS4(0), SUMS2(4))
-PRODUCTS(8, "64", REGISTERS32, "%32", "%33", "%34", "%35", "%36", "%37", SUMS8(0))
-PRODUCTS(14, "112", REGISTERS56, "%56", "%57", "%58", "%59", "%60", "%61", SUMS8(0), SUMS4(8), SUMS2(12))
-PRODUCTS(16, "128", REGISTERS64, "%64", "%65", "%66", "%67", "%68", "%69", SUMS16(0))
-PRODUCTS(32, "256", REGISTERS128, "%128", "%129", "%130", "%131", "%132", "%133", SUMS16(0), SUMS16(16))
+PRODUCTS(6, "48", REGISTERS24, "%24", "%25", "%26", "%27", "%28", "%29", "%30", SUMS4(0), SUMS2(4))
+PRODUCTS(8, "64", REGISTERS32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", SUMS8(0))
+PRODUCTS(14, "112", REGISTERS56, "%56", "%57", "%58", "%59", "%60", "%61", "%62", SUMS8(0), SUMS4(8),
+         SUMS2(12))
+PRODUCTS(16, "128", REGISTERS64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", SUMS16(0))
+PRODUCTS(32, "256", REGISTERS128, "%128", "%129", "%130", "%131", "%132", "%133", "%134", SUMS16(0),
+         SUMS16(16))
 
 #undef PRODUCTS
 #undef SUMS1

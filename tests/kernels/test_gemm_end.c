@@ -65,6 +65,8 @@ static void far_rows(struct kernels *k) {
   check_far_rows(k, 70, 17, 1, FOLLOWED);
   check_far_rows(k, 70, 47, 1, ACCOMPANIED);
   check_far_rows(k, 100, 66, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, 128, 40, 1, ACCOMPANIED);
+  check_far_rows(k, 128, 128, 1, FOLLOWED | ACCOMPANIED);
   check_far_rows(k, 136, 17, 0, 0);
   check_far_rows(k, 136, 66, 1, FOLLOWED);
   check_far_rows(k, 136, 17, 1, ACCOMPANIED);

@@ -1,0 +1,112 @@
+/* dZ = end'(A B^T) of floats with gradients of weights: shapes, memory and launch of the kernel in
+ * gemm_ring_along.cuh. */
+#include "kernels/cuda/gemm_end_of.cuh"
+#include "kernels/cuda/gemm_ring_along.cuh"
+#include "kernels/cuda/partials.cuh"
+
+constexpr int LEAST_ALONG_BOXES = 8; /* of the ring: a tile of one matrix, and one on its way */
+
+static bool can_be_ring(const struct gemm *op, const struct end &e) {
+  return op->backward && op->transpose_b && op->a.cols <= ALONG_COLS && op->c.cols > ALONG_COLS / 2 &&
+         op->c.cols <= ALONG_COLS && e.kind == END_BACKWARD_RELU && op->a.rows > 0 && op->a.cols > 0 &&
+         cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
+}
+
+static bool can_follow(const struct gemm *then) {
+  return then && then->a.cols <= ALONG_COLS && then->a.cols > 0 && cuda_is_aligned(then->a);
+}
+
+/* The saved output must be what the gradient is of. */
+static bool can_go_beside(const struct gemm *op, const struct end &e) {
+  const struct gemm *beside = op->beside;
+  return beside && beside->a.data == e.saved.data && beside->a.stride == e.saved.stride;
+}
+
+/* The arrays that a launch leaves in the workspace, one after the other. */
+template <class S>
+static int place_sums(struct kernels *k, struct ring_along *p, unsigned shares, bool sums) {
+  const int64_t then = S::THEN ? (int64_t)shares * p->left_boxes * RING_COLS * ALONG_COLS : 0,
+                beside = S::BESIDE ? (int64_t)shares * ALONG_COLS * 8 * S::A_BLOCKS : 0;
+  float *from = NULL;
+  TRY(kernels_workspace(k,
+                        (then + beside) * (int64_t)sizeof *from +
+                            (sums ? shares * p->product.n * (int64_t)sizeof(double) : 0),
+                        (void **)&from));
+  p->then = from;
+  p->beside = from + then;
+  p->product.end.sums = sums ? (double *)(from + then + beside) : NULL;
+  return OK;
+}
+
+template <class S>
+static int make_maps(const struct gemm *op, const struct end &e, struct ring_along_maps *maps) {
+  TRY(cuda_bulk_map(op->a, BOX_ROWS, &maps->a));
+  TRY(cuda_bulk_map(op->b, BOX_ROWS, &maps->b));
+  TRY(cuda_bulk_map(e.saved, BOX_ROWS, &maps->saved));
+  if (S::THEN) return cuda_bulk_map(op->backward->then->a, BOX_ROWS, &maps->left);
+  return cuda_bulk_map(e.out, BOX_ROWS, &maps->out);
+}
+
+/* Adds up what the shares left. */
+template <class S>
+static int end_launch(struct kernels *k, const struct gemm *op, const struct ring_along *p, unsigned shares) {
+  const struct gemm *then = op->backward->then, *beside = op->beside;
+  const double *sums = p->product.end.sums;
+  if (sums) TRY(cuda_add_partials(k, sums, shares, p->product.n, (float *)op->backward->bias_grad));
+  if (S::THEN) {
+    const struct tile_sum sum = {
+        p->then, shares, 1, 1, p->left_boxes * RING_COLS, ALONG_COLS, false, (bool)then->accumulate, then->c};
+    TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
+  }
+  if (!S::BESIDE) return OK;
+  const struct tile_sum sum = {
+      p->beside, shares, 1, 1, ALONG_COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c};
+  return cuda_add_tiles(k, &sum, op->c.cols, op->a.cols);
+}
+
+template <class S>
+static int launch(struct kernels *k, const struct gemm *op, struct ring_along p, int *took) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  const bool sums = op->backward->bias_grad != NULL;
+  const int fixed = ring_along_fixed(p.product.depth, sums);
+  p.left_boxes = S::THEN ? (int)blocks_of(op->backward->then->a.cols, RING_COLS) : 0;
+  p.product.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - fixed) / BOX);
+  if (p.product.ring < LEAST_ALONG_BOXES) return OK;
+  const int bytes = fixed + p.product.ring * BOX;
+  struct ring_along_maps maps;
+  const int64_t least = S::THEN ? TERMS
+                                : BOX_ROWS; /* a tile that is written must not reach into the next share */
+  p.share = blocks_of(blocks_of(p.product.m, state->multiprocessors), least) * least;
+  const unsigned shares = blocks_of(p.product.m, p.share);
+  *took = (S::THEN ? ALONG_THEN : 0) | (S::BESIDE ? ALONG_BESIDE : 0);
+  TRY(place_sums<S>(k, &p, shares, sums));
+  TRY(make_maps<S>(op, p.product.end, &maps));
+  TRY_CUDA(cudaFuncSetAttribute(ring_along_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  ring_along_kernel<S><<<shares, ALONG_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  TRY_LAUNCH();
+  return end_launch<S>(k, op, &p, shares);
+}
+
+template <bool THEN>
+static int launch_beside(struct kernels *k, const struct gemm *op, const struct ring_along &p, int *took) {
+  if (op->a.cols <= 48) return launch<ring_along_shape<THEN, 6>>(k, op, p, took);
+  return launch<ring_along_shape<THEN, 16>>(k, op, p, took);
+}
+
+int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took) {
+  struct ring_along p = {};
+  struct ring_product &product = p.product;
+  product.end = end_of(k, op);
+  if (!can_be_ring(op, product.end)) return OK;
+  product.m = op->c.rows;
+  product.n = (int)op->c.cols;
+  product.transpose_b = true;
+  product.depth = (int)blocks_of(op->a.cols, RING_COLS);
+  product.boxes = (int)blocks_of(op->c.cols, RING_COLS);
+  product.b_boxes = product.depth * (ALONG_COLS / BOX_ROWS);
+  const bool follows = can_follow(op->backward->then), goes_beside = can_go_beside(op, product.end);
+  if (follows)
+    return goes_beside ? launch_beside<true>(k, op, p, took)
+                       : launch<ring_along_shape<true, 0>>(k, op, p, took);
+  return goes_beside && cuda_takes_boxes(product.end.out) ? launch_beside<false>(k, op, p, took) : OK;
+}
