@@ -56,8 +56,10 @@ static int takes_end(const struct gemm *op) {
 }
 
 /* cuBLASLt is better at products of bf16, but for those with a narrow side, which move bytes more than they
- * multiply; those whose rows are no whole vectors; and those with an end that would be a pass of its own. */
+ * multiply; those whose rows are no whole vectors; those with an end that would be a pass of its own; and
+ * sums of bf16, of which it rounds the product before it adds it. */
 static int beats_library(const struct gemm *op) {
+  if (op->accumulate && op->c.dtype == BF16) return 1;
   int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
   if (narrow <= NARROW) return 1;
   if (op->transpose_a) return 0;
@@ -112,7 +114,7 @@ int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols)
   enum { LONG = 256 };
   const struct cuda_state *state = k->impl;
   int64_t narrow = rows < cols ? rows : cols;
-  narrow = narrow <= 48 ? 48 : narrow <= 112 ? 112 : 128;
+  narrow = narrow <= 48 ? 48 : 128;
   int64_t wide = rows < cols ? cols : rows,
           tiles = (wide / LONG + 1) * ((rows < cols ? rows : cols) / narrow + 1);
   int64_t count = tiles > state->multiprocessors ? tiles : state->multiprocessors;

@@ -82,7 +82,7 @@ static int launch(struct kernels *k, const struct gemm *op, struct ring_along p,
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, p.product.end, &maps));
   TRY_CUDA(cudaFuncSetAttribute(ring_along_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  ring_along_kernel<S><<<shares, ALONG_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  ring_along_kernel<S><<<shares, TWO_TEAMS_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
   TRY_LAUNCH();
   return end_launch<S>(k, op, &p, shares);
 }

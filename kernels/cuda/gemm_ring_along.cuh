@@ -7,7 +7,7 @@
  * bf16. Each team then has half of dZ's columns, which are those of its half of H: it multiplies the tile
  * with its half of the panel B; adds the products of its half of H, turned and cut in registers, with the
  * planes of A; and leaves the planes of its half of dZ. With these it multiplies half of L's columns, while
- * the next tile is cut; or a bulk copy writes dZ. Every ALONG_FLUSH tiles the sums of gradients are added to
+ * the next tile is cut; or a bulk copy writes dZ. Every RING_FLUSH tiles the sums of gradients are added to
  * the block's own in the workspace, rounded to nearest, for tensor cores cut off; those of all shares are
  * added afterwards, in order. */
 #ifndef KERNELS_CUDA_GEMM_RING_ALONG_CUH
@@ -17,8 +17,7 @@
 #include "kernels/cuda/gemm_ring_planes.cuh"
 #include "kernels/cuda/gemm_tiles.cuh"
 
-constexpr int ALONG_FLUSH = 8;
-constexpr int ALONG_THREADS = (TEAMS + 1) * TEAM, ALONG_REGISTERS = 240; /* of a team's threads */
+constexpr int ALONG_STEPS = BOX_ROWS / TERMS;
 constexpr int ALONG_COLS = 128,
               ALONG_BOXES = ALONG_COLS / RING_COLS; /* of dZ and of H; L has as many at most */
 
@@ -100,24 +99,23 @@ static __device__ __forceinline__ void feed_along(const struct ring_along &along
 /* What a team's threads hold from tile to tile. */
 template <class S> struct ring_along_sums { float then[S::THEN ? 16 : 1][4], beside[S::A_BLOCKS][4]; };
 
-/* gradient += the warp's 16 columns of a box, turned, times planes, over so many steps of 16 rows; the last
- * of them are under way. */
+/* gradient += the warp's 16 columns of a box, turned, times planes, over so many steps of 16 rows, each a
+ * group of products that is under way; the others add zeros. */
 template <int BLOCKS>
 static __device__ __forceinline__ void add_turned(const unsigned char *box, int first, int lane,
                                                   const struct planes_of_boxes &right, int steps, bool adds,
                                                   float (&gradient)[BLOCKS][4]) {
   const uint64_t hi = boxed_matrix(shared_address(right.hi), BOX),
                  mid = boxed_matrix(shared_address(right.mid), BOX);
-  struct fragment a[2];
+  struct fragment a[ALONG_STEPS];
 #pragma unroll
-  for (int s = 0; s < BOX_ROWS / TERMS; s++) {
+  for (int s = 0; s < ALONG_STEPS; s++) {
     const int along = s * TERMS * BOX_ROW_BYTES;
-    if (s > 1) wait_for_products<1>();
-    turn_columns(box, s * TERMS, first, lane, s < steps, a[s % 2]);
+    turn_columns(box, s * TERMS, first, lane, s < steps, a[s]);
     open_products();
-    multiply<true>(gradient, a[s % 2].word[1], further(hi, along), adds || s > 0);
-    multiply<true>(gradient, a[s % 2].word[0], further(mid, along), 1);
-    multiply<true>(gradient, a[s % 2].word[0], further(hi, along), 1);
+    multiply<true>(gradient, a[s].word[1], further(hi, along), adds || s > 0);
+    multiply<true>(gradient, a[s].word[0], further(mid, along), 1);
+    multiply<true>(gradient, a[s].word[0], further(hi, along), 1);
     close_products();
   }
 }
@@ -184,23 +182,6 @@ static __device__ __forceinline__ void write_along(const struct ring_product &p,
   close_boxes();
 }
 
-/* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; the last
- * one in place of those that are not there. */
-static __device__ __forceinline__ const unsigned char *await_nth(const struct ring_along_memory &m,
-                                                                 struct ring_barriers &barriers,
-                                                                 const struct ring_product &p, int first,
-                                                                 int i, int count) {
-  const struct ring_place at = place_of_box(p, first + min(i, count - 1));
-  await_box(barriers, at);
-  return m.ring + at.box * BOX;
-}
-
-/* The team gives back those of its two boxes that are there. */
-static __device__ __forceinline__ void give_pair(const struct ring_product &p, struct ring_barriers &barriers,
-                                                 int first, int team, int count) {
-  for (int i = 2 * team; i < min(2 * team + 2, count); i++) give_box(barriers, place_of_box(p, first + i));
-}
-
 /* The team's boxes of A or of B, from number `first` of the ring on. */
 static __device__ __forceinline__ void cut_boxes(const struct ring_product &p,
                                                  const struct ring_along_memory &m,
@@ -221,10 +202,6 @@ static __device__ __forceinline__ void cut_boxes(const struct ring_product &p,
   }
 }
 
-static __device__ __forceinline__ void meet_both() {
-  asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
-}
-
 /* Adds the sums of gradients so far to the block's own; `adds`: there are some before. */
 template <class S>
 static __device__ __forceinline__ void flush_along(const struct ring_along &p, int team, bool adds,
@@ -242,12 +219,12 @@ static __device__ __forceinline__ void flush_along(const struct ring_along &p, i
   }
 }
 
-/* Tile i of the block, the boxes of which are the ring's from number `first` on. */
+/* Tile i of the block, the boxes of which are the ring's from number `first` on. adds: to the sums so far. */
 template <class S>
 static __device__ __forceinline__ void
 take_along_tile(const struct ring_along &along, const struct ring_along_maps &maps,
                 const struct ring_along_memory &m, struct ring_barriers &barriers,
-                const struct along_share &share, int team, int i, int first,
+                const struct along_share &share, int team, int i, int first, bool adds,
                 struct ring_along_sums<S> &sums) {
   const struct ring_product &p = along.product;
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32, row = warp * 16 + lane / 4;
@@ -255,7 +232,6 @@ take_along_tile(const struct ring_along &along, const struct ring_along_maps &ma
   const int rows = (int)min((int64_t)BOX_ROWS, share.end - begin), steps = (rows + TERMS - 1) / TERMS;
   const int mine = 2 * team + warp / 2, half = warp % 2 * 16, saved = first + p.depth, left = saved + p.boxes;
   const struct lane_place at = place_of_lane(p.end, begin, rows, row, lane);
-  const bool adds = i % ALONG_FLUSH > 0;
   float sum[8][4];
   cut_boxes(p, m, barriers, team, first, false);
   show_to_products();
@@ -263,11 +239,11 @@ take_along_tile(const struct ring_along &along, const struct ring_along_maps &ma
   if (!S::THEN && threadIdx.x % TEAM == 0) wait_for_boxes();
   meet_both();
   multiply_along(p, m, team, sum);
-  const unsigned char *const h[2] = {await_nth(m, barriers, p, saved, 2 * team, p.boxes),
-                                     await_nth(m, barriers, p, saved, 2 * team + 1, p.boxes)};
+  const unsigned char *const h[2] = {await_nth(p, m.ring, barriers, saved, 2 * team, p.boxes),
+                                     await_nth(p, m.ring, barriers, saved, 2 * team + 1, p.boxes)};
   if constexpr (S::BESIDE) {
     add_turned(warp < 2 ? h[0] : h[1], half, lane, m.a, steps, adds, sums.beside);
-    wait_for_products<1>();
+    wait_for_products<ALONG_STEPS>();
   } else {
     wait_for_products<0>();
   }
@@ -278,7 +254,7 @@ take_along_tile(const struct ring_along &along, const struct ring_along_maps &ma
   show_to_products();
   meet_both();
   if constexpr (S::THEN) {
-    add_turned(await_nth(m, barriers, p, left, mine, along.left_boxes), half, lane, m.dz, steps, adds,
+    add_turned(await_nth(p, m.ring, barriers, left, mine, along.left_boxes), half, lane, m.dz, steps, adds,
                sums.then);
     give_pair(p, barriers, left, team, along.left_boxes);
   } else {
@@ -297,10 +273,10 @@ take_along(const struct ring_along &along, const struct ring_along_maps &maps,
   for (int j = threadIdx.x; p.end.sums && j < TEAMS * TEAM / 32 * ALONG_COLS / 2; j += TEAMS * TEAM)
     m.totals[j] = 0;
   cut_boxes(p, m, barriers, team, 0, true);
-  for (int i = 0; i < share.tiles; i++) {
-    take_along_tile<S>(along, maps, m, barriers, share, team, i, p.b_boxes + i * each, sums);
-    if (i % ALONG_FLUSH == ALONG_FLUSH - 1 || i == share.tiles - 1)
-      flush_along<S>(along, team, i >= ALONG_FLUSH, sums);
+  for (int begin = 0; begin < share.tiles; begin += RING_FLUSH) {
+    for (int i = begin; i < min(begin + RING_FLUSH, share.tiles); i++)
+      take_along_tile<S>(along, maps, m, barriers, share, team, i, p.b_boxes + i * each, i > begin, sums);
+    flush_along<S>(along, team, begin > 0, sums);
   }
   if (!S::THEN && threadIdx.x % TEAM == 0) wait_for_boxes();
   if (!p.end.sums) return;
@@ -314,7 +290,7 @@ take_along(const struct ring_along &along, const struct ring_along_maps &maps,
 }
 
 template <class S>
-static __global__ void __launch_bounds__(ALONG_THREADS, 1)
+static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
     ring_along_kernel(const __grid_constant__ struct ring_along_maps maps,
                       const __grid_constant__ struct ring_along p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -324,7 +300,7 @@ static __global__ void __launch_bounds__(ALONG_THREADS, 1)
   if (threadIdx.x == 0) open_ring(barriers, p.product.ring);
   __syncthreads();
   if (team < TEAMS) {
-    take_registers<ALONG_REGISTERS>();
+    take_registers<TWO_TEAMS_REGISTERS>();
     take_along<S>(p, maps, memory, barriers, team);
   } else {
     leave_registers<FEED_REGISTERS>();

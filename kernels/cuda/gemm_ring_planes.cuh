@@ -7,6 +7,33 @@
 #include "kernels/cuda/gemm_fragment.cuh"
 #include "kernels/cuda/gemm_ring_boxes.cuh"
 
+/* Kernels in which both teams cut a tile together: their threads with the four warps that feed them, and the
+ * registers of theirs. Every RING_FLUSH tiles they add their sums, rounded to nearest, to those in memory,
+ * for tensor cores cut off. */
+constexpr int TWO_TEAMS_THREADS = (TEAMS + 1) * TEAM, TWO_TEAMS_REGISTERS = 240;
+constexpr int RING_FLUSH = 8;
+
+static __device__ __forceinline__ void meet_both() {
+  asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
+}
+
+/* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; the last
+ * one in place of those that are not there. */
+static __device__ __forceinline__ const unsigned char *await_nth(const struct ring_product &p,
+                                                                 const unsigned char *ring,
+                                                                 struct ring_barriers &barriers, int first,
+                                                                 int i, int count) {
+  const struct ring_place at = place_of_box(p, first + min(i, count - 1));
+  await_box(barriers, at);
+  return ring + at.box * BOX;
+}
+
+/* A team gives back those of its two boxes, from number 2 `pair` on, that are there. */
+static __device__ __forceinline__ void give_pair(const struct ring_product &p, struct ring_barriers &barriers,
+                                                 int first, int pair, int count) {
+  for (int i = 2 * pair; i < min(2 * pair + 2, count); i++) give_box(barriers, place_of_box(p, first + i));
+}
+
 /* Boxes of 64 columns of bf16 each. */
 struct planes_of_boxes {
   unsigned char *hi, *mid;

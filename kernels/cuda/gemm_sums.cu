@@ -1,7 +1,8 @@
-/* C = A^T B: shapes, memory and launch of the kernels in gemm_sums.cuh and gemm_bulk_sums.cuh, and the sum of
- * their parts. */
+/* C = A^T B: shapes, memory and launch of the kernels in gemm_sums.cuh, gemm_bulk_sums.cuh and
+ * gemm_ring_sums.cuh, and the sum of their parts. */
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/gemm_bulk_sums.cuh"
+#include "kernels/cuda/gemm_ring_sums.cuh"
 #include "kernels/cuda/gemm_sums.cuh"
 
 constexpr int LANES = 8; /* that add the shares of an element */
@@ -80,6 +81,34 @@ static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
   return cuda_add_tiles(k, &sum, left.cols, right.cols);
 }
 
+template <class S> static int run_ring(struct kernels *k, const struct gemm *op, bool is_turned) {
+  const struct cuda_state *state = (const struct cuda_state *)k->impl;
+  const struct tensor left = is_turned ? op->b : op->a, right = is_turned ? op->a : op->b;
+  struct ring_sums_maps maps;
+  struct ring_sums p = {};
+  p.left = (int)left.cols;
+  p.right = (int)right.cols;
+  p.right_tiles = (int)blocks_of(right.cols, S::RIGHT);
+  p.tiles = (int)blocks_of(left.cols, S::LEFT) * p.right_tiles;
+  p.product.m = left.rows;
+  p.product.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - S::FIXED) / BOX);
+  const int64_t most = shares_of(state, left.rows, p.tiles, BOX_ROWS / 2);
+  p.share = blocks_of(blocks_of(left.rows, most), TERMS) * (int64_t)TERMS;
+  const unsigned shares = blocks_of(left.rows, p.share);
+  const int bytes = S::FIXED + p.product.ring * BOX;
+  TRY(cuda_bulk_map(left, BOX_ROWS, &maps.left));
+  TRY(cuda_bulk_map(right, BOX_ROWS, &maps.right));
+  TRY(kernels_workspace(k, (int64_t)shares * p.tiles * S::LEFT * S::RIGHT * (int64_t)sizeof(float),
+                        (void **)&p.partial));
+  TRY_CUDA(cudaFuncSetAttribute(ring_sums_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  ring_sums_kernel<S>
+      <<<shares *(unsigned)p.tiles, TWO_TEAMS_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
+  TRY_LAUNCH();
+  const struct tile_sum sum = {
+      p.partial, shares, p.tiles, p.right_tiles, S::LEFT, S::RIGHT, is_turned, (bool)op->accumulate, op->c};
+  return cuda_add_tiles(k, &sum, left.cols, right.cols);
+}
+
 template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct sums_product p = {};
@@ -141,5 +170,12 @@ int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
     if (one) return narrow ? run_bulk<6, 1>(k, op, is_turned) : run_bulk<8, 1>(k, op, is_turned);
     return narrow ? run_bulk<6, 2>(k, op, is_turned) : run_bulk<8, 2>(k, op, is_turned);
   }
-  return op->a.dtype == F32 ? choose<float>(k, op) : choose<bf16>(k, op);
+  if (op->a.dtype != F32) return choose<bf16>(k, op);
+  if (op->a.rows == 0 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b)) return choose<float>(k, op);
+  const bool narrow = min(op->c.rows, op->c.cols) <= 48;
+  if (max(op->c.rows, op->c.cols) <= 128)
+    return narrow ? run_ring<ring_sums_shape<1, 6>>(k, op, is_turned)
+                  : run_ring<ring_sums_shape<1, 16>>(k, op, is_turned);
+  return narrow ? run_ring<ring_sums_shape<2, 6>>(k, op, is_turned)
+                : run_ring<ring_sums_shape<2, 16>>(k, op, is_turned);
 }
