@@ -15,6 +15,12 @@
 
 #include "runtime/error.h"
 
+/* GNNTRAIN_TEST_ONLY=PATTERN: the tests of a program whose names match, with * and ?; for tools that take
+ * long. */
+static void __attribute__((constructor)) choose_tests(void) {
+  if (getenv("GNNTRAIN_TEST_ONLY")) cmocka_set_test_filter(getenv("GNNTRAIN_TEST_ONLY"));
+}
+
 /* The call must succeed; prints its message otherwise. */
 #define assert_ok(call)                                                          \
   do {                                                                           \
