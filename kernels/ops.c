@@ -146,7 +146,7 @@ static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
   double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
   double row = columns * (double)dtype_bytes(op->y.dtype) * (op->accumulate ? 2 : 1);
-  double self = op->self_scale ? bytes_of(op->self) : 0;
+  double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
 }
 
@@ -180,29 +180,43 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
              : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->unfinished && !op->accumulate));
   assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
+  assert(!op->added.data ||
+         (is_matrix(k, op->added, op->y.rows, op->y.cols) && op->added.data != op->y.data));
   if (op->update) check_spmm_update(k, op);
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }
 
 static double gemm_flops(const struct gemm *op) {
-  return 2 * (double)op->c.rows * (double)op->c.cols * (double)(op->transpose_a ? op->a.rows : op->a.cols);
+  int64_t terms = (op->transpose_a ? op->a.rows : op->a.cols) + (op->a2.data ? op->a2.cols : 0);
+  return 2 * (double)op->c.rows * (double)op->c.cols * (double)terms;
 }
 
 /* *took: what was multiplied along with it. What follows leaves out one matrix that is written otherwise and
  * reads another one; what goes beside reads nothing more. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
   const struct gemm *then = op->backward ? op->backward->then : NULL;
-  if ((then || op->beside) && k->ops->gemm_along) TRY(k->ops->gemm_along(k, op, took));
+  if ((then || op->beside || op->beside2) && k->ops->gemm_along) TRY(k->ops->gemm_along(k, op, took));
   if (!*took) return k->ops->gemm(k, op);
   if (*took & ALONG_THEN)
     profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c), gemm_flops(then));
-  if (*took & ALONG_BESIDE) profile_work(bytes_of(op->beside->c), gemm_flops(op->beside));
+  const struct gemm *beside[] = {op->beside, op->beside2};
+  for (int i = 0; i < 2 && *took & ALONG_BESIDE; i++)
+    if (beside[i]) profile_work(bytes_of(beside[i]->c), gemm_flops(beside[i]));
   return OK;
 }
 
 static int is_gradient_of(struct tensor dz, const struct gemm *op) {
-  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols && !op->beside;
+  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
+         !op->beside && !op->a2.data && !op->beside2;
+}
+
+/* A2 op(B2) fits to C, which has as many rows as A. */
+static void check_second(const struct kernels *k, const struct gemm *op) {
+  const int64_t terms = op->transpose_b ? op->b2.cols : op->b2.rows;
+  assert(!op->transpose_a && is_matrix(k, op->a2, op->c.rows, terms));
+  assert(is_matrix(k, op->b2, op->transpose_b ? op->c.cols : terms, op->transpose_b ? terms : op->c.cols));
+  assert(op->a2.data != op->c.data || op->c.rows == 0);
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
@@ -223,10 +237,13 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     assert(!then || is_gradient_of(op->backward->dz, then));
   }
   assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
-  double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->c);
+  assert(!op->beside2 || (op->transpose_b && op->a2.data && is_gradient_of(op->a2, op->beside2)));
+  if (op->a2.data) check_second(k, op);
+  double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
   TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
   if (op->beside && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside));
+  if (op->beside2 && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside2));
   return then && !(took & ALONG_THEN) ? op_gemm(k, then) : OK;
 }
 

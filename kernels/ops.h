@@ -51,7 +51,7 @@ struct kernels {
 
 /* Y = A X between scales:
  *   sum_v = (accumulate ? y_v : 0) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v
- *   y_v   = r_v sum_v, then `update` on that row.
+ *   y_v   = r_v sum_v + added_v, then `update` on that row.
  * Rows flagged in `unfinished` keep the bare sum in `sums`: another part of the matrix adds to it later, by
  * accumulate. Where the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with
  * factored values: Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
@@ -63,6 +63,7 @@ struct spmm {
   struct tensor self;         /* X of the rows themselves when self_scale is given, dtype [rows, width] */
   const void *self_col_scale; /* c of the rows themselves, real [rows]; NULL: 1 */
   const void *row_scale;      /* r, real [rows]; NULL: 1 */
+  struct tensor added;        /* dtype [rows, width], to rows that finish; data NULL: none. Not y's memory */
   const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
   int accumulate;
   const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
@@ -70,17 +71,18 @@ struct spmm {
   struct tensor y;    /* dtype or real [rows, width] */
 };
 
-/* C = op(A) op(B) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k], op(B) [k, n], C [m,
- * n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards is open unless it is
- * dz. */
+/* C = op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k], op(B)
+ * [k, n], C [m, n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards is open
+ * unless it is dz. */
 struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
+  struct tensor a2, b2;  /* a second product in the same sums, dtype; data NULL: none. Not with transpose_a */
   int transpose_a, transpose_b, accumulate;
   const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
   const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
-   * `backward` works from. NULL: none. */
-  const struct gemm *beside;
+   * `backward` works from; and H^T A2, of the weight B2. NULL: none. */
+  const struct gemm *beside, *beside2;
 };
 
 enum along { ALONG_THEN = 1, ALONG_BESIDE = 2 };
@@ -263,8 +265,8 @@ struct kernel_ops {
   int64_t (*spmm_workspace)(const struct spmm *op);                               /* NULL: none */
   int64_t (*gemm_workspace)(const struct kernels *k, int64_t rows, int64_t cols); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
-  /* With backward->then, or beside, or both, in one pass over the rows: *took says which, of `enum along`;
-   * 0: nothing is done. NULL: never. */
+  /* With backward->then, or all that is beside, or both, in one pass over the rows: *took says which, of
+   * `enum along`; 0: nothing is done. NULL: never. */
   int (*gemm_along)(struct kernels *k, const struct gemm *op, int *took);
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);

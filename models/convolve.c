@@ -44,12 +44,16 @@ static int aggregate_product(struct model *model, struct run *run, struct layer 
                : propagate_message(p, run, &p->forward, product, end, z);
 }
 
+int convolve_aggregate(struct model *model, struct run *run, struct layer *layer) {
+  struct propagation *p = &model->propagation;
+  if (layer->constant) return OK;
+  return propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate);
+}
+
 int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,
                      struct tensor z) {
-  struct propagation *p = &model->propagation;
   if (layer->aggregate_first) {
-    if (!layer->constant)
-      TRY(propagate(p, run, &p->forward, layer_input(model, layer), NULL, layer->aggregate));
+    TRY(convolve_aggregate(model, run, layer));
     struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
     return op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = z, .update = end});
   }

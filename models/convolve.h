@@ -14,6 +14,9 @@ void convolve_owns_dz(struct layer *layer);
 int convolve_one_product(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
                          struct gemm *op);
 
+/* The aggregate P H, which comes first, unless it never changes. */
+int convolve_aggregate(struct model *model, struct run *run, struct layer *layer);
+
 /* z [own, out], then `end` (NULL: none; else its z is z). */
 int convolve_forward(struct model *model, struct run *run, struct layer *layer, const struct update *end,
                      struct tensor z);

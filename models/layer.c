@@ -101,12 +101,17 @@ int layer_weight_gradient(struct model *model, struct run *run, struct layer *la
   return op_gemm(run->kernels, &gradient);
 }
 
+/* dx is what a residual is added to. */
+static int begin_sum(struct run *run, struct tensor dx, struct tensor residual) {
+  if (!residual.data || residual.data == dx.data) return OK;
+  return device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual));
+}
+
 static int input_gradient(struct model *model, struct run *run, int weight, struct tensor dy,
                           struct tensor dx, struct tensor residual, const struct update_backward *below,
                           const struct gemm *beside) {
   struct tensor w = parameter_factor(&model->parameters, run, weight);
-  if (residual.data && residual.data != dx.data)
-    TRY(device_copy(run->device, STREAM_COMPUTE, dx.data, residual.data, tensor_bytes(residual)));
+  TRY(begin_sum(run, dx, residual));
   struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below, .beside = beside};
   product.accumulate = residual.data != NULL;
   return op_gemm(run->kernels, &product);
@@ -123,4 +128,41 @@ int layer_gradients(struct model *model, struct run *run, struct layer *layer, i
   assert(layer->index > 0); /* features have no gradient */
   struct gemm gradient = weight_gradient(model, run, layer, weight, dy);
   return input_gradient(model, run, weight, dy, dx, residual, below, &gradient);
+}
+
+int layer_times_two(struct model *model, struct run *run, struct layer *layer, struct tensor x,
+                    const int weight[2], const struct update *update, struct tensor y) {
+  const struct parameters *p = &model->parameters;
+  struct gemm product = {.a = x,
+                         .b = parameter_factor(p, run, weight[0]),
+                         .a2 = layer_input(model, layer),
+                         .b2 = parameter_factor(p, run, weight[1]),
+                         .c = y,
+                         .update = update};
+  return op_gemm(run->kernels, &product);
+}
+
+int layer_two_gradients(struct model *model, struct run *run, struct layer *layer, const int weight[2],
+                        const struct tensor dy[2], struct tensor dx, struct tensor residual,
+                        const struct update_backward *below) {
+  const struct parameters *p = &model->parameters;
+  if (!dx.data) {
+    TRY(layer_weight_gradient(model, run, layer, weight[0], dy[0]));
+    return layer_weight_gradient(model, run, layer, weight[1], dy[1]);
+  }
+  assert(layer->index > 0); /* features have no gradient */
+  struct gemm gradient = weight_gradient(model, run, layer, weight[0], dy[0]);
+  struct gemm other = weight_gradient(model, run, layer, weight[1], dy[1]);
+  struct gemm product = {.a = dy[0],
+                         .b = parameter_factor(p, run, weight[0]),
+                         .a2 = dy[1],
+                         .b2 = parameter_factor(p, run, weight[1]),
+                         .c = dx,
+                         .transpose_b = 1,
+                         .accumulate = residual.data != NULL,
+                         .backward = below,
+                         .beside = &gradient,
+                         .beside2 = &other};
+  TRY(begin_sum(run, dx, residual));
+  return op_gemm(run->kernels, &product);
 }

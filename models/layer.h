@@ -33,6 +33,7 @@ struct layer {
   int keeps_z;         /* z has a buffer of its own, so that a backward finds it */
   int dz_is_message;   /* all that takes dz is P^T: it comes scaled by P^T's columns */
   int needs_input;     /* the input itself is wanted even where its aggregate is constant */
+  int pairs;           /* gradients of two weights are made beside one product */
   int recomputed;      /* other layers use what it lays out inside: a backward needs a forward again */
   int again;           /* that forward is under way */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
@@ -104,6 +105,15 @@ int layer_input_gradient(struct model *model, struct run *run, int weight, struc
 /* Both gradients, of which one kernel may take care; dw alone where dx.data is NULL. */
 int layer_gradients(struct model *model, struct run *run, struct layer *layer, int weight, struct tensor dy,
                     struct tensor dx, struct tensor residual, const struct update_backward *below);
+
+/* Of two weights whose products are added: y = x W + H W_self (dense H), then `update`; and the gradients of
+ * both from dy of the first product and dy_self of the second, with dx = dy W^T + dy_self W_self^T (+
+ * residual), then `below`, as above. */
+int layer_times_two(struct model *model, struct run *run, struct layer *layer, struct tensor x,
+                    const int weight[2], const struct update *update, struct tensor y);
+int layer_two_gradients(struct model *model, struct run *run, struct layer *layer, const int weight[2],
+                        const struct tensor dy[2], struct tensor dx, struct tensor residual,
+                        const struct update_backward *below);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */

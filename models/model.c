@@ -82,13 +82,13 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   return larger(most, propagation_workspace(p, run, in % each ? in % each : each, message));
 }
 
-/* And that of the weights' gradients. */
-/* The first two weights' gradients may be made at once. */
+/* And that of the weights' gradients: those of the first two layers may be made at once, or two of a layer.
+ */
 static int64_t gradient_workspace(const struct model *model, const struct run *run) {
   int64_t most = 0, below = 0;
   for (int l = 0; l < model->layers; l++) {
     int64_t mine = gemm_workspace(run->kernels, model->layer[l].in, model->layer[l].out);
-    most = larger(most, mine + (l == 1 ? below : 0));
+    most = larger(most, larger(mine + (l == 1 ? below : 0), model->layer[l].pairs ? 2 * mine : 0));
     below = mine;
   }
   return most;

@@ -1,5 +1,6 @@
 #include "models/propagate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -195,9 +196,10 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
 }
 
-static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const void *scale, const struct update *update,
-                               struct tensor y) {
+/* added: to y, past the row scale; data NULL: nothing. */
+static int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                          const void *scale, struct tensor added, const struct update *update,
+                          struct tensor y) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
@@ -211,6 +213,7 @@ static int graph_sums_multiply(struct propagation *p, struct run *run, const str
                      .self = x,
                      .self_col_scale = scale,
                      .row_scale = d->row_scale,
+                     .added = added,
                      .unfinished = exchange ? d->unfinished : NULL,
                      .update = update,
                      .sums = sums,
@@ -218,6 +221,7 @@ static int graph_sums_multiply(struct propagation *p, struct run *run, const str
   struct spmm rest = {.a = d->halo_part,
                       .x = tail,
                       .row_scale = d->row_scale,
+                      .added = added,
                       .accumulate = 1,
                       .update = update,
                       .sums = sums,
@@ -227,6 +231,12 @@ static int graph_sums_multiply(struct propagation *p, struct run *run, const str
   TRY(PROFILE("own part", op_spmm(k, &own)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
   return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+}
+
+static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
+                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor y) {
+  return graph_sums_add(p, run, d, x, scale, (struct tensor){0}, update, y);
 }
 
 static const struct propagation_ops graph_propagation = {.init = graph_sums_init,
@@ -262,6 +272,12 @@ void propagation_free(struct propagation *p, struct run *run) {
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
               const struct update *update, struct tensor y) {
   return p->ops->multiply(p, run, d, x, d->col_scale, update, y);
+}
+
+int propagate_and_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                      struct tensor added, const struct update *update, struct tensor y) {
+  assert(p->ops == &graph_propagation);
+  return graph_sums_add(p, run, d, x, d->col_scale, added, update, y);
 }
 
 int propagate_message(struct propagation *p, struct run *run, const struct direction *d,

@@ -79,7 +79,11 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
               const struct update *update, struct tensor y);
-/* The same of rows that were multiplied by direction->col_scale where they were made, which spares a pass. */
+/* y = P x + added [own, w], which is not y's memory; P of a graph. */
+int propagate_and_add(struct propagation *p, struct run *run, const struct direction *direction,
+                      struct tensor x, struct tensor added, const struct update *update, struct tensor y);
+/* propagate of rows that were multiplied by direction->col_scale where they were made, which spares a pass.
+ */
 int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
                       struct tensor message, const struct update *update, struct tensor y);
 

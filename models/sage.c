@@ -1,6 +1,9 @@
 /* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over
  * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
- * alone; "max": models/sage_pool.c. */
+ * alone; "max": models/sage_pool.c.
+ *
+ * With P H first Z is one product of two pairs of matrices, and with H W first it is what the aggregation
+ * adds to; so is dH the other way round. */
 #include "models/sage.h"
 #include "models/convolve.h"
 #include "models/model.h"
@@ -15,10 +18,18 @@ static const enum weighting weightings[] = {
 };
 
 struct sage {
-  int self; /* W_self */
-  struct tensor
-      sum; /* P H W, to which H W_self is added: z, or real where sparse features add to a narrower z */
+  int weight[2]; /* W, W_self */
 };
+
+/* Two matrices of so many columns in the scratch. */
+static int64_t pair_width(const struct run *run, int64_t cols) {
+  return 2 * tensor_stride(run->kernels->dtype, cols);
+}
+
+static void take_pair(const struct model *model, int64_t cols, struct tensor pair[2]) {
+  struct tensor rest = model->scratch;
+  for (int i = 0; i < 2; i++) pair[i] = tensor_take(&rest, cols);
+}
 
 static int sage_init(struct model *model, struct run *run, struct layer *layer) {
   enum aggregator aggregator = run->config->model.aggregator;
@@ -31,47 +42,79 @@ static int sage_init(struct model *model, struct run *run, struct layer *layer) 
   TRY(memory_alloc(&sage, (int64_t)sizeof *sage, "a layer"));
   layer->kept = sage;
   layer->needs_input = 1;
-  return layer_add(model, run, layer, "self", layer->in, layer->out, START_GLOROT, &sage->self);
+  layer->pairs = layer->index > 0 && !layer->aggregate_first;
+  if (layer->scratch > 0) layer->scratch = pair_width(run, layer->scratch);
+  sage->weight[0] = layer->weight;
+  return layer_add(model, run, layer, "self", layer->in, layer->out, START_GLOROT, &sage->weight[1]);
 }
 
-static void sage_plan(struct model *model, struct run *run, struct layer *layer, struct arena *arena) {
-  (void)model;
-  struct sage *sage = layer->kept;
-  enum dtype real = run->kernels->real;
-  if (!sage) return;
-  sage->sum = layer->z;
-  if (layer->index == 0 && run->shard->sparse && layer->z.dtype != real)
-    sage->sum = arena_tensor(arena, real, run->shard->own, layer->out);
+/* P (H W) + H W_self */
+static int aggregate_product(struct model *model, struct run *run, struct layer *layer,
+                             const struct update *end) {
+  const struct sage *sage = layer->kept;
+  struct propagation *p = &model->propagation;
+  struct tensor product[2];
+  take_pair(model, layer->out, product);
+  for (int i = 0; i < 2; i++)
+    TRY(layer_times_weight(model, run, layer, sage->weight[i], (struct tensor){0}, NULL, product[i]));
+  return propagate_and_add(p, run, &p->forward, product[0], product[1], end, layer->z);
 }
 
 static int sage_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   const struct update *end = layer_fused_end(layer);
   const struct sage *sage = layer->kept;
-  if (sage) {
-    TRY(convolve_forward(model, run, layer, NULL, sage->sum));
-    TRY(layer_times_weight(model, run, layer, sage->self, sage->sum, end, layer->z));
-  } else {
+  if (!sage) {
     TRY(convolve_forward(model, run, layer, end, layer->z));
+  } else if (layer->aggregate_first) {
+    TRY(convolve_aggregate(model, run, layer));
+    TRY(layer_times_two(model, run, layer, layer->aggregate, sage->weight, end, layer->z));
+  } else {
+    TRY(aggregate_product(model, run, layer, end));
   }
   return layer_rest(run, layer, training);
 }
 
-/* dW_self = H^T dZ, dH = P^T (dZ W^T) + dZ W_self^T */
+/* dW = (P H)^T dZ, dW_self = H^T dZ, dH = P^T (dZ W^T) + dZ W_self^T */
+static int backward_of_aggregate(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                                 struct tensor residual, const struct update_backward *below) {
+  const struct sage *sage = layer->kept;
+  struct propagation *p = &model->propagation;
+  struct tensor product[2];
+  struct gemm gradient;
+  convolve_one_product(model, run, layer, dz, &gradient);
+  TRY(op_gemm(run->kernels, &gradient));
+  TRY(layer_weight_gradient(model, run, layer, sage->weight[1], dz));
+  if (!below) return OK;
+  take_pair(model, layer->in, product);
+  for (int i = 0; i < 2; i++)
+    TRY(layer_input_gradient(model, run, sage->weight[i], dz, product[i], (struct tensor){0}, NULL));
+  struct update add = {.z = below->dy, .residual = residual, .y = below->dy};
+  TRY(propagate_and_add(p, run, &p->backward, product[0], product[1], residual.data ? &add : NULL,
+                        below->dy));
+  return op_update_backward(run->kernels, below);
+}
+
+/* dT = P^T dZ, dW = H^T dT, dW_self = H^T dZ, dH = dT W^T + dZ W_self^T */
+static int backward_of_product(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
+                               struct tensor residual, const struct update_backward *below) {
+  const struct sage *sage = layer->kept;
+  struct propagation *p = &model->propagation;
+  struct tensor dy[2] = {tensor_narrowed(model->scratch, layer->out), dz};
+  TRY(propagate(p, run, &p->backward, dz, NULL, dy[0]));
+  return layer_two_gradients(model, run, layer, sage->weight, dy, below ? below->dy : (struct tensor){0},
+                             residual, below);
+}
+
 static int sage_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                          struct tensor residual, const struct update_backward *below) {
   struct tensor dx = below ? below->dy : (struct tensor){0};
-  const struct sage *sage = layer->kept;
-  if (!sage) return convolve_backward(model, run, layer, dz, dx, residual, below);
-  TRY(layer_weight_gradient(model, run, layer, sage->self, dz));
-  TRY(convolve_backward(model, run, layer, dz, dx, residual, NULL));
-  return below ? layer_input_gradient(model, run, sage->self, dz, dx, dx, below) : OK;
+  if (!layer->kept) return convolve_backward(model, run, layer, dz, dx, residual, below);
+  return (layer->aggregate_first ? backward_of_aggregate : backward_of_product)(model, run, layer, dz,
+                                                                                residual, below);
 }
 
-static const struct layer_ops sage_layer = {.uses_graph = 1,
-                                            .init = sage_init,
-                                            .plan = sage_plan,
-                                            .forward = sage_forward,
-                                            .backward = sage_backward};
+static const struct layer_ops sage_layer = {
+    .uses_graph = 1, .init = sage_init, .forward = sage_forward, .backward = sage_backward};
 
 static int sage_stack(struct model *model, const struct run *run) {
   int pools = run->config->model.aggregator == AGGREGATOR_MAX;

@@ -16,7 +16,7 @@ struct pool {
   struct tensor value;   /* relu(H W_p + b_p), [own, width] */
   struct tensor most;    /* M, [own, width] */
   struct tensor message; /* of the backward: gradient of M | winners, as many bytes as they take */
-  struct tensor sum;     /* M W, to which H W_self is added: z, or real where z is narrower than sums are */
+  struct tensor sum;     /* M W, to which sparse H W_self is added: z, or real where z is narrower */
   struct update end;     /* of H W_p */
 };
 
@@ -53,6 +53,7 @@ static int pool_init(struct model *model, struct run *run, struct layer *layer) 
   model->propagation.wants_ids = model->propagation.reduces = 1;
   layer->needs_input = 1;
   layer->scratch = pool->width;
+  layer->pairs = layer->index > 0;
   layer->exchange = message_cols(run, pool);
   TRY(layer_add(model, run, layer, "pool", layer->in, pool->width, START_GLOROT, &pool->weight));
   TRY(layer_add(model, run, layer, "pool_bias", 1, pool->width, START_ZERO, &pool->bias));
@@ -122,15 +123,25 @@ static int pool_values(struct model *model, struct run *run, struct layer *layer
   return layer_times_weight(model, run, layer, pool->weight, (struct tensor){0}, &pool->end, pool->value);
 }
 
+/* M W + H W_self */
+static int pool_sum(struct model *model, struct run *run, struct layer *layer) {
+  struct pool *pool = layer->kept;
+  struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
+  const struct update *end = layer_fused_end(layer);
+  int weight[2] = {layer->weight, pool->self};
+  if (layer->index > 0 || !run->shard->sparse)
+    return layer_times_two(model, run, layer, pool->most, weight, end, layer->z);
+  TRY(op_gemm(run->kernels, &(struct gemm){.a = pool->most, .b = w, .c = pool->sum}));
+  return layer_times_weight(model, run, layer, pool->self, pool->sum, end, layer->z);
+}
+
 static int pool_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
   struct pool *pool = layer->kept;
   struct pass pass = {model, pool};
-  struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
   TRY(pool_values(model, run, layer));
   TRY(propagate_parts(p, run, &p->forward, pool->value, pool_rows, &pass));
-  TRY(op_gemm(run->kernels, &(struct gemm){.a = pool->most, .b = w, .c = pool->sum}));
-  TRY(layer_times_weight(model, run, layer, pool->self, pool->sum, layer_fused_end(layer), layer->z));
+  TRY(pool_sum(model, run, layer));
   return layer_rest(run, layer, training);
 }
 
@@ -176,13 +187,11 @@ static int pool_gradient(struct model *model, struct run *run, struct layer *lay
 static int pool_backward(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                          struct tensor residual, const struct update_backward *below) {
   const struct pool *pool = layer->kept;
-  struct tensor dp = tensor_narrowed(model->scratch, pool->width);
-  TRY(layer_weight_gradient(model, run, layer, pool->self, dz));
+  const struct tensor dy[2] = {tensor_narrowed(model->scratch, pool->width), dz};
+  int weight[2] = {pool->weight, pool->self};
   TRY(pool_gradient(model, run, layer, dz));
-  TRY(layer_weight_gradient(model, run, layer, pool->weight, dp));
-  if (!below) return OK;
-  TRY(layer_input_gradient(model, run, pool->weight, dp, below->dy, residual, NULL));
-  return layer_input_gradient(model, run, pool->self, dz, below->dy, below->dy, below);
+  return layer_two_gradients(model, run, layer, weight, dy, below ? below->dy : (struct tensor){0}, residual,
+                             below);
 }
 
 const struct layer_ops sage_pool_layer = {.uses_graph = 1,

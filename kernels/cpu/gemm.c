@@ -1,6 +1,6 @@
-/* C = op(A) op(B) (+ C): OpenBLAS on one thread, called from ours. Rows of C are cut over the threads; a
- * product of two tall matrices (weight gradients) is cut over the sum instead, and its parts are added in
- * order. */
+/* C = op(A) op(B) (+ A2 op(B2)) (+ C): OpenBLAS on one thread, called from ours. Rows of C are cut over the
+ * threads; a product of two tall matrices (weight gradients) is cut over the sum instead, and its parts are
+ * added in order. */
 #include <cblas.h>
 #include <string.h>
 
@@ -110,11 +110,22 @@ static int multiply_by_rows(struct kernels *k, const struct product *p) {
   return OK;
 }
 
+/* C += A2 op(B2) */
+static int add_second(struct kernels *k, const struct gemm *op) {
+  struct gemm second = *op;
+  second.a = op->a2;
+  second.b = op->b2;
+  second.accumulate = 1;
+  struct product p = product_of(&second);
+  return multiply_by_rows(k, &p);
+}
+
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   struct product p = product_of(op);
   int tall = k->device->threads > 1 && p.transpose_a && p.k > p.m;
   openblas_set_num_threads(1);
   TRY(tall ? multiply_by_terms(k, &p) : multiply_by_rows(k, &p));
+  if (op->a2.data) TRY(add_second(k, op));
   if (op->backward) return REAL(cpu_update_backward)(k, op->backward);
   return op->update ? REAL(cpu_update)(k, op->update) : OK;
 }

@@ -1,4 +1,5 @@
-/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v), then the update; see struct spmm.
+/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update; see struct
+ * spmm.
  *
  * A row of y is summed in groups of up to GROUP vectors that stay in registers. The last vector of a row may
  * overlap the one before it, so that no width needs a scalar rest; columns in the overlap are computed twice
@@ -64,6 +65,10 @@ static void sum_row(const struct sums *row, int64_t width) {
   }
 }
 
+static void add_row(const real *from, real *to, int64_t width) {
+  for (int64_t j = 0; j < width; j++) to[j] += from[j];
+}
+
 static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   const struct cpu_layout *a = cpu_layout(op->a);
   const struct csr *m = a->base.csr;
@@ -86,6 +91,7 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
       .y = row_of(op->y, v),
   };
   sum_row(&row, op->y.cols);
+  if (finishes && op->added.data) add_row(row_of(op->added, v), row.y, op->y.cols);
   if (finishes && op->update) update_row(op->update, epoch, v);
 }
 

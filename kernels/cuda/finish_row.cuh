@@ -1,5 +1,5 @@
-/* The end of a row of spmm: self loop, what is there already, row scale, update. T is the elements of X and
- * of the rows' own X, float or bf16; results are T or float. */
+/* The end of a row of spmm: self loop, what is there already, row scale, what is added, update. T is the
+ * elements of X and of the rows' own X, float or bf16; results are T or float. */
 #ifndef KERNELS_CUDA_FINISH_ROW_CUH
 #define KERNELS_CUDA_FINISH_ROW_CUH
 
@@ -30,10 +30,10 @@ struct window_sums {
 enum { WINDOW_TIERS = 2 };
 
 struct finish {
-  struct rows sums, y, self, out, residual; /* out: update's result, y itself or another matrix */
+  struct rows sums, y, self, added, out, residual; /* out: update's result, y itself or another matrix */
   int32_t width;
   bool accumulate;
-  bool whole;  /* rows of all five hold whole vectors at multiples of 16 bytes */
+  bool whole;  /* rows of all six hold whole vectors at multiples of 16 bytes */
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
@@ -182,8 +182,8 @@ static __device__ __forceinline__ void add_windows(const struct finish &f, int32
     if (f.tiers > t) add_window(f.tier[t], i, col, n, sum);
 }
 
-/* The other tiers, the self loop, what is there already and the row scale; then what rows that do not finish
- * leave, or z. */
+/* The other tiers, the self loop, what is there already, the row scale and what is added past it; then what
+ * rows that do not finish leave, or z. */
 template <class T, bool KEEPS_Z, int WIDE>
 static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
                                                bool finished, float (&sum)[WIDE]) {
@@ -205,6 +205,11 @@ static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t r
     const float scale = f.row_scale[row];
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
+  }
+  if (f.added.data) {
+    read_columns(at<T>(f.added, row, col), n, f.whole, other);
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
   if (KEEPS_Z || f.out.data != f.y.data) write_either<T>(f, f.y, row, col, n, sum);
 }

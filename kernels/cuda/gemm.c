@@ -108,6 +108,26 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
   return multiply_rows(k, &bare);
 }
 
+/* Both products in one pass, which wgmma must be able to end; or one after the other. */
+static int multiply_both(struct kernels *k, const struct gemm *op, int *took_end) {
+  struct gemm first = *op;
+  first.a2 = first.b2 = (struct tensor){0};
+  if (op->c.rows > 0 && op->c.cols > 0 && op->a.cols > 0 && op->a2.cols > 0 && is_ours(k, op) &&
+      takes_end(op)) {
+    TRY(op->a.dtype == F32 ? cuda_gemm_ring(k, op, took_end) : cuda_gemm_bulk(k, op, took_end));
+    if (*took_end) return OK;
+  }
+  struct gemm second = first;
+  second.a = op->a2;
+  second.b = op->b2;
+  second.accumulate = 1;
+  first.update = NULL;
+  first.backward = NULL;
+  TRY(multiply(k, &first, took_end));
+  *took_end = 0;
+  return multiply(k, &second, took_end);
+}
+
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
  * columns, or 128 by 256: gemm_sums.cu and gemm_bulk_along.cu, which has sums of columns beside them. */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
@@ -131,7 +151,7 @@ int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {
   int took_end = 0;
-  TRY(multiply(k, op, &took_end));
+  TRY(op->a2.data ? multiply_both(k, op, &took_end) : multiply(k, op, &took_end));
   if (took_end) return OK;
   if (op->backward) return cuda_update_backward(k, op->backward);
   return op->update ? cuda_update(k, op->update) : OK;

@@ -1,9 +1,9 @@
 /* Matrix products on the GPU: gemm.c chooses between five ways.
  *
  * C = A B with A tall and B small: "bulk" for bf16 and "ring" for floats, whose rows come by bulk copies,
- * where matrices are aligned and the end of a layer is one of the usual ones; else "rows", of any type and
- * alignment and with any end, element by element. C = A^T B, both tall (gradients of weights): "sums", cut
- * over the rows and added in order. All else: "library", cuBLASLt.
+ * where matrices are aligned and the end of a layer is one of the usual ones, also two products in one; else
+ * "rows", of any type and alignment and with any end, element by element. C = A^T B, both tall (gradients of
+ * weights): "sums", cut over the rows and added in order. All else: "library", cuBLASLt.
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_pieces.cuh, gemm_wgmma.cuh). */
@@ -24,12 +24,12 @@ struct cuda_state {
   struct library *library;
 };
 
-/* C = A op(B) with op->update or op->backward where they have no norm. *took: bulk copies can serve it, and
- * do; else nothing is done. */
+/* C = A op(B) (+ A2 op(B2)) with op->update or op->backward where they have no norm. *took: bulk copies can
+ * serve it, and do; else nothing is done. */
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
 /* The same of floats. */
 int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took);
-/* The same of any matrices. */
+/* The same of any matrices, of one product. */
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
 /* As these two, with gradients of weights from the same rows: of struct kernel_ops. */

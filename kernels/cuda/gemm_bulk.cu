@@ -1,20 +1,22 @@
-/* C = A B of bf16 by bulk copies: shapes, memory and launch of the kernel in gemm_bulk.cuh. */
+/* C = A B (+ A2 B2) of bf16 by bulk copies: shapes, memory and launch of the kernel in gemm_bulk.cuh. */
 #include "kernels/cuda/gemm_bulk.cuh"
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/partials.cuh"
 
-constexpr int LEAST_SLOTS = 4; /* two tiles at work, and two on their way */
+/* Two tiles at work, and two on their way; two products in one take fewer, for they spare a pass over C. */
+constexpr int LEAST_SLOTS = 4, LEAST_PAIR_SLOTS = TEAMS;
 
 struct bulk_launch {
   struct bulk_maps maps;
   struct bulk_product product;
-  unsigned blocks;
+  unsigned blocks, column_tiles;
   int bytes; /* of shared memory */
 };
 
 static bool can_be_bulk(const struct gemm *op, const struct end &e) {
   return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && e.kind != END_ANY &&
          cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) && cuda_takes_boxes(e.out) &&
+         (!op->a2.data || (op->a2.cols <= MOST_BOX_ROWS && cuda_is_boxed(op->a2) && cuda_is_boxed(op->b2))) &&
          (!e.backward || cuda_is_boxed(e.saved));
 }
 
@@ -29,23 +31,27 @@ template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums,
   const int slot = slot_bytes(COLS, p.depth, p.end.backward);
   p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT - fixed) / slot) / TEAMS * TEAMS;
   launch->bytes = fixed + p.slots * slot;
-  return p.slots >= LEAST_SLOTS;
+  return p.slots >= (p.depth2 > 0 ? LEAST_PAIR_SLOTS : LEAST_SLOTS);
 }
 
 /* Tiles of equal height, in as few rounds as their largest height allows. */
-static void lay_tiles(const struct cuda_state *state, struct bulk_launch *launch) {
+template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, struct bulk_launch *launch) {
   struct bulk_product &p = launch->product;
-  const int64_t blocks = state->multiprocessors;
+  launch->column_tiles = blocks_of(p.n, BULK_COLS<BLOCKS>);
+  const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
   const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
   p.height = (int)((p.m + tiles - 1) / tiles);
   p.tiles = (p.m + p.height - 1) / p.height;
+  p.boxes = (int)blocks_of(min(p.n, BULK_COLS<BLOCKS>), BOX_COLS);
   launch->blocks = (unsigned)min(blocks, p.tiles);
 }
 
 static int make_maps(const struct gemm *op, int cols, struct bulk_launch *launch) {
   const struct bulk_product &p = launch->product;
   TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
-  TRY(cuda_bulk_map(op->b, p.transpose_b ? cols : p.depth * BOX_COLS, &launch->maps.b));
+  TRY(cuda_bulk_map(op->b, p.transpose_b ? cols : (p.depth - p.depth2) * BOX_COLS, &launch->maps.b));
+  if (p.depth2 > 0) TRY(cuda_bulk_map(op->a2, p.height, &launch->maps.a2));
+  if (p.depth2 > 0) TRY(cuda_bulk_map(op->b2, p.transpose_b ? cols : p.depth2 * BOX_COLS, &launch->maps.b2));
   if (p.end.backward) TRY(cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved));
   return cuda_bulk_map(p.end.out, p.height, &launch->maps.out);
 }
@@ -54,7 +60,8 @@ template <int BLOCKS> static int start(struct kernels *k, const struct bulk_laun
   TRY_CUDA(
       cudaFuncSetAttribute(bulk_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
   bulk_kernel<BLOCKS>
-      <<<launch->blocks, FED_THREADS, (size_t)launch->bytes, cuda_stream(k)>>>(launch->maps, launch->product);
+      <<<dim3(launch->blocks, launch->column_tiles), FED_THREADS, (size_t)launch->bytes, cuda_stream(k)>>>(
+          launch->maps, launch->product);
   TRY_LAUNCH();
   return OK;
 }
@@ -66,7 +73,7 @@ static int run(struct kernels *k, const struct gemm *op, struct bulk_launch *lau
   const bool sums = op->backward && op->backward->bias_grad;
   if (!fit<BLOCKS>(state, sums, launch)) return OK;
   *took = 1;
-  lay_tiles(state, launch);
+  lay_tiles<BLOCKS>(state, launch);
   if (sums)
     TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
   TRY(make_maps(op, BULK_COLS<BLOCKS>, launch));
@@ -83,12 +90,14 @@ int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
   if (!can_be_bulk(op, p.end)) return OK;
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
-  p.steps = (int)blocks_of(op->a.cols, TERMS);
-  p.depth = (int)blocks_of(op->a.cols, BOX_COLS);
-  p.boxes = (int)blocks_of(op->c.cols, BOX_COLS);
+  const struct terms_in_boxes terms = terms_of(op);
+  p.steps = terms.steps;
+  p.depth = terms.depth;
+  p.depth2 = terms.depth2;
   p.transpose_b = op->transpose_b;
   if (op->c.cols <= 48) return run<6>(k, op, &launch, took);
   if (op->c.cols <= 64) return run<8>(k, op, &launch, took);
   if (op->c.cols <= 128) return run<16>(k, op, &launch, took);
-  return run<32>(k, op, &launch, took);
+  TRY(run<32>(k, op, &launch, took));
+  return *took ? OK : run<16>(k, op, &launch, took);
 }

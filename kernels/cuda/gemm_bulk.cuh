@@ -1,11 +1,11 @@
-/* C = A B of bf16 for a tall A [m, k] and a small B [k, n], with the end of a layer, where whole tiles of
- * rows come and go by bulk copies: the kernel.
+/* C = A B (+ A2 B2) of bf16 for a tall A [m, k] and a small B [k, n], with the end of a layer, where whole
+ * tiles of rows come and go by bulk copies: the kernel. A2 and B2 are further boxes of the same sums.
  *
- * A block keeps B in shared memory and walks over tiles of rows. One thread feeds it: it brings A's tiles,
- * and those of the saved output that a backward end reads, into a ring of slots, some tiles ahead. Two teams
- * of four warps take the tiles in turn: tensor cores read a tile where it lies, the end goes over the sums in
- * their registers, leaves the result in shared memory (in the place of what it read there), and a bulk copy
- * writes it while the next tile is under way. */
+ * A block keeps B in shared memory, or some of its columns, and walks over tiles of rows. One thread feeds
+ * it: it brings A's tiles, and those of the saved output that a backward end reads, into a ring of slots,
+ * some tiles ahead. Two teams of four warps take the tiles in turn: tensor cores read a tile where it lies,
+ * the end goes over the sums in their registers, leaves the result in shared memory (in the place of what it
+ * read there), and a bulk copy writes it while the next tile is under way. */
 #ifndef KERNELS_CUDA_GEMM_BULK_CUH
 #define KERNELS_CUDA_GEMM_BULK_CUH
 
@@ -14,21 +14,35 @@
 #include "kernels/cuda/gemm_wgmma.cuh"
 
 struct bulk_maps {
-  CUtensorMap a, b, saved, out;
+  CUtensorMap a, b, a2, b2, saved, out;
 };
 
 struct bulk_product {
   int64_t m, tiles;
   int n, height;    /* of a tile */
-  int steps, depth; /* products of a sum; boxes of a tile of A */
+  int steps, depth; /* products of a sum; boxes of a tile of A and A2 */
+  int depth2;       /* of A2; 0: there is none */
   int boxes;        /* of a tile of C */
   int slots;
   bool transpose_b;
   struct end end;
 };
 
-/* Shared memory: B; slots, each a tile of A and, backward, of the saved output; forward a place for each
- * team's result; column sums for each warp; bias. */
+/* Products of a sum; boxes of a tile of A and A2, and of A2. */
+struct terms_in_boxes {
+  int steps, depth, depth2;
+};
+
+/* Of the last box products take as many terms as there are; what A's last box lacks before A2's are zeros. */
+static inline struct terms_in_boxes terms_of(const struct gemm *op) {
+  const int steps = (int)blocks_of(op->a.cols, TERMS), depth = (int)blocks_of(op->a.cols, BOX_COLS);
+  if (!op->a2.data) return {steps, depth, 0};
+  const int depth2 = (int)blocks_of(op->a2.cols, BOX_COLS);
+  return {depth * (BOX_COLS / TERMS) + (int)blocks_of(op->a2.cols, TERMS), depth + depth2, depth2};
+}
+
+/* Shared memory: B and B2; slots, each a tile of A and, backward, of the saved output; forward a place for
+ * each team's result; column sums for each warp; bias. */
 struct bulk_memory {
   unsigned char *panel, *slots, *results;
   double *totals;
@@ -57,23 +71,39 @@ static __device__ __forceinline__ struct bulk_memory bulk_memory_of(const struct
   return m;
 }
 
+/* The block's columns of C begin there; the widest blocks have all of them. */
+template <int BLOCKS> static __device__ __forceinline__ int first_col_of_block() {
+  return BULK_COLS<BLOCKS> < MOST_BOX_ROWS ? (int)blockIdx.y * BULK_COLS<BLOCKS> : 0;
+}
+
 /* B as wgmma wants it: its columns are contiguous in boxes of all rows, or its rows in boxes of all columns.
  */
 template <int BLOCKS>
 static __device__ __forceinline__ void feed_panel(const struct bulk_product &p, const struct bulk_maps &maps,
                                                   unsigned char *panel, uint64_t *barrier) {
   constexpr int COLS = BULK_COLS<BLOCKS>;
+  const int first_col = first_col_of_block<BLOCKS>(), depth1 = p.depth - p.depth2;
   const int boxes = p.transpose_b ? p.depth : p.boxes;
   const int bytes = (p.transpose_b ? COLS : p.depth * BOX_COLS) * BOX_ROW_BYTES;
   barrier_expect(barrier, (uint32_t)(boxes * bytes));
-  for (int i = 0; i < boxes; i++) copy_box(panel + i * bytes, &maps.b, barrier, i * BOX_COLS, 0);
+  for (int i = 0; i < boxes; i++) {
+    unsigned char *to = panel + i * bytes;
+    if (p.transpose_b) {
+      const bool second = i >= depth1;
+      copy_box(to, second ? &maps.b2 : &maps.b, barrier, (second ? i - depth1 : i) * BOX_COLS, first_col);
+    } else {
+      copy_box(to, &maps.b, barrier, first_col + i * BOX_COLS, 0);
+      if (p.depth2 > 0) copy_box(to + depth1 * BOX, &maps.b2, barrier, first_col + i * BOX_COLS, 0);
+    }
+  }
 }
 
 /* The block's tiles one after the other, each into the slot that is next. */
 template <int BLOCKS>
 static __device__ __forceinline__ void feed(const struct bulk_product &p, const struct bulk_maps &maps,
                                             const struct bulk_memory &m, struct bulk_barriers &barriers) {
-  const int saved = p.end.backward ? p.boxes : 0;
+  const int saved = p.end.backward ? p.boxes : 0, first_col = first_col_of_block<BLOCKS>();
+  const int depth1 = p.depth - p.depth2;
   feed_panel<BLOCKS>(p, maps, m.panel, &barriers.panel);
   int slot = 0, round = 0;
   for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
@@ -82,9 +112,11 @@ static __device__ __forceinline__ void feed(const struct bulk_product &p, const 
     const int row = (int)tile * p.height;
     if (round > 0) barrier_wait(&barriers.empty[slot], (round - 1) & 1);
     barrier_expect(full, (uint32_t)((p.depth + saved) * p.height * BOX_ROW_BYTES));
-    for (int i = 0; i < p.depth; i++) copy_box(to + i * BOX, &maps.a, full, i * BOX_COLS, row);
-    to += p.depth * BOX;
-    for (int i = 0; i < saved; i++) copy_box(to + i * BOX, &maps.saved, full, i * BOX_COLS, row);
+    for (int i = 0; i < depth1; i++) copy_box(to + i * BOX, &maps.a, full, i * BOX_COLS, row);
+    to += depth1 * BOX;
+    for (int i = 0; i < p.depth2; i++) copy_box(to + i * BOX, &maps.a2, full, i * BOX_COLS, row);
+    to += p.depth2 * BOX;
+    for (int i = 0; i < saved; i++) copy_box(to + i * BOX, &maps.saved, full, first_col + i * BOX_COLS, row);
     if (++slot == p.slots) slot = 0, round++;
   }
 }
@@ -112,12 +144,13 @@ static __device__ __forceinline__ struct lane_place lane_place_of(const struct e
   return place_of_lane(e, first, rows, thread / 32 * 16 + thread % 32 / 4, thread % 32);
 }
 
-/* Of blocks 4 i to 4 i + 3 lane 4 g + q asks for block 4 i + q, and all four of a row share what they got:
- * bits 0 and 1 of kept[t] are the lane's columns of block 4 i + t in its first row, 8 and 9 in its second. */
-static __device__ __forceinline__ void share_kept(const struct end &e, uint32_t epoch,
-                                                  const struct lane_place &at, int i, uint32_t (&kept)[4]) {
-  const uint32_t mine = kept_of_block(e.dropout, epoch, at.id[0], 4 * i + at.q) |
-                        kept_of_block(e.dropout, epoch, at.id[1], 4 * i + at.q) << 8;
+/* Of blocks `first` to `first` + 3 lane 4 g + q asks for block `first` + q, and all four of a row share what
+ * they got: bits 0 and 1 of kept[t] are the lane's columns of block `first` + t in its first row, 8 and 9 in
+ * its second. */
+static __device__ __forceinline__ void
+share_kept(const struct end &e, uint32_t epoch, const struct lane_place &at, int first, uint32_t (&kept)[4]) {
+  const uint32_t mine = kept_of_block(e.dropout, epoch, at.id[0], first + at.q) |
+                        kept_of_block(e.dropout, epoch, at.id[1], first + at.q) << 8;
 #pragma unroll
   for (int t = 0; t < 4; t++) kept[t] = __shfl_sync(~0u, mine, 4 * at.g + t) >> 2 * at.q;
 }
@@ -158,11 +191,12 @@ static __device__ __forceinline__ void end_pair(float2 bias, float dropout_scale
   saved = may_scale(KIND) ? rounded_pair(x[0] * factor, x[1] * factor) : rounded_pair(x[0], x[1]);
 }
 
-/* The end of a warp's 16 rows, from their sums into boxes. totals: the warp's, of columns. */
+/* The end of a warp's 16 rows, from their sums into boxes, of columns from first_col on. totals: the warp's,
+ * of columns. */
 template <int BLOCKS, enum end_kind KIND>
 static __device__ __forceinline__ void end_boxes(const struct end &e, const float *bias_of, double *totals,
-                                                 const struct lane_place &at, int warp, unsigned char *boxes,
-                                                 float (&sum)[BLOCKS][4]) {
+                                                 const struct lane_place &at, int warp, int first_col,
+                                                 unsigned char *boxes, float (&sum)[BLOCKS][4]) {
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
   const uint32_t epoch = KIND == END_RELU_DROPOUT ? e.scalars->epoch : 0;
   boxes += (warp * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
@@ -176,7 +210,7 @@ static __device__ __forceinline__ void end_boxes(const struct end &e, const floa
       uint32_t *pair = (uint32_t *)(boxes + box * BOX + (i ^ at.g) * 16);
       const float2 bias = KIND == END_BACKWARD_RELU ? make_float2(0, 0)
                                                     : *(float2 *)(bias_of + 8 * j + 2 * at.q);
-      if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, j / 4, kept);
+      if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, first_col / GROUP + j, kept);
 #pragma unroll
       for (int r = 0; r < 2; r++) {
         uint32_t *place = pair + r * 8 * BOX_ROW_BYTES / 4, both = KIND == END_BACKWARD_RELU ? *place : 0;
@@ -194,21 +228,23 @@ template <int BLOCKS>
 static __device__ __forceinline__ void end_tile(const struct end &e, const struct bulk_memory &m,
                                                 const struct lane_place &at, int warp, unsigned char *boxes,
                                                 float (&sum)[BLOCKS][4]) {
+  const int first_col = first_col_of_block<BLOCKS>();
   double *totals = m.totals + threadIdx.x / 32 * BULK_COLS<BLOCKS>;
   if (e.kind == END_BACKWARD_RELU)
-    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m.bias, totals, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m.bias, totals, at, warp, first_col, boxes, sum);
   else if (e.kind == END_RELU)
-    end_boxes<BLOCKS, END_RELU>(e, m.bias, totals, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_RELU>(e, m.bias, totals, at, warp, first_col, boxes, sum);
   else if (e.kind == END_RELU_DROPOUT)
-    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m.bias, totals, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m.bias, totals, at, warp, first_col, boxes, sum);
   else
-    end_boxes<BLOCKS, END_PLAIN>(e, m.bias, totals, at, warp, boxes, sum);
+    end_boxes<BLOCKS, END_PLAIN>(e, m.bias, totals, at, warp, first_col, boxes, sum);
 }
 
 static __device__ __forceinline__ void write_result(const struct bulk_product &p,
-                                                    const struct bulk_maps &maps, int64_t tile,
+                                                    const struct bulk_maps &maps, int64_t tile, int first_col,
                                                     const unsigned char *boxes) {
-  for (int i = 0; i < p.boxes; i++) write_box(&maps.out, boxes + i * BOX, i * BOX_COLS, (int)tile * p.height);
+  for (int i = 0; i < p.boxes; i++)
+    write_box(&maps.out, boxes + i * BOX, first_col + i * BOX_COLS, (int)tile * p.height);
   close_boxes();
 }
 
@@ -252,7 +288,7 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
     end_tile<BLOCKS>(p.end, m, at, thread / 32, boxes, sum);
     show_to_products();
     meet_team(team);
-    if (thread == 0) write_result(p, maps, tile, boxes);
+    if (thread == 0) write_result(p, maps, tile, first_col_of_block<BLOCKS>(), boxes);
     i += TEAMS;
   }
   if (thread == 0) wait_for_boxes();
@@ -262,9 +298,10 @@ template <int BLOCKS>
 static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p, const struct bulk_memory &m,
                                                     struct bulk_barriers &barriers) {
   const int totals = p.end.sums ? TEAMS * TEAM / 32 * BULK_COLS<BLOCKS> : 0;
+  const int first_col = first_col_of_block<BLOCKS>();
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
   for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
-    m.bias[j] = p.end.bias && j < p.n ? p.end.bias[j] : 0;
+    m.bias[j] = p.end.bias && first_col + j < p.n ? p.end.bias[first_col + j] : 0;
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
   __syncthreads();
 }
@@ -276,7 +313,7 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   __shared__ struct bulk_barriers barriers;
   const struct bulk_memory memory = bulk_memory_of<BLOCKS>(p);
-  const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
+  const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = first_col_of_block<BLOCKS>();
   prepare_bulk<BLOCKS>(p, memory, barriers);
   if (team < TEAMS) {
     take_tiles<BLOCKS>(p, maps, memory, barriers, team);
@@ -286,8 +323,9 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
   }
   if (!p.end.sums) return;
   __syncthreads();
-  write_column_sums(memory.totals, TEAMS * TEAM / 32, BULK_COLS<BLOCKS>, p.n, FED_THREADS,
-                    p.end.sums + (int64_t)blockIdx.x * p.n);
+  write_column_sums(memory.totals, TEAMS * TEAM / 32, BULK_COLS<BLOCKS>,
+                    min(BULK_COLS<BLOCKS>, p.n - first_col), FED_THREADS,
+                    p.end.sums + (int64_t)blockIdx.x * p.n + first_col);
 #endif
 }
 

@@ -1,6 +1,7 @@
-/* dZ = end'(A B^T) of bf16, and along with it gradients of weights from the rows that lie in shared memory
- * meanwhile: H^T A of the saved output H ("beside"); and L^T dZ ("then"), after which nobody reads dZ and it
- * is not written. The kernel, for at most 256 columns of dZ and H and 128 of L ("left").
+/* dZ = end'(A B^T (+ A2 B2^T)) of bf16, and along with it gradients of weights from the rows that lie in
+ * shared memory meanwhile: H^T A (and H^T A2) of the saved output H ("beside"); and L^T dZ ("then"), after
+ * which nobody reads dZ and it is not written. The kernel, for at most 256 columns of dZ and H and 128 of L
+ * ("left").
  *
  * A block has a share of the rows, in tiles of 64: of A, of H and of L, which come by bulk copies into a ring
  * of slots. Each of two teams of four warps has half of dZ's columns: it adds the products of its half of H
@@ -15,27 +16,28 @@
 #include "kernels/cuda/gemm_tiles.cuh"
 
 struct along_maps {
-  CUtensorMap a, b, saved, left, out; /* left with then, out without */
+  CUtensorMap a, b, a2, b2, saved, left, out; /* left with then, out without */
 };
 
 struct along_product {
-  int64_t m, share; /* share: a multiple of TERMS, of BOX_ROWS where dZ is written */
-  int n, steps;     /* columns of dZ; products of a sum of A B^T */
-  int depth, boxes, left_boxes;
+  int64_t m, share;                     /* share: a multiple of TERMS, of BOX_ROWS where dZ is written */
+  int n, steps;                         /* columns of dZ; products of a sum of A B^T + A2 B2^T */
+  int depth, depth2, boxes, left_boxes; /* depth: of A and A2 */
   int slots;
   struct end end;
-  float *then, *beside; /* [shares, columns of all left boxes, 8 BLOCKS], [shares, 8 BLOCKS, 8 A_BLOCKS] */
+  /* [shares, columns of all left boxes, 8 BLOCKS], [shares, 8 BLOCKS, 8 A_BLOCKS], both */
+  float *then, *beside, *beside2;
 };
 
 /* 8 BLOCKS columns of dZ, half of them in boxes of each team; THEN: with L^T dZ; 8 A_BLOCKS of A with H^T A,
- * 0 without. */
-template <int BLOCKS_, bool THEN_, int A_BLOCKS_> struct along_shape {
+ * 0 without; PAIR: and as many of A2 with H^T A2. */
+template <int BLOCKS_, bool THEN_, int A_BLOCKS_, bool PAIR_ = false> struct along_shape {
   static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS, BOXES = COLS / BOX_COLS, EACH = BOXES / TEAMS;
-  static constexpr bool THEN = THEN_, BESIDE = A_BLOCKS_ > 0;
+  static constexpr bool THEN = THEN_, BESIDE = A_BLOCKS_ > 0, PAIR = PAIR_;
   static constexpr int A_BLOCKS = BESIDE ? A_BLOCKS_ : 6;
 };
 
-/* A slot: the boxes of A, of dZ, of L. */
+/* A slot: the boxes of A and A2, of dZ, of L. */
 static __host__ __device__ __forceinline__ int along_slot_bytes(int cols, int depth, int left_boxes) {
   return (depth + cols / BOX_COLS + left_boxes) * BOX;
 }
@@ -53,6 +55,17 @@ static __device__ __forceinline__ struct along_memory along_memory_of(const stru
   return m;
 }
 
+template <class S>
+static __device__ __forceinline__ void feed_panel_along(const struct along_product &p,
+                                                        const struct along_maps &maps, unsigned char *panel,
+                                                        uint64_t *barrier) {
+  const int depth1 = p.depth - p.depth2;
+  barrier_expect(barrier, (uint32_t)panel_bytes(S::COLS, p.depth));
+  for (int b = 0; b < p.depth; b++)
+    copy_box(panel + b * S::COLS * BOX_ROW_BYTES, b < depth1 ? &maps.b : &maps.b2, barrier,
+             (b < depth1 ? b : b - depth1) * BOX_COLS, 0);
+}
+
 /* Tile i of the share that begins at `begin`, into its slot. */
 template <class S>
 static __device__ __forceinline__ void feed_along(const struct along_product &p,
@@ -62,7 +75,9 @@ static __device__ __forceinline__ void feed_along(const struct along_product &p,
   uint64_t *full = &barriers.full[slot];
   unsigned char *to = slots + slot * along_slot_bytes(S::COLS, p.depth, p.left_boxes);
   barrier_expect(full, (uint32_t)((p.depth + p.boxes + p.left_boxes) * BOX));
-  for (int b = 0; b < p.depth; b++) copy_box(to + b * BOX, &maps.a, full, b * BOX_COLS, row);
+  const int depth1 = p.depth - p.depth2;
+  for (int b = 0; b < depth1; b++) copy_box(to + b * BOX, &maps.a, full, b * BOX_COLS, row);
+  for (int b = 0; b < p.depth2; b++) copy_box(to + (depth1 + b) * BOX, &maps.a2, full, b * BOX_COLS, row);
   to += p.depth * BOX;
   for (int b = 0; b < p.boxes; b++) copy_box(to + b * BOX, &maps.saved, full, b * BOX_COLS, row);
   to += S::BOXES * BOX;
@@ -100,6 +115,7 @@ static __device__ __forceinline__ void write_gradient(float *to, const float (&g
 /* What a team's threads hold from tile to tile. */
 template <class S> struct along_sums {
   float then[S::THEN ? S::BLOCKS : 1][4], beside[S::EACH][S::A_BLOCKS][4];
+  float beside2[S::PAIR ? S::EACH : 1][S::A_BLOCKS][4];
 };
 
 template <class S>
@@ -111,10 +127,11 @@ static __device__ __forceinline__ void write_along(const struct along_product &p
   }
   if constexpr (S::BESIDE) {
 #pragma unroll
-    for (int e = 0; e < S::EACH; e++)
-      write_gradient(p.beside +
-                         ((int64_t)blockIdx.x * S::BOXES + team * S::EACH + e) * BOX_COLS * 8 * S::A_BLOCKS,
-                     sums.beside[e]);
+    for (int e = 0; e < S::EACH; e++) {
+      const int64_t at = ((int64_t)blockIdx.x * S::BOXES + team * S::EACH + e) * BOX_COLS * 8 * S::A_BLOCKS;
+      write_gradient(p.beside + at, sums.beside[e]);
+      if constexpr (S::PAIR) write_gradient(p.beside2 + at, sums.beside2[e]);
+    }
   }
 }
 
@@ -128,7 +145,11 @@ static __device__ __forceinline__ void end_along(const struct along_product &p, 
   dz += team * S::EACH * BOX;
   if constexpr (S::BESIDE) {
 #pragma unroll
-    for (int e = 0; e < S::EACH; e++) add_gradient<S::A_BLOCKS>(dz + e * BOX, a, steps, adds, sums.beside[e]);
+    for (int e = 0; e < S::EACH; e++) {
+      add_gradient<S::A_BLOCKS>(dz + e * BOX, a, steps, adds, sums.beside[e]);
+      if constexpr (S::PAIR)
+        add_gradient<S::A_BLOCKS>(dz + e * BOX, a + (p.depth - p.depth2) * BOX, steps, adds, sums.beside2[e]);
+    }
   }
 #pragma unroll
   for (int e = 0; e < S::EACH; e++) {
@@ -139,9 +160,10 @@ static __device__ __forceinline__ void end_along(const struct along_product &p, 
     hold(sum);
     if constexpr (S::BESIDE) {
       hold(sums.beside[e]);
+      if constexpr (S::PAIR) hold(sums.beside2[e]);
       if (e == 0) meet_team(team); /* no warp of the team reads H any more */
     }
-    end_boxes<8, END_BACKWARD_RELU>(p.end, NULL, totals + e * BOX_COLS, at, threadIdx.x % TEAM / 32,
+    end_boxes<8, END_BACKWARD_RELU>(p.end, NULL, totals + e * BOX_COLS, at, threadIdx.x % TEAM / 32, 0,
                                     dz + e * BOX, sum);
   }
 }
@@ -155,9 +177,7 @@ static __device__ __forceinline__ void take_share(const struct along_product &p,
   const int tiles = (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS);
   struct along_sums<S> sums;
   if (threadIdx.x == 0) {
-    barrier_expect(&barriers.panel, (uint32_t)panel_bytes(S::COLS, p.depth));
-    for (int b = 0; b < p.depth; b++)
-      copy_box(m.panel + b * S::COLS * BOX_ROW_BYTES, &maps.b, &barriers.panel, b * BOX_COLS, 0);
+    feed_panel_along<S>(p, maps, m.panel, &barriers.panel);
     for (int i = 0; i < min(p.slots, tiles); i++) feed_along<S>(p, maps, begin, i, m.slots, barriers);
   }
   __syncwarp();

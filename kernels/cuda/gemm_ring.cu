@@ -1,4 +1,4 @@
-/* C = A B of floats by bulk copies: shapes, memory and launch of the kernel in gemm_ring.cuh. */
+/* C = A B (+ A2 B2) of floats by bulk copies: shapes, memory and launch of the kernel in gemm_ring.cuh. */
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/gemm_ring.cuh"
 #include "kernels/cuda/partials.cuh"
@@ -33,7 +33,8 @@ template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, stru
   p.height = (int)((p.m + tiles - 1) / tiles);
   p.tiles = (p.m + p.height - 1) / p.height;
   p.boxes = (int)blocks_of(min(p.n, 8 * BLOCKS), RING_COLS);
-  p.b_boxes = boxes_of_b<BLOCKS>(p.depth, p.transpose_b);
+  p.b2_boxes = boxes_of_b<BLOCKS>(p.depth2, p.transpose_b);
+  p.b_boxes = boxes_of_b<BLOCKS>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
   launch->blocks = (unsigned)min(blocks, p.tiles);
 }
 
@@ -41,6 +42,8 @@ static int make_maps(const struct gemm *op, struct ring_launch *launch) {
   const struct ring_product &p = launch->product;
   TRY(cuda_bulk_map(op->a, p.height, &launch->maps.a));
   TRY(cuda_bulk_map(op->b, BOX_ROWS, &launch->maps.b));
+  if (p.depth2 > 0) TRY(cuda_bulk_map(op->a2, p.height, &launch->maps.a2));
+  if (p.depth2 > 0) TRY(cuda_bulk_map(op->b2, BOX_ROWS, &launch->maps.b2));
   if (p.end.backward) return cuda_bulk_map(p.end.saved, p.height, &launch->maps.saved);
   return cuda_bulk_map(p.end.out, p.height, &launch->maps.out);
 }
@@ -70,20 +73,26 @@ static int run(struct kernels *k, const struct gemm *op, struct ring_launch *lau
   return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
 }
 
+static bool can_be_ring(const struct gemm *op, const struct end &e) {
+  return e.kind != END_ANY && op->c.cols <= 256 && cuda_is_aligned(op->a) && cuda_is_aligned(op->b) &&
+         (!op->a2.data || (cuda_is_aligned(op->a2) && cuda_is_aligned(op->b2))) &&
+         (e.backward || cuda_takes_boxes(e.out));
+}
+
 int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took) {
   struct ring_launch launch = {};
   struct ring_product &p = launch.product;
   p.end = end_of(k, op);
   *took = 0;
-  if (p.end.kind == END_ANY || op->c.cols > 256 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b))
-    return OK;
-  if (!p.end.backward && !cuda_takes_boxes(p.end.out)) return OK;
+  if (!can_be_ring(op, p.end)) return OK;
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
-  p.depth = (int)blocks_of(op->a.cols, RING_COLS);
+  p.depth2 = op->a2.data ? (int)blocks_of(op->a2.cols, RING_COLS) : 0;
+  p.depth = (int)blocks_of(op->a.cols, RING_COLS) + p.depth2;
   p.transpose_b = op->transpose_b;
   if (p.n <= 48) return run<6>(k, op, &launch, took);
   if (p.n <= 64) return run<8>(k, op, &launch, took);
   if (p.n > 128) TRY(run<32>(k, op, &launch, took));
-  return *took ? OK : run<16>(k, op, &launch, took);
+  if (!*took) TRY(run<16>(k, op, &launch, took));
+  return *took || !op->a2.data ? OK : run<8>(k, op, &launch, took);
 }

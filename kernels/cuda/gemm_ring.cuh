@@ -1,5 +1,5 @@
-/* C = A B of floats for a tall A [m, k] and a small B [k, n], with the end of a layer, by bulk copies: the
- * kernel.
+/* C = A B (+ A2 B2) of floats for a tall A [m, k] and a small B [k, n], with the end of a layer, by bulk
+ * copies: the kernel. A2 and B2 are further boxes of the same sums.
  *
  * A block walks over tiles of rows. One thread feeds it through a ring of boxes of 64 rows by 32 columns,
  * which are given back one by one: first B, which the block cuts into pieces and keeps (a panel), then tile

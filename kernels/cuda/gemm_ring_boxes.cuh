@@ -9,14 +9,15 @@ constexpr int RING_COLS = BOX_ROW_BYTES / (int)sizeof(float); /* of a box: two s
 constexpr int MOST_BOXES = 27, MOST_TEAMS = 3;
 
 struct ring_maps {
-  CUtensorMap a, b, saved, out;
+  CUtensorMap a, b, a2, b2, saved, out;
 };
 
 struct ring_product {
   int64_t m, tiles;
   int n, height;    /* height: of a tile */
-  int depth, boxes; /* boxes of a tile of A, of a tile of C */
-  int b_boxes, ring;
+  int depth, boxes; /* boxes of a tile of A and A2, of a tile of C */
+  int depth2;       /* of A2; 0: there is none */
+  int b_boxes, b2_boxes, ring;
   bool transpose_b;
   struct end end;
 };
@@ -116,29 +117,44 @@ static __device__ __forceinline__ void feed_box(const struct ring_product &p, co
   next_box(p, at);
 }
 
-/* Box i of B begins there: its columns run along rows of the boxes, or down them. */
+/* A box of B or B2 begins there; its first step in the panel, and where the panel's steps of that matrix end.
+ */
+struct box_of_b {
+  bool second;
+  int col, row, step, steps;
+};
+
+/* Box i of B and B2, one behind the other: columns of C run along rows of the boxes, or down them. */
 template <int BLOCKS>
-static __device__ __forceinline__ int2 origin_of_b(const struct ring_product &p, int i) {
+static __device__ __forceinline__ struct box_of_b box_of_b_at(const struct ring_product &p, int i) {
   constexpr int ACROSS = (BLOCKS + 3) / 4;
-  if (p.transpose_b) return make_int2(i % p.depth * RING_COLS, i / p.depth * BOX_ROWS);
-  return make_int2(i % ACROSS * RING_COLS, i / ACROSS * BOX_ROWS);
+  const int depth1 = p.depth - p.depth2, boxes1 = p.b_boxes - p.b2_boxes;
+  const bool second = i >= boxes1;
+  const int depth = second ? p.depth2 : depth1, before = second ? depth1 : 0;
+  if (second) i -= boxes1;
+  if (p.transpose_b)
+    return {second, i % depth * RING_COLS, i / depth * BOX_ROWS, 2 * (before + i % depth), 2 * p.depth};
+  return {second, i % ACROSS * RING_COLS, i / ACROSS * BOX_ROWS, 2 * before + i / ACROSS * BOX_ROWS / TERMS,
+          2 * (before + depth)};
 }
 
-/* First B, then tile by tile A and the saved output. */
+/* First B and B2, then tile by tile A, A2 and the saved output. */
 template <int BLOCKS>
 static __device__ __forceinline__ void feed_ring(const struct ring_product &p, const struct ring_maps &maps,
                                                  unsigned char *ring, struct ring_barriers &barriers,
                                                  int first_col) {
-  const int saved = p.end.backward ? p.boxes : 0;
+  const int saved = p.end.backward ? p.boxes : 0, depth1 = p.depth - p.depth2;
   struct ring_place at = {0, 0};
   for (int i = 0; i < p.b_boxes; i++) {
-    const int2 origin = origin_of_b<BLOCKS>(p, i);
-    feed_box(p, &maps.b, ring, barriers, at, BOX_ROWS, origin.x + (p.transpose_b ? 0 : first_col),
-             origin.y + (p.transpose_b ? first_col : 0));
+    const struct box_of_b b = box_of_b_at<BLOCKS>(p, i);
+    feed_box(p, b.second ? &maps.b2 : &maps.b, ring, barriers, at, BOX_ROWS,
+             b.col + (p.transpose_b ? 0 : first_col), b.row + (p.transpose_b ? first_col : 0));
   }
   for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     const int64_t row = tile * p.height;
-    for (int i = 0; i < p.depth; i++) feed_box(p, &maps.a, ring, barriers, at, p.height, i * RING_COLS, row);
+    for (int i = 0; i < depth1; i++) feed_box(p, &maps.a, ring, barriers, at, p.height, i * RING_COLS, row);
+    for (int i = 0; i < p.depth2; i++)
+      feed_box(p, &maps.a2, ring, barriers, at, p.height, i * RING_COLS, row);
     for (int i = 0; i < saved; i++)
       feed_box(p, &maps.saved, ring, barriers, at, p.height, first_col + i * RING_COLS, row);
   }

@@ -1,4 +1,5 @@
-/* B of floats, as it came by bulk copies, cut into the panel that products read (gemm_fragment.cuh). */
+/* B of floats, and B2 behind it, as they came by bulk copies, cut into the panel that products read
+ * (gemm_fragment.cuh). */
 #ifndef KERNELS_CUDA_GEMM_RING_PANEL_CUH
 #define KERNELS_CUDA_GEMM_RING_PANEL_CUH
 
@@ -18,10 +19,11 @@ static __device__ __forceinline__ void put_terms(uint4 *panel, int step, int hal
   to[16 * BLOCKS] = make_uint4(pair[0].mid, pair[1].mid, pair[2].mid, pair[3].mid);
 }
 
-/* From a box of four steps by 32 columns: a thread takes half a step of two columns. */
+/* From a box of four steps by 32 columns, as far as these are there: a thread takes half a step of two
+ * columns. */
 template <int BLOCKS>
-static __device__ __forceinline__ void cut_rows(const struct ring_product &p, const unsigned char *box,
-                                                int first_step, int first_col, int thread, uint4 *panel) {
+static __device__ __forceinline__ void cut_rows(const unsigned char *box, int first_step, int steps,
+                                                int first_col, int thread, uint4 *panel) {
   const int pair = thread % 16, half = thread / 16 % 2, step = thread / 32, col = first_col + 2 * pair;
   float2 row[8];
 #pragma unroll
@@ -29,7 +31,7 @@ static __device__ __forceinline__ void cut_rows(const struct ring_product &p, co
     const uint4 &chunk = chunk_of_box(box, step * TERMS + t / 2 * 4 + half * 2 + t % 2, pair / 2);
     row[t] = ((const float2 *)&chunk)[pair % 2];
   }
-  if (first_step + step >= 2 * p.depth || col >= 8 * BLOCKS) return;
+  if (first_step + step >= steps || col >= 8 * BLOCKS) return;
   const float x[8] = {row[0].x, row[1].x, row[2].x, row[3].x, row[4].x, row[5].x, row[6].x, row[7].x};
   const float y[8] = {row[0].y, row[1].y, row[2].y, row[3].y, row[4].y, row[5].y, row[6].y, row[7].y};
   put_terms<BLOCKS>(panel, first_step + step, half, col, x);
@@ -58,12 +60,12 @@ static __device__ __forceinline__ void cut_panel(const struct ring_product &p, c
   for (int i = team; i < p.b_boxes; i += RING_TEAMS<BLOCKS>) {
     const struct ring_place at = place_of_box(p, i);
     const unsigned char *box = m.ring + at.box * BOX;
-    const int2 origin = origin_of_b<BLOCKS>(p, i);
+    const struct box_of_b b = box_of_b_at<BLOCKS>(p, i);
     await_box(barriers, at);
     if (p.transpose_b)
-      cut_columns<BLOCKS>(box, origin.x / TERMS, origin.y, thread, m.panel);
+      cut_columns<BLOCKS>(box, b.step, b.row, thread, m.panel);
     else
-      cut_rows<BLOCKS>(p, box, origin.y / TERMS, origin.x, thread, m.panel);
+      cut_rows<BLOCKS>(box, b.step, b.steps, b.col, thread, m.panel);
     give_box(barriers, at);
   }
 }

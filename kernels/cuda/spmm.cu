@@ -1,4 +1,5 @@
-/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v), then the update; see struct spmm.
+/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update; see struct
+ * spmm.
  *
  * Every slot of the layout is summed by a group of threads; a second kernel adds the pieces of long rows in
  * order. X is read as it lies, or copied first: where its rows do not lie at multiples of 16 bytes, and where
@@ -71,10 +72,11 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   f.y = f.out = rows_of(op->y);
   f.sums = op->sums.data ? rows_of(op->sums) : f.y;
   f.self = rows_of(op->self);
+  f.added = rows_of(op->added);
   f.width = (int32_t)op->y.cols;
   f.accumulate = op->accumulate != 0;
   f.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide) &&
-            (!op->self_scale || is_whole_or_absent(op->self, wide));
+            is_whole_or_absent(op->added, wide) && (!op->self_scale || is_whole_or_absent(op->self, wide));
   f.fills = f.whole && is_padded_or_absent(op->y) && is_padded_or_absent(op->sums);
   f.narrow = op->y.dtype == op->x.dtype;
   f.self_scale = (const float *)op->self_scale;
