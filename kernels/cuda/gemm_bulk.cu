@@ -3,7 +3,7 @@
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/partials.cuh"
 
-/* Two tiles at work, and two on their way; two products in one take fewer, for they spare a pass over C. */
+/* Two tiles at work, and two on their way; or none, for two products in one, which spare a pass over C. */
 constexpr int LEAST_SLOTS = 4, LEAST_PAIR_SLOTS = TEAMS;
 
 struct bulk_launch {
@@ -22,7 +22,8 @@ static bool can_be_bulk(const struct gemm *op, const struct end &e) {
 
 /* As many slots as shared memory has room for, an even number: each is one team's, which so sees every tile
  * that comes into it. False if these are too few. */
-template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct bulk_launch *launch) {
+template <int BLOCKS>
+static bool fit(const struct cuda_state *state, bool sums, int least, struct bulk_launch *launch) {
   constexpr int COLS = BULK_COLS<BLOCKS>;
   struct bulk_product &p = launch->product;
   const int results = p.end.backward ? 0 : TEAMS * COLS / BOX_COLS * BOX;
@@ -31,7 +32,7 @@ template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums,
   const int slot = slot_bytes(COLS, p.depth, p.end.backward);
   p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT - fixed) / slot) / TEAMS * TEAMS;
   launch->bytes = fixed + p.slots * slot;
-  return p.slots >= (p.depth2 > 0 ? LEAST_PAIR_SLOTS : LEAST_SLOTS);
+  return p.slots >= least;
 }
 
 /* Tiles of equal height, in as few rounds as their largest height allows. */
@@ -67,11 +68,11 @@ template <int BLOCKS> static int start(struct kernels *k, const struct bulk_laun
 }
 
 template <int BLOCKS>
-static int run(struct kernels *k, const struct gemm *op, struct bulk_launch *launch, int *took) {
+static int run(struct kernels *k, const struct gemm *op, int least, struct bulk_launch *launch, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct bulk_product &p = launch->product;
   const bool sums = op->backward && op->backward->bias_grad;
-  if (!fit<BLOCKS>(state, sums, launch)) return OK;
+  if (!fit<BLOCKS>(state, sums, least, launch)) return OK;
   *took = 1;
   lay_tiles<BLOCKS>(state, launch);
   if (sums)
@@ -80,6 +81,15 @@ static int run(struct kernels *k, const struct gemm *op, struct bulk_launch *lau
   TRY(start<BLOCKS>(k, launch));
   if (!sums) return OK;
   return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+}
+
+/* All columns at once where memory allows it. */
+static int choose(struct kernels *k, const struct gemm *op, int least, struct bulk_launch *launch,
+                  int *took) {
+  if (op->c.cols <= 48) return run<6>(k, op, least, launch, took);
+  if (op->c.cols <= 64) return run<8>(k, op, least, launch, took);
+  if (op->c.cols > 128) TRY(run<32>(k, op, least, launch, took));
+  return *took ? OK : run<16>(k, op, least, launch, took);
 }
 
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
@@ -95,9 +105,6 @@ int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
   p.depth = terms.depth;
   p.depth2 = terms.depth2;
   p.transpose_b = op->transpose_b;
-  if (op->c.cols <= 48) return run<6>(k, op, &launch, took);
-  if (op->c.cols <= 64) return run<8>(k, op, &launch, took);
-  if (op->c.cols <= 128) return run<16>(k, op, &launch, took);
-  TRY(run<32>(k, op, &launch, took));
-  return *took ? OK : run<16>(k, op, &launch, took);
+  TRY(choose(k, op, LEAST_SLOTS, &launch, took));
+  return *took || !op->a2.data ? OK : choose(k, op, LEAST_PAIR_SLOTS, &launch, took);
 }

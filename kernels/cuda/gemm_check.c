@@ -94,7 +94,20 @@ static int compare(struct check *check, const struct gemm *op) {
   return OK;
 }
 
-/* H W with the end of a layer, dZ W^T with that of the layer below, H^T dZ. */
+/* A second product of other values in the same shapes, where sums stay small. */
+static int compare_both(struct check *check, const struct gemm *op) {
+  struct gemm pair = *op;
+  TRY(compare(check, op));
+  if (op->a.cols > COLS) return OK;
+  pair.a2 = op->a;
+  pair.a2.data = check->saved;
+  pair.b2 = op->b;
+  pair.b2.data = check->a;
+  return compare(check, &pair);
+}
+
+/* H W with the end of a layer, dZ W^T with that of the layer below, both also with twice the terms in two
+ * products; H^T dZ. */
 static int compare_layer(struct check *check, int64_t terms, int64_t cols) {
   enum dtype dtype = check->k->dtype;
   struct tensor h = tensor_padded(check->a, dtype, ROWS, terms),
@@ -103,13 +116,15 @@ static int compare_layer(struct check *check, int64_t terms, int64_t cols) {
                 dz = tensor_padded(check->b, dtype, ROWS, cols);
   struct update end = {.z = c, .bias = check->bias, .activation = ACTIVATION_RELU, .y = c};
   end.dropout = dropout_of(.5, (struct philox_key){{1, 2}}, check->id);
-  TRY(compare(check, &(struct gemm){.a = h, .b = w, .c = c, .update = &end}));
+  struct gemm product = {.a = h, .b = w, .c = c, .update = &end};
+  TRY(compare_both(check, &product));
   struct update below = end;
   below.bias = NULL;
   below.z = below.y = tensor_padded(check->saved, dtype, ROWS, cols);
   struct update_backward back = {.forward = &below, .dy = c, .dz = c, .bias_grad = check->sums};
   w = tensor_padded(check->b, dtype, cols, terms);
-  TRY(compare(check, &(struct gemm){.a = h, .b = w, .transpose_b = 1, .c = c, .backward = &back}));
+  product = (struct gemm){.a = h, .b = w, .transpose_b = 1, .c = c, .backward = &back};
+  TRY(compare_both(check, &product));
   c = tensor_padded(check->c, F32, terms, cols);
   return compare(check, &(struct gemm){.a = h, .transpose_a = 1, .b = dz, .c = c});
 }

@@ -9,11 +9,16 @@ struct product {
   int64_t m, n, inner;
   int ta, tb;
   double *a, *b;
+  int64_t inner2; /* 0: there is no second product */
+  double *a2, *b2;
   struct gemm op;
 };
 
-/* C_ij += sum_p op(A)_ip op(B)_pj for every step-th row i. */
+/* C_ij += sum_p op(A)_ip op(B)_pj for every step-th row i; and A2 op(B2). */
 static inline void compute(const struct product *p, double *c, int64_t step) {
+  const struct product second = {
+      .m = p->m, .n = p->n, .inner = p->inner2, .tb = p->tb, .a = p->a2, .b = p->b2};
+  if (p->inner2 > 0) compute(&second, c, step);
   for (int64_t i = 0; i < p->m; i += step) {
     for (int64_t t = 0; t < p->inner; t++) {
       double x = p->ta ? p->a[t * p->m + i] : p->a[i * p->inner + t];
@@ -43,6 +48,16 @@ static inline struct product product_of(struct kernels *k, double *a, double *b,
   p.op.a = operand(k, p.a, p.ta ? inner : m, p.ta ? m : inner, pad);
   p.op.b = operand(k, p.b, p.tb ? n : inner, p.tb ? inner : n, pad);
   return p;
+}
+
+/* A second product, of so many terms. */
+static inline void add_second(struct kernels *k, struct product *p, double *a2, double *b2, int64_t inner2,
+                              int64_t pad) {
+  p->inner2 = inner2;
+  p->a2 = rounded(k, a2, p->m * inner2);
+  p->b2 = rounded(k, b2, inner2 * p->n);
+  p->op.a2 = operand(k, p->a2, p->m, inner2, pad);
+  p->op.b2 = operand(k, p->b2, p->tb ? p->n : inner2, p->tb ? inner2 : p->n, pad);
 }
 
 static inline struct tensor result(struct kernels *k, enum dtype dtype, const double *old, int64_t m,

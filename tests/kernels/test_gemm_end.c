@@ -26,14 +26,20 @@ static void check_along(struct kernels *k, const struct gemm *along, const doubl
 
 enum { FOLLOWED = 1, ACCOMPANIED = 2 };
 
-/* Forward ReLU; backward its gradient, with sums of columns and, as `along` says, gradients of weights. */
-static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t inner, int backward,
-                           int along) {
+/* Forward ReLU; backward its gradient, with sums of columns and, as `along` says, gradients of weights.
+ * inner2: terms of a second product; 0: none. */
+static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t inner, int64_t inner2,
+                           int backward, int along) {
   double *rows = integer_block(1, PERIOD * inner), *z = host_block(PERIOD * n * 8), *sums = host_block(n * 8);
   double *saved = integer_block(3, PERIOD * n);
   struct product p = product_of(k, repeated(rows, inner, far), integer_block(2, inner * n), far, n, inner,
                                 backward ? 2 : 0, -1);
   struct product period = {.m = PERIOD, .n = n, .inner = inner, .tb = p.tb, .a = rows, .b = p.b};
+  double *rows2 = integer_block(5, PERIOD * inner2);
+  if (inner2 > 0) add_second(k, &p, repeated(rows2, inner2, far), integer_block(6, inner2 * n), inner2, -1);
+  period.inner2 = inner2;
+  period.a2 = rows2;
+  period.b2 = p.b2;
   compute(&period, z, 1);
   for (int64_t i = 0; i < PERIOD * n; i++) {
     z[i] = (backward ? saved[i] : z[i]) > 0 ? element(k->dtype, z[i]) : 0;
@@ -52,33 +58,52 @@ static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t in
   if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n, far), far, n, -1);
   struct gemm beside = {.a = end.y, .transpose_a = 1, .b = p.op.a};
   beside.c = result(k, k->real, NULL, n, inner, -1);
+  struct gemm beside2 = {.a = end.y, .transpose_a = 1, .b = p.op.a2};
+  beside2.c = result(k, k->real, NULL, n, inner2, -1);
   if (along & ACCOMPANIED) p.op.beside = &beside;
+  if (along & ACCOMPANIED && inner2 > 0) p.op.beside2 = &beside2;
   assert_ok(op_gemm(k, &p.op));
   if (!(along & FOLLOWED)) assert_all_equal(values_of(k, c), repeated(z, n, far), far * n);
   if (along & FOLLOWED) check_along(k, &then, left, z);
   if (along & ACCOMPANIED) check_along(k, &beside, saved, rows);
+  if (p.op.beside2) check_along(k, &beside2, saved, rows2);
   if (backward) assert_all_close(doubles(k, back.bias_grad, n), sums, n, tolerance_of(k));
   free_blocks(k->device);
 }
 
 static void far_rows(struct kernels *k) {
-  check_far_rows(k, FAR, 47, 66, 0, 0);
-  check_far_rows(k, FAR, 64, 17, 1, FOLLOWED);
-  check_far_rows(k, FAR, 70, 17, 1, FOLLOWED);
-  check_far_rows(k, FAR, 70, 47, 1, ACCOMPANIED);
-  check_far_rows(k, FAR, 100, 66, 1, FOLLOWED | ACCOMPANIED);
-  check_far_rows(k, FAR, 128, 40, 1, ACCOMPANIED);
-  check_far_rows(k, FAR, 128, 128, 1, FOLLOWED | ACCOMPANIED);
-  check_far_rows(k, FAR, 136, 17, 0, 0);
-  check_far_rows(k, FAR, 136, 66, 1, FOLLOWED);
-  check_far_rows(k, FAR, 136, 17, 1, ACCOMPANIED);
-  check_far_rows(k, FAR, 136, 47, 1, FOLLOWED | ACCOMPANIED);
-  if (!k->device->ops->on_host) check_far_rows(k, FURTHER, 70, 17, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, FAR, 47, 66, 0, 0, 0);
+  check_far_rows(k, FAR, 64, 17, 0, 1, FOLLOWED);
+  check_far_rows(k, FAR, 70, 17, 0, 1, FOLLOWED);
+  check_far_rows(k, FAR, 70, 47, 0, 1, ACCOMPANIED);
+  check_far_rows(k, FAR, 100, 66, 0, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, FAR, 128, 40, 0, 1, ACCOMPANIED);
+  check_far_rows(k, FAR, 128, 128, 0, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, FAR, 136, 17, 0, 0, 0);
+  check_far_rows(k, FAR, 136, 66, 0, 1, FOLLOWED);
+  check_far_rows(k, FAR, 136, 17, 0, 1, ACCOMPANIED);
+  check_far_rows(k, FAR, 136, 47, 0, 1, FOLLOWED | ACCOMPANIED);
+  if (!k->device->ops->on_host) check_far_rows(k, FURTHER, 70, 17, 0, 1, FOLLOWED | ACCOMPANIED);
+}
+
+static void pairs_far_rows(struct kernels *k) {
+  check_far_rows(k, FAR, 136, 20, 41, 0, 0);
+  check_far_rows(k, FAR, 47, 66, 17, 0, 0);
+  check_far_rows(k, FAR, 136, 41, 47, 1, ACCOMPANIED);
+  check_far_rows(k, FAR, 256, 17, 20, 1, 0);
+  check_far_rows(k, FAR, 70, 60, 41, 1, ACCOMPANIED);
+  check_far_rows(k, FAR, 70, 66, 17, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, FAR, 136, 47, 41, 1, FOLLOWED | ACCOMPANIED);
 }
 
 static void rows_far_down_are_as_those_above(void **state) {
   (void)state;
   on_every_table(far_rows);
+}
+
+static void so_they_are_of_two_products(void **state) {
+  (void)state;
+  on_every_table(pairs_far_rows);
 }
 
 static double activated(enum activation activation, double n) {
@@ -131,14 +156,23 @@ static struct dropout dropout_of_case(struct kernels *k, const struct end_case *
   return dropout_of(c->dropout, random_key(1, 0, 2, RANDOM_DROPOUT_HIDDEN), global_ids(k, c->m));
 }
 
-static struct product product_of_case(struct kernels *k, const struct end_case *c, int kind) {
-  double *a = noise_block(1, c->m * c->inner), *b = noise_block(2, c->inner * c->n);
-  return product_of(k, a, b, c->m, c->n, c->inner, kind, c->pad);
+/* Terms of a second product. */
+static int64_t inner2_of_case(const struct end_case *c) {
+  static const int64_t inner2[] = {47, 100, 41, 128, 17};
+  return inner2[(c - end_cases) % 5];
 }
 
-static void check_end(struct kernels *k, const struct end_case *c, enum dtype dtype) {
+static struct product product_of_case(struct kernels *k, const struct end_case *c, int kind, int pair) {
+  double *a = noise_block(1, c->m * c->inner), *b = noise_block(2, c->inner * c->n);
+  struct product p = product_of(k, a, b, c->m, c->n, c->inner, kind, c->pad);
+  int64_t inner2 = inner2_of_case(c);
+  if (pair) add_second(k, &p, noise_block(7, c->m * inner2), noise_block(8, inner2 * c->n), inner2, c->pad);
+  return p;
+}
+
+static void check_end(struct kernels *k, const struct end_case *c, enum dtype dtype, int pair) {
   int64_t count = c->m * c->n;
-  struct product p = product_of_case(k, c, 0);
+  struct product p = product_of_case(k, c, 0, pair);
   double *bias = noise_block(3, c->n), *residual = noise_block(4, count), *z = host_block(count * 8);
   double *y = host_block(count * 8);
   for (int64_t i = 0; i < count; i++) residual[i] = element(dtype, residual[i]);
@@ -158,7 +192,7 @@ static void check_end(struct kernels *k, const struct end_case *c, enum dtype dt
     if (c->scaled) y[i] *= factor[i / c->n];
   }
   assert_ok(op_gemm(k, &p.op));
-  double tolerance = tolerance_in(k, dtype) + product_tolerance(k);
+  double tolerance = (1 + pair) * tolerance_in(k, dtype) + product_tolerance(k); /* pair: and in between */
   double of_y = tolerance + 2 * tolerance_in(k, dtype); /* z may be rounded before, and dropout scales that */
   assert_all_close(values_of(k, end.y), y, count, of_y);
   if (c->apart) assert_all_close(values_of(k, end.z), z, count, tolerance);
@@ -166,9 +200,9 @@ static void check_end(struct kernels *k, const struct end_case *c, enum dtype dt
 }
 
 static void ends(struct kernels *k) {
-  for (int i = 0; i < END_CASES; i++) {
-    check_end(k, &end_cases[i], k->dtype);
-    if (k->dtype != k->real) check_end(k, &end_cases[i], k->real);
+  for (int i = 0; i < 2 * END_CASES; i++) {
+    check_end(k, &end_cases[i / 2], k->dtype, i % 2);
+    if (k->dtype != k->real) check_end(k, &end_cases[i / 2], k->real, i % 2);
   }
 }
 
@@ -179,9 +213,9 @@ static void a_product_takes_the_end_of_its_layer(void **state) {
 
 /* The end of the layer below, [m, n], as its forward pass left it: of[0] = n, of[1] = y, and dy of a product.
  */
-static void check_backward(struct kernels *k, const struct end_case *c, int accumulate) {
+static void check_backward(struct kernels *k, const struct end_case *c, int accumulate, int pair) {
   int64_t count = c->m * c->n;
-  struct product p = product_of_case(k, c, 2);
+  struct product p = product_of_case(k, c, 2, pair);
   double *z = rounded(k, noise_block(5, count), count), *bias = noise_block(3, c->n);
   double *dz = rounded(k, noise_block(6, count), count), *sums = host_block(c->n * 8),
          *kept = host_block(count * 8);
@@ -212,7 +246,7 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
   p.op.accumulate = accumulate;
   p.op.backward = &back;
   assert_ok(op_gemm(k, &p.op));
-  double tolerance = 2 * tolerance_of(k) + product_tolerance(k),
+  double tolerance = (2 + pair) * tolerance_of(k) + product_tolerance(k),
          rounding = sqrt((double)c->m) * 8 * tolerance;
   assert_all_close(values_of(k, back.dz), dz, count, tolerance);
   if (c->residual) assert_all_close(values_of(k, back.residual_grad), dropped_dy, count, tolerance);
@@ -222,8 +256,7 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
 
 static void ends_backward(struct kernels *k) {
   for (int i = 0; i < END_CASES; i++) {
-    check_backward(k, &end_cases[i], 0);
-    check_backward(k, &end_cases[i], 1);
+    for (int kind = 0; kind < 4; kind++) check_backward(k, &end_cases[i], kind & 1, kind >> 1);
   }
 }
 
@@ -259,6 +292,7 @@ static void the_end_of_a_layer_follows_what_was_added_up(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_far_down_are_as_those_above),
+      cmocka_unit_test(so_they_are_of_two_products),
       cmocka_unit_test(a_product_takes_the_end_of_its_layer),
       cmocka_unit_test(a_product_takes_the_gradient_of_the_end_below),
       cmocka_unit_test(the_end_of_a_layer_follows_what_was_added_up),

@@ -6,7 +6,7 @@ struct updated {
   const struct layout *a;
   int64_t width;
   enum norm norm;
-  int in_place, residual;
+  int in_place, residual, added; /* added: and rows are scaled before */
 };
 
 static struct update make_update(struct kernels *k, const struct updated *u, enum dtype type,
@@ -33,6 +33,24 @@ static double rounding_of_row(const double *sum, int64_t width, enum dtype type)
   return type == BF16 ? 2 * largest / 256 : 0;
 }
 
+/* Factors that cost no bits. */
+static void *halves_and_twos(struct kernels *k, int64_t rows) {
+  double *factor = host_block(rows * 8);
+  for (int64_t v = 0; v < rows; v++) factor[v] = v % 3 ? .5 : 2;
+  return reals(k, factor, rows);
+}
+
+/* The sums past what is done to them before the update. */
+static struct tensor finished_sums(struct kernels *k, const struct updated *u, struct spmm op) {
+  struct tensor z = padded_matrix_of(k, k->real, NULL, op.y.rows, u->width, whole_rows(u->width));
+  struct tensor added = op.added;
+  op.y = z;
+  op.added.data = NULL;
+  assert_ok(op_spmm(k, &op));
+  if (added.data) assert_ok(op_add(k, &(struct add){.x = added, .factor = 1, .accumulate = 1, .y = z}));
+  return z;
+}
+
 /* The fused result against the bare sums in reals and an update of their own, on rows that finish; the others
  * keep the bare sums. */
 static void check_update(struct kernels *k, const struct updated *u, enum dtype type) {
@@ -44,8 +62,12 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   struct tensor bare = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   assert_ok(op_spmm(k, &(struct spmm){.a = u->a, .x = x, .y = bare}));
   double *sum = result_of(k, bare);
-  struct update alone = make_update(k, u, k->real, bare);
-  struct spmm op = {.a = u->a, .x = x, .unfinished = device_block(k, flag, rows)};
+  struct spmm op = {.a = u->a, .x = x, .y = bare};
+  if (u->added) op.row_scale = halves_and_twos(k, rows);
+  if (u->added) op.added = padded_matrix(k, noise_block(7, count), rows, width, whole_rows(width));
+  struct update alone = make_update(k, u, k->real, finished_sums(k, u, op));
+  double *z = result_of(k, alone.z);
+  op.unfinished = device_block(k, flag, rows);
   op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
   if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   struct update fused = make_update(k, u, type, op.y);
@@ -64,11 +86,11 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
       assert_true(actual[i] == element(type, expected[i]));
     else
       assert_close(actual[i], expected[i],
-                   tolerance + rounding_of_row(sum + i / width * width, width, type) * rstd[1][i / width]);
+                   tolerance + rounding_of_row(z + i / width * width, width, type) * rstd[1][i / width]);
   }
   for (int64_t v = 0; v < rows && u->norm == NORM_LAYER; v++) {
     if (flag[v]) continue;
-    double moved = rounding_of_row(sum + v * width, width, type);
+    double moved = rounding_of_row(z + v * width, width, type);
     assert_close(mean[0][v], mean[1][v], tolerance + moved);
     assert_close(rstd[0][v], rstd[1][v], (tolerance + moved * rstd[1][v]) * fmax(1, rstd[1][v]));
   }
@@ -86,7 +108,8 @@ static void fused_update(struct kernels *k) {
     make_csr(&m, &kinds[kind], 0);
     assert_ok(make_layout(k, &m, &kinds[kind], &a));
     for (int i = 0; i < 6 * 8; i++) {
-      struct updated u = {&m, a, some[i / 8], i & 1 ? NORM_LAYER : NORM_NONE, i >> 1 & 1, i >> 2 & 1};
+      struct updated u = {&m,         a,          some[i / 8],    i & 1 ? NORM_LAYER : NORM_NONE,
+                          i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1};
       for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
     }
     layout_free(k, a);
