@@ -1,4 +1,4 @@
-# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE with max pooling and the models of hypergraphs on a GPU as on the
+# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, and the models of hypergraphs on a GPU as on the
 # processor, with dropout on: in fp32 loss curves within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final
 # loss within 1%; equal bits when repeated and when replayed in place of queued. (The maximum of two values that are equal
 # but for rounding may be either: max pooling is held to its own bits alone.)
@@ -53,6 +53,7 @@ hyper=(--set dataset.path=hyper.h5)
 case $1 in
 gcnii) agrees gcnii --set model.type=gcnii --set model.layers=16 --set train.weight_decay_convolutions=0.01 ;;
 gin) agrees gin --set model.type=gin --set model.learn_eps=true --set model.dropout_input=0.0 --set train.lr=0.002 ;;
+sage) agrees sage --set model.type=sage ;;
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
 hgnn) agrees hgnn "${hyper[@]}" --set model.type=hgnn ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
