@@ -9,7 +9,7 @@ constexpr int LEAST_ALONG_BOXES = 8; /* of the ring: a tile of one matrix, and o
 static bool can_be_ring(const struct gemm *op, const struct end &e) {
   return op->backward && op->transpose_b && op->a.cols <= ALONG_COLS && op->c.cols > ALONG_COLS / 2 &&
          op->c.cols <= ALONG_COLS && e.kind == END_BACKWARD_RELU && op->a.rows > 0 && op->a.cols > 0 &&
-         cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
+         cuda_is_aligned(op->a) && cuda_is_aligned(op->b) && !op->a2.data;
 }
 
 static bool can_follow(const struct gemm *then) {
