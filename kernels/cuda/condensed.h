@@ -3,7 +3,8 @@
 #ifndef KERNELS_CUDA_CONDENSED_H
 #define KERNELS_CUDA_CONDENSED_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/condensed_build.h"
+#include "kernels/cuda/tiles.h"
 #include "kernels/window_pieces.h"
 
 #ifdef __cplusplus
@@ -31,6 +32,19 @@ int cuda_has_condensed(void);
  * the plan forces it; as the cost model says of a part of them. *rule is what to take them by. */
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           int64_t least, struct window_rule *rule, int *wanted);
+
+/* What becomes condensed windows of a matrix: offsets alone, cuda_condensed_build_fill writes the other
+ * arrays on the device. */
+struct condensed_lists {
+  struct condensed_build build;
+  struct condensed condensed;
+  struct window_pieces pieces;
+};
+
+/* Cuts m, or where that was cut into tiles what they left of it, *left, into condensed windows and *rest. */
+int cuda_condensed_cut(struct kernels *k, const struct csr *left, struct tile_lists *tiles,
+                       const struct window_rule *rule, struct condensed_lists *lists, struct csr *rest);
+void cuda_condensed_cut_free(struct kernels *k, struct condensed_lists *lists, struct csr *rest);
 
 /* sums [pieces, 16, stride] = condensed windows times X, fp32. x and plane as cuda_tiles_multiply has them;
  * stride is a multiple of 64. */

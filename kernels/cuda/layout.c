@@ -39,9 +39,8 @@ static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct pa
 /* A matrix cut into tiers, on the host. */
 struct cut {
   struct tile_lists tiles;
-  struct condensed condensed;
-  struct window_pieces pieces; /* of the condensed windows */
-  int32_t *compressed;         /* [places]; NULL: row i, or no windows */
+  struct condensed_lists windows; /* windows.build.m NULL: nothing is condensed */
+  int32_t *compressed;            /* [places]; NULL: row i, or no windows */
   int64_t places;
   struct csr rest_of_tiles, rest;
   struct slots slots;
@@ -49,16 +48,14 @@ struct cut {
 
 static void cut_free(struct kernels *k, struct cut *cut) {
   slots_free(&cut->slots);
-  condensed_free(&cut->condensed);
-  window_pieces_free(&cut->pieces);
   free(cut->compressed);
-  tiles_rest_free(&cut->rest);
+  cuda_condensed_cut_free(k, &cut->windows, &cut->rest);
   cuda_tiles_cut_free(k, &cut->tiles, &cut->rest_of_tiles);
 }
 
 /* Where rows of the result are among the compressed ones, for a matrix that lists its rows. */
 static int list_rows(const struct csr *m, struct cut *cut) {
-  if (!m->row || cut->tiles.pieces.count + cut->pieces.count == 0) return OK;
+  if (!m->row || cut->tiles.pieces.count + cut->windows.pieces.count == 0) return OK;
   cut->places = m->row[m->rows - 1] + 1;
   TRY(memory_alloc(&cut->compressed, cut->places * (int64_t)sizeof *cut->compressed, "rows of windows"));
   for (int64_t i = 0; i < m->rows; i++) cut->compressed[m->row[i]] = (int32_t)i;
@@ -72,11 +69,10 @@ static int cut_matrix(struct kernels *k, const struct csr *m, const struct layou
   int condenses;
   TRY(cuda_tiles_choose(k, m, plan, tiles));
   TRY(cuda_condensed_wanted(k, m, plan, tiles->choice.tile_arcs_least, &rule, &condenses));
-  TRY(cuda_tiles_cut(k, m, plan, condenses, tiles, &cut->rest_of_tiles));
+  TRY(cuda_tiles_cut(k, m, plan, tiles, &cut->rest_of_tiles));
   const struct csr *left = tiles->pieces.count > 0 ? &cut->rest_of_tiles : m;
   if (condenses) {
-    TRY(condensed_split(left, &rule, k->device->threads, &cut->condensed, &cut->rest));
-    TRY(window_pieces_cut(cut->condensed.start, cut->condensed.windows, CONDENSED_PIECE, 0, &cut->pieces));
+    TRY(cuda_condensed_cut(k, left, tiles, &rule, &cut->windows, &cut->rest));
     left = &cut->rest;
   }
   TRY(list_rows(m, cut));
@@ -89,10 +85,10 @@ static void describe(struct cuda_layout *layout, const struct cut *cut) {
   base->tiles = layout->tiles.count = cut->tiles.tiles.count;
   base->tile_entries = cut->tiles.tiles.entries;
   layout->tiles.pieces = cut->tiles.pieces.count;
-  base->windows = cut->condensed.taken;
-  base->window_blocks = layout->condensed.blocks = cut->condensed.blocks;
-  base->window_entries = cut->condensed.entries;
-  layout->condensed.pieces = cut->pieces.count;
+  base->windows = cut->windows.condensed.taken;
+  base->window_blocks = layout->condensed.blocks = cut->windows.condensed.blocks;
+  base->window_entries = cut->windows.condensed.entries;
+  layout->condensed.pieces = cut->windows.pieces.count;
   layout->gathered = cut->slots.csr->nnz;
   layout->slots = cut->slots.count;
   layout->early = cut->slots.start[cut->slots.windows];
@@ -105,43 +101,57 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
   const struct slots *slots = &cut->slots;
   const struct csr *m = slots->csr;
   const struct tiles *tiles = &cut->tiles.tiles;
-  const struct condensed *windows = &cut->condensed;
+  const struct condensed *windows = &cut->windows.condensed;
   struct cuda_tiles *in_tiles = &layout->tiles;
   struct cuda_condensed *in_windows = &layout->condensed;
-  int there = cut->tiles.build.col != NULL, columns = tiles->count > 0 || !there;
+  int condenses = cut->windows.build.m != NULL, weighted = layout->base.csr->weight != NULL;
+  int there = cut->tiles.build.col != NULL; /* the matrix is on the device already */
+  int64_t columns = there && !condenses && tiles->count == 0 ? 0 : m->nnz;
 #define ARRAY(from, count, to) \
   { from, (count) * (int64_t)sizeof *(from), &(to), 0 }
+#define MADE(from, count, to, there) /* on the device, where there is anything */ \
+  { NULL, (count) * (int64_t)sizeof *(from), &(to), there }
   struct part parts[] = {
       ARRAY(slots->slot, slots->count, layout->slot),
       ARRAY(slots->long_row, slots->long_rows, layout->long_row),
       ARRAY(slots->long_target, slots->long_rows, layout->long_target),
       ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
       ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
-      {m->col, columns ? m->nnz * (int64_t)sizeof *m->col : 0, &layout->col, there},
+      {m->col, columns * (int64_t)sizeof *m->col, &layout->col, there || condenses},
       ARRAY(m->row, m->rows, layout->row),
-      ARRAY(m->weight, m->nnz, layout->value),
+      {m->weight, m->nnz * (int64_t)sizeof *m->weight, &layout->value, weighted && condenses},
       ARRAY(cut->compressed, cut->places, layout->compressed),
       ARRAY(cut->tiles.pieces.piece, cut->tiles.pieces.count, in_tiles->piece),
       ARRAY(cut->tiles.pieces.start, tiles->windows + 1, in_tiles->start),
       {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &in_tiles->segment, there},
       {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &in_tiles->bits, there},
-      ARRAY(cut->pieces.piece, cut->pieces.count, in_windows->piece),
-      ARRAY(cut->pieces.start, windows->windows + 1, in_windows->start),
-      ARRAY(windows->col, windows->blocks * CONDENSED_COLS, in_windows->col),
-      ARRAY(windows->bits, windows->blocks * BLOCK_BYTES, in_windows->bits),
-      ARRAY(windows->first, windows->blocks + 1, in_windows->first),
-      ARRAY(windows->value, windows->entries, in_windows->value),
+      ARRAY(cut->windows.pieces.piece, cut->windows.pieces.count, in_windows->piece),
+      ARRAY(cut->windows.pieces.start, windows->windows + 1, in_windows->start),
+      MADE(windows->col, windows->blocks * CONDENSED_COLS, in_windows->col, 1),
+      MADE(windows->bits, windows->blocks * BLOCK_BYTES, in_windows->bits, 1),
+      MADE(windows->first, windows->blocks + 1, in_windows->first, weighted),
+      MADE(windows->value, windows->entries, in_windows->value, weighted),
   };
 #undef ARRAY
+#undef MADE
   describe(layout, cut);
   return upload_parts(k, layout, parts, (int)(sizeof parts / sizeof parts[0]));
 }
 
 /* What is cut on the device goes from its copy of the matrix to the layout. */
-static int fill(struct kernels *k, struct cuda_layout *layout, struct tile_lists *lists) {
+static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) {
   struct cuda_tiles *tiles = &layout->tiles;
-  TRY(cuda_tiles_build_fill(k, &lists->build, layout->base.least, (int32_t *)tiles->segment,
-                            (uint32_t *)tiles->bits, (int32_t *)layout->col));
+  struct cuda_condensed *windows = &layout->condensed;
+  int condenses = cut->windows.build.m != NULL;
+  if (cut->tiles.build.col && tiles->count > 0)
+    TRY(cuda_tiles_build_fill(k, &cut->tiles.build, layout->base.least, (int32_t *)tiles->segment,
+                              (uint32_t *)tiles->bits, condenses ? NULL : (int32_t *)layout->col));
+  if (condenses) {
+    const struct condensed_arrays to = {(int32_t *)windows->col,   (uint8_t *)windows->bits,
+                                        (int64_t *)windows->first, (float *)windows->value,
+                                        (int32_t *)layout->col,    layout->value};
+    TRY(cuda_condensed_build_fill(k, &cut->windows.build, &to));
+  }
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
@@ -156,16 +166,14 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
                      struct layout **layout) {
   struct cuda_layout *made = NULL;
   struct cut cut = {0};
-  struct tiles_build *build = &cut.tiles.build;
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   made->base.csr = m;
   int code = cut_matrix(k, m, plan, &cut);
   if (code == OK) code = upload(k, made, &cut);
-  if (code == OK && build->col && made->tiles.count > 0)
-    code = fill(k, made, &cut.tiles);
-  else if (code == OK && build->col)
-    take_columns(made, build);
+  if (code == OK) code = fill(k, made, &cut);
+  if (code == OK && cut.tiles.build.col && made->tiles.count == 0 && !cut.windows.build.m)
+    take_columns(made, &cut.tiles.build);
   cut_free(k, &cut);
   return code;
 }

@@ -1,4 +1,5 @@
-/* Whether a matrix has windows that are worth condensing on this GPU. */
+/* Whether a matrix has windows that are worth condensing on this GPU, and the lists that their kernel walks.
+ */
 #include "kernels/choose_models.h"
 #include "kernels/cuda/condensed.h"
 
@@ -19,4 +20,33 @@ int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct l
   TRY(condensed_count(m, least, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
   *wanted = choose_windows(rule, &condensing).windows > 0;
   return OK;
+}
+
+/* What is on the device for the tiles' sake serves here too. */
+static int open_build(struct kernels *k, const struct csr *left, struct tile_lists *tiles,
+                      struct condensed_build *build) {
+  struct tiles_build *there = &tiles->build;
+  const int64_t *start = there->start;
+  const int32_t *col = there->col;
+  if (col && tiles->pieces.count > 0) {
+    TRY(cuda_tiles_build_rest(k, there, tiles->choice.tile_arcs_least, left->nnz));
+    start = there->rest_start;
+    col = there->rest_col;
+  }
+  return cuda_condensed_build_open(k, left, col ? start : NULL, col, CONDENSED_BATCH, build);
+}
+
+int cuda_condensed_cut(struct kernels *k, const struct csr *left, struct tile_lists *tiles,
+                       const struct window_rule *rule, struct condensed_lists *lists, struct csr *rest) {
+  struct condensed *condensed = &lists->condensed;
+  TRY(open_build(k, left, tiles, &lists->build));
+  TRY(cuda_condensed_build_measure(k, &lists->build, rule, condensed, rest));
+  return window_pieces_cut(condensed->start, condensed->windows, CONDENSED_PIECE, 0, &lists->pieces);
+}
+
+void cuda_condensed_cut_free(struct kernels *k, struct condensed_lists *lists, struct csr *rest) {
+  cuda_condensed_build_close(k, &lists->build);
+  condensed_free(&lists->condensed);
+  window_pieces_free(&lists->pieces);
+  if (rest->start) tiles_rest_free(rest);
 }

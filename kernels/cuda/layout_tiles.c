@@ -48,10 +48,9 @@ static void forget_tiles(struct tile_lists *lists, struct csr *rest) {
   tiles_rest_free(rest);
 }
 
-int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan, int on_host,
+int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
   struct choose_case c = case_of(k, plan);
-  if (on_host) cuda_tiles_build_close(k, &lists->build);
   if (lists->choice.tile_arcs_least > TILE_CELLS) return OK;
   TRY(split(k, m, lists, rest));
   TRY(window_pieces_cut(lists->tiles.start, lists->tiles.windows, TILE_PIECE, 1, &lists->pieces));

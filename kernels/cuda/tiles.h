@@ -38,8 +38,8 @@ struct tile_lists {
 /* Chooses by the plan which cells of m are tiles: lists->choice. */
 int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                       struct tile_lists *lists);
-/* Cuts m into tiles and rest, or not at all (*rest is {0} then); on_host: rest is wanted there. */
-int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan, int on_host,
+/* Cuts m into tiles and rest, or not at all (*rest is {0} then). */
+int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest);
 void cuda_tiles_cut_free(struct kernels *k, struct tile_lists *lists, struct csr *rest);
 

@@ -130,13 +130,13 @@ static __device__ __forceinline__ void number_tiles(const struct pattern &p, int
   int at = sum_before(mine, warp_sum);
   for (int s = begin; s < end; s++) {
     if (entries[s] < least) continue;
-    segment[first + at] = s;
+    if (segment) segment[first + at] = s;
     entries[s] = ~at++;
   }
   __syncthreads();
 }
 
-/* One warp a row: what is in tiles becomes bits, the rest moves together. */
+/* One warp a row: what is in tiles becomes bits, the rest moves together. Either may be NULL. */
 static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t i, const int *entries,
                                                 uint32_t *bits, int32_t *rest) {
   const int lane = (int)threadIdx.x % 32;
@@ -144,13 +144,13 @@ static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t
     const bool there = first + lane < p.start[i + 1];
     const int col = there ? p.col[first + lane] : 0, mine = there ? entries[col / TILE_COLS] : -1;
     const unsigned left = __ballot_sync(~0u, there && mine >= 0);
-    if (there && mine < 0) {
+    if (bits && there && mine < 0) {
       const struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
       atomicOr(&bits[(int64_t)~mine * TILE_WORDS + at.word], 1u << at.bit);
-    } else if (there) {
+    } else if (rest && there && mine >= 0) {
       rest[__popc(left & ((1u << lane) - 1))] = col;
     }
-    rest += __popc(left);
+    if (rest) rest += __popc(left);
   }
 }
 
@@ -163,7 +163,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
     count_segments(p, w, entries);
     number_tiles(p, least, tile_start[w], entries, segment, warp_sum);
     for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS)
-      fill_row(p, i, entries, bits + tile_start[w] * TILE_WORDS, rest_col + rest_start[i]);
+      fill_row(p, i, entries, bits ? bits + tile_start[w] * TILE_WORDS : NULL,
+               rest_col ? rest_col + rest_start[i] : NULL);
   }
 }
 
@@ -216,6 +217,7 @@ void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build) {
   device_release(k->device, build->counts);
   device_release(k->device, build->tile_start);
   device_release(k->device, build->rest_start);
+  device_release(k->device, build->rest_col);
   *build = {};
 }
 
@@ -291,4 +293,10 @@ int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t 
   LAUNCH(fill_kernel, k, build, (int)least, (const int64_t *)build->tile_start,
          (const int64_t *)build->rest_start, segment, bits, rest_col);
   return OK;
+}
+
+int cuda_tiles_build_rest(struct kernels *k, struct tiles_build *build, int64_t least, int64_t entries) {
+  TRY(device_alloc(k->device, entries * (int64_t)sizeof *build->rest_col, (void **)&build->rest_col,
+                   "rest of the tiles"));
+  return cuda_tiles_build_fill(k, build, least, NULL, NULL, build->rest_col);
 }

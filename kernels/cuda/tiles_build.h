@@ -19,6 +19,7 @@ struct tiles_build {
   void *counts;        /* scratch */
   int64_t *tile_start; /* [windows + 1], behind measure */
   int64_t *rest_start; /* [rows + 1], behind measure */
+  int32_t *rest_col;   /* columns of the rest, behind rest; else NULL */
 };
 
 /* Whether m can be cut on this device: it has no weights, and the counts of a window's segments fit a
@@ -37,7 +38,11 @@ int cuda_tiles_build_density(struct kernels *k, struct tiles_build *build, struc
 int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64_t least, const struct csr *m,
                              struct tiles *tiles, struct csr *rest);
 
-/* Behind measure: segments and zeroed bits of the tiles, columns of the rest, all on the device. */
+/* Behind measure: the columns of the rest, which has so many entries, into build->rest_col. */
+int cuda_tiles_build_rest(struct kernels *k, struct tiles_build *build, int64_t least, int64_t entries);
+
+/* Behind measure: segments and zeroed bits of the tiles, columns of the rest, all on the device. rest_col
+ * NULL: not wanted. */
 int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *segment,
                           uint32_t *bits, int32_t *rest_col);
 

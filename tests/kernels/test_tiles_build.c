@@ -3,21 +3,13 @@
 #include "kernels/cuda/layout.h"
 
 #include "runtime/random.h"
-#include "tests/kernels/every_table.h"
+#include "tests/kernels/gpu_layouts.h"
 #include "tests/kernels/made_matrix.h"
 
 /* Communities of 300 rows and columns, of a density that differs from one to the next. */
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(9, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   return i % 41 != 3 && bits < (i / 300 == j / 300 ? 20 + i / 300 * 90 : 3);
-}
-
-static void assert_same(struct kernels *k, const void *on_device, const void *expected, int64_t bytes) {
-  if (bytes == 0) return;
-  void *actual = host_block(bytes);
-  assert_ok(device_download(k->device, STREAM_COMPUTE, actual, on_device, bytes));
-  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
-  assert_memory_equal(actual, expected, (size_t)bytes);
 }
 
 /* The same by the processor, with the same number of entries in a tile. */
@@ -113,13 +105,6 @@ static void condensed(struct kernels *k) {
   }
   layout_free(k, layout);
   csr_free(&m);
-}
-
-static void on_gpu(void (*test)(struct kernels *k)) {
-  for (int i = 0; kernel_list[i]; i++) {
-    if (takes_part(kernel_list[i]->device) && kernel_list[i]->precisions >> PRECISION_BF16 & 1)
-      on_table(kernel_list[i], PRECISION_BF16, test);
-  }
 }
 
 static void layouts_are_those_that_the_processor_makes(void **state) {
