@@ -10,8 +10,8 @@
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(11, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   if (i % 41 == 3) return 0;
-  if (i / 300 == j / 300) return bits < 20 + i / 300 % 8 * 90;
-  return bits < (i / 16 % 3 && j % 17 == i / 16 % 17 ? 700 : 4);
+  if (i / 300 == j / 300) return bits < 200 + i / 300 % 8 * 90;
+  return bits < (i / 16 % 8 == 0 && j % 17 == i / 16 % 17 ? 700 : 4);
 }
 
 static struct csr matrix_of(int64_t rows, int64_t cols, int weighted) {
@@ -144,7 +144,7 @@ static void make_windows_cheap(const struct kernels *k) {
   char text[512];
   snprintf(
       text, sizeof text,
-      "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\nnear_64 = 1\nblock_64 = 60\n",
+      "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\ntile_64 = 0.12\nblock_64 = 256\n",
       k->device->name, k->device->name);
   assert_ok(choose_models_read(text, "test"));
 }
