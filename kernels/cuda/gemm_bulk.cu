@@ -83,13 +83,14 @@ static int run(struct kernels *k, const struct gemm *op, int least, struct bulk_
   return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
 }
 
-/* All columns at once where memory allows it. */
+/* All columns at once; of two products in one some at a time where memory asks for it. */
 static int choose(struct kernels *k, const struct gemm *op, int least, struct bulk_launch *launch,
                   int *took) {
   if (op->c.cols <= 48) return run<6>(k, op, least, launch, took);
   if (op->c.cols <= 64) return run<8>(k, op, least, launch, took);
   if (op->c.cols > 128) TRY(run<32>(k, op, least, launch, took));
-  return *took ? OK : run<16>(k, op, least, launch, took);
+  if (*took || (op->c.cols > 128 && !op->a2.data)) return OK;
+  return run<16>(k, op, least, launch, took);
 }
 
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {

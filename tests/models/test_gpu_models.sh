@@ -53,7 +53,7 @@ hyper=(--set dataset.path=hyper.h5)
 case $1 in
 gcnii) agrees gcnii --set model.type=gcnii --set model.layers=16 --set train.weight_decay_convolutions=0.01 ;;
 gin) agrees gin --set model.type=gin --set model.learn_eps=true --set model.dropout_input=0.0 --set train.lr=0.002 ;;
-sage) agrees sage --set model.type=sage ;;
+sage) agrees sage --set model.type=sage --set train.lr=0.002 ;;
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
 hgnn) agrees hgnn "${hyper[@]}" --set model.type=hgnn ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
