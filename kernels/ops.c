@@ -237,7 +237,7 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
     assert(!then || is_gradient_of(op->backward->dz, then));
   }
   assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
-  assert(!op->beside2 || (op->transpose_b && op->a2.data && is_gradient_of(op->a2, op->beside2)));
+  assert(!op->beside2 || (op->transpose_b && is_gradient_of(op->a2, op->beside2)));
   if (op->a2.data) check_second(k, op);
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
