@@ -1,11 +1,20 @@
 """Used memory of the GPUs, contexts and libraries included, as NVML counts it; whoever measures, measures alike."""
 import ctypes
+import os
 import threading
 import time
 
 
 class _Memory(ctypes.Structure):
     _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+def _visible(count):
+    """Numbers of the GPUs that programs see here: others may be busy with other work."""
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if names is None or not all(name.strip().isdigit() for name in names.split(",")):
+        return list(range(count))
+    return [int(name) for name in names.split(",") if int(name) < count]
 
 
 def _handles():
@@ -16,9 +25,10 @@ def _handles():
     count = ctypes.c_uint()
     if library.nvmlInit_v2() or library.nvmlDeviceGetCount_v2(ctypes.byref(count)):
         return None, []
-    handles = [ctypes.c_void_p() for _ in range(count.value)]
-    for i, handle in enumerate(handles):
-        library.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(handle))
+    numbers = _visible(count.value)
+    handles = [ctypes.c_void_p() for _ in numbers]
+    for number, handle in zip(numbers, handles):
+        library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle))
     return library, handles
 
 
@@ -26,7 +36,7 @@ _library, _devices = _handles()
 
 
 def used():
-    """Bytes in use on each GPU of the machine; an empty list where there is none."""
+    """Bytes in use on each visible GPU; an empty list where there is none."""
     memory, bytes_used = _Memory(), []
     for device in _devices:
         _library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory))
