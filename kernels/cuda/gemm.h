@@ -1,9 +1,10 @@
-/* Matrix products on the GPU: gemm.c chooses between five ways.
+/* Matrix products on the GPU: gemm.c chooses between six ways.
  *
  * C = A B with A tall and B small: "bulk" for bf16 and "ring" for floats, whose rows come by bulk copies,
  * where matrices are aligned and the end of a layer is one of the usual ones, also two products in one; else
  * "rows", of any type and alignment and with any end, element by element. C = A^T B, both tall (gradients of
- * weights): "sums", cut over the rows and added in order. All else: "library", cuBLASLt.
+ * weights): "sums", cut over the rows and added in order, by bulk copies too where these can bring both; or
+ * "along" with a product that reads the same rows. All else: "library", cuBLASLt.
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_pieces.cuh, gemm_wgmma.cuh). */
