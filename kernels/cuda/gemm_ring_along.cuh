@@ -239,8 +239,8 @@ take_along_tile(const struct ring_along &along, const struct ring_along_maps &ma
   if (!S::THEN && threadIdx.x % TEAM == 0) wait_for_boxes();
   meet_both();
   multiply_along(p, m, team, sum);
-  const unsigned char *const h[2] = {await_nth(p, m.ring, barriers, saved, 2 * team, p.boxes),
-                                     await_nth(p, m.ring, barriers, saved, 2 * team + 1, p.boxes)};
+  const unsigned char *const h[2] = {await_nth(p, m.ring, barriers, saved, 2 * team, p.boxes, m.a.hi),
+                                     await_nth(p, m.ring, barriers, saved, 2 * team + 1, p.boxes, m.a.hi)};
   if constexpr (S::BESIDE) {
     add_turned(warp < 2 ? h[0] : h[1], half, lane, m.a, steps, adds, sums.beside);
     wait_for_products<ALONG_STEPS>();
@@ -254,8 +254,8 @@ take_along_tile(const struct ring_along &along, const struct ring_along_maps &ma
   show_to_products();
   meet_both();
   if constexpr (S::THEN) {
-    add_turned(await_nth(p, m.ring, barriers, left, mine, along.left_boxes), half, lane, m.dz, steps, adds,
-               sums.then);
+    const unsigned char *l = await_nth(p, m.ring, barriers, left, mine, along.left_boxes, m.dz.hi);
+    add_turned(l, half, lane, m.dz, mine < along.left_boxes ? steps : 0, adds, sums.then);
     give_pair(p, barriers, left, team, along.left_boxes);
   } else {
     write_along(p, maps.out, m, team, begin);

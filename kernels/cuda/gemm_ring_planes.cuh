@@ -17,13 +17,13 @@ static __device__ __forceinline__ void meet_both() {
   asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
 }
 
-/* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; the last
- * one in place of those that are not there. */
-static __device__ __forceinline__ const unsigned char *await_nth(const struct ring_product &p,
-                                                                 const unsigned char *ring,
-                                                                 struct ring_barriers &barriers, int first,
-                                                                 int i, int count) {
-  const struct ring_place at = place_of_box(p, first + min(i, count - 1));
+/* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; `instead`
+ * for one that is not there: boxes of the other team may be given back, and filled again, at any time. */
+static __device__ __forceinline__ const unsigned char *
+await_nth(const struct ring_product &p, const unsigned char *ring, struct ring_barriers &barriers, int first,
+          int i, int count, const unsigned char *instead) {
+  if (i >= count) return instead;
+  const struct ring_place at = place_of_box(p, first + i);
   await_box(barriers, at);
   return ring + at.box * BOX;
 }

@@ -70,7 +70,7 @@ static __device__ __forceinline__ void cut_right_boxes(const struct ring_product
                                                        struct ring_barriers &barriers, int team, int first,
                                                        int count, const struct planes_of_boxes &to) {
   for (int i = team; i < count; i += TEAMS) {
-    const unsigned char *box = await_nth(p, ring, barriers, first, i, count);
+    const unsigned char *box = await_nth(p, ring, barriers, first, i, count, NULL);
     cut_box<false>(box, {to.hi + i / 2 * BOX, to.mid + i / 2 * BOX}, 0, i % 2);
     give_box(barriers, place_of_box(p, first + i));
   }
@@ -89,14 +89,14 @@ multiply_left(const struct ring_product &p, const unsigned char *ring, struct ri
   struct fragment a[2][S::EACH];
 #pragma unroll
   for (int e = 0; e < S::EACH; e++)
-    box[e] = await_nth(p, ring, barriers, first, 2 * (TEAMS * e + team) + warp / 2, count);
+    box[e] = await_nth(p, ring, barriers, first, 2 * (TEAMS * e + team) + warp / 2, count, right.hi);
 #pragma unroll
   for (int s = 0; s < BOX_ROWS / TERMS; s++) {
     const int along = s * TERMS * BOX_ROW_BYTES;
     if (s > 1) wait_for_products<1>();
 #pragma unroll
     for (int e = 0; e < S::EACH; e++)
-      turn_columns(box[e], s * TERMS, warp % 2 * 16, lane, s < steps, a[s % 2][e]);
+      turn_columns(box[e], s * TERMS, warp % 2 * 16, lane, s < steps && box[e] != right.hi, a[s % 2][e]);
     open_products();
 #pragma unroll
     for (int e = 0; e < S::EACH; e++) {
