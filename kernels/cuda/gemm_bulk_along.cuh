@@ -209,18 +209,6 @@ static __device__ __forceinline__ void take_share(const struct along_product &p,
   write_along<S>(p, team, sums);
 }
 
-/* The block's sums of dZ's columns, of each half from its team's warps. */
-template <class S>
-static __device__ __forceinline__ void write_half_sums(const struct along_product &p, const double *totals) {
-  constexpr int COLS = S::COLS / 2, WARPS = TEAM / 32;
-  __syncthreads();
-  for (int j = threadIdx.x; j < p.n; j += blockDim.x) {
-    double sum = 0;
-    for (int w = 0; w < WARPS; w++) sum += totals[(j / COLS * WARPS + w) * COLS + j % COLS];
-    p.end.sums[(int64_t)blockIdx.x * p.n + j] = sum;
-  }
-}
-
 template <class S>
 static __global__ void __launch_bounds__(TEAMS *TEAM, 1)
     along_kernel(const __grid_constant__ struct along_maps maps,
@@ -233,7 +221,10 @@ static __global__ void __launch_bounds__(TEAMS *TEAM, 1)
     memory.totals[j] = 0;
   __syncthreads();
   take_share<S>(p, maps, memory, barriers);
-  if (p.end.sums) write_half_sums<S>(p, memory.totals);
+  if (!p.end.sums) return;
+  __syncthreads();
+  write_half_sums(memory.totals, TEAM / 32, S::COLS / 2, p.n, TEAMS * TEAM,
+                  p.end.sums + (int64_t)blockIdx.x * p.n);
 #endif
 }
 

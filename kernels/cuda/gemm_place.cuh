@@ -64,4 +64,14 @@ static __device__ __forceinline__ void write_column_sums(const double *totals, i
   }
 }
 
+/* The same from totals [2, warps, cols]: each half of the columns has warps of its own. */
+static __device__ __forceinline__ void write_half_sums(const double *totals, int warps, int cols, int n,
+                                                       int threads, double *sums) {
+  for (int j = threadIdx.x; j < n; j += threads) {
+    double sum = 0;
+    for (int w = 0; w < warps; w++) sum += totals[(j / cols * warps + w) * cols + j % cols];
+    sums[j] = sum;
+  }
+}
+
 #endif

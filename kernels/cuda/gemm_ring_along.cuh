@@ -281,12 +281,8 @@ take_along(const struct ring_along &along, const struct ring_along_maps &maps,
   if (!S::THEN && threadIdx.x % TEAM == 0) wait_for_boxes();
   if (!p.end.sums) return;
   meet_both();
-  for (int j = threadIdx.x; j < p.n; j += TEAMS * TEAM) {
-    const double *of_team = m.totals + j / 64 * (TEAM / 32) * 64 + j % 64;
-    double total = 0;
-    for (int w = 0; w < TEAM / 32; w++) total += of_team[w * 64];
-    p.end.sums[(int64_t)blockIdx.x * p.n + j] = total;
-  }
+  write_half_sums(m.totals, TEAM / 32, ALONG_COLS / 2, p.n, TEAMS * TEAM,
+                  p.end.sums + (int64_t)blockIdx.x * p.n);
 }
 
 template <class S>
