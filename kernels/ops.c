@@ -291,6 +291,11 @@ int op_column_sums(struct kernels *k, const struct column_sums *op) {
   return PROFILE("column_sums", k->ops->column_sums(k, op));
 }
 
+int op_column_moments(struct kernels *k, const struct column_moments *op) {
+  assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
+  return PROFILE("column_moments", k->ops->column_moments(k, op));
+}
+
 int op_add(struct kernels *k, const struct add *op) {
   assert(is_either_matrix(k, op->x, op->y.rows, op->y.cols));
   assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));

@@ -151,15 +151,18 @@ struct batch_norm_backward {
   int64_t count;
 };
 
-/* Batch statistics from column sums, in three steps of one op:
- *   MEAN: mean holds sums over all ranks and becomes the mean;
- *   VARIANCE: rstd holds sums of squares around the mean and becomes 1 / sqrt(variance + epsilon); the
+/* Batch statistics from column moments, in three steps of one op:
+ *   MEAN: mean holds sums over all ranks and becomes the mean; rstd holds this rank's squares around the mean
+ * of its own `rows`, whose sums are own_sum, and becomes those around the mean of all; own_sum NULL: no other
+ * rank;
+ *   VARIANCE: rstd holds all ranks' squares around the mean and becomes 1 / sqrt(variance + epsilon); the
  * running statistics move by `momentum` (variance unbiased, as torch has it); RUNNING: mean and rstd are
  * taken from the running statistics (evaluation). */
 struct batch_norm_stats {
   enum { BATCH_NORM_MEAN, BATCH_NORM_VARIANCE, BATCH_NORM_RUNNING } step;
   void *mean, *rstd, *running_mean, *running_var; /* real [cols] */
-  int64_t cols, count;
+  const void *own_sum;
+  int64_t cols, rows, count;
   double epsilon, momentum;
 };
 
@@ -177,11 +180,18 @@ struct dot {
   void *out;          /* real */
 };
 
-/* out[j] = sum over rows of x_ij, or of (x_ij - center_j)^2 when center is given. real [cols] */
+/* out[j] = sum over rows of x_ij. real [cols] */
 struct column_sums {
   struct tensor x; /* dtype or real */
-  const void *center;
   void *out;
+};
+
+/* sum[j] = sum over rows of x_ij; squares[j] = sum over rows of (x_ij - mean_j)^2 around these rows' own
+ * mean. One pass over x: both are summed of x less its first row, which is near enough for nothing to cancel
+ * (Chan, Golub and LeVeque 1983). real [cols] */
+struct column_moments {
+  struct tensor x; /* dtype or real */
+  void *sum, *squares;
 };
 
 /* Mean of a masked loss and its gradient with respect to the logits.
@@ -276,6 +286,7 @@ struct kernel_ops {
   int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
   int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
+  int (*column_moments)(struct kernels *k, const struct column_moments *op);
   int (*add)(struct kernels *k, const struct add *op);
   int (*dot)(struct kernels *k, const struct dot *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
@@ -344,6 +355,7 @@ int op_update_backward(struct kernels *k, const struct update_backward *op);
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
 int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);
+int op_column_moments(struct kernels *k, const struct column_moments *op);
 int op_add(struct kernels *k, const struct add *op);
 int op_dot(struct kernels *k, const struct dot *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);

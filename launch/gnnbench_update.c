@@ -13,8 +13,8 @@ struct passes {
   struct bench *bench;
   struct bench_matrix a, b, out; /* activations: z or y, dy, and what is made of them */
   struct bench_matrix logits;
-  void *bias, *sums;      /* [width] */
-  int64_t *id;            /* [nodes] the same on the host and, behind it, on the device */
+  void *bias, *sums, *squares; /* [width] */
+  int64_t *id;                 /* [nodes] the same on the host and, behind it, on the device */
   int32_t *index, *label; /* [nodes / 2] rows to gather; [nodes], which serves as a list of all rows too */
   void *device_id, *device_index, *device_label, *device_rows;
   double *loss;
@@ -140,6 +140,10 @@ static int run_column_sums(struct kernels *k, const void *op) {
   return op_column_sums(k, op);
 }
 
+static int run_column_moments(struct kernels *k, const void *op) {
+  return op_column_moments(k, op);
+}
+
 static int run_gather(struct kernels *k, const void *op) {
   return op_gather(k, op);
 }
@@ -171,6 +175,12 @@ static int measure_backward(struct passes *p, double rate, int sums) {
 static int measure_sums(struct passes *p) {
   struct column_sums op = {.x = p->a.tensor, .out = p->sums};
   return measure(p, &(struct pass){"sums", "of columns", run_column_sums, &op,
+                                   (double)tensor_bytes(p->a.tensor), NULL, element, 1});
+}
+
+static int measure_moments(struct passes *p) {
+  struct column_moments op = {.x = p->a.tensor, .sum = p->sums, .squares = p->squares};
+  return measure(p, &(struct pass){"moments", "of columns", run_column_moments, &op,
                                    (double)tensor_bytes(p->a.tensor), NULL, element, 1});
 }
 
@@ -231,13 +241,14 @@ static int make(struct passes *p, int64_t nodes, int64_t width) {
   free(bias.host);
   TRY(code);
   TRY(upload(p, NULL, width * dtype_bytes(bench->kernels.real), &p->sums));
+  TRY(upload(p, NULL, width * dtype_bytes(bench->kernels.real), &p->squares));
   TRY(upload(p, NULL, 8, (void **)&p->loss));
   return make_lists(p, nodes, width);
 }
 
 static void release(struct passes *p) {
-  void *const on_device[] = {p->bias,         p->sums,         p->loss,       p->device_id,
-                             p->device_index, p->device_label, p->device_rows};
+  void *const on_device[] = {p->bias,      p->squares,      p->sums,         p->loss,
+                             p->device_id, p->device_index, p->device_label, p->device_rows};
   for (int i = 0; i < (int)(sizeof on_device / sizeof *on_device); i++)
     device_release(&p->bench->device, on_device[i]);
   bench_matrix_free(p->bench, &p->a);
@@ -255,6 +266,7 @@ static int measure_all(struct passes *p, int64_t width) {
   TRY(measure_backward(p, 0, 0));
   for (int dropout = 0; dropout < 2; dropout++) TRY(measure_backward(p, dropout * .5, 1));
   TRY(measure_sums(p));
+  TRY(measure_moments(p));
   TRY(measure_gather(p));
   return measure_loss(p);
 }

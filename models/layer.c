@@ -47,6 +47,7 @@ static void plan_norm(struct run *run, struct layer *layer, struct arena *arena)
   layer->mean = arena_take(arena, statistics * real);
   layer->rstd = arena_take(arena, statistics * real);
   if (batch) layer->running = arena_take(arena, layer->statistics * real);
+  if (batch && run->comm->size > 1) layer->own_sum = arena_take(arena, statistics * real);
 }
 
 static enum dtype output_of(const struct run *run, const struct layer *layer) {

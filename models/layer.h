@@ -43,6 +43,7 @@ struct layer {
   struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
   struct update update; /* the end as the last forward applied it */
   void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
+  void *own_sum;        /* batch norm on several ranks: sums of this one's rows, real [out] */
   void *running;        /* batch norm: running mean, then variance, real [statistics] */
   int64_t statistics;   /* 2 out with batch norm, else 0 */
   struct heads heads;   /* of attention */

@@ -1,6 +1,6 @@
 /* The end of a layer: y = dropout(act(norm(z + bias)) + residual), and its backward. Batch statistics are of
- * all ranks' rows (Ioffe and Szegedy 2015): two all-reduces forward (mean, then squares around it), one
- * backward. */
+ * all ranks' rows (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then
+ * squares around it), one all-reduce backward. */
 #include <stdlib.h>
 
 #include "models/model.h"
@@ -42,17 +42,21 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
                                    .rstd = layer->rstd,
                                    .running_mean = layer->running,
                                    .running_var = (char *)layer->running + layer->out * real,
+                                   .own_sum = layer->own_sum,
                                    .cols = layer->out,
+                                   .rows = layer->z.rows,
                                    .count = run->shard->global_nodes,
                                    .epsilon = layer->update.epsilon,
                                    .momentum = .1};
   if (!training) return op_batch_norm_stats(run->kernels, &stats);
-  TRY(op_column_sums(run->kernels, &(struct column_sums){.x = layer->z, .out = layer->mean}));
+  void *own_sum = layer->own_sum ? layer->own_sum : layer->mean;
+  struct column_moments moments = {.x = layer->z, .sum = own_sum, .squares = layer->rstd};
+  TRY(op_column_moments(run->kernels, &moments));
+  if (own_sum != layer->mean)
+    TRY(device_copy(run->device, STREAM_COMPUTE, layer->mean, own_sum, layer->out * real));
   TRY(comm_allreduce(run->comm, layer->mean, layer->out, run_number(run), REDUCE_SUM));
   stats.step = BATCH_NORM_MEAN;
   TRY(op_batch_norm_stats(run->kernels, &stats));
-  TRY(op_column_sums(run->kernels,
-                     &(struct column_sums){.x = layer->z, .center = layer->mean, .out = layer->rstd}));
   TRY(comm_allreduce(run->comm, layer->rstd, layer->out, run_number(run), REDUCE_SUM));
   stats.step = BATCH_NORM_VARIANCE;
   return op_batch_norm_stats(run->kernels, &stats);

@@ -1,4 +1,4 @@
-/* out_j = sum_i x_ij, or sum_i (x_ij - center_j)^2. */
+/* out_j = sum_i x_ij. */
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
@@ -6,21 +6,12 @@
 #include "runtime/error.h"
 
 static void add_rows(const struct column_sums *op, int64_t first, int64_t end, double *sum) {
-  const real *center = op->center;
   int64_t cols = op->x.cols;
   memset(sum, 0, (size_t)cols * sizeof *sum);
   for (int64_t v = first; v < end; v++) {
     const real *x = row_of(op->x, v);
-    if (center) {
 #pragma omp simd
-      for (int64_t j = 0; j < cols; j++) {
-        real difference = x[j] - center[j];
-        sum[j] += (double)(difference * difference);
-      }
-    } else {
-#pragma omp simd
-      for (int64_t j = 0; j < cols; j++) sum[j] += (double)x[j];
-    }
+    for (int64_t j = 0; j < cols; j++) sum[j] += (double)x[j];
   }
 }
 

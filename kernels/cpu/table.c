@@ -20,6 +20,7 @@ const struct kernel_ops REAL(cpu_ops) = {
     .batch_norm_backward = REAL(cpu_batch_norm_backward),
     .batch_norm_stats = REAL(cpu_batch_norm_stats),
     .column_sums = REAL(cpu_column_sums),
+    .column_moments = REAL(cpu_column_moments),
     .add = REAL(cpu_add),
     .dot = REAL(cpu_dot),
     .cross_entropy = REAL(cpu_cross_entropy),

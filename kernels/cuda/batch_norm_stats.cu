@@ -1,4 +1,5 @@
-/* mean = sum / count;  variance = sum of squares around it / count;  rstd = 1 / sqrt(variance + epsilon). */
+/* mean = sum / count;  variance = sum of squares around it / count;  rstd = 1 / sqrt(variance + epsilon).
+ * Squares around a rank's own mean m become those around the mean: + rows (m - mean)^2. */
 #include "kernels/cuda/columns.cuh"
 
 static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
@@ -9,6 +10,10 @@ static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
   if (j >= op.cols) return;
   if (op.step == batch_norm_stats::BATCH_NORM_MEAN) {
     mean[j] = (float)((double)mean[j] / count);
+    if (op.own_sum && op.rows > 0) {
+      const double rows = (double)op.rows, distance = ((const float *)op.own_sum)[j] / rows - (double)mean[j];
+      rstd[j] += (float)(rows * distance * distance);
+    }
   } else if (op.step == batch_norm_stats::BATCH_NORM_RUNNING) {
     mean[j] = running_mean[j];
     rstd[j] = (float)(1 / sqrt((double)running_var[j] + op.epsilon));

@@ -1,11 +1,10 @@
-/* out_j = sum_i x_ij, or sum_i (x_ij - center_j)^2. */
+/* out_j = sum_i x_ij. */
 #include "kernels/cuda/partials.cuh"
 
 constexpr int BLOCKS = 3; /* on a multiprocessor */
 
 struct column_sums_part {
   struct tensor x;
-  const float *center;
   struct cut cut;
   double *partial;
 };
@@ -18,7 +17,6 @@ template <class T, bool WHOLE> struct sum_step {
   const struct column_sums_part &op;
   int end, n;
   int64_t first;
-  float center[GROUP];
   struct column_totals<1> totals;
 
   __device__ __forceinline__ struct input read(int v) const {
@@ -29,16 +27,11 @@ template <class T, bool WHOLE> struct sum_step {
     return in;
   }
 
-  __device__ __forceinline__ void work(const struct input &in, int v) {
+  __device__ __forceinline__ void work(const struct input &in, int) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       float x[GROUP];
       unpack(in.x[r], x);
-      if (op.center) {
-        const bool there = v + r * (int)blockDim.y < end;
-#pragma unroll
-        for (int j = 0; j < GROUP; j++) x[j] = there ? (x[j] - center[j]) * (x[j] - center[j]) : 0;
-      }
 #pragma unroll
       for (int j = 0; j < GROUP; j++) totals.sum[0][j] += x[j];
     }
@@ -52,9 +45,8 @@ static __global__ void __launch_bounds__(BLOCK, BLOCKS)
   __shared__ double shared[GROUP * BLOCK];
   const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.x.rows);
   struct sum_step<T, WHOLE> step = {
-    op, end, columns_from(op.x.cols, first_column()), first_column(), {}, {}
+    op, end, columns_from(op.x.cols, first_column()), first_column(), {}
   };
-  if (op.center) load_reals(op.center, step.first, step.n, step.center);
   clear_totals(step.totals, shared);
   walk(step, begin, end);
   flush_totals(step.totals);
@@ -70,7 +62,7 @@ template <class T> static int launch(struct kernels *k, const struct column_sums
 }
 
 int cuda_column_sums(struct kernels *k, const struct column_sums *op) {
-  struct column_sums_part of = {op->x, (const float *)op->center, cut_rows(op->x.rows, BLOCKS), NULL};
+  struct column_sums_part of = {op->x, cut_rows(op->x.rows, BLOCKS), NULL};
   const int64_t parts = of.cut.parts, cols = op->x.cols;
   TRY(kernels_workspace(k, parts * cols * (int64_t)sizeof *of.partial, (void **)&of.partial));
   if (parts > 0 && cols > 0) TRY(op->x.dtype == BF16 ? launch<bf16>(k, &of) : launch<float>(k, &of));

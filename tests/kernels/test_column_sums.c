@@ -1,41 +1,45 @@
 #include "tests/kernels/every_table.h"
 
-static void check(struct kernels *k, int64_t rows, int64_t cols, int64_t pad, double tolerance) {
-  double *x = noise_block(1, rows * cols), *center = noise_block(2, cols);
-  double *sum = host_block(cols * 8), *squares = host_block(cols * 8);
-  for (int64_t i = 0; i < rows * cols; i++) x[i] += 2;
+/* offset: of all elements, beside which they differ by little. */
+static void check(struct kernels *k, int64_t rows, int64_t cols, int64_t pad, double offset,
+                  double tolerance) {
+  double *x = noise_block(1, rows * cols), *sum = host_block(cols * 8), *squares = host_block(cols * 8);
+  for (int64_t i = 0; i < rows * cols; i++) x[i] += offset;
   rounded(k, x, rows * cols);
+  for (int64_t i = 0; i < rows * cols; i++) sum[i % cols] += x[i];
   for (int64_t i = 0; i < rows * cols; i++) {
-    sum[i % cols] += x[i];
-    squares[i % cols] += (x[i] - center[i % cols]) * (x[i] - center[i % cols]);
+    double difference = x[i] - sum[i % cols] / (double)rows;
+    squares[i % cols] += difference * difference;
   }
-  struct column_sums op = {.x = padded_matrix(k, x, rows, cols, pad), .out = reals(k, center, cols)};
-  assert_ok(op_column_sums(k, &op));
-  double *plain = doubles(k, op.out, cols);
-  op.center = reals(k, center, cols);
-  assert_ok(op_column_sums(k, &op));
-  assert_all_close(plain, sum, cols, tolerance);
-  assert_all_close(doubles(k, op.out, cols), squares, cols, tolerance);
+  struct column_sums sums = {.x = padded_matrix(k, x, rows, cols, pad), .out = reals(k, squares, cols)};
+  struct column_moments moments = {
+      .x = sums.x, .sum = reals(k, squares, cols), .squares = reals(k, sum, cols)};
+  assert_ok(op_column_sums(k, &sums));
+  assert_ok(op_column_moments(k, &moments));
+  assert_all_close(doubles(k, sums.out, cols), sum, cols, tolerance);
+  assert_all_close(doubles(k, moments.sum, cols), sum, cols, tolerance);
+  assert_all_close(doubles(k, moments.squares, cols), squares, cols, tolerance);
 }
 
 static void shapes(struct kernels *k) {
   static const int64_t widths[] = {1, 3, 7, 8, 16, 41, 64, 602};
   for (int i = 0; i < 8; i++) {
-    check(k, 33, widths[i], 1, real_tolerance(k));
-    check(k, 33, widths[i], OWN_GAPS, real_tolerance(k));
-    check(k, 33, widths[i], WIDE_GAPS, real_tolerance(k));
+    check(k, 33, widths[i], 1, 2, real_tolerance(k));
+    check(k, 33, widths[i], OWN_GAPS, 2, real_tolerance(k));
+    check(k, 33, widths[i], WIDE_GAPS, 2, real_tolerance(k));
   }
-  check(k, 0, 5, 1, 0);
-  check(k, 1, 5, 1, real_tolerance(k));
+  check(k, 0, 5, 1, 2, 0);
+  check(k, 1, 5, 1, 2, real_tolerance(k));
 }
 
-static void sums_and_squares_match_a_loop(void **state) {
+static void sums_and_squares_around_the_mean_match_a_loop(void **state) {
   (void)state;
   on_every_table(shapes);
 }
 
 static void tall(struct kernels *k) {
-  check(k, 200000, 3, 1, k->real == F64 ? 1e-12 : 1e-7);
+  check(k, 200000, 3, 1, 2, k->real == F64 ? 1e-12 : 1e-7);
+  check(k, 200000, 3, 1, 4096, k->real == F64 ? 1e-12 : 1e-7);
 }
 
 static void sums_over_200000_rows_are_exact_to_the_last_digit_kept(void **state) {
@@ -68,6 +72,25 @@ static void batch_statistics(struct kernels *k) {
   assert_all_close(doubles(k, op.rstd, 2), fixed, 2, 1e-6);
 }
 
+/* Of two ranks: (1, 3) and (5, 9, 12). */
+static void squares_of_ranks(struct kernels *k) {
+  double sum[] = {30}, own_sum[2][1] = {{4}, {26}}, squares[2][1] = {{2}, {74. / 3}}, together = 0;
+  for (int rank = 0; rank < 2; rank++) {
+    struct batch_norm_stats op = {.step = BATCH_NORM_MEAN, .cols = 1, .rows = 2 + rank, .count = 5};
+    op.mean = reals(k, sum, 1);
+    op.rstd = reals(k, squares[rank], 1);
+    op.own_sum = reals(k, own_sum[rank], 1);
+    assert_ok(op_batch_norm_stats(k, &op));
+    together += *doubles(k, op.rstd, 1);
+  }
+  assert_close(together, 25 + 9 + 1 + 9 + 36, 1e-5);
+}
+
+static void squares_around_means_of_ranks_become_those_around_the_mean_of_all(void **state) {
+  (void)state;
+  on_every_table(squares_of_ranks);
+}
+
 static void batch_statistics_come_from_sums_and_move_the_running_ones(void **state) {
   (void)state;
   on_every_table(batch_statistics);
@@ -75,8 +98,9 @@ static void batch_statistics_come_from_sums_and_move_the_running_ones(void **sta
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums_and_squares_match_a_loop),
+      cmocka_unit_test(sums_and_squares_around_the_mean_match_a_loop),
       cmocka_unit_test(sums_over_200000_rows_are_exact_to_the_last_digit_kept),
+      cmocka_unit_test(squares_around_means_of_ranks_become_those_around_the_mean_of_all),
       cmocka_unit_test(batch_statistics_come_from_sums_and_move_the_running_ones),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
