@@ -147,6 +147,7 @@ static double spmm_bytes(const struct spmm *op) {
   double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
   double row = columns * (double)dtype_bytes(op->y.dtype) * (op->accumulate ? 2 : 1);
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
+  if (op->below) self += bytes_of(op->below->forward->y);
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
 }
 
@@ -171,6 +172,13 @@ static void check_update_backward(const struct kernels *k, const struct update_b
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
 }
 
+int op_spmm_may_end(const struct update_backward *below) {
+  const struct update *forward = below->forward;
+  return forward->norm == NORM_NONE && forward->activation == ACTIVATION_RELU && !forward->residual.data &&
+         forward->y.data == forward->z.data && below->dz.data == below->dy.data && !below->scale &&
+         !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->then;
+}
+
 int op_spmm(struct kernels *k, const struct spmm *op) {
   const struct csr *a = op->a->csr;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
@@ -183,6 +191,7 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(!op->added.data ||
          (is_matrix(k, op->added, op->y.rows, op->y.cols) && op->added.data != op->y.data));
   if (op->update) check_spmm_update(k, op);
+  assert(!op->below || (!op->update && op_spmm_may_end(op->below) && op->below->dy.data == op->y.data));
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }
@@ -208,7 +217,7 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took) {
 
 static int is_gradient_of(struct tensor dz, const struct gemm *op) {
   return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
-         !op->beside && !op->a2.data && !op->beside2;
+         !op->beside && !op->a2.data && !op->beside2 && !op->factor;
 }
 
 /* A2 op(B2) fits to C, which has as many rows as A. */
@@ -238,6 +247,7 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   }
   assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
   assert(!op->beside2 || (op->transpose_b && is_gradient_of(op->a2, op->beside2)));
+  assert(!op->factor || op->transpose_a);
   if (op->a2.data) check_second(k, op);
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);

@@ -67,17 +67,20 @@ struct spmm {
   const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
   int accumulate;
   const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
+  const struct update_backward
+      *below;         /* the same where y is dy; op_spmm_may_end. NULL: none; not with update */
   struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
 };
 
-/* C = op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k], op(B)
- * [k, n], C [m, n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards is open
- * unless it is dz. */
+/* C = f op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k],
+ * op(B) [k, n], C [m, n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards
+ * is open unless it is dz. */
 struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
   struct tensor a2, b2;  /* a second product in the same sums, dtype; data NULL: none. Not with transpose_a */
   int transpose_a, transpose_b, accumulate;
+  const double *factor;                   /* f; NULL: 1. With transpose_a alone */
   const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
   const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
@@ -345,6 +348,8 @@ int layout_share(struct kernels *k, const struct layout *from, struct layout **l
 void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
 
 int op_spmm(struct kernels *k, const struct spmm *op);
+/* Whether rows can end with it: that of a ReLU, from its output, in place and without sums. */
+int op_spmm_may_end(const struct update_backward *below);
 int op_gemm(struct kernels *k, const struct gemm *op);
 int op_gather(struct kernels *k, const struct gather *op);
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op,

@@ -78,6 +78,8 @@ static int backward_of_aggregate(struct model *model, struct run *run, struct la
   TRY(op_gemm(run->kernels, &gradient));
   if (!dx.data) return OK;
   TRY(layer_input_gradient(model, run, layer->weight, dz, product, (struct tensor){0}, NULL));
+  if (below && !residual.data)
+    return propagate_below(p, run, &p->backward, product, (struct tensor){0}, below);
   struct update add = {.z = dx, .residual = residual, .y = dx};
   TRY(propagate(p, run, &p->backward, product, residual.data ? &add : NULL, dx));
   return below ? op_update_backward(run->kernels, below) : OK;

@@ -105,9 +105,10 @@ int gcnii_forward(struct model *model, struct run *run, struct layer *layer, int
 
 /* dM = S^T dZ, dW = (1 - a) b dM */
 static int weight_gradient(struct model *model, struct run *run, struct layer *layer, struct tensor dz) {
-  struct tensor dw = parameter_gradient(&model->parameters, run, layer->weight);
-  TRY(op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .transpose_a = 1, .b = dz, .c = dw}));
-  return op_add(run->kernels, &(struct add){.x = dw, .factor = weight_share(run, layer), .y = dw});
+  const double share = weight_share(run, layer);
+  struct gemm op = {.a = layer->aggregate, .transpose_a = 1, .b = dz, .factor = &share};
+  op.c = parameter_gradient(&model->parameters, run, layer->weight);
+  return op_gemm(run->kernels, &op);
 }
 
 /* Of H0, through the first convolution's input and all initial residuals. */
@@ -133,10 +134,8 @@ int gcnii_backward(struct model *model, struct run *run, struct layer *layer, st
   TRY(weight_gradient(model, run, layer, dz));
   TRY(op_gemm(run->kernels, &(struct gemm){.a = dz, .b = gcnii->map, .transpose_b = 1, .c = ds}));
   TRY(op_add(run->kernels, &sum));
-  if (layer->index == 1)
-    TRY(initial_gradient(model, run, ds, below->dy));
-  else
-    TRY(propagate(p, run, &p->backward, ds, NULL, below->dy));
+  if (layer->index > 1) return propagate_below(p, run, &p->backward, ds, (struct tensor){0}, below);
+  TRY(initial_gradient(model, run, ds, below->dy));
   return op_update_backward(run->kernels, below);
 }
 

@@ -196,10 +196,16 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
 }
 
-/* added: to y, past the row scale; data NULL: nothing. */
+/* How sums end: what is added to them past the row scale (data NULL: nothing), then one of the two, or none.
+ */
+struct sums_end {
+  struct tensor added;
+  const struct update *update;
+  const struct update_backward *below;
+};
+
 static int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                          const void *scale, struct tensor added, const struct update *update,
-                          struct tensor y) {
+                          const void *scale, const struct sums_end *end, struct tensor y) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
@@ -213,17 +219,19 @@ static int graph_sums_add(struct propagation *p, struct run *run, const struct d
                      .self = x,
                      .self_col_scale = scale,
                      .row_scale = d->row_scale,
-                     .added = added,
+                     .added = end->added,
                      .unfinished = exchange ? d->unfinished : NULL,
-                     .update = update,
+                     .update = end->update,
+                     .below = end->below,
                      .sums = sums,
                      .y = y};
   struct spmm rest = {.a = d->halo_part,
                       .x = tail,
                       .row_scale = d->row_scale,
-                      .added = added,
+                      .added = end->added,
                       .accumulate = 1,
-                      .update = update,
+                      .update = end->update,
+                      .below = end->below,
                       .sums = sums,
                       .y = y};
   if (exchange) TRY(halo_start(halo, run->comm, k, x, scale, packed, tail));
@@ -236,7 +244,7 @@ static int graph_sums_add(struct propagation *p, struct run *run, const struct d
 static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
                                struct tensor x, const void *scale, const struct update *update,
                                struct tensor y) {
-  return graph_sums_add(p, run, d, x, scale, (struct tensor){0}, update, y);
+  return graph_sums_add(p, run, d, x, scale, &(struct sums_end){.update = update}, y);
 }
 
 static const struct propagation_ops graph_propagation = {.init = graph_sums_init,
@@ -277,7 +285,17 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
 int propagate_and_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
                       struct tensor added, const struct update *update, struct tensor y) {
   assert(p->ops == &graph_propagation);
-  return graph_sums_add(p, run, d, x, d->col_scale, added, update, y);
+  return graph_sums_add(p, run, d, x, d->col_scale, &(struct sums_end){.added = added, .update = update}, y);
+}
+
+int propagate_below(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                    struct tensor added, const struct update_backward *below) {
+  int fuses = p->ops == &graph_propagation && op_spmm_may_end(below);
+  struct sums_end end = {.added = added, .below = fuses ? below : NULL};
+  assert(p->ops == &graph_propagation || !added.data);
+  TRY(p->ops == &graph_propagation ? graph_sums_add(p, run, d, x, d->col_scale, &end, below->dy)
+                                   : propagate(p, run, d, x, NULL, below->dy));
+  return fuses ? OK : op_update_backward(run->kernels, below);
 }
 
 int propagate_message(struct propagation *p, struct run *run, const struct direction *d,

@@ -82,6 +82,10 @@ int propagate(struct propagation *p, struct run *run, const struct direction *di
 /* y = P x + added [own, w], which is not y's memory; P of a graph. */
 int propagate_and_add(struct propagation *p, struct run *run, const struct direction *direction,
                       struct tensor x, struct tensor added, const struct update *update, struct tensor y);
+/* below->dy = P^T x (+ added, on a graph; data NULL: nothing), and then `below`, the end of the layer below.
+ */
+int propagate_below(struct propagation *p, struct run *run, const struct direction *direction,
+                    struct tensor x, struct tensor added, const struct update_backward *below);
 /* propagate of rows that were multiplied by direction->col_scale where they were made, which spares a pass.
  */
 int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,

@@ -88,9 +88,9 @@ static int backward_of_aggregate(struct model *model, struct run *run, struct la
   take_pair(model, layer->in, product);
   for (int i = 0; i < 2; i++)
     TRY(layer_input_gradient(model, run, sage->weight[i], dz, product[i], (struct tensor){0}, NULL));
+  if (!residual.data) return propagate_below(p, run, &p->backward, product[0], product[1], below);
   struct update add = {.z = below->dy, .residual = residual, .y = below->dy};
-  TRY(propagate_and_add(p, run, &p->backward, product[0], product[1], residual.data ? &add : NULL,
-                        below->dy));
+  TRY(propagate_and_add(p, run, &p->backward, product[0], product[1], &add, below->dy));
   return op_update_backward(run->kernels, below);
 }
 

@@ -19,6 +19,7 @@ struct product {
   real *c;
   int64_t a_stride, b_stride, c_stride;
   int transpose_a, transpose_b, accumulate;
+  real factor;
 };
 
 static struct product product_of(const struct gemm *op) {
@@ -35,6 +36,7 @@ static struct product product_of(const struct gemm *op) {
       .transpose_a = op->transpose_a,
       .transpose_b = op->transpose_b,
       .accumulate = op->accumulate,
+      .factor = op->factor ? (real)*op->factor : 1,
   };
 }
 
@@ -51,8 +53,8 @@ static void multiply(const struct product *p) {
     return;
   }
   cblas_gemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
-             p->transpose_b ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n, (blasint)p->k, 1, p->a,
-             (blasint)p->a_stride, p->b, (blasint)p->b_stride, p->accumulate ? 1 : 0, p->c,
+             p->transpose_b ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n, (blasint)p->k,
+             p->factor, p->a, (blasint)p->a_stride, p->b, (blasint)p->b_stride, p->accumulate ? 1 : 0, p->c,
              (blasint)p->c_stride);
 }
 

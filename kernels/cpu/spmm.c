@@ -1,5 +1,5 @@
-/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update; see struct
- * spmm.
+/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update, or the end
+ * below; see struct spmm.
  *
  * A row of y is summed in groups of up to GROUP vectors that stay in registers. The last vector of a row may
  * overlap the one before it, so that no width needs a scalar rest; columns in the overlap are computed twice
@@ -69,6 +69,15 @@ static void add_row(const real *from, real *to, int64_t width) {
   for (int64_t j = 0; j < width; j++) to[j] += from[j];
 }
 
+/* See op_spmm_may_end. */
+static void end_below(const struct update_backward *below, int64_t v, real *dy) {
+  const struct update *forward = below->forward;
+  const real *kept = row_of(forward->y, v);
+  const real scale = forward->dropout.threshold > 0 ? (real)forward->dropout.scale : (real)1;
+#pragma omp simd
+  for (int64_t j = 0; j < forward->y.cols; j++) dy[j] = kept[j] > 0 ? dy[j] * scale : (real)0;
+}
+
 static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   const struct cpu_layout *a = cpu_layout(op->a);
   const struct csr *m = a->base.csr;
@@ -93,6 +102,7 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   sum_row(&row, op->y.cols);
   if (finishes && op->added.data) add_row(row_of(op->added, v), row.y, op->y.cols);
   if (finishes && op->update) update_row(op->update, epoch, v);
+  if (finishes && op->below) end_below(op->below, v, row.y);
 }
 
 int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op) {

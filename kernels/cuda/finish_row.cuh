@@ -31,9 +31,11 @@ enum { WINDOW_TIERS = 2 };
 
 struct finish {
   struct rows sums, y, self, added, out, residual; /* out: update's result, y itself or another matrix */
+  struct rows kept; /* output of the ReLU below, whose gradient y is; that of what is kept times kept_scale */
+  float kept_scale;
   int32_t width;
   bool accumulate;
-  bool whole;  /* rows of all six hold whole vectors at multiples of 16 bytes */
+  bool whole;  /* rows of all seven hold whole vectors at multiples of 16 bytes */
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
@@ -182,8 +184,8 @@ static __device__ __forceinline__ void add_windows(const struct finish &f, int32
     if (f.tiers > t) add_window(f.tier[t], i, col, n, sum);
 }
 
-/* The other tiers, the self loop, what is there already, the row scale and what is added past it; then what
- * rows that do not finish leave, or z. */
+/* The other tiers, the self loop, what is there already, the row scale, what is added past it and the ReLU
+ * below; then what rows that do not finish leave, or z. */
 template <class T, bool KEEPS_Z, int WIDE>
 static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
                                                bool finished, float (&sum)[WIDE]) {
@@ -210,6 +212,11 @@ static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t r
     read_columns(at<T>(f.added, row, col), n, f.whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
+  }
+  if (f.kept.data) {
+    read_columns(at<T>(f.kept, row, col), n, f.whole, other);
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) sum[i] = other[i] > 0 ? sum[i] * f.kept_scale : 0;
   }
   if (KEEPS_Z || f.out.data != f.y.data) write_either<T>(f, f.y, row, col, n, sum);
 }

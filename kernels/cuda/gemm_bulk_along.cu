@@ -59,7 +59,7 @@ static int make_maps(const struct gemm *op, const struct along_product *p, struc
 template <class S>
 static int end_beside(struct kernels *k, const struct gemm *beside, const float *partial, unsigned shares) {
   const struct tile_sum sum = {
-      partial, shares, 1, 1, S::COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c};
+      partial, shares, 1, 1, S::COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c, 1};
   return cuda_add_tiles(k, &sum, beside->c.rows, beside->c.cols);
 }
 
@@ -71,7 +71,7 @@ static int end_launch(struct kernels *k, const struct gemm *op, const struct alo
   if (p->end.sums) TRY(cuda_add_partials(k, p->end.sums, shares, p->n, (float *)op->backward->bias_grad));
   if (S::THEN) {
     const struct tile_sum sum = {
-        p->then, shares, 1, 1, p->left_boxes * BOX_COLS, S::COLS, false, (bool)then->accumulate, then->c};
+        p->then, shares, 1, 1, p->left_boxes * BOX_COLS, S::COLS, false, (bool)then->accumulate, then->c, 1};
     TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
   }
   if (S::BESIDE) TRY(end_beside<S>(k, op->beside, p->beside, shares));

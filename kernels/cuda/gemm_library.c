@@ -178,9 +178,9 @@ static int find_plan(struct library *library, const struct gemm *op, struct plan
 int cuda_gemm_library(struct kernels *k, const struct gemm *op) {
   struct library *library = ((struct cuda_state *)k->impl)->library;
   struct plan *plan = NULL;
-  const float one = 1, beta = op->accumulate ? 1 : 0;
+  const float alpha = op->factor ? (float)*op->factor : 1, beta = op->accumulate ? 1 : 0;
   TRY(find_plan(library, op, &plan));
-  TRY_CUBLAS(cublasLtMatmul(library->handle, plan->product, &one, op->b.data, plan->b, op->a.data, plan->a,
+  TRY_CUBLAS(cublasLtMatmul(library->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data, plan->a,
                             &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
                             library->workspace, library->workspace_bytes, cuda_stream(k)));
   return OK;

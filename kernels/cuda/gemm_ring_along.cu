@@ -55,12 +55,13 @@ static int end_launch(struct kernels *k, const struct gemm *op, const struct rin
   if (sums) TRY(cuda_add_partials(k, sums, shares, p->product.n, (float *)op->backward->bias_grad));
   if (S::THEN) {
     const struct tile_sum sum = {
-        p->then, shares, 1, 1, p->left_boxes * RING_COLS, ALONG_COLS, false, (bool)then->accumulate, then->c};
+        p->then, shares, 1, 1, p->left_boxes * RING_COLS, ALONG_COLS, false, (bool)then->accumulate,
+        then->c, 1};
     TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
   }
   if (!S::BESIDE) return OK;
   const struct tile_sum sum = {
-      p->beside, shares, 1, 1, ALONG_COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c};
+      p->beside, shares, 1, 1, ALONG_COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c, 1};
   return cuda_add_tiles(k, &sum, op->c.cols, op->a.cols);
 }
 

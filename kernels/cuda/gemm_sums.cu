@@ -23,6 +23,7 @@ static __global__ void __launch_bounds__(32 * LANES)
   __syncthreads();
   if (threadIdx.y > 0 || !is_there) return;
   for (int l = 1; l < LANES; l++) sum += shared[l][threadIdx.x];
+  sum *= p.factor;
   if (p.c.dtype == F32) {
     float *c = row_of(p.c, row) + col;
     *c = p.accumulate ? *c + sum : sum;
@@ -30,6 +31,10 @@ static __global__ void __launch_bounds__(32 * LANES)
     bf16 *c = row_of<bf16>(p.c, row) + col;
     *c = __float2bfloat16(p.accumulate ? __bfloat162float(*c) + sum : sum);
   }
+}
+
+static float factor_of(const struct gemm *op) {
+  return op->factor ? (float)*op->factor : 1;
 }
 
 /* Shares of the rows: one for each multiprocessor and tile, of four parts at least. */
@@ -77,7 +82,8 @@ static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
   bulk_sums_kernel<BLOCKS, EACH><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
   TRY_LAUNCH();
   const struct tile_sum sum = {
-      p.partial, shares, 1, 1, p.boxes * BOX_COLS, 8 * BLOCKS, is_turned, (bool)op->accumulate, op->c};
+      p.partial, shares,       1, 1, p.boxes * BOX_COLS, 8 * BLOCKS, is_turned, (bool)op->accumulate,
+      op->c,     factor_of(op)};
   return cuda_add_tiles(k, &sum, left.cols, right.cols);
 }
 
@@ -104,8 +110,9 @@ template <class S> static int run_ring(struct kernels *k, const struct gemm *op,
   ring_sums_kernel<S>
       <<<shares *(unsigned)p.tiles, TWO_TEAMS_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
   TRY_LAUNCH();
-  const struct tile_sum sum = {
-      p.partial, shares, p.tiles, p.right_tiles, S::LEFT, S::RIGHT, is_turned, (bool)op->accumulate, op->c};
+  const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
+                               S::LEFT,   S::RIGHT,     is_turned, (bool)op->accumulate,
+                               op->c,     factor_of(op)};
   return cuda_add_tiles(k, &sum, left.cols, right.cols);
 }
 
@@ -129,8 +136,9 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
     kernel<<<(unsigned)(shares * p.tiles), BLOCK, (size_t)bytes, cuda_stream(k)>>>(p);
     TRY_LAUNCH();
   }
-  const struct tile_sum sum = {
-      p.partial, shares, p.tiles, p.right_tiles, LEFT_COLS, G::COLS, is_turned, (bool)op->accumulate, op->c};
+  const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
+                               LEFT_COLS, G::COLS,      is_turned, (bool)op->accumulate,
+                               op->c,     factor_of(op)};
   return cuda_add_tiles(k, &sum, p.left.cols, p.right.cols);
 }
 

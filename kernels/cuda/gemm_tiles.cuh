@@ -7,7 +7,8 @@
 
 constexpr int LEFT_COLS = 256; /* of a tile at most */
 
-/* C_ij = sum over shares of the tiles' elements. is_turned: the left matrix is B, and the tiles are of C^T.
+/* C_ij = factor times the sum over shares of the tiles' elements. is_turned: the left matrix is B, and the
+ * tiles are of C^T.
  */
 struct tile_sum {
   const float *partial; /* [shares, tiles, left_cols, right_cols] */
@@ -15,6 +16,7 @@ struct tile_sum {
   int left_cols, right_cols; /* of a tile */
   bool is_turned, accumulate;
   struct tensor c;
+  float factor;
 };
 
 /* left, right: columns that there are. */

@@ -68,15 +68,21 @@ static int copy_x(struct kernels *k, const struct spmm *op, const float *scale, 
 
 static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   const int64_t wide = 16 / dtype_bytes(op->x.dtype);
+  const struct tensor kept = op->below ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
   struct finish f = {};
+  f.kept_scale = 1;
   f.y = f.out = rows_of(op->y);
   f.sums = op->sums.data ? rows_of(op->sums) : f.y;
   f.self = rows_of(op->self);
   f.added = rows_of(op->added);
+  f.kept = rows_of(kept);
+  if (op->below && op->below->forward->dropout.threshold > 0)
+    f.kept_scale = op->below->forward->dropout.scale;
   f.width = (int32_t)op->y.cols;
   f.accumulate = op->accumulate != 0;
   f.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide) &&
-            is_whole_or_absent(op->added, wide) && (!op->self_scale || is_whole_or_absent(op->self, wide));
+            is_whole_or_absent(op->added, wide) && is_whole_or_absent(kept, wide) &&
+            (!op->self_scale || is_whole_or_absent(op->self, wide));
   f.fills = f.whole && is_padded_or_absent(op->y) && is_padded_or_absent(op->sums);
   f.narrow = op->y.dtype == op->x.dtype;
   f.self_scale = (const float *)op->self_scale;

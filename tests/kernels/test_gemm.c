@@ -1,6 +1,8 @@
 #include "tests/kernels/products.h"
 
-/* inner2: terms of a second product; 0: none. */
+static const double minus_two = -2;
+
+/* inner2: terms of a second product; 0: none. Products with A^T have a factor. */
 static void check_integers(struct kernels *k, int64_t m, int64_t n, int64_t inner, int64_t inner2,
                            enum dtype dtype, int64_t pad) {
   for (int kind = 0; kind < 8; kind += inner2 ? 2 : 1) {
@@ -11,9 +13,10 @@ static void check_integers(struct kernels *k, int64_t m, int64_t n, int64_t inne
       add_second(k, &p, integer_block(4, m * inner2), integer_block(5, inner2 * n), inner2, pad);
     p.op.accumulate = kind >> 2;
     for (int64_t i = 0; i < m * n; i++) old[i] = element(dtype, old[i]);
-    if (p.op.accumulate) memcpy(expected, old, (size_t)(m * n) * 8);
+    if (p.ta) p.op.factor = &minus_two;
     compute(&p, expected, 1);
-    for (int64_t i = 0; i < m * n; i++) expected[i] = element(dtype, expected[i]);
+    for (int64_t i = 0; i < m * n; i++)
+      expected[i] = element(dtype, (p.ta ? minus_two : 1) * expected[i] + (p.op.accumulate ? old[i] : 0));
     p.op.c = result(k, dtype, old, m, n, pad);
     assert_ok(op_gemm(k, &p.op));
     if (inner2 > 0 && dtype == BF16) /* may be rounded between the products */

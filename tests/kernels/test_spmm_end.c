@@ -97,6 +97,41 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   free_blocks(k->device);
 }
 
+/* Rows that finish end with the gradient of a ReLU below, and of its dropout, from what it kept. */
+static void check_below(struct kernels *k, const struct updated *u) {
+  int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
+  uint8_t *flag = host_block(rows);
+  for (int64_t v = 0; v < rows; v++) flag[v] = v % 4 == 2;
+  double *kept = rounded(k, noise_block(8, count), count);
+  struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
+  struct spmm op = {.a = u->a, .x = x};
+  op.y = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+  assert_ok(op_spmm(k, &op));
+  double *bare = result_of(k, op.y);
+  if (u->added) op.row_scale = halves_and_twos(k, rows);
+  if (u->added) op.added = padded_matrix(k, noise_block(7, count), rows, width, whole_rows(width));
+  double *sum = result_of(k, finished_sums(k, u, op));
+  op.unfinished = device_block(k, flag, rows);
+  op.y = padded_matrix(k, NULL, rows, width, whole_rows(width));
+  if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+  struct tensor saved = padded_matrix(k, kept, rows, width, whole_rows(width));
+  struct update forward = {.z = saved, .activation = ACTIVATION_RELU, .y = saved};
+  struct update_backward below = {.forward = &forward, .dy = op.y, .dz = op.y};
+  if (u->in_place)
+    forward.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
+  op.below = &below;
+  assert_true(op_spmm_may_end(&below));
+  assert_ok(op_spmm(k, &op));
+  double *rest = result_of(k, op.sums.data ? op.sums : op.y), *actual = result_of(k, op.y);
+  for (int64_t i = 0; i < count; i++) {
+    if (flag[i / width])
+      assert_true(rest[i] == bare[i]);
+    else
+      assert_true(actual[i] == element(k->dtype, kept[i] > 0 ? sum[i] * (u->in_place ? 2 : 1) : 0));
+  }
+  free_blocks(k->device);
+}
+
 static void fused_update(struct kernels *k) {
   static const int64_t some[] = {3, 30, 41, 100, 200, 602};
   enum dtype type[2];
@@ -111,6 +146,7 @@ static void fused_update(struct kernels *k) {
       struct updated u = {&m,         a,          some[i / 8],    i & 1 ? NORM_LAYER : NORM_NONE,
                           i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1};
       for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
+      if (u.norm == NORM_NONE && !u.residual) check_below(k, &u);
     }
     layout_free(k, a);
     csr_free(&m);
