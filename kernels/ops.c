@@ -306,12 +306,19 @@ int op_column_moments(struct kernels *k, const struct column_moments *op) {
   return PROFILE("column_moments", k->ops->column_moments(k, op));
 }
 
+int op_add_all(struct kernels *k, const struct add *op, int count) {
+  double bytes = 0;
+  for (int i = 0; i < count; i++) {
+    assert(is_either_matrix(k, op[i].x, op->y.rows, op->y.cols) && op[i].x.dtype == op->x.dtype);
+    assert(is_either_matrix(k, op[i].y, op->y.rows, op->y.cols) && op[i].y.dtype == op->y.dtype);
+    assert(op[i].x.data != op[i].y.data || (op->x.dtype == op->y.dtype && op[i].x.stride == op[i].y.stride));
+    bytes += bytes_of(op[i].x) + (op[i].accumulate ? 2 : 1) * bytes_of(op[i].y);
+  }
+  return count > 0 ? PROFILE_WORK("add", bytes, 0, k->ops->add(k, op, count)) : OK;
+}
+
 int op_add(struct kernels *k, const struct add *op) {
-  assert(is_either_matrix(k, op->x, op->y.rows, op->y.cols));
-  assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
-  assert(op->x.data != op->y.data || (op->x.dtype == op->y.dtype && op->x.stride == op->y.stride));
-  double bytes = bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->y);
-  return PROFILE_WORK("add", bytes, 0, k->ops->add(k, op));
+  return op_add_all(k, op, 1);
 }
 
 int op_dot(struct kernels *k, const struct dot *op) {

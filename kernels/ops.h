@@ -290,7 +290,7 @@ struct kernel_ops {
   int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
   int (*column_moments)(struct kernels *k, const struct column_moments *op);
-  int (*add)(struct kernels *k, const struct add *op);
+  int (*add)(struct kernels *k, const struct add *op, int count);
   int (*dot)(struct kernels *k, const struct dot *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
   int (*bce)(struct kernels *k, const struct loss_op *op);
@@ -362,6 +362,8 @@ int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);
 int op_column_moments(struct kernels *k, const struct column_moments *op);
 int op_add(struct kernels *k, const struct add *op);
+/* So many that do not touch each other's matrices, of the same shapes and types, at once. */
+int op_add_all(struct kernels *k, const struct add *op, int count);
 int op_dot(struct kernels *k, const struct dot *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);

@@ -21,10 +21,16 @@ struct gcnii {
   struct tensor initial;      /* a / (1 - a) H0 */
   struct tensor initial_grad; /* of `initial`, a sum over all convolutions, real */
   struct tensor input;        /* H0 after dropout; H0 itself goes to `initial` */
+  struct add maps[];          /* what makes M of every convolution */
 };
 
 static struct gcnii *first_of(const struct model *model) {
   return model->layer[1].kept;
+}
+
+/* The layers but for the linear ones below and above. */
+static int convolutions_of(const struct model *model) {
+  return model->layers - 2;
 }
 
 static double initial_share(const struct run *run) {
@@ -45,10 +51,11 @@ int gcnii_init(struct model *model, struct run *run, struct layer *layer) {
   struct parameters *p = &model->parameters;
   double decay = run->config->train.weight_decay_convolutions;
   struct gcnii *gcnii = NULL;
+  int maps = layer->index == 1 ? convolutions_of(model) : 0;
   model->propagation.weighting = WEIGHTING_GCN;
   layer->aggregate_first = 1;
   layer->scratch = layer->exchange = layer->in;
-  TRY(memory_alloc(&gcnii, (int64_t)sizeof *gcnii, "a layer"));
+  TRY(memory_alloc(&gcnii, (int64_t)sizeof *gcnii + maps * (int64_t)sizeof *gcnii->maps, "a layer"));
   layer->kept = gcnii;
   if (layer->index == 1) p->group_begin = p->group_end = p->count;
   TRY(layer_parameters(model, run, layer));
@@ -75,6 +82,20 @@ static struct dropout dropout_of_initial(const struct model *model, const struct
   return dropout_of(training ? run->config->model.dropout : 0, key, model->id);
 }
 
+/* M of all convolutions. */
+static int make_maps(struct model *model, struct run *run) {
+  struct gcnii *first = first_of(model);
+  for (int i = 0; i < convolutions_of(model); i++) {
+    const struct layer *layer = &model->layer[1 + i];
+    const struct gcnii *gcnii = layer->kept;
+    first->maps[i] = (struct add){.x = parameter_value(&model->parameters, run, layer->weight),
+                                  .factor = weight_share(run, layer),
+                                  .diagonal = identity_share(run, layer),
+                                  .y = gcnii->map};
+  }
+  return op_add_all(run->kernels, first->maps, convolutions_of(model));
+}
+
 /* H0's share for all convolutions, and *x, what the first one propagates. */
 static int begin(struct model *model, struct run *run, int training, struct tensor *x) {
   struct gcnii *first = first_of(model);
@@ -88,14 +109,10 @@ static int begin(struct model *model, struct run *run, int training, struct tens
 
 int gcnii_forward(struct model *model, struct run *run, struct layer *layer, int training) {
   struct propagation *p = &model->propagation;
-  struct gcnii *gcnii = layer->kept;
+  const struct gcnii *gcnii = layer->kept;
   struct tensor x = layer_input(model, layer), s = layer->aggregate;
-  struct add map = {.x = parameter_value(&model->parameters, run, layer->weight),
-                    .factor = weight_share(run, layer),
-                    .diagonal = identity_share(run, layer),
-                    .y = gcnii->map};
+  if (layer->index == 1) TRY(make_maps(model, run));
   if (layer->index == 1) TRY(begin(model, run, training, &x));
-  TRY(op_add(run->kernels, &map));
   struct update initial = {.z = s, .residual = first_of(model)->initial, .y = s};
   TRY(propagate(p, run, &p->forward, x, &initial, s));
   struct gemm product = {.a = s, .b = gcnii->map, .c = layer->z, .update = layer_fused_end(layer)};

@@ -2,7 +2,7 @@
 #include "kernels/cpu/cpu.h"
 #include "runtime/error.h"
 
-int REAL(cpu_add)(struct kernels *k, const struct add *op) {
+static void add_one(struct kernels *k, const struct add *op) {
   int64_t rows = op->y.rows, cols = op->y.cols;
   real factor = (real)op->factor;
 #pragma omp parallel for num_threads(threads_for(k, rows *cols)) schedule(static)
@@ -12,5 +12,9 @@ int REAL(cpu_add)(struct kernels *k, const struct add *op) {
     for (int64_t j = 0; j < cols; j++) y[j] = (op->accumulate ? y[j] : 0) + factor * x[j];
     if (v < cols) y[v] += (real)op->diagonal;
   }
+}
+
+int REAL(cpu_add)(struct kernels *k, const struct add *op, int count) {
+  for (int i = 0; i < count; i++) add_one(k, &op[i]);
   return OK;
 }

@@ -48,7 +48,7 @@ int REAL(cpu_batch_norm_backward)(struct kernels *k, const struct batch_norm_bac
 int REAL(cpu_batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
 int REAL(cpu_column_sums)(struct kernels *k, const struct column_sums *op);
 int REAL(cpu_column_moments)(struct kernels *k, const struct column_moments *op);
-int REAL(cpu_add)(struct kernels *k, const struct add *op);
+int REAL(cpu_add)(struct kernels *k, const struct add *op, int count);
 int REAL(cpu_dot)(struct kernels *k, const struct dot *op);
 int REAL(cpu_cross_entropy)(struct kernels *k, const struct loss_op *op);
 int REAL(cpu_bce)(struct kernels *k, const struct loss_op *op);

@@ -50,7 +50,7 @@ int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward
 int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int cuda_column_sums(struct kernels *k, const struct column_sums *op);
 int cuda_column_moments(struct kernels *k, const struct column_moments *op);
-int cuda_add(struct kernels *k, const struct add *op);
+int cuda_add(struct kernels *k, const struct add *op, int count);
 int cuda_dot(struct kernels *k, const struct dot *op);
 int cuda_cross_entropy(struct kernels *k, const struct loss_op *op);
 int cuda_bce(struct kernels *k, const struct loss_op *op);

@@ -37,6 +37,33 @@ static void sums(struct kernels *k) {
   check_add(k, k->dtype, k->real, 0, 5, 0);
 }
 
+/* More at once than a launch takes. */
+static void many(struct kernels *k) {
+  enum { MANY = 37, ROWS = 9, COLS = 11 };
+  struct add each[MANY];
+  double *expected[MANY];
+  for (int i = 0; i < MANY; i++) {
+    double *x = rounded(k, noise_block((uint64_t)i, ROWS * COLS), ROWS * COLS);
+    expected[i] = host_block(ROWS * COLS * 8);
+    each[i] = (struct add){
+        .x = matrix(k, x, ROWS, COLS), .factor = .5 * i, .diagonal = i, .accumulate = i % 2};
+    each[i].y = real_matrix(k, x, ROWS, COLS);
+    for (int64_t j = 0; j < ROWS * COLS; j++)
+      expected[i][j] = (i % 2 ? x[j] : 0) + .5 * i * x[j] + (j / COLS == j % COLS ? i : 0);
+  }
+  assert_ok(op_add_all(k, each, MANY));
+  for (int i = 0; i < MANY; i++) {
+    double *actual = values_of(k, each[i].y);
+    for (int64_t j = 0; j < ROWS * COLS; j++) assert_close(actual[j], expected[i][j], 1e-5);
+  }
+  free_blocks(k->device);
+}
+
+static void many_sums_are_made_at_once(void **state) {
+  (void)state;
+  on_every_table(many);
+}
+
 static void multiples_are_added_to_what_is_there_and_to_the_diagonal(void **state) {
   (void)state;
   on_every_table(sums);
@@ -44,6 +71,7 @@ static void multiples_are_added_to_what_is_there_and_to_the_diagonal(void **stat
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(multiples_are_added_to_what_is_there_and_to_the_diagonal)};
+      cmocka_unit_test(multiples_are_added_to_what_is_there_and_to_the_diagonal),
+      cmocka_unit_test(many_sums_are_made_at_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

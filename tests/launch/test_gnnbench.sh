@@ -38,7 +38,7 @@ bench spmm --nodes 2000 --degree 20 --width 3,64 --reps 1 --precision fp64 --sca
 below 1e-13 error
 for precision in fp32 fp64; do
   bench update --nodes 3000 --width 41,300 --reps 2 --threads 2 --precision $precision --json >out.txt
-  (($(wc -l <out.txt) == 16)) || { cat out.txt; fail "lines of update"; }
+  (($(wc -l <out.txt) == 18)) || { cat out.txt; fail "lines of update"; }
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
   for op in 'update", "shape": "3000x41 bias relu dropout' 'backward", "shape": "3000x300 relu sums' \
     'gather", "shape": "1500x41 ' 'loss", "shape": "3000x41 '; do
