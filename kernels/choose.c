@@ -17,7 +17,7 @@ static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
  * apart, which they repeat within 5% in the mean and 12% at most. Tiles: what products with them took beyond
  * the gather of the rest, but never less than the peak of the tensor cores; two planes of bf16 in fp32.
  * Condensed windows: what calibrate finds over what it finds for near arcs, times these near arcs. 512
- * columns: twice the bytes of 256. */
+ * columns: twice the bytes of 256. With weights: fitted to products with reddit-like in the same way. */
 const struct choose_model choose_h200 = {
     .name = "NVIDIA H200",
     .tile = {{.23, .23, .33, .65, 1.3}, {.46, .46, .66, 1.3, 2.6}},
@@ -25,6 +25,9 @@ const struct choose_model choose_h200 = {
     .cached = {{13.5, 19.8, 32.4, 57.6, 108}, {18.5, 28.1, 47.3, 85.6, 162}},
     .distant = {{20.8, 30.7, 50.6, 90.3, 170}, {24.9, 48, 94, 186, 370}},
     .block = {{74, 222, 461, 929, 1860}, {185, 408, 756, 1480, 2960}},
+    .tile_weighted = {{.63, .53, .51, 1, 2}, {.93, .93, .83, 1.65, 3.3}},
+    .arc_weighted = {{1.38, 1.33, 1.32, 1.33, 1.33}, {1.29, 1.28, 1.28, 1.28, 1.28}},
+    .block_weighted = {{237, 480, 1005, 2040, 4080}, {333, 583, 1090, 2130, 4260}},
     .selector_bias = {{9.49, 18.5, 11.4, 11.4, 11.4}, {5.05, 10.6, 6.01, 10.5, 10.5}},
     .selector_sparsity = {{-17.1, -30.7, -20.3, -20.7, -20.7}, {-11.9, -20.6, -14.4, -20.1, -20.1}},
     .selector_columns = {{7.12, 7.22, 4.52, 6.21, 6.21}, {5.56, 7.06, 5.41, 5.3, 5.3}},
@@ -111,6 +114,12 @@ static enum choose_element element_of(const struct choose_case *c) {
   return c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
 }
 
+/* What a table of weighted arcs says, where they are and it does. */
+static double of_weighted(const struct choose_case *c, const double table[CHOOSE_WIDTHS], double otherwise,
+                          double width) {
+  return c->weighted && table[0] > 0 ? choose_at_width(table, width) : otherwise;
+}
+
 static struct rates rates_of(const struct choose_case *c, int64_t cols) {
   const struct choose_model *m = c->model;
   enum choose_element e = element_of(c);
@@ -119,9 +128,12 @@ static struct rates rates_of(const struct choose_case *c, int64_t cols) {
   double row_bytes = width * (e == CHOOSE_BF16 ? 2 : 4);
   double beyond = log((double)cols * row_bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
   double cached = choose_at_width(m->cached[e], width), distant = choose_at_width(m->distant[e], width);
-  return (struct rates){.tile = TILE_CELLS * choose_at_width(m->tile[e], width),
-                        .near = choose_at_width(m->near[e], width),
-                        .far = cached + fmin(fmax(beyond, 0), 1) * (distant - cached),
+  double arc = of_weighted(c, m->arc_weighted[e], 1, fmin(width, width_of[CHOOSE_WIDTHS - 1]));
+  double tile = choose_at_width(m->tile[e], width);
+  if (tile > 0) tile = of_weighted(c, m->tile_weighted[e], tile, width);
+  return (struct rates){.tile = TILE_CELLS * tile,
+                        .near = arc * choose_at_width(m->near[e], width),
+                        .far = arc * (cached + fmin(fmax(beyond, 0), 1) * (distant - cached)),
                         .result = m->row + row_bytes * m->row_byte,
                         .merge = width * 4 * m->merge_byte,
                         .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0};
@@ -213,7 +225,8 @@ struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols,
   const struct choose_model *m = c->model;
   struct rates rates = rates_of(c, cols);
   enum choose_element e = element_of(c);
-  double block = choose_at_width(m->block[e], (double)c->width);
+  double width = (double)c->width, block = choose_at_width(m->block[e], width);
+  if (block > 0) block = of_weighted(c, m->block_weighted[e], block, width);
   if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
   return (struct window_rule){.arc = rates.near,
                               .block = block,

@@ -49,9 +49,14 @@ struct choose_model {
   double near[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* an arc whose row of X was fetched for a row next to it */
   double cached[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];  /* any other arc while X fits the caches */
   double distant[CHOOSE_ELEMENTS][CHOOSE_WIDTHS]; /* any other arc when X lies in memory */
-  /* Sixteen columns of a condensed window, fetched from near; 0: the device has no such windows. Then the
-   * weights of the regression that chooses beside the model: struct window_selector. */
+  /* Sixteen columns of a condensed window, fetched from near; 0: the device has no such windows. */
   double block[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  /* Where arcs have weights: a cell of a tile, what an arc that is gathered takes beside one without, and
+   * sixteen columns of a condensed window. 0: as without. */
+  double tile_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double arc_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  double block_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
+  /* The weights of the regression that chooses beside the model: struct window_selector. */
   double selector_bias[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
   double selector_sparsity[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
   double selector_columns[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
@@ -69,6 +74,7 @@ struct choose_case {
   const struct choose_model *model;
   enum precision precision;
   int64_t width;
+  int weighted; /* A has values of its own */
 };
 
 /* Where the arcs go and what each share is predicted to take. */

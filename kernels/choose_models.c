@@ -35,6 +35,9 @@ static const struct constant {
               {FIELD(cached)},
               {FIELD(distant)},
               {FIELD(block)},
+              {FIELD(tile_weighted)},
+              {FIELD(arc_weighted)},
+              {FIELD(block_weighted)},
               {WEIGHT(selector_bias)},
               {WEIGHT(selector_sparsity)},
               {WEIGHT(selector_columns)}};

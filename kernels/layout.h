@@ -3,8 +3,7 @@
  * A GPU's layout has three tiers, and every non-zero is in exactly one of them: tiles (kernels/tiles.h),
  * dense blocks as bitmaps for tensor cores; condensed windows (kernels/condensed.h), also for tensor cores,
  * of what is left; both where kernels/choose.h says that they pay; and slots (kernels/slots.h), compressed
- * rows cut for the gather. Weighted matrices have no tiles: planes of values (16 KiB a tile in bf16, twice
- * that to fp32's accuracy, beside 1 KiB of bits) are not there. */
+ * rows cut for the gather. Weights are 4 bytes an arc in each tier; tiles round them to bf16 where X is. */
 #ifndef KERNELS_LAYOUT_H
 #define KERNELS_LAYOUT_H
 

@@ -100,15 +100,44 @@ static void fill_window(const struct split *split, int64_t w, struct counter *co
   count_window(split, w, counter);
   number_tiles(split, w, counter);
   for (int64_t i = w * TILE_ROWS; i < window_end(split, w); i++) {
-    int32_t *left = split->rest->col + split->rest->start[i];
+    int64_t left = split->rest->start[i];
     for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
       int32_t col = m->col[e], mine = counter->entries[col / TILE_COLS];
       if (mine >= 0) {
-        *left++ = col;
+        if (m->weight) split->rest->weight[left] = m->weight[e];
+        split->rest->col[left++] = col;
         continue;
       }
       struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
       bits[(int64_t)~mine * TILE_WORDS + at.word] |= (uint32_t)1 << at.bit;
+    }
+  }
+  clear_window(counter);
+}
+
+static int64_t tile_bits(const uint32_t *word, int64_t words) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < words; i++) count += __builtin_popcount(word[i]);
+  return count;
+}
+
+/* Weights of the window's tiles to the places of their bits. */
+static void place_values(const struct split *split, int64_t w, struct counter *counter) {
+  const struct csr *m = split->m;
+  struct tiles *tiles = split->tiles;
+  int64_t first = tiles->start[w];
+  count_window(split, w, counter);
+  number_tiles(split, w, counter);
+  for (int64_t i = w * TILE_ROWS; i < window_end(split, w); i++) {
+    for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+      int32_t col = m->col[e], mine = counter->entries[col / TILE_COLS];
+      if (mine >= 0) continue;
+      struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
+      int64_t strip = (first + ~mine) * TILE_STRIPS + at.word / STRIP_WORDS;
+      const uint32_t *word = tiles->bits + strip * STRIP_WORDS;
+      int64_t before = tile_bits(word, at.word % STRIP_WORDS) +
+                       __builtin_popcount(word[at.word % STRIP_WORDS] & (((uint32_t)1 << at.bit) - 1));
+      tiles->value[tiles->first[strip] + before] = m->weight[e];
     }
   }
   clear_window(counter);
@@ -156,8 +185,20 @@ static int allocate_entries(const struct split *split) {
   rest->nnz = rest->start[rest->rows];
   tiles->entries = split->m->nnz - rest->nnz;
   TRY(memory_alloc(&rest->col, rest->nnz * (int64_t)sizeof *rest->col, "rest of the tiles"));
+  if (split->m->weight)
+    TRY(memory_alloc(&rest->weight, rest->nnz * (int64_t)sizeof *rest->weight, "rest of the tiles"));
   TRY(memory_alloc(&tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, "tiles"));
   return memory_alloc(&tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, "tiles");
+}
+
+static int allocate_values(const struct split *split) {
+  struct tiles *tiles = split->tiles;
+  int64_t strips = tiles->count * TILE_STRIPS;
+  TRY(memory_alloc(&tiles->first, (strips + 1) * (int64_t)sizeof *tiles->first, "weights of tiles"));
+  TRY(memory_alloc(&tiles->value, tiles->entries * (int64_t)sizeof *tiles->value, "weights of tiles"));
+  for (int64_t s = 0; s < strips; s++)
+    tiles->first[s + 1] = tiles->first[s] + tile_bits(tiles->bits + s * STRIP_WORDS, STRIP_WORDS);
+  return OK;
 }
 
 static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) {
@@ -186,18 +227,23 @@ int tiles_split(const struct csr *m, int64_t least, int threads, struct tiles *t
   struct split split = {.m = m, .threads = threads, .least = least, .tiles = tiles, .rest = rest};
   *tiles = (struct tiles){0};
   *rest = (struct csr){0};
-  if (m->weight || least > TILE_CELLS) return copy_all(m, tiles, rest);
+  if (least > TILE_CELLS) return copy_all(m, tiles, rest);
   cut_windows(&split);
   TRY(allocate_rows(&split));
   TRY(for_windows(&split, measure_window));
   TRY(allocate_entries(&split));
-  return for_windows(&split, fill_window);
+  TRY(for_windows(&split, fill_window));
+  if (!m->weight) return OK;
+  TRY(allocate_values(&split));
+  return for_windows(&split, place_values);
 }
 
 void tiles_free(struct tiles *tiles) {
   free(tiles->start);
   free(tiles->segment);
   free(tiles->bits);
+  free(tiles->first);
+  free(tiles->value);
   *tiles = (struct tiles){0};
 }
 

@@ -43,6 +43,7 @@ struct bench_options {
   int graphs;
   const char *out;                 /* calibrate; NULL: where constants are looked for */
   enum layout_tiers tiers;         /* spmm */
+  int weighted;                    /* spmm: arcs without weights are given some */
   int scaled;                      /* spmm, hyper: between scales, as a layer has them */
   int64_t heads;                   /* attention */
   int64_t hyperedges, incidences;  /* hyper, without a dataset */
@@ -97,6 +98,8 @@ void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
 
 /* The graph that the options name; its arrays belong to the caller. */
 int bench_graph(const struct bench_options *options, struct csr *m);
+/* Weights from -1 to 1 for arcs that have none, with more digits than bf16 holds. Errors: FAILED. */
+int bench_weigh(struct csr *m);
 
 /* The same of a hypergraph: a row a hyperedge. */
 int bench_hypergraph(const struct bench_options *options, struct csr *edges);

@@ -118,6 +118,7 @@ static int time_made(const struct calibration *c, const struct made *made, enum 
                      struct timing *timing) {
   struct csr m = {0};
   int code = calibrate_make(made, &m);
+  if (code == OK && c->weighted) code = bench_weigh(&m);
   if (code == OK) code = time_matrix(c, &m, tiers, timing);
   csr_free(&m);
   return code;
@@ -130,7 +131,7 @@ static double row_bytes(const struct calibration *c) {
 /* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
 static double predict_with(const struct calibration *c, double *constant, double value,
                            const struct timing *timing) {
-  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width]};
+  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   double kept = *constant;
   *constant = value;
   double seconds = choose_divided(&product, &timing->density, timing->least).seconds;
@@ -163,40 +164,54 @@ static int find_rows(struct calibration *c) {
   return OK;
 }
 
-/* Arcs at random, X within the caches and far beyond them; then cells whose rows share columns; then the same
- * cells in condensed windows and as tiles, where the GPU has them. */
+/* Cells whose rows share columns, by the gather, in condensed windows and, fuller, as tiles, where the GPU
+ * has them: a gathered arc, sixteen columns of a window, a cell of a tile. */
+static int find_dense(struct calibration *c, double *arc, double *block, double *tile) {
+  const struct made near = {1 << 17, 1 << 17, 32, 256},
+                    full = {1 << 16, 1 << 16, 32, c->weighted ? 1024 : 2048};
+  struct timing timing;
+  TRY(time_made(c, &near, LAYOUT_GATHER, &timing));
+  solve(c, arc, &timing);
+  TRY(time_made(c, &near, LAYOUT_WINDOWS, &timing));
+  if (timing.windows > 0)
+    solve(c, block, &timing);
+  else
+    *block = 0;
+  TRY(time_made(c, &full, LAYOUT_TILES_ALL, &timing));
+  if (timing.least <= TILE_CELLS)
+    solve(c, tile, &timing);
+  else
+    *tile = 0;
+  return OK;
+}
+
+/* Arcs at random, X within the caches and far beyond them; then cells, without weights and with them. */
 static int find_width(struct calibration *c, int w) {
   struct choose_model *m = &c->model;
+  enum choose_element e = c->element;
   struct timing timing;
   c->width = w;
-  struct made near = {1 << 17, 1 << 17, 32, 256}, tiles = {1 << 16, 1 << 16, 32, 2048};
   struct made cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   struct made distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   TRY(time_made(c, &cached, LAYOUT_GATHER, &timing));
   solve(c, &m->cached[c->element][w], &timing);
   TRY(time_made(c, &distant, LAYOUT_GATHER, &timing));
   solve(c, &m->distant[c->element][w], &timing);
-  TRY(time_made(c, &near, LAYOUT_GATHER, &timing));
-  solve(c, &m->near[c->element][w], &timing);
-  m->block[c->element][w] = choose_h200.block[c->element][w];
-  TRY(time_made(c, &near, LAYOUT_WINDOWS, &timing));
-  if (timing.windows > 0)
-    solve(c, &m->block[c->element][w], &timing);
-  else
-    m->block[c->element][w] = 0;
-  m->tile[c->element][w] = choose_h200.tile[c->element][w];
-  TRY(time_made(c, &tiles, LAYOUT_TILES_ALL, &timing));
-  if (timing.least > TILE_CELLS) {
-    m->tile[c->element][w] = 0;
-    return OK;
-  }
-  solve(c, &m->tile[c->element][w], &timing);
-  return OK;
+  m->block[e][w] = choose_h200.block[e][w];
+  m->tile[e][w] = choose_h200.tile[e][w];
+  TRY(find_dense(c, &m->near[e][w], &m->block[e][w], &m->tile[e][w]));
+  c->weighted = 1;
+  int code = find_dense(c, &m->arc_weighted[e][w], &m->block_weighted[e][w], &m->tile_weighted[e][w]);
+  c->weighted = 0;
+  return code;
 }
 
 static void double_width(struct choose_model *m, enum choose_element e) {
-  double *tables[] = {m->tile[e], m->near[e], m->cached[e], m->distant[e], m->block[e]};
-  for (int t = 0; t < 5; t++) tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
+  double *tables[] = {m->tile[e],    m->tile_weighted[e], m->near[e],          m->cached[e],
+                      m->distant[e], m->block[e],         m->block_weighted[e]};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
+  m->arc_weighted[e][CHOOSE_WIDTHS - 1] = m->arc_weighted[e][CHOOSE_WIDTHS - 2];
 }
 
 static int find_constants(struct calibration *c) {
@@ -217,24 +232,26 @@ static void print_constants(const struct choose_model *m) {
   static const char *const element[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
   printf("%s: a row %.3g ps and %.3g a byte, a byte of a merged one %.3g\n", m->name, m->row, m->row_byte,
          m->merge_byte);
-  printf("%-5s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "", "width", "tile", "block", "near", "cached",
-         "distant", "bias", "sparsity", "columns");
+  printf("%-5s %6s %8s %8s %8s %8s %8s | %8s %8s %8s | %8s %8s %8s\n", "", "width", "tile", "block", "near",
+         "cached", "distant", "tile", "block", "arc", "bias", "sparsity", "columns");
   for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
     for (int w = 0; w < CHOOSE_WIDTHS; w++)
-      printf("%-5s %6lld %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g\n", element[e],
+      printf("%-5s %6lld %8.3g %8.3g %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g\n", element[e],
              (long long)calibrate_width[w], m->tile[e][w], m->block[e][w], m->near[e][w], m->cached[e][w],
-             m->distant[e][w], m->selector_bias[e][w], m->selector_sparsity[e][w], m->selector_columns[e][w]);
+             m->distant[e][w], m->tile_weighted[e][w], m->block_weighted[e][w], m->arc_weighted[e][w],
+             m->selector_bias[e][w], m->selector_sparsity[e][w], m->selector_columns[e][w]);
   }
-  printf("ps: a cell of a tile, 16 columns of a condensed window, an arc from near, the caches, memory; then "
-         "the\n"
-         "weights of the regression that chooses condensed windows beside the model\n");
+  printf(
+      "ps: a cell of a tile, 16 columns of a condensed window, an arc from near, the caches, memory; where "
+      "arcs have weights, a cell, 16 columns, and an arc in times of one without; then the weights of the\n"
+      "regression that chooses condensed windows beside the model\n");
   fflush(stdout);
 }
 
 /* Cells of one density as tiles and by the gather: does the model take the faster one? */
 static int check_density(struct calibration *c, double density, int *right) {
   struct made made = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
-  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width]};
+  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   struct timing gather, tiles;
   struct csr m = {0};
   int code = calibrate_make(&made, &m);

@@ -21,7 +21,8 @@ struct calibration {
   struct choose_model model;
   enum precision precision;
   enum choose_element element;
-  int width; /* number of it */
+  int width;    /* number of it */
+  int weighted; /* matrices have weights */
 };
 
 /* Seconds of one product of that width. */

@@ -111,7 +111,7 @@ struct outcome {
 
 static struct outcome score_of(const struct calibration *c, int e, int w) {
   struct choose_case product = {&c->model, e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32,
-                                calibrate_width[w]};
+                                calibrate_width[w], 0};
   const struct window_rule rule = choose_window_rule(&product, ROWS, 0);
   const struct window_selector selector = choose_selector(&product);
   struct outcome score = {0};

@@ -4,6 +4,7 @@
 #include "launch/gnnbench.h"
 #include "partition/graph.h"
 #include "runtime/error.h"
+#include "runtime/memory.h"
 #include "runtime/random.h"
 
 static int by_value(const void *a, const void *b) {
@@ -49,6 +50,15 @@ static int dataset_graph(const char *path, struct csr *m) {
     graph_free(&graph);
   }
   return code;
+}
+
+int bench_weigh(struct csr *m) {
+  if (m->weight) return OK;
+  TRY(memory_alloc(&m->weight, m->nnz * (int64_t)sizeof *m->weight, "weights"));
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < m->nnz; e++)
+    m->weight[e] = (float)((int64_t)((uint64_t)e * 0x9E3779B97F4A7C15 >> 40) % 4095 - 2047) / 2048;
+  return OK;
 }
 
 int bench_graph_of(const char *name, struct csr *m) {

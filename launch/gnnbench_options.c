@@ -41,6 +41,7 @@ static const struct {
     {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends"},
     {BENCH_SPMM, {"graph", 1, NULL, 'g'}, "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)"},
     {BENCH_CALIBRATE, {"out", 1, NULL, 'o'}, "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone"},
+    {BENCH_SPMM, {"weighted", 0, NULL, 'W'}, "", "arcs that have no weights are given some"},
     {BENCH_SPMM, {"scaled", 0, NULL, 'S'}, "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored"},
     {OPS & ~BENCH_HYPER, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)"},
     {BENCH_ATTENTION, {"heads", 1, NULL, 'H'}, "H", "heads side by side, which divide the width (8)"},
@@ -232,6 +233,7 @@ static int keep_text(struct bench_options *options, int letter) {
   int *flag = letter == 'A'   ? &options->all
               : letter == 'B' ? &options->ablate
               : letter == 'S' ? &options->scaled
+              : letter == 'W' ? &options->weighted
               : letter == 'j' ? &options->json
                               : NULL;
   if (text) *text = optarg;

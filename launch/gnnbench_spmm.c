@@ -141,6 +141,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
 static int measure_all(struct bench *bench, struct spmm_case *c) {
   int scaled = bench->options->scaled;
   TRY(bench_graph(bench->options, &c->graph));
+  if (bench->options->weighted) TRY(bench_weigh(&c->graph));
   if (scaled) TRY(init_scales(bench, c));
   TRY(bench_peer_open(bench, scaled ? &c->written : &c->graph, &c->peer));
   for (int i = 0; i < bench->options->widths; i++) {

@@ -111,9 +111,9 @@ static const struct choose_model *model_of(const struct bench *bench) {
 
 /* Whether the layout that is kept of a tier serves another width: auto's and that of tiles depend on it. */
 static int is_kept(const struct bench *bench, const struct all *all, int t, int64_t width) {
-  const struct choose_case c = {model_of(bench), bench->kernels.precision, width};
+  const struct choose_case c = {model_of(bench), bench->kernels.precision, width, 0};
   if (!all->layout[t] || t == AUTO) return 0;
-  return t != TILES || all->graph.weight || all->layout[t]->least == choose_tile_least(&c, all->graph.cols);
+  return t != TILES || all->layout[t]->least == choose_tile_least(&c, all->graph.cols);
 }
 
 static int find_layout(struct bench *bench, struct all *all, int t, int64_t width) {
@@ -177,7 +177,7 @@ static int predict_selected(struct bench *bench, struct all *all, const struct c
 static int predict(struct bench *bench, struct all *all, struct line *line) {
   const struct choose_model *model = model_of(bench);
   const struct layout *layout = all->layout[AUTO];
-  struct choose_case c = {model, line->precision, line->width};
+  struct choose_case c = {model, line->precision, line->width, all->graph.weight != NULL};
   struct choice choice = choose_divided(&c, &all->density, layout->least);
   const struct window_rule rule = choose_window_rule(&c, all->graph.cols, layout->tiles > 0);
   double threads = model->of_a_thread ? bench->threads : 1;
@@ -275,6 +275,7 @@ static void forget_graph(struct bench *bench, struct all *all) {
 
 static int measure_graph(struct bench *bench, struct all *all, const char *graph) {
   int code = bench_graph_of(graph, &all->graph);
+  if (code == OK && bench->options->weighted) code = bench_weigh(&all->graph);
   if (code == OK) code = measure_widths(bench, all, graph);
   forget_graph(bench, all);
   return code;

@@ -16,15 +16,6 @@ enum { WIDTHS = sizeof width_of / sizeof width_of[0] };
 
 enum { SAMPLE = 16 << 20 /* about so many arcs decide over condensed windows */ };
 
-/* Bytes of a layout: bitmaps and segments of tiles, bitmaps and columns of blocks, ids of the rest, a slot a
- * row. */
-static double bytes_of(const struct density *density, const struct choice *choice,
-                       const struct window_choice *windows, double arcs) {
-  return (double)choice->tiles * (TILE_CELLS / 8 + 4) +
-         (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
-         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)density->rows * 16;
-}
-
 /* A pattern, and its windows less the tiles of `least` arcs. */
 struct pattern {
   struct csr m;
@@ -35,6 +26,17 @@ struct pattern {
   int weighted;
 };
 
+/* Bytes of a layout: bitmaps and segments of tiles, bitmaps and columns of blocks, ids of the rest, a slot a
+ * row; of weights, and where those of each strip of a tile and of each block begin. */
+static double bytes_of(const struct pattern *p, const struct choice *choice,
+                       const struct window_choice *windows) {
+  double arcs = (double)p->m.nnz, weights = 0;
+  if (p->weighted) weights = 4 * arcs + 8 * (double)(choice->tiles * TILE_STRIPS + windows->blocks);
+  return weights + (double)choice->tiles * (TILE_CELLS / 8 + 4) +
+         (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
+         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * 16;
+}
+
 static int count_left(struct pattern *p, int64_t least) {
   if (p->least != least)
     TRY(condensed_count(&p->m, least, 1 + p->m.nnz / SAMPLE, omp_get_max_threads(), &p->left));
@@ -43,9 +45,8 @@ static int count_left(struct pattern *p, int64_t least) {
 }
 
 static int print_product(struct pattern *p, enum precision precision, int64_t width) {
-  struct choose_case c = {p->model, precision, width};
-  struct choice choice = p->weighted ? choose_divided(&c, &p->density, TILE_CELLS + 1)
-                                     : choose(&c, &p->density);
+  struct choose_case c = {p->model, precision, width, p->weighted};
+  struct choice choice = choose(&c, &p->density);
   TRY(count_left(p, choice.tile_arcs_least));
   const struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
   const struct window_selector selector = choose_selector(&c);
@@ -55,7 +56,7 @@ static int print_product(struct pattern *p, enum precision precision, int64_t wi
   printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",
          precision_name[precision], width, choice.tiles,
          tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0, 100 * choice.tile_arcs / arcs,
-         100 * (double)windows.arcs / arcs, bytes_of(&p->density, &choice, &windows, arcs) / arcs,
+         100 * (double)windows.arcs / arcs, bytes_of(p, &choice, &windows) / arcs,
          1e3 * (choice.seconds + windows.seconds), 1e3 * choice.gather_seconds,
          1e3 * (choice.seconds + choose_windows_all(&rule, &p->left).seconds), 100 * agreed,
          1e3 * (choice.seconds + other.seconds));
@@ -86,7 +87,7 @@ static int show(const struct graph *graph, const char *gpu) {
                      .col = graph->col};
   TRY(tiles_density(&p.m, omp_get_max_threads(), &p.density));
   TRY(condensed_count(&p.m, TILE_CELLS + 1, 1, omp_get_max_threads(), &p.whole));
-  print_blocks(&p, p.weighted ? "; weighted: it has no tiles" : "");
+  print_blocks(&p, p.weighted ? "; weighted" : "");
   for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_BF16, width_of[w]));
   for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_FP32, width_of[w]));
   return OK;

@@ -24,7 +24,8 @@ static const struct choose_model *model_of(const struct run *run) {
 static double predict(const struct run *run, const struct layout *layout, const struct density *density,
                       double width) {
   const struct choose_model *model = model_of(run);
-  struct choose_case c = {model, run->config->runtime.precision, (int64_t)(width + .5)};
+  struct choose_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
+                          layout->csr->weight != NULL};
   const struct window_rule rule = choose_window_rule(&c, layout->csr->cols, layout->tiles > 0);
   double seconds = choose_divided(&c, density, layout->least).seconds +
                    choose_windows_seconds(&rule, layout->windows, layout->window_blocks,

@@ -55,7 +55,8 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
   int64_t layers = config->model.layers, hidden = config->model.hidden, classes = dataset->classes;
   double epochs = (double)config->train.epochs * (double)config->train.runs;
   double forward = 1 + 1 / (double)config->train.eval_every;
-  struct stakes stakes = {.model = model, .precision = config->runtime.precision, .parts = parts};
+  struct stakes stakes = {
+      .model = model, .precision = config->runtime.precision, .parts = parts, .weighted = dataset->weighted};
   stakes.threads = model->of_a_thread ? 1 : HOST_THREADS;
   count_first(config, dataset, layers > 1 ? hidden : classes, forward, &stakes);
   stakes.product[1].width = hidden;
@@ -71,7 +72,8 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
 }
 
 static struct choose_case case_of(const struct stakes *stakes, int kind) {
-  return (struct choose_case){stakes->model, stakes->precision, stakes->product[kind].width};
+  return (struct choose_case){stakes->model, stakes->precision, stakes->product[kind].width,
+                              stakes->weighted};
 }
 
 double stakes_seconds(const struct stakes *stakes, const struct density *density) {

@@ -17,6 +17,7 @@ struct stakes {
     double count;
   } product[STAKES_KINDS]; /* to run: of the first layer, of those between, of the last */
   int parts;
+  int weighted;   /* the dataset's edges have weights */
   double threads; /* that make an order, of the kind of processor or device that multiplies */
 };
 

@@ -242,7 +242,7 @@ static int copy_matrix(struct kernels *k, const struct csr *m, struct condensed_
     TRY(cuda_upload_large(k, build->copied[1], m->col, cols));
     build->col = (const int32_t *)build->copied[1];
   }
-  if (!m->weight) return OK;
+  if (build->value || !m->weight) return OK;
   TRY(device_alloc(d, values, &build->copied[2], "weights to condense"));
   TRY(cuda_upload_large(k, build->copied[2], m->weight, values));
   build->value = (const float *)build->copied[2];
@@ -273,11 +273,13 @@ static int allocate_keys(struct kernels *k, struct condensed_build *build) {
 }
 
 int cuda_condensed_build_open(struct kernels *k, const struct csr *m, const int64_t *start,
-                              const int32_t *col, int64_t batch, struct condensed_build *build) {
+                              const int32_t *col, const float *value, int64_t batch,
+                              struct condensed_build *build) {
   *build = {};
   build->m = m;
   build->start = start;
   build->col = col;
+  build->value = value;
   build->windows = (m->rows + CONDENSED_ROWS - 1) / CONDENSED_ROWS;
   build->batch = batch;
   build->column_bits = bits_of(m->cols);

@@ -31,11 +31,12 @@ struct condensed_build {
   int64_t *rest_start;  /* [rows + 1], behind measure */
 };
 
-/* Prepares to cut m. start and col: m's on the device already, outliving the build; NULL: they are copied, as
- * weights always are. batch: entries sorted at a time, one window's at least. Errors: FAILED when memory is
- * short; close takes a half-opened one. */
+/* Prepares to cut m. start, col and value: m's on the device already, outliving the build; NULL: they are
+ * copied, value where m has weights. batch: entries sorted at a time, one window's at least. Errors: FAILED
+ * when memory is short; close takes a half-opened one. */
 int cuda_condensed_build_open(struct kernels *k, const struct csr *m, const int64_t *start,
-                              const int32_t *col, int64_t batch, struct condensed_build *build);
+                              const int32_t *col, const float *value, int64_t batch,
+                              struct condensed_build *build);
 void cuda_condensed_build_close(struct kernels *k, struct condensed_build *build);
 
 /* Which windows the rule takes: of condensed all but the blocks themselves, of rest all but columns and

@@ -106,6 +106,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
   struct cuda_condensed *in_windows = &layout->condensed;
   int condenses = cut->windows.build.m != NULL, weighted = layout->base.csr->weight != NULL;
   int there = cut->tiles.build.col != NULL; /* the matrix is on the device already */
+  int64_t strips = weighted && tiles->count > 0 ? tiles->count * TILE_STRIPS + 1 : 0;
   int64_t columns = there && !condenses && tiles->count == 0 ? 0 : m->nnz;
 #define ARRAY(from, count, to) \
   { from, (count) * (int64_t)sizeof *(from), &(to), 0 }
@@ -119,12 +120,14 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
       ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
       {m->col, columns * (int64_t)sizeof *m->col, &layout->col, there || condenses},
       ARRAY(m->row, m->rows, layout->row),
-      {m->weight, m->nnz * (int64_t)sizeof *m->weight, &layout->value, weighted && condenses},
+      {m->weight, weighted * columns * (int64_t)sizeof *m->weight, &layout->value, there || condenses},
       ARRAY(cut->compressed, cut->places, layout->compressed),
       ARRAY(cut->tiles.pieces.piece, cut->tiles.pieces.count, in_tiles->piece),
       ARRAY(cut->tiles.pieces.start, tiles->windows + 1, in_tiles->start),
       {tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, &in_tiles->segment, there},
       {tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, &in_tiles->bits, there},
+      {tiles->first, strips * (int64_t)sizeof *tiles->first, &in_tiles->first, there},
+      {tiles->value, weighted * tiles->entries * (int64_t)sizeof *tiles->value, &in_tiles->value, there},
       ARRAY(cut->windows.pieces.piece, cut->windows.pieces.count, in_windows->piece),
       ARRAY(cut->windows.pieces.start, windows->windows + 1, in_windows->start),
       MADE(windows->col, windows->blocks * CONDENSED_COLS, in_windows->col, 1),
@@ -143,9 +146,16 @@ static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) 
   struct cuda_tiles *tiles = &layout->tiles;
   struct cuda_condensed *windows = &layout->condensed;
   int condenses = cut->windows.build.m != NULL;
-  if (cut->tiles.build.col && tiles->count > 0)
-    TRY(cuda_tiles_build_fill(k, &cut->tiles.build, layout->base.least, (int32_t *)tiles->segment,
-                              (uint32_t *)tiles->bits, condenses ? NULL : (int32_t *)layout->col));
+  if (cut->tiles.build.col && tiles->count > 0) {
+    const struct tile_arrays to = {tiles->count,
+                                   (int32_t *)tiles->segment,
+                                   (uint32_t *)tiles->bits,
+                                   (int64_t *)tiles->first,
+                                   (float *)tiles->value,
+                                   condenses ? NULL : (int32_t *)layout->col,
+                                   condenses ? NULL : layout->value};
+    TRY(cuda_tiles_build_fill(k, &cut->tiles.build, layout->base.least, &to));
+  }
   if (condenses) {
     const struct condensed_arrays to = {(int32_t *)windows->col,   (uint8_t *)windows->bits,
                                         (int64_t *)windows->first, (float *)windows->value,
@@ -155,11 +165,14 @@ static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) 
   return device_synchronize(k->device, STREAM_COMPUTE);
 }
 
-/* Columns that are on the device and all remain become the layout's. */
-static void take_columns(struct cuda_layout *layout, struct tiles_build *build) {
-  layout->base.bytes += build->nnz * (int64_t)sizeof *build->col;
-  layout->col = layout->col_block = build->col;
+/* What is on the device and all remains becomes the layout's. */
+static void take_entries(struct cuda_layout *layout, struct tiles_build *build) {
+  int64_t weights = build->value ? (int64_t)sizeof *build->value : 0;
+  layout->base.bytes += build->nnz * ((int64_t)sizeof *build->col + weights);
+  layout->col = layout->taken[0] = build->col;
+  layout->value = layout->taken[1] = build->value;
   build->col = NULL;
+  build->value = NULL;
 }
 
 int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
@@ -173,7 +186,7 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
   if (code == OK) code = upload(k, made, &cut);
   if (code == OK) code = fill(k, made, &cut);
   if (code == OK && cut.tiles.build.col && made->tiles.count == 0 && !cut.windows.build.m)
-    take_columns(made, &cut.tiles.build);
+    take_entries(made, &cut.tiles.build);
   cut_free(k, &cut);
   return code;
 }
@@ -184,7 +197,7 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   *made = *cuda_layout(from);
-  made->block = made->col_block = NULL;
+  made->block = made->taken[0] = made->taken[1] = NULL;
   made->value = NULL;
   TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block, "sparse values"));
   made->value = made->block;
@@ -194,6 +207,6 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
 void cuda_layout_free(struct kernels *k, struct layout *layout) {
   struct cuda_layout *mine = (struct cuda_layout *)layout;
   device_release(k->device, mine->block);
-  device_release(k->device, mine->col_block);
+  for (int i = 0; i < 2; i++) device_release(k->device, mine->taken[i]);
   free(mine);
 }

@@ -25,7 +25,7 @@ struct cuda_layout {
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */
-  void *block, *col_block;         /* what this layout owns of the above */
+  void *block, *taken[2];          /* what this layout owns of the above */
 };
 
 static inline const struct cuda_layout *cuda_layout(const struct layout *layout) {

@@ -7,8 +7,10 @@ enum { SAMPLE = 1 << 20 /* about so many entries are looked at */ };
 
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           int64_t least, struct window_rule *rule, int *wanted) {
-  struct choose_case c = {
-      .model = choose_model_of(k->device->name), .precision = k->precision, .width = plan->width};
+  struct choose_case c = {.model = choose_model_of(k->device->name),
+                          .precision = k->precision,
+                          .width = plan->width,
+                          .weighted = m->weight != NULL};
   struct condensing condensing;
   *wanted = 0;
   if (m->nnz == 0 || !cuda_has_condensed()) return OK;
@@ -28,12 +30,14 @@ static int open_build(struct kernels *k, const struct csr *left, struct tile_lis
   struct tiles_build *there = &tiles->build;
   const int64_t *start = there->start;
   const int32_t *col = there->col;
+  const float *value = there->value;
   if (col && tiles->pieces.count > 0) {
     TRY(cuda_tiles_build_rest(k, there, tiles->choice.tile_arcs_least, left->nnz));
     start = there->rest_start;
     col = there->rest_col;
+    value = there->rest_value;
   }
-  return cuda_condensed_build_open(k, left, col ? start : NULL, col, CONDENSED_BATCH, build);
+  return cuda_condensed_build_open(k, left, col ? start : NULL, col, value, CONDENSED_BATCH, build);
 }
 
 int cuda_condensed_cut(struct kernels *k, const struct csr *left, struct tile_lists *tiles,

@@ -21,6 +21,8 @@ struct cuda_tiles {
   const int32_t *start;             /* [windows + 1] places of each window's sums */
   const int32_t *segment;           /* [count] */
   const uint32_t *bits;             /* [count, TILE_WORDS] */
+  const int64_t *first;             /* [count TILE_STRIPS + 1]; NULL: binary, as */
+  const float *value;
 };
 
 /* Whether this GPU, and this build for it, have the instructions (sm_90a). */

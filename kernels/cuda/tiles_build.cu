@@ -19,6 +19,7 @@ constexpr int64_t SHARED_BYTES = 200 << 10; /* for the counts of segments */
 struct pattern {
   const int64_t *start;
   const int32_t *col;
+  const float *value;
   int64_t rows, windows;
   int segments;
 };
@@ -138,8 +139,9 @@ static __device__ __forceinline__ void number_tiles(const struct pattern &p, int
 
 /* One warp a row: what is in tiles becomes bits, the rest moves together. Either may be NULL. */
 static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t i, const int *entries,
-                                                uint32_t *bits, int32_t *rest) {
+                                                uint32_t *bits, int32_t *rest, float *rest_value) {
   const int lane = (int)threadIdx.x % 32;
+  int moved = 0;
   for (int64_t first = p.start[i]; first < p.start[i + 1]; first += 32) {
     const bool there = first + lane < p.start[i + 1];
     const int col = there ? p.col[first + lane] : 0, mine = there ? entries[col / TILE_COLS] : -1;
@@ -148,28 +150,31 @@ static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t
       const struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
       atomicOr(&bits[(int64_t)~mine * TILE_WORDS + at.word], 1u << at.bit);
     } else if (rest && there && mine >= 0) {
-      rest[__popc(left & ((1u << lane) - 1))] = col;
+      const int place = moved + __popc(left & ((1u << lane) - 1));
+      rest[place] = col;
+      if (rest_value) rest_value[place] = p.value[first + lane];
     }
-    if (rest) rest += __popc(left);
+    moved += __popc(left);
   }
 }
 
 static __global__ void __launch_bounds__(THREADS, 1)
     fill_kernel(const __grid_constant__ struct pattern p, int least, const int64_t *tile_start,
-                const int64_t *rest_start, int32_t *segment, uint32_t *bits, int32_t *rest_col) {
+                const int64_t *rest_start, const __grid_constant__ struct tile_arrays to) {
   extern __shared__ int entries[];
   __shared__ int warp_sum[WARPS];
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
     count_segments(p, w, entries);
-    number_tiles(p, least, tile_start[w], entries, segment, warp_sum);
+    number_tiles(p, least, tile_start[w], entries, to.segment, warp_sum);
     for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS)
-      fill_row(p, i, entries, bits ? bits + tile_start[w] * TILE_WORDS : NULL,
-               rest_col ? rest_col + rest_start[i] : NULL);
+      fill_row(p, i, entries, to.bits ? to.bits + tile_start[w] * TILE_WORDS : NULL,
+               to.rest_col ? to.rest_col + rest_start[i] : NULL,
+               to.rest_value ? to.rest_value + rest_start[i] : NULL);
   }
 }
 
 static struct pattern pattern_of(const struct tiles_build *build) {
-  return {build->start, build->col, build->rows, build->windows, (int)build->segments};
+  return {build->start, build->col, build->value, build->rows, build->windows, (int)build->segments};
 }
 
 static unsigned blocks_for(const struct tiles_build *build) {
@@ -189,7 +194,7 @@ static unsigned blocks_for(const struct tiles_build *build) {
   } while (0)
 
 int cuda_tiles_can_build(const struct csr *m) {
-  return !m->weight && m->rows > 0 && m->nnz > 0 &&
+  return m->rows > 0 && m->nnz > 0 &&
          (m->cols + TILE_COLS - 1) / TILE_COLS * (int64_t)sizeof(int) <= SHARED_BYTES;
 }
 
@@ -208,7 +213,11 @@ int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_b
                    "columns to cut into tiles"));
   TRY(device_alloc(d, counts, &build->counts, "counts of cells"));
   TRY(device_upload(d, STREAM_COMPUTE, build->start, m->start, (m->rows + 1) * (int64_t)sizeof *m->start));
-  return cuda_upload_large(k, build->col, m->col, m->nnz * (int64_t)sizeof *m->col);
+  TRY(cuda_upload_large(k, build->col, m->col, m->nnz * (int64_t)sizeof *m->col));
+  if (!m->weight) return OK;
+  const int64_t weights = m->nnz * (int64_t)sizeof *build->value;
+  TRY(device_alloc(d, weights, (void **)&build->value, "weights to cut into tiles"));
+  return cuda_upload_large(k, build->value, m->weight, weights);
 }
 
 void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build) {
@@ -218,6 +227,8 @@ void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build) {
   device_release(k->device, build->tile_start);
   device_release(k->device, build->rest_start);
   device_release(k->device, build->rest_col);
+  device_release(k->device, build->value);
+  device_release(k->device, build->rest_value);
   *build = {};
 }
 
@@ -288,15 +299,21 @@ int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64
   return copy_starts(k, build, tiles, rest);
 }
 
-int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *segment,
-                          uint32_t *bits, int32_t *rest_col) {
+int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least,
+                          const struct tile_arrays *to) {
   LAUNCH(fill_kernel, k, build, (int)least, (const int64_t *)build->tile_start,
-         (const int64_t *)build->rest_start, segment, bits, rest_col);
-  return OK;
+         (const int64_t *)build->rest_start, *to);
+  return build->value && to->segment ? cuda_tiles_build_values(k, build, to) : OK;
 }
 
 int cuda_tiles_build_rest(struct kernels *k, struct tiles_build *build, int64_t least, int64_t entries) {
+  struct tile_arrays to = {};
   TRY(device_alloc(k->device, entries * (int64_t)sizeof *build->rest_col, (void **)&build->rest_col,
                    "rest of the tiles"));
-  return cuda_tiles_build_fill(k, build, least, NULL, NULL, build->rest_col);
+  if (build->value)
+    TRY(device_alloc(k->device, entries * (int64_t)sizeof *build->rest_value, (void **)&build->rest_value,
+                     "rest of the tiles"));
+  to.rest_col = build->rest_col;
+  to.rest_value = build->rest_value;
+  return cuda_tiles_build_fill(k, build, least, &to);
 }

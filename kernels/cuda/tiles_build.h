@@ -11,19 +11,20 @@ extern "C" {
 
 #include "kernels/tiles.h"
 
-/* A binary matrix on the device, and what is counted there. */
+/* A matrix on the device, and what is counted there. */
 struct tiles_build {
   int64_t rows, cols, nnz, windows, segments;
   int64_t *start;      /* [rows + 1] */
   int32_t *col;        /* [nnz] */
+  float *value;        /* [nnz]; NULL: binary */
   void *counts;        /* scratch */
   int64_t *tile_start; /* [windows + 1], behind measure */
   int64_t *rest_start; /* [rows + 1], behind measure */
   int32_t *rest_col;   /* columns of the rest, behind rest; else NULL */
+  float *rest_value;   /* its weights */
 };
 
-/* Whether m can be cut on this device: it has no weights, and the counts of a window's segments fit a
- * multiprocessor. */
+/* Whether m can be cut on this device: the counts of a window's segments fit a multiprocessor. */
 int cuda_tiles_can_build(const struct csr *m);
 
 /* Copies m to the device. Errors: FAILED when memory is short; close takes a half-opened one. */
@@ -38,13 +39,27 @@ int cuda_tiles_build_density(struct kernels *k, struct tiles_build *build, struc
 int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64_t least, const struct csr *m,
                              struct tiles *tiles, struct csr *rest);
 
-/* Behind measure: the columns of the rest, which has so many entries, into build->rest_col. */
+/* Behind measure: the rest, which has so many entries, into build->rest_col and rest_value. */
 int cuda_tiles_build_rest(struct kernels *k, struct tiles_build *build, int64_t least, int64_t entries);
 
-/* Behind measure: segments and zeroed bits of the tiles, columns of the rest, all on the device. rest_col
- * NULL: not wanted. */
-int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *segment,
-                          uint32_t *bits, int32_t *rest_col);
+/* Where tiles and the rest go, on the device; bits are zeros before. segment or rest_col may be NULL: the one
+ * or the other is not wanted. first, value and rest_value: of weighted matrices alone. */
+struct tile_arrays {
+  int64_t count; /* tiles */
+  int32_t *segment;
+  uint32_t *bits;
+  int64_t *first;
+  float *value;
+  int32_t *rest_col;
+  float *rest_value;
+};
+
+/* Behind measure. */
+int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least,
+                          const struct tile_arrays *to);
+
+/* The weights of tiles whose segments and bits are there: to->first and value. Of fill. */
+int cuda_tiles_build_values(struct kernels *k, struct tiles_build *build, const struct tile_arrays *to);
 
 /* A copy to the device through pinned memory that the host's threads fill: several times as fast as the
  * driver's own from pageable memory. Returns when `from` has been read. */

@@ -4,6 +4,7 @@
 #define KERNELS_CUDA_TILES_WINDOW_CUH
 
 #include <cfloat>
+#include <type_traits>
 
 #include "kernels/cuda/bulk.cuh"
 #include "kernels/cuda/tiles.h"
@@ -18,15 +19,19 @@ struct product {
   int32_t width; /* of X */
   const bf16 *x;
   int64_t x_stride;
+  const int64_t *first; /* NULL: binary, as */
+  const float *value;
 };
 
-template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_> struct tile_shape {
+template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_, bool WEIGHTED_ = false> struct tile_shape {
   static constexpr int COLUMNS = COLUMNS_, PLANES = PLANES_, STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static constexpr bool WEIGHTED = WEIGHTED_;
+  static constexpr int FACTORS = WEIGHTED ? PLANES : 1;       /* planes of A */
   static constexpr int GROUPS = COLUMNS / 64;                 /* of 64 columns */
   static constexpr uint32_t GROUP_BYTES = TILE_COLS * 64 * 2; /* 64 rows of them */
   static constexpr uint32_t STAGE_BYTES = GROUP_BYTES * GROUPS * PLANES;
   /* Tiles a step: enough products between two waits. */
-  static constexpr int STEP = COLUMNS == 64 && PLANES == 1 ? 2 : 1;
+  static constexpr int STEP = COLUMNS == 64 && PLANES == 1 && !WEIGHTED ? 2 : 1;
 };
 
 template <class SHAPE> struct ring { uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES]; };
@@ -75,6 +80,80 @@ template <int COUNT> static __device__ __forceinline__ void pin(uint32_t (&x)[CO
 /* Bits i and 16 + i of a word as a pair of bf16 of {0, 2}: 2.0 is the single bit 0x4000. */
 static __device__ __forceinline__ uint32_t pair_of(uint32_t word, int i) {
   return (i <= 14 ? word << (14 - i) : word >> 1) & 0x40004000u;
+}
+
+/* The sum of `mine` over the lanes before this one. */
+static __device__ __forceinline__ int sum_before(int mine) {
+  int sum = mine;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int below = __shfl_up_sync(~0u, sum, step);
+    if ((int)threadIdx.x % 32 >= step) sum += below;
+  }
+  return sum - mine;
+}
+
+/* *from where `there` is 1, else 0; no branch, so that many are on their way together. */
+static __device__ __forceinline__ float read_if(uint32_t there, const float *from) {
+  float x;
+  asm("{ .reg .pred there; setp.ne.u32 there, %2, 0;\n"
+      "mov.f32 %0, 0f00000000;\n"
+      "@there ld.global.nc.f32 %0, [%1]; }"
+      : "=&f"(x)
+      : "l"(from), "r"(there));
+  return x;
+}
+
+/* A tile's bits as A operands. */
+template <class SHAPE>
+static __device__ __forceinline__ void expand(const uint32_t (&word)[SHAPE::STEP], const float *,
+                                              uint32_t (&a)[SHAPE::STEP][4][4], std::false_type) {
+#pragma unroll
+  for (int j = 0; j < SHAPE::STEP * 16; j++) a[j / 16][j / 4 % 4][j % 4] = pair_of(word[j / 16], j % 16);
+}
+
+/* Its weights in planes. A thread's follow each other: first those of even columns, in the lower half of its
+ * word. */
+template <class SHAPE>
+static __device__ __forceinline__ void expand(const uint32_t (&words)[1], const float *even,
+                                              uint32_t (&a)[SHAPE::FACTORS][4][4], std::true_type) {
+  const uint32_t word = words[0];
+  const float *odd = even + __popc(word & 0xFFFF);
+  float x[16], y[16];
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    const uint32_t first = word >> i & 1, second = word >> (16 + i) & 1;
+    x[i] = read_if(first, even);
+    y[i] = read_if(second, odd);
+    even += first;
+    odd += second;
+  }
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    const __nv_bfloat162 high = __floats2bfloat162_rn(x[i], y[i]);
+    a[0][i / 4][i % 4] = *(const uint32_t *)&high;
+    if constexpr (SHAPE::FACTORS > 1) {
+      const __nv_bfloat162 low = __floats2bfloat162_rn(x[i] - __low2float(high), y[i] - __high2float(high));
+      a[1][i / 4][i % 4] = *(const uint32_t *)&low;
+    }
+  }
+}
+
+/* Where the weights of this thread's strip of a tile begin among all. */
+template <class SHAPE>
+static __device__ __forceinline__ int64_t strip_of(const struct product &op, int tile) {
+  if (!SHAPE::WEIGHTED) return 0;
+  return __ldg(op.first + (int64_t)tile * TILE_STRIPS + threadIdx.x / STRIP_WORDS);
+}
+
+/* Where this thread's own begin; they are asked for. */
+template <class SHAPE>
+static __device__ __forceinline__ const float *value_of(const struct product &op, int64_t strip,
+                                                        const uint32_t (&word)[SHAPE::STEP]) {
+  if (!SHAPE::WEIGHTED) return NULL;
+  const float *value = op.value + strip + sum_before(__popc(word[0]));
+  if (word[0]) asm volatile("prefetch.global.L1 [%0];" ::"l"(value));
+  return value;
 }
 
 /* Starts the copies for tile i of the window; one thread. */
@@ -128,6 +207,7 @@ static __device__ __forceinline__ bool write_sums(const struct product &op, cons
   const int lane = threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
   const int col = (int)blockIdx.y * SHAPE::COLUMNS + 2 * (lane % 4);
   float *to = op.sums + ((int64_t)w.place * TILE_ROWS + row) * op.stride + blockIdx.y * SHAPE::COLUMNS;
+  const float factor = SHAPE::WEIGHTED ? 1 : .5f; /* see pair_of */
   bool spoilt = false;
 #pragma unroll
   for (int i = 0; i < SHAPE::COLUMNS / 2; i++)
@@ -136,8 +216,8 @@ static __device__ __forceinline__ bool write_sums(const struct product &op, cons
   for (int half = 0; half < 2; half++, to += 8 * op.stride) {
 #pragma unroll
     for (int j = 0; j < SHAPE::COLUMNS / 8; j++)
-      *(float2 *)(to + 8 * j + 2 * (lane % 4)) = make_float2(.5f * sum[4 * j + 2 * half],
-                                                             .5f * sum[4 * j + 2 * half + 1]);
+      *(float2 *)(to + 8 * j + 2 * (lane % 4)) = make_float2(factor * sum[4 * j + 2 * half],
+                                                             factor * sum[4 * j + 2 * half + 1]);
   }
   return spoilt;
 }
@@ -146,19 +226,25 @@ static __device__ __forceinline__ bool write_sums(const struct product &op, cons
 template <class SHAPE>
 static __device__ void add_arcs(const struct product &op, int tile, int r, int col,
                                 float (&sum)[SHAPE::COLUMNS / 32]) {
-  const uint32_t *bits = op.bits + (int64_t)tile * TILE_WORDS + r / 16 * 32 + r % 8 * 4;
+  const int64_t strip = (int64_t)tile * TILE_STRIPS + r / 16;
+  const uint32_t *bits = op.bits + strip * STRIP_WORDS + r % 8 * 4;
+  const float *value = SHAPE::WEIGHTED ? op.value + op.first[strip] : NULL;
+  for (int i = 0; SHAPE::WEIGHTED && i < r % 8 * 4; i++) value += __popc(op.bits[strip * STRIP_WORDS + i]);
   for (int q = 0; q < 4; q++) {
     uint32_t word = bits[q] & (r % 16 < 8 ? 0x55555555u : 0xAAAAAAAAu); /* see tile_bit_of */
     for (; word; word &= word - 1) {
-      const int b = __ffs(word) - 1, u = b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16;
+      const int b = __ffs(word) - 1;
+      const int u = b % 16 / 4 * 16 + b % 4 / 2 * 8 + 2 * q + b / 16;
+      const float weight = SHAPE::WEIGHTED ? value[__popc(bits[q] & ((1u << b) - 1))] : 1;
       const bf16 *x = op.x + (int64_t)(op.segment[tile] * TILE_COLS + u) * op.x_stride + col;
 #pragma unroll
       for (int j = 0; j < SHAPE::COLUMNS / 32; j++) {
         if (col + 32 * j >= op.width) continue;
-        sum[j] += __bfloat162float(x[32 * j]) +
-                  (SHAPE::PLANES > 1 ? __bfloat162float(x[op.plane + 32 * j]) : 0);
+        sum[j] += weight * (__bfloat162float(x[32 * j]) +
+                            (SHAPE::PLANES > 1 ? __bfloat162float(x[op.plane + 32 * j]) : 0));
       }
     }
+    if (SHAPE::WEIGHTED) value += __popc(bits[q]);
   }
 }
 
@@ -183,26 +269,27 @@ static __device__ __noinline__ void sum_again(const struct product &op, const st
 }
 
 template <class SHAPE>
-static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, const struct product &op) {
+static __device__ __forceinline__ void multiply_window(const CUtensorMap &map, const struct product &op) {
   constexpr int STEP = SHAPE::STEP, STAGES = SHAPE::STAGES;
   extern __shared__ __align__(1024) unsigned char stage[];
   __shared__ ring<SHAPE> ring;
   const struct window_piece w = op.piece[blockIdx.x];
   const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
-  if (threadIdx.x == 0) open_ring<SHAPE>(op, &x, stage, ring, w);
+  if (threadIdx.x == 0) open_ring<SHAPE>(op, &map, stage, ring, w);
   __syncthreads();
   float sum[SHAPE::COLUMNS / 2] = {};
   const uint32_t *bits = op.bits + (int64_t)w.first * TILE_WORDS + threadIdx.x;
   uint32_t word[STEP];
 #pragma unroll
   for (int u = 0; u < STEP; u++) word[u] = u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
+  const float *value = value_of<SHAPE>(op, strip_of<SHAPE>(op, w.first), word);
   for (int i = 0; i < tiles; i += STEP) {
-    uint32_t a[STEP][4][4], from[STEP];
-#pragma unroll
-    for (int j = 0; j < STEP * 16; j++) a[j / 16][j / 4 % 4][j % 4] = pair_of(word[j / 16], j % 16);
+    uint32_t a[STEP * SHAPE::FACTORS][4][4], from[STEP];
+    expand<SHAPE>(word, value, a, std::integral_constant<bool, SHAPE::WEIGHTED>());
     bits += STEP * TILE_WORDS;
 #pragma unroll
     for (int u = 0; u < STEP; u++) word[u] = i + STEP + u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
+    const int64_t strip = strip_of<SHAPE>(op, w.first + min(i + STEP, tiles - 1));
 #pragma unroll
     for (int u = 0; u < STEP; u++) {
       const int t = min(i + u, tiles - 1); /* behind the end: no bits against the last stage */
@@ -217,15 +304,19 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &x, con
 #pragma unroll
       for (int p = 0; p < SHAPE::PLANES; p++) {
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-          multiply(
-              sum, a[u][k],
-              boxed_matrix(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048, SHAPE::GROUP_BYTES));
+        for (int k = 0; k < 4; k++) {
+          const uint64_t x = boxed_matrix(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048,
+                                          SHAPE::GROUP_BYTES);
+          /* The product of the two lower planes is beneath fp32's accuracy. */
+#pragma unroll
+          for (int f = 0; f + p < SHAPE::FACTORS || f == 0; f++) multiply(sum, a[u + f][k], x);
+        }
       }
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    if (threadIdx.x == 0) refill<SHAPE>(op, &x, stage, ring, w, i);
+    if (threadIdx.x == 0) refill<SHAPE>(op, &map, stage, ring, w, i);
     __syncwarp();
+    value = value_of<SHAPE>(op, strip, word);
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     pin(sum);
     if (threadIdx.x % 32 == 0) {

@@ -1,10 +1,10 @@
 /* The cost model: which arcs become tiles, and that its predictions follow its constants. */
-#include "kernels/choose.h"
+#include "kernels/choose_windows.h"
 
 #include "tests/check.h"
 
 static struct choose_case on_h200(enum precision precision, int64_t width) {
-  return (struct choose_case){&choose_h200, precision, width};
+  return (struct choose_case){&choose_h200, precision, width, 0};
 }
 
 /* `cells` cells of that many arcs each in a pattern of rows x rows, evenly over all windows. */
@@ -49,10 +49,44 @@ static void dense_cells_become_tiles(void **state) {
   assert_false(choose_tile(&narrow, TILE_CELLS * 15 / 1000, 200000));
   assert_true(choose_tile(&wide, TILE_CELLS * 27 / 1000, 200000));
   assert_false(choose_tile(&wide, TILE_CELLS * 10 / 1000, 200000));
-  struct choose_case processor = {&choose_cpu, PRECISION_FP32, 64};
+  struct choose_case processor = {&choose_cpu, PRECISION_FP32, 64, 0};
   assert_false(choose_tile(&processor, TILE_CELLS, 200000));
   struct density density = uniform(1 << 20, 1000, TILE_CELLS);
   assert_int_equal(choose(&processor, &density).tiles, 0);
+}
+
+static double seconds_of_arcs(const struct choice *choice) {
+  return choice->near_seconds + choice->far_seconds;
+}
+
+/* Weights have prices of their own in each tier; where the model has none they cost nothing. */
+static void weights_have_their_prices(void **state) {
+  (void)state;
+  struct choose_model model = choose_h200;
+  struct density density = uniform(128000, 1000 * 200, 700);
+  for (int i = 0; i < 2 * CHOOSE_WIDTHS; i++) {
+    enum choose_element e = i % 2 ? CHOOSE_BF16 : CHOOSE_FP32;
+    struct choose_case binary = {&model, i % 2 ? PRECISION_BF16 : PRECISION_FP32, 32 << i / 2, 0};
+    struct choose_case weighted = binary;
+    weighted.weighted = 1;
+    struct choice plain = choose_divided(&binary, &density, TILE_CELLS + 1);
+    struct choice gathered = choose_divided(&weighted, &density, TILE_CELLS + 1);
+    assert_close(seconds_of_arcs(&gathered), model.arc_weighted[e][i / 2] * seconds_of_arcs(&plain), 1e-9);
+    struct choice tiled = choose_divided(&binary, &density, 1),
+                  dearer = choose_divided(&weighted, &density, 1);
+    assert_close(dearer.tile_seconds / tiled.tile_seconds,
+                 model.tile_weighted[e][i / 2] / model.tile[e][i / 2], 1e-9);
+    assert_true(choose_tile(&weighted, TILE_CELLS / 4, 200000));
+    assert_close(choose_window_rule(&weighted, 200000, 0).block, model.block_weighted[e][i / 2], 1e-9);
+  }
+  for (int w = 0; w < CHOOSE_WIDTHS; w++) {
+    model.tile_weighted[CHOOSE_BF16][w] *= 1e3;
+    model.tile_weighted[CHOOSE_FP32][w] = model.arc_weighted[CHOOSE_FP32][w] = 0;
+  }
+  struct choose_case dear = {&model, PRECISION_BF16, 128, 1}, free_of = {&model, PRECISION_FP32, 128, 1};
+  struct choose_case binary = {&model, PRECISION_FP32, 128, 0};
+  assert_true(choose_tile_least(&dear, 200000) > TILE_CELLS);
+  assert_close(choose(&free_of, &density).seconds, choose(&binary, &density).seconds, 1e-12);
 }
 
 /* Whole products as the gather alone was measured: counts of the five graphs by cells are given by their
@@ -156,6 +190,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bins_keep_cells_and_arcs),
       cmocka_unit_test(dense_cells_become_tiles),
+      cmocka_unit_test(weights_have_their_prices),
       cmocka_unit_test(gathers_are_predicted_as_measured),
       cmocka_unit_test(predictions_follow_the_constants),
       cmocka_unit_test(few_tiles_are_left_to_the_gather),

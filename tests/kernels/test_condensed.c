@@ -205,7 +205,7 @@ static void windows_are_cut_into_pieces_of_a_limit(void **state) {
 /* Dense windows are taken, sparse ones are not, and few of them are left where they save too little. */
 static void windows_are_taken_where_they_save(void **state) {
   (void)state;
-  struct choose_case c = {&choose_h200, PRECISION_BF16, 128};
+  struct choose_case c = {&choose_h200, PRECISION_BF16, 128, 0};
   struct window_rule rule = choose_window_rule(&c, 200000, 0), tiled = choose_window_rule(&c, 200000, 1);
   static struct condensing counts;
   assert_true(choose_window(&rule, 16 * 200 * .9, 200));

@@ -48,14 +48,15 @@ static void assert_same_rest(struct kernels *k, const int32_t *col, const float 
   if (rest->weight) assert_same(k, value, rest->weight, rest->nnz * 4);
 }
 
-/* m on the device is start and col, where they are given. */
+/* m on the device is start, col and value, where they are given. */
 static void check_build(struct kernels *k, const struct csr *m, const int64_t *start, const int32_t *col,
-                        const struct csr *on_host, const struct window_rule *rule, int64_t batch) {
+                        const float *value, const struct csr *on_host, const struct window_rule *rule,
+                        int64_t batch) {
   struct condensed_build build;
   struct condensed expected, actual;
   struct csr expected_rest, rest;
   assert_ok(condensed_split(on_host, rule, 2, &expected, &expected_rest));
-  assert_ok(cuda_condensed_build_open(k, m, start, col, batch, &build));
+  assert_ok(cuda_condensed_build_open(k, m, start, col, value, batch, &build));
   assert_ok(cuda_condensed_build_measure(k, &build, rule, &actual, &rest));
   assert_int_equal(actual.taken, expected.taken);
   assert_int_equal(actual.blocks, expected.blocks);
@@ -79,9 +80,9 @@ static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weig
   const struct window_rule *rules[] = {&window_rule_all, &some, &none};
   struct csr m = matrix_of(rows, cols, weighted);
   for (int i = 0; i < 3; i++) {
-    check_build(k, &m, NULL, NULL, &m, rules[i], CONDENSED_BATCH);
-    check_build(k, &m, NULL, NULL, &m, rules[i], 5000); /* several batches */
-    check_build(k, &m, NULL, NULL, &m, rules[i], 1);    /* one for each window */
+    check_build(k, &m, NULL, NULL, NULL, &m, rules[i], CONDENSED_BATCH);
+    check_build(k, &m, NULL, NULL, NULL, &m, rules[i], 5000); /* several batches */
+    check_build(k, &m, NULL, NULL, NULL, &m, rules[i], 1);    /* one for each window */
   }
   csr_free(&m);
 }
@@ -96,9 +97,9 @@ static void built(struct kernels *k) {
 }
 
 /* What tiles leave lies on the device alone. */
-static void built_of_rest(struct kernels *k) {
+static void check_rest(struct kernels *k, int weighted) {
   enum { LEAST = 1500 };
-  struct csr m = matrix_of(2500, 2500, 0), left, rest;
+  struct csr m = matrix_of(2500, 2500, weighted), left, rest;
   struct tiles_build build;
   struct tiles expected, tiles;
   if (!cuda_has_tiles()) return csr_free(&m);
@@ -107,13 +108,18 @@ static void built_of_rest(struct kernels *k) {
   assert_ok(cuda_tiles_build_open(k, &m, &build));
   assert_ok(cuda_tiles_build_measure(k, &build, LEAST, &m, &tiles, &rest));
   assert_ok(cuda_tiles_build_rest(k, &build, LEAST, rest.nnz));
-  check_build(k, &rest, build.rest_start, build.rest_col, &left, &window_rule_all, 30000);
+  check_build(k, &rest, build.rest_start, build.rest_col, build.rest_value, &left, &window_rule_all, 30000);
   cuda_tiles_build_close(k, &build);
   tiles_free(&expected);
   tiles_free(&tiles);
   tiles_rest_free(&left);
   tiles_rest_free(&rest);
   csr_free(&m);
+}
+
+static void built_of_rest(struct kernels *k) {
+  check_rest(k, 0);
+  check_rest(k, 1);
 }
 
 /* As the layout has it, from a matrix that is cut into tiles or not. */
@@ -142,22 +148,22 @@ static void compare(struct kernels *k, const struct csr *m, const struct window_
 /* Constants by which tiles and condensed windows come about in small matrices. */
 static void make_windows_cheap(const struct kernels *k) {
   char text[512];
-  snprintf(
-      text, sizeof text,
-      "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\ntile_64 = 0.12\nblock_64 = 256\n",
-      k->device->name, k->device->name);
+  snprintf(text, sizeof text,
+           "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\ntile_64 = 0.12\n"
+           "tile_weighted_64 = 0.12\nblock_64 = 256\nblock_weighted_64 = 256\narc_weighted_64 = 1\n",
+           k->device->name, k->device->name);
   assert_ok(choose_models_read(text, "test"));
 }
 
 static void check_layout(struct kernels *k, int weighted, enum layout_tiers tiers) {
   const struct layout_plan plan = {tiers, 64};
-  const struct choose_case c = {choose_model_of(k->device->name), PRECISION_BF16, 64};
+  const struct choose_case c = {choose_model_of(k->device->name), PRECISION_BF16, 64, weighted};
   struct csr m = matrix_of(2500, 2500, weighted);
   struct layout *layout = NULL;
   assert_ok(layout_init(k, &m, &plan, &layout));
   assert_true(layout->windows > 0);
   if (tiers == LAYOUT_AUTO) assert_true(cuda_layout(layout)->gathered > 0);
-  if (tiers == LAYOUT_AUTO && !weighted && cuda_has_tiles()) assert_true(layout->tiles > 0);
+  if (tiers == LAYOUT_AUTO && cuda_has_tiles()) assert_true(layout->tiles > 0);
   struct window_rule rule = choose_window_rule(&c, m.cols, layout->least <= TILE_CELLS);
   compare(k, &m, tiers == LAYOUT_AUTO ? &rule : &window_rule_all, cuda_layout(layout));
   layout_free(k, layout);

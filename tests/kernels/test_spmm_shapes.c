@@ -3,6 +3,7 @@
 #include "tests/kernels/every_table.h"
 
 #include "runtime/csr.h"
+#include "runtime/memory.h"
 
 static const struct layout_plan plans[] = {
     {LAYOUT_GATHER, 64}, {LAYOUT_TILES, 64}, {LAYOUT_WINDOWS, 64}, {LAYOUT_AUTO, 64}};
@@ -39,7 +40,9 @@ static int64_t results_of(const struct csr *m) {
 static void add_product(const struct csr *m, const double *x, int64_t width, double *y) {
   for (int64_t i = 0; i < m->rows; i++) {
     for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
-      for (int64_t j = 0; j < width; j++) y[(m->row ? m->row[i] : i) * width + j] += x[m->col[e] * width + j];
+      double weight = m->weight ? (double)m->weight[e] : 1;
+      for (int64_t j = 0; j < width; j++)
+        y[(m->row ? m->row[i] : i) * width + j] += weight * x[m->col[e] * width + j];
     }
   }
 }
@@ -64,8 +67,17 @@ static void check_product(struct kernels *k, const struct csr *m, int64_t width)
   free_blocks(k->device);
 }
 
+/* Halves, ones and twos, with which sums of integers stay exact. */
+static void give_weights(struct csr *m) {
+  assert_ok(memory_alloc(&m->weight, m->nnz * (int64_t)sizeof *m->weight, "weights"));
+  for (int64_t e = 0; e < m->nnz; e++) m->weight[e] = (float)(1 << e % 3) / 2;
+}
+
+/* Without weights and with them. */
 static void check_matrix(struct kernels *k, struct csr m) {
   static const int64_t widths[] = {1, 41, 64, 130};
+  for (int i = 0; i < 4; i++) check_product(k, &m, widths[i]);
+  give_weights(&m);
   for (int i = 0; i < 4; i++) check_product(k, &m, widths[i]);
   csr_free(&m);
 }
@@ -166,7 +178,7 @@ static void check_spoilt(struct kernels *k, const struct csr *m, int64_t width) 
   x[7 * width] = INFINITY;
   x[300 * width + width / 2] = NAN;
   x[301 * width + width - 1] = -INFINITY;
-  x[490 * width + width - 1] = 0x1.FEp127;
+  x[490 * width + width - 1] = m->weight ? 0x1.FEp126 : 0x1.FEp127; /* times weights up to 2 */
   add_product(m, x, width, expected);
   for (int p = 0; p < PLANS; p++) {
     struct layout *a = NULL;
@@ -188,7 +200,10 @@ static void check_spoilt(struct kernels *k, const struct csr *m, int64_t width) 
 static void spoilt(struct kernels *k) {
   static const int64_t widths[] = {1, 5, 64, 100, 200};
   struct csr m = matrix_of(500, 500, in_communities);
-  for (int i = 0; i < 5; i++) check_spoilt(k, &m, widths[i]);
+  for (int weighted = 0; weighted < 2; weighted++) {
+    if (weighted) give_weights(&m);
+    for (int i = 0; i < 5; i++) check_spoilt(k, &m, widths[i]);
+  }
   csr_free(&m);
 }
 

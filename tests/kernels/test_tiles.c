@@ -12,6 +12,19 @@ static int has_arc(int64_t i, int64_t j) {
   return i % 37 != 4 && bits < (i / 100 == j / 100 ? 300 : 4);
 }
 
+static float weight_of(int64_t i, int64_t j) {
+  return (float)(i * 31 + j * 7 % 64 + 1) / 8;
+}
+
+static struct csr weighted_matrix(int64_t rows, int64_t cols, int weighted) {
+  struct csr m = made_matrix(rows, cols, has_arc);
+  if (!weighted) return m;
+  m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t e = m.start[i]; e < m.start[i + 1]; e++) m.weight[e] = weight_of(i, m.col[e]);
+  return m;
+}
+
 /* How often (row, col) is there: in tiles and in the rest. */
 static int times_there(const struct tiles *tiles, const struct csr *rest, int64_t row, int32_t col) {
   int times = 0;
@@ -60,9 +73,9 @@ static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
 
 /* The product by way of tiles and of the slots of the rest, against the matrix itself; m.row spreads the
  * rows. */
-static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart, int in_order) {
+static void check_tiers(int64_t rows, int64_t cols, int64_t least, int weighted, int apart, int in_order) {
   enum { WIDTH = 3 };
-  struct csr m = made_matrix(rows, cols, has_arc), rest;
+  struct csr m = weighted_matrix(rows, cols, weighted), rest;
   struct tiles tiles;
   struct slots slots = {0};
   int64_t results = rows * apart + 1;
@@ -74,7 +87,9 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart, in
   for (int64_t i = 0; i < cols * WIDTH; i++) x[i] = (double)(i * 7 % 31) - 15;
   for (int64_t i = 0; i < rows; i++) {
     for (int64_t e = m.start[i]; e < m.start[i + 1]; e++) {
-      for (int j = 0; j < WIDTH; j++) expected[(m.row ? m.row[i] : i) * WIDTH + j] += x[m.col[e] * WIDTH + j];
+      double weight = weighted ? (double)m.weight[e] : 1;
+      for (int j = 0; j < WIDTH; j++)
+        expected[(m.row ? m.row[i] : i) * WIDTH + j] += weight * x[m.col[e] * WIDTH + j];
     }
   }
   assert_ok(tiles_split(&m, least, 2, &tiles, &rest));
@@ -93,13 +108,15 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int apart, in
 
 static void tiles_and_slots_add_up_to_the_product(void **state) {
   (void)state;
-  for (int i = 0; i < 4; i++) {
-    int apart = 1 + i % 2, in_order = i / 2;
-    check_tiers(500, 500, 300, apart, in_order);
-    check_tiers(333, 1290, 1, apart, in_order);
-    check_tiers(40, 9000, 8193, apart, in_order); /* one community is 100 columns: few entries a row */
-    check_tiers(1, 1, 1, apart, in_order);
-    check_tiers(1100, 128, 500, apart, in_order); /* windows without tiles, windows without anything */
+  for (int i = 0; i < 8; i++) {
+    int apart = 1 + i % 2, in_order = i / 2 % 2, weighted = i / 4;
+    check_tiers(500, 500, 300, weighted, apart, in_order);
+    check_tiers(333, 1290, 1, weighted, apart, in_order);
+    /* one community is 100 columns: few entries a row */
+    check_tiers(40, 9000, 8193, weighted, apart, in_order);
+    check_tiers(1, 1, 1, weighted, apart, in_order);
+    /* windows without tiles, windows without anything */
+    check_tiers(1100, 128, 500, weighted, apart, in_order);
   }
 }
 
@@ -176,15 +193,34 @@ static void density_counts_cells_and_arcs(void **state) {
   csr_free(&m);
 }
 
-static void weighted_matrices_have_no_tiles(void **state) {
+/* Weights begin anew with each strip of sixteen rows and follow the bits. */
+static void weights_follow_the_bits(void **state) {
   (void)state;
-  struct csr m = made_matrix(200, 200, has_arc), rest;
+  struct csr m = weighted_matrix(300, 500, 1), rest;
   struct tiles tiles;
-  m.weight = calloc((size_t)m.nnz, sizeof *m.weight);
-  assert_ok(tiles_split(&m, 1, 2, &tiles, &rest));
-  assert_int_equal(tiles.count, 0);
-  assert_int_equal(rest.nnz, m.nnz);
-  assert_true(rest.weight != NULL);
+  int64_t at = 0;
+  assert_ok(tiles_split(&m, 100, 2, &tiles, &rest));
+  assert_true(tiles.count > 3 && rest.nnz > 0);
+  for (int64_t word = 0; word < tiles.count * TILE_WORDS; word++) {
+    if (word % STRIP_WORDS == 0) assert_int_equal(tiles.first[word / STRIP_WORDS], at);
+    int64_t tile = word / TILE_WORDS, w = 0;
+    while (tiles.start[w + 1] <= tile) w++;
+    for (int bit = 0; bit < 32; bit++) {
+      if (!(tiles.bits[word] >> bit & 1)) continue;
+      int row = 0, col = 0;
+      for (int i = 0; i < TILE_CELLS; i++) {
+        struct tile_bit place = tile_bit_of(i / TILE_COLS, i % TILE_COLS);
+        if (place.word == word % TILE_WORDS && place.bit == bit) row = i / TILE_COLS, col = i % TILE_COLS;
+      }
+      int64_t i = w * TILE_ROWS + row, j = tiles.segment[tile] * (int64_t)TILE_COLS + col;
+      assert_true(tiles.value[at++] == weight_of(i, j));
+    }
+  }
+  assert_int_equal(tiles.first[tiles.count * TILE_STRIPS], at);
+  assert_int_equal(at, tiles.entries);
+  for (int64_t i = 0; i < m.rows; i++)
+    for (int64_t e = rest.start[i]; e < rest.start[i + 1]; e++)
+      assert_true(rest.weight[e] == weight_of(i, rest.col[e]));
   tiles_free(&tiles);
   tiles_rest_free(&rest);
   csr_free(&m);
@@ -198,7 +234,7 @@ int main(void) {
       cmocka_unit_test(segments_ascend_inside_a_window),
       cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
       cmocka_unit_test(density_counts_cells_and_arcs),
-      cmocka_unit_test(weighted_matrices_have_no_tiles),
+      cmocka_unit_test(weights_follow_the_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,20 +26,28 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
   assert_same(k, a->tiles.segment, tiles.segment, tiles.count * 4);
   assert_same(k, a->tiles.bits, tiles.bits, tiles.count * TILE_WORDS * 4);
   assert_same(k, a->col, rest.col, rest.nnz * 4);
+  if (m->weight) assert_same(k, a->value, rest.weight, rest.nnz * 4);
+  if (m->weight && tiles.count > 0) {
+    assert_same(k, a->tiles.first, tiles.first, (tiles.count * TILE_STRIPS + 1) * 8);
+    assert_same(k, a->tiles.value, tiles.value, tiles.entries * 4);
+  }
   assert_same(k, a->slot, slots.slot, slots.count * (int64_t)sizeof *slots.slot);
   slots_free(&slots);
   tiles_free(&tiles);
   tiles_rest_free(&rest);
 }
 
-static void check_matrix(struct kernels *k, int64_t rows, int64_t cols) {
+static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weighted) {
   static const enum layout_tiers tiers[] = {LAYOUT_TILES_ALL, LAYOUT_TILES, LAYOUT_AUTO};
   struct csr m = made_matrix(rows, cols, has_arc);
+  if (weighted) m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
+  for (int64_t e = 0; weighted && e < m.nnz; e++) m.weight[e] = (float)noise(5, e);
   for (int i = 0; i < 3; i++) {
     struct layout_plan plan = {tiers[i], 128};
     struct layout *layout = NULL;
     assert_ok(layout_init(k, &m, &plan, &layout));
     compare(k, &m, cuda_layout(layout));
+    assert_true(tiers[i] != LAYOUT_TILES_ALL || m.nnz == 0 || layout->tiles > 0);
     layout_free(k, layout);
   }
   csr_free(&m);
@@ -60,10 +68,12 @@ static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
 
 static void built(struct kernels *k) {
   if (!cuda_has_tiles()) return;
-  check_matrix(k, 1, 1);
-  check_matrix(k, 130, 64);
-  check_matrix(k, 2500, 2500);
-  check_matrix(k, 900, 3333);
+  for (int weighted = 0; weighted < 2; weighted++) {
+    check_matrix(k, 1, 1, weighted);
+    check_matrix(k, 130, 64, weighted);
+    check_matrix(k, 2500, 2500, weighted);
+    check_matrix(k, 900, 3333, weighted);
+  }
   check_density(k, 2500, 2500);
   check_density(k, 130, 70);
 }
