@@ -59,21 +59,30 @@ static int add_layout(const struct run *run, const struct layout *layout, double
   return OK;
 }
 
-/* The products below regions of that name. Both directions are taken to have run equally often. */
-static int read_part(const struct propagation *p, const struct run *run, int halo, struct facts *facts) {
+/* Whether the parts of that name are sparse products; attention and maxima have no use for tiers. */
+static int multiplies(const char *part) {
   static const char *const product[] = {"spmm", NULL};
   struct profile_part spmm = {.names = product};
+  profile_parts(part, &spmm, 1);
+  return spmm.calls > 0;
+}
+
+/* That part of the epochs. Both directions are taken to have run equally often. */
+static int read_part(const struct propagation *p, const struct run *run, int halo, struct facts *facts) {
+  static const char *const region[2][2] = {{"own part"}, {"halo part"}};
+  struct profile_part part = {.names = region[halo]};
   const struct direction *both[] = {&p->forward, &p->backward};
   int directions = p->backward.borrowed ? 1 : 2;
   double arcs = 0;
   *facts = (struct facts){0};
-  profile_parts(halo ? "halo part" : "own part", &spmm, 1);
-  facts->products = spmm.calls;
-  facts->seconds = spmm.seconds;
+  if (!multiplies(*region[halo])) return OK;
+  profile_parts("epoch", &part, 1);
+  facts->products = part.calls;
+  facts->seconds = part.seconds;
   for (int i = 0; i < directions; i++)
     arcs += (double)(halo ? both[i]->halo_part : both[i]->own_part)->csr->nnz / directions;
-  facts->width = spmm.calls > 0 && arcs > 0 ? spmm.flops / spmm.calls / 2 / arcs : 0;
-  for (int i = 0; i < directions && spmm.calls > 0; i++)
+  facts->width = part.calls > 0 && arcs > 0 ? part.flops / part.calls / 2 / arcs : 0;
+  for (int i = 0; i < directions && part.calls > 0; i++)
     TRY(add_layout(run, halo ? both[i]->halo_part : both[i]->own_part, fmax(facts->width, 1), 1. / directions,
                    facts));
   return OK;

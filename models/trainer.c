@@ -232,10 +232,17 @@ static int may_queue(const struct trainer *trainer, const struct run *run) {
   return under_way == 0 || !is_saved(run, trainer->queued);
 }
 
+/* What the profile calls an epoch: the process's first one warms up, and counts only where no other follows.
+ */
+static const char *region_of(const struct trainer *trainer, const struct run *run, int64_t epoch) {
+  int first = trainer->epochs_run == 0 && trainer->queued == trainer->state.epoch;
+  return first && epoch < run->config->train.epochs ? "first epoch" : "epoch";
+}
+
 static int queue_epoch(struct trainer *trainer, struct run *run) {
   int64_t epoch = trainer->queued + 1;
   if (trainer->queued == trainer->state.epoch) trainer->since = profile_clock();
-  TRY(PROFILE("epoch", epoch_queue(trainer, run, epoch)));
+  TRY(PROFILE(region_of(trainer, run, epoch), epoch_queue(trainer, run, epoch)));
   if (is_evaluated(run, epoch)) TRY(PROFILE("evaluation", epoch_queue_evaluation(trainer, run)));
   return epoch_queue_result(trainer, run);
 }
