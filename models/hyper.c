@@ -9,16 +9,19 @@
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 
+static int layouts_init(struct hyper_sums *s, struct run *run, const struct layout_plan *plan) {
+  struct hyper *h = s->hyper;
+  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, plan, INCIDENCE_AUTO, &s->inner));
+  TRY(layout_init(run->kernels, &h->outer_own, plan, &s->outer_own));
+  TRY(layout_init(run->kernels, &h->outer_away, plan, &s->outer_away));
+  TRY(layout_init(run->kernels, &h->partial, plan, &s->partial));
+  return layout_init(run->kernels, &h->rest, plan, &s->rest);
+}
+
 static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const struct layout_plan plan = {run->config->runtime.layout, width};
-  struct hyper *h = &run->shard->hyper;
-  struct hyper_sums *s = &p->hyper;
-  s->hyper = h;
-  TRY(incidence_init(run->kernels, &h->inner_edges, &h->inner_vertices, &plan, INCIDENCE_AUTO, &s->inner));
-  TRY(layout_init(run->kernels, &h->outer_own, &plan, &s->outer_own));
-  TRY(layout_init(run->kernels, &h->outer_away, &plan, &s->outer_away));
-  TRY(layout_init(run->kernels, &h->partial, &plan, &s->partial));
-  return layout_init(run->kernels, &h->rest, &plan, &s->rest);
+  p->hyper.hyper = &run->shard->hyper;
+  return PROFILE_HOST("layout", layouts_init(&p->hyper, run, &plan));
 }
 
 static void hyper_sums_free(struct propagation *p, struct run *run) {

@@ -170,7 +170,7 @@ int job_setup(struct job *job) {
                           .partition = &job->partition,
                           .shard = &job->shard,
                           .dataset_hash = hash};
-  TRY(comm_agree(&job->comm, PROFILE_HOST("layout", trainer_init(&job->trainer, &job->run))));
+  TRY(comm_agree(&job->comm, PROFILE_HOST("model", trainer_init(&job->trainer, &job->run))));
   add_taken(job, "adjacency and sparse features");
   add_estimate(job);
   return OK;

@@ -19,8 +19,9 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
 static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
-  TRY(layouts_init(&p->forward, run, &plan, &run->shard->in));
-  if (run->shard->directed) return layouts_init(&p->backward, run, &plan, &run->shard->out);
+  TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
+  if (run->shard->directed)
+    return PROFILE_HOST("layout", layouts_init(&p->backward, run, &plan, &run->shard->out));
   p->backward = p->forward;
   p->backward.borrowed = 1;
   return OK;
