@@ -8,8 +8,8 @@
 static int cheaper_first(const struct layer *layer, int sparse) {
   int64_t aggregate_first = layer->index == 0 ? layer->in : 2 * layer->in, transform_first = 2 * layer->out;
   if (layer->keeps_product || (layer->index == 0 && sparse)) return 0;
-  return layer->constant ||
-         (layer->index == 0 ? aggregate_first <= transform_first : aggregate_first < transform_first);
+  return layer->constant || aggregate_first < transform_first ||
+         (aggregate_first == transform_first && (layer->index == 0 || layer->aggregate_ties));
 }
 
 void convolve_init(const struct run *run, struct layer *layer, int changes) {

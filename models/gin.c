@@ -2,8 +2,9 @@
  * 2019).
  *
  * The sum and the first Linear are a convolution, Z = ((1 + eps) I + A) H W, whose end is the batch norm and
- * the ReLU; the second Linear is a layer of its own, as in mlp, and ends as model.* has it. eps is model.eps,
- * or a number of each layer that is trained from there on: d eps = sum of dZ times H W, element by element.
+ * the ReLU (Z comes from a product, which finds the norm's moments along with it, unless eps is learned); the
+ * second Linear is a layer of its own, as in mlp, and ends as model.* has it. eps is model.eps, or a number
+ * of each layer that is trained from there on: d eps = sum of dZ times H W, element by element.
  */
 #include "models/gin.h"
 
@@ -33,6 +34,7 @@ int gin_init(struct model *model, struct run *run, struct layer *layer) {
   p->loop = 1 + (learns ? 0 : run->config->model.eps);
   p->loop_changes = learns;
   layer->keeps_product = learns;
+  layer->aggregate_ties = 1; /* products take more along at their ends than sums over neighbours */
   convolve_init(run, layer, learns);
   TRY(layer_parameters(model, run, layer));
   return learns ? learn_eps(model, run, layer) : OK;

@@ -34,6 +34,7 @@ struct layer {
   int dz_is_message;   /* all that takes dz is P^T: it comes scaled by P^T's columns */
   int needs_input;     /* the input itself is wanted even where its aggregate is constant */
   int pairs;           /* gradients of two weights are made beside one product */
+  int aggregate_ties;  /* of two orders that cost the same the aggregate comes first */
   int recomputed;      /* other layers use what it lays out inside: a backward needs a forward again */
   int again;           /* that forward is under way */
   int weight, bias, gain, shift; /* indices of parameters; -1: none */
