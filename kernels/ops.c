@@ -217,7 +217,7 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took) {
 
 static int is_gradient_of(struct tensor dz, const struct gemm *op) {
   return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
-         !op->beside && !op->a2.data && !op->beside2 && !op->factor;
+         !op->beside && !op->a2.data && !op->beside2 && !op->factor && !op->moments;
 }
 
 /* A2 op(B2) fits to C, which has as many rows as A. */
@@ -226,6 +226,20 @@ static void check_second(const struct kernels *k, const struct gemm *op) {
   assert(!op->transpose_a && is_matrix(k, op->a2, op->c.rows, terms));
   assert(is_matrix(k, op->b2, op->transpose_b ? op->c.cols : terms, op->transpose_b ? terms : op->c.cols));
   assert(op->a2.data != op->c.data || op->c.rows == 0);
+}
+
+static void check_batch_norm(const struct gemm *op) {
+  const struct update_backward *backward = op->backward;
+  assert(!op->moments || (!op->update && !backward && op->moments->x.data == op->c.data));
+  assert(!(op->sums_alone || op->norm) || (backward->forward->norm == NORM_BATCH && !backward->then));
+  assert(!op->norm || (!op->sums_alone && op->norm->forward == backward->forward && op->norm->count > 0 &&
+                       op->norm->dz.data == op->c.data && backward->dz.data == op->c.data &&
+                       !backward->shift_grad && !backward->gain_grad && !backward->bias_grad));
+}
+
+int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {
+  return op->backward && op->backward->forward->norm == NORM_BATCH && k->ops->gemm_repeats &&
+         k->ops->gemm_repeats(k, op);
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
@@ -249,6 +263,7 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   assert(!op->beside2 || (op->transpose_b && is_gradient_of(op->a2, op->beside2)));
   assert(!op->factor || op->transpose_a);
   if (op->a2.data) check_second(k, op);
+  check_batch_norm(op);
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
   TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));

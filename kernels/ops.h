@@ -75,7 +75,11 @@ struct spmm {
 
 /* C = f op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k],
  * op(B) [k, n], C [m, n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards
- * is open unless it is dz. */
+ * is open unless it is dz.
+ *
+ * A batch norm takes sums over all ranks' rows before rows can end. Forward C is z, whose moments the product
+ * finds along with it. Backward dn is to become dz: kept and worked on by op_batch_norm_backward; or, where
+ * the product costs less than that (op_gemm_repeats), it is made once for its sums and again with `norm`. */
 struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
   struct tensor a2, b2;  /* a second product in the same sums, dtype; data NULL: none. Not with transpose_a */
@@ -83,6 +87,10 @@ struct gemm {
   const double *factor;                   /* f; NULL: 1. With transpose_a alone */
   const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
   const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
+  const struct column_moments *moments;   /* of c. NULL: not wanted. Without update and backward */
+  /* With a batch norm's `backward`, without `then`: what C holds afterwards is open, its sums are wanted. */
+  int sums_alone;
+  const struct batch_norm_backward *norm; /* dn becomes its dz at once, which is c. NULL: it stays */
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
    * `backward` works from; and H^T A2, of the weight B2. NULL: none. */
   const struct gemm *beside, *beside2;
@@ -281,6 +289,7 @@ struct kernel_ops {
   /* With backward->then, or all that is beside, or both, in one pass over the rows: *took says which, of
    * `enum along`; 0: nothing is done. NULL: never. */
   int (*gemm_along)(struct kernels *k, const struct gemm *op, int *took);
+  int (*gemm_repeats)(const struct kernels *k, const struct gemm *op); /* NULL: never */
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
@@ -351,6 +360,8 @@ int op_spmm(struct kernels *k, const struct spmm *op);
 /* Whether rows can end with it: that of a ReLU, from its output, in place and without sums. */
 int op_spmm_may_end(const struct update_backward *below);
 int op_gemm(struct kernels *k, const struct gemm *op);
+/* Whether a product with a batch norm's `backward` is better made twice, see struct gemm. */
+int op_gemm_repeats(const struct kernels *k, const struct gemm *op);
 int op_gather(struct kernels *k, const struct gather *op);
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op,
                struct tensor y); /* y may be x */

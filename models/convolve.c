@@ -55,7 +55,9 @@ int convolve_forward(struct model *model, struct run *run, struct layer *layer, 
   if (layer->aggregate_first) {
     TRY(convolve_aggregate(model, run, layer));
     struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
-    return op_gemm(run->kernels, &(struct gemm){.a = layer->aggregate, .b = w, .c = z, .update = end});
+    struct gemm product = {.a = layer->aggregate, .b = w, .c = z, .update = end};
+    if (z.data == layer->z.data) product.moments = layer_moments(layer);
+    return op_gemm(run->kernels, &product);
   }
   return aggregate_product(model, run, layer, end, z);
 }

@@ -85,6 +85,7 @@ int layer_times_weight(struct model *model, struct run *run, struct layer *layer
   if (layer->index == 0) return features_times(&model->features, run, w, add, update, y);
   struct gemm product = {
       .a = layer_input(model, layer), .b = w, .c = y, .accumulate = add.data != NULL, .update = update};
+  if (y.data == layer->z.data && !update) product.moments = layer_moments(layer);
   return op_gemm(run->kernels, &product);
 }
 
@@ -115,7 +116,12 @@ static int input_gradient(struct model *model, struct run *run, int weight, stru
   TRY(begin_sum(run, dx, residual));
   struct gemm product = {.a = dy, .b = w, .transpose_b = 1, .c = dx, .backward = below, .beside = beside};
   product.accumulate = residual.data != NULL;
-  return op_gemm(run->kernels, &product);
+  model->repeats = product.sums_alone = op_gemm_repeats(run->kernels, &product);
+  TRY(op_gemm(run->kernels, &product));
+  model->repeat = product;
+  model->repeat.beside = NULL;
+  model->repeat.sums_alone = 0;
+  return OK;
 }
 
 int layer_input_gradient(struct model *model, struct run *run, int weight, struct tensor dy, struct tensor dx,

@@ -43,11 +43,13 @@ struct layer {
   struct tensor product;         /* H W [own, out] where it is kept */
   struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
   struct update update; /* the end as the last forward applied it */
-  void *mean, *rstd;    /* statistics of the norm, real [out] or [own] */
-  void *own_sum;        /* batch norm on several ranks: sums of this one's rows, real [out] */
-  void *running;        /* batch norm: running mean, then variance, real [statistics] */
-  int64_t statistics;   /* 2 out with batch norm, else 0 */
-  struct heads heads;   /* of attention */
+  struct column_moments moments; /* of z, in a forward whose batch norm takes its statistics from them */
+  int has_moments;               /* the product that made z found them */
+  void *mean, *rstd;             /* statistics of the norm, real [out] or [own] */
+  void *own_sum;                 /* batch norm on several ranks: sums of this one's rows, real [out] */
+  void *running;                 /* batch norm: running mean, then variance, real [statistics] */
+  int64_t statistics;            /* 2 out with batch norm, else 0 */
+  struct heads heads;            /* of attention */
   void *kept; /* what its type keeps beside all this: one block of the host, see its file; NULL: nothing */
 };
 
@@ -121,6 +123,8 @@ int layer_two_gradients(struct model *model, struct run *run, struct layer *laye
  * norm needs all rows first: then layer_rest follows. */
 void layer_set_end(struct model *model, struct run *run, struct layer *layer, int training);
 const struct update *layer_fused_end(const struct layer *layer);
+/* What the product that makes z is to find along with it; NULL: nothing. */
+const struct column_moments *layer_moments(struct layer *layer);
 /* What the fused end left: y = end(z) with statistics over all ranks for batch norm, nothing otherwise, nor
  * when the forward is repeated. */
 int layer_rest(struct run *run, struct layer *layer, int training);

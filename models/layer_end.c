@@ -29,10 +29,22 @@ void layer_set_end(struct model *model, struct run *run, struct layer *layer, in
   if (layer_has_residual(layer)) end->residual = layer_input(model, layer);
   struct philox_key key = run_key(run, layer->index, RANDOM_DROPOUT_HIDDEN);
   if (training) end->dropout = dropout_of(ending->dropout, key, model->id);
+  layer->has_moments = 0;
+  layer->moments = (struct column_moments){0};
+  if (!training || ending->norm != NORM_BATCH) return;
+  layer->moments = (struct column_moments){.x = layer->z, .squares = layer->rstd};
+  layer->moments.sum = layer->own_sum ? layer->own_sum : layer->mean;
 }
 
 const struct update *layer_fused_end(const struct layer *layer) {
   return layer->update.norm == NORM_BATCH ? NULL : &layer->update;
+}
+
+/* A forward that is repeated has its statistics. */
+const struct column_moments *layer_moments(struct layer *layer) {
+  if (!layer->moments.sum || layer->again) return NULL;
+  layer->has_moments = 1;
+  return &layer->moments;
 }
 
 static int batch_statistics(struct run *run, struct layer *layer, int training) {
@@ -49,11 +61,9 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
                                    .epsilon = layer->update.epsilon,
                                    .momentum = .1};
   if (!training) return op_batch_norm_stats(run->kernels, &stats);
-  void *own_sum = layer->own_sum ? layer->own_sum : layer->mean;
-  struct column_moments moments = {.x = layer->z, .sum = own_sum, .squares = layer->rstd};
-  TRY(op_column_moments(run->kernels, &moments));
-  if (own_sum != layer->mean)
-    TRY(device_copy(run->device, STREAM_COMPUTE, layer->mean, own_sum, layer->out * real));
+  if (!layer->has_moments) TRY(op_column_moments(run->kernels, &layer->moments));
+  if (layer->own_sum)
+    TRY(device_copy(run->device, STREAM_COMPUTE, layer->mean, layer->own_sum, layer->out * real));
   TRY(comm_allreduce(run->comm, layer->mean, layer->out, run_number(run), REDUCE_SUM));
   stats.step = BATCH_NORM_MEAN;
   TRY(op_batch_norm_stats(run->kernels, &stats));
@@ -68,20 +78,31 @@ int layer_rest(struct run *run, struct layer *layer, int training) {
   return op_update(run->kernels, &layer->update);
 }
 
-/* dz holds dn; the sums of all ranks make it the gradient of z. */
-static int batch_norm_end(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
-                          void *sum_dn, void *sum_dn_xhat) {
+/* Of all ranks; *sums: [2, out], of dn and of dn xhat. Where there is one rank they are the gradients. */
+static int sum_over_ranks(struct model *model, struct run *run, const struct layer *layer,
+                          const struct update_backward *end, void *sums[2]) {
   int64_t bytes = layer->out * dtype_bytes(run->kernels->real);
-  char *sums = model->sums;
-  TRY(device_copy(run->device, STREAM_COMPUTE, sums, sum_dn, bytes));
-  TRY(device_copy(run->device, STREAM_COMPUTE, sums + bytes, sum_dn_xhat, bytes));
-  TRY(comm_allreduce(run->comm, sums, 2 * layer->out, run_number(run), REDUCE_SUM));
-  return op_batch_norm_backward(run->kernels,
-                                &(struct batch_norm_backward){.forward = &layer->update,
-                                                              .dz = dz,
-                                                              .sum_dn = sums,
-                                                              .sum_dn_xhat = sums + bytes,
-                                                              .count = run->shard->global_nodes});
+  sums[0] = end->shift_grad;
+  sums[1] = end->gain_grad;
+  if (run->comm->size == 1) return OK;
+  for (int i = 0; i < 2; i++) {
+    void *to = (char *)model->sums + i * bytes;
+    TRY(device_copy(run->device, STREAM_COMPUTE, to, sums[i], bytes));
+    sums[i] = to;
+  }
+  return comm_allreduce(run->comm, model->sums, 2 * layer->out, run_number(run), REDUCE_SUM);
+}
+
+/* The product whose dn was not kept, once more: this time dz is made of it, and sums are there. */
+static int repeat_product(struct model *model, struct run *run, const struct update_backward *end,
+                          const struct batch_norm_backward *norm) {
+  struct update_backward again = *end;
+  struct gemm product = model->repeat;
+  again.shift_grad = again.gain_grad = again.bias_grad = NULL;
+  product.backward = &again;
+  product.norm = norm;
+  model->repeats = 0;
+  return op_gemm(run->kernels, &product);
 }
 
 struct update_backward layer_end_backward(struct model *model, struct run *run, struct layer *layer,
@@ -99,8 +120,16 @@ struct update_backward layer_end_backward(struct model *model, struct run *run, 
 
 int layer_rest_backward(struct model *model, struct run *run, const struct layer *layer,
                         const struct update_backward *end) {
+  void *sums[2];
   if (layer->update.norm != NORM_BATCH) return OK;
-  return batch_norm_end(model, run, layer, end->dz, end->shift_grad, end->gain_grad);
+  TRY(sum_over_ranks(model, run, layer, end, sums));
+  struct batch_norm_backward norm = {.forward = &layer->update,
+                                     .dz = end->dz,
+                                     .sum_dn = sums[0],
+                                     .sum_dn_xhat = sums[1],
+                                     .count = run->shard->global_nodes};
+  return model->repeats ? repeat_product(model, run, end, &norm)
+                        : op_batch_norm_backward(run->kernels, &norm);
 }
 
 int layer_reset(struct run *run, struct layer *layer) {

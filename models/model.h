@@ -22,6 +22,8 @@ struct model {
   struct tensor grad[3]; /* [own, width]: gradients passed down, see layer_ops.in_place; the third only with
                             residuals */
   void *sums;            /* real [2 widest]: batch norm sums over ranks */
+  struct gemm repeat;    /* the product that left the sums of a batch norm's backward alone, */
+  int repeats;           /* which is made again once they are of all ranks */
   int64_t workspace;     /* bytes of scratch that its products ask for */
 };
 

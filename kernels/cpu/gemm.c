@@ -122,12 +122,18 @@ static int add_second(struct kernels *k, const struct gemm *op) {
   return multiply_by_rows(k, &p);
 }
 
+static int end_backward(struct kernels *k, const struct gemm *op) {
+  TRY(REAL(cpu_update_backward)(k, op->backward));
+  return op->norm ? REAL(cpu_batch_norm_backward)(k, op->norm) : OK;
+}
+
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   struct product p = product_of(op);
   int tall = k->device->threads > 1 && p.transpose_a && p.k > p.m;
   openblas_set_num_threads(1);
   TRY(tall ? multiply_by_terms(k, &p) : multiply_by_rows(k, &p));
   if (op->a2.data) TRY(add_second(k, op));
-  if (op->backward) return REAL(cpu_update_backward)(k, op->backward);
+  if (op->backward) return end_backward(k, op);
+  if (op->moments) return REAL(cpu_column_moments)(k, op->moments);
   return op->update ? REAL(cpu_update)(k, op->update) : OK;
 }

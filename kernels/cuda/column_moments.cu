@@ -65,17 +65,23 @@ static __global__ void __launch_bounds__(BLOCK, BLOCKS)
 
 constexpr int COLS = 8, ROWS = 64; /* of a block of threads that adds up parts */
 
+struct end_moments {
+  const double *partial; /* as above */
+  int64_t rows, cols, parts;
+  struct tensor near; /* its first row is what was taken off */
+  float *sum, *squares;
+};
+
 template <class T>
-static __global__ void __launch_bounds__(COLS *ROWS)
-    end_moments_kernel(struct column_moments_part of, float *sum, float *squares) {
+static __global__ void __launch_bounds__(COLS *ROWS) end_moments_kernel(struct end_moments of) {
   __shared__ double shared[2][ROWS][COLS];
-  const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x, cols = of.x.cols;
+  const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x, cols = of.cols;
   const bool there = col < cols;
 #pragma unroll
   for (int s = 0; s < 2; s++) {
     double total = 0;
 #pragma unroll 4
-    for (int64_t p = threadIdx.y; p < of.cut.parts; p += ROWS)
+    for (int64_t p = threadIdx.y; p < of.parts; p += ROWS)
       total += there ? of.partial[(2 * p + s) * cols + col] : 0;
     shared[s][threadIdx.y][threadIdx.x] = total;
   }
@@ -85,10 +91,25 @@ static __global__ void __launch_bounds__(COLS *ROWS)
       shared[s][threadIdx.y][threadIdx.x] += shared[s][threadIdx.y + half][threadIdx.x];
   }
   if (threadIdx.y > 0 || !there) return;
-  const double rows = (double)of.x.rows, shifted = shared[0][0][threadIdx.x];
-  const double shift = of.x.rows > 0 ? (double)(float)*place_of<T>(of.x, 0, col) : 0;
-  sum[col] = (float)(shifted + rows * shift);
-  squares[col] = of.x.rows > 0 ? (float)max(0.0, shared[1][0][threadIdx.x] - shifted * shifted / rows) : 0;
+  const double rows = (double)of.rows, shifted = shared[0][0][threadIdx.x];
+  const double shift = of.rows > 0 ? (double)(float)*place_of<T>(of.near, 0, col) : 0;
+  of.sum[col] = (float)(shifted + rows * shift);
+  of.squares[col] = of.rows > 0 ? (float)max(0.0, shared[1][0][threadIdx.x] - shifted * shifted / rows) : 0;
+}
+
+template <class T> static int end_moments_of(struct kernels *k, const struct end_moments *of) {
+  end_moments_kernel<T><<<blocks_of(of->cols, COLS), dim3(COLS, ROWS), 0, cuda_stream(k)>>>(*of);
+  TRY_LAUNCH();
+  return OK;
+}
+
+int cuda_end_moments(struct kernels *k, const struct column_moments *op, const double *partial, int64_t parts,
+                     const float *near) {
+  const int64_t cols = op->x.cols;
+  const struct end_moments of = {
+      partial,          op->x.rows,          cols, parts, tensor_of((void *)near, F32, 1, cols),
+      (float *)op->sum, (float *)op->squares};
+  return cols > 0 ? end_moments_of<float>(k, &of) : OK;
 }
 
 template <class T>
@@ -99,10 +120,9 @@ static int launch(struct kernels *k, const struct column_moments *op, const stru
     kernel<<<grid_of(of->cut, cols), block_of(cols), 0, cuda_stream(k)>>>(*of);
     TRY_LAUNCH();
   }
-  end_moments_kernel<T><<<blocks_of(cols, COLS), dim3(COLS, ROWS), 0, cuda_stream(k)>>>(*of, (float *)op->sum,
-                                                                                        (float *)op->squares);
-  TRY_LAUNCH();
-  return OK;
+  const struct end_moments end = {of->partial,      op->x.rows,          cols, of->cut.parts, op->x,
+                                  (float *)op->sum, (float *)op->squares};
+  return end_moments_of<T>(k, &end);
 }
 
 int cuda_column_moments(struct kernels *k, const struct column_moments *op) {

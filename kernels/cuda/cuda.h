@@ -40,6 +40,7 @@ int cuda_spmm(struct kernels *k, const struct spmm *op);
 int64_t cuda_spmm_workspace(const struct spmm *op);
 int cuda_gemm(struct kernels *k, const struct gemm *op);
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
+int cuda_gemm_repeats(const struct kernels *k, const struct gemm *op);
 int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gather(struct kernels *k, const struct gather *op);
 int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);

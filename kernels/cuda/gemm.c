@@ -149,10 +149,33 @@ int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
   return k->precision == PRECISION_BF16 ? cuda_gemm_bulk_along(k, op, took) : OK;
 }
 
+/* A product that a batch norm follows, forward or backward, by kernels that do at its end what they can. */
+static int multiply_with_norm(struct kernels *k, const struct gemm *op, int *took) {
+  const struct cuda_state *state = k->impl;
+  const struct update_backward *end = op->backward;
+  int backward = end && end->forward->norm == NORM_BATCH && !end->bias_grad &&
+                 (op->norm || (end->shift_grad && end->gain_grad));
+  int forward = op->moments && !op->transpose_b && !op->a2.data;
+  if (!(backward || forward) || !state->has_wgmma || op->transpose_a || op->accumulate) return OK;
+  if (op->c.rows == 0 || op->c.cols == 0 || op->a.cols == 0 || (op->a2.data && op->a2.cols == 0)) return OK;
+  if (k->precision == PRECISION_FP32) return cuda_gemm_ring(k, op, took);
+  return k->precision == PRECISION_BF16 ? cuda_gemm_bulk(k, op, took) : OK;
+}
+
+static int end_backward(struct kernels *k, const struct gemm *op) {
+  TRY(cuda_update_backward(k, op->backward));
+  return op->norm ? cuda_batch_norm_backward(k, op->norm) : OK;
+}
+
 int cuda_gemm(struct kernels *k, const struct gemm *op) {
+  struct gemm plain = *op;
   int took_end = 0;
-  TRY(op->a2.data ? multiply_both(k, op, &took_end) : multiply(k, op, &took_end));
+  TRY(multiply_with_norm(k, op, &took_end));
   if (took_end) return OK;
-  if (op->backward) return cuda_update_backward(k, op->backward);
+  plain.moments = NULL;
+  TRY(op->a2.data ? multiply_both(k, &plain, &took_end) : multiply(k, &plain, &took_end));
+  if (op->moments) return cuda_column_moments(k, op->moments);
+  if (took_end) return OK;
+  if (op->backward) return end_backward(k, op);
   return op->update ? cuda_update(k, op->update) : OK;
 }

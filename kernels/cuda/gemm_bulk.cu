@@ -1,9 +1,9 @@
 /* C = A B (+ A2 B2) of bf16 by bulk copies: shapes, memory and launch of the kernel in gemm_bulk.cuh. */
 #include "kernels/cuda/gemm_bulk.cuh"
 #include "kernels/cuda/gemm_end_of.cuh"
-#include "kernels/cuda/partials.cuh"
 
-/* Two tiles at work, and two on their way; or none, for two products in one, which spare a pass over C. */
+/* Two tiles at work, and two on their way; or none, where there is no other way without further passes over
+ * C: for two products in one, and for the way back through an end. */
 constexpr int LEAST_SLOTS = 4, LEAST_PAIR_SLOTS = TEAMS;
 
 struct bulk_launch {
@@ -23,12 +23,13 @@ static bool can_be_bulk(const struct gemm *op, const struct end &e) {
 /* As many slots as shared memory has room for, an even number: each is one team's, which so sees every tile
  * that comes into it. False if these are too few. */
 template <int BLOCKS>
-static bool fit(const struct cuda_state *state, bool sums, int least, struct bulk_launch *launch) {
+static bool fit(const struct cuda_state *state, int sums, int least, struct bulk_launch *launch) {
   constexpr int COLS = BULK_COLS<BLOCKS>;
   struct bulk_product &p = launch->product;
   const int results = p.end.backward ? 0 : TEAMS * COLS / BOX_COLS * BOX;
-  const int totals = sums ? TEAMS * TEAM / 32 * COLS * (int)sizeof(double) : 0;
-  const int fixed = panel_bytes(COLS, p.depth) + results + totals + COLS * (int)sizeof(float);
+  const int totals = sums * BULK_TOTALS<BLOCKS> * (int)sizeof(double);
+  const int fixed = panel_bytes(COLS, p.depth) + results + totals +
+                    reals_of(p.end.kind) * COLS * (int)sizeof(float);
   const int slot = slot_bytes(COLS, p.depth, p.end.backward);
   p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT - fixed) / slot) / TEAMS * TEAMS;
   launch->bytes = fixed + p.slots * slot;
@@ -71,26 +72,24 @@ template <int BLOCKS>
 static int run(struct kernels *k, const struct gemm *op, int least, struct bulk_launch *launch, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct bulk_product &p = launch->product;
-  const bool sums = op->backward && op->backward->bias_grad;
+  const int sums = cuda_sums_wanted(op, &p.end);
   if (!fit<BLOCKS>(state, sums, least, launch)) return OK;
   *took = 1;
   lay_tiles<BLOCKS>(state, launch);
-  if (sums)
-    TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
+  if (sums) TRY(cuda_sums_begin(k, op, launch->blocks, &p.end));
   TRY(make_maps(op, BULK_COLS<BLOCKS>, launch));
   TRY(start<BLOCKS>(k, launch));
-  if (!sums) return OK;
-  return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+  return sums ? cuda_sums_end(k, op, launch->blocks, &p.end) : OK;
 }
 
-/* All columns at once; of two products in one some at a time where memory asks for it. */
+/* All columns at once, or some at a time where memory asks for it. */
 static int choose(struct kernels *k, const struct gemm *op, int least, struct bulk_launch *launch,
                   int *took) {
   if (op->c.cols <= 48) return run<6>(k, op, least, launch, took);
   if (op->c.cols <= 64) return run<8>(k, op, least, launch, took);
-  if (op->c.cols > 128) TRY(run<32>(k, op, least, launch, took));
-  if (*took || (op->c.cols > 128 && !op->a2.data)) return OK;
-  return run<16>(k, op, least, launch, took);
+  if (op->c.cols > 128 && !needs_norm_blocks(launch->product.end.kind))
+    TRY(run<32>(k, op, least, launch, took));
+  return *took ? OK : run<16>(k, op, least, launch, took);
 }
 
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
@@ -107,5 +106,6 @@ int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took) {
   p.depth2 = terms.depth2;
   p.transpose_b = op->transpose_b;
   TRY(choose(k, op, LEAST_SLOTS, &launch, took));
-  return *took || !op->a2.data ? OK : choose(k, op, LEAST_PAIR_SLOTS, &launch, took);
+  if (*took || (!op->a2.data && !op->backward)) return OK;
+  return choose(k, op, LEAST_PAIR_SLOTS, &launch, took);
 }

@@ -42,15 +42,25 @@ static inline struct terms_in_boxes terms_of(const struct gemm *op) {
 }
 
 /* Shared memory: B and B2; slots, each a tile of A and, backward, of the saved output; forward a place for
- * each team's result; column sums for each warp; bias. */
+ * each team's result; column sums for each warp, [sums, warps, columns]; reals of columns. */
 struct bulk_memory {
   unsigned char *panel, *slots, *results;
   double *totals;
-  float *bias;
+  float *reals;
 };
+
+/* Registers hold no more sums beside what the ends of batch norms take. */
+constexpr int MOST_NORM_BLOCKS = 16;
+
+static constexpr __host__ __device__ bool needs_norm_blocks(enum end_kind kind) {
+  return is_of_norm(kind) || kind == END_MOMENTS;
+}
 
 /* Columns of C that a block has room for. */
 template <int BLOCKS> constexpr int BULK_COLS = (BLOCKS + 7) / 8 * BOX_COLS;
+
+/* Doubles of one sum of the columns. */
+template <int BLOCKS> constexpr int BULK_TOTALS = TEAMS *TEAM / 32 * BULK_COLS<BLOCKS>;
 
 static __host__ __device__ __forceinline__ int panel_bytes(int cols, int depth) {
   return depth * BOX_COLS * cols * 2;
@@ -67,7 +77,7 @@ static __device__ __forceinline__ struct bulk_memory bulk_memory_of(const struct
   struct bulk_memory m = {boxes, boxes + panel_bytes(COLS, p.depth)};
   m.results = m.slots + p.slots * slot_bytes(COLS, p.depth, p.end.backward);
   m.totals = (double *)(m.results + (p.end.backward ? 0 : TEAMS * COLS / BOX_COLS * BOX));
-  m.bias = (float *)(m.totals + (p.end.sums ? TEAMS * TEAM / 32 * COLS : 0));
+  m.reals = (float *)(m.totals + sums_wanted(p.end) * BULK_TOTALS<BLOCKS>);
   return m;
 }
 
@@ -191,53 +201,97 @@ static __device__ __forceinline__ void end_pair(float2 bias, float dropout_scale
   saved = may_scale(KIND) ? rounded_pair(x[0] * factor, x[1] * factor) : rounded_pair(x[0], x[1]);
 }
 
+/* The same where a batch norm is: z, backward, becomes dn or dz; forward x is z. sums: of both columns. */
+template <enum end_kind KIND>
+static __device__ __forceinline__ void norm_pair(float2 near, const struct norm_columns_of<2> &norm,
+                                                 bool is_there, float (&x)[2], uint32_t &z,
+                                                 float (&sums)[2][2]) {
+  float other[2];
+  if constexpr (KIND == END_MOMENTS) {
+    z = rounded_pair(x[0], x[1]);
+    other[0] = low_half(z) - near.x, other[1] = high_half(z) - near.y;
+  } else {
+    const float of_z[2] = {low_half(z), high_half(z)};
+    norm_backward<2, KIND == END_NORM_APPLY>(norm, of_z, x, other);
+    z = rounded_pair(x[0], x[1]);
+  }
+#pragma unroll
+  for (int c = 0; c < 2 && is_there && sums_of(KIND) > 0; c++) {
+    sums[0][c] += KIND == END_MOMENTS ? other[c] : x[c];
+    sums[1][c] += (KIND == END_MOMENTS ? other[c] : x[c]) * other[c];
+  }
+}
+
 /* The end of a warp's 16 rows, from their sums into boxes, of columns from first_col on. totals: the warp's,
- * of columns. */
+ * of columns; those of the next sum are `pitch` further on. reals: [reals, cols] of the columns. */
 template <int BLOCKS, enum end_kind KIND>
-static __device__ __forceinline__ void end_boxes(const struct end &e, const float *bias_of, double *totals,
-                                                 const struct lane_place &at, int warp, int first_col,
-                                                 unsigned char *boxes, float (&sum)[BLOCKS][4]) {
+static __device__ __forceinline__ void end_boxes(const struct end &e, const float *reals, int cols,
+                                                 double *totals, int pitch, const struct lane_place &at,
+                                                 int warp, int first_col, unsigned char *boxes,
+                                                 float (&sum)[BLOCKS][4]) {
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
   const uint32_t epoch = KIND == END_RELU_DROPOUT ? e.scalars->epoch : 0;
+  constexpr bool NORM = needs_norm_blocks(KIND);
   boxes += (warp * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
 #pragma unroll
   for (int box = 0; box < (BLOCKS + 7) / 8; box++) {
-    float column[8][2] = {};
+    float column[2][8][2] = {};
     uint32_t kept[4] = {};
 #pragma unroll
     for (int i = 0; i < 8 && 8 * box + i < BLOCKS; i++) {
       const int j = 8 * box + i;
       uint32_t *pair = (uint32_t *)(boxes + box * BOX + (i ^ at.g) * 16);
-      const float2 bias = KIND == END_BACKWARD_RELU ? make_float2(0, 0)
-                                                    : *(float2 *)(bias_of + 8 * j + 2 * at.q);
+      const float2 bias = is_backward(KIND) ? make_float2(0, 0) : *(float2 *)(reals + 8 * j + 2 * at.q);
+      struct norm_columns_of<2> norm;
+      if constexpr (is_of_norm(KIND))
+        take_norm<2, KIND == END_NORM_APPLY>(reals, cols, 8 * j + 2 * at.q, norm);
       if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, first_col / GROUP + j, kept);
+      float sums[2][2] = {};
 #pragma unroll
       for (int r = 0; r < 2; r++) {
-        uint32_t *place = pair + r * 8 * BOX_ROW_BYTES / 4, both = KIND == END_BACKWARD_RELU ? *place : 0;
+        uint32_t *place = pair + r * 8 * BOX_ROW_BYTES / 4, both = is_backward(KIND) ? *place : 0;
         float x[2] = {sum[j][2 * r], sum[j][2 * r + 1]};
-        end_pair<KIND>(bias, scale, at.factor[r], kept[i % 4] >> 8 * r, x, both);
+        if constexpr (NORM)
+          norm_pair<KIND>(bias, norm, at.is_there[r], x, both, sums);
+        else
+          end_pair<KIND>(bias, scale, at.factor[r], kept[i % 4] >> 8 * r, x, both);
         *place = both;
-        if (KIND == END_BACKWARD_RELU && at.is_there[r]) column[i][0] += x[0], column[i][1] += x[1];
+        if (KIND == END_BACKWARD_RELU && at.is_there[r]) sums[0][0] += x[0], sums[0][1] += x[1];
       }
+#pragma unroll
+      for (int c = 0; c < 2; c++) column[0][i][c] = sums[0][c], column[1][i][c] = sums[1][c];
     }
-    if (KIND == END_BACKWARD_RELU && e.sums) add_columns(at, column, totals + box * BOX_COLS);
+    if (!e.sums) continue;
+#pragma unroll
+    for (int s = 0; s < sums_of(KIND); s++) add_columns(at, column[s], totals + s * pitch + box * BOX_COLS);
   }
+}
+
+template <int BLOCKS, enum end_kind KIND>
+static __device__ __forceinline__ void end_tile_of(const struct end &e, const struct bulk_memory &m,
+                                                   const struct lane_place &at, int warp,
+                                                   unsigned char *boxes, float (&sum)[BLOCKS][4]) {
+  end_boxes<BLOCKS, KIND>(e, m.reals, BULK_COLS<BLOCKS>, m.totals + threadIdx.x / 32 * BULK_COLS<BLOCKS>,
+                          BULK_TOTALS<BLOCKS>, at, warp, first_col_of_block<BLOCKS>(), boxes, sum);
 }
 
 template <int BLOCKS>
 static __device__ __forceinline__ void end_tile(const struct end &e, const struct bulk_memory &m,
                                                 const struct lane_place &at, int warp, unsigned char *boxes,
                                                 float (&sum)[BLOCKS][4]) {
-  const int first_col = first_col_of_block<BLOCKS>();
-  double *totals = m.totals + threadIdx.x / 32 * BULK_COLS<BLOCKS>;
+  if constexpr (BLOCKS <= MOST_NORM_BLOCKS) {
+    if (e.kind == END_NORM_SUMS) return end_tile_of<BLOCKS, END_NORM_SUMS>(e, m, at, warp, boxes, sum);
+    if (e.kind == END_MOMENTS) return end_tile_of<BLOCKS, END_MOMENTS>(e, m, at, warp, boxes, sum);
+    if (e.kind == END_NORM_APPLY) return end_tile_of<BLOCKS, END_NORM_APPLY>(e, m, at, warp, boxes, sum);
+  }
   if (e.kind == END_BACKWARD_RELU)
-    end_boxes<BLOCKS, END_BACKWARD_RELU>(e, m.bias, totals, at, warp, first_col, boxes, sum);
+    end_tile_of<BLOCKS, END_BACKWARD_RELU>(e, m, at, warp, boxes, sum);
   else if (e.kind == END_RELU)
-    end_boxes<BLOCKS, END_RELU>(e, m.bias, totals, at, warp, first_col, boxes, sum);
+    end_tile_of<BLOCKS, END_RELU>(e, m, at, warp, boxes, sum);
   else if (e.kind == END_RELU_DROPOUT)
-    end_boxes<BLOCKS, END_RELU_DROPOUT>(e, m.bias, totals, at, warp, first_col, boxes, sum);
+    end_tile_of<BLOCKS, END_RELU_DROPOUT>(e, m, at, warp, boxes, sum);
   else
-    end_boxes<BLOCKS, END_PLAIN>(e, m.bias, totals, at, warp, first_col, boxes, sum);
+    end_tile_of<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
 }
 
 static __device__ __forceinline__ void write_result(const struct bulk_product &p,
@@ -288,7 +342,7 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
     end_tile<BLOCKS>(p.end, m, at, thread / 32, boxes, sum);
     show_to_products();
     meet_team(team);
-    if (thread == 0) write_result(p, maps, tile, first_col_of_block<BLOCKS>(), boxes);
+    if (thread == 0 && !p.end.sums_alone) write_result(p, maps, tile, first_col_of_block<BLOCKS>(), boxes);
     i += TEAMS;
   }
   if (thread == 0) wait_for_boxes();
@@ -297,11 +351,11 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
 template <int BLOCKS>
 static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p, const struct bulk_memory &m,
                                                     struct bulk_barriers &barriers) {
-  const int totals = p.end.sums ? TEAMS * TEAM / 32 * BULK_COLS<BLOCKS> : 0;
+  const int totals = sums_wanted(p.end) * BULK_TOTALS<BLOCKS>;
   const int first_col = first_col_of_block<BLOCKS>();
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
   for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
-    m.bias[j] = p.end.bias && first_col + j < p.n ? p.end.bias[first_col + j] : 0;
+    put_reals(p.end, first_col + j, first_col + j < p.n, BULK_COLS<BLOCKS>, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
   __syncthreads();
 }
@@ -323,9 +377,11 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
   }
   if (!p.end.sums) return;
   __syncthreads();
-  write_column_sums(memory.totals, TEAMS * TEAM / 32, BULK_COLS<BLOCKS>,
-                    min(BULK_COLS<BLOCKS>, p.n - first_col), FED_THREADS,
-                    p.end.sums + (int64_t)blockIdx.x * p.n + first_col);
+  const int sums = sums_of(p.end.kind);
+  for (int s = 0; s < sums; s++)
+    write_column_sums(memory.totals + s * BULK_TOTALS<BLOCKS>, TEAMS * TEAM / 32, BULK_COLS<BLOCKS>,
+                      min(BULK_COLS<BLOCKS>, p.n - first_col), FED_THREADS,
+                      p.end.sums + ((int64_t)blockIdx.x * sums + s) * p.n + first_col);
 #endif
 }
 

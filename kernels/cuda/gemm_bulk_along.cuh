@@ -163,7 +163,7 @@ static __device__ __forceinline__ void end_along(const struct along_product &p, 
       if constexpr (S::PAIR) hold(sums.beside2[e]);
       if (e == 0) meet_team(team); /* no warp of the team reads H any more */
     }
-    end_boxes<8, END_BACKWARD_RELU>(p.end, NULL, totals + e * BOX_COLS, at, threadIdx.x % TEAM / 32, 0,
+    end_boxes<8, END_BACKWARD_RELU>(p.end, NULL, 0, totals + e * BOX_COLS, 0, at, threadIdx.x % TEAM / 32, 0,
                                     dz + e * BOX, sum);
   }
 }

@@ -6,12 +6,41 @@
 #ifndef KERNELS_CUDA_GEMM_END_CUH
 #define KERNELS_CUDA_GEMM_END_CUH
 
+#include "kernels/cuda/gemm_norm.cuh"
 #include "kernels/cuda/gemm_pieces.cuh"
 
 constexpr int PIECE = 256; /* 16 bytes of a piece */
 
-/* The ends that have code of their own; PLAIN: bias alone. */
-enum end_kind { END_ANY, END_PLAIN, END_RELU, END_RELU_DROPOUT, END_BACKWARD_RELU };
+/* The ends that have code of their own; PLAIN: bias alone; the last three, of batch norms, by bulk copies
+ * alone. */
+enum end_kind {
+  END_ANY,
+  END_PLAIN,
+  END_RELU,
+  END_RELU_DROPOUT,
+  END_BACKWARD_RELU,
+  END_MOMENTS,
+  END_NORM_SUMS,
+  END_NORM_APPLY
+};
+
+static constexpr __host__ __device__ bool is_of_norm(enum end_kind kind) {
+  return kind == END_NORM_SUMS || kind == END_NORM_APPLY;
+}
+
+static constexpr __host__ __device__ bool is_backward(enum end_kind kind) {
+  return kind == END_BACKWARD_RELU || is_of_norm(kind);
+}
+
+/* Sums of each column that there may be. */
+static constexpr __host__ __device__ int sums_of(enum end_kind kind) {
+  return kind == END_MOMENTS || kind == END_NORM_SUMS ? 2 : kind == END_BACKWARD_RELU;
+}
+
+/* Reals of each column that a block keeps: bias, or for moments the first row, or what a norm has. */
+static constexpr __host__ __device__ int reals_of(enum end_kind kind) {
+  return kind == END_NORM_APPLY ? (int)NORM_REALS : kind == END_NORM_SUMS ? NORM_SUM_REALS : 1;
+}
 
 struct end {
   enum end_kind kind;
@@ -21,12 +50,14 @@ struct end {
   struct tensor saved;            /* backward: y, or z, as the forward pass left it */
   bool accumulate, keep, aligned; /* aligned: all of these */
   bool backward, from_y;          /* from_y: saved is y */
-  const float *bias;              /* forward, and backward from z */
+  bool sums_alone;                /* nothing is written */
+  const float *bias;              /* forward, and backward from z; of moments: what is near the mean */
+  struct norm_end norm;
   enum activation activation;
   struct dropout dropout;
   const float *scale; /* [rows]; NULL: 1 */
   const struct scalars *scalars;
-  double *sums; /* backward: [blocks, cols] column sums of dz; NULL: not wanted */
+  double *sums; /* [blocks, sums_of(kind), cols] backward: of dz or dn; of moments; NULL: not wanted */
 };
 
 /* Four columns of row v, the first n of which are there: none when the row is not. */

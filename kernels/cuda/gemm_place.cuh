@@ -27,6 +27,19 @@ static __device__ __forceinline__ struct lane_place place_of_lane(const struct e
   return at;
 }
 
+static __device__ __forceinline__ int sums_wanted(const struct end &e) {
+  return e.sums ? sums_of(e.kind) : 0;
+}
+
+/* What a block keeps of column `col`, in place `at` of [reals, cols]. */
+static __device__ __forceinline__ void put_reals(const struct end &e, int col, bool is_there, int cols,
+                                                 int at, float *reals) {
+  if (is_of_norm(e.kind))
+    put_norm(e.norm, col, is_there, cols, at, reals);
+  else
+    reals[at] = e.bias && is_there ? e.bias[col] : 0;
+}
+
 /* Which columns dropout keeps, of a row's block: one bit a column. */
 static __device__ __forceinline__ uint32_t kept_of_block(const struct dropout &op, uint32_t epoch, int64_t id,
                                                          int block) {

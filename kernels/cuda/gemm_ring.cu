@@ -1,9 +1,8 @@
 /* C = A B (+ A2 B2) of floats by bulk copies: shapes, memory and launch of the kernel in gemm_ring.cuh. */
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/gemm_ring.cuh"
-#include "kernels/cuda/partials.cuh"
 
-constexpr int LEAST_BOXES = 8; /* 64 KiB on their way */
+constexpr int LEAST_BOXES = 8, LEAST_MOMENT_BOXES = 6; /* 64 KiB on their way; those spare a pass over C */
 
 struct ring_launch {
   struct ring_maps maps;
@@ -14,14 +13,15 @@ struct ring_launch {
 
 /* As many boxes as shared memory has room for; false if these are too few, or no more than a tile's saved
  * output has: teams wait in turn for boxes less than a round of the ring apart. */
-template <int BLOCKS> static bool fit(const struct cuda_state *state, bool sums, struct ring_launch *launch) {
+template <int BLOCKS> static bool fit(const struct cuda_state *state, int sums, struct ring_launch *launch) {
   struct ring_product &p = launch->product;
   const int results = result_boxes<BLOCKS>(p.end.backward) * BOX;
   const int fixed = results + ring_panel_bytes<BLOCKS>(p.depth) + ring_totals_bytes<BLOCKS>(sums) +
-                    8 * BLOCKS * (int)sizeof(float);
+                    reals_of(p.end.kind) * 8 * BLOCKS * (int)sizeof(float);
+  const int least = p.end.kind == END_MOMENTS ? LEAST_MOMENT_BOXES : LEAST_BOXES;
   p.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - fixed) / BOX);
   launch->bytes = fixed + p.ring * BOX;
-  return p.ring >= LEAST_BOXES && (!p.end.backward || p.ring > BOXED_COLS<BLOCKS> / RING_COLS);
+  return p.ring >= least && (!p.end.backward || p.ring > BOXED_COLS<BLOCKS> / RING_COLS);
 }
 
 /* Tiles of equal height, in as few rounds as their largest height allows. */
@@ -61,16 +61,14 @@ template <int BLOCKS>
 static int run(struct kernels *k, const struct gemm *op, struct ring_launch *launch, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct ring_product &p = launch->product;
-  const bool sums = op->backward && op->backward->bias_grad;
+  const int sums = cuda_sums_wanted(op, &p.end);
   if (!fit<BLOCKS>(state, sums, launch)) return OK;
   *took = 1;
   lay_tiles<BLOCKS>(state, launch);
-  if (sums)
-    TRY(kernels_workspace(k, (int64_t)launch->blocks * p.n * (int64_t)sizeof(double), (void **)&p.end.sums));
+  if (sums) TRY(cuda_sums_begin(k, op, launch->blocks, &p.end));
   TRY(make_maps(op, launch));
   TRY(start<BLOCKS>(k, launch));
-  if (!sums) return OK;
-  return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+  return sums ? cuda_sums_end(k, op, launch->blocks, &p.end) : OK;
 }
 
 static bool can_be_ring(const struct gemm *op, const struct end &e) {

@@ -73,9 +73,9 @@ static __device__ __forceinline__ void
 prepare_teams(const struct ring_product &p, const struct ring_memory &m, struct ring_barriers &barriers,
               int team, int first_col) {
   constexpr int THREADS = RING_TEAMS<BLOCKS> * TEAM;
-  const int totals = ring_totals_bytes<BLOCKS>(p.end.sums) / (int)sizeof(double);
+  const int totals = sums_wanted(p.end) * RING_TOTALS<BLOCKS>;
   for (int j = threadIdx.x; j < 8 * BLOCKS; j += THREADS)
-    m.bias[j] = p.end.bias && first_col + j < p.n ? p.end.bias[first_col + j] : 0;
+    put_reals(p.end, first_col + j, first_col + j < p.n, 8 * BLOCKS, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += THREADS) m.totals[j] = 0;
   cut_panel<BLOCKS>(p, m, barriers, team, threadIdx.x % TEAM);
   show_to_products();
@@ -103,8 +103,11 @@ static __device__ __forceinline__ void take_ring(const struct ring_maps &maps, c
   if (threadIdx.x % TEAM == 0) wait_for_boxes();
   if (!p.end.sums) return;
   meet_teams<BLOCKS>();
-  write_column_sums(m.totals, COUNT * TEAM / 32, BOXED_COLS<BLOCKS>, min(8 * BLOCKS, p.n - first_col),
-                    COUNT * TEAM, p.end.sums + (int64_t)blockIdx.x * p.n + first_col);
+  const int sums = sums_wanted(p.end);
+  for (int s = 0; s < sums; s++)
+    write_column_sums(m.totals + s * RING_TOTALS<BLOCKS>, COUNT * TEAM / 32, BOXED_COLS<BLOCKS>,
+                      min(8 * BLOCKS, p.n - first_col), COUNT * TEAM,
+                      p.end.sums + ((int64_t)blockIdx.x * sums + s) * p.n + first_col);
 }
 
 template <int BLOCKS>

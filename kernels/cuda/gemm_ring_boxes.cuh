@@ -3,7 +3,7 @@
 #define KERNELS_CUDA_GEMM_RING_BOXES_CUH
 
 #include "kernels/cuda/bulk.cuh"
-#include "kernels/cuda/gemm_end.cuh"
+#include "kernels/cuda/gemm_place.cuh"
 
 constexpr int RING_COLS = BOX_ROW_BYTES / (int)sizeof(float); /* of a box: two steps of A */
 constexpr int MOST_BOXES = 27, MOST_TEAMS = 3;
@@ -35,13 +35,13 @@ template <int BLOCKS> static __host__ __device__ __forceinline__ int boxes_of_b(
   return transpose_b ? (BLOCKS + 7) / 8 * depth : (depth + 1) / 2 * ((BLOCKS + 3) / 4);
 }
 
-/* Shared memory: the ring; forward two boxes for each team's results; the panel; backward sums of columns for
- * each warp; bias. */
+/* Shared memory: the ring; forward two boxes for each team's results; the panel; sums of columns for each
+ * warp, [sums, warps, columns]; reals of columns. */
 struct ring_memory {
   unsigned char *ring, *results;
   uint4 *panel;
   double *totals;
-  float *bias;
+  float *reals;
 };
 
 template <int BLOCKS> static __host__ __device__ __forceinline__ int result_boxes(bool backward) {
@@ -52,8 +52,11 @@ template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_panel_
   return depth * 2 * 32 * BLOCKS * 16;
 }
 
-template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_totals_bytes(bool sums) {
-  return sums ? RING_TEAMS<BLOCKS> * TEAM / 32 * BOXED_COLS<BLOCKS> * (int)sizeof(double) : 0;
+/* Doubles of one sum of the columns. */
+template <int BLOCKS> constexpr int RING_TOTALS = RING_TEAMS<BLOCKS> *TEAM / 32 * BOXED_COLS<BLOCKS>;
+
+template <int BLOCKS> static __host__ __device__ __forceinline__ int ring_totals_bytes(int sums) {
+  return sums * RING_TOTALS<BLOCKS> * (int)sizeof(double);
 }
 
 template <int BLOCKS>
@@ -62,8 +65,8 @@ static __device__ __forceinline__ struct ring_memory ring_memory_of(const struct
   unsigned char *results = boxes + p.ring * BOX;
   unsigned char *panel = results + result_boxes<BLOCKS>(p.end.backward) * BOX;
   unsigned char *totals = panel + ring_panel_bytes<BLOCKS>(p.depth);
-  float *bias = (float *)(totals + ring_totals_bytes<BLOCKS>(p.end.sums));
-  return {boxes, results, (uint4 *)panel, (double *)totals, bias};
+  float *reals = (float *)(totals + ring_totals_bytes<BLOCKS>(sums_wanted(p.end)));
+  return {boxes, results, (uint4 *)panel, (double *)totals, reals};
 }
 
 /* What was copied to a box is there; the box is not needed any more. turn: the team before has seen all of

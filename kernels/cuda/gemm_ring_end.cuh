@@ -2,7 +2,6 @@
 #ifndef KERNELS_CUDA_GEMM_RING_END_CUH
 #define KERNELS_CUDA_GEMM_RING_END_CUH
 
-#include "kernels/cuda/gemm_place.cuh"
 #include "kernels/cuda/gemm_ring_boxes.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
 
@@ -50,28 +49,44 @@ static __device__ __forceinline__ void add_box_columns(const struct lane_place &
   totals[at.g / 4 * 16 + 4 * at.q + at.g % 4] += (double)column[0][0];
 }
 
+/* What four columns add to their sums, from a row that is there. */
+template <enum end_kind KIND>
+static __device__ __forceinline__ void add_to_sums(const float (&x)[4], const float (&other)[4],
+                                                   float (&sums)[2][4]) {
+#pragma unroll
+  for (int c = 0; c < 4; c++) {
+    sums[0][c] += KIND == END_MOMENTS ? other[c] : x[c];
+    if (KIND == END_MOMENTS) sums[1][c] += other[c] * other[c];
+    if (KIND == END_NORM_SUMS) sums[1][c] += x[c] * other[c];
+  }
+}
+
 /* Four columns of the lane's rows, from its sums; chunk: their place in the box. saved: backward, the box of
- * the saved output. results: forward, where the box of results is made up. column: backward, their sums. */
+ * the saved output, or of z. results: forward, where the box of results is made up. sums: of the columns. */
 template <enum end_kind KIND>
 static __device__ __forceinline__ void
 end_quads(const struct end &e, const struct ring_tile &tile, const float (&left)[4], const float (&right)[4],
-          const float4 &bias, uint32_t kept, int col, int chunk, const unsigned char *saved,
-          unsigned char *results, float (&column)[4]) {
+          const float4 &bias, const struct norm_columns_of<4> &norm, uint32_t kept, int col, int chunk,
+          const unsigned char *saved, unsigned char *results, float (&sums)[2][4]) {
   const struct lane_place &at = tile.at;
 #pragma unroll
   for (int r = 0; r < 2; r++) {
     float x[4] = {left[2 * r], left[2 * r + 1], right[2 * r], right[2 * r + 1]};
+    float other[4] = {x[0] - bias.x, x[1] - bias.y, x[2] - bias.z, x[3] - bias.w};
     float4 before = {};
-    if (KIND == END_BACKWARD_RELU) before = *(const float4 *)&chunk_of_box(saved, tile.row + 8 * r, chunk);
-    end_four<KIND>(e, bias, before, kept >> 8 * r, x);
-#pragma unroll
-    for (int c = 0; c < 4; c++) {
-      if (KIND == END_BACKWARD_RELU && at.is_there[r]) column[c] += x[c];
-      if (may_scale(KIND)) x[c] *= at.factor[r];
+    if (is_backward(KIND)) before = *(const float4 *)&chunk_of_box(saved, tile.row + 8 * r, chunk);
+    if constexpr (is_of_norm(KIND)) {
+      const float z[4] = {before.x, before.y, before.z, before.w};
+      norm_backward<4, KIND == END_NORM_APPLY>(norm, z, x, other);
+    } else if constexpr (KIND != END_MOMENTS) {
+      end_four<KIND>(e, bias, before, kept >> 8 * r, x);
     }
-    if (KIND != END_BACKWARD_RELU)
+    if (sums_of(KIND) > 0 && at.is_there[r]) add_to_sums<KIND>(x, other, sums);
+#pragma unroll
+    for (int c = 0; c < 4 && may_scale(KIND); c++) x[c] *= at.factor[r];
+    if (!is_backward(KIND))
       *(float4 *)&chunk_of_box(results, tile.row + 8 * r, chunk) = make_float4(x[0], x[1], x[2], x[3]);
-    else if (at.is_there[r])
+    else if (at.is_there[r] && !(KIND == END_NORM_SUMS && e.sums_alone))
       store(tile.to[r] + col, min(4, tile.cols - col), true, x);
   }
 }
@@ -98,14 +113,14 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
                                                  const struct ring_memory &m, struct ring_barriers &barriers,
                                                  const struct ring_tile &tile, struct ring_place &from,
                                                  const float (&sum)[BLOCKS][4]) {
-  constexpr bool BACKWARD = KIND == END_BACKWARD_RELU, DROPS = KIND == END_RELU_DROPOUT;
+  constexpr bool BACKWARD = is_backward(KIND), DROPS = KIND == END_RELU_DROPOUT;
   const struct lane_place &at = tile.at;
   const uint32_t epoch = DROPS ? p.end.scalars->epoch : 0;
 #pragma unroll
   for (int box = 0; box < (BLOCKS + 3) / 4; box++) {
     const unsigned char *saved = m.ring + from.box * BOX;
     unsigned char *results = m.results + (2 * tile.team + (tile.sent + box) % 2) * BOX;
-    float column[8][1] = {};
+    float column[2][8][1] = {};
     uint32_t kept = 0;
     if (box >= p.boxes) break;
     if (BACKWARD) await_box(barriers, from);
@@ -114,19 +129,26 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
 #pragma unroll
     for (int i = 0; i < 2 && 4 * box + 2 * i < BLOCKS; i++) {
       const int j = 4 * box + 2 * i, col = 8 * j + 4 * at.q;
-      const float4 bias = BACKWARD ? make_float4(0, 0, 0, 0) : *(const float4 *)(m.bias + col);
+      const float4 bias = BACKWARD ? make_float4(0, 0, 0, 0) : *(const float4 *)(m.reals + col);
       const uint32_t mine = DROPS ? __shfl_sync(~0u, kept, 4 * at.g + 2 * i + at.q / 2) >> at.q % 2 * 4 : 0;
-      float four[4] = {};
-      end_quads<KIND>(p.end, tile, sum[j], sum[j + 1], bias, mine, col, 4 * i + at.q, saved, results, four);
+      struct norm_columns_of<4> norm;
+      float sums[2][4] = {};
+      if constexpr (is_of_norm(KIND)) take_norm<4, KIND == END_NORM_APPLY>(m.reals, 8 * BLOCKS, col, norm);
+      end_quads<KIND>(p.end, tile, sum[j], sum[j + 1], bias, norm, mine, col, 4 * i + at.q, saved, results,
+                      sums);
 #pragma unroll
-      for (int c = 0; c < 4; c++) column[4 * i + c][0] = four[c];
+      for (int c = 0; c < 4; c++) column[0][4 * i + c][0] = sums[0][c], column[1][4 * i + c][0] = sums[1][c];
     }
-    if (!BACKWARD) send_results(p, out, tile, box, results);
-    if (!BACKWARD) continue;
-    give_box(barriers, from);
-    next_box(p, from);
-    if (p.end.sums)
-      add_box_columns(at, column, m.totals + threadIdx.x / 32 * BOXED_COLS<BLOCKS> + box * RING_COLS);
+    if (BACKWARD) {
+      give_box(barriers, from);
+      next_box(p, from);
+    } else {
+      send_results(p, out, tile, box, results);
+    }
+    if (!p.end.sums) continue;
+    double *totals = m.totals + threadIdx.x / 32 * BOXED_COLS<BLOCKS> + box * RING_COLS;
+#pragma unroll
+    for (int s = 0; s < sums_of(KIND); s++) add_box_columns(at, column[s], totals + s * RING_TOTALS<BLOCKS>);
   }
 }
 
@@ -143,6 +165,12 @@ static __device__ __forceinline__ void end_tile(const struct ring_product &p, co
   for (int r = 0; r < 2; r++) tile.to[r] = row_of(p.end.out, tile.at.v + 8 * r) + first_col;
   if (p.end.kind == END_BACKWARD_RELU)
     end_boxes<BLOCKS, END_BACKWARD_RELU>(p, out, m, barriers, tile, from, sum);
+  else if (p.end.kind == END_NORM_SUMS)
+    end_boxes<BLOCKS, END_NORM_SUMS>(p, out, m, barriers, tile, from, sum);
+  else if (p.end.kind == END_NORM_APPLY)
+    end_boxes<BLOCKS, END_NORM_APPLY>(p, out, m, barriers, tile, from, sum);
+  else if (p.end.kind == END_MOMENTS)
+    end_boxes<BLOCKS, END_MOMENTS>(p, out, m, barriers, tile, from, sum);
   else if (p.end.kind == END_RELU)
     end_boxes<BLOCKS, END_RELU>(p, out, m, barriers, tile, from, sum);
   else if (p.end.kind == END_RELU_DROPOUT)

@@ -61,6 +61,14 @@ static __device__ __forceinline__ void reduce_totals(const struct column_totals<
 /* out[j] = sum over p < parts of partial[p * cols + j]; 0 without parts. */
 int cuda_add_partials(struct kernels *k, const double *partial, int64_t parts, int64_t cols, float *out);
 
+/* The same of parts that have two such rows each, [parts, 2, cols], into out[0] and out[1]. */
+int cuda_add_pairs(struct kernels *k, const double *partial, int64_t parts, int64_t cols,
+                   float *const out[2]);
+
+/* Moments of op->x from parts' sums of x - near and of its squares, [parts, 2, cols]. near: float [cols]. */
+int cuda_end_moments(struct kernels *k, const struct column_moments *op, const double *partial, int64_t parts,
+                     const float *near);
+
 /* The same into the elements of a matrix of floats, row by row. */
 int cuda_add_partials_to(struct kernels *k, const double *partial, int64_t parts, struct tensor out);
 
