@@ -302,8 +302,9 @@ static __device__ __forceinline__ void write_result(const struct bulk_product &p
   close_boxes();
 }
 
-/* Every other tile of the block. The slot of a backward tile is free again when its result has left; that of
- * a forward one when the products have ended in all four warps. */
+/* Every other tile of the block. The slot of a backward tile is free again when its result has left, which is
+ * looked at once the next tile is under way, or before it where it goes into the same slot; that of a forward
+ * one when the products have ended in all four warps. */
 template <int BLOCKS>
 static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, const struct bulk_maps &maps,
                                                   const struct bulk_memory &m, struct bulk_barriers &barriers,
@@ -321,6 +322,12 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
     const int rows = (int)min((int64_t)p.height, p.m - tile * p.height);
     const struct lane_place at = lane_place_of(p.end, tile * p.height, rows, thread);
     float sum[BLOCKS][4];
+    if (thread == 0 && left && p.slots == TEAMS) {
+      wait_for_boxes();
+      barrier_arrive(left);
+      left = NULL;
+    }
+    __syncwarp();
     barrier_wait(&barriers.full[slot], i / p.slots & 1);
     if (p.transpose_b)
       multiply_tile<BLOCKS, false>(p.steps, COLS * BOX_ROW_BYTES, from, m.panel, sum);

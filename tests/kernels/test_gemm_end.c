@@ -89,6 +89,8 @@ static void far_rows(struct kernels *k) {
   check_far_rows(k, far, 136, 66, 0, 1, FOLLOWED);
   check_far_rows(k, far, 136, 17, 0, 1, ACCOMPANIED);
   check_far_rows(k, far, 136, 47, 0, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, far, 256, 256, 0, 0, 0);
+  check_far_rows(k, far, 256, 256, 0, 1, 0);
   if (!k->device->ops->on_host) check_far_rows(k, FURTHER, 70, 17, 0, 1, FOLLOWED | ACCOMPANIED);
 }
 
@@ -98,6 +100,7 @@ static void pairs_far_rows(struct kernels *k) {
   check_far_rows(k, far, 47, 66, 17, 0, 0);
   check_far_rows(k, far, 136, 41, 47, 1, ACCOMPANIED);
   check_far_rows(k, far, 256, 17, 20, 1, 0);
+  check_far_rows(k, far, 128, 128, 128, 1, 0);
   check_far_rows(k, far, 70, 60, 41, 1, ACCOMPANIED);
   check_far_rows(k, far, 70, 66, 17, 1, FOLLOWED | ACCOMPANIED);
   check_far_rows(k, far, 136, 47, 41, 1, FOLLOWED | ACCOMPANIED);

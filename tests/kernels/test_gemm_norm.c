@@ -1,7 +1,7 @@
 #include "tests/kernels/products.h"
 
 /* Rows of A and of z are the same over and over, so that there are more than a GPU has in hand at a time. */
-enum { NEAR = 1500, FAR = 40001, PERIOD = 499 };
+enum { NEAR = 1500, FAR = 20001, PERIOD = 499 };
 
 struct norm_case {
   int64_t n, inner, inner2, pad; /* inner2: terms of a second product; 0: none */
