@@ -162,15 +162,15 @@ struct batch_norm_backward {
   int64_t count;
 };
 
-/* Batch statistics from column moments, in three steps of one op:
+/* Batch statistics from column moments, in steps of one op:
  *   MEAN: mean holds sums over all ranks and becomes the mean; rstd holds this rank's squares around the mean
  * of its own `rows`, whose sums are own_sum, and becomes those around the mean of all; own_sum NULL: no other
  * rank;
  *   VARIANCE: rstd holds all ranks' squares around the mean and becomes 1 / sqrt(variance + epsilon); the
- * running statistics move by `momentum` (variance unbiased, as torch has it); RUNNING: mean and rstd are
- * taken from the running statistics (evaluation). */
+ * running statistics move by `momentum` (variance unbiased, as torch has it); ALONE: both, of one rank;
+ * RUNNING: mean and rstd are taken from the running statistics (evaluation). */
 struct batch_norm_stats {
-  enum { BATCH_NORM_MEAN, BATCH_NORM_VARIANCE, BATCH_NORM_RUNNING } step;
+  enum { BATCH_NORM_MEAN, BATCH_NORM_VARIANCE, BATCH_NORM_ALONE, BATCH_NORM_RUNNING } step;
   void *mean, *rstd, *running_mean, *running_var; /* real [cols] */
   const void *own_sum;
   int64_t cols, rows, count;

@@ -62,6 +62,8 @@ static int batch_statistics(struct run *run, struct layer *layer, int training) 
                                    .momentum = .1};
   if (!training) return op_batch_norm_stats(run->kernels, &stats);
   if (!layer->has_moments) TRY(op_column_moments(run->kernels, &layer->moments));
+  stats.step = BATCH_NORM_ALONE;
+  if (run->comm->size == 1) return op_batch_norm_stats(run->kernels, &stats);
   if (layer->own_sum)
     TRY(device_copy(run->device, STREAM_COMPUTE, layer->mean, layer->own_sum, layer->out * real));
   TRY(comm_allreduce(run->comm, layer->mean, layer->out, run_number(run), REDUCE_SUM));

@@ -17,13 +17,16 @@ int REAL(cpu_batch_norm_stats)(struct kernels *k, const struct batch_norm_stats 
   const real *own_sum = op->own_sum;
   double count = (double)op->count;
   for (int64_t j = 0; j < op->cols; j++) {
-    if (op->step == BATCH_NORM_MEAN) {
-      mean[j] = (real)((double)mean[j] / count);
-      if (own_sum && op->rows > 0) rstd[j] += (real)moved(own_sum[j], op->rows, mean[j]);
-    } else if (op->step == BATCH_NORM_RUNNING) {
+    if (op->step == BATCH_NORM_RUNNING) {
       mean[j] = running_mean[j];
       rstd[j] = (real)(1 / sqrt((double)running_var[j] + op->epsilon));
-    } else {
+      continue;
+    }
+    if (op->step != BATCH_NORM_VARIANCE) {
+      mean[j] = (real)((double)mean[j] / count);
+      if (own_sum && op->rows > 0) rstd[j] += (real)moved(own_sum[j], op->rows, mean[j]);
+    }
+    if (op->step != BATCH_NORM_MEAN) {
       double variance = (double)rstd[j] / count, unbiased = op->count > 1 ? (double)rstd[j] / (count - 1) : 0;
       running_mean[j] += (real)op->momentum * (mean[j] - running_mean[j]);
       running_var[j] += (real)op->momentum * ((real)unbiased - running_var[j]);

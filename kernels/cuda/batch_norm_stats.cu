@@ -8,16 +8,19 @@ static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
   double count = (double)op.count;
   int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (j >= op.cols) return;
-  if (op.step == batch_norm_stats::BATCH_NORM_MEAN) {
+  if (op.step == batch_norm_stats::BATCH_NORM_RUNNING) {
+    mean[j] = running_mean[j];
+    rstd[j] = (float)(1 / sqrt((double)running_var[j] + op.epsilon));
+    return;
+  }
+  if (op.step != batch_norm_stats::BATCH_NORM_VARIANCE) {
     mean[j] = (float)((double)mean[j] / count);
     if (op.own_sum && op.rows > 0) {
       const double rows = (double)op.rows, distance = ((const float *)op.own_sum)[j] / rows - (double)mean[j];
       rstd[j] += (float)(rows * distance * distance);
     }
-  } else if (op.step == batch_norm_stats::BATCH_NORM_RUNNING) {
-    mean[j] = running_mean[j];
-    rstd[j] = (float)(1 / sqrt((double)running_var[j] + op.epsilon));
-  } else {
+  }
+  if (op.step != batch_norm_stats::BATCH_NORM_MEAN) {
     double squares = (double)rstd[j], unbiased = op.count > 1 ? squares / (count - 1) : 0;
     running_mean[j] += (float)op.momentum * (mean[j] - running_mean[j]);
     running_var[j] += (float)op.momentum * ((float)unbiased - running_var[j]);

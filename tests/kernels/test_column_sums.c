@@ -47,15 +47,16 @@ static void sums_over_200000_rows_are_exact_to_the_last_digit_kept(void **state)
   on_every_table(tall);
 }
 
-/* sums -> mean; squares -> rstd and running statistics; running statistics -> evaluation. */
-static void batch_statistics(struct kernels *k) {
+/* sums -> mean; squares -> rstd and running statistics, in one step or two; running statistics ->
+ * evaluation. */
+static void statistics_in_steps(struct kernels *k, int first, int last) {
   double sum[] = {6, -3}, squares[] = {12, 3}, running_mean[] = {1, 1}, running_var[] = {2, 1};
   struct batch_norm_stats op = {.cols = 2, .count = 3, .epsilon = 1e-5, .momentum = .1};
   op.mean = reals(k, sum, 2);
   op.rstd = reals(k, squares, 2);
   op.running_mean = reals(k, running_mean, 2);
   op.running_var = reals(k, running_var, 2);
-  for (int step = BATCH_NORM_MEAN; step <= BATCH_NORM_VARIANCE; step++) {
+  for (int step = first; step <= last; step++) {
     op.step = step;
     assert_ok(op_batch_norm_stats(k, &op));
   }
@@ -70,6 +71,11 @@ static void batch_statistics(struct kernels *k) {
   double fixed[] = {1 / sqrt(2.4 + 1e-5), 1 / sqrt(1.05 + 1e-5)};
   assert_all_close(doubles(k, op.mean, 2), moved_mean, 2, 1e-6);
   assert_all_close(doubles(k, op.rstd, 2), fixed, 2, 1e-6);
+}
+
+static void batch_statistics(struct kernels *k) {
+  statistics_in_steps(k, BATCH_NORM_MEAN, BATCH_NORM_VARIANCE);
+  statistics_in_steps(k, BATCH_NORM_ALONE, BATCH_NORM_ALONE);
 }
 
 /* Of two ranks: (1, 3) and (5, 9, 12). */
