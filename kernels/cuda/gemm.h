@@ -25,8 +25,8 @@ struct cuda_state {
   struct library *library;
 };
 
-/* C = A op(B) (+ A2 op(B2)) with op->update or op->backward where they have no norm. *took: bulk copies can
- * serve it, and do; else nothing is done. */
+/* C = A op(B) (+ A2 op(B2)) with op->update, or op->backward, where they have no norm, or a batch norm's way
+ * back; or op->moments. *took: bulk copies can serve it, and do; else nothing is done. */
 int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
 /* The same of floats. */
 int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took);
