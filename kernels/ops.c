@@ -32,7 +32,7 @@ static void list_precisions(const struct device *device, char *text, size_t size
   }
 }
 
-int kernels_open(struct kernels *k, struct device *device, enum precision precision) {
+int kernels_choose(struct kernels *k, struct device *device, enum precision precision) {
   char served[64];
   *k = (struct kernels){.device = device, .precision = precision};
   for (int i = 0; kernel_list[i] && !k->ops; i++) {
@@ -46,6 +46,11 @@ int kernels_open(struct kernels *k, struct device *device, enum precision precis
   }
   k->dtype = k->ops->dtype;
   k->real = k->ops->real;
+  return OK;
+}
+
+int kernels_open(struct kernels *k, struct device *device, enum precision precision) {
+  TRY(kernels_choose(k, device, precision));
   TRY(device_alloc(device, (int64_t)sizeof *k->scalars, (void **)&k->scalars, "kernel scalars"));
   return k->ops->open ? k->ops->open(k) : OK;
 }

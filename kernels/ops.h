@@ -333,8 +333,10 @@ struct kernel_ops {
 /* The compiled tables, NULL at the end. */
 extern const struct kernel_ops *const kernel_list[];
 
-/* Picks the table for device->ops->name and precision; allocates the scalars. Errors: BAD_INPUT for a
- * precision that the device does not have, naming those it has. */
+/* Picks the table for device->ops->name and precision; the device need not have started. Errors: BAD_INPUT
+ * for a precision that the device does not have, naming those it has. */
+int kernels_choose(struct kernels *k, struct device *device, enum precision precision);
+/* The same, and makes the table ready; allocates the scalars. */
 int kernels_open(struct kernels *k, struct device *device, enum precision precision);
 void kernels_close(struct kernels *k);
 

@@ -34,6 +34,7 @@ static int print_profile(struct job *job) {
   char path[RUNDIR_PATH];
   if (!line.profile) return OK;
   TRY(profile_print(&job->comm));
+  TRY(job_print_opening(job));
   TRY(parts_print(&job->comm));
   TRY(layouts_print(&job->trainer.model.propagation, &job->run));
   snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);

@@ -23,13 +23,6 @@ static void add_taken(struct job *job, const char *name) {
   job->device_parts_taken = job->device_memory.parts;
 }
 
-static int open_kernels(struct job *job, int threads) {
-  struct comm *comm = &job->comm;
-  const struct config *config = &job->config;
-  TRY(device_open(&job->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
-  return kernels_open(&job->kernels, &job->device, config->runtime.precision);
-}
-
 /* Rank 0 reads them, so that all ranks choose alike. */
 static int read_constants(struct job *job) {
   struct comm *comm = &job->comm;
@@ -41,12 +34,31 @@ static int read_constants(struct job *job) {
   return comm_agree(comm, choose_models_read(constants.text, constants.path));
 }
 
-static int open_device(struct job *job) {
+static int start_device(struct job *job) {
   struct comm *comm = &job->comm;
   int threads = 1;
   TRY(comm_threads(comm, (int)job->config.runtime.threads, &threads, job->threads, sizeof job->threads));
-  TRY(comm_agree(comm, PROFILE_HOST("device", open_kernels(job, threads))));
-  TRY(PROFILE_HOST("transport", comm_attach(comm, &job->device)));
+  return opening_start(&job->opening, comm, &job->config, threads, &job->device, &job->kernels);
+}
+
+/* For predictions; and in those of a hypergraph its hyperedges have owners too. */
+static int64_t owner_bytes(const struct job *job) {
+  return (job->dataset.nodes + job->star.nodes) * 12;
+}
+
+/* The libraries of a device on its own are at work by now, beside the graph. */
+static void add_program(struct job *job) {
+  int64_t program = job->program_bytes;
+  if (!job->device.ops->on_host) {
+    int64_t beside = memory_used() - shard_bytes(&job->shard) - owner_bytes(job);
+    if (beside > program) program = beside;
+  }
+  estimate_add(&job->host_memory, "program and libraries", program + LIBRARIES_AT_WORK);
+}
+
+static int finish_device(struct job *job) {
+  TRY(opening_finish(&job->opening));
+  add_program(job);
   add_taken(job, "context, libraries, transport between ranks");
   return OK;
 }
@@ -142,8 +154,8 @@ static void add_estimate(struct job *job) {
   int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
   estimate_add(host, "graph, features and labels", shard_bytes(&job->shard));
   trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
-  int64_t training = estimate_total(host) - base, owners = (job->dataset.nodes + job->star.nodes) * 12;
-  estimate_add(host, "owners and order of all nodes", owners); /* kept for predictions */
+  int64_t training = estimate_total(host) - base;
+  estimate_add(host, "owners and order of all nodes", owner_bytes(job));
   estimate_add(host, "building the shard, beyond that", building > training ? building - training : 0);
   add_device_estimate(job);
 }
@@ -153,15 +165,16 @@ int job_setup(struct job *job) {
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
   TRY(read_constants(job));
-  TRY(open_device(job));
-  estimate_add(&job->host_memory, "program and libraries", memory_peak() + LIBRARIES_AT_WORK);
+  job->program_bytes = memory_peak();
   TRY(open_dataset(job));
+  TRY(start_device(job));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
   TRY(PROFILE_HOST("partition", make_partition(job, hash)));
   memory_reset_peak();
   TRY(make_shard(job));
+  TRY(finish_device(job));
   job->run = (struct run){.config = &job->config,
                           .comm = &job->comm,
                           .device = &job->device,
@@ -205,7 +218,18 @@ int job_check_memory(struct job *job) {
   return comm_agree(&job->comm, check_fits(job));
 }
 
+int job_print_opening(struct job *job) {
+  double device = job->opening.device_seconds, transport = job->opening.transport_seconds;
+  if (job->device.ops->on_host) return OK;
+  TRY(comm_max_double(&job->comm, &device));
+  TRY(comm_max_double(&job->comm, &transport));
+  log_info("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
+           transport);
+  return OK;
+}
+
 void job_free(struct job *job) {
+  opening_stop(&job->opening);
   trainer_free(&job->trainer, &job->run);
   shard_free(&job->shard);
   graph_free(&job->block);

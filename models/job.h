@@ -1,8 +1,10 @@
 /* job: everything a run borrows, owned in one place, and the way from a configuration to a measured trainer:
- * device -> dataset -> block of the graph -> partition -> shard -> node data -> model. */
+ * dataset -> block of the graph -> partition -> shard -> node data -> model, with the device opened
+ * meanwhile. */
 #ifndef MODELS_JOB_H
 #define MODELS_JOB_H
 
+#include "models/opening.h"
 #include "models/trainer.h"
 
 struct job {
@@ -10,6 +12,7 @@ struct job {
   struct comm comm;
   struct device device;
   struct kernels kernels;
+  struct opening opening;
   struct dataset dataset;
   struct graph block; /* this rank's block of rows, until it has become the shard */
   struct partition partition;
@@ -24,6 +27,7 @@ struct job {
   int64_t device_taken;   /* of device_memory, what is allocated already: its first ... */
   int device_parts_taken; /* ... parts */
   int64_t device_needed;  /* and what training still takes */
+  int64_t program_bytes;  /* of the host, before anything is opened */
   char threads[160];      /* how the number of threads was found */
   double seconds_read, seconds_shard;
 };
@@ -34,6 +38,9 @@ int job_setup(struct job *job);
 /* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
  * and the settings that matter. */
 int job_check_memory(struct job *job);
+/* Collective. A line on how long the device and the transport took to open, beside --profile's regions of the
+ * time in which they were waited for. */
+int job_print_opening(struct job *job);
 /* Everything but comm. */
 void job_free(struct job *job);
 

@@ -1,7 +1,9 @@
 #include "runtime/comm.h"
 
 #include <assert.h>
+#include <limits.h>
 
+#include "runtime/aside.h"
 #include "runtime/comm_mpi.h"
 #ifdef GNNTRAIN_HAVE_CUDA
 #include "runtime/comm_nccl.h"
@@ -18,7 +20,7 @@ static const struct comm_ops *const comm_list[] = {&comm_mpi_ops,
 #endif
                                                    NULL};
 
-int comm_attach(struct comm *comm, struct device *device) {
+int comm_meet(struct comm *comm, struct device *device) {
   for (int i = 0; comm_list[i]; i++) {
     if (!comm_list[i]->carries(device)) continue;
     if (comm->ops) comm->ops->close(comm);
@@ -28,6 +30,45 @@ int comm_attach(struct comm *comm, struct device *device) {
   }
   FAIL(BAD_INPUT, "this build has no way to exchange buffers of device \"%s\" between ranks",
        device->ops->name);
+}
+
+int comm_connect(struct comm *comm, atomic_int *steps) {
+  return comm->ops->connect ? comm->ops->connect(comm, steps) : OK;
+}
+
+void comm_connect_stop(struct comm *comm) {
+  if (comm->ops && comm->ops->stop) comm->ops->stop(comm);
+}
+
+/* comm_connect in another thread, while this one watches the other ranks. */
+struct connecting {
+  struct comm *comm;
+  struct aside aside;
+  atomic_int steps;
+};
+
+static int connect_aside(void *context) {
+  struct connecting *connecting = context;
+  return comm_connect(connecting->comm, &connecting->steps);
+}
+
+static int steps_of(void *context) {
+  struct connecting *connecting = context;
+  return aside_wait(&connecting->aside, 0) ? INT_MAX : connecting->steps;
+}
+
+int comm_attach(struct comm *comm, struct device *device) {
+  struct connecting connecting = {.comm = comm};
+  TRY(comm_meet(comm, device));
+  if (!comm->ops->connect) return OK;
+  TRY(comm_agree(comm, aside_start(&connecting.aside, connect_aside, &connecting)));
+  int code = comm_await(comm, steps_of, &connecting, INT_MAX);
+  if (code != OK) {
+    comm_connect_stop(comm);
+    while (!aside_wait(&connecting.aside, 1)) continue;
+    return code;
+  }
+  return comm_agree(comm, aside_finish(&connecting.aside));
 }
 
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,

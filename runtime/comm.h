@@ -9,6 +9,7 @@
 #ifndef RUNTIME_COMM_H
 #define RUNTIME_COMM_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "runtime/tensor.h"
@@ -41,6 +42,8 @@ struct comm_ops {
   const char *name;                            /* "mpi", "nccl" */
   int (*carries)(const struct device *device); /* whether it can carry that device's buffers */
   int (*open)(struct comm *comm, struct device *device);
+  int (*connect)(struct comm *comm, atomic_int *steps); /* comm_connect and its stop; NULL: nothing to do */
+  void (*stop)(struct comm *comm);
   void (*close)(struct comm *comm);
   /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
    */
@@ -64,8 +67,16 @@ void comm_close(struct comm *comm);
  */
 _Noreturn void comm_abort(struct comm *comm, int code);
 
-/* How device buffers of `device` travel from now on. */
+/* How device buffers of `device` travel from now on. Collective. */
 int comm_attach(struct comm *comm, struct device *device);
+/* The same in steps, since connecting may take seconds and needs neither this thread nor MPI. comm_meet
+ * (collective) takes the table that can carry the device's buffers, and the ranks tell each other what they
+ * must know; the device need not have started. comm_connect, which another thread may call while this one
+ * goes on with set-up, counts in *steps what it has done; afterwards the ranks agree on its code.
+ * comm_connect_stop makes it return soon, with an error: after a failure elsewhere. */
+int comm_meet(struct comm *comm, struct device *device);
+int comm_connect(struct comm *comm, atomic_int *steps);
+void comm_connect_stop(struct comm *comm);
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
 int comm_wait(struct comm *comm);
@@ -92,6 +103,10 @@ int comm_all_to_all(struct comm *comm, const void *send, const int64_t *send_byt
  * rank that computes for long while the others wait in a collective call makes it from its main thread about
  * once a second (the work runs in another thread); each call starts the others' deadlines anew. */
 int comm_alive(struct comm *comm);
+
+/* Waits, as for other ranks, until steps(context) has come to `last`: for work in another thread of this
+ * rank. The deadline holds for each of its steps. Errors: another rank has failed. */
+int comm_await(struct comm *comm, int (*steps)(void *context), void *context, int last);
 
 /* Agreement at the end of a stage: returns OK on all ranks when `code` was OK on all; otherwise the highest
  * code on all, with the message of the lowest rank that failed kept on that rank and silenced elsewhere.

@@ -21,6 +21,7 @@ enum comm_call {
   CALL_SWAP,
   CALL_ALL_TO_ALL,
   CALL_AGREE,
+  CALL_START,
   CALL_CLOSE,
 };
 

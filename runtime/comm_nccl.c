@@ -7,6 +7,7 @@
 #include <nccl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/comm_mpi.h"
 #include "runtime/device_cuda.h"
@@ -14,10 +15,19 @@
 #include "runtime/memory.h"
 
 struct nccl {
+  ncclUniqueId id;
   ncclComm_t comm;
   int open;
+  int connected;           /* from now on the host's waits are those of the main thread */
+  atomic_int stopped;      /* it is not to connect any more */
   struct comm_watch watch; /* of the wait the host is in */
 };
+
+/* A recorded sum takes the way of a queued one, to the same bits. Before there are threads that read the
+ * environment. */
+__attribute__((constructor)) static void choose_ways(void) {
+  setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
 
 static int nccl_check(ncclResult_t result, const char *what) {
   if (result == ncclSuccess || result == ncclInProgress) return OK;
@@ -61,17 +71,35 @@ static int meet(struct comm *comm, struct device *device) {
   return code;
 }
 
+/* While the ranks connect, in a thread that must not call MPI. */
+static int check_stopped(void *context) {
+  const struct nccl *nccl = ((struct comm *)context)->transport;
+  if (nccl->stopped) FAIL(FAILED, "NCCL: connecting was stopped");
+  usleep(50);
+  return OK;
+}
+
+static int watch_connecting(void *context) {
+  const struct nccl *nccl = ((struct comm *)context)->transport;
+  ncclResult_t state = ncclSuccess;
+  TRY(nccl_check(ncclCommGetAsyncError(nccl->comm, &state), "ncclCommGetAsyncError"));
+  TRY(nccl_check(state, "the first messages between GPUs"));
+  return check_stopped(context);
+}
+
+static int poll_state(struct comm *comm, ncclResult_t *state, const char *what) {
+  struct nccl *nccl = comm->transport;
+  TRY(nccl->connected ? comm_watch_poll(&nccl->watch) : check_stopped(comm));
+  return nccl_check(ncclCommGetAsyncError(nccl->comm, state), what);
+}
+
 /* A non-blocking communicator's calls go on in the background: wait until this one has been taken up. */
 static int settle(struct comm *comm, ncclResult_t state, const char *what) {
   struct nccl *nccl = comm->transport;
-  struct comm_watch watch;
   int code = OK;
-  comm_watch_start(&watch, comm, CALL_EXCHANGE, NULL);
-  while (code == OK && state == ncclInProgress) {
-    code = comm_watch_poll(&watch);
-    if (code == OK) code = nccl_check(ncclCommGetAsyncError(nccl->comm, &state), what);
-  }
-  comm_watch_finish(&watch);
+  if (nccl->connected) comm_watch_start(&nccl->watch, comm, CALL_EXCHANGE, NULL);
+  while (code == OK && state == ncclInProgress) code = poll_state(comm, &state, what);
+  if (nccl->connected) comm_watch_finish(&nccl->watch);
   return code == OK ? nccl_check(state, what) : code;
 }
 
@@ -97,11 +125,16 @@ static void finish_waiting(void *context) {
   comm_watch_finish(&nccl->watch);
 }
 
+static void abandon(struct nccl *nccl) {
+  if (nccl->open) ncclCommAbort(nccl->comm); /* unlike Destroy it waits for nobody */
+  nccl->open = 0;
+}
+
 static void nccl_close(struct comm *comm) {
   struct nccl *nccl = comm->transport;
   if (!nccl) return;
   if (comm->device) comm->device->wait = (struct device_wait){0};
-  if (nccl->open) ncclCommAbort(nccl->comm); /* nothing is under way: unlike Destroy it waits for nobody */
+  abandon(nccl);
   free(nccl);
   comm->transport = NULL;
 }
@@ -190,40 +223,65 @@ static int speak_once(struct comm *comm, char *block) {
   return device_synchronize(comm->device, STREAM_COMPUTE);
 }
 
-/* NCCL connects ranks, and takes the memory for that, when they first speak: now, so that what it takes is
- * known before training is planned. */
-static int connect_all(struct comm *comm) {
+/* NCCL takes the memory for the ways between ranks when they first speak: now, so that what it takes is known
+ * before training is planned. A transfer that the others do not take part in ends with its communicator, and
+ * only then the block can be given back. */
+static int open_ways(struct comm *comm) {
   void *block = NULL;
   int64_t bytes = (1 + comm->size) * (int64_t)FIRST_MESSAGE;
-  int code = comm_agree(comm, device_alloc(comm->device, bytes, &block, "the first messages between ranks"));
+  int code = device_alloc(comm->device, bytes, &block, "the first messages between ranks");
   if (code == OK) code = speak_once(comm, block);
+  if (code != OK) abandon(comm->transport);
   device_release(comm->device, block);
   return code;
 }
 
+static int connect_all(struct comm *comm, atomic_int *steps) {
+  struct nccl *nccl = comm->transport;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0; /* a rank that dies here must not hold the others */
+  ncclResult_t state = ncclCommInitRankConfig(&nccl->comm, comm->size, nccl->id, comm->rank, &config);
+  nccl->open = 1;
+  TRY(settle(comm, state, "ncclCommInitRankConfig"));
+  ++*steps;
+  return open_ways(comm);
+}
+
+static int nccl_connect(struct comm *comm, atomic_int *steps) {
+  struct nccl *nccl = comm->transport;
+  struct device *device = comm->device;
+  if (comm->size == 1) return OK;
+  TRY(device_cuda_adopt(device));
+  device->wait = (struct device_wait){.poll = watch_connecting, .context = comm};
+  int code = connect_all(comm, steps);
+  if (code != OK) abandon(nccl);
+  nccl->connected = code == OK;
+  device->wait = code == OK ? (struct device_wait){start_waiting, watch_device, finish_waiting, comm}
+                            : (struct device_wait){0};
+  return code;
+}
+
+static void nccl_stop(struct comm *comm) {
+  struct nccl *nccl = comm->transport;
+  if (nccl) nccl->stopped = 1;
+}
+
 static int nccl_open(struct comm *comm, struct device *device) {
   struct nccl *nccl = NULL;
-  ncclUniqueId id = {{0}};
-  setenv("NCCL_GRAPH_REGISTER", "0", 0); /* a recorded sum takes the way of a queued one, to the same bits */
   TRY(comm_agree(comm, memory_alloc(&nccl, (int64_t)sizeof *nccl, "a transport")));
   comm->transport = nccl;
   if (comm->size == 1) return OK;
   TRY(meet(comm, device));
-  TRY(comm_agree(comm, comm->rank == 0 ? nccl_check(ncclGetUniqueId(&id), "ncclGetUniqueId") : OK));
-  TRY(comm_broadcast(comm, &id, sizeof id, 0));
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0; /* a rank that dies here must not hold the others */
-  ncclResult_t state = ncclCommInitRankConfig(&nccl->comm, comm->size, id, comm->rank, &config);
-  nccl->open = 1;
-  TRY(comm_agree(comm, settle(comm, state, "ncclCommInitRankConfig")));
-  device->wait = (struct device_wait){start_waiting, watch_device, finish_waiting, comm};
-  return comm_agree(comm, connect_all(comm));
+  TRY(comm_agree(comm, comm->rank == 0 ? nccl_check(ncclGetUniqueId(&nccl->id), "ncclGetUniqueId") : OK));
+  return comm_broadcast(comm, &nccl->id, sizeof nccl->id, 0);
 }
 
 const struct comm_ops comm_nccl_ops = {
     .name = "nccl",
     .carries = nccl_carries,
     .open = nccl_open,
+    .connect = nccl_connect,
+    .stop = nccl_stop,
     .close = nccl_close,
     .exchange = nccl_exchange,
     .wait = nccl_wait,

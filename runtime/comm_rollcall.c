@@ -15,9 +15,16 @@ static const double step_seconds = 0.5;  /* and each after it a little later sti
 static const double latest_seconds = 4;
 
 static const char *const call_name[] = {
-    [CALL_NONE] = "a computation", [CALL_EXCHANGE] = "the halo exchange", [CALL_ALLREDUCE] = "an allreduce",
-    [CALL_BARRIER] = "a barrier",  [CALL_BROADCAST] = "a broadcast",      [CALL_GATHER] = "a gather",
-    [CALL_SWAP] = "a swap",        [CALL_ALL_TO_ALL] = "an all-to-all",   [CALL_AGREE] = "an agreement",
+    [CALL_NONE] = "a computation",
+    [CALL_EXCHANGE] = "the halo exchange",
+    [CALL_ALLREDUCE] = "an allreduce",
+    [CALL_BARRIER] = "a barrier",
+    [CALL_BROADCAST] = "a broadcast",
+    [CALL_GATHER] = "a gather",
+    [CALL_SWAP] = "a swap",
+    [CALL_ALL_TO_ALL] = "an all-to-all",
+    [CALL_AGREE] = "an agreement",
+    [CALL_START] = "the start of its device and transport",
     [CALL_CLOSE] = "the end",
 };
 

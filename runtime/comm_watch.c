@@ -86,3 +86,21 @@ int comm_watch_request(struct comm *comm, MPI_Request *request, enum comm_call c
   comm_watch_finish(&watch);
   return code;
 }
+
+static int poll_steps(struct comm_watch *watch, int (*steps)(void *context), void *context, int last) {
+  int before = steps(context);
+  for (int now = before; now < last; now = steps(context)) {
+    if (now != before) watch->start = profile_clock();
+    before = now;
+    TRY(comm_watch_poll(watch));
+  }
+  return OK;
+}
+
+int comm_await(struct comm *comm, int (*steps)(void *context), void *context, int last) {
+  struct comm_watch watch;
+  comm_watch_start(&watch, comm, CALL_START, NULL);
+  int code = poll_steps(&watch, steps, context, last);
+  comm_watch_finish(&watch);
+  return code;
+}

@@ -30,18 +30,33 @@ static int device_find(const char *name, const struct device_ops **found) {
   return OK;
 }
 
-int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads) {
-  *device = (struct device){0};
+int device_choose(struct device *device, const char *name, int local_rank, int local_size, int threads) {
+  *device = (struct device){.threads = threads};
   const struct device_ops *ops = NULL;
   TRY(device_find(name, &ops));
   device->ops = ops;
-  TRY(ops->open(device, local_rank, local_size, threads));
+  return ops->choose(device, local_rank, local_size);
+}
+
+int device_start(struct device *device) {
+  return device->ops->open(device);
+}
+
+int device_adopt(struct device *device) {
+  const struct device_ops *ops = device->ops;
+  if (ops->adopt) TRY(ops->adopt(device));
   if (!ops->profile) return OK;
   struct profile_device profile = {0};
   TRY(ops->profile(device, &profile));
   profile_attach(&profile);
   device->profile = profile.context;
   return OK;
+}
+
+int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads) {
+  TRY(device_choose(device, name, local_rank, local_size, threads));
+  TRY(device_start(device));
+  return device_adopt(device);
 }
 
 void device_close(struct device *device) {

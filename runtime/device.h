@@ -41,7 +41,9 @@ struct device_ops {
   const char *name;       /* "cpu", "cuda" */
   int on_host;            /* device pointers are host pointers */
   int (*available)(void); /* how many of this kind this node has (0: none) */
-  int (*open)(struct device *device, int local_rank, int local_size, int threads);
+  int (*choose)(struct device *device, int local_rank, int local_size); /* which one: its index and name */
+  int (*open)(struct device *device);
+  int (*adopt)(struct device *device); /* for calls of this thread from now on; NULL: of any thread */
   void (*close)(struct device *device);
   int (*alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
   void (*release)(struct device *device, void *pointer);
@@ -76,6 +78,13 @@ extern const struct device_ops *const device_list[];
 /* Opens "cpu", "cuda" or "auto" (the first that is available). threads: host threads for this rank (>= 1).
  * Errors: BAD_INPUT for a device that was not compiled in or is not there; FAILED when it does not start. */
 int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads);
+
+/* The same in steps, since a device may take seconds to start, without the host's help: which one it is, the
+ * start, which another thread may do, and then what makes it the calling thread's. Between the first two its
+ * table, index and name are known. */
+int device_choose(struct device *device, const char *name, int local_rank, int local_size, int threads);
+int device_start(struct device *device);
+int device_adopt(struct device *device);
 void device_close(struct device *device);
 
 int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);

@@ -29,14 +29,16 @@ static void processor_name(char *name, size_t size) {
   fclose(file);
 }
 
-static int cpu_open(struct device *device, int local_rank, int local_size, int threads) {
+static int cpu_choose(struct device *device, int local_rank, int local_size) {
   (void)local_size;
   device->index = local_rank;
-  device->threads = threads;
-  TRY(memory_alloc_bytes(&device->impl, MARKS * (int64_t)sizeof(double), "a device"));
-  omp_set_num_threads(threads);
   processor_name(device->name, sizeof device->name);
   return OK;
+}
+
+static int cpu_open(struct device *device) {
+  omp_set_num_threads(device->threads);
+  return memory_alloc_bytes(&device->impl, MARKS * (int64_t)sizeof(double), "a device");
 }
 
 static void cpu_close(struct device *device) {
@@ -118,6 +120,7 @@ const struct device_ops device_cpu_ops = {
     .name = "cpu",
     .on_host = 1,
     .available = cpu_available,
+    .choose = cpu_choose,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = cpu_alloc,

@@ -79,20 +79,30 @@ static int open_streams(struct cuda *cuda) {
   return OK;
 }
 
-static int cuda_open(struct device *device, int local_rank, int local_size, int threads) {
+/* What does not take a context. */
+static int cuda_choose(struct device *device, int local_rank, int local_size) {
   struct cuda *cuda = NULL;
   struct cudaDeviceProp properties;
-  device->threads = threads;
   TRY(choose_gpu(device, local_rank, local_size));
   TRY(memory_alloc(&cuda, (int64_t)sizeof *cuda, "a device"));
   device->impl = cuda;
   TRY(device_cuda_bus(device, cuda->bus));
-  cuda->used_before = device_cuda_used(cuda->bus); /* the next call makes the context */
-  TRY_CUDA(cudaSetDevice(device->index));
   TRY_CUDA(cudaGetDeviceProperties(&properties, device->index));
   snprintf(device->name, sizeof device->name, "%.127s", properties.name);
+  return OK;
+}
+
+static int cuda_open(struct device *device) {
+  struct cuda *cuda = cuda_of(device);
+  cuda->used_before = device_cuda_used(cuda->bus); /* the next call makes the context */
+  TRY_CUDA(cudaSetDevice(device->index));
   TRY(open_streams(cuda));
   note_peak(cuda);
+  return OK;
+}
+
+int device_cuda_adopt(struct device *device) {
+  TRY_CUDA(cudaSetDevice(device->index));
   return OK;
 }
 
@@ -252,7 +262,9 @@ const struct device_ops device_cuda_ops = {
     .name = "cuda",
     .on_host = 0,
     .available = cuda_available,
+    .choose = cuda_choose,
     .open = cuda_open,
+    .adopt = device_cuda_adopt,
     .close = cuda_close,
     .alloc = cuda_alloc,
     .release = cuda_release,

@@ -11,6 +11,9 @@ extern const struct device_ops device_cuda_ops;
 /* The stream behind `stream`, for kernels and for transports. */
 cudaStream_t device_cuda_stream(const struct device *device, enum stream stream);
 
+/* Makes it the calling thread's GPU. */
+int device_cuda_adopt(struct device *device);
+
 /* The GPU's PCI bus id, the same for all ranks that share it. text[32]. */
 int device_cuda_bus(const struct device *device, char *text);
 

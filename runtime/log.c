@@ -1,13 +1,14 @@
 #include "runtime/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static int silent;
-static int progress_open; /* a progress line without its newline stands on the terminal */
+static atomic_int progress_open; /* a progress line without its newline stands on the terminal */
 
 void log_open(int speaker) {
   silent = !speaker;

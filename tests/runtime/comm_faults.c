@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/aside.h"
 #include "runtime/comm.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
@@ -64,6 +65,44 @@ static int fail_inside(struct comm *comm, float *a, float *b) {
   return comm_allreduce(comm, a, NUMBERS, NUMBER_FLOAT, REDUCE_SUM);
 }
 
+/* Work in a second thread of each rank. */
+struct start {
+  struct aside aside;
+  atomic_int steps, last;
+  useconds_t microseconds; /* of a step */
+  int fails;
+};
+
+static int take_steps(void *context) {
+  struct start *start = context;
+  while (start->steps < start->last) {
+    usleep(start->microseconds);
+    if (start->fails) FAIL(BAD_INPUT, "rank 1 has no memory for its context");
+    start->steps++;
+  }
+  return OK;
+}
+
+static int steps_of(void *context) {
+  struct start *start = context;
+  return aside_wait(&start->aside, 0) ? 1000 : start->steps;
+}
+
+/* Four steps of 0.6 s; rank 1 fails in its first while those of the others would go on, or stands still. */
+static int start_aside(struct comm *comm, int fails, int stands) {
+  struct start start = {.last = fails ? 100 : 4, .microseconds = 600000};
+  if (comm->rank == 1) start.fails = fails;
+  if (comm->rank == 1 && stands) start.microseconds = 100000000;
+  TRY(aside_start(&start.aside, take_steps, &start));
+  int code = comm_await(comm, steps_of, &start, 1000);
+  start.last = 0;
+  while (!aside_wait(&start.aside, 1)) continue;
+  if (code == OK) code = aside_finish(&start.aside);
+  TRY(comm_agree(comm, code));
+  if (comm->rank == 0) printf("all have started\n");
+  return OK;
+}
+
 static int run(struct comm *comm, const char *name, float *a, float *b) {
   TRY(write_pid(comm));
   if (strcmp(name, "train") == 0) return train(comm, a, b);
@@ -71,6 +110,9 @@ static int run(struct comm *comm, const char *name, float *a, float *b) {
   if (strcmp(name, "compute") == 0) return compute(comm, a, 1);
   if (strcmp(name, "mute") == 0) return compute(comm, a, 0);
   if (strcmp(name, "fail") == 0) return fail_inside(comm, a, b);
+  if (strcmp(name, "start") == 0) return start_aside(comm, 0, 0);
+  if (strcmp(name, "start_fails") == 0) return start_aside(comm, 1, 0);
+  if (strcmp(name, "start_stands") == 0) return start_aside(comm, 0, 1);
   if (strcmp(name, "abort") == 0 && comm->rank == 1) comm_abort(comm, 5);
   if (strcmp(name, "abort") == 0) return train(comm, a, b);
   FAIL(BAD_INPUT, "unknown case %s", name);

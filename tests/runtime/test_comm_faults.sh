@@ -110,6 +110,26 @@ failed_inside() {
   says 1 "^comm_faults:"
 }
 
+start_in_steps() {
+  start 3 start 1
+  finish 10 0
+  grep -q "all have started" out || fail "not all have started"
+}
+
+start_that_fails() {
+  start 3 start_fails 300
+  finish 10 2
+  says 1 "^comm_faults: rank 1 has no memory for its context$"
+  says 1 "^comm_faults:"
+}
+
+start_that_stands_still() {
+  start 3 start_stands 1
+  finish 14 error
+  says 1 "^gnntrain: rank 0 waits in .*, rank 1 waits in the start of its device and transport, rank 2 waits in .* for 1 s"
+  says 1 "^gnntrain:"
+}
+
 aborted() {
   start 3 abort 300
   finish 10 5
@@ -135,4 +155,5 @@ temporary=$(mktemp -d /tmp/faults.XXXXXX)
 trap 'rm -rf "$temporary"' EXIT
 together "stopped 2" "stopped 0" two_stopped killed
 together in_different_calls long_with_signs_of_life long_without failed_inside aborted
+together start_in_steps start_that_fails start_that_stands_still
 exit $failed
