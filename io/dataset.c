@@ -41,22 +41,42 @@ static int out_of_range(struct dataset *d, const char *name, int64_t place, int6
        (long long)value, (long long)least, (long long)most);
 }
 
+/* Values from which on several threads look them over. */
+enum { MANY = 1 << 16 };
+
+/* The first id that is not in [least, most]; count: none. */
+static int64_t find_outside(const int32_t *id, int64_t count, int64_t least, int64_t most) {
+  int64_t first = count;
+#pragma omp parallel for schedule(static) reduction(min : first) if (count > MANY)
+  for (int64_t i = 0; i < count; i++) {
+    if ((id[i] < least || id[i] > most) && i < first) first = i;
+  }
+  return first;
+}
+
+/* The first value that is not finite; count: none. */
+static int64_t find_not_finite(const float *value, int64_t count) {
+  int64_t first = count;
+#pragma omp parallel for schedule(static) reduction(min : first) if (count > MANY)
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(value[i]) && i < first) first = i;
+  }
+  return first;
+}
+
 static int read_ids(struct dataset *d, const char *name, int64_t first, int64_t count, int64_t least,
                     int64_t most, int32_t *id) {
   TRY(h5_read_rows(&d->h5, name, first, count, H5_INT32, id));
-  for (int64_t i = 0; i < count; i++) {
-    if (id[i] < least || id[i] > most) TRY(out_of_range(d, name, first + i, least, most));
-  }
-  return OK;
+  int64_t wrong = find_outside(id, count, least, most);
+  return wrong < count ? out_of_range(d, name, first + wrong, least, most) : OK;
 }
 
 static int read_reals(struct dataset *d, const char *name, int64_t first, int64_t count, float *value) {
   TRY(h5_read_rows(&d->h5, name, first, count, H5_FLOAT, value));
-  for (int64_t i = 0; i < count; i++) {
-    if (!isfinite(value[i]))
-      FAIL(BAD_INPUT, "%s: %s[%lld] is %g; finite values are allowed", d->h5.path, name,
-           (long long)(first + i), (double)value[i]);
-  }
+  int64_t wrong = find_not_finite(value, count);
+  if (wrong < count)
+    FAIL(BAD_INPUT, "%s: %s[%lld] is %g; finite values are allowed", d->h5.path, name,
+         (long long)(first + wrong), (double)value[wrong]);
   return OK;
 }
 
@@ -74,13 +94,18 @@ int dataset_read_edges(struct dataset *d, int64_t first, int64_t count, int64_t 
   return OK;
 }
 
+int dataset_read_columns(struct dataset *d, int64_t first, int64_t count, int32_t *col, float *weight) {
+  TRY(read_ids(d, "/graph/indices", first, count, 0, d->nodes - 1, col));
+  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
+  return OK;
+}
+
 int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float *values) {
   TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, values));
-  for (int64_t i = 0; i < rows * d->features; i++) {
-    if (!isfinite(values[i]))
-      FAIL(BAD_INPUT, "%s: /node/features: node %lld, column %lld is %g; finite values are allowed",
-           d->h5.path, (long long)(first + i / d->features), (long long)(i % d->features), (double)values[i]);
-  }
+  int64_t wrong = find_not_finite(values, rows * d->features);
+  if (wrong < rows * d->features)
+    FAIL(BAD_INPUT, "%s: /node/features: node %lld, column %lld is %g; finite values are allowed", d->h5.path,
+         (long long)(first + wrong / d->features), (long long)(wrong % d->features), (double)values[wrong]);
   return OK;
 }
 

@@ -39,6 +39,8 @@ void dataset_close(struct dataset *dataset);
 int dataset_read_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
 /* Column ids and weights (NULL: not wanted) of edges [first, first + count), checked to lie in [0, nodes). */
 int dataset_read_edges(struct dataset *dataset, int64_t first, int64_t count, int64_t *col, float *weight);
+/* The same for a graph of at most INT32_MAX nodes. */
+int dataset_read_columns(struct dataset *dataset, int64_t first, int64_t count, int32_t *col, float *weight);
 /* Dense features of rows, [rows, features]; NaN or infinite values are errors that name node and column. */
 int dataset_read_features(struct dataset *dataset, int64_t first, int64_t rows, float *values);
 /* Sparse features: offsets as above, then entries. */

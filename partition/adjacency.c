@@ -30,7 +30,7 @@ struct arrival {
   int32_t *count;           /* [nodes] entries of each row that this rank sends */
   int32_t *local;           /* [nodes] local id, or FOREIGN or WANTED */
   int64_t *start;           /* [own + 1] rows that arrive */
-  int64_t *filled;          /* [own] entries there so far */
+  int64_t *filled;          /* [own] entries there so far; then what count_halo says */
   int32_t *col;             /* global ids, then local ids */
   float *weight;            /* NULL: binary */
   int64_t row, edge;        /* next to send */
@@ -54,15 +54,22 @@ static int32_t col_of(const struct arrival *a, int64_t row, int64_t e) {
   return a->transposed ? (int32_t)(a->block->first + row) : a->block->col[e];
 }
 
+static void count_rows(struct arrival *a) {
+  const struct graph *block = a->block;
+  for (int64_t row = 0; row < block->rows; row++) {
+    if (!a->transposed) a->count[block->first + row] = (int32_t)(block->start[row + 1] - block->start[row]);
+    for (int64_t e = block->start[row]; a->transposed && e < block->start[row + 1]; e++)
+      a->count[block->col[e]]++;
+  }
+}
+
 static int arrival_init(struct arrival *a) {
   const struct graph *block = a->block;
   TRY(memory_alloc(&a->count, block->nodes * (int64_t)sizeof *a->count, "row lengths"));
   TRY(memory_alloc(&a->local, block->nodes * (int64_t)sizeof *a->local, "local ids"));
   TRY(memory_alloc(&a->start, (a->own + 1) * (int64_t)sizeof *a->start, "row offsets"));
   TRY(memory_alloc(&a->filled, a->own * (int64_t)sizeof *a->filled, "row lengths"));
-  for (int64_t row = 0; row < block->rows; row++) {
-    for (int64_t e = block->start[row]; e < block->start[row + 1]; e++) a->count[row_of(a, row, e)]++;
-  }
+  count_rows(a);
   for (int64_t v = 0; v < block->nodes; v++) a->local[v] = FOREIGN;
   for (int64_t i = 0; i < a->own; i++) a->local[a->global_id[i]] = (int32_t)i;
   return OK;
@@ -87,10 +94,16 @@ static int take_lengths(const void *records, int64_t count, void *context) {
   return OK;
 }
 
+/* Rows that are this rank's need no way. */
+static int stays(const struct arrival *a, int64_t row) {
+  return !a->transposed && a->local[a->block->first + row] >= 0;
+}
+
 static int send_arcs(struct rows *rows, void *context) {
   struct arrival *a = context;
   const struct graph *block = a->block;
   for (; a->row < block->rows; a->row++) {
+    if (stays(a, a->row)) a->edge = block->start[a->row + 1];
     for (; a->edge < block->start[a->row + 1]; a->edge++) {
       int32_t row = row_of(a, a->row, a->edge);
       struct arc *arc = rows_put(rows, a->partition->part[row]);
@@ -115,12 +128,39 @@ static int take_arcs(const void *records, int64_t count, void *context) {
   return OK;
 }
 
+/* Several threads may say so of one node. */
+static void want(struct arrival *a, int32_t node) {
+  int32_t local;
+#pragma omp atomic read
+  local = a->local[node];
+  if (local != FOREIGN) return;
+#pragma omp atomic write
+  a->local[node] = WANTED;
+}
+
+static void take_row(struct arrival *a, int64_t row) {
+  const struct graph *block = a->block;
+  int64_t first = block->start[row], count = block->start[row + 1] - first;
+  int32_t own = a->local[block->first + row];
+  memcpy(a->col + a->start[own], block->col + first, (size_t)count * sizeof *a->col);
+  if (a->weight) memcpy(a->weight + a->start[own], block->weight + first, (size_t)count * sizeof *a->weight);
+  for (int64_t e = first; e < first + count; e++) want(a, block->col[e]);
+}
+
+static void take_staying(struct arrival *a) {
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t row = 0; row < a->block->rows; row++) {
+    if (stays(a, row)) take_row(a, row);
+  }
+}
+
 static int lay_out(struct arrival *a) {
   for (int64_t v = 0; v < a->own; v++) a->start[v + 1] += a->start[v];
   TRY(memory_alloc(&a->col, a->start[a->own] * (int64_t)sizeof *a->col, "edges of own rows"));
   if (a->block->weight)
     TRY(memory_alloc(&a->weight, a->start[a->own] * (int64_t)sizeof *a->weight, "edge weights"));
   a->row = a->edge = 0;
+  take_staying(a);
   return OK;
 }
 
@@ -189,21 +229,26 @@ struct shape {
   int64_t own, halo, loops, rows; /* entries in either part, self loops, rows with halo */
 };
 
-static struct shape measure(const struct arrival *a) {
-  struct shape shape = {0};
-  for (int64_t v = 0; v < a->own; v++) {
-    int64_t before = shape.halo;
-    for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
-      if (a->col[e] == v)
-        shape.loops++;
-      else if (a->col[e] < a->own)
-        shape.own++;
-      else
-        shape.halo++;
-    }
-    shape.rows += shape.halo > before;
+/* filled[v] = twice the entries with halo columns, plus 1 with a self loop. */
+static void count_halo(struct arrival *a, int64_t v) {
+  int64_t count = 0;
+  for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
+    if (a->col[e] == v) count++;
+    if (a->col[e] >= a->own) count += 2;
   }
-  return shape;
+  a->filled[v] = count;
+}
+
+static struct shape measure(struct arrival *a) {
+  int64_t halo = 0, loops = 0, rows = 0;
+#pragma omp parallel for schedule(static) reduction(+ : halo, loops, rows)
+  for (int64_t v = 0; v < a->own; v++) {
+    count_halo(a, v);
+    halo += a->filled[v] / 2;
+    loops += a->filled[v] % 2;
+    rows += a->filled[v] > 1;
+  }
+  return (struct shape){.own = a->start[a->own] - halo - loops, .halo = halo, .loops = loops, .rows = rows};
 }
 
 static int adjacency_alloc(const struct arrival *a, struct shape shape, int loops, struct adjacency *adj) {
@@ -222,30 +267,45 @@ static void put_entry(struct csr *m, int64_t at, int64_t col, const struct arriv
   if (m->weight) m->weight[at] = a->weight[e];
 }
 
-static void divide(const struct arrival *a, struct adjacency *adj) {
+/* Where each row's entries begin in either part; filled[v] becomes that in the halo part. */
+static void place_rows(struct arrival *a, struct adjacency *adj) {
   struct csr *own = &adj->own_part, *halo = &adj->halo_part;
-  int64_t own_at = 0, halo_at = 0, halo_row = 0;
+  int64_t halo_at = 0, halo_row = 0;
   for (int64_t v = 0; v < a->own; v++) {
-    for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
-      if (a->col[e] == v)
-        adj->self[v] = a->weight ? a->weight[e] : 1;
-      else if (a->col[e] < a->own)
-        put_entry(own, own_at++, a->col[e], a, e);
-      else
-        put_entry(halo, halo_at++, a->col[e] - a->own, a, e);
-    }
-    own->start[v + 1] = own_at;
-    adj->unfinished[v] = halo_at > halo->start[halo_row];
-    if (!adj->unfinished[v]) continue;
+    int64_t in_halo = a->filled[v] / 2, loops = a->filled[v] % 2;
+    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops;
+    a->filled[v] = halo_at;
+    adj->unfinished[v] = in_halo > 0;
+    if (!in_halo) continue;
+    halo_at += in_halo;
     halo->row[halo_row++] = (int32_t)v;
     halo->start[halo_row] = halo_at;
   }
 }
 
+static void divide_row(const struct arrival *a, int64_t v, struct adjacency *adj) {
+  int64_t own_at = adj->own_part.start[v], halo_at = a->filled[v];
+  for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
+    if (a->col[e] == v)
+      adj->self[v] = a->weight ? a->weight[e] : 1;
+    else if (a->col[e] < a->own)
+      put_entry(&adj->own_part, own_at++, a->col[e], a, e);
+    else
+      put_entry(&adj->halo_part, halo_at++, a->col[e] - a->own, a, e);
+  }
+}
+
+static void divide(struct arrival *a, struct adjacency *adj) {
+  place_rows(a, adj);
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < a->own; v++) divide_row(a, v, adj);
+}
+
 static void sum_rows(const struct arrival *a, float *degree) {
+#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < a->own; v++) {
-    double sum = 0;
-    for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) sum += a->weight ? (double)a->weight[e] : 1;
+    double sum = a->weight ? 0 : (double)(a->start[v + 1] - a->start[v]);
+    for (int64_t e = a->start[v]; a->weight && e < a->start[v + 1]; e++) sum += (double)a->weight[e];
     degree[v] = (float)sum;
   }
 }

@@ -42,27 +42,34 @@ static int read_starts(struct dataset *dataset, struct graph *graph) {
   return OK;
 }
 
-static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph, int64_t *wide,
-                      int64_t step) {
+static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph) {
+  int64_t step = rows_block / (int64_t)sizeof(int64_t);
   for (int64_t e = 0; e < graph->edges; e += step) {
-    int64_t count = smaller(step, graph->edges - e);
-    TRY(dataset_read_edges(dataset, base + e, count, wide, graph->weight ? graph->weight + e : NULL));
-    for (int64_t i = 0; i < count; i++) graph->col[e + i] = (int32_t)wide[i];
+    float *weight = graph->weight ? graph->weight + e : NULL;
+    TRY(dataset_read_columns(dataset, base + e, smaller(step, graph->edges - e), graph->col + e, weight));
   }
   return OK;
 }
 
+/* The first edge of a row that is not above the one before it; its row's end: none. */
+static int64_t find_fall(const struct graph *graph, int64_t row) {
+  int64_t e = graph->start[row] + 1, end = graph->start[row + 1];
+  while (e < end && graph->col[e] > graph->col[e - 1]) e++;
+  return e < end ? e : end;
+}
+
 static int check_rows(const struct graph *graph) {
+  int64_t wrong = graph->rows;
+#pragma omp parallel for schedule(static) reduction(min : wrong)
   for (int64_t row = 0; row < graph->rows; row++) {
-    for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++) {
-      if (e > graph->start[row] && graph->col[e] <= graph->col[e - 1])
-        FAIL(BAD_INPUT,
-             "%s: row %lld of /graph is not strictly ascending (%d after %d); rows must be sorted "
-             "and without duplicates",
-             graph->path, (long long)(graph->first + row), graph->col[e], graph->col[e - 1]);
-    }
+    if (row < wrong && find_fall(graph, row) < graph->start[row + 1]) wrong = row;
   }
-  return OK;
+  if (wrong == graph->rows) return OK;
+  int64_t e = find_fall(graph, wrong);
+  FAIL(BAD_INPUT,
+       "%s: row %lld of /graph is not strictly ascending (%d after %d); rows must be sorted and without "
+       "duplicates",
+       graph->path, (long long)(graph->first + wrong), graph->col[e], graph->col[e - 1]);
 }
 
 int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *graph) {
@@ -78,11 +85,7 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
   TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
   if (dataset->weighted)
     TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
-  int64_t step = smaller(rows_block / (int64_t)sizeof(int64_t), graph->edges), *wide = NULL;
-  TRY(memory_alloc(&wide, step * (int64_t)sizeof *wide, "a block of edges"));
-  int code = read_edges(dataset, base, graph, wide, step);
-  free(wide);
-  TRY(code);
+  TRY(read_edges(dataset, base, graph));
   return check_rows(graph);
 }
 

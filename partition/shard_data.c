@@ -56,6 +56,21 @@ static void rewind_rows(struct comm *comm, struct delivery *d) {
   d->entry = d->entry_first = d->entry_last = 0;
 }
 
+static int stays(const struct delivery *d, int64_t node) {
+  return d->local[node] >= 0;
+}
+
+/* Values of this rank's own nodes in the piece need no way. */
+static void take_staying(struct delivery *d) {
+  size_t bytes = (size_t)d->column.bytes;
+#pragma omp parallel for schedule(static)
+  for (int64_t v = d->piece_first; v < d->next; v++) {
+    if (stays(d, v))
+      memcpy(d->column.own + d->local[v] * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
+             bytes);
+  }
+}
+
 /* Columns: a record is the node's id and its value. */
 static int send_values(struct rows *rows, void *context) {
   struct delivery *d = context;
@@ -67,7 +82,9 @@ static int send_values(struct rows *rows, void *context) {
       TRY(d->column.read(d->dataset, d->next, count, d->piece));
       d->piece_first = d->next;
       d->next += count;
+      take_staying(d);
     }
+    if (stays(d, d->sent)) continue;
     char *record = rows_put(rows, d->partition->part[d->sent]);
     if (!record) return OK;
     int32_t id = (int32_t)d->sent;

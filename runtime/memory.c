@@ -92,7 +92,8 @@ int64_t memory_available(void) {
 }
 
 void memory_return_large(void) {
-  mallopt(M_MMAP_THRESHOLD, 256 << 10); /* setting it also keeps glibc from raising it */
+  mallopt(M_MMAP_THRESHOLD, 2 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
 int memory_reset_peak(void) {

@@ -33,8 +33,9 @@ int64_t estimate_total(const struct estimate *estimate);
 int64_t memory_used(void);
 int64_t memory_peak(void);
 
-/* From now on blocks of 256 KiB and more go back to the system when they are freed, whatever was allocated
- * after them: the partition stage leaves nothing behind that training would have to carry. */
+/* From now on blocks of 2 MiB and more go back to the system when they are freed, whatever was allocated
+ * after them: the partition stage leaves nothing behind that training would have to carry. Smaller ones, such
+ * as HDF5's of a chunk, are used again with the pages that they have. */
 void memory_return_large(void);
 
 /* Starts a new peak; returns 0 where the kernel does not let us. Gives freed memory back first. */
