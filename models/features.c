@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
+#include "runtime/profile.h"
 
 int features_init(struct features *f, struct run *run, int once) {
   struct shard *shard = run->shard;
@@ -31,7 +32,7 @@ void features_plan(struct features *f, struct run *run, struct arena *arena) {
 int features_start(struct features *f, struct run *run, const int64_t *id) {
   f->dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), id);
   if (f->sparse || f->borrowed || f->once || !run->shard->feature) return OK;
-  TRY(run_upload_floats(run, f->dense, run->shard->feature, f->dense.cols));
+  TRY(PROFILE_HOST("features", run_upload_floats(run, f->dense, run->shard->feature, f->dense.cols)));
   free(run->shard->feature);
   run->shard->feature = NULL;
   return OK;
@@ -41,7 +42,8 @@ int features_panel(const struct features *f, struct run *run, int64_t first, int
                    struct tensor panel, struct tensor *x) {
   const struct shard *shard = run->shard;
   *x = f->dense.data ? tensor_columns(f->dense, first, cols) : tensor_narrowed(panel, cols);
-  return f->dense.data ? OK : run_upload_floats(run, *x, shard->feature + first, shard->features);
+  if (f->dense.data) return OK;
+  return PROFILE_HOST("features", run_upload_floats(run, *x, shard->feature + first, shard->features));
 }
 
 void features_release(struct features *f, struct run *run) {

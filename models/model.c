@@ -243,11 +243,14 @@ static int aggregate_once(struct model *model, struct run *run) {
   return OK;
 }
 
-int model_start(struct model *model, struct run *run) {
+static int take_memory(struct model *model, struct run *run) {
   void *workspace = NULL;
-  int code = arena_allocate(&model->arena, "parameters, activations and buffers");
-  if (code == OK) code = kernels_workspace(run->kernels, model->workspace, &workspace);
-  TRY(comm_agree(run->comm, code));
+  TRY(arena_allocate(&model->arena, "parameters, activations and buffers"));
+  return kernels_workspace(run->kernels, model->workspace, &workspace);
+}
+
+int model_start(struct model *model, struct run *run) {
+  TRY(comm_agree(run->comm, PROFILE_HOST("memory", take_memory(model, run))));
   TRY(plan(model, run));
   TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,
                     run->shard->own * (int64_t)sizeof *model->id));
