@@ -55,7 +55,7 @@ static int upload(struct run *run, struct tensor to, struct numbers from, char *
   int64_t each = rows_of_piece(to);
   for (int64_t first = 0; first < to.rows; first += each) {
     struct tensor piece = tensor_rows(to, first, to.rows - first < each ? to.rows - first : each);
-#pragma omp parallel for num_threads(run->device->threads) schedule(static)
+#pragma omp parallel for num_threads(device_copying_threads(run->device)) schedule(static)
     for (int64_t i = 0; i < piece.rows; i++) put_row(staging, to, i, &from, (first + i) * from.stride);
     TRY(device_upload(run->device, STREAM_COMPUTE, piece.data, staging, tensor_bytes(piece)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));

@@ -97,6 +97,13 @@ int device_record(struct device *device, enum event event, enum stream stream);
 int device_wait(struct device *device, enum stream stream, enum event event);
 int device_synchronize(struct device *device, enum stream stream);
 
+/* Host threads that prepare what is copied, piece by piece: enough for any bus, and where more share the
+ * processors with others each piece waits for the last of them. */
+static inline int device_copying_threads(const struct device *device) {
+  enum { ENOUGH = 16 };
+  return device->threads < ENOUGH ? device->threads : ENOUGH;
+}
+
 /* Host memory that the device reads and writes while the host goes on: for downloads that nobody awaits. */
 int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
 void device_host_release(struct device *device, void *pointer);

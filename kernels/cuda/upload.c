@@ -1,7 +1,7 @@
-/* Large copies to the device by way of memory that it reads by itself, in PARTS, each filled by all threads
- * while others are on their way: from pageable memory the driver copies with one thread. Such memory is
- * allocated in large pages where the system has them and registered then, which takes a ninth of the time of
- * the driver's own allocation of it (measured on an H200: .07 ms a MiB). */
+/* Large copies to the device by way of memory that it reads by itself, in PARTS, each filled by several
+ * threads while others are on their way: from pageable memory the driver copies with one thread. Such memory
+ * is allocated in large pages where the system has them and registered then, which takes a ninth of the time
+ * of the driver's own allocation of it (measured on an H200: .07 ms a MiB). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,7 +48,7 @@ static int copy_parts(struct kernels *k, char *to, const char *from, int64_t byt
   for (int64_t at = 0, part = 0; at < bytes; at += PART, part++) {
     int64_t count = bytes - at < PART ? bytes - at : PART, slot = part % PARTS;
     if (part >= PARTS) TRY_CUDA(cudaEventSynchronize(s->sent[slot]));
-    copy_part(s->memory + slot * PART, from + at, count, k->device->threads);
+    copy_part(s->memory + slot * PART, from + at, count, device_copying_threads(k->device));
     TRY_CUDA(cudaMemcpyAsync(to + at, s->memory + slot * PART, (size_t)count, cudaMemcpyHostToDevice,
                              cuda_stream(k)));
     TRY_CUDA(cudaEventRecord(s->sent[slot], cuda_stream(k)));
@@ -60,7 +60,7 @@ int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t byt
   struct staging staging = {0};
   int code;
   if (bytes < 2 * PART) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
-  if (staging_open(&staging, k->device->threads))
+  if (staging_open(&staging, device_copying_threads(k->device)))
     code = copy_parts(k, to, from, bytes, &staging);
   else
     code = device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
