@@ -10,25 +10,19 @@ struct column_moments_part {
 };
 
 template <class T, bool WHOLE> struct moment_step {
-  static constexpr int ROWS = 8 / (int)sizeof(T);
-  struct input {
-    packed<T> x[ROWS];
-  };
+  using input = struct summed_rows<T>;
+  static constexpr int ROWS = input::ROWS;
   const struct column_moments_part &op;
   int end, n;
   int64_t first;
   float shift[GROUP];
   struct column_totals<2> totals;
 
-  __device__ __forceinline__ struct input read(int v) const {
-    struct input in;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      in.x[r] = read_group<T, WHOLE>(op.x, v + r * (int)blockDim.y < end, v + r * (int)blockDim.y, first, n);
-    return in;
+  __device__ __forceinline__ input read(int v) const {
+    return read_summed_rows<T, WHOLE>(op.x, v, end, first, n);
   }
 
-  __device__ __forceinline__ void work(const struct input &in, int v) {
+  __device__ __forceinline__ void work(const input &in, int v) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       const bool there = v + r * (int)blockDim.y < end;

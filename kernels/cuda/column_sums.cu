@@ -10,24 +10,18 @@ struct column_sums_part {
 };
 
 template <class T, bool WHOLE> struct sum_step {
-  static constexpr int ROWS = 8 / (int)sizeof(T);
-  struct input {
-    packed<T> x[ROWS];
-  };
+  using input = struct summed_rows<T>;
+  static constexpr int ROWS = input::ROWS;
   const struct column_sums_part &op;
   int end, n;
   int64_t first;
   struct column_totals<1> totals;
 
-  __device__ __forceinline__ struct input read(int v) const {
-    struct input in;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      in.x[r] = read_group<T, WHOLE>(op.x, v + r * (int)blockDim.y < end, v + r * (int)blockDim.y, first, n);
-    return in;
+  __device__ __forceinline__ input read(int v) const {
+    return read_summed_rows<T, WHOLE>(op.x, v, end, first, n);
   }
 
-  __device__ __forceinline__ void work(const struct input &in, int) {
+  __device__ __forceinline__ void work(const input &in, int) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       float x[GROUP];

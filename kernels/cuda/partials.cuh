@@ -13,7 +13,26 @@ template <int SUMS> struct column_totals {
   int rows; /* that sum holds */
 };
 
-static __device__ __forceinline__ int thread_of_block() {
+/* What a walk over a matrix alone reads at a time. */
+template <class T> struct summed_rows {
+  static constexpr int ROWS = 8 / (int)sizeof(T);
+  packed<T> x[ROWS];
+};
+
+template <class T, bool WHOLE>
+static __device__ __forceinline__ struct summed_rows<T> read_summed_rows(const struct tensor &x, int v,
+                                                                         int end, int64_t first, int n) {
+  struct summed_rows<T> in;
+#pragma unroll
+  for (int r = 0; r < summed_rows<T>::ROWS; r++) {
+    const int row = v + r * (int)blockDim.y;
+    in.x[r] = read_group<T, WHOLE>(x, row < end, row, first, n);
+  }
+  return in;
+}
+
+static __device__ __forceinline__ int
+thread_of_block() {
   return (int)(threadIdx.y * blockDim.x + threadIdx.x);
 }
 

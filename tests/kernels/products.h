@@ -70,4 +70,16 @@ static inline double product_tolerance(const struct kernels *k) {
   return k->precision == PRECISION_TF32 ? 1e-3 : k->real == F64 ? 1e-13 : 1e-5;
 }
 
+/* `far` rows that are those of a period [period, cols] over and over. */
+static inline double *repeated(const double *rows, int64_t cols, int64_t far, int64_t period) {
+  double *value = host_block(far * cols * 8);
+  for (int64_t i = 0; i < far; i++) memcpy(value + i * cols, rows + i % period * cols, (size_t)cols * 8);
+  return value;
+}
+
+/* How often row `row` of the period is among them. */
+static inline double times(int64_t row, int64_t far, int64_t period) {
+  return (double)(far / period + (row < far % period));
+}
+
 #endif

@@ -8,16 +8,6 @@ static int64_t far_rows_of(const struct kernels *k) {
   return k->device->ops->on_host ? NEAR : FAR;
 }
 
-static double *repeated(const double *rows, int64_t cols, int64_t far) {
-  double *value = host_block(far * cols * 8);
-  for (int64_t i = 0; i < far; i++) memcpy(value + i * cols, rows + i % PERIOD * cols, (size_t)cols * 8);
-  return value;
-}
-
-static double times(int64_t row, int64_t far) {
-  return (double)(far / PERIOD + (row < far % PERIOD));
-}
-
 /* What goes along with a backward pass: dW = L^T R, of rows of a period that are there so many times. */
 static void check_along(struct kernels *k, const struct gemm *along, const double *left,
                         const double *right) {
@@ -25,7 +15,8 @@ static void check_along(struct kernels *k, const struct gemm *along, const doubl
   int64_t m = along->c.rows, n = along->c.cols;
   double *dw = host_block(m * n * 8);
   for (int64_t i = 0; i < PERIOD * m; i++)
-    for (int64_t j = 0; j < n; j++) dw[i % m * n + j] += times(i / m, far) * left[i] * right[i / m * n + j];
+    for (int64_t j = 0; j < n; j++)
+      dw[i % m * n + j] += times(i / m, far, PERIOD) * left[i] * right[i / m * n + j];
   assert_all_close(values_of(k, along->c), dw, m * n, 10 * product_tolerance(k));
 }
 
@@ -37,30 +28,32 @@ static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t in
                            int backward, int along) {
   double *rows = integer_block(1, PERIOD * inner), *z = host_block(PERIOD * n * 8), *sums = host_block(n * 8);
   double *saved = integer_block(3, PERIOD * n);
-  struct product p = product_of(k, repeated(rows, inner, far), integer_block(2, inner * n), far, n, inner,
-                                backward ? 2 : 0, -1);
+  struct product p = product_of(k, repeated(rows, inner, far, PERIOD), integer_block(2, inner * n), far, n,
+                                inner, backward ? 2 : 0, -1);
   struct product period = {.m = PERIOD, .n = n, .inner = inner, .tb = p.tb, .a = rows, .b = p.b};
   double *rows2 = integer_block(5, PERIOD * inner2);
-  if (inner2 > 0) add_second(k, &p, repeated(rows2, inner2, far), integer_block(6, inner2 * n), inner2, -1);
+  if (inner2 > 0)
+    add_second(k, &p, repeated(rows2, inner2, far, PERIOD), integer_block(6, inner2 * n), inner2, -1);
   period.inner2 = inner2;
   period.a2 = rows2;
   period.b2 = p.b2;
   compute(&period, z, 1);
   for (int64_t i = 0; i < PERIOD * n; i++) {
     z[i] = (backward ? saved[i] : z[i]) > 0 ? element(k->dtype, z[i]) : 0;
-    sums[i % n] += times(i / n, far) * z[i];
+    sums[i % n] += times(i / n, far, PERIOD) * z[i];
   }
   double *left = integer_block(4, PERIOD * LEFT);
   struct tensor c = result(k, k->dtype, NULL, far, n, -1);
   struct update end = {.z = c, .activation = ACTIVATION_RELU, .y = c};
   struct update_backward back = {.forward = &end, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
-  struct gemm then = {.a = operand(k, repeated(left, LEFT, far), far, LEFT, -1), .transpose_a = 1, .b = c};
+  struct gemm then = {
+      .a = operand(k, repeated(left, LEFT, far, PERIOD), far, LEFT, -1), .transpose_a = 1, .b = c};
   then.c = result(k, k->real, NULL, LEFT, n, -1);
   if (along & FOLLOWED) back.then = &then;
   p.op.c = c;
   p.op.update = backward ? NULL : &end;
   p.op.backward = backward ? &back : NULL;
-  if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n, far), far, n, -1);
+  if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n, far, PERIOD), far, n, -1);
   struct gemm beside = {.a = end.y, .transpose_a = 1, .b = p.op.a};
   beside.c = result(k, k->real, NULL, n, inner, -1);
   struct gemm beside2 = {.a = end.y, .transpose_a = 1, .b = p.op.a2};
@@ -68,7 +61,7 @@ static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t in
   if (along & ACCOMPANIED) p.op.beside = &beside;
   if (along & ACCOMPANIED && inner2 > 0) p.op.beside2 = &beside2;
   assert_ok(op_gemm(k, &p.op));
-  if (!(along & FOLLOWED)) assert_all_equal(values_of(k, c), repeated(z, n, far), far * n);
+  if (!(along & FOLLOWED)) assert_all_equal(values_of(k, c), repeated(z, n, far, PERIOD), far * n);
   if (along & FOLLOWED) check_along(k, &then, left, z);
   if (along & ACCOMPANIED) check_along(k, &beside, saved, rows);
   if (p.op.beside2) check_along(k, &beside2, saved, rows2);

@@ -22,25 +22,16 @@ static int64_t rows_of(const struct kernels *k, const struct norm_case *c) {
   return c->far && !k->device->ops->on_host ? FAR : NEAR;
 }
 
-static double *repeated(const double *rows, int64_t cols, int64_t far) {
-  double *value = host_block(far * cols * 8);
-  for (int64_t i = 0; i < far; i++) memcpy(value + i * cols, rows + i % PERIOD * cols, (size_t)cols * 8);
-  return value;
-}
-
-static double times(int64_t row, int64_t far) {
-  return (double)(far / PERIOD + (row < far % PERIOD));
-}
-
 /* One period of the product; kind: 2 where B is transposed. */
 static struct product product_of_case(struct kernels *k, const struct norm_case *c, int64_t far, int kind,
                                       double *a, struct product *period) {
   rounded(k, a, PERIOD * c->inner);
-  struct product p = product_of(k, repeated(a, c->inner, far), noise_block(2, c->inner * c->n), far, c->n,
-                                c->inner, kind, c->pad);
+  struct product p = product_of(k, repeated(a, c->inner, far, PERIOD), noise_block(2, c->inner * c->n), far,
+                                c->n, c->inner, kind, c->pad);
   double *a2 = rounded(k, noise_block(7, PERIOD * c->inner2), PERIOD * c->inner2);
   if (c->inner2 > 0)
-    add_second(k, &p, repeated(a2, c->inner2, far), noise_block(8, c->inner2 * c->n), c->inner2, c->pad);
+    add_second(k, &p, repeated(a2, c->inner2, far, PERIOD), noise_block(8, c->inner2 * c->n), c->inner2,
+               c->pad);
   *period = (struct product){.m = PERIOD, .n = c->n, .inner = c->inner, .tb = p.tb, .a = a, .b = p.b};
   period->inner2 = c->inner2;
   period->a2 = a2;
@@ -62,7 +53,7 @@ static void check_moments(struct kernels *k, const struct norm_case *c, double o
   assert_ok(op_gemm(k, &p.op));
   double *z = values_of(k, p.op.c), tolerance = tolerance_of(k) + product_tolerance(k);
   compute(&period, expected, 1);
-  assert_all_close(z, repeated(expected, n, far), far * n, tolerance);
+  assert_all_close(z, repeated(expected, n, far, PERIOD), far * n, tolerance);
   for (int64_t i = 0; i < far * n; i++) sum[i % n] += z[i];
   for (int64_t i = 0; i < far * n; i++) {
     double difference = z[i] - sum[i % n] / (double)far;
@@ -123,8 +114,8 @@ static void compute_below(struct below *b, const double *dy) {
     int64_t j = i % b->n;
     double xhat = (b->z[i] - b->mean[j]) * b->rstd[j];
     b->dn[i] = xhat * b->gain[j] + b->shift[j] > 0 ? dy[i] : 0;
-    b->sum[j] += times(i / b->n, b->far) * b->dn[i];
-    b->product[j] += times(i / b->n, b->far) * b->dn[i] * xhat;
+    b->sum[j] += times(i / b->n, b->far, PERIOD) * b->dn[i];
+    b->product[j] += times(i / b->n, b->far, PERIOD) * b->dn[i] * xhat;
   }
   for (int64_t i = 0; i < PERIOD * b->n; i++) {
     int64_t j = i % b->n;
@@ -149,7 +140,7 @@ static void check_below(struct kernels *k, const struct norm_case *c) {
   compute(&period, dy, 1);
   set_norm(k, &b);
   compute_below(&b, dy);
-  b.end.z = result(k, k->dtype, repeated(b.z, c->n, b.far), b.far, c->n, c->pad);
+  b.end.z = result(k, k->dtype, repeated(b.z, c->n, b.far, PERIOD), b.far, c->n, c->pad);
   b.end.y = result(k, k->dtype, NULL, b.far, c->n, c->pad);
   struct tensor out = result(k, k->dtype, NULL, b.far, c->n, c->pad);
   b.back = (struct update_backward){.forward = &b.end, .dy = out, .dz = out};
@@ -158,7 +149,7 @@ static void check_below(struct kernels *k, const struct norm_case *c) {
   p.op.c = out;
   p.op.backward = &b.back;
   assert_ok(op_gemm(k, &p.op));
-  assert_all_close(values_of(k, out), repeated(b.dn, c->n, b.far), b.far * c->n, tolerance);
+  assert_all_close(values_of(k, out), repeated(b.dn, c->n, b.far, PERIOD), b.far * c->n, tolerance);
   check_sums(k, &b, of_sums);
   p.op.sums_alone = 1;
   assert_ok(op_gemm(k, &p.op));
@@ -172,7 +163,7 @@ static void check_below(struct kernels *k, const struct norm_case *c) {
   p.op.backward = &again;
   p.op.norm = &norm;
   assert_ok(op_gemm(k, &p.op));
-  assert_all_close(values_of(k, out), repeated(b.dz, c->n, b.far), b.far * c->n, 2 * tolerance);
+  assert_all_close(values_of(k, out), repeated(b.dz, c->n, b.far, PERIOD), b.far * c->n, 2 * tolerance);
   free_blocks(k->device);
 }
 
