@@ -1,5 +1,5 @@
-# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, and the models of hypergraphs on a GPU as on the
-# processor, with dropout on: in fp32 loss curves within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final
+# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, GCN on a weighted graph by tiles and by condensed
+# windows, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final
 # loss within 1%; equal bits when repeated and when replayed in place of queued. (The maximum of two values that are equal
 # but for rounding may be either: max pooling is held to its own bits alone.)
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
@@ -49,12 +49,25 @@ agrees() {
     awk '{d = ($2 - $1) / $1; exit !(d < 0.01 && d > -0.01)}' || fail "$1 ends elsewhere in bf16"
 }
 
+# A graph with weights, dense inside its communities.
+make_weighted() {
+  awk 'BEGIN {srand(7); for (u = 0; u < 3000; u++) for (v = u + 1; v % 150 > u % 150; v++)
+         if (rand() < 0.2) printf "%d %d %.3f\n", u, v, 0.1 + rand()}' >weighted.txt
+  rm -rf weighted.h5 weighted.h5.parts
+  "$GNNTRAIN_BIN/gnndata" import edgelist weighted.txt weighted.h5 --weights --undirected --features random:37 \
+    --labels random:7 --split random:0.5,0.2 >import.log 2>&1 || fail "import: $(cat import.log)"
+}
+
 hyper=(--set dataset.path=hyper.h5)
 case $1 in
 gcnii) agrees gcnii --set model.type=gcnii --set model.layers=16 --set train.weight_decay_convolutions=0.01 ;;
 gin) agrees gin --set model.type=gin --set model.learn_eps=true --set model.dropout_input=0.0 --set train.lr=0.002 ;;
 sage) agrees sage --set model.type=sage --set train.lr=0.002 ;;
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
+weighted)
+  make_weighted
+  for tier in tiles windows; do agrees $tier --set dataset.path=weighted.h5 --set runtime.layout=$tier; done
+  ;;
 hgnn) agrees hgnn "${hyper[@]}" --set model.type=hgnn ;;
 weights) agrees weights "${hyper[@]}" --set model.type=hgnn --set model.edge_weights=true ;;
 unigin) agrees unigin "${hyper[@]}" --set model.type=unigin --set model.layers=2 --set train.lr=0.0005 ;;
