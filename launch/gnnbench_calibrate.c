@@ -194,9 +194,9 @@ static int find_width(struct calibration *c, int w) {
   struct made cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   struct made distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
   TRY(time_made(c, &cached, LAYOUT_GATHER, &timing));
-  solve(c, &m->cached[c->element][w], &timing);
+  solve(c, &m->cached[e][w], &timing);
   TRY(time_made(c, &distant, LAYOUT_GATHER, &timing));
-  solve(c, &m->distant[c->element][w], &timing);
+  solve(c, &m->distant[e][w], &timing);
   m->block[e][w] = choose_h200.block[e][w];
   m->tile[e][w] = choose_h200.tile[e][w];
   TRY(find_dense(c, &m->near[e][w], &m->block[e][w], &m->tile[e][w]));

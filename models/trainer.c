@@ -232,8 +232,7 @@ static int may_queue(const struct trainer *trainer, const struct run *run) {
   return under_way == 0 || !is_saved(run, trainer->queued);
 }
 
-/* What the profile calls an epoch: the process's first one warms up, and counts only where no other follows.
- */
+/* What the profile calls an epoch: the process's first one warms up, and counts where no other follows. */
 static const char *region_of(const struct trainer *trainer, const struct run *run, int64_t epoch) {
   int first = trainer->epochs_run == 0 && trainer->queued == trainer->state.epoch;
   return first && epoch < run->config->train.epochs ? "first epoch" : "epoch";
