@@ -1,5 +1,5 @@
 /* What a pass does beside its gradient: dropout in training only, drawn anew each epoch, the same on any
- * number of ranks; and which evaluation counts as the best. */
+ * number of ranks; which evaluation counts as the best; and how numbers reach the device. */
 #include "models/epoch.h"
 #include "tests/models/fixture.h"
 
@@ -214,6 +214,41 @@ static void best_keeps_the_parameters_of_its_epoch(void **state) {
   fixture_close(&job);
 }
 
+/* Rows of 5 numbers arrive as they are, those of floats from 7 apart, and the gaps behind them are zeros. */
+static void check_arrived(struct tensor t) {
+  const unsigned char *bytes = t.data;
+  int64_t size = dtype_bytes(t.dtype);
+  double *value = calloc((size_t)(t.rows * t.cols), sizeof *value);
+  assert_ok(run_download(&job.run, value, t));
+  for (int64_t i = 0; i < t.rows * t.cols; i++)
+    assert_true(value[i] == (double)(i / t.cols * 7 + i % t.cols));
+  for (int64_t i = 0; i < t.rows * t.stride * size; i++)
+    assert_true(i / size % t.stride < t.cols || bytes[i] == 0);
+  free(value);
+}
+
+static void uploaded_rows_have_zeros_behind_them(void **state) {
+  (void)state;
+  enum { ROWS = 31, COLS = 5, APART = 7 };
+  static const enum dtype types[] = {F64, F32, BF16};
+  float narrow[ROWS * APART];
+  double wide[ROWS * COLS];
+  for (int i = 0; i < ROWS * APART; i++) narrow[i] = (float)i;
+  for (int i = 0; i < ROWS * COLS; i++) wide[i] = i / COLS * APART + i % COLS;
+  open_plain("");
+  for (int i = 0; i < 3; i++) {
+    struct tensor t = tensor_padded(NULL, types[i], ROWS, COLS);
+    t.data = malloc((size_t)tensor_bytes(t));
+    for (int floats = 0; floats < 2; floats++) {
+      memset(t.data, 0xFF, (size_t)tensor_bytes(t));
+      assert_ok(floats ? run_upload_floats(&job.run, t, narrow, APART) : run_upload(&job.run, t, wide));
+      check_arrived(t);
+    }
+    free(t.data);
+  }
+  fixture_close(&job);
+}
+
 int main(int argc, char **argv) {
   if (comm_open(&job.comm, &argc, &argv) != OK) return 1;
   if (job.comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1;
@@ -227,6 +262,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_first_gradient_that_is_not_finite_is_named),
       cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
       cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
+      cmocka_unit_test(uploaded_rows_have_zeros_behind_them),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   comm_close(&job.comm);

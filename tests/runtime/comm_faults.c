@@ -88,9 +88,10 @@ static int steps_of(void *context) {
   return aside_wait(&start->aside, 0) ? 1000 : start->steps;
 }
 
-/* Four steps of 0.6 s; rank 1 fails in its first while those of the others would go on, or stands still. */
+/* Fifteen steps of 0.6 s; rank 1 fails in its first while those of the others would go on, or stands still.
+ */
 static int start_aside(struct comm *comm, int fails, int stands) {
-  struct start start = {.last = fails ? 100 : 4, .microseconds = 600000};
+  struct start start = {.last = fails ? 100 : 15, .microseconds = 600000};
   if (comm->rank == 1) start.fails = fails;
   if (comm->rank == 1 && stands) start.microseconds = 100000000;
   TRY(aside_start(&start.aside, take_steps, &start));
