@@ -198,8 +198,8 @@ struct column_sums {
 };
 
 /* sum[j] = sum over rows of x_ij; squares[j] = sum over rows of (x_ij - mean_j)^2 around these rows' own
- * mean. One pass over x: both are summed of x less its first row, which is near enough for nothing to cancel
- * (Chan, Golub and LeVeque 1983). real [cols] */
+ * mean. One pass over x: both are summed of x less its first row, which leaves squares their digits while
+ * that row is not hundreds of deviations away (Chan, Golub and LeVeque 1983). real [cols] */
 struct column_moments {
   struct tensor x; /* dtype or real */
   void *sum, *squares;

@@ -1,7 +1,8 @@
-# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, GCN on a weighted graph by tiles and by condensed
-# windows, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final
-# loss within 1%; equal bits when repeated and when replayed in place of queued. (The maximum of two values that are equal
-# but for rounding may be either: max pooling is held to its own bits alone.)
+# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, GCN on a weighted graph by tiles and by
+# condensed windows, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
+# within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final loss within 1%; equal bits when repeated and
+# when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: max
+# pooling is held to its own bits alone.)
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 "$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
 nvidia-smi -L 2>/dev/null | grep -q '^GPU' || { echo "this machine has no GPU"; exit 77; }
