@@ -27,6 +27,17 @@ template <int BLOCKS> static __device__ __forceinline__ void meet_teams() {
   asm volatile("bar.sync %0, %1;" ::"n"(RING_TEAMS<BLOCKS> + 1), "n"(RING_TEAMS<BLOCKS> * TEAM) : "memory");
 }
 
+/* Until the boxes of the saved output, from this one on, have come: for the next team they are boxes before
+ * its own. */
+static __device__ __forceinline__ void await_saved(const struct ring_product &p,
+                                                   struct ring_barriers &barriers, struct ring_place from) {
+  const int boxes = p.end.backward ? p.boxes : 0;
+  for (int i = 0; i < boxes; i++) {
+    await_next_box(barriers, from);
+    next_box(p, from);
+  }
+}
+
 /* sum = the tile times B; its boxes are given back, and the next team takes its turn. */
 template <int BLOCKS>
 static __device__ __forceinline__ void
@@ -39,7 +50,7 @@ multiply_ring(const struct ring_product &p, const struct ring_memory &m, struct 
 #pragma unroll 1
   do {
     const unsigned char *box = m.ring + at.box * BOX;
-    await_box(barriers, at);
+    await_next_box(barriers, at);
 #pragma unroll
     for (int s = 0; s < 2; s++) {
       const int chunk = 4 * s + lane % 4;
@@ -51,6 +62,7 @@ multiply_ring(const struct ring_product &p, const struct ring_memory &m, struct 
     give_box(barriers, at);
     next_box(p, at);
   } while (++d < p.depth);
+  await_saved(p, barriers, at);
   if (lane == 0) barrier_arrive(turn);
   wait_for_products<0>();
   hold(sum);
@@ -103,10 +115,11 @@ static __device__ __forceinline__ void take_ring(const struct ring_maps &maps, c
   if (threadIdx.x % TEAM == 0) wait_for_boxes();
   if (!p.end.sums) return;
   meet_teams<BLOCKS>();
+  if (team > 0) return;
   const int sums = sums_wanted(p.end);
   for (int s = 0; s < sums; s++)
     write_column_sums(m.totals + s * RING_TOTALS<BLOCKS>, COUNT * TEAM / 32, BOXED_COLS<BLOCKS>,
-                      min(8 * BLOCKS, p.n - first_col), COUNT * TEAM,
+                      min(8 * BLOCKS, p.n - first_col), TEAM,
                       p.end.sums + ((int64_t)blockIdx.x * sums + s) * p.n + first_col);
 }
 

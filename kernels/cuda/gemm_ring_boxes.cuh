@@ -69,9 +69,8 @@ static __device__ __forceinline__ struct ring_memory ring_memory_of(const struct
   return {boxes, results, (uint4 *)panel, (double *)totals, reals};
 }
 
-/* What was copied to a box is there; the box is not needed any more. turn: the team before has seen all of
- * its tile of A, so that the next box to wait for is less than a round of the ring away: barriers tell one
- * round from the next, and from no other. */
+/* What was copied to a box is there; the box is not needed any more. turn: the boxes of the tile before have
+ * all come, and its team does not need those of A any more. */
 struct ring_barriers {
   uint64_t full[MOST_BOXES], empty[MOST_BOXES], turn[MOST_TEAMS];
 };
@@ -89,8 +88,15 @@ static __device__ __forceinline__ void next_box(const struct ring_product &p, st
   if (++at.box == p.ring) at.box = 0, at.round++;
 }
 
+/* By a warp that will give it back, and knows that one less than a round of the ring before it has come. */
 static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
                                                  const struct ring_place &at) {
+  await_round(&barriers.full[at.box], &barriers.empty[at.box], at.round);
+}
+
+/* The same once all boxes before have come. */
+static __device__ __forceinline__ void await_next_box(struct ring_barriers &barriers,
+                                                      const struct ring_place &at) {
   barrier_wait(&barriers.full[at.box], at.round & 1);
 }
 

@@ -123,7 +123,7 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
     float column[2][8][1] = {};
     uint32_t kept = 0;
     if (box >= p.boxes) break;
-    if (BACKWARD) await_box(barriers, from);
+    if (BACKWARD) await_next_box(barriers, from);
     if (!BACKWARD) await_results(tile.team);
     if (DROPS) kept = kept_of_lane(p.end, epoch, at, tile.first_col / GROUP + 4 * box);
 #pragma unroll

@@ -2,7 +2,7 @@
 
 /* Rows of A and of z are the same over and over; where it is far down, there are more than a GPU has in hand
  * at a time. */
-enum { NEAR = 1500, FAR = 20001, PERIOD = 499 };
+enum { NEAR = 1500, FAR = 20001, VAST = 2400001, PERIOD = 499, IN_A_ROW = 40 };
 
 struct norm_case {
   int64_t n, inner, inner2, pad; /* inner2: terms of a second product; 0: none */
@@ -130,24 +130,31 @@ static void check_sums(struct kernels *k, const struct below *b, double toleranc
   assert_all_close(doubles(k, b->back.gain_grad, b->n), b->product, b->n, tolerance);
 }
 
+/* The product, its z and its gradients; c->pad: of dn as well, of which `period` becomes one period. */
+static struct product product_below(struct kernels *k, const struct norm_case *c, struct below *b,
+                                    struct product *period) {
+  double *a = noise_block(1, PERIOD * c->inner), *dy = host_block(PERIOD * c->n * 8);
+  struct product p = product_of_case(k, c, b->far, 2, a, period);
+  compute(period, dy, 1);
+  set_norm(k, b);
+  compute_below(b, dy);
+  b->end.z = result(k, k->dtype, repeated(b->z, c->n, b->far, PERIOD), b->far, c->n, c->pad);
+  b->end.y = result(k, k->dtype, NULL, b->far, c->n, c->pad);
+  p.op.c = result(k, k->dtype, NULL, b->far, c->n, c->pad);
+  b->back = (struct update_backward){.forward = &b->end, .dy = p.op.c, .dz = p.op.c};
+  b->back.shift_grad = reals(k, dy, c->n);
+  b->back.gain_grad = reals(k, dy, c->n);
+  p.op.backward = &b->back;
+  return p;
+}
+
 /* dn and its sums in one product; then its sums alone, and dz by the same product again. */
 static void check_below(struct kernels *k, const struct norm_case *c) {
   struct below b = {.far = rows_of(k, c), .n = c->n};
-  double *a = noise_block(1, PERIOD * c->inner), *dy = host_block(PERIOD * c->n * 8);
-  struct product period, p = product_of_case(k, c, b.far, 2, a, &period);
+  struct product period, p = product_below(k, c, &b, &period);
+  struct tensor out = p.op.c;
   double tolerance = 3 * tolerance_of(k) + product_tolerance(k);
   double of_sums = k->dtype == k->real ? tolerance : sqrt((double)b.far) * tolerance;
-  compute(&period, dy, 1);
-  set_norm(k, &b);
-  compute_below(&b, dy);
-  b.end.z = result(k, k->dtype, repeated(b.z, c->n, b.far, PERIOD), b.far, c->n, c->pad);
-  b.end.y = result(k, k->dtype, NULL, b.far, c->n, c->pad);
-  struct tensor out = result(k, k->dtype, NULL, b.far, c->n, c->pad);
-  b.back = (struct update_backward){.forward = &b.end, .dy = out, .dz = out};
-  b.back.shift_grad = reals(k, dy, c->n);
-  b.back.gain_grad = reals(k, dy, c->n);
-  p.op.c = out;
-  p.op.backward = &b.back;
   assert_ok(op_gemm(k, &p.op));
   assert_all_close(values_of(k, out), repeated(b.dn, c->n, b.far, PERIOD), b.far * c->n, tolerance);
   check_sums(k, &b, of_sums);
@@ -176,10 +183,58 @@ static void a_product_takes_the_way_back_through_a_batch_norm_below(void **state
   on_every_table(below_products);
 }
 
+/* So many rows, those of `few` over and over. */
+static struct tensor grown(struct kernels *k, struct tensor few, int64_t rows) {
+  int64_t pitch = few.stride * dtype_bytes(few.dtype);
+  struct tensor many = few;
+  many.rows = rows;
+  many.data = device_block(k, NULL, rows * pitch);
+  assert_ok(device_copy(k->device, STREAM_COMPUTE, many.data, few.data, few.rows * pitch));
+  for (int64_t done = few.rows, more; done < rows; done += more) {
+    more = done < rows - done ? done : rows - done;
+    assert_ok(
+        device_copy(k->device, STREAM_COMPUTE, (char *)many.data + done * pitch, many.data, more * pitch));
+  }
+  return many;
+}
+
+/* A GPU reads some gigabytes for each product: there, copies overtake one another. */
+static void check_in_a_row(struct kernels *k, const struct norm_case *c) {
+  int64_t rows = k->device->ops->on_host ? NEAR : VAST;
+  struct below b = {.far = PERIOD, .n = c->n};
+  struct product period, p = product_below(k, c, &b, &period);
+  double *sum = NULL, *product = NULL;
+  p.op.a = grown(k, p.op.a, rows);
+  p.op.c = b.back.dy = b.back.dz = grown(k, p.op.c, rows);
+  b.end.z = grown(k, b.end.z, rows);
+  b.end.y = p.op.c; /* not read */
+  for (int i = 0; i < (k->device->ops->on_host ? 2 : IN_A_ROW); i++) {
+    p.op.sums_alone = i % 2;
+    assert_ok(op_gemm(k, &p.op));
+    double *sum_now = doubles(k, b.back.shift_grad, c->n), *product_now = doubles(k, b.back.gain_grad, c->n);
+    if (i == 0) sum = sum_now, product = product_now;
+    assert_memory_equal(sum_now, sum, (size_t)c->n * 8);
+    assert_memory_equal(product_now, product, (size_t)c->n * 8);
+  }
+  free_blocks(k->device);
+}
+
+static void in_a_row(struct kernels *k) {
+  check_in_a_row(k, &(struct norm_case){256, 256, 0, -1, 1});
+  check_in_a_row(k, &(struct norm_case){128, 128, 0, -1, 1});
+  check_in_a_row(k, &(struct norm_case){136, 100, 0, -1, 1});
+}
+
+static void many_products_in_a_row_repeat_bit_by_bit(void **state) {
+  (void)state;
+  on_every_table(in_a_row);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(moments_of_a_product_are_those_of_what_it_wrote),
       cmocka_unit_test(a_product_takes_the_way_back_through_a_batch_norm_below),
+      cmocka_unit_test(many_products_in_a_row_repeat_bit_by_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
