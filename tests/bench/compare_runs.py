@@ -25,10 +25,11 @@ class Failed(Exception):
 
 
 def spoken(log):
-    """The last line of a log that says something."""
+    """What a log says of a failure: gnntrain's sentence, else its last line with something in it."""
     lines = [line.strip() for line in pathlib.Path(log).read_text(errors="replace").splitlines()]
     lines = [line for line in lines if line and not line.startswith("-----")]
-    return next((line for line in reversed(lines) if "out of memory" in line), lines[-1] if lines else "no output")[:160]
+    sentence = next((line for line in lines if "out of memory" in line or line.startswith("gnntrain: ")), None)
+    return (sentence or (lines[-1] if lines else "no output"))[:160]
 
 
 def run(commands, log, seconds, environments=(None,)):

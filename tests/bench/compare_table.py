@@ -75,7 +75,7 @@ def rows_beside_geometric(ours, pyg):
     rows = []
     for o in ours:
         if "failed" in o:
-            rows.append([name_of(o), o["precision"], "failed"] + [""] * 10)
+            rows.append([name_of(o), o["precision"], "failed"] + [""] * 11)
             continue
         same = [p for p in where(pyg, model=o["model"]) if p.get("ms")]
         cells = []

@@ -85,3 +85,9 @@ for dataset in "" --dataset=given.h5; do
     >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare of hypergraphs ended with $?"; }
   (($(grep -cE '^  hgnn 2x16( P X once)? +fp32 .* ok$' out.txt) == 2)) || { cat out.txt err.txt; fail "not 2 rows of hgnn"; }
 done
+
+# A run that fails is a row of its table, and its sentence a line below.
+compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none --epochs 5 --budget 20 >out.txt 2>err.txt ||
+  { cat out.txt err.txt; fail "compare of a run that fails ended with $?"; }
+grep -qE '^  gat 2x17 +fp32 +failed' out.txt && grep -qE '^  failed: ours gat 2x17 fp32 .*exit code 2: gnntrain: ' out.txt ||
+  { cat out.txt; fail "a run that failed is not named"; }
