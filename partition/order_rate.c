@@ -24,6 +24,11 @@ static void rating_free(struct rating *r) {
   free(r->below);
 }
 
+/* Where row v of the graph begins, of those that it holds; that of v + 1 is where it ends. */
+static int64_t start_of(const struct graph *g, int64_t v) {
+  return g->start[v - g->first];
+}
+
 static int64_t words_of(const struct rating *r) {
   return r->view.nodes / 64 + 1;
 }
@@ -46,7 +51,7 @@ static void mark_halo(struct rating *r, int p) {
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t i = first; i < last; i++) {
     int64_t v = r->view.order[i];
-    for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
+    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
       int32_t place = r->place[g->col[e]];
       if (place >= first && place < last) continue;
       uint64_t bit = (uint64_t)1 << (place & 63);
@@ -130,7 +135,7 @@ static int64_t window_end(const struct rating *r, int p, int64_t first) {
 static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
   int64_t arcs = 0;
   for (int64_t i = first; i < end; i++)
-    arcs += r->graph->start[r->view.order[i] + 1] - r->graph->start[r->view.order[i]];
+    arcs += start_of(r->graph, r->view.order[i] + 1) - start_of(r->graph, r->view.order[i]);
   return arcs;
 }
 
@@ -140,7 +145,7 @@ static void count_window(const struct rating *r, int p, int64_t first, struct co
   int64_t end = window_end(r, p, first), touched = 0;
   for (int64_t i = first; i < end; i++) {
     int64_t v = r->view.order[i];
-    for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
+    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
       if (g->col[e] == v) continue;
       int64_t segment = segment_of(r, p, r->place[g->col[e]]);
       c->touched[touched] = (int32_t)segment; /* kept when it is new; a branch would be guessed wrong */
@@ -224,6 +229,17 @@ int64_t order_rate_step(int64_t nodes, int64_t windows) {
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density) {
   struct rating rating = {.graph = graph, .view = view, .step = step};
   int code = rate_parts(&rating, density);
+  rating_free(&rating);
+  return code;
+}
+
+int order_rate_part(const struct graph *graph, struct order_view view, int p, int64_t step,
+                    struct density *density, int64_t *halo) {
+  struct rating rating = {.graph = graph, .view = view, .step = step};
+  *density = (struct density){0};
+  int code = rating_init(&rating);
+  if (code == OK) code = rate_part(&rating, p, density);
+  *halo = rating.halo;
   rating_free(&rating);
   return code;
 }

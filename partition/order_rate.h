@@ -17,6 +17,10 @@ struct order_view {
  * of up to twice the mean of arcs only every `step`-th is looked at, and counted `step` times. */
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density);
 
+/* The same of shard p alone, of which the graph holds the rows; halo: rows that it receives. */
+int order_rate_part(const struct graph *graph, struct order_view view, int p, int64_t step,
+                    struct density *density, int64_t *halo);
+
 /* The step at which about so many windows are looked at: windows of a whole graph differ little, and a few
  * thousand speak for it; RATE_WINDOWS for a figure to keep. */
 enum { RATE_WINDOWS = 4096 };

@@ -32,9 +32,10 @@ struct partition {
  * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
  * with a line; owners are taken over from one of another order. Every rank receives the result. hash: of the
- * whole graph. block: this rank's rows, which spare a reading where they are all; NULL: none at hand. Errors:
- * BAD_INPUT when there are more parts than nodes, or when METIS cannot take the graph (32-bit indices),
- * naming the alternatives. */
+ * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
+ * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. Errors: BAD_INPUT
+ * when there are more parts than nodes, or when METIS cannot take the graph (32-bit indices), naming the
+ * alternatives. */
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, int parts, const char *run_dir, struct partition *partition);
 void partition_free(struct partition *partition);

@@ -200,6 +200,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   if (parts < 1 || parts > dataset->nodes)
     FAIL(BAD_INPUT, "%s has %lld nodes and cannot be cut into %d parts; allowed: 1 to the number of nodes",
          dataset->h5.path, (long long)dataset->nodes, parts);
+  if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes};
   int code = comm->rank ? OK : read_or_make(comm, &key, dataset, block, partition);
   TRY(comm_agree(comm, code));

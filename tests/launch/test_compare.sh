@@ -27,19 +27,19 @@ done
 printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --features 20 \' '#     --classes 6' \
   '[dataset]' 'path = "data/tiny.h5"' >tiny.toml
 export OMP_NUM_THREADS=1
-compare --case tiny.toml --ranks 1,2 --models 2x16 --once true,false --precisions fp32,fp64 --peer-precisions fp32 \
-  --epochs 6 --budget 80 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
-(($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 8)) ||
-  { cat out.txt; fail "not 8 rows that agree with float64"; }
+compare --case tiny.toml --ranks 1,2 --partition block,metis --models 2x16 --once true,false --precisions fp32,fp64 \
+  --peer-precisions fp32 --epochs 6 --budget 80 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
+(($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 12)) ||
+  { cat out.txt; fail "not 12 rows that agree with float64"; }
 grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
-grep -qE '^  gnntrain 2x16 .* block, parts kept: [0-9.]+ ' out.txt || { cat out.txt; fail "no wall seconds"; }
+grep -qE '^  gnntrain 2x16 .* metis, parts kept: [0-9.]+ ' out.txt || { cat out.txt; fail "no wall seconds"; }
 grep -qE '^  PyTorch eager 2x16 .*: [0-9.]+ .*epochs' out.txt || { cat out.txt; fail "no wall seconds of PyTorch"; }
 grep -qE '^  (PyG 2x16 A X always fp32:|failed: pyg .*torch_geometric)' out.txt || { cat out.txt; fail "nothing said of PyG"; }
 python3 - <<'PYTHON' || { cat compare.jsonl; fail "the lines of JSON"; }
 import json
 rows = [json.loads(line) for line in open("compare.jsonl")]
 ours = [r for r in rows if r.get("peer") == "ours" and "ms" in r]
-assert len(ours) == 8 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in ours)
+assert len(ours) == 12 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in ours)
 assert all(r["right"] for r in rows if r.get("peer") == "torch" and "ms" in r)
 PYTHON
 

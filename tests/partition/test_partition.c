@@ -48,6 +48,35 @@ static void every_method_places_every_node_once(void **state) {
   random_end(&comm, &g, &dataset);
 }
 
+/* Blocks in the order given: each rank measures its own, and no file is left. */
+static void ranks_measure_their_blocks_as_one_would(void **state) {
+  (void)state;
+  for (int directed = 0; directed < 2; directed++) {
+    struct random_graph g = {
+        .nodes = 700, .density = .02, .directed = directed, .task = TASK_MULTICLASS, .seed = 4};
+    struct dataset dataset;
+    struct graph block = {0};
+    struct partition one, all;
+    random_dataset(&comm, &g, "test_partition_blocks", &dataset);
+    random_block_of_rows(&comm, &dataset, &block);
+    configure(PARTITION_BLOCK, ORDER_GIVEN);
+    make(&dataset, 23 + (uint64_t)directed, comm.size, &one);
+    assert_ok(partition_make(&comm, &config, &dataset, 29, &block, comm.size, run_folder(), &all));
+    check_partition(&g, &all);
+    assert_string_equal(all.path, "");
+    assert_int_equal(all.chosen, one.chosen);
+    assert_memory_equal(all.part, one.part, (size_t)g.nodes * sizeof *all.part);
+    assert_memory_equal(all.order, one.order, (size_t)g.nodes * sizeof *all.order);
+    assert_memory_equal(all.nnz, one.nnz, (size_t)comm.size * sizeof *all.nnz);
+    assert_memory_equal(all.halo, one.halo, (size_t)comm.size * sizeof *all.halo);
+    if (comm.rank == 0 && comm.size > 1) assert_memory_equal(&all.density, &one.density, sizeof all.density);
+    partition_free(&one);
+    partition_free(&all);
+    graph_free(&block);
+    random_end(&comm, &g, &dataset);
+  }
+}
+
 static void the_seed_decides(void **state) {
   (void)state;
   struct random_graph g = {.nodes = 200, .density = .03, .task = TASK_MULTICLASS, .seed = 2};
@@ -202,6 +231,7 @@ static void more_parts_than_nodes_are_refused(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_method_places_every_node_once),
+      cmocka_unit_test(ranks_measure_their_blocks_as_one_would),
       cmocka_unit_test(the_seed_decides),
       cmocka_unit_test(order_by_degree_descends),
       cmocka_unit_test(order_metis_brings_neighbours_together),
