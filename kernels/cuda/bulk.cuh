@@ -54,15 +54,6 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t 
                : "memory");
 }
 
-/* Until the copy of a slot's round lies there; by who gives the slot back afterwards. A barrier tells one
- * round from the next, and from no other. What the slot held before may have been for another team, and a
- * copy begun later may end first: that it was given back is waited for before. Whoever calls knows of a copy
- * begun no earlier than that one. */
-static __device__ __forceinline__ void await_round(uint64_t *full, uint64_t *empty, int round) {
-  if (round > 0) barrier_wait(empty, (round - 1) & 1);
-  barrier_wait(full, round & 1);
-}
-
 /* One thread; then the block's threads must meet. arrivals: at a slot that becomes empty. */
 static __device__ __forceinline__ void open_barriers(struct bulk_barriers &barriers, int slots,
                                                      int arrivals) {

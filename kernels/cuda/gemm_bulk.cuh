@@ -328,7 +328,7 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
       left = NULL;
     }
     __syncwarp();
-    await_round(&barriers.full[slot], &barriers.empty[slot], i / p.slots);
+    barrier_wait(&barriers.full[slot], i / p.slots & 1);
     if (p.transpose_b)
       multiply_tile<BLOCKS, false>(p.steps, COLS * BOX_ROW_BYTES, from, m.panel, sum);
     else

@@ -88,15 +88,18 @@ static __device__ __forceinline__ void next_box(const struct ring_product &p, st
   if (++at.box == p.ring) at.box = 0, at.round++;
 }
 
-/* By a warp that will give it back, and knows that one less than a round of the ring before it has come. */
-static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
-                                                 const struct ring_place &at) {
-  await_round(&barriers.full[at.box], &barriers.empty[at.box], at.round);
-}
-
-/* The same once all boxes before have come. */
+/* By a warp that will give it back, once all boxes before have come. */
 static __device__ __forceinline__ void await_next_box(struct ring_barriers &barriers,
                                                       const struct ring_place &at) {
+  barrier_wait(&barriers.full[at.box], at.round & 1);
+}
+
+/* By one that knows of less: that some box less than a round of the ring before has come. A barrier tells one
+ * round from the next, and from no other; what lay there before may have been for another team, and a copy
+ * begun later may end first: that it was given back is waited for, too. */
+static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
+                                                 const struct ring_place &at) {
+  if (at.round > 0) barrier_wait(&barriers.empty[at.box], (at.round - 1) & 1);
   barrier_wait(&barriers.full[at.box], at.round & 1);
 }
 
