@@ -64,16 +64,28 @@ static inline void on_table(const struct kernel_ops *ops, enum precision precisi
   device_close(&device);
 }
 
-/* Calls test(k) for every table that takes part, in every precision that it serves, or in
- * GNNTRAIN_TEST_PRECISION alone. */
-static inline void on_every_table(void (*test)(struct kernels *k)) {
+/* Whether the table serves it and GNNTRAIN_TEST_PRECISION, where that is set, names it. */
+static inline int serves(const struct kernel_ops *ops, int precision) {
   const char *wanted = getenv("GNNTRAIN_TEST_PRECISION");
+  return ops->precisions >> precision & 1 && (!wanted || strcmp(wanted, precision_name[precision]) == 0);
+}
+
+/* Calls test(k) for every table that takes part, in every precision that it serves. */
+static inline void on_every_table(void (*test)(struct kernels *k)) {
   for (int i = 0; kernel_list[i]; i++) {
     if (!takes_part(kernel_list[i]->device)) continue;
-    for (int p = 0; precision_name[p]; p++) {
-      if (wanted && strcmp(wanted, precision_name[p]) != 0) continue;
-      if (kernel_list[i]->precisions >> p & 1) on_table(kernel_list[i], (enum precision)p, test);
-    }
+    for (int p = 0; precision_name[p]; p++)
+      if (serves(kernel_list[i], p)) on_table(kernel_list[i], (enum precision)p, test);
+  }
+}
+
+/* The same in one precision of each table, for ops that are alike in the others. */
+static inline void on_every_type(void (*test)(struct kernels *k)) {
+  for (int i = 0; kernel_list[i]; i++) {
+    int p = 0;
+    if (!takes_part(kernel_list[i]->device)) continue;
+    while (precision_name[p] && !serves(kernel_list[i], p)) p++;
+    if (precision_name[p]) on_table(kernel_list[i], (enum precision)p, test);
   }
 }
 

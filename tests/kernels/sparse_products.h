@@ -5,15 +5,6 @@
 #include "runtime/csr.h"
 #include "tests/kernels/every_table.h"
 
-/* Products are alike in precisions that differ in gemm alone: one of them is enough. */
-static inline void on_every_type(void (*test)(struct kernels *k)) {
-  for (int i = 0; kernel_list[i]; i++) {
-    int p = 0;
-    while (!(kernel_list[i]->precisions >> p & 1)) p++;
-    if (takes_part(kernel_list[i]->device)) on_table(kernel_list[i], (enum precision)p, test);
-  }
-}
-
 /* Matrices that a device may treat in different ways: by the mean of their degrees, with empty rows and with
  * one row far longer than the others. */
 static const struct kind {

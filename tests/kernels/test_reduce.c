@@ -5,15 +5,6 @@
 #include "runtime/csr.h"
 #include "tests/kernels/every_table.h"
 
-/* Alike in precisions that differ in gemm alone: one of them is enough. */
-static void on_every_type(void (*test)(struct kernels *k)) {
-  for (int i = 0; kernel_list[i]; i++) {
-    int p = 0;
-    while (!(kernel_list[i]->precisions >> p & 1)) p++;
-    if (takes_part(kernel_list[i]->device)) on_table(kernel_list[i], (enum precision)p, test);
-  }
-}
-
 /* Nodes of a graph of which the first `own` are rows; columns are all nodes. Row 4 is long, every fifth is
  * empty; some rows have a self loop, apart. */
 static const struct graph {

@@ -9,15 +9,6 @@ static const struct layout_plan plans[] = {
     {LAYOUT_GATHER, 64}, {LAYOUT_TILES, 64}, {LAYOUT_WINDOWS, 64}, {LAYOUT_AUTO, 64}};
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
-/* One precision of each table: products are alike in the others. */
-static void on_every_type(void (*test)(struct kernels *k)) {
-  for (int i = 0; kernel_list[i]; i++) {
-    int p = 0;
-    while (!(kernel_list[i]->precisions >> p & 1)) p++;
-    if (takes_part(kernel_list[i]->device)) on_table(kernel_list[i], (enum precision)p, test);
-  }
-}
-
 /* The matrix with the entries that has() says. */
 static struct csr matrix_of(int64_t rows, int64_t cols, int (*has)(int64_t i, int64_t j)) {
   struct csr m;
