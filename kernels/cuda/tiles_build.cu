@@ -33,9 +33,12 @@ static __device__ __forceinline__ int64_t end_of(const struct pattern &p, int64_
   return min((w + 1) * TILE_ROWS, p.rows);
 }
 
-/* entries[s] = entries of segment s in window w. */
-static __device__ __forceinline__ void count_segments(const struct pattern &p, int64_t w, int *entries) {
+/* entries[s] = entries of segment s in window w; *total, where there is one, becomes 0 between the same
+ * barriers. */
+static __device__ __forceinline__ void count_segments(const struct pattern &p, int64_t w, int *entries,
+                                                      int *total) {
   __syncthreads();
+  if (total && threadIdx.x == 0) *total = 0;
   for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) entries[s] = 0;
   __syncthreads();
   const int64_t end = p.start[end_of(p, w)];
@@ -58,8 +61,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
   __shared__ int most;
   for (int b = (int)threadIdx.x; b < DENSITY_BINS; b += THREADS) cells[b] = arcs[b] = windows[b] = 0;
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
-    if (threadIdx.x == 0) most = 0;
-    count_segments(p, w, entries);
+    count_segments(p, w, entries, &most);
     int mine = 0;
     for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) {
       const int n = entries[s], bin = density_bin(n);
@@ -87,8 +89,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
   __shared__ int count;
   const int lane = (int)threadIdx.x % 32;
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
-    if (threadIdx.x == 0) count = 0;
-    count_segments(p, w, entries);
+    count_segments(p, w, entries, &count);
     int mine = 0;
     for (int s = (int)threadIdx.x; s < p.segments; s += THREADS) mine += entries[s] >= least;
     if (mine > 0) atomicAdd(&count, mine);
@@ -164,7 +165,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ int entries[];
   __shared__ int warp_sum[WARPS];
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
-    count_segments(p, w, entries);
+    count_segments(p, w, entries, NULL);
     number_tiles(p, least, tile_start[w], entries, to.segment, warp_sum);
     for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS)
       fill_row(p, i, entries, to.bits ? to.bits + tile_start[w] * TILE_WORDS : NULL,
