@@ -94,10 +94,12 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
 }
 
 /* How rows end in the kernel of the sums; vectors: of a row, whole: all of them are summed at once. */
-static enum row_end end_of(const struct spmm *op, int vectors, bool whole, int64_t degree) {
-  if (!op->update) return END_SUM;
-  if (op->update->norm == NORM_NONE) return END_UPDATE;
-  return whole && vectors <= NORM_VECTORS && degree < DENSE_DEGREE ? END_NORM : END_SUM;
+static enum row_end end_of(const struct spmm *op, const struct finish *finish, int vectors, bool whole,
+                           int64_t degree) {
+  if (op->update && op->update->norm == NORM_NONE) return END_UPDATE;
+  if (degree >= DENSE_DEGREE) return END_SUM;
+  if (op->update && whole && vectors <= NORM_VECTORS) return END_NORM;
+  return is_plain(*finish, dtype_bytes(op->x.dtype)) ? END_PLAIN : END_SUM;
 }
 
 /* Adds up the pieces of long rows and ends these rows. */
@@ -188,19 +190,19 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   const int64_t degree = a->gathered / m->rows;
   const bool whole = part->first == 0 && part->end == op->x.cols;
   const int vectors = sums->vectors - sums->first;
-  const enum row_end end = end_of(op, vectors, whole, degree);
-  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end != END_NORM;
-  const struct task task = {vectors, degree, sums->value || sums->col_scale, end, streams};
-  const struct variant variant = variant_of(op->x.dtype, &task);
   struct finish finish = finish_of(k, op);
   finish.width = (int32_t)part->end;
   share_copy(&finish, op, from);
   add_tiers(&finish, a, place, workspace);
-  if (task.end != END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
+  const enum row_end end = end_of(op, &finish, vectors, whole, degree);
+  if (end > END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
+  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end != END_NORM;
+  const struct task task = {vectors, degree, sums->value || sums->col_scale, end, streams};
+  const struct variant variant = variant_of(op->x.dtype, &task);
   const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
   TRY(launch(k, &variant, grid, part->follows && streams, sums, &finish));
-  TRY(end_long_rows(k, op, sums, &finish, task.end));
-  if (!op->update || task.end != END_SUM || part->end < op->x.cols) return OK;
+  TRY(end_long_rows(k, op, sums, &finish, end));
+  if (!op->update || end > END_SUM || part->end < op->x.cols) return OK;
   return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
 }
 

@@ -23,8 +23,9 @@ struct sums {
   int64_t partial_stride;
 };
 
-/* What ends a row in the same kernel: nothing, the update without a norm, the update with a layer norm. */
-enum row_end { END_SUM, END_UPDATE, END_NORM };
+/* What ends a row in the same kernel: a row scale at most (see plain_row); all that spmm may add; the update
+ * without a norm; the update with a layer norm. */
+enum row_end { END_PLAIN, END_SUM, END_UPDATE, END_NORM };
 
 static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   const int4 v = __ldg((const int4 *)at);
@@ -147,7 +148,9 @@ static __device__ __forceinline__ void write_slot(const struct sums &op, const s
 #pragma unroll
   for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
     if (vector >= op.vectors) break;
-    if (slot.target >= 0)
+    if (slot.target >= 0 && END == END_PLAIN)
+      plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
+    else if (slot.target >= 0)
       finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
     else
       store(op.partial + (int64_t)~slot.target * op.partial_stride + vector * WIDE, WIDE, true, sum[j]);

@@ -5,13 +5,11 @@
 #include "kernels/cuda/spmm_variant.h"
 
 template <class SHAPE> static struct variant variant_of(const struct task &task) {
-  static constexpr auto sum = spmm_kernel<SHAPE, false, END_SUM>,
-                        scaled_sum = spmm_kernel<SHAPE, true, END_SUM>;
-  static constexpr auto update = spmm_kernel<SHAPE, false, END_UPDATE>,
-                        scaled_update = spmm_kernel<SHAPE, true, END_UPDATE>;
-  auto kernel = task.end == END_SUM ? (task.factors ? scaled_sum : sum)
-                                    : (task.factors ? scaled_update : update);
-  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
+  static constexpr void (*kernel[][2])(const struct sums, const struct finish) = {
+      {spmm_kernel<SHAPE, false, END_PLAIN>, spmm_kernel<SHAPE, true, END_PLAIN>},
+      {spmm_kernel<SHAPE, false, END_SUM>, spmm_kernel<SHAPE, true, END_SUM>},
+      {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>}};
+  return {kernel[task.end][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 template <class SHAPE> static struct variant norm_variant_of(const struct task &task) {
