@@ -25,11 +25,14 @@ int incidence_fusing_pays(const struct incidence *a, int64_t row) {
   return gather_time(&a->fused, row) < gather_time(&a->there, row) + gather_time(&a->back, row);
 }
 
+enum { CROWD = 128 };
+
 static struct gather_shape shape_of(const struct csr *m) {
   struct gather_shape shape = {.rows = m->rows, .entries = m->nnz, .beside = 4};
   for (int64_t i = 0; i < m->rows; i++) {
     int64_t entries = m->start[i + 1] - m->start[i];
     if (entries > shape.longest) shape.longest = entries;
+    if (entries > m->nnz / CROWD) shape.crowded |= 1u << i % 32;
   }
   return shape;
 }

@@ -20,10 +20,11 @@ enum incidence_form {
   INCIDENCE_FUSED, /* at once over pairs of vertices, without sums of hyperedges; where `kept` wants none */
 };
 
-/* What a gather's time is predicted from. */
+/* What a gather's time is predicted from, and how it reads rows. */
 struct gather_shape {
   int64_t rows, entries, longest; /* of a row */
   int64_t beside;                 /* bytes that an entry reads beside its row of X */
+  uint32_t crowded; /* bit i: of rows i, i + 32, ... one holds more than 1 / 128 of all entries */
 };
 
 /* Both views of B, prepared for the device. */

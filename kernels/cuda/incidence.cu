@@ -66,9 +66,11 @@ static int sum_panel(struct kernels *k, const struct incidence_sum *op, struct s
     s->gather.y = s->scatter.x = moved(panel, part->first);
     s->scatter.x.cols = op->x.cols;
   }
-  struct spmm_part back = *part;
+  struct spmm_part there = *part, back = *part;
+  there.crowded = op->a->back.crowded;
+  back.crowded = op->a->there.crowded;
   back.follows = cuda_layout(s->gather.a)->slots > 0;
-  TRY(cuda_spmm_part(k, &s->gather, part));
+  TRY(cuda_spmm_part(k, &s->gather, &there));
   return cuda_spmm_part(k, &s->scatter, &back);
 }
 

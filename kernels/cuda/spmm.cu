@@ -256,6 +256,7 @@ int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_p
   sums.col = a->col;
   sums.value = part->value ? part->value : a->value;
   sums.value_id = part->value_id;
+  sums.crowded = part->crowded;
   sums.col_scale = (const float *)op->col_scale;
   sums.first = (int32_t)(part->first * size / 16);
   sums.vectors = (int32_t)((part->end * size + 15) / 16);

@@ -11,6 +11,7 @@ struct spmm_part {
   const int32_t *value_id; /* [nnz] */
   bool streams;            /* rows may be short: see spmm_stream.cuh */
   bool follows;            /* the kernel queued before writes X, earlier ones wrote all else */
+  uint32_t crowded;        /* bit i: of columns i, i + 32, ... one has very many entries; with `streams` */
   char *workspace;         /* of cuda_spmm_workspace's size, at a multiple of 128 bytes */
 };
 

@@ -3,7 +3,8 @@
  * batch of entries, the rows of the next batch come into shared memory, the ids of one more and the slot
  * behind that into registers. Groups go from slot to slot, as many apart as there are groups, each at its own
  * pace. Long slots, those that stand before all others, are each cut among the groups of a warp, whose sums
- * are added as a tree.
+ * are added as a tree. A row that very many slots name would keep one slice of the second-level cache busy
+ * longer than all others take: it comes through the first level, which is slower for rows that few name.
  *
  * The kernel may begin while the one before still writes X: it reads slots and first ids, then waits. */
 #ifndef KERNELS_CUDA_SPMM_STREAM_CUH
@@ -80,11 +81,16 @@ static __device__ __forceinline__ void wait_for_rows(const char *&x) {
 #endif
 }
 
-/* Zeros where the row is not there. */
-static __device__ __forceinline__ void copy_later(uint4 *to, const char *from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
-               "l"(from), "r"(there ? 16 : 0)
-               : "memory");
+/* Zeros where the row is not there. near: by way of the multiprocessor's own cache. */
+static __device__ __forceinline__ void copy_later(uint4 *to, const char *from, bool there, bool near) {
+  const uint32_t place = (uint32_t)__cvta_generic_to_shared(to);
+  const int bytes = there ? 16 : 0;
+  if (near)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ __forceinline__ void end_copies() {
@@ -96,14 +102,24 @@ template <int LATER> static __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
 }
 
-template <class S>
-static __device__ __forceinline__ void fetch_batch(const struct sums &op, const struct batch &b, int first,
-                                                   const char *x, uint4 (&rows)[S::AHEAD][S::THREADS]) {
+template <class S, bool CROWDED>
+static __device__ __forceinline__ void fetch_rows(const struct sums &op, const struct batch &b, int first,
+                                                  const char *x, uint4 (&rows)[S::AHEAD][S::THREADS]) {
 #pragma unroll
   for (int u = 0; u < S::AHEAD; u++) {
     const int id = __shfl_sync(~0u, b.id, first + u);
-    copy_later(&rows[u][threadIdx.x], x + (uint64_t)(uint32_t)id * op.x_bytes, u < b.left);
+    copy_later(&rows[u][threadIdx.x], x + (uint64_t)(uint32_t)id * op.x_bytes, u < b.left,
+               CROWDED && op.crowded >> (id & 31) & 1);
   }
+}
+
+template <class S>
+static __device__ __forceinline__ void fetch_batch(const struct sums &op, const struct batch &b, int first,
+                                                   const char *x, uint4 (&rows)[S::AHEAD][S::THREADS]) {
+  if (op.crowded)
+    fetch_rows<S, true>(op, b, first, x, rows);
+  else
+    fetch_rows<S, false>(op, b, first, x, rows);
   end_copies();
 }
 

@@ -13,6 +13,7 @@ struct sums {
   const struct slot *slot;
   int64_t slots;                /* fewer than 2^31 */
   uint32_t early, early_blocks; /* of spmm_stream.cuh: slots before all others, blocks that take these */
+  uint32_t crowded;             /* of spmm_stream.cuh: see struct spmm_part */
   const int32_t *col;
   const float *value, *col_scale; /* NULL: 1 */
   const int32_t *value_id;        /* entry i has value[value_id[i]]; NULL: value[i] */

@@ -33,16 +33,18 @@ static void draw_hypergraph(int64_t vertices, int64_t edges) {
   assert_ok(csr_transpose(m, &hypergraph.vertices, NULL));
 }
 
+enum { VERTICES = 40000 };
+
 /* So many that groups of a GPU's threads go from one to the next: hyperedge e holds e % 9 vertices, but
- * every hundredth 70 and the first a third of all. */
-static void draw_many_hyperedges(void) {
-  enum { VERTICES = 40000, EDGES = 36000, APART = 83 };
+ * every hundredth 70 and the first `largest`, a third of all at most. */
+static void draw_many_hyperedges(int64_t largest) {
+  enum { EDGES = 36000, APART = 83 };
   free_hypergraph();
   assert_ok(csr_init(&hypergraph.edges, EDGES, VERTICES, 6 * EDGES + VERTICES, 0));
   struct csr *m = &hypergraph.edges;
   m->nnz = 0;
   for (int64_t e = 0; e < EDGES; e++) {
-    int64_t size = e == 0 ? VERTICES / 3 : e % 100 == 0 ? 70 : e % 9, apart = e == 0 ? 3 : APART;
+    int64_t size = e == 0 ? largest : e % 100 == 0 ? 70 : e % 9, apart = e == 0 ? 3 : APART;
     int64_t first = e * 7 % (VERTICES - size * apart + 1);
     for (int64_t i = 0; i < size; i++) m->col[m->nnz++] = (int32_t)(first + i * apart);
     m->start[e + 1] = m->nnz;
@@ -159,7 +161,10 @@ static void sums_in(struct kernels *k) {
 
 static void many_in(struct kernels *k) {
   static const struct way steps = {INCIDENCE_STEPS, 0}, panels = {INCIDENCE_STEPS, 96};
-  draw_many_hyperedges();
+  draw_many_hyperedges(8);
+  check(k, &steps, 16, 0);
+  check(k, &steps, 41, 15);
+  draw_many_hyperedges(VERTICES / 3);
   check(k, &steps, 16, 0);
   check(k, &steps, 31, 15);
   check(k, &steps, 41, 48);
