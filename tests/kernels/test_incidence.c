@@ -159,12 +159,23 @@ static void sums_in(struct kernels *k) {
   for (int w = 0; w < WAYS - 1; w++) check(k, &ways[w], 40, w % 2 ? 11 : 15);
 }
 
+/* The first hyperedge, or none, is crowded. */
+static void check_crowded(struct kernels *k, int first) {
+  struct incidence a = {0};
+  open_incidence(k, &ways[1], &a);
+  assert_int_equal(a.there.crowded, first);
+  assert_int_equal(a.back.crowded, 0);
+  incidence_free(k, &a);
+}
+
 static void many_in(struct kernels *k) {
   static const struct way steps = {INCIDENCE_STEPS, 0}, panels = {INCIDENCE_STEPS, 96};
-  draw_many_hyperedges(8);
+  draw_many_hyperedges(1000);
+  check_crowded(k, 0);
   check(k, &steps, 16, 0);
   check(k, &steps, 41, 15);
   draw_many_hyperedges(VERTICES / 3);
+  check_crowded(k, 1);
   check(k, &steps, 16, 0);
   check(k, &steps, 31, 15);
   check(k, &steps, 41, 48);
