@@ -3,8 +3,8 @@
  * batch of entries, the rows of the next batch come into shared memory, the ids of one more and the slot
  * behind that into registers. Groups go from slot to slot, as many apart as there are groups, each at its own
  * pace. Long slots, those that stand before all others, are each cut among the groups of a warp, whose sums
- * are added as a tree. A row that very many slots name would keep one slice of the second-level cache busy
- * longer than all others take: it comes through the first level, which is slower for rows that few name.
+ * are added as a tree. Rows that very many slots name come through the first-level cache, which is faster for
+ * them and slower for all others.
  *
  * The kernel may begin while the one before still writes X: it reads slots and first ids, then waits. */
 #ifndef KERNELS_CUDA_SPMM_STREAM_CUH
@@ -224,7 +224,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 }
 
 template <class S> static struct variant stream_variant_of(const struct task &task) {
-  static constexpr void (*kernel[][2])(const struct sums, const struct finish) = {
+  static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
       {spmm_stream_kernel<S, false, END_PLAIN>, spmm_stream_kernel<S, true, END_PLAIN>},
       {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>},
       {spmm_stream_kernel<S, false, END_UPDATE>, spmm_stream_kernel<S, true, END_UPDATE>}};

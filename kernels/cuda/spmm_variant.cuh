@@ -5,7 +5,7 @@
 #include "kernels/cuda/spmm_variant.h"
 
 template <class SHAPE> static struct variant variant_of(const struct task &task) {
-  static constexpr void (*kernel[][2])(const struct sums, const struct finish) = {
+  static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
       {spmm_kernel<SHAPE, false, END_PLAIN>, spmm_kernel<SHAPE, true, END_PLAIN>},
       {spmm_kernel<SHAPE, false, END_SUM>, spmm_kernel<SHAPE, true, END_SUM>},
       {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>}};

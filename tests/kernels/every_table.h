@@ -64,9 +64,18 @@ static inline void on_table(const struct kernel_ops *ops, enum precision precisi
   device_close(&device);
 }
 
+/* GNNTRAIN_TEST_PRECISION, which must be one; NULL: not set. */
+static inline const char *wanted_precision(void) {
+  const char *wanted = getenv("GNNTRAIN_TEST_PRECISION");
+  int p = 0;
+  while (wanted && precision_name[p] && strcmp(wanted, precision_name[p]) != 0) p++;
+  if (wanted && !precision_name[p]) fail_msg("GNNTRAIN_TEST_PRECISION: there is no precision \"%s\"", wanted);
+  return wanted;
+}
+
 /* Whether the table serves it and GNNTRAIN_TEST_PRECISION, where that is set, names it. */
 static inline int serves(const struct kernel_ops *ops, int precision) {
-  const char *wanted = getenv("GNNTRAIN_TEST_PRECISION");
+  const char *wanted = wanted_precision();
   return ops->precisions >> precision & 1 && (!wanted || strcmp(wanted, precision_name[precision]) == 0);
 }
 
