@@ -149,12 +149,12 @@ static __device__ __forceinline__ void write_slot(const struct sums &op, const s
 #pragma unroll
   for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
     if (vector >= op.vectors) break;
-    if (slot.target >= 0 && END == END_PLAIN)
-      plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
-    else if (slot.target >= 0)
-      finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
-    else
+    if (slot.target < 0)
       store(op.partial + (int64_t)~slot.target * op.partial_stride + vector * WIDE, WIDE, true, sum[j]);
+    else if constexpr (END == END_PLAIN)
+      plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
+    else
+      finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
   }
 }
 
