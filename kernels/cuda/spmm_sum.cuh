@@ -1,8 +1,8 @@
 /* The sums of spmm. A vector is 16 bytes of a row of X. LANES threads share a slot and read VECS vectors each
  * of every row of X that it names; the warp's other groups work on other slots; blockIdx.y is the panel of
- * LANES VECS vectors. A lane keeps AHEAD VECS loads in flight. Column ids are read one a lane, a step ahead,
- * and passed round by shuffles. Where LANES does not divide a warp, its spare threads double the last lane
- * and write nothing. */
+ * LANES VECS vectors. A lane keeps AHEAD VECS loads in flight. The column ids of the next AHEAD entries are
+ * read one a lane meanwhile, and passed round by shuffles. Where LANES does not divide a warp, its spare
+ * threads double the last lane and write nothing. */
 #ifndef KERNELS_CUDA_SPMM_SUM_CUH
 #define KERNELS_CUDA_SPMM_SUM_CUH
 
@@ -49,11 +49,8 @@ template <class T_, int VECS_, int LANES_, int AHEAD_, int THREADS_, int BLOCKS_
   static constexpr int WIDE = 16 / (int)sizeof(T), VECS = VECS_, LANES = LANES_, AHEAD = AHEAD_;
   static constexpr int THREADS = THREADS_, BLOCKS = BLOCKS_; /* of a block, on a multiprocessor */
   static constexpr int GROUPS = 32 / LANES, SLOTS = THREADS / 32 * GROUPS; /* of a warp, of a block */
-  /* Ids that a group holds, a lane holds. */
-  static constexpr int CHUNK = LANES < AHEAD ? AHEAD : LANES / AHEAD * AHEAD;
-  static constexpr int IDS = (CHUNK + LANES - 1) / LANES;
-  static constexpr int PANEL = LANES * VECS; /* vectors */
-  static_assert(CHUNK % AHEAD == 0, "a batch lies within the ids that a group holds");
+  static constexpr int IDS = (AHEAD + LANES - 1) / LANES;                  /* that a lane holds */
+  static constexpr int PANEL = LANES * VECS;                               /* vectors */
 };
 
 /* Where a thread stands. */
@@ -64,25 +61,24 @@ struct place {
 };
 
 /* Adds up to AHEAD entries of which `left` remain (FULL: all); their ids and factors are with the group's
- * lanes from place b on (0 where a lane holds several). Loads need no test: behind a slot's end they repeat
- * its last entry, which is not added. */
+ * lanes. Loads need no test: behind a slot's end they repeat its last entry, which is not added. */
 template <class SHAPE, bool FACTORS, bool FULL>
 static __device__ __forceinline__ void
 add_entries(const struct place &me, const char *const (&x)[SHAPE::VECS], uint32_t x_bytes, int left,
-            const int (&id)[SHAPE::IDS], const float (&factor)[SHAPE::IDS], int b,
+            const int (&id)[SHAPE::IDS], const float (&factor)[SHAPE::IDS],
             float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   constexpr int LANES = SHAPE::LANES;
   uint4 v[SHAPE::AHEAD][SHAPE::VECS];
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const int c = __shfl_sync(~0u, id[u / LANES], me.first + b + u % LANES);
+    const int c = __shfl_sync(~0u, id[u / LANES], me.first + u % LANES);
 #pragma unroll
     for (int j = 0; j < SHAPE::VECS; j++)
       v[u][j] = __ldg((const uint4 *)(x[j] + (uint64_t)(uint32_t)c * x_bytes));
   }
 #pragma unroll
   for (int u = 0; u < SHAPE::AHEAD; u++) {
-    const float w = FACTORS ? __shfl_sync(~0u, factor[u / LANES], me.first + b + u % LANES) : 1;
+    const float w = FACTORS ? __shfl_sync(~0u, factor[u / LANES], me.first + u % LANES) : 1;
     const bool there = FULL || left > u;
 #pragma unroll
     for (int j = 0; j < SHAPE::VECS; j++) {
@@ -109,13 +105,14 @@ static __device__ __forceinline__ void sum_slot(const struct sums &op, const str
   int id[IDS];
 #pragma unroll
   for (int i = 0; i < IDS; i++) id[i] = last >= 0 ? __ldg(ids + min(me.lane + i * LANES, last)) : 0;
-  for (int at = 0; at < longest; at += SHAPE::CHUNK) {
+#pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
+  for (int at = 0; at < longest; at += AHEAD) { /* alike for the whole warp */
     int next[IDS];
     float factor[IDS];
 #pragma unroll
     for (int i = 0; i < IDS; i++) {
       const int here = min(me.lane + at + i * LANES, last),
-                ahead = min(me.lane + at + SHAPE::CHUNK + i * LANES, last);
+                ahead = min(me.lane + at + AHEAD + i * LANES, last);
       next[i] = last >= 0 ? __ldg(ids + ahead) : 0;
       if (FACTORS) {
         int64_t at_value = slot.first + here;
@@ -124,13 +121,10 @@ static __device__ __forceinline__ void sum_slot(const struct sums &op, const str
         if (op.col_scale && last >= 0) factor[i] *= __ldg(op.col_scale + id[i]);
       }
     }
-#pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
-    for (int b = 0; b < SHAPE::CHUNK && at + b < longest; b += AHEAD) { /* alike for the whole warp */
-      if (at + b + AHEAD <= shortest)
-        add_entries<SHAPE, FACTORS, true>(me, x, op.x_bytes, AHEAD, id, factor, b, sum);
-      else
-        add_entries<SHAPE, FACTORS, false>(me, x, op.x_bytes, slot.count - at - b, id, factor, b, sum);
-    }
+    if (at + AHEAD <= shortest)
+      add_entries<SHAPE, FACTORS, true>(me, x, op.x_bytes, AHEAD, id, factor, sum);
+    else
+      add_entries<SHAPE, FACTORS, false>(me, x, op.x_bytes, slot.count - at, id, factor, sum);
 #pragma unroll
     for (int i = 0; i < IDS; i++) id[i] = next[i];
   }

@@ -33,23 +33,27 @@ template <class T> static struct variant choose_norm(const struct task &task) {
  * the row bring more than their number being a power of two; for dense rows panels of 128 bytes. */
 template <class T> static struct variant choose(const struct task &task) {
   const int vectors = task.vectors;
-  const bool dense = task.degree >= DENSE_DEGREE;
+  const bool dense = task.degree >= DENSE_DEGREE, sparse = task.degree < 32;
+  const bool light = sparse && !task.factors; /* factors take registers */
   if (task.end == END_NORM) return choose_norm<T>(task);
 #define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
-  if (vectors <= 6 && dense) USE(1, 6, 10, 256, 3);
-  if (vectors <= 6) USE(1, 6, 6, 256, 5);
-  if (vectors <= 8 && task.degree < 32 && task.factors) USE(1, 8, 8, 256, 4);
-  if (vectors <= 8 && task.degree < 32) USE(1, 8, 4, 256, 6);
-  if (vectors > 8 && vectors <= 12) USE(2, 6, 4, 256, 4);
-  if (dense) USE(1, 8, 8, 512, 2);
-  if (vectors > 22 && vectors <= 26) USE(2, 13, 4, 256, 4);
+  if (vectors <= 5 && light) USE(1, 5, 4, 256, 5);
+  if (vectors <= 6 && light) USE(1, 6, 4, 128, 12);
+  if (vectors <= 6) USE(1, 6, 8, 128, 8);
+  if (vectors <= 8 && light) USE(1, 8, 4, 128, 12);
+  if (vectors <= 8) USE(1, 8, 8, 128, 8);
+  if (vectors <= 10) USE(1, 10, 4, 256, 5);
+  if (vectors <= 12 && sparse) USE(2, 6, 4, 128, 8);
+  if (vectors <= 12) USE(1, 12, 5, 128, 10);
+  if (dense) USE(1, 8, 8, 128, 8);
+  if (vectors > 22 && vectors <= 26 && task.factors) USE(2, 13, 4, 256, 4);
+  if (vectors > 22 && vectors <= 26) USE(2, 13, 3, 256, 5);
   if (vectors > 16 && task.degree < 8) USE(2, 16, 2, 256, 5);
-  const bool sixteen = vectors > 12 && (vectors < 16 || task.degree < 32);
-  if (sixteen && task.factors) USE(1, 16, 4, 256, 5); /* factors take registers */
-  if (sixteen) USE(1, 16, 4, 256, 6);
-  USE(1, 8, 8, 256, 4);
+  if (vectors >= 16 && !sparse) USE(1, 8, 8, 128, 8);
+  if (task.factors) USE(1, 16, 4, 128, 10);
+  USE(1, 16, 4, 128, 12);
 #undef USE
 }
 
