@@ -93,7 +93,7 @@ static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *b
   TRY(comm_agree(comm, open_dataset(bench, h)));
   TRY(read_block(bench, h, block, &hash));
   TRY(partition_make(comm, &config, &h->dataset, hash, NULL, comm->size, NULL, &h->partition));
-  return shard_init(comm, &h->dataset, &h->partition, block, &h->shard);
+  return shard_init(comm, &h->dataset, &h->partition, block, LOOPS_APART, &h->shard);
 }
 
 static int make_from_dataset(struct bench *bench, struct bench_halo *h) {

@@ -80,6 +80,7 @@ static int open_dataset(struct job *job) {
   const struct model_type *type = NULL;
   TRY(comm_agree(&job->comm, stack_type(job->config.model.type, &type)));
   job->hypergraph = stack_on_hypergraph(type);
+  job->loops = type->adds_loops && type->adds_loops(&job->config) ? LOOPS_WITHIN : LOOPS_APART;
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
   return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
@@ -113,10 +114,12 @@ static int make_partition(struct job *job, uint64_t hash) {
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   struct graph star = job->block;
-  if (!job->hypergraph) return shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard);
+  if (!job->hypergraph)
+    return shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
   job->block = (struct graph){0};
   int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
-  if (code == OK) code = shard_init(comm, &job->dataset, &job->partition, &job->block, &job->shard);
+  if (code == OK)
+    code = shard_init(comm, &job->dataset, &job->partition, &job->block, LOOPS_APART, &job->shard);
   if (code == OK) code = hyper_init(comm, &job->dataset, &job->star, &star, &job->shard.hyper);
   graph_free(&star);
   return code;

@@ -19,6 +19,7 @@ struct job {
   struct partition
       star;       /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
   int hypergraph; /* the type of model runs on one */
+  enum self_loops loops;
   struct shard shard;
   struct trainer trainer;
   struct run run;

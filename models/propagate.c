@@ -16,8 +16,14 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
   return layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part);
 }
 
+/* Whether every node has a self loop, stored or not; then it is among the arcs. */
+static int adds_loops(const struct propagation *p) {
+  return p->weighting == WEIGHTING_GCN || p->weighting == WEIGHTING_SELF_MEAN;
+}
+
 static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
+  assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
   const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
   TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
   if (run->shard->directed)
@@ -44,15 +50,10 @@ static enum norm_edges norm_of(const struct propagation *p, const struct run *ru
   return p->weighting == WEIGHTING_SUM ? EDGES_NONE : EDGES_ROW;
 }
 
-/* Whether every node has a self loop, stored or not. */
-static int adds_loops(const struct propagation *p) {
-  return p->weighting == WEIGHTING_GCN || p->weighting == WEIGHTING_SELF_MEAN;
-}
-
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
   int64_t bytes = run->shard->own * dtype_bytes(run->kernels->real);
   enum norm_edges norm = norm_of(p, run);
-  if (adds_loops(p) || p->loop != 0 || run->shard->in.self) p->self = arena_take(arena, bytes);
+  if (!adds_loops(p) && (p->loop != 0 || run->shard->in.self)) p->self = arena_take(arena, bytes);
   if (p->loop_changes) p->base = arena_take(arena, bytes);
   if (norm != EDGES_NONE) p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
   if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
@@ -141,9 +142,9 @@ static int upload_rows(struct run *run, struct direction *d) {
 }
 
 static int graph_sums_start(struct propagation *p, struct run *run) {
-  int code = check_weights(p, run, &run->shard->in.own_part);
+  int code = upload_scales(p, run);
+  if (code == OK) code = check_weights(p, run, &run->shard->in.own_part);
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
-  if (code == OK) code = upload_scales(p, run);
   TRY(comm_agree(run->comm, code));
   TRY(upload_rows(run, &p->forward));
   return upload_rows(run, &p->backward);

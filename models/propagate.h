@@ -54,7 +54,7 @@ struct propagation {
   int loop_changes;                  /* likewise: propagation_set_loop is called before each use of P */
   int attends;                       /* likewise: layouts are for attention, not for products */
   struct direction forward, backward;
-  void *self;           /* s, real [own]; NULL: 0 */
+  void *self;           /* s, real [own]; NULL: 0, or the self loops are among the arcs */
   void *base;           /* what propagation_set_loop adds to, real [own] */
   struct tensor packed; /* dtype [send rows, widest exchange] */
   struct tensor tail;   /* dtype [halo rows, widest exchange] */

@@ -30,6 +30,11 @@ int stack_on_hypergraph(const struct model_type *type) {
   return type == &hgnn_model || type == &unigcnii_model || type == &unigin_model;
 }
 
+int stack_adds_loops(const struct config *config) {
+  (void)config;
+  return 1;
+}
+
 int stack_begin(struct model *model, int64_t layers) {
   return memory_alloc(&model->layer, layers * (int64_t)sizeof *model->layer, "layers");
 }

@@ -239,7 +239,7 @@ static void count_halo(struct arrival *a, int64_t v) {
   a->filled[v] = count;
 }
 
-static struct shape measure(struct arrival *a) {
+static struct shape measure(struct arrival *a, int within) {
   int64_t halo = 0, loops = 0, rows = 0;
 #pragma omp parallel for schedule(static) reduction(+ : halo, loops, rows)
   for (int64_t v = 0; v < a->own; v++) {
@@ -248,7 +248,8 @@ static struct shape measure(struct arrival *a) {
     loops += a->filled[v] % 2;
     rows += a->filled[v] > 1;
   }
-  return (struct shape){.own = a->start[a->own] - halo - loops, .halo = halo, .loops = loops, .rows = rows};
+  int64_t own = a->start[a->own] - halo - loops + (within ? a->own : 0);
+  return (struct shape){.own = own, .halo = halo, .loops = loops, .rows = rows};
 }
 
 static int adjacency_alloc(const struct arrival *a, struct shape shape, int loops, struct adjacency *adj) {
@@ -262,9 +263,9 @@ static int adjacency_alloc(const struct arrival *a, struct shape shape, int loop
   return OK;
 }
 
-static void put_entry(struct csr *m, int64_t at, int64_t col, const struct arrival *a, int64_t e) {
+static void put_entry(struct csr *m, int64_t at, int64_t col, float weight) {
   m->col[at] = (int32_t)col;
-  if (m->weight) m->weight[at] = a->weight[e];
+  if (m->weight) m->weight[at] = weight;
 }
 
 /* Where each row's entries begin in either part; filled[v] becomes that in the halo part. */
@@ -273,7 +274,7 @@ static void place_rows(struct arrival *a, struct adjacency *adj) {
   int64_t halo_at = 0, halo_row = 0;
   for (int64_t v = 0; v < a->own; v++) {
     int64_t in_halo = a->filled[v] / 2, loops = a->filled[v] % 2;
-    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops;
+    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops + adj->loops;
     a->filled[v] = halo_at;
     adj->unfinished[v] = in_halo > 0;
     if (!in_halo) continue;
@@ -284,15 +285,19 @@ static void place_rows(struct arrival *a, struct adjacency *adj) {
 }
 
 static void divide_row(const struct arrival *a, int64_t v, struct adjacency *adj) {
-  int64_t own_at = adj->own_part.start[v], halo_at = a->filled[v];
+  int64_t own_at = adj->own_part.start[v], halo_at = a->filled[v], loop = -1;
   for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
+    float weight = a->weight ? a->weight[e] : 1;
+    if (a->col[e] >= v && adj->loops == LOOPS_WITHIN && loop < 0) loop = own_at++;
     if (a->col[e] == v)
-      adj->self[v] = a->weight ? a->weight[e] : 1;
+      adj->self[v] = weight;
     else if (a->col[e] < a->own)
-      put_entry(&adj->own_part, own_at++, a->col[e], a, e);
+      put_entry(&adj->own_part, own_at++, a->col[e], weight);
     else
-      put_entry(&adj->halo_part, halo_at++, a->col[e] - a->own, a, e);
+      put_entry(&adj->halo_part, halo_at++, a->col[e] - a->own, weight);
   }
+  if (adj->loops == LOOPS_WITHIN)
+    put_entry(&adj->own_part, loop < 0 ? own_at : loop, v, adj->self && adj->self[v] != 0 ? adj->self[v] : 1);
 }
 
 static void divide(struct arrival *a, struct adjacency *adj) {
@@ -312,7 +317,7 @@ static void sum_rows(const struct arrival *a, float *degree) {
 
 static int split(struct comm *comm, struct arrival *a, const float *degree, struct adjacency *adj) {
   TRY(comm_agree(comm, renumber(a)));
-  struct shape shape = measure(a);
+  struct shape shape = measure(a, adj->loops == LOOPS_WITHIN);
   int64_t loops = shape.loops;
   TRY(comm_max_int64(comm, &loops));
   TRY(comm_agree(comm, adjacency_alloc(a, shape, loops > 0, adj)));
@@ -325,13 +330,15 @@ static int split(struct comm *comm, struct arrival *a, const float *degree, stru
 }
 
 int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
-                   const int64_t *global_id, const struct adjacency *forward, struct adjacency *adj) {
+                   const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
+                   struct adjacency *adj) {
   int64_t own = partition->offset[comm->rank + 1] - partition->offset[comm->rank];
   struct arrival arrival = {.partition = partition,
                             .block = block,
                             .transposed = forward != NULL,
                             .own = own,
                             .global_id = global_id};
+  adj->loops = loops;
   int code = receive(comm, &arrival, &adj->halo);
   free(arrival.count);
   arrival.count = NULL;

@@ -9,9 +9,16 @@
 #include "partition/partition.h"
 #include "runtime/csr.h"
 
-/* Rows are own nodes, columns local ids [own | halo].
- * Stored self loops are taken out of both parts and kept in `self`. */
+/* Where self loops are. */
+enum self_loops {
+  LOOPS_APART,  /* in `self` as stored, in neither part */
+  LOOPS_WITHIN, /* besides, each own row has exactly one among its entries: the stored one, else one of weight
+                   1 */
+};
+
+/* Rows are own nodes, columns local ids [own | halo]. */
 struct adjacency {
+  enum self_loops loops;
   struct csr own_part;  /* [own, own] */
   struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
   struct halo halo;     /* the plan that fills the halo */
@@ -25,7 +32,8 @@ struct adjacency {
  * `forward` is given: the transpose of that adjacency) and divides them. The block is freed as soon as it
  * has been sent, unless keep_block. global_id [own]: the node of each own row. */
 int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
-                   const int64_t *global_id, const struct adjacency *forward, struct adjacency *adjacency);
+                   const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
+                   struct adjacency *adjacency);
 void adjacency_free(struct adjacency *adjacency);
 int64_t adjacency_bytes(const struct adjacency *adjacency);
 

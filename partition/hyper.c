@@ -217,8 +217,8 @@ static int divide(struct building *b) {
 
 static int build(struct comm *comm, const struct partition *star, struct graph *block, struct building *b) {
   const int64_t *id = star->order + star->offset[comm->rank];
-  TRY(adjacency_init(comm, star, block, 1, id, NULL, &b->in));
-  TRY(adjacency_init(comm, star, block, 0, id, &b->in, &b->out));
+  TRY(adjacency_init(comm, star, block, 1, id, LOOPS_APART, NULL, &b->in));
+  TRY(adjacency_init(comm, star, block, 0, id, LOOPS_APART, &b->in, &b->out));
   TRY(comm_agree(comm, number_edges(star, comm->rank, b)));
   TRY(find_facts(comm, b));
   TRY(choose_travel(comm, b));

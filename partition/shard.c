@@ -15,7 +15,7 @@ static int list_own(const struct partition *partition, int rank, struct shard *s
 }
 
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
-               struct graph *block, struct shard *shard) {
+               struct graph *block, enum self_loops loops, struct shard *shard) {
   *shard = (struct shard){.global_nodes = dataset->nodes,
                           .global_edges = dataset->edges,
                           .directed = dataset->directed,
@@ -25,9 +25,9 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
   if (partition->parts != comm->size)
     FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
   TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
-  TRY(adjacency_init(comm, partition, block, shard->directed, shard->global_id, NULL, &shard->in));
+  TRY(adjacency_init(comm, partition, block, shard->directed, shard->global_id, loops, NULL, &shard->in));
   if (!shard->directed) return OK;
-  return adjacency_init(comm, partition, block, 0, shard->global_id, &shard->in, &shard->out);
+  return adjacency_init(comm, partition, block, 0, shard->global_id, loops, &shard->in, &shard->out);
 }
 
 void shard_free(struct shard *shard) {

@@ -31,7 +31,7 @@ struct shard {
 /* Collective. Sends this rank's block of the graph to the owners of its rows and builds [own | halo], both
  * directions when the dataset is directed; plans are checked pair by pair. `block` is freed on the way. */
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
-               struct graph *block, struct shard *shard);
+               struct graph *block, enum self_loops loops, struct shard *shard);
 
 /* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
  * at a time, and sends them to their owners. normalize: rows of X divided by their sum (a row with sum 0

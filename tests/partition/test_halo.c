@@ -64,7 +64,7 @@ static void exchange_graph(int directed, enum precision precision) {
   random_dataset(&comm, &g, "test_halo", &dataset);
   random_block_of_rows(&comm, &dataset, &block);
   assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, comm.size, NULL, &partition));
-  assert_ok(shard_init(&comm, &dataset, &partition, &block, &shard));
+  assert_ok(shard_init(&comm, &dataset, &partition, &block, LOOPS_APART, &shard));
   for (int64_t width = 1; width <= 33; width += 16) {
     exchange_over_arena(&shard.in.halo, &shard, width);
     if (directed) exchange_over_arena(&shard.out.halo, &shard, width);

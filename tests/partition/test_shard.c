@@ -18,7 +18,7 @@ struct scene {
 };
 
 static void open_scene(struct scene *s, struct random_graph graph, enum partition_method method,
-                       enum node_order order) {
+                       enum node_order order, enum self_loops loops) {
   static struct config config;
   assert_ok(config_parse(&config, "dataset.path = \"x.h5\"", "test"));
   config.partition.method = method;
@@ -30,7 +30,7 @@ static void open_scene(struct scene *s, struct random_graph graph, enum partitio
   uint64_t hash = graph_hash(&block);
   assert_ok(comm_reduce(&comm, &hash, 1, NUMBER_UINT64, REDUCE_SUM));
   assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, comm.size, NULL, &s->partition));
-  assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, &s->shard));
+  assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
   assert_null(block.col);
   assert_ok(shard_read_data(&comm, &s->dataset, &s->partition, NORMALIZE_NONE, &s->shard));
   assert_ok(shard_read_split(&comm, &s->dataset, &s->partition, 0, &s->shard));
@@ -40,6 +40,13 @@ static void close_scene(struct scene *s) {
   shard_free(&s->shard);
   partition_free(&s->partition);
   random_end(&comm, &s->graph, &s->dataset);
+}
+
+/* Entry u of row v that a direction should have. */
+static float entry_of(const struct scene *s, const struct adjacency *adj, int transposed, int64_t v,
+                      int64_t u) {
+  float weight = s->graph.matrix[transposed ? u * s->graph.nodes + v : v * s->graph.nodes + u];
+  return u == v && weight == 0 && adj->loops == LOOPS_WITHIN ? 1 : weight;
 }
 
 /* Puts the entries of one direction into a dense matrix; an entry that is already there fails. */
@@ -59,8 +66,13 @@ static void scatter(const struct shard *shard, const struct adjacency *adj, floa
       }
     }
   }
-  for (int64_t v = 0; adj->self && v < shard->own; v++)
-    matrix[shard->global_id[v] * n + shard->global_id[v]] = adj->self[v];
+  for (int64_t v = 0; adj->self && v < shard->own; v++) {
+    float *at = &matrix[shard->global_id[v] * n + shard->global_id[v]];
+    if (adj->loops == LOOPS_APART)
+      *at = adj->self[v];
+    else
+      assert_true(*at == (adj->self[v] == 0 ? 1 : adj->self[v]));
+  }
 }
 
 static void compare_direction(const struct scene *s, const struct adjacency *adj, int transposed) {
@@ -70,8 +82,7 @@ static void compare_direction(const struct scene *s, const struct adjacency *adj
   for (int64_t i = 0; i < s->shard.own; i++) {
     int64_t v = s->shard.global_id[i];
     assert_int_equal(s->partition.part[v], comm.rank);
-    for (int64_t u = 0; u < n; u++)
-      assert_true(matrix[v * n + u] == s->graph.matrix[transposed ? u * n + v : v * n + u]);
+    for (int64_t u = 0; u < n; u++) assert_true(matrix[v * n + u] == entry_of(s, adj, transposed, v, u));
   }
   for (int64_t i = 0; i < s->shard.own + adj->halo.rows; i++) {
     int64_t v = i < s->shard.own ? s->shard.global_id[i] : adj->halo.id[i - s->shard.own];
@@ -120,7 +131,8 @@ static void compare_sums(const struct scene *s, struct adjacency *adj, int trans
     int64_t v = s->shard.global_id[i];
     double sum = 0;
     for (int64_t u = 0; u < n; u++) {
-      if (u != v) sum += (double)s->graph.matrix[transposed ? u * n + v : v * n + u] * (double)(u % 11);
+      if (u != v || adj->loops == LOOPS_WITHIN)
+        sum += (double)entry_of(s, adj, transposed, v, u) * (double)(u % 11);
     }
     assert_true(y[i] == sum);
   }
@@ -177,10 +189,13 @@ static void compare_all(struct scene *s) {
 
 static void shards_reassemble(struct random_graph graph, enum partition_method method,
                               enum node_order order) {
-  struct scene s;
-  open_scene(&s, graph, method, order);
-  compare_all(&s);
-  close_scene(&s);
+  for (int loops = LOOPS_APART; loops <= LOOPS_WITHIN; loops++) {
+    struct scene s;
+    open_scene(&s, graph, method, order, (enum self_loops)loops);
+    assert_int_equal(s.shard.in.loops, loops);
+    compare_all(&s);
+    close_scene(&s);
+  }
 }
 
 static void undirected_graphs_reassemble(void **state) {
@@ -232,11 +247,11 @@ static void rows_of_features_sum_to_one(void **state) {
     struct scene s;
     struct random_graph g = {
         .nodes = 60, .density = .1, .task = TASK_MULTICLASS, .sparse = sparse, .seed = 7};
-    open_scene(&s, g, PARTITION_RANDOM, ORDER_GIVEN);
+    open_scene(&s, g, PARTITION_RANDOM, ORDER_GIVEN, LOOPS_APART);
     shard_free(&s.shard);
     struct graph block = {0};
     random_block_of_rows(&comm, &s.dataset, &block);
-    assert_ok(shard_init(&comm, &s.dataset, &s.partition, &block, &s.shard));
+    assert_ok(shard_init(&comm, &s.dataset, &s.partition, &block, LOOPS_APART, &s.shard));
     assert_ok(shard_read_data(&comm, &s.dataset, &s.partition, NORMALIZE_ROW, &s.shard));
     for (int64_t i = 0; i < s.shard.own; i++) {
       double sum = 0, original = 0;
@@ -271,7 +286,7 @@ static void gathered_rows_come_in_the_order_of_the_dataset(void **state) {
   (void)state;
   struct scene s;
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
-  open_scene(&s, g, PARTITION_METIS, ORDER_DEGREE);
+  open_scene(&s, g, PARTITION_METIS, ORDER_DEGREE, LOOPS_APART);
   int64_t *rows = calloc((size_t)s.shard.own * 2 + 1, sizeof *rows);
   for (int64_t i = 0; i < s.shard.own; i++) {
     rows[2 * i] = s.shard.global_id[i];
@@ -289,7 +304,7 @@ static void shards_know_their_bytes(void **state) {
   (void)state;
   struct scene s;
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
-  open_scene(&s, g, PARTITION_BLOCK, ORDER_GIVEN);
+  open_scene(&s, g, PARTITION_BLOCK, ORDER_GIVEN, LOOPS_APART);
   int64_t least = s.shard.own * (RANDOM_FEATURES * 4 + 4 + 8) + 4 * s.shard.in.own_part.nnz;
   assert_in_range(shard_bytes(&s.shard), least, 3 * least + 4096);
   close_scene(&s);
