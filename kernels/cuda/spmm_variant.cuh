@@ -30,28 +30,31 @@ template <class T> static struct variant choose_norm(const struct task &task) {
 
 /* What was fastest on an H200 over graphs of mean degree 5 to 500, by the bytes of a row of X alike for both
  * types: vectors in a row of X, lanes, entries under way, threads, blocks on a multiprocessor. Lanes that fit
- * the row bring more than their number being a power of two; for dense rows panels of 128 bytes. */
+ * the row bring more than their number being a power of two; for sparse rows many small blocks, for dense
+ * ones panels of 128 bytes. */
 template <class T> static struct variant choose(const struct task &task) {
   const int vectors = task.vectors;
-  const bool dense = task.degree >= DENSE_DEGREE, sparse = task.degree < 32;
-  const bool light = sparse && !task.factors; /* factors take registers */
+  const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
+  const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
   if (task.end == END_NORM) return choose_norm<T>(task);
 #define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
   if (vectors <= 5 && light) USE(1, 5, 4, 256, 5);
-  if (vectors <= 6 && light) USE(1, 6, 4, 128, 12);
-  if (vectors <= 6) USE(1, 6, 8, 128, 8);
+  if (vectors <= 6 && denser) USE(1, 6, 10, 256, 3);
+  if (vectors <= 6 && dense) USE(1, 6, 8, 128, 8);
+  if (vectors <= 6 && task.factors) USE(1, 6, 5, 128, 10);
+  if (vectors <= 6) USE(1, 6, 4, 128, 12);
   if (vectors <= 8 && light) USE(1, 8, 4, 128, 12);
-  if (vectors <= 8) USE(1, 8, 8, 128, 8);
-  if (vectors <= 10) USE(1, 10, 4, 256, 5);
-  if (vectors <= 12 && sparse) USE(2, 6, 4, 128, 8);
-  if (vectors <= 12) USE(1, 12, 5, 128, 10);
+  if (vectors > 8 && vectors <= 10 && !dense) USE(1, 10, 4, 256, 5);
+  if (vectors > 8 && vectors <= 12 && sparse) USE(2, 6, 4, 128, 8);
+  if (vectors > 8 && vectors <= 12) USE(2, 6, 4, 256, 4);
+  if (denser) USE(1, 8, 8, 512, 2);
   if (dense) USE(1, 8, 8, 128, 8);
-  if (vectors > 22 && vectors <= 26 && task.factors) USE(2, 13, 4, 256, 4);
-  if (vectors > 22 && vectors <= 26) USE(2, 13, 3, 256, 5);
+  if (vectors > 22 && vectors <= 26 && light) USE(2, 13, 3, 256, 5);
+  if (vectors > 22 && vectors <= 26) USE(2, 13, 4, 256, 4);
   if (vectors > 16 && task.degree < 8) USE(2, 16, 2, 256, 5);
-  if (vectors >= 16 && !sparse) USE(1, 8, 8, 128, 8);
+  if (vectors <= 8 || (vectors >= 16 && !sparse)) USE(1, 8, 8, 256, 4);
   if (task.factors) USE(1, 16, 4, 128, 10);
   USE(1, 16, 4, 128, 12);
 #undef USE
