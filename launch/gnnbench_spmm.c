@@ -7,10 +7,10 @@
 
 /* What one row of the report owns. */
 struct spmm_case {
-  struct csr graph, written; /* written: with self loops and values, for the peer of a scaled product */
+  struct csr graph, written; /* of a scaled product with self loops; written: with values, for the peer */
   struct layout *layout;
   struct bench_matrix x, y;
-  struct bench_matrix scale, one;     /* [nodes, 1] in reals; of a scaled product */
+  struct bench_matrix scale;          /* [nodes, 1] in reals; of a scaled product */
   struct bench_matrix peer_x, peer_y; /* F32; of their own where x and y are not */
   struct bench_peer peer;
 };
@@ -19,18 +19,18 @@ static int run(struct kernels *k, const void *op) {
   return op_spmm(k, op);
 }
 
-/* 1 / sqrt(degree), self loop included. */
+/* 1 / sqrt(degree). */
 static double scale_of(const void *context, int64_t v, int64_t j) {
   const struct csr *m = context;
   (void)j;
-  return 1 / sqrt((double)(m->start[v + 1] - m->start[v] + 1));
+  return 1 / sqrt((double)(m->start[v + 1] - m->start[v]));
 }
 
 /* Element (v, j) of the product, in double. */
 static double product_of(const struct spmm_case *c, int64_t v, int64_t j) {
   const struct csr *m = &c->graph;
   int scaled = c->scale.host != NULL;
-  double sum = scaled ? bench_value(&c->scale, v, 0) * bench_value(&c->x, v, j) : 0;
+  double sum = 0;
   for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
     double w = (m->weight ? (double)m->weight[e] : 1) * (scaled ? bench_value(&c->scale, m->col[e], 0) : 1);
     sum += w * bench_value(&c->x, m->col[e], j);
@@ -53,40 +53,47 @@ static double error_of(const struct spmm_case *c) {
   return largest > 0 ? difference / largest : difference;
 }
 
-/* The scaled matrix with its self loops and values written out. */
-static int write_out(const struct csr *m, struct csr *to) {
-  TRY(csr_init(to, m->rows, m->cols, m->nnz + m->rows, 1));
+/* A + I: each row that has no self loop gets one of weight 1, in its place. */
+static int add_loops(const struct csr *m, struct csr *to) {
+  TRY(csr_init(to, m->rows, m->cols, m->nnz + m->rows, m->weight != NULL));
   for (int64_t v = 0, at = 0; v < m->rows; v++) {
     int64_t e = m->start[v], end = m->start[v + 1];
     for (int looped = 0; e < end || !looped; at++) {
-      int loop = !looped && (e == end || m->col[e] > v);
-      int64_t u = loop ? v : m->col[e];
-      double w = loop || !m->weight ? 1 : (double)m->weight[e];
-      to->col[at] = (int32_t)u;
-      to->weight[at] = (float)(w * scale_of(m, v, 0) * scale_of(m, u, 0));
-      looped |= loop;
-      e += !loop;
+      int added = !looped && (e == end || m->col[e] > v);
+      to->col[at] = added ? (int32_t)v : m->col[e];
+      if (m->weight) to->weight[at] = added ? 1 : m->weight[e];
+      looped |= to->col[at] == v;
+      e += !added;
     }
-    to->start[v + 1] = at;
+    to->nnz = to->start[v + 1] = at;
   }
   return OK;
 }
 
-static double one(const void *context, int64_t v, int64_t j) {
-  (void)context, (void)v, (void)j;
-  return 1;
+/* The scaled matrix with its values written out. */
+static int write_out(const struct csr *m, struct csr *to) {
+  TRY(csr_init(to, m->rows, m->cols, m->nnz, 1));
+  for (int64_t v = 0; v < m->rows; v++) {
+    to->start[v + 1] = m->start[v + 1];
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
+      double w = m->weight ? (double)m->weight[e] : 1;
+      to->col[e] = m->col[e];
+      to->weight[e] = (float)(w * scale_of(m, v, 0) * scale_of(m, m->col[e], 0));
+    }
+  }
+  return OK;
 }
 
-static int init_factor(struct bench *bench, struct spmm_case *c, struct bench_matrix *to,
-                       double (*value)(const void *context, int64_t v, int64_t j)) {
-  TRY(bench_matrix_alloc(bench, to, bench->kernels.real, c->graph.rows, 1));
-  to->tensor.stride = 1;
-  return bench_matrix_fill(bench, to, value, &c->graph);
-}
-
-static int init_scales(struct bench *bench, struct spmm_case *c) {
-  TRY(init_factor(bench, c, &c->scale, scale_of));
-  TRY(init_factor(bench, c, &c->one, one));
+/* D^-1/2 (A + I) D^-1/2 in factors, as training has it, and written out. */
+static int init_scaled(struct bench *bench, struct spmm_case *c) {
+  struct csr bare = c->graph;
+  c->graph = (struct csr){0};
+  int code = add_loops(&bare, &c->graph);
+  csr_free(&bare);
+  TRY(code);
+  TRY(bench_matrix_alloc(bench, &c->scale, bench->kernels.real, c->graph.rows, 1));
+  c->scale.tensor.stride = 1;
+  TRY(bench_matrix_fill(bench, &c->scale, scale_of, &c->graph));
   return write_out(&c->graph, &c->written);
 }
 
@@ -109,10 +116,7 @@ static int time_peer(struct bench *bench, struct spmm_case *c, struct bench_row 
 
 static struct spmm product(const struct spmm_case *c) {
   struct spmm op = {.a = c->layout, .x = c->x.tensor, .y = c->y.tensor};
-  if (!c->scale.host) return op;
-  op.col_scale = op.row_scale = op.self_col_scale = c->scale.tensor.data;
-  op.self_scale = c->one.tensor.data;
-  op.self = op.x;
+  if (c->scale.host) op.col_scale = op.row_scale = c->scale.tensor.data;
   return op;
 }
 
@@ -123,7 +127,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   double element = (double)dtype_bytes(bench->kernels.dtype), nnz = (double)m->nnz, columns = (double)width;
   struct bench_row row = {.name = "spmm", .flops = 2 * nnz * columns};
   row.bytes = nnz * (4 + columns * element + (m->weight ? 4 : 0)) + (double)m->rows * (8 + columns * element);
-  if (c->scale.host) row.bytes += (double)m->rows * (16 + columns * element);
+  if (c->scale.host) row.bytes += (double)m->rows * 8;
   if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width, c->scale.host ? " scaled" : "");
@@ -142,7 +146,7 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
   int scaled = bench->options->scaled;
   TRY(bench_graph(bench->options, &c->graph));
   if (bench->options->weighted) TRY(bench_weigh(&c->graph));
-  if (scaled) TRY(init_scales(bench, c));
+  if (scaled) TRY(init_scaled(bench, c));
   TRY(bench_peer_open(bench, scaled ? &c->written : &c->graph, &c->peer));
   for (int i = 0; i < bench->options->widths; i++) {
     int code = measure(bench, c, bench->options->width[i]);
@@ -164,7 +168,6 @@ int gnnbench_spmm(struct bench *bench) {
   int code = measure_all(bench, &c);
   bench_peer_close(bench, &c.peer);
   bench_matrix_free(bench, &c.scale);
-  bench_matrix_free(bench, &c.one);
   layout_free(&bench->kernels, c.layout);
   csr_free(&c.graph);
   csr_free(&c.written);
