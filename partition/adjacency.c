@@ -274,7 +274,8 @@ static void place_rows(struct arrival *a, struct adjacency *adj) {
   int64_t halo_at = 0, halo_row = 0;
   for (int64_t v = 0; v < a->own; v++) {
     int64_t in_halo = a->filled[v] / 2, loops = a->filled[v] % 2;
-    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops + adj->loops;
+    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops +
+                        (adj->loops == LOOPS_WITHIN);
     a->filled[v] = halo_at;
     adj->unfinished[v] = in_halo > 0;
     if (!in_halo) continue;
