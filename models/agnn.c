@@ -193,4 +193,4 @@ static int agnn_stack(struct model *model, const struct run *run) {
   return OK;
 }
 
-const struct model_type agnn_model = {.name = "agnn", .stack = agnn_stack};
+const struct model_type agnn_model = {"agnn", agnn_stack};

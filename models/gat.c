@@ -230,4 +230,4 @@ static int gat_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &gat_layer);
 }
 
-const struct model_type gat_model = {.name = "gat", .stack = gat_stack};
+const struct model_type gat_model = {"gat", gat_stack};

@@ -34,4 +34,4 @@ static int gcn_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &gcn_layer);
 }
 
-const struct model_type gcn_model = {.name = "gcn", .stack = gcn_stack, .adds_loops = stack_adds_loops};
+const struct model_type gcn_model = {"gcn", gcn_stack};

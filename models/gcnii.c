@@ -187,4 +187,4 @@ static int gcnii_stack(struct model *model, const struct run *run) {
   return gcnii_stack_of(model, run, &gcnii_layer);
 }
 
-const struct model_type gcnii_model = {.name = "gcnii", .stack = gcnii_stack, .adds_loops = stack_adds_loops};
+const struct model_type gcnii_model = {"gcnii", gcnii_stack};

@@ -85,4 +85,4 @@ static int gin_stack(struct model *model, const struct run *run) {
   return OK;
 }
 
-const struct model_type gin_model = {.name = "gin", .stack = gin_stack};
+const struct model_type gin_model = {"gin", gin_stack};

@@ -85,4 +85,4 @@ static int hgnn_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &hgnn_layer);
 }
 
-const struct model_type hgnn_model = {.name = "hgnn", .stack = hgnn_stack};
+const struct model_type hgnn_model = {"hgnn", hgnn_stack};

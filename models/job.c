@@ -80,7 +80,7 @@ static int open_dataset(struct job *job) {
   const struct model_type *type = NULL;
   TRY(comm_agree(&job->comm, stack_type(job->config.model.type, &type)));
   job->hypergraph = stack_on_hypergraph(type);
-  job->loops = type->adds_loops && type->adds_loops(&job->config) ? LOOPS_WITHIN : LOOPS_APART;
+  job->loops = stack_loops(type, &job->config);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
   return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
@@ -119,7 +119,7 @@ static int divide_graph(struct job *job) {
   job->block = (struct graph){0};
   int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
   if (code == OK)
-    code = shard_init(comm, &job->dataset, &job->partition, &job->block, LOOPS_APART, &job->shard);
+    code = shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
   if (code == OK) code = hyper_init(comm, &job->dataset, &job->star, &star, &job->shard.hyper);
   graph_free(&star);
   return code;

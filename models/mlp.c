@@ -23,4 +23,4 @@ static int mlp_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &mlp_layer);
 }
 
-const struct model_type mlp_model = {.name = "mlp", .stack = mlp_stack};
+const struct model_type mlp_model = {"mlp", mlp_stack};

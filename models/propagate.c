@@ -141,6 +141,7 @@ static int upload_rows(struct run *run, struct direction *d) {
   return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
 }
 
+/* Scales first: a self loop of bad weight is named as such, though it may be among the arcs too. */
 static int graph_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = check_weights(p, run, &run->shard->in.own_part);

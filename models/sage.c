@@ -121,8 +121,4 @@ static int sage_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, pools ? &sage_pool_layer : &sage_layer);
 }
 
-static int sage_adds_loops(const struct config *config) {
-  return config->model.aggregator == AGGREGATOR_GCN;
-}
-
-const struct model_type sage_model = {.name = "sage", .stack = sage_stack, .adds_loops = sage_adds_loops};
+const struct model_type sage_model = {"sage", sage_stack};

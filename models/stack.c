@@ -30,9 +30,9 @@ int stack_on_hypergraph(const struct model_type *type) {
   return type == &hgnn_model || type == &unigcnii_model || type == &unigin_model;
 }
 
-int stack_adds_loops(const struct config *config) {
-  (void)config;
-  return 1;
+enum self_loops stack_loops(const struct model_type *type, const struct config *config) {
+  int self_mean = type == &sage_model && config->model.aggregator == AGGREGATOR_GCN;
+  return type == &gcn_model || type == &gcnii_model || self_mean ? LOOPS_WITHIN : LOOPS_APART;
 }
 
 int stack_begin(struct model *model, int64_t layers) {

@@ -9,7 +9,6 @@
 struct model_type {
   const char *name;
   int (*stack)(struct model *model, const struct run *run);
-  int (*adds_loops)(const struct config *config); /* whether P has exactly one self loop a node; NULL: no */
 };
 
 extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, hgnn_model,
@@ -20,8 +19,8 @@ int stack_type(const char *name, const struct model_type **type);
 /* Whether it runs on a dataset's /hypergraph in place of its /graph. */
 int stack_on_hypergraph(const struct model_type *type);
 
-/* Of types that always add self loops. */
-int stack_adds_loops(const struct config *config);
+/* Where its products want self loops: among the arcs when every node has exactly one. */
+enum self_loops stack_loops(const struct model_type *type, const struct config *config);
 
 /* Room for that many layers; then one after the other, from below. */
 int stack_begin(struct model *model, int64_t layers);

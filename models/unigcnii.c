@@ -22,4 +22,4 @@ static int unigcnii_stack(struct model *model, const struct run *run) {
   return gcnii_stack_of(model, run, &unigcnii_layer);
 }
 
-const struct model_type unigcnii_model = {.name = "unigcnii", .stack = unigcnii_stack};
+const struct model_type unigcnii_model = {"unigcnii", unigcnii_stack};

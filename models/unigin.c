@@ -18,4 +18,4 @@ static int unigin_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &unigin_layer);
 }
 
-const struct model_type unigin_model = {.name = "unigin", .stack = unigin_stack};
+const struct model_type unigin_model = {"unigin", unigin_stack};

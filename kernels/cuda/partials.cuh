@@ -13,6 +13,10 @@ template <int SUMS> struct column_totals {
   int rows; /* that sum holds */
 };
 
+static __device__ __forceinline__ int thread_of_block() {
+  return (int)(threadIdx.y * blockDim.x + threadIdx.x);
+}
+
 /* What a walk over a matrix alone reads at a time. */
 template <class T> struct summed_rows {
   static constexpr int ROWS = 8 / (int)sizeof(T);
@@ -29,11 +33,6 @@ static __device__ __forceinline__ struct summed_rows<T> read_summed_rows(const s
     in.x[r] = read_group<T, WHOLE>(x, row < end, row, first, n);
   }
   return in;
-}
-
-static __device__ __forceinline__ int
-thread_of_block() {
-  return (int)(threadIdx.y * blockDim.x + threadIdx.x);
 }
 
 template <int SUMS>

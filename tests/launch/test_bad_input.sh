@@ -77,6 +77,14 @@ refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5
 refuses 2 'negative_weight\.h5.*model\.aggregator = "mean" needs weights >= 0' run.toml --set dataset.path=negative_weight.h5 \
   --set model.type=sage
 must_run 2 run.toml --set dataset.path=negative_weight.h5 --set model.type=sage --set model.aggregator=sum
+printf '%s\n' '0 1 1' '1 2 1' '2 3 1' '3 3 -2' >loop.txt
+"$GNNTRAIN_BIN/gnndata" import edgelist loop.txt loop.h5 --undirected --weights --features random:4 --labels random:2 \
+  --split random:0.5,0.25 >out.txt
+refuses 2 'loop\.h5: the self loop of node 3 has weight -2; model\.norm_edges = "both" needs weights >= 0' run.toml \
+  --set dataset.path=loop.h5
+refuses 2 'the self loop of node 3 has weight -2; model\.aggregator = "gcn"' run.toml --set dataset.path=loop.h5 \
+  --set model.type=sage --set model.aggregator=gcn
+must_run 2 run.toml --set dataset.path=loop.h5 --set model.norm_edges=none
 refuses 2 'negative_weight\.h5.*weights.*model\.type = "gat"' run.toml --device cpu --set dataset.path=negative_weight.h5 \
   --set model.type=gat
 

@@ -33,8 +33,12 @@ for command in spmm gemm; do
     below 10000 ms
   done
 done
+bench spmm --nodes 2000 --degree 20 --width 3 --reps 1 --precision fp64 --json >bare.txt
 bench spmm --nodes 2000 --degree 20 --width 3,64 --reps 1 --precision fp64 --scaled --json >out.txt
 (($(grep -c scaled out.txt) == 2)) || fail "no scaled rows"
+nnz() { grep -o 'nnz [0-9]* width 3\b' "$1" | cut -d' ' -f2; }
+loops=$(($(nnz out.txt) - $(nnz bare.txt))) # of nodes that had none: about one arc in 2000 is a loop
+((loops > 1900 && loops < 2000)) || fail "$loops self loops came to the scaled product"
 below 1e-13 error
 for precision in fp32 fp64; do
   bench update --nodes 3000 --width 41,300 --reps 2 --threads 2 --precision $precision --json >out.txt
