@@ -2,6 +2,7 @@
 #include "kernels/cuda/columns.cuh"
 
 static __global__ void advance_kernel(struct scalars *scalars, const double *rate, int64_t rates) {
+  follow();
   if (scalars->frozen) return;
   scalars->epoch++;
   scalars->step++;
@@ -9,7 +10,5 @@ static __global__ void advance_kernel(struct scalars *scalars, const double *rat
 }
 
 int cuda_advance(struct kernels *k, const double *rate, int64_t rates) {
-  advance_kernel<<<1, 1, 0, cuda_stream(k)>>>(k->scalars, rate, rates);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, advance_kernel, 1, 1, 0, k->scalars, rate, rates);
 }

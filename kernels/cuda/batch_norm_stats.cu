@@ -3,6 +3,7 @@
 #include "kernels/cuda/columns.cuh"
 
 static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
+  follow();
   float *mean = (float *)op.mean, *rstd = (float *)op.rstd;
   float *running_mean = (float *)op.running_mean, *running_var = (float *)op.running_var;
   double count = (double)op.count;
@@ -30,7 +31,5 @@ static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
 
 int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
   if (op->cols == 0) return OK;
-  batch_norm_stats_kernel<<<blocks_of(op->cols, BLOCK), BLOCK, 0, cuda_stream(k)>>>(*op);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, batch_norm_stats_kernel, blocks_of(op->cols, BLOCK), BLOCK, 0, *op);
 }

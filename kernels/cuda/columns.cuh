@@ -5,7 +5,7 @@
 
 #include <cuda_bf16.h>
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/follow.cuh"
 
 typedef __nv_bfloat16 bf16;
 

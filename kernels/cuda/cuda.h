@@ -30,6 +30,9 @@ static inline int cuda_is_aligned(struct tensor t) {
 /* After a launch: returns upward when it failed. */
 #define TRY_LAUNCH() TRY_CUDA(cudaPeekAtLastError())
 
+/* *may: whether a kernel queued now may begin before the one before it has ended; see follow.cuh. */
+int cuda_may_begin_early(struct kernels *k, int *may);
+
 int cuda_open(struct kernels *k);
 void cuda_close(struct kernels *k);
 int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,

@@ -61,11 +61,8 @@ static int make_maps(const struct gemm *op, int cols, struct bulk_launch *launch
 template <int BLOCKS> static int start(struct kernels *k, const struct bulk_launch *launch) {
   TRY_CUDA(
       cudaFuncSetAttribute(bulk_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
-  bulk_kernel<BLOCKS>
-      <<<dim3(launch->blocks, launch->column_tiles), FED_THREADS, (size_t)launch->bytes, cuda_stream(k)>>>(
-          launch->maps, launch->product);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, bulk_kernel<BLOCKS>, dim3(launch->blocks, launch->column_tiles), FED_THREADS,
+                       launch->bytes, launch->maps, launch->product);
 }
 
 template <int BLOCKS>

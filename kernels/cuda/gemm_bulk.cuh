@@ -361,6 +361,7 @@ static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p
   const int totals = sums_wanted(p.end) * BULK_TOTALS<BLOCKS>;
   const int first_col = first_col_of_block<BLOCKS>();
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
+  follow();
   for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
     put_reals(p.end, first_col + j, first_col + j < p.n, BULK_COLS<BLOCKS>, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;

@@ -2,7 +2,6 @@
  * gemm_bulk_along.cuh. */
 #include "kernels/cuda/gemm_bulk_along.cuh"
 #include "kernels/cuda/gemm_end_of.cuh"
-#include "kernels/cuda/partials.cuh"
 
 constexpr int MOST_LEFT = TEAMS * BOX_COLS, LEAST_ALONG_SLOTS = 2;
 
@@ -57,10 +56,8 @@ static int make_maps(const struct gemm *op, const struct along_product *p, struc
 
 /* H^T A from what the shares left. */
 template <class S>
-static int end_beside(struct kernels *k, const struct gemm *beside, const float *partial, unsigned shares) {
-  const struct tile_sum sum = {
-      partial, shares, 1, 1, S::COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c, 1};
-  return cuda_add_tiles(k, &sum, beside->c.rows, beside->c.cols);
+static struct tile_sum sum_beside(const struct gemm *beside, const float *partial, unsigned shares) {
+  return {partial, shares, 1, 1, S::COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c, 1};
 }
 
 /* Adds up what the shares left. */
@@ -68,14 +65,14 @@ template <class S>
 static int end_launch(struct kernels *k, const struct gemm *op, const struct along_product *p,
                       unsigned shares) {
   const struct gemm *then = op->backward->then;
-  if (p->end.sums) TRY(cuda_add_partials(k, p->end.sums, shares, p->n, (float *)op->backward->bias_grad));
-  if (S::THEN) {
-    const struct tile_sum sum = {
-        p->then, shares, 1, 1, p->left_boxes * BOX_COLS, S::COLS, false, (bool)then->accumulate, then->c, 1};
-    TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
-  }
-  if (S::BESIDE) TRY(end_beside<S>(k, op->beside, p->beside, shares));
-  return S::PAIR ? end_beside<S>(k, op->beside2, p->beside2, shares) : OK;
+  struct share_sums sums = {};
+  if (S::THEN)
+    take_tiles(&sums, {p->then, shares, 1, 1, p->left_boxes * BOX_COLS, S::COLS, false,
+                       (bool)then->accumulate, then->c, 1});
+  if (S::BESIDE) take_tiles(&sums, sum_beside<S>(op->beside, p->beside, shares));
+  if (S::PAIR) take_tiles(&sums, sum_beside<S>(op->beside2, p->beside2, shares));
+  take_columns(&sums, p->end.sums, shares, p->n, op->backward->bias_grad);
+  return cuda_add_shares(k, &sums);
 }
 
 template <class S>
@@ -98,8 +95,7 @@ static int launch(struct kernels *k, const struct gemm *op, struct along_product
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, &p, &maps));
   TRY_CUDA(cudaFuncSetAttribute(along_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  along_kernel<S><<<shares, TEAMS * TEAM, (size_t)bytes, cuda_stream(k)>>>(maps, p);
-  TRY_LAUNCH();
+  TRY(launch_behind(k, along_kernel<S>, shares, TEAMS * TEAM, bytes, maps, p));
   return end_launch<S>(k, op, &p, shares);
 }
 

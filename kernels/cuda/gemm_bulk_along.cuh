@@ -219,6 +219,7 @@ static __global__ void __launch_bounds__(TEAMS *TEAM, 1)
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, 1);
   for (int j = threadIdx.x; p.end.sums && j < TEAMS * TEAM / 32 * S::COLS / 2; j += blockDim.x)
     memory.totals[j] = 0;
+  follow();
   __syncthreads();
   take_share<S>(p, maps, memory, barriers);
   if (!p.end.sums) return;

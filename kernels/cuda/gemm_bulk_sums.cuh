@@ -136,6 +136,7 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   const struct block_share share = share_of_block(p);
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, TEAMS * TEAM / 32);
+  follow();
   __syncthreads();
   if (team < TEAMS)
     take_parts<BLOCKS, EACH>(p, share, slots, barriers, team);

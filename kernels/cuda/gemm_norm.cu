@@ -10,6 +10,7 @@ constexpr int FEW_TERMS = 64, MOST_COLS = 256; /* of products that are made twic
 template <class T>
 static __global__ void __launch_bounds__(COLS *TERM_ROWS)
     first_row_kernel(struct tensor a, struct tensor b, float *row) {
+  follow();
   __shared__ float shared[TERM_ROWS][COLS];
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
   float sum = 0;
@@ -25,9 +26,7 @@ static __global__ void __launch_bounds__(COLS *TERM_ROWS)
 
 static int find_first_row(struct kernels *k, const struct gemm *op, float *row) {
   auto *kernel = op->a.dtype == BF16 ? first_row_kernel<bf16> : first_row_kernel<float>;
-  kernel<<<blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, cuda_stream(k)>>>(op->a, op->b, row);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, kernel, blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, op->a, op->b, row);
 }
 
 int cuda_sums_wanted(const struct gemm *op, const struct end *e) {

@@ -51,10 +51,8 @@ static int make_maps(const struct gemm *op, struct ring_launch *launch) {
 template <int BLOCKS> static int start(struct kernels *k, const struct ring_launch *launch) {
   TRY_CUDA(
       cudaFuncSetAttribute(ring_kernel<BLOCKS>, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
-  ring_kernel<BLOCKS><<<dim3(launch->blocks, launch->column_tiles), (RING_TEAMS<BLOCKS> + 1) * TEAM,
-                        (size_t)launch->bytes, cuda_stream(k)>>>(launch->maps, launch->product);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, ring_kernel<BLOCKS>, dim3(launch->blocks, launch->column_tiles),
+                       (RING_TEAMS<BLOCKS> + 1) * TEAM, launch->bytes, launch->maps, launch->product);
 }
 
 template <int BLOCKS>

@@ -132,6 +132,7 @@ static __global__ void __launch_bounds__((RING_TEAMS<BLOCKS> + 1) * TEAM, 1)
   const struct ring_memory memory = ring_memory_of<BLOCKS>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = (int)blockIdx.y * 8 * BLOCKS;
   if (threadIdx.x == 0) open_ring(barriers, p.ring);
+  follow();
   __syncthreads();
   if (team < RING_TEAMS<BLOCKS>) {
     take_registers<RING_REGISTERS<BLOCKS>>();

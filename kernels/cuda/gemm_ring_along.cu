@@ -2,7 +2,6 @@
  * gemm_ring_along.cuh. */
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/gemm_ring_along.cuh"
-#include "kernels/cuda/partials.cuh"
 
 constexpr int LEAST_ALONG_BOXES = 8; /* of the ring: a tile of one matrix, and one on its way */
 
@@ -51,18 +50,15 @@ static int make_maps(const struct gemm *op, const struct end &e, struct ring_alo
 template <class S>
 static int end_launch(struct kernels *k, const struct gemm *op, const struct ring_along *p, unsigned shares) {
   const struct gemm *then = op->backward->then, *beside = op->beside;
-  const double *sums = p->product.end.sums;
-  if (sums) TRY(cuda_add_partials(k, sums, shares, p->product.n, (float *)op->backward->bias_grad));
-  if (S::THEN) {
-    const struct tile_sum sum = {
-        p->then, shares, 1, 1, p->left_boxes * RING_COLS, ALONG_COLS, false, (bool)then->accumulate,
-        then->c, 1};
-    TRY(cuda_add_tiles(k, &sum, then->a.cols, op->c.cols));
-  }
-  if (!S::BESIDE) return OK;
-  const struct tile_sum sum = {
-      p->beside, shares, 1, 1, ALONG_COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate, beside->c, 1};
-  return cuda_add_tiles(k, &sum, op->c.cols, op->a.cols);
+  struct share_sums sums = {};
+  if (S::THEN)
+    take_tiles(&sums, {p->then, shares, 1, 1, p->left_boxes * RING_COLS, ALONG_COLS, false,
+                       (bool)then->accumulate, then->c, 1});
+  if (S::BESIDE)
+    take_tiles(&sums, {p->beside, shares, 1, 1, ALONG_COLS, 8 * S::A_BLOCKS, false, (bool)beside->accumulate,
+                       beside->c, 1});
+  take_columns(&sums, p->product.end.sums, shares, p->product.n, op->backward->bias_grad);
+  return cuda_add_shares(k, &sums);
 }
 
 template <class S>
@@ -83,8 +79,7 @@ static int launch(struct kernels *k, const struct gemm *op, struct ring_along p,
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, p.product.end, &maps));
   TRY_CUDA(cudaFuncSetAttribute(ring_along_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  ring_along_kernel<S><<<shares, TWO_TEAMS_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
-  TRY_LAUNCH();
+  TRY(launch_behind(k, ring_along_kernel<S>, shares, TWO_TEAMS_THREADS, bytes, maps, p));
   return end_launch<S>(k, op, &p, shares);
 }
 

@@ -156,6 +156,7 @@ static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
   const struct sums_share share = sums_share_of<S>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   if (threadIdx.x == 0) open_ring(barriers, p.product.ring);
+  follow();
   __syncthreads();
   if (team < TEAMS) {
     take_registers<TWO_TEAMS_REGISTERS>();

@@ -221,6 +221,7 @@ static __device__ __forceinline__ void add_part(const struct rows_product &p, co
 template <class T, class G>
 static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
     rows_kernel(const __grid_constant__ struct rows_product p) {
+  follow();
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int team = __shfl_sync(~0u, threadIdx.x / G::THREADS, 0), thread = threadIdx.x % G::THREADS;
   const int teams = blockDim.x / G::THREADS, stride = gridDim.x * teams;

@@ -17,6 +17,7 @@ struct rows_launch {
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK)
     panel_kernel(const __grid_constant__ struct rows_product p, uint4 *panel) {
+  follow();
   write_panel<T, G::BLOCKS>(p, (int64_t)blockIdx.y * G::COLS, (int)(blockIdx.x * blockDim.x + threadIdx.x),
                             (int)(gridDim.x * blockDim.x),
                             panel + (int64_t)blockIdx.y * 2 * p.parts * G::STEP);
@@ -61,10 +62,8 @@ template <class G> static void lay_tiles(const struct cuda_state *state, struct 
 template <class T, class G> static int start(struct kernels *k, const struct rows_launch *launch) {
   const auto kernel = rows_kernel<T, G>;
   TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
-  kernel<<<dim3(launch->blocks, launch->column_tiles), launch->threads, (size_t)launch->bytes,
-           cuda_stream(k)>>>(launch->product);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, kernel, dim3(launch->blocks, launch->column_tiles), launch->threads, launch->bytes,
+                       launch->product);
 }
 
 /* Column sums lie behind B's panel in the workspace. */
@@ -80,8 +79,7 @@ static int run(struct kernels *k, const struct gemm *op, bool sums, struct rows_
   p.end.sums = sums ? (double *)(workspace + panel) : NULL;
   if (G::STREAMS) {
     dim3 grid(blocks_of(2 * p.parts * G::STEP, BLOCK), launch->column_tiles);
-    panel_kernel<T, G><<<grid, BLOCK, 0, cuda_stream(k)>>>(p, workspace);
-    TRY_LAUNCH();
+    TRY((launch_behind(k, panel_kernel<T, G>, grid, BLOCK, 0, p, workspace)));
   }
   TRY((start<T, G>(k, launch)));
   if (!sums) return OK;

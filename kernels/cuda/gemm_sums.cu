@@ -5,14 +5,24 @@
 #include "kernels/cuda/gemm_ring_sums.cuh"
 #include "kernels/cuda/gemm_sums.cuh"
 
-constexpr int LANES = 8; /* that add the shares of an element */
+constexpr int COLS = 32, LANES = 8; /* of a block: columns, and threads that add the shares of an element */
 
-static __global__ void __launch_bounds__(32 * LANES)
-    add_tiles_kernel(const __grid_constant__ struct tile_sum p) {
-  __shared__ float shared[LANES][32];
-  const int64_t i = blockIdx.y, j = (int64_t)blockIdx.x * 32 + threadIdx.x; /* left, right */
+/* The blocks of a launch: first those of each sum of tiles, then those of the columns. */
+struct share_blocks {
+  struct share_sums sums;
+  unsigned end[share_sums::MOST];
+};
+
+static __host__ __device__ __forceinline__ int64_t right_of(const struct tile_sum &p) {
+  return p.is_turned ? p.c.rows : p.c.cols;
+}
+
+static __device__ __forceinline__ void add_tile(const struct tile_sum &p, unsigned block) {
+  __shared__ float shared[LANES][COLS];
+  const unsigned across = (unsigned)((right_of(p) + COLS - 1) / COLS);
+  const int64_t i = block / across, j = (int64_t)(block % across) * COLS + threadIdx.x; /* left, right */
   const int64_t row = p.is_turned ? j : i, col = p.is_turned ? i : j;
-  const bool is_there = row < p.c.rows && col < p.c.cols;
+  const bool is_there = j < right_of(p);
   const int64_t tile = i / p.left_cols * p.right_tiles + j / p.right_cols,
                 size = (int64_t)p.left_cols * p.right_cols;
   const float *from = p.partial + tile * size + i % p.left_cols * p.right_cols + j % p.right_cols;
@@ -33,6 +43,31 @@ static __global__ void __launch_bounds__(32 * LANES)
   }
 }
 
+static __device__ __forceinline__ void add_columns(const struct share_sums &p, unsigned block) {
+  __shared__ double shared[LANES][COLS];
+  const int64_t col = (int64_t)block * COLS + threadIdx.x;
+  double sum = 0;
+#pragma unroll 4
+  for (int64_t s = threadIdx.y; s < p.parts; s += LANES)
+    sum += col < p.cols ? p.partial[s * p.cols + col] : 0;
+  shared[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y > 0 || col >= p.cols) return;
+  for (int l = 1; l < LANES; l++) sum += shared[l][threadIdx.x];
+  p.out[col] = (float)sum;
+}
+
+static __global__ void __launch_bounds__(COLS *LANES)
+    add_shares_kernel(const __grid_constant__ struct share_blocks p) {
+  follow();
+  unsigned begin = 0;
+  for (int i = 0; i < p.sums.tiles; i++) {
+    if (blockIdx.x < p.end[i]) return add_tile(p.sums.tile[i], blockIdx.x - begin);
+    begin = p.end[i];
+  }
+  add_columns(p.sums, blockIdx.x - begin);
+}
+
 static float factor_of(const struct gemm *op) {
   return op->factor ? (float)*op->factor : 1;
 }
@@ -48,10 +83,25 @@ static int64_t used_shares(int64_t rows, int64_t share) {
   return share > 0 ? (rows + share - 1) / share : 0;
 }
 
-int cuda_add_tiles(struct kernels *k, const struct tile_sum *sum, int64_t left, int64_t right) {
-  add_tiles_kernel<<<dim3(blocks_of(right, 32), (unsigned)left), dim3(32, LANES), 0, cuda_stream(k)>>>(*sum);
-  TRY_LAUNCH();
-  return OK;
+int cuda_add_shares(struct kernels *k, const struct share_sums *sums) {
+  struct share_blocks p = {};
+  unsigned blocks = 0;
+  p.sums = *sums;
+  for (int i = 0; i < sums->tiles; i++) {
+    const struct tensor c = sums->tile[i].c;
+    blocks += (unsigned)(sums->tile[i].is_turned ? c.cols : c.rows) *
+              blocks_of(right_of(sums->tile[i]), COLS);
+    p.end[i] = blocks;
+  }
+  if (sums->partial) blocks += blocks_of(sums->cols, COLS);
+  return blocks > 0 ? launch_behind(k, add_shares_kernel, blocks, dim3(COLS, LANES), 0, p) : OK;
+}
+
+/* Of one product alone. */
+static int add_tiles(struct kernels *k, const struct tile_sum &tile) {
+  struct share_sums sums = {};
+  take_tiles(&sums, tile);
+  return cuda_add_shares(k, &sums);
 }
 
 /* Whether bulk copies can bring both matrices, of bf16, and one of them is narrow enough. */
@@ -79,12 +129,11 @@ static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
                         (void **)&p.partial));
   TRY_CUDA(cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS, EACH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 bytes));
-  bulk_sums_kernel<BLOCKS, EACH><<<shares, FED_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
-  TRY_LAUNCH();
+  TRY((launch_behind(k, bulk_sums_kernel<BLOCKS, EACH>, shares, FED_THREADS, bytes, maps, p)));
   const struct tile_sum sum = {
       p.partial, shares,       1, 1, p.boxes * BOX_COLS, 8 * BLOCKS, is_turned, (bool)op->accumulate,
       op->c,     factor_of(op)};
-  return cuda_add_tiles(k, &sum, left.cols, right.cols);
+  return add_tiles(k, sum);
 }
 
 template <class S> static int run_ring(struct kernels *k, const struct gemm *op, bool is_turned) {
@@ -107,13 +156,11 @@ template <class S> static int run_ring(struct kernels *k, const struct gemm *op,
   TRY(kernels_workspace(k, (int64_t)shares * p.tiles * S::LEFT * S::RIGHT * (int64_t)sizeof(float),
                         (void **)&p.partial));
   TRY_CUDA(cudaFuncSetAttribute(ring_sums_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  ring_sums_kernel<S>
-      <<<shares *(unsigned)p.tiles, TWO_TEAMS_THREADS, (size_t)bytes, cuda_stream(k)>>>(maps, p);
-  TRY_LAUNCH();
+  TRY(launch_behind(k, ring_sums_kernel<S>, shares * (unsigned)p.tiles, TWO_TEAMS_THREADS, bytes, maps, p));
   const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
                                S::LEFT,   S::RIGHT,     is_turned, (bool)op->accumulate,
                                op->c,     factor_of(op)};
-  return cuda_add_tiles(k, &sum, left.cols, right.cols);
+  return add_tiles(k, sum);
 }
 
 template <class T, class G> static int run(struct kernels *k, const struct gemm *op, bool is_turned) {
@@ -133,13 +180,12 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   if (shares > 0) {
     const auto kernel = sums_kernel<T, G>;
     TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    kernel<<<(unsigned)(shares * p.tiles), BLOCK, (size_t)bytes, cuda_stream(k)>>>(p);
-    TRY_LAUNCH();
+    TRY(launch_behind(k, kernel, (unsigned)(shares * p.tiles), BLOCK, bytes, p));
   }
   const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
                                LEFT_COLS, G::COLS,      is_turned, (bool)op->accumulate,
                                op->c,     factor_of(op)};
-  return cuda_add_tiles(k, &sum, p.left.cols, p.right.cols);
+  return add_tiles(k, sum);
 }
 
 /* What a tile of so many right columns takes of tensor cores, and the cutting of its left side besides. */

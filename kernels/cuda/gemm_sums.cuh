@@ -224,6 +224,7 @@ static __device__ __forceinline__ void add_part(const uint4 *slot, const uint4 *
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK, 1)
     sums_kernel(const __grid_constant__ struct sums_product p) {
+  follow();
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ uint4 shared[];
   const int tile = blockIdx.x % p.tiles;

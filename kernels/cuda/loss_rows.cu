@@ -5,6 +5,7 @@
 constexpr int ROWS = BLOCK; /* of a block: one for each thread to look up */
 
 static __global__ void add_losses_kernel(const double *partial, int64_t parts, double scale, double *loss) {
+  follow();
   double sum = 0;
   for (int64_t p = threadIdx.x; p < parts; p += BLOCK) sum += partial[p];
   sum = sum_of_block(sum);
@@ -12,15 +13,14 @@ static __global__ void add_losses_kernel(const double *partial, int64_t parts, d
 }
 
 int cuda_add_losses(struct kernels *k, const double *partial, int64_t parts, double scale, double *loss) {
-  add_losses_kernel<<<1, BLOCK, 0, cuda_stream(k)>>>(partial, parts, scale, loss);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, add_losses_kernel, 1, BLOCK, 0, partial, parts, scale, loss);
 }
 
 /* place[b] = the first place in the list whose row is not before block b; by one thread a place, which sets
  * it for the blocks that begin between its row and the one before. */
 static __global__ void __launch_bounds__(BLOCK)
     places_kernel(const int32_t *rows, int64_t count, int64_t blocks, int32_t *place) {
+  follow();
   const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
   if (i > count) return;
   const int64_t from = i > 0 ? rows[i - 1] / ROWS + 1 : 0, to = i < count ? rows[i] / ROWS : blocks;
@@ -30,6 +30,7 @@ static __global__ void __launch_bounds__(BLOCK)
 template <class T, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK)
     clear_unlisted_kernel(const struct tensor grad, const int32_t *rows, const int32_t *place) {
+  follow();
   __shared__ bool is_listed[ROWS];
   const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
   const int64_t first = (int64_t)blockIdx.x * ROWS, end = min(first + ROWS, grad.rows);
@@ -49,9 +50,7 @@ static __global__ void __launch_bounds__(BLOCK)
 template <class T>
 static int clear_unlisted(struct kernels *k, const struct loss_op *op, int64_t blocks, const int32_t *place) {
   auto *kernel = is_whole(op->grad) ? clear_unlisted_kernel<T, true> : clear_unlisted_kernel<T, false>;
-  kernel<<<(unsigned)blocks, block_of(op->grad.cols), 0, cuda_stream(k)>>>(op->grad, op->rows, place);
-  TRY_LAUNCH();
-  return OK;
+  return launch_behind(k, kernel, (unsigned)blocks, block_of(op->grad.cols), 0, op->grad, op->rows, place);
 }
 
 int64_t cuda_unlisted_places(int64_t rows) {
@@ -61,9 +60,8 @@ int64_t cuda_unlisted_places(int64_t rows) {
 int cuda_clear_unlisted(struct kernels *k, const struct loss_op *op, int32_t *place) {
   const int64_t blocks = cuda_unlisted_places(op->grad.rows) - 1;
   if (blocks == 0) return OK;
-  places_kernel<<<blocks_of(op->count + 1, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->rows, op->count, blocks,
-                                                                               place);
-  TRY_LAUNCH();
+  TRY(launch_behind(k, places_kernel, blocks_of(op->count + 1, BLOCK), BLOCK, 0, op->rows, op->count, blocks,
+                    place));
   return op->grad.dtype == BF16 ? clear_unlisted<bf16>(k, op, blocks, place)
                                 : clear_unlisted<float>(k, op, blocks, place);
 }

@@ -62,6 +62,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
 template <class LOSS, class T, bool FAST>
 static __global__ void __launch_bounds__(BLOCK, LOSS::BLOCKS)
     loss_kernel(const __grid_constant__ struct loss_rows op) {
+  let_next_begin();
   const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.loss.count);
   struct loss_step<LOSS, T, FAST> step = {
     op, end, 0, {}, 0

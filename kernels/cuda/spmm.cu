@@ -170,16 +170,9 @@ static unsigned row_blocks(const struct cuda_layout *a, const struct variant *va
 /* follows: the kernel may begin before the one queued before has ended, and waits for it itself. */
 static int launch(struct kernels *k, const struct variant *variant, dim3 grid, bool follows,
                   const struct sums *sums, const struct finish *finish) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = dim3((unsigned)variant->threads);
-  config.stream = cuda_stream(k);
-  config.attrs = &early;
-  config.numAttrs = follows && ((const struct cuda_state *)k->impl)->major >= 9 ? 1 : 0;
-  TRY_CUDA(cudaLaunchKernelEx(&config, variant->kernel, *sums, *finish));
+  if (follows) return launch_behind(k, variant->kernel, grid, variant->threads, 0, *sums, *finish);
+  variant->kernel<<<grid, variant->threads, 0, cuda_stream(k)>>>(*sums, *finish);
+  TRY_LAUNCH();
   return OK;
 }
 

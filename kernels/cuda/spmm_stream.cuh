@@ -6,7 +6,8 @@
  * are added as a tree. Rows that very many slots name come through the first-level cache, which is faster for
  * them and slower for all others.
  *
- * The kernel may begin while the one before still writes X: it reads slots and first ids, then waits. */
+ * The kernel may begin while the one before still writes X (follow.cuh): it reads slots and first ids, then
+ * waits. */
 #ifndef KERNELS_CUDA_SPMM_STREAM_CUH
 #define KERNELS_CUDA_SPMM_STREAM_CUH
 
@@ -64,21 +65,6 @@ static __device__ __forceinline__ struct batch next_batch(const struct sums &op,
     c.next = min(c.next + c.step, (uint32_t)INT_MAX);
   }
   return b;
-}
-
-/* The kernel queued behind may begin: it waits for this one itself. (Before compute capability 9.0 kernels
- * follow one another.) */
-static __device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
-/* x goes through it so that no row is read before. */
-static __device__ __forceinline__ void wait_for_rows(const char *&x) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" : "+l"(x)::"memory");
-#endif
 }
 
 /* Zeros where the row is not there. near: by way of the multiprocessor's own cache. */
@@ -211,7 +197,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
   const char *x[1] = {op.x + (vector < op.vectors ? vector : first) * 16}; /* idle lanes: the first one's */
   let_next_begin();
   if (blockIdx.x < op.early_blocks) {
-    wait_for_rows(x[0]);
+    wait_for_last(x[0]);
     return sum_long_slot<S, FACTORS, END>(op, finish, me, x, vector);
   }
   const uint32_t block = blockIdx.x - op.early_blocks;
@@ -219,7 +205,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
                               (gridDim.x - op.early_blocks) * S::SLOTS);
   const int64_t entry = c.slot.first;
   const struct batch b = next_batch<S>(op, lane, c);
-  wait_for_rows(x[0]);
+  wait_for_last(x[0]);
   sum_course<S, FACTORS, END>(op, finish, me, x[0], vector, entry, b, c, ring);
 }
 

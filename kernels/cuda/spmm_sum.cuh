@@ -169,6 +169,7 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
   }
   struct slot slot = {0, 0, 0};
   if (at < op.slots) slot = read_slot(op.slot + at);
+  let_next_begin();
   float sum[SHAPE::VECS][SHAPE::WIDE] = {};
   sum_slot<SHAPE, FACTORS>(op, slot, me, x, sum);
   if (at < op.slots && !me.spare) write_slot<SHAPE, END>(op, finish, slot, vector, sum);
