@@ -1,0 +1,21 @@
+# A kernel that launch_behind queues must wait for the one before by itself; one that does not would race with it, and only
+# now and then be seen to. So each of them calls follow or wait_for_last.
+export LC_ALL=C
+fail() { echo "FAILED: $*"; exit 1; }
+cd "$GNNTRAIN_SOURCE/kernels/cuda" || exit 1
+
+# Functions, which blank lines part, that match a pattern.
+functions() { awk -v RS= -v ORS='\n\n' -v pattern="$1" '$0 ~ pattern' ./*.cu ./*.cuh; }
+names() { grep -oE '\<[a-z_0-9]+_kernel\>' | sort -u; }
+
+# By name; by a variable that holds one of those named in the function; or, in spmm.cu, from a table of variants.
+queued=$({
+  functions 'launch_behind[(]k, ' | grep -oE 'launch_behind\(k, [a-z_0-9]+_kernel\>'
+  functions 'launch_behind[(]k, kernel,'
+  echo spmm_stream_kernel
+} | names)
+waiting=$(functions '__global__' | awk -v RS= '/\n *follow\(\);/ || /\n *wait_for_last\(/' | grep -oE '\<[a-z_0-9]+_kernel\(' | names)
+(($(wc -l <<<"$queued") > 20)) || fail "only these are found to be queued: $queued"
+missing=$(comm -23 <(echo "$queued") <(echo "$waiting"))
+[ -z "$missing" ] || fail "queued by launch_behind, but without follow or wait_for_last: $missing"
+echo "$(wc -l <<<"$queued") kernels wait by themselves"
