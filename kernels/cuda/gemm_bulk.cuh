@@ -356,10 +356,12 @@ static __device__ __forceinline__ void take_tiles(const struct bulk_product &p, 
 }
 
 template <int BLOCKS>
-static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p,
-                                                    const struct bulk_memory &m) {
+static __device__ __forceinline__ void prepare_bulk(const struct bulk_product &p, const struct bulk_memory &m,
+                                                    struct bulk_barriers &barriers) {
   const int totals = sums_wanted(p.end) * BULK_TOTALS<BLOCKS>;
   const int first_col = first_col_of_block<BLOCKS>();
+  if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
+  follow();
   for (int j = threadIdx.x; j < BULK_COLS<BLOCKS>; j += blockDim.x)
     put_reals(p.end, first_col + j, first_col + j < p.n, BULK_COLS<BLOCKS>, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
@@ -374,9 +376,7 @@ static __global__ void __launch_bounds__(FED_THREADS, 1)
   __shared__ struct bulk_barriers barriers;
   const struct bulk_memory memory = bulk_memory_of<BLOCKS>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = first_col_of_block<BLOCKS>();
-  if (threadIdx.x == 0) open_barriers(barriers, p.slots, p.end.backward ? 1 : TEAM / 32);
-  follow();
-  prepare_bulk<BLOCKS>(p, memory);
+  prepare_bulk<BLOCKS>(p, memory, barriers);
   if (team < TEAMS) {
     take_tiles<BLOCKS>(p, maps, memory, barriers, team);
   } else {
