@@ -136,10 +136,22 @@ static void check_update(const struct kernels *k, const struct update *op, int64
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
 
+static void check_loss(const struct kernels *k, const struct loss_op *op) {
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
+  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
+  assert(op->count >= 0 && op->count <= op->logits.rows);
+}
+
 /* Sparse products have scales of their own. */
 static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
+  const struct loss_op *loss = op->update->loss;
   check_update(k, op->update, op->y.rows, op->y.cols);
   assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data && !op->update->scale);
+  if (!loss) return;
+  check_loss(k, loss);
+  assert(loss->logits.data == op->update->y.data && loss->logits.cols == op->y.cols);
+  assert(loss->logits.rows == 0 || (loss->grad.data && loss->grad.data != op->y.data));
+  assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
 }
 
 /* What an op moves when each matrix passes once, and a gathered row for each non-zero. */
@@ -150,7 +162,9 @@ static double bytes_of(struct tensor t) {
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
   double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
-  double row = columns * (double)dtype_bytes(op->y.dtype) * (op->accumulate ? 2 : 1);
+  const struct tensor result = op->update && op->update->loss ? op->update->loss->grad : op->y;
+  double row = columns *
+               (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
   if (op->below) self += bytes_of(op->below->forward->y);
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
@@ -257,7 +271,7 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
   if (op->update) {
     check_update(k, op->update, op->c.rows, op->c.cols);
-    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data);
+    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->update->loss);
   }
   if (op->backward) {
     check_update_backward(k, op->backward);
@@ -294,6 +308,7 @@ int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
 
 int op_update(struct kernels *k, const struct update *op) {
   check_update(k, op, op->z.rows, op->z.cols);
+  assert(!op->loss);
   return PROFILE_WORK("update", update_bytes(op), 0, k->ops->update(k, op));
 }
 
@@ -346,12 +361,6 @@ int op_dot(struct kernels *k, const struct dot *op) {
   return PROFILE_WORK("dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->dot(k, op));
 }
 
-static void check_loss(const struct kernels *k, const struct loss_op *op) {
-  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
-  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
-  assert(op->count >= 0 && op->count <= op->logits.rows);
-}
-
 int op_cross_entropy(struct kernels *k, const struct loss_op *op) {
   check_loss(k, op);
   assert(op->label || op->count == 0);
@@ -362,6 +371,11 @@ int op_bce(struct kernels *k, const struct loss_op *op) {
   check_loss(k, op);
   assert(op->labels || op->count == 0);
   return PROFILE("bce", k->ops->bce(k, op));
+}
+
+int op_sum_losses(struct kernels *k, const struct loss_op *op) {
+  assert(op->row_loss || op->logits.rows == 0);
+  return PROFILE("sum_losses", k->ops->sum_losses(k, op));
 }
 
 int op_accuracy(struct kernels *k, const struct score *op) {

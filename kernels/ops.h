@@ -134,7 +134,8 @@ struct update {
   struct dropout dropout;
   const void
       *scale; /* real [rows]: y_v is multiplied by scale_v in the end; NULL: 1. Of op_gemm and op_update */
-  struct tensor y; /* [rows, cols] */
+  struct tensor y;            /* [rows, cols] */
+  const struct loss_op *loss; /* of y, its logits; see there. NULL: none. Of op_spmm */
 };
 
 /* Backward of update. `forward` holds the same arguments; saved is z, or y when they were one; without norm
@@ -207,7 +208,11 @@ struct column_moments {
 
 /* Mean of a masked loss and its gradient with respect to the logits.
  * Cross entropy: -log softmax(logits_v)[label_v]; multilabel (bce): mean over classes of
- * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`. */
+ * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`.
+ *
+ * Cross entropy may come along with the op that makes the logits (struct update): rows that finish there
+ * leave their loss in row_loss and their gradient, and their logits are open; op_sum_losses then writes
+ * `loss`. */
 struct loss_op {
   struct tensor logits;  /* real [n, classes] */
   const int32_t *label;  /* [n]; cross entropy */
@@ -217,6 +222,8 @@ struct loss_op {
   double scale;           /* 1 / number of such rows on all ranks */
   double *loss;           /* on the device, written */
   const void *grad_scale; /* real [n], of the rows of grad; NULL: 1 */
+  const int32_t *counted; /* [n] label of a row that counts, -1: it does not; for a loss that comes along */
+  void *row_loss;         /* real [n] before scale; likewise */
   struct tensor
       grad; /* dtype [n, classes], rows not listed get 0; data NULL: none. May be logits of its type */
 };
@@ -303,6 +310,7 @@ struct kernel_ops {
   int (*dot)(struct kernels *k, const struct dot *op);
   int (*cross_entropy)(struct kernels *k, const struct loss_op *op);
   int (*bce)(struct kernels *k, const struct loss_op *op);
+  int (*sum_losses)(struct kernels *k, const struct loss_op *op);
   int (*accuracy)(struct kernels *k, const struct score *op);
   int (*micro_f1)(struct kernels *k, const struct score *op);
   int (*advance)(struct kernels *k, const double *rate, int64_t rates);
@@ -380,6 +388,8 @@ int op_add_all(struct kernels *k, const struct add *op, int count);
 int op_dot(struct kernels *k, const struct dot *op);
 int op_cross_entropy(struct kernels *k, const struct loss_op *op);
 int op_bce(struct kernels *k, const struct loss_op *op);
+/* *loss = scale * sum of row_loss, which an op has left in all rows. */
+int op_sum_losses(struct kernels *k, const struct loss_op *op);
 int op_accuracy(struct kernels *k, const struct score *op);
 int op_micro_f1(struct kernels *k, const struct score *op);
 /* Begins the next epoch: scalars.epoch and step rise by 1, lr = rate[epoch % rates] (on the device). Nothing

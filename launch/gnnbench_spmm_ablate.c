@@ -5,6 +5,7 @@
 
 #include "launch/gnnbench.h"
 #include "partition/order.h"
+#include "runtime/arena.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
@@ -16,22 +17,35 @@ struct ablation {
   double order_seconds;
   struct layout *layout;
   struct bench_matrix x, y;
-  void *bias; /* real [width] */
+  void *bias;          /* real [width] */
+  struct loss_op loss; /* of products whose columns are classes */
+  struct arena arena;  /* of the loss */
 };
 
-/* What ends the product: nothing, or bias and ReLU in the same kernel or in one of their own. */
-enum end { END_NONE, END_FUSED, END_APART };
+/* What ends the product: nothing; bias and ReLU in the same kernel or in one of their own; bias and cross
+ * entropy likewise. */
+enum end { END_NONE, END_FUSED, END_APART, END_LOSS_FUSED, END_LOSS_APART };
 
 struct product {
   struct spmm spmm;
   struct update update;
+  struct loss_op loss;
   enum end end;
 };
 
 static int run_product(struct kernels *k, const void *context) {
   const struct product *product = context;
   TRY(op_spmm(k, &product->spmm));
-  return product->end == END_APART ? op_update(k, &product->update) : OK;
+  switch (product->end) {
+  case END_APART:
+    return op_update(k, &product->update);
+  case END_LOSS_FUSED:
+    return op_sum_losses(k, &product->loss);
+  case END_LOSS_APART:
+    return op_cross_entropy(k, &product->loss);
+  default:
+    return OK;
+  }
 }
 
 static int by_value(const void *a, const void *b) {
@@ -104,10 +118,13 @@ static int measure(struct bench *bench, struct ablation *a, const struct csr *m,
   layout_free(&bench->kernels, a->layout);
   a->layout = NULL;
   TRY(layout_init(&bench->kernels, m, &plan, &a->layout));
-  struct product product = {.spmm = {.a = a->layout, .x = a->x.tensor, .y = a->y.tensor}, .end = end};
-  product.update = (struct update){.z = a->y.tensor, .bias = a->bias, .activation = ACTIVATION_RELU};
-  product.update.y = a->y.tensor;
-  if (end == END_FUSED) product.spmm.update = &product.update;
+  const int loses = end == END_LOSS_FUSED || end == END_LOSS_APART;
+  const struct tensor y = loses ? a->loss.logits : a->y.tensor;
+  struct product product = {.spmm = {.a = a->layout, .x = a->x.tensor, .y = y}, .loss = a->loss, .end = end};
+  product.update = (struct update){.z = y, .bias = a->bias, .y = y};
+  if (!loses) product.update.activation = ACTIVATION_RELU;
+  if (end == END_LOSS_FUSED) product.update.loss = &product.loss;
+  if (end == END_FUSED || loses) product.spmm.update = &product.update;
   TRY(bench_time(bench, run_product, &product, &row));
   *ms = row.median;
   return OK;
@@ -128,11 +145,13 @@ static void print_line(const struct bench *bench, const struct ablation *a, cons
 }
 
 static int compare(struct bench *bench, struct ablation *a) {
-  double chosen, gather, unsorted, shuffled, ordered, fused, apart, condensed;
+  double chosen, gather, unsorted, shuffled, ordered, fused, apart, condensed, loss_fused, loss_apart;
   char technique[64];
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_NONE, &chosen));
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_FUSED, &fused));
   TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_APART, &apart));
+  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_LOSS_FUSED, &loss_fused));
+  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_LOSS_APART, &loss_apart));
   TRY(measure(bench, a, &a->graph, LAYOUT_GATHER, END_NONE, &gather));
   TRY(measure(bench, a, &a->graph, LAYOUT_WINDOWS, END_NONE, &condensed));
   TRY(measure(bench, a, &a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE, &unsorted));
@@ -146,13 +165,54 @@ static int compare(struct bench *bench, struct ablation *a) {
   print_line(bench, a, technique, ordered, shuffled);
   print_line(bench, a, "bias and ReLU fused", fused, apart);
   print_line(bench, a, "no bias and ReLU at all", chosen, fused);
+  print_line(bench, a, "cross entropy fused", loss_fused, loss_apart);
   return OK;
+}
+
+/* Everything that a loss of all rows reads and leaves. */
+static void plan_loss(const struct bench *bench, struct ablation *a, int64_t classes) {
+  const struct kernels *k = &bench->kernels;
+  struct arena *arena = &a->arena;
+  int64_t rows = a->graph.rows, words = rows * (int64_t)sizeof(int32_t);
+  a->loss = (struct loss_op){.count = rows, .scale = 1 / (double)rows};
+  a->loss.logits = arena_tensor(arena, k->real, rows, classes);
+  a->loss.grad = arena_tensor(arena, k->dtype, rows, classes);
+  a->loss.label = a->loss.counted = arena_take(arena, words);
+  a->loss.rows = arena_take(arena, words);
+  a->loss.row_loss = arena_take(arena, rows * dtype_bytes(k->real));
+  a->loss.loss = arena_take(arena, (int64_t)sizeof *a->loss.loss);
+}
+
+static int upload_words(struct bench *bench, const int32_t *from, int64_t count, const int32_t *to) {
+  TRY(device_upload(&bench->device, STREAM_COMPUTE, (void *)to, from, count * (int64_t)sizeof *from));
+  return device_synchronize(&bench->device, STREAM_COMPUTE);
+}
+
+static int fill_loss(struct bench *bench, struct ablation *a, int32_t *number) {
+  int64_t rows = a->graph.rows;
+  for (int64_t v = 0; v < rows; v++) number[v] = (int32_t)v;
+  TRY(upload_words(bench, number, rows, a->loss.rows));
+  for (int64_t v = 0; v < rows; v++) number[v] = (int32_t)(v % a->loss.logits.cols);
+  return upload_words(bench, number, rows, a->loss.label);
+}
+
+static int make_loss(struct bench *bench, struct ablation *a, int64_t classes) {
+  int32_t *number = NULL;
+  a->arena = arena_measure(&bench->device);
+  plan_loss(bench, a, classes);
+  TRY(arena_allocate(&a->arena, "logits and labels"));
+  plan_loss(bench, a, classes);
+  TRY(memory_alloc(&number, a->graph.rows * (int64_t)sizeof *number, "labels"));
+  int code = fill_loss(bench, a, number);
+  free(number);
+  return code;
 }
 
 static int measure_width(struct bench *bench, struct ablation *a, int64_t width) {
   TRY(bench_matrix_init(bench, &a->x, a->graph.cols, width, 1));
   TRY(bench_matrix_init(bench, &a->y, a->graph.rows, width, 2));
   TRY(device_alloc(&bench->device, width * dtype_bytes(bench->kernels.real), &a->bias, "bias"));
+  TRY(make_loss(bench, a, width));
   return compare(bench, a);
 }
 
@@ -161,6 +221,7 @@ static void forget_width(struct bench *bench, struct ablation *a) {
   bench_matrix_free(bench, &a->x);
   bench_matrix_free(bench, &a->y);
   device_release(&bench->device, a->bias);
+  arena_free(&a->arena);
   a->layout = NULL;
   a->bias = NULL;
 }

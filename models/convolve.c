@@ -18,6 +18,7 @@ void convolve_init(const struct run *run, struct layer *layer, int changes) {
   layer->constant = layer->index == 0 && !changes && !sparse && config->runtime.once &&
                     config->model.dropout_input == 0;
   layer->aggregate_first = cheaper_first(layer, sparse);
+  layer->ends_in_sum = !layer->aggregate_first;
   if (!layer->aggregate_first)
     layer->scratch = layer->exchange = layer->out;
   else if (layer->index > 0)

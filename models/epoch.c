@@ -70,16 +70,24 @@ static int step_optimizer(struct parameters *p, struct run *run) {
   return op_optimizer(run->kernels, &op);
 }
 
+int epoch_forward(struct trainer *trainer, struct run *run, double *loss) {
+  struct model *model = &trainer->model;
+  const struct objective *objective = &trainer->objective;
+  struct loss_op op = objective_loss_op(objective, run, SPLIT_TRAIN, model_logits(model),
+                                        model_logits_grad(model), model_logits_grad_scale(model), loss);
+  int along = objective_comes_along(objective) && model_takes_loss(model);
+  model->loss = along ? &op : NULL;
+  int code = PROFILE("forward", model_forward(model, run, 1));
+  model->loss = NULL;
+  return code == OK ? PROFILE("loss", objective_loss(objective, run, &op, along)) : code;
+}
+
 /* Everything that differs from the epoch before lies on the device. */
 static int train(struct trainer *trainer, struct run *run) {
   struct model *model = &trainer->model;
-  struct objective *objective = &trainer->objective;
   struct parameters *p = &model->parameters;
-  struct tensor grad = model_logits_grad(model);
   TRY(rates_advance(&trainer->rates, run));
-  TRY(PROFILE("forward", model_forward(model, run, 1)));
-  TRY(PROFILE("loss", objective_loss(objective, run, SPLIT_TRAIN, model_logits(model), grad,
-                                     model_logits_grad_scale(model), &objective->outcome->loss)));
+  TRY(epoch_forward(trainer, run, &trainer->objective.outcome->loss));
   TRY(PROFILE("backward", model_backward(model, run)));
   TRY(comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM));
   return PROFILE("optimiser", step_optimizer(p, run));

@@ -40,6 +40,10 @@ int epoch_queue_result(struct trainer *trainer, struct run *run);
 /* Waits for the result of an epoch. */
 int epoch_collect(struct trainer *trainer, struct run *run, int64_t epoch, struct result *result);
 
+/* What it begins with: the forward pass, this rank's share of the mean training loss (on the device, as is
+ * `loss`) and the gradient of the logits. */
+int epoch_forward(struct trainer *trainer, struct run *run, double *loss);
+
 /* All of it, without evaluation. loss: this rank's share of the mean training loss before the step. */
 int epoch_train(struct trainer *trainer, struct run *run, int64_t epoch, double *loss);
 

@@ -29,6 +29,7 @@ struct layer {
   int64_t scratch;     /* columns of the model's scratch that it uses */
   int64_t exchange;    /* of the widest row that it aggregates in every epoch */
   int aggregate_first; /* (P H) W rather than P (H W) */
+  int ends_in_sum;     /* the sum over neighbours is its last step, and takes the end along */
   int constant;        /* the aggregated input never changes: computed once */
   int keeps_z;         /* z has a buffer of its own, so that a backward finds it */
   int dz_is_message;   /* all that takes dz is P^T: it comes scaled by P^T's columns */

@@ -291,6 +291,11 @@ struct tensor model_logits(const struct model *model) {
   return model->layer[model->layers - 1].y;
 }
 
+int model_takes_loss(const struct model *model) {
+  const struct layer *last = &model->layer[model->layers - 1];
+  return last->ends_in_sum && last->ending.norm != NORM_BATCH && propagation_takes_loss(&model->propagation);
+}
+
 struct tensor model_embedding(const struct model *model) {
   return model->layers > 1 ? model->layer[model->layers - 2].y : (struct tensor){0};
 }

@@ -25,6 +25,7 @@ struct model {
   struct gemm repeat;    /* the product that left the sums of a batch norm's backward alone, */
   int repeats;           /* which is made again once they are of all ranks */
   int64_t workspace;     /* bytes of scratch that its products ask for */
+  const struct loss_op *loss; /* comes along with the logits of a training pass; NULL: does not */
 };
 
 /* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).
@@ -42,6 +43,8 @@ void model_free(struct model *model, struct run *run);
 /* Logits [own, classes]. training: dropout on, statistics of the batch. */
 int model_forward(struct model *model, struct run *run, int training);
 struct tensor model_logits(const struct model *model);
+/* Whether model->loss may be set: the logits' rows are finished by an op that takes it along. */
+int model_takes_loss(const struct model *model);
 /* Output of the last hidden layer (the first layer's input when there is one layer only: no data). */
 struct tensor model_embedding(const struct model *model);
 /* From the gradient of the logits (in model->grad[0]) to parameters.dw of this rank's rows. */

@@ -1,8 +1,10 @@
 #include "models/objective.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
 int objective_init(struct objective *objective, struct run *run) {
   const struct config *config = run->config;
@@ -32,21 +34,42 @@ int objective_init(struct objective *objective, struct run *run) {
 
 void objective_plan(struct objective *objective, struct run *run, struct arena *arena) {
   int64_t own = run->shard->own;
-  if (objective->task == TASK_MULTICLASS)
+  if (objective->task == TASK_MULTICLASS) {
     objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
-  else
+    objective->counted = arena_take(arena, own * (int64_t)sizeof(int32_t));
+    objective->row_loss = arena_take(arena, own * dtype_bytes(run->kernels->real));
+  } else {
     objective->labels = arena_take(arena, own * objective->classes);
+  }
   for (int s = 0; s < SPLIT_COUNT; s++)
     objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
   objective->outcome = arena_take(arena, sizeof *objective->outcome);
+}
+
+static int upload_counted(struct objective *objective, struct run *run) {
+  const struct shard *shard = run->shard;
+  int64_t bytes = shard->own * (int64_t)sizeof(int32_t);
+  int32_t *counted = NULL;
+  TRY(memory_alloc(&counted, bytes, "labels of training nodes"));
+  for (int64_t v = 0; v < shard->own; v++) counted[v] = -1;
+  for (int64_t i = 0; i < shard->split_count[SPLIT_TRAIN]; i++) {
+    int32_t v = shard->split[SPLIT_TRAIN][i];
+    counted[v] = shard->label[v];
+  }
+  int code = device_upload(run->device, STREAM_COMPUTE, objective->counted, counted, bytes);
+  if (code == OK) code = device_synchronize(run->device, STREAM_COMPUTE);
+  free(counted);
+  return code;
 }
 
 int objective_start(struct objective *objective, struct run *run) {
   struct shard *shard = run->shard;
   struct device *device = run->device;
   int64_t word = (int64_t)sizeof(int32_t);
-  if (objective->label)
+  if (objective->label) {
     TRY(device_upload(device, STREAM_COMPUTE, objective->label, shard->label, shard->own * word));
+    TRY(upload_counted(objective, run));
+  }
   if (objective->labels)
     TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels,
                       shard->own * objective->classes));
@@ -65,19 +88,30 @@ int64_t objective_host_bytes(const struct objective *objective, const struct run
   return objective_ranks(objective) ? area_bytes(run) : 0;
 }
 
-int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
-                   struct tensor grad, const void *grad_scale, double *loss) {
+struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
+                                 struct tensor logits, struct tensor grad, const void *grad_scale,
+                                 double *loss) {
   int64_t global = run->shard->split_global[split];
-  struct loss_op op = {.logits = logits,
-                       .label = objective->label,
-                       .labels = objective->labels,
-                       .rows = objective->rows[split],
-                       .count = run->shard->split_count[split],
-                       .scale = global > 0 ? 1 / (double)global : 0,
-                       .loss = loss,
-                       .grad_scale = grad_scale,
-                       .grad = grad};
-  return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, &op) : op_bce(run->kernels, &op);
+  return (struct loss_op){.logits = logits,
+                          .label = objective->label,
+                          .labels = objective->labels,
+                          .rows = objective->rows[split],
+                          .count = run->shard->split_count[split],
+                          .scale = global > 0 ? 1 / (double)global : 0,
+                          .loss = loss,
+                          .grad_scale = grad_scale,
+                          .counted = objective->counted,
+                          .row_loss = objective->row_loss,
+                          .grad = grad};
+}
+
+int objective_comes_along(const struct objective *objective) {
+  return objective->task == TASK_MULTICLASS;
+}
+
+int objective_loss(const struct objective *objective, struct run *run, const struct loss_op *op, int along) {
+  if (along) return op_sum_losses(run->kernels, op);
+  return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, op) : op_bce(run->kernels, op);
 }
 
 static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits) {
@@ -92,8 +126,9 @@ static int count_split(struct objective *objective, struct run *run, enum split 
 
 int objective_tally(struct objective *objective, struct run *run, struct tensor logits) {
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    TRY(objective_loss(objective, run, s, logits, (struct tensor){0}, NULL,
-                       &objective->outcome->split_loss[s]));
+    struct loss_op loss = objective_loss_op(objective, run, s, logits, (struct tensor){0}, NULL,
+                                            &objective->outcome->split_loss[s]);
+    TRY(objective_loss(objective, run, &loss, 0));
     TRY(count_split(objective, run, s, logits));
   }
   return OK;

@@ -11,6 +11,8 @@ struct objective {
   enum metric metric;
   int64_t classes;
   int32_t *label;             /* device [own]; multiclass */
+  int32_t *counted;           /* the same of training nodes, -1 of the others */
+  void *row_loss;             /* real [own] on the device: where a loss comes along; likewise multiclass */
   uint8_t *labels;            /* device [own, classes]; multilabel */
   int32_t *rows[SPLIT_COUNT]; /* device */
   struct outcome *outcome;    /* device */
@@ -41,10 +43,15 @@ void objective_free(struct objective *objective);
 /* Host bytes for objective_rank. */
 int64_t objective_host_bytes(const struct objective *objective, const struct run *run);
 
-/* Loss of a split on this rank (a share of the mean), left on the device, and, where grad.data is given, its
- * gradient, the rows multiplied by grad_scale (real [own]; NULL: 1). */
-int objective_loss(struct objective *objective, struct run *run, enum split split, struct tensor logits,
-                   struct tensor grad, const void *grad_scale, double *loss);
+/* Loss of a split on this rank (a share of the mean) with the gradient of the logits, where grad.data is
+ * given; its rows are multiplied by grad_scale (real [own]; NULL: 1). */
+struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
+                                 struct tensor logits, struct tensor grad, const void *grad_scale,
+                                 double *loss);
+/* Computes it, all but the sum of what the logits' own op has left (`along`, see struct loss_op), which can
+ * be had of the training nodes where objective_comes_along. */
+int objective_loss(const struct objective *objective, struct run *run, const struct loss_op *op, int along);
+int objective_comes_along(const struct objective *objective);
 /* Loss and counts of every split, into objective->outcome. */
 int objective_tally(struct objective *objective, struct run *run, struct tensor logits);
 

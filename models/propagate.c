@@ -285,6 +285,10 @@ int propagate(struct propagation *p, struct run *run, const struct direction *d,
   return p->ops->multiply(p, run, d, x, d->col_scale, update, y);
 }
 
+int propagation_takes_loss(const struct propagation *p) {
+  return p->ops == &graph_propagation;
+}
+
 int propagate_and_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
                       struct tensor added, const struct update *update, struct tensor y) {
   assert(p->ops == &graph_propagation);

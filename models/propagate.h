@@ -76,6 +76,9 @@ void propagation_free(struct propagation *p, struct run *run);
 /* s_v = what is stored + loop + *more (real, on the device). */
 int propagation_set_loop(struct propagation *p, struct run *run, const void *more);
 
+/* Whether the update of a product with P may have a loss. */
+int propagation_takes_loss(const struct propagation *p);
+
 /* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
               const struct update *update, struct tensor y);

@@ -52,6 +52,7 @@ int REAL(cpu_add)(struct kernels *k, const struct add *op, int count);
 int REAL(cpu_dot)(struct kernels *k, const struct dot *op);
 int REAL(cpu_cross_entropy)(struct kernels *k, const struct loss_op *op);
 int REAL(cpu_bce)(struct kernels *k, const struct loss_op *op);
+int REAL(cpu_sum_losses)(struct kernels *k, const struct loss_op *op);
 int REAL(cpu_accuracy)(struct kernels *k, const struct score *op);
 int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op);
 int REAL(cpu_advance)(struct kernels *k, const double *rate, int64_t rates);

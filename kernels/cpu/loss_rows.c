@@ -37,6 +37,26 @@ static double loss_part(const struct loss_op *op, int64_t first, int64_t end, ro
   return sum;
 }
 
+static double sum_part(const struct loss_op *op, int64_t first, int64_t end) {
+  const real *loss = op->row_loss;
+  double sum = 0;
+  for (int64_t v = first; v < end; v++) sum += (double)loss[v];
+  return sum;
+}
+
+int REAL(cpu_sum_losses)(struct kernels *k, const struct loss_op *op) {
+  int parts = k->device->threads;
+  int64_t rows = op->logits.rows;
+  double *sum = NULL, total = 0;
+  TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
+#pragma omp parallel for num_threads(threads_for(k, rows)) schedule(static, 1)
+  for (int p = 0; p < parts; p++)
+    sum[p] = sum_part(op, part_first(rows, parts, p), part_first(rows, parts, p + 1));
+  for (int p = 0; p < parts; p++) total += sum[p];
+  *op->loss = op->scale * total;
+  return OK;
+}
+
 int REAL(cpu_loss_rows)(struct kernels *k, const struct loss_op *op, row_loss *loss) {
   int parts = k->device->threads;
   int64_t rows = op->logits.rows;

@@ -1,9 +1,10 @@
-/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update, or the end
- * below; see struct spmm.
+/* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update and its loss,
+ * or the end below; see struct spmm.
  *
  * A row of y is summed in groups of up to GROUP vectors that stay in registers. The last vector of a row may
  * overlap the one before it, so that no width needs a scalar rest; columns in the overlap are computed twice
  * with equal results. Rows narrower than a vector go by single reals. */
+#include "kernels/cpu/cross_entropy_row.h"
 #include "kernels/cpu/layout.h"
 #include "kernels/cpu/update_row.h"
 #include "runtime/error.h"
@@ -102,6 +103,7 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   sum_row(&row, op->y.cols);
   if (finishes && op->added.data) add_row(row_of(op->added, v), row.y, op->y.cols);
   if (finishes && op->update) update_row(op->update, epoch, v);
+  if (finishes && op->update && op->update->loss) end_in_loss(op->update->loss, v);
   if (finishes && op->below) end_below(op->below, v, row.y);
 }
 

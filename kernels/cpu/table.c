@@ -25,6 +25,7 @@ const struct kernel_ops REAL(cpu_ops) = {
     .dot = REAL(cpu_dot),
     .cross_entropy = REAL(cpu_cross_entropy),
     .bce = REAL(cpu_bce),
+    .sum_losses = REAL(cpu_sum_losses),
     .accuracy = REAL(cpu_accuracy),
     .micro_f1 = REAL(cpu_micro_f1),
     .advance = REAL(cpu_advance),

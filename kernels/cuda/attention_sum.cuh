@@ -16,7 +16,7 @@
 
 #include "kernels/cuda/spmm_sum.cuh"
 
-constexpr float LOG2_E = 1.44269504088896f, SCORE_SLOPE = 0.2f;
+constexpr float SCORE_SLOPE = 0.2f;
 constexpr float LOWEST = -1e30f; /* below every score; finite, so that differences are */
 
 enum direction { FORWARD, BACKWARD };
@@ -77,12 +77,6 @@ static __device__ __forceinline__ void spread(const struct columns_in_memory<T, 
 #pragma unroll
     for (int i = 0; i < WIDE; i++) to[i] = column_of<T>(word, i);
   }
-}
-
-static __device__ __forceinline__ float exp2_of(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
 }
 
 /* In units of log 2; rounded alike wherever it is taken from another. */

@@ -1,12 +1,6 @@
 /* -log softmax(x)_label = log sum_j exp(x_j - max) + max - x_label; its gradient is softmax(x) - one hot. */
+#include "kernels/cuda/loss.h"
 #include "kernels/cuda/loss_rows.cuh"
-
-/* exp(x) for x <= 0, to a few parts in 10^7 of 1; tiny results are 0. */
-static __device__ __forceinline__ float exponential(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
-  return y;
-}
 
 struct cross_entropy {
   static constexpr int BLOCKS = 5; /* on a multiprocessor */
@@ -53,7 +47,9 @@ struct cross_entropy {
       if (!FAST) logits_of<FAST>(loss, c, first, n, x);
 #pragma unroll
       for (int j = 0; j < GROUP; j++)
-        x[j] = (FAST ? x[j] : exponential(x[j] - max)) * share - (first + j == c.label ? scale : 0);
+        x[j] = c.label < 0
+                   ? 0
+                   : (FAST ? x[j] : exponential(x[j] - max)) * share - (first + j == c.label ? scale : 0);
       if (c.row >= 0) store_group<T, FAST>(loss.grad, c.row, first, FAST ? c.stored : n, x);
     }
     return (threadIdx.x == 0 ? (double)(__logf(sum) + max) : 0) - (double)at_label;
@@ -62,4 +58,15 @@ struct cross_entropy {
 
 int cuda_cross_entropy(struct kernels *k, const struct loss_op *op) {
   return loss_over_rows<cross_entropy>(k, op);
+}
+
+int cuda_cross_entropy_rows(struct kernels *k, const struct loss_op *op, const int32_t *rows, int64_t count,
+                            const uint8_t *unfinished) {
+  struct loss_rows of = {*op,  (float)op->scale, rows == NULL,         cut_rows(count, cross_entropy::BLOCKS),
+                         NULL, unfinished,       (float *)op->row_loss};
+  of.loss.rows = rows;
+  of.loss.count = count;
+  of.loss.label = op->counted;
+  return op->grad.dtype == BF16 ? launch_loss<cross_entropy, bf16>(k, &of)
+                                : launch_loss<cross_entropy, float>(k, &of);
 }

@@ -58,6 +58,7 @@ int cuda_add(struct kernels *k, const struct add *op, int count);
 int cuda_dot(struct kernels *k, const struct dot *op);
 int cuda_cross_entropy(struct kernels *k, const struct loss_op *op);
 int cuda_bce(struct kernels *k, const struct loss_op *op);
+int cuda_sum_losses(struct kernels *k, const struct loss_op *op);
 int cuda_accuracy(struct kernels *k, const struct score *op);
 int cuda_micro_f1(struct kernels *k, const struct score *op);
 int cuda_advance(struct kernels *k, const double *rate, int64_t rates);

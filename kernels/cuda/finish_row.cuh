@@ -50,6 +50,12 @@ struct finish {
   enum activation activation;
   struct dropout dropout;
   const struct scalars *scalars;
+  const int32_t *label; /* from here on: its loss's (loss_row.cuh) */
+  const float *grad_scale;
+  float *row_loss;
+  struct rows grad;
+  float loss_scale;
+  bool grad_whole, grad_fills; /* as `whole` and `fills`, of grad */
 };
 
 /* Columns [0, n) of `from`, n <= WIDE; of whole rows also what the gap behind them holds. */
@@ -141,8 +147,8 @@ static __device__ __forceinline__ void add_bias(const struct finish &f, int32_t 
 
 /* From the normalised columns to the result. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void end_columns(const struct finish &f, int32_t row, int32_t col, int n,
-                                                   float (&x)[WIDE]) {
+static __device__ __forceinline__ void update_columns(const struct finish &f, int32_t row, int32_t col, int n,
+                                                      float (&x)[WIDE]) {
 #pragma unroll
   for (int i = 0; i < WIDE; i++) x[i] = activated(f.activation, x[i]);
   if (f.residual.data) {
@@ -152,6 +158,12 @@ static __device__ __forceinline__ void end_columns(const struct finish &f, int32
     for (int i = 0; i < WIDE; i++) x[i] += residual[i];
   }
   if (f.dropout.threshold > 0) drop_columns(f, row, col, x);
+}
+
+template <class T, int WIDE>
+static __device__ __forceinline__ void end_columns(const struct finish &f, int32_t row, int32_t col, int n,
+                                                   float (&x)[WIDE]) {
+  update_columns<T>(f, row, col, n, x);
   write_either<T>(f, f.out, row, col, n, x);
 }
 

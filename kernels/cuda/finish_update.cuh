@@ -30,4 +30,15 @@ static inline void add_update(struct finish *f, const struct update *update, int
   f->dropout = update->dropout;
 }
 
+/* The rows end in `loss`. */
+static inline void add_loss(struct finish *f, const struct loss_op *loss, int64_t wide) {
+  f->label = loss->counted;
+  f->grad_scale = (const float *)loss->grad_scale;
+  f->row_loss = (float *)loss->row_loss;
+  f->grad = rows_of(loss->grad);
+  f->loss_scale = (float)loss->scale;
+  f->grad_whole = is_whole_or_absent(loss->grad, wide);
+  f->grad_fills = f->grad_whole && is_padded_or_absent(loss->grad);
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* What follows the losses of the listed rows: the gradient 0 for the others, and
- *   loss = scale sum_p partial_p, by one block. */
+ *   loss = scale sum_p partial_p, by one block, of blocks of rows or of blocks of losses. */
 #include "kernels/cuda/loss_rows.cuh"
 
 constexpr int ROWS = BLOCK; /* of a block: one for each thread to look up */
@@ -14,6 +14,29 @@ static __global__ void add_losses_kernel(const double *partial, int64_t parts, d
 
 int cuda_add_losses(struct kernels *k, const double *partial, int64_t parts, double scale, double *loss) {
   return launch_behind(k, add_losses_kernel, 1, BLOCK, 0, partial, parts, scale, loss);
+}
+
+/* A warp's lanes read neighbouring losses; a thread's are BLOCK apart. */
+static __global__ void __launch_bounds__(BLOCK)
+    sum_losses_kernel(const float *loss, int64_t rows, int64_t each, double *partial) {
+  follow();
+  const int64_t begin = blockIdx.x * each, end = min(begin + each, rows);
+  double sum = 0;
+#pragma unroll 4
+  for (int64_t v = begin + threadIdx.x; v < end; v += BLOCK) sum += (double)loss[v];
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+int cuda_sum_losses(struct kernels *k, const struct loss_op *op) {
+  const struct cut cut = cut_rows(op->logits.rows, 4);
+  const float *loss = (const float *)op->row_loss;
+  double *partial = NULL;
+  TRY(kernels_workspace(k, cut.parts * (int64_t)sizeof *partial, (void **)&partial));
+  if (cut.parts > 0)
+    TRY(launch_behind(k, sum_losses_kernel, (unsigned)cut.parts, BLOCK, 0, loss, op->logits.rows, cut.rows,
+                      partial));
+  return cuda_add_losses(k, partial, cut.parts, op->scale, op->loss);
 }
 
 /* place[b] = the first place in the list whose row is not before block b; by one thread a place, which sets

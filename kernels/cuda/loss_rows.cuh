@@ -1,6 +1,6 @@
 /* What the two losses share: a walk down the list of rows that count, each of which has a loss and a
  * gradient, and the gradient 0 of the others. Threads add up the losses of their rows, blocks those of their
- * threads and one block theirs, all in a fixed order. */
+ * threads and one block theirs, all in a fixed order. Or each row's loss goes where row_loss says. */
 #ifndef KERNELS_CUDA_LOSS_ROWS_CUH
 #define KERNELS_CUDA_LOSS_ROWS_CUH
 
@@ -12,7 +12,9 @@ struct loss_rows {
   float scale;
   bool all; /* every row is listed: row i at place i */
   struct cut cut;
-  double *partial; /* [parts] */
+  double *partial;           /* [parts] */
+  const uint8_t *unfinished; /* listed rows that are passed over; NULL: none */
+  float *row_loss;           /* loss of each row, in place of `partial`; NULL: not wanted */
 };
 
 /* What a thread has of a row: columns [first, first + n) of it, of which it stores `stored`. */
@@ -41,7 +43,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
 
   __device__ __forceinline__ struct input read(int i) {
     struct input in;
-    in.row = after;
+    in.row = after >= 0 && op.unfinished && op.unfinished[after] ? -1 : after;
     after = row_at(i + (int)blockDim.y);
     in.label = in.row >= 0 && op.loss.label ? op.loss.label[in.row] : -1;
     in.grad_scale = in.row >= 0 && op.loss.grad_scale ? ((const float *)op.loss.grad_scale)[in.row] : 1;
@@ -56,6 +58,12 @@ template <class LOSS, class T, bool FAST> struct loss_step {
     x.logits = in.logits;
     const double part = LOSS::template of<T, FAST>(op, x);
     if (x.row >= 0) sum += part;
+    if (op.row_loss) write_loss((float)part);
+  }
+
+  __device__ __forceinline__ void write_loss(float part) const {
+    const float loss = sum_of_lanes(part);
+    if (threadIdx.x == 0 && x.row >= 0) op.row_loss[x.row] = x.label >= 0 ? loss : 0;
   }
 };
 
@@ -72,6 +80,7 @@ static __global__ void __launch_bounds__(BLOCK, LOSS::BLOCKS)
   step.x.stored = stored_columns(op.loss.grad, step.x.first);
   step.after = step.row_at(begin + (int)threadIdx.y);
   walk(step, begin, end);
+  if (op.row_loss) return;
   const double sum = sum_of_block(step.sum);
   if (threadIdx.x + threadIdx.y == 0) op.partial[blockIdx.x] = sum;
 }
@@ -95,7 +104,8 @@ template <class LOSS, class T> static int launch_loss(struct kernels *k, const s
 
 template <class LOSS> static int loss_over_rows(struct kernels *k, const struct loss_op *op) {
   const int64_t rows = op->logits.rows;
-  struct loss_rows of = {*op, (float)op->scale, op->count == rows, cut_rows(op->count, LOSS::BLOCKS), NULL};
+  struct loss_rows of = {
+      *op, (float)op->scale, op->count == rows, cut_rows(op->count, LOSS::BLOCKS), NULL, NULL, NULL};
   const int64_t bytes = of.cut.parts * (int64_t)sizeof *of.partial;
   char *workspace = NULL;
   TRY(kernels_workspace(k, bytes + cuda_unlisted_places(rows) * (int64_t)sizeof(int32_t),

@@ -11,6 +11,7 @@
 #include "kernels/cuda/finish_update.cuh"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/long_rows.cuh"
+#include "kernels/cuda/loss.h"
 #include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/spmm_windows.h"
 #include "kernels/cuda/update.h"
@@ -96,9 +97,11 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
 /* How rows end in the kernel of the sums; vectors: of a row, whole: all of them are summed at once. */
 static enum row_end end_of(const struct spmm *op, const struct finish *finish, int vectors, bool whole,
                            int64_t degree) {
-  if (op->update && op->update->norm == NORM_NONE) return END_UPDATE;
+  const bool whole_row = whole && vectors <= WHOLE_ROW;
+  if (op->update && op->update->norm == NORM_NONE)
+    return op->update->loss && whole_row ? END_LOSS : END_UPDATE;
   if (degree >= DENSE_DEGREE) return END_SUM;
-  if (op->update && whole && vectors <= NORM_VECTORS) return END_NORM;
+  if (op->update && whole_row) return END_NORM;
   return is_plain(*finish, dtype_bytes(op->x.dtype)) ? END_PLAIN : END_SUM;
 }
 
@@ -106,9 +109,10 @@ static enum row_end end_of(const struct spmm *op, const struct finish *finish, i
 static int end_long_rows(struct kernels *k, const struct spmm *op, const struct sums *sums,
                          const struct finish *finish, enum row_end end) {
   const struct cuda_layout *a = cuda_layout(op->a);
+  const bool updates = end == END_UPDATE || end == END_LOSS;
   auto *kernel = op->x.dtype == BF16
-                     ? (end == END_UPDATE ? long_rows_kernel<bf16, true> : long_rows_kernel<bf16, false>)
-                     : (end == END_UPDATE ? long_rows_kernel<float, true> : long_rows_kernel<float, false>);
+                     ? (updates ? long_rows_kernel<bf16, true> : long_rows_kernel<bf16, false>)
+                     : (updates ? long_rows_kernel<float, true> : long_rows_kernel<float, false>);
   if (a->long_rows == 0) return OK;
   struct long_rows rows = {};
   rows.row = a->long_row;
@@ -122,7 +126,21 @@ static int end_long_rows(struct kernels *k, const struct spmm *op, const struct 
   kernel<<<(unsigned)tall + blocks_of(a->long_rows, LONG_ROWS), dim3(LONG_COLS, LONG_ROWS), 0,
            cuda_stream(k)>>>(rows, *finish);
   TRY_LAUNCH();
-  return end == END_NORM ? cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished) : OK;
+  if (end == END_NORM) return cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished);
+  return end == END_LOSS
+             ? cuda_cross_entropy_rows(k, op->update->loss, a->long_target, a->long_rows, op->unfinished)
+             : OK;
+}
+
+/* What the kernels above have left of rows that finish. */
+static int end_apart(struct kernels *k, const struct spmm *op, enum row_end end) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t rows = op->a->csr->rows;
+  if (!op->update) return OK;
+  if (end <= END_SUM) TRY(cuda_update_rows(k, op->update, a->row, rows, op->unfinished));
+  return op->update->loss && end != END_LOSS
+             ? cuda_cross_entropy_rows(k, op->update->loss, a->row, rows, op->unfinished)
+             : OK;
 }
 
 /* The self loops read the scaled copy of X where that holds the rows themselves. */
@@ -189,14 +207,14 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   add_tiers(&finish, a, place, workspace);
   const enum row_end end = end_of(op, &finish, vectors, whole, degree);
   if (end > END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
-  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end != END_NORM;
+  if (end == END_LOSS) add_loss(&finish, op->update->loss, 16 / dtype_bytes(op->x.dtype));
+  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end < END_LOSS;
   const struct task task = {vectors, degree, sums->value || sums->col_scale, end, streams};
   const struct variant variant = variant_of(op->x.dtype, &task);
   const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
   TRY(launch(k, &variant, grid, part->follows && streams, sums, &finish));
   TRY(end_long_rows(k, op, sums, &finish, end));
-  if (!op->update || end > END_SUM || part->end < op->x.cols) return OK;
-  return cuda_update_rows(k, op->update, a->row, m->rows, op->unfinished);
+  return part->end < op->x.cols ? OK : end_apart(k, op, end);
 }
 
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what

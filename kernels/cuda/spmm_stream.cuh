@@ -210,7 +210,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 }
 
 template <class S> static struct variant stream_variant_of(const struct task &task) {
-  static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
+  static constexpr void (*kernel[END_LOSS][2])(const struct sums, const struct finish) = {
       {spmm_stream_kernel<S, false, END_PLAIN>, spmm_stream_kernel<S, true, END_PLAIN>},
       {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>},
       {spmm_stream_kernel<S, false, END_UPDATE>, spmm_stream_kernel<S, true, END_UPDATE>}};

@@ -7,6 +7,7 @@
 #define KERNELS_CUDA_SPMM_SUM_CUH
 
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/loss_row.cuh"
 #include "kernels/cuda/norm_row.cuh"
 
 struct sums {
@@ -25,8 +26,8 @@ struct sums {
 };
 
 /* What ends a row in the same kernel: a row scale at most (see plain_row); all that spmm may add; the update
- * without a norm; the update with a layer norm. */
-enum row_end { END_PLAIN, END_SUM, END_UPDATE, END_NORM };
+ * without a norm; that and its loss; the update with a layer norm. */
+enum row_end { END_PLAIN, END_SUM, END_UPDATE, END_LOSS, END_NORM };
 
 static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   const int4 v = __ldg((const int4 *)at);
@@ -152,6 +153,18 @@ static __device__ __forceinline__ void write_slot(const struct sums &op, const s
   }
 }
 
+/* The same by the whole warp, with the loss of rows; there: this thread has a slot. */
+template <class SHAPE>
+static __device__ __forceinline__ void write_losses(const struct sums &op, const struct finish &finish,
+                                                    const struct slot &slot, const struct place &me,
+                                                    bool there, int32_t label, int vector,
+                                                    float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
+  constexpr int WIDE = SHAPE::WIDE, LANES = SHAPE::LANES;
+  if (there && slot.target < 0) write_slot<SHAPE, END_SUM>(op, finish, slot, vector, sum);
+  loss_row<typename SHAPE::T, LANES>(finish, there && slot.target >= 0, slot.target, label, me.first, me.lane,
+                                     vector * WIDE, LANES * WIDE, sum);
+}
+
 /* One slot a group: the scheduler of blocks balances the work. */
 template <class SHAPE, bool FACTORS, enum row_end END>
 static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
@@ -169,10 +182,16 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
   }
   struct slot slot = {0, 0, 0};
   if (at < op.slots) slot = read_slot(op.slot + at);
+  const bool there = at < op.slots && !me.spare;
+  int32_t label = -1;
+  if (END == END_LOSS && there && slot.target >= 0) label = __ldg(finish.label + slot.target);
   let_next_begin();
   float sum[SHAPE::VECS][SHAPE::WIDE] = {};
   sum_slot<SHAPE, FACTORS>(op, slot, me, x, sum);
-  if (at < op.slots && !me.spare) write_slot<SHAPE, END>(op, finish, slot, vector, sum);
+  if constexpr (END == END_LOSS)
+    write_losses<SHAPE>(op, finish, slot, me, there, label, vector, sum);
+  else if (there)
+    write_slot<SHAPE, END>(op, finish, slot, vector, sum);
 }
 
 #endif

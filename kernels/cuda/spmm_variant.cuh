@@ -8,18 +8,21 @@ template <class SHAPE> static struct variant variant_of(const struct task &task)
   static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
       {spmm_kernel<SHAPE, false, END_PLAIN>, spmm_kernel<SHAPE, true, END_PLAIN>},
       {spmm_kernel<SHAPE, false, END_SUM>, spmm_kernel<SHAPE, true, END_SUM>},
-      {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>}};
+      {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>},
+      {spmm_kernel<SHAPE, false, END_LOSS>, spmm_kernel<SHAPE, true, END_LOSS>}};
   return {kernel[task.end][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
-template <class SHAPE> static struct variant norm_variant_of(const struct task &task) {
-  auto kernel = task.factors ? spmm_kernel<SHAPE, true, END_NORM> : spmm_kernel<SHAPE, false, END_NORM>;
-  return {kernel, SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
+template <class SHAPE> static struct variant whole_row_of(const struct task &task) {
+  static constexpr void (*kernel[2][2])(const struct sums, const struct finish) = {
+      {spmm_kernel<SHAPE, false, END_LOSS>, spmm_kernel<SHAPE, true, END_LOSS>},
+      {spmm_kernel<SHAPE, false, END_NORM>, spmm_kernel<SHAPE, true, END_NORM>}};
+  return {kernel[task.end == END_NORM][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 /* The whole row in one panel. */
-template <class T> static struct variant choose_norm(const struct task &task) {
-#define USE(...) return norm_variant_of<shape<T, __VA_ARGS__>>(task)
+template <class T> static struct variant choose_whole_row(const struct task &task) {
+#define USE(...) return whole_row_of<shape<T, __VA_ARGS__>>(task)
   if (task.vectors <= 2) USE(1, 2, 8, 256, 4);
   if (task.vectors <= 4) USE(1, 4, 8, 256, 4);
   if (task.vectors <= 8) USE(1, 8, 8, 256, 4);
@@ -32,11 +35,10 @@ template <class T> static struct variant choose_norm(const struct task &task) {
  * types: vectors in a row of X, lanes, entries under way, threads, blocks on a multiprocessor. Lanes that fit
  * the row bring more than their number being a power of two; for sparse rows many small blocks, for dense
  * ones panels of 128 bytes. */
-template <class T> static struct variant choose(const struct task &task) {
+template <class T> static struct variant choose_panels(const struct task &task) {
   const int vectors = task.vectors;
   const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
   const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
-  if (task.end == END_NORM) return choose_norm<T>(task);
 #define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
@@ -58,6 +60,12 @@ template <class T> static struct variant choose(const struct task &task) {
   if (task.factors) USE(1, 16, 4, 128, 10);
   USE(1, 16, 4, 128, 12);
 #undef USE
+}
+
+template <class T> static struct variant choose(const struct task &task) {
+  if (task.end == END_NORM) return choose_whole_row<T>(task);
+  const struct variant variant = choose_panels<T>(task);
+  return task.end == END_LOSS && variant.panel < task.vectors ? choose_whole_row<T>(task) : variant;
 }
 
 #endif

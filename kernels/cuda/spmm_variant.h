@@ -11,7 +11,7 @@ struct task {
   int64_t degree; /* mean of the rows */
   bool factors;   /* entries have values or column scales */
   enum row_end end;
-  bool streams; /* see spmm_stream.cuh; not with END_NORM */
+  bool streams; /* see spmm_stream.cuh; not with END_LOSS and END_NORM */
 };
 
 /* A kernel and how it cuts the work. */
@@ -26,6 +26,7 @@ struct variant spmm_variant_bf16(const struct task *task);
 struct variant spmm_stream_variant_f32(const struct task *task);
 struct variant spmm_stream_variant_bf16(const struct task *task);
 
-constexpr int NORM_VECTORS = 32; /* of the widest row that a layer norm finishes in the same kernel */
+constexpr int WHOLE_ROW =
+    32; /* vectors of the widest row that a loss or a layer norm ends in the same kernel */
 
 #endif

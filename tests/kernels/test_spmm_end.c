@@ -133,6 +133,141 @@ static void check_below(struct kernels *k, const struct updated *u) {
   free_blocks(k->device);
 }
 
+/* What comes along with the sums against a loss of its own, for the same logits. */
+struct losses {
+  double *row, *gradient; /* [rows], [rows, classes] */
+  double total;
+};
+
+static struct losses losses_of(struct kernels *k, const struct loss_op *op) {
+  struct losses found = {.row = doubles(k, op->row_loss, op->logits.rows),
+                         .gradient = result_of(k, op->grad)};
+  assert_ok(device_download(k->device, STREAM_COMPUTE, &found.total, op->loss, sizeof found.total));
+  assert_ok(device_synchronize(k->device, STREAM_COMPUTE));
+  return found;
+}
+
+/* Labels of rows that count, -1 of every `each`-th; these rows are listed in *rows. */
+static int32_t *label_rows(int64_t nodes, int64_t classes, int64_t each, int32_t *rows, int64_t *count) {
+  int32_t *label = host_block(nodes * 4);
+  for (int64_t v = 0; v < nodes; v++) {
+    label[v] = v % each == 1 ? -1 : (int32_t)(v * 5 % classes);
+    if (label[v] >= 0) rows[(*count)++] = (int32_t)v;
+  }
+  return label;
+}
+
+static struct loss_op make_loss(struct kernels *k, struct tensor logits, int64_t each) {
+  int64_t nodes = logits.rows, count = 0;
+  int32_t *rows = host_block(nodes * 4), *label = label_rows(nodes, logits.cols, each, rows, &count);
+  struct loss_op op = {.logits = logits, .count = count, .scale = 1.0 / 50};
+  op.label = op.counted = device_block(k, label, nodes * 4);
+  op.rows = device_block(k, rows, nodes * 4);
+  op.loss = device_block(k, NULL, 8);
+  op.grad_scale = reals(k, row_factors(nodes), nodes);
+  op.row_loss = reals(k, host_block(nodes * 8), nodes);
+  op.grad = padded_matrix(k, NULL, nodes, logits.cols, whole_rows(logits.cols));
+  return op;
+}
+
+static int is_rest(int64_t v) {
+  return v % 4 == 2;
+}
+
+/* The rows of m that come in a second product, as on several ranks. */
+static void make_rest(const struct csr *m, struct csr *rest) {
+  int64_t rows = 0, at = 0;
+  for (int64_t v = 0; v < m->rows; v++) rows += is_rest(v);
+  assert_ok(csr_init(rest, rows, m->cols, m->nnz, m->weight != NULL));
+  rest->row = calloc((size_t)rows, sizeof *rest->row);
+  rows = 0;
+  for (int64_t v = 0; v < m->rows; v++) {
+    if (!is_rest(v)) continue;
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++, at++) {
+      rest->col[at] = m->col[e];
+      if (m->weight) rest->weight[at] = m->weight[e];
+    }
+    rest->row[rows++] = (int32_t)v;
+    rest->start[rows] = at;
+  }
+  rest->nnz = at;
+}
+
+static void multiply_in_two(struct kernels *k, struct spmm op, const struct layout *rest) {
+  uint8_t *flag = host_block(op.y.rows);
+  for (int64_t v = 0; v < op.y.rows; v++) flag[v] = (uint8_t)is_rest(v);
+  op.unfinished = device_block(k, flag, op.y.rows);
+  assert_ok(op_spmm(k, &op));
+  op.unfinished = NULL;
+  op.accumulate = 1;
+  op.a = rest;
+  assert_ok(op_spmm(k, &op));
+}
+
+static void check_loss(struct kernels *k, const struct updated *u, const struct layout *rest) {
+  int64_t rows = u->m->rows, cols = u->m->cols, width = u->width;
+  double tolerance = k->real == F64 ? 1e-12 : 4e-6;
+  struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
+  struct update update = {.bias = reals(k, noise_block(2, width), width), .norm = u->norm, .epsilon = 1e-5};
+  update.mean = reals(k, host_block(rows * 8), rows);
+  update.rstd = reals(k, host_block(rows * 8), rows);
+  struct spmm op = {.a = u->a, .x = x, .update = &update, .row_scale = halves_and_twos(k, rows)};
+  if (u->added) op.added = padded_matrix(k, noise_block(7, rows * width), rows, width, whole_rows(width));
+  struct losses found[2];
+  for (int along = 0; along < 2; along++) {
+    op.y = update.z = update.y = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+    struct loss_op loss = make_loss(k, op.y, u->in_place ? 3 : 1000);
+    update.loss = along ? &loss : NULL;
+    if (rest)
+      multiply_in_two(k, op, rest);
+    else
+      assert_ok(op_spmm(k, &op));
+    assert_ok(along ? op_sum_losses(k, &loss) : op_cross_entropy(k, &loss));
+    found[along] = losses_of(k, &loss);
+  }
+  double sum = 0, largest = 0;
+  for (int64_t v = 0; v < rows; v++) {
+    sum += found[1].row[v] / 50;
+    largest = fmax(largest, found[1].row[v]);
+    if (u->in_place && v % 3 == 1) assert_true(found[1].row[v] == 0);
+  }
+  assert_true(largest > .1);
+  assert_close(found[1].total, sum, tolerance * fmax(1, sum));
+  assert_close(found[1].total, found[0].total, tolerance * fmax(1, sum));
+  assert_all_rounded(k, found[1].gradient, found[0].gradient, rows * width, tolerance);
+  free_blocks(k->device);
+}
+
+/* Rows within one panel of threads, at its end, and wider; all of them count, or not; in one product or two.
+ */
+static void fused_loss(struct kernels *k) {
+  static const int64_t some[] = {2, 7, 16, 30, 40, 41, 47, 64, 100, 128, 200, 300};
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int weighted = 0; weighted < (kind % 4 == 0 ? 2 : 1); weighted++) {
+      struct csr m = {0}, rest = {0};
+      struct layout *a = NULL, *b = NULL;
+      make_csr(&m, &kinds[kind], weighted);
+      make_rest(&m, &rest);
+      assert_ok(make_layout(k, &m, &kinds[kind], &a));
+      assert_ok(make_layout(k, &rest, &kinds[kind], &b));
+      for (int i = 0; i < 12 * 4; i++) {
+        struct updated u = {&m,    a,          some[i / 4], i / 4 == 5 ? NORM_LAYER : NORM_NONE,
+                            i & 1, i >> 1 & 1, i / 4 & 1};
+        check_loss(k, &u, i >> 1 & 1 ? b : NULL);
+      }
+      layout_free(k, a);
+      layout_free(k, b);
+      csr_free(&m);
+      csr_free(&rest);
+    }
+  }
+}
+
+static void the_loss_of_rows_comes_along_with_their_logits(void **state) {
+  (void)state;
+  on_every_table(fused_loss);
+}
+
 static void fused_update(struct kernels *k) {
   static const int64_t some[] = {3, 30, 41, 100, 200, 602};
   enum dtype type[2];
@@ -162,6 +297,7 @@ static void update_and_layer_norm_end_the_rows_that_finish(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(update_and_layer_norm_end_the_rows_that_finish),
+      cmocka_unit_test(the_loss_of_rows_comes_along_with_their_logits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,10 +14,7 @@ static inline double loss_at(double *gradient) {
   struct scalars scalars = {.epoch = 3, .step = 1, .lr = .01};
   double loss = 0;
   memcpy(run->kernels->scalars, &scalars, sizeof scalars);
-  assert_ok(model_forward(model, run, 1));
-  struct tensor grad = gradient ? model_logits_grad(model) : (struct tensor){0};
-  assert_ok(objective_loss(&job.trainer.objective, run, SPLIT_TRAIN, model_logits(model), grad,
-                           model_logits_grad_scale(model), &loss));
+  assert_ok(epoch_forward(&job.trainer, run, &loss));
   assert_ok(comm_reduce(run->comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
   if (!gradient) return loss;
   assert_ok(model_backward(model, run));
