@@ -10,6 +10,7 @@
 #include "kernels/cuda/table.h"
 #endif
 #include "kernels/layout.h"
+#include "kernels/ops_check.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
@@ -106,36 +107,6 @@ void layout_free(struct kernels *k, struct layout *layout) {
   if (layout) k->ops->layout_free(k, layout);
 }
 
-/* t has that shape. */
-static int has_shape(struct tensor t, int64_t rows, int64_t cols) {
-  return t.rows == rows && t.cols == cols && t.stride >= cols && (t.data || rows == 0 || cols == 0);
-}
-
-/* t is a matrix of activations with that shape. */
-static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return t.dtype == k->dtype && has_shape(t, rows, cols);
-}
-
-static int is_real_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return t.dtype == k->real && has_shape(t, rows, cols);
-}
-
-static int is_either_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return is_matrix(k, t, rows, cols) || is_real_matrix(k, t, rows, cols);
-}
-
-static int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return !t.data || is_matrix(k, t, rows, cols);
-}
-
-static void check_update(const struct kernels *k, const struct update *op, int64_t rows, int64_t cols) {
-  assert(is_either_matrix(k, op->z, rows, cols) && has_shape(op->y, rows, cols));
-  assert(op->y.dtype == op->z.dtype);
-  assert(!op->residual.data || (has_shape(op->residual, rows, cols) && op->residual.dtype == op->z.dtype));
-  assert(op->norm == NORM_NONE || (op->mean && op->rstd) || rows == 0);
-  assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
-}
-
 static void check_loss(const struct kernels *k, const struct loss_op *op) {
   assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
   assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
@@ -154,11 +125,7 @@ static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
   assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
 }
 
-/* What an op moves when each matrix passes once, and a gathered row for each non-zero. */
-static double bytes_of(struct tensor t) {
-  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
-}
-
+/* A gathered row passes for each non-zero. */
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
   double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
@@ -176,19 +143,6 @@ static double update_bytes(const struct update *op) {
 
 static double update_backward_bytes(const struct update_backward *op) {
   return bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
-}
-
-static void check_update_backward(const struct kernels *k, const struct update_backward *op) {
-  int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
-  check_update(k, op->forward, rows, cols);
-  assert(!op->forward->scale && (!op->scale || op->forward->norm != NORM_BATCH));
-  assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
-         (op->forward->norm == NORM_NONE && !op->forward->residual.data));
-  assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
-  assert(op->forward->z.dtype == k->dtype ||
-         (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
-  assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
-  assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
 }
 
 int op_spmm_may_end(const struct update_backward *below) {
@@ -213,82 +167,6 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(!op->below || (!op->update && op_spmm_may_end(op->below) && op->below->dy.data == op->y.data));
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
-}
-
-static double gemm_flops(const struct gemm *op) {
-  int64_t terms = (op->transpose_a ? op->a.rows : op->a.cols) + (op->a2.data ? op->a2.cols : 0);
-  return 2 * (double)op->c.rows * (double)op->c.cols * (double)terms;
-}
-
-/* *took: what was multiplied along with it. What follows leaves out one matrix that is written otherwise and
- * reads another one; what goes beside reads nothing more. */
-static int multiply(struct kernels *k, const struct gemm *op, int *took) {
-  const struct gemm *then = op->backward ? op->backward->then : NULL;
-  if ((then || op->beside || op->beside2) && k->ops->gemm_along) TRY(k->ops->gemm_along(k, op, took));
-  if (!*took) return k->ops->gemm(k, op);
-  if (*took & ALONG_THEN)
-    profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c), gemm_flops(then));
-  const struct gemm *beside[] = {op->beside, op->beside2};
-  for (int i = 0; i < 2 && *took & ALONG_BESIDE; i++)
-    if (beside[i]) profile_work(bytes_of(beside[i]->c), gemm_flops(beside[i]));
-  return OK;
-}
-
-static int is_gradient_of(struct tensor dz, const struct gemm *op) {
-  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
-         !op->beside && !op->a2.data && !op->beside2 && !op->factor && !op->moments;
-}
-
-/* A2 op(B2) fits to C, which has as many rows as A. */
-static void check_second(const struct kernels *k, const struct gemm *op) {
-  const int64_t terms = op->transpose_b ? op->b2.cols : op->b2.rows;
-  assert(!op->transpose_a && is_matrix(k, op->a2, op->c.rows, terms));
-  assert(is_matrix(k, op->b2, op->transpose_b ? op->c.cols : terms, op->transpose_b ? terms : op->c.cols));
-  assert(op->a2.data != op->c.data || op->c.rows == 0);
-}
-
-static void check_batch_norm(const struct gemm *op) {
-  const struct update_backward *backward = op->backward;
-  assert(!op->moments || (!op->update && !backward && op->moments->x.data == op->c.data));
-  assert(!(op->sums_alone || op->norm) || (backward->forward->norm == NORM_BATCH && !backward->then));
-  assert(!op->norm || (!op->sums_alone && op->norm->forward == backward->forward && op->norm->count > 0 &&
-                       op->norm->dz.data == op->c.data && backward->dz.data == op->c.data &&
-                       !backward->shift_grad && !backward->gain_grad && !backward->bias_grad));
-}
-
-int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {
-  return op->backward && op->backward->forward->norm == NORM_BATCH && k->ops->gemm_repeats &&
-         k->ops->gemm_repeats(k, op);
-}
-
-int op_gemm(struct kernels *k, const struct gemm *op) {
-  const struct gemm *then = op->backward ? op->backward->then : NULL;
-  int took = 0;
-  int64_t inner = op->transpose_a ? op->a.rows : op->a.cols;
-  assert(is_either_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
-                          op->transpose_b ? op->b.rows : op->b.cols));
-  assert(inner == (op->transpose_b ? op->b.cols : op->b.rows));
-  assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
-  if (op->update) {
-    check_update(k, op->update, op->c.rows, op->c.cols);
-    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->update->loss);
-  }
-  if (op->backward) {
-    check_update_backward(k, op->backward);
-    assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
-    assert(!then || is_gradient_of(op->backward->dz, then));
-  }
-  assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
-  assert(!op->beside2 || (op->transpose_b && is_gradient_of(op->a2, op->beside2)));
-  assert(!op->factor || op->transpose_a);
-  if (op->a2.data) check_second(k, op);
-  check_batch_norm(op);
-  double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
-  if (op->backward) bytes += bytes_of(op->backward->forward->z);
-  TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
-  if (op->beside && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside));
-  if (op->beside2 && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside2));
-  return then && !(took & ALONG_THEN) ? op_gemm(k, then) : OK;
 }
 
 int op_gather(struct kernels *k, const struct gather *op) {

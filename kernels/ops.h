@@ -67,8 +67,7 @@ struct spmm {
   const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
   int accumulate;
   const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
-  const struct update_backward
-      *below;         /* the same where y is dy; op_spmm_may_end. NULL: none; not with update */
+  const struct update_backward *below; /* likewise, y is its dy; op_spmm_may_end. Not with update */
   struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
 };
@@ -94,9 +93,10 @@ struct gemm {
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
    * `backward` works from; and H^T A2, of the weight B2. NULL: none. */
   const struct gemm *beside, *beside2;
+  const struct gemm *next; /* what the layer above begins with: its A is the y of `update`. NULL: none */
 };
 
-enum along { ALONG_THEN = 1, ALONG_BESIDE = 2 };
+enum along { ALONG_THEN = 1, ALONG_BESIDE = 2, ALONG_NEXT = 4 };
 
 /* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,
  * scalars.epoch), key) are >= threshold, and multiplied by `scale`. Lane j % 8: word (j % 8) / 2, its low
@@ -120,8 +120,7 @@ struct gather {
  *   u = z + bias;  n = norm(u) = (u - mean) rstd gain + shift;  a = act(n);  y = dropout(a + residual)
  * Layer norm (Ba et al. 2016): mean and rstd over a row, computed here, kept in mean[rows], rstd[rows].
  * Batch norm (Ioffe and Szegedy 2015): mean and rstd over a column, given in mean[cols], rstd[cols].
- * y may be z; op_update_backward takes that only when there is neither norm nor residual, and works from y.
- */
+ * y may be z; op_update_backward takes that only without norm and residual, and works from y. */
 struct update {
   struct tensor z;  /* dtype or real [rows, cols], as are residual and y */
   const void *bias; /* real [cols]; NULL: none */
@@ -132,8 +131,7 @@ struct update {
   enum activation activation; /* leaky slope .01, ELU alpha 1 */
   struct tensor residual;     /* [rows, cols]; data NULL: none */
   struct dropout dropout;
-  const void
-      *scale; /* real [rows]: y_v is multiplied by scale_v in the end; NULL: 1. Of op_gemm and op_update */
+  const void *scale;          /* real [rows], of y's rows in the end; NULL: 1. Of op_gemm and op_update */
   struct tensor y;            /* [rows, cols] */
   const struct loss_op *loss; /* of y, its logits; see there. NULL: none. Of op_spmm */
 };
@@ -144,8 +142,7 @@ struct update {
  * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
  * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. In the end,
  * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. `then`: a product
- * that follows at once, A^T dz for the gradient of a weight; dz is not read after it, and may stay unwritten.
- */
+ * that follows at once, A^T dz for a weight's gradient; dz is not read after it, and may stay unwritten. */
 struct update_backward {
   const struct update *forward;
   struct tensor dy, dz;                     /* dtype */
@@ -211,8 +208,7 @@ struct column_moments {
  * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`.
  *
  * Cross entropy may come along with the op that makes the logits (struct update): rows that finish there
- * leave their loss in row_loss and their gradient, and their logits are open; op_sum_losses then writes
- * `loss`. */
+ * leave row_loss and their gradient, their logits are open; op_sum_losses then writes `loss`. */
 struct loss_op {
   struct tensor logits;  /* real [n, classes] */
   const int32_t *label;  /* [n]; cross entropy */
@@ -224,8 +220,7 @@ struct loss_op {
   const void *grad_scale; /* real [n], of the rows of grad; NULL: 1 */
   const int32_t *counted; /* [n] label of a row that counts, -1: it does not; for a loss that comes along */
   void *row_loss;         /* real [n] before scale; likewise */
-  struct tensor
-      grad; /* dtype [n, classes], rows not listed get 0; data NULL: none. May be logits of its type */
+  struct tensor grad; /* dtype [n, classes], 0 where not listed; data NULL: none. May be logits of its type */
 };
 
 /* Counts of correct predictions over `rows`. Multiclass: correct = argmax hits (ties to the lowest class),

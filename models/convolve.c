@@ -31,16 +31,35 @@ void convolve_owns_dz(struct layer *layer) {
   layer->dz_is_message = !layer->aggregate_first && layer->ending.norm != NORM_BATCH;
 }
 
-/* P (H W): the rows of H W are scaled as they are made, where they may be. */
+static struct tensor product_of(const struct model *model, const struct layer *layer) {
+  return layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
+}
+
+/* The end of H W: its rows are scaled as they are made, where they may be. NULL: they are not. */
+static const struct update *message_of(const struct model *model, const struct run *run,
+                                       struct layer *layer) {
+  struct tensor product = product_of(model, layer);
+  layer->message = (struct update){.z = product, .scale = model->propagation.forward.col_scale, .y = product};
+  return layer->message.scale && layer_may_scale_product(layer, run) ? &layer->message : NULL;
+}
+
+int convolve_first_product(struct model *model, struct run *run, struct layer *layer, struct gemm *op) {
+  *op = (struct gemm){.a = layer_input(model, layer),
+                      .b = parameter_factor(&model->parameters, run, layer->weight),
+                      .c = product_of(model, layer),
+                      .update = message_of(model, run, layer)};
+  return !layer->aggregate_first;
+}
+
+/* P (H W) */
 static int aggregate_product(struct model *model, struct run *run, struct layer *layer,
                              const struct update *end, struct tensor z) {
   struct propagation *p = &model->propagation;
-  const void *scale = p->forward.col_scale;
-  int plain = !scale || !layer_may_scale_product(layer, run);
-  struct tensor product = layer->keeps_product ? layer->product : tensor_narrowed(model->scratch, layer->out);
-  struct update message = {.z = product, .scale = scale, .y = product};
-  TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, plain ? NULL : &message,
-                         product));
+  struct tensor product = product_of(model, layer);
+  const struct update *message = message_of(model, run, layer);
+  const int plain = !message, begun = layer->begun;
+  layer->begun = 0;
+  if (!begun) TRY(layer_times_weight(model, run, layer, layer->weight, (struct tensor){0}, message, product));
   return plain ? propagate(p, run, &p->forward, product, end, z)
                : propagate_message(p, run, &p->forward, product, end, z);
 }
@@ -57,6 +76,7 @@ int convolve_forward(struct model *model, struct run *run, struct layer *layer, 
     TRY(convolve_aggregate(model, run, layer));
     struct tensor w = parameter_factor(&model->parameters, run, layer->weight);
     struct gemm product = {.a = layer->aggregate, .b = w, .c = z, .update = end};
+    product.next = layer_take_next(model, layer, end);
     if (z.data == layer->z.data) product.moments = layer_moments(layer);
     return op_gemm(run->kernels, &product);
   }

@@ -14,6 +14,9 @@ void convolve_owns_dz(struct layer *layer);
 int convolve_one_product(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
                          struct gemm *op);
 
+/* layer_ops.first_product: H W, where the aggregate does not come first. */
+int convolve_first_product(struct model *model, struct run *run, struct layer *layer, struct gemm *op);
+
 /* The aggregate P H, which comes first, unless it never changes. */
 int convolve_aggregate(struct model *model, struct run *run, struct layer *layer);
 

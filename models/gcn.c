@@ -27,6 +27,7 @@ static const struct layer_ops gcn_layer = {
     .init = gcn_init,
     .forward = gcn_forward,
     .backward = gcn_backward,
+    .first_product = convolve_first_product,
     .one_product = convolve_one_product,
 };
 

@@ -65,8 +65,12 @@ int gin_backward(struct model *model, struct run *run, struct layer *layer, stru
   return convolve_backward(model, run, layer, dz, dx, residual, below);
 }
 
-static const struct layer_ops gin_layer = {
-    .uses_graph = 1, .in_place = 1, .init = gin_init, .forward = gin_forward, .backward = gin_backward};
+static const struct layer_ops gin_layer = {.uses_graph = 1,
+                                           .in_place = 1,
+                                           .init = gin_init,
+                                           .forward = gin_forward,
+                                           .backward = gin_backward,
+                                           .first_product = convolve_first_product};
 
 static int gin_stack(struct model *model, const struct run *run) {
   const struct config *config = run->config;

@@ -79,7 +79,8 @@ static const struct layer_ops hgnn_layer = {.uses_graph = 1,
                                             .init = hgnn_init,
                                             .plan = hgnn_plan,
                                             .forward = hgnn_forward,
-                                            .backward = hgnn_backward};
+                                            .backward = hgnn_backward,
+                                            .first_product = convolve_first_product};
 
 static int hgnn_stack(struct model *model, const struct run *run) {
   return stack_alike(model, run, &hgnn_layer);

@@ -79,12 +79,21 @@ struct tensor layer_input(const struct model *model, const struct layer *layer) 
   return layer->index == 0 ? features_tensor(&model->features) : model->layer[layer->index - 1].y;
 }
 
+const struct gemm *layer_take_next(struct model *model, const struct layer *layer,
+                                   const struct update *update) {
+  if (!model->has_next || !update || update->y.data != layer->y.data) return NULL;
+  model->has_next = 0;
+  model->layer[layer->index + 1].begun = 1;
+  return &model->next;
+}
+
 int layer_times_weight(struct model *model, struct run *run, struct layer *layer, int weight,
                        struct tensor add, const struct update *update, struct tensor y) {
   struct tensor w = parameter_factor(&model->parameters, run, weight);
   if (layer->index == 0) return features_times(&model->features, run, w, add, update, y);
   struct gemm product = {
       .a = layer_input(model, layer), .b = w, .c = y, .accumulate = add.data != NULL, .update = update};
+  product.next = layer_take_next(model, layer, update);
   if (y.data == layer->z.data && !update) product.moments = layer_moments(layer);
   return op_gemm(run->kernels, &product);
 }
@@ -145,7 +154,8 @@ int layer_times_two(struct model *model, struct run *run, struct layer *layer, s
                          .a2 = layer_input(model, layer),
                          .b2 = parameter_factor(p, run, weight[1]),
                          .c = y,
-                         .update = update};
+                         .update = update,
+                         .next = layer_take_next(model, layer, update)};
   return op_gemm(run->kernels, &product);
 }
 

@@ -42,8 +42,10 @@ struct layer {
   int keeps_product;             /* H W is wanted in the backward: it comes first, into a buffer of its own */
   struct tensor aggregate;       /* P H, kept for the gradient of W; [own, in] */
   struct tensor product;         /* H W [own, out] where it is kept */
-  struct tensor z, y;   /* before and after the end; one buffer where the end allows it; logits real */
-  struct update update; /* the end as the last forward applied it */
+  struct tensor z, y;    /* before and after the end; one buffer where the end allows it; logits real */
+  struct update update;  /* the end as the last forward applied it */
+  struct update message; /* that of the product it begins with, see layer_ops.first_product */
+  int begun;             /* that product has come along with the layer below */
   struct column_moments moments; /* of z, in a forward whose batch norm takes its statistics from them */
   int has_moments;               /* the product that made z found them */
   void *mean, *rstd;             /* statistics of the norm, real [out] or [own] */
@@ -70,6 +72,10 @@ struct layer_ops {
    * on which `below`, the end of that layer, is then applied. */
   int (*backward)(struct model *model, struct run *run, struct layer *layer, struct tensor dz,
                   struct tensor residual, const struct update_backward *below);
+  /* The product that the forward begins with and nothing else does, of the output of the layer below, into
+   * *op, which that layer may take along: then layer->begun; 0 where it begins otherwise. NULL: it always
+   * does. */
+  int (*first_product)(struct model *model, struct run *run, struct layer *layer, struct gemm *op);
   /* Of a first layer: the one product that its backward is, into *op, from dz; 0 where it is more. NULL: it
    * always is. */
   int (*one_product)(struct model *model, struct run *run, const struct layer *layer, struct tensor dz,
@@ -119,6 +125,11 @@ int layer_times_two(struct model *model, struct run *run, struct layer *layer, s
 int layer_two_gradients(struct model *model, struct run *run, struct layer *layer, const int weight[2],
                         const struct tensor dy[2], struct tensor dx, struct tensor residual,
                         const struct update_backward *below);
+
+/* What the product that makes `update`'s y is to take along, where that is the layer's output: the product
+ * that the layer above begins with. NULL: nothing. */
+const struct gemm *layer_take_next(struct model *model, const struct layer *layer,
+                                   const struct update *update);
 
 /* Fills layer->update for a pass; layer_fused_end is it when a kernel may apply it row by row, NULL when the
  * norm needs all rows first: then layer_rest follows. */

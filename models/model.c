@@ -277,11 +277,19 @@ void model_free(struct model *model, struct run *run) {
   *model = (struct model){0};
 }
 
+/* Layer l's first product, to the layer below. */
+static void offer_next(struct model *model, struct run *run, int l) {
+  struct layer *layer = &model->layer[l];
+  model->has_next = l < model->layers && layer->ops->first_product &&
+                    layer->ops->first_product(model, run, layer, &model->next);
+}
+
 int model_forward(struct model *model, struct run *run, int training) {
   if (!model->features.once) TRY(features_forward(&model->features, run, training));
   for (int l = 0; l < model->layers; l++) {
     struct layer *layer = &model->layer[l];
     layer_set_end(model, run, layer, training);
+    offer_next(model, run, l + 1);
     TRY(layer->ops->forward(model, run, layer, training));
   }
   return OK;

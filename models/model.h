@@ -25,6 +25,8 @@ struct model {
   struct gemm repeat;    /* the product that left the sums of a batch norm's backward alone, */
   int repeats;           /* which is made again once they are of all ranks */
   int64_t workspace;     /* bytes of scratch that its products ask for */
+  struct gemm next;      /* the product that the layer above begins with, */
+  int has_next;          /* which the one that makes a layer's output takes along: layer_take_next */
   const struct loss_op *loss; /* comes along with the logits of a training pass; NULL: does not */
 };
 

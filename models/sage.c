@@ -113,8 +113,16 @@ static int sage_backward(struct model *model, struct run *run, struct layer *lay
                                                                                 residual, below);
 }
 
-static const struct layer_ops sage_layer = {
-    .uses_graph = 1, .init = sage_init, .forward = sage_forward, .backward = sage_backward};
+/* With weights of its own for the node itself a layer begins with two products. */
+static int sage_first_product(struct model *model, struct run *run, struct layer *layer, struct gemm *op) {
+  return !layer->kept && convolve_first_product(model, run, layer, op);
+}
+
+static const struct layer_ops sage_layer = {.uses_graph = 1,
+                                            .init = sage_init,
+                                            .forward = sage_forward,
+                                            .backward = sage_backward,
+                                            .first_product = sage_first_product};
 
 static int sage_stack(struct model *model, const struct run *run) {
   int pools = run->config->model.aggregator == AGGREGATOR_MAX;

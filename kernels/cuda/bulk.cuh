@@ -16,6 +16,18 @@ constexpr int TEAM = 128, TEAMS = 2, FED_THREADS = TEAMS * TEAM + 32;
 constexpr int MOST_SLOTS = 8;
 constexpr int BULK_ALIGNMENT = 1024; /* of boxes; what stands before them in shared memory takes as much */
 
+/* Registers are handed over by four warps: where two teams want more than their share, four warps feed them
+ * and keep few. */
+constexpr int TWO_TEAMS_THREADS = (TEAMS + 1) * TEAM, TWO_TEAMS_REGISTERS = 240, FEED_REGISTERS = 24;
+
+template <int COUNT> static __device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+template <int COUNT> static __device__ __forceinline__ void leave_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
 /* Of a ring of slots: what was copied is there; what lies there is not needed any more. panel: of a matrix
  * that stays. */
 struct bulk_barriers {

@@ -145,8 +145,10 @@ int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols)
 int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
   if (!state->has_wgmma) return OK;
-  if (k->precision == PRECISION_FP32) return cuda_gemm_ring_along(k, op, took);
-  return k->precision == PRECISION_BF16 ? cuda_gemm_bulk_along(k, op, took) : OK;
+  if (k->precision == PRECISION_FP32)
+    return op->next ? cuda_gemm_ring_next(k, op, took) : cuda_gemm_ring_along(k, op, took);
+  if (k->precision != PRECISION_BF16) return OK;
+  return op->next ? cuda_gemm_bulk_next(k, op, took) : cuda_gemm_bulk_along(k, op, took);
 }
 
 /* A product that a batch norm follows, forward or backward, by kernels that do at its end what they can. */

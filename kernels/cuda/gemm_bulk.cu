@@ -36,16 +36,12 @@ static bool fit(const struct cuda_state *state, int sums, int least, struct bulk
   return p.slots >= least;
 }
 
-/* Tiles of equal height, in as few rounds as their largest height allows. */
-template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, struct bulk_launch *launch) {
+template <int BLOCKS> static void lay_out(const struct cuda_state *state, struct bulk_launch *launch) {
   struct bulk_product &p = launch->product;
   launch->column_tiles = blocks_of(p.n, BULK_COLS<BLOCKS>);
   const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
-  const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
-  p.height = (int)((p.m + tiles - 1) / tiles);
-  p.tiles = (p.m + p.height - 1) / p.height;
+  launch->blocks = lay_tiles(blocks, &p);
   p.boxes = (int)blocks_of(min(p.n, BULK_COLS<BLOCKS>), BOX_COLS);
-  launch->blocks = (unsigned)min(blocks, p.tiles);
 }
 
 static int make_maps(const struct gemm *op, int cols, struct bulk_launch *launch) {
@@ -72,7 +68,7 @@ static int run(struct kernels *k, const struct gemm *op, int least, struct bulk_
   const int sums = cuda_sums_wanted(op, &p.end);
   if (!fit<BLOCKS>(state, sums, least, launch)) return OK;
   *took = 1;
-  lay_tiles<BLOCKS>(state, launch);
+  lay_out<BLOCKS>(state, launch);
   if (sums) TRY(cuda_sums_begin(k, op, launch->blocks, &p.end));
   TRY(make_maps(op, BULK_COLS<BLOCKS>, launch));
   TRY(start<BLOCKS>(k, launch));

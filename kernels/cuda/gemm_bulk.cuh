@@ -9,37 +9,9 @@
 #ifndef KERNELS_CUDA_GEMM_BULK_CUH
 #define KERNELS_CUDA_GEMM_BULK_CUH
 
-#include "kernels/cuda/bulk.cuh"
+#include "kernels/cuda/gemm_bulk_shape.cuh"
 #include "kernels/cuda/gemm_place.cuh"
 #include "kernels/cuda/gemm_wgmma.cuh"
-
-struct bulk_maps {
-  CUtensorMap a, b, a2, b2, saved, out;
-};
-
-struct bulk_product {
-  int64_t m, tiles;
-  int n, height;    /* of a tile */
-  int steps, depth; /* products of a sum; boxes of a tile of A and A2 */
-  int depth2;       /* of A2; 0: there is none */
-  int boxes;        /* of a tile of C */
-  int slots;
-  bool transpose_b;
-  struct end end;
-};
-
-/* Products of a sum; boxes of a tile of A and A2, and of A2. */
-struct terms_in_boxes {
-  int steps, depth, depth2;
-};
-
-/* Of the last box products take as many terms as there are; what A's last box lacks before A2's are zeros. */
-static inline struct terms_in_boxes terms_of(const struct gemm *op) {
-  const int steps = (int)blocks_of(op->a.cols, TERMS), depth = (int)blocks_of(op->a.cols, BOX_COLS);
-  if (!op->a2.data) return {steps, depth, 0};
-  const int depth2 = (int)blocks_of(op->a2.cols, BOX_COLS);
-  return {depth * (BOX_COLS / TERMS) + (int)blocks_of(op->a2.cols, TERMS), depth + depth2, depth2};
-}
 
 /* Shared memory: B and B2; slots, each a tile of A and, backward, of the saved output; forward a place for
  * each team's result; column sums for each warp, [sums, warps, columns]; reals of columns. */

@@ -24,17 +24,11 @@ template <int BLOCKS> static bool fit(const struct cuda_state *state, int sums, 
   return p.ring >= least && (!p.end.backward || p.ring > BOXED_COLS<BLOCKS> / RING_COLS);
 }
 
-/* Tiles of equal height, in as few rounds as their largest height allows. */
 template <int BLOCKS> static void lay_tiles(const struct cuda_state *state, struct ring_launch *launch) {
   struct ring_product &p = launch->product;
   launch->column_tiles = blocks_of(p.n, 8 * BLOCKS);
   const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
-  const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
-  p.height = (int)((p.m + tiles - 1) / tiles);
-  p.tiles = (p.m + p.height - 1) / p.height;
-  p.boxes = (int)blocks_of(min(p.n, 8 * BLOCKS), RING_COLS);
-  p.b2_boxes = boxes_of_b<BLOCKS>(p.depth2, p.transpose_b);
-  p.b_boxes = boxes_of_b<BLOCKS>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
+  lay_ring<BLOCKS>(blocks, p);
   launch->blocks = (unsigned)min(blocks, p.tiles);
 }
 

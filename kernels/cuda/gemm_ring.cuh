@@ -14,14 +14,6 @@
 #include "kernels/cuda/gemm_ring_end.cuh"
 #include "kernels/cuda/gemm_ring_panel.cuh"
 
-template <int COUNT> static __device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
-}
-
-template <int COUNT> static __device__ __forceinline__ void leave_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
-}
-
 /* All teams meet. */
 template <int BLOCKS> static __device__ __forceinline__ void meet_teams() {
   asm volatile("bar.sync %0, %1;" ::"n"(RING_TEAMS<BLOCKS> + 1), "n"(RING_TEAMS<BLOCKS> * TEAM) : "memory");
@@ -79,19 +71,18 @@ static __device__ __forceinline__ void open_ring(struct ring_barriers &barriers,
   show_barriers();
 }
 
-/* By all teams: what stays in shared memory. */
-template <int BLOCKS>
+/* By COUNT teams, which must meet then: what stays in shared memory. first: B's first box of the ring. */
+template <int BLOCKS, int COUNT>
 static __device__ __forceinline__ void
-prepare_teams(const struct ring_product &p, const struct ring_memory &m, struct ring_barriers &barriers,
-              int team, int first_col) {
-  constexpr int THREADS = RING_TEAMS<BLOCKS> * TEAM;
+prepare_product(const struct ring_product &p, const struct ring_memory &m, struct ring_barriers &barriers,
+                int first, int team, int first_col) {
+  constexpr int THREADS = COUNT * TEAM;
   const int totals = sums_wanted(p.end) * RING_TOTALS<BLOCKS>;
   for (int j = threadIdx.x; j < 8 * BLOCKS; j += THREADS)
     put_reals(p.end, first_col + j, first_col + j < p.n, 8 * BLOCKS, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += THREADS) m.totals[j] = 0;
-  cut_panel<BLOCKS>(p, m, barriers, team, threadIdx.x % TEAM);
+  cut_panel<BLOCKS, COUNT>(p, m, barriers, first, team, threadIdx.x % TEAM);
   show_to_products();
-  meet_teams<BLOCKS>();
 }
 
 /* The team's share of the block's tiles. */
@@ -102,7 +93,8 @@ static __device__ __forceinline__ void take_ring(const struct ring_maps &maps, c
   constexpr int COUNT = RING_TEAMS<BLOCKS>;
   const int each = p.depth + (p.end.backward ? p.boxes : 0);
   int i = team;
-  prepare_teams<BLOCKS>(p, m, barriers, team, first_col);
+  prepare_product<BLOCKS, COUNT>(p, m, barriers, 0, team, first_col);
+  meet_teams<BLOCKS>();
   for (int64_t tile = blockIdx.x + (int64_t)team * gridDim.x; tile < p.tiles; tile += COUNT * gridDim.x) {
     struct ring_place at = place_of_box(p, p.b_boxes + i * each);
     float sum[BLOCKS][4];

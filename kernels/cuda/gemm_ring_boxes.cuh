@@ -26,13 +26,22 @@ struct ring_product {
  * registers are handed over by four) keep few. */
 template <int BLOCKS> constexpr int RING_TEAMS = BLOCKS <= 8 ? 3 : 2;
 template <int BLOCKS> constexpr int RING_REGISTERS = BLOCKS <= 8 ? 160 : 240;
-constexpr int FEED_REGISTERS = 24;
 
 /* Columns of the boxes of a tile of C, and how many boxes of B there are. */
 template <int BLOCKS> constexpr int BOXED_COLS = (BLOCKS + 3) / 4 * RING_COLS;
 
 template <int BLOCKS> static __host__ __device__ __forceinline__ int boxes_of_b(int depth, bool transpose_b) {
   return transpose_b ? (BLOCKS + 7) / 8 * depth : (depth + 1) / 2 * ((BLOCKS + 3) / 4);
+}
+
+/* For so many blocks: tiles of equal height, in as few rounds as their largest height allows. */
+template <int BLOCKS> static void lay_ring(int64_t blocks, struct ring_product &p) {
+  const int64_t rounds = (p.m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
+  p.height = (int)((p.m + tiles - 1) / tiles);
+  p.tiles = (p.m + p.height - 1) / p.height;
+  p.boxes = (int)blocks_of(min(p.n, 8 * BLOCKS), RING_COLS);
+  p.b2_boxes = boxes_of_b<BLOCKS>(p.depth2, p.transpose_b);
+  p.b_boxes = boxes_of_b<BLOCKS>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
 }
 
 /* Shared memory: the ring; forward two boxes for each team's results; the panel; sums of columns for each
@@ -150,6 +159,18 @@ static __device__ __forceinline__ struct box_of_b box_of_b_at(const struct ring_
           2 * (before + depth)};
 }
 
+/* B and B2. */
+template <int BLOCKS>
+static __device__ __forceinline__ void feed_panel(const struct ring_product &p, const struct ring_maps &maps,
+                                                  unsigned char *ring, struct ring_barriers &barriers,
+                                                  struct ring_place &at, int first_col) {
+  for (int i = 0; i < p.b_boxes; i++) {
+    const struct box_of_b b = box_of_b_at<BLOCKS>(p, i);
+    feed_box(p, b.second ? &maps.b2 : &maps.b, ring, barriers, at, BOX_ROWS,
+             b.col + (p.transpose_b ? 0 : first_col), b.row + (p.transpose_b ? first_col : 0));
+  }
+}
+
 /* First B and B2, then tile by tile A, A2 and the saved output. */
 template <int BLOCKS>
 static __device__ __forceinline__ void feed_ring(const struct ring_product &p, const struct ring_maps &maps,
@@ -157,11 +178,7 @@ static __device__ __forceinline__ void feed_ring(const struct ring_product &p, c
                                                  int first_col) {
   const int saved = p.end.backward ? p.boxes : 0, depth1 = p.depth - p.depth2;
   struct ring_place at = {0, 0};
-  for (int i = 0; i < p.b_boxes; i++) {
-    const struct box_of_b b = box_of_b_at<BLOCKS>(p, i);
-    feed_box(p, b.second ? &maps.b2 : &maps.b, ring, barriers, at, BOX_ROWS,
-             b.col + (p.transpose_b ? 0 : first_col), b.row + (p.transpose_b ? first_col : 0));
-  }
+  feed_panel<BLOCKS>(p, maps, ring, barriers, at, first_col);
   for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     const int64_t row = tile * p.height;
     for (int i = 0; i < depth1; i++) feed_box(p, &maps.a, ring, barriers, at, p.height, i * RING_COLS, row);

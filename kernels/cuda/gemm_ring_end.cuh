@@ -62,10 +62,11 @@ static __device__ __forceinline__ void add_to_sums(const float (&x)[4], const fl
 }
 
 /* Four columns of the lane's rows, from its sums; chunk: their place in the box. saved: backward, the box of
- * the saved output, or of z. results: forward, where the box of results is made up. sums: of the columns. */
-template <enum end_kind KIND>
+ * the saved output, or of z. results: forward, where the box of results is made up. sums: of the columns.
+ * KEEPS: what leaves takes the sums' place. */
+template <enum end_kind KIND, bool KEEPS>
 static __device__ __forceinline__ void
-end_quads(const struct end &e, const struct ring_tile &tile, const float (&left)[4], const float (&right)[4],
+end_quads(const struct end &e, const struct ring_tile &tile, float (&left)[4], float (&right)[4],
           const float4 &bias, const struct norm_columns_of<4> &norm, uint32_t kept, int col, int chunk,
           const unsigned char *saved, unsigned char *results, float (&sums)[2][4]) {
   const struct lane_place &at = tile.at;
@@ -84,6 +85,8 @@ end_quads(const struct end &e, const struct ring_tile &tile, const float (&left)
     if (sums_of(KIND) > 0 && at.is_there[r]) add_to_sums<KIND>(x, other, sums);
 #pragma unroll
     for (int c = 0; c < 4 && may_scale(KIND); c++) x[c] *= at.factor[r];
+    if constexpr (KEEPS)
+      left[2 * r] = x[0], left[2 * r + 1] = x[1], right[2 * r] = x[2], right[2 * r + 1] = x[3];
     if (!is_backward(KIND))
       *(float4 *)&chunk_of_box(results, tile.row + 8 * r, chunk) = make_float4(x[0], x[1], x[2], x[3]);
     else if (at.is_there[r] && !(KIND == END_NORM_SUMS && e.sums_alone))
@@ -108,11 +111,11 @@ static __device__ __forceinline__ void send_results(const struct ring_product &p
 }
 
 /* A box after the other; from: the first one of the saved output. */
-template <int BLOCKS, enum end_kind KIND>
+template <int BLOCKS, enum end_kind KIND, bool KEEPS = false>
 static __device__ __forceinline__ void end_boxes(const struct ring_product &p, const CUtensorMap &out,
                                                  const struct ring_memory &m, struct ring_barriers &barriers,
                                                  const struct ring_tile &tile, struct ring_place &from,
-                                                 const float (&sum)[BLOCKS][4]) {
+                                                 float (&sum)[BLOCKS][4]) {
   constexpr bool BACKWARD = is_backward(KIND), DROPS = KIND == END_RELU_DROPOUT;
   const struct lane_place &at = tile.at;
   const uint32_t epoch = DROPS ? p.end.scalars->epoch : 0;
@@ -134,8 +137,8 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
       struct norm_columns_of<4> norm;
       float sums[2][4] = {};
       if constexpr (is_of_norm(KIND)) take_norm<4, KIND == END_NORM_APPLY>(m.reals, 8 * BLOCKS, col, norm);
-      end_quads<KIND>(p.end, tile, sum[j], sum[j + 1], bias, norm, mine, col, 4 * i + at.q, saved, results,
-                      sums);
+      end_quads<KIND, KEEPS>(p.end, tile, sum[j], sum[j + 1], bias, norm, mine, col, 4 * i + at.q, saved,
+                             results, sums);
 #pragma unroll
       for (int c = 0; c < 4; c++) column[0][4 * i + c][0] = sums[0][c], column[1][4 * i + c][0] = sums[1][c];
     }
@@ -156,7 +159,7 @@ template <int BLOCKS>
 static __device__ __forceinline__ void end_tile(const struct ring_product &p, const CUtensorMap &out,
                                                 const struct ring_memory &m, struct ring_barriers &barriers,
                                                 int64_t index, int team, int sent, int first_col,
-                                                struct ring_place &from, const float (&sum)[BLOCKS][4]) {
+                                                struct ring_place &from, float (&sum)[BLOCKS][4]) {
   const int lane = threadIdx.x % 32, row = threadIdx.x % TEAM / 32 * 16 + row_of_lane(lane);
   const int height = (int)min((int64_t)p.height, p.m - index * p.height);
   struct ring_tile tile = {index, team, sent, row, first_col, p.n - first_col};

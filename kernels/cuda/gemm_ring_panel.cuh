@@ -53,12 +53,13 @@ static __device__ __forceinline__ void cut_columns(const unsigned char *box, int
   put_terms<BLOCKS>(panel, first_step + step, 1, first_col + row, y);
 }
 
-/* The team's share of B's boxes, the first of the ring. */
-template <int BLOCKS>
+/* The team's share of B's boxes, of which `first` is the first one's number in the ring. */
+template <int BLOCKS, int SHARES>
 static __device__ __forceinline__ void cut_panel(const struct ring_product &p, const struct ring_memory &m,
-                                                 struct ring_barriers &barriers, int team, int thread) {
-  for (int i = team; i < p.b_boxes; i += RING_TEAMS<BLOCKS>) {
-    const struct ring_place at = place_of_box(p, i);
+                                                 struct ring_barriers &barriers, int first, int team,
+                                                 int thread) {
+  for (int i = team; i < p.b_boxes; i += SHARES) {
+    const struct ring_place at = place_of_box(p, first + i);
     const unsigned char *box = m.ring + at.box * BOX;
     const struct box_of_b b = box_of_b_at<BLOCKS>(p, i);
     await_box(barriers, at);

@@ -7,10 +7,8 @@
 #include "kernels/cuda/gemm_fragment.cuh"
 #include "kernels/cuda/gemm_ring_boxes.cuh"
 
-/* Kernels in which both teams cut a tile together: their threads with the four warps that feed them, and the
- * registers of theirs. Every RING_FLUSH tiles they add their sums, rounded to nearest, to those in memory,
- * for tensor cores cut off. */
-constexpr int TWO_TEAMS_THREADS = (TEAMS + 1) * TEAM, TWO_TEAMS_REGISTERS = 240;
+/* Every RING_FLUSH tiles teams that cut a tile together add their sums, rounded to nearest, to those in
+ * memory, for tensor cores cut off. */
 constexpr int RING_FLUSH = 24;
 
 static __device__ __forceinline__ void meet_both() {

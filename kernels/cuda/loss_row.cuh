@@ -87,12 +87,11 @@ static __device__ __forceinline__ void loss_row(const struct finish &f, bool the
     for (int i = 0; i < WIDE; i++) max = fmaxf(max, u[j][i]);
   }
   max = over_lanes<LANES>(max, first, lane, [](float a, float b) { return fmaxf(a, b); });
-  const float shift = max * -LOG2_E; /* what rounding adds to it is in all terms alike */
 #pragma unroll
   for (int j = 0; j < VECS; j++) {
 #pragma unroll
     for (int i = 0; i < WIDE; i++) {
-      u[j][i] = exp2_of(fmaf(u[j][i], LOG2_E, shift));
+      u[j][i] = exponential(u[j][i] - max);
       sum += u[j][i];
     }
   }
@@ -101,7 +100,7 @@ static __device__ __forceinline__ void loss_row(const struct finish &f, bool the
   const float scale = f.loss_scale * (f.grad_scale ? f.grad_scale[row] : 1), share = __fdividef(scale, sum);
   write_gradient<T>(f, row, col, pitch, label >= 0, share, u);
   if (has_label) {
-    *at<T>(f.grad, row, label) = (T)(exp2_of(fmaf(at_label, LOG2_E, shift)) * share - scale);
+    *at<T>(f.grad, row, label) = (T)(exponential(at_label - max) * share - scale);
     f.row_loss[row] = __logf(sum) + max - at_label;
   }
   if (label < 0 && lane == 0) f.row_loss[row] = 0;

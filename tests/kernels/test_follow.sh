@@ -19,7 +19,7 @@ calls='follow|wait_for_last'
 for helper in $(functions '\n *follow[(][)];' | sed -n 's/^.*__device__ __forceinline__ void \([a-z_0-9]*\)(.*/\1/p'); do
   calls+="|$helper"
 done
-waiting=$(functions '__global__' | awk -v RS= -v pattern="\\n *($calls)(<[A-Z]*>)?[(]" '$0 ~ pattern' |
+waiting=$(functions '__global__' | awk -v RS= -v pattern="\\n *($calls)(<[A-Z:]*>)?[(]" '$0 ~ pattern' |
   grep -oE '\<[a-z_0-9]+_kernel\(' | names)
 (($(wc -l <<<"$queued") > 20)) || fail "only these are found to be queued: $queued"
 missing=$(comm -23 <(echo "$queued") <(echo "$waiting"))

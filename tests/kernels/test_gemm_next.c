@@ -1,0 +1,122 @@
+#include "tests/kernels/products.h"
+
+/* Y = end(A B), and Y2 = scale_v (Y B2 + bias2)_v from it. */
+struct chain {
+  int64_t m, inner, n, n2;
+  enum activation activation;
+  double dropout;
+  int bias, scaled; /* scaled: rows of Y2 have factors */
+  int64_t pad;      /* behind rows; -1: as tensors have it */
+};
+
+static const struct chain chains[] = {
+    {1, 64, 64, 40, ACTIVATION_RELU, 0, 0, 1, -1},      {63, 128, 128, 128, ACTIVATION_RELU, 0, 0, 1, -1},
+    {70, 100, 128, 47, ACTIVATION_RELU, 0, 1, 0, -1},   {513, 128, 256, 40, ACTIVATION_RELU, .5, 1, 1, -1},
+    {300, 17, 70, 41, ACTIVATION_RELU, .5, 0, 0, -1},   {300, 66, 136, 7, ACTIVATION_NONE, 0, 1, 1, -1},
+    {300, 40, 48, 48, ACTIVATION_RELU, 0, 1, 1, -1},    {257, 128, 128, 64, ACTIVATION_NONE, 0, 0, 0, -1},
+    {200, 128, 256, 256, ACTIVATION_RELU, 0, 0, 1, -1}, {200, 300, 128, 40, ACTIVATION_RELU, 0, 0, 1, -1},
+    {100, 20, 30, 40, ACTIVATION_ELU, 0, 1, 1, -1},     {100, 20, 30, 40, ACTIVATION_RELU, 0, 1, 1, 3},
+    {200, 200, 100, 100, ACTIVATION_RELU, 0, 1, 1, -1}, {90, 256, 33, 3, ACTIVATION_RELU, .25, 0, 1, -1}};
+enum { CHAINS = sizeof chains / sizeof chains[0], FAR = 70001, PERIOD = 997 };
+
+struct outputs {
+  double *y, *y2;
+};
+
+/* along: by one op, else by two. a: [m, inner]. */
+static struct outputs run(struct kernels *k, const struct chain *c, const double *a, int along) {
+  struct gemm op = {.a = operand(k, a, c->m, c->inner, c->pad)};
+  op.b = operand(k, noise_block(2, c->inner * c->n), c->inner, c->n, c->pad);
+  op.c = result(k, k->dtype, NULL, c->m, c->n, c->pad);
+  struct update end = {.z = op.c, .activation = c->activation, .y = op.c};
+  if (c->bias) end.bias = reals(k, noise_block(3, c->n), c->n);
+  if (c->dropout > 0)
+    end.dropout = dropout_of(c->dropout, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, c->m));
+  struct gemm next = {.a = op.c, .b = operand(k, noise_block(4, c->n * c->n2), c->n, c->n2, c->pad)};
+  next.c = result(k, k->dtype, NULL, c->m, c->n2, c->pad);
+  struct update end2 = {.z = next.c, .y = next.c};
+  if (c->bias) end2.bias = reals(k, noise_block(5, c->n2), c->n2);
+  if (c->scaled) end2.scale = reals(k, row_factors(c->m), c->m);
+  if (c->bias || c->scaled) next.update = &end2;
+  op.update = &end;
+  op.next = along ? &next : NULL;
+  assert_ok(op_gemm(k, &op));
+  if (!along) assert_ok(op_gemm(k, &next));
+  return (struct outputs){values_of(k, op.c), values_of(k, next.c)};
+}
+
+static double tolerance_of_sums(const struct kernels *k, const struct chain *c) {
+  return (k->real == F64 ? 1e-13 : 1e-6) * sqrt((double)(c->n * c->inner));
+}
+
+static void check(struct kernels *k, const struct chain *c) {
+  const double *a = noise_block(1, c->m * c->inner);
+  const struct outputs one = run(k, c, a, 1), two = run(k, c, a, 0);
+  double tolerance = tolerance_of_sums(k, c);
+  assert_all_equal(one.y, two.y, c->m * c->n);
+  assert_all_rounded(k, one.y2, two.y2, c->m * c->n2, tolerance);
+  free_blocks(k->device);
+}
+
+static void every_chain(struct kernels *k) {
+  set_scalars(k, (struct scalars){.epoch = 5});
+  for (int i = 0; i < CHAINS; i++) check(k, &chains[i]);
+}
+
+static void a_product_takes_the_next_one_along(void **state) {
+  (void)state;
+  on_every_table(every_chain);
+}
+
+/* More rows than a GPU has in hand at a time, the same over and over: each as the first ones are. */
+static void check_far(struct kernels *k, struct chain c) {
+  double *period = noise_block(1, PERIOD * c.inner);
+  c.m = k->device->ops->on_host ? 2 * PERIOD + 5 : FAR;
+  const struct outputs found = run(k, &c, repeated(period, c.inner, c.m, PERIOD), 1);
+  double tolerance = tolerance_of_sums(k, &c);
+  assert_all_rounded(k, found.y, repeated(found.y, c.n, c.m, PERIOD), c.m * c.n, tolerance);
+  assert_all_rounded(k, found.y2, repeated(found.y2, c.n2, c.m, PERIOD), c.m * c.n2, tolerance);
+  free_blocks(k->device);
+}
+
+static void far_rows(struct kernels *k) {
+  check_far(k, (struct chain){.inner = 128, .n = 128, .n2 = 128, .activation = ACTIVATION_RELU, .pad = -1});
+  check_far(k, (struct chain){.inner = 128, .n = 256, .n2 = 40, .activation = ACTIVATION_RELU, .pad = -1});
+  check_far(k, (struct chain){.inner = 100, .n = 70, .n2 = 64, .activation = ACTIVATION_NONE, .pad = -1});
+}
+
+static void rows_far_down_are_as_those_above(void **state) {
+  (void)state;
+  on_every_table(far_rows);
+}
+
+/* What is not finite in a row stays there. */
+static void infinite_row(struct kernels *k) {
+  const struct chain c = {200, 100, 100, 40, ACTIVATION_RELU, 0, 1, 0, -1};
+  enum { BAD = 77 };
+  double *a = noise_block(1, c.m * c.inner);
+  const struct outputs before = run(k, &c, a, 1);
+  a[BAD * c.inner + 3] = INFINITY;
+  const struct outputs after = run(k, &c, a, 1);
+  for (int64_t i = 0; i < c.m * c.n2; i++) {
+    if (i / c.n2 != BAD) assert_true(after.y2[i] == before.y2[i]);
+  }
+  int finite = 1;
+  for (int64_t j = 0; j < c.n2; j++) finite &= isfinite(after.y2[BAD * c.n2 + j]) != 0;
+  assert_false(finite);
+  free_blocks(k->device);
+}
+
+static void what_is_not_finite_stays_in_its_row(void **state) {
+  (void)state;
+  on_every_table(infinite_row);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_product_takes_the_next_one_along),
+      cmocka_unit_test(rows_far_down_are_as_those_above),
+      cmocka_unit_test(what_is_not_finite_stays_in_its_row),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
