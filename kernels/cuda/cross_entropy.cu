@@ -1,6 +1,6 @@
 /* -log softmax(x)_label = log sum_j exp(x_j - max) + max - x_label; its gradient is softmax(x) - one hot. */
-#include "kernels/cuda/loss.h"
 #include "kernels/cuda/loss_rows.cuh"
+#include "kernels/cuda/update.h"
 
 struct cross_entropy {
   static constexpr int BLOCKS = 5; /* on a multiprocessor */

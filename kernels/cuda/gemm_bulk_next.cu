@@ -6,11 +6,12 @@ static bool is_usual(enum end_kind kind) {
   return kind == END_PLAIN || kind == END_RELU || kind == END_RELU_DROPOUT;
 }
 
-/* C is tall, small and a box wherever its tiles are, as are its operands. */
+/* C is tall and of few columns, and all can be boxes; no norm follows. */
 static bool can_be_bulk(const struct gemm *op, const struct end &e) {
-  return op->c.rows > 0 && op->c.cols > 0 && op->a.cols > 0 && op->a.cols <= MOST_BOX_ROWS &&
-         op->c.cols <= MOST_BOX_ROWS && !op->a2.data && !op->transpose_b && !op->moments &&
-         cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) && cuda_takes_boxes(e.out);
+  return (!op->update || op->update->norm == NORM_NONE) && op->c.rows > 0 && op->c.cols > 0 &&
+         op->a.cols > 0 && op->a.cols <= MOST_BOX_ROWS && op->c.cols <= MOST_BOX_ROWS && !op->a2.data &&
+         !op->transpose_b && !op->moments && cuda_is_boxed(op->a) && cuda_is_boxed(op->b) &&
+         cuda_is_boxed(e.out) && cuda_takes_boxes(e.out);
 }
 
 static int make_maps(const struct gemm *op, const struct next_product &p, struct next_maps *maps) {

@@ -11,7 +11,6 @@
 #include "kernels/cuda/finish_update.cuh"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/long_rows.cuh"
-#include "kernels/cuda/loss.h"
 #include "kernels/cuda/spmm_variant.h"
 #include "kernels/cuda/spmm_windows.h"
 #include "kernels/cuda/update.h"

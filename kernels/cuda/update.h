@@ -1,4 +1,4 @@
-/* update on chosen rows: what spmm leaves to a pass of its own. */
+/* update and cross_entropy on chosen rows: what spmm leaves to passes of their own. */
 #ifndef KERNELS_CUDA_UPDATE_H
 #define KERNELS_CUDA_UPDATE_H
 
@@ -12,6 +12,9 @@ extern "C" {
  * alone (NULL: none). Both on the device. */
 int cuda_update_rows(struct kernels *k, const struct update *op, const int32_t *rows, int64_t count,
                      const uint8_t *unfinished);
+/* op: as struct update has it; its logits are there. Leaves each row's loss. */
+int cuda_cross_entropy_rows(struct kernels *k, const struct loss_op *op, const int32_t *rows, int64_t count,
+                            const uint8_t *unfinished);
 
 #ifdef __cplusplus
 }

@@ -7,16 +7,24 @@ struct chain {
   double dropout;
   int bias, scaled; /* scaled: rows of Y2 have factors */
   int64_t pad;      /* behind rows; -1: as tensors have it */
+  enum norm norm;   /* of Y */
 };
 
-static const struct chain chains[] = {
-    {1, 64, 64, 40, ACTIVATION_RELU, 0, 0, 1, -1},      {63, 128, 128, 128, ACTIVATION_RELU, 0, 0, 1, -1},
-    {70, 100, 128, 47, ACTIVATION_RELU, 0, 1, 0, -1},   {513, 128, 256, 40, ACTIVATION_RELU, .5, 1, 1, -1},
-    {300, 17, 70, 41, ACTIVATION_RELU, .5, 0, 0, -1},   {300, 66, 136, 7, ACTIVATION_NONE, 0, 1, 1, -1},
-    {300, 40, 48, 48, ACTIVATION_RELU, 0, 1, 1, -1},    {257, 128, 128, 64, ACTIVATION_NONE, 0, 0, 0, -1},
-    {200, 128, 256, 256, ACTIVATION_RELU, 0, 0, 1, -1}, {200, 300, 128, 40, ACTIVATION_RELU, 0, 0, 1, -1},
-    {100, 20, 30, 40, ACTIVATION_ELU, 0, 1, 1, -1},     {100, 20, 30, 40, ACTIVATION_RELU, 0, 1, 1, 3},
-    {200, 200, 100, 100, ACTIVATION_RELU, 0, 1, 1, -1}, {90, 256, 33, 3, ACTIVATION_RELU, .25, 0, 1, -1}};
+static const struct chain chains[] = {{1, 64, 64, 40, ACTIVATION_RELU, 0, 0, 1, -1, NORM_NONE},
+                                      {63, 128, 128, 128, ACTIVATION_RELU, 0, 0, 1, -1, NORM_NONE},
+                                      {70, 100, 128, 47, ACTIVATION_RELU, 0, 1, 0, -1, NORM_NONE},
+                                      {513, 128, 256, 40, ACTIVATION_RELU, .5, 1, 1, -1, NORM_NONE},
+                                      {300, 17, 70, 41, ACTIVATION_RELU, .5, 0, 0, -1, NORM_NONE},
+                                      {300, 66, 136, 7, ACTIVATION_NONE, 0, 1, 1, -1, NORM_NONE},
+                                      {300, 40, 48, 48, ACTIVATION_RELU, 0, 1, 1, -1, NORM_NONE},
+                                      {257, 128, 128, 64, ACTIVATION_NONE, 0, 0, 0, -1, NORM_NONE},
+                                      {200, 128, 256, 256, ACTIVATION_RELU, 0, 0, 1, -1, NORM_NONE},
+                                      {200, 300, 128, 40, ACTIVATION_RELU, 0, 0, 1, -1, NORM_NONE},
+                                      {100, 20, 30, 40, ACTIVATION_ELU, 0, 1, 1, -1, NORM_NONE},
+                                      {100, 20, 30, 40, ACTIVATION_RELU, 0, 1, 1, 3, NORM_NONE},
+                                      {200, 200, 100, 100, ACTIVATION_RELU, 0, 1, 1, -1, NORM_NONE},
+                                      {90, 256, 33, 3, ACTIVATION_RELU, .25, 0, 1, -1, NORM_NONE},
+                                      {200, 100, 100, 40, ACTIVATION_RELU, 0, 1, 1, -1, NORM_LAYER}};
 enum { CHAINS = sizeof chains / sizeof chains[0], FAR = 70001, PERIOD = 997 };
 
 struct outputs {
@@ -29,6 +37,10 @@ static struct outputs run(struct kernels *k, const struct chain *c, const double
   op.b = operand(k, noise_block(2, c->inner * c->n), c->inner, c->n, c->pad);
   op.c = result(k, k->dtype, NULL, c->m, c->n, c->pad);
   struct update end = {.z = op.c, .activation = c->activation, .y = op.c};
+  end.norm = c->norm;
+  end.epsilon = 1e-5;
+  end.mean = reals(k, host_block(c->m * 8), c->m);
+  end.rstd = reals(k, host_block(c->m * 8), c->m);
   if (c->bias) end.bias = reals(k, noise_block(3, c->n), c->n);
   if (c->dropout > 0)
     end.dropout = dropout_of(c->dropout, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, c->m));
@@ -92,7 +104,7 @@ static void rows_far_down_are_as_those_above(void **state) {
 
 /* What is not finite in a row stays there. */
 static void infinite_row(struct kernels *k) {
-  const struct chain c = {200, 100, 100, 40, ACTIVATION_RELU, 0, 1, 0, -1};
+  const struct chain c = {200, 100, 100, 40, ACTIVATION_RELU, 0, 1, 0, -1, NORM_NONE};
   enum { BAD = 77 };
   double *a = noise_block(1, c.m * c.inner);
   const struct outputs before = run(k, &c, a, 1);
