@@ -144,28 +144,35 @@ static void print_line(const struct bench *bench, const struct ablation *a, cons
   fflush(stdout);
 }
 
+enum { CHOSEN, FUSED, APART, LOSS_FUSED, LOSS_APART, GATHER, CONDENSED, UNSORTED, SHUFFLED, ORDERED, CASES };
+
 static int compare(struct bench *bench, struct ablation *a) {
-  double chosen, gather, unsorted, shuffled, ordered, fused, apart, condensed, loss_fused, loss_apart;
-  char technique[64];
-  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_NONE, &chosen));
-  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_FUSED, &fused));
-  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_APART, &apart));
-  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_LOSS_FUSED, &loss_fused));
-  TRY(measure(bench, a, &a->graph, LAYOUT_AUTO, END_LOSS_APART, &loss_apart));
-  TRY(measure(bench, a, &a->graph, LAYOUT_GATHER, END_NONE, &gather));
-  TRY(measure(bench, a, &a->graph, LAYOUT_WINDOWS, END_NONE, &condensed));
-  TRY(measure(bench, a, &a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE, &unsorted));
-  TRY(measure(bench, a, &a->shuffled, LAYOUT_AUTO, END_NONE, &shuffled));
-  TRY(measure(bench, a, &a->ordered, LAYOUT_AUTO, END_NONE, &ordered));
-  print_line(bench, a, "tiles, as chosen", chosen, gather);
-  print_line(bench, a, "condensed windows, all of it", condensed, gather);
-  print_line(bench, a, "rows sorted in windows", gather, unsorted);
-  print_line(bench, a, "order as given", chosen, shuffled);
-  snprintf(technique, sizeof technique, "order found in %.1f s", a->order_seconds);
-  print_line(bench, a, technique, ordered, shuffled);
-  print_line(bench, a, "bias and ReLU fused", fused, apart);
-  print_line(bench, a, "no bias and ReLU at all", chosen, fused);
-  print_line(bench, a, "cross entropy fused", loss_fused, loss_apart);
+  const struct {
+    const struct csr *m;
+    enum layout_tiers tiers;
+    enum end end;
+  } of[CASES] = {[CHOSEN] = {&a->graph, LAYOUT_AUTO, END_NONE},
+                 [FUSED] = {&a->graph, LAYOUT_AUTO, END_FUSED},
+                 [APART] = {&a->graph, LAYOUT_AUTO, END_APART},
+                 [LOSS_FUSED] = {&a->graph, LAYOUT_AUTO, END_LOSS_FUSED},
+                 [LOSS_APART] = {&a->graph, LAYOUT_AUTO, END_LOSS_APART},
+                 [GATHER] = {&a->graph, LAYOUT_GATHER, END_NONE},
+                 [CONDENSED] = {&a->graph, LAYOUT_WINDOWS, END_NONE},
+                 [UNSORTED] = {&a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE},
+                 [SHUFFLED] = {&a->shuffled, LAYOUT_AUTO, END_NONE},
+                 [ORDERED] = {&a->ordered, LAYOUT_AUTO, END_NONE}};
+  double ms[CASES] = {0};
+  char order[64];
+  for (int i = 0; i < CASES; i++) TRY(measure(bench, a, of[i].m, of[i].tiers, of[i].end, &ms[i]));
+  snprintf(order, sizeof order, "order found in %.1f s", a->order_seconds);
+  print_line(bench, a, "tiles, as chosen", ms[CHOSEN], ms[GATHER]);
+  print_line(bench, a, "condensed windows, all of it", ms[CONDENSED], ms[GATHER]);
+  print_line(bench, a, "rows sorted in windows", ms[GATHER], ms[UNSORTED]);
+  print_line(bench, a, "order as given", ms[CHOSEN], ms[SHUFFLED]);
+  print_line(bench, a, order, ms[ORDERED], ms[SHUFFLED]);
+  print_line(bench, a, "bias and ReLU fused", ms[FUSED], ms[APART]);
+  print_line(bench, a, "no bias and ReLU at all", ms[CHOSEN], ms[FUSED]);
+  print_line(bench, a, "cross entropy fused", ms[LOSS_FUSED], ms[LOSS_APART]);
   return OK;
 }
 

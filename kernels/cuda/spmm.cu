@@ -96,10 +96,10 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
 /* How rows end in the kernel of the sums; vectors: of a row, whole: all of them are summed at once. */
 static enum row_end end_of(const struct spmm *op, const struct finish *finish, int vectors, bool whole,
                            int64_t degree) {
-  const bool whole_row = whole && vectors <= WHOLE_ROW;
+  const bool dense = degree >= DENSE_DEGREE, whole_row = whole && vectors <= WHOLE_ROW;
   if (op->update && op->update->norm == NORM_NONE)
-    return op->update->loss && whole_row ? END_LOSS : END_UPDATE;
-  if (degree >= DENSE_DEGREE) return END_SUM;
+    return op->update->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW) ? END_LOSS : END_UPDATE;
+  if (dense) return END_SUM;
   if (op->update && whole_row) return END_NORM;
   return is_plain(*finish, dtype_bytes(op->x.dtype)) ? END_PLAIN : END_SUM;
 }

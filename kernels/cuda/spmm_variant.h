@@ -26,7 +26,8 @@ struct variant spmm_variant_bf16(const struct task *task);
 struct variant spmm_stream_variant_f32(const struct task *task);
 struct variant spmm_stream_variant_bf16(const struct task *task);
 
-constexpr int WHOLE_ROW =
-    32; /* vectors of the widest row that a loss or a layer norm ends in the same kernel */
+/* Vectors of the widest row that a loss or a layer norm ends in the same kernel; and a loss where rows are
+ * dense, whose wider rows are better summed in panels. */
+constexpr int WHOLE_ROW = 32, DENSE_WHOLE_ROW = 12;
 
 #endif
