@@ -73,13 +73,13 @@ static int step_optimizer(struct parameters *p, struct run *run) {
 int epoch_forward(struct trainer *trainer, struct run *run, double *loss) {
   struct model *model = &trainer->model;
   const struct objective *objective = &trainer->objective;
-  struct loss_op op = objective_loss_op(objective, run, SPLIT_TRAIN, model_logits(model),
-                                        model_logits_grad(model), model_logits_grad_scale(model), loss);
   int along = objective_comes_along(objective) && model_takes_loss(model);
-  model->loss = along ? &op : NULL;
+  model->loss = objective_loss_op(objective, run, SPLIT_TRAIN, model_logits(model), model_logits_grad(model),
+                                  model_logits_grad_scale(model), loss);
+  model->has_loss = along;
   int code = PROFILE("forward", model_forward(model, run, 1));
-  model->loss = NULL;
-  return code == OK ? PROFILE("loss", objective_loss(objective, run, &op, along)) : code;
+  model->has_loss = 0;
+  return code == OK ? PROFILE("loss", objective_loss(objective, run, &model->loss, along)) : code;
 }
 
 /* Everything that differs from the epoch before lies on the device. */

@@ -154,8 +154,7 @@ int layer_times_two(struct model *model, struct run *run, struct layer *layer, s
                          .a2 = layer_input(model, layer),
                          .b2 = parameter_factor(p, run, weight[1]),
                          .c = y,
-                         .update = update,
-                         .next = layer_take_next(model, layer, update)};
+                         .update = update};
   return op_gemm(run->kernels, &product);
 }
 

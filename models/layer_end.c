@@ -29,7 +29,7 @@ void layer_set_end(struct model *model, struct run *run, struct layer *layer, in
   if (layer_has_residual(layer)) end->residual = layer_input(model, layer);
   struct philox_key key = run_key(run, layer->index, RANDOM_DROPOUT_HIDDEN);
   if (training) end->dropout = dropout_of(ending->dropout, key, model->id);
-  if (training && layer->last) end->loss = model->loss;
+  if (training && layer->last && model->has_loss) end->loss = &model->loss;
   layer->has_moments = 0;
   layer->moments = (struct column_moments){0};
   if (!training || ending->norm != NORM_BATCH) return;

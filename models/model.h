@@ -27,7 +27,8 @@ struct model {
   int64_t workspace;     /* bytes of scratch that its products ask for */
   struct gemm next;      /* the product that the layer above begins with, */
   int has_next;          /* which the one that makes a layer's output takes along: layer_take_next */
-  const struct loss_op *loss; /* comes along with the logits of a training pass; NULL: does not */
+  struct loss_op loss;   /* of a training pass, which comes along with the logits */
+  int has_loss;          /* where it may: model_takes_loss */
 };
 
 /* Builds the model of run->config over run->shard and measures its buffers (model->arena.used).
@@ -45,7 +46,7 @@ void model_free(struct model *model, struct run *run);
 /* Logits [own, classes]. training: dropout on, statistics of the batch. */
 int model_forward(struct model *model, struct run *run, int training);
 struct tensor model_logits(const struct model *model);
-/* Whether model->loss may be set: the logits' rows are finished by an op that takes it along. */
+/* Whether model->has_loss may be set: the logits' rows are finished by an op that takes it along. */
 int model_takes_loss(const struct model *model);
 /* Output of the last hidden layer (the first layer's input when there is one layer only: no data). */
 struct tensor model_embedding(const struct model *model);

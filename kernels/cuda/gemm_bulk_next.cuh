@@ -3,8 +3,8 @@
  * below makes it, the layer above begins with Y2.
  *
  * As gemm_bulk.cuh has it: a block keeps B and B2, a thread brings tiles of A, teams take them in turn. What
- * a team's end leaves for the bulk copy that writes Y is what tensor cores read for Y2. The ends are most of
- * a tile's time, and a team waits at each: as many teams as registers and shared memory allow. */
+ * a team's end leaves for the bulk copy that writes Y is what tensor cores read for Y2. A team waits more
+ * often than there, so there are as many of them as registers and shared memory allow. */
 #ifndef KERNELS_CUDA_GEMM_BULK_NEXT_CUH
 #define KERNELS_CUDA_GEMM_BULK_NEXT_CUH
 

@@ -1,6 +1,5 @@
 /* The end of a row of spmm whose update is followed by a cross entropy: the row lies with LANES neighbouring
- * threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in registers. Where rows
- * are short this is much of the kernel's instructions, so a column takes as few as it can. */
+ * threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in registers. */
 #ifndef KERNELS_CUDA_LOSS_ROW_CUH
 #define KERNELS_CUDA_LOSS_ROW_CUH
 
