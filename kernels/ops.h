@@ -93,7 +93,7 @@ struct gemm {
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
    * `backward` works from; and H^T A2, of the weight B2. NULL: none. */
   const struct gemm *beside, *beside2;
-  const struct gemm *next; /* what the layer above begins with: its A is the y of `update`. NULL: none */
+  const struct gemm *next; /* begins the layer above: its A is `update`'s y, its C not A. NULL: none */
 };
 
 enum along { ALONG_THEN = 1, ALONG_BESIDE = 2, ALONG_NEXT = 4 };

@@ -46,7 +46,7 @@ static void check_next(const struct gemm *op) {
   assert(op->update && next->a.data == op->update->y.data && next->a.cols == op->update->y.cols);
   assert(next->a.stride == op->update->y.stride && next->a.rows == op->c.rows && !next->transpose_a);
   assert(!next->a2.data && !next->accumulate && !next->backward && !next->moments && !next->next);
-  assert(next->c.data != op->update->y.data || op->c.rows == 0);
+  assert((next->c.data != op->update->y.data && next->c.data != op->a.data) || op->c.rows == 0);
 }
 
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {

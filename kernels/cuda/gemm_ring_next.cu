@@ -21,11 +21,9 @@ static bool can_be_first(const struct gemm *op, const struct end &e) {
          cuda_is_aligned(op->b) && cuda_takes_boxes(e.out);
 }
 
-/* What it writes must not be what the first one reads. */
-static bool can_be_second(const struct gemm *next, const struct end &e, const struct gemm *op) {
+static bool can_be_second(const struct gemm *next, const struct end &e) {
   return e.kind == END_PLAIN && has_no_norm(next) && !next->transpose_b && next->c.cols > 0 &&
-         next->c.cols <= 128 && cuda_is_aligned(next->b) && cuda_takes_boxes(e.out) &&
-         e.out.data != op->a.data;
+         next->c.cols <= 128 && cuda_is_aligned(next->b) && cuda_takes_boxes(e.out);
 }
 
 static int make_maps(const struct gemm *op, const struct ring_next &p, struct ring_next_maps *maps) {
@@ -68,7 +66,7 @@ int cuda_gemm_ring_next(struct kernels *k, const struct gemm *op, int *took) {
   struct ring_next p = {};
   p.first.end = end_of(k, op);
   p.second.end = end_of(k, op->next);
-  if (!can_be_first(op, p.first.end) || !can_be_second(op->next, p.second.end, op)) return OK;
+  if (!can_be_first(op, p.first.end) || !can_be_second(op->next, p.second.end)) return OK;
   p.first.m = p.second.m = op->c.rows;
   p.first.n = (int)op->c.cols;
   p.first.depth = (int)blocks_of(op->a.cols, RING_COLS);
