@@ -20,10 +20,10 @@ static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
  * columns: twice the bytes of 256. With weights: fitted to products with reddit-like in the same way. */
 const struct choose_model choose_h200 = {
     .name = "NVIDIA H200",
-    .tile = {{.23, .23, .33, .65, 1.3}, {.46, .46, .66, 1.3, 2.6}},
-    .near = {{3.2, 6.4, 12.8, 25.6, 51.2}, {5.2, 10.3, 20.6, 41.3, 82.5}},
-    .cached = {{13.5, 19.8, 32.4, 57.6, 108}, {18.5, 28.1, 47.3, 85.6, 162}},
-    .distant = {{20.8, 30.7, 50.6, 90.3, 170}, {24.9, 48, 94, 186, 370}},
+    .tile = {{.23, .23, .33, .65, 1.3}, {.36, .36, .55, 1.1, 2.2}},
+    .near = {{3.6, 6.7, 12.7, 25, 50}, {5.5, 10.4, 20.3, 40.8, 81}},
+    .cached = {{11, 15.5, 27, 47, 85}, {15, 26.7, 46, 72, 130}},
+    .distant = {{20.4, 23, 45, 85, 165}, {22, 44.4, 85, 162, 325}},
     .block = {{74, 222, 461, 929, 1860}, {185, 408, 756, 1480, 2960}},
     .tile_weighted = {{.63, .53, .51, 1, 2}, {.93, .93, .83, 1.65, 3.3}},
     .arc_weighted = {{1.38, 1.33, 1.32, 1.33, 1.33}, {1.29, 1.28, 1.28, 1.28, 1.28}},
@@ -97,7 +97,7 @@ double density_share(const struct density *density, int64_t least) {
 
 /* Costs of one case, for X of a given size. */
 struct rates {
-  double tile, near, far, result, merge, planes;
+  double tile, near, far, result, merge, planes, launch;
 };
 
 /* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
@@ -136,7 +136,8 @@ static struct rates rates_of(const struct choose_case *c, int64_t cols) {
                         .far = arc * (cached + fmin(fmax(beyond, 0), 1) * (distant - cached)),
                         .result = m->row + row_bytes * m->row_byte,
                         .merge = width * 4 * m->merge_byte,
-                        .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0};
+                        .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0,
+                        .launch = m->launch};
 }
 
 /* Of `arcs` in a cell, those whose column a row in flight at about the same time asks for as well: the arcs
@@ -167,7 +168,9 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
   choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge +
                           (choice->tiles > 0 ? rates->planes : 0)) *
                          1e-12;
-  choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds;
+  choice->start_seconds = rates->launch * (choice->tiles == 0 ? 1 : rates->planes > 0 ? 3 : 2) * 1e-12;
+  choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds +
+                    choice->start_seconds;
 }
 
 int64_t choose_tile_least(const struct choose_case *c, int64_t cols) {
@@ -199,10 +202,12 @@ static struct choice divide(const struct rates *rates, const struct density *den
 struct choice choose(const struct choose_case *c, const struct density *density) {
   struct rates rates = rates_of(c, density->cols);
   struct choice gather = divide(&rates, density, TILE_CELLS + 1), best = gather;
+  best.seconds *= 1 - CHOOSE_MARGIN;
   for (int b = DENSITY_BINS - 1; b > 0 && is_tile(&rates, (double)least_in(b)); b--) {
     struct choice tiles = divide(&rates, density, least_in(b));
     if (tiles.seconds < best.seconds) best = tiles;
   }
+  if (best.tiles == 0) best = gather;
   best.gather_seconds = gather.seconds;
   return best;
 }
@@ -232,6 +237,10 @@ struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols,
                               .block = block,
                               .window = CONDENSED_ROWS * rates.merge,
                               .once = m->launch + (tiled ? 0 : rates.planes)};
+}
+
+double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
+  return CHOOSE_MARGIN * choose_least(c, rows, arcs) * 1e12;
 }
 
 struct window_selector choose_selector(const struct choose_case *c) {

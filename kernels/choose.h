@@ -64,7 +64,7 @@ struct choose_model {
   double row, row_byte;               /* a row of the result, and each of its bytes */
   double merge_byte;                  /* a byte of it that two tiers touch */
   double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
-  double launch;     /* a further kernel */
+  double launch;     /* the start of a kernel */
 };
 
 extern const struct choose_model choose_h200, choose_cpu;
@@ -83,9 +83,13 @@ struct choice {
   int64_t tiles, merged_rows; /* rows of windows with tiles */
   double tile_arcs, near_arcs, far_arcs;
   double tile_seconds, near_seconds, far_seconds, rest_seconds; /* rest: writing the result, merging tiers */
+  double start_seconds;                                         /* of kernels */
   double seconds;                                               /* all together */
   double gather_seconds;                                        /* without tiles */
 };
+
+/* What a tier has to save of the gather's time: predictions are not better than that. */
+#define CHOOSE_MARGIN .05
 
 /* The cheapest of the gather alone and of tiles with a gather of what they leave, for any least number of
  * arcs in a tile: few tiles may not be worth the merge of their rows. */

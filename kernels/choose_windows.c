@@ -75,7 +75,7 @@ struct window_choice choose_windows(const struct window_rule *rule, const struct
     if (choose_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
   }
   choice = price(rule, choice);
-  return choice.seconds < 0 ? choice : (struct window_choice){0};
+  return -choice.seconds > rule->margin * 1e-12 ? choice : (struct window_choice){0};
 }
 
 struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *c) {

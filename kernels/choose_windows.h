@@ -12,14 +12,17 @@
 enum { CONDENSED_ROWS = 16, CONDENSED_COLS = 16 };
 
 /* Picoseconds on the whole device. A window is taken where arcs * arc > blocks * block + window, and windows
- * at all where together they save more than `once`. */
+ * at all where together they save more than `margin` beyond what they cost `once`. */
 struct window_rule {
-  double arc, block, window, once;
+  double arc, block, window, once, margin;
 };
 
-/* The rule of a product with X of `cols` rows; tiled: tiles prepare X already. arc 0: the device has no such
- * windows. */
+/* The rule of a product with X of `cols` rows, without a margin; tiled: tiles prepare X already. arc 0: the
+ * device has no such windows. */
 struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled);
+/* The margin of the rule for a matrix with so many rows and arcs: CHOOSE_MARGIN of the least they may take.
+ */
+double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs);
 
 /* The rule that takes every window that has an arc. */
 extern const struct window_rule window_rule_all;
@@ -52,7 +55,7 @@ struct window_choice {
 /* What taking these costs against the gather. */
 double choose_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs);
 
-/* Every window that the rule takes, or none where they save less than `once`. */
+/* Every window that the rule takes, or none where they save too little. */
 struct window_choice choose_windows(const struct window_rule *rule, const struct condensing *condensing);
 /* All of them. */
 struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *condensing);

@@ -9,16 +9,17 @@
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
-/* Microseconds of one gather on a GPU, as an H200 takes them: a start; then either all rows at 5 TB/s, or the
+/* Microseconds of one gather on a GPU, as an H200 takes them: a start; then either all rows at 8 TB/s, or the
  * longest slot, whose batches of rows come one after the other; adding pieces of longer rows is a second
- * start. */
+ * start, some of which is over by then. */
 static double gather_time(const struct gather_shape *g, int64_t row) {
-  const double start = 3.2, batch = .23, bytes_a_us = 5e6;
-  int64_t rows = g->rows > 0 ? g->rows : 1, limit = slots_limit(rows, g->entries);
+  const double start = 3.2, again = 1.2, batch = .23, bytes_a_us = 8e6;
+  int64_t rows = g->rows > 0 ? g->rows : 1;
+  int64_t limit = slots_limit(rows, g->entries, g->longest, row, slots_may_stream(rows, g->entries));
   int64_t slot = g->longest < limit ? g->longest : limit;
   double ahead = row > 256 && g->entries / rows < 8 ? 2 : 4; /* rows of a batch: see spmm_variant.cuh */
   double all = (double)g->entries * (double)(row + g->beside) / bytes_a_us;
-  return start * (g->longest > limit ? 2 : 1) + fmax(all, batch * (double)slot / ahead);
+  return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)slot / ahead);
 }
 
 int incidence_fusing_pays(const struct incidence *a, int64_t row) {
@@ -39,7 +40,7 @@ static struct gather_shape shape_of(const struct csr *m) {
 
 static int init_pairs(struct kernels *k, const struct csr *edges, const struct csr *vertices,
                       struct incidence *incidence) {
-  const struct layout_plan plan = {.tiers = LAYOUT_GATHER};
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .streams = 1};
   TRY(pairs_init(edges, vertices, &incidence->pairs));
   int64_t bytes = incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
   TRY(device_alloc(k->device, bytes, (void **)&incidence->pair_edge, "hyperedges of pairs"));
@@ -63,10 +64,12 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
   assert(edges->rows == vertices->cols && edges->cols == vertices->rows && edges->nnz == vertices->nnz);
   *incidence = (struct incidence){.form = form, .there = shape_of(edges), .back = shape_of(vertices)};
   struct gather_shape *fused = &incidence->fused;
+  struct layout_plan streamed = plan ? *plan : (struct layout_plan){.tiers = LAYOUT_GATHER};
+  streamed.streams = 1;
   *fused = (struct gather_shape){.rows = vertices->rows, .beside = 12};
   pairs_count(edges, vertices, &fused->entries, &fused->longest);
-  TRY(layout_init(k, edges, plan, &incidence->edges));
-  TRY(layout_init(k, vertices, plan, &incidence->vertices));
+  TRY(layout_init(k, edges, &streamed, &incidence->edges));
+  TRY(layout_init(k, vertices, &streamed, &incidence->vertices));
   return may_fuse(k, incidence) ? init_pairs(k, edges, vertices, incidence) : OK;
 }
 

@@ -95,7 +95,7 @@ int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
 
 int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct layout **layout) {
-  static const struct layout_plan gather = {LAYOUT_GATHER, 1};
+  static const struct layout_plan gather = {.tiers = LAYOUT_GATHER};
   return k->ops->layout_init(k, m, plan ? plan : &gather, layout);
 }
 

@@ -22,7 +22,8 @@
  * constants (kernels/choose.h); a layout serves every width, best the one it was made for. */
 struct layout_plan {
   enum layout_tiers tiers;
-  int64_t width; /* columns of X */
+  int64_t width; /* columns of X; 0: not known, for the gather alone */
+  int streams;   /* the gather may stream through short rows, as sums over hyperedges do */
 };
 
 struct layout; /* a sparse matrix prepared for the device: kernels/layout.h, continued by each table */

@@ -38,12 +38,27 @@ struct slots {
   int32_t *tall_row; /* [tall_rows] places in long_row of the rows of more than TALL_PIECES */
 };
 
-/* Entries of a row of that mean from which on it is cut into pieces. */
-int32_t slots_limit(int64_t rows, int64_t entries);
+/* Whether streaming through the slots of so many rows is worth it, where it may be done at all: they are many
+ * and short. */
+static inline int slots_may_stream(int64_t rows, int64_t entries) {
+  enum { SHORT_ROW = 16, MANY_ROWS = 1 << 15 };
+  return rows >= MANY_ROWS && entries / rows < SHORT_ROW;
+}
 
-/* Cuts m, which is borrowed; in_order: without the sorting. Errors: BAD_INPUT where there are more slots than
- * a GPU's layout can number, FAILED when memory is short. */
-int slots_cut(const struct csr *m, int in_order, struct slots *slots);
+/* Entries of the longest slot of a matrix with so many rows and entries, its longest row among them, for rows
+ * of X of that many bytes, 0: not known; streams: where long slots are shared among the groups of a warp. */
+int32_t slots_limit(int64_t rows, int64_t entries, int64_t longest, int64_t row_bytes, int streams);
+
+/* How to cut: for rows of X of that many bytes, 0: not known; for kernels that may stream; slots in the order
+ * of their rows, not the longest first. */
+struct slots_plan {
+  int64_t row_bytes;
+  int streams, in_order;
+};
+
+/* Cuts m, which is borrowed, by slots_limit. Errors: BAD_INPUT where there are more slots than a GPU's layout
+ * can number, FAILED when memory is short. */
+int slots_cut(const struct csr *m, const struct slots_plan *plan, struct slots *slots);
 void slots_free(struct slots *slots);
 
 /* y += m x by way of the slots, x [cols, width], y [rows of the result, width]: what a GPU computes, plainly.

@@ -240,7 +240,7 @@ static int measure_passes(struct bench *bench, struct attention_case *c) {
 }
 
 static int measure(struct bench *bench, struct attention_case *c) {
-  const struct layout_plan plan = {LAYOUT_GATHER, c->width};
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .width = c->width};
   if (c->width % c->heads != 0)
     FAIL(BAD_INPUT, "--width %lld does not divide into --heads %lld", (long long)c->width,
          (long long)c->heads);

@@ -99,7 +99,7 @@ struct timing {
 static int time_matrix(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                        struct timing *timing) {
   struct bench *bench = c->bench;
-  struct layout_plan plan = {tiers, calibrate_width[c->width]};
+  struct layout_plan plan = {.tiers = tiers, .width = calibrate_width[c->width]};
   struct layout *layout = NULL;
   int code = tiles_density(m, bench->device.threads, &timing->density);
   if (code == OK) code = layout_init(&bench->kernels, m, &plan, &layout);

@@ -35,7 +35,7 @@ static int describe(const struct csr *m, int threads, struct selector_sample *me
 
 static int time_widths(struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                        double seconds[MEASURED]) {
-  const struct layout_plan plan = {tiers, 128};
+  const struct layout_plan plan = {.tiers = tiers, .width = 128};
   struct layout *layout = NULL;
   int code = layout_init(&c->bench->kernels, m, &plan, &layout);
   for (c->width = 0; c->width < MEASURED && code == OK; c->width++)

@@ -192,7 +192,7 @@ static int is_there(const struct bench *bench, const struct hyper_case *c, const
 }
 
 static int measure(struct bench *bench, struct hyper_case *c, int64_t width) {
-  const struct layout_plan plan = {LAYOUT_GATHER, width};
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .width = width};
   TRY(bench_matrix_init(bench, &c->x, c->edges.cols, width, 1));
   TRY(bench_matrix_init(bench, &c->y, c->edges.cols, width, 2));
   TRY(sum_hyperedges(c));

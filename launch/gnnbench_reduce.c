@@ -122,7 +122,7 @@ static double entries_of(const void *context, int64_t v, int64_t j) {
 
 static int prepare(struct bench *bench, struct reduce_case *c, int64_t width) {
   const struct csr *m = &c->graph;
-  const struct layout_plan plan = {LAYOUT_GATHER, width};
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .width = width};
   c->winner.stride = tensor_stride(F32, width);
   int64_t bytes = m->rows * c->winner.stride * (int64_t)sizeof *c->won;
   TRY(bench_matrix_init(bench, &c->x, m->cols, width, 1));

@@ -83,7 +83,7 @@ static int measure(struct bench *bench, struct sddmm_case *c, int64_t width) {
 }
 
 static int measure_all(struct bench *bench, struct sddmm_case *c) {
-  const struct layout_plan plan = {LAYOUT_GATHER, bench->options->width[0]};
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .width = bench->options->width[0]};
   TRY(bench_graph(bench->options, &c->graph));
   TRY(layout_init(&bench->kernels, &c->graph, &plan, &c->layout));
   TRY(bench_peer_open(bench, &c->graph, &c->peer));

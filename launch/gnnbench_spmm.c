@@ -131,7 +131,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width, c->scale.host ? " scaled" : "");
-  const struct layout_plan plan = {bench->options->tiers, width};
+  const struct layout_plan plan = {.tiers = bench->options->tiers, .width = width};
   TRY(layout_init(&bench->kernels, m, &plan, &c->layout));
   struct spmm op = product(c);
   TRY(bench_time(bench, run, &op, &row));

@@ -113,7 +113,7 @@ static int find_order(struct bench *bench, struct ablation *a) {
 
 static int measure(struct bench *bench, struct ablation *a, const struct csr *m, enum layout_tiers tiers,
                    enum end end, double *ms) {
-  struct layout_plan plan = {tiers, a->x.tensor.cols};
+  struct layout_plan plan = {.tiers = tiers, .width = a->x.tensor.cols};
   struct bench_row row = {0};
   layout_free(&bench->kernels, a->layout);
   a->layout = NULL;

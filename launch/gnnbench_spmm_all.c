@@ -109,16 +109,14 @@ static const struct choose_model *model_of(const struct bench *bench) {
   return bench->device.ops->on_host ? &choose_cpu : choose_model_of(bench->device.name);
 }
 
-/* Whether the layout that is kept of a tier serves another width: auto's and that of tiles depend on it. */
-static int is_kept(const struct bench *bench, const struct all *all, int t, int64_t width) {
-  const struct choose_case c = {model_of(bench), bench->kernels.precision, width, 0};
-  if (!all->layout[t] || t == AUTO) return 0;
-  return t != TILES || all->layout[t]->least == choose_tile_least(&c, all->graph.cols);
+/* All layouts depend on the width but that of condensed windows. */
+static int is_kept(const struct all *all, int t) {
+  return t == WINDOWS && all->layout[t];
 }
 
 static int find_layout(struct bench *bench, struct all *all, int t, int64_t width) {
-  const struct layout_plan plan = {tiers[t], width};
-  if (is_kept(bench, all, t, width)) return OK;
+  const struct layout_plan plan = {.tiers = tiers[t], .width = width};
+  if (is_kept(all, t)) return OK;
   layout_free(&bench->kernels, all->layout[t]);
   all->layout[t] = NULL;
   double begun = profile_clock();

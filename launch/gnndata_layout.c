@@ -48,8 +48,9 @@ static int print_product(struct pattern *p, enum precision precision, int64_t wi
   struct choose_case c = {p->model, precision, width, p->weighted};
   struct choice choice = choose(&c, &p->density);
   TRY(count_left(p, choice.tile_arcs_least));
-  const struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
+  struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
   const struct window_selector selector = choose_selector(&c);
+  rule.margin = choose_window_margin(&c, p->m.rows, p->m.nnz);
   struct window_choice windows = choose_windows(&rule, &p->left), other;
   double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
   other = choose_windows_selected(&selector, &rule, &p->left, &agreed);

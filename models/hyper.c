@@ -19,7 +19,7 @@ static int layouts_init(struct hyper_sums *s, struct run *run, const struct layo
 }
 
 static int hyper_sums_init(struct propagation *p, struct run *run, int64_t width) {
-  const struct layout_plan plan = {run->config->runtime.layout, width};
+  const struct layout_plan plan = {.tiers = run->config->runtime.layout, .width = width};
   p->hyper.hyper = &run->shard->hyper;
   return PROFILE_HOST("layout", layouts_init(&p->hyper, run, &plan));
 }

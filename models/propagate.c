@@ -24,7 +24,8 @@ static int adds_loops(const struct propagation *p) {
 static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
-  const struct layout_plan plan = {gathers ? LAYOUT_GATHER : run->config->runtime.layout, width};
+  const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
+                                   .width = width};
   TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
   if (run->shard->directed)
     return PROFILE_HOST("layout", layouts_init(&p->backward, run, &plan, &run->shard->out));

@@ -76,7 +76,9 @@ static int cut_matrix(struct kernels *k, const struct csr *m, const struct layou
     left = &cut->rest;
   }
   TRY(list_rows(m, cut));
-  return slots_cut(left, plan->tiers == LAYOUT_GATHER_IN_ORDER, &cut->slots);
+  const struct slots_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams,
+                                  plan->tiers == LAYOUT_GATHER_IN_ORDER};
+  return slots_cut(left, &cuts, &cut->slots);
 }
 
 static void describe(struct cuda_layout *layout, const struct cut *cut) {

@@ -18,6 +18,7 @@ int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct l
   *wanted = plan->tiers == LAYOUT_WINDOWS;
   if (plan->tiers != LAYOUT_AUTO) return OK;
   *rule = choose_window_rule(&c, m->cols, least <= TILE_CELLS);
+  rule->margin = choose_window_margin(&c, m->rows, m->nnz);
   if ((double)m->nnz * rule->arc <= rule->once) return OK;
   TRY(condensed_count(m, least, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
   *wanted = choose_windows(rule, &condensing).windows > 0;

@@ -4,6 +4,7 @@
 #define KERNELS_CUDA_LONG_ROWS_CUH
 
 #include "kernels/cuda/finish_row.cuh"
+#include "kernels/cuda/follow.cuh"
 #include "kernels/cuda/layout.h"
 
 struct long_rows {
@@ -50,22 +51,23 @@ static __device__ __forceinline__ void tall_row(const struct long_rows &op, cons
   finish_row<T, UPDATES>(finish, row.row, col, sum);
 }
 
-/* The first blocks are those of tall rows; in the others one thread a column adds the pieces of a row. */
+/* The first blocks are those of tall rows; the others have LONG_COLS columns of LONG_ROWS rows, a thread for
+ * each, which adds all pieces. */
 template <class T, bool UPDATES>
 static __global__ void __launch_bounds__(BLOCK)
     long_rows_kernel(const __grid_constant__ struct long_rows op,
                      const __grid_constant__ struct finish finish) {
   const int groups = (finish.width - op.first + LONG_COLS - 1) / LONG_COLS;
+  follow();
   const int block = (int)blockIdx.x - op.talls * groups;
   if (block < 0) return tall_row<T, UPDATES>(op, finish, (int)blockIdx.x, groups);
-  const int64_t i = (int64_t)block * LONG_ROWS + threadIdx.y;
-  if (i >= op.count) return;
+  const int64_t i = (int64_t)(block / groups) * LONG_ROWS + threadIdx.y;
+  const int32_t col = op.first + block % groups * LONG_COLS + (int32_t)threadIdx.x;
+  if (i >= op.count || col >= finish.width) return;
   const struct long_row row = op.row[i];
   if (row.pieces > TALL_PIECES) return;
-  for (int32_t col = op.first + (int32_t)threadIdx.x; col < finish.width; col += LONG_COLS) {
-    float sum[1] = {(float)sum_pieces(op, row, col, 0, 1)};
-    finish_row<T, UPDATES>(finish, row.row, col, sum);
-  }
+  float sum[1] = {(float)sum_pieces(op, row, col, 0, 1)};
+  finish_row<T, UPDATES>(finish, row.row, col, sum);
 }
 
 #endif

@@ -121,10 +121,10 @@ static int end_long_rows(struct kernels *k, const struct spmm *op, const struct 
   rows.partial = sums->partial;
   rows.stride = sums->partial_stride;
   rows.first = sums->first * (int32_t)(16 / dtype_bytes(op->x.dtype));
-  const int64_t tall = a->tall_rows * column_groups(rows, finish->width);
-  kernel<<<(unsigned)tall + blocks_of(a->long_rows, LONG_ROWS), dim3(LONG_COLS, LONG_ROWS), 0,
-           cuda_stream(k)>>>(rows, *finish);
-  TRY_LAUNCH();
+  const unsigned groups = (unsigned)column_groups(rows, finish->width);
+  const dim3 blocks(((unsigned)a->tall_rows + blocks_of(a->long_rows, LONG_ROWS)) * groups);
+  const dim3 threads(LONG_COLS, LONG_ROWS);
+  TRY(launch_behind(k, kernel, blocks, threads, 0, rows, *finish));
   if (end == END_NORM) return cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished);
   return end == END_LOSS
              ? cuda_cross_entropy_rows(k, op->update->loss, a->long_target, a->long_rows, op->unfinished)
@@ -161,8 +161,8 @@ static void add_tiers(struct finish *f, const struct cuda_layout *a, const struc
 }
 static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 
-/* Mean entries of a row, and slots, from which on streaming is not worth it, or is. */
-constexpr int64_t SHORT_ROW = 16, MANY_SLOTS = 1 << 15;
+/* Fewer than that many do not fill an H200 twice. */
+constexpr int64_t FEW_SLOTS = 1 << 15;
 
 static struct variant variant_of(enum dtype dtype, const struct task *task) {
   if (task->streams) return dtype == BF16 ? spmm_stream_variant_bf16(task) : spmm_stream_variant_f32(task);
@@ -207,8 +207,9 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   const enum row_end end = end_of(op, &finish, vectors, whole, degree);
   if (end > END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
   if (end == END_LOSS) add_loss(&finish, op->update->loss, 16 / dtype_bytes(op->x.dtype));
-  const bool streams = part->streams && degree < SHORT_ROW && a->slots >= MANY_SLOTS && end < END_LOSS;
-  const struct task task = {vectors, degree, sums->value || sums->col_scale, end, streams};
+  const bool streams = part->streams && slots_may_stream(m->rows, a->gathered) && end < END_LOSS;
+  const struct task task = {vectors, degree, sums->value || sums->col_scale, a->slots < FEW_SLOTS,
+                            end,     streams};
   const struct variant variant = variant_of(op->x.dtype, &task);
   const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
   TRY(launch(k, &variant, grid, part->follows && streams, sums, &finish));

@@ -39,7 +39,9 @@ template <class T> static struct variant choose_panels(const struct task &task) 
   const int vectors = task.vectors;
   const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
   const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
+  const bool sparser = task.degree < 16, sparsest = task.degree < 8, floats = sizeof(T) == sizeof(float);
 #define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
+  if (vectors <= 4 && vectors > 2 && sparsest && light) USE(1, 4, 4, 128, 12);
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
   if (vectors <= 5 && light) USE(1, 5, 4, 256, 5);
@@ -55,7 +57,13 @@ template <class T> static struct variant choose_panels(const struct task &task) 
   if (dense) USE(1, 8, 8, 128, 8);
   if (vectors > 22 && vectors <= 26 && light) USE(2, 13, 3, 256, 5);
   if (vectors > 22 && vectors <= 26) USE(2, 13, 4, 256, 4);
-  if (vectors > 16 && task.degree < 8) USE(2, 16, 2, 256, 5);
+  if (vectors > 32 && sparsest && light && floats) USE(2, 32, 2, 128, 12);
+  if (vectors > 16 && sparsest && light) USE(2, 16, 2, 128, 10);
+  if (vectors > 16 && sparsest) USE(2, 16, 2, 256, 5);
+  if (vectors > 12 && sparsest && light) USE(2, 8, 4, 128, 8);
+  if (vectors > 12 && light && !sparser && floats) USE(1, 8, 6, 128, 10);
+  if (vectors > 12 && light && !sparser) USE(1, 8, 4, 128, 12);
+  if (vectors > 4 && task.few && !sparse && !dense) USE(1, 8, 8, 128, 8);
   if (vectors <= 8 || (vectors >= 16 && !sparse)) USE(1, 8, 8, 256, 4);
   if (task.factors) USE(1, 16, 4, 128, 10);
   USE(1, 16, 4, 128, 12);

@@ -10,6 +10,7 @@ struct task {
   int vectors;    /* of 16 bytes in a row of X */
   int64_t degree; /* mean of the rows */
   bool factors;   /* entries have values or column scales */
+  bool few;       /* slots: what the last block takes counts */
   enum row_end end;
   bool streams; /* see spmm_stream.cuh; not with END_LOSS and END_NORM */
 };

@@ -85,7 +85,7 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
     }
   }
   assert_ok(condensed_split(&m, rule, 2, &c, &rest));
-  assert_ok(slots_cut(&rest, 0, &slots));
+  assert_ok(slots_cut(&rest, &(struct slots_plan){0}, &slots));
   condensed_multiply(&c, &m, x, WIDTH, y);
   assert_ok(slots_multiply(&slots, x, WIDTH, y));
   for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
@@ -215,6 +215,10 @@ static void windows_are_taken_where_they_save(void **state) {
   assert_int_equal(choice.windows, 10000);
   assert_int_equal(choice.blocks, 13 * 10000);
   assert_true(choice.seconds < 0);
+  rule.margin = -2e12 * choice.seconds; /* they save half of it */
+  assert_int_equal(choose_windows(&rule, &counts).windows, 0);
+  rule.margin /= 4;
+  assert_int_equal(choose_windows(&rule, &counts).windows, 10000);
   counts = (struct condensing){0};
   condensing_window(&counts, 16 * 200 * 9 / 10, 200, 20);
   assert_int_equal(choose_windows(&rule, &counts).windows, 0);

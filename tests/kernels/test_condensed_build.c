@@ -156,7 +156,7 @@ static void make_windows_cheap(const struct kernels *k) {
 }
 
 static void check_layout(struct kernels *k, int weighted, enum layout_tiers tiers) {
-  const struct layout_plan plan = {tiers, 64};
+  const struct layout_plan plan = {.tiers = tiers, .width = 64};
   const struct choose_case c = {choose_model_of(k->device->name), PRECISION_BF16, 64, weighted};
   struct csr m = matrix_of(2500, 2500, weighted);
   struct layout *layout = NULL;

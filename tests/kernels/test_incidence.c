@@ -304,9 +304,10 @@ static void fusing_pays_where_it_was_faster(void **state) {
   const struct incidence large = {.there = shape(100000, 823242, 207, 4),
                                   .back = shape(200000, 823242, 20, 4),
                                   .fused = shape(200000, 12000000, 600, 12)};
-  assert_false(incidence_fusing_pays(&citations, 256));
-  assert_false(incidence_fusing_pays(&citations, 1024));
-  assert_true(incidence_fusing_pays(&authors, 1024));
+  for (int64_t row = 64; row <= 1024; row *= 4) {
+    assert_true(incidence_fusing_pays(&citations, row));
+    assert_true(incidence_fusing_pays(&authors, row));
+  }
   assert_false(incidence_fusing_pays(&large, 128));
   assert_false(incidence_fusing_pays(&large, 1024));
 }

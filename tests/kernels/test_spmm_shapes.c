@@ -5,8 +5,10 @@
 #include "runtime/csr.h"
 #include "runtime/memory.h"
 
-static const struct layout_plan plans[] = {
-    {LAYOUT_GATHER, 64}, {LAYOUT_TILES, 64}, {LAYOUT_WINDOWS, 64}, {LAYOUT_AUTO, 64}};
+static const struct layout_plan plans[] = {{.tiers = LAYOUT_GATHER, .width = 64},
+                                           {.tiers = LAYOUT_TILES, .width = 64},
+                                           {.tiers = LAYOUT_WINDOWS, .width = 64},
+                                           {.tiers = LAYOUT_AUTO, .width = 64}};
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
 /* The matrix with the entries that has() says. */

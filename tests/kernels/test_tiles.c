@@ -93,7 +93,7 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int weighted,
     }
   }
   assert_ok(tiles_split(&m, least, 2, &tiles, &rest));
-  assert_ok(slots_cut(&rest, in_order, &slots));
+  assert_ok(slots_cut(&rest, &(struct slots_plan){.in_order = in_order}, &slots));
   tiles_multiply(&tiles, &m, x, WIDTH, y);
   assert_ok(slots_multiply(&slots, x, WIDTH, y));
   for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
@@ -131,7 +131,7 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
     for (int64_t e = 0; e < (i == GIANT ? ENTRIES : 1); e++) m.col[at++] = (int32_t)(i == GIANT ? e : i);
     m.start[i + 1] = at;
   }
-  assert_ok(slots_cut(&m, 0, &slots));
+  assert_ok(slots_cut(&m, &(struct slots_plan){0}, &slots));
   assert_int_equal(slots.long_rows, 1);
   assert_int_equal(slots.pieces, ENTRIES / slots.limit);
   assert_int_equal(slots.count, ROWS - 1 + slots.pieces);

@@ -7,6 +7,8 @@
 #include "tests/kernels/made_matrix.h"
 
 /* Communities of 300 rows and columns, of a density that differs from one to the next. */
+enum { COLUMNS = 128 };
+
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(9, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   return i % 41 != 3 && bits < (i / 300 == j / 300 ? 20 + i / 300 * 90 : 3);
@@ -18,7 +20,7 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
   struct csr rest;
   struct slots slots;
   assert_ok(tiles_split(m, a->base.least, 2, &tiles, &rest));
-  assert_ok(slots_cut(&rest, 0, &slots));
+  assert_ok(slots_cut(&rest, &(struct slots_plan){.row_bytes = COLUMNS * dtype_bytes(k->dtype)}, &slots));
   assert_int_equal(a->tiles.count, tiles.count);
   assert_int_equal(a->base.tile_entries, tiles.entries);
   assert_int_equal(a->gathered, rest.nnz);
@@ -43,7 +45,7 @@ static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weig
   if (weighted) m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t e = 0; weighted && e < m.nnz; e++) m.weight[e] = (float)noise(5, e);
   for (int i = 0; i < 3; i++) {
-    struct layout_plan plan = {tiers[i], 128};
+    struct layout_plan plan = {.tiers = tiers[i], .width = COLUMNS};
     struct layout *layout = NULL;
     assert_ok(layout_init(k, &m, &plan, &layout));
     compare(k, &m, cuda_layout(layout));
@@ -93,7 +95,7 @@ static void scattered_matrix(struct csr *m) {
 
 static void condensed(struct kernels *k) {
   enum { WIDTH = 64 };
-  const struct layout_plan plan = {LAYOUT_AUTO, WIDTH};
+  const struct layout_plan plan = {.tiers = LAYOUT_AUTO, .width = WIDTH};
   struct layout *layout = NULL;
   struct csr m;
   scattered_matrix(&m);
