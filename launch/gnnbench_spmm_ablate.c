@@ -18,13 +18,14 @@ struct ablation {
   struct layout *layout;
   struct bench_matrix x, y;
   void *bias;          /* real [width] */
+  int64_t *id;         /* [rows] 0, 1, ...: of dropout */
   struct loss_op loss; /* of products whose columns are classes */
   struct arena arena;  /* of the loss */
 };
 
-/* What ends the product: nothing; bias and ReLU in the same kernel or in one of their own; bias and cross
- * entropy likewise. */
-enum end { END_NONE, END_FUSED, END_APART, END_LOSS_FUSED, END_LOSS_APART };
+/* What ends the product: nothing; bias and ReLU in the same kernel or in one of their own; these with
+ * dropout; bias and cross entropy likewise. */
+enum end { END_NONE, END_FUSED, END_APART, END_DROP_FUSED, END_DROP_APART, END_LOSS_FUSED, END_LOSS_APART };
 
 struct product {
   struct spmm spmm;
@@ -38,6 +39,7 @@ static int run_product(struct kernels *k, const void *context) {
   TRY(op_spmm(k, &product->spmm));
   switch (product->end) {
   case END_APART:
+  case END_DROP_APART:
     return op_update(k, &product->update);
   case END_LOSS_FUSED:
     return op_sum_losses(k, &product->loss);
@@ -123,8 +125,10 @@ static int measure(struct bench *bench, struct ablation *a, const struct csr *m,
   struct product product = {.spmm = {.a = a->layout, .x = a->x.tensor, .y = y}, .loss = a->loss, .end = end};
   product.update = (struct update){.z = y, .bias = a->bias, .y = y};
   if (!loses) product.update.activation = ACTIVATION_RELU;
+  if (end == END_DROP_FUSED || end == END_DROP_APART)
+    product.update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), a->id);
   if (end == END_LOSS_FUSED) product.update.loss = &product.loss;
-  if (end == END_FUSED || loses) product.spmm.update = &product.update;
+  if (end == END_FUSED || end == END_DROP_FUSED || loses) product.spmm.update = &product.update;
   TRY(bench_time(bench, run_product, &product, &row));
   *ms = row.median;
   return OK;
@@ -144,7 +148,21 @@ static void print_line(const struct bench *bench, const struct ablation *a, cons
   fflush(stdout);
 }
 
-enum { CHOSEN, FUSED, APART, LOSS_FUSED, LOSS_APART, GATHER, CONDENSED, UNSORTED, SHUFFLED, ORDERED, CASES };
+enum {
+  CHOSEN,
+  FUSED,
+  APART,
+  DROP_FUSED,
+  DROP_APART,
+  LOSS_FUSED,
+  LOSS_APART,
+  GATHER,
+  CONDENSED,
+  UNSORTED,
+  SHUFFLED,
+  ORDERED,
+  CASES
+};
 
 static int compare(struct bench *bench, struct ablation *a) {
   const struct {
@@ -154,6 +172,8 @@ static int compare(struct bench *bench, struct ablation *a) {
   } of[CASES] = {[CHOSEN] = {&a->graph, LAYOUT_AUTO, END_NONE},
                  [FUSED] = {&a->graph, LAYOUT_AUTO, END_FUSED},
                  [APART] = {&a->graph, LAYOUT_AUTO, END_APART},
+                 [DROP_FUSED] = {&a->graph, LAYOUT_AUTO, END_DROP_FUSED},
+                 [DROP_APART] = {&a->graph, LAYOUT_AUTO, END_DROP_APART},
                  [LOSS_FUSED] = {&a->graph, LAYOUT_AUTO, END_LOSS_FUSED},
                  [LOSS_APART] = {&a->graph, LAYOUT_AUTO, END_LOSS_APART},
                  [GATHER] = {&a->graph, LAYOUT_GATHER, END_NONE},
@@ -172,11 +192,13 @@ static int compare(struct bench *bench, struct ablation *a) {
   print_line(bench, a, order, ms[ORDERED], ms[SHUFFLED]);
   print_line(bench, a, "bias and ReLU fused", ms[FUSED], ms[APART]);
   print_line(bench, a, "no bias and ReLU at all", ms[CHOSEN], ms[FUSED]);
+  print_line(bench, a, "these and dropout fused", ms[DROP_FUSED], ms[DROP_APART]);
+  print_line(bench, a, "none of the three at all", ms[CHOSEN], ms[DROP_FUSED]);
   print_line(bench, a, "cross entropy fused", ms[LOSS_FUSED], ms[LOSS_APART]);
   return OK;
 }
 
-/* Everything that a loss of all rows reads and leaves. */
+/* Everything that a loss of all rows reads and leaves, and the ids of dropout. */
 static void plan_loss(const struct bench *bench, struct ablation *a, int64_t classes) {
   const struct kernels *k = &bench->kernels;
   struct arena *arena = &a->arena;
@@ -188,30 +210,34 @@ static void plan_loss(const struct bench *bench, struct ablation *a, int64_t cla
   a->loss.rows = arena_take(arena, words);
   a->loss.row_loss = arena_take(arena, rows * dtype_bytes(k->real));
   a->loss.loss = arena_take(arena, (int64_t)sizeof *a->loss.loss);
+  a->id = arena_take(arena, rows * (int64_t)sizeof *a->id);
 }
 
-static int upload_words(struct bench *bench, const int32_t *from, int64_t count, const int32_t *to) {
-  TRY(device_upload(&bench->device, STREAM_COMPUTE, (void *)to, from, count * (int64_t)sizeof *from));
+static int upload_all(struct bench *bench, const void *from, int64_t bytes, const void *to) {
+  TRY(device_upload(&bench->device, STREAM_COMPUTE, (void *)to, from, bytes));
   return device_synchronize(&bench->device, STREAM_COMPUTE);
 }
 
-static int fill_loss(struct bench *bench, struct ablation *a, int32_t *number) {
-  int64_t rows = a->graph.rows;
+static int fill_loss(struct bench *bench, struct ablation *a, int64_t *id) {
+  int64_t rows = a->graph.rows, words = rows * (int64_t)sizeof(int32_t);
+  int32_t *number = (int32_t *)id;
   for (int64_t v = 0; v < rows; v++) number[v] = (int32_t)v;
-  TRY(upload_words(bench, number, rows, a->loss.rows));
+  TRY(upload_all(bench, number, words, a->loss.rows));
   for (int64_t v = 0; v < rows; v++) number[v] = (int32_t)(v % a->loss.logits.cols);
-  return upload_words(bench, number, rows, a->loss.label);
+  TRY(upload_all(bench, number, words, a->loss.label));
+  for (int64_t v = 0; v < rows; v++) id[v] = v;
+  return upload_all(bench, id, rows * (int64_t)sizeof *id, a->id);
 }
 
 static int make_loss(struct bench *bench, struct ablation *a, int64_t classes) {
-  int32_t *number = NULL;
+  int64_t *id = NULL;
   a->arena = arena_measure(&bench->device);
   plan_loss(bench, a, classes);
-  TRY(arena_allocate(&a->arena, "logits and labels"));
+  TRY(arena_allocate(&a->arena, "logits, labels and ids"));
   plan_loss(bench, a, classes);
-  TRY(memory_alloc(&number, a->graph.rows * (int64_t)sizeof *number, "labels"));
-  int code = fill_loss(bench, a, number);
-  free(number);
+  TRY(memory_alloc(&id, a->graph.rows * (int64_t)sizeof *id, "ids"));
+  int code = fill_loss(bench, a, id);
+  free(id);
   return code;
 }
 

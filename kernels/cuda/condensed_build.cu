@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/tiles_build.h"
+#include "kernels/cuda/upload.h"
 extern "C" {
 #include "runtime/memory.h"
 }

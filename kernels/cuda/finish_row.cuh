@@ -245,20 +245,31 @@ static __device__ __forceinline__ void finish_row(const struct finish &f, int32_
   end_columns<T>(f, row, col, n, sum);
 }
 
-/* The end of rows between whose sums and y nothing is but the row scale, in whole vectors: finish_row's bits
- * without its tests, which sums of few entries feel. */
+/* The end of rows between whose sums and y nothing is but the row scale, in whole vectors; or the update with
+ * at most a bias and a ReLU, in place: finish_row's bits without its tests, which sums of few entries feel.
+ */
 static inline bool is_plain(const struct finish &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.tiers == 0 && !f.self_scale &&
          !f.accumulate && !f.unfinished && !f.added.data && !f.kept.data;
 }
 
-template <class T, int WIDE>
+static inline bool is_plain_update(const struct finish &f, const struct update &update) {
+  return update.y.data == f.y.data && !update.residual.data && update.dropout.threshold == 0 &&
+         (update.activation == ACTIVATION_NONE || update.activation == ACTIVATION_RELU);
+}
+
+template <class T, bool UPDATES, int WIDE>
 static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t row, int32_t col,
                                                  float (&sum)[WIDE]) {
   if (f.row_scale) {
     const float scale = f.row_scale[row];
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
+  }
+  if (UPDATES) add_bias(f, col, WIDE, sum);
+  if (UPDATES && f.activation == ACTIVATION_RELU) {
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) sum[i] = activated(ACTIVATION_RELU, sum[i]);
   }
   store(at<T>(f.y, row, col), WIDE, true, sum);
 }

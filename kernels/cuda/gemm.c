@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/tiles.h"
+#include "kernels/cuda/upload.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
@@ -37,6 +38,7 @@ int cuda_open(struct kernels *k) {
   TRY(memory_alloc(&state, (int64_t)sizeof *state, "state of the GPU's kernels"));
   k->impl = state;
   TRY(read_limits(state));
+  cuda_staging_open(k, &state->staging);
   TRY(cuda_library_open(k, &state->library));
   return check_products(k);
 }
@@ -45,6 +47,7 @@ void cuda_close(struct kernels *k) {
   struct cuda_state *state = k->impl;
   if (!state) return;
   cuda_library_close(k, state->library);
+  cuda_staging_close(state->staging);
   free(state);
   k->impl = NULL;
 }

@@ -24,6 +24,7 @@ struct cuda_state {
   int major;                         /* of its compute capability */
   int has_wgmma;                     /* compute capability 9.0a, in this build too */
   struct library *library;
+  struct staging *staging; /* of upload.c; NULL: none */
 };
 
 /* C = A op(B) (+ A2 op(B2)) with op->update, or op->backward, where they have no norm, or a batch norm's way

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/upload.h"
 #include "runtime/memory.h"
 
 enum { ALIGNMENT = 256 };

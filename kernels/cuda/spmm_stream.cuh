@@ -213,6 +213,7 @@ template <class S> static struct variant stream_variant_of(const struct task &ta
   static constexpr void (*kernel[END_LOSS][2])(const struct sums, const struct finish) = {
       {spmm_stream_kernel<S, false, END_PLAIN>, spmm_stream_kernel<S, true, END_PLAIN>},
       {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>},
+      {spmm_stream_kernel<S, false, END_PLAIN_UPDATE>, spmm_stream_kernel<S, true, END_PLAIN_UPDATE>},
       {spmm_stream_kernel<S, false, END_UPDATE>, spmm_stream_kernel<S, true, END_UPDATE>}};
   return {kernel[task.end][task.factors], S::PANEL, S::THREADS, S::SLOTS, S::BLOCKS};
 }

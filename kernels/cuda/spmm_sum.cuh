@@ -25,9 +25,10 @@ struct sums {
   int64_t partial_stride;
 };
 
-/* What ends a row in the same kernel: a row scale at most (see plain_row); all that spmm may add; the update
- * without a norm; that and its loss; the update with a layer norm. */
-enum row_end { END_PLAIN, END_SUM, END_UPDATE, END_LOSS, END_NORM };
+/* What ends a row in the same kernel: a row scale at most (see plain_row); all that spmm may add; a row scale
+ * and the update, which is plain, too; the update without a norm; that and its loss; the update with a layer
+ * norm. */
+enum row_end { END_PLAIN, END_SUM, END_PLAIN_UPDATE, END_UPDATE, END_LOSS, END_NORM };
 
 static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
   const int4 v = __ldg((const int4 *)at);
@@ -146,8 +147,8 @@ static __device__ __forceinline__ void write_slot(const struct sums &op, const s
     if (vector >= op.vectors) break;
     if (slot.target < 0)
       store(op.partial + (int64_t)~slot.target * op.partial_stride + vector * WIDE, WIDE, true, sum[j]);
-    else if constexpr (END == END_PLAIN)
-      plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
+    else if constexpr (END == END_PLAIN || END == END_PLAIN_UPDATE)
+      plain_row<T, END == END_PLAIN_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
     else
       finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
   }

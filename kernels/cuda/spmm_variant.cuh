@@ -8,6 +8,7 @@ template <class SHAPE> static struct variant variant_of(const struct task &task)
   static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
       {spmm_kernel<SHAPE, false, END_PLAIN>, spmm_kernel<SHAPE, true, END_PLAIN>},
       {spmm_kernel<SHAPE, false, END_SUM>, spmm_kernel<SHAPE, true, END_SUM>},
+      {spmm_kernel<SHAPE, false, END_PLAIN_UPDATE>, spmm_kernel<SHAPE, true, END_PLAIN_UPDATE>},
       {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>},
       {spmm_kernel<SHAPE, false, END_LOSS>, spmm_kernel<SHAPE, true, END_LOSS>}};
   return {kernel[task.end][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};

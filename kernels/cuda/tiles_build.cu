@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/upload.h"
 extern "C" {
 #include "runtime/memory.h"
 }

@@ -61,10 +61,6 @@ int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t 
 /* The weights of tiles whose segments and bits are there: to->first and value. Of fill. */
 int cuda_tiles_build_values(struct kernels *k, struct tiles_build *build, const struct tile_arrays *to);
 
-/* A copy to the device through pinned memory that the host's threads fill: several times as fast as the
- * driver's own from pageable memory. Returns when `from` has been read. */
-int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t bytes);
-
 #ifdef __cplusplus
 }
 #endif

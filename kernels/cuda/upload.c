@@ -1,41 +1,51 @@
 /* Large copies to the device by way of memory that it reads by itself, in PARTS, each filled by several
  * threads while others are on their way: from pageable memory the driver copies with one thread. Such memory
  * is allocated in large pages where the system has them and registered then, which takes a ninth of the time
- * of the driver's own allocation of it (measured on an H200: .07 ms a MiB). */
+ * of the driver's own allocation of it (measured on an H200: .07 ms a MiB). It is made once, while the device
+ * opens: a layout would wait 2.6 ms for it. */
+#include "kernels/cuda/upload.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/cuda/tiles_build.h"
+#include "kernels/cuda/gemm.h"
 
 enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20 };
 
 struct staging {
   char *memory;
-  int registered; /* and all events made */
   cudaEvent_t sent[PARTS];
 };
 
-/* Whether it is there: a system may refuse to lock so much. */
-static int staging_open(struct staging *s, int threads) {
+/* Whether it is there, and all events. */
+static int is_made(struct staging *s, int threads) {
   s->memory = aligned_alloc(PAGE, PARTS * PART);
   if (!s->memory) return 0;
   (void)madvise(s->memory, PARTS * PART, MADV_HUGEPAGE);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t at = 0; at < PARTS * PART; at += 4096) s->memory[at] = 0; /* so that the pages are there */
-  s->registered = cudaHostRegister(s->memory, PARTS * PART, cudaHostRegisterDefault) == cudaSuccess;
-  for (int i = 0; i < PARTS && s->registered; i++)
-    s->registered = cudaEventCreateWithFlags(&s->sent[i], cudaEventDisableTiming) == cudaSuccess;
-  if (!s->registered) (void)cudaGetLastError();
-  return s->registered;
+  if (cudaHostRegister(s->memory, PARTS * PART, cudaHostRegisterDefault) != cudaSuccess) return 0;
+  for (int i = 0; i < PARTS; i++)
+    if (cudaEventCreateWithFlags(&s->sent[i], cudaEventDisableTiming) != cudaSuccess) return 0;
+  return 1;
 }
 
-static void staging_close(struct staging *s) {
+void cuda_staging_open(struct kernels *k, struct staging **staging) {
+  *staging = calloc(1, sizeof **staging);
+  if (!*staging || is_made(*staging, device_copying_threads(k->device))) return;
+  cuda_staging_close(*staging);
+  *staging = NULL;
+}
+
+void cuda_staging_close(struct staging *s) {
+  if (!s) return;
   for (int i = 0; i < PARTS; i++)
     if (s->sent[i]) cudaEventDestroy(s->sent[i]);
   if (s->memory) (void)cudaHostUnregister(s->memory);
   (void)cudaGetLastError(); /* it may not have been registered */
   free(s->memory);
+  free(s);
 }
 
 static void copy_part(char *to, const char *from, int64_t bytes, int threads) {
@@ -57,14 +67,9 @@ static int copy_parts(struct kernels *k, char *to, const char *from, int64_t byt
 }
 
 int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t bytes) {
-  struct staging staging = {0};
-  int code;
-  if (bytes < 2 * PART) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
-  if (staging_open(&staging, device_copying_threads(k->device)))
-    code = copy_parts(k, to, from, bytes, &staging);
-  else
-    code = device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
+  const struct cuda_state *state = k->impl;
+  if (bytes < 2 * PART || !state->staging) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
+  int code = copy_parts(k, to, from, bytes, state->staging);
   int ended = device_synchronize(k->device, STREAM_COMPUTE);
-  staging_close(&staging);
   return code == OK ? ended : code;
 }

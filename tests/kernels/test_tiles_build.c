@@ -1,6 +1,7 @@
 /* What the GPU cuts is, to the bit, what kernels/tiles.c and kernels/slots.c cut; windows that are full once
  * condensed are. */
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/upload.h"
 
 #include "runtime/random.h"
 #include "tests/kernels/gpu_layouts.h"
