@@ -11,11 +11,14 @@ enum { IN_FLIGHT = 4 };
 /* What tiles are spread over: an H200's multiprocessors, and groups of columns. */
 static const double MULTIPROCESSORS = 132, TILE_WIDTH = 128;
 
+/* What condensed windows have to save of the least that a product may take. */
+static const double WINDOW_MARGIN = .15;
+
 static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
-/* Gathers: fitted to whole products of five graphs of 1.7 to 131 M arcs at 32 to 256 columns, bf16 and fp32
- * apart, which they repeat within 5% in the mean and 12% at most. Tiles: what products with them took beyond
- * the gather of the rest, but never less than the peak of the tensor cores; two planes of bf16 in fp32.
+/* Gathers: fitted to whole products of fifteen graphs of .4 to 131 M arcs at 32 to 512 columns, bf16 and fp32
+ * apart, which they repeat within 6 to 14% in the mean. Tiles: what products with them took beyond the gather
+ * of the rest; two planes of bf16 in fp32.
  * Condensed windows: what calibrate finds over what it finds for near arcs, times these near arcs. 512
  * columns: twice the bytes of 256. With weights: fitted to products with reddit-like in the same way. */
 const struct choose_model choose_h200 = {
@@ -168,7 +171,7 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
   choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge +
                           (choice->tiles > 0 ? rates->planes : 0)) *
                          1e-12;
-  choice->start_seconds = rates->launch * (choice->tiles == 0 ? 1 : rates->planes > 0 ? 3 : 2) * 1e-12;
+  choice->start_seconds = rates->launch * (choice->tiles == 0 ? 1 : rates->planes > 0 ? 2 : 1.5) * 1e-12;
   choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds +
                     choice->start_seconds;
 }
@@ -240,7 +243,7 @@ struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols,
 }
 
 double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
-  return CHOOSE_MARGIN * choose_least(c, rows, arcs) * 1e12;
+  return WINDOW_MARGIN * choose_least(c, rows, arcs) * 1e12;
 }
 
 struct window_selector choose_selector(const struct choose_case *c) {

@@ -64,7 +64,7 @@ struct choose_model {
   double row, row_byte;               /* a row of the result, and each of its bytes */
   double merge_byte;                  /* a byte of it that two tiers touch */
   double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
-  double launch;     /* the start of a kernel */
+  double launch;     /* the start of a product; of each further kernel half of it */
 };
 
 extern const struct choose_model choose_h200, choose_cpu;

@@ -254,7 +254,7 @@ static inline bool is_plain(const struct finish &f, int64_t element) {
 }
 
 static inline bool is_plain_update(const struct finish &f, const struct update &update) {
-  return update.y.data == f.y.data && !update.residual.data && update.dropout.threshold == 0 &&
+  return update.y.data == f.y.data && !update.residual.data &&
          (update.activation == ACTIVATION_NONE || update.activation == ACTIVATION_RELU);
 }
 
@@ -271,6 +271,7 @@ static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] = activated(ACTIVATION_RELU, sum[i]);
   }
+  if (UPDATES && f.dropout.threshold > 0) drop_columns(f, row, col, sum);
   store(at<T>(f.y, row, col), WIDE, true, sum);
 }
 

@@ -7,6 +7,7 @@ struct updated {
   int64_t width;
   enum norm norm;
   int in_place, residual, added; /* added: and rows are scaled before */
+  int all;                       /* rows finish, scaled ones */
 };
 
 static struct update make_update(struct kernels *k, const struct updated *u, enum dtype type,
@@ -57,17 +58,17 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
   int apart = type != k->real;
   uint8_t *flag = host_block(rows);
-  for (int64_t v = 0; v < rows; v++) flag[v] = v % 4 == 2;
+  for (int64_t v = 0; v < rows; v++) flag[v] = !u->all && v % 4 == 2;
   struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
   struct tensor bare = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   assert_ok(op_spmm(k, &(struct spmm){.a = u->a, .x = x, .y = bare}));
   double *sum = result_of(k, bare);
   struct spmm op = {.a = u->a, .x = x, .y = bare};
-  if (u->added) op.row_scale = halves_and_twos(k, rows);
+  if (u->added || u->all) op.row_scale = halves_and_twos(k, rows);
   if (u->added) op.added = padded_matrix(k, noise_block(7, count), rows, width, whole_rows(width));
   struct update alone = make_update(k, u, k->real, finished_sums(k, u, op));
   double *z = result_of(k, alone.z);
-  op.unfinished = device_block(k, flag, rows);
+  if (!u->all) op.unfinished = device_block(k, flag, rows);
   op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
   if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   struct update fused = make_update(k, u, type, op.y);
@@ -259,7 +260,7 @@ static void fused_loss(struct kernels *k) {
       assert_ok(make_layout(k, &rest, &kinds[kind], &b));
       for (int i = 0; i < 12 * 4; i++) {
         struct updated u = {&m,    a,          some[i / 4], i / 4 == 5 ? NORM_LAYER : NORM_NONE,
-                            i & 1, i >> 1 & 1, i / 4 & 1};
+                            i & 1, i >> 1 & 1, i / 4 & 1,   0};
         check_loss(k, &u, i >> 1 & 1 ? b : NULL, 1);
         if (i < 4 * 4 && u.norm == NORM_NONE) check_loss(k, &u, NULL, 3e38); /* differences overflow */
       }
@@ -287,10 +288,13 @@ static void fused_update(struct kernels *k) {
     make_csr(&m, &kinds[kind], 0);
     assert_ok(make_layout(k, &m, &kinds[kind], &a));
     for (int i = 0; i < 6 * 8; i++) {
-      struct updated u = {&m,         a,          some[i / 8],    i & 1 ? NORM_LAYER : NORM_NONE,
-                          i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1};
+      struct updated u = {&m,         a,          some[i / 8],     i & 1 ? NORM_LAYER : NORM_NONE,
+                          i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1, 0};
       for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
       if (u.norm == NORM_NONE && !u.residual) check_below(k, &u);
+      u.added = 0;
+      u.all = 1;
+      for (int t = 0; t < types && u.in_place && !u.residual; t++) check_update(k, &u, type[t]);
     }
     layout_free(k, a);
     csr_free(&m);

@@ -144,6 +144,24 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
   csr_free(&m);
 }
 
+static void slots_are_as_long_as_the_product_allows(void **state) {
+  (void)state;
+  assert_int_equal(slots_limit(36692, 367662, 1383, 64, 0), 32); /* 24 MB are gathered */
+  assert_int_equal(slots_limit(36692, 367662, 1383, 256, 0), 64);
+  assert_int_equal(slots_limit(36692, 367662, 1383, 1024, 0), 128);
+  assert_int_equal(slots_limit(36692, 367662, 1383, 0, 0), slots_limit(36692, 367662, 1383, 128, 0));
+  assert_int_equal(slots_limit(169343, 2480650, 1000, 128, 0), 128);
+  assert_int_equal(slots_limit(169343, 2480650, 200, 128, 0), 256); /* rows hardly longer stay whole */
+  assert_int_equal(slots_limit(2449029, 131000504, 642, 256, 0), 256);
+  assert_int_equal(slots_limit(232965, 114724500, 2000, 256, 0), 1024);
+  assert_int_equal(slots_limit(100000, 823242, 207, 64, 0), 32);
+  assert_int_equal(slots_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
+  assert_int_equal(slots_limit(0, 0, 0, 64, 0), 256);
+  assert_true(slots_may_stream(100000, 823242));
+  assert_false(slots_may_stream(1000, 8232));
+  assert_false(slots_may_stream(100000, 1600000));
+}
+
 static void segments_ascend_inside_a_window(void **state) {
   (void)state;
   struct csr m = made_matrix(700, 700, has_arc), rest;
@@ -231,6 +249,7 @@ int main(void) {
       cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
       cmocka_unit_test(tiles_and_slots_add_up_to_the_product),
       cmocka_unit_test(a_giant_row_is_cut_into_pieces),
+      cmocka_unit_test(slots_are_as_long_as_the_product_allows),
       cmocka_unit_test(segments_ascend_inside_a_window),
       cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
       cmocka_unit_test(density_counts_cells_and_arcs),
