@@ -18,14 +18,13 @@
 #include "runtime/random.h"
 #include "runtime/tensor.h"
 
-/* What products a layout is for. Which tiers it has follows from the matrix, this, the precision and stored
- * constants (kernels/choose.h); a layout serves every width, best the one it was made for. */
+/* What products a layout is for: with the matrix, the precision and stored constants it decides the tiers
+ * (kernels/choose.h) and the slots (kernels/slots.h). A layout serves every width, best this one. */
 struct layout_plan {
   enum layout_tiers tiers;
   int64_t width; /* columns of X; 0: not known, for the gather alone */
-  int streams;   /* the gather may stream through short rows, as sums over hyperedges do */
+  int streams;   /* the gather may stream through short rows */
 };
-
 struct layout; /* a sparse matrix prepared for the device: kernels/layout.h, continued by each table */
 
 /* Values that change from epoch to epoch, in device memory so that a recorded epoch can be replayed. */
@@ -369,8 +368,8 @@ int op_gemm(struct kernels *k, const struct gemm *op);
 /* Whether a product with a batch norm's `backward` is better made twice, see struct gemm. */
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op);
 int op_gather(struct kernels *k, const struct gather *op);
-int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op,
-               struct tensor y); /* y may be x */
+/* y may be x. */
+int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
 int op_update(struct kernels *k, const struct update *op);
 int op_update_backward(struct kernels *k, const struct update_backward *op);
