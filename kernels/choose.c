@@ -11,8 +11,9 @@ enum { IN_FLIGHT = 4 };
 /* What tiles are spread over: an H200's multiprocessors, and groups of columns. */
 static const double MULTIPROCESSORS = 132, TILE_WIDTH = 128;
 
-/* What condensed windows have to save of the least that a product may take. */
-static const double WINDOW_MARGIN = .15;
+/* What tiles have to save of the gather's time, and condensed windows of the least that a product may take.
+ */
+static const double TILE_MARGIN = .05, WINDOW_MARGIN = .15;
 
 static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 
@@ -205,7 +206,7 @@ static struct choice divide(const struct rates *rates, const struct density *den
 struct choice choose(const struct choose_case *c, const struct density *density) {
   struct rates rates = rates_of(c, density->cols);
   struct choice gather = divide(&rates, density, TILE_CELLS + 1), best = gather;
-  best.seconds *= 1 - CHOOSE_MARGIN;
+  best.seconds *= 1 - TILE_MARGIN;
   for (int b = DENSITY_BINS - 1; b > 0 && is_tile(&rates, (double)least_in(b)); b--) {
     struct choice tiles = divide(&rates, density, least_in(b));
     if (tiles.seconds < best.seconds) best = tiles;

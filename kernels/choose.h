@@ -88,11 +88,9 @@ struct choice {
   double gather_seconds;                                        /* without tiles */
 };
 
-/* What a tier has to save of the gather's time: predictions are not better than that. */
-#define CHOOSE_MARGIN .05
-
 /* The cheapest of the gather alone and of tiles with a gather of what they leave, for any least number of
- * arcs in a tile: few tiles may not be worth the merge of their rows. */
+ * arcs in a tile: few tiles may not be worth the merge of their rows. Tiles have to save a share of the
+ * gather's time, since predictions are not exact. */
 struct choice choose(const struct choose_case *c, const struct density *density);
 
 /* The same for a layout whose cells of `least` arcs and more are tiles; TILE_CELLS + 1: the gather alone. */

@@ -20,8 +20,7 @@ struct window_rule {
 /* The rule of a product with X of `cols` rows, without a margin; tiled: tiles prepare X already. arc 0: the
  * device has no such windows. */
 struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled);
-/* The margin of the rule for a matrix with so many rows and arcs: CHOOSE_MARGIN of the least they may take.
- */
+/* The margin of the rule for a matrix with so many rows and arcs: a share of the least that they may take. */
 double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs);
 
 /* The rule that takes every window that has an arc. */

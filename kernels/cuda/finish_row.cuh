@@ -246,8 +246,8 @@ static __device__ __forceinline__ void finish_row(const struct finish &f, int32_
 }
 
 /* The end of rows between whose sums and y nothing is but the row scale, in whole vectors; or the update with
- * at most a bias and a ReLU, in place: finish_row's bits without its tests, which sums of few entries feel.
- */
+ * at most a bias, a ReLU and dropout, in place: finish_row's bits without its tests, which sums of few
+ * entries feel. */
 static inline bool is_plain(const struct finish &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.tiers == 0 && !f.self_scale &&
          !f.accumulate && !f.unfinished && !f.added.data && !f.kept.data;
