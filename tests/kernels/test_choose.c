@@ -149,6 +149,10 @@ static void tiles_that_save_little_are_left_to_the_gather(void **state) {
   density = uniform(128, 3, 2000);
   assert_int_equal(choose(&c, &density).tiles, 0);
   assert_true(choose_divided(&c, &density, 1900).tile_seconds < choose(&c, &density).near_seconds);
+  double start = choose(&c, &density).start_seconds;
+  assert_close(choose_divided(&c, &density, 1900).start_seconds, 1.5 * start, 1e-15);
+  c.precision = PRECISION_FP32;
+  assert_close(choose_divided(&c, &density, 1900).start_seconds, 2 * start, 1e-15);
 }
 
 /* A thousand tiles in one window, as hubs have them, take longer than they save, unless there are many more.

@@ -156,6 +156,8 @@ static void slots_are_as_long_as_the_product_allows(void **state) {
   assert_int_equal(slots_limit(232965, 114724500, 2000, 256, 0), 1024);
   assert_int_equal(slots_limit(100000, 823242, 207, 64, 0), 32);
   assert_int_equal(slots_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
+  assert_int_equal(slots_limit(40000, 200000, 300, 256, 0), 32);
+  assert_int_equal(slots_limit(40000, 200000, 300, 256, 1), 64);
   assert_int_equal(slots_limit(0, 0, 0, 64, 0), 256);
   assert_true(slots_may_stream(100000, 823242));
   assert_false(slots_may_stream(1000, 8232));
