@@ -32,7 +32,7 @@ template <class T> static struct variant choose_whole_row(const struct task &tas
 #undef USE
 }
 
-/* What was fastest on an H200 over graphs of mean degree 5 to 500, by the bytes of a row of X alike for both
+/* What was fastest on an H200 over graphs of mean degree 2 to 500, by the bytes of a row of X alike for both
  * types: vectors in a row of X, lanes, entries under way, threads, blocks on a multiprocessor. Lanes that fit
  * the row bring more than their number being a power of two; for sparse rows many small blocks, for dense
  * ones panels of 128 bytes. */

@@ -7,9 +7,9 @@
 #include "tests/kernels/gpu_layouts.h"
 #include "tests/kernels/made_matrix.h"
 
-/* Communities of 300 rows and columns, of a density that differs from one to the next. */
-enum { COLUMNS = 128 };
+enum { COLUMNS = 128 }; /* of X, for which layouts are made */
 
+/* Communities of 300 rows and columns, of a density that differs from one to the next. */
 static int has_arc(int64_t i, int64_t j) {
   uint32_t bits = random_block(random_key(9, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0] % 1000;
   return i % 41 != 3 && bits < (i / 300 == j / 300 ? 20 + i / 300 * 90 : 3);
