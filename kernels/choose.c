@@ -20,7 +20,7 @@ static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
 /* Gathers: fitted to whole products of fifteen graphs of .4 to 131 M arcs at 32 to 512 columns, bf16 and fp32
  * apart, which they repeat within 7 to 14% in the mean and 40% at most. Tiles: what products with them took
  * beyond the gather of the rest; two planes of bf16 in fp32. Condensed windows: what calibrate finds over
- * what it finds for near arcs, times these near arcs. 512 columns: twice the bytes of 256. With weights:
+ * what it finds for near arcs, times these near arcs. Both at 512 columns: twice 256. With weights:
  * fitted to products with reddit-like in the same way. */
 const struct choose_model choose_h200 = {
     .name = "NVIDIA H200",
