@@ -78,6 +78,7 @@ static int run_on_ranks(const struct command *command, const struct bench_option
 }
 
 int main(int argc, char **argv) {
+  program_start();
   if (argc < 2) {
     print_help(stderr);
     return BAD_INPUT;

@@ -34,6 +34,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  program_start();
   if (argc < 2) {
     print_help(stderr);
     return BAD_INPUT;

@@ -61,6 +61,7 @@ static int run_job(struct job *job) {
 
 int main(int argc, char **argv) {
   static struct job job; /* large: settings and paths */
+  program_start();
   int usage = command_line_read(&line, argc, argv);
   if (usage == OK && (line.help || line.version)) {
     if (line.help) command_line_help();

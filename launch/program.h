@@ -1,12 +1,19 @@
-/* What the three programs share: --version and the end of main. */
+/* What the three programs share: how main begins, and --version. */
 #ifndef LAUNCH_PROGRAM_H
 #define LAUNCH_PROGRAM_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "runtime/device.h"
 #include "runtime/error.h"
 #include "version.h"
+
+/* A file that outgrows the limit of its size (ulimit -f) is an error with a message, like one on a full disk,
+ * and not the end of the process. */
+static inline void program_start(void) {
+  signal(SIGXFSZ, SIG_IGN);
+}
 
 /* "NAME 0.1.0 (revision)", the compiled devices, the compiler and the packages that were compiled against. */
 static inline void print_version(const char *name) {
