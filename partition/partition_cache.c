@@ -164,8 +164,9 @@ static int read_file(const struct partition_key *key, enum node_order order, con
   return code;
 }
 
-/* The file of that order in any of the places. */
-static int find(const struct partition_key *key, enum node_order order, struct partition *partition) {
+/* The file of that order in any of the places. quiet: nothing is said of those that are not used. */
+static int find(const struct partition_key *key, enum node_order order, int quiet,
+                struct partition *partition) {
   char path[sizeof partition->path];
   for (int place = 0; place < PLACES; place++) {
     if (!path_of(key, order, place, path, sizeof path) || access(path, F_OK) != 0) continue;
@@ -174,7 +175,7 @@ static int find(const struct partition_key *key, enum node_order order, struct p
       partition->cached = 1;
       return 1;
     }
-    log_info("partition: %s is not used: %s", path, error_message());
+    if (!quiet) log_info("partition: %s is not used: %s", path, error_message());
     error_clear();
     partition_free(partition);
   }
@@ -182,13 +183,14 @@ static int find(const struct partition_key *key, enum node_order order, struct p
 }
 
 int partition_cache_read(const struct partition_key *key, struct partition *partition) {
-  return find(key, key->config->partition.order, partition);
+  return find(key, key->config->partition.order, 0, partition);
 }
 
 int partition_cache_read_owners(const struct partition_key *key, struct partition *partition) {
   struct partition other = {0};
   for (int order = 0; order < ORDERS; order++) {
-    if (!find(key, (enum node_order)order, &other)) continue;
+    int known = order == (int)key->config->partition.order; /* partition_cache_read has spoken of it */
+    if (!find(key, (enum node_order)order, known, &other)) continue;
     memcpy(partition->part, other.part, (size_t)key->nodes * sizeof *partition->part);
     log_info("partition: owners read from %s", other.path);
     partition_free(&other);

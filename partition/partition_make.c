@@ -194,12 +194,17 @@ int partition_share(struct comm *comm, int parts, int64_t nodes, struct partitio
   return comm_broadcast(comm, partition->nnz, words, 0);
 }
 
-int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
-                   const struct graph *block, int parts, const char *run_dir, struct partition *partition) {
-  *partition = (struct partition){0};
+static int check_parts(const struct dataset *dataset, int parts) {
   if (parts < 1 || parts > dataset->nodes)
     FAIL(BAD_INPUT, "%s has %lld nodes and cannot be cut into %d parts; allowed: 1 to the number of nodes",
          dataset->h5.path, (long long)dataset->nodes, parts);
+  return OK;
+}
+
+int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
+                   const struct graph *block, int parts, const char *run_dir, struct partition *partition) {
+  *partition = (struct partition){0};
+  TRY(comm_agree(comm, check_parts(dataset, parts)));
   if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes};
   int code = comm->rank ? OK : read_or_make(comm, &key, dataset, block, partition);

@@ -183,13 +183,18 @@ static int read_or_make(struct comm *comm, const struct partition_key *key, stru
   return code;
 }
 
-int star_partition(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
-                   int parts, const char *run_dir, struct partition *star) {
-  *star = (struct partition){0};
+static int check_parts(const struct dataset *dataset, int parts) {
   if (parts < 1 || parts > dataset->nodes)
     FAIL(BAD_INPUT,
          "%s has %lld vertices and cannot be cut into %d parts; allowed: 1 to the number of vertices",
          dataset->h5.path, (long long)dataset->nodes, parts);
+  return OK;
+}
+
+int star_partition(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
+                   int parts, const char *run_dir, struct partition *star) {
+  *star = (struct partition){0};
+  TRY(comm_agree(comm, check_parts(dataset, parts)));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes};
   TRY(comm_agree(comm, comm->rank ? OK : read_or_make(comm, &key, dataset, star)));

@@ -16,7 +16,7 @@ refuses() {
       cat err.txt
       fail "more than a sentence on stderr: gnntrain $*"
     fi
-    grep '^gnntrain: ' err.txt | grep -qE "$pattern" ||
+    grep -a '^gnntrain: ' err.txt | grep -aqE "$pattern" ||
       { cat err.txt; fail "no \"$pattern\" in the message on $ranks rank(s): gnntrain $*"; }
   done
 }
@@ -87,6 +87,19 @@ refuses 2 'the self loop of node 3 has weight -2; model\.aggregator = "gcn"' run
 must_run 2 run.toml --set dataset.path=loop.h5 --set model.norm_edges=none
 refuses 2 'negative_weight\.h5.*weights.*model\.type = "gat"' run.toml --device cpu --set dataset.path=negative_weight.h5 \
   --set model.type=gat
+
+# More ranks than nodes: one sentence, and no abort.
+echo '0 1' >pair.txt
+made=(--features random:4 --labels random:2 --split random:0.5,0)
+"$GNNTRAIN_BIN/gnndata" import edgelist pair.txt pair_gcn.h5 --undirected "${made[@]}" >out.txt
+"$GNNTRAIN_BIN/gnndata" import hypergraph pair.txt pair_hgnn.h5 "${made[@]}" >out.txt
+for model in gcn hgnn; do
+  dataset=pair_$model
+  job 3 run.toml --set dataset.path=$dataset.h5 --set model.type=$model
+  ((code == 2)) || { cat err.txt; fail "more ranks than nodes: exit code $code"; }
+  (($(grep -c '^gnntrain: .*cannot be cut into 3 parts' err.txt) == 1)) || { cat err.txt; fail "$dataset: not one sentence"; }
+  ! grep -q MPI_ABORT err.txt out.txt || { cat err.txt; fail "$dataset: the ranks were aborted"; }
+done
 
 # Configurations
 refuses 2 'train\.epoch\b' run.toml --set train.epoch=3

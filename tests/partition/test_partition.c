@@ -223,7 +223,7 @@ static void more_parts_than_nodes_are_refused(void **state) {
   random_dataset(&comm, &g, "test_partition_few", &dataset);
   configure(PARTITION_BLOCK, ORDER_GIVEN);
   assert_fails(partition_make(&comm, &config, &dataset, 1, NULL, 10, NULL, &p), BAD_INPUT,
-               "9 nodes and cannot be cut into 10 parts");
+               comm.rank == 0 ? "9 nodes and cannot be cut into 10 parts" : "");
   partition_free(&p);
   random_end(&comm, &g, &dataset);
 }

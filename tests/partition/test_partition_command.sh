@@ -53,6 +53,12 @@ grep -q "predicted to save .* s of .* s of one thread in 270000 sparse products"
 "$gnndata" info g.h5 >out || fail "info: $(cat out)"
 grep -q "block, order auto: cluster, made in" out || fail "info lacks the orders: $(cat out)"
 
+# A damaged file is spoken of once.
+"$gnndata" partition g.h5 --parts 5 --order given >out || fail "five parts: $(cat out)"
+head -c 3000 g.h5.parts/metis-5-given-* >short && mv short g.h5.parts/metis-5-given-*
+"$gnndata" partition g.h5 --parts 5 --order given >out || fail "a damaged file: $(cat out)"
+[ "$(grep -c 'is not used' out)" = 1 ] || fail "a damaged file is not spoken of once: $(cat out)"
+
 refuse 2 'partition.order must be "given", "degree", "metis", "cluster", "loa", "rcm" or "auto"' g.h5 --parts 2 --order best
 refuse 2 "partition.loa_window must be an integer from 16 to 1048576" g.h5 --parts 2 --order loa --loa-window 4
 refuse 2 "unknown key train.epoch" g.h5 --parts 2 --set train.epoch=4
