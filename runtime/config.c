@@ -217,6 +217,12 @@ static int read_text(const char *path, char text[FILE_BYTES + 1]) {
   return OK;
 }
 
+static int visit_nothing(const struct config_value *value, void *context) {
+  (void)value, (void)context;
+  return OK;
+}
+
+/* runs/ and the name of the file, as far as a configuration can hold that: checkpoints have a copy. */
 static int default_log_dir(struct config *config) {
   const char *slash = strrchr(config->path, '/'), *name = slash ? slash + 1 : config->path;
   const char *dot = strrchr(name, '.');
@@ -224,6 +230,11 @@ static int default_log_dir(struct config *config) {
   int written = snprintf(config->log.dir, sizeof config->log.dir, "runs/%.*s", length, name);
   if (written >= (int)sizeof config->log.dir)
     FAIL(BAD_INPUT, "log.dir: the name of %s is too long", config->path);
+  char quoted[CONFIG_VALUE], line[CONFIG_VALUE + 8];
+  snprintf(line, sizeof line, "value = %s", config_key_quote(config->log.dir, quoted));
+  if (config_toml_walk(line, config->path, visit_nothing, NULL) != OK)
+    FAIL(BAD_INPUT, "%s: the name is not valid UTF-8, and log.dir cannot be made of it; set log.dir",
+         config->path);
   return OK;
 }
 

@@ -134,6 +134,17 @@ refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3
 
+# The run's folder has the configuration's name, which its files keep as text.
+cp run.toml $'caf\xe9.toml'
+sed -i '/^dir = /d' $'caf\xe9.toml'
+refuses 2 'not valid UTF-8.*set log\.dir' $'caf\xe9.toml'
+[[ ! -e runs ]] || fail "a run with a name that is not UTF-8 was begun"
+must_run 1 $'caf\xe9.toml' --set log.dir=coffee
+cp $'caf\xe9.toml' 'café.toml'
+must_run 1 'café.toml'
+must_run 1 'café.toml' --resume --epochs 3
+grep -q 'resuming run 0 after epoch 2 from runs/café/' out.txt || { cat out.txt; fail "café was not resumed"; }
+
 # Runs
 : >file
 refuses 2 'file/run' run.toml --set log.dir=file/run
