@@ -63,6 +63,7 @@ static int check_format(struct h5 *h5) {
 }
 
 static int read_value(struct h5 *h5, const struct checkpoint_value *value) {
+  if (value->optional && !h5_has_attr(h5, "/", value->name)) return OK;
   switch (value->kind) {
   case CHECKPOINT_INT:
     TRY(h5_read_int(h5, "/", value->name, value->integer));
@@ -152,7 +153,13 @@ static int scan(const char *dir,
   return OK;
 }
 
+/* Runs follow each other, and in each its epochs. */
+static int is_beyond(int64_t run, int64_t epoch, int64_t other_run, int64_t other_epoch) {
+  return run > other_run || (run == other_run && epoch > other_epoch);
+}
+
 struct newest {
+  int64_t wanted; /* run; -1: any */
   int64_t run, epoch;
 };
 
@@ -160,17 +167,35 @@ static int keep_newest(const char *dir, const char *name, int64_t run, int64_t e
                        void *context) {
   (void)dir, (void)name;
   struct newest *newest = context;
-  if (!temporary && (run > newest->run || (run == newest->run && epoch > newest->epoch)))
-    *newest = (struct newest){run, epoch};
+  if (temporary || (newest->wanted >= 0 && run != newest->wanted)) return OK;
+  if (is_beyond(run, epoch, newest->run, newest->epoch)) {
+    newest->run = run;
+    newest->epoch = epoch;
+  }
   return OK;
 }
 
-int checkpoint_newest(const char *dir, char *path, int64_t size) {
-  struct newest newest = {-1, -1};
+int checkpoint_newest_of(const char *dir, int64_t run, char *path, int64_t size) {
+  struct newest newest = {run, -1, -1};
   path[0] = '\0';
   TRY(scan(dir, keep_newest, &newest));
   if (newest.run >= 0) checkpoint_path(path, size, dir, newest.run, newest.epoch);
   return OK;
+}
+
+int checkpoint_newest(const char *dir, char *path, int64_t size) {
+  return checkpoint_newest_of(dir, -1, path, size);
+}
+
+int checkpoint_cut_back(const char *dir, int64_t run, int64_t epoch, int64_t *removed) {
+  for (*removed = 0;; ++*removed) {
+    struct newest newest = {-1, -1, -1};
+    char path[1200];
+    TRY(scan(dir, keep_newest, &newest));
+    if (!is_beyond(newest.run, newest.epoch, run, epoch)) return OK;
+    checkpoint_path(path, sizeof path, dir, newest.run, newest.epoch);
+    if (unlink(path) != 0) FAIL(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
+  }
 }
 
 /* The epochs of one run. */

@@ -22,6 +22,7 @@ struct checkpoint_value {
   double *real;
   char *text;
   int64_t text_size;
+  int optional; /* where the file lacks it, what is there stays */
 };
 struct checkpoint {
   struct checkpoint_item *item;
@@ -37,9 +38,13 @@ int checkpoint_write(const struct checkpoint *checkpoint, const char *path);
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path);
 
 /* The files "<dir>/epoch-<run>-<epoch>.h5": path of one; the newest (by run, then epoch; path "" when there
- * is none); removal of all but the newest `keep` of a run, and of what killed writers left. */
+ * is none), and that of one run; removal of all but the newest `keep` of a run, and of what killed writers
+ * left; removal of what stands beyond an epoch of a run, later runs included, the newest first, and
+ * how many that were (run -1: all). */
 void checkpoint_path(char *path, int64_t size, const char *dir, int64_t run, int64_t epoch);
 int checkpoint_newest(const char *dir, char *path, int64_t size);
+int checkpoint_newest_of(const char *dir, int64_t run, char *path, int64_t size);
 int checkpoint_prune(const char *dir, int64_t run, int64_t keep);
+int checkpoint_cut_back(const char *dir, int64_t run, int64_t epoch, int64_t *removed);
 
 #endif

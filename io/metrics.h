@@ -19,8 +19,8 @@ struct metrics_row {
 };
 struct metrics_final {
   int64_t run, best_epoch, epochs;
-  double val, test, seconds;
-  int64_t peak_bytes; /* of the rank that took most */
+  double val, test, seconds; /* seconds of all epochs of the run, evaluation included */
+  int64_t peak_bytes;        /* of the rank that took most */
 };
 
 /* resume_run, resume_epoch: keeps the lines of earlier runs and of this run up to that epoch and cuts the

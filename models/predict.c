@@ -109,7 +109,7 @@ static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, c
 
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {
   struct h5 h5 = {0};
-  TRY(trainer_resume(trainer, run, checkpoint));
+  TRY(trainer_load(trainer, run, checkpoint));
   TRY(model_forward(&trainer->model, run, 0));
   int code = write_file(trainer, run, &h5, path, checkpoint);
   if (code != OK && run->comm->rank == 0) h5_close(&h5);

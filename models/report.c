@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/rundir.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -124,7 +123,8 @@ static int memory_line(const struct run *run, const char *name, int64_t peak, in
 
 int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate) {
   const struct device_ops *device = run->device->ops;
-  char seconds[32], path[RUNDIR_PATH];
+  const char *dir = run->config->log.dir;
+  char seconds[32];
   log_info(" ");
   log_info("result");
   results(trainer, run);
@@ -136,8 +136,7 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t host_estima
   TRY(memory_line(run, "memory", memory_peak(), host_estimate));
   if (!device->on_host)
     TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), device_estimate));
-  log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", run->config->log.dir);
-  log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", run->config->path,
-           rundir_best(run, path));
+  log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", dir);
+  log_info("  predict with   gnntrain %s/config.toml --predict %s/best.h5 --out predictions.h5", dir, dir);
   return OK;
 }

@@ -81,5 +81,6 @@ int state_offer(struct state *state, double val, double loss, double test) {
 void state_begin_run(struct state *state, int64_t run) {
   state->run = run;
   state->epoch = state->step = 0;
+  state->seconds = 0;
   state->best = (struct best){0};
 }

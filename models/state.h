@@ -15,6 +15,8 @@ struct best {
 
 struct state {
   int64_t run, epoch, step; /* index of the run; epochs and optimiser steps done in it */
+  double seconds;           /* of the run's epochs, evaluation included, over all processes */
+  int holds_best; /* read from a file with the best weights: w is of best.epoch, the moments are not */
   struct best best;
   int64_t count, statistics_count;
   double *w, *m, *v;  /* parameters and moments, [count] */
@@ -40,7 +42,15 @@ void state_begin_run(struct state *state, int64_t run);
 /* Writes the captured state (rank 0 writes; collective). best: the best parameters in place of the current.
  * Errors: FAILED, on every rank, naming the file and the system's reason. */
 int state_write(struct state *state, const struct model *model, struct run *run, const char *path, int best);
-/* Reads on every rank. Errors: BAD_INPUT for another model or dataset; other changed settings are noted. */
-int state_read(struct state *state, const struct model *model, struct run *run, const char *path);
+
+/* What a state is read for: to train on from it, to look at what its weights do, or to copy its best. */
+enum state_use { STATE_RESUME, STATE_EVALUATE, STATE_COPY };
+/* Reads on every rank; results of earlier runs only to train on. Errors: BAD_INPUT for another model or
+ * graph; to train on also for other features, labels or splits, for best weights alone and for a run that
+ * train.runs does not have. Else they and other changed settings are noted, but not for a copy. */
+int state_read(struct state *state, const struct model *model, struct run *run, const char *path,
+               enum state_use use);
+/* The run and epoch of a state's file. On one rank. */
+int state_place(const char *path, int64_t *of_run, int64_t *epoch);
 
 #endif

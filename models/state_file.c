@@ -9,14 +9,15 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
-enum { VALUES = 9, TEXT = 16384 };
+enum { VALUES = 14, TEXT = 16384, HASH = 32 };
 
 /* The tables that checkpoint_write and checkpoint_read walk; they point into the state. */
 struct manifest {
   struct checkpoint checkpoint;
   struct checkpoint_item *item;
   struct checkpoint_value value[VALUES];
-  char config[TEXT], hash[32];
+  char config[TEXT], hash[HASH], data[DATA_KINDS][HASH];
+  char weights[16]; /* whose parameters/ are: "latest" or "best"; "" in files of older programs */
 };
 
 static void add_item(struct manifest *m, const char *group, const char *name, int64_t rows, int64_t cols,
@@ -44,8 +45,14 @@ static void add_text(struct manifest *m, const char *name, char *text, int64_t s
   snprintf(added->name, sizeof added->name, "%s", name);
 }
 
+/* Files of older programs lack what was added last. */
+static void make_optional(struct manifest *m) {
+  m->value[m->checkpoint.values - 1].optional = 1;
+}
+
 /* What identifies a checkpoint and says where it stands. */
 static void add_header(struct manifest *m, struct state *state) {
+  static const char *const hash_name[] = {"features_hash", "labels_hash", "splits_hash"};
   add_text(m, "config", m->config, sizeof m->config);
   add_text(m, "dataset_hash", m->hash, sizeof m->hash);
   add_int(m, "run", &state->run);
@@ -55,6 +62,14 @@ static void add_header(struct manifest *m, struct state *state) {
   add_real(m, "best_val", &state->best.val);
   add_real(m, "best_loss", &state->best.loss);
   add_real(m, "best_test", &state->best.test);
+  for (int kind = 0; kind < DATA_KINDS; kind++) {
+    add_text(m, hash_name[kind], m->data[kind], HASH);
+    make_optional(m);
+  }
+  add_real(m, "seconds", &state->seconds);
+  make_optional(m);
+  add_text(m, "weights", m->weights, sizeof m->weights);
+  make_optional(m);
 }
 
 static void add_arrays(struct manifest *m, struct state *state, const struct model *model, int best) {
@@ -78,10 +93,12 @@ static void add_arrays(struct manifest *m, struct state *state, const struct mod
     running += layer->statistics;
     best_running += layer->statistics;
   }
-  if (state->run > 0) {
-    add_item(m, "runs", "val", state->run, 0, state->run_val);
-    add_item(m, "runs", "test", state->run, 0, state->run_test);
-  }
+}
+
+static void add_results(struct manifest *m, struct state *state) {
+  if (state->run == 0) return;
+  add_item(m, "runs", "val", state->run, 0, state->run_val);
+  add_item(m, "runs", "test", state->run, 0, state->run_test);
 }
 
 static int manifest_init(struct manifest *m, struct state *state, const struct model *model) {
@@ -93,11 +110,18 @@ static int manifest_init(struct manifest *m, struct state *state, const struct m
   return OK;
 }
 
+static void hash_text(uint64_t hash, char text[HASH]) {
+  snprintf(text, HASH, "%016llx", (unsigned long long)hash);
+}
+
 static int write_file(struct state *state, const struct model *model, struct run *run, struct manifest *m,
                       const char *path, int best) {
   TRY(manifest_init(m, state, model));
   add_arrays(m, state, model, best);
-  snprintf(m->hash, sizeof m->hash, "%016llx", (unsigned long long)run->dataset_hash);
+  add_results(m, state);
+  hash_text(run->dataset_hash, m->hash);
+  for (int kind = 0; kind < DATA_KINDS; kind++) hash_text(run->shard->data_hash[kind], m->data[kind]);
+  snprintf(m->weights, sizeof m->weights, "%s", best ? "best" : "latest");
   char *text = NULL;
   TRY(config_text(run->config, &text));
   snprintf(m->config, sizeof m->config, "%s", text);
@@ -127,56 +151,114 @@ int state_write(struct state *state, const struct model *model, struct run *run,
 
 struct difference {
   const char *path;
+  enum state_use use;
   int code;
 };
 
-/* A changed model is an error (the first is kept); anything else is only said. */
-static int note_difference(const char *path, const char *key, const char *was, const char *is) {
+/* A changed model is an error (the first is kept); anything else is only said, where it matters. */
+static int note_difference(const struct difference *difference, const char *key, const char *was,
+                           const char *is) {
+  enum state_use use = difference->use;
   if (strncmp(key, "model.", 6) == 0)
     FAIL(BAD_INPUT,
-         "%s: was written with %s = %s, this run has %s; a checkpoint goes on only with the same model", path,
-         key, was, is);
-  int quiet = strncmp(key, "log.", 4) == 0 || strcmp(key, "train.epochs") == 0;
+         "%s: was written with %s = %s, this run has %s; a checkpoint goes on only with the same model",
+         difference->path, key, was, is);
+  int quiet = strncmp(key, "log.", 4) == 0 || strcmp(key, "train.epochs") == 0 || use == STATE_COPY;
+  if (use == STATE_EVALUATE && strncmp(key, "train.", 6) == 0) quiet = 1;
   if (!quiet) log_info("note: %s was %s in the checkpoint and is %s now", key, was, is);
   return OK;
 }
 
 static void on_difference(const char *key, const char *was, const char *is, void *context) {
   struct difference *difference = context;
-  if (difference->code == OK) difference->code = note_difference(difference->path, key, was, is);
+  if (difference->code == OK) difference->code = note_difference(difference, key, was, is);
 }
 
-static int check_origin(const struct manifest *m, const struct run *run, const char *path) {
-  char hash[32];
-  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)run->dataset_hash);
+/* The graph is the same. Training goes on with the same data only; weights may be tried on other data. */
+static int check_data(const struct manifest *m, const struct run *run, const char *path, enum state_use use) {
+  static const char *const name[] = {"features", "labels", "splits"};
+  char hash[HASH];
+  for (int kind = 0; kind < DATA_KINDS; kind++) {
+    hash_text(run->shard->data_hash[kind], hash);
+    if (m->data[kind][0] == '\0' || strcmp(hash, m->data[kind]) == 0) continue;
+    if (use == STATE_RESUME)
+      FAIL(BAD_INPUT,
+           "%s: was trained with other %s than those of %s (hash %s, not %s); training goes on only with the "
+           "same dataset",
+           path, name[kind], run->config->dataset.path, m->data[kind], hash);
+    if (use == STATE_EVALUATE)
+      log_info("note: %s was trained with other %s than those of %s", path, name[kind],
+               run->config->dataset.path);
+  }
+  if (use == STATE_RESUME && m->data[0][0] == '\0')
+    log_info("note: %s is of an older program: whether features, labels and splits are the same is unknown",
+             path);
+  return OK;
+}
+
+static int check_origin(const struct manifest *m, const struct run *run, const char *path,
+                        enum state_use use) {
+  char hash[HASH];
+  hash_text(run->dataset_hash, hash);
   struct config *old = NULL;
   TRY(memory_alloc(&old, (int64_t)sizeof *old, "the checkpoint's configuration"));
-  struct difference difference = {.path = path, .code = config_parse(old, m->config, path)};
+  struct difference difference = {.path = path, .use = use, .code = config_parse(old, m->config, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
   free(old);
   TRY(difference.code);
   if (strcmp(hash, m->hash) != 0)
     FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path,
          run->config->dataset.path, m->hash, hash);
+  return check_data(m, run, path, use);
+}
+
+/* Older programs did not say that they wrote the best weights in place of the latest. */
+static int holds_best(const struct manifest *m, const struct state *state) {
+  if (m->weights[0] != '\0') return strcmp(m->weights, "best") == 0;
+  return state->best.epoch != state->epoch &&
+         memcmp(state->w, state->best_w, (size_t)state->count * sizeof *state->w) == 0;
+}
+
+static int check_place(const struct state *state, const struct run *run, const char *path) {
+  if (state->run >= run->config->train.runs)
+    FAIL(BAD_INPUT, "%s: stands in run %lld, but train.runs = %lld", path, (long long)state->run,
+         (long long)run->config->train.runs);
   return OK;
 }
 
 static int read_file(struct state *state, const struct model *model, struct run *run, struct manifest *m,
-                     const char *path) {
+                     const char *path, enum state_use use) {
+  state->seconds = 0;
   TRY(manifest_init(m, state, model));
   TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
-  TRY(check_origin(m, run, path));
-  if (state->run < 0 || state->run >= run->config->train.runs)
-    FAIL(BAD_INPUT, "%s: stands in run %lld, but train.runs = %lld", path, (long long)state->run,
-         (long long)run->config->train.runs);
+  TRY(check_origin(m, run, path, use));
+  if (state->run < 0) FAIL(BAD_INPUT, "%s: stands in run %lld", path, (long long)state->run);
+  if (use == STATE_RESUME) TRY(check_place(state, run, path));
   add_arrays(m, state, model, 0);
-  return checkpoint_read(&m->checkpoint, path);
+  if (use == STATE_RESUME) add_results(m, state);
+  TRY(checkpoint_read(&m->checkpoint, path));
+  state->holds_best = holds_best(m, state);
+  if (use == STATE_RESUME && state->holds_best)
+    FAIL(BAD_INPUT,
+         "%s: holds the best weights, of epoch %lld, and not what training goes on from; resume a file of "
+         "checkpoints/ beside it, or the newest with --resume",
+         path, (long long)state->best.epoch);
+  return OK;
 }
 
-int state_read(struct state *state, const struct model *model, struct run *run, const char *path) {
+int state_read(struct state *state, const struct model *model, struct run *run, const char *path,
+               enum state_use use) {
   struct manifest *m = NULL;
   int code = manifest_open(&m);
-  if (code == OK) code = read_file(state, model, run, m, path);
+  if (code == OK) code = read_file(state, model, run, m, path, use);
   manifest_close(m);
   return comm_agree(run->comm, code);
+}
+
+int state_place(const char *path, int64_t *of_run, int64_t *epoch) {
+  struct checkpoint_value value[] = {{.name = "run", .kind = CHECKPOINT_INT, .integer = of_run},
+                                     {.name = "epoch", .kind = CHECKPOINT_INT, .integer = epoch}};
+  struct checkpoint checkpoint = {.value = value, .values = 2};
+  TRY(checkpoint_read(&checkpoint, path));
+  return OK;
 }

@@ -71,16 +71,24 @@ static int newest_checkpoint(struct run *run, char *path, int64_t size) {
   return comm_broadcast(run->comm, path, size, 0);
 }
 
-/* Run r uses seed + r and, when the dataset has k numbered splits, split (dataset.split + r) mod k. */
+/* Run r uses seed + r and, when the dataset has k numbered splits, split (dataset.split + r) mod k; set-up
+ * has read that of run 0. */
 static int select_run(struct trainer *trainer, struct run *run, int64_t index) {
   int64_t splits = run->dataset->splits;
   run->index = index;
-  if (run->config->train.runs > 1 && splits > 1) {
+  if (index > 0 && splits > 1) {
     int64_t split = (run->config->dataset.split + index) % splits;
     TRY(shard_read_split(run->comm, run->dataset, run->partition, split, run->shard));
     TRY(objective_start(&trainer->objective, run));
   }
   return model_reset(&trainer->model, run);
+}
+
+static int load(struct trainer *trainer, struct run *run, const char *path, enum state_use use) {
+  struct state *state = &trainer->state;
+  TRY(state_read(state, &trainer->model, run, path, use));
+  TRY(select_run(trainer, run, state->run));
+  return state_restore(state, &trainer->model, run);
 }
 
 int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
@@ -93,13 +101,20 @@ int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
     }
     path = newest;
   }
-  struct state *state = &trainer->state;
-  TRY(state_read(state, &trainer->model, run, path));
-  TRY(select_run(trainer, run, state->run));
-  TRY(state_restore(state, &trainer->model, run));
+  const struct state *state = &trainer->state;
+  TRY(load(trainer, run, path, STATE_RESUME));
   trainer->resumed = 1;
   log_info("resuming run %lld after epoch %lld from %s", (long long)state->run, (long long)state->epoch,
            path);
+  return OK;
+}
+
+int trainer_load(struct trainer *trainer, struct run *run, const char *path) {
+  const struct state *state = &trainer->state;
+  TRY(load(trainer, run, path, STATE_EVALUATE));
+  int64_t epoch = state->holds_best ? state->best.epoch : state->epoch;
+  log_info("weights of run %lld after epoch %lld%s from %s", (long long)state->run, (long long)epoch,
+           state->holds_best ? ", the best on validation," : "", path);
   return OK;
 }
 
@@ -197,6 +212,7 @@ static void count_epoch(struct trainer *trainer, double ms) {
   trainer->epoch_ms[trainer->state.epoch - 1] = ms;
   trainer->epochs_run++;
   trainer->seconds += now - trainer->since;
+  trainer->state.seconds += now - trainer->since;
   trainer->since = now;
 }
 
@@ -281,7 +297,7 @@ static int write_final(struct trainer *trainer, struct run *run) {
                               .epochs = trainer->state.epoch,
                               .val = best->val,
                               .test = best->test,
-                              .seconds = trainer->seconds,
+                              .seconds = trainer->state.seconds,
                               .peak_bytes = peak};
   return metrics_final(&trainer->metrics, &row);
 }
@@ -337,7 +353,7 @@ static void print_split(const struct objective *objective, const struct tally *t
 int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint) {
   struct objective *objective = &trainer->objective;
   struct tally tally = {0};
-  TRY(trainer_resume(trainer, run, checkpoint));
+  TRY(trainer_load(trainer, run, checkpoint));
   TRY(epoch_evaluate(trainer, run, &tally));
   TRY(tally_reduce(&tally, run->comm));
   if (objective_ranks(objective)) TRY(objective_rank(objective, run, trainer->result[0]->logits, &tally));

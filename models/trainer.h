@@ -27,7 +27,7 @@ struct trainer {
   struct metrics metrics;
   int resumed;        /* state came from a checkpoint: go on inside its run */
   double since;       /* seconds are counted up to here */
-  double seconds;     /* of this process's epochs, evaluation included */
+  double seconds;     /* of this process's epochs, evaluation included; state.seconds: of the run's */
   double *epoch_ms;   /* [epochs] of the current run */
   int64_t epochs_run; /* of this process */
 };
@@ -41,9 +41,12 @@ void trainer_estimate(const struct trainer *trainer, const struct run *run, stru
 int trainer_start(struct trainer *trainer, struct run *run);
 void trainer_free(struct trainer *trainer, struct run *run);
 
-/* Goes on from that checkpoint; "": from the newest in the run directory, or from epoch 0 and says so.
- * Errors: BAD_INPUT when it is of another model or dataset. */
+/* Goes on from that checkpoint; "": from the newest in the run directory, or from epoch 0 and says so. Writes
+ * nothing. Errors: BAD_INPUT when it is of another model or dataset, or holds the best weights alone. */
 int trainer_resume(struct trainer *trainer, struct run *run, const char *path);
+/* Takes a checkpoint's weights, of whichever kind and run, to look at what they do. Errors: BAD_INPUT when
+ * they are of another model or graph. */
+int trainer_load(struct trainer *trainer, struct run *run, const char *path);
 
 /* All epochs of all runs: log lines, metrics.jsonl, checkpoints, the closing table. Returns STOPPED after a
  * signal, once the checkpoint is on disk. Errors: FAILED when the loss stops being finite (epoch and layer

@@ -10,6 +10,8 @@
 #include "partition/hyper.h"
 #include "runtime/csr.h"
 
+enum data_kind { DATA_FEATURES, DATA_LABELS, DATA_SPLITS, DATA_KINDS };
+
 struct shard {
   int64_t own, global_nodes, global_edges;
   int64_t *global_id; /* [own] dataset's node of each own row; further ids of halo rows are in halo.id */
@@ -26,6 +28,7 @@ struct shard {
   uint8_t *labels;             /* [own, classes] or NULL */
   int32_t *split[SPLIT_COUNT]; /* local own ids, ascending */
   int64_t split_count[SPLIT_COUNT], split_global[SPLIT_COUNT];
+  uint64_t data_hash[DATA_KINDS]; /* of all nodes' as the file has them, the same on any number of ranks */
 };
 
 /* Collective. Sends this rank's block of the graph to the owners of its rows and builds [own | halo], both
@@ -34,14 +37,17 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
                struct graph *block, enum self_loops loops, struct shard *shard);
 
 /* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
- * at a time, and sends them to their owners. normalize: rows of X divided by their sum (a row with sum 0
- * stays). Errors: what dataset_read_* say, on the rank that met it. */
+ * at a time, and sends them to their owners. Fills data_hash. normalize: afterwards, rows of X divided by
+ * their sum (a row with sum 0 stays). Errors: what dataset_read_* say, on the rank that met it. */
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard);
 /* Collective. Reads split number `split` in place of the one held. */
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                      int64_t split, struct shard *shard);
 void shard_free(struct shard *shard);
+/* Collective. data_hash of features and labels as they lie in the shard and of all splits in the file; a step
+ * of shard_read_data. */
+int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *shard);
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);

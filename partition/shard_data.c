@@ -301,6 +301,7 @@ int shard_read_data(struct comm *comm, struct dataset *dataset, const struct par
   delivery_free(&delivery);
   free(local);
   TRY(code);
+  TRY(shard_hash_data(comm, dataset, shard));
   if (dataset->has_features && normalize == NORMALIZE_ROW) normalize_rows(shard);
   return OK;
 }

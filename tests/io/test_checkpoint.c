@@ -157,6 +157,47 @@ static void pruning_keeps_the_newest_of_a_run(void **state) {
   assert_true(there(dir, "epoch-0-8.h5") && there(dir, "epoch-0-9.h5"));
 }
 
+static void cutting_back_leaves_what_stands_at_or_before_an_epoch(void **state) {
+  (void)state;
+  char dir[400], path[500];
+  int64_t removed;
+  snprintf(dir, sizeof dir, "%s/cut", folder);
+  assert_ok(checkpoint_cut_back(dir, 1, 10, &removed)); /* no such folder yet */
+  assert_ok(make_folder(dir));
+  const char *const names[] = {"epoch-0-100.h5", "epoch-1-9.h5", "epoch-1-10.h5", "epoch-1-11.h5",
+                               "epoch-2-5.h5",   "best-3-9.h5",  "epoch-10-1.h5"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) touch(dir, names[i]);
+  assert_ok(checkpoint_cut_back(dir, 1, 10, &removed));
+  assert_int_equal(removed, 3);
+  assert_true(there(dir, "epoch-0-100.h5") && there(dir, "epoch-1-9.h5") && there(dir, "epoch-1-10.h5"));
+  assert_false(there(dir, "epoch-1-11.h5") || there(dir, "epoch-2-5.h5") || there(dir, "epoch-10-1.h5"));
+  assert_true(there(dir, "best-3-9.h5"));
+  assert_ok(checkpoint_newest_of(dir, 0, path, sizeof path));
+  assert_non_null(strstr(path, "/epoch-0-100.h5"));
+  assert_ok(checkpoint_newest_of(dir, 2, path, sizeof path));
+  assert_string_equal(path, "");
+  assert_ok(checkpoint_cut_back(dir, -1, 0, &removed));
+  assert_ok(checkpoint_newest(dir, path, sizeof path));
+  assert_string_equal(path, "");
+}
+
+static void what_older_files_lack_stays_as_it_is(void **state) {
+  (void)state;
+  char path[400];
+  double seconds = 7;
+  struct content *c = content_new(3);
+  snprintf(path, sizeof path, "%s/older.h5", folder);
+  assert_ok(checkpoint_write(&c->checkpoint, path));
+  struct checkpoint_value value = {.name = "seconds", .kind = CHECKPOINT_REAL, .real = &seconds};
+  struct checkpoint newer = {.value = &value, .values = 1};
+  assert_fails(checkpoint_read(&newer, path), BAD_INPUT, "\"seconds\" is missing");
+  value.optional = 1;
+  seconds = 7;
+  assert_ok(checkpoint_read(&newer, path));
+  assert_true(seconds == 7);
+  content_free(c);
+}
+
 /* A child writes one checkpoint after another over the same file until it is killed. */
 static void killing_the_writer_leaves_the_previous_checkpoint(void **state) {
   (void)state;
@@ -200,6 +241,8 @@ int main(void) {
       cmocka_unit_test(a_dataset_is_not_a_checkpoint),
       cmocka_unit_test(the_newest_is_by_run_then_epoch),
       cmocka_unit_test(pruning_keeps_the_newest_of_a_run),
+      cmocka_unit_test(cutting_back_leaves_what_stands_at_or_before_an_epoch),
+      cmocka_unit_test(what_older_files_lack_stays_as_it_is),
       cmocka_unit_test(killing_the_writer_leaves_the_previous_checkpoint),
   };
   folder = tiny_folder("checkpoint");

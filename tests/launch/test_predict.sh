@@ -28,6 +28,7 @@ progress = 60
 END
 must_run 2 run.toml
 trained=$(sed -n 's/.*"final": *true.*"test": *\([0-9.e-]*\).*/\1/p' run/metrics.jsonl)
+grep -q 'resuming' out.txt && fail "a fresh run resumes"
 must_run 2 run.toml --predict run/best.h5 --out two.h5
 must_run 1 run.toml --predict run/best.h5 --out one.h5
 share=$(check two.h5 rings.h5 one.h5)
@@ -38,5 +39,23 @@ for ranks in 1 2; do
   must_run $ranks run.toml --eval run/best.h5
   grep -qE '100(\.0+)? ?%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s) does not give 100% for the rings"; }
   grep -qE 'macro-F1 +100\.00%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s): classes"; }
+done
+best=$(sed -n 's/.*"best_epoch": *\([0-9]*\).*/\1/p' run/metrics.jsonl)
+grep -q "^weights of run 0 after epoch $best, the best on validation, from run/best.h5" out.txt ||
+  { cat out.txt; fail "--eval does not say that best.h5 is of epoch $best"; }
+grep -q resuming out.txt && fail "--eval says that it resumes"
+
+# What the closing table gives as the command to predict with works, whatever --set said, and of any run.
+must_run 1 run.toml --set log.dir=runs --set train.runs=3 --set model.hidden=12 --epochs 20
+hint=$(sed -n 's/^  predict with   gnntrain //p' out.txt)
+[[ $hint == *--predict* ]] || { cat out.txt; fail "no command to predict with"; }
+must_run 2 $hint
+[[ -s predictions.h5 ]] || fail "$hint wrote nothing"
+for run in 0 1 2; do
+  for runs in 1 2; do
+    must_run $runs run.toml --set model.hidden=12 --set train.runs=$runs --eval runs/checkpoints/epoch-$run-20.h5
+    grep -q "^weights of run $run after epoch 20 " out.txt || { cat out.txt; fail "--eval of run $run"; }
+    grep -q '^note: train' out.txt && { cat out.txt; fail "--eval notes what does not matter to it"; }
+  done
 done
 [[ $(wc -l <run/metrics.jsonl) == 61 ]] || fail "--predict or --eval wrote to the metrics of the training"

@@ -268,6 +268,34 @@ static void rows_of_features_sum_to_one(void **state) {
   }
 }
 
+static void hash_of_data(struct random_graph g, enum partition_method method, uint64_t hash[DATA_KINDS]) {
+  struct scene s;
+  open_scene(&s, g, method, ORDER_DEGREE, LOOPS_APART);
+  memcpy(hash, s.shard.data_hash, DATA_KINDS * sizeof *hash);
+  close_scene(&s);
+}
+
+static void the_hash_of_node_data_does_not_depend_on_the_division(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) {
+    struct random_graph g = {.nodes = 60,
+                             .density = .1,
+                             .task = kind & 1 ? TASK_MULTILABEL : TASK_MULTICLASS,
+                             .sparse = kind >> 1,
+                             .seed = 7};
+    uint64_t blocks[DATA_KINDS], scattered[DATA_KINDS], other[DATA_KINDS];
+    hash_of_data(g, PARTITION_BLOCK, blocks);
+    hash_of_data(g, PARTITION_RANDOM, scattered);
+    assert_memory_equal(blocks, scattered, sizeof blocks);
+    g.seed = 8;
+    hash_of_data(g, PARTITION_BLOCK, other);
+    assert_true(blocks[DATA_FEATURES] != other[DATA_FEATURES]);
+    g.nodes = 61;
+    hash_of_data(g, PARTITION_BLOCK, other);
+    assert_true(blocks[DATA_LABELS] != other[DATA_LABELS] && blocks[DATA_SPLITS] != other[DATA_SPLITS]);
+  }
+}
+
 struct collected {
   int64_t next;
   int64_t bad;
@@ -316,6 +344,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(directed_graphs_reassemble),
       cmocka_unit_test(shards_may_have_a_single_row),
       cmocka_unit_test(rows_of_features_sum_to_one),
+      cmocka_unit_test(the_hash_of_node_data_does_not_depend_on_the_division),
       cmocka_unit_test(gathered_rows_come_in_the_order_of_the_dataset),
       cmocka_unit_test(shards_know_their_bytes),
   };
