@@ -15,6 +15,7 @@
 #include "runtime/stop.h"
 
 static struct command_line line;
+static struct rundir rundir;
 
 static int read_config(struct job *job) {
   return comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count));
@@ -23,9 +24,10 @@ static int read_config(struct job *job) {
 static int train(struct job *job) {
   struct trainer *trainer = &job->trainer;
   struct run *run = &job->run;
-  TRY(rundir_open(run, line.resume));
-  if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint));
+  TRY(rundir_claim(&rundir, run, line.resume));
+  if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint)); /* a refused one changes nothing */
   stop_install();
+  TRY(rundir_open(run, line.resume));
   TRY(trainer_run(trainer, run));
   return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
 }
@@ -47,7 +49,7 @@ static int run_job(struct job *job) {
   if (line.profile) profile_enable();
   TRY(read_config(job));
   if (!line.evaluate && !line.predict && !line.dry_run)
-    TRY(rundir_check(&job->comm, &job->config, line.resume));
+    TRY(rundir_check(&rundir, &job->comm, &job->config, line.resume));
   TRY(job_setup(job));
   TRY(print_banner(job));
   TRY(job_check_memory(job));
@@ -76,6 +78,7 @@ int main(int argc, char **argv) {
   if (code != OK && job.comm.size > 1 && !error_is_agreed())
     comm_abort(&job.comm, code); /* the others do not know yet */
   job_free(&job);
+  rundir_release(&rundir);
   comm_close(&job.comm);
   profile_free();
   return code;

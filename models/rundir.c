@@ -1,13 +1,16 @@
 #include "models/rundir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "io/checkpoint.h"
 #include "io/metrics.h"
 #include "runtime/error.h"
+#include "runtime/log.h"
 
 const char *rundir_checkpoints(const struct run *run, char *path) {
   snprintf(path, RUNDIR_PATH, "%s/checkpoints", run->config->log.dir);
@@ -36,12 +39,8 @@ static int write_config(const struct config *config, const char *path) {
 
 /* What an overwritten run left must not be resumed later. */
 static int remove_old(const char *checkpoints, const char *best) {
-  char path[RUNDIR_PATH + 64];
-  for (;;) {
-    TRY(checkpoint_newest(checkpoints, path, sizeof path));
-    if (path[0] == '\0') break;
-    if (unlink(path) != 0) FAIL(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
-  }
+  int64_t removed;
+  TRY(checkpoint_cut_back(checkpoints, -1, 0, &removed));
   if (unlink(best) != 0 && errno != ENOENT) FAIL(FAILED, "%s: cannot be removed: %s", best, strerror(errno));
   return OK;
 }
@@ -56,16 +55,77 @@ static int check(const struct config *config, int resume) {
   return OK;
 }
 
-int rundir_check(struct comm *comm, const struct config *config, int resume) {
-  return comm_agree(comm, comm->rank == 0 ? check(config, resume) : OK);
+static int refuse_lock(int file, const struct config *config) {
+  char owner[128] = "";
+  if (pread(file, owner, sizeof owner - 1, 0) <= 0) snprintf(owner, sizeof owner, "another process");
+  FAIL(BAD_INPUT, "log.dir: %s is in use by %s; wait for its end, stop it or name another log.dir",
+       config->log.dir, owner);
+}
+
+/* Says in the file who holds it, for the message of those who come later. */
+static void sign(int file) {
+  char host[64] = "", owner[128];
+  gethostname(host, sizeof host - 1);
+  int length = snprintf(owner, sizeof owner, "process %ld on %s", (long)getpid(), host);
+  if (ftruncate(file, 0) != 0 || pwrite(file, owner, (size_t)length, 0) != length)
+    log_info("note: log.dir: the lock in use is not signed: %s", strerror(errno));
+}
+
+/* Takes the lock unless it is held already. make: the file, where it is not there. */
+static int take_lock(struct rundir *dir, const struct config *config, int make) {
+  char path[RUNDIR_PATH];
+  if (dir->held) return OK;
+  snprintf(path, sizeof path, "%s/lock", config->log.dir);
+  int file = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
+  if (file < 0 && !make) return OK;
+  if (file < 0) FAIL(BAD_INPUT, "log.dir: cannot write %s: %s", path, strerror(errno));
+  int error = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  int code = error == EWOULDBLOCK ? refuse_lock(file, config) : OK;
+  if (code == OK && error && make)
+    log_info("note: %s: cannot be locked (%s): mind that no other run writes there", path, strerror(error));
+  if (error) {
+    close(file);
+  } else {
+    *dir = (struct rundir){.held = 1, .file = file};
+    sign(file);
+  }
+  TRY(code);
+  return OK;
+}
+
+void rundir_release(struct rundir *dir) {
+  if (dir->held) close(dir->file);
+  *dir = (struct rundir){0};
+}
+
+static int check_free(struct rundir *dir, const struct config *config, int resume) {
+  TRY(check(config, resume));
+  return take_lock(dir, config, 0);
+}
+
+int rundir_check(struct rundir *dir, struct comm *comm, const struct config *config, int resume) {
+  return comm_agree(comm, comm->rank == 0 ? check_free(dir, config, resume) : OK);
+}
+
+static int claim(struct rundir *dir, const struct run *run, int resume) {
+  const struct config *config = run->config;
+  char checkpoints[RUNDIR_PATH];
+  if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
+    FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
+  TRY(take_lock(dir, config, 1));
+  return check(config, resume); /* a run may have come and gone meanwhile */
+}
+
+int rundir_claim(struct rundir *dir, struct run *run, int resume) {
+  int code = run->comm->rank == 0 ? claim(dir, run, resume) : OK;
+  return comm_agree(run->comm, code);
 }
 
 static int make(const struct run *run, int resume) {
   const struct config *config = run->config;
   char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
-  if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
-    FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
+  TRY(make_folder(rundir_checkpoints(run, checkpoints)));
   if (!resume) TRY(remove_old(checkpoints, rundir_best(run, best)));
   return write_config(config, path);
 }

@@ -7,11 +7,23 @@
 
 enum { RUNDIR_PATH = CONFIG_TEXT + 64 };
 
-/* Collective, before any work is done. Errors: BAD_INPUT when a run stands there that may not be replaced. */
-int rundir_check(struct comm *comm, const struct config *config, int resume);
+/* Rank 0 locks the file `lock` of the folder for as long as a run writes there; the system releases it when
+ * the process ends, however it ends. */
+struct rundir {
+  int held, file;
+};
 
-/* Collective; rank 0 makes the folder, removes the checkpoints of a run that is replaced and writes
- * config.toml. Errors: BAD_INPUT when the folder cannot be made. */
+/* Collective, before any work is done; makes nothing. Errors: BAD_INPUT when a run stands there that may not
+ * be replaced, or another process writes one. */
+int rundir_check(struct rundir *dir, struct comm *comm, const struct config *config, int resume);
+
+/* Collective; rank 0 makes the folder and locks it: from here on the run is this process's. Errors: those of
+ * rundir_check, which may have changed since; BAD_INPUT when the folder cannot be made. Where the file system
+ * has no locks, a line says so. */
+int rundir_claim(struct rundir *dir, struct run *run, int resume);
+void rundir_release(struct rundir *dir);
+
+/* Collective; rank 0 removes the checkpoints of a run that is replaced and writes config.toml. */
 int rundir_open(struct run *run, int resume);
 
 /* <dir>/checkpoints and <dir>/best.h5 into path[RUNDIR_PATH]. */

@@ -1,0 +1,69 @@
+# A run's folder belongs to one process at a time.
+. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+
+rm -rf ./*
+"$GNNTRAIN_BIN/tests/launch/break_dataset" sound sound.h5
+cat >run.toml <<'END'
+[dataset]
+path = "sound.h5"
+[model]
+hidden = 8
+[train]
+epochs = 3
+[runtime]
+timeout = 30
+threads = 1
+[log]
+dir = "run"
+progress = 1000000
+END
+in_use='^gnntrain: log\.dir: run is in use by process [0-9]+ on .*; wait for its end, stop it or name another log\.dir$'
+
+# Later ones are refused for as long as it runs, whatever they were told to do with the folder.
+start 2 run/metrics.jsonl run.toml --epochs 1000000000
+mv out.txt first.txt
+for ranks in 1 2; do
+  for options in '--set log.overwrite=true' --resume; do
+    job $ranks run.toml $options
+    ((code == 2)) || { cat err.txt; fail "$options on $ranks rank(s): exit code $code"; }
+    (($(grep -cE "$in_use" err.txt) == 1 && $(grep -c '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence"; }
+    ! grep -q '^epoch' out.txt || fail "a second run trained in the same folder"
+  done
+done
+must_run 1 run.toml --dry-run
+kill -KILL "$(processes 0)"
+ends_within 15
+must_run 1 run.toml --set log.overwrite=true # the lock went with its process
+must_run 2 run.toml --resume --epochs 4
+
+# Of two that start together one trains.
+for round in 1 2 3; do
+  rm -rf run
+  "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 >out1.txt 2>err1.txt </dev/null &
+  first=$!
+  "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 >out2.txt 2>err2.txt </dev/null &
+  second=$!
+  trap 'kill -KILL $first $second 2>/dev/null; exit 1' TERM INT
+  for ((i = 0; i < 200; i++)); do
+    kill -0 $first 2>/dev/null && kill -0 $second 2>/dev/null || break
+    sleep 0.1
+  done
+  loser=$first winner=$second said=err1.txt
+  kill -0 $first 2>/dev/null && loser=$second winner=$first said=err2.txt
+  if kill -0 $loser 2>/dev/null; then
+    kill -KILL $first $second
+    fail "two runs share a folder"
+  fi
+  code=0
+  wait $loser || code=$?
+  for ((i = 0; i < 100; i++)); do
+    [[ -s run/metrics.jsonl ]] && break
+    sleep 0.1
+  done
+  stopped=0
+  kill -TERM $winner
+  wait $winner || stopped=$?
+  ((code == 2 && $(wc -l <$said) == 1)) || { cat $said; fail "the one too many ended with $code"; }
+  grep -qE 'run (is in use by|already holds a run)' $said || { cat $said; fail "the one too many does not say why"; }
+  ((stopped == 75)) || fail "the one that trained ended with $stopped"
+done
