@@ -7,6 +7,7 @@
 #include "models/classes.h"
 #include "models/epoch.h"
 #include "models/report.h"
+#include "models/resume.h"
 #include "models/rundir.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -63,14 +64,6 @@ void trainer_free(struct trainer *trainer, struct run *run) {
   *trainer = (struct trainer){0};
 }
 
-static int newest_checkpoint(struct run *run, char *path, int64_t size) {
-  char folder[RUNDIR_PATH];
-  path[0] = '\0';
-  int code = run->comm->rank == 0 ? checkpoint_newest(rundir_checkpoints(run, folder), path, size) : OK;
-  TRY(comm_agree(run->comm, code));
-  return comm_broadcast(run->comm, path, size, 0);
-}
-
 /* Run r uses seed + r and, when the dataset has k numbered splits, split (dataset.split + r) mod k; set-up
  * has read that of run 0. */
 static int select_run(struct trainer *trainer, struct run *run, int64_t index) {
@@ -94,7 +87,7 @@ static int load(struct trainer *trainer, struct run *run, const char *path, enum
 int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
   char newest[RUNDIR_PATH + 64];
   if (path[0] == '\0') {
-    TRY(newest_checkpoint(run, newest, sizeof newest));
+    TRY(resume_find(run, newest, sizeof newest));
     if (newest[0] == '\0') {
       log_info("no checkpoint in %s: starting at epoch 0", run->config->log.dir);
       return OK;
@@ -331,7 +324,8 @@ static int open_metrics(struct trainer *trainer, struct run *run) {
 }
 
 int trainer_run(struct trainer *trainer, struct run *run) {
-  TRY(open_metrics(trainer, run));
+  if (trainer->resumed) TRY(resume_cut_back(&trainer->state, &trainer->model, run));
+  TRY(open_metrics(trainer, run)); /* cut back last: checkpoints never stand beyond it */
   for (int64_t r = trainer->resumed ? trainer->state.run : 0; r < run->config->train.runs; r++) {
     if (!trainer->resumed) {
       state_begin_run(&trainer->state, r);

@@ -1,0 +1,95 @@
+# A run that goes on from an older checkpoint leaves the branch of the newer ones: they do not come back as the
+# newest, nor cost the new ones their place, and best.h5 is of what was resumed. A refused --resume changes nothing.
+. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+
+rm -rf ./*
+"$GNNTRAIN_BIN/gnndata" synth small.h5 --nodes 400 --degree 8 --features 16 --classes 4 --seed 3 --inside 0.5 >out.txt
+cat >run.toml <<'END'
+[dataset]
+path = "small.h5"
+[model]
+hidden = 8
+[train]
+epochs = 60
+[checkpoint]
+every = 5
+keep = 20
+[runtime]
+timeout = 30
+threads = 1
+[log]
+dir = "run"
+progress = 1000
+END
+kept() { (cd "$1/checkpoints" && ls | sort -t - -k 2,2n -k 3,3n | tr '\n' ' '); }
+finals() { sed -nE "s/.*\"run\": $2, \"final\": true.*\"$3\": ([^,}]*).*/\1/p" "$1/metrics.jsonl"; }
+above_zero() { awk "BEGIN { exit !(${1:-0} > 0) }"; }
+must_run 1 run.toml
+cp -r run whole
+
+# Refused: other settings would have been written to config.toml.
+sums=$(find run -type f ! -name lock -exec sha256sum {} + | sort)
+for ranks in 1 2; do
+  job $ranks run.toml --resume=run/checkpoints/epoch-0-10.h5 --set model.hidden=16
+  ((code == 2)) || fail "another model was resumed on $ranks rank(s)"
+  job $ranks run.toml --resume=none.h5 --set train.lr=0.5
+  ((code == 2)) || fail "a missing checkpoint was resumed on $ranks rank(s)"
+done
+[[ $(find run -type f ! -name lock -exec sha256sum {} + | sort) == "$sums" ]] || fail "a refused --resume changed the run"
+
+# Stopped by a signal soon after it went on from an older checkpoint: what it saved is the newest.
+start 2 run/metrics.jsonl run.toml --resume=run/checkpoints/epoch-0-10.h5 --epochs 1000000000 --set checkpoint.every=0
+grep -q '^removed 10 later checkpoints in run/checkpoints' out.txt || { cat out.txt; fail "nobody said what was removed"; }
+[[ ! -e run/best.h5 ]] || fail "best.h5 is still of the branch that was left"
+kill -USR1 "$(processes 1)"
+ends_within 15
+((code == 75)) || { cat err.txt; fail "SIGUSR1 ended the job with $code"; }
+last=$(sed -nE 's/.*after epoch ([0-9]+).*/\1/p' err.txt | head -n 1)
+((last > 10)) || { cat err.txt; fail "stopped after epoch $last"; }
+[[ $(kept run) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-$last.h5 " ]] || fail "the branch left these checkpoints: $(kept run)"
+must_run 1 run.toml --resume --epochs $((last + 1))
+grep -q "resuming run 0 after epoch $last " out.txt || { cat out.txt; fail "the run did not go on from epoch $last"; }
+
+# The new branch keeps its own newest, however long the old one was.
+rm -r run && cp -r whole run
+must_run 1 run.toml --resume=run/checkpoints/epoch-0-10.h5 --set train.lr=0.02 --epochs 30 --set checkpoint.keep=2
+[[ $(kept run) == "epoch-0-25.h5 epoch-0-30.h5 " ]] || fail "kept of 30 epochs: $(kept run)"
+# A finished run that goes on from its end leaves nothing.
+rm -r run && cp -r whole run
+must_run 2 run.toml --resume --epochs 60
+[[ $(kept run) == "$(kept whole)" ]] || fail "kept of a finished run: $(kept run)"
+# Its final row has the seconds of all its epochs.
+seconds=$(finals run 0 seconds)
+[[ $seconds == "$(finals whole 0 seconds)" ]] || fail "the finished run took $seconds s, $(finals whole 0 seconds) before"
+above_zero "$seconds" || fail "the run took $seconds s"
+
+# The seconds of one of several runs are its own.
+must_run 1 run.toml --set log.dir=runs --set train.runs=8
+awk "BEGIN { exit !($(finals runs 7 seconds) < 0.5 * ($(finals runs '[0-9]' seconds | paste -sd +))) }" ||
+  fail "the last run's seconds are those of all"
+
+# Later runs are of the branch, too; best.h5 is again what the runs before had left. (Some seed has its best run last.)
+several=(run.toml --epochs 20 --set train.runs=3)
+for ((seed = 1; seed < 40; seed++)); do
+  rm -rf runs
+  must_run 1 "${several[@]}" --set train.seed=$seed --set log.dir=runs
+  best=$(sed -nE 's/.*"run": ([0-9]), "final".*"val": ([^,]*).*/\2 -\1/p' runs/metrics.jsonl | sort -g | tail -n 1)
+  [[ $best == *-2 ]] && break
+done
+[[ $best == *-2 ]] || fail "no seed has its best run last"
+evaluate() { "$GNNTRAIN_BIN/gnntrain" "$1/config.toml" --eval "$1/best.h5" | sed -nE 's/from .*//; /^weights|^  (train|val|test) /p'; }
+several+=(--set train.seed=$seed)
+must_run 1 "${several[@]}" --set log.dir=two --set train.runs=2
+for ranks in 1 2; do
+  rm -rf again && cp -r runs again
+  sed -i 's/"runs"/"again"/' again/config.toml
+  start $ranks again/metrics.jsonl "${several[@]}" --set log.dir=again --resume=runs/checkpoints/epoch-2-5.h5 \
+    --epochs 1000000000 --set checkpoint.every=0
+  kill -KILL "$(processes | head -n 1)"
+  ends_within 15
+  [[ $(kept again) == "$(kept two)epoch-2-5.h5 " ]] || fail "$ranks rank(s): kept of two runs: $(kept again)"
+  diff <(evaluate two) <(evaluate again) || fail "$ranks rank(s): best.h5 is not that of the two runs before"
+done
+must_run 1 "${several[@]}" --set log.dir=again --resume=runs/checkpoints/epoch-0-5.h5 --set train.runs=1
+[[ $(kept again) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-15.h5 epoch-0-20.h5 " ]] || fail "kept of one run: $(kept again)"
+evaluate again | grep -q 'weights of run 0' || fail "best.h5 is of a run that was left"
