@@ -7,10 +7,13 @@
 #include "runtime/memory.h"
 
 enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
+_Static_assert(LONGEST < 1 << SLOT_COUNT_BITS, "a slot's entries can be counted");
 
 void slots_free(struct slots *slots) {
   free(slots->start);
-  free(slots->slot);
+  free(slots->slot.first);
+  free(slots->slot.extent);
+  free(slots->slot.target);
   free(slots->long_row);
   free(slots->long_target);
   free(slots->piece_row);
@@ -58,7 +61,7 @@ static int count_slots(struct slots *slots) {
   slots->pieces = pieces;
   for (int64_t w = 0; w < 2 * slots->windows; w++) slots->start[w + 1] += slots->start[w];
   slots->count = slots->start[2 * slots->windows];
-  if (slots->count > INT32_MAX)
+  if (slots->count > INT32_MAX || m->nnz >> SLOT_ENTRY_BITS > 0)
     FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
          (long long)m->rows, (long long)m->nnz);
   return OK;
@@ -120,6 +123,12 @@ static void place_lengths(const struct slots *slots, int64_t w, int64_t place[LO
   }
 }
 
+static void put_slot(struct packed_slots *slots, int64_t at, const struct slot *slot) {
+  slots->first[at] = (uint32_t)slot->first;
+  slots->extent[at] = (uint16_t)(slot->first >> 32 << SLOT_COUNT_BITS | slot->count);
+  slots->target[at] = slot->target;
+}
+
 static void fill_window(struct slots *slots, int64_t w) {
   const struct csr *m = slots->csr;
   int64_t place[LONGEST + 1];
@@ -133,7 +142,7 @@ static void fill_window(struct slots *slots, int64_t w) {
     do {
       int32_t count = left < slots->limit ? (int32_t)left : slots->limit;
       int64_t *next = slots->in_order ? place : &place[slots->limit - count];
-      slots->slot[(*next)++] = (struct slot){entry, count, target--};
+      put_slot(&slots->slot, (*next)++, &(struct slot){entry, count, target--});
       entry += count;
       left -= count;
     } while (left > 0);
@@ -181,7 +190,9 @@ int slots_cut(const struct csr *m, const struct slots_plan *plan, struct slots *
   TRY(memory_alloc(&slots->start, (2 * slots->windows + 1) * (int64_t)sizeof *slots->start,
                    "layout windows"));
   TRY(count_slots(slots));
-  TRY(memory_alloc(&slots->slot, slots->count * (int64_t)sizeof *slots->slot, "layout slots"));
+  TRY(memory_alloc(&slots->slot.first, slots->count * (int64_t)sizeof *slots->slot.first, "layout slots"));
+  TRY(memory_alloc(&slots->slot.extent, slots->count * (int64_t)sizeof *slots->slot.extent, "layout slots"));
+  TRY(memory_alloc(&slots->slot.target, slots->count * (int64_t)sizeof *slots->slot.target, "layout slots"));
   TRY(memory_alloc(&slots->long_row, slots->long_rows * (int64_t)sizeof *slots->long_row,
                    "layout long rows"));
   TRY(memory_alloc(&slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target,
@@ -207,9 +218,10 @@ int slots_multiply(const struct slots *slots, const double *x, int64_t width, do
   double *piece = NULL;
   TRY(memory_alloc(&piece, slots->pieces * width * (int64_t)sizeof *piece, "pieces of rows"));
   for (int64_t s = 0; s < slots->count; s++) {
-    const struct slot *slot = &slots->slot[s];
-    add_slot(slots->csr, slot, x, width,
-             slot->target >= 0 ? y + slot->target * width : piece + ~slot->target * (int64_t)width);
+    const struct packed_slots *packed = &slots->slot;
+    const struct slot slot = slot_of(packed->first[s], packed->extent[s], packed->target[s]);
+    add_slot(slots->csr, &slot, x, width,
+             slot.target >= 0 ? y + slot.target * width : piece + ~slot.target * (int64_t)width);
   }
   for (int64_t i = 0; i < slots->long_rows; i++) {
     const struct long_row *row = &slots->long_row[i];

@@ -9,6 +9,7 @@
 #define KERNELS_SLOTS_H
 
 #include "runtime/csr.h"
+#include "runtime/host_device.h"
 
 enum { DENSE_DEGREE = 100 }; /* from this mean on a row's entries outweigh all else */
 enum { TALL_PIECES = 16 };   /* a row of more pieces has them added by many threads */
@@ -18,6 +19,22 @@ struct slot {
   int32_t count;  /* entries */
   int32_t target; /* row of the result, or ~piece */
 };
+
+/* Slots in ten bytes each, an array for each part: of rows of 50 entries they are .2 bytes an entry. */
+enum { SLOT_COUNT_BITS = 11, SLOT_ENTRY_BITS = 48 - SLOT_COUNT_BITS };
+struct packed_slots {
+  uint32_t *first;  /* the low bits of the entry */
+  uint16_t *extent; /* its high bits above the count */
+  int32_t *target;
+};
+
+static inline HOST_DEVICE struct slot slot_of(uint32_t first, uint16_t extent, int32_t target) {
+  struct slot slot;
+  slot.first = (int64_t)(extent >> SLOT_COUNT_BITS) << 32 | first;
+  slot.count = extent & ((1 << SLOT_COUNT_BITS) - 1);
+  slot.target = target;
+  return slot;
+}
 
 struct long_row {
   int32_t row, first_piece, pieces, unused;
@@ -29,8 +46,8 @@ struct slots {
   int32_t early; /* slots of more entries than this come before all others */
   int in_order;  /* slots stand as their rows do */
   int64_t windows, count, long_rows, pieces;
-  int64_t *start; /* [2 windows + 1]: the early slots of each window, then the others */
-  struct slot *slot;
+  int64_t *start;           /* [2 windows + 1]: the early slots of each window, then the others */
+  struct packed_slots slot; /* [count] */
   struct long_row *long_row;
   int32_t *long_target; /* [long_rows] their rows */
   int32_t *piece_row;   /* [pieces] */

@@ -261,7 +261,7 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
   struct slot slot = {0, 0, 0};
   struct long_row of = {};
   if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) slot = read_slot(op.slot + i);
+  if (there && !PIECES) slot = read_slot(op.slot, i);
   const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
   float product = 0;
   for (int32_t panel = 0; panel < panels; panel++) {

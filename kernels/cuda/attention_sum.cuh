@@ -22,7 +22,7 @@ constexpr float LOWEST = -1e30f; /* below every score; finite, so that differenc
 enum direction { FORWARD, BACKWARD };
 
 struct attention_sums {
-  const struct slot *slot;
+  struct packed_slots slot;
   int64_t slots;
   const struct long_row *long_row;
   int64_t long_rows;

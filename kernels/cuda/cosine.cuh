@@ -9,7 +9,7 @@
 #include "kernels/cuda/attention_row.cuh"
 
 struct cosine_arcs {
-  const struct slot *slot;
+  struct packed_slots slot;
   int64_t slots;
   const struct long_row *long_row;
   int64_t long_rows;

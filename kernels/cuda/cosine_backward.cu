@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
   struct slot slot = {0, 0, 0};
   struct long_row of = {};
   if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) slot = read_slot(op.slot + i);
+  if (there && !PIECES) slot = read_slot(op.slot, i);
   const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
   for (int32_t panel = 0; panel < panels; panel++) {
     struct cosine_stand<S> me;

@@ -115,7 +115,9 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
 #define MADE(from, count, to, there) /* on the device, where there is anything */ \
   { NULL, (count) * (int64_t)sizeof *(from), &(to), there }
   struct part parts[] = {
-      ARRAY(slots->slot, slots->count, layout->slot),
+      ARRAY(slots->slot.first, slots->count, layout->slot.first),
+      ARRAY(slots->slot.extent, slots->count, layout->slot.extent),
+      ARRAY(slots->slot.target, slots->count, layout->slot.target),
       ARRAY(slots->long_row, slots->long_rows, layout->long_row),
       ARRAY(slots->long_target, slots->long_rows, layout->long_target),
       ARRAY(slots->piece_row, slots->pieces, layout->piece_row),

@@ -17,7 +17,7 @@ struct cuda_layout {
   /* What follows is of the entries that are in none of these. */
   int64_t gathered; /* how many these are */
   int64_t slots, early, long_rows, pieces, tall_rows;
-  const struct slot *slot;         /* [slots]; the early ones before all others, see struct slots */
+  struct packed_slots slot;        /* [slots]; the early ones before all others, see struct slots */
   const struct long_row *long_row; /* [long_rows] */
   const int32_t *long_target;      /* [long_rows] their rows */
   const int32_t *piece_row;        /* [pieces] */

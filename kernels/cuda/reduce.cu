@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(BLOCK) reduce_kernel(const __grid_const
   const struct stand<LANES> me = stand_of<LANES, WIDE>(op.slots);
   struct slot slot = {0, 0, 0};
   struct state<R, WIDE> s;
-  if (me.at < op.slots.count) slot = read_slot(op.slots.slot + me.at);
+  if (me.at < op.slots.count) slot = read_slot(op.slots.slot, me.at);
   begin(s);
   take_slot<T>(op, slot, me, s);
   if (me.at >= op.slots.count || me.n == 0) return;

@@ -57,7 +57,7 @@ static __device__ __forceinline__ void write_winners(int32_t *to, int n, bool wh
 
 /* The slots of a layout and how the rows of a matrix are read. */
 struct gathered {
-  const struct slot *slot;
+  struct packed_slots slot;
   int64_t count;
   const int32_t *col;
   struct rows x;

@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(BLOCK)
   const struct stand<LANES> me = stand_of<LANES, WIDE>(op.slots);
   struct slot slot = {0, 0, 0};
   float sum[WIDE] = {};
-  if (me.at < op.slots.count) slot = read_slot(op.slots.slot + me.at);
+  if (me.at < op.slots.count) slot = read_slot(op.slots.slot, me.at);
   const int id = (int)op.id[slot.target >= 0 ? slot.target : op.piece_row[~slot.target]];
   gather_slot<T>(op, slot, id, me, sum);
   if (me.at >= op.slots.count || me.n == 0) return;

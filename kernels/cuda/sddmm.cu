@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
   const int64_t i = (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES;
   struct slot slot = {0, 0, 0};
   struct cosine_stand<S> me;
-  if (i < op.slots) slot = read_slot(op.slot + i);
+  if (i < op.slots) slot = read_slot(op.slot, i);
   stand_at(op.width, 0, me);
   const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
   const int32_t row = slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);

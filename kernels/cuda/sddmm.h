@@ -6,7 +6,7 @@
 #include "kernels/cuda/attention_row.cuh"
 
 struct score_arcs {
-  const struct slot *slot;
+  struct packed_slots slot;
   int64_t slots; /* fewer than 2^31 */
   const int32_t *col, *piece_row;
   struct rows x, y;

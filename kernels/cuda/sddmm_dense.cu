@@ -52,7 +52,7 @@ static __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE)
   const bool mine = member < op.width / 8; /* a vector of each row is this lane's */
   const int64_t i = (int64_t)blockIdx.x * SLOTS + threadIdx.x / 32;
   if (i >= op.slots) return;
-  const struct slot slot = read_slot(op.slot + i);
+  const struct slot slot = read_slot(op.slot, i);
   const int32_t row = slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
   const int32_t *ids = op.col + slot.first;
   float *scores = op.scores + slot.first;

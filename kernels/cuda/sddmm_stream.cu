@@ -14,7 +14,7 @@ template <class S> struct ahead {
 
 static __device__ __forceinline__ struct slot slot_at(const struct score_arcs &op, uint32_t at) {
   struct slot slot = {0, 0, 0};
-  if (at < op.slots) slot = read_slot(op.slot + at);
+  if (at < op.slots) slot = read_slot(op.slot, at);
   return slot;
 }
 

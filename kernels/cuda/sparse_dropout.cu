@@ -2,6 +2,7 @@
  * of a sparse row rarely share a call of Philox, so each entry makes its own. */
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/slot.cuh"
 
 constexpr int LANES = 8; /* threads of a slot */
 
@@ -17,7 +18,7 @@ static __global__ void __launch_bounds__(BLOCK)
     sparse_dropout_kernel(const __grid_constant__ struct sparse op) {
   int64_t at = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
   if (at >= op.x.slots) return;
-  const struct slot slot = op.x.slot[at];
+  const struct slot slot = read_slot(op.x.slot, at);
   uint32_t epoch = op.scalars->epoch;
   int64_t row = slot.target >= 0 ? slot.target : op.x.piece_row[~slot.target];
   for (int64_t e = slot.first + threadIdx.x; e < slot.first + slot.count; e += LANES) {

@@ -36,7 +36,7 @@ struct course {
 
 static __device__ __forceinline__ struct slot slot_or_none(const struct sums &op, uint32_t at) {
   struct slot slot = {0, -1, 0};
-  if (at < op.slots) slot = read_slot(op.slot + at);
+  if (at < op.slots) slot = read_slot(op.slot, at);
   return slot;
 }
 
@@ -141,7 +141,7 @@ static __device__ __forceinline__ void sum_long_slot(const struct sums &op, cons
                                                      int vector) {
   const uint32_t at = blockIdx.x * (S::THREADS / 32) + threadIdx.x / 32;
   if (at >= op.early) return;
-  const struct slot slot = read_slot(op.slot + at);
+  const struct slot slot = read_slot(op.slot, at);
   const int each = (slot.count + S::GROUPS - 1) / S::GROUPS, before = each * (me.first / S::LANES);
   const struct slot part = {slot.first + before, max(0, min(each, slot.count - before)), slot.target};
   float sum[1][S::WIDE] = {};

@@ -9,9 +9,10 @@
 #include "kernels/cuda/layout.h"
 #include "kernels/cuda/loss_row.cuh"
 #include "kernels/cuda/norm_row.cuh"
+#include "kernels/cuda/slot.cuh"
 
 struct sums {
-  const struct slot *slot;
+  struct packed_slots slot;
   int64_t slots;                /* fewer than 2^31 */
   uint32_t early, early_blocks; /* of spmm_stream.cuh: slots before all others, blocks that take these */
   uint32_t crowded;             /* of spmm_stream.cuh: see struct spmm_part */
@@ -29,15 +30,6 @@ struct sums {
  * and the update, which is plain, too; the update without a norm; that and its loss; the update with a layer
  * norm. */
 enum row_end { END_PLAIN, END_SUM, END_PLAIN_UPDATE, END_UPDATE, END_LOSS, END_NORM };
-
-static __device__ __forceinline__ struct slot read_slot(const struct slot *at) {
-  const int4 v = __ldg((const int4 *)at);
-  struct slot slot;
-  slot.first = (int64_t)(((uint64_t)(uint32_t)v.y << 32) | (uint32_t)v.x);
-  slot.count = v.z;
-  slot.target = v.w;
-  return slot;
-}
 
 /* Column i of a vector. */
 template <class T> static __device__ __forceinline__ float column_of(const uint32_t (&word)[4], int i) {
@@ -182,7 +174,7 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
     x[j] = op.x + (mine < op.vectors ? mine : first) * 16;
   }
   struct slot slot = {0, 0, 0};
-  if (at < op.slots) slot = read_slot(op.slot + at);
+  if (at < op.slots) slot = read_slot(op.slot, at);
   const bool there = at < op.slots && !me.spare;
   int32_t label = -1;
   if (END == END_LOSS && there && slot.target >= 0) label = __ldg(finish.label + slot.target);

@@ -144,6 +144,31 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
   csr_free(&m);
 }
 
+/* As in a shard whose entries take more than 16 GiB, and in one that is too large. */
+static void slots_name_entries_beyond_32_bits(void **state) {
+  (void)state;
+  enum { ROWS = 2000 };
+  const int64_t before = (int64_t)1 << 36 | 3;
+  struct csr m;
+  struct slots slots = {0};
+  assert_ok(csr_init(&m, ROWS, ROWS, 0, 0));
+  m.start[0] = before;
+  for (int64_t i = 1; i <= ROWS; i++) m.start[i] = m.start[i - 1] + i % 7;
+  m.nnz = m.start[ROWS];
+  assert_ok(slots_cut(&m, &(struct slots_plan){0}, &slots));
+  assert_int_equal(slots.count, ROWS);
+  for (int64_t s = 0; s < ROWS; s++) {
+    const struct slot slot = slot_of(slots.slot.first[s], slots.slot.extent[s], slots.slot.target[s]);
+    assert_int_equal(slot.first, m.start[slot.target]);
+    assert_int_equal(slot.count, m.start[slot.target + 1] - slot.first);
+  }
+  slots_free(&slots);
+  m.nnz = (int64_t)1 << 37;
+  assert_int_equal(slots_cut(&m, &(struct slots_plan){0}, &slots), BAD_INPUT);
+  slots_free(&slots);
+  csr_free(&m);
+}
+
 static void slots_are_as_long_as_the_product_allows(void **state) {
   (void)state;
   assert_int_equal(slots_limit(36692, 367662, 1383, 64, 0), 32); /* 24 MB are gathered */
@@ -251,6 +276,7 @@ int main(void) {
       cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
       cmocka_unit_test(tiles_and_slots_add_up_to_the_product),
       cmocka_unit_test(a_giant_row_is_cut_into_pieces),
+      cmocka_unit_test(slots_name_entries_beyond_32_bits),
       cmocka_unit_test(slots_are_as_long_as_the_product_allows),
       cmocka_unit_test(segments_ascend_inside_a_window),
       cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),

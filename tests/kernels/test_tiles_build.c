@@ -34,7 +34,9 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
     assert_same(k, a->tiles.first, tiles.first, (tiles.count * TILE_STRIPS + 1) * 8);
     assert_same(k, a->tiles.value, tiles.value, tiles.entries * 4);
   }
-  assert_same(k, a->slot, slots.slot, slots.count * (int64_t)sizeof *slots.slot);
+  assert_same(k, a->slot.first, slots.slot.first, slots.count * 4);
+  assert_same(k, a->slot.extent, slots.slot.extent, slots.count * 2);
+  assert_same(k, a->slot.target, slots.slot.target, slots.count * 4);
   slots_free(&slots);
   tiles_free(&tiles);
   tiles_rest_free(&rest);
