@@ -81,8 +81,11 @@ int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace) {
 
 struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id) {
   assert(rate >= 0 && rate < 1);
-  return (struct dropout){
-      .key = key, .threshold = (uint32_t)lround(rate * 65536), .scale = (float)(1 / (1 - rate)), .id = id};
+  const long threshold = lround(rate * 65536);
+  return (struct dropout){.key = key,
+                          .threshold = (uint32_t)(threshold < 65535 ? threshold : 65535),
+                          .scale = (float)(1 / (1 - rate)),
+                          .id = id};
 }
 
 int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {

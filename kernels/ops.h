@@ -103,7 +103,7 @@ enum along { ALONG_THEN = 1, ALONG_BESIDE = 2, ALONG_NEXT = 4 };
  * half for even j, its high half for odd j. threshold 0: off. */
 struct dropout {
   struct philox_key key;
-  uint32_t threshold; /* round(p * 65536) */
+  uint32_t threshold; /* round(p * 65536), 65535 at most */
   float scale;        /* 1 / (1 - p) */
   const int64_t *id;  /* [rows] global node ids, on the device */
 };

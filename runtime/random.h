@@ -16,15 +16,27 @@ struct philox_block {
   uint32_t word[4];
 };
 
+enum { PHILOX_ROUNDS = 10 };
+
+static inline HOST_DEVICE struct philox_block philox_round(struct philox_block counter,
+                                                           struct philox_key key) {
+  uint64_t p0 = (uint64_t)0xD2511F53u * counter.word[0];
+  uint64_t p1 = (uint64_t)0xCD9E8D57u * counter.word[2];
+  struct philox_block next = {{(uint32_t)(p1 >> 32) ^ counter.word[1] ^ key.word[0], (uint32_t)p1,
+                               (uint32_t)(p0 >> 32) ^ counter.word[3] ^ key.word[1], (uint32_t)p0}};
+  return next;
+}
+
+/* The key of the round after that of `key`. */
+static inline HOST_DEVICE struct philox_key philox_next(struct philox_key key) {
+  struct philox_key next = {{key.word[0] + 0x9E3779B9u, key.word[1] + 0xBB67AE85u}};
+  return next;
+}
+
 static inline HOST_DEVICE struct philox_block philox(struct philox_block counter, struct philox_key key) {
-  for (int round = 0; round < 10; round++) {
-    uint64_t p0 = (uint64_t)0xD2511F53u * counter.word[0];
-    uint64_t p1 = (uint64_t)0xCD9E8D57u * counter.word[2];
-    struct philox_block next = {{(uint32_t)(p1 >> 32) ^ counter.word[1] ^ key.word[0], (uint32_t)p1,
-                                 (uint32_t)(p0 >> 32) ^ counter.word[3] ^ key.word[1], (uint32_t)p0}};
-    counter = next;
-    key.word[0] += 0x9E3779B9u;
-    key.word[1] += 0xBB67AE85u;
+  for (int round = 0; round < PHILOX_ROUNDS; round++) {
+    counter = philox_round(counter, key);
+    key = philox_next(key);
   }
   return counter;
 }

@@ -188,20 +188,23 @@ static __device__ __forceinline__ float max_of_lanes(float x) {
   return x;
 }
 
-/* The four words of Philox that belong to columns [first, first + 8) of node `id`; first is a multiple of 8.
- */
+/* Philox's counter for columns [first, first + 8) of node `id`; first is a multiple of 8. */
+static __device__ __forceinline__ struct philox_block
+dropout_counter(const struct dropout &op, uint32_t epoch, int64_t id, int64_t first) {
+  return {{(uint32_t)id, (uint32_t)((uint64_t)id >> 32), (uint32_t)(first / GROUP), epoch}};
+}
+
+/* The four words of Philox that belong to these. */
 static __device__ __forceinline__ struct philox_block dropout_bits(const struct dropout &op, uint32_t epoch,
                                                                    int64_t id, int64_t first) {
-  struct philox_block counter = {
-      {(uint32_t)id, (uint32_t)((uint64_t)id >> 32), (uint32_t)(first / GROUP), epoch}};
-  return philox(counter, op.key);
+  return philox(dropout_counter(op, epoch, id, first), op.key);
 }
 
 /* Whether column j of eight is kept, from its group's words. */
 static __device__ __forceinline__ bool is_kept(const struct dropout &op, const struct philox_block &bits,
                                                int j) {
-  uint32_t word = bits.word[j / 2];
-  return (j % 2 ? word >> 16 : word & 0xFFFF) >= op.threshold;
+  const uint32_t word = bits.word[j / 2];
+  return j % 2 ? word >= op.threshold << 16 : (word & 0xFFFF) >= op.threshold;
 }
 
 /* Dropout of the group of columns of node `id` that begins at `first`. */

@@ -49,6 +49,7 @@ struct finish {
   float epsilon;
   enum activation activation;
   struct dropout dropout;
+  struct philox_key round[PHILOX_ROUNDS]; /* dropout.key, and those that follow from it */
   const struct scalars *scalars;
   const int32_t *label; /* from here on: its loss's (loss_row.cuh) */
   const float *grad_scale;
@@ -127,7 +128,9 @@ static __device__ __forceinline__ void read_reals(const float *from, int32_t col
 template <int WIDE>
 static __device__ __forceinline__ void drop_columns(const struct finish &f, int32_t row, int32_t col,
                                                     float (&x)[WIDE]) {
-  const struct philox_block bits = dropout_bits(f.dropout, f.scalars->epoch, f.dropout.id[row], col);
+  struct philox_block bits = dropout_counter(f.dropout, f.scalars->epoch, f.dropout.id[row], col);
+#pragma unroll
+  for (int round = 0; round < PHILOX_ROUNDS; round++) bits = philox_round(bits, f.round[round]);
 #pragma unroll
   for (int j = 0; j < GROUP; j++) {
     const bool kept = is_kept(f.dropout, bits, j);

@@ -28,6 +28,8 @@ static inline void add_update(struct finish *f, const struct update *update, int
   f->epsilon = (float)update->epsilon;
   f->activation = update->activation;
   f->dropout = update->dropout;
+  f->round[0] = update->dropout.key;
+  for (int round = 1; round < PHILOX_ROUNDS; round++) f->round[round] = philox_next(f->round[round - 1]);
 }
 
 /* The rows end in `loss`. */

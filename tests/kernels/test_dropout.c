@@ -10,10 +10,9 @@ static struct dropout half(struct kernels *k, const int64_t *id) {
   return dropout_of(.5, random_key(3, 0, 1, RANDOM_DROPOUT_HIDDEN), id);
 }
 
-static void own_bits(struct kernels *k) {
+static void own_bits_of(struct kernels *k, double rate) {
   enum { ROWS = 37 };
-  set_scalars(k, (struct scalars){.epoch = EPOCH});
-  struct dropout op = half(k, global_ids(k, ROWS));
+  struct dropout op = dropout_of(rate, random_key(3, 0, 1, RANDOM_DROPOUT_HIDDEN), global_ids(k, ROWS));
   static const int64_t pads[] = {3, OWN_GAPS, WIDE_GAPS};
   for (int i = 0; i < 3 * WIDTHS; i++) {
     int64_t width = widths[i / 3];
@@ -24,6 +23,14 @@ static void own_bits(struct kernels *k) {
     for (int64_t e = 0; e < ROWS * width; e++)
       assert_true(actual[e] == element(k->dtype, dropped(&op, EPOCH, global_id(e / width), e % width, x[e])));
   }
+}
+
+static void own_bits(struct kernels *k) {
+  set_scalars(k, (struct scalars){.epoch = EPOCH});
+  own_bits_of(k, .5);
+  own_bits_of(k, .1);
+  own_bits_of(k, .99);
+  own_bits_of(k, .999999); /* next to 1 of 65536 ths */
 }
 
 static void every_element_follows_its_own_bits(void **state) {
