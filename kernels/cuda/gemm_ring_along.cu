@@ -1,5 +1,8 @@
 /* dZ = end'(A B^T) of floats with gradients of weights: shapes, memory and launch of the kernel in
  * gemm_ring_along.cuh. */
+#include <algorithm>
+#include <cassert>
+
 #include "kernels/cuda/gemm_end_of.cuh"
 #include "kernels/cuda/gemm_ring_along.cuh"
 
@@ -89,7 +92,7 @@ static int launch_beside(struct kernels *k, const struct gemm *op, const struct 
   return launch<ring_along_shape<THEN, 16>>(k, op, p, took);
 }
 
-int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took) {
+static int multiply_along(struct kernels *k, const struct gemm *op, int *took) {
   struct ring_along p = {};
   struct ring_product &product = p.product;
   product.end = end_of(k, op);
@@ -105,4 +108,72 @@ int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took) {
     return goes_beside ? launch_beside<true>(k, op, p, took)
                        : launch<ring_along_shape<true, 0>>(k, op, p, took);
   return goes_beside && cuda_takes_boxes(product.end.out) ? launch_beside<false>(k, op, p, took) : OK;
+}
+
+/* What an op for some of dZ's columns is and points to. dZ of up to twice the kernel's columns goes by two
+ * such panels. They have nothing in common but A and L, which are read for each. */
+struct panel {
+  struct gemm op, then, beside;
+  struct update_backward backward;
+  struct update forward;
+};
+
+static bool goes_by_panels(const struct gemm *op) {
+  return op->backward && op->c.cols > ALONG_COLS + ALONG_COLS / 2 && op->c.cols <= 2 * ALONG_COLS;
+}
+
+static struct tensor part_of(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  if (t.data) t.data = (float *)t.data + row * t.stride + col;
+  t.rows = rows;
+  t.cols = cols;
+  return t;
+}
+
+static struct tensor columns_of(struct tensor t, int64_t first, int64_t cols) {
+  return part_of(t, 0, t.rows, first, cols);
+}
+
+static struct tensor rows_of_part(struct tensor t, int64_t first, int64_t rows) {
+  return part_of(t, first, rows, 0, t.cols);
+}
+
+static void take_panel(const struct gemm *op, int64_t first, int64_t cols, struct panel *p) {
+  p->op = *op;
+  p->backward = *op->backward;
+  p->forward = *op->backward->forward;
+  p->op.b = rows_of_part(op->b, first, cols);
+  p->op.c = columns_of(op->c, first, cols);
+  p->forward.z = columns_of(p->forward.z, first, cols);
+  p->forward.y = columns_of(p->forward.y, first, cols);
+  p->backward.forward = &p->forward;
+  p->backward.dy = columns_of(p->backward.dy, first, cols);
+  p->backward.dz = columns_of(p->backward.dz, first, cols);
+  if (p->backward.bias_grad) p->backward.bias_grad = (float *)p->backward.bias_grad + first;
+  p->op.backward = &p->backward;
+  if (op->backward->then) {
+    p->then = *op->backward->then;
+    p->then.b = p->backward.dz;
+    p->then.c = columns_of(p->then.c, first, cols);
+    p->backward.then = &p->then;
+  }
+  if (op->beside) {
+    p->beside = *op->beside;
+    p->beside.a = columns_of(p->beside.a, first, cols);
+    p->beside.c = rows_of_part(p->beside.c, first, cols);
+    p->op.beside = &p->beside;
+  }
+}
+
+int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took) {
+  struct panel panel;
+  if (!goes_by_panels(op) || end_of(k, op).kind != END_BACKWARD_RELU) return multiply_along(k, op, took);
+  for (int64_t first = 0; first < op->c.cols; first += ALONG_COLS) {
+    int took_panel = 0;
+    take_panel(op, first, std::min<int64_t>(ALONG_COLS, op->c.cols - first), &panel);
+    TRY(multiply_along(k, &panel.op, &took_panel));
+    assert(first == 0 || took_panel == *took); /* both are of the same shape but for the last columns */
+    *took = took_panel;
+    if (!*took) return OK;
+  }
+  return OK;
 }
