@@ -15,6 +15,7 @@ struct layout {
   int64_t tiles, tile_entries;
   int64_t windows, window_blocks, window_entries; /* condensed */
   int64_t bytes;                                  /* on the device */
+  double copying;                                 /* seconds of its making that large copies to it took */
 };
 
 #endif

@@ -22,6 +22,7 @@ struct line {
   enum precision precision;
   int64_t width;
   double ms[TIERS], making[TIERS];    /* of a product, of making its layout */
+  double copying;                     /* of making the one of all tiers, in copies to the device */
   double in_tiles, in_windows;        /* shares of the arcs, of auto */
   double predicted, predicted_gather; /* ms */
   double agreed, selected; /* the regression's choice: share of the windows, ms that it costs more */
@@ -148,6 +149,7 @@ static int measure_tiers(struct bench *bench, struct all *all, struct line *line
     else
       line->ms[t] = line->ms[same];
     line->making[t] = all->making[t];
+    if (t == AUTO) line->copying = 1e3 * all->layout[t]->copying;
   }
   double arcs = fmax(1, (double)all->graph.nnz);
   line->in_tiles = (double)all->layout[AUTO]->tile_entries / arcs;
@@ -192,12 +194,13 @@ static void print_json(const struct line *line) {
       "%.6g, "
       "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
       "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"selector_agrees\": %.4g, "
-      "\"selector_costs_ms\": %.4g, \"making_ms\": %.4g, \"making_windows_ms\": %.4g, \"peer_ms\": %.6g, "
+      "\"selector_costs_ms\": %.4g, \"making_ms\": %.4g, \"copying_ms\": %.4g, \"making_windows_ms\": %.4g, "
+      "\"peer_ms\": %.6g, "
       "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
       line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER], line->ms[TILES],
       line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather, line->in_tiles,
-      line->in_windows, line->agreed, line->selected, line->making[AUTO], line->making[WINDOWS], line->peer,
-      line->peer / line->ms[AUTO], line->error);
+      line->in_windows, line->agreed, line->selected, line->making[AUTO], line->copying,
+      line->making[WINDOWS], line->peer, line->peer / line->ms[AUTO], line->error);
 }
 
 static void print_line(const struct bench *bench, const struct line *line) {
@@ -206,10 +209,12 @@ static void print_line(const struct bench *bench, const struct line *line) {
     print_json(line);
   } else {
     if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[AUTO]);
-    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %5.1f%% %8.4f %7.1f %8.1e %15s\n",
+    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %5.1f%% %8.4f %7.1f %6.1f %8.1e "
+           "%15s\n",
            line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
            line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, 100 * line->in_tiles,
-           100 * line->in_windows, 100 * line->agreed, line->selected, line->making[AUTO], line->error, peer);
+           100 * line->in_windows, 100 * line->agreed, line->selected, line->making[AUTO], line->copying,
+           line->error, peer);
   }
   fflush(stdout);
 }
@@ -316,9 +321,9 @@ static int measure_graphs(struct bench *bench, struct all *all) {
   while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
   TRY(count_lines(all, graphs));
   if (!options->json)
-    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %8s %15s\n", "graph", "", "width",
-           "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made", "error",
-           "beside");
+    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
+           "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
+           "copied", "error", "beside");
   for (int g = 0; g < graphs; g++)
     TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_made_name(g)));
   for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);

@@ -183,6 +183,7 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
                      struct layout **layout) {
   struct cuda_layout *made = NULL;
   struct cut cut = {0};
+  const double copied_before = cuda_upload_seconds(k);
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   made->base.csr = m;
@@ -191,6 +192,7 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
   if (code == OK) code = fill(k, made, &cut);
   if (code == OK && cut.tiles.build.col && made->tiles.count == 0 && !cut.windows.build.m)
     take_entries(made, &cut.tiles.build);
+  made->base.copying = cuda_upload_seconds(k) - copied_before;
   cut_free(k, &cut);
   return code;
 }

@@ -214,7 +214,7 @@ int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_b
   TRY(device_alloc(d, m->nnz * (int64_t)sizeof *build->col, (void **)&build->col,
                    "columns to cut into tiles"));
   TRY(device_alloc(d, counts, &build->counts, "counts of cells"));
-  TRY(device_upload(d, STREAM_COMPUTE, build->start, m->start, (m->rows + 1) * (int64_t)sizeof *m->start));
+  TRY(cuda_upload_large(k, build->start, m->start, (m->rows + 1) * (int64_t)sizeof *m->start));
   TRY(cuda_upload_large(k, build->col, m->col, m->nnz * (int64_t)sizeof *m->col));
   if (!m->weight) return OK;
   const int64_t weights = m->nnz * (int64_t)sizeof *build->value;

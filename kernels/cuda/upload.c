@@ -10,11 +10,13 @@
 #include <sys/mman.h>
 
 #include "kernels/cuda/gemm.h"
+#include "runtime/profile.h"
 
-enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20 };
+enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20, LEAST = 1 << 20 };
 
 struct staging {
   char *memory;
+  double seconds; /* of all copies */
   cudaEvent_t sent[PARTS];
 };
 
@@ -68,8 +70,15 @@ static int copy_parts(struct kernels *k, char *to, const char *from, int64_t byt
 
 int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t bytes) {
   const struct cuda_state *state = k->impl;
-  if (bytes < 2 * PART || !state->staging) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
+  if (bytes < LEAST || !state->staging) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
+  const double begun = profile_clock();
   int code = copy_parts(k, to, from, bytes, state->staging);
   int ended = device_synchronize(k->device, STREAM_COMPUTE);
+  state->staging->seconds += profile_clock() - begun;
   return code == OK ? ended : code;
+}
+
+double cuda_upload_seconds(const struct kernels *k) {
+  const struct cuda_state *state = k->impl;
+  return state->staging ? state->staging->seconds : 0;
 }

@@ -19,6 +19,9 @@ void cuda_staging_close(struct staging *staging); /* NULL is fine */
  * driver's own from pageable memory. Returns when `from` has been read. */
 int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t bytes);
 
+/* What all these took so far. */
+double cuda_upload_seconds(const struct kernels *k);
+
 #ifdef __cplusplus
 }
 #endif
