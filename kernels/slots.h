@@ -20,8 +20,8 @@ struct slot {
   int32_t target; /* row of the result, or ~piece */
 };
 
-/* Slots in ten bytes each, an array for each part: of rows of 50 entries they are .2 bytes an entry. */
-enum { SLOT_COUNT_BITS = 11, SLOT_ENTRY_BITS = 48 - SLOT_COUNT_BITS };
+/* Slots in SLOT_BYTES each, an array for each part: of rows of 50 entries they are .2 bytes an entry. */
+enum { SLOT_BYTES = 10, SLOT_COUNT_BITS = 11, SLOT_ENTRY_BITS = 48 - SLOT_COUNT_BITS };
 struct packed_slots {
   uint32_t *first;  /* the low bits of the entry */
   uint16_t *extent; /* its high bits above the count */

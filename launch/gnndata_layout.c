@@ -6,6 +6,7 @@
 
 #include "kernels/choose_models.h"
 #include "kernels/condensed.h"
+#include "kernels/slots.h"
 #include "kernels/tiles.h"
 #include "launch/gnndata.h"
 #include "partition/graph.h"
@@ -34,7 +35,7 @@ static double bytes_of(const struct pattern *p, const struct choice *choice,
   if (p->weighted) weights = 4 * arcs + 8 * (double)(choice->tiles * TILE_STRIPS + windows->blocks);
   return weights + (double)choice->tiles * (TILE_CELLS / 8 + 4) +
          (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
-         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * 16;
+         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * SLOT_BYTES;
 }
 
 static int count_left(struct pattern *p, int64_t least) {
