@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -15,6 +16,31 @@ void dataset_split_name(const struct dataset *d, int64_t split, enum split part,
     snprintf(name, DATASET_SPLIT_NAME, "/split/%s", split_name[part]);
   else
     snprintf(name, DATASET_SPLIT_NAME, "/split/%lld/%s", (long long)split, split_name[part]);
+}
+
+int dataset_knows_split(const struct dataset *d, const char *name) {
+  char number[32];
+  long long split = strtoll(name, NULL, 10);
+  for (int p = 0; p < SPLIT_COUNT && d->plain_split; p++) {
+    if (strcmp(name, split_name[p]) == 0) return 1;
+  }
+  snprintf(number, sizeof number, "%lld", split);
+  return strcmp(name, number) == 0 && split >= 0 && split < d->splits;
+}
+
+int dataset_check_splits(struct dataset *d) {
+  char **names, stray[101] = "";
+  int64_t count;
+  struct h5_shape shape;
+  TRY(h5_shape(&d->h5, "/split", &shape));
+  if (!shape.is_group) return OK;
+  TRY(h5_list(&d->h5, "/split", &names, &count));
+  for (int64_t i = 0; i < count && !stray[0]; i++) {
+    if (!dataset_knows_split(d, names[i])) snprintf(stray, sizeof stray, "%s", names[i]);
+  }
+  h5_free_names(names, count);
+  if (stray[0]) FAIL(BAD_INPUT, "%s: " DATASET_SPLIT_NAMES, d->h5.path, stray);
+  return OK;
 }
 
 /* Offsets into `entries` of rows of `all`. */

@@ -61,6 +61,13 @@ int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows
 int dataset_read_hyper_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
 int dataset_read_hyper_vertices(struct dataset *dataset, int64_t first, int64_t count, int32_t *vertex);
 
+/* Errors: BAD_INPUT when something in /split has a name that nobody reads, as a number after a gap. */
+int dataset_check_splits(struct dataset *dataset);
+/* Whether a name in /split is read; what is said of one that is not. */
+int dataset_knows_split(const struct dataset *dataset, const char *name);
+#define DATASET_SPLIT_NAMES \
+  "/split/%.100s: train, val and test, or numbers from 0 without gaps, are allowed there"
+
 /* Name of a split's part in the file, "/split/0/train". */
 enum { DATASET_SPLIT_NAME = 64 };
 void dataset_split_name(const struct dataset *dataset, int64_t split, enum split part,

@@ -123,25 +123,16 @@ static int check_split(struct check *c, int64_t split, int64_t *node, uint8_t *m
   return OK;
 }
 
-/* Names that nobody reads: a number after a gap, a misspelt part. */
 static int check_split_names(struct check *c) {
-  char **names, known[32];
+  char **names;
   int64_t count;
   struct h5_shape shape;
   TRY(h5_shape(&c->d->h5, "/split", &shape));
   if (!shape.is_group) return OK;
   TRY(h5_list(&c->d->h5, "/split", &names, &count));
   for (int64_t i = 0; i < count; i++) {
-    int good = 0;
-    for (int p = 0; p < SPLIT_COUNT && c->d->plain_split; p++) good |= strcmp(names[i], split_name[p]) == 0;
-    snprintf(known, sizeof known, "%lld", strtoll(names[i], NULL, 10));
-    good |= strcmp(names[i], known) == 0 && strtoll(known, NULL, 10) >= 0 &&
-            strtoll(known, NULL, 10) < c->d->splits;
-    if (!good)
-      check_violation(c, VIOLATION_SPLIT_NAME,
-                      "/split/%.100s: train, val and test, or numbers from 0 without gaps, are "
-                      "allowed there",
-                      names[i]);
+    if (!dataset_knows_split(c->d, names[i]))
+      check_violation(c, VIOLATION_SPLIT_NAME, DATASET_SPLIT_NAMES, names[i]);
   }
   h5_free_names(names, count);
   return OK;

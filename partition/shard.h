@@ -41,7 +41,8 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
  * their sum (a row with sum 0 stays). Errors: what dataset_read_* say, on the rank that met it. */
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard);
-/* Collective. Reads split number `split` in place of the one held. */
+/* Collective, after shard_read_data. Reads split number `split` in place of the one held. Errors: BAD_INPUT
+ * for a node without a label or in two parts, or a name in /split that nobody reads. */
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                      int64_t split, struct shard *shard);
 void shard_free(struct shard *shard);

@@ -7,51 +7,72 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
+/* A part of a split as it is read. */
+struct reading {
+  struct dataset *dataset;
+  int64_t split;
+  const int32_t *local; /* [nodes] local row of own nodes, else -1 */
+  uint8_t *part;        /* [own] 1 + the part that the row is in, or 0 */
+};
+
+/* The node can be learnt from, and is in no other part. */
+static int check_node(const struct reading *r, const struct shard *shard, enum split part, int64_t node) {
+  char name[DATASET_SPLIT_NAME];
+  int32_t row = r->local[node];
+  dataset_split_name(r->dataset, r->split, part, name);
+  if (shard->label && shard->label[row] < 0)
+    FAIL(BAD_INPUT, "%s: %s: node %lld has no label (-1); nodes with a label are allowed in a split",
+         r->dataset->h5.path, name, (long long)node);
+  if (r->part[row])
+    FAIL(BAD_INPUT, "%s: %s: node %lld is in %s of the same split, too; one part is allowed",
+         r->dataset->h5.path, name, (long long)node, split_name[r->part[row] - 1]);
+  r->part[row] = (uint8_t)(1 + part);
+  return OK;
+}
+
 /* Local rows of the listed nodes that are own, ascending. */
-static int select_own(const struct shard *shard, const int32_t *local, const int64_t *node, int64_t count,
-                      uint8_t *chosen, int32_t **rows, int64_t *rows_count) {
-  *rows_count = 0;
+static int select_own(const struct reading *r, enum split part, const int64_t *node, int64_t count,
+                      struct shard *shard) {
+  int64_t selected = 0, at = 0;
   for (int64_t i = 0; i < count; i++) {
-    if (local[node[i]] < 0) continue;
-    chosen[local[node[i]]] = 1;
-    ++*rows_count;
+    if (r->local[node[i]] < 0) continue;
+    TRY(check_node(r, shard, part, node[i]));
+    selected++;
   }
-  TRY(memory_alloc(rows, *rows_count * (int64_t)sizeof **rows, "split"));
-  int64_t at = 0;
+  shard->split_count[part] = selected;
+  TRY(memory_alloc(&shard->split[part], selected * (int64_t)sizeof *shard->split[part], "split"));
   for (int64_t v = 0; v < shard->own; v++) {
-    if (chosen[v]) (*rows)[at++] = (int32_t)v;
-    chosen[v] = 0;
+    if (r->part[v] == 1 + part) shard->split[part][at++] = (int32_t)v;
   }
   return OK;
 }
 
-static int read_part(struct dataset *dataset, int64_t split, enum split part, const int32_t *local,
-                     uint8_t *chosen, struct shard *shard) {
+static int read_part(const struct reading *r, enum split part, struct shard *shard) {
   int64_t *node = NULL;
-  int code = dataset_read_split(dataset, split, part, &node, &shard->split_global[part]);
-  if (code == OK)
-    code = select_own(shard, local, node, shard->split_global[part], chosen, &shard->split[part],
-                      &shard->split_count[part]);
+  int code = dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]);
+  if (code == OK) code = select_own(r, part, node, shard->split_global[part], shard);
   free(node);
   return code;
 }
 
 static int read_parts(struct dataset *dataset, int64_t split, const int32_t *local, struct shard *shard) {
-  uint8_t *chosen = NULL;
-  int code = memory_alloc(&chosen, shard->own, "split");
+  struct reading r = {.dataset = dataset, .split = split, .local = local};
+  int code = memory_alloc(&r.part, shard->own, "split");
   for (int part = 0; part < SPLIT_COUNT && code == OK; part++) {
     free(shard->split[part]);
     shard->split[part] = NULL;
-    code = read_part(dataset, split, (enum split)part, local, chosen, shard);
+    shard->split_count[part] = 0;
+    code = read_part(&r, (enum split)part, shard);
   }
-  free(chosen);
+  free(r.part);
   return code;
 }
 
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                      int64_t split, struct shard *shard) {
   int32_t *local = NULL;
-  int code = partition_local_ids(partition, comm->rank, &local);
+  int code = dataset_check_splits(dataset);
+  if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
   if (code == OK) code = read_parts(dataset, split, local, shard);
   free(local);
   return comm_agree(comm, code);

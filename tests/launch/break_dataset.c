@@ -19,6 +19,7 @@ struct sample {
   float feature[NODES * FEATURES];
   int32_t label[NODES];
   int64_t train[TRAIN], val[VAL], test[TEST];
+  const char *more_split; /* name of a further one; NULL: none */
 };
 
 static void ring_row(int32_t *col, int32_t v) {
@@ -98,6 +99,19 @@ static void split_order(struct sample *s) {
   s->val[3] = s->val[2];
 }
 
+static void split_label(struct sample *s) {
+  s->label[10] = -1; /* in train */
+}
+static void split_twice(struct sample *s) {
+  s->test[0] = s->val[0];
+}
+static void split_gap(struct sample *s) {
+  s->more_split = "/split/2/train";
+}
+static void split_name_wrong(struct sample *s) {
+  s->more_split = "/split/valid";
+}
+
 static const struct {
   const char *kind;
   void (*damage)(struct sample *);
@@ -119,6 +133,10 @@ static const struct {
     {"nan_feature", nan_feature},
     {"split_range", split_range},
     {"split_order", split_order},
+    {"split_label", split_label},
+    {"split_twice", split_twice},
+    {"split_gap", split_gap},
+    {"split_name_wrong", split_name_wrong},
 };
 
 static int write_attributes(struct h5 *h5, const struct sample *s) {
@@ -143,6 +161,7 @@ static int write_arrays(struct h5 *h5, const struct sample *s) {
   TRY(h5_write_all(h5, "/split/train", H5_INT64, TRAIN, 0, s->train));
   TRY(h5_write_all(h5, "/split/val", H5_INT64, VAL, 0, s->val));
   TRY(h5_write_all(h5, "/split/test", H5_INT64, TEST, 0, s->test));
+  if (s->more_split) TRY(h5_write_all(h5, s->more_split, H5_INT64, TRAIN, 0, s->train));
   return OK;
 }
 

@@ -71,6 +71,10 @@ label_range label.*4|4.*label
 nan_feature NaN|nan|finite
 split_range split/train
 split_order split/val
+split_label /split/train: node 10 has no label
+split_twice /split/test: node 1 is in val of the same split, too
+split_gap /split/2: train, val and test, or numbers from 0 without gaps
+split_name_wrong /split/valid: train, val and test, or numbers from 0 without gaps
 END
 make negative_weight negative_weight.h5
 refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5

@@ -71,9 +71,9 @@ static inline uint8_t random_labels(int64_t v, int64_t c) {
   return (v * 3 + c) % 4 == 0;
 }
 
-/* Split k: every node by (v + k) % 4; 3 is in none. */
+/* Split k: every node with a label by (v + k) % 4; 3 is in none. */
 static inline int random_in_split(int64_t v, int64_t k, int part) {
-  return (v + k) % 4 == part;
+  return random_label(v) >= 0 && (v + k) % 4 == part;
 }
 
 static inline void random_splits(const struct random_graph *g, struct dataset_source *s) {
