@@ -43,6 +43,12 @@ static int next_block(struct csv *csv) {
   return OK;
 }
 
+static int take_row(const struct csv *csv, const struct csv_reader *reader, void *context,
+                    const struct text *place, int64_t i) {
+  TRY(text_fields(place, csv->line[i]));
+  return reader->row(context, place, csv->line[i], csv->rows + i);
+}
+
 /* The first row of the block that is refused, or the number of rows. */
 static int64_t find_refused(const struct csv *csv, const struct csv_reader *reader, void *context) {
   int64_t refused = csv->lines;
@@ -51,9 +57,8 @@ static int64_t find_refused(const struct csv *csv, const struct csv_reader *read
     struct text place = csv->text; /* for messages, which each thread has its own of */
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < csv->lines; i++) {
-      int64_t row = csv->rows + i;
-      place.line = row + 1;
-      if (i < refused && reader->row(context, &place, csv->line[i], row) != OK) refused = i;
+      place.line = csv->rows + i + 1;
+      if (i < refused && take_row(csv, reader, context, &place, i) != OK) refused = i;
     }
   }
   return refused;
@@ -68,7 +73,7 @@ static int read_blocks(struct csv *csv, const struct csv_reader *reader, void *c
     int64_t refused = find_refused(csv, reader, context);
     csv->text.line = csv->rows + refused + 1;
     /* Once more, on this thread: its message is the one that will be printed. */
-    if (refused < csv->lines) TRY(reader->row(context, &csv->text, csv->line[refused], csv->rows + refused));
+    if (refused < csv->lines) TRY(take_row(csv, reader, context, &csv->text, refused));
     csv->rows += csv->lines;
   }
 }

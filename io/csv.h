@@ -14,8 +14,8 @@ struct csv_reader {
   int (*row)(void *context, const struct text *text, char *line, int64_t row);
 };
 
-/* Errors: BAD_INPUT: as text's; what the reader raises, for the first row that it refuses. *rows: how many
- * there are. */
+/* Errors: BAD_INPUT: as text's, an empty field among them; what the reader raises, for the first row that it
+ * refuses. *rows: how many there are. */
 int csv_read(const char *path, const struct csv_reader *reader, void *context, int64_t *rows);
 
 /* Errors: BAD_INPUT when fewer rows were read than there must be. */

@@ -81,7 +81,8 @@ static int read_id(struct list *list, char **at, int64_t limit, int64_t *id) {
   const char *found = text_quote(*at, quote);
   TRY(text_int(text, at, id, "two node ids"));
   if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", found, (long long)low);
-  if (*id == INT64_MAX) TEXT_FAIL(text, "node id %s is too large", found);
+  if (*id == INT64_MAX)
+    TEXT_FAIL(text, "node id %s; at most %lld is allowed", found, (long long)INT64_MAX - 1);
   if (nodes && *id >= nodes)
     TEXT_FAIL(text, "node id %s; --nodes allows 0 .. %lld", found, (long long)nodes - 1);
   if (limit >= 0 && *id > limit)
@@ -115,12 +116,14 @@ static int read_lines(struct list *list) {
   for (;;) {
     TRY(text_next(&list->text, &line));
     if (!line) return OK;
-    if (!text_more(&line)) continue;
-    if (*line == '%' || *line == '#') {
-      if (list->konect) read_konect_comment(list, line + 1);
-      if (!list->konect) read_snap_comment(list, line + 1);
+    char *word = line;
+    int more = text_more(&word);
+    if (*word == '%' || *word == '#') {
+      if (list->konect) read_konect_comment(list, word + 1);
+      if (!list->konect) read_snap_comment(list, word + 1);
     } else {
-      TRY(read_arc(list, line));
+      TRY(text_fields(&list->text, line));
+      if (more) TRY(read_arc(list, word));
     }
   }
 }

@@ -90,6 +90,7 @@ static int read_rows(struct import *import, struct text *text, const char *path)
     if (line[0] == '#') continue;
     if (v == source->nodes)
       TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)source->nodes);
+    TRY(text_fields(text, line));
     if (v == 0) {
       int64_t columns = text_count(line);
       if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");

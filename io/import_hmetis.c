@@ -15,6 +15,7 @@ static int next_line(struct text *text, char **line) {
 static int read_edge(struct hyper_file *file, char *line, int weighted) {
   const struct text *text = &file->text;
   int64_t vertex;
+  TRY(text_fields(text, line));
   if (weighted) TRY(text_int(text, &line, &vertex, "the weight of a hyperedge"));
   while (text_more(&line)) {
     TRY(text_int(text, &line, &vertex, "a vertex"));

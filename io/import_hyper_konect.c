@@ -80,11 +80,13 @@ static int read_lines(struct hyper_file *file, struct incidences *list) {
   for (;;) {
     TRY(text_next(&file->text, &line));
     if (!line) break;
-    if (!text_more(&line)) continue;
-    if (*line == '%')
-      TRY(read_comment(file, list, line + 1));
-    else
-      TRY(read_incidence(file, list, line));
+    char *word = line;
+    int more = text_more(&word);
+    if (*word != '%') TRY(text_fields(&file->text, line));
+    if (*word == '%')
+      TRY(read_comment(file, list, word + 1));
+    else if (more)
+      TRY(read_incidence(file, list, word));
   }
   if (list->declared >= 0 && list->declared != list->count)
     FAIL(BAD_INPUT, "%s:%lld: declares %lld incidences, the file has %lld", file->text.path,

@@ -16,6 +16,7 @@ int hyper_read_lines(struct hyper_file *file) {
     TRY(text_next(text, &line));
     if (!line) return OK;
     if (*line == '#' || *line == '%') continue;
+    TRY(text_fields(text, line));
     while (text_more(&line)) {
       int64_t vertex;
       const char *found = text_quote(line, quote);

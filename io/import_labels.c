@@ -60,6 +60,7 @@ static int read_line(struct label_list *list, const struct dataset_source *sourc
   char quote[TEXT_QUOTE], *rest = line;
   int64_t id = 0, node = list->count;
   const char *shown = text_quote(line, quote);
+  TRY(text_fields(text, line));
   int alone = text_word(&rest) && !text_more(&rest);
   if (!*columns) *columns = alone ? 1 : 2;
   if (alone != (*columns == 1))

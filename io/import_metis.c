@@ -61,6 +61,7 @@ static int read_header(struct metis *metis) {
 static int read_vertex(struct metis *metis, char *line, int64_t vertex) {
   const struct text *text = &metis->text;
   int64_t ignored, neighbour;
+  TRY(text_fields(text, line));
   for (int64_t i = 0; i < metis->skip; i++) TRY(text_int(text, &line, &ignored, "a vertex weight"));
   while (text_more(&line)) {
     float weight = 1;

@@ -41,10 +41,15 @@ static int read_banner(struct matrix *matrix) {
 
 /* The next line that is neither blank nor a comment; NULL at the end. */
 static int next_line(struct matrix *matrix, char **line) {
-  do {
+  for (;;) {
     TRY(text_next(&matrix->text, line));
-  } while (*line && (!text_more(line) || **line == '%'));
-  return OK;
+    if (!*line) return OK;
+    char *word = *line;
+    int more = text_more(&word);
+    if (*word == '%') continue;
+    TRY(text_fields(&matrix->text, *line));
+    if (more) return OK;
+  }
 }
 
 static int read_size(struct matrix *matrix) {

@@ -156,6 +156,7 @@ static int read_parts(struct text *text, const char *path, uint8_t *part, int64_
     if (!line) return OK;
     if (line[0] == '#') continue;
     if (v == nodes) TEXT_FAIL(text, "there are more lines than the %lld nodes", (long long)nodes);
+    TRY(text_fields(text, line));
     const char *shown = text_quote(line, quote), *word = text_word(&line);
     int p = 0;
     while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;

@@ -103,6 +103,23 @@ static int ends_word(char c) {
   return c == '\0' || is_blank(c);
 }
 
+int text_fields(const struct text *text, const char *line) {
+  int64_t field = 1;
+  int empty = 1;
+  if (!strchr(line, ',')) return OK;
+  for (;; line++) {
+    if (*line != ',' && *line != '\0') {
+      empty = empty && is_blank(*line);
+      continue;
+    }
+    if (empty)
+      TEXT_FAIL(text, "field %lld is empty; a value is expected beside each comma", (long long)field);
+    if (*line == '\0') return OK;
+    empty = 1;
+    field++;
+  }
+}
+
 int text_more(char **at) {
   while (is_blank(**at)) ++*at;
   return **at != '\0';

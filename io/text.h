@@ -1,6 +1,7 @@
 /* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers.
  *
- * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. */
+ * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. Whoever
+ * reads a line of values calls text_fields first: words alone do not tell "1,,3" from "1,3". */
 #ifndef IO_TEXT_H
 #define IO_TEXT_H
 
@@ -31,6 +32,9 @@ int text_next(struct text *text, char **line);
  * next call; a last line may lack its end. *length 0: there are none. The caller counts text->line on.
  * Errors: as text_next's, but for NUL bytes, which are left to the caller. */
 int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
+
+/* Error when there is no word between two commas, ahead of the first or behind the last. */
+int text_fields(const struct text *text, const char *line);
 
 /* Moves *at to the next word; returns 0 when the line has none left. */
 int text_more(char **at);

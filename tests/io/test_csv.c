@@ -88,6 +88,8 @@ static void what_is_no_text_is_refused(void **state) {
   made_text("blank", "1\n\n3\n");
   assert_fails(read_numbers("blank", value, 8, &rows), BAD_INPUT,
                "blank:2: expected a number, found the end");
+  made_text("field", "1\n2,\n3\n");
+  assert_fails(read_numbers("field", value, 8, &rows), BAD_INPUT, "field:2: field 2 is empty");
   made_gzip("cut.gz", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   size_t size;
   unsigned char *bytes = made_bytes("cut.gz", &size);

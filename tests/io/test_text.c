@@ -135,6 +135,18 @@ static void bad_numbers_name_file_line_and_word(void **state) {
   assert_fails(text_end(&text, &at, "two numbers"), BAD_INPUT, "expected two numbers, found \"\?\?\"");
 }
 
+static void an_empty_field_is_an_error(void **state) {
+  (void)state;
+  struct text text = at_line_17();
+  const char *good[] = {"", " ", "1", "1,2", "1, 2", "1 ,\t2 3", " 1 2 "};
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) assert_ok(text_fields(&text, good[i]));
+  assert_fails(text_fields(&text, "1,,3"), BAD_INPUT, "soc.txt:17: field 2 is empty; a value is expected");
+  assert_fails(text_fields(&text, "1, \t,3"), BAD_INPUT, "soc.txt:17: field 2 is empty");
+  assert_fails(text_fields(&text, " ,2,3"), BAD_INPUT, "soc.txt:17: field 1 is empty");
+  assert_fails(text_fields(&text, "1,2, "), BAD_INPUT, "soc.txt:17: field 3 is empty");
+  assert_fails(text_fields(&text, ","), BAD_INPUT, "soc.txt:17: field 1 is empty");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(line_ends_and_gzip_do_not_matter),
@@ -143,6 +155,7 @@ int main(void) {
       cmocka_unit_test(what_is_no_text_is_refused),
       cmocka_unit_test(numbers_are_read_and_checked),
       cmocka_unit_test(bad_numbers_name_file_line_and_word),
+      cmocka_unit_test(an_empty_field_is_an_error),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }
