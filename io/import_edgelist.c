@@ -1,6 +1,6 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "io/import.h"
 #include "io/text.h"
@@ -28,33 +28,21 @@ static int is_count(const char *word, int64_t *value) {
   return *word != '\0';
 }
 
-static int names_arcs(const char *word) {
-  return strcasecmp(word, "edges") == 0 || strcasecmp(word, "arcs") == 0;
-}
-
-/* "# Nodes: 36692 Edges: 367662" or "# 36692 nodes 367662 arcs": both numbers in one comment. */
-static void read_snap_comment(struct list *list, char *at) {
-  int64_t nodes = -1, arcs = -1, number = -1;
-  int wants_nodes = 0, wants_arcs = 0;
-  for (char *word = text_word(&at); word; word = text_word(&at)) {
-    size_t length = strlen(word);
-    int colon = length > 1 && word[length - 1] == ':';
-    if (is_count(word, &number)) {
-      if (wants_nodes) nodes = number;
-      if (wants_arcs) arcs = number;
-      wants_nodes = wants_arcs = 0;
-      continue;
-    }
-    if (colon) word[length - 1] = '\0';
-    wants_nodes = colon && strcasecmp(word, "nodes") == 0;
-    wants_arcs = colon && names_arcs(word);
-    if (!colon && strcasecmp(word, "nodes") == 0) nodes = number;
-    if (!colon && names_arcs(word)) arcs = number;
-    number = -1;
+/* "# Nodes: 36692 Edges: 367662", as SNAP writes it, or "# NAME: 36692 nodes 367662 arcs" and whatever behind
+ * a comma; other comments are for people. */
+static void read_snap_comment(struct list *list, const char *at) {
+  char nodes[20], arcs[20], what[8];
+  int end = -1;
+  sscanf(at, " Nodes: %18[0-9] Edges: %18[0-9] %n", nodes, arcs, &end);
+  if (end < 0) {
+    const char *name = at + strspn(at, " \t"), *behind = name + strcspn(name, " \t:");
+    if (*behind == ':') at = behind + 1;
+    int read = sscanf(at, " %18[0-9] nodes %18[0-9] %6[a-z] %n", nodes, arcs, what, &end);
+    if (read < 3 || (strcmp(what, "arcs") != 0 && strcmp(what, "edges") != 0)) return;
   }
-  if (nodes < 0 || arcs < 0) return;
-  list->left = nodes;
-  list->arcs = arcs;
+  if (at[end] != '\0' && at[end] != ',') return;
+  list->left = strtoll(nodes, NULL, 10);
+  list->arcs = strtoll(arcs, NULL, 10);
   list->declared_line = list->text.line;
 }
 

@@ -122,6 +122,29 @@ static void declared_nodes_without_arcs_are_nodes(void **state) {
   in_each_wrapping("edgelist", "1 0\n1 2\n", check_declared, options);
 }
 
+static void check_two_nodes(const struct import *import) {
+  assert_graph(&import->source, "1|0|");
+}
+
+static void comments_for_people_declare_nothing(void **state) {
+  (void)state;
+  static const char *const comment[] = {"# 10 nodes removed, 3 edges added",
+                                        "# 10 nodes, 3 edges",
+                                        "# we took 10 nodes 3 edges",
+                                        "# 10 nodes 3 edges removed",
+                                        "# Nodes: 10 of which Edges: 3",
+                                        "# Nodes: 10 Edges: 3 are gone",
+                                        "# x y: 10 nodes 3 arcs",
+                                        "# Nodes: 10",
+                                        "#",
+                                        "# :"};
+  for (size_t i = 0; i < sizeof comment / sizeof comment[0]; i++) {
+    char text[128];
+    snprintf(text, sizeof text, "%s\n0 1\n1 0\n", comment[i]);
+    in_each_wrapping("edgelist", text, check_two_nodes, options_of("", ""));
+  }
+}
+
 static void check_sides(const struct import *import) {
   const int64_t id[] = {1, 2, 3, 4, 5};
   assert_graph(&import->source, "2 4|3|0|1|0|");
@@ -206,6 +229,7 @@ int main(void) {
       cmocka_unit_test(undirected_mirrors_and_loops_can_go),
       cmocka_unit_test(scattered_ids_become_nodes_in_ascending_order),
       cmocka_unit_test(declared_nodes_without_arcs_are_nodes),
+      cmocka_unit_test(comments_for_people_declare_nothing),
       cmocka_unit_test(sides_of_a_bipartite_list_are_separate),
       cmocka_unit_test(symmetric_files_stand_for_both_directions),
       cmocka_unit_test(metis_layouts_are_read),
