@@ -12,7 +12,8 @@ enum task { TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL };
 enum split { SPLIT_TRAIN, SPLIT_VAL, SPLIT_TEST, SPLIT_COUNT };
 extern const char *const split_name[SPLIT_COUNT]; /* "train", "val", "test" */
 
-enum { DATASET_BLOCK = 64 << 20 }; /* bytes read at a time, at most */
+enum { DATASET_BLOCK = 64 << 20 };      /* bytes read at a time, at most */
+enum { DATASET_CLASSES = 1000 * 1000 }; /* at most */
 
 struct dataset {
   struct h5 h5;

@@ -5,7 +5,7 @@
 #include "io/dataset.h"
 #include "runtime/error.h"
 
-enum { MOST_CLASSES = 1000 * 1000, MOST_NODES_A_BYTE = 1000, DATASET_VERSION = 1 };
+enum { MOST_NODES_A_BYTE = 1000, DATASET_VERSION = 1 };
 
 static const char *const task_name[] = {"none", "multiclass", "multilabel"};
 
@@ -70,7 +70,7 @@ static int read_attrs(struct dataset *d) {
   TRY(read_count(d, "num_edges", 0, INT64_MAX, &d->edges));
   TRY(read_count(d, "num_features", 0, INT32_MAX, &d->features));
   TRY(read_task(d));
-  TRY(read_count(d, "num_classes", d->task != TASK_NONE, MOST_CLASSES, &d->classes));
+  TRY(read_count(d, "num_classes", d->task != TASK_NONE, DATASET_CLASSES, &d->classes));
   TRY(read_count(d, "directed", 0, 1, &directed));
   d->directed = (int)directed;
   if (stat(d->h5.path, &status) == 0 && d->nodes / MOST_NODES_A_BYTE > status.st_size)

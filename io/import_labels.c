@@ -180,6 +180,9 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
     FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)value[bad],
          (long long)bad);
   if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
+  if (classes > DATASET_CLASSES)
+    FAIL(BAD_INPUT, "%s: has %lld different labels; at most %d are allowed", name, (long long)classes,
+         DATASET_CLASSES);
   source->classes = classes;
   source->task = TASK_MULTICLASS;
   return OK;
@@ -240,6 +243,9 @@ int import_label_array(struct dataset_source *source, const struct npy *array, i
     FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes] or [%lld nodes, classes]",
          array->name, array->dims ? (long long)array->dim[0] : 0, array->dims, (long long)nodes,
          (long long)nodes);
+  if (!single && array->dim[1] > DATASET_CLASSES)
+    FAIL(BAD_INPUT, "%s: has %lld classes; at most %d are allowed", array->name, (long long)array->dim[1],
+         DATASET_CLASSES);
   return single ? single_labels(source, array, nodes) : multi_labels(source, array);
 }
 
@@ -254,7 +260,7 @@ static int labels_from_npy(struct dataset_source *source, const char *path) {
 static int random_labels(struct import *import, const char *number) {
   struct dataset_source *source = &import->source;
   int64_t classes;
-  TRY(import_parse_count("--labels random:", number, 1, IMPORT_COLUMNS, &classes));
+  TRY(import_parse_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
   import_drop_labels(source);
   TRY(memory_alloc(&source->label, source->nodes * (int64_t)sizeof *source->label, "labels"));
   struct philox_key key = random_key((uint64_t)import->options->seed, 0, 1, RANDOM_IMPORT);

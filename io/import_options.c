@@ -33,7 +33,7 @@ int import_check_options(const struct import_options *options) {
   if (features && import_has_prefix(features, "random:"))
     TRY(import_parse_count("--features random:", features + 7, 1, IMPORT_COLUMNS, &count));
   if (labels && import_has_prefix(labels, "random:"))
-    TRY(import_parse_count("--labels random:", labels + 7, 1, IMPORT_COLUMNS, &count));
+    TRY(import_parse_count("--labels random:", labels + 7, 1, DATASET_CLASSES, &count));
   struct split_rule rule;
   if (options->split) TRY(split_rule_parse(&rule, options->split));
   if (options->splits != 1 && (!options->split || rule.kind == SPLIT_FILE))

@@ -7,7 +7,7 @@
 #include "io/import.h"
 #include "io/npz.h"
 
-enum { IMPORT_COLUMNS = 1 << 24 }; /* most features or classes that an option may ask for */
+enum { IMPORT_COLUMNS = 1 << 24 }; /* most features that an option may ask for */
 
 /* Whether each option can be understood, before anything is read. Errors: BAD_INPUT naming the option. */
 int import_check_options(const struct import_options *options);

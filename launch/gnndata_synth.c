@@ -29,7 +29,7 @@ static const struct option {
     {"degree", "MEAN", REAL, FIELD(degree), 1e-3, 1e6, 1, NULL,
      "mean arcs a node, after duplicates are gone"},
     {"features", "F", WHOLE, FIELD(features), 1, 1048576, 1, NULL, "features a node"},
-    {"classes", "C", WHOLE, FIELD(classes), 2, 1048576, 1, NULL, "number of classes"},
+    {"classes", "C", WHOLE, FIELD(classes), 2, DATASET_CLASSES, 1, NULL, "number of classes"},
     {"community-size", "S", WHOLE, FIELD(community_size), 2, 2147483647, 0, "nodes / (4 classes), 2 to 1000",
      "nodes a community; communities are ranges of ids"},
     {"community-power", "B", REAL, FIELD(community_power), 1e-3, 10, 0, "equal sizes",

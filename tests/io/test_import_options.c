@@ -135,6 +135,28 @@ static void parts_of(const struct dataset_source *source, int64_t k, int *part) 
   }
 }
 
+static void more_classes_than_a_dataset_may_have_are_refused(void **state) {
+  (void)state;
+  enum { LABELS = DATASET_CLASSES + 1 };
+  size_t size;
+  FILE *file = fopen("many", "w");
+  for (int i = 0; i < LABELS; i++) fprintf(file, "%d\n", i);
+  fclose(file);
+  made_text("list", "0 1\n");
+  struct import_options options = options_of("edgelist", "list");
+  options.nodes = LABELS;
+  options.labels = "many";
+  assert_fails(import_code(&options), BAD_INPUT, "many: has 1000001 different labels; at most 1000000");
+  void *zeros = calloc(LABELS, 1), *bytes = made_npy("|u1", "(1, 1000001)", 0, 1, zeros, LABELS, &size);
+  made_file("many.npy", bytes, size);
+  free(bytes);
+  free(zeros);
+  made_text("list", "0 0\n");
+  options.nodes = 1;
+  options.labels = "many.npy";
+  assert_fails(import_code(&options), BAD_INPUT, "many.npy: has 1000001 classes; at most 1000000");
+}
+
 static void split_files_are_read(void **state) {
   (void)state;
   struct import import;
@@ -226,6 +248,7 @@ static void bad_options_say_what_is_allowed(void **state) {
   made_text("words.csv", "a,b\n");
   made_text("more.csv", "1\n1\n1\n1\n1\n1\n1\n");
   made_text("blank.csv", "\n");
+  made_text("hole.csv", "1,2\n3,,4\n5,6\n");
   made_text("few", "0\n1\n");
   made_text("mixed", "0\n1 2\n");
   made_text("twice", "10 1\n10 1\n");
@@ -249,6 +272,9 @@ static void bad_options_say_what_is_allowed(void **state) {
       {"wide.csv", NULL, NULL, "wide.csv:2: expected as many values as in the first row, found \"5\""},
       {"words.csv", NULL, NULL, "words.csv:1: expected a feature value, found \"a\""},
       {"more.csv", NULL, NULL, "more.csv:7: there are more rows than the 6 nodes"},
+      {"hole.csv", NULL, NULL, "hole.csv:2: field 2 is empty"},
+      {NULL, "hole.csv", NULL, "hole.csv:2: field 2 is empty"},
+      {NULL, "random:1000001", NULL, "--labels random:: expected a whole number from 1 to 1000000"},
       {"blank.csv", NULL, NULL, "blank.csv:1: expected feature values"},
       {NULL, "few", NULL, "few:2: the file ends after 2 labels of 6 nodes"},
       {NULL, "mixed", NULL, "mixed:2: expected a label as in the first line"},
@@ -303,6 +329,7 @@ int main(void) {
       cmocka_unit_test(random_features_depend_on_the_seed_alone),
       cmocka_unit_test(label_files_are_read_in_both_forms),
       cmocka_unit_test(labels_come_from_npy_and_chance),
+      cmocka_unit_test(more_classes_than_a_dataset_may_have_are_refused),
       cmocka_unit_test(split_files_are_read),
       cmocka_unit_test(random_splits_have_their_fractions_and_differ),
       cmocka_unit_test(splits_per_class_count_in_each_class),
