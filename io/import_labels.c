@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "io/ids.h"
 #include "io/import_options.h"
@@ -104,6 +105,8 @@ static int read_list(struct label_list *list, const struct dataset_source *sourc
 static int parse_integer(const char *word, int64_t *value) {
   char *end;
   errno = 0;
+  *value = -1;
+  if (import_no_label(word)) return 1;
   *value = strtoll(word, &end, 10);
   return end != word && !*end && !errno;
 }
@@ -112,14 +115,18 @@ static int compare_words(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Words become their place among the distinct ones, sorted. "-1" stays no label. */
+int import_no_label(const char *word) {
+  return strcmp(word, "-1") == 0 || strcasecmp(word, "nan") == 0;
+}
+
+/* Words become their place among the distinct ones, sorted; but for those that are no label. */
 static int rank_words(const struct label_list *list, int64_t *value) {
   const char **sorted;
   TRY(memory_alloc(&sorted, list->count * (int64_t)sizeof *sorted, "labels"));
   int64_t words = 0, distinct = 0;
   for (int64_t i = 0; i < list->count; i++) {
     const char *word = list->text + list->at[i];
-    if (strcmp(word, "-1") != 0) sorted[words++] = word;
+    if (!import_no_label(word)) sorted[words++] = word;
   }
   qsort(sorted, (size_t)words, sizeof *sorted, compare_words);
   for (int64_t i = 0; i < words; i++) {

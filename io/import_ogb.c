@@ -96,40 +96,39 @@ static int read_arcs(struct import *import, const char *raw) {
   return OK;
 }
 
-/* Rows of numbers, one a node. */
+/* Rows of numbers, one a node: features, or labels. */
 struct table {
   int64_t nodes, cols;
   float *value; /* [nodes, cols] */
+  int64_t *label;
   int labels;
 };
 
 static int make_table(void *context, const struct text *text, const char *line, int64_t rows) {
   struct table *table = context;
+  int most = table->labels ? DATASET_CLASSES : IMPORT_COLUMNS;
   (void)rows;
-  if (table->value) return OK;
-  table->cols = text_count(line);
-  if (table->cols < 1 || table->cols > IMPORT_COLUMNS)
-    TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", IMPORT_COLUMNS, (long long)table->cols);
-  return memory_alloc(&table->value, table->nodes * table->cols * (int64_t)sizeof *table->value,
-                      table->labels ? "labels" : "node features");
+  if (table->cols) return OK;
+  int64_t cols = text_count(line), count;
+  if (cols < 1 || cols > most) TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", most, (long long)cols);
+  table->cols = cols;
+  count = table->nodes * cols;
+  if (table->labels) return memory_alloc(&table->label, count * (int64_t)sizeof *table->label, "labels");
+  return memory_alloc(&table->value, count * (int64_t)sizeof *table->value, "node features");
 }
 
-/* No label is written as nan. */
-static int take_value(const struct table *table, const struct text *text, char **line, float *value) {
+/* A whole number, which OGB also writes as 2.0; in a single column none is -1 or nan. */
+static int take_label(const struct table *table, const struct text *text, char **line, int64_t *label) {
   char quote[TEXT_QUOTE];
-  if (!table->labels) return text_real(text, line, value, "as many values as in the first row");
+  double value, least = table->cols == 1 ? -1 : 0, most = table->cols == 1 ? 0x1p53 - 1 : 1;
   text_more(line);
   const char *shown = text_quote(*line, quote);
-  *value = -1;
-  if (table->cols == 1 && strcasecmp(*line, "nan") == 0) {
-    *line += 3;
-    return OK;
-  }
-  TRY(text_real(text, line, value, "a label"));
-  float most = table->cols == 1 ? 0x1p24F : 1, least = table->cols == 1 ? -1 : 0;
-  if (*value != truncf(*value) || *value > most || *value < least)
+  TRY(text_double(text, line, &value, "a label"));
+  if (table->cols == 1 && isnan(value)) value = -1;
+  if (!(value >= least && value <= most && value == trunc(value)))
     TEXT_FAIL(text, "label %s; allowed: %s", shown,
-              table->cols == 1 ? "-1 or nan (none), 0, 1, ..." : "0, 1");
+              table->cols == 1 ? "-1 or nan (none), 0, 1, ... 2^53 - 1" : "0, 1");
+  *label = (int64_t)value;
   return OK;
 }
 
@@ -138,7 +137,9 @@ static int take_values(void *context, const struct text *text, char *line, int64
   if (row >= table->nodes)
     TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)table->nodes);
   for (int64_t j = 0; j < table->cols; j++)
-    TRY(take_value(table, text, &line, &table->value[row * table->cols + j]));
+    TRY(table->labels ? take_label(table, text, &line, &table->label[row * table->cols + j])
+                      : text_real(text, &line, &table->value[row * table->cols + j],
+                                  "as many values as in the first row"));
   return text_end(text, &line, "as many values as in the first row");
 }
 
@@ -149,20 +150,11 @@ static int read_table(struct table *table, const char *path) {
   return csv_check_rows(path, rows, table->nodes);
 }
 
-static int single_labels(struct import *import, const struct table *table, const char *path) {
-  int64_t *value;
-  TRY(memory_alloc(&value, table->nodes * (int64_t)sizeof *value, "labels"));
-  for (int64_t v = 0; v < table->nodes; v++) value[v] = (int64_t)table->value[v];
-  int code = import_label_values(&import->source, value, table->nodes, path);
-  free(value);
-  return code;
-}
-
 static int several_labels(struct import *import, const struct table *table) {
   struct dataset_source *source = &import->source;
   int64_t count = table->nodes * table->cols;
   TRY(memory_alloc(&source->labels, count, "labels"));
-  for (int64_t i = 0; i < count; i++) source->labels[i] = (uint8_t)table->value[i];
+  for (int64_t i = 0; i < count; i++) source->labels[i] = (uint8_t)table->label[i];
   source->classes = table->cols;
   source->task = TASK_MULTILABEL;
   return OK;
@@ -184,8 +176,9 @@ static int read_labels(struct import *import, const char *raw) {
   if (!ogb_find(raw, "node-label", path)) return OK;
   int code = read_table(&table, path);
   if (code == OK)
-    code = table.cols == 1 ? single_labels(import, &table, path) : several_labels(import, &table);
-  free(table.value);
+    code = table.cols == 1 ? import_label_values(&import->source, table.label, table.nodes, path)
+                           : several_labels(import, &table);
+  free(table.label);
   return code;
 }
 

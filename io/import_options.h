@@ -29,6 +29,9 @@ int import_feature_array(struct dataset_source *source, const struct npy *array,
 int import_feature_csr(struct dataset_source *source, const struct npz *npz, const char *prefix,
                        int64_t nodes);
 
+/* Whether a word in a text file says that a node has no label: -1 or nan, in any case. */
+int import_no_label(const char *word);
+
 /* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
  * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
 int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes);

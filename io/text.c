@@ -173,16 +173,25 @@ int text_int(const struct text *text, char **at, int64_t *value, const char *exp
   return OK;
 }
 
-int text_real(const struct text *text, char **at, float *value, const char *expected) {
+int text_double(const struct text *text, char **at, double *value, const char *expected) {
   char quote[TEXT_QUOTE], *end;
   text_more(at);
-  double number = strtod(*at, &end);
+  *value = strtod(*at, &end);
   if (end == *at || !ends_word(*end))
     TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  *at = end;
+  return OK;
+}
+
+int text_real(const struct text *text, char **at, float *value, const char *expected) {
+  char quote[TEXT_QUOTE];
+  double number;
+  text_more(at);
+  const char *word = *at;
+  TRY(text_double(text, at, &number, expected));
   *value = (float)number;
   if (!isfinite(*value))
-    TEXT_FAIL(text, "%s is not a finite single-precision number", text_quote(*at, quote));
-  *at = end;
+    TEXT_FAIL(text, "%s is not a finite single-precision number", text_quote(word, quote));
   return OK;
 }
 

@@ -40,9 +40,10 @@ int text_fields(const struct text *text, const char *line);
 int text_more(char **at);
 
 /* The next word as a number; *at moves behind it. `expected` completes "expected ...". Errors: BAD_INPUT:
- * no number, more digits than fit, not finite. */
+ * no number, more digits than fit, not finite (text_double gives what there is). */
 int text_int(const struct text *text, char **at, int64_t *value, const char *expected);
 int text_real(const struct text *text, char **at, float *value, const char *expected);
+int text_double(const struct text *text, char **at, double *value, const char *expected);
 
 /* Cuts the next word out of the line: NUL-terminated in place; NULL when there is none. */
 char *text_word(char **at);

@@ -114,6 +114,23 @@ static void nodes_may_lack_a_label(void **state) {
   assert_int_equal(import.source.split[0].count[SPLIT_TRAIN], 1);
   assert_int_equal(import.unlabelled, 2);
   import_free(&import);
+  made_gzip("set/raw/node-label.csv.gz", "nan \n2.0\nNaN\n5\n");
+  assert_ok(import_read(&import, &options));
+  assert_memory_equal(import.source.label, label, sizeof label);
+  import_free(&import);
+}
+
+static void large_labels_stay_apart(void **state) {
+  (void)state;
+  make_set();
+  made_gzip("set/raw/node-label.csv.gz", "16777216\n16777217\n16777218\n16777216\n");
+  struct import import;
+  struct import_options options = options_of("ogb", "set");
+  assert_ok(import_read(&import, &options));
+  const int32_t label[] = {0, 1, 2, 0};
+  assert_int_equal(import.source.classes, 3);
+  assert_memory_equal(import.source.label, label, sizeof label);
+  import_free(&import);
 }
 
 #define ARRAY(name, descr, shape, data) \
@@ -174,6 +191,10 @@ static void wrong_tables_name_file_and_line(void **state) {
        "node-feat.csv.gz:3: expected as many values as in the first row"},
       {"raw/node-feat.csv.gz", "1,2\n3,4\n5,6,7\n6,7\n",
        "node-feat.csv.gz:3: expected as many values as in the first"},
+      {"raw/node-feat.csv.gz", "1,2\n3,,4\n5,6\n6,7\n", "node-feat.csv.gz:2: field 2 is empty"},
+      {"raw/edge.csv.gz", "0,1\n2,,1\n3,0\n", "edge.csv.gz:2: field 2 is empty"},
+      {"raw/node-label.csv.gz", "1\n2\n9007199254740993\n4\n",
+       "node-label.csv.gz:3: label \"9007199254740993\"; allowed: -1 or nan (none), 0, 1, ... 2^53 - 1"},
       {"raw/node-feat.csv.gz", "1,2\n3,x\n5,6\n6,7\n",
        "node-feat.csv.gz:2: expected as many values as in the first"},
       {"raw/node-feat.csv.gz", "1,2\n3,4\n5,inf\n6,7\n", "node-feat.csv.gz:3: \"inf\" is not a finite"},
@@ -243,6 +264,7 @@ int main(void) {
       cmocka_unit_test(unpacked_files_and_missing_tables_are_fine),
       cmocka_unit_test(several_labels_and_several_splits_are_read),
       cmocka_unit_test(nodes_may_lack_a_label),
+      cmocka_unit_test(large_labels_stay_apart),
       cmocka_unit_test(archives_of_large_sets_are_read),
       cmocka_unit_test(wrong_tables_name_file_and_line),
       cmocka_unit_test(damaged_tables_are_read_or_refused),
