@@ -55,6 +55,16 @@ const struct choose_model *choose_model_of(const char *device) {
   return &choose_h200;
 }
 
+int choose_model_named(const char *device, const struct choose_model **model) {
+  char names[(1 + MODELS) * (NAME + 2)];
+  *model = choose_model_of(device);
+  if (*model != &choose_h200 || strcmp(device, choose_h200.name) == 0) return OK;
+  size_t used = (size_t)snprintf(names, sizeof names, "%s", choose_h200.name);
+  for (int i = 0; i < known.count; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, ", %s", known.name[i]);
+  FAIL(BAD_INPUT, "nothing is known of a GPU \"%s\"; allowed: %s", device, names);
+}
+
 void choose_models_forget(void) {
   known.count = 0;
 }

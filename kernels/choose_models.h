@@ -16,6 +16,8 @@
 
 /* The constants that hold for a GPU of that name: of the file that was read, else those of the source. */
 const struct choose_model *choose_model_of(const char *device);
+/* Errors: BAD_INPUT where there are none of that name, with the names that there are. */
+int choose_model_named(const char *device, const struct choose_model **model);
 
 /* Takes the constants of `text`, which has at most CONFIG_TOML_BYTES; `name` stands for it in messages. A
  * constant that is not there is the source's. Errors: BAD_INPUT naming line and key. */

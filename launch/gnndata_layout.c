@@ -79,9 +79,9 @@ static void print_blocks(const struct pattern *p, const char *note) {
          "in wind.", "bytes/arc", "ms", "gather", "all wind.", "regr.", "ms");
 }
 
-static int show(const struct graph *graph, const char *gpu) {
+static int show(const struct graph *graph, const struct choose_model *model) {
   static struct pattern p; /* large */
-  p = (struct pattern){.model = choose_model_of(gpu), .weighted = graph->weight != NULL};
+  p = (struct pattern){.model = model, .weighted = graph->weight != NULL};
   p.m = (struct csr){.rows = graph->rows,
                      .cols = graph->nodes,
                      .nnz = graph->edges,
@@ -98,11 +98,13 @@ static int show(const struct graph *graph, const char *gpu) {
 int gnndata_show_layout(struct dataset *d, const char *gpu) {
   static struct choose_constants constants; /* large */
   struct graph graph = {0};
-  if (!d->has_graph) return OK;
+  const struct choose_model *model;
   TRY(choose_constants_find("auto", &constants));
   TRY(choose_models_read(constants.text, constants.path));
+  TRY(choose_model_named(gpu, &model));
+  if (!d->has_graph) return OK;
   int code = graph_read(d, 0, d->nodes, &graph);
-  if (code == OK) code = show(&graph, gpu);
+  if (code == OK) code = show(&graph, model);
   graph_free(&graph);
   return code;
 }

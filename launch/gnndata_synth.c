@@ -77,7 +77,7 @@ static int set_value(struct synth *synth, const struct option *o, const char *te
   errno = 0;
   if (o->kind == WHOLE) {
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || (double)value < o->least || (double)value > o->most)
+    if (end == text || *end || errno || value < (int64_t)o->least || value > (int64_t)o->most)
       return out_of_range(o, text);
     *(int64_t *)(void *)field = value;
   } else {

@@ -33,6 +33,7 @@ says '^layout +of the whole graph in the order of its ids, on NVIDIA H200$'
 says '^blocks +[0-9]+ of 16 x 16 with an arc, [0-9.]+ arcs in each; columns of each window together: [0-9]+, '
 says '^ +bf16 +128 +[0-9]+( +[0-9.]+%){3}( +[0-9.]+){4} +[0-9.]+% +[0-9.]+$'
 says '^ +fp32 +512 '
+fails 2 'nothing is known of a GPU "foo"; allowed: NVIDIA H200' env XDG_CONFIG_HOME=/nowhere "$gnndata" info good.h5 --layout=foo
 [[ $(cksum <good.h5) == "$sum" ]] || { echo "reading changed the file"; exit 1; }
 
 for command in check info; do
