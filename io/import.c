@@ -1,9 +1,13 @@
 #include "io/import.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/import_options.h"
+#include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -82,6 +86,29 @@ static void set_name(struct dataset_source *source, const char *path) {
   if (dot > 0) length = dot;
   if (length >= sizeof source->name) length = sizeof source->name - 1;
   memcpy(source->name, base, length);
+}
+
+int import_check_output(const struct import_options *options) {
+  static const char *const inside[] = {"raw", "split", "reddit_data.npz", "reddit_graph.npz",
+                                       "reddit_self_loop_graph.npz"};
+  enum { INSIDE = sizeof inside / sizeof inside[0], BESIDE = 3 };
+  const char *const beside[BESIDE] = {options->features, options->labels, options->split};
+  const char *inputs[1 + INSIDE + BESIDE + 1] = {NULL};
+  char path[INSIDE][PATH_MAX + 32];
+  struct stat status;
+  int count = 0;
+  if (stat(options->input, &status) == 0 && S_ISDIR(status.st_mode)) {
+    for (int i = 0; i < INSIDE; i++) {
+      snprintf(path[i], sizeof path[i], "%.*s/%s", PATH_MAX, options->input, inside[i]);
+      inputs[count++] = path[i];
+    }
+  } else if (options->input[0]) {
+    inputs[count++] = options->input;
+  }
+  for (int i = 0; i < BESIDE; i++) {
+    if (beside[i] && beside[i][0]) inputs[count++] = beside[i];
+  }
+  return check_writable(options->output, inputs);
 }
 
 int import_read(struct import *import, const struct import_options *options) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,10 +26,58 @@ int check_readable(const char *path) {
 static int folder_of(const char *path, char folder[PATH_MAX]) {
   char copy[PATH_MAX];
   if (strlen(path) >= sizeof copy)
-    FAIL(FAILED, "%s: a path of at most %d characters is allowed", path, PATH_MAX - 1);
+    FAIL(BAD_INPUT, "%s: a path of at most %d characters is allowed", path, PATH_MAX - 1);
   snprintf(copy, sizeof copy, "%s", path);
   snprintf(folder, PATH_MAX, "%s", dirname(copy));
   return OK;
+}
+
+/* The nearest folder above `path` that is there takes files, or the folders that are missing. */
+static int check_folder(const char *path) {
+  char folder[PATH_MAX];
+  struct stat status;
+  TRY(folder_of(path, folder));
+  int missing = stat(folder, &status) != 0;
+  while (missing && errno == ENOENT && strcmp(folder, ".") != 0) {
+    TRY(folder_of(folder, folder));
+    missing = stat(folder, &status) != 0;
+  }
+  if (!missing && !S_ISDIR(status.st_mode))
+    FAIL(BAD_INPUT, "%s: cannot be written: %s is not a folder", path, folder);
+  if (missing || access(folder, W_OK | X_OK) != 0)
+    FAIL(BAD_INPUT, "%s: cannot be written: %s: %s", path, folder, strerror(errno));
+  return OK;
+}
+
+/* Whether the file `output` is, under any name, one of those that `files` goes through. */
+static int find_among(const char *path, const struct stat *output, FTS *files) {
+  for (FTSENT *entry = fts_read(files); entry; entry = fts_read(files)) {
+    if (entry->fts_info == FTS_F && entry->fts_statp->st_dev == output->st_dev &&
+        entry->fts_statp->st_ino == output->st_ino)
+      FAIL(BAD_INPUT, "%s: cannot be written: it is the input %s", path, entry->fts_path);
+  }
+  return OK;
+}
+
+/* `path` is there: it is a plain file, and none of the inputs. */
+static int check_replaced(const char *path, const struct stat *status, const char *const *inputs) {
+  if (S_ISDIR(status->st_mode)) FAIL(BAD_INPUT, "%s: is a folder; a file is expected", path);
+  if (!S_ISREG(status->st_mode)) FAIL(BAD_INPUT, "%s: is a device or pipe; a file is expected", path);
+  if (!inputs[0]) return OK;
+  FTS *files = fts_open((char *const *)inputs, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+  if (!files) FAIL(FAILED, "%s: the inputs cannot be compared with it: %s", path, strerror(errno));
+  int code = find_among(path, status, files);
+  fts_close(files);
+  return code;
+}
+
+int check_writable(const char *path, const char *const *inputs) {
+  struct stat status;
+  size_t length = strlen(path);
+  if (length == 0) FAIL(BAD_INPUT, "the name of the file to write is empty");
+  if (path[length - 1] == '/') FAIL(BAD_INPUT, "%s: is a folder; a file is expected", path);
+  if (stat(path, &status) == 0) TRY(check_replaced(path, &status, inputs));
+  return check_folder(path);
 }
 
 int publish_name(const char *path, char *name, int64_t size) {
@@ -37,6 +86,8 @@ int publish_name(const char *path, char *name, int64_t size) {
   TRY(folder_of(path, folder));
   if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
     FAIL(FAILED, "%s: cannot be written: is a folder", path);
+  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    FAIL(FAILED, "%s: cannot be written: is a device or pipe", path);
   if (access(folder, W_OK | X_OK) != 0)
     FAIL(FAILED, "%s: cannot be written: %s: %s", path, folder, strerror(errno));
   if (snprintf(name, (size_t)size, "%s.tmp-%ld", path, (long)getpid()) >= size) {
@@ -83,4 +134,10 @@ int make_folder(const char *path) {
   }
   if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) FAIL(FAILED, "%s: is not a folder", path);
   return OK;
+}
+
+int make_folder_of(const char *path) {
+  char folder[PATH_MAX];
+  TRY(folder_of(path, folder));
+  return make_folder(folder);
 }

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* "<path>.tmp-<pid>" into name[size]. Errors: FAILED when `path` is a folder or its folder is missing or not
- * writable, with the system's reason. */
+/* "<path>.tmp-<pid>" into name[size]. Errors: FAILED when `path` is there and no plain file, or its folder is
+ * missing or not writable, with the system's reason. */
 int publish_name(const char *path, char *name, int64_t size);
 
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;
@@ -16,7 +16,14 @@ int publish(const char *temporary, const char *path);
 /* Errors: BAD_INPUT when `path` is missing, a folder, not a file or not readable. */
 int check_readable(const char *path);
 
-/* Makes the folder and its parents. Errors: FAILED with the system's reason. */
+/* What a person names as output, before anything is computed: its folder may still be missing. `inputs`: the
+ * files that are read, and folders of such, ended by NULL; those that are not there are passed over. Errors:
+ * BAD_INPUT when `path` is there and no plain file or, by whatever name, one of the inputs; when its folder
+ * does not take files. */
+int check_writable(const char *path, const char *const *inputs);
+
+/* Makes the folder and its parents; that of a file. Errors: FAILED with the system's reason. */
 int make_folder(const char *path);
+int make_folder_of(const char *path);
 
 #endif

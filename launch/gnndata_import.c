@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "io/import.h"
+#include "io/publish.h"
 #include "launch/gnndata.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -43,6 +43,7 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static void print_help(void) {
   printf("usage: gnndata import FORMAT INPUT OUT.h5 [OPTION]...\n\n"
+         "Makes the folder of OUT.h5 where it is missing; what is read is never written to.\n\n"
          "Formats (text files may be gzip-compressed, lines may end in CRLF):\n");
   for (const struct import_format *f = import_formats; f->name; f++) printf("  %-22s %s\n", f->name, f->help);
   printf("\nOptions (anywhere on the line):\n");
@@ -109,14 +110,6 @@ static int read_arguments(struct import_options *into, int argc, char **argv) {
   return OK;
 }
 
-static int check_output(const struct import_options *into) {
-  struct stat input, output;
-  if (stat(into->input, &input) == 0 && stat(into->output, &output) == 0 && input.st_dev == output.st_dev &&
-      input.st_ino == output.st_ino)
-    FAIL(BAD_INPUT, "%s is both input and output", into->output);
-  return OK;
-}
-
 static void print_splits(const struct import *import, char *text, size_t size) {
   const struct dataset_source *source = &import->source;
   if (source->splits == 0) {
@@ -168,9 +161,10 @@ int gnndata_import(int argc, char **argv) {
   }
   struct import_options chosen = {.splits = 1};
   TRY(read_arguments(&chosen, argc, argv));
-  TRY(check_output(&chosen));
+  TRY(import_check_output(&chosen));
   struct import import;
   int code = import_read(&import, &chosen);
+  if (code == OK) code = make_folder_of(chosen.output);
   if (code == OK) code = dataset_write(&import.source, chosen.output);
   if (code == OK) print_summary(&import);
   import_free(&import);

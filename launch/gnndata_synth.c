@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/dataset.h"
+#include "io/publish.h"
 #include "io/synth.h"
 #include "launch/gnndata.h"
 #include "runtime/error.h"
@@ -56,7 +57,7 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 static void print_help(void) {
   printf("usage: gnndata synth OUT.h5 --nodes N --degree MEAN --features F --classes C [OPTION]...\n\n"
          "Makes a graph or a hypergraph of communities with planted labels and features. Equal options give "
-         "equal bytes.\n\n");
+         "equal bytes. The folder of\nOUT.h5 is made where it is missing.\n\n");
   for (int i = 0; i < OPTIONS; i++) {
     const struct option *o = &options[i];
     char name[32], range[64] = "";
@@ -144,6 +145,7 @@ static int make_and_write(const struct synth *synth, struct dataset_source *sour
   double begin = profile_clock();
   TRY(synth_make(synth, source, features));
   double made = profile_clock();
+  TRY(make_folder_of(path));
   TRY(dataset_write(source, path));
   if (source->hyper_start) {
     double incidences = (double)source->hyper_start[source->hyperedges];
@@ -175,6 +177,7 @@ int gnndata_synth(int argc, char **argv) {
   const char *out = NULL;
   synth_default(&synth);
   TRY(parse(argc, argv, &synth, &out));
+  TRY(check_writable(out, (const char *[]){NULL}));
   name_after(out, &synth);
   int code = make_and_write(&synth, &source, &features, out);
   synth_features_free(&features);

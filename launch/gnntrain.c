@@ -50,6 +50,7 @@ static int run_job(struct job *job) {
   TRY(read_config(job));
   if (!line.evaluate && !line.predict && !line.dry_run)
     TRY(rundir_check(&rundir, &job->comm, &job->config, line.resume));
+  if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
   TRY(job_setup(job));
   TRY(print_banner(job));
   TRY(job_check_memory(job));

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "io/publish.h"
 #include "models/epoch.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -80,6 +81,7 @@ static int create(struct run *run, struct h5 *h5, const char *path, struct tenso
                   struct tensor embedding, const char *checkpoint) {
   int64_t nodes = run->dataset->nodes;
   int multilabel = run->dataset->task == TASK_MULTILABEL;
+  TRY(make_folder_of(path));
   TRY(h5_create(h5, path));
   TRY(h5_write_text(h5, "/", "format", "gnntrain-predictions"));
   TRY(h5_write_text(h5, "/", "checkpoint", checkpoint));
@@ -105,6 +107,12 @@ static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, c
   struct sink hidden = {.h5 = h5, .rows_name = "embedding", .cols = embedding.cols};
   if (embedding.data) TRY(gather(run, embedding, &hidden));
   return comm_agree(run->comm, speaker ? h5_commit(h5) : OK);
+}
+
+int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,
+                  const char *path) {
+  const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
+  return comm_agree(comm, comm->rank == 0 ? check_writable(path, inputs) : OK);
 }
 
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {

@@ -36,7 +36,36 @@ refused "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
 refused "--labels needs a value" edgelist list.txt out.h5 --labels
 refused '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
 refused '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
-refused "list.txt is both input and output" edgelist list.txt list.txt
+# What is read stays as it was, whatever it is called as output.
+printf '1\n2\n3\n' >values.csv
+printf '0\n1\n0\n' >labels.txt
+printf 'train\nval\ntest\n' >split.txt
+mkdir -p set/raw set/split/time
+printf '3\n' >set/raw/num-node-list.csv
+printf '0,1\n1,2\n' >set/raw/edge.csv
+for part in train valid test; do echo 0 >set/split/time/$part.csv; done
+ln -s ../labels.txt set/link.txt
+before=$(cat list.txt values.csv labels.txt split.txt set/raw/* set/split/*/* | cksum)
+beside=(--features values.csv --labels labels.txt --split split.txt)
+refused "list.txt: cannot be written: it is the input list.txt" edgelist list.txt list.txt
+refused "set/../list.txt: cannot be written: it is the input list.txt" edgelist list.txt set/../list.txt
+refused "values.csv: cannot be written: it is the input values.csv" edgelist list.txt values.csv "${beside[@]}"
+refused "labels.txt: cannot be written: it is the input labels.txt" edgelist list.txt labels.txt "${beside[@]}"
+refused "set/link.txt: cannot be written: it is the input labels.txt" edgelist list.txt set/link.txt "${beside[@]}"
+refused "split.txt: cannot be written: it is the input split.txt" edgelist list.txt split.txt "${beside[@]}"
+refused "set/raw/edge.csv: cannot be written: it is the input" ogb set set/raw/edge.csv
+refused "set/split/time/train.csv: cannot be written: it is the input" ogb set set/split/time/train.csv
+[[ $(cat list.txt values.csv labels.txt split.txt set/raw/* set/split/*/* | cksum) == "$before" ]] || fail "inputs were changed"
+rm -r set
+
+# Outputs: a folder that is missing is made, what takes no file is bad usage.
+"$gnndata" import edgelist list.txt new/folder/out.h5 >summary.txt
+"$gnndata" check new/folder/out.h5 >summary.txt
+refused "new: is a folder; a file is expected" edgelist list.txt new
+mkfifo pipe
+refused "pipe: is a device or pipe; a file is expected" edgelist list.txt pipe
+refused "list.txt is not a folder" edgelist list.txt list.txt/out.h5
+refused "--labels random:: expected a whole number from 1 to 1000000" edgelist list.txt out.h5 --labels random:1000001
 refused "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
 printf '0 1\n1 abc\n' >bad.txt
 refused 'bad.txt:2: expected two node ids, found "abc"' edgelist bad.txt out.h5

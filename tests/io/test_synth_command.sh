@@ -39,6 +39,18 @@ grep -q '3000 vertices (mean degree [78]\.[0-9]*), 2000 hyperedges (mean size 1[
 "$gnndata" check one/h.h5 | grep -q '0 arcs, 2000 hyperedges' || fail "check of a hypergraph"
 "$gnndata" info one/h.h5 | grep -q 'hyperedges   2000, ' || fail "info of a hypergraph"
 
+# The folder of the output is made; what takes no file is bad usage.
+rm -rf new
+"$gnndata" synth new/folder/a.h5 "${shape[@]}" >said
+"$gnndata" check new/folder/a.h5 >said
+refuses 'new: is a folder; a file is expected' new "${shape[@]}"
+mkfifo new/pipe
+refuses 'new/pipe: is a device or pipe; a file is expected' new/pipe "${shape[@]}"
+refuses 'said/a.h5: cannot be written: said is not a folder' said/a.h5 "${shape[@]}"
+refuses '--seed is "9007199254740993"; allowed: a whole number from 0 to 9007199254740992' bad.h5 "${shape[@]}" \
+  --seed 9007199254740993
+refuses '--classes is "1000001"' bad.h5 --nodes 3000 --degree 8 --features 5 --classes 1000001
+
 refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
 refuses 'no output file' "${shape[@]}"
 refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"

@@ -59,3 +59,29 @@ for run in 0 1 2; do
   done
 done
 [[ $(wc -l <run/metrics.jsonl) == 61 ]] || fail "--predict or --eval wrote to the metrics of the training"
+
+# What is read is never written to, and what takes no file is found before any work: one sentence, no change.
+refuses_out() { # refuses_out OUT PATTERN
+  local ranks
+  for ranks in 1 2; do
+    job $ranks run.toml --predict run/best.h5 --out "$1"
+    ((code == 2)) || { cat err.txt; fail "--out $1 on $ranks rank(s): exit code $code"; }
+    (($(grep -c '^gnntrain: ' err.txt) == 1)) && grep -qE "$2" err.txt || { cat err.txt; fail "--out $1 on $ranks rank(s)"; }
+    ! grep -q rings out.txt || { cat out.txt; fail "--out $1 is refused after the banner"; }
+  done
+}
+ln -sf rings.h5 linked.h5
+ln -f run/best.h5 best_linked.h5
+before=$(cat rings.h5 run/best.h5 run.toml | cksum)
+refuses_out rings.h5 'rings\.h5: cannot be written: it is the input rings\.h5'
+refuses_out linked.h5 'linked\.h5: cannot be written: it is the input rings\.h5'
+refuses_out run/best.h5 'it is the input run/best\.h5'
+refuses_out best_linked.h5 'it is the input run/best\.h5'
+refuses_out "$PWD/run.toml" 'it is the input run\.toml'
+refuses_out run 'run: is a folder; a file is expected'
+mkfifo pipe
+refuses_out pipe 'pipe: is a device or pipe; a file is expected'
+refuses_out run.toml/x.h5 'run\.toml is not a folder'
+[[ $(cat rings.h5 run/best.h5 run.toml | cksum) == "$before" ]] || fail "--out changed what is read"
+must_run 1 run.toml --predict run/best.h5 --out made/here/one.h5
+check made/here/one.h5 rings.h5 one.h5 >out.txt

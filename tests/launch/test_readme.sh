@@ -20,7 +20,7 @@ done
 
 for python in python3 /usr/bin/python3; do
   "$python" -c 'import h5py, scipy.sparse' 2>/dev/null || continue
-  rm -rf data && mkdir data
+  rm -rf data
   sed -n '/^```python$/,/^```$/p' "$readme" | sed '1d;$d' | "$python" - || fail "the README's script does not run"
   "$GNNTRAIN_BIN/gnndata" check data/mine.h5 >out.txt || { cat out.txt; fail "the README's script makes a bad dataset"; }
   exit 0
