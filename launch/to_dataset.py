@@ -10,13 +10,14 @@ CLASS is made from the name=VALUE arguments; they are Python values, or texts wh
 It needs numpy and h5py beside the library in question. From Python, write(dataset, "out.h5") does the same for an
 object that is there: a dataset of one graph, PyG's Data, a DGLGraph, OGB's pair of graph and labels, or a dict with
 edge_index [2, E] (sources, targets) and any of num_nodes, x, y, edge_weight, train_mask, val_mask, test_mask. Masks of
-several columns, [N, S], become S splits. Labels of one column are classes (-1 or NaN: none), of several columns 0 and
-1 for each class.
+several columns, [N, S] and not [S, N], become S splits. Labels of one column are classes (-1 or NaN: none), of several
+columns 0 and 1 for each class. The folder of OUT.h5 is made where it is missing.
 """
 import argparse
 import ast
 import collections.abc
 import importlib
+import inspect
 import os
 import sys
 
@@ -25,6 +26,7 @@ import numpy as np
 
 PARTS = ("train", "val", "test")
 SPARSE_DENSITY = 0.1  # features below it are stored as sparse rows
+MOST_CLASSES = 1000 * 1000  # of a dataset
 
 
 class BadInput(Exception):
@@ -36,6 +38,21 @@ def array(value):
     for step in ("detach", "cpu"):
         value = getattr(value, step)() if hasattr(value, step) else value
     return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+
+
+def numbers(value, what, kinds):
+    """An array whose type is of these kinds: b, i, u and f are numpy's letters."""
+    found = array(value)
+    if found.dtype.kind not in kinds or found.ndim == 0:
+        raise BadInput(f"{what} of type {found.dtype} and shape {found.shape}; a list of "
+                       f"{'numbers' if 'f' in kinds else 'whole numbers'} is expected")
+    return found
+
+
+def single(value):
+    """In single precision; what does not fit becomes infinite."""
+    with np.errstate(all="ignore"):
+        return value.astype("f4")
 
 
 def first_of(source, *names):
@@ -116,9 +133,18 @@ def ordered(key, weight, merge):
     return key[first], merged
 
 
+def ends_of(found):
+    """Sources and targets."""
+    sides = found["edge_index"]
+    rows = len(sides) if hasattr(sides, "__len__") else 0
+    if rows != 2:
+        raise BadInput(f"edge_index has {rows} rows; 2 are expected, the sources and the targets")
+    return [numbers(side, "edge_index", "iu" if len(side) else "iuf").astype("i8").ravel() for side in sides]
+
+
 def adjacency(found, nodes, weight, undirected, drop_self_loops):
     """indptr, indices, weights and whether the graph is directed; row v lists the sources of its arcs."""
-    source, target = (array(side).astype("i8").ravel() for side in found["edge_index"])
+    source, target = ends_of(found)
     if len(source) != len(target) or weight is not None and len(weight) != len(source):
         raise BadInput(f"{len(source)} sources, {len(target)} targets" +
                        ("" if weight is None else f" and {len(weight)} weights") + " of edges do not go together")
@@ -136,20 +162,25 @@ def adjacency(found, nodes, weight, undirected, drop_self_loops):
         both = None if weight is None else np.r_[weight, turned_weight]
         key, weight = ordered(np.r_[key, turned], both, np.maximum)
         directed = False
+    weight = None if weight is None else single(weight)
+    if weight is not None and not np.isfinite(weight).all():
+        bad = int(key[np.flatnonzero(~np.isfinite(weight))[0]])
+        raise BadInput(f"the weights of edge {bad % nodes}, {bad // nodes} have no finite single-precision sum")
     indptr = np.zeros(nodes + 1, "i8")
     np.cumsum(np.bincount(key // nodes, minlength=nodes), out=indptr[1:])
-    return indptr, (key % nodes).astype("i4"), None if weight is None else weight.astype("f4"), directed
+    return indptr, (key % nodes).astype("i4"), weight, directed
 
 
 def weights_of(found, wanted):
     if not wanted:
         return None
     weight = found.get("edge_weight")
-    weight = None if weight is None else array(weight).astype("f8")
+    weight = None if weight is None else numbers(weight, "edge_weight", "biuf").astype("f8")
     if weight is None or weight.size != len(weight):
         raise BadInput("the edges have no weights: neither edge_weight nor an edge_attr of one column")
-    if not np.isfinite(weight).all():
-        raise BadInput(f"the weight of edge {int(np.flatnonzero(~np.isfinite(weight.ravel()))[0])} is not finite")
+    bad = np.flatnonzero(~np.isfinite(single(weight.ravel())))
+    if len(bad):
+        raise BadInput(f"the weight of edge {int(bad[0])} is not a finite single-precision number")
     return weight.ravel()
 
 
@@ -161,7 +192,7 @@ def features_of(value, nodes):
         value = value.todense()
     elif str(getattr(value, "layout", "torch.strided")) != "torch.strided" or hasattr(value, "sparse_sizes"):
         value = value.to_dense()
-    dense = np.asarray(array(value), dtype="f4")
+    dense = single(numbers(value, "features", "biuf"))
     dense = dense.reshape(nodes, -1) if len(dense) == nodes else dense
     if dense.ndim != 2 or len(dense) != nodes or dense.shape[1] == 0:
         raise BadInput(f"features of shape {dense.shape} for {nodes} nodes")
@@ -179,33 +210,61 @@ def labels_of(value, nodes, classes):
     """Labels, how many classes there are, and the task."""
     if value is None:
         return None, 0, "none"
-    label = array(value)
+    label = numbers(value, "labels", "biuf")
     if len(label) != nodes or label.ndim > 2:
         raise BadInput(f"labels of shape {label.shape} for {nodes} nodes")
     if label.ndim == 2 and label.shape[1] > 1:
         if not np.isin(label, (0, 1)).all():
             node, column = np.argwhere(~np.isin(label, (0, 1)))[0]
             raise BadInput(f"label {column} of node {node} is {label[node, column]}; allowed: 0, 1")
+        if label.shape[1] > MOST_CLASSES:
+            raise BadInput(f"{label.shape[1]} classes; at most {MOST_CLASSES} are allowed")
         return label.astype("u1"), label.shape[1], "multilabel"
     label = label.ravel()
     label = np.where(np.isnan(label), -1, label) if label.dtype.kind == "f" else label
-    if (label != np.floor(label)).any() or (label < -1).any():
-        bad = int(np.flatnonzero((label != np.floor(label)) | (label < -1))[0])
-        raise BadInput(f"the label of node {bad} is {label[bad]}; allowed: -1 (none) and the classes 0, 1, ...")
+    bad = np.flatnonzero((label != np.floor(label)) | (label < -1) | (label >= MOST_CLASSES))
+    if len(bad):
+        raise BadInput(f"the label of node {int(bad[0])} is {label[bad[0]]}; allowed: -1 (none) and the classes 0, 1, "
+                       f"... {MOST_CLASSES - 1}")
     if not len(label) or label.max() < 0:
         raise BadInput("no node has a label")
+    if (classes or 0) > MOST_CLASSES:
+        raise BadInput(f"num_classes is {classes}; at most {MOST_CLASSES} are allowed")
     return label.astype("i4"), max(int(label.max()) + 1, classes or 0), "multiclass"
+
+
+def mask_of(value, nodes, part):
+    """[nodes, splits]; [splits, nodes] could be told from it only where the two differ, and is refused."""
+    mask = numbers(value, f"{part}_mask", "biuf")
+    if mask.ndim > 2 or len(mask) != nodes or mask.size == 0:
+        raise BadInput(f"{part}_mask of shape {mask.shape} for {nodes} nodes; allowed: ({nodes},) and "
+                       f"({nodes}, splits)")
+    mask = mask.reshape(nodes, -1)
+    if not np.isin(mask, (0, 1)).all():
+        node, k = np.argwhere(~np.isin(mask, (0, 1)))[0]
+        raise BadInput(f"{part}_mask of node {node} is {mask[node, k]}; allowed: 0, 1")
+    return mask.astype(bool)
+
+
+def list_of(value, nodes, part):
+    """A list of nodes as a mask [nodes, 1]."""
+    node = array(value)
+    node = node.astype("i8") if node.size == 0 else numbers(node, part, "iu")
+    bad = np.flatnonzero((node < 0) | (node >= nodes))
+    if len(bad):
+        raise BadInput(f"{part} names node {node.ravel()[bad[0]]}, outside 0 .. {nodes - 1}")
+    mask = np.zeros((nodes, 1), bool)
+    mask[node] = True
+    return mask
 
 
 def splits_of(found, nodes, label):
     """A list of dicts from part to ascending ids, none without a label."""
     if found.get("split"):
-        masks = {part: np.zeros((nodes, 1), bool) for part in PARTS}
-        for part in PARTS:
-            masks[part][array(found["split"][part]).astype("i8")] = True
+        masks = {part: list_of(found["split"][part], nodes, part) for part in PARTS}
     else:
         masks = {part: found.get(part + "_mask") for part in PARTS}
-        masks = {part: array(mask).astype(bool).reshape(nodes, -1) for part, mask in masks.items() if mask is not None}
+        masks = {part: mask_of(mask, nodes, part) for part, mask in masks.items() if mask is not None}
     if "train" not in masks:
         return []
     count = max(mask.shape[1] for mask in masks.values())
@@ -227,7 +286,33 @@ def count_nodes(found):
         value = found.get(name)
         if value is not None:
             return int(value) if name == "num_nodes" else int(value.shape[0])
-    return 1 + max(int(array(side).max()) for side in found["edge_index"])
+    return 1 + max((int(side.max()) for side in ends_of(found) if len(side)), default=-1)
+
+
+def check_out(path):
+    """Makes its folder."""
+    folder = os.path.dirname(path) or "."
+    if os.path.exists(path) and not os.path.isfile(path) or not os.path.basename(path):
+        raise BadInput(f"{path}: cannot be written: is not a plain file")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadInput(f"{path}: cannot be written: {folder} takes no files")
+
+
+def store(path, attributes, arrays):
+    """Beside, then renamed: the file is there whole or not at all."""
+    try:
+        with h5py.File(path + ".part", "w") as f:
+            f.attrs.update(attributes)
+            for place, values in arrays.items():
+                f[place] = values
+        os.replace(path + ".part", path)
+    finally:
+        if os.path.exists(path + ".part"):
+            os.remove(path + ".part")
 
 
 def write(dataset, path, undirected=False, drop_self_loops=False, weights=False, name=None):
@@ -236,28 +321,26 @@ def write(dataset, path, undirected=False, drop_self_loops=False, weights=False,
     if found.get("edge_index") is None:
         raise BadInput(f"{type(dataset).__name__}: has no edge_index")
     nodes = count_nodes(found)
+    if nodes < 1:
+        raise BadInput("the graph has neither nodes nor edges")
     indptr, indices, weight, directed = adjacency(found, nodes, weights_of(found, weights), undirected,
                                                   drop_self_loops)
     features, width = features_of(found.get("x"), nodes)
     label, classes, task = labels_of(found.get("y"), nodes, found.get("num_classes"))
     splits = splits_of(found, nodes, label)
     name = name or os.path.splitext(os.path.basename(path))[0]
-    with h5py.File(path + ".part", "w") as f:
-        f.attrs.update(format="gnntrain-dataset", version=1, name=name, task=task, directed=int(directed),
-                       num_nodes=nodes, num_edges=len(indices), num_features=width, num_classes=classes)
-        f["graph/indptr"], f["graph/indices"] = indptr, indices
-        if weight is not None:
-            f["graph/weights"] = weight
-        if isinstance(features, tuple):
-            f["node/features/indptr"], f["node/features/indices"], f["node/features/data"] = features
-        elif features is not None:
-            f["node/features"] = features
-        if label is not None:
-            f["node/labels"] = label
-        for k, split in enumerate(splits):
-            for part, ids in split.items():
-                f[f"split/{part}" if len(splits) == 1 else f"split/{k}/{part}"] = ids.astype("i8")
-    os.replace(path + ".part", path)
+    arrays = {"graph/indptr": indptr, "graph/indices": indices, "graph/weights": weight, "node/labels": label}
+    if isinstance(features, tuple):
+        arrays.update(zip(("node/features/indptr", "node/features/indices", "node/features/data"), features))
+    else:
+        arrays["node/features"] = features
+    for k, split in enumerate(splits):
+        for part, ids in split.items():
+            arrays[f"split/{part}" if len(splits) == 1 else f"split/{k}/{part}"] = ids.astype("i8")
+    check_out(path)
+    store(path, dict(format="gnntrain-dataset", version=1, name=name, task=task, directed=int(directed),
+                     num_nodes=nodes, num_edges=len(indices), num_features=width, num_classes=classes),
+          {place: values for place, values in arrays.items() if values is not None})
     return (f"{path}: {nodes} nodes, {len(indices)} arcs, {'directed' if directed else 'undirected'}"
             f"{'' if weight is None else ', weighted'}, {width} features, {classes} classes ({task}), "
             f"{len(splits)} split{'' if len(splits) == 1 else 's'}")
@@ -281,7 +364,14 @@ def make(place, arguments):
         raise BadInput(f"{module} cannot be imported: {error}") from error
     if kind is None:
         raise BadInput(f"{module} has no {name}")
-    return kind(**{key: literal(value) for key, _, value in (argument.partition("=") for argument in arguments)})
+    given = {key: literal(value) for key, _, value in (argument.partition("=") for argument in arguments)}
+    try:
+        inspect.signature(kind).bind(**given)
+    except TypeError as error:
+        raise BadInput(f"{name} is not made from these arguments: {error}") from error
+    except ValueError:
+        pass  # a class that does not say what it takes
+    return kind(**given)
 
 
 def main():

@@ -71,3 +71,28 @@ class Ogb:
 class Two(list):
     def __init__(self):
         self.extend([Data(), Data()])
+
+
+class Masks(list):
+    def __init__(self, mask):
+        self.append(Data(train_mask=mask))
+
+
+class Weights(list):
+    def __init__(self, weight):
+        self.append(Data(edge_weight=np.array(weight)))
+
+
+class Listed(Ogb):
+    def __init__(self, train):
+        self.train = train
+
+    def get_idx_split(self):
+        return dict(Ogb.get_idx_split(self), train=self.train)
+
+
+class Bare(list):
+    """Neither nodes nor edges."""
+
+    def __init__(self):
+        self.append(Data(edge_index=np.zeros((2, 0), "i8"), x=None, y=None, num_nodes=None))

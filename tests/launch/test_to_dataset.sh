@@ -99,6 +99,30 @@ refused "the label of node 1 is 0.5; allowed: -1 (none)" dataset_objects:Pyg bad
 refused "label 1 of node 0 is 2; allowed: 0, 1" dataset_objects:Pyg bad.h5 "y=[[0, 2], [0, 1], [1, 1], [0, 0]]"
 refused "split 0: node 0 is in several of train, val, test" dataset_objects:Dgl bad.h5 "val_mask=[1, 0, 0, 0]"
 
+refused "train_mask of shape (2, 4) for 4 nodes; allowed: (4,) and (4, splits)" dataset_objects:Masks bad.h5 \
+  "mask=[[1, 0, 0, 0], [0, 1, 0, 0]]"
+refused "train_mask of shape (3,) for 4 nodes" dataset_objects:Masks bad.h5 "mask=[1, 0, 0]"
+refused "train_mask of node 2 is 3; allowed: 0, 1" dataset_objects:Masks bad.h5 "mask=[0, 1, 3, 0]"
+refused "train names node 4, outside 0 .. 3" dataset_objects:Listed bad.h5 "train=[0, 4]"
+refused "train names node -1, outside 0 .. 3" dataset_objects:Listed bad.h5 "train=[0, -1]"
+refused "the label of node 1 is 4294967296; allowed: -1 (none) and the classes 0, 1, ... 999999" dataset_objects:Pyg bad.h5 \
+  "y=[0, 4294967296, 1, 1]"
+refused "the label of node 1 is inf; allowed" dataset_objects:Pyg bad.h5 "y=[0, 1e999, 1, 1]"
+refused "labels of type <U1" dataset_objects:Pyg bad.h5 "y=['a', 'b', 'c', 'd']"
+refused "the weight of edge 1 is not a finite single-precision number" dataset_objects:Weights bad.h5 --weights \
+  "weight=[1, 1e39, 1, 1, 1, 1]"
+refused "the weights of edge 0, 1 have no finite single-precision sum" dataset_objects:Weights bad.h5 --weights \
+  "weight=[3e38, 1, 1, 1, 1, 3e38]"
+refused "the graph has neither nodes nor edges" dataset_objects:Bare bad.h5
+refused "edge_index has 3 rows; 2 are expected" dataset_objects:Pyg bad.h5 "edge_index=[[0], [1], [2]]"
+refused "edge_index of type float64" dataset_objects:Pyg bad.h5 "edge_index=[[0.5], [1]]"
+refused "Two is not made from these arguments: got an unexpected keyword argument 'foo'" dataset_objects:Two bad.h5 foo=1
+mkdir -p folder
+refused "folder: cannot be written: is not a plain file" dataset_objects:Pyg folder
+refused "help.txt/bad.h5: cannot be written" dataset_objects:Pyg help.txt/bad.h5
+"${script[@]}" dataset_objects:Pyg made/here/out.h5 >out.txt 2>&1 || fail "a folder that is missing: $(cat out.txt)"
+"$GNNTRAIN_BIN/gnndata" check made/here/out.h5 >out.txt || fail "made/here/out.h5 is a bad dataset"
+
 if "$python" -c 'import torch_geometric' 2>/dev/null; then
   "${script[@]}" torch_geometric.datasets:KarateClub karate.h5 >out.txt 2>&1 || fail "KarateClub: $(cat out.txt)"
   grep -q '^karate.h5: 34 nodes, 156 arcs, undirected, 34 features, 4 classes (multiclass), 1 split$' out.txt ||
