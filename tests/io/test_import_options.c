@@ -260,6 +260,7 @@ static void bad_options_say_what_is_allowed(void **state) {
   made_text("who", "x 1\n");
   made_text("part", "train\nvalid\n");
   made_text("parts", "train\n");
+  made_text("comma", "train\nval,\n");
   const struct {
     const char *features, *labels, *split, *message;
   } bad[] = {
@@ -286,6 +287,7 @@ static void bad_options_say_what_is_allowed(void **state) {
       {NULL, "none", NULL, "none: no node has a label"},
       {NULL, "who", NULL, "who:1: expected a node id, found \"x\""},
       {NULL, NULL, "part", "part:2: expected train, val, test or none, found \"valid\""},
+      {NULL, NULL, "comma", "comma:2: field 2 is empty"},
       {NULL, NULL, "parts", "parts:1: the file ends after 1 of 6 nodes"},
       {NULL, NULL, "random:0.5", "--split random:0.5: expected random:TRAIN,VAL"},
       {NULL, NULL, "random:0.7,0.5", "--split random:0.7,0.5: expected"},
