@@ -5,6 +5,7 @@ gnndata=$GNNTRAIN_BIN/gnndata
 shape=(--nodes 3000 --degree 8 --features 5 --classes 4)
 fail() { echo "$*" && exit 1; }
 
+rm -rf ./*
 mkdir -p one four
 OMP_NUM_THREADS=1 "$gnndata" synth one/a.h5 "${shape[@]}" --shuffle --community-power 2 >said
 sleep 1.1 # a time stamp in the file would show
@@ -40,7 +41,6 @@ grep -q '3000 vertices (mean degree [78]\.[0-9]*), 2000 hyperedges (mean size 1[
 "$gnndata" info one/h.h5 | grep -q 'hyperedges   2000, ' || fail "info of a hypergraph"
 
 # The folder of the output is made; what takes no file is bad usage.
-rm -rf new
 "$gnndata" synth new/folder/a.h5 "${shape[@]}" >said
 "$gnndata" check new/folder/a.h5 >said
 refuses 'new: is a folder; a file is expected' new "${shape[@]}"
