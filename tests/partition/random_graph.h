@@ -64,7 +64,7 @@ static inline float random_feature(const struct random_graph *g, int64_t v, int6
 }
 
 static inline int32_t random_label(int64_t v) {
-  return (int32_t)(v * 5 % (RANDOM_CLASSES + 1)) - 1;
+  return (int32_t)(v * 3 % (RANDOM_CLASSES + 1)) - 1;
 }
 
 static inline uint8_t random_labels(int64_t v, int64_t c) {

@@ -290,7 +290,7 @@ static void the_hash_of_node_data_does_not_depend_on_the_division(void **state) 
     g.seed = 8;
     hash_of_data(g, PARTITION_BLOCK, other);
     assert_true(blocks[DATA_FEATURES] != other[DATA_FEATURES]);
-    g.nodes = 61;
+    g.nodes = 62;
     hash_of_data(g, PARTITION_BLOCK, other);
     assert_true(blocks[DATA_LABELS] != other[DATA_LABELS] && blocks[DATA_SPLITS] != other[DATA_SPLITS]);
   }
