@@ -1,5 +1,6 @@
 #include "io/publish.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -118,6 +119,19 @@ int publish(const char *temporary, const char *path) {
   if (error != 0 && error != EINVAL) /* some file systems do not sync folders */
     FAIL(FAILED, "%s: cannot sync the folder: %s", folder, strerror(error));
   return OK;
+}
+
+void publish_clean(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char folder[PATH_MAX];
+  size_t length = strlen(name);
+  DIR *listing = folder_of(path, folder) == OK ? opendir(folder) : NULL;
+  for (struct dirent *entry; listing && (entry = readdir(listing));) {
+    if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, ".tmp-", 5) == 0)
+      (void)unlinkat(dirfd(listing), entry->d_name, 0);
+  }
+  if (listing) closedir(listing);
+  error_clear();
 }
 
 int make_folder(const char *path) {

@@ -12,6 +12,8 @@ int publish_name(const char *path, char *name, int64_t size);
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;
  * `temporary` is removed. */
 int publish(const char *temporary, const char *path);
+/* Removes what killed writers of `path` left beside it; nobody may be writing it. */
+void publish_clean(const char *path);
 
 /* Errors: BAD_INPUT when `path` is missing, a folder, not a file or not readable. */
 int check_readable(const char *path);

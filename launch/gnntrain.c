@@ -24,10 +24,11 @@ static int read_config(struct job *job) {
 static int train(struct job *job) {
   struct trainer *trainer = &job->trainer;
   struct run *run = &job->run;
-  TRY(rundir_claim(&rundir, run, line.resume));
+  const struct rundir_from from = {line.resume, line.checkpoint};
+  TRY(rundir_claim(&rundir, run, &from));
   if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint)); /* a refused one changes nothing */
   stop_install();
-  TRY(rundir_open(run, line.resume));
+  TRY(rundir_open(run, trainer->resumed && rundir_has(run->config, &from)));
   TRY(trainer_run(trainer, run));
   return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
 }
@@ -46,10 +47,11 @@ static int print_profile(struct job *job) {
 }
 
 static int run_job(struct job *job) {
+  const struct rundir_from from = {line.resume, line.checkpoint};
   if (line.profile) profile_enable();
   TRY(read_config(job));
   if (!line.evaluate && !line.predict && !line.dry_run)
-    TRY(rundir_check(&rundir, &job->comm, &job->config, line.resume));
+    TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
   TRY(job_setup(job));
   TRY(print_banner(job));

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "models/rundir.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -124,7 +126,7 @@ static int memory_line(const struct run *run, const char *name, int64_t peak, in
 int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate) {
   const struct device_ops *device = run->device->ops;
   const char *dir = run->config->log.dir;
-  char seconds[32];
+  char seconds[32], path[RUNDIR_PATH];
   log_info(" ");
   log_info("result");
   results(trainer, run);
@@ -136,7 +138,10 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t host_estima
   TRY(memory_line(run, "memory", memory_peak(), host_estimate));
   if (!device->on_host)
     TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), device_estimate));
-  log_info("  written to     %s (metrics.jsonl, config.toml, best.h5, checkpoints/)", dir);
-  log_info("  predict with   gnntrain %s/config.toml --predict %s/best.h5 --out predictions.h5", dir, dir);
+  int has_best = access(rundir_best(run, path), F_OK) == 0;
+  log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,
+           has_best ? "best.h5, " : "");
+  if (has_best)
+    log_info("  predict with   gnntrain %s/config.toml --predict %s --out predictions.h5", dir, path);
   return OK;
 }

@@ -24,7 +24,8 @@ static int best_stands(const struct state *state, const char *best) {
   int64_t of_run = 0, epoch = 0;
   if (access(best, F_OK) != 0) return state->run == 0; /* the first run has written none yet */
   if (state_place(best, &of_run, &epoch) != OK) {
-    error_clear(); /* of no use to anybody */
+    log_info("note: %s is not kept: %s", best, error_message());
+    error_clear();
     return 0;
   }
   return of_run < state->run || (of_run == state->run && epoch <= state->epoch);
@@ -40,35 +41,44 @@ static int64_t best_run_before(const struct state *state) {
   return best;
 }
 
-/* What the ranks must know: whether best.h5 is to be written again, and from which checkpoint. */
+/* What the ranks must know: under which name the state is to be kept, "": it is; whether best.h5 stands; else
+ * the run it is to be of, and from which checkpoint, "": there is none. */
 struct plan {
-  int rewrite;
-  char source[PATH];
+  char keep[PATH], source[PATH];
+  int stands;
+  int64_t best_run;
 };
 
-static int remove_later(const struct state *state, const struct run *run, struct plan *plan) {
+static int make_plan(const struct state *state, const struct run *run, struct plan *plan) {
   char folder[RUNDIR_PATH], best[RUNDIR_PATH];
-  int64_t removed;
-  TRY(checkpoint_cut_back(rundir_checkpoints(run, folder), state->run, state->epoch, &removed));
-  if (removed > 0)
-    log_info("removed %lld later checkpoint%s in %s", (long long)removed, removed > 1 ? "s" : "", folder);
-  if (best_stands(state, rundir_best(run, best))) return OK;
-  if (state->run > 0) TRY(checkpoint_newest_of(folder, best_run_before(state), plan->source, PATH));
-  plan->rewrite = plan->source[0] != '\0';
-  if (plan->rewrite) return OK;
-  if (unlink(best) != 0 && errno != ENOENT) FAIL(FAILED, "%s: cannot be removed: %s", best, strerror(errno));
-  if (state->run > 0)
-    log_info("note: %s: there is none until a better run ends, for the best run's checkpoint is gone", best);
-  return OK;
+  rundir_checkpoints(run, folder);
+  checkpoint_path(plan->keep, PATH, folder, state->run, state->epoch);
+  if (access(plan->keep, F_OK) == 0) plan->keep[0] = '\0';
+  plan->stands = best_stands(state, rundir_best(run, best));
+  plan->best_run = best_run_before(state);
+  if (plan->stands || state->run == 0) return OK;
+  return checkpoint_newest_of(folder, plan->best_run, plan->source, PATH);
 }
 
+/* Whether `earlier` is what that run of this training ended with. */
+static int is_result(const struct state *earlier, const struct state *state, int64_t of_run) {
+  return earlier->run == of_run && memcmp(&earlier->best.val, &state->run_val[of_run], sizeof(double)) == 0 &&
+         memcmp(&earlier->best.test, &state->run_test[of_run], sizeof(double)) == 0;
+}
+
+/* *done: best.h5 is that run's again. */
 static int rewrite_best(const struct state *state, const struct model *model, struct run *run,
-                        const char *source) {
+                        const struct plan *plan, int *done) {
   struct state earlier = {0};
   char best[RUNDIR_PATH];
   int code = comm_agree(run->comm, state_init(&earlier, model, run));
-  if (code == OK) code = state_read(&earlier, model, run, source, STATE_COPY);
-  if (code == OK) {
+  if (code == OK) code = state_read(&earlier, model, run, plan->source, STATE_COPY);
+  *done = code == OK && is_result(&earlier, state, plan->best_run);
+  if (code == BAD_INPUT) {
+    error_clear(); /* of another model, or damaged: as good as none */
+    code = OK;
+  }
+  if (*done) {
     size_t bytes = (size_t)earlier.run * sizeof *state->run_val;
     memcpy(earlier.run_val, state->run_val, bytes);
     memcpy(earlier.run_test, state->run_test, bytes);
@@ -78,9 +88,32 @@ static int rewrite_best(const struct state *state, const struct model *model, st
   return code;
 }
 
-int resume_cut_back(const struct state *state, const struct model *model, struct run *run) {
+static int remove_best(const struct state *state, const struct run *run) {
+  char best[RUNDIR_PATH];
+  if (unlink(rundir_best(run, best)) != 0 && errno != ENOENT)
+    FAIL(FAILED, "%s: cannot be removed: %s", best, strerror(errno));
+  if (state->run > 0)
+    log_info("note: %s: there is none until a better run ends, for the best run's checkpoint is gone", best);
+  return OK;
+}
+
+static int remove_later(const struct state *state, const struct run *run) {
+  char folder[RUNDIR_PATH];
+  int64_t removed;
+  TRY(checkpoint_cut_back(rundir_checkpoints(run, folder), state->run, state->epoch, &removed));
+  if (removed > 0)
+    log_info("removed %lld later checkpoint%s in %s", (long long)removed, removed > 1 ? "s" : "", folder);
+  return OK;
+}
+
+int resume_cut_back(struct state *state, const struct model *model, struct run *run) {
   struct plan plan = {0};
-  TRY(comm_agree(run->comm, run->comm->rank == 0 ? remove_later(state, run, &plan) : OK));
+  int speaker = run->comm->rank == 0, done;
+  TRY(comm_agree(run->comm, speaker ? make_plan(state, run, &plan) : OK));
   TRY(comm_broadcast(run->comm, &plan, sizeof plan, 0));
-  return plan.rewrite ? rewrite_best(state, model, run, plan.source) : OK;
+  if (plan.keep[0]) TRY(state_write(state, model, run, plan.keep, 0));
+  done = plan.stands;
+  if (plan.source[0]) TRY(rewrite_best(state, model, run, &plan, &done));
+  if (!done) TRY(comm_agree(run->comm, speaker ? remove_best(state, run) : OK));
+  return comm_agree(run->comm, speaker ? remove_later(state, run) : OK);
 }

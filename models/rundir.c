@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/checkpoint.h"
@@ -45,14 +48,31 @@ static int remove_old(const char *checkpoints, const char *best) {
   return OK;
 }
 
-static int check(const struct config *config, int resume) {
+int rundir_has(const struct config *config, const struct rundir_from *from) {
+  char path[RUNDIR_PATH], copy[PATH_MAX];
+  struct stat own, other;
+  if (!from->resume || from->file[0] == '\0') return from->resume;
+  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
+  snprintf(copy, sizeof copy, "%s", from->file);
+  return stat(path, &own) == 0 && stat(dirname(copy), &other) == 0 && own.st_dev == other.st_dev &&
+         own.st_ino == other.st_ino;
+}
+
+static int check(const struct config *config, const struct rundir_from *from) {
   char path[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
-  if (access(path, F_OK) == 0 && !resume && !config->log.overwrite)
+  int stands = access(path, F_OK) == 0 && !config->log.overwrite;
+  if (stands && !from->resume)
     FAIL(BAD_INPUT,
          "log.dir: %s already holds a run; use --resume, --set log.overwrite=true or another log.dir",
          config->log.dir);
-  return OK;
+  if (stands && !rundir_has(config, from))
+    FAIL(
+        BAD_INPUT,
+        "log.dir: %s already holds a run, and %s is none of its checkpoints/; resume one of these, use --set "
+        "log.overwrite=true or another log.dir",
+        config->log.dir, from->file);
+  return from->resume && from->file[0] ? check_readable(from->file) : OK;
 }
 
 static int refuse_lock(int file, const struct config *config) {
@@ -98,39 +118,41 @@ void rundir_release(struct rundir *dir) {
   *dir = (struct rundir){0};
 }
 
-static int check_free(struct rundir *dir, const struct config *config, int resume) {
-  TRY(check(config, resume));
+static int check_free(struct rundir *dir, const struct config *config, const struct rundir_from *from) {
+  TRY(check(config, from));
   return take_lock(dir, config, 0);
 }
 
-int rundir_check(struct rundir *dir, struct comm *comm, const struct config *config, int resume) {
-  return comm_agree(comm, comm->rank == 0 ? check_free(dir, config, resume) : OK);
+int rundir_check(struct rundir *dir, struct comm *comm, const struct config *config,
+                 const struct rundir_from *from) {
+  return comm_agree(comm, comm->rank == 0 ? check_free(dir, config, from) : OK);
 }
 
-static int claim(struct rundir *dir, const struct run *run, int resume) {
+static int claim(struct rundir *dir, const struct run *run, const struct rundir_from *from) {
   const struct config *config = run->config;
   char checkpoints[RUNDIR_PATH];
   if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
     FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
   TRY(take_lock(dir, config, 1));
-  return check(config, resume); /* a run may have come and gone meanwhile */
+  return check(config, from); /* a run may have come and gone meanwhile */
 }
 
-int rundir_claim(struct rundir *dir, struct run *run, int resume) {
-  int code = run->comm->rank == 0 ? claim(dir, run, resume) : OK;
+int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *from) {
+  int code = run->comm->rank == 0 ? claim(dir, run, from) : OK;
   return comm_agree(run->comm, code);
 }
 
-static int make(const struct run *run, int resume) {
+static int make(const struct run *run, int goes_on) {
   const struct config *config = run->config;
   char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   TRY(make_folder(rundir_checkpoints(run, checkpoints)));
-  if (!resume) TRY(remove_old(checkpoints, rundir_best(run, best)));
+  publish_clean(rundir_best(run, best));
+  if (!goes_on) TRY(remove_old(checkpoints, best));
   return write_config(config, path);
 }
 
-int rundir_open(struct run *run, int resume) {
-  int code = run->comm->rank == 0 ? make(run, resume) : OK;
+int rundir_open(struct run *run, int goes_on) {
+  int code = run->comm->rank == 0 ? make(run, goes_on) : OK;
   return comm_agree(run->comm, code);
 }

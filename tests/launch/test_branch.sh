@@ -37,6 +37,30 @@ for ranks in 1 2; do
 done
 [[ $(find run -type f ! -name lock -exec sha256sum {} + | sort) == "$sums" ]] || fail "a refused --resume changed the run"
 
+# Refused: another run's folder would be cut back. Nothing is left of a name that does not exist.
+cp whole/checkpoints/epoch-0-10.h5 aside.h5
+for ranks in 1 2; do
+  job $ranks run.toml --resume=aside.h5
+  ((code == 2)) && grep -q "run already holds a run, and aside.h5 is none of its checkpoints/" err.txt ||
+    { cat err.txt; fail "a file from elsewhere cut the run back on $ranks rank(s)"; }
+  job $ranks run.toml --resume=none.h5 --set log.dir=fresh
+  ((code == 2)) && [[ ! -e fresh ]] || fail "a file that is missing left a folder on $ranks rank(s)"
+done
+[[ $(find run -type f ! -name lock -exec sha256sum {} + | sort) == "$sums" ]] || fail "a file from elsewhere changed the run"
+
+# In a folder of its own a run can go on from such a file, and does again when it was killed before it saved.
+for ranks in 1 2; do
+  rm -rf fresh
+  start $ranks fresh/metrics.jsonl run.toml --resume=aside.h5 --set log.dir=fresh --epochs 1000000000 --set checkpoint.every=0
+  kill -KILL "$(processes | head -n 1)"
+  ends_within 15
+  [[ $(kept fresh) == "epoch-0-10.h5 " ]] || fail "a killed run kept: $(kept fresh)"
+  touch fresh/best.h5.tmp-1
+  must_run $ranks run.toml --resume --set log.dir=fresh --epochs 12
+  grep -q "resuming run 0 after epoch 10 " out.txt || { cat out.txt; fail "the killed run began again"; }
+  [[ ! -e fresh/best.h5.tmp-1 ]] || fail "what a killed writer left is still there"
+done
+
 # Stopped by a signal soon after it went on from an older checkpoint: what it saved is the newest.
 start 2 run/metrics.jsonl run.toml --resume=run/checkpoints/epoch-0-10.h5 --epochs 1000000000 --set checkpoint.every=0
 grep -q '^removed 10 later checkpoints in run/checkpoints' out.txt || { cat out.txt; fail "nobody said what was removed"; }
@@ -83,13 +107,27 @@ must_run 1 "${several[@]}" --set log.dir=two --set train.runs=2
 for ranks in 1 2; do
   rm -rf again && cp -r runs again
   sed -i 's/"runs"/"again"/' again/config.toml
-  start $ranks again/metrics.jsonl "${several[@]}" --set log.dir=again --resume=runs/checkpoints/epoch-2-5.h5 \
+  start $ranks again/metrics.jsonl "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-2-5.h5 \
     --epochs 1000000000 --set checkpoint.every=0
   kill -KILL "$(processes | head -n 1)"
   ends_within 15
   [[ $(kept again) == "$(kept two)epoch-2-5.h5 " ]] || fail "$ranks rank(s): kept of two runs: $(kept again)"
   diff <(evaluate two) <(evaluate again) || fail "$ranks rank(s): best.h5 is not that of the two runs before"
 done
-must_run 1 "${several[@]}" --set log.dir=again --resume=runs/checkpoints/epoch-0-5.h5 --set train.runs=1
+must_run 1 "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-0-5.h5 --set train.runs=1
 [[ $(kept again) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-15.h5 epoch-0-20.h5 " ]] || fail "kept of one run: $(kept again)"
 evaluate again | grep -q 'weights of run 0' || fail "best.h5 is of a run that was left"
+
+# The best of the runs before is not taken from what another training wrote in its checkpoint's place.
+rm -rf again && cp -r runs again
+must_run 1 "${several[@]}" --set log.dir=foreign --set train.runs=2 --set train.lr=0.0001
+cp foreign/checkpoints/epoch-0-20.h5 foreign/checkpoints/epoch-1-20.h5 again/checkpoints/
+cp again/checkpoints/epoch-2-20.h5 again/checkpoints/epoch-2-020.h5 # no name of a checkpoint
+must_run 1 "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-2-5.h5 --epochs 5 --set train.runs=3
+[[ ! -e again/checkpoints/epoch-2-20.h5 && -e again/checkpoints/epoch-2-020.h5 ]] || fail "kept: $(kept again)"
+grep -q 'there is none until a better run ends' out.txt || { cat out.txt; fail "nobody said that best.h5 is gone"; }
+if [[ -e again/best.h5 ]]; then
+  evaluate again | grep -q 'weights of run 2' || fail "best.h5 is another training's"
+else
+  ! grep -q 'best.h5' <(sed -n '/^result/,$p' out.txt) || fail "the closing lines name a best.h5 that is not there"
+fi

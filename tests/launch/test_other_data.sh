@@ -63,4 +63,4 @@ must_run 1 run.toml --set dataset.path=sparse.h5 --set log.dir=sparse --resume -
 
 # The best weights stand beside the moments of the last epoch.
 refuses 'best\.h5: holds the best weights, of epoch [0-9]+, and not what training goes on from; resume a file of checkpoints/' \
-  run.toml --set dataset.path=first.h5 --resume=run/best.h5 --epochs 9
+  run.toml --set dataset.path=first.h5 --set log.dir=fresh --resume=run/best.h5 --epochs 9
