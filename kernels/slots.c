@@ -11,6 +11,8 @@ _Static_assert(LONGEST < 1 << SLOT_COUNT_BITS, "a slot's entries can be counted"
 
 void slots_free(struct slots *slots) {
   free(slots->start);
+  free(slots->long_start);
+  free(slots->piece_start);
   free(slots->slot.first);
   free(slots->slot.extent);
   free(slots->slot.target);
@@ -40,13 +42,13 @@ static int64_t section_of(const struct slots *slots, int64_t window, int64_t ent
   return entries > slots->early && !slots->in_order ? window : slots->windows + window;
 }
 
-/* How many slots the window has in each section; *long_rows and *pieces grow by its own. */
-static void count_window(const struct slots *slots, int64_t w, int64_t *long_rows, int64_t *pieces) {
+/* How many slots the window has in each section, how many long rows and pieces of these. */
+static void count_window(const struct slots *slots, int64_t w) {
   int64_t *early = &slots->start[section_of(slots, w, slots->limit) + 1];
   for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
     int64_t mine = pieces_of(slots, i), whole = mine > 0 ? mine - 1 : 0;
-    *long_rows += mine > 0;
-    *pieces += mine;
+    slots->long_start[w + 1] += mine > 0;
+    slots->piece_start[w + 1] += mine;
     *early += whole;
     slots->start[section_of(slots, w, degree_of(slots->csr, i) - whole * slots->limit) + 1]++;
   }
@@ -54,31 +56,20 @@ static void count_window(const struct slots *slots, int64_t w, int64_t *long_row
 
 static int count_slots(struct slots *slots) {
   const struct csr *m = slots->csr;
-  int64_t long_rows = 0, pieces = 0;
-#pragma omp parallel for schedule(static) reduction(+ : long_rows, pieces)
-  for (int64_t w = 0; w < slots->windows; w++) count_window(slots, w, &long_rows, &pieces);
-  slots->long_rows = long_rows;
-  slots->pieces = pieces;
+#pragma omp parallel for schedule(static)
+  for (int64_t w = 0; w < slots->windows; w++) count_window(slots, w);
+  for (int64_t w = 0; w < slots->windows; w++) {
+    slots->long_start[w + 1] += slots->long_start[w];
+    slots->piece_start[w + 1] += slots->piece_start[w];
+  }
   for (int64_t w = 0; w < 2 * slots->windows; w++) slots->start[w + 1] += slots->start[w];
+  slots->long_rows = slots->long_start[slots->windows];
+  slots->pieces = slots->piece_start[slots->windows];
   slots->count = slots->start[2 * slots->windows];
   if (slots->count > INT32_MAX || m->nnz >> SLOT_ENTRY_BITS > 0)
     FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
          (long long)m->rows, (long long)m->nnz);
   return OK;
-}
-
-static void list_long_rows(struct slots *slots) {
-  const struct csr *m = slots->csr;
-  int64_t at = 0, piece = 0;
-  for (int64_t i = 0; i < m->rows; i++) {
-    int64_t pieces = pieces_of(slots, i);
-    int32_t row = m->row ? m->row[i] : (int32_t)i;
-    if (pieces == 0) continue;
-    slots->long_target[at] = row;
-    slots->long_row[at++] = (struct long_row){
-        .row = row, .first_piece = (int32_t)piece, .pieces = (int32_t)pieces};
-    for (int64_t p = 0; p < pieces; p++) slots->piece_row[piece++] = row;
-  }
 }
 
 static int list_tall_rows(struct slots *slots) {
@@ -88,19 +79,6 @@ static int list_tall_rows(struct slots *slots) {
     if (slots->long_row[i].pieces > TALL_PIECES) slots->tall_row[slots->tall_rows++] = (int32_t)i;
   }
   return OK;
-}
-
-/* First long row at or behind row `v` of the result. */
-static int64_t long_row_at(const struct slots *slots, int64_t v) {
-  int64_t low = 0, high = slots->long_rows;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (slots->long_row[middle].row >= v)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
 }
 
 /* Where each length begins in a window whose longest slots come first. place[limit - length] */
@@ -129,16 +107,25 @@ static void put_slot(struct packed_slots *slots, int64_t at, const struct slot *
   slots->target[at] = slot->target;
 }
 
+static void put_long_row(struct slots *slots, int64_t at, const struct long_row *row) {
+  slots->long_row[at] = *row;
+  slots->long_target[at] = row->row;
+  for (int64_t p = 0; p < row->pieces; p++) slots->piece_row[row->first_piece + p] = row->row;
+}
+
 static void fill_window(struct slots *slots, int64_t w) {
   const struct csr *m = slots->csr;
   int64_t place[LONGEST + 1];
-  int64_t first = w * WINDOW, at = slots->long_rows;
+  int64_t at = slots->long_start[w], piece = slots->piece_start[w];
   place_lengths(slots, w, place);
-  if (slots->long_rows > 0) at = long_row_at(slots, m->row ? m->row[first] : first);
-  for (int64_t i = first; i < window_end(slots, w); i++) {
+  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
     int64_t pieces = pieces_of(slots, i), left = degree_of(m, i), entry = m->start[i];
     int32_t target = m->row ? m->row[i] : (int32_t)i;
-    if (pieces > 0) target = ~slots->long_row[at++].first_piece;
+    if (pieces > 0) {
+      put_long_row(slots, at++, &(struct long_row){target, (int32_t)piece, (int32_t)pieces, 0});
+      target = ~(int32_t)piece;
+      piece += pieces;
+    }
     do {
       int32_t count = left < slots->limit ? (int32_t)left : slots->limit;
       int64_t *next = slots->in_order ? place : &place[slots->limit - count];
@@ -189,6 +176,10 @@ int slots_cut(const struct csr *m, const struct slots_plan *plan, struct slots *
                                                                    : LONGEST;
   TRY(memory_alloc(&slots->start, (2 * slots->windows + 1) * (int64_t)sizeof *slots->start,
                    "layout windows"));
+  TRY(memory_alloc(&slots->long_start, (slots->windows + 1) * (int64_t)sizeof *slots->long_start,
+                   "layout windows"));
+  TRY(memory_alloc(&slots->piece_start, (slots->windows + 1) * (int64_t)sizeof *slots->piece_start,
+                   "layout windows"));
   TRY(count_slots(slots));
   TRY(memory_alloc(&slots->slot.first, slots->count * (int64_t)sizeof *slots->slot.first, "layout slots"));
   TRY(memory_alloc(&slots->slot.extent, slots->count * (int64_t)sizeof *slots->slot.extent, "layout slots"));
@@ -198,11 +189,9 @@ int slots_cut(const struct csr *m, const struct slots_plan *plan, struct slots *
   TRY(memory_alloc(&slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target,
                    "layout long rows"));
   TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
-  if (slots->long_rows > 0) list_long_rows(slots);
-  TRY(list_tall_rows(slots));
 #pragma omp parallel for schedule(static)
   for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
-  return OK;
+  return list_tall_rows(slots);
 }
 
 /* Adds the entries of a slot to a row. */

@@ -46,8 +46,9 @@ struct slots {
   int32_t early; /* slots of more entries than this come before all others */
   int in_order;  /* slots stand as their rows do */
   int64_t windows, count, long_rows, pieces;
-  int64_t *start;           /* [2 windows + 1]: the early slots of each window, then the others */
-  struct packed_slots slot; /* [count] */
+  int64_t *start;                    /* [2 windows + 1]: the early slots of each window, then the others */
+  int64_t *long_start, *piece_start; /* [windows + 1]: long rows and pieces of each window */
+  struct packed_slots slot;          /* [count] */
   struct long_row *long_row;
   int32_t *long_target; /* [long_rows] their rows */
   int32_t *piece_row;   /* [pieces] */
