@@ -64,7 +64,7 @@ int incidence_init(struct kernels *k, const struct csr *edges, const struct csr 
   assert(edges->rows == vertices->cols && edges->cols == vertices->rows && edges->nnz == vertices->nnz);
   *incidence = (struct incidence){.form = form, .there = shape_of(edges), .back = shape_of(vertices)};
   struct gather_shape *fused = &incidence->fused;
-  struct layout_plan streamed = plan ? *plan : (struct layout_plan){.tiers = LAYOUT_GATHER};
+  struct layout_plan streamed = *plan;
   streamed.streams = 1;
   *fused = (struct gather_shape){.rows = vertices->rows, .beside = 12};
   pairs_count(edges, vertices, &fused->entries, &fused->longest);

@@ -11,6 +11,8 @@ struct hypergraph {
 
 static struct hypergraph hypergraph;
 
+static const struct layout_plan gather = {.tiers = LAYOUT_GATHER};
+
 static void free_hypergraph(void) {
   csr_free(&hypergraph.edges);
   csr_free(&hypergraph.vertices);
@@ -99,7 +101,7 @@ static const struct way ways[] = {{INCIDENCE_AUTO, 0},
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {
-  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, way->form, a));
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &gather, way->form, a));
   a->panel = way->panel;
   if (k->ops->incidence_fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
 }
@@ -317,7 +319,7 @@ static void transposed_in(struct kernels *k) {
   if (k->real != F64) return;
   draw_hypergraph(60, 30);
   struct incidence a = {0};
-  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, NULL, INCIDENCE_AUTO, &a));
+  assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &gather, INCIDENCE_AUTO, &a));
   double *x = noise_block(11, 60), *y = noise_block(12, 60), forward = 0, backward = 0;
   void *c = reals(k, noise_block(13, 60), 60), *r = reals(k, noise_block(14, 60), 60);
   struct incidence_sum op = {.a = &a,
