@@ -81,8 +81,12 @@ int metrics_epoch(struct metrics *metrics, const struct metrics_row *row) {
 }
 
 int metrics_final(struct metrics *metrics, const struct metrics_final *row) {
-  fprintf(metrics->file, "{\"run\": %lld, \"final\": true, \"best_epoch\": %lld, \"epochs\": %lld",
-          (long long)row->run, (long long)row->best_epoch, (long long)row->epochs);
+  fprintf(metrics->file, "{\"run\": %lld, \"final\": true", (long long)row->run);
+  if (row->best_epoch > 0)
+    fprintf(metrics->file, ", \"best_epoch\": %lld", (long long)row->best_epoch);
+  else
+    fputs(", \"best_epoch\": null", metrics->file);
+  fprintf(metrics->file, ", \"epochs\": %lld", (long long)row->epochs);
   put_real(metrics->file, "val", row->val);
   put_real(metrics->file, "test", row->test);
   put_real(metrics->file, "seconds", row->seconds);

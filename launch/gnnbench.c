@@ -77,8 +77,7 @@ static int run_on_ranks(const struct command *command, const struct bench_option
   return code;
 }
 
-int main(int argc, char **argv) {
-  program_start();
+static int run_program(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return BAD_INPUT;
@@ -96,4 +95,9 @@ int main(int argc, char **argv) {
   int help = 0, code = find_command(argv[1], &command);
   if (code == OK) code = bench_options_read(&options, command->command, argc - 1, argv + 1, &help);
   return help ? OK : run_on_ranks(command, &options, code, &argc, &argv);
+}
+
+int main(int argc, char **argv) {
+  program_start();
+  return program_end(run_program(argc, argv), "gnnbench");
 }

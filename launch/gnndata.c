@@ -33,8 +33,7 @@ static int dispatch(int argc, char **argv) {
   FAIL(BAD_INPUT, "unknown command \"%s\"; allowed: import, synth, info, check, partition", argv[1]);
 }
 
-int main(int argc, char **argv) {
-  program_start();
+static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return BAD_INPUT;
@@ -50,4 +49,9 @@ int main(int argc, char **argv) {
   int code = dispatch(argc, argv);
   error_print(stderr, "gnndata");
   return code;
+}
+
+int main(int argc, char **argv) {
+  program_start();
+  return program_end(run(argc, argv), "gnndata");
 }

@@ -64,9 +64,8 @@ static int run_job(struct job *job) {
   return print_profile(job);
 }
 
-int main(int argc, char **argv) {
+static int run_program(int argc, char **argv) {
   static struct job job; /* large: settings and paths */
-  program_start();
   int usage = command_line_read(&line, argc, argv);
   if (usage == OK && (line.help || line.version)) {
     if (line.help) command_line_help();
@@ -85,4 +84,9 @@ int main(int argc, char **argv) {
   comm_close(&job.comm);
   profile_free();
   return code;
+}
+
+int main(int argc, char **argv) {
+  program_start();
+  return program_end(run_program(argc, argv), "gnntrain");
 }

@@ -15,6 +15,13 @@ static inline void program_start(void) {
   signal(SIGXFSZ, SIG_IGN);
 }
 
+/* What a program exits with: output that could not be written, to a full disk, is an error even so. */
+static inline int program_end(int code, const char *name) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "%s: standard output cannot be written\n", name);
+  return code == OK ? FAILED : code;
+}
+
 /* "NAME 0.1.0 (revision)", the compiled devices, the compiler and the packages that were compiled against. */
 static inline void print_version(const char *name) {
   printf("%s %s (%s)\ndevices:", name, GNNTRAIN_VERSION, GNNTRAIN_REVISION);

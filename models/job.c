@@ -70,6 +70,10 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   if (!job->hypergraph && !dataset->has_graph)
     FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
          dataset->hyperedges ? "; model.type hgnn, unigcnii and unigin run on its /hypergraph" : "");
+  if (dataset->task == TASK_NONE)
+    FAIL(BAD_INPUT, "%s: has no labels (task = \"none\"); import it with --labels to train", path);
+  if (dataset->splits == 0)
+    FAIL(BAD_INPUT, "%s: has no /split into train, val and test; import it with --split", path);
   if (!dataset->has_features) FAIL(BAD_INPUT, "%s: has no /node/features; import it with --features", path);
   return OK;
 }

@@ -10,9 +10,6 @@ int objective_init(struct objective *objective, struct run *run) {
   const struct config *config = run->config;
   const struct shard *shard = run->shard;
   *objective = (struct objective){.task = run->dataset->task, .classes = shard->classes};
-  if (objective->task == TASK_NONE)
-    FAIL(BAD_INPUT, "%s has no labels (task = \"none\"); import it with --labels to train",
-         config->dataset.path);
   if (shard->split_global[SPLIT_TRAIN] == 0)
     FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path,
          (long long)config->dataset.split);

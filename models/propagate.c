@@ -91,8 +91,9 @@ static int node_scales(const struct propagation *p, const struct run *run, doubl
   const struct adjacency *in = &run->shard->in;
   enum norm_edges norm = norm_of(p, run);
   for (int64_t v = 0; v < run->shard->own; v++) {
-    double stored = in->self ? (double)in->self[v] : 0;
-    self[v] = p->loop + (stored == 0 && adds_loops(p) ? 1 : stored);
+    int has_loop = in->self && !isnan(in->self[v]);
+    double stored = has_loop ? (double)in->self[v] : 0;
+    self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
     if (norm != EDGES_NONE && stored < 0)
       FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
            run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));

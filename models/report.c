@@ -11,6 +11,8 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
+enum { WORD = 4 * RUNDIR_PATH + 3 };
+
 const char *report_percent(double metric, char text[16]) {
   if (isnan(metric))
     snprintf(text, 16, "-");
@@ -58,12 +60,21 @@ void report_epoch(const struct trainer *trainer, const struct run *run, const st
   log_progress("%s", line);
 }
 
+/* Of the best evaluation. */
+static const char *epoch_text(int64_t epoch, char text[32]) {
+  if (epoch > 0)
+    snprintf(text, 32, "%lld", (long long)epoch);
+  else
+    snprintf(text, 32, "none: no epoch was evaluated");
+  return text;
+}
+
 void report_run(const struct trainer *trainer, const struct run *run) {
   if (run->config->train.runs == 1) return;
   const struct best *best = &trainer->state.best;
-  char val[16], test[16];
-  log_info("run %lld  seed %lld  best epoch %lld  val %s  test %s", (long long)run->index,
-           (long long)(run->config->train.seed + run->index), (long long)best->epoch,
+  char epoch[32], val[16], test[16];
+  log_info("run %lld  seed %lld  best epoch %s  val %s  test %s", (long long)run->index,
+           (long long)(run->config->train.seed + run->index), epoch_text(best->epoch, epoch),
            report_percent(best->val, val), report_percent(best->test, test));
 }
 
@@ -85,32 +96,44 @@ static double median(const double *value, int64_t count) {
   return middle;
 }
 
-/* Mean and, from two values on, sample deviation of the runs. */
-static void moments(const double *value, int64_t count, double *mean, double *deviation) {
+/* Mean and, from two values on, sample deviation of the runs that have a value (NaN: none); how many have. */
+static int64_t moments(const double *value, int64_t runs, double *mean, double *deviation) {
   double sum = 0, squares = 0;
-  for (int64_t i = 0; i < count; i++) sum += value[i];
-  *mean = sum / (double)count;
-  for (int64_t i = 0; i < count; i++) squares += (value[i] - *mean) * (value[i] - *mean);
+  int64_t count = 0;
+  for (int64_t i = 0; i < runs; i++) {
+    if (isnan(value[i])) continue;
+    sum += value[i];
+    count++;
+  }
+  *mean = count > 0 ? sum / (double)count : NAN;
+  for (int64_t i = 0; i < runs; i++) squares += isnan(value[i]) ? 0 : (value[i] - *mean) * (value[i] - *mean);
   *deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+  return count;
+}
+
+/* "  test           accuracy 81.50% +- 0.60 over 10 runs" */
+static void print_runs(const struct trainer *trainer, const char *nodes, const double *value, int64_t runs) {
+  double mean, deviation;
+  char text[16], spread[64] = "";
+  int64_t count = moments(value, runs, &mean, &deviation);
+  if (count > 0)
+    snprintf(spread, sizeof spread, " +- %.2f over %lld run%s", 100 * deviation, (long long)count,
+             count > 1 ? "s" : "");
+  log_info("  %-14s %s %s%s", nodes, metric_name(trainer), report_percent(mean, text), spread);
 }
 
 static void results(const struct trainer *trainer, const struct run *run) {
   const struct state *state = &trainer->state;
   int64_t runs = run->config->train.runs;
-  char val[16], test[16];
+  char epoch[32], val[16], test[16];
   if (runs == 1) {
-    log_info("  best epoch     %lld", (long long)state->best.epoch);
+    log_info("  best epoch     %s", epoch_text(state->best.epoch, epoch));
     log_info("  validation     %s %s", metric_name(trainer), report_percent(state->best.val, val));
     log_info("  test           %s %s", metric_name(trainer), report_percent(state->best.test, test));
     return;
   }
-  double mean_val, mean_test, spread_val, spread_test;
-  moments(state->run_val, runs, &mean_val, &spread_val);
-  moments(state->run_test, runs, &mean_test, &spread_test);
-  log_info("  validation     %s %s +- %.2f over %lld runs", metric_name(trainer),
-           report_percent(mean_val, val), 100 * spread_val, (long long)runs);
-  log_info("  test           %s %s +- %.2f over %lld runs", metric_name(trainer),
-           report_percent(mean_test, test), 100 * spread_test, (long long)runs);
+  print_runs(trainer, "validation", state->run_val, runs);
+  print_runs(trainer, "test", state->run_test, runs);
 }
 
 /* Collective. */
@@ -123,10 +146,21 @@ static int memory_line(const struct run *run, const char *name, int64_t peak, in
   return OK;
 }
 
+/* A path as a word of a shell command: in quotes where it needs them. */
+static const char *shell_word(const char *path, char word[WORD]) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@%=";
+  char *out = word;
+  if (path[strspn(path, plain)] == '\0') return strcpy(word, path);
+  *out++ = '\'';
+  for (; *path; path++) out += sprintf(out, *path == '\'' ? "'\\''" : "%c", *path);
+  strcpy(out, "'");
+  return word;
+}
+
 int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate) {
   const struct device_ops *device = run->device->ops;
   const char *dir = run->config->log.dir;
-  char seconds[32], path[RUNDIR_PATH];
+  char seconds[32], path[RUNDIR_PATH], config[RUNDIR_PATH], word[2][WORD];
   log_info(" ");
   log_info("result");
   results(trainer, run);
@@ -138,10 +172,12 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t host_estima
   TRY(memory_line(run, "memory", memory_peak(), host_estimate));
   if (!device->on_host)
     TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), device_estimate));
+  snprintf(config, sizeof config, "%s/config.toml", dir);
   int has_best = access(rundir_best(run, path), F_OK) == 0;
   log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,
            has_best ? "best.h5, " : "");
   if (has_best)
-    log_info("  predict with   gnntrain %s/config.toml --predict %s --out predictions.h5", dir, path);
+    log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", shell_word(config, word[0]),
+             shell_word(path, word[1]));
   return OK;
 }

@@ -31,12 +31,11 @@ static int best_stands(const struct state *state, const char *best) {
   return of_run < state->run || (of_run == state->run && epoch <= state->epoch);
 }
 
-/* The run before this one whose best weights best.h5 had: the first with the best validation metric; without
- * validation nodes the last. */
+/* The run before this one whose best weights best.h5 had. */
 static int64_t best_run_before(const struct state *state) {
   int64_t best = 0;
   for (int64_t r = 1; r < state->run; r++) {
-    if (!(state->run_val[best] >= state->run_val[r])) best = r;
+    if (state_is_better(state->run_val[r], state->run_val[best])) best = r;
   }
   return best;
 }
@@ -62,7 +61,8 @@ static int make_plan(const struct state *state, const struct run *run, struct pl
 
 /* Whether `earlier` is what that run of this training ended with. */
 static int is_result(const struct state *earlier, const struct state *state, int64_t of_run) {
-  return earlier->run == of_run && memcmp(&earlier->best.val, &state->run_val[of_run], sizeof(double)) == 0 &&
+  return earlier->run == of_run && earlier->best.epoch > 0 &&
+         memcmp(&earlier->best.val, &state->run_val[of_run], sizeof(double)) == 0 &&
          memcmp(&earlier->best.test, &state->run_test[of_run], sizeof(double)) == 0;
 }
 

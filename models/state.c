@@ -78,9 +78,13 @@ int state_offer(struct state *state, double val, double loss, double test) {
   return 1;
 }
 
+int state_is_better(double val, double other) {
+  return isnan(other) || val > other;
+}
+
 void state_begin_run(struct state *state, int64_t run) {
   state->run = run;
   state->epoch = state->step = 0;
   state->seconds = 0;
-  state->best = (struct best){0};
+  state->best = (struct best){0, NAN, NAN, NAN};
 }

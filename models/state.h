@@ -9,8 +9,8 @@
 /* The best evaluation so far: highest validation metric, ties to the lower validation loss, then the
  * earliest. */
 struct best {
-  int64_t epoch; /* 0: none yet */
-  double val, loss, test;
+  int64_t epoch;          /* 0: none yet */
+  double val, loss, test; /* NaN: no such nodes, or none yet */
 };
 
 struct state {
@@ -36,6 +36,9 @@ int state_capture_best(struct state *state, struct snapshots *snapshots, const s
                        struct run *run);
 /* Notes the evaluation of state->epoch when it is the best so far, and says whether it is. */
 int state_offer(struct state *state, double val, double loss, double test);
+/* Whether a run with the validation metric `val` is to be kept rather than an earlier one with `other`:
+ * without validation nodes in either (NaN) the later is. */
+int state_is_better(double val, double other);
 /* A new run begins. */
 void state_begin_run(struct state *state, int64_t run);
 

@@ -1,4 +1,5 @@
 /* The state as a checkpoint file: what belongs in it, by name, and what must agree before it is used. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,7 @@ static int read_file(struct state *state, const struct model *model, struct run 
   TRY(manifest_init(m, state, model));
   TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
   TRY(check_origin(m, run, path, use));
+  if (state->best.epoch == 0) state->best = (struct best){0, NAN, NAN, NAN}; /* older programs wrote zeros */
   if (state->run < 0) FAIL(BAD_INPUT, "%s: stands in run %lld", path, (long long)state->run);
   if (use == STATE_RESUME) TRY(check_place(state, run, path));
   add_arrays(m, state, model, 0);

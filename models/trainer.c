@@ -40,9 +40,6 @@ void trainer_estimate(const struct trainer *trainer, const struct run *run, stru
 int trainer_start(struct trainer *trainer, struct run *run) {
   int code = arena_allocate(&trainer->arena, "labels, splits and evaluated weights");
   if (code == OK) code = epoch_open(trainer, run);
-  if (code == OK)
-    code = memory_alloc(&trainer->epoch_ms, (run->config->train.epochs + 1) * (int64_t)sizeof(double),
-                        "epoch times");
   TRY(comm_agree(run->comm, code));
   plan(trainer, run);
   trainer->ahead = !run->device->ops->on_host; /* there is nothing to gain where the host does the work */
@@ -198,11 +195,19 @@ static int record(struct trainer *trainer, struct run *run, const struct sums *s
   return code;
 }
 
+/* Room for the time of one more epoch. */
+static int extend_times(struct trainer *trainer) {
+  const int64_t used = trainer->times, real = (int64_t)sizeof(double);
+  if (trainer->state.epoch < used) return OK;
+  trainer->times = 2 * trainer->state.epoch + 1024;
+  return memory_grow(&trainer->epoch_ms, used * real, trainer->times * real, "epoch times");
+}
+
 static void count_epoch(struct trainer *trainer, double ms) {
   double now = profile_clock();
+  trainer->epoch_ms[trainer->state.epoch] = ms;
   trainer->state.epoch++;
   trainer->state.step++;
-  trainer->epoch_ms[trainer->state.epoch - 1] = ms;
   trainer->epochs_run++;
   trainer->seconds += now - trainer->since;
   trainer->state.seconds += now - trainer->since;
@@ -220,6 +225,7 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
   TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
   if (is_evaluated(run, epoch) && objective_ranks(objective))
     TRY(objective_rank(objective, run, result.logits, &sums.tally));
+  TRY(extend_times(trainer));
   count_epoch(trainer, result.ms);
   if (sums.stop > 0) trainer->stop = 1;
   TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
@@ -227,10 +233,10 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
   return record(trainer, run, &sums, &row);
 }
 
-/* Whether patience ends after `epoch` unless its own evaluation is the best. */
+/* Whether patience ends after `epoch`, which is evaluated, unless that evaluation is the best. */
 static int out_of_patience(const struct trainer *trainer, const struct run *run, int64_t epoch) {
   int64_t patience = run->config->train.patience, best = trainer->state.best.epoch;
-  return patience > 0 && best > 0 && epoch - best >= patience;
+  return patience > 0 && best > 0 && epoch - best >= patience && is_evaluated(run, epoch);
 }
 
 /* One more epoch may be queued while one is under way, but not while what follows from that one is open. */
@@ -275,7 +281,7 @@ static int train_run(struct trainer *trainer, struct run *run) {
     if (trainer->stop) return comm_agree(run->comm, save_and_stop(trainer, run));
     if (is_saved(run, state->epoch)) TRY(save(trainer, run));
   }
-  if (out_of_patience(trainer, run, state->epoch))
+  if (out_of_patience(trainer, run, state->epoch) && state->epoch < run->config->train.epochs)
     log_info("no better validation for %lld epochs: stopping early", (long long)run->config->train.patience);
   return OK;
 }
@@ -295,10 +301,11 @@ static int write_final(struct trainer *trainer, struct run *run) {
   return metrics_final(&trainer->metrics, &row);
 }
 
-/* best.h5 holds the best of all runs so far, by validation. */
+/* best.h5 holds the best of all runs so far that were evaluated, by validation. */
 static int is_best_run(const struct state *state) {
+  if (state->best.epoch == 0) return 0;
   for (int64_t r = 0; r < state->run; r++) {
-    if (state->run_val[r] >= state->best.val) return 0;
+    if (!state_is_better(state->best.val, state->run_val[r])) return 0;
   }
   return 1;
 }

@@ -25,10 +25,11 @@ struct trainer {
   int ahead;                      /* epochs that the device may know and the host not, 0 or 1 */
   int stop;                       /* a signal came on some rank */
   struct metrics metrics;
-  int resumed;        /* state came from a checkpoint: go on inside its run */
-  double since;       /* seconds are counted up to here */
-  double seconds;     /* of this process's epochs, evaluation included; state.seconds: of the run's */
-  double *epoch_ms;   /* [epochs] of the current run */
+  int resumed;      /* state came from a checkpoint: go on inside its run */
+  double since;     /* seconds are counted up to here */
+  double seconds;   /* of this process's epochs, evaluation included; state.seconds: of the run's */
+  double *epoch_ms; /* [times] of the current run's epochs */
+  int64_t times;
   int64_t epochs_run; /* of this process */
 };
 

@@ -1,6 +1,7 @@
 /* One direction of the adjacency on its way to the owners of its rows, and its division into [own | halo]. */
 #include "partition/adjacency.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,7 @@ static void place_rows(struct arrival *a, struct adjacency *adj) {
 
 static void divide_row(const struct arrival *a, int64_t v, struct adjacency *adj) {
   int64_t own_at = adj->own_part.start[v], halo_at = a->filled[v], loop = -1;
+  if (adj->self) adj->self[v] = NAN;
   for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
     float weight = a->weight ? a->weight[e] : 1;
     if (a->col[e] >= v && adj->loops == LOOPS_WITHIN && loop < 0) loop = own_at++;
@@ -298,7 +300,8 @@ static void divide_row(const struct arrival *a, int64_t v, struct adjacency *adj
       put_entry(&adj->halo_part, halo_at++, a->col[e] - a->own, weight);
   }
   if (adj->loops == LOOPS_WITHIN)
-    put_entry(&adj->own_part, loop < 0 ? own_at : loop, v, adj->self && adj->self[v] != 0 ? adj->self[v] : 1);
+    put_entry(&adj->own_part, loop < 0 ? own_at : loop, v,
+              adj->self && !isnan(adj->self[v]) ? adj->self[v] : 1);
 }
 
 static void divide(struct arrival *a, struct adjacency *adj) {

@@ -45,7 +45,7 @@ extern const char *const precision_name[]; /* NULL at the end */
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
 extern const char *const node_order_name[]; /* NULL at the end */
 
-enum { CONFIG_TEXT = 1024 };
+enum { CONFIG_TEXT = 1024, CONFIG_FOLDER = CONFIG_TEXT - 128 }; /* names of files follow a folder's */
 
 struct config {
   struct {
@@ -103,7 +103,7 @@ struct config {
     int64_t every, keep;
   } checkpoint;
   struct {
-    char dir[CONFIG_TEXT];
+    char dir[CONFIG_FOLDER];
     int overwrite;
     int64_t progress; /* print every n-th epoch */
   } log;

@@ -86,17 +86,27 @@ static int set_choice(const struct config_key *key, struct config *config, const
   return 0;
 }
 
+/* The shortest decimal that reads back equal, written so that TOML takes it for a float. */
+static void real_text(double value, char *text, size_t size) {
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, size, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  if (isfinite(value) && !strpbrk(text, ".e")) strncat(text, ".0", size - strlen(text) - 1);
+}
+
 /* How a message quotes what was found. */
 static const char *shown(const struct config_value *value, char text[96]) {
   switch (value->type) {
   case VALUE_STRING:
-    snprintf(text, 96, "\"%.60s%s\"", value->string, strlen(value->string) > 60 ? "..." : "");
+    snprintf(text, 96, "\"%.60s%s\"%s", value->string, strlen(value->string) > 60 ? "..." : "",
+             (int64_t)strlen(value->string) < value->length ? " and a NUL" : "");
     return text;
   case VALUE_INTEGER:
     snprintf(text, 96, "%" PRId64, value->integer);
     return text;
   case VALUE_REAL:
-    snprintf(text, 96, "%.17g", value->real);
+    real_text(value->real, text, 96);
     return text;
   case VALUE_BOOLEAN:
     return value->boolean ? "true" : "false";
@@ -119,15 +129,6 @@ int config_key_set(const struct config_key *key, struct config *config, const st
     FAIL(BAD_INPUT, "%s: %s must be %s, not %s", place, key->name, config_key_allowed(key, allowed),
          shown(value, found));
   return OK;
-}
-
-/* The shortest decimal that reads back equal, written so that TOML takes it for a float. */
-static void real_text(double value, char *text, size_t size) {
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(text, size, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
-  }
-  if (!strpbrk(text, ".e")) strncat(text, ".0", size - strlen(text) - 1);
 }
 
 char *config_key_quote(const char *string, char text[CONFIG_VALUE]) {
@@ -184,11 +185,11 @@ char *config_key_allowed(const struct config_key *key, char text[256]) {
   const char *number = key->kind == KEY_INTEGER ? "an integer" : "a number";
   switch (key->kind) {
   case KEY_INTEGER:
-  case KEY_REAL:
+  case KEY_REAL: /* 2^53, the largest whole number, has 16 digits */
     if (isfinite(key->max))
-      snprintf(text, 256, "%s from %.15g to %.15g", number, key->min, key->max);
+      snprintf(text, 256, "%s from %.16g to %.16g", number, key->min, key->max);
     else
-      snprintf(text, 256, "%s of at least %.15g", number, key->min);
+      snprintf(text, 256, "%s of at least %.16g", number, key->min);
     break;
   case KEY_BOOLEAN:
     strcpy(text, "true or false");

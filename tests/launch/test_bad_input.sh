@@ -117,6 +117,13 @@ refuses 2 'syntax\.toml:3' syntax.toml
 refuses 2 'model\.type.*forest.*gcn, gcnii, gin, .*mlp, sage' run.toml --set model.type=forest
 "$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 300 --hyperedges 100 --degree 3 --features 4 --classes 3 >out.txt
 refuses 2 'hyper\.h5: has no /graph to train on; model.type hgnn' run.toml --set dataset.path=hyper.h5
+printf '%s\n' '0 1' '1 2' '2 3' >path.txt
+printf '%s\n' 0 1 0 1 >labels.txt
+"$GNNTRAIN_BIN/gnndata" import edgelist path.txt unlabelled.h5 --undirected --features random:4 >out.txt
+refuses 2 'unlabelled\.h5: has no labels .*import it with --labels' run.toml --set dataset.path=unlabelled.h5
+"$GNNTRAIN_BIN/gnndata" import edgelist path.txt undivided.h5 --undirected --features random:4 --labels labels.txt >out.txt
+refuses 2 'undivided\.h5: has no /split .*import it with --split' run.toml --set dataset.path=undivided.h5
+[[ ! -e unlabelled.h5.parts && ! -e undivided.h5.parts ]] || fail "a dataset that cannot be trained was divided first"
 refuses 2 'model\.residual = true .*"unigcnii"' run.toml --set model.type=unigcnii --set model.residual=true --set dataset.path=hyper.h5
 # A graph alone, where the model runs on a hypergraph.
 refuses 2 'sound\.h5: has no /hypergraph, on which model\.type = "hgnn" runs' run.toml --set model.type=hgnn

@@ -69,9 +69,9 @@ static void scatter(const struct shard *shard, const struct adjacency *adj, floa
   for (int64_t v = 0; adj->self && v < shard->own; v++) {
     float *at = &matrix[shard->global_id[v] * n + shard->global_id[v]];
     if (adj->loops == LOOPS_APART)
-      *at = adj->self[v];
+      *at = isnan(adj->self[v]) ? 0 : adj->self[v];
     else
-      assert_true(*at == (adj->self[v] == 0 ? 1 : adj->self[v]));
+      assert_true(*at == (isnan(adj->self[v]) ? 1 : adj->self[v]));
   }
 }
 
