@@ -82,7 +82,8 @@ struct walk {
   int64_t objects, bytes; /* seen so far */
 };
 
-/* The index of the chunks, then all rows while few bytes have been read, else the first and the last. */
+/* The index of the chunks, then all rows while few bytes have been read, else the first and the last, unless
+ * that takes more memory and time than the child has. */
 static int walk_set(struct walk *w, const char *name, struct h5_set *s) {
   struct h5 *h5 = &w->h5;
   hsize_t chunks = 0;
@@ -90,6 +91,7 @@ static int walk_set(struct walk *w, const char *name, struct h5_set *s) {
   if (H5Pget_layout(s->layout) == H5D_CHUNKED && H5Dget_num_chunks(s->id, s->space, &chunks) < 0)
     FAIL(BAD_INPUT, "%s: %s: is damaged: its chunks cannot be found", h5->path, name);
   if ((s->shape.dims != 1 && s->shape.dims != 2) || s->bytes == 0 || !has_filters(s)) return OK;
+  if (s->chunk_bytes > WALK_BYTES) return OK;
   if (s->bytes <= WALK_BYTES - w->bytes) {
     w->bytes += s->bytes;
     TRY(walk_rows(h5, name, s, 0, rows));

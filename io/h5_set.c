@@ -55,7 +55,7 @@ int h5_disk_type(hid_t type, enum h5_type *found) {
 }
 
 /* Sizes that the file cannot back are refused here, before anybody allocates by them. */
-static int check_size(const struct h5 *h5, const char *name, const struct h5_set *s) {
+static int check_size(const struct h5 *h5, const char *name, struct h5_set *s) {
   struct stat status;
   if (stat(h5->path, &status) != 0) FAIL(BAD_INPUT, "%s: %s", h5->path, strerror(errno));
   int64_t limit = (int64_t)status.st_size * MOST_COMPRESSION, chunk_bytes = (int64_t)H5Tget_size(s->type);
@@ -72,6 +72,7 @@ static int check_size(const struct h5 *h5, const char *name, const struct h5_set
     if (chunk_bytes > LARGEST_CHUNK || chunk_bytes > limit)
       FAIL(BAD_INPUT, "%s: %s: has chunks of %lld bytes; at most %lld are allowed", h5->path, name,
            (long long)chunk_bytes, (long long)(limit < LARGEST_CHUNK ? limit : LARGEST_CHUNK));
+    s->chunk_bytes = chunk_bytes;
   } else if (H5Dget_storage_size(s->id) > 0) {
     limit = status.st_size;
   }

@@ -12,7 +12,8 @@ enum { H5_CAUSE = 160 }; /* characters of a cause */
 struct h5_set {
   hid_t id, type, space, layout; /* layout: creation properties */
   hsize_t dim[H5S_MAX_RANK];
-  int64_t bytes; /* of all elements */
+  int64_t bytes;       /* of all elements */
+  int64_t chunk_bytes; /* of a chunk's; 0: not in chunks */
   struct h5_shape shape;
 };
 

@@ -15,7 +15,8 @@ static int fail_writing(const char *path, int error) {
 /* Whether a line stands at or before that epoch. A run's last line stands behind all of its epochs. */
 static int stays(const char *line, int64_t resume_run, int64_t resume_epoch) {
   long long run, epoch;
-  if (line[strlen(line) - 1] != '\n') return 0; /* torn by a kill */
+  size_t length = strlen(line);
+  if (length == 0 || line[length - 1] != '\n') return 0; /* torn by a kill, or blocks of zeros */
   int fields = sscanf(line, "{\"run\": %lld, \"epoch\": %lld,", &run, &epoch);
   if (fields < 1) return 0;
   return run < resume_run || (run == resume_run && fields == 2 && epoch <= resume_epoch);

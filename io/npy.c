@@ -31,7 +31,7 @@ static const char *header_value(const char *header, const char *key) {
 
 /* "'<f4'": byte order, kind, width. */
 static int parse_descr(struct npy *npy, const char *descr) {
-  if (!descr || *descr != '\'')
+  if (!descr || *descr != '\'' || !descr[1] || !descr[2])
     FAIL(BAD_INPUT, "%s: not an array of plain numbers (records are not read)", npy->name);
   char order = descr[1], kind = descr[2], *end = NULL;
   if (kind == 'O')

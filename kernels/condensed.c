@@ -180,7 +180,9 @@ static int for_windows(const struct split *split,
     }
     collector_free(&c);
   }
-  return code;
+  if (code != OK)
+    FAIL(code, "out of memory: no room to cut a matrix of %lld columns", (long long)split->m->cols);
+  return OK;
 }
 
 int condensed_count(const struct csr *m, int64_t least, int64_t every, int threads,

@@ -165,7 +165,9 @@ static int for_windows(const struct split *split,
     }
     counter_free(&counter);
   }
-  return code;
+  if (code != OK)
+    FAIL(code, "out of memory: no room to cut a matrix of %lld columns", (long long)split->m->cols);
+  return OK;
 }
 
 static int allocate_rows(const struct split *split) {

@@ -57,10 +57,21 @@ static void making_free(struct making *making) {
   free(making->nnz);
 }
 
+struct reading {
+  struct dataset *dataset;
+  struct graph *graph;
+};
+
+static int read_rows(void *context) {
+  struct reading *reading = context;
+  return graph_read(reading->dataset, 0, reading->dataset->nodes, reading->graph);
+}
+
 static int making_init(struct dataset *dataset, const struct graph *block, struct making *making) {
   making->graph = block;
   if (!block || block->rows < dataset->nodes) {
-    TRY(graph_read(dataset, 0, dataset->nodes, &making->read));
+    struct reading reading = {dataset, &making->read};
+    TRY(watch_work(&making->watch, "reading the graph", read_rows, &reading));
     making->graph = &making->read;
   }
   const struct graph *graph = making->graph;

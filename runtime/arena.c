@@ -21,7 +21,8 @@ void arena_free(struct arena *arena) {
 
 void *arena_take(struct arena *arena, int64_t bytes) {
   void *taken = arena->base ? arena->base + arena->used : NULL;
-  arena->used += (bytes + 255) / 256 * 256;
+  const int64_t least = bytes > 0 ? bytes : 1; /* what is empty, as on a rank without rows, has a place too */
+  arena->used += (least + 255) / 256 * 256;
   assert(!arena->base || arena->used <= arena->size);
   return taken;
 }
