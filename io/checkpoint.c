@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -127,7 +128,7 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
   if (strncmp(name, canonical, (size_t)length) != 0) return 0; /* as epoch-0-010.h5 */
   *run = r;
   *epoch = e;
-  *temporary = whole > 0 && name[whole] == '\0' && writer != getpid();
+  *temporary = whole > 0 && name[whole] == '\0' && writer != publish_writer();
   return *temporary || name[end] == '\0';
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/error.h"
@@ -81,6 +82,21 @@ int check_writable(const char *path, const char *const *inputs) {
   return check_folder(path);
 }
 
+int64_t publish_writer(void) {
+  enum { PID_BITS = 22, PLACE_BITS = 40 };
+  static uint64_t place;
+  char host[256] = "";
+  if (place == 0) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gethostname(host, sizeof host - 1);
+    place = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    for (const char *c = host; *c; c++) place = (place ^ (unsigned char)*c) * 1099511628211u; /* FNV */
+    place = place >> (64 - PLACE_BITS) | 1;
+  }
+  return (int64_t)(place << PID_BITS | ((uint64_t)getpid() & ((1 << PID_BITS) - 1)));
+}
+
 int publish_name(const char *path, char *name, int64_t size) {
   char folder[PATH_MAX];
   struct stat status;
@@ -91,9 +107,9 @@ int publish_name(const char *path, char *name, int64_t size) {
     FAIL(FAILED, "%s: cannot be written: is a device or pipe", path);
   if (access(folder, W_OK | X_OK) != 0)
     FAIL(FAILED, "%s: cannot be written: %s: %s", path, folder, strerror(errno));
-  if (snprintf(name, (size_t)size, "%s.tmp-%ld", path, (long)getpid()) >= size) {
+  if (snprintf(name, (size_t)size, "%s.tmp-%lld", path, (long long)publish_writer()) >= size) {
     name[0] = '\0';
-    FAIL(FAILED, "%s: a path of at most %lld characters is allowed", path, (long long)size - 16);
+    FAIL(FAILED, "%s: a path of at most %lld characters is allowed", path, (long long)size - 32);
   }
   return OK;
 }

@@ -5,8 +5,12 @@
 
 #include <stdint.h>
 
-/* "<path>.tmp-<pid>" into name[size]. Errors: FAILED when `path` is there and no plain file, or its folder is
- * missing or not writable, with the system's reason. */
+/* The number in the names of this process's temporary files. Others have others, on other hosts and in
+ * containers, where process ids repeat, too. */
+int64_t publish_writer(void);
+
+/* "<path>.tmp-<publish_writer()>" into name[size]. Errors: FAILED when `path` is there and no plain file, or
+ * its folder is missing or not writable, with the system's reason. */
 int publish_name(const char *path, char *name, int64_t size);
 
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;

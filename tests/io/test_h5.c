@@ -169,7 +169,7 @@ static void write_until_full(const char *dir, int64_t rows) {
     if (code != FAILED || !said)
       fprintf(stderr, "rows %lld: code %d: %s\n", (long long)rows, code, error_message());
     if (code != FAILED || !said) _exit(1);
-    snprintf(name, sizeof name, "%s/full.h5.tmp-%ld", dir, (long)getpid());
+    snprintf(name, sizeof name, "%s/full.h5.tmp-%lld", dir, (long long)publish_writer());
     if (access(name, F_OK) == 0) _exit(2);
     snprintf(name, sizeof name, "%s/full.h5", dir);
     if (access(name, F_OK) == 0) _exit(3);
@@ -228,7 +228,7 @@ static void a_full_disk_fails_with_its_reason_and_leaves_nothing(void **state) {
   int created = h5_create(&h5, name);
   if (created == OK) created = h5_commit(&h5);
   h5_close(&h5);
-  snprintf(name, sizeof name, "%s/late.h5.tmp-%ld", dir, (long)getpid());
+  snprintf(name, sizeof name, "%s/late.h5.tmp-%lld", dir, (long long)publish_writer());
   int left = access(name, F_OK) == 0;
   assert_int_equal(umount(dir), 0);
   assert_int_equal(worst, 0);

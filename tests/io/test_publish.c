@@ -2,6 +2,7 @@
 #include "io/publish.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/io/made_files.h"
 
@@ -64,6 +65,21 @@ static void only_a_plain_file_is_replaced(void **state) {
                "pipe: cannot be written: is a device or pipe");
 }
 
+static void writers_have_numbers_of_their_own(void **state) {
+  (void)state;
+  char name[64], expected[64];
+  int64_t mine = publish_writer();
+  assert_ok(publish_name("file", name, sizeof name));
+  snprintf(expected, sizeof expected, "file.tmp-%lld", (long long)mine);
+  assert_string_equal(name, expected);
+  pid_t pid = fork();
+  if (pid == 0) _exit(publish_writer() == mine);
+  int status = -1;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  assert_true(mine > INT32_MAX); /* more than a process id */
+}
+
 static void the_folder_of_a_file_is_made(void **state) {
   (void)state;
   assert_ok(make_folder_of("made/for/file"));
@@ -79,6 +95,7 @@ int main(void) {
       cmocka_unit_test(an_output_is_no_input_under_any_name),
       cmocka_unit_test(what_takes_no_file_has_its_sentence),
       cmocka_unit_test(only_a_plain_file_is_replaced),
+      cmocka_unit_test(writers_have_numbers_of_their_own),
       cmocka_unit_test(the_folder_of_a_file_is_made),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);
