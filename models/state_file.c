@@ -233,12 +233,12 @@ static int read_file(struct state *state, const struct model *model, struct run 
   TRY(manifest_init(m, state, model));
   TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
   TRY(check_origin(m, run, path, use));
-  if (state->best.epoch == 0) state->best = (struct best){0, NAN, NAN, NAN}; /* older programs wrote zeros */
   if (state->run < 0) FAIL(BAD_INPUT, "%s: stands in run %lld", path, (long long)state->run);
   if (use == STATE_RESUME) TRY(check_place(state, run, path));
   add_arrays(m, state, model, 0);
   if (use == STATE_RESUME) add_results(m, state);
   TRY(checkpoint_read(&m->checkpoint, path));
+  if (state->best.epoch == 0) state->best = (struct best){0, NAN, NAN, NAN}; /* older programs wrote zeros */
   state->holds_best = holds_best(m, state);
   if (use == STATE_RESUME && state->holds_best)
     FAIL(BAD_INPUT,
