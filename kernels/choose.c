@@ -24,7 +24,7 @@ static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
  * fitted to products with reddit-like in the same way. */
 const struct choose_model choose_h200 = {
     .name = "NVIDIA H200",
-    .tile = {{.23, .23, .33, .65, 1.3}, {.36, .36, .55, 1.1, 2.2}},
+    .tile = {{.2, .18, .33, .65, 1.3}, {.34, .34, .55, 1.1, 2.2}},
     .near = {{3.6, 6.7, 12.7, 25, 50}, {5.5, 10.4, 20.3, 40.8, 81}},
     .cached = {{11, 15.5, 27, 47, 85}, {15, 26.7, 46, 72, 130}},
     .distant = {{20.4, 23, 45, 85, 165}, {22, 44.4, 85, 162, 325}},

@@ -66,6 +66,18 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, uint32_t 
                : "memory");
 }
 
+/* Whether a wait would end at once. */
+static __device__ __forceinline__ bool barrier_test(uint64_t *barrier, uint32_t parity) {
+  uint32_t done;
+  asm volatile("{ .reg .pred done;\n"
+               "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+               "selp.u32 %0, 1, 0, done; }"
+               : "=r"(done)
+               : "r"(shared_address(barrier)), "r"(parity)
+               : "memory");
+  return done != 0;
+}
+
 /* One thread; then the block's threads must meet. arrivals: at a slot that becomes empty. */
 static __device__ __forceinline__ void open_barriers(struct bulk_barriers &barriers, int slots,
                                                      int arrivals) {

@@ -7,7 +7,7 @@
 #include "kernels/cuda/tiles_window.cuh"
 
 template <class SHAPE>
-static __global__ void __launch_bounds__(BLOCK, SHAPE::BLOCKS)
+static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
     tiles_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ struct product op) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   multiply_window<SHAPE>(x, op);
@@ -32,7 +32,7 @@ static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUten
   constexpr int bytes = SHAPE::STAGES * SHAPE::STAGE_BYTES;
   TRY_CUDA(cudaFuncSetAttribute(tiles_kernel<SHAPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   dim3 grid((unsigned)tiles->pieces, blocks_of(width, SHAPE::COLUMNS));
-  tiles_kernel<SHAPE><<<grid, BLOCK, bytes, cuda_stream(k)>>>(*x, *op);
+  tiles_kernel<SHAPE><<<grid, SHAPE::THREADS, bytes, cuda_stream(k)>>>(*x, *op);
   TRY_LAUNCH();
   return OK;
 }
@@ -40,11 +40,11 @@ static int launch(struct kernels *k, const struct cuda_tiles *tiles, const CUten
 static int launch_weighted(struct kernels *k, const struct cuda_tiles *tiles, const CUtensorMap *x,
                            const struct product *op) {
   if (op->plane > 0) {
-    if (op->width <= 64) return launch<tile_shape<64, 2, 4, 2, true>>(k, tiles, x, op, op->width);
-    return launch<tile_shape<128, 2, 3, 2, true>>(k, tiles, x, op, op->width);
+    if (op->width <= 64) return launch<tile_shape<64, 2, 4, 2, false, true>>(k, tiles, x, op, op->width);
+    return launch<tile_shape<128, 2, 3, 2, false, true>>(k, tiles, x, op, op->width);
   }
-  if (op->width <= 64) return launch<tile_shape<64, 1, 6, 2, true>>(k, tiles, x, op, op->width);
-  return launch<tile_shape<128, 1, 4, 2, true>>(k, tiles, x, op, op->width);
+  if (op->width <= 64) return launch<tile_shape<64, 1, 6, 2, false, true>>(k, tiles, x, op, op->width);
+  return launch<tile_shape<128, 1, 4, 2, false, true>>(k, tiles, x, op, op->width);
 }
 
 int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struct tensor x, int64_t plane,
@@ -62,6 +62,6 @@ int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struc
     if (x.cols <= 64) return launch<tile_shape<64, 2, 4, 3>>(k, tiles, &map, &op, x.cols);
     return launch<tile_shape<128, 2, 3, 2>>(k, tiles, &map, &op, x.cols);
   }
-  if (x.cols <= 64) return launch<tile_shape<64, 1, 6, 2>>(k, tiles, &map, &op, x.cols);
+  if (x.cols <= 64) return launch<tile_shape<64, 1, 6, 2, true>>(k, tiles, &map, &op, x.cols);
   return launch<tile_shape<128, 1, 4, 2>>(k, tiles, &map, &op, x.cols);
 }

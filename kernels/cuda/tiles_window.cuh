@@ -23,15 +23,18 @@ struct product {
   const float *value;
 };
 
-template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_, bool WEIGHTED_ = false> struct tile_shape {
+/* FED: by a warp of its own; else thread 0 fetches between its products. */
+template <int COLUMNS_, int PLANES_, int STAGES_, int BLOCKS_, bool FED_ = false, bool WEIGHTED_ = false>
+struct tile_shape {
   static constexpr int COLUMNS = COLUMNS_, PLANES = PLANES_, STAGES = STAGES_, BLOCKS = BLOCKS_;
-  static constexpr bool WEIGHTED = WEIGHTED_;
+  static constexpr bool FED = FED_, WEIGHTED = WEIGHTED_;
+  static constexpr int THREADS = BLOCK + (FED ? 32 : 0);
   static constexpr int FACTORS = WEIGHTED ? PLANES : 1;       /* planes of A */
   static constexpr int GROUPS = COLUMNS / 64;                 /* of 64 columns */
   static constexpr uint32_t GROUP_BYTES = TILE_COLS * 64 * 2; /* 64 rows of them */
   static constexpr uint32_t STAGE_BYTES = GROUP_BYTES * GROUPS * PLANES;
   /* Tiles a step: enough products between two waits. */
-  static constexpr int STEP = COLUMNS == 64 && PLANES == 1 && !WEIGHTED ? 2 : 1;
+  static constexpr int STEP = PLANES == 1 && FED ? 2 : 1;
 };
 
 template <class SHAPE> struct ring { uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES]; };
@@ -156,44 +159,65 @@ static __device__ __forceinline__ const float *value_of(const struct product &op
   return value;
 }
 
-/* Starts the copies for tile i of the window; one thread. */
+/* The one thread that fetches boxes: the next tile of the window, its segment, its stage of the ring. */
+struct feeder {
+  const int32_t *segment;
+  int tiles, next, row, slot;
+  uint32_t parity; /* of the slot's next emptying */
+};
+
+static __device__ __forceinline__ struct feeder feeder_of(const struct product &op,
+                                                          const struct window_piece &w, int tiles) {
+  const int32_t *segment = op.segment + w.first;
+  return {segment, tiles, 0, __ldg(segment), 0, 1};
+}
+
+/* Starts the copies for the next tile, whose stage is empty. */
 template <class SHAPE>
 static __device__ __forceinline__ void fetch(const struct product &op, const CUtensorMap *x,
-                                             unsigned char *stage, ring<SHAPE> &ring,
-                                             const struct window_piece &w, int i) {
-  const int s = i % SHAPE::STAGES, row = op.segment[w.first + i] * TILE_COLS;
-  unsigned char *to = stage + s * SHAPE::STAGE_BYTES;
-  barrier_expect(&ring.full[s], SHAPE::STAGE_BYTES);
+                                             unsigned char *stage, ring<SHAPE> &ring, struct feeder &f) {
+  const int row = f.row * TILE_COLS;
+  unsigned char *to = stage + f.slot * SHAPE::STAGE_BYTES;
+  barrier_expect(&ring.full[f.slot], SHAPE::STAGE_BYTES);
 #pragma unroll
   for (int p = 0; p < SHAPE::PLANES; p++) {
 #pragma unroll
     for (int g = 0; g < SHAPE::GROUPS; g++, to += SHAPE::GROUP_BYTES)
-      copy_box(to, x, &ring.full[s], p * op.plane + (int)blockIdx.y * SHAPE::COLUMNS + g * 64, row);
+      copy_box(to, x, &ring.full[f.slot], p * op.plane + (int)blockIdx.y * SHAPE::COLUMNS + g * 64, row);
+  }
+  if (++f.next < f.tiles) f.row = __ldg(f.segment + f.next);
+  if (++f.slot == SHAPE::STAGES) f.slot = 0, f.parity ^= 1;
+}
+
+/* Fetches up to tile `end`, waiting for stages to become empty. */
+template <class SHAPE>
+static __device__ __forceinline__ void fetch_until(const struct product &op, const CUtensorMap *x,
+                                                   unsigned char *stage, ring<SHAPE> &ring, struct feeder &f,
+                                                   int end) {
+  while (f.next < min(end, f.tiles)) {
+    if (f.next >= SHAPE::STAGES) barrier_wait(&ring.empty[f.slot], f.parity);
+    fetch<SHAPE>(op, x, stage, ring, f);
   }
 }
 
+/* Fetches into stages that are empty already, a step's at most. */
 template <class SHAPE>
-static __device__ __forceinline__ void open_ring(const struct product &op, const CUtensorMap *x,
-                                                 unsigned char *stage, ring<SHAPE> &ring,
-                                                 const struct window_piece &w) {
+static __device__ __forceinline__ void fetch_ahead(const struct product &op, const CUtensorMap *x,
+                                                   unsigned char *stage, ring<SHAPE> &ring,
+                                                   struct feeder &f) {
+#pragma unroll 1
+  for (int u = 0; u < SHAPE::STEP && f.next < f.tiles; u++) {
+    if (!barrier_test(&ring.empty[f.slot], f.parity)) return;
+    fetch<SHAPE>(op, x, stage, ring, f);
+  }
+}
+
+template <class SHAPE> static __device__ __forceinline__ void open_ring(ring<SHAPE> &ring) {
   for (int s = 0; s < SHAPE::STAGES; s++) {
     barrier_init(&ring.full[s], 1);
     barrier_init(&ring.empty[s], BLOCK / 32);
   }
   show_barriers();
-  for (int i = 0; i < SHAPE::STAGES && w.first + i < w.end; i++) fetch<SHAPE>(op, x, stage, ring, w, i);
-}
-
-/* Fetches into the stages that the step before has left. */
-template <class SHAPE>
-static __device__ __forceinline__ void refill(const struct product &op, const CUtensorMap *x,
-                                              unsigned char *stage, ring<SHAPE> &ring,
-                                              const struct window_piece &w, int step) {
-  for (int i = max(step - SHAPE::STEP, 0); i < step; i++) {
-    if (w.first + i + SHAPE::STAGES >= w.end) break;
-    barrier_wait(&ring.empty[i % SHAPE::STAGES], i / SHAPE::STAGES & 1);
-    fetch<SHAPE>(op, x, stage, ring, w, i + SHAPE::STAGES);
-  }
 }
 
 static __device__ __forceinline__ bool is_finite(float x) {
@@ -268,33 +292,41 @@ static __device__ __noinline__ void sum_again(const struct product &op, const st
   }
 }
 
+/* What the two groups of four warps do; thread 0 fetches, too, if nobody else does. Whether a sum of this
+ * thread is not finite. */
 template <class SHAPE>
-static __device__ __forceinline__ void multiply_window(const CUtensorMap &map, const struct product &op) {
-  constexpr int STEP = SHAPE::STEP, STAGES = SHAPE::STAGES;
-  extern __shared__ __align__(1024) unsigned char stage[];
-  __shared__ ring<SHAPE> ring;
-  const struct window_piece w = op.piece[blockIdx.x];
-  const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
-  if (threadIdx.x == 0) open_ring<SHAPE>(op, &map, stage, ring, w);
-  __syncthreads();
+static __device__ __forceinline__ bool sum_window(const struct product &op, const CUtensorMap *x,
+                                                  const struct window_piece &w, int tiles,
+                                                  unsigned char *stage, ring<SHAPE> &ring, struct feeder &f) {
+  constexpr int STEP = SHAPE::STEP;
+  const bool fetches = !SHAPE::FED && threadIdx.x == 0;
   float sum[SHAPE::COLUMNS / 2] = {};
   const uint32_t *bits = op.bits + (int64_t)w.first * TILE_WORDS + threadIdx.x;
   uint32_t word[STEP];
 #pragma unroll
   for (int u = 0; u < STEP; u++) word[u] = u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
   const float *value = value_of<SHAPE>(op, strip_of<SHAPE>(op, w.first), word);
+  int slot = 0;
+  uint32_t parity = 0;
   for (int i = 0; i < tiles; i += STEP) {
     uint32_t a[STEP * SHAPE::FACTORS][4][4], from[STEP];
+    int used[STEP];
     expand<SHAPE>(word, value, a, std::integral_constant<bool, SHAPE::WEIGHTED>());
     bits += STEP * TILE_WORDS;
 #pragma unroll
     for (int u = 0; u < STEP; u++) word[u] = i + STEP + u < tiles ? __ldg(bits + u * TILE_WORDS) : 0;
     const int64_t strip = strip_of<SHAPE>(op, w.first + min(i + STEP, tiles - 1));
+    if (fetches) fetch_until<SHAPE>(op, x, stage, ring, f, i + STEP);
+    __syncwarp();
 #pragma unroll
     for (int u = 0; u < STEP; u++) {
-      const int t = min(i + u, tiles - 1); /* behind the end: no bits against the last stage */
-      from[u] = shared_address(stage + t % STAGES * SHAPE::STAGE_BYTES);
-      barrier_wait(&ring.full[t % STAGES], t / STAGES & 1);
+      used[u] = used[0]; /* behind the end: no bits against the last stage */
+      if (u == 0 || i + u < tiles) {
+        used[u] = slot;
+        barrier_wait(&ring.full[slot], parity);
+        if (++slot == SHAPE::STAGES) slot = 0, parity ^= 1;
+      }
+      from[u] = shared_address(stage + used[u] * SHAPE::STAGE_BYTES);
     }
     pin(a);
     pin(sum);
@@ -305,25 +337,50 @@ static __device__ __forceinline__ void multiply_window(const CUtensorMap &map, c
       for (int p = 0; p < SHAPE::PLANES; p++) {
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-          const uint64_t x = boxed_matrix(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048,
-                                          SHAPE::GROUP_BYTES);
+          const uint64_t rows = boxed_matrix(from[u] + p * SHAPE::GROUPS * SHAPE::GROUP_BYTES + k * 2048,
+                                             SHAPE::GROUP_BYTES);
           /* The product of the two lower planes is beneath fp32's accuracy. */
 #pragma unroll
-          for (int f = 0; f + p < SHAPE::FACTORS || f == 0; f++) multiply(sum, a[u + f][k], x);
+          for (int f = 0; f + p < SHAPE::FACTORS || f == 0; f++) multiply(sum, a[u + f][k], rows);
         }
       }
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    if (threadIdx.x == 0) refill<SHAPE>(op, &map, stage, ring, w, i);
+    if (fetches) fetch_ahead<SHAPE>(op, x, stage, ring, f);
     __syncwarp();
     value = value_of<SHAPE>(op, strip, word);
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     pin(sum);
     if (threadIdx.x % 32 == 0) {
-      for (int u = 0; u < STEP && i + u < tiles; u++) barrier_arrive(&ring.empty[(i + u) % STAGES]);
+#pragma unroll
+      for (int u = 0; u < STEP; u++) {
+        if (u == 0 || i + u < tiles) barrier_arrive(&ring.empty[used[u]]);
+      }
     }
   }
-  if (__syncthreads_or(write_sums<SHAPE>(op, w, sum))) sum_again<SHAPE>(op, w);
+  return write_sums<SHAPE>(op, w, sum);
+}
+
+template <class SHAPE>
+static __device__ __forceinline__ void multiply_window(const CUtensorMap &map, const struct product &op) {
+  extern __shared__ __align__(1024) unsigned char stage[];
+  __shared__ ring<SHAPE> ring;
+  const struct window_piece w = op.piece[blockIdx.x];
+  const int tiles = __shfl_sync(~0u, w.end - w.first, 0); /* alike in the warp, and known to be */
+  const bool sums = !SHAPE::FED || threadIdx.x < BLOCK;
+  struct feeder f = feeder_of(op, w, tiles);
+  bool spoilt = false;
+  if (threadIdx.x == 0) {
+    open_ring<SHAPE>(ring);
+    if (!SHAPE::FED) fetch_until<SHAPE>(op, &map, stage, ring, f, SHAPE::STAGES);
+  }
+  __syncthreads();
+  if (sums)
+    spoilt = sum_window<SHAPE>(op, &map, w, tiles, stage, ring, f);
+  else if (threadIdx.x == BLOCK)
+    fetch_until<SHAPE>(op, &map, stage, ring, f, tiles);
+  __syncwarp();
+  if (__syncthreads_or(spoilt) && sums) sum_again<SHAPE>(op, w);
 }
 
 #endif
