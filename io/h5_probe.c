@@ -52,13 +52,19 @@ static int walk_strings(struct h5 *h5, const char *name, int64_t first, int64_t 
   return OK;
 }
 
+/* A row in memory, whose numbers may be wider than those in the file. */
+static int64_t row_bytes(const struct h5_set *s) {
+  int64_t numbers = s->bytes / (int64_t)H5Tget_size(s->type) / s->shape.dim[0];
+  return numbers * (int64_t)H5Tget_size(h5_memory_type(s->shape.type));
+}
+
 static int walk_rows(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count) {
   void *data;
   if (s->shape.type == H5_TEXT) {
     if (s->shape.dims == 1) TRY(walk_strings(h5, name, first, count));
     return OK;
   }
-  TRY(memory_alloc(&data, (s->bytes / s->shape.dim[0] + 1) * count, "rows"));
+  TRY(memory_alloc(&data, row_bytes(s) * count, "rows"));
   int code = h5_read_set(h5, name, s, first, count, s->shape.type, data);
   free(data);
   TRY(code);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/h5.h"
+#include "io/h5_set.h"
 #include "io/publish.h"
 #include "tests/io/tiny.h"
 
@@ -73,6 +73,41 @@ static void each_type_is_read_back_by_rows(void **state) {
   assert_string_equal(names[2], "text");
   h5_free_names(names, count);
   h5_close(&h5);
+}
+
+/* Types that take more room in memory than in the file, as others write them. */
+static void narrow_numbers_of_others_are_read(void **state) {
+  (void)state;
+  enum { COUNT = 300000 };
+  hsize_t size = COUNT;
+  hid_t half = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(half, 15, 10, 5, 0, 10);
+  H5Tset_size(half, 2);
+  H5Tset_ebias(half, 15);
+  const hid_t type[] = {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_U16BE, H5T_STD_U32LE, half};
+  int8_t *ones = malloc(COUNT), name[2] = {'a', 0};
+  double *back = malloc(COUNT * sizeof *back);
+  memset(ones, 1, COUNT);
+  hid_t file = H5Fcreate(file_named("others.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t space = H5Screate_simple(1, &size, NULL);
+  for (int i = 0; i < 5; i++, name[0]++) {
+    hid_t set = H5Dcreate2(file, (char *)name, type[i], space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, ones) >= 0);
+    H5Dclose(set);
+  }
+  H5Sclose(space);
+  H5Fclose(file);
+  H5Tclose(half);
+  struct h5 h5;
+  assert_ok(h5_probe(path));
+  assert_ok(h5_open(&h5, path));
+  for (name[0] = 'a'; name[0] < 'f'; name[0]++) {
+    assert_ok(h5_read_rows(&h5, (char *)name, 0, COUNT, H5_DOUBLE, back));
+    for (int64_t i = 0; i < COUNT; i++) assert_true(back[i] == 1);
+  }
+  h5_close(&h5);
+  free(ones);
+  free(back);
 }
 
 static void a_request_that_does_not_fit_is_refused(void **state) {
@@ -265,6 +300,7 @@ static void a_folder_that_is_not_there_is_said(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_type_is_read_back_by_rows),
+      cmocka_unit_test(narrow_numbers_of_others_are_read),
       cmocka_unit_test(a_request_that_does_not_fit_is_refused),
       cmocka_unit_test(what_is_no_file_or_not_hdf5_has_its_sentence),
       cmocka_unit_test(a_flipped_byte_of_data_is_found),
