@@ -131,6 +131,20 @@ static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, s
   return length;
 }
 
+/* How many entries above the diagonal of the first have another weight in the second; rows are sorted. */
+static int64_t count_unequal(const struct csr *a, const struct csr *b) {
+  int64_t unequal = 0;
+  for (int64_t v = 0; a->weight && v < a->rows; v++) {
+    int64_t j = b->start[v];
+    for (int64_t i = a->start[v]; i < a->start[v + 1]; i++) {
+      while (j < b->start[v + 1] && b->col[j] < a->col[i]) j++;
+      if (j == b->start[v + 1]) break;
+      unequal += a->col[i] > v && b->col[j] == a->col[i] && fabsf(a->weight[i] - b->weight[j]) > 0;
+    }
+  }
+  return unequal;
+}
+
 static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
   int64_t nnz = 0;
   for (int64_t v = 0; v < a->rows; v++) nnz += unite_rows(a, b, v, NULL);
@@ -159,6 +173,7 @@ static int settle_direction(struct edges *edges, struct csr *graph, struct csr *
   if (!edges->directed || !edges->undirected) return OK;
   TRY(unite(graph, transposed, both));
   edges->mirrored = both->nnz - graph->nnz;
+  edges->unequal = count_unequal(graph, transposed);
   edges->directed = 0;
   struct csr old = *graph;
   *graph = *both;

@@ -27,6 +27,7 @@ struct edges {
   int64_t base;
   /* Found by edges_build: */
   int64_t loops, duplicates, mirrored; /* dropped, merged, added arcs */
+  int64_t unequal;                     /* pairs made symmetric whose two weights differed */
   int directed;                        /* pattern or weights of the result are not symmetric */
 };
 

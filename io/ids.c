@@ -24,9 +24,14 @@ static int table_init(struct table *table, int64_t size) {
   return OK;
 }
 
+/* Every bit of the key moves the lower ones: ids may differ in their highest bits alone. */
+static uint64_t mixed_bits(uint64_t key) {
+  for (int round = 0; round < 2; round++) key = (key ^ key >> 32) * 0x9E3779B97F4A7C15u;
+  return key ^ key >> 32;
+}
+
 static int64_t slot_of(const struct table *table, int64_t key) {
-  uint64_t mixed = (uint64_t)key * 0x9E3779B97F4A7C15u;
-  int64_t mask = table->size - 1, at = (int64_t)(mixed >> 20) & mask;
+  int64_t mask = table->size - 1, at = (int64_t)mixed_bits((uint64_t)key) & mask;
   while (table->key[at] != key && table->key[at] != -1) at = (at + 1) & mask;
   return at;
 }

@@ -46,14 +46,14 @@ static void read_snap_comment(struct list *list, const char *at) {
   list->declared_line = list->text.line;
 }
 
-/* "% bip unweighted", then "% arcs left right". */
+/* "% bip unweighted", then "% arcs left right"; numbers in other comments are for people. */
 static void read_konect_comment(struct list *list, char *at) {
   int64_t number[3];
-  int numbers = 0;
-  for (char *word = text_word(&at); word; word = text_word(&at)) {
+  int numbers = 0, words = 0;
+  for (char *word = text_word(&at); word; word = text_word(&at), words++) {
     if (strcmp(word, "sym") == 0) list->undirected = 1;
     if (strcmp(word, "bip") == 0) list->undirected = list->bipartite = 1;
-    if (numbers < 3 && is_count(word, &number[numbers])) numbers++;
+    if (numbers == words && numbers < 3 && is_count(word, &number[numbers])) numbers++;
   }
   if (numbers == 0 || list->arcs >= 0) return;
   list->arcs = number[0];

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/import_arrays.h"
 #include "io/import_options.h"
 #include "io/npz_csr.h"
 #include "io/text.h"
@@ -68,6 +69,7 @@ static int features_from_npz(struct import *import, const char *path) {
   struct npz npz;
   int code = npz_open(&npz, path);
   const char *prefix = code == OK && npz_has(&npz, "attr_indptr") ? "attr_" : "";
+  if (code == OK && !*prefix) code = import_check_format(&npz, "csr", "csr");
   if (code == OK) code = import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
   npz_close(&npz);
   return code;

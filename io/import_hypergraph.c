@@ -5,6 +5,7 @@
 
 #include "io/import_options.h"
 #include "io/npz.h"
+#include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -53,7 +54,7 @@ static int npz_rows(const char *path, int64_t *rows) {
   struct npy shape = {0};
   int code = npz_open(&npz, path);
   if (code == OK) code = npz_read(&npz, npz_has(&npz, "attr_indptr") ? "attr_shape" : "shape", &shape);
-  if (code == OK) code = npy_int64(&shape, 0, 1, rows);
+  if (code == OK && shape.count > 0) code = npy_int64(&shape, 0, 1, rows);
   npy_free(&shape);
   npz_close(&npz);
   return code;
@@ -73,6 +74,7 @@ static int count_beside(const struct import_options *options, int64_t *nodes) {
   *nodes = 0;
   for (int i = 0; i < 2 && *nodes == 0; i++) {
     if (!beside[i] || import_has_prefix(beside[i], "random:")) continue;
+    TRY(check_readable(beside[i])); /* it is read again later */
     if (import_has_suffix(beside[i], ".npz"))
       TRY(npz_rows(beside[i], nodes));
     else if (import_has_suffix(beside[i], ".npy"))
@@ -104,25 +106,21 @@ static int settle_vertices(struct hyper_file *file) {
 }
 
 /* Whether the first line says "% bip". */
-static int is_konect(const char *path, int *konect) {
-  struct text text;
-  char *line = NULL;
-  int code = text_open(&text, path);
-  if (code == OK) code = text_next(&text, &line);
+static int is_konect(struct text *text, int *konect) {
+  enum { WORDS = 200 /* bytes of that line which are looked at */ };
+  char line[WORDS], *at = line + 1;
+  TRY(text_peek(text, line, WORDS));
   *konect = 0;
-  if (code == OK && line && *line == '%') {
-    line++;
-    for (char *word = text_word(&line); word; word = text_word(&line)) *konect |= strcmp(word, "bip") == 0;
-  }
-  text_close(&text);
-  return code;
+  if (*line != '%') return OK;
+  for (char *word = text_word(&at); word; word = text_word(&at)) *konect |= strcmp(word, "bip") == 0;
+  return OK;
 }
 
 static int read_file(struct hyper_file *file) {
   const char *path = file->import->options->input;
   int hmetis = import_has_suffix(path, ".hgr") || import_has_suffix(path, ".hgr.gz"), konect = 0;
-  if (!hmetis) TRY(is_konect(path, &konect));
   TRY(text_open(&file->text, path));
+  if (!hmetis) TRY(is_konect(&file->text, &konect));
   TRY(hmetis ? hyper_read_hmetis(file) : konect ? hyper_read_konect(file) : hyper_read_lines(file));
   if (file->list.count == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
   if (file->nodes < 0) TRY(settle_vertices(file));

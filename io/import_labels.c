@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -102,21 +103,29 @@ static int read_list(struct label_list *list, const struct dataset_source *sourc
   return OK;
 }
 
+/* A whole number, also as floating point ("-1", "3.0", "1.00e+01"); nan is -1: no label. 0: another word. */
 static int parse_integer(const char *word, int64_t *value) {
+  const double exact = 9007199254740992.0; /* 2^53 */
   char *end;
   errno = 0;
   *value = -1;
-  if (import_no_label(word)) return 1;
+  if (strcasecmp(word, "nan") == 0) return 1;
   *value = strtoll(word, &end, 10);
-  return end != word && !*end && !errno;
+  if (end != word && !*end && !errno) return 1;
+  if (word[strspn(word, "+-.0123456789eE")] != '\0') return 0;
+  double real = strtod(word, &end);
+  if (end == word || *end || !(fabs(real) <= exact) || floor(real) < real) return 0;
+  *value = (int64_t)real;
+  return 1;
+}
+
+static int is_no_label(const char *word) {
+  int64_t value;
+  return parse_integer(word, &value) && value == -1;
 }
 
 static int compare_words(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-int import_no_label(const char *word) {
-  return strcmp(word, "-1") == 0 || strcasecmp(word, "nan") == 0;
 }
 
 /* Words become their place among the distinct ones, sorted; but for those that are no label. */
@@ -126,7 +135,7 @@ static int rank_words(const struct label_list *list, int64_t *value) {
   int64_t words = 0, distinct = 0;
   for (int64_t i = 0; i < list->count; i++) {
     const char *word = list->text + list->at[i];
-    if (!import_no_label(word)) sorted[words++] = word;
+    if (!is_no_label(word)) sorted[words++] = word;
   }
   qsort(sorted, (size_t)words, sizeof *sorted, compare_words);
   for (int64_t i = 0; i < words; i++) {
@@ -150,13 +159,15 @@ static int list_values(const struct label_list *list, int64_t *value) {
 
 /* value: room for one a line; label: one a node. */
 static int place_values(const struct label_list *list, const char *path, int64_t *value, int64_t *label,
-                        int64_t nodes) {
+                        const struct dataset_source *source) {
+  const int64_t nodes = source->nodes, *id = source->id;
   TRY(list_values(list, value));
   for (int64_t v = 0; v < nodes; v++) label[v] = INT64_MIN;
   for (int64_t i = 0; i < list->count; i++) {
-    if (label[list->node[i]] != INT64_MIN)
-      FAIL(BAD_INPUT, "%s: node %lld has two labels", path, (long long)list->node[i]);
-    label[list->node[i]] = value[i];
+    int64_t v = list->node[i];
+    if (label[v] != INT64_MIN)
+      FAIL(BAD_INPUT, "%s: node %lld has two labels", path, (long long)(id ? id[v] : v));
+    label[v] = value[i];
   }
   for (int64_t v = 0; v < nodes; v++) {
     if (label[v] == INT64_MIN) label[v] = -1;
@@ -199,7 +210,7 @@ static int labels_from_list(struct dataset_source *source, const struct label_li
   int64_t *value, *label;
   TRY(memory_alloc(&value, (list->count + source->nodes) * (int64_t)sizeof *value, "labels"));
   label = value + list->count;
-  int code = place_values(list, path, value, label, source->nodes);
+  int code = place_values(list, path, value, label, source);
   if (code == OK) code = import_label_values(source, label, source->nodes, path);
   free(value);
   return code;

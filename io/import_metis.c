@@ -131,10 +131,15 @@ static int64_t line_of_vertex(const char *path, int64_t vertex) {
 }
 
 static int64_t find_arc(const struct dataset_source *source, int64_t v, int64_t u) {
-  for (int64_t e = source->start[v]; e < source->start[v + 1]; e++) {
-    if (source->col[e] == u) return e;
+  int64_t low = source->start[v], end = source->start[v + 1];
+  for (int64_t high = end; low < high;) {
+    int64_t middle = low + (high - low) / 2;
+    if (source->col[middle] < u)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  return -1;
+  return low < end && source->col[low] == u ? low : -1;
 }
 
 int import_metis_check(struct import *import) {

@@ -4,13 +4,17 @@
 #include "io/import_arrays.h"
 #include "io/import_options.h"
 #include "runtime/error.h"
+#include "runtime/log.h"
 
 /* adj_*, attr_*, labels, train_idx ... (Shchur et al., "Pitfalls of graph neural network evaluation", 2018)
  */
 static int read_benchmark(struct import *import, const struct npz *npz) {
   TRY(import_csr(import, npz, "adj_"));
   int64_t nodes = import->edges.nodes;
-  if (npz_has(npz, "attr_indptr")) TRY(import_feature_csr(&import->source, npz, "attr_", nodes));
+  if (npz_has(npz, "attr_indptr"))
+    TRY(import_feature_csr(&import->source, npz, "attr_", nodes));
+  else if (npz_has(npz, "attr_matrix"))
+    TRY(import_array(import, npz, "attr_matrix", import_take_features));
   if (npz_has(npz, "labels")) TRY(import_array(import, npz, "labels", import_take_labels));
   return import_split_arrays(&import->source, npz, nodes);
 }
@@ -20,9 +24,9 @@ static int count_nodes(const struct npz *npz, int64_t *nodes) {
   static const struct {
     const char *name;
     int dim;
-  } arrays[] = {{"node_features", 0}, {"node_labels", 0}, {"train_masks", 1}};
+  } arrays[] = {{"node_features", 0}, {"node_labels", 0}, {"train_masks", 1}, {"train_mask", 0}};
   *nodes = 0;
-  for (int i = 0; i < 3 && *nodes == 0; i++) {
+  for (int i = 0; i < 4 && *nodes == 0; i++) {
     if (!npz_has(npz, arrays[i].name)) continue;
     struct npy array;
     int code = npz_read(npz, arrays[i].name, &array);
@@ -70,8 +74,11 @@ static int read_schema(struct import *import, const struct npz *npz) {
 
 int import_npz(struct import *import) {
   struct npz npz;
+  char left[200] = "";
   int code = npz_open(&npz, import->options->input);
   if (code == OK) code = read_schema(import, &npz);
+  if (code == OK) npz_unread(&npz, left, sizeof left);
+  if (left[0]) log_info("%s: not used: %s", npz.path, left);
   npz_close(&npz);
   return code;
 }

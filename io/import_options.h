@@ -29,17 +29,14 @@ int import_feature_array(struct dataset_source *source, const struct npy *array,
 int import_feature_csr(struct dataset_source *source, const struct npz *npz, const char *prefix,
                        int64_t nodes);
 
-/* Whether a word in a text file says that a node has no label: -1 or nan, in any case. */
-int import_no_label(const char *word);
-
 /* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
  * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
 int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes);
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name);
 void import_drop_labels(struct dataset_source *source);
 
-/* Splits as train_idx, val_idx, test_idx or train_masks, val_masks, test_masks [S, nodes]; replaces what is
- * there; nothing happens when the archive has neither. */
+/* Splits as train_idx, val_idx, test_idx, as train_mask ... [nodes] or as train_masks ... [S, nodes]; replaces
+ * what is there; nothing happens when the archive has none. */
 int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes);
 /* Takes nodes with label -1 out of all splits. */
 void import_clean_splits(struct import *import);

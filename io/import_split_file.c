@@ -76,12 +76,26 @@ struct split_arrays {
   int64_t splits;
 };
 
+/* What the names of an archive's arrays end in: lists of nodes, masks of several splits, of one; NULL: none. */
+static const char *ending_of(const struct npz *npz) {
+  static const char *const endings[] = {"masks", "mask", "idx"};
+  char name[32];
+  for (int i = 0; i < 3; i++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      snprintf(name, sizeof name, "%s_%s", split_name[p], endings[i]);
+      if (npz_has(npz, name)) return endings[i];
+    }
+  }
+  return NULL;
+}
+
 static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64_t nodes) {
-  arrays->masks = npz_has(npz, "train_masks");
+  const char *ending = ending_of(npz);
+  arrays->masks = strcmp(ending, "idx") != 0;
   arrays->splits = arrays->masks ? -1 : 1;
   for (int p = 0; p < SPLIT_COUNT; p++) {
     char name[32];
-    snprintf(name, sizeof name, "%s_%s", split_name[p], arrays->masks ? "masks" : "idx");
+    snprintf(name, sizeof name, "%s_%s", split_name[p], ending);
     arrays->there[p] = npz_has(npz, name);
     if (!arrays->there[p]) continue;
     struct npy *array = &arrays->array[p];
@@ -93,8 +107,8 @@ static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64
     int64_t splits = array->dims == 1 ? 1 : array->dim[0];
     if (array->dims > 2 || splits < 1 || array->count != splits * nodes ||
         (arrays->splits != -1 && splits != arrays->splits))
-      FAIL(BAD_INPUT, "%s: expected a mask for each of %lld nodes a split, as many as in %s_masks",
-           array->name, (long long)nodes, split_name[SPLIT_TRAIN]);
+      FAIL(BAD_INPUT, "%s: expected a mask for each of %lld nodes a split, as many as in %s_%s", array->name,
+           (long long)nodes, split_name[SPLIT_TRAIN], ending);
     arrays->splits = splits;
   }
   return OK;
@@ -126,7 +140,7 @@ static int split_from_arrays(struct dataset_source *source, struct split_arrays 
 }
 
 int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes) {
-  if (!npz_has(npz, "train_idx") && !npz_has(npz, "train_masks")) return OK;
+  if (!ending_of(npz)) return OK;
   struct split_arrays *arrays;
   TRY(memory_alloc(&arrays, (int64_t)sizeof *arrays, "split arrays"));
   int code = split_from_arrays(source, arrays, npz, nodes);
@@ -138,10 +152,10 @@ int import_split_arrays(struct dataset_source *source, const struct npz *npz, in
 int split_from_npz(struct dataset_source *source, const char *path) {
   struct npz npz;
   int code = npz_open(&npz, path);
-  int there = code == OK && (npz_has(&npz, "train_idx") || npz_has(&npz, "train_masks"));
+  int there = code == OK && ending_of(&npz);
   if (there) code = import_split_arrays(source, &npz, source->nodes);
   npz_close(&npz);
-  if (code == OK && !there) FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_masks", path);
+  if (code == OK && !there) FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
   return code;
 }
 

@@ -1,6 +1,7 @@
 #include "io/npz.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zip.h>
 
@@ -15,7 +16,8 @@ int npz_open(struct npz *npz, const char *path) {
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof npz->path - 1);
   int code = 0;
   npz->archive = zip_open(path, ZIP_RDONLY, &code);
-  if (npz->archive) return OK;
+  if (npz->archive)
+    return memory_alloc(&npz->was_read, zip_get_num_entries(npz->archive, 0) + 1, "the list of members");
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   char reason[256];
@@ -26,6 +28,7 @@ int npz_open(struct npz *npz, const char *path) {
 
 void npz_close(struct npz *npz) {
   if (npz->archive) zip_discard(npz->archive);
+  free(npz->was_read);
   *npz = (struct npz){0};
 }
 
@@ -75,6 +78,7 @@ int npz_read(const struct npz *npz, const char *name, struct npy *array) {
   struct zip_stat stat;
   if (index < 0 || zip_stat_index(npz->archive, (zip_uint64_t)index, 0, &stat) != 0)
     FAIL(BAD_INPUT, "%s: there is no array \"%s\"", npz->path, name);
+  npz->was_read[index] = 1;
   TRY(check_member(&stat, what));
   TRY(memory_alloc(&array->bytes, (int64_t)stat.size, what));
   zip_file_t *file = zip_fopen_index(npz->archive, (zip_uint64_t)index, 0);
@@ -83,4 +87,15 @@ int npz_read(const struct npz *npz, const char *name, struct npy *array) {
   zip_fclose(file);
   TRY(code);
   return npy_parse(array, array->bytes, (int64_t)stat.size, what);
+}
+
+void npz_unread(const struct npz *npz, char *list, int64_t size) {
+  int64_t used = 0;
+  list[0] = '\0';
+  for (zip_int64_t i = 0; i < zip_get_num_entries(npz->archive, 0); i++) {
+    const char *name = zip_get_name(npz->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+    if (npz->was_read[i] || !name || used >= size) continue;
+    int length = (int)strlen(name), bare = length > 4 && strcmp(name + length - 4, ".npy") == 0 ? length - 4 : length;
+    used += snprintf(list + used, (size_t)(size - used), "%s%.*s", used ? ", " : "", bare, name);
+  }
 }

@@ -9,6 +9,7 @@
 
 struct npz {
   void *archive; /* zip_t */
+  char *was_read; /* of each member */
   char path[1024];
 };
 
@@ -21,5 +22,9 @@ int npz_has(const struct npz *npz, const char *name);
 
 /* Reads an array; caller frees it with npy_free. Errors: BAD_INPUT: missing, damaged, lying sizes. */
 int npz_read(const struct npz *npz, const char *name, struct npy *array);
+
+/* The names of the members that were not read, commas between them, into list[size], cut to fit; "" when all
+ * were. */
+void npz_unread(const struct npz *npz, char *list, int64_t size);
 
 #endif

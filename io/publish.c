@@ -6,6 +6,7 @@
 #include <fts.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,6 +98,30 @@ int64_t publish_writer(void) {
   return (int64_t)(place << PID_BITS | ((uint64_t)getpid() & ((1 << PID_BITS) - 1)));
 }
 
+/* What a signal removes; "": nothing. */
+static char named[PATH_MAX];
+static volatile sig_atomic_t is_named;
+
+static void note_name(const char *name) {
+  is_named = 0;
+  if (snprintf(named, sizeof named, "%s", name) < (int)sizeof named) is_named = 1;
+}
+
+static void remove_and_end(int sent) {
+  if (is_named) unlink(named);
+  signal(sent, SIG_DFL);
+  raise(sent);
+}
+
+void publish_remove_when_stopped(void) {
+  static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action = {.sa_handler = remove_and_end}, before;
+  for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+    if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* as under nohup */
+      sigaction(stops[i], &action, NULL);
+  }
+}
+
 int publish_name(const char *path, char *name, int64_t size) {
   char folder[PATH_MAX];
   struct stat status;
@@ -111,6 +136,7 @@ int publish_name(const char *path, char *name, int64_t size) {
     name[0] = '\0';
     FAIL(FAILED, "%s: a path of at most %lld characters is allowed", path, (long long)size - 32);
   }
+  note_name(name);
   return OK;
 }
 

@@ -16,6 +16,10 @@ int publish_name(const char *path, char *name, int64_t size);
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;
  * `temporary` is removed. */
 int publish(const char *temporary, const char *path);
+/* From here on SIGINT, SIGTERM and SIGHUP remove the temporary file that was named last, then end the program
+ * as they would have. */
+void publish_remove_when_stopped(void);
+
 /* Removes what killed writers of `path` left beside it; nobody may be writing it. */
 void publish_clean(const char *path);
 

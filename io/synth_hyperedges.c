@@ -4,10 +4,13 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
+#include "runtime/log.h"
 #include "runtime/memory.h"
 
 /* Streams of the seed. */
 enum { OF_SIZES = 1, OF_CENTRES, OF_MEMBERS };
+
+static const double TOLERANCE = .05; /* of the mean size that is asked for, before a warning */
 
 static struct philox_key key_of(const struct synth_hyperedges *h, uint32_t stream) {
   return random_key((uint64_t)h->seed, 0, stream, RANDOM_SYNTH_EDGE);
@@ -96,5 +99,9 @@ int synth_hyperedges_build(const struct synth_hyperedges *h, const struct synth_
   TRY(memory_alloc(&filled, h->count * (int64_t)sizeof *filled, "sizes of hyperedges"));
   fill(h, c, new_id, *start, filled, *vertex);
   free(filled);
+  const double made = (double)(*start)[h->count] / (double)h->count;
+  if (fabs(made / h->mean - 1) > TOLERANCE)
+    log_warn("hyperedges have %.3g vertices on average, not %.3g: %s", made, h->mean,
+             made > h->mean ? "none has fewer than one" : "communities have no more for them");
   return OK;
 }

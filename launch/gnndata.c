@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "io/publish.h"
 #include "launch/program.h"
 
 static const struct command {
@@ -53,5 +54,6 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   program_start();
+  publish_remove_when_stopped();
   return program_end(run(argc, argv), "gnndata");
 }

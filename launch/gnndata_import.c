@@ -19,7 +19,7 @@ static const struct option {
   int64_t low, high;
 } options[] = {
 #define FIELD(field) offsetof(struct import_options, field)
-    {"--undirected", NULL, "store every arc in both directions", FLAG, FIELD(undirected), 0, 0},
+    {"--undirected", NULL, "store every arc in both directions, of two weights the larger", FLAG, FIELD(undirected), 0, 0},
     {"--drop-self-loops", NULL, "leave arcs from a node to itself out", FLAG, FIELD(drop_self_loops), 0, 0},
     {"--weights", NULL, "keep edge values as weights (duplicates are summed)", FLAG, FIELD(weights), 0, 0},
     {"--features", "WHAT", "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node) or random:F",
@@ -28,7 +28,8 @@ static const struct option {
     {"--labels", "WHAT", "FILE (\"label\" or \"id label\" a line), FILE.npy or random:C", TEXT, FIELD(labels),
      0, 0},
     {"--split", "WHAT",
-     "FILE (train, val, test or none a line), FILE.npz (train_idx ... or train_masks ...),\n"
+     "FILE (train, val, test or none a line), FILE.npz (train_idx ...: rows of the dataset,\n"
+     "                         or train_mask ..., train_masks ...),\n"
      "                         random:TRAIN,VAL (fractions) or per-class:TRAIN,VAL (counts); the rest is "
      "test",
      TEXT, FIELD(split), 0, 0},
@@ -142,6 +143,9 @@ static void print_summary(const struct import *import) {
     print_hypergraph(import, splits);
     return;
   }
+  if (edges->unequal)
+    log_warn("%s: %lld edges have another weight each way: both got the larger one", import->options->input,
+             (long long)edges->unequal);
   log_info(
       "%s: %lld nodes, %lld arcs, %s%s, %lld features, %lld classes%s, %s; dropped %lld self loops, %lld "
       "duplicates, %lld unlabelled nodes of splits; added %lld reverse arcs",

@@ -118,6 +118,8 @@ static int parse(int argc, char **argv, struct synth *synth, const char **out) {
   for (int i = 1; i < argc; i++) {
     if (strncmp(argv[i], "--", 2) == 0) {
       TRY(parse_option(argc, argv, &i, synth, &given));
+    } else if (argv[i][0] == '-') {
+      FAIL(BAD_INPUT, "unknown option %s; allowed: those that gnndata synth --help lists", argv[i]);
     } else if (*out) {
       FAIL(BAD_INPUT, "two output files, %s and %s; allowed: one", *out, argv[i]);
     } else {

@@ -101,6 +101,21 @@ static void many_scattered_ids_are_ranked(void **state) {
   free(id);
 }
 
+/* As cells of a map are numbered: it takes minutes where many begin at the same place of a table. */
+static void ids_that_differ_in_their_high_bits_are_ranked(void **state) {
+  (void)state;
+  enum { COUNT = 1 << 19 };
+  int64_t *value = malloc(COUNT * sizeof *value), *id, nodes;
+  for (int shift = 0; shift <= 44; shift += 11) {
+    for (int64_t i = 0; i < COUNT; i++) value[i] = (COUNT - 1 - i) << shift;
+    assert_ok(ids_rank(value, COUNT, &id, &nodes));
+    assert_int_equal(nodes, COUNT);
+    for (int64_t i = 0; i < COUNT; i++) assert_int_equal(value[i], COUNT - 1 - i);
+    free(id);
+  }
+  free(value);
+}
+
 static void a_dropped_loop_leaves_its_node(void **state) {
   (void)state;
   struct edges edges = {.drop_loops = 1};
@@ -175,6 +190,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(adjacency_equals_a_dense_sum),
       cmocka_unit_test(many_scattered_ids_are_ranked),
+      cmocka_unit_test(ids_that_differ_in_their_high_bits_are_ranked),
       cmocka_unit_test(a_dropped_loop_leaves_its_node),
       cmocka_unit_test(unequal_weights_make_a_graph_directed),
       cmocka_unit_test(declared_nodes_bound_the_ids),

@@ -171,6 +171,8 @@ static void symmetric_files_stand_for_both_directions(void **state) {
                    "%%MatrixMarket MATRIX Coordinate Real Symmetric\n\n3 3 3\n1 1 5\n2 1 1.5e0\n3 1 -2\n",
                    check_triangle, options_of("", ""));
   in_each_wrapping("konect", "% sym unweighted\n1 1\n2 1\n3 1\n", check_triangle, options_of("", ""));
+  in_each_wrapping("konect", "% sym unweighted\n% of 12 May 2013\n% 3 3 3\n1 1\n2 1\n3 1\n", check_triangle,
+                   options_of("", ""));
 }
 
 static void check_metis(const struct import *import) {

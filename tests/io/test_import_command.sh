@@ -36,6 +36,35 @@ refused "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
 refused "--labels needs a value" edgelist list.txt out.h5 --labels
 refused '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
 refused '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
+# Hypergraphs of more than a buffer come through a pipe whole; labels beside are read twice, unless --nodes is said.
+for ((i = 0; i < 200000; i++)); do echo "$((i % 997)) $((i * 7 % 991)) $((i * 3 % 983))"; done >hyper.txt
+mkfifo hyper.pipe
+"$gnndata" import hypergraph hyper.txt file.h5 >said
+cat hyper.txt >hyper.pipe &
+"$gnndata" import hypergraph hyper.pipe piped.h5 >said.piped
+wait
+[[ $(cut -d: -f2 said | tail -n 1) == $(cut -d: -f2 said.piped | tail -n 1) ]] || fail "through a pipe: $(cat said said.piped)"
+grep -q ' 200000 hyperedges' said.piped || fail "through a pipe: $(cat said.piped)"
+refused "hyper.pipe: is a device or pipe; a file is expected" hypergraph hyper.txt out.h5 --labels hyper.pipe
+# Two weights of an edge: the larger one, and it is said.
+printf '0 1 2\n1 0 3\n1 2 5\n2 1 5\n' >two.txt
+"$gnndata" import edgelist two.txt two.h5 --weights --undirected 2>&1 | grep -q 'two.txt: 1 edges have another weight each way' || fail "unequal weights are not said"
+# A signal leaves nothing behind.
+for ((i = 0; i < 60; i++)); do
+  "$gnndata" synth stopped.h5 --nodes 200000 --degree 20 --features 64 --classes 4 >/dev/null 2>&1 &
+  made=0
+  for ((j = 0; j < 2000; j++)); do
+    compgen -G 'stopped.h5.tmp-*' >/dev/null && made=1 && break
+    kill -0 $! 2>/dev/null || break
+    sleep .002
+  done
+  kill -TERM $! 2>/dev/null || true
+  code=0
+  wait $! || code=$?
+  ((made && code == 143)) && break
+done
+((made && code == 143)) || fail "no import could be stopped while it wrote"
+! compgen -G 'stopped.h5*' >/dev/null || fail "a stopped import left $(echo stopped.h5*)"
 # What is read stays as it was, whatever it is called as output.
 printf '1\n2\n3\n' >values.csv
 printf '0\n1\n0\n' >labels.txt

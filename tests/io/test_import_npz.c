@@ -1,4 +1,5 @@
 /* The three archive schemas, and what does not fit together in them. */
+#include "io/npz.h"
 #include "tests/io/importing.h"
 
 /* 0 -> 1, 0 -> 2, 1 -> 2 as CSR; 4 nodes */
@@ -50,6 +51,50 @@ static void benchmark_archives_are_read(void **state) {
   assert_int_equal(s->split[0].node[SPLIT_TEST][0], 1);
   assert_int_equal(import.unlabelled, 1);
   import_free(&import);
+}
+
+/* Features as a full matrix, one split as masks, of which a part may be missing. */
+static void full_features_and_single_masks_are_read(void **state) {
+  (void)state;
+  enum { MEMBERS = 8 };
+  static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  static const uint8_t val_mask[] = {0, 1, 0, 0}, test_mask[] = {1, 0, 0, 1};
+  struct made_array array[BENCHMARK];
+  benchmark_arrays(array);
+  array[4] = (struct made_array)ARRAY("attr_matrix", "<f4", "(4, 2)", matrix);
+  array[5] = array[8]; /* labels */
+  array[6] = (struct made_array)ARRAY("val_mask", "|b1", "(4,)", val_mask);
+  array[7] = (struct made_array)ARRAY("test_mask", "|b1", "(4,)", test_mask);
+  made_npz("a.npz", array, MEMBERS);
+  struct import import;
+  struct import_options options = options_of("npz", "a.npz");
+  assert_ok(import_read(&import, &options));
+  const struct dataset_source *s = &import.source;
+  assert_int_equal(s->features, 2);
+  assert_memory_equal(s->feature, matrix, sizeof matrix);
+  assert_int_equal(s->splits, 1);
+  assert_int_equal(s->split[0].count[SPLIT_TRAIN], 0);
+  assert_int_equal(s->split[0].node[SPLIT_VAL][0], 1);
+  assert_int_equal(s->split[0].node[SPLIT_TEST][1], 3);
+  import_free(&import);
+}
+
+static void members_that_nobody_read_are_listed(void **state) {
+  (void)state;
+  struct npz npz;
+  struct npy read;
+  char list[40], short_list[9];
+  struct made_array array[BENCHMARK];
+  benchmark_arrays(array);
+  made_npz("a.npz", array, 4);
+  assert_ok(npz_open(&npz, "a.npz"));
+  assert_ok(npz_read(&npz, "adj_indices", &read));
+  npy_free(&read);
+  npz_unread(&npz, list, sizeof list);
+  npz_unread(&npz, short_list, sizeof short_list);
+  assert_string_equal(list, "adj_indptr, adj_shape, adj_data");
+  assert_string_equal(short_list, "adj_indp");
+  npz_close(&npz);
 }
 
 static void undirected_weights_and_binary_features_apply(void **state) {
@@ -227,6 +272,8 @@ static void unknown_archives_say_what_is_known(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(benchmark_archives_are_read),
+      cmocka_unit_test(full_features_and_single_masks_are_read),
+      cmocka_unit_test(members_that_nobody_read_are_listed),
       cmocka_unit_test(undirected_weights_and_binary_features_apply),
       cmocka_unit_test(multilabel_in_fortran_order_is_read),
       cmocka_unit_test(heterophilous_archives_give_a_split_a_mask),

@@ -91,6 +91,8 @@ static void label_files_are_read_in_both_forms(void **state) {
   assert_labels("10\n9\n10\n9\nx\nx\n", 3, (const int32_t[]){0, 1, 0, 1, 2, 2}); /* words: "10" < "9" < "x" */
   assert_labels("cat\nant\nbee\nnan\nant\nNaN\n", 3, (const int32_t[]){2, 0, 1, -1, 0, -1});
   assert_labels("10\n9\nnan\n9\n10\n-1\n", 2, (const int32_t[]){1, 0, -1, 0, 1, -1}); /* numbers: 9 < 10 */
+  assert_labels("2.0\n10.0\n-1.000e+00\n2\nnan\n1e1\n", 2, (const int32_t[]){0, 1, -1, 0, -1, 1}); /* numpy's */
+  assert_labels("b\na\n-1.0\n0.5\nb\n-1\n", 3, (const int32_t[]){2, 1, -1, 0, 2, -1});
   assert_labels("60 b\n10\ta\n30,b\n99 a\n", 2, (const int32_t[]){0, -1, 1, -1, -1, 1});
   assert_labels("10 4\n20 4\n30 2\n40 4\n50 2\n60 4\n", 2, (const int32_t[]){1, 1, 0, 1, 0, 1});
 }
@@ -281,7 +283,7 @@ static void bad_options_say_what_is_allowed(void **state) {
       {"blank.csv", NULL, NULL, "blank.csv:1: expected feature values"},
       {NULL, "few", NULL, "few:2: the file ends after 2 labels of 6 nodes"},
       {NULL, "mixed", NULL, "mixed:2: expected a label as in the first line"},
-      {NULL, "twice", NULL, "twice: node 0 has two labels"},
+      {NULL, "twice", NULL, "twice: node 10 has two labels"},
       {NULL, "minus", NULL, "minus: label -2 of node 2"},
       {NULL, "seven", NULL, "seven:7: there are more labels than the 6 nodes"},
       {NULL, "none", NULL, "none: no node has a label"},
