@@ -21,12 +21,16 @@ struct balance {
   int32_t *part;
   int64_t *load[LOADS], limit[LOADS]; /* [parts] */
   int64_t *near;                      /* [parts] neighbours of a node in each part; 0 between nodes */
+  int *touched, touches;              /* [parts] parts with neighbours of that node */
+  int *light;                         /* [parts] all parts, those of fewest nodes first */
   struct candidate *candidate;        /* [nodes] */
 };
 
 static void balance_free(struct balance *b) {
   for (int l = 0; l < LOADS; l++) free(b->load[l]);
   free(b->near);
+  free(b->touched);
+  free(b->light);
   free(b->candidate);
 }
 
@@ -37,6 +41,9 @@ static int64_t weight(const struct balance *b, enum load load, int64_t v) {
 static int balance_init(struct balance *b, double balance) {
   int64_t nodes = b->pattern->rows, words = b->parts * (int64_t)sizeof(int64_t);
   TRY(memory_alloc(&b->near, words, "balance of parts"));
+  TRY(memory_alloc(&b->touched, words, "balance of parts"));
+  TRY(memory_alloc(&b->light, words, "balance of parts"));
+  for (int p = 0; p < b->parts; p++) b->light[p] = p;
   TRY(memory_alloc(&b->candidate, nodes * (int64_t)sizeof *b->candidate, "balance of parts"));
   for (int l = 0; l < LOADS; l++) {
     int64_t sum = 0;
@@ -71,26 +78,57 @@ static double relief(const struct balance *b, int64_t v, int to) {
   return sum;
 }
 
-static void count_near(struct balance *b, int64_t v, int sign) {
+static void count_near(struct balance *b, int64_t v) {
   for (int64_t e = b->pattern->start[v]; e < b->pattern->start[v + 1]; e++) {
     int p = b->part[b->pattern->col[e]];
-    b->near[p] = sign ? b->near[p] + 1 : 0;
+    if (b->near[p]++ == 0) b->touched[b->touches++] = p;
   }
 }
 
+static void forget_near(struct balance *b) {
+  while (b->touches > 0) b->near[b->touched[--b->touches]] = 0;
+}
+
+/* Whether p goes before q among parts with as many neighbours: fewer nodes, then the lower number. */
+static int is_lighter(const struct balance *b, int p, int q) {
+  int64_t more = b->load[NODES][p] - b->load[NODES][q];
+  return more < 0 || (more == 0 && p < q);
+}
+
+/* Moves one or two parts whose loads have changed to their places. */
+static void sort_light(struct balance *b) {
+  for (int i = 1; i < b->parts; i++) {
+    int p = b->light[i], at = i;
+    for (; at > 0 && is_lighter(b, p, b->light[at - 1]); at--) b->light[at] = b->light[at - 1];
+    b->light[at] = p;
+  }
+}
+
+/* Of the parts with neighbours of v those that relieve, the one with most; -1: none. */
+static int best_near(const struct balance *b, int64_t v) {
+  int best = -1;
+  for (int i = 0; i < b->touches; i++) {
+    int p = b->touched[i];
+    if (p == b->part[v] || relief(b, v, p) <= 0) continue;
+    int64_t more = best < 0 ? 1 : b->near[p] - b->near[best];
+    if (more > 0 || (more == 0 && is_lighter(b, p, best))) best = p;
+  }
+  return best;
+}
+
 /* Where v should move: of the parts where that relieves, the one with most neighbours of v, the lightest of
- * equals; -1: none. *price: edges lost to its own part less those won, for each unit of relief. */
+ * equals; -1: none. *price: edges lost to its own part less those won, for each unit of relief. There may be
+ * thousands of parts, of which the first few of the lightest will do where v has no neighbour. */
 static int best_part(struct balance *b, int64_t v, double *price) {
-  int own = b->part[v], best = -1;
-  count_near(b, v, 1);
-  for (int p = 0; p < b->parts; p++) {
-    if (p == own || relief(b, v, p) <= 0) continue;
-    if (best < 0 || b->near[p] > b->near[best] ||
-        (b->near[p] == b->near[best] && b->load[NODES][p] < b->load[NODES][best]))
-      best = p;
+  int own = b->part[v];
+  count_near(b, v);
+  int best = best_near(b, v);
+  for (int i = 0; i < b->parts && best < 0; i++) {
+    int p = b->light[i];
+    if (p != own && relief(b, v, p) > 0) best = p;
   }
   if (best >= 0) *price = (double)(b->near[own] - b->near[best]) / relief(b, v, best);
-  count_near(b, v, 0);
+  forget_near(b);
   return best;
 }
 
@@ -110,6 +148,7 @@ static void move(struct balance *b, int64_t v, int to) {
     b->load[l][to] += weight(b, (enum load)l, v);
   }
   b->part[v] = to;
+  sort_light(b);
 }
 
 /* Moves nodes out of `part` until its loads are inside their limits; returns how many moved. */
@@ -144,6 +183,7 @@ int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t
                   double balance, int32_t *part) {
   struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
   int code = balance_init(&b, balance);
+  if (code == OK) sort_light(&b);
   if (code == OK) sweep_parts(&b);
   balance_free(&b);
   return code;

@@ -161,19 +161,36 @@ static int make(const struct partition_key *key, struct making *making, struct d
   return code;
 }
 
-static int read_or_make(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
-                        const struct graph *block, struct partition *partition) {
-  struct making making = {
-      .key = key, .stakes = stakes_of(comm, key->config, dataset, key->parts), .watch = watch_of(comm)};
+/* All that rank 0 does while the others wait: on large graphs, and for many parts, minutes. */
+struct turn {
+  const struct partition_key *key;
+  struct making making;
+  struct dataset *dataset;
+  const struct graph *block;
+  struct partition *partition;
+};
+
+static int read_or_make(void *context) {
+  struct turn *turn = context;
+  const struct partition_key *key = turn->key;
+  struct partition *partition = turn->partition;
   int trivial = partition_is_trivial(key), automatic = key->config->partition.order == ORDER_AUTO;
   if (!trivial && partition_cache_read(key, partition)) {
-    if (!automatic || order_auto_stands(&making.stakes, partition)) return OK;
+    if (!automatic || order_auto_stands(&turn->making.stakes, partition)) return OK;
     log_info("partition: %s is not used: this run is long enough for another order", partition->path);
     partition_free(partition);
   }
-  TRY(make(key, &making, dataset, block, partition));
+  TRY(make(key, &turn->making, turn->dataset, turn->block, partition));
   if (!trivial) partition_cache_write(key, partition);
   return OK;
+}
+
+static int take_turn(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
+                     const struct graph *block, struct partition *partition) {
+  struct turn turn = {key, {.key = key}, dataset, block, partition};
+  turn.making.stakes = stakes_of(comm, key->config, dataset, key->parts);
+  turn.making.watch = watch_of(comm);
+  return watch_work(&turn.making.watch, "making the partition", read_or_make, &turn);
 }
 
 /* What the other ranks need to lay out the arrays. */
@@ -218,7 +235,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   TRY(comm_agree(comm, check_parts(dataset, parts)));
   if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes};
-  int code = comm->rank ? OK : read_or_make(comm, &key, dataset, block, partition);
+  int code = comm->rank ? OK : take_turn(comm, &key, dataset, block, partition);
   TRY(comm_agree(comm, code));
   return partition_share(comm, parts, dataset->nodes, partition);
 }

@@ -170,17 +170,32 @@ static int is_star(const struct partition *star, int64_t vertices) {
   return 1;
 }
 
-static int read_or_make(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
-                        struct partition *star) {
-  struct making making = {.key = key, .watch = watch_of(comm), .vertices = dataset->nodes};
-  if (key->parts > 1 && partition_cache_read(key, star)) {
-    if (is_star(star, dataset->nodes)) return OK;
-    partition_free(star);
+/* All that rank 0 does while the others wait. */
+struct turn {
+  struct making making;
+  struct dataset *dataset;
+  struct partition *star;
+};
+
+static int read_or_make(void *context) {
+  struct turn *turn = context;
+  struct making *making = &turn->making;
+  const struct partition_key *key = making->key;
+  if (key->parts > 1 && partition_cache_read(key, turn->star)) {
+    if (is_star(turn->star, making->vertices)) return OK;
+    partition_free(turn->star);
   }
-  int code = make(&making, dataset, star);
-  making_free(&making);
-  if (code == OK && key->parts > 1) partition_cache_write(key, star);
+  int code = make(making, turn->dataset, turn->star);
+  making_free(making);
+  if (code == OK && key->parts > 1) partition_cache_write(key, turn->star);
   return code;
+}
+
+static int take_turn(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
+                     struct partition *star) {
+  struct turn turn = {{.key = key, .vertices = dataset->nodes}, dataset, star};
+  turn.making.watch = watch_of(comm);
+  return watch_work(&turn.making.watch, "making the partition", read_or_make, &turn);
 }
 
 static int check_parts(const struct dataset *dataset, int parts) {
@@ -197,6 +212,6 @@ int star_partition(struct comm *comm, const struct config *config, struct datase
   TRY(comm_agree(comm, check_parts(dataset, parts)));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes};
-  TRY(comm_agree(comm, comm->rank ? OK : read_or_make(comm, &key, dataset, star)));
+  TRY(comm_agree(comm, comm->rank ? OK : take_turn(comm, &key, dataset, star)));
   return partition_share(comm, parts, nodes, star);
 }

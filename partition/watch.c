@@ -10,18 +10,18 @@
 
 struct watch watch_of(struct comm *comm) {
   double now = profile_clock();
-  return (struct watch){comm, now, now};
+  return (struct watch){comm, now, now, NULL};
 }
 
 /* Waits for the thread; every second it tells the other ranks to be patient, every few seconds people. */
-static void wait_for(struct watch *watch, const char *doing, struct aside *aside) {
+static void wait_for(struct watch *watch, struct aside *aside) {
   struct sigaction terminate;
   sigaction(SIGTERM, NULL, &terminate);
   while (!aside_wait(aside, 1)) {
     sigaction(SIGTERM, &terminate, NULL); /* METIS takes the signal to itself while it runs */
     double now = profile_clock();
     if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
-      log_progress("%s: %.0f s", doing, now - watch->began);
+      log_progress("%s: %.0f s", watch->doing, now - watch->began);
       watch->spoke = now;
     }
     if (comm_alive(watch->comm) != OK) {
@@ -33,7 +33,14 @@ static void wait_for(struct watch *watch, const char *doing, struct aside *aside
 
 int watch_work(struct watch *watch, const char *doing, int (*call)(void *context), void *context) {
   struct aside aside;
-  TRY(aside_start(&aside, call, context));
-  wait_for(watch, doing, &aside);
-  return aside_finish(&aside);
+  const char *whole = watch->doing;
+  int code = OK;
+  watch->doing = doing;
+  if (whole)
+    code = call(context);
+  else if ((code = aside_start(&aside, call, context)) == OK)
+    wait_for(watch, &aside);
+  watch->doing = whole;
+  if (!whole && code == OK) code = aside_finish(&aside);
+  return code;
 }
