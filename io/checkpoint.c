@@ -105,7 +105,7 @@ static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
 
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
   struct h5 h5;
-  TRY(h5_probe(path));
+  if (!checkpoint->probed) TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
   int code = read_parts(&h5, checkpoint);
   h5_close(&h5);

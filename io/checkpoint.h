@@ -29,12 +29,13 @@ struct checkpoint {
   int64_t items;
   struct checkpoint_value *value;
   int64_t values;
+  int probed; /* the file was, by this rank or another */
 };
 
 /* Errors: FAILED (no space, not writable: the file's name and the system's reason; the old file stays). */
 int checkpoint_write(const struct checkpoint *checkpoint, const char *path);
 /* Reads values first, then items, into the memory that the struct points to. Every one must be there with
- * that type and shape. Errors: BAD_INPUT naming file and object. The file is probed first. */
+ * that type and shape. Errors: BAD_INPUT naming file and object. The file is probed first, unless it was. */
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path);
 
 /* The files "<dir>/epoch-<run>-<epoch>.h5": path of one; the newest (by run, then epoch; path "" when there

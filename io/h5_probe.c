@@ -214,7 +214,9 @@ int h5_probe(const char *path) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (!heard) {
     int sent = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (sent == SIGXCPU || sent == SIGALRM || sent == SIGKILL)
+    if (sent == SIGALRM || sent == SIGKILL)
+      FAIL(FAILED, "%s: could not be looked through in %d s; does its storage answer?", path, WALL_SECONDS);
+    if (sent == SIGXCPU)
       FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library does not come to an end with it", path);
     FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library crashes on it (signal %d)", path, sent);
   }

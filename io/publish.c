@@ -107,8 +107,12 @@ static void note_name(const char *name) {
   if (snprintf(named, sizeof named, "%s", name) < (int)sizeof named) is_named = 1;
 }
 
-static void remove_and_end(int sent) {
+void publish_remove_named(void) {
   if (is_named) unlink(named);
+}
+
+static void remove_and_end(int sent) {
+  publish_remove_named();
   signal(sent, SIG_DFL);
   raise(sent);
 }
@@ -163,13 +167,16 @@ int publish(const char *temporary, const char *path) {
   return OK;
 }
 
-void publish_clean(const char *path) {
+void publish_clean(const char *path, int64_t seconds) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char folder[PATH_MAX];
   size_t length = strlen(name);
+  time_t latest = time(NULL) - (time_t)seconds;
   DIR *listing = folder_of(path, folder) == OK ? opendir(folder) : NULL;
   for (struct dirent *entry; listing && (entry = readdir(listing));) {
-    if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, ".tmp-", 5) == 0)
+    struct stat status;
+    if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, ".tmp-", 5) == 0 &&
+        fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtime <= latest)
       (void)unlinkat(dirfd(listing), entry->d_name, 0);
   }
   if (listing) closedir(listing);

@@ -16,12 +16,15 @@ int publish_name(const char *path, char *name, int64_t size);
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;
  * `temporary` is removed. */
 int publish(const char *temporary, const char *path);
-/* From here on SIGINT, SIGTERM and SIGHUP remove the temporary file that was named last, then end the program
- * as they would have. */
+/* Removes the temporary file that was named last, if it is there; a handler of signals may call it. */
+void publish_remove_named(void);
+
+/* From here on SIGINT, SIGTERM and SIGHUP do that, then end the program as they would have. */
 void publish_remove_when_stopped(void);
 
-/* Removes what killed writers of `path` left beside it; nobody may be writing it. */
-void publish_clean(const char *path);
+/* Removes what killed writers of `path` left beside it, `seconds` ago or more; nobody may have been writing it
+ * for so long. */
+void publish_clean(const char *path, int64_t seconds);
 
 /* Errors: BAD_INPUT when `path` is missing, a folder, not a file or not readable. */
 int check_readable(const char *path);

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
+#include "io/publish.h"
 #include "launch/program.h"
 #include "models/layouts.h"
 #include "models/parts.h"
 #include "models/predict.h"
 #include "models/report.h"
 #include "models/rundir.h"
+#include "models/same.h"
 #include "runtime/log.h"
 #include "runtime/profile.h"
 #include "runtime/stop.h"
@@ -18,7 +20,8 @@ static struct command_line line;
 static struct rundir rundir;
 
 static int read_config(struct job *job) {
-  return comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count));
+  TRY(comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count)));
+  return same_config(&job->comm, &job->config);
 }
 
 static int train(struct job *job) {
@@ -50,8 +53,10 @@ static int run_job(struct job *job) {
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (line.profile) profile_enable();
   TRY(read_config(job));
-  if (!line.evaluate && !line.predict && !line.dry_run)
+  if (!line.evaluate && !line.predict && !line.dry_run) {
+    stop_leaves(STOPPED, publish_remove_named);
     TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
+  }
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
   TRY(job_setup(job));
   TRY(print_banner(job));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/choose_models.h"
+#include "models/same.h"
 #include "models/stack.h"
 #include "partition/star.h"
 #include "runtime/error.h"
@@ -86,6 +87,7 @@ static int open_dataset(struct job *job) {
   job->hypergraph = stack_on_hypergraph(type);
   job->loops = stack_loops(type, &job->config);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
+  TRY(same_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
   return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
 }

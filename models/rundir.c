@@ -147,7 +147,7 @@ static int make(const struct run *run, int goes_on) {
   char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   TRY(make_folder(rundir_checkpoints(run, checkpoints)));
-  publish_clean(rundir_best(run, best));
+  publish_clean(rundir_best(run, best), 0);
   if (!goes_on) TRY(remove_old(checkpoints, best));
   return write_config(config, path);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/checkpoint.h"
+#include "io/h5.h"
 #include "models/state.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -251,7 +252,9 @@ static int read_file(struct state *state, const struct model *model, struct run 
 int state_read(struct state *state, const struct model *model, struct run *run, const char *path,
                enum state_use use) {
   struct manifest *m = NULL;
+  TRY(comm_agree(run->comm, run->comm->rank == 0 ? h5_probe(path) : OK)); /* one child is enough */
   int code = manifest_open(&m);
+  if (code == OK) m->checkpoint.probed = 1;
   if (code == OK) code = read_file(state, model, run, m, path, use);
   manifest_close(m);
   return comm_agree(run->comm, code);

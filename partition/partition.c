@@ -99,15 +99,24 @@ static void print_order(const struct partition *partition) {
   log_info("predicted %s", choose_explain(&product, &partition->density, text, sizeof text));
 }
 
+void partition_origin(const struct partition *partition, char *text, size_t size) {
+  char bytes[16];
+  int used = snprintf(text, size, ", %.1f s", partition->seconds);
+  if (partition->cached)
+    snprintf(text + used, size - (size_t)used, ", read from %s", partition->path);
+  else if (partition->memory > 0)
+    snprintf(text + used, size - (size_t)used, ", %s on rank 0", memory_text(partition->memory, bytes));
+}
+
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges) {
   const char *method = partition->parts > 1 ? partition_method_name[config->partition.method] : "whole graph";
-  char source[sizeof partition->path + 32] = "", order[64];
-  if (partition->cached) snprintf(source, sizeof source, ", read from %s", partition->path);
+  char origin[sizeof partition->path + 64], order[64];
+  partition_origin(partition, origin, sizeof origin);
   snprintf(order, sizeof order, "%s%s%s", node_order_name[config->partition.order],
            config->partition.order == ORDER_AUTO ? ": " : "",
            config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
-  log_info("partition: %s, %d %s, order %s, %.1f s%s", method, partition->parts,
-           partition->parts == 1 ? "part" : "parts", order, partition->seconds, source);
+  log_info("partition: %s, %d %s, order %s%s", method, partition->parts,
+           partition->parts == 1 ? "part" : "parts", order, origin);
   print_order(partition);
   if (partition->parts == 1) return;
   log_info("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,

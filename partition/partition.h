@@ -24,6 +24,7 @@ struct partition {
   struct density density; /* of the order; all zero where it was not rated. Rank 0 */
   double seconds;         /* that making it took ... */
   double order_seconds;   /* ... and of these the order */
+  int64_t memory;         /* rank 0's peak until it was made, where it was */
   int cached;             /* read from a file */
   char path[1200];        /* that file, "" when there is none */
 };
@@ -39,6 +40,9 @@ struct partition {
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, int parts, const char *run_dir, struct partition *partition);
 void partition_free(struct partition *partition);
+
+/* ", 1.2 s, 530 MiB on rank 0" or ", 0.0 s, read from FILE", into text[size]. */
+void partition_origin(const struct partition *partition, char *text, size_t size);
 
 /* Imbalance (largest / mean) of owned nodes and of non-zeros. */
 double partition_node_balance(const struct partition *partition);

@@ -139,6 +139,7 @@ static int make_steps(const struct config *config, int directed, struct making *
   TRY(PROFILE_HOST("order", order(config, directed, making, partition)));
   TRY(partition_measure(partition, making->graph));
   partition->seconds = profile_clock() - making->watch.began;
+  partition->memory = memory_peak();
   double reached = partition_node_balance(partition), edges = partition_edge_balance(partition);
   if (edges > reached) reached = edges;
   if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)

@@ -102,9 +102,10 @@ void star_print(const struct partition *star, const struct config *config, int64
                 int64_t incidences) {
   const char *method = star->parts > 1 ? partition_method_name[config->partition.method] : "whole hypergraph";
   struct star_balance balance = star_balance(star, vertices);
-  log_info("partition: %s, %d %s, order %s, %.1f s%s%s", method, star->parts,
-           star->parts == 1 ? "part" : "parts", node_order_name[star->chosen], star->seconds,
-           star->cached ? ", read from " : "", star->cached ? star->path : "");
+  char origin[sizeof star->path + 64];
+  partition_origin(star, origin, sizeof origin);
+  log_info("partition: %s, %d %s, order %s%s", method, star->parts, star->parts == 1 ? "part" : "parts",
+           node_order_name[star->chosen], origin);
   if (star->parts == 1) return;
   log_info("incidences between parts: %lld of %lld (%.1f%%)", (long long)star->edge_cut,
            (long long)incidences, incidences ? 100.0 * (double)star->edge_cut / (double)incidences : 0.0);

@@ -156,6 +156,7 @@ static int make(struct making *making, struct dataset *dataset, struct partition
   TRY(PROFILE_HOST("order", order(making, star)));
   TRY(partition_measure(star, &making->star));
   star->seconds = profile_clock() - making->watch.began;
+  star->memory = memory_peak();
   say_balance(making, star);
   return OK;
 }

@@ -13,22 +13,30 @@ struct watch watch_of(struct comm *comm) {
   return (struct watch){comm, now, now, NULL};
 }
 
-/* Waits for the thread; every second it tells the other ranks to be patient, every few seconds people. */
+/* Tells the other ranks to be patient, and every few seconds people. */
+static void keep_patient(struct watch *watch) {
+  double now = profile_clock();
+  if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
+    log_progress("%s: %.0f s", watch->doing, now - watch->began);
+    watch->spoke = now;
+  }
+  if (comm_alive(watch->comm) != OK) {
+    error_print(stderr, program_invocation_short_name);
+    comm_abort(watch->comm, FAILED);
+  }
+}
+
+/* Waits for the thread. METIS takes SIGTERM to itself while it runs, and jumps between threads when it comes:
+ * it is given back at once. */
 static void wait_for(struct watch *watch, struct aside *aside) {
+  enum { TICKS = 20 }; /* a second */
   struct sigaction terminate;
   sigaction(SIGTERM, NULL, &terminate);
-  while (!aside_wait(aside, 1)) {
-    sigaction(SIGTERM, &terminate, NULL); /* METIS takes the signal to itself while it runs */
-    double now = profile_clock();
-    if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
-      log_progress("%s: %.0f s", watch->doing, now - watch->began);
-      watch->spoke = now;
-    }
-    if (comm_alive(watch->comm) != OK) {
-      error_print(stderr, program_invocation_short_name);
-      comm_abort(watch->comm, FAILED);
-    }
+  for (int tick = 1; !aside_wait(aside, 1. / TICKS); tick++) {
+    sigaction(SIGTERM, &terminate, NULL);
+    if (tick % TICKS == 0) keep_patient(watch);
   }
+  sigaction(SIGTERM, &terminate, NULL);
 }
 
 int watch_work(struct watch *watch, const char *doing, int (*call)(void *context), void *context) {

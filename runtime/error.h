@@ -12,7 +12,7 @@ enum {
   OK = 0,
   FAILED = 1,    /* the machine, a library or a peer failed */
   BAD_INPUT = 2, /* usage, configuration or input file */
-  STOPPED = 75,  /* ended by a signal after saving a checkpoint (EX_TEMPFAIL) */
+  STOPPED = 75,  /* ended by a signal, after saving a checkpoint where training had begun (EX_TEMPFAIL) */
 };
 
 /* Sets the message and returns `code` from the calling function. Without an errno, name what is allowed. */

@@ -43,7 +43,7 @@ static struct content *content_new(int64_t epoch) {
   c->value[1] = (struct checkpoint_value){.name = "best", .kind = CHECKPOINT_REAL, .real = &c->best};
   c->value[2] = (struct checkpoint_value){
       .name = "config", .kind = CHECKPOINT_TEXT, .text = c->config, .text_size = sizeof c->config};
-  c->checkpoint = (struct checkpoint){c->item, 2, c->value, 3};
+  c->checkpoint = (struct checkpoint){.item = c->item, .items = 2, .value = c->value, .values = 3};
   fill(c, epoch);
   return c;
 }

@@ -19,7 +19,7 @@ static struct checkpoint *some_checkpoint(void) {
       {.name = "epoch", .kind = CHECKPOINT_INT, .integer = &epoch},
       {.name = "best", .kind = CHECKPOINT_REAL, .real = &best},
       {.name = "config", .kind = CHECKPOINT_TEXT, .text = config, .text_size = sizeof config}};
-  static struct checkpoint checkpoint = {item, 2, value, 3};
+  static struct checkpoint checkpoint = {.item = item, .items = 2, .value = value, .values = 3};
   return &checkpoint;
 }
 
