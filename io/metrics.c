@@ -7,23 +7,28 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/log.h"
 
 static int fail_writing(const char *path, int error) {
   FAIL(FAILED, "%s: cannot be written: %s", path, strerror(error));
 }
 
-/* Whether a line stands at or before that epoch. A run's last line stands behind all of its epochs. */
-static int stays(const char *line, int64_t resume_run, int64_t resume_epoch) {
+/* Whether a line stands at or before that epoch. A run's last line stands behind all of its epochs. *last: the
+ * highest epoch of that run so far. */
+static int stays(const char *line, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
   long long run, epoch;
   size_t length = strlen(line);
   if (length == 0 || line[length - 1] != '\n') return 0; /* torn by a kill, or blocks of zeros */
   int fields = sscanf(line, "{\"run\": %lld, \"epoch\": %lld,", &run, &epoch);
   if (fields < 1) return 0;
-  return run < resume_run || (run == resume_run && fields == 2 && epoch <= resume_epoch);
+  if (run != resume_run) return run < resume_run;
+  int kept = fields == 2 && epoch <= resume_epoch;
+  if (kept && epoch > *last) *last = epoch;
+  return kept;
 }
 
 /* Writes what stays beside and renames it over the file: a kill here loses nothing. */
-static int cut_back(const char *path, int64_t resume_run, int64_t resume_epoch) {
+static int cut_back(const char *path, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
   char temporary[1200], line[4096];
   FILE *from = fopen(path, "r");
   if (!from) return errno == ENOENT ? OK : fail_writing(path, errno);
@@ -31,7 +36,7 @@ static int cut_back(const char *path, int64_t resume_run, int64_t resume_epoch) 
   FILE *to = code == OK ? fopen(temporary, "w") : NULL;
   if (code == OK && !to) code = fail_writing(path, errno);
   while (to && fgets(line, sizeof line, from)) {
-    if (stays(line, resume_run, resume_epoch)) fputs(line, to);
+    if (stays(line, resume_run, resume_epoch, last)) fputs(line, to);
   }
   fclose(from);
   if (to && (ferror(to) | (fclose(to) != 0))) {
@@ -48,7 +53,11 @@ int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, i
   if (snprintf(metrics->path, sizeof metrics->path, "%s/metrics.jsonl", dir) >= (int)sizeof metrics->path)
     FAIL(FAILED, "%s: the folder's name is too long", dir);
   TRY(make_folder(dir));
-  if (resume_epoch >= 0) TRY(cut_back(metrics->path, resume_run, resume_epoch));
+  int64_t last = 0;
+  if (resume_epoch >= 0) TRY(cut_back(metrics->path, resume_run, resume_epoch, &last));
+  if (last < resume_epoch)
+    log_info("note: %s: has epochs of run %lld up to %lld, where the checkpoint stands at %lld", metrics->path,
+             (long long)resume_run, (long long)last, (long long)resume_epoch);
   metrics->file = fopen(metrics->path, resume_epoch >= 0 ? "a" : "w");
   if (!metrics->file) TRY(fail_writing(metrics->path, errno));
   return OK;
@@ -93,6 +102,11 @@ int metrics_final(struct metrics *metrics, const struct metrics_final *row) {
   put_real(metrics->file, "seconds", row->seconds);
   fprintf(metrics->file, ", \"peak_bytes\": %lld", (long long)row->peak_bytes);
   TRY(end_line(metrics));
+  return OK;
+}
+
+int metrics_sync(struct metrics *metrics) {
+  if (fsync(fileno(metrics->file)) != 0) TRY(fail_writing(metrics->path, errno));
   return OK;
 }
 

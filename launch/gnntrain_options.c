@@ -25,8 +25,8 @@ void command_line_help(void) {
       "  --version                 version, revision and what was compiled in\n"
       "  --help                    this text and every setting\n"
       "\n"
-      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a signal after\n"
-      "saving a checkpoint.\n"
+      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a signal, after\n"
+      "saving a checkpoint where training had begun.\n"
       "\n"
       "Settings of CONFIG.toml:\n");
   config_help(stdout);
@@ -65,7 +65,7 @@ static int read_flag(struct command_line *line, const char *argument, int *known
   else if (strcmp(argument, "--version") == 0)
     line->version = 1;
   else if (strcmp(argument, "--resume") == 0)
-    line->resume = 1;
+    line->resume_newest = 1;
   else
     *known = 0;
   return OK;
@@ -75,6 +75,8 @@ static int read_valued(struct command_line *line, int argc, char **argv, int *i,
   const char *name = argv[*i], *value;
   *known = 1;
   if (strncmp(name, "--resume=", 9) == 0) {
+    if (line->resume && strcmp(line->checkpoint, name + 9) != 0)
+      FAIL(BAD_INPUT, "--resume=%s and %s: a run goes on from one checkpoint", line->checkpoint, name);
     line->resume = 1;
     line->checkpoint = name + 9;
     value = line->checkpoint;
@@ -98,12 +100,15 @@ static int read_valued(struct command_line *line, int argc, char **argv, int *i,
   return OK;
 }
 
-static int check(const struct command_line *line) {
+static int check(struct command_line *line) {
   if (line->help || line->version) return OK;
   if (!line->config)
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
   if (line->out && !line->predict) FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT");
+  if (line->resume_newest && line->checkpoint[0])
+    FAIL(BAD_INPUT, "--resume, from the newest, and --resume=%s exclude each other", line->checkpoint);
+  if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");
   return OK;

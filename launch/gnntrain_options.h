@@ -9,7 +9,7 @@ struct command_line {
   const char *config;
   const char *set[256]; /* "section.key=VALUE", in order */
   int set_count;
-  int resume, dry_run, profile, help, version;
+  int resume, resume_newest, dry_run, profile, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
   const char *evaluate, *predict, *out;
   char assignment[3][CONFIG_TEXT]; /* storage for --epochs, --device and their like */

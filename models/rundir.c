@@ -58,6 +58,20 @@ int rundir_has(const struct config *config, const struct rundir_from *from) {
          own.st_ino == other.st_ino;
 }
 
+/* A run that ended, whose checkpoints are gone, would begin again and lose its results. */
+static int check_goes_on(const struct config *config) {
+  char path[RUNDIR_PATH], newest[RUNDIR_PATH + 64];
+  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
+  TRY(checkpoint_newest(path, newest, sizeof newest));
+  snprintf(path, sizeof path, "%s/best.h5", config->log.dir);
+  if (newest[0] == '\0' && access(path, F_OK) == 0)
+    FAIL(BAD_INPUT,
+         "log.dir: %s holds the results of a run and no checkpoint to go on from; use --set log.overwrite=true or "
+         "another log.dir",
+         config->log.dir);
+  return OK;
+}
+
 static int check(const struct config *config, const struct rundir_from *from) {
   char path[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
@@ -72,6 +86,7 @@ static int check(const struct config *config, const struct rundir_from *from) {
         "log.dir: %s already holds a run, and %s is none of its checkpoints/; resume one of these, use --set "
         "log.overwrite=true or another log.dir",
         config->log.dir, from->file);
+  if (stands && from->file[0] == '\0') TRY(check_goes_on(config));
   return from->resume && from->file[0] ? check_readable(from->file) : OK;
 }
 
@@ -144,10 +159,12 @@ int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *
 
 static int make(const struct run *run, int goes_on) {
   const struct config *config = run->config;
-  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
+  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH], metrics[RUNDIR_PATH];
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   TRY(make_folder(rundir_checkpoints(run, checkpoints)));
   publish_clean(rundir_best(run, best), 0);
+  snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", config->log.dir);
+  publish_clean(metrics, 0);
   if (!goes_on) TRY(remove_old(checkpoints, best));
   return write_config(config, path);
 }

@@ -153,14 +153,33 @@ int state_write(struct state *state, const struct model *model, struct run *run,
 
 struct difference {
   const char *path;
+  const struct run *run;
+  int64_t of_run; /* that the checkpoint stands in */
   enum state_use use;
   int code;
 };
 
-/* A changed model is an error (the first is kept); anything else is only said, where it matters. */
+/* What training goes on with must be what it began with: runs of a job, and what they are told apart by. */
+static int check_training(const struct difference *difference, const char *key, const char *was, const char *is) {
+  if (strcmp(key, "dataset.split") == 0 || strcmp(key, "dataset.normalize") == 0)
+    FAIL(BAD_INPUT, "%s: was trained with %s = %s, this run has %s; training goes on only with the same data",
+         difference->path, key, was, is);
+  if (strcmp(key, "train.epochs") == 0 && difference->of_run > 0)
+    FAIL(BAD_INPUT,
+         "%s: stands in run %lld, and the runs before it were asked for %s epochs, not %s; leave train.epochs as "
+         "it was or start anew",
+         difference->path, (long long)difference->of_run, was, is);
+  if (strcmp(key, "train.epochs") == 0 && difference->run->config->train.schedule == SCHEDULE_COSINE)
+    log_info("note: the cosine of the learning rates ends at epoch %s now, not %s", is, was);
+  return OK;
+}
+
+/* A changed model is an error (the first is kept), and other data is where training goes on; anything else is
+ * only said, where it matters. */
 static int note_difference(const struct difference *difference, const char *key, const char *was,
                            const char *is) {
   enum state_use use = difference->use;
+  if (use == STATE_RESUME) TRY(check_training(difference, key, was, is));
   if (strncmp(key, "model.", 6) == 0)
     FAIL(BAD_INPUT,
          "%s: was written with %s = %s, this run has %s; a checkpoint goes on only with the same model",
@@ -198,13 +217,13 @@ static int check_data(const struct manifest *m, const struct run *run, const cha
   return OK;
 }
 
-static int check_origin(const struct manifest *m, const struct run *run, const char *path,
-                        enum state_use use) {
+static int check_origin(const struct manifest *m, const struct state *state, const struct run *run,
+                        const char *path, enum state_use use) {
   char hash[HASH];
   hash_text(run->dataset_hash, hash);
   struct config *old = NULL;
   TRY(memory_alloc(&old, (int64_t)sizeof *old, "the checkpoint's configuration"));
-  struct difference difference = {.path = path, .use = use, .code = config_parse(old, m->config, path)};
+  struct difference difference = {path, run, state->run, use, config_parse(old, m->config, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
   free(old);
   TRY(difference.code);
@@ -225,6 +244,9 @@ static int check_place(const struct state *state, const struct run *run, const c
   if (state->run >= run->config->train.runs)
     FAIL(BAD_INPUT, "%s: stands in run %lld, but train.runs = %lld", path, (long long)state->run,
          (long long)run->config->train.runs);
+  if (state->epoch > run->config->train.epochs)
+    log_info("note: %s stands at epoch %lld, beyond the %lld of train.epochs: run %lld ends there", path,
+             (long long)state->epoch, (long long)run->config->train.epochs, (long long)state->run);
   return OK;
 }
 
@@ -233,7 +255,7 @@ static int read_file(struct state *state, const struct model *model, struct run 
   state->seconds = 0;
   TRY(manifest_init(m, state, model));
   TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
-  TRY(check_origin(m, run, path, use));
+  TRY(check_origin(m, state, run, path, use));
   if (state->run < 0) FAIL(BAD_INPUT, "%s: stands in run %lld", path, (long long)state->run);
   if (use == STATE_RESUME) TRY(check_place(state, run, path));
   add_arrays(m, state, model, 0);

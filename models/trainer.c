@@ -162,9 +162,29 @@ static int check_finite(struct trainer *trainer, struct run *run, int64_t epoch,
   return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 0));
 }
 
+/* best.h5 holds the best of all runs so far that were evaluated, by validation. */
+static int is_best_run(const struct state *state) {
+  if (state->best.epoch == 0) return 0;
+  for (int64_t r = 0; r < state->run; r++) {
+    if (!state_is_better(state->best.val, state->run_val[r])) return 0;
+  }
+  return 1;
+}
+
+/* Behind a checkpoint, so that best.h5 is never of a later state than what a run can go on from. */
+static int save_best(struct trainer *trainer, struct run *run) {
+  struct state *state = &trainer->state;
+  char path[RUNDIR_PATH];
+  if (!is_best_run(state) || state->best.epoch == trainer->best_saved) return OK;
+  trainer->best_saved = state->best.epoch;
+  return state_write(state, &trainer->model, run, rundir_best(run, path), 1);
+}
+
+/* Metrics first: a checkpoint never stands beyond them. */
 static int save(struct trainer *trainer, struct run *run) {
   struct state *state = &trainer->state;
   char folder[RUNDIR_PATH], path[RUNDIR_PATH + 64];
+  TRY(comm_agree(run->comm, run->comm->rank == 0 ? metrics_sync(&trainer->metrics) : OK));
   TRY(state_capture(state, &trainer->model, run));
   TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
   checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
@@ -263,6 +283,7 @@ static int queue_epoch(struct trainer *trainer, struct run *run) {
 
 static int save_and_stop(struct trainer *trainer, struct run *run) {
   TRY(save(trainer, run));
+  TRY(save_best(trainer, run));
   FAIL(STOPPED, "stopped by a signal after epoch %lld; the checkpoint is in %s: go on with --resume",
        (long long)trainer->state.epoch, run->config->log.dir);
 }
@@ -270,6 +291,7 @@ static int save_and_stop(struct trainer *trainer, struct run *run) {
 /* The device works one epoch ahead of what the host knows. */
 static int train_run(struct trainer *trainer, struct run *run) {
   const struct state *state = &trainer->state;
+  trainer->best_saved = 0;
   TRY(epoch_begin(trainer, run));
   for (;;) {
     int queues = may_queue(trainer, run);
@@ -279,7 +301,9 @@ static int train_run(struct trainer *trainer, struct run *run) {
     TRY(finish_epoch(trainer, run));
     if (trainer->queued > state->epoch) continue;
     if (trainer->stop) return comm_agree(run->comm, save_and_stop(trainer, run));
-    if (is_saved(run, state->epoch)) TRY(save(trainer, run));
+    if (!is_saved(run, state->epoch)) continue;
+    TRY(save(trainer, run));
+    TRY(save_best(trainer, run));
   }
   if (out_of_patience(trainer, run, state->epoch) && state->epoch < run->config->train.epochs)
     log_info("no better validation for %lld epochs: stopping early", (long long)run->config->train.patience);
@@ -301,20 +325,11 @@ static int write_final(struct trainer *trainer, struct run *run) {
   return metrics_final(&trainer->metrics, &row);
 }
 
-/* best.h5 holds the best of all runs so far that were evaluated, by validation. */
-static int is_best_run(const struct state *state) {
-  if (state->best.epoch == 0) return 0;
-  for (int64_t r = 0; r < state->run; r++) {
-    if (!state_is_better(state->best.val, state->run_val[r])) return 0;
-  }
-  return 1;
-}
-
 static int finish_run(struct trainer *trainer, struct run *run) {
   struct state *state = &trainer->state;
-  char path[RUNDIR_PATH];
   TRY(save(trainer, run));
-  if (is_best_run(state)) TRY(state_write(state, &trainer->model, run, rundir_best(run, path), 1));
+  trainer->best_saved = 0; /* it says what the run ended with */
+  TRY(save_best(trainer, run));
   TRY(write_final(trainer, run));
   report_run(trainer, run);
   state->run_val[state->run] = state->best.val;

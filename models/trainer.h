@@ -24,6 +24,7 @@ struct trainer {
   int64_t queued;                 /* the last epoch that the device knows */
   int ahead;                      /* epochs that the device may know and the host not, 0 or 1 */
   int stop;                       /* a signal came on some rank */
+  int64_t best_saved;             /* epoch whose weights best.h5 has; 0: of nothing of this run */
   struct metrics metrics;
   int resumed;      /* state came from a checkpoint: go on inside its run */
   double since;     /* seconds are counted up to here */

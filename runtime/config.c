@@ -71,7 +71,7 @@ static const struct config_key table[] = {
     INTEGER(train.seed, 1, 0, 0x1p53, "seed of weights and dropout; run r uses seed + r"),
     INTEGER(train.runs, 1, 1, 10000, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),
-    INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric; 0: never"),
+    INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric, or an equal one at a smaller loss; 0: never"),
     CHOICE(train.recompute, RECOMPUTE_NONE, "what the backward computes again rather than keep: nothing, or the inside of layers", "none", "layer"),
 
     CHOICE(partition.method, PARTITION_METIS, "who gets which nodes", "metis", "block", "random"),
