@@ -129,8 +129,7 @@ int import_check_format(const struct npz *npz, const char *expected, const char 
   TRY(code);
   for (int i = 0; i < 3; i++) {
     if (text[i] != expected[i])
-      FAIL(BAD_INPUT, "%s: a scipy matrix of format \"%s\"; save it as %s", npz->path, text,
-           allowed);
+      FAIL(BAD_INPUT, "%s: a scipy matrix of format \"%s\"; save it as %s", npz->path, text, allowed);
   }
   return OK;
 }

@@ -35,8 +35,8 @@ int import_label_array(struct dataset_source *source, const struct npy *array, i
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name);
 void import_drop_labels(struct dataset_source *source);
 
-/* Splits as train_idx, val_idx, test_idx, as train_mask ... [nodes] or as train_masks ... [S, nodes]; replaces
- * what is there; nothing happens when the archive has none. */
+/* Splits as train_idx, val_idx, test_idx, as train_mask ... [nodes] or as train_masks ... [S, nodes];
+ * replaces what is there; nothing happens when the archive has none. */
 int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes);
 /* Takes nodes with label -1 out of all splits. */
 void import_clean_splits(struct import *import);

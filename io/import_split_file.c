@@ -76,7 +76,8 @@ struct split_arrays {
   int64_t splits;
 };
 
-/* What the names of an archive's arrays end in: lists of nodes, masks of several splits, of one; NULL: none. */
+/* What the names of an archive's arrays end in: lists of nodes, masks of several splits, of one; NULL: none.
+ */
 static const char *ending_of(const struct npz *npz) {
   static const char *const endings[] = {"masks", "mask", "idx"};
   char name[32];
@@ -155,7 +156,8 @@ int split_from_npz(struct dataset_source *source, const char *path) {
   int there = code == OK && ending_of(&npz);
   if (there) code = import_split_arrays(source, &npz, source->nodes);
   npz_close(&npz);
-  if (code == OK && !there) FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
+  if (code == OK && !there)
+    FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
   return code;
 }
 

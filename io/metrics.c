@@ -13,8 +13,8 @@ static int fail_writing(const char *path, int error) {
   FAIL(FAILED, "%s: cannot be written: %s", path, strerror(error));
 }
 
-/* Whether a line stands at or before that epoch. A run's last line stands behind all of its epochs. *last: the
- * highest epoch of that run so far. */
+/* Whether a line stands at or before that epoch. A run's last line stands behind all of its epochs. *last:
+ * the highest epoch of that run so far. */
 static int stays(const char *line, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
   long long run, epoch;
   size_t length = strlen(line);
@@ -56,8 +56,8 @@ int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, i
   int64_t last = 0;
   if (resume_epoch >= 0) TRY(cut_back(metrics->path, resume_run, resume_epoch, &last));
   if (last < resume_epoch)
-    log_info("note: %s: has epochs of run %lld up to %lld, where the checkpoint stands at %lld", metrics->path,
-             (long long)resume_run, (long long)last, (long long)resume_epoch);
+    log_info("note: %s: has epochs of run %lld up to %lld, where the checkpoint stands at %lld",
+             metrics->path, (long long)resume_run, (long long)last, (long long)resume_epoch);
   metrics->file = fopen(metrics->path, resume_epoch >= 0 ? "a" : "w");
   if (!metrics->file) TRY(fail_writing(metrics->path, errno));
   return OK;

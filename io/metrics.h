@@ -24,7 +24,8 @@ struct metrics_final {
 };
 
 /* resume_run, resume_epoch: keeps the lines of earlier runs and of this run up to that epoch and cuts the
- * rest, and says so when some of this run's are missing; resume_epoch < 0 starts a new file. Errors: FAILED when it cannot be written. */
+ * rest, and says so when some of this run's are missing; resume_epoch < 0 starts a new file. Errors: FAILED
+ * when it cannot be written. */
 int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, int64_t resume_epoch);
 int metrics_epoch(struct metrics *metrics, const struct metrics_row *row);
 int metrics_final(struct metrics *metrics, const struct metrics_final *row);

@@ -95,7 +95,8 @@ void npz_unread(const struct npz *npz, char *list, int64_t size) {
   for (zip_int64_t i = 0; i < zip_get_num_entries(npz->archive, 0); i++) {
     const char *name = zip_get_name(npz->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
     if (npz->was_read[i] || !name || used >= size) continue;
-    int length = (int)strlen(name), bare = length > 4 && strcmp(name + length - 4, ".npy") == 0 ? length - 4 : length;
+    int length = (int)strlen(name),
+        bare = length > 4 && strcmp(name + length - 4, ".npy") == 0 ? length - 4 : length;
     used += snprintf(list + used, (size_t)(size - used), "%s%.*s", used ? ", " : "", bare, name);
   }
 }

@@ -8,7 +8,7 @@
 #include "io/npy.h"
 
 struct npz {
-  void *archive; /* zip_t */
+  void *archive;  /* zip_t */
   char *was_read; /* of each member */
   char path[1024];
 };

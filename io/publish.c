@@ -176,7 +176,8 @@ void publish_clean(const char *path, int64_t seconds) {
   for (struct dirent *entry; listing && (entry = readdir(listing));) {
     struct stat status;
     if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, ".tmp-", 5) == 0 &&
-        fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtime <= latest)
+        fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_mtime <= latest)
       (void)unlinkat(dirfd(listing), entry->d_name, 0);
   }
   if (listing) closedir(listing);

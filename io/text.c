@@ -85,7 +85,8 @@ int text_next(struct text *text, char **line) {
 int text_peek(struct text *text, char *line, int64_t size) {
   int64_t length = 0;
   while (!text->ended && text->end - text->at < size) TRY(fill(text));
-  for (const char *c = text->buffer + text->at; length < size - 1 && length < text->end - text->at; length++) {
+  for (const char *c = text->buffer + text->at; length < size - 1 && length < text->end - text->at;
+       length++) {
     if (c[length] == '\n' || c[length] == '\r') break;
     line[length] = c[length];
   }

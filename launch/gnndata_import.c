@@ -19,7 +19,8 @@ static const struct option {
   int64_t low, high;
 } options[] = {
 #define FIELD(field) offsetof(struct import_options, field)
-    {"--undirected", NULL, "store every arc in both directions, of two weights the larger", FLAG, FIELD(undirected), 0, 0},
+    {"--undirected", NULL, "store every arc in both directions, of two weights the larger", FLAG,
+     FIELD(undirected), 0, 0},
     {"--drop-self-loops", NULL, "leave arcs from a node to itself out", FLAG, FIELD(drop_self_loops), 0, 0},
     {"--weights", NULL, "keep edge values as weights (duplicates are summed)", FLAG, FIELD(weights), 0, 0},
     {"--features", "WHAT", "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node) or random:F",

@@ -33,8 +33,8 @@ static int compare(const struct comm *comm, const struct config *config, const c
   free(first);
   TRY(code);
   if (d.key[0])
-    FAIL(BAD_INPUT, "rank %d has %s = %s, rank 0 has %s; all ranks must have the same configuration", comm->rank,
-         d.key, d.mine, d.first);
+    FAIL(BAD_INPUT, "rank %d has %s = %s, rank 0 has %s; all ranks must have the same configuration",
+         comm->rank, d.key, d.mine, d.first);
   return OK;
 }
 

@@ -1,5 +1,5 @@
-/* same: ranks that were started apart, or read copies of a file on hosts of their own, would drift apart without
- * a word: each applies its own optimiser to its own weights. */
+/* same: ranks that were started apart, or read copies of a file on hosts of their own, would drift apart
+ * without a word: each applies its own optimiser to its own weights. */
 #ifndef MODELS_SAME_H
 #define MODELS_SAME_H
 

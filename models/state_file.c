@@ -160,13 +160,15 @@ struct difference {
 };
 
 /* What training goes on with must be what it began with: runs of a job, and what they are told apart by. */
-static int check_training(const struct difference *difference, const char *key, const char *was, const char *is) {
+static int check_training(const struct difference *difference, const char *key, const char *was,
+                          const char *is) {
   if (strcmp(key, "dataset.split") == 0 || strcmp(key, "dataset.normalize") == 0)
     FAIL(BAD_INPUT, "%s: was trained with %s = %s, this run has %s; training goes on only with the same data",
          difference->path, key, was, is);
   if (strcmp(key, "train.epochs") == 0 && difference->of_run > 0)
     FAIL(BAD_INPUT,
-         "%s: stands in run %lld, and the runs before it were asked for %s epochs, not %s; leave train.epochs as "
+         "%s: stands in run %lld, and the runs before it were asked for %s epochs, not %s; leave "
+         "train.epochs as "
          "it was or start anew",
          difference->path, (long long)difference->of_run, was, is);
   if (strcmp(key, "train.epochs") == 0 && difference->run->config->train.schedule == SCHEDULE_COSINE)

@@ -8,15 +8,16 @@
 /* Who waits, and since when. */
 struct watch {
   struct comm *comm;
-  double began; /* profile_clock() when the first work began */
-  double spoke; /* when the last progress line was printed */
+  double began;              /* profile_clock() when the first work began */
+  double spoke;              /* when the last progress line was printed */
   const char *_Atomic doing; /* NULL: nothing goes on */
 };
 
 struct watch watch_of(struct comm *comm);
 
 /* Runs work(context) aside and returns its code, with its message; `doing` names it in progress lines. Called
- * from such work it runs a part of it. When the ranks are lost meanwhile the process ends: the work cannot be stopped. */
+ * from such work it runs a part of it. When the ranks are lost meanwhile the process ends: the work cannot be
+ * stopped. */
 int watch_work(struct watch *watch, const char *doing, int (*work)(void *context), void *context);
 
 #endif

@@ -14,6 +14,7 @@ struct region {
   const char *name;
   int32_t parent, child, next; /* first child, next sibling; 0: none */
   int32_t track, beside;       /* of its last call */
+  int32_t on_device;           /* whose clock timed that */
   int64_t calls;
   double seconds, bytes, flops;
   double start; /* of the call under way, on the host's track */
@@ -132,15 +133,16 @@ static int start_call(const char *name, int track, int32_t *child) {
   if (!*child && !add_child(name, last, child)) return 0;
   struct region *region = &state.region[*child];
   region->track = track;
-  if (track != PROFILE_HOST_TRACK) return profile_stamp(track, &region->stamp);
+  region->on_device = track != PROFILE_HOST_TRACK && profile_has_device();
+  if (region->on_device) return profile_stamp(track, &region->stamp);
   region->start = profile_clock();
   return 1;
 }
 
 static int end_call(int32_t r) {
   const struct region *region = &state.region[r];
-  if (region->track != PROFILE_HOST_TRACK) return profile_span(r, region->track, region->stamp);
-  profile_record(r, PROFILE_HOST_TRACK, region->start, profile_clock() - region->start);
+  if (region->on_device) return profile_span(r, region->track, region->stamp);
+  profile_record(r, region->track, region->start, profile_clock() - region->start);
   return 1;
 }
 
@@ -182,7 +184,7 @@ void profile_begin_beside(int stream, const char *name, double bytes) {
   int track = stream + 1;
   int32_t child;
   if (!state.enabled || track >= PROFILE_TRACKS || state.beside[track]) return;
-  if (!start_call(name, profile_has_device() ? track : PROFILE_HOST_TRACK, &child)) {
+  if (!start_call(name, track, &child)) {
     profile_give_up();
     return;
   }

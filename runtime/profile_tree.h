@@ -9,7 +9,8 @@
 
 struct comm;
 
-/* Whose clock timed a region: the host's, or stream `track - 1` of the device. */
+/* Where a trace shows a region: on the host's line or on that of stream `track - 1`, whose clock is the
+ * device's where there is one with a clock. */
 enum { PROFILE_HOST_TRACK, PROFILE_TRACKS = 5 };
 
 struct profile_region {

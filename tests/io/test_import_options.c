@@ -91,7 +91,8 @@ static void label_files_are_read_in_both_forms(void **state) {
   assert_labels("10\n9\n10\n9\nx\nx\n", 3, (const int32_t[]){0, 1, 0, 1, 2, 2}); /* words: "10" < "9" < "x" */
   assert_labels("cat\nant\nbee\nnan\nant\nNaN\n", 3, (const int32_t[]){2, 0, 1, -1, 0, -1});
   assert_labels("10\n9\nnan\n9\n10\n-1\n", 2, (const int32_t[]){1, 0, -1, 0, 1, -1}); /* numbers: 9 < 10 */
-  assert_labels("2.0\n10.0\n-1.000e+00\n2\nnan\n1e1\n", 2, (const int32_t[]){0, 1, -1, 0, -1, 1}); /* numpy's */
+  assert_labels("2.0\n10.0\n-1.000e+00\n2\nnan\n1e1\n", 2,
+                (const int32_t[]){0, 1, -1, 0, -1, 1}); /* numpy's */
   assert_labels("b\na\n-1.0\n0.5\nb\n-1\n", 3, (const int32_t[]){2, 1, -1, 0, 2, -1});
   assert_labels("60 b\n10\ta\n30,b\n99 a\n", 2, (const int32_t[]){0, -1, 1, -1, -1, 1});
   assert_labels("10 4\n20 4\n30 2\n40 4\n50 2\n60 4\n", 2, (const int32_t[]){1, 1, 0, 1, 0, 1});

@@ -33,7 +33,9 @@ make splits features.csv labels.txt random:0.5,0.3
 printf '%s\n' '[model]' 'hidden = 8' '[train]' 'epochs = 4' '[log]' 'dir = "run"' >run.toml
 must_run 1 run.toml --set dataset.path=first.h5
 must_run 2 run.toml --set dataset.path=same.h5 --resume --epochs 6
-must_run 1 run.toml --set dataset.path=first.h5 --set dataset.normalize=row --resume --epochs 7
+refuses 'was trained with dataset.normalize = "none", this run has "row"' run.toml --set dataset.path=first.h5 \
+  --set dataset.normalize=row --resume --epochs 7
+must_run 1 run.toml --set dataset.path=first.h5 --resume --epochs 7
 for kind in features labels splits; do
   refuses "epoch-0-7\.h5: was trained with other $kind than those of $kind\.h5" run.toml --resume --epochs 9 \
     --set dataset.path=$kind.h5

@@ -37,6 +37,22 @@ grep -q 'first epoch' one.txt && fail "the only epoch stands apart"
 profile 1 gat --set model.type=gat --set model.heads=4
 says gat '^an epoch, mean of 4 on 1 rank'
 grep -q 'sparse products' gat.txt && fail "attention is reported as sparse products"
-python3 -c 'import json, sys; json.load(open("run.gcn.2/trace.json"))' 2>/dev/null || [[ ! -x $(command -v python3) ]] ||
-  fail "the trace is not JSON"
+if command -v python3 >/dev/null; then
+  python3 - <<'END_OF_CHECK' || fail "the trace is not JSON, or regions of a line overlap"
+import json
+
+line = {}
+for event in json.load(open("run.gcn.2/trace.json"))["traceEvents"]:
+    if event["ph"] == "X":
+        line.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+assert len(line) >= 4, line.keys()
+for events in line.values():
+    ends = []
+    for start, end in sorted(events, key=lambda event: (event[0], -event[1])):
+        while ends and ends[-1] <= start + .01:
+            ends.pop()
+        assert not ends or end <= ends[-1] + .01, (start, end, ends[-1])
+        ends.append(end)
+END_OF_CHECK
+fi
 echo "profiles tell"
