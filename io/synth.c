@@ -36,22 +36,39 @@ static int permute(int64_t count, struct philox_key key, int32_t **place) {
   return OK;
 }
 
+/* Whether class a is to get a community before class b: fewer nodes so far, then the lower number. */
+static int goes_first(const int64_t *size, int32_t a, int32_t b) {
+  return size[a] < size[b] || (size[a] == size[b] && a < b);
+}
+
+/* The root of a heap of classes, which has grown, goes to its place. */
+static void sink(int32_t *heap, int64_t count, const int64_t *size) {
+  for (int64_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && goes_first(size, heap[child + 1], heap[child])) child++;
+    if (!goes_first(size, heap[child], heap[at])) break;
+    int32_t moved = heap[at];
+    heap[at] = heap[child];
+    heap[child] = moved;
+  }
+}
+
 /* Each community, in a random order, goes to the class that has the fewest nodes so far. */
 static int assign_classes(const struct synth *synth, const struct synth_communities *c, int32_t *class_of) {
   int64_t *size = NULL;
-  int32_t *order = NULL;
+  int32_t *order = NULL, *heap = NULL;
   int code = memory_alloc(&size, synth->classes * (int64_t)sizeof *size, "sizes of classes");
+  if (code == OK) code = memory_alloc(&heap, synth->classes * (int64_t)sizeof *heap, "sizes of classes");
   if (code == OK)
     code = permute(c->count, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SYNTH_LABEL), &order);
+  for (int32_t k = 0; code == OK && k < synth->classes; k++) heap[k] = k;
   for (int64_t i = 0; code == OK && i < c->count; i++) {
-    int32_t community = order[i], smallest = 0;
-    for (int32_t k = 1; k < synth->classes; k++) {
-      if (size[k] < size[smallest]) smallest = k;
-    }
-    class_of[community] = smallest;
-    size[smallest] += c->start[community + 1] - c->start[community];
+    int32_t community = order[i];
+    class_of[community] = heap[0];
+    size[heap[0]] += c->start[community + 1] - c->start[community];
+    sink(heap, synth->classes, size);
   }
   free(size);
+  free(heap);
   free(order);
   TRY(code);
   return OK;
