@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <omp.h>
 
+#include "models/same.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
@@ -52,6 +53,7 @@ int opening_start(struct opening *o, struct comm *comm, const struct config *con
       .comm = comm, .device = device, .kernels = kernels, .precision = config->runtime.precision};
   omp_set_num_threads(threads);
   TRY(comm_agree(comm, PROFILE_HOST("device", choose(o, config, threads))));
+  TRY(same_device(comm, device->ops->name));
   if (device->ops->on_host) TRY(comm_agree(comm, make_ready(o)));
   TRY(PROFILE_HOST("transport", comm_meet(comm, device)));
   return device->ops->on_host ? OK : comm_agree(comm, aside_start(&o->aside, open_aside, o));

@@ -94,3 +94,20 @@ int same_file(struct comm *comm, const char *path) {
   TRY(comm_broadcast(comm, &first, sizeof first, 0));
   return comm_agree(comm, compare_file(comm, path, mine, first));
 }
+
+static int compare_device(const struct comm *comm, const char *mine, const char *first) {
+  if (strcmp(mine, first) != 0)
+    FAIL(BAD_INPUT,
+         "rank %d chose the device \"%s\", rank 0 \"%s\"; all ranks must have the same: say --device %s, or "
+         "leave "
+         "out the node whose GPUs are not found",
+         comm->rank, mine, first, strcmp(first, "cpu") == 0 ? first : mine);
+  return OK;
+}
+
+int same_device(struct comm *comm, const char *name) {
+  char first[32] = "";
+  snprintf(first, sizeof first, "%s", name);
+  TRY(comm_broadcast(comm, first, sizeof first, 0));
+  return comm_agree(comm, compare_device(comm, name, first));
+}

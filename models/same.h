@@ -14,4 +14,8 @@ int same_config(struct comm *comm, const struct config *config);
  * read it. Errors: BAD_INPUT naming file and rank. */
 int same_file(struct comm *comm, const char *path);
 
+/* Collective. Whether all ranks chose the device of that name, and not some of them another because theirs is
+ * out of order. Errors: BAD_INPUT naming a rank. */
+int same_device(struct comm *comm, const char *name);
+
 #endif

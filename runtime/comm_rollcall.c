@@ -179,7 +179,8 @@ static _Noreturn void speak(const struct comm_watch *watch, int missing) {
       name_missing(watch->comm, missing, out);
     else
       name_waits(watch, out);
-    fprintf(out, " for %g s (runtime.timeout): ending the job\n", watch->comm->timeout);
+    fprintf(out, " for %g s (runtime.timeout): ending the job%s\n", watch->comm->timeout,
+            missing > 0 ? "" : "; if that is what the work takes, set runtime.timeout higher");
     fclose(out);
     fflush(stdout);
     fputs(text, stderr);

@@ -8,6 +8,7 @@
 #include "runtime/device_cuda.h"
 #endif
 #include "runtime/error.h"
+#include "runtime/log.h"
 #include "runtime/profile_device.h"
 
 const struct device_ops *const device_list[] = {
@@ -23,9 +24,16 @@ static int device_find(const char *name, const struct device_ops **found) {
     if (any ? device_list[i]->available() > 0 : strcmp(device_list[i]->name, name) == 0)
       named = device_list[i];
   }
+  for (int i = 0; any && device_list[i] != named; i++) {
+    const char *reason = device_list[i]->absent ? device_list[i]->absent() : "";
+    if (reason[0]) log_warn("%s is not used: %s", device_list[i]->name, reason);
+  }
   if (!named) FAIL(BAD_INPUT, "device \"%s\" is not in this build; see --version for those that are", name);
-  if (named->available() == 0)
-    FAIL(BAD_INPUT, "device \"%s\": this machine has none; use --device cpu", name);
+  if (named->available() == 0) {
+    const char *reason = named->absent ? named->absent() : "";
+    FAIL(BAD_INPUT, "device \"%s\": this machine has none%s%s; use --device cpu", name, reason[0] ? ": " : "",
+         reason);
+  }
   *found = named;
   return OK;
 }

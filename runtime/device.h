@@ -41,6 +41,8 @@ struct device_ops {
   const char *name;       /* "cpu", "cuda" */
   int on_host;            /* device pointers are host pointers */
   int (*available)(void); /* how many of this kind this node has (0: none) */
+  const char *(*absent)(
+      void); /* after available: why there are none or fewer, "": it is no wonder; NULL: "" */
   int (*choose)(struct device *device, int local_rank, int local_size); /* which one: its index and name */
   int (*open)(struct device *device);
   int (*adopt)(struct device *device); /* for calls of this thread from now on; NULL: of any thread */

@@ -36,23 +36,57 @@ int device_cuda_bus(const struct device *device, char *text) {
   return OK;
 }
 
-static int cuda_available(void) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+enum { GPUS = 64, LEAST = 8 /* compute capability that kernels are written for */ };
+
+/* Why there is no GPU, where it is worth a word. */
+static char reason[200];
+
+/* The numbers of those that can be used; returns how many. A machine without a driver has none, and that is
+ * all. */
+static int list_gpus(int gpu[GPUS]) {
+  int count = 0, usable = 0, driver = 0, major = 0, minor = 0;
+  cudaError_t result = cudaGetDeviceCount(&count);
+  reason[0] = '\0';
+  if (result != cudaSuccess) {
+    int installed = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+    if (installed && result != cudaErrorNoDevice)
+      snprintf(reason, sizeof reason, "%.150s", cudaGetErrorString(result));
+    (void)cudaGetLastError();
+    return 0;
+  }
+  for (int i = 0; i < count && usable < GPUS; i++) {
+    int known = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, i) == cudaSuccess &&
+                cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, i) == cudaSuccess;
+    if (known && major >= LEAST)
+      gpu[usable++] = i;
+    else if (known)
+      snprintf(reason, sizeof reason, "GPU %d has compute capability %d.%d; %d.0 is the least", i, major,
+               minor, LEAST);
+  }
   (void)cudaGetLastError();
-  return count;
+  return usable;
+}
+
+static int cuda_available(void) {
+  int gpu[GPUS];
+  return list_gpus(gpu);
+}
+
+static const char *cuda_absent(void) {
+  return reason;
 }
 
 /* CUDA_VISIBLE_DEVICES or Slurm may show each rank one GPU of its own: then it is number 0 for all of them.
  * That no two ranks share a GPU is checked when the ranks meet (comm_nccl). */
 static int choose_gpu(struct device *device, int local_rank, int local_size) {
-  int count = cuda_available();
+  int gpu[GPUS], count = list_gpus(gpu);
+  if (count == 0) FAIL(FAILED, "the GPUs are gone: %s", reason);
   if (count > 1 && local_size > count)
     FAIL(BAD_INPUT,
          "%d ranks on a node with %d GPUs; start at most one rank a GPU: mpirun -n %d, or --map-by "
          "ppr:%d:node",
          local_size, count, count, count);
-  device->index = local_rank % count;
+  device->index = gpu[local_rank % count];
   return OK;
 }
 
@@ -262,6 +296,7 @@ const struct device_ops device_cuda_ops = {
     .name = "cuda",
     .on_host = 0,
     .available = cuda_available,
+    .absent = cuda_absent,
     .choose = cuda_choose,
     .open = cuda_open,
     .adopt = device_cuda_adopt,

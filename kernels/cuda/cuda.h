@@ -32,6 +32,9 @@ static inline int cuda_is_aligned(struct tensor t) {
 
 /* *may: whether a kernel queued now may begin before the one before it has ended; see follow.cuh. */
 int cuda_may_begin_early(struct kernels *k, int *may);
+/* Whether the kernels, as they are loaded, wait by themselves (follow.cuh): on a GPU that could have it they
+ * may still be compiled for an earlier one. */
+int cuda_kernels_wait(int *wait);
 
 int cuda_open(struct kernels *k);
 void cuda_close(struct kernels *k);

@@ -20,7 +20,7 @@ int cuda_may_begin_early(struct kernels *k, int *may) {
   const cudaGraphNode_t *nodes = NULL;
   size_t count = 0;
   *may = 0;
-  if (state->major < 9) return OK;
+  if (!state->follows) return OK;
   TRY_CUDA(recorded_before(cuda_stream(k), &status, &nodes, &count));
   *may = status == cudaStreamCaptureStatusNone;
   if (*may || count != 1) return OK;

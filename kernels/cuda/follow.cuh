@@ -1,6 +1,7 @@
 /* Kernels queued one behind another: by programmatic dependent launch a kernel's blocks may take their places
  * while the one before still runs, and wait there until it has ended and what it wrote is seen. That hides
- * some of the time between two kernels. Before compute capability 9.0 kernels follow one another.
+ * some of the time between two kernels. Compiled for less than compute capability 9.0 kernels do not wait,
+ * whatever runs them: then they follow one another.
  *
  * For products, whose blocks fill a multiprocessor, and for small kernels. Those that gather rows take longer
  * so, probably because a multiprocessor that is never empty keeps its first-level cache as small as the

@@ -14,7 +14,7 @@ static int read_limits(struct cuda_state *state) {
   TRY_CUDA(cudaGetDevice(&gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
-  TRY_CUDA(cudaDeviceGetAttribute(&state->major, cudaDevAttrComputeCapabilityMajor, gpu));
+  TRY(cuda_kernels_wait(&state->follows));
   state->has_wgmma = cuda_has_tiles();
   return OK;
 }

@@ -21,7 +21,7 @@ extern "C" {
 /* The tables' own part of struct kernels. */
 struct cuda_state {
   int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
-  int major;                         /* of its compute capability */
+  int follows;                       /* kernels wait by themselves for those before, see follow.cuh */
   int has_wgmma;                     /* compute capability 9.0a, in this build too */
   struct library *library;
   struct staging *staging; /* of upload.c; NULL: none */
