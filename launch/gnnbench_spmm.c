@@ -163,8 +163,13 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
 
 int gnnbench_spmm(struct bench *bench) {
   struct spmm_case c = {0};
-  if (bench->options->all) return gnnbench_spmm_all(bench);
-  if (bench->options->ablate) return gnnbench_spmm_ablate(bench);
+  const struct bench_options *options = bench->options;
+  if (options->all && options->ablate) FAIL(BAD_INPUT, "--all and --ablate exclude each other");
+  if (options->graphs > 0 && !options->all && !options->ablate)
+    FAIL(BAD_INPUT, "--graph goes with --all or --ablate; without these spmm measures --dataset FILE.h5 or a "
+                    "random graph");
+  if (options->all) return gnnbench_spmm_all(bench);
+  if (options->ablate) return gnnbench_spmm_ablate(bench);
   int code = measure_all(bench, &c);
   bench_peer_close(bench, &c.peer);
   bench_matrix_free(bench, &c.scale);

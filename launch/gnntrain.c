@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "io/checkpoint.h"
 #include "io/publish.h"
 #include "launch/program.h"
 #include "models/layouts.h"
@@ -22,6 +23,18 @@ static struct rundir rundir;
 static int read_config(struct job *job) {
   TRY(comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count)));
   return same_config(&job->comm, &job->config);
+}
+
+/* --resume beside --resume=FILE: the file is where a run begins that has no checkpoint of its own yet. */
+static int settle_resume(struct job *job) {
+  char folder[RUNDIR_PATH], newest[RUNDIR_PATH + 64] = "";
+  if (!line.resume_newest || line.checkpoint[0] == '\0') return OK;
+  snprintf(folder, sizeof folder, "%s/checkpoints", job->config.log.dir);
+  int code = job->comm.rank == 0 ? checkpoint_newest(folder, newest, sizeof newest) : OK;
+  TRY(comm_agree(&job->comm, code));
+  TRY(comm_broadcast(&job->comm, newest, sizeof newest, 0));
+  if (newest[0]) line.checkpoint = "";
+  return OK;
 }
 
 static int train(struct job *job) {
@@ -50,9 +63,10 @@ static int print_profile(struct job *job) {
 }
 
 static int run_job(struct job *job) {
-  const struct rundir_from from = {line.resume, line.checkpoint};
   if (line.profile) profile_enable();
   TRY(read_config(job));
+  TRY(settle_resume(job));
+  const struct rundir_from from = {line.resume, line.checkpoint};
   if (!line.evaluate && !line.predict && !line.dry_run) {
     stop_leaves(STOPPED, publish_remove_named);
     TRY(rundir_check(&rundir, &job->comm, &job->config, &from));

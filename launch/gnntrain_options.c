@@ -16,7 +16,8 @@ void command_line_help(void) {
       "  --epochs N                train.epochs: the total, also when resuming\n"
       "  --device auto|cpu|cuda    runtime.device\n"
       "  --resume[=FILE]           go on from FILE, or from the newest checkpoint of the run directory; the\n"
-      "                            directory's checkpoints of later epochs and runs are removed\n"
+      "                            directory's checkpoints of later epochs and runs are removed; both\n"
+      "                            --resume=FILE and --resume: from FILE while there is no newest\n"
       "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
       "  --predict CHECKPOINT --out FILE.h5\n"
       "                            write logits, predictions and the last hidden embedding of every node\n"
@@ -76,7 +77,7 @@ static int read_valued(struct command_line *line, int argc, char **argv, int *i,
   const char *name = argv[*i], *value;
   *known = 1;
   if (strncmp(name, "--resume=", 9) == 0) {
-    if (line->resume && strcmp(line->checkpoint, name + 9) != 0)
+    if (line->resume && line->checkpoint[0] && strcmp(line->checkpoint, name + 9) != 0)
       FAIL(BAD_INPUT, "--resume=%s and %s: a run goes on from one checkpoint", line->checkpoint, name);
     line->resume = 1;
     line->checkpoint = name + 9;
@@ -107,8 +108,6 @@ static int check(struct command_line *line) {
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
   if (line->out && !line->predict) FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT");
-  if (line->resume_newest && line->checkpoint[0])
-    FAIL(BAD_INPUT, "--resume, from the newest, and --resume=%s exclude each other", line->checkpoint);
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");

@@ -285,7 +285,7 @@ def count_nodes(found):
     for name in ("num_nodes", "x", "y"):
         value = found.get(name)
         if value is not None:
-            return int(value) if name == "num_nodes" else int(value.shape[0])
+            return int(value) if name == "num_nodes" else len(array(value))
     return 1 + max((int(side.max()) for side in ends_of(found) if len(side)), default=-1)
 
 

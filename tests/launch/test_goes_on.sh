@@ -36,7 +36,6 @@ refused() { # refused TEXT RANKS ARGUMENT...
 must_run 2 run.toml --set train.runs=2
 before=$(cat run/metrics.jsonl run/best.h5 run/config.toml | cksum)
 refused 'epoch-1-10.h5: stands in run 1, and the runs before it were asked for 10 epochs, not 20' 2 run.toml --set train.runs=2 --epochs 20 --resume
-refused 'exclude each other' 1 run.toml --resume --resume=run/checkpoints/epoch-0-5.h5
 refused 'a run goes on from one checkpoint' 1 run.toml --resume=run/checkpoints/epoch-0-5.h5 --resume=run/checkpoints/epoch-0-10.h5
 refused 'was trained with dataset.normalize = "none", this run has "row"' 1 run.toml --set train.runs=2 --set dataset.normalize=row --resume
 [[ $(cat run/metrics.jsonl run/best.h5 run/config.toml | cksum) == "$before" ]] || fail "a refused --resume changed the run"
@@ -47,6 +46,13 @@ must_run 1 run.toml --set dataset.path=splits.h5 --set log.dir=split --set datas
 refused 'was trained with dataset.split = 1, this run has 2' 1 run.toml --set dataset.path=splits.h5 --set log.dir=split --set dataset.split=2 --resume
 job 1 run.toml --set dataset.path=splits.h5 --set log.dir=split --set dataset.split=2 --eval split/best.h5
 ((code == 0)) || fail "another split cannot be evaluated: $(cat err.txt)"
+
+# Both forms, as a batch job that is queued again has them: from the file until there is a newer one.
+cp run/checkpoints/epoch-0-5.h5 old.h5
+for ranks in 2 1; do
+  must_run $ranks run.toml --set log.dir=again --resume=old.h5 --resume
+  grep -q "resuming run 0 after epoch $((ranks == 2 ? 5 : 10)) " out.txt || { cat out.txt; fail "--resume=FILE --resume on $ranks rank(s)"; }
+done
 
 # One run may be made longer; what a checkpoint is beyond is said, and so are lines of metrics that are missing.
 must_run 1 run.toml --set log.dir=one

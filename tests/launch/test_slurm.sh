@@ -40,11 +40,6 @@ for script in one_node several_nodes; do
   grep -q 'there/gnntrain some.toml --set train.seed=3 --resume$' arguments || fail "$script: $(cat arguments)"
   [[ $(cat requeued) == 'requeue 17' ]] || fail "$script: not queued again"
 
-  WORKS=0 bash "$job" some.toml --resume=old.h5 --epochs 5
-  grep -q 'there/gnntrain some.toml --resume=old.h5 --epochs 5$' arguments || fail "$script: $(cat arguments)"
-  SLURM_RESTART_COUNT=1 WORKS=0 bash "$job" some.toml --resume=old.h5 --epochs 5
-  grep -q 'there/gnntrain some.toml --epochs 5 --resume$' arguments || fail "$script, queued again: $(cat arguments)"
-
   for ends in 0 1; do
     rm -f requeued
     WORKS=$ends bash "$job" some.toml && code=0 || code=$?
