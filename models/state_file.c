@@ -168,8 +168,7 @@ static int check_training(const struct difference *difference, const char *key, 
   if (strcmp(key, "train.epochs") == 0 && difference->of_run > 0)
     FAIL(BAD_INPUT,
          "%s: stands in run %lld, and the runs before it were asked for %s epochs, not %s; leave "
-         "train.epochs as "
-         "it was or start anew",
+         "train.epochs as it was or start anew",
          difference->path, (long long)difference->of_run, was, is);
   if (strcmp(key, "train.epochs") == 0 && difference->run->config->train.schedule == SCHEDULE_COSINE)
     log_info("note: the cosine of the learning rates ends at epoch %s now, not %s", is, was);
