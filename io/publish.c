@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/fnv.h"
 
 int check_readable(const char *path) {
   struct stat status;
@@ -92,7 +93,7 @@ int64_t publish_writer(void) {
     clock_gettime(CLOCK_REALTIME, &now);
     gethostname(host, sizeof host - 1);
     place = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    for (const char *c = host; *c; c++) place = (place ^ (unsigned char)*c) * 1099511628211u; /* FNV */
+    place = fnv_add(place, host, (int64_t)strlen(host));
     place = place >> (64 - PLACE_BITS) | 1;
   }
   return (int64_t)(place << PID_BITS | ((uint64_t)getpid() & ((1 << PID_BITS) - 1)));
@@ -177,7 +178,7 @@ void publish_clean(const char *path, int64_t seconds) {
     struct stat status;
     if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, ".tmp-", 5) == 0 &&
         fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        status.st_mtime <= latest)
+        (seconds == 0 || status.st_mtime <= latest))
       (void)unlinkat(dirfd(listing), entry->d_name, 0);
   }
   if (listing) closedir(listing);

@@ -22,8 +22,8 @@ void publish_remove_named(void);
 /* From here on SIGINT, SIGTERM and SIGHUP do that, then end the program as they would have. */
 void publish_remove_when_stopped(void);
 
-/* Removes what killed writers of `path` left beside it, `seconds` ago or more; nobody may have been writing
- * it for so long. */
+/* Removes what killed writers of `path` left beside it, `seconds` ago or more (0: whenever); nobody may have
+ * been writing it for so long. */
 void publish_clean(const char *path, int64_t seconds);
 
 /* Errors: BAD_INPUT when `path` is missing, a folder, not a file or not readable. */

@@ -26,9 +26,8 @@ void command_line_help(void) {
       "  --version                 version, revision and what was compiled in\n"
       "  --help                    this text and every setting\n"
       "\n"
-      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a signal, "
-      "after\n"
-      "saving a checkpoint where training had begun.\n"
+      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a\n"
+      "signal, after saving a checkpoint where training had begun.\n"
       "\n"
       "Settings of CONFIG.toml:\n");
   config_help(stdout);

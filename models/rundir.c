@@ -67,8 +67,7 @@ static int check_goes_on(const struct config *config) {
   if (newest[0] == '\0' && access(path, F_OK) == 0)
     FAIL(BAD_INPUT,
          "log.dir: %s holds the results of a run and no checkpoint to go on from; use --set "
-         "log.overwrite=true or "
-         "another log.dir",
+         "log.overwrite=true or another log.dir",
          config->log.dir);
   return OK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/fnv.h"
 #include "runtime/memory.h"
 
 /* The first key that differs from rank 0's. */
@@ -57,22 +58,17 @@ int same_config(struct comm *comm, const struct config *config) {
   return code;
 }
 
-static uint64_t hash_of(uint64_t hash, const char *bytes, int64_t count) {
-  for (int64_t i = 0; i < count; i++) hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u; /* FNV-1a */
-  return hash;
-}
-
 static int sample(const char *path, uint64_t *hash) {
   enum { PLACES = 64, BYTES = 4096 };
   char bytes[BYTES];
   struct stat status;
   int file = open(path, O_RDONLY | O_CLOEXEC), failed = file < 0 || fstat(file, &status) != 0;
   int64_t size = failed ? 0 : status.st_size;
-  *hash = hash_of(14695981039346656037u, (const char *)&size, sizeof size);
+  *hash = fnv_add(FNV_START, &size, sizeof size);
   for (int64_t i = 0; i < PLACES && !failed; i++) {
     ssize_t got = pread(file, bytes, sizeof bytes, size / PLACES * i);
     failed = got < 0;
-    *hash = hash_of(*hash, bytes, got);
+    *hash = fnv_add(*hash, bytes, got);
   }
   int error = errno;
   if (file >= 0) close(file);
@@ -99,8 +95,7 @@ static int compare_device(const struct comm *comm, const char *mine, const char 
   if (strcmp(mine, first) != 0)
     FAIL(BAD_INPUT,
          "rank %d chose the device \"%s\", rank 0 \"%s\"; all ranks must have the same: say --device %s, or "
-         "leave "
-         "out the node whose GPUs are not found",
+         "leave out the node whose GPUs are not found",
          comm->rank, mine, first, strcmp(first, "cpu") == 0 ? first : mine);
   return OK;
 }

@@ -194,6 +194,12 @@ static void scipy_matrices_are_graphs_square_or_bipartite(void **state) {
   import_free(&import);
   assert_fails(import_scipy(indptr, "(5,)", shape, "csc", &import), BAD_INPUT,
                "of format \"csc\"; save it as csr");
+  struct import_options options = options_of("npz", "a.npz"); /* the graph is fine, its features are not */
+  struct made_array array[BENCHMARK];
+  benchmark_arrays(array);
+  made_npz("a.npz", array, BENCHMARK);
+  options.features = "s.npz";
+  assert_fails(import_code(&options), BAD_INPUT, "s.npz: a scipy matrix of format \"csc\"; save it as csr");
   import_free(&import);
 }
 

@@ -1,8 +1,10 @@
 /* What a person names as output takes a file, and is none of those that are read. */
 #include "io/publish.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tests/io/made_files.h"
 
@@ -80,6 +82,23 @@ static void writers_have_numbers_of_their_own(void **state) {
   assert_true(mine > INT32_MAX); /* more than a process id */
 }
 
+/* What somebody may still be writing stays. */
+static void old_leftovers_go(void **state) {
+  (void)state;
+  const struct timespec day_ago[2] = {{time(NULL) - 86401, 0}, {time(NULL) - 86401, 0}};
+  made_text("kept.h5.tmp-1", "new");
+  made_text("kept.h5.tmp-2", "old");
+  made_text("kept.h5", "old, too");
+  assert_int_equal(utimensat(AT_FDCWD, "kept.h5.tmp-2", day_ago, 0), 0);
+  assert_int_equal(utimensat(AT_FDCWD, "kept.h5", day_ago, 0), 0);
+  publish_clean("kept.h5", 86400);
+  assert_int_equal(access("kept.h5.tmp-1", F_OK), 0);
+  assert_int_equal(access("kept.h5.tmp-2", F_OK), -1);
+  assert_int_equal(access("kept.h5", F_OK), 0);
+  publish_clean("kept.h5", 0);
+  assert_int_equal(access("kept.h5.tmp-1", F_OK), -1);
+}
+
 static void the_folder_of_a_file_is_made(void **state) {
   (void)state;
   assert_ok(make_folder_of("made/for/file"));
@@ -96,6 +115,7 @@ int main(void) {
       cmocka_unit_test(what_takes_no_file_has_its_sentence),
       cmocka_unit_test(only_a_plain_file_is_replaced),
       cmocka_unit_test(writers_have_numbers_of_their_own),
+      cmocka_unit_test(old_leftovers_go),
       cmocka_unit_test(the_folder_of_a_file_is_made),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);

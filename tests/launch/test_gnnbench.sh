@@ -73,6 +73,8 @@ for precision in fp32 fp64; do
 done
 bench hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1 | grep -q 'scratch 0.0 MiB' ||
   fail "nothing said of scratch"
+refuses '--graph goes with --all or --ablate' spmm --graph arxiv-like --device cpu
+refuses '--all and --ablate exclude each other' spmm --all --ablate --device cpu
 refuses '--huge 300: there are 200 vertices' hyper --nodes 200 --hyperedges 70 --incidences 500 --huge 300
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
 bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
