@@ -204,7 +204,7 @@ static __device__ __forceinline__ struct philox_block dropout_bits(const struct 
 static __device__ __forceinline__ bool is_kept(const struct dropout &op, const struct philox_block &bits,
                                                int j) {
   const uint32_t word = bits.word[j / 2];
-  return j % 2 ? word >= op.threshold << 16 : (word & 0xFFFF) >= op.threshold;
+  return (j % 2 ? word : word * 65536u) >= op.threshold << 16;
 }
 
 /* Dropout of the group of columns of node `id` that begins at `first`. */
@@ -231,17 +231,25 @@ static __device__ __forceinline__ float exponential(float x) {
 
 #define LEAKY_SLOPE 0.01f
 
+/* A NaN stays one. */
+static __device__ __forceinline__ float relu(float n) {
+  float y;
+  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(n));
+  return y;
+}
+
 /* act(n); a NaN stays one. */
 static __device__ __forceinline__ float activated(enum activation activation, float n) {
+  if (activation == ACTIVATION_RELU) return relu(n);
   if (activation == ACTIVATION_NONE || !(n < 0)) return n;
-  return activation == ACTIVATION_RELU ? 0 : activation == ACTIVATION_ELU ? expm1f(n) : LEAKY_SLOPE * n;
+  return activation == ACTIVATION_ELU ? expm1f(n) : LEAKY_SLOPE * n;
 }
 
 /* x <- act(x), all elements alike. */
 static __device__ __forceinline__ void activate(enum activation activation, float (&x)[GROUP]) {
   if (activation == ACTIVATION_NONE) return;
 #pragma unroll
-  for (int j = 0; j < GROUP && activation == ACTIVATION_RELU; j++) x[j] = x[j] < 0 ? 0 : x[j];
+  for (int j = 0; j < GROUP && activation == ACTIVATION_RELU; j++) x[j] = relu(x[j]);
 #pragma unroll
   for (int j = 0; j < GROUP && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
 }

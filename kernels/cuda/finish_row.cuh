@@ -272,7 +272,7 @@ static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t
   if (UPDATES) add_bias(f, col, WIDE, sum);
   if (UPDATES && f.activation == ACTIVATION_RELU) {
 #pragma unroll
-    for (int i = 0; i < WIDE; i++) sum[i] = activated(ACTIVATION_RELU, sum[i]);
+    for (int i = 0; i < WIDE; i++) sum[i] = relu(sum[i]);
   }
   if (UPDATES && f.dropout.threshold > 0) drop_columns(f, row, col, sum);
   store(at<T>(f.y, row, col), WIDE, true, sum);

@@ -338,7 +338,7 @@ static __device__ __forceinline__ void end_usual(const struct end &e, const stru
         total[j] += x[i][j];
       } else {
         x[i][j] += bias[j];
-        if (KIND != END_PLAIN) x[i][j] = x[i][j] < 0 ? 0 : x[i][j];
+        if (KIND != END_PLAIN) x[i][j] = relu(x[i][j]);
       }
     }
     if (KIND == END_RELU_DROPOUT) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);

@@ -28,7 +28,7 @@ static __device__ __forceinline__ void end_four(const struct end &e, const float
       x[j] = before[j] > 0 ? x[j] * scale : 0;
     } else {
       x[j] += bias[j];
-      if (KIND != END_PLAIN) x[j] = x[j] < 0 ? 0 : x[j];
+      if (KIND != END_PLAIN) x[j] = relu(x[j]);
       if (KIND == END_RELU_DROPOUT) x[j] = kept >> j & 1 ? x[j] * scale : 0;
     }
   }
