@@ -184,19 +184,27 @@ int64_t choose_tile_least(const struct choose_case *c, int64_t cols) {
   return b < DENSITY_BINS ? least_in(b) : TILE_CELLS + 1;
 }
 
+/* near[b]: arcs of the cells of bin b that are near, all of them together. */
+static void count_near(const struct density *density, double near[DENSITY_BINS]) {
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    double cells = (double)density->cells[b];
+    near[b] = cells > 0 ? cells * near_arcs((double)density->arcs[b] / cells) : 0;
+  }
+}
+
 /* Cells of `least` arcs and more become tiles. */
-static struct choice divide(const struct rates *rates, const struct density *density, int64_t least) {
+static struct choice divide(const struct rates *rates, const struct density *density,
+                            const double near[DENSITY_BINS], int64_t least) {
   struct choice choice = {.tile_arcs_least = least};
   for (int b = 1; b < DENSITY_BINS; b++) {
     if (least_in(b) >= least) choice.merged_rows += density->windows[b] * TILE_ROWS;
     if (!density->cells[b]) continue;
-    double cells = (double)density->cells[b], arcs = (double)density->arcs[b] / cells;
     if (least_in(b) >= least) {
       choice.tiles += density->cells[b];
-      choice.tile_arcs += cells * arcs;
+      choice.tile_arcs += (double)density->arcs[b];
     } else {
-      choice.near_arcs += cells * near_arcs(arcs);
-      choice.far_arcs += cells * (arcs - near_arcs(arcs));
+      choice.near_arcs += near[b];
+      choice.far_arcs += (double)density->arcs[b] - near[b];
     }
   }
   price(rates, density->rows, &choice);
@@ -205,10 +213,12 @@ static struct choice divide(const struct rates *rates, const struct density *den
 
 struct choice choose(const struct choose_case *c, const struct density *density) {
   struct rates rates = rates_of(c, density->cols);
-  struct choice gather = divide(&rates, density, TILE_CELLS + 1), best = gather;
+  double near[DENSITY_BINS];
+  count_near(density, near);
+  struct choice gather = divide(&rates, density, near, TILE_CELLS + 1), best = gather;
   best.seconds *= 1 - TILE_MARGIN;
   for (int b = DENSITY_BINS - 1; b > 0 && is_tile(&rates, (double)least_in(b)); b--) {
-    struct choice tiles = divide(&rates, density, least_in(b));
+    struct choice tiles = divide(&rates, density, near, least_in(b));
     if (tiles.seconds < best.seconds) best = tiles;
   }
   if (best.tiles == 0) best = gather;
@@ -218,8 +228,10 @@ struct choice choose(const struct choose_case *c, const struct density *density)
 
 struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least) {
   struct rates rates = rates_of(c, density->cols);
-  struct choice choice = divide(&rates, density, least);
-  choice.gather_seconds = divide(&rates, density, TILE_CELLS + 1).seconds;
+  double near[DENSITY_BINS];
+  count_near(density, near);
+  struct choice choice = divide(&rates, density, near, least);
+  choice.gather_seconds = divide(&rates, density, near, TILE_CELLS + 1).seconds;
   return choice;
 }
 

@@ -28,10 +28,14 @@ struct cuda_condensed {
 /* Whether this GPU has the instructions (sm_80 and later). */
 int cuda_has_condensed(void);
 
-/* Whether m, less its tiles of `least` entries and more, has windows to condense: all that have entries where
- * the plan forces it; as the cost model says of a part of them. *rule is what to take them by. */
+/* As condensed_count, of a matrix that is on the device. Errors: FAILED when memory is short. */
+int cuda_condensed_count(struct kernels *k, const struct tiles_build *m, int64_t least, int64_t every,
+                         struct condensing *condensing);
+
+/* Whether m, less the tiles that were chosen, has windows to condense: all that have entries where the plan
+ * forces it; as the cost model says of a part of them. *rule is what to take them by. */
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                          int64_t least, struct window_rule *rule, int *wanted);
+                          const struct tile_lists *tiles, struct window_rule *rule, int *wanted);
 
 /* What becomes condensed windows of a matrix: offsets alone, cuda_condensed_build_fill writes the other
  * arrays on the device. */

@@ -20,21 +20,28 @@ static int64_t room_of(const struct part *part) {
   return part->host || part->on_device ? (part->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
 }
 
-/* Allocates the block of all parts and copies them. */
-static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct part *part, int parts) {
+/* Allocates the block of all parts and copies them; not all may have arrived. */
+static int upload_parts(struct kernels *k, struct cuda_layout *layout, struct part *part, int parts,
+                        void **block) {
   int64_t bytes = 0;
   for (int i = 0; i < parts; i++) bytes += room_of(&part[i]);
-  layout->base.bytes = bytes;
-  TRY(device_alloc(k->device, bytes, &layout->block, "sparse matrix"));
-  char *at = layout->block;
+  layout->base.bytes += bytes;
+  TRY(device_alloc(k->device, bytes, block, "sparse matrix"));
+  char *at = *block;
   for (int i = 0; i < parts; i++) {
     if (room_of(&part[i]) == 0) continue;
     memcpy(part[i].device, &at, sizeof at);
     if (!part[i].on_device) TRY(cuda_upload_large(k, at, part[i].host, part[i].bytes));
     at += room_of(&part[i]);
   }
-  return device_synchronize(k->device, STREAM_COMPUTE);
+  return OK;
 }
+
+#define ARRAY(from, count, to) \
+  { from, (count) * (int64_t)sizeof *(from), &(to), 0 }
+#define MADE(from, count, to, there) /* on the device, where there is anything */ \
+  { NULL, (count) * (int64_t)sizeof *(from), &(to), there }
+#define COUNT(parts) (int)(sizeof(parts) / sizeof(parts)[0])
 
 /* A matrix cut into tiers, on the host. */
 struct cut {
@@ -43,6 +50,7 @@ struct cut {
   int32_t *compressed;            /* [places]; NULL: row i, or no windows */
   int64_t places;
   struct csr rest_of_tiles, rest;
+  const struct csr *left; /* what is in no window: one of these, or the matrix itself */
   struct slots slots;
 };
 
@@ -62,26 +70,23 @@ static int list_rows(const struct csr *m, struct cut *cut) {
   return OK;
 }
 
-static int cut_matrix(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                      struct cut *cut) {
+static int cut_windows(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                       struct cut *cut) {
   struct tile_lists *tiles = &cut->tiles;
   struct window_rule rule;
   int condenses;
   TRY(cuda_tiles_choose(k, m, plan, tiles));
-  TRY(cuda_condensed_wanted(k, m, plan, tiles->choice.tile_arcs_least, &rule, &condenses));
+  TRY(cuda_condensed_wanted(k, m, plan, tiles, &rule, &condenses));
   TRY(cuda_tiles_cut(k, m, plan, tiles, &cut->rest_of_tiles));
-  const struct csr *left = tiles->pieces.count > 0 ? &cut->rest_of_tiles : m;
+  cut->left = tiles->pieces.count > 0 ? &cut->rest_of_tiles : m;
   if (condenses) {
-    TRY(cuda_condensed_cut(k, left, tiles, &rule, &cut->windows, &cut->rest));
-    left = &cut->rest;
+    TRY(cuda_condensed_cut(k, cut->left, tiles, &rule, &cut->windows, &cut->rest));
+    cut->left = &cut->rest;
   }
-  TRY(list_rows(m, cut));
-  const struct slots_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams,
-                                  plan->tiers == LAYOUT_GATHER_IN_ORDER};
-  return slots_cut(left, &cuts, &cut->slots);
+  return list_rows(m, cut);
 }
 
-static void describe(struct cuda_layout *layout, const struct cut *cut) {
+static void describe_entries(struct cuda_layout *layout, const struct cut *cut) {
   struct layout *base = &layout->base;
   base->least = cut->tiles.choice.tile_arcs_least;
   base->tiles = layout->tiles.count = cut->tiles.tiles.count;
@@ -91,17 +96,12 @@ static void describe(struct cuda_layout *layout, const struct cut *cut) {
   base->window_blocks = layout->condensed.blocks = cut->windows.condensed.blocks;
   base->window_entries = cut->windows.condensed.entries;
   layout->condensed.pieces = cut->windows.pieces.count;
-  layout->gathered = cut->slots.csr->nnz;
-  layout->slots = cut->slots.count;
-  layout->early = cut->slots.start[cut->slots.windows];
-  layout->long_rows = cut->slots.long_rows;
-  layout->pieces = cut->slots.pieces;
-  layout->tall_rows = cut->slots.tall_rows;
+  layout->gathered = cut->left->nnz;
 }
 
-static int upload(struct kernels *k, struct cuda_layout *layout, const struct cut *cut) {
-  const struct slots *slots = &cut->slots;
-  const struct csr *m = slots->csr;
+/* Tiles, condensed windows, and the columns of the others. */
+static int upload_entries(struct kernels *k, struct cuda_layout *layout, const struct cut *cut) {
+  const struct csr *m = cut->left;
   const struct tiles *tiles = &cut->tiles.tiles;
   const struct condensed *windows = &cut->windows.condensed;
   struct cuda_tiles *in_tiles = &layout->tiles;
@@ -110,18 +110,7 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
   int there = cut->tiles.build.col != NULL; /* the matrix is on the device already */
   int64_t strips = weighted && tiles->count > 0 ? tiles->count * TILE_STRIPS + 1 : 0;
   int64_t columns = there && !condenses && tiles->count == 0 ? 0 : m->nnz;
-#define ARRAY(from, count, to) \
-  { from, (count) * (int64_t)sizeof *(from), &(to), 0 }
-#define MADE(from, count, to, there) /* on the device, where there is anything */ \
-  { NULL, (count) * (int64_t)sizeof *(from), &(to), there }
   struct part parts[] = {
-      ARRAY(slots->slot.first, slots->count, layout->slot.first),
-      ARRAY(slots->slot.extent, slots->count, layout->slot.extent),
-      ARRAY(slots->slot.target, slots->count, layout->slot.target),
-      ARRAY(slots->long_row, slots->long_rows, layout->long_row),
-      ARRAY(slots->long_target, slots->long_rows, layout->long_target),
-      ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
-      ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
       {m->col, columns * (int64_t)sizeof *m->col, &layout->col, there || condenses},
       ARRAY(m->row, m->rows, layout->row),
       {m->weight, weighted * columns * (int64_t)sizeof *m->weight, &layout->value, there || condenses},
@@ -139,13 +128,11 @@ static int upload(struct kernels *k, struct cuda_layout *layout, const struct cu
       MADE(windows->first, windows->blocks + 1, in_windows->first, weighted),
       MADE(windows->value, windows->entries, in_windows->value, weighted),
   };
-#undef ARRAY
-#undef MADE
-  describe(layout, cut);
-  return upload_parts(k, layout, parts, (int)(sizeof parts / sizeof parts[0]));
+  describe_entries(layout, cut);
+  return upload_parts(k, layout, parts, COUNT(parts), &layout->block[0]);
 }
 
-/* What is cut on the device goes from its copy of the matrix to the layout. */
+/* What is cut on the device goes from its copy of the matrix to the layout; queued. */
 static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) {
   struct cuda_tiles *tiles = &layout->tiles;
   struct cuda_condensed *windows = &layout->condensed;
@@ -160,13 +147,38 @@ static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) 
                                    condenses ? NULL : layout->value};
     TRY(cuda_tiles_build_fill(k, &cut->tiles.build, layout->base.least, &to));
   }
-  if (condenses) {
-    const struct condensed_arrays to = {(int32_t *)windows->col,   (uint8_t *)windows->bits,
-                                        (int64_t *)windows->first, (float *)windows->value,
-                                        (int32_t *)layout->col,    layout->value};
-    TRY(cuda_condensed_build_fill(k, &cut->windows.build, &to));
-  }
-  return device_synchronize(k->device, STREAM_COMPUTE);
+  if (!condenses) return OK;
+  const struct condensed_arrays to = {(int32_t *)windows->col,   (uint8_t *)windows->bits,
+                                      (int64_t *)windows->first, (float *)windows->value,
+                                      (int32_t *)layout->col,    layout->value};
+  return cuda_condensed_build_fill(k, &cut->windows.build, &to);
+}
+
+static void describe_slots(struct cuda_layout *layout, const struct slots *slots) {
+  layout->slots = slots->count;
+  layout->early = slots->start[slots->windows];
+  layout->long_rows = slots->long_rows;
+  layout->pieces = slots->pieces;
+  layout->tall_rows = slots->tall_rows;
+}
+
+static int cut_slots(struct kernels *k, const struct layout_plan *plan, struct cuda_layout *layout,
+                     struct cut *cut) {
+  const struct slots_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams,
+                                  plan->tiers == LAYOUT_GATHER_IN_ORDER};
+  struct slots *slots = &cut->slots;
+  TRY(slots_cut(cut->left, &cuts, slots));
+  struct part parts[] = {
+      ARRAY(slots->slot.first, slots->count, layout->slot.first),
+      ARRAY(slots->slot.extent, slots->count, layout->slot.extent),
+      ARRAY(slots->slot.target, slots->count, layout->slot.target),
+      ARRAY(slots->long_row, slots->long_rows, layout->long_row),
+      ARRAY(slots->long_target, slots->long_rows, layout->long_target),
+      ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
+      ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
+  };
+  describe_slots(layout, slots);
+  return upload_parts(k, layout, parts, COUNT(parts), &layout->block[1]);
 }
 
 /* What is on the device and all remains becomes the layout's. */
@@ -179,6 +191,19 @@ static void take_entries(struct cuda_layout *layout, struct tiles_build *build) 
   build->value = NULL;
 }
 
+/* The host cuts slots while the device fills in the tiers. */
+static int make(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                struct cuda_layout *layout, struct cut *cut) {
+  TRY(cut_windows(k, m, plan, cut));
+  TRY(upload_entries(k, layout, cut));
+  TRY(fill(k, layout, cut));
+  TRY(cut_slots(k, plan, layout, cut));
+  TRY(device_synchronize(k->device, STREAM_COMPUTE));
+  if (cut->tiles.build.col && layout->tiles.count == 0 && !cut->windows.build.m)
+    take_entries(layout, &cut->tiles.build);
+  return OK;
+}
+
 int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                      struct layout **layout) {
   struct cuda_layout *made = NULL;
@@ -187,11 +212,7 @@ int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   made->base.csr = m;
-  int code = cut_matrix(k, m, plan, &cut);
-  if (code == OK) code = upload(k, made, &cut);
-  if (code == OK) code = fill(k, made, &cut);
-  if (code == OK && cut.tiles.build.col && made->tiles.count == 0 && !cut.windows.build.m)
-    take_entries(made, &cut.tiles.build);
+  int code = make(k, m, plan, made, &cut);
   made->base.copying = cuda_upload_seconds(k) - copied_before;
   cut_free(k, &cut);
   return code;
@@ -203,16 +224,16 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
   TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
   *layout = &made->base;
   *made = *cuda_layout(from);
-  made->block = made->taken[0] = made->taken[1] = NULL;
+  made->block[0] = made->block[1] = made->taken[0] = made->taken[1] = NULL;
   made->value = NULL;
-  TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block, "sparse values"));
-  made->value = made->block;
+  TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block[0], "sparse values"));
+  made->value = made->block[0];
   return OK;
 }
 
 void cuda_layout_free(struct kernels *k, struct layout *layout) {
   struct cuda_layout *mine = (struct cuda_layout *)layout;
-  device_release(k->device, mine->block);
+  for (int i = 0; i < 2; i++) device_release(k->device, mine->block[i]);
   for (int i = 0; i < 2; i++) device_release(k->device, mine->taken[i]);
   free(mine);
 }

@@ -1,5 +1,6 @@
 /* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/slots.h) of what is in neither.
- * All of it lies in one block of device memory, columns that were there before in their own. */
+ * The entries lie in one block of device memory, slots in another, columns that were there before in their
+ * own. */
 #ifndef KERNELS_CUDA_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_H
 
@@ -25,7 +26,7 @@ struct cuda_layout {
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */
-  void *block, *taken[2];          /* what this layout owns of the above */
+  void *block[2], *taken[2];       /* what this layout owns of the above */
 };
 
 static inline const struct cuda_layout *cuda_layout(const struct layout *layout) {

@@ -5,8 +5,16 @@
 
 enum { SAMPLE = 1 << 20 /* about so many entries are looked at */ };
 
+/* Of about SAMPLE entries, where the matrix is. */
+static int count(struct kernels *k, const struct csr *m, const struct tile_lists *tiles,
+                 struct condensing *condensing) {
+  const int64_t least = tiles->choice.tile_arcs_least, every = 1 + m->nnz / SAMPLE;
+  if (tiles->build.col) return cuda_condensed_count(k, &tiles->build, least, every, condensing);
+  return condensed_count(m, least, every, k->device->threads, condensing);
+}
+
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                          int64_t least, struct window_rule *rule, int *wanted) {
+                          const struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
   struct choose_case c = {.model = choose_model_of(k->device->name),
                           .precision = k->precision,
                           .width = plan->width,
@@ -17,10 +25,10 @@ int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct l
   *rule = window_rule_all;
   *wanted = plan->tiers == LAYOUT_WINDOWS;
   if (plan->tiers != LAYOUT_AUTO) return OK;
-  *rule = choose_window_rule(&c, m->cols, least <= TILE_CELLS);
+  *rule = choose_window_rule(&c, m->cols, tiles->choice.tile_arcs_least <= TILE_CELLS);
   rule->margin = choose_window_margin(&c, m->rows, m->nnz);
   if ((double)m->nnz * rule->arc <= rule->once) return OK;
-  TRY(condensed_count(m, least, 1 + m->nnz / SAMPLE, k->device->threads, &condensing));
+  TRY(count(k, m, tiles, &condensing));
   *wanted = choose_windows(rule, &condensing).windows > 0;
   return OK;
 }

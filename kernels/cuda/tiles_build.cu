@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/upload.h"
@@ -83,12 +84,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
   }
 }
 
-/* tiles[w]: cells of `least` entries and more; left[i]: entries of row i in the others. */
+/* tiles[w]: cells of `least` entries and more; left[i]: entries of row i in the others; a 0 behind both. */
 static __global__ void __launch_bounds__(THREADS, 1)
-    measure_kernel(const __grid_constant__ struct pattern p, int least, int *tiles, int *left) {
+    measure_kernel(const __grid_constant__ struct pattern p, int least, int64_t *tiles, int64_t *left) {
   extern __shared__ int entries[];
   __shared__ int count;
   const int lane = (int)threadIdx.x % 32;
+  if (blockIdx.x == 0 && threadIdx.x == 0) tiles[p.windows] = left[p.rows] = 0;
   for (int64_t w = blockIdx.x; w < p.windows; w += gridDim.x) {
     count_segments(p, w, entries, &count);
     int mine = 0;
@@ -139,24 +141,43 @@ static __device__ __forceinline__ void number_tiles(const struct pattern &p, int
   __syncthreads();
 }
 
-/* One warp a row: what is in tiles becomes bits, the rest moves together. Either may be NULL. */
+/* Where what is in tiles of a window goes, and what is left of a row. Either may be NULL. */
+struct filled {
+  uint32_t *bits;
+  int32_t *rest;
+  float *rest_value;
+};
+
+/* 32 entries of row i, one a lane: `entry`, or none (col -1). Returns how many are left. */
+static __device__ __forceinline__ int fill_entries(const struct pattern &p, int64_t i, int64_t entry, int col,
+                                                   const int *entries, int moved, const struct filled &to) {
+  const int mine = col >= 0 ? entries[col / TILE_COLS] : -1;
+  const unsigned left = __ballot_sync(~0u, mine >= 0);
+  if (to.bits && col >= 0 && mine < 0) {
+    const struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
+    atomicOr(&to.bits[(int64_t)~mine * TILE_WORDS + at.word], 1u << at.bit);
+  } else if (to.rest && mine >= 0) {
+    const int place = moved + __popc(left & ((1u << threadIdx.x % 32) - 1));
+    to.rest[place] = col;
+    if (to.rest_value) to.rest_value[place] = p.value[entry];
+  }
+  return __popc(left);
+}
+
+/* One warp a row. Its columns are read several batches ahead of their bits: one after the other, most of the
+ * time would be waiting. */
 static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t i, const int *entries,
-                                                uint32_t *bits, int32_t *rest, float *rest_value) {
-  const int lane = (int)threadIdx.x % 32;
+                                                const struct filled &to) {
+  constexpr int AHEAD = 8;
+  const int64_t end = p.start[i + 1];
   int moved = 0;
-  for (int64_t first = p.start[i]; first < p.start[i + 1]; first += 32) {
-    const bool there = first + lane < p.start[i + 1];
-    const int col = there ? p.col[first + lane] : 0, mine = there ? entries[col / TILE_COLS] : -1;
-    const unsigned left = __ballot_sync(~0u, there && mine >= 0);
-    if (bits && there && mine < 0) {
-      const struct tile_bit at = tile_bit_of((int)(i % TILE_ROWS), col % TILE_COLS);
-      atomicOr(&bits[(int64_t)~mine * TILE_WORDS + at.word], 1u << at.bit);
-    } else if (rest && there && mine >= 0) {
-      const int place = moved + __popc(left & ((1u << lane) - 1));
-      rest[place] = col;
-      if (rest_value) rest_value[place] = p.value[first + lane];
-    }
-    moved += __popc(left);
+  for (int64_t first = p.start[i] + threadIdx.x % 32; first - threadIdx.x % 32 < end; first += 32 * AHEAD) {
+    int col[AHEAD];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) col[u] = first + 32 * u < end ? __ldg(p.col + first + 32 * u) : -1;
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+      moved += fill_entries(p, i, first + 32 * u, col[u], entries, moved, to);
   }
 }
 
@@ -169,9 +190,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
     count_segments(p, w, entries, NULL);
     number_tiles(p, least, tile_start[w], entries, to.segment, warp_sum);
     for (int64_t i = w * TILE_ROWS + threadIdx.x / 32; i < end_of(p, w); i += WARPS)
-      fill_row(p, i, entries, to.bits ? to.bits + tile_start[w] * TILE_WORDS : NULL,
-               to.rest_col ? to.rest_col + rest_start[i] : NULL,
-               to.rest_value ? to.rest_value + rest_start[i] : NULL);
+      fill_row(p, i, entries,
+               {to.bits ? to.bits + tile_start[w] * TILE_WORDS : NULL,
+                to.rest_col ? to.rest_col + rest_start[i] : NULL,
+                to.rest_value ? to.rest_value + rest_start[i] : NULL});
   }
 }
 
@@ -200,6 +222,32 @@ int cuda_tiles_can_build(const struct csr *m) {
          (m->cols + TILE_COLS - 1) / TILE_COLS * (int64_t)sizeof(int) <= SHARED_BYTES;
 }
 
+/* count[i] = the sum of count[0 .. i), in place. temporary NULL: how many bytes of it that takes. */
+static int add_up(struct kernels *k, int64_t *count, int64_t items, void *temporary, size_t *bytes) {
+  TRY_CUDA(cub::DeviceScan::ExclusiveSum(temporary, *bytes, count, count, items, cuda_stream(k)));
+  return OK;
+}
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/* Room for counts and offsets, in one block. */
+static int allocate_counts(struct kernels *k, struct tiles_build *build) {
+  const int64_t counts = aligned((int64_t)sizeof(struct counted));
+  const int64_t rows = aligned((build->rows + 1) * (int64_t)sizeof(int64_t));
+  const int64_t windows = aligned((build->windows + 1) * (int64_t)sizeof(int64_t));
+  TRY(add_up(k, NULL, build->rows + 1, NULL, &build->temporary_bytes));
+  TRY(device_alloc(k->device, counts + 2 * rows + windows + (int64_t)build->temporary_bytes, &build->counts,
+                   "counts of cells"));
+  char *at = (char *)build->counts + counts;
+  build->start = (int64_t *)at;
+  build->rest_start = (int64_t *)(at + rows);
+  build->tile_start = (int64_t *)(at + 2 * rows);
+  build->temporary = at + 2 * rows + windows;
+  return OK;
+}
+
 int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_build *build) {
   struct device *d = k->device;
   *build = {};
@@ -208,12 +256,9 @@ int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_b
   build->nnz = m->nnz;
   build->windows = (m->rows + TILE_ROWS - 1) / TILE_ROWS;
   build->segments = (m->cols + TILE_COLS - 1) / TILE_COLS;
-  const int64_t counts = std::max((int64_t)sizeof(struct counted),
-                                  (build->windows + m->rows) * (int64_t)sizeof(int));
-  TRY(device_alloc(d, (m->rows + 1) * (int64_t)sizeof *build->start, (void **)&build->start, "row offsets"));
+  TRY(allocate_counts(k, build));
   TRY(device_alloc(d, m->nnz * (int64_t)sizeof *build->col, (void **)&build->col,
                    "columns to cut into tiles"));
-  TRY(device_alloc(d, counts, &build->counts, "counts of cells"));
   TRY(cuda_upload_large(k, build->start, m->start, (m->rows + 1) * (int64_t)sizeof *m->start));
   TRY(cuda_upload_large(k, build->col, m->col, m->nnz * (int64_t)sizeof *m->col));
   if (!m->weight) return OK;
@@ -223,11 +268,8 @@ int cuda_tiles_build_open(struct kernels *k, const struct csr *m, struct tiles_b
 }
 
 void cuda_tiles_build_close(struct kernels *k, struct tiles_build *build) {
-  device_release(k->device, build->start);
   device_release(k->device, build->col);
   device_release(k->device, build->counts);
-  device_release(k->device, build->tile_start);
-  device_release(k->device, build->rest_start);
   device_release(k->device, build->rest_col);
   device_release(k->device, build->value);
   device_release(k->device, build->rest_value);
@@ -251,34 +293,23 @@ int cuda_tiles_build_density(struct kernels *k, struct tiles_build *build, struc
   return OK;
 }
 
-/* start[i + 1] = the sum of count[0 .. i]. */
-static void add_up(const int32_t *count, int64_t items, int64_t *start) {
-  start[0] = 0;
-  for (int64_t i = 0; i < items; i++) start[i + 1] = start[i] + count[i];
-}
-
-static int count_on_device(struct kernels *k, struct tiles_build *build, int64_t least, int32_t *count) {
-  int32_t *on_device = (int32_t *)build->counts;
-  LAUNCH(measure_kernel, k, build, (int)least, on_device, on_device + build->windows);
-  TRY(device_download(k->device, STREAM_COMPUTE, count, on_device,
-                      (build->windows + build->rows) * (int64_t)sizeof *count));
+/* Counts and adds up on the device; what the host goes on with comes back. */
+static int measure(struct kernels *k, struct tiles_build *build, int64_t least, struct tiles *tiles,
+                   struct csr *rest) {
+  const int64_t windows = build->windows + 1, rows = build->rows + 1;
+  size_t bytes = build->temporary_bytes;
+  LAUNCH(measure_kernel, k, build, (int)least, build->tile_start, build->rest_start);
+  TRY(add_up(k, build->tile_start, windows, build->temporary, &bytes));
+  TRY(add_up(k, build->rest_start, rows, build->temporary, &bytes));
+  TRY(device_download(k->device, STREAM_COMPUTE, tiles->start, build->tile_start,
+                      windows * (int64_t)sizeof *tiles->start));
+  TRY(device_download(k->device, STREAM_COMPUTE, rest->start, build->rest_start,
+                      rows * (int64_t)sizeof *rest->start));
   return device_synchronize(k->device, STREAM_COMPUTE);
-}
-
-static int copy_starts(struct kernels *k, struct tiles_build *build, const struct tiles *tiles,
-                       const struct csr *rest) {
-  struct device *d = k->device;
-  const int64_t windows = (build->windows + 1) * (int64_t)sizeof *tiles->start;
-  const int64_t rows = (build->rows + 1) * (int64_t)sizeof *rest->start;
-  TRY(device_alloc(d, windows, (void **)&build->tile_start, "tile windows"));
-  TRY(device_alloc(d, rows, (void **)&build->rest_start, "rest of the tiles"));
-  TRY(device_upload(d, STREAM_COMPUTE, build->tile_start, tiles->start, windows));
-  return device_upload(d, STREAM_COMPUTE, build->rest_start, rest->start, rows);
 }
 
 int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64_t least, const struct csr *m,
                              struct tiles *tiles, struct csr *rest) {
-  int32_t *count = NULL;
   *tiles = {};
   *rest = {};
   rest->rows = m->rows;
@@ -286,19 +317,12 @@ int cuda_tiles_build_measure(struct kernels *k, struct tiles_build *build, int64
   rest->row = m->row;
   TRY(memory_alloc(&rest->start, (m->rows + 1) * (int64_t)sizeof *rest->start, "rest of the tiles"));
   TRY(memory_alloc(&tiles->start, (build->windows + 1) * (int64_t)sizeof *tiles->start, "tile windows"));
-  TRY(memory_alloc(&count, (build->windows + m->rows) * (int64_t)sizeof *count, "counts of cells"));
-  int code = count_on_device(k, build, least, count);
-  if (code == OK) {
-    add_up(count, build->windows, tiles->start);
-    add_up(count + build->windows, m->rows, rest->start);
-  }
-  free(count);
-  TRY(code);
+  TRY(measure(k, build, least, tiles, rest));
   tiles->windows = build->windows;
   tiles->count = tiles->start[build->windows];
   rest->nnz = rest->start[m->rows];
   tiles->entries = m->nnz - rest->nnz;
-  return copy_starts(k, build, tiles, rest);
+  return OK;
 }
 
 int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least,

@@ -14,12 +14,14 @@ extern "C" {
 /* A matrix on the device, and what is counted there. */
 struct tiles_build {
   int64_t rows, cols, nnz, windows, segments;
-  int64_t *start;      /* [rows + 1] */
   int32_t *col;        /* [nnz] */
   float *value;        /* [nnz]; NULL: binary */
-  void *counts;        /* scratch */
+  void *counts;        /* of density; and the block of the following */
+  int64_t *start;      /* [rows + 1] */
   int64_t *tile_start; /* [windows + 1], behind measure */
   int64_t *rest_start; /* [rows + 1], behind measure */
+  void *temporary;     /* of sums */
+  size_t temporary_bytes;
   int32_t *rest_col;   /* columns of the rest, behind rest; else NULL */
   float *rest_value;   /* its weights */
 };

@@ -16,7 +16,8 @@ enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20, LEAST = 1 << 20 };
 
 struct staging {
   char *memory;
-  double seconds; /* of all copies */
+  int64_t filled; /* parts, since it was made */
+  double seconds; /* of the host in all copies */
   cudaEvent_t sent[PARTS];
 };
 
@@ -42,8 +43,11 @@ void cuda_staging_open(struct kernels *k, struct staging **staging) {
 
 void cuda_staging_close(struct staging *s) {
   if (!s) return;
-  for (int i = 0; i < PARTS; i++)
-    if (s->sent[i]) cudaEventDestroy(s->sent[i]);
+  for (int i = 0; i < PARTS; i++) {
+    if (!s->sent[i]) continue;
+    cudaEventSynchronize(s->sent[i]);
+    cudaEventDestroy(s->sent[i]);
+  }
   if (s->memory) (void)cudaHostUnregister(s->memory);
   (void)cudaGetLastError(); /* it may not have been registered */
   free(s->memory);
@@ -57,9 +61,9 @@ static void copy_part(char *to, const char *from, int64_t bytes, int threads) {
 }
 
 static int copy_parts(struct kernels *k, char *to, const char *from, int64_t bytes, struct staging *s) {
-  for (int64_t at = 0, part = 0; at < bytes; at += PART, part++) {
-    int64_t count = bytes - at < PART ? bytes - at : PART, slot = part % PARTS;
-    if (part >= PARTS) TRY_CUDA(cudaEventSynchronize(s->sent[slot]));
+  for (int64_t at = 0; at < bytes; at += PART) {
+    const int64_t count = bytes - at < PART ? bytes - at : PART, slot = s->filled % PARTS;
+    if (s->filled++ >= PARTS) TRY_CUDA(cudaEventSynchronize(s->sent[slot]));
     copy_part(s->memory + slot * PART, from + at, count, device_copying_threads(k->device));
     TRY_CUDA(cudaMemcpyAsync(to + at, s->memory + slot * PART, (size_t)count, cudaMemcpyHostToDevice,
                              cuda_stream(k)));
@@ -72,10 +76,9 @@ int cuda_upload_large(struct kernels *k, void *to, const void *from, int64_t byt
   const struct cuda_state *state = k->impl;
   if (bytes < LEAST || !state->staging) return device_upload(k->device, STREAM_COMPUTE, to, from, bytes);
   const double begun = profile_clock();
-  int code = copy_parts(k, to, from, bytes, state->staging);
-  int ended = device_synchronize(k->device, STREAM_COMPUTE);
+  const int code = copy_parts(k, to, from, bytes, state->staging);
   state->staging->seconds += profile_clock() - begun;
-  return code == OK ? ended : code;
+  return code;
 }
 
 double cuda_upload_seconds(const struct kernels *k) {

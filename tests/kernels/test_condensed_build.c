@@ -122,6 +122,32 @@ static void built_of_rest(struct kernels *k) {
   check_rest(k, 1);
 }
 
+/* What windows look like, of all rows and of some, with what is in tiles and without. */
+static void check_count(struct kernels *k, int64_t rows, int64_t cols) {
+  static const int64_t leasts[] = {TILE_CELLS + 1, 600, 1};
+  struct csr m = matrix_of(rows, cols, 0);
+  struct tiles_build build;
+  struct condensing expected, actual;
+  assert_ok(cuda_tiles_build_open(k, &m, &build));
+  for (int i = 0; i < 3; i++) {
+    for (int64_t every = 1; every <= 3; every += 2) {
+      assert_ok(condensed_count(&m, leasts[i], every, 2, &expected));
+      assert_ok(cuda_condensed_count(k, &build, leasts[i], every, &actual));
+      assert_memory_equal(&actual, &expected, sizeof actual);
+      assert_true((leasts[i] == 1) == (actual.before == 0));
+    }
+  }
+  cuda_tiles_build_close(k, &build);
+  csr_free(&m);
+}
+
+static void counted(struct kernels *k) {
+  check_count(k, 2500, 2500);
+  check_count(k, 130, 65);
+  check_count(k, 333, 4097);
+  check_count(k, 20000, 40); /* more windows than blocks of threads */
+}
+
 /* As the layout has it, from a matrix that is cut into tiles or not. */
 static void compare(struct kernels *k, const struct csr *m, const struct window_rule *rule,
                     const struct cuda_layout *a) {
@@ -190,6 +216,11 @@ static void windows_of_what_tiles_leave_are_too(void **state) {
   on_gpu(built_of_rest);
 }
 
+static void windows_are_counted_as_by_the_processor(void **state) {
+  (void)state;
+  on_gpu(counted);
+}
+
 static void layouts_have_them(void **state) {
   (void)state;
   on_gpu(layouts);
@@ -199,6 +230,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_are_those_that_the_processor_makes),
       cmocka_unit_test(windows_of_what_tiles_leave_are_too),
+      cmocka_unit_test(windows_are_counted_as_by_the_processor),
       cmocka_unit_test(layouts_have_them),
   };
   setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
