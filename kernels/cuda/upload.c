@@ -12,7 +12,7 @@
 #include "kernels/cuda/gemm.h"
 #include "runtime/profile.h"
 
-enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20, LEAST = 1 << 20 };
+enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20, LEAST = 256 << 10 };
 
 struct staging {
   char *memory;
