@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The sbatch scripts, with stand-ins for Slurm and the launchers: USR1 reaches srun, which hands it on, and the ranks of
 # an mpirun that does not; exit code 75 queues the job again, any other code is the job's own, and --resume is always
-# there.
+# there. What sbatch was not told has Slurm's defaults; outside a job there is one sentence.
 set -euo pipefail
 fail() { echo "$*" && exit 1; }
 
@@ -48,5 +48,14 @@ for script in one_node several_nodes; do
   done
   grep -q '^#SBATCH --signal=B:USR1@' "$job" || fail "$script: no signal before the time limit"
   bash "$job" >/dev/null 2>&1 && fail "$script: accepts no configuration"
+
+  untold=(env -u SLURM_NTASKS -u SLURM_CPUS_PER_TASK WORKS=0)
+  "${untold[@]}" bash "$job" some.toml || fail "$script: needs SLURM_NTASKS or SLURM_CPUS_PER_TASK"
+  grep -qE '(-n |--ntasks=)1 .*(slot:PE|--cpus-per-task)=1 ' arguments || fail "$script: $(cat arguments)"
+  "${untold[@]}" SLURM_NTASKS_PER_NODE=3 SLURM_JOB_NUM_NODES=2 bash "$job" some.toml || fail "$script: 3 ranks a node"
+  grep -qE '(-n |--ntasks=)6 ' arguments || fail "$script: $(cat arguments)"
+  env -u SLURM_JOB_ID bash "$job" some.toml >said 2>&1 && code=0 || code=$?
+  [[ $code == 2 && $(wc -l <said) == 1 ]] || fail "$script: exit code $code outside a job: $(cat said)"
+  grep -qF "this is no Slurm job: sbatch launch/slurm/$script.sbatch" said || fail "$script: $(cat said)"
 done
 exit 0
