@@ -21,7 +21,8 @@ void command_line_help(void) {
       "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
       "  --predict CHECKPOINT --out FILE.h5\n"
       "                            write logits, predictions and the last hidden embedding of every node\n"
-      "  --profile                 print where the time went; write trace.json for chrome://tracing\n"
+      "  --profile                 of a training: print where the time went; write trace.json for\n"
+      "                            chrome://tracing\n"
       "  --dry-run                 stop after the estimate of memory\n"
       "  --version                 version, revision and what was compiled in\n"
       "  --help                    this text and every setting\n"
@@ -110,6 +111,8 @@ static int check(struct command_line *line) {
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");
+  if (line->profile && (line->evaluate || line->predict || line->dry_run))
+    FAIL(BAD_INPUT, "--profile is for training, not for --eval, --predict or --dry-run");
   return OK;
 }
 

@@ -144,6 +144,9 @@ refuses 2 'train\.loss = "bce" does not fit.*sound\.h5' run.toml --set train.los
 refuses 2 'abacus' run.toml --device abacus
 refuses 2 'nonsense' run.toml --nonsense
 refuses 2 '.' --epochs 3
+for passed_over in '--eval none.h5' '--predict none.h5 --out out.h5' '--dry-run'; do
+  refuses 2 'profile is for training, not for --eval, --predict or --dry-run' run.toml --profile $passed_over
+done
 
 # The run's folder has the configuration's name, which its files keep as text.
 cp run.toml $'caf\xe9.toml'
