@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # launch/scaling on 1 and 2 ranks, strong and weak: a row a rank count, numbers that agree, a plot, and a sentence
-# for each bad use.
+# for each bad use. Where a rank count fails or a signal comes, what was measured until then stays, nothing goes on.
 set -euo pipefail
 fail() { echo "$*" && exit 1; }
 command -v python3 >/dev/null || { echo "skipped: python3 is not there" && exit 77; }
@@ -36,11 +36,88 @@ study weak --weak "--nodes 1500 ${shape[*]}"
 refuses() {
   local message=$1 code=0
   shift
-  "${scaling[@]}" "$@" --build "$GNNTRAIN_BIN" --out refused >said 2>&1 || code=$?
-  ((code == 2)) || fail "$*: exit code $code"
+  "${scaling[@]}" --build "$GNNTRAIN_BIN" --out refused "$@" >said 2>&1 || code=$?
+  ((code == 2)) || fail "$*: exit code $code: $(cat said)"
   grep -qF -- "$message" said || fail "$*: $(cat said)"
+  grep -q Traceback said && fail "$*: $(cat said)"
+  return 0
 }
+rm -rf refused
 refuses 'nowhere.toml is not there' nowhere.toml
 refuses '--ranks takes ascending numbers' small.toml --ranks 2,1
 refuses '--weak needs --nodes N' small.toml --weak "${shape[*]}"
 refuses 'model.layer' small.toml --set model.layer=3
+[[ ! -e refused/scaling.json ]] || fail "a bad setting left numbers"
+refuses 'cannot be divided into words: no closing quotation' small.toml --weak '"--nodes'
+refuses '--weak needs --nodes N' small.toml --weak ''
+refuses '--weak needs --nodes N' small.toml --weak "--nodes ²"
+refuses "--mpirun 'mpirun \"' cannot be divided into words: no closing quotation" small.toml --mpirun 'mpirun "'
+refuses "--mpirun names no program that is there: 'nowhere'" small.toml --mpirun 'nowhere -v'
+refuses '--mpirun names no program' small.toml --mpirun ''
+refuses '--build nowhere has no program gnntrain' small.toml --build nowhere
+refuses '--out small.toml is no folder that can be written' small.toml --out small.toml
+refuses '--out small.toml/below is no folder' small.toml --out small.toml/below
+refuses '--out /proc/scaling is no folder' small.toml --out /proc/scaling
+mkdir -p blocked/scaling.json
+refuses 'scaling.json in it is a folder' small.toml --out blocked
+
+# A launcher of one rank, whose two ranks fail, and wait for a signal where the file waits_for_signal is.
+cat >launcher <<'STUB'
+#!/usr/bin/env bash
+ranks=$2
+shift 2
+[[ $ranks != 1 ]] || exec "$@"
+printf 'no \xff slots\n'
+[[ -e waits_for_signal ]] || exit 5
+trap 'echo "$BASHPID" >signalled; exit 7' TERM INT
+sleep 20 &
+echo $! >sleeper
+wait
+STUB
+chmod +x launcher
+
+# incomplete NAME CODE REASON: of rank counts 1, 2 and 4 the first is there, and said why the others are not
+incomplete() {
+  [[ $code == "$2" ]] || fail "$1: exit code $code: $(cat "$1.txt")"
+  grep -qE '^ +1 +[0-9.]+ +1\.00 +100\.0% ' "$1.txt" || fail "$1: the row that was measured is lost: $(cat "$1.txt")"
+  grep -qE "^ +2 missing: $3" "$1.txt" || fail "$1: nothing of 2 ranks: $(cat "$1.txt")"
+  grep -q '^ *4 missing: not begun after 2$' "$1.txt" || fail "$1: nothing of 4 ranks: $(cat "$1.txt")"
+  grep -qE "^scaling: (.* )?$3" "$1.err" || fail "$1: $(cat "$1.err")"
+  python3 - "$1" "$3" <<'PYTHON' || fail "$1: other numbers"
+import json, os, re, sys
+study = json.load(open(f"{sys.argv[1]}/scaling.json"))
+assert [row["ranks"] for row in study["rows"]] == [1] and study["rows"][0]["ms"] > 0, study
+assert [gap["ranks"] for gap in study["missing"]] == [2, 4] and re.match(sys.argv[2], study["missing"][0]["reason"]), study
+assert sorted(os.listdir(sys.argv[1])) == ["ranks-1", "ranks-2", "scaling.json", "scaling.svg"], os.listdir(sys.argv[1])
+PYTHON
+}
+part=("${scaling[@]}" small.toml --build "$GNNTRAIN_BIN" --mpirun "$PWD/launcher" --ranks 1,2,4 --epochs 2 --warmup 0)
+rm -rf fails stops waits_for_signal
+mkdir fails
+echo '{"rows": "of an earlier study"}' >fails/scaling.json
+"${part[@]}" --out fails >fails.txt 2>fails.err && code=0 || code=$?
+grep -q '^scaling: .*launcher -n 2 .* ended with exit code 5; its output' fails.err || fail "$(cat fails.err)"
+incomplete fails 5 'ended with exit code 5; its output is in fails/ranks-2/output.txt'
+
+echo '"of an earlier study"' >fails/scaling.json
+ln -s /dev/full fails/scaling.json.part
+"${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err && code=0 || code=$?
+[[ $code == 1 && $(cat fails/scaling.json) == '"of an earlier study"' && ! -e fails/scaling.json.part ]] ||
+  fail "numbers on a full disk: exit code $code: $(ls fails)"
+grep -q '^scaling: fails/scaling.json cannot be written: No space left on device$' fails.err || fail "$(cat fails.err)"
+grep -qE '^ +1 +[0-9.]+ +1\.00 ' fails.txt || fail "the row that could not be written is not printed"
+
+touch waits_for_signal
+for number in TERM INT; do
+  rm -rf stops signalled sleeper
+  env --default-signal=INT "${part[@]}" --out stops >stops.txt 2>stops.err &
+  study=$!
+  for ((i = 0; i < 300; i++)); do [[ ! -s sleeper ]] || break; sleep 0.1; done
+  [[ -s sleeper ]] || { kill $study; fail "2 ranks were not started: $(cat stops.txt stops.err)"; }
+  kill -$number $study
+  wait $study && code=0 || code=$?
+  [[ -s signalled ]] || { kill "$(cat sleeper)" 2>/dev/null || true; fail "$number does not reach the launcher"; }
+  [[ $number == INT ]] || ! kill -0 "$(cat sleeper)" 2>/dev/null || fail "$number does not reach the launcher's group"
+  kill "$(cat sleeper)" 2>/dev/null || true
+  incomplete stops $((128 + $(kill -l $number))) "stopped by SIG$number"
+done
