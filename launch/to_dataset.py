@@ -27,22 +27,32 @@ import numpy as np
 PARTS = ("train", "val", "test")
 SPARSE_DENSITY = 0.1  # features below it are stored as sparse rows
 MOST_CLASSES = 1000 * 1000  # of a dataset
+MOST_NODES = 2**31 - 1
 
 
 class BadInput(Exception):
     """One sentence for whoever called."""
 
 
-def array(value):
+def brief(value, most=60):
+    """A value on one line of a message."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else text[:most - 3] + "..."
+
+
+def array(value, what):
     """Any tensor or sequence as a numpy array."""
-    for step in ("detach", "cpu"):
-        value = getattr(value, step)() if hasattr(value, step) else value
-    return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+    try:
+        for step in ("detach", "cpu"):
+            value = getattr(value, step)() if hasattr(value, step) else value
+        return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):
+        raise BadInput(f"{what} is {brief(value)}; an array with rows of equal length is expected") from None
 
 
 def numbers(value, what, kinds):
     """An array whose type is of these kinds: b, i, u and f are numpy's letters."""
-    found = array(value)
+    found = array(value, what)
     if found.dtype.kind not in kinds or found.ndim == 0:
         raise BadInput(f"{what} of type {found.dtype} and shape {found.shape}; a list of "
                        f"{'numbers' if 'f' in kinds else 'whole numbers'} is expected")
@@ -95,6 +105,16 @@ def of_graph(graph):
     return of_dgl(graph) if hasattr(graph, "ndata") and hasattr(graph, "edges") else of_pyg(graph)
 
 
+def split_of(dataset):
+    """The split that OGB keeps beside the graph."""
+    split = dataset.get_idx_split()
+    named = {"train": first_of(split, "train"), "val": first_of(split, "valid", "val"), "test": first_of(split, "test")}
+    for part, nodes in named.items():
+        if nodes is None:
+            raise BadInput(f"get_idx_split() gives no {part}; train, valid (or val) and test are expected")
+    return named
+
+
 def is_graph(thing):
     """Whether it is one itself: PyG's datasets hand the attributes of their graphs on."""
     return isinstance(thing, dict) or hasattr(thing, "ndata") or hasattr(type(thing), "edge_index") or (
@@ -102,19 +122,18 @@ def is_graph(thing):
 
 
 def of_dataset(dataset):
-    """The only graph of a dataset, with the split that OGB keeps beside it."""
+    """The only graph of a dataset, with its split."""
     if is_graph(dataset):
         return of_graph(dataset)
     if isinstance(dataset, tuple) and len(dataset) == 2:
         return dict(of_graph(dataset[0]), y=dataset[1])
-    if not hasattr(dataset, "__getitem__"):
+    if not hasattr(dataset, "__getitem__") or isinstance(dataset, (str, bytes)):
         raise BadInput(f"{type(dataset).__name__} is neither a graph nor a dataset of one")
     if hasattr(dataset, "__len__") and len(dataset) != 1:
         raise BadInput(f"the dataset holds {len(dataset)} graphs; datasets of one graph are written")
     found = of_dataset(dataset[0])
     if hasattr(dataset, "get_idx_split"):
-        split = dataset.get_idx_split()
-        found.update(split={part: split["valid" if part == "val" and "valid" in split else part] for part in PARTS})
+        found.update(split=split_of(dataset))
     classes = getattr(dataset, "num_classes", None)
     return dict(found, num_classes=classes) if isinstance(classes, (int, np.integer)) else found
 
@@ -139,7 +158,8 @@ def ends_of(found):
     rows = len(sides) if hasattr(sides, "__len__") else 0
     if rows != 2:
         raise BadInput(f"edge_index has {rows} rows; 2 are expected, the sources and the targets")
-    return [numbers(side, "edge_index", "iu" if len(side) else "iuf").astype("i8").ravel() for side in sides]
+    sides = [array(side, "edge_index") for side in sides]
+    return [numbers(side, "edge_index", "iu" if side.size else "iuf").astype("i8").ravel() for side in sides]
 
 
 def adjacency(found, nodes, weight, undirected, drop_self_loops):
@@ -248,7 +268,7 @@ def mask_of(value, nodes, part):
 
 def list_of(value, nodes, part):
     """A list of nodes as a mask [nodes, 1]."""
-    node = array(value)
+    node = array(value, part)
     node = node.astype("i8") if node.size == 0 else numbers(node, part, "iu")
     bad = np.flatnonzero((node < 0) | (node >= nodes))
     if len(bad):
@@ -282,24 +302,35 @@ def splits_of(found, nodes, label):
 
 
 def count_nodes(found):
-    for name in ("num_nodes", "x", "y"):
+    given = found.get("num_nodes")
+    if given is not None:
+        count = array(given, "num_nodes")
+        if count.dtype.kind not in "iu" or count.size != 1 or not 1 <= count.item() <= MOST_NODES:
+            raise BadInput(f"num_nodes is {brief(given)}; allowed: whole numbers from 1 to {MOST_NODES}")
+        return count.item()
+    for name in ("x", "y"):
         value = found.get(name)
         if value is not None:
-            return int(value) if name == "num_nodes" else len(array(value))
+            shape = value.shape if hasattr(value, "shape") else array(value, name).shape  # sparse ones are no arrays
+            return shape[0] if len(shape) else numbers(value, name, "biuf").shape[0]
     return 1 + max((int(side.max()) for side in ends_of(found) if len(side)), default=-1)
 
 
 def check_out(path):
-    """Makes its folder."""
-    folder = os.path.dirname(path) or "."
-    if os.path.exists(path) and not os.path.isfile(path) or not os.path.basename(path):
-        raise BadInput(f"{path}: cannot be written: is not a plain file")
+    """Makes its folder, and finds out whether a file can be made there."""
     try:
-        os.makedirs(folder, exist_ok=True)
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{path!r}: cannot be written: the name of a dataset has to be valid UTF-8") from None
+    if os.path.exists(path) and not os.path.isfile(path) or not os.path.basename(path):
+        raise BadInput(f"{path or 'OUT.h5'}: cannot be written: is not a plain file")
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path + ".part", "wb"):
+            pass
+        os.remove(path + ".part")
     except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error}") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise BadInput(f"{path}: cannot be written: {folder} takes no files")
+        raise BadInput(f"{brief(path, 255)}: cannot be written: {error.strerror}") from None
 
 
 def store(path, attributes, arrays):
@@ -321,8 +352,9 @@ def write(dataset, path, undirected=False, drop_self_loops=False, weights=False,
     if found.get("edge_index") is None:
         raise BadInput(f"{type(dataset).__name__}: has no edge_index")
     nodes = count_nodes(found)
-    if nodes < 1:
-        raise BadInput("the graph has neither nodes nor edges")
+    if not 1 <= nodes <= MOST_NODES:
+        raise BadInput(f"the graph has {nodes} nodes; at most {MOST_NODES} are allowed" if nodes > 0 else
+                       "the graph has neither nodes nor edges")
     indptr, indices, weight, directed = adjacency(found, nodes, weights_of(found, weights), undirected,
                                                   drop_self_loops)
     features, width = features_of(found.get("x"), nodes)
@@ -349,21 +381,30 @@ def write(dataset, path, undirected=False, drop_self_loops=False, weights=False,
 def literal(text):
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
 
-def make(place, arguments):
-    module, colon, name = place.partition(":")
-    if not colon or any("=" not in argument for argument in arguments):
-        raise BadInput("expected MODULE:CLASS OUT.h5 [name=VALUE]...; see --help")
+def imported(place):
+    """What stands at MODULE:CLASS."""
+    module, _, name = place.partition(":")
+    if not module or not name or module.startswith("."):
+        raise BadInput(f"expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found {place!r}")
     sys.path.insert(0, os.getcwd())
     try:
         kind = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise BadInput(f"{module} cannot be imported: {error}") from error
+    except Exception as error:  # whatever the module's own lines raise
+        raise BadInput(f"{module} cannot be imported: {type(error).__name__}: {brief(error, 200)}") from error
     if kind is None:
         raise BadInput(f"{module} has no {name}")
+    return kind, name
+
+
+def make(place, arguments):
+    kind, name = imported(place)
+    for argument in arguments:
+        if not argument.partition("=")[0].isidentifier() or "=" not in argument:
+            raise BadInput(f"expected name=VALUE for {name}, found {argument!r}")
     given = {key: literal(value) for key, _, value in (argument.partition("=") for argument in arguments)}
     try:
         inspect.signature(kind).bind(**given)
@@ -371,7 +412,10 @@ def make(place, arguments):
         raise BadInput(f"{name} is not made from these arguments: {error}") from error
     except ValueError:
         pass  # a class that does not say what it takes
-    return kind(**given)
+    try:
+        return kind(**given)
+    except Exception as error:  # whatever the class raises
+        raise BadInput(f"{name} cannot be made from these arguments: {type(error).__name__}: {brief(error, 200)}") from error
 
 
 def main():
@@ -389,6 +433,9 @@ def main():
     except BadInput as error:
         print(f"to_dataset.py: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except MemoryError as error:
+        print(f"to_dataset.py: memory is short: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -91,6 +91,14 @@ class Listed(Ogb):
         return dict(Ogb.get_idx_split(self), train=self.train)
 
 
+class Parts(Ogb):
+    def __init__(self, split):
+        self.split = split
+
+    def get_idx_split(self):
+        return self.split
+
+
 class Bare(list):
     """Neither nodes nor edges."""
 

@@ -88,7 +88,14 @@ refused() {
 
 refused "nowhere cannot be imported" nowhere:Thing bad.h5
 refused "dataset_objects has no Thing" dataset_objects:Thing bad.h5
-refused "expected MODULE:CLASS" dataset_objects bad.h5
+refused "expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found 'dataset_objects'" dataset_objects bad.h5
+refused "expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found ':X'" :X bad.h5
+refused "expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found '.here:X'" .here:X bad.h5
+echo 'raise KeyError("a key")' >broken.py
+refused "broken cannot be imported: KeyError: 'a key'" broken:X bad.h5
+refused "expected name=VALUE for Two, found '=5'" dataset_objects:Two bad.h5 =5
+refused "ZipFile cannot be made from these arguments: FileNotFoundError" zipfile:ZipFile bad.h5 file=nowhere.zip
+refused "str is neither a graph nor a dataset of one" builtins:str bad.h5 object=a
 refused "the dataset holds 2 graphs" dataset_objects:Two bad.h5
 refused "the edges have no weights" dataset_objects:Dgl bad.h5 --weights
 refused "edge 1 names node 9, outside 0 .. 3" dataset_objects:Pyg bad.h5 "edge_index=[[0, 9], [1, 0]]"
@@ -113,6 +120,17 @@ refused "the weight of edge 1 is not a finite single-precision number" dataset_o
   "weight=[1, 1e39, 1, 1, 1, 1]"
 refused "the weights of edge 0, 1 have no finite single-precision sum" dataset_objects:Weights bad.h5 --weights \
   "weight=[3e38, 1, 1, 1, 1, 3e38]"
+for nodes in four -1 2147483648; do
+  refused "num_nodes is $nodes; allowed: whole numbers from 1 to 2147483647" dataset_objects:Pyg bad.h5 "num_nodes=$nodes"
+done
+refused "the graph has 4611686018427387904 nodes; at most 2147483647" dataset_objects:Pyg bad.h5 num_nodes=None x=None y=None \
+  "edge_index=[[0], [4611686018427387903]]"
+refused "get_idx_split() gives no val; train, valid (or val) and test are expected" dataset_objects:Parts bad.h5 \
+  'split={"train": [0], "test": [1]}'
+refused "get_idx_split() gives no train;" dataset_objects:Parts bad.h5 split=5
+refused "labels is [[1], [1, 2]]; an array with rows of equal length is expected" dataset_objects:Pyg bad.h5 "y=[[1], [1, 2]]"
+refused "x of type <U3 and shape (); a list of numbers" dataset_objects:Pyg bad.h5 num_nodes=None x=abc
+refused "edge_index of type int64 and shape ()" dataset_objects:Pyg bad.h5 "edge_index=[[0, 1], 5]"
 refused "the graph has neither nodes nor edges" dataset_objects:Bare bad.h5
 refused "edge_index has 3 rows; 2 are expected" dataset_objects:Pyg bad.h5 "edge_index=[[0], [1], [2]]"
 refused "edge_index of type float64" dataset_objects:Pyg bad.h5 "edge_index=[[0.5], [1]]"
@@ -120,6 +138,10 @@ refused "Two is not made from these arguments: got an unexpected keyword argumen
 mkdir -p folder
 refused "folder: cannot be written: is not a plain file" dataset_objects:Pyg folder
 refused "help.txt/bad.h5: cannot be written" dataset_objects:Pyg help.txt/bad.h5
+long=$(printf 'x%.0s' {1..250}).h5
+refused "$long: cannot be written: File name too long" dataset_objects:Pyg "$long"
+refused "'caf\\udce9.h5': cannot be written: the name of a dataset has to be valid UTF-8" dataset_objects:Pyg $'caf\xe9.h5'
+refused "/proc/bad.h5: cannot be written: No such file or directory" dataset_objects:Pyg /proc/bad.h5
 "${script[@]}" dataset_objects:Pyg made/here/out.h5 >out.txt 2>&1 || fail "a folder that is missing: $(cat out.txt)"
 "$GNNTRAIN_BIN/gnndata" check made/here/out.h5 >out.txt || fail "made/here/out.h5 is a bad dataset"
 
