@@ -1,4 +1,5 @@
-/* gnndata info --layout: how densely a graph's arcs pack, and what its products would take on a GPU. */
+/* gnndata info --layout: how densely the arcs of a graph and the incidences of a hypergraph pack, and what
+ * products would take on a GPU. */
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
@@ -9,7 +10,7 @@
 #include "kernels/slots.h"
 #include "kernels/tiles.h"
 #include "launch/gnndata.h"
-#include "partition/graph.h"
+#include "partition/star.h"
 #include "runtime/error.h"
 
 static const int64_t width_of[] = {32, 64, 128, 256, 512};
@@ -17,9 +18,20 @@ enum { WIDTHS = sizeof width_of / sizeof width_of[0] };
 
 enum { SAMPLE = 16 << 20 /* about so many arcs decide over condensed windows */ };
 
+/* How a matrix and its entries are called. */
+struct entries {
+  const char *matrix, *one, *bytes;
+};
+static const struct entries arcs_of_graph = {"the whole graph in the order of its ids", "arc", "bytes/arc"};
+static const struct entries vertices_of_hyperedges = {
+    "sums over the vertices of each hyperedge, in the order of their ids", "incidence", "bytes/inc"};
+static const struct entries hyperedges_of_vertices = {
+    "sums over the hyperedges of each vertex, in the order of their ids", "incidence", "bytes/inc"};
+
 /* A pattern, and its windows less the tiles of `least` arcs. */
 struct pattern {
   struct csr m;
+  const struct entries *entries;
   const struct choose_model *model;
   struct density density;
   struct condensing whole, left;
@@ -65,46 +77,74 @@ static int print_product(struct pattern *p, enum precision precision, int64_t wi
   return OK;
 }
 
-static void print_blocks(const struct pattern *p, const char *note) {
-  double arcs = (double)p->m.nnz;
+static void print_blocks(const struct pattern *p) {
+  double count = (double)p->m.nnz;
+  const char *one = p->entries->one;
   struct window_choice all = choose_windows_all(&window_rule_all, &p->whole);
-  printf("layout       of the whole graph in the order of its ids, on %s%s\n", p->model->name, note);
+  printf("layout       of %s, on %s%s\n", p->entries->matrix, p->model->name,
+         p->weighted ? "; weighted" : "");
   printf("blocks       %" PRId64
-         " of 16 x 16 with an arc, %.2f arcs in each; columns of each window together: %" PRId64 ", %.2f\n",
-         p->whole.before, p->whole.before ? arcs / (double)p->whole.before : 0, all.blocks,
-         all.blocks ? arcs / (double)all.blocks : 0);
-  printf("tiles        %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density\n",
-         100 * density_share(&p->density, DENSE_CELL));
+         " of 16 x 16 with an %s, %.2f %ss in each; columns of each window together: %" PRId64 ", %.2f\n",
+         p->whole.before, one, p->whole.before ? count / (double)p->whole.before : 0, one, all.blocks,
+         all.blocks ? count / (double)all.blocks : 0);
+  printf("tiles        %.1f%% of the %ss in cells of 128 x 64 above 3.5%% density\n",
+         100 * density_share(&p->density, DENSE_CELL), one);
   printf("%12s %5s %8s %7s %8s %8s %9s %9s %9s %9s %7s %9s\n", "", "width", "tiles", "density", "in tiles",
-         "in wind.", "bytes/arc", "ms", "gather", "all wind.", "regr.", "ms");
+         "in wind.", p->entries->bytes, "ms", "gather", "all wind.", "regr.", "ms");
 }
 
-static int show(const struct graph *graph, const struct choose_model *model) {
+static int show(const struct csr *m, const struct entries *entries, const struct choose_model *model) {
   static struct pattern p; /* large */
-  p = (struct pattern){.model = model, .weighted = graph->weight != NULL};
-  p.m = (struct csr){.rows = graph->rows,
-                     .cols = graph->nodes,
-                     .nnz = graph->edges,
-                     .start = graph->start,
-                     .col = graph->col};
+  p = (struct pattern){.m = *m, .entries = entries, .model = model, .weighted = m->weight != NULL};
   TRY(tiles_density(&p.m, omp_get_max_threads(), &p.density));
   TRY(condensed_count(&p.m, TILE_CELLS + 1, 1, omp_get_max_threads(), &p.whole));
-  print_blocks(&p, p.weighted ? "; weighted" : "");
+  print_blocks(&p);
   for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_BF16, width_of[w]));
   for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_FP32, width_of[w]));
   return OK;
 }
 
+/* The rows held of a graph, as a matrix that borrows them. */
+static struct csr rows_of(const struct graph *graph, int64_t cols) {
+  return (struct csr){.rows = graph->rows,
+                      .cols = cols,
+                      .nnz = graph->edges,
+                      .start = graph->start,
+                      .col = graph->col,
+                      .weight = graph->weight};
+}
+
+static int show_graph(struct dataset *d, const struct choose_model *model) {
+  struct graph graph = {0};
+  if (!d->has_graph) return OK;
+  int code = graph_read(d, 0, d->nodes, &graph);
+  const struct csr m = rows_of(&graph, d->nodes);
+  if (code == OK) code = show(&m, &arcs_of_graph, model);
+  graph_free(&graph);
+  return code;
+}
+
+/* Both steps of its sums: to the hyperedges and back. */
+static int show_hypergraph(struct dataset *d, const struct choose_model *model) {
+  struct graph star = {0};
+  struct csr back = {0};
+  if (d->hyperedges == 0) return OK;
+  int code = star_read(d, d->nodes, d->hyperedges, &star);
+  const struct csr there = rows_of(&star, d->nodes);
+  if (code == OK) code = show(&there, &vertices_of_hyperedges, model);
+  if (code == OK) code = csr_transpose(&there, &back, NULL);
+  if (code == OK) code = show(&back, &hyperedges_of_vertices, model);
+  csr_free(&back);
+  graph_free(&star);
+  return code;
+}
+
 int gnndata_show_layout(struct dataset *d, const char *gpu) {
   static struct choose_constants constants; /* large */
-  struct graph graph = {0};
   const struct choose_model *model;
   TRY(choose_constants_find("auto", &constants));
   TRY(choose_models_read(constants.text, constants.path));
   TRY(choose_model_named(gpu, &model));
-  if (!d->has_graph) return OK;
-  int code = graph_read(d, 0, d->nodes, &graph);
-  if (code == OK) code = show(&graph, model);
-  graph_free(&graph);
-  return code;
+  TRY(show_graph(d, model));
+  return show_hypergraph(d, model);
 }

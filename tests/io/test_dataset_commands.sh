@@ -33,6 +33,14 @@ says '^layout +of the whole graph in the order of its ids, on NVIDIA H200$'
 says '^blocks +[0-9]+ of 16 x 16 with an arc, [0-9.]+ arcs in each; columns of each window together: [0-9]+, '
 says '^ +bf16 +128 +[0-9]+( +[0-9.]+%){3}( +[0-9.]+){4} +[0-9.]+% +[0-9.]+$'
 says '^ +fp32 +512 '
+printf '%s\n' '0 16' '0 32' '0 48' >hyperedges.txt
+"$gnndata" import hypergraph hyperedges.txt hyper.h5 >/dev/null
+"$gnndata" info hyper.h5 --layout >out
+says '^layout +of sums over the vertices of each hyperedge, in the order of their ids, on NVIDIA H200$'
+says '^blocks +4 of 16 x 16 with an incidence, 1.50 incidences in each; columns of each window together: 1, 6.00$'
+says '^layout +of sums over the hyperedges of each vertex, in the order of their ids, on NVIDIA H200$'
+says '^blocks +4 of 16 x 16 with an incidence, 1.50 incidences in each; columns of each window together: 4, 1.50$'
+[[ $(grep -c '^ *fp32  *512 ' out) == 2 ]] || { echo "no products of both directions in:"; cat out; exit 1; }
 fails 2 'nothing is known of a GPU "foo"; allowed: NVIDIA H200' env XDG_CONFIG_HOME=/nowhere "$gnndata" info good.h5 --layout=foo
 [[ $(cksum <good.h5) == "$sum" ]] || { echo "reading changed the file"; exit 1; }
 
