@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "runtime/memory.h"
 
@@ -16,16 +15,15 @@ int text_open(struct text *text, const char *path) {
   if (snprintf(text->path, sizeof text->path, "%s", path) >= (int)sizeof text->path)
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof text->path - 1);
   errno = 0;
-  text->file = gzopen(path, "rb");
+  text->file = gzip_open(path);
   if (!text->file) FAIL(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno ? errno : ENOMEM));
-  gzbuffer(text->file, TEXT_BUFFER / 4);
   text->size = TEXT_BUFFER;
   TRY(memory_alloc(&text->buffer, text->size + 1, "the text buffer"));
   return OK;
 }
 
 void text_close(struct text *text) {
-  if (text->file) gzclose(text->file);
+  gzip_close(text->file);
   free(text->buffer);
   *text = (struct text){0};
 }
@@ -47,13 +45,9 @@ static int make_room(struct text *text) {
 
 static int fill(struct text *text) {
   TRY(make_room(text));
-  errno = 0;
-  int got = gzread(text->file, text->buffer + text->end, (unsigned)(text->size - text->end));
-  int code = Z_OK;
-  const char *reason = gzerror(text->file, &code);
-  if (code == Z_BUF_ERROR) reason = "the gzip data is truncated";
-  if (code == Z_ERRNO) reason = strerror(errno);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+  const char *reason = NULL;
+  int64_t got = gzip_read(text->file, text->buffer + text->end, text->size - text->end, &reason);
+  if (got < 0)
     FAIL(BAD_INPUT, "%s: cannot be read after line %lld: %s", text->path, (long long)text->line, reason);
   text->end += got;
   text->ended = got == 0;

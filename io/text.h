@@ -7,12 +7,13 @@
 
 #include <stdint.h>
 
+#include "io/gzip.h"
 #include "runtime/error.h"
 
 enum { TEXT_LINE = 256 << 20, TEXT_QUOTE = 44 }; /* longest line; room for a quoted word */
 
 struct text {
-  void *file; /* gzFile */
+  struct gzip *file;
   char path[1024];
   int64_t line; /* number of the line that text_next gave last, from 1 */
   char *buffer; /* [size + 1]; [at, end) is not yet given out */

@@ -80,6 +80,104 @@ static void truncated_gzip_is_reported(void **state) {
   free(bytes);
 }
 
+enum { ZEROS = 1 << 19 };
+
+/* The files a and b one behind the other, and zeros; the caller frees the bytes. */
+static unsigned char *joined(const char *a, const char *b, size_t *first, size_t *size) {
+  size_t second;
+  unsigned char *front = made_bytes(a, first), *back = made_bytes(b, &second);
+  *size = *first + second;
+  front = realloc(front, *size + ZEROS);
+  assert_non_null(front);
+  memcpy(front + *first, back, second);
+  memset(front + *size, 0, ZEROS);
+  free(back);
+  return front;
+}
+
+static void every_member_of_a_gzip_file_is_read(void **state) {
+  (void)state;
+  const char *lines[] = {"one", "two three", "four"};
+  made_gzip("a.gz", "one\ntwo ");
+  made_gzip("b.gz", "three\nfour\n");
+  size_t first, size;
+  unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
+  made_file("both.gz", bytes, size);
+  assert_lines("both.gz", lines, 3);
+  made_file("zeros.gz", bytes, size + ZEROS);
+  assert_lines("zeros.gz", lines, 3);
+  free(bytes);
+}
+
+static void a_damaged_later_member_is_reported(void **state) {
+  (void)state;
+  made_gzip("a.gz", "one\ntwo ");
+  made_gzip("b.gz", "three\nfour\n");
+  size_t first, size;
+  unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
+  for (size_t left = first + 1; left < size; left++) {
+    made_file("cut.gz", bytes, left);
+    assert_fails(read_all("cut.gz"), BAD_INPUT, "cut.gz: cannot be read after line 0: the gzip data is ");
+  }
+  for (int bit = 0; bit < 16; bit++) {
+    bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
+    made_file("magic.gz", bytes, size);
+    assert_fails(read_all("magic.gz"), BAD_INPUT,
+                 "magic.gz: cannot be read after line 0: the gzip data is damaged");
+    bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  bytes[size - 8] ^= 1; /* checksum */
+  made_file("flip.gz", bytes, size);
+  assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read after line 0: incorrect data check");
+  bytes[size - 8] ^= 1;
+  bytes[size + ZEROS - 1] = 'x';
+  made_file("behind.gz", bytes, size + ZEROS);
+  assert_fails(read_all("behind.gz"), BAD_INPUT, "neither another one nor zeros");
+  free(bytes);
+}
+
+/* Lines of 16 bytes, stored as they are: a file of exactly that many bytes. */
+static void made_stored(const char *path, size_t size) {
+  size_t count = size - size / 1000, got = 0;
+  for (int round = 0; round < 3; round++) {
+    char *content = malloc(count);
+    assert_non_null(content);
+    for (size_t i = 0; i < count; i++) content[i] = (char)(i % 16 == 15 ? '\n' : 'a' + (int)(i / 16 % 26));
+    gzFile file = gzopen(path, "wb0");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, content, (unsigned)count), (int)count);
+    assert_int_equal(gzclose(file), Z_OK);
+    free(content);
+    free(made_bytes(path, &got));
+    count += size - got;
+  }
+  assert_int_equal(got, size);
+}
+
+static void members_may_end_anywhere_in_the_buffer_of_a_reader(void **state) {
+  (void)state;
+  made_gzip("b.gz", "\nlast\n");
+  for (size_t size = (1 << 18) - 2; size <= (1 << 18) + 1; size++) {
+    struct text text;
+    char *line, last[8] = "";
+    size_t first, both;
+    made_stored("a.gz", size);
+    unsigned char *bytes = joined("a.gz", "b.gz", &first, &both);
+    made_file("long.gz", bytes, both);
+    made_file("short.gz", bytes, first + 1);
+    free(bytes);
+    assert_fails(read_all("short.gz"), BAD_INPUT, "short.gz: cannot be read after line");
+    assert_ok(text_open(&text, "long.gz"));
+    for (;;) {
+      assert_ok(text_next(&text, &line));
+      if (!line) break;
+      snprintf(last, sizeof last, "%.7s", line);
+    }
+    text_close(&text);
+    assert_string_equal(last, "last");
+  }
+}
+
 static void what_is_no_text_is_refused(void **state) {
   (void)state;
   made_file("nul", "a\nb\0c\n", 6);
@@ -152,6 +250,9 @@ int main(void) {
       cmocka_unit_test(line_ends_and_gzip_do_not_matter),
       cmocka_unit_test(long_lines_are_read_whole),
       cmocka_unit_test(truncated_gzip_is_reported),
+      cmocka_unit_test(every_member_of_a_gzip_file_is_read),
+      cmocka_unit_test(a_damaged_later_member_is_reported),
+      cmocka_unit_test(members_may_end_anywhere_in_the_buffer_of_a_reader),
       cmocka_unit_test(what_is_no_text_is_refused),
       cmocka_unit_test(numbers_are_read_and_checked),
       cmocka_unit_test(bad_numbers_name_file_line_and_word),

@@ -1,0 +1,20 @@
+/* gzip: the bytes of a file, decompressed where it begins as gzip data does (RFC 1952), else as they are.
+ *
+ * All members of a gzip file count, one after the other. Behind the last one there may be zeros, as tapes
+ * have them; anything else is damage: it may be a member whose header is. (zlib's gzread passes it over, and
+ * with it all that follows.) */
+#ifndef IO_GZIP_H
+#define IO_GZIP_H
+
+#include <stdint.h>
+
+struct gzip;
+
+/* NULL, with errno, when the file cannot be opened or memory is short. */
+struct gzip *gzip_open(const char *path);
+void gzip_close(struct gzip *gzip); /* NULL is fine */
+
+/* The next `size` bytes, fewer only at the end; 0: there are none. -1: *reason says why. */
+int64_t gzip_read(struct gzip *gzip, char *to, int64_t size, const char **reason);
+
+#endif
