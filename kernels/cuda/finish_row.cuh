@@ -261,6 +261,21 @@ static inline bool is_plain_update(const struct finish &f, const struct update &
          (update.activation == ACTIVATION_NONE || update.activation == ACTIVATION_RELU);
 }
 
+/* A whole vector, the ReLU of x: in bf16 it comes along with rounding. */
+static __device__ __forceinline__ void store_relu(bf16 *to, const float (&x)[GROUP]) {
+  uint4 pair;
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair.x) : "f"(x[1]), "f"(x[0]));
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair.y) : "f"(x[3]), "f"(x[2]));
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair.z) : "f"(x[5]), "f"(x[4]));
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair.w) : "f"(x[7]), "f"(x[6]));
+  *(uint4 *)to = pair;
+}
+
+static __device__ __forceinline__ void store_relu(float *to, const float (&x)[4]) {
+  *(float4 *)to = make_float4(relu(x[0]), relu(x[1]), relu(x[2]), relu(x[3]));
+}
+
+/* Dropout's scale is above 0: the ReLU may follow it. */
 template <class T, bool UPDATES, int WIDE>
 static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t row, int32_t col,
                                                  float (&sum)[WIDE]) {
@@ -270,12 +285,11 @@ static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
   if (UPDATES) add_bias(f, col, WIDE, sum);
-  if (UPDATES && f.activation == ACTIVATION_RELU) {
-#pragma unroll
-    for (int i = 0; i < WIDE; i++) sum[i] = relu(sum[i]);
-  }
   if (UPDATES && f.dropout.threshold > 0) drop_columns(f, row, col, sum);
-  store(at<T>(f.y, row, col), WIDE, true, sum);
+  if (UPDATES && f.activation == ACTIVATION_RELU)
+    store_relu(at<T>(f.y, row, col), sum);
+  else
+    store(at<T>(f.y, row, col), WIDE, true, sum);
 }
 
 #endif
