@@ -7,7 +7,7 @@
 #include "runtime/log.h"
 #include "runtime/memory.h"
 
-enum { NARROW = 64, VECTOR = 8 };
+enum { NARROW = 64, VECTOR = 8, MOST_TERMS = 2048 /* of a sum in one piece */ };
 
 static int read_limits(struct cuda_state *state) {
   int gpu = 0;
@@ -86,13 +86,46 @@ static int clear(struct kernels *k, const struct gemm *op) {
   return OK;
 }
 
+static struct tensor columns_of(struct tensor t, int64_t first, int64_t cols) {
+  t.data = (float *)t.data + first;
+  t.cols = cols;
+  return t;
+}
+
+static struct tensor rows_of(struct tensor t, int64_t first, int64_t rows) {
+  t.data = (float *)t.data + first * t.stride;
+  t.rows = rows;
+  return t;
+}
+
+/* Terms [first, first + MOST_TERMS) of the sums, added to those before; the last ones have the end. */
+static struct gemm part_of(const struct gemm *op, int64_t first) {
+  const int64_t left = op->a.cols - first, terms = left < MOST_TERMS ? left : MOST_TERMS;
+  struct gemm part = *op;
+  part.a = columns_of(op->a, first, terms);
+  part.b = op->transpose_b ? columns_of(op->b, first, terms) : rows_of(op->b, first, terms);
+  part.accumulate = op->accumulate || first > 0;
+  if (terms == left) return part;
+  part.update = NULL;
+  part.backward = NULL;
+  return part;
+}
+
+/* Tensor cores cut off what they add to a sum (gemm_wgmma.cuh): a long one of floats is made in parts. */
+static int multiply_floats(struct kernels *k, const struct gemm *op) {
+  for (int64_t first = 0; first < op->a.cols; first += MOST_TERMS) {
+    const struct gemm part = part_of(op, first);
+    int took = 0;
+    TRY(cuda_gemm_ring(k, &part, &took));
+    if (!took) TRY(cuda_gemm_rows_f32(k, &part));
+  }
+  return OK;
+}
+
 /* C = A op(B), with the end where the op has it. */
 static int multiply_rows(struct kernels *k, const struct gemm *op) {
   int took = 0;
-  if (op->a.dtype == F32) {
-    TRY(cuda_gemm_ring(k, op, &took));
-    return took ? OK : cuda_gemm_rows_f32(k, op);
-  }
+  if (op->a.dtype == F32) return multiply_floats(k, op);
   TRY(cuda_gemm_bulk(k, op, &took));
   return took ? OK : cuda_gemm_rows_bf16(k, op);
 }

@@ -92,7 +92,8 @@ static int launch_beside(struct kernels *k, const struct gemm *op, const struct 
   return launch<ring_along_shape<THEN, 16>>(k, op, p, took);
 }
 
-static int multiply_along(struct kernels *k, const struct gemm *op, int *took) {
+/* writes: boxes may hold all of dZ, of which op may be a panel. */
+static int multiply_along(struct kernels *k, const struct gemm *op, bool writes, int *took) {
   struct ring_along p = {};
   struct ring_product &product = p.product;
   product.end = end_of(k, op);
@@ -107,7 +108,7 @@ static int multiply_along(struct kernels *k, const struct gemm *op, int *took) {
   if (follows)
     return goes_beside ? launch_beside<true>(k, op, p, took)
                        : launch<ring_along_shape<true, 0>>(k, op, p, took);
-  return goes_beside && cuda_takes_boxes(product.end.out) ? launch_beside<false>(k, op, p, took) : OK;
+  return goes_beside && writes ? launch_beside<false>(k, op, p, took) : OK;
 }
 
 /* What an op for some of dZ's columns is and points to. dZ of up to twice the kernel's columns goes by two
@@ -166,11 +167,13 @@ static void take_panel(const struct gemm *op, int64_t first, int64_t cols, struc
 
 int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took) {
   struct panel panel;
-  if (!goes_by_panels(op) || end_of(k, op).kind != END_BACKWARD_RELU) return multiply_along(k, op, took);
+  const struct end e = end_of(k, op);
+  const bool writes = cuda_takes_boxes(e.out);
+  if (!goes_by_panels(op) || e.kind != END_BACKWARD_RELU) return multiply_along(k, op, writes, took);
   for (int64_t first = 0; first < op->c.cols; first += ALONG_COLS) {
     int took_panel = 0;
     take_panel(op, first, std::min<int64_t>(ALONG_COLS, op->c.cols - first), &panel);
-    TRY(multiply_along(k, &panel.op, &took_panel));
+    TRY(multiply_along(k, &panel.op, writes, &took_panel));
     assert(first == 0 || took_panel == *took); /* both are of the same shape but for the last columns */
     *took = took_panel;
     if (!*took) return OK;

@@ -226,7 +226,8 @@ int cuda_layout_share(struct kernels *k, const struct layout *from, struct layou
   *made = *cuda_layout(from);
   made->block[0] = made->block[1] = made->taken[0] = made->taken[1] = NULL;
   made->value = NULL;
-  TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block[0], "sparse values"));
+  TRY(device_alloc(k->device, from->csr->nnz * (int64_t)sizeof *made->value, &made->block[0],
+                   "sparse values"));
   made->value = made->block[0];
   return OK;
 }

@@ -176,8 +176,7 @@ static __device__ __forceinline__ void fill_row(const struct pattern &p, int64_t
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) col[u] = first + 32 * u < end ? __ldg(p.col + first + 32 * u) : -1;
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++)
-      moved += fill_entries(p, i, first + 32 * u, col[u], entries, moved, to);
+    for (int u = 0; u < AHEAD; u++) moved += fill_entries(p, i, first + 32 * u, col[u], entries, moved, to);
   }
 }
 

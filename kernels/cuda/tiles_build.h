@@ -22,8 +22,8 @@ struct tiles_build {
   int64_t *rest_start; /* [rows + 1], behind measure */
   void *temporary;     /* of sums */
   size_t temporary_bytes;
-  int32_t *rest_col;   /* columns of the rest, behind rest; else NULL */
-  float *rest_value;   /* its weights */
+  int32_t *rest_col; /* columns of the rest, behind rest; else NULL */
+  float *rest_value; /* its weights */
 };
 
 /* Whether m can be cut on this device: the counts of a window's segments fit a multiprocessor. */

@@ -115,7 +115,8 @@ static void check_both_signs(struct kernels *k, int64_t m, int64_t n, int64_t in
 /* Many tiles of rows, with B whole in the GPU's shared memory and not. */
 static void tall_rows(struct kernels *k) {
   static const int64_t shape[][3] = {{60000, 41, 20},  {20000, 256, 40}, {36000, 128, 24}, {2000, 256, 602},
-                                     {2000, 128, 602}, {3000, 64, 128},  {500, 40, 1200},  {3000, 47, 256}};
+                                     {2000, 128, 602}, {3000, 64, 128},  {500, 40, 1200},  {3000, 47, 256},
+                                     {500, 40, 8192},  {300, 130, 5001}};
   for (int i = 0; i < (int)(sizeof shape / sizeof shape[0]); i++)
     check_both_signs(k, shape[i][0], shape[i][1], shape[i][2], i % 2 * 2, shape[i][0] / 97);
 }

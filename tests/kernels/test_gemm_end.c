@@ -83,6 +83,7 @@ static void far_rows(struct kernels *k) {
   check_far_rows(k, far, 136, 17, 0, 1, ACCOMPANIED);
   check_far_rows(k, far, 136, 47, 0, 1, FOLLOWED | ACCOMPANIED);
   check_far_rows(k, far, 200, 47, 0, 1, FOLLOWED | ACCOMPANIED);
+  check_far_rows(k, far, 250, 41, 0, 1, ACCOMPANIED);
   check_far_rows(k, far, 256, 40, 0, 1, FOLLOWED | ACCOMPANIED);
   check_far_rows(k, far, 256, 66, 0, 1, FOLLOWED);
   check_far_rows(k, far, 256, 17, 0, 1, ACCOMPANIED);
