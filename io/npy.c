@@ -29,6 +29,12 @@ static const char *header_value(const char *header, const char *key) {
   return at + 1 + strspn(at + 1, " ");
 }
 
+static int refuse_type(const struct npy *npy, const char *descr) {
+  size_t length = strcspn(descr + 1, "'");
+  FAIL(BAD_INPUT, "%s: type '%.*s' is not bool, int, uint or float of at most 64 bits", npy->name,
+       length < 24 ? (int)length : 24, descr + 1);
+}
+
 /* "'<f4'": byte order, kind, width. */
 static int parse_descr(struct npy *npy, const char *descr) {
   if (!descr || *descr != '\'' || !descr[1] || !descr[2])
@@ -41,12 +47,12 @@ static int parse_descr(struct npy *npy, const char *descr) {
   static const enum npy_kind meaning[] = {NPY_BOOL, NPY_INT, NPY_UINT, NPY_FLOAT, NPY_TEXT, NPY_TEXT};
   const char *found = kind ? strchr(kinds, kind) : NULL;
   if (!found || *end != '\'' || !strchr("<>|=", order) || width < 1 || width > 1024)
-    FAIL(BAD_INPUT, "%s: type %.12s is not bool, int, uint or float of at most 64 bits", npy->name, descr);
+    return refuse_type(npy, descr);
   npy->kind = meaning[found - kinds];
   npy->width = (int)width * (kind == 'U' ? 4 : 1);
   int power = width == 1 || width == 2 || width == 4 || width == 8;
   if (npy->kind != NPY_TEXT && (!power || (kind == 'f' && width == 1) || (kind == 'b' && width != 1)))
-    FAIL(BAD_INPUT, "%s: type %.12s is not bool, int, uint or float of at most 64 bits", npy->name, descr);
+    return refuse_type(npy, descr);
   uint16_t probe = 1;
   int little = *(unsigned char *)&probe == 1;
   npy->swap = npy->width > 1 && ((order == '>' && little) || (order == '<' && !little));

@@ -43,7 +43,7 @@ static int make_room(struct text *text) {
   return OK;
 }
 
-static int fill(struct text *text) {
+static int read_on(struct text *text) {
   TRY(make_room(text));
   const char *reason = NULL;
   int64_t got = gzip_read(text->file, text->buffer + text->end, text->size - text->end, &reason);
@@ -51,6 +51,16 @@ static int fill(struct text *text) {
     FAIL(BAD_INPUT, "%s: cannot be read after line %lld: %s", text->path, (long long)text->line, reason);
   text->end += got;
   text->ended = got == 0;
+  return OK;
+}
+
+static int fill(struct text *text) {
+  static const char mark[] = "\xef\xbb\xbf";
+  enum { MARK = sizeof mark - 1 };
+  int begins = text->end == 0 && text->line == 0;
+  TRY(read_on(text));
+  while (begins && text->end < MARK && !text->ended) TRY(read_on(text));
+  if (begins && text->end >= MARK && memcmp(text->buffer, mark, MARK) == 0) text->at = MARK;
   return OK;
 }
 

@@ -35,6 +35,19 @@ static void line_ends_and_gzip_do_not_matter(void **state) {
   assert_lines("empty.gz", lines, 0);
 }
 
+static void a_byte_order_mark_is_no_part_of_the_first_line(void **state) {
+  (void)state;
+  const char *lines[] = {"0 1", "\357\273\2772"}, *one[] = {"1"};
+  made_text("mark", "\357\273\2770 1\r\n\357\273\2772");
+  made_gzip("mark.gz", "\357\273\2770 1\n\357\273\2772");
+  made_text("mark_alone", "\357\273\277");
+  made_text("short", "1");
+  assert_lines("mark", lines, 2);
+  assert_lines("mark.gz", lines, 2);
+  assert_lines("mark_alone", lines, 0);
+  assert_lines("short", one, 1);
+}
+
 static void long_lines_are_read_whole(void **state) {
   (void)state;
   size_t length = 5 << 20;
@@ -248,6 +261,7 @@ static void an_empty_field_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(line_ends_and_gzip_do_not_matter),
+      cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_line),
       cmocka_unit_test(long_lines_are_read_whole),
       cmocka_unit_test(truncated_gzip_is_reported),
       cmocka_unit_test(every_member_of_a_gzip_file_is_read),
