@@ -5,6 +5,7 @@
 
 #include "io/publish.h"
 #include "launch/program.h"
+#include "runtime/comm.h"
 
 static const struct command {
   const char *name;
@@ -47,7 +48,8 @@ static int run(int argc, char **argv) {
     print_version("gnndata");
     return OK;
   }
-  int code = dispatch(argc, argv);
+  int threads, code = threads_of_environment(&threads);
+  if (code == OK) code = dispatch(argc, argv);
   error_print(stderr, "gnndata");
   return code;
 }

@@ -107,10 +107,21 @@ static int from_binding(struct comm *comm, int *threads, char *text, int64_t siz
   return code;
 }
 
+int threads_of_environment(int *threads) {
+  enum { MOST = 4096 };
+  const char *variable = getenv("OMP_NUM_THREADS");
+  long set = variable ? strtol(variable, NULL, 10) : 0;
+  *threads = 0;
+  if (set > MOST)
+    FAIL(BAD_INPUT, "OMP_NUM_THREADS is %.20s; allowed: at most %d threads a rank", variable, MOST);
+  if (set > 0) *threads = (int)set;
+  return OK;
+}
+
 int comm_threads(struct comm *comm, int wanted, int *threads, char *text, int64_t size) {
   TRY(from_binding(comm, threads, text, size)); /* collective: on every rank, whatever its environment says */
-  const char *variable = getenv("OMP_NUM_THREADS");
-  int set = variable ? atoi(variable) : 0;
+  int set = 0;
+  TRY(comm_agree(comm, wanted > 0 ? OK : threads_of_environment(&set)));
   if (wanted <= 0 && set <= 0) return OK;
   *threads = wanted > 0 ? wanted : set;
   snprintf(text, (size_t)size, "%d thread%s a rank (%s)", *threads, *threads == 1 ? "" : "s",

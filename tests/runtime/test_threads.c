@@ -58,6 +58,12 @@ static void the_environment_is_respected(void **state) {
   setenv("OMP_NUM_THREADS", "many", 1);
   assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
   assert_null(strstr(text, "OMP_NUM_THREADS"));
+  const char *many[] = {"4097", "100000", "99999999999999999999"};
+  for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
+    setenv("OMP_NUM_THREADS", many[i], 1);
+    assert_int_equal(comm_threads(&comm, 0, &threads, text, sizeof text), BAD_INPUT);
+    assert_ok(comm_threads(&comm, 2, &threads, text, sizeof text));
+  }
 }
 
 static void ranks_with_the_same_binding_share_it(void **state) {
