@@ -265,6 +265,29 @@ static int read_option(struct bench_options *options, int letter, char **argv) {
   }
 }
 
+static const char *name_of(int letter) {
+  int i = 0;
+  while (table[i].option.val != letter) i++;
+  return table[i].option.name;
+}
+
+/* Options that say nothing beside another, or without it. */
+static int check_together(const char *given) {
+  static const struct {
+    const char *letters;
+    int other, beside;
+  } rules[] = {{"ndyIR", 'f', 1}, {"ndfLS", 'A', 1}, {"ndfLSW", 'B', 1}, {"m", 'f', 0}};
+  for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+    for (const char *letter = rules[r].letters; *letter; letter++) {
+      if (!given[(int)*letter] || given[rules[r].other] != rules[r].beside) continue;
+      const char *name = name_of(*letter), *other = name_of(rules[r].other);
+      if (!rules[r].beside) FAIL(BAD_INPUT, "--%s goes with --%s", name, other);
+      FAIL(BAD_INPUT, "--%s would be passed over beside --%s; one of them is allowed", name, other);
+    }
+  }
+  return OK;
+}
+
 /* What is left over is the configuration of epoch, and nothing else. */
 static int read_rest(struct bench_options *options, enum bench_command command, int argc, char **argv) {
   if (command == BENCH_EPOCH && optind < argc) options->config = argv[optind++];
@@ -300,6 +323,7 @@ int bench_options_read(struct bench_options *options, enum bench_command command
     if (table[i].commands & (int)command) long_options[known++] = table[i].option;
   }
   opterr = 0;
+  char given[128] = {0};
   int letter;
   while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
     if (letter == 'h') {
@@ -308,6 +332,8 @@ int bench_options_read(struct bench_options *options, enum bench_command command
       return OK;
     }
     TRY(read_option(options, letter, argv));
+    given[letter] = 1;
   }
+  TRY(check_together(given));
   return read_rest(options, command, argc, argv);
 }

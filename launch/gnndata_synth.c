@@ -113,6 +113,22 @@ static int parse_option(int argc, char **argv, int *i, struct synth *synth, uint
   return set_value(synth, o, argv[++*i]);
 }
 
+static int is_given(const char *name, uint64_t given) {
+  return (int)(given >> (find_option(name, strlen(name)) - options) & 1);
+}
+
+/* What would be passed over. */
+static int check_together(uint64_t given) {
+  if (is_given("size-power", given) && !is_given("hyperedges", given))
+    FAIL(BAD_INPUT, "--size-power goes with --hyperedges; a graph has none");
+  for (int i = 0; i < 2 && is_given("rmat", given); i++) {
+    const char *name = i == 0 ? "inside" : "power";
+    if (is_given(name, given))
+      FAIL(BAD_INPUT, "--%s does not go with --rmat, whose edges know of no communities or weights", name);
+  }
+  return OK;
+}
+
 static int parse(int argc, char **argv, struct synth *synth, const char **out) {
   uint64_t given = 0;
   for (int i = 1; i < argc; i++) {
@@ -131,7 +147,7 @@ static int parse(int argc, char **argv, struct synth *synth, const char **out) {
     if (options[i].required && !(given >> i & 1))
       FAIL(BAD_INPUT, "--%s %s is missing: %s", options[i].name, options[i].value, options[i].help);
   }
-  return OK;
+  return check_together(given);
 }
 
 /* The file's name without folders and ending. */

@@ -57,6 +57,9 @@ refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
 refuses 'no output file' "${shape[@]}"
 refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"
 refuses 'unknown option --colour' bad.h5 "${shape[@]}" --colour red
+refuses '--size-power goes with --hyperedges' bad.h5 "${shape[@]}" --size-power .5
+refuses '--inside does not go with --rmat' bad.h5 "${shape[@]}" --rmat --inside .5
+refuses '--power does not go with --rmat' bad.h5 "${shape[@]}" --power=.5 --rmat
 refuses '--seed needs a value' bad.h5 "${shape[@]}" --seed
 refuses '--rmat draws edges' bad.h5 "${shape[@]}" --rmat --hyperedges 10
 refuses '3 hyperedges of 8000 vertices each on average; allowed: from 1' bad.h5 "${shape[@]}" --hyperedges 3

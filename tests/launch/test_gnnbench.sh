@@ -74,6 +74,12 @@ done
 bench hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1 | grep -q 'scratch 0.0 MiB' ||
   fail "nothing said of scratch"
 refuses '--graph goes with --all or --ablate' spmm --graph arxiv-like --device cpu
+for option in 'spmm --nodes' 'attention --degree' 'hyper --hyperedges' 'hyper --incidences' 'exchange --rows'; do
+  refuses "${option#* } would be passed over beside --dataset; one of them is allowed" $option 9 --dataset made.h5
+done
+refuses '--nodes would be passed over beside --all; one of them is allowed' spmm --all --nodes 9
+refuses '--scaled would be passed over beside --ablate' spmm --ablate --scaled
+refuses '--method goes with --dataset' exchange --method block
 refuses '--all and --ablate exclude each other' spmm --all --ablate --device cpu
 refuses '--huge 300: there are 200 vertices' hyper --nodes 200 --hyperedges 70 --incidences 500 --huge 300
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
