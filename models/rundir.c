@@ -48,14 +48,52 @@ static int remove_old(const char *checkpoints, const char *best) {
   return OK;
 }
 
-int rundir_has(const struct config *config, const struct rundir_from *from) {
+static int is_same(const char *path, const char *other) {
+  struct stat a, b;
+  return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int is_in_checkpoints(const struct config *config, const char *file) {
   char path[RUNDIR_PATH], copy[PATH_MAX];
-  struct stat own, other;
-  if (!from->resume || from->file[0] == '\0') return from->resume;
   snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
-  snprintf(copy, sizeof copy, "%s", from->file);
-  return stat(path, &own) == 0 && stat(dirname(copy), &other) == 0 && own.st_dev == other.st_dev &&
-         own.st_ino == other.st_ino;
+  snprintf(copy, sizeof copy, "%s", file);
+  return is_same(path, dirname(copy));
+}
+
+int rundir_has(const struct config *config, const struct rundir_from *from) {
+  if (!from->resume || from->file[0] == '\0') return from->resume;
+  return is_in_checkpoints(config, from->file);
+}
+
+/* The dataset is never written to, nor removed. */
+static int check_dataset(const struct config *config) {
+  static const char *const written[] = {"best.h5", "config.toml", "metrics.jsonl", "trace.json", "lock"};
+  const char *dataset = config->dataset.path;
+  char path[RUNDIR_PATH];
+  int is_written = is_in_checkpoints(config, dataset);
+  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
+    is_written |= is_same(path, dataset);
+  }
+  if (is_written)
+    FAIL(BAD_INPUT, "log.dir: the run in %s would write over the dataset %s; name another log.dir",
+         config->log.dir, dataset);
+  return OK;
+}
+
+/* Whether something of a run is there, its configuration or what it would be missed for. */
+static int holds_run(const struct config *config, int *holds) {
+  static const char *const left[] = {"config.toml", "metrics.jsonl", "best.h5"};
+  char path[RUNDIR_PATH], newest[RUNDIR_PATH + 64] = "";
+  *holds = 0;
+  for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", config->log.dir, left[i]);
+    *holds |= access(path, F_OK) == 0;
+  }
+  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
+  TRY(checkpoint_newest(path, newest, sizeof newest));
+  *holds |= newest[0] != '\0';
+  return OK;
 }
 
 /* A run that ended, whose checkpoints are gone, would begin again and lose its results. */
@@ -73,9 +111,9 @@ static int check_goes_on(const struct config *config) {
 }
 
 static int check(const struct config *config, const struct rundir_from *from) {
-  char path[RUNDIR_PATH];
-  snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
-  int stands = access(path, F_OK) == 0 && !config->log.overwrite;
+  int stands = 0;
+  TRY(check_dataset(config));
+  if (!config->log.overwrite) TRY(holds_run(config, &stands));
   if (stands && !from->resume)
     FAIL(BAD_INPUT,
          "log.dir: %s already holds a run; use --resume, --set log.overwrite=true or another log.dir",

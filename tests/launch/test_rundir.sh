@@ -67,3 +67,31 @@ for round in 1 2 3; do
   grep -qE 'run (is in use by|already holds a run)' $said || { cat $said; fail "the one too many does not say why"; }
   ((stopped == 75)) || fail "the one that trained ended with $stopped"
 done
+
+# What would be lost is not written over: the dataset ever, what is left of a run unless log.overwrite says so.
+loses() { # loses PATTERN OPTION...: refused, and mine/ is as it was
+  local pattern=$1 before
+  shift
+  before=$(cat mine/*.h5 mine/*/*.h5 mine/*.jsonl | cksum)
+  job 1 run.toml --set log.dir=mine "$@"
+  ((code == 2)) && grep -qE "$pattern" err.txt || { cat err.txt; fail "exit code $code with $*"; }
+  [[ $(cat mine/*.h5 mine/*/*.h5 mine/*.jsonl | cksum) == "$before" ]] || fail "something was lost with $*"
+}
+mkdir -p mine/checkpoints
+cp sound.h5 mine/best.h5
+cp sound.h5 mine/checkpoints/epoch-0-3.h5
+over='would write over the dataset'
+for dataset in mine/best.h5 mine/checkpoints/epoch-0-3.h5; do
+  loses "log\.dir: the run in mine $over $dataset; name another log\.dir" --set dataset.path=$dataset --set log.overwrite=true
+done
+loses 'mine already holds a run'
+rm mine/best.h5
+loses 'mine already holds a run'
+must_run 1 run.toml --set log.dir=mine --set log.overwrite=true
+rm -r mine/config.toml mine/best.h5 mine/checkpoints
+: >mine/none.h5
+mkdir mine/checkpoints
+: >mine/checkpoints/none.h5
+loses 'mine already holds a run'
+rm mine/metrics.jsonl
+must_run 1 run.toml --set log.dir=mine
