@@ -1,12 +1,16 @@
 #include "models/predict.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "io/publish.h"
 #include "models/epoch.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
+
+static const char predictions_format[] = "gnntrain-predictions";
 
 /* Where a block of gathered rows goes, on rank 0. */
 struct sink {
@@ -83,7 +87,7 @@ static int create(struct run *run, struct h5 *h5, const char *path, struct tenso
   int multilabel = run->dataset->task == TASK_MULTILABEL;
   TRY(make_folder_of(path));
   TRY(h5_create(h5, path));
-  TRY(h5_write_text(h5, "/", "format", "gnntrain-predictions"));
+  TRY(h5_write_text(h5, "/", "format", predictions_format));
   TRY(h5_write_text(h5, "/", "checkpoint", checkpoint));
   TRY(h5_write_text(h5, "/", "dataset", run->config->dataset.path));
   TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, logits.cols));
@@ -109,10 +113,36 @@ static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, c
   return comm_agree(run->comm, speaker ? h5_commit(h5) : OK);
 }
 
+static int read_format(const char *path, char *format, int64_t size) {
+  struct h5 h5 = {0};
+  TRY(h5_probe(path));
+  TRY(h5_open(&h5, path));
+  int code = h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
+  h5_close(&h5);
+  return code;
+}
+
+/* A slip of the hand must not cost a dataset, a checkpoint or a page of text: only predictions are replaced. */
+static int check_replaced(const char *path) {
+  char format[64] = "";
+  struct stat status;
+  if (stat(path, &status) != 0 || status.st_size == 0) return OK;
+  if (read_format(path, format, sizeof format) != OK) error_clear();
+  if (strcmp(format, predictions_format) != 0)
+    FAIL(BAD_INPUT, "%s: is there and is no file of predictions; remove it or name another", path);
+  return OK;
+}
+
+static int check_out(const struct config *config, const char *file, const char *checkpoint,
+                     const char *path) {
+  const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
+  TRY(check_writable(path, inputs));
+  return check_replaced(path);
+}
+
 int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,
                   const char *path) {
-  const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
-  return comm_agree(comm, comm->rank == 0 ? check_writable(path, inputs) : OK);
+  return comm_agree(comm, comm->rank == 0 ? check_out(config, file, checkpoint, path) : OK);
 }
 
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {

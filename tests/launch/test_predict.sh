@@ -82,6 +82,18 @@ refuses_out run 'run: is a folder; a file is expected'
 mkfifo pipe
 refuses_out pipe 'pipe: is a device or pipe; a file is expected'
 refuses_out run.toml/x.h5 'run\.toml is not a folder'
+refuses_out run/metrics.jsonl 'run/metrics\.jsonl: is there and is no file of predictions; remove it or name another'
+refuses_out run/checkpoints/epoch-0-60.h5 'is no file of predictions'
+must_run 1 run.toml --predict run/best.h5 --out one.h5
+: >new.h5
+must_run 1 run.toml --predict run/best.h5 --out new.h5
 [[ $(cat rings.h5 run/best.h5 run.toml | cksum) == "$before" ]] || fail "--out changed what is read"
 must_run 1 run.toml --predict run/best.h5 --out made/here/one.h5
 check made/here/one.h5 rings.h5 one.h5 >out.txt
+
+# A part without nodes has neither metric nor loss.
+"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt all.h5 --undirected --features features.csv --labels labels.txt \
+  --split random:1,0 >out.txt
+must_run 1 run.toml --set dataset.path=all.h5 --set log.dir=all --epochs 2
+must_run 2 run.toml --set dataset.path=all.h5 --eval all/best.h5
+(($(grep -cE '^  (val|test) +-  loss -$' out.txt) == 2)) || { cat out.txt; fail "--eval of parts without nodes"; }
