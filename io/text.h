@@ -1,5 +1,5 @@
-/* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers. A byte order
- * mark of UTF-8 ahead of the first is passed over.
+/* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers. A byte
+ * order mark of UTF-8 ahead of the first is passed over.
  *
  * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. Whoever
  * reads a line of values calls text_fields first: words alone do not tell "1,,3" from "1,3". */

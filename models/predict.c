@@ -122,7 +122,7 @@ static int read_format(const char *path, char *format, int64_t size) {
   return code;
 }
 
-/* A slip of the hand must not cost a dataset, a checkpoint or a page of text: only predictions are replaced. */
+/* Only predictions are replaced: a slip of the hand must not cost a dataset, a checkpoint or a text. */
 static int check_replaced(const char *path) {
   char format[64] = "";
   struct stat status;

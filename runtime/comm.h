@@ -121,7 +121,8 @@ int comm_max_int64(struct comm *comm, int64_t *value);
 int comm_max_double(struct comm *comm, double *value);
 
 /* Threads for this rank: `wanted` when > 0; else what OMP_NUM_THREADS says; else the processors it is bound
- * to, divided among the ranks of the node that share the same binding. *text (size bytes) says how it was found, for the banner. */
+ * to, divided among the ranks of the node that share the same binding. *text (size bytes) says how it was
+ * found, for the banner. */
 int comm_threads(struct comm *comm, int wanted, int *threads, char *text, int64_t size);
 
 /* What OMP_NUM_THREADS says; 0: nothing. Errors: BAD_INPUT: more than can be started. */
