@@ -88,7 +88,7 @@ static int set_choice(const struct config_key *key, struct config *config, const
 
 /* The shortest decimal that reads back equal, written so that TOML takes it for a float. */
 static void real_text(double value, char *text, size_t size) {
-  for (int digits = 1; digits <= 17; digits++) {
+  for (int digits = 6; digits <= 17; digits++) { /* with fewer, 300 would be 3e+02 */
     snprintf(text, size, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;
   }

@@ -194,6 +194,7 @@ static void written_copy_reads_back_equal(void **state) {
                          "a.toml"));
   assert_ok(config_text(&config, &text));
   assert_non_null(strstr(text, "\nlr = 0.1\n"));
+  assert_non_null(strstr(text, "\ntimeout = 100000.0\n"));
   assert_non_null(strstr(text, "\nclip = 0.30000000000000004\n"));
   assert_ok(config_parse(&copy, text, "a.toml"));
   config_compare(&config, &copy, same, NULL);
