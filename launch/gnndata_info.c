@@ -271,6 +271,8 @@ static int show_partition(const struct partition_kept *kept, void *context) {
 static int show(struct dataset *d, const char *path, const char *gpu) {
   char size[16];
   struct stat status;
+  const struct choose_model *model = NULL;
+  if (gpu) TRY(gnndata_find_gpu(gpu, &model));
   TRY(h5_probe(path));
   TRY(dataset_open(d, path));
   printf("name         %s\n", d->name);
@@ -286,7 +288,7 @@ static int show(struct dataset *d, const char *path, const char *gpu) {
   TRY(show_splits(d));
   int shown = 0;
   TRY(partition_cache_list(path, show_partition, &shown));
-  return gpu ? gnndata_show_layout(d, gpu) : OK;
+  return model ? gnndata_show_layout(d, model) : OK;
 }
 
 int gnndata_info(int argc, char **argv) {

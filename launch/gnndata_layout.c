@@ -139,12 +139,14 @@ static int show_hypergraph(struct dataset *d, const struct choose_model *model) 
   return code;
 }
 
-int gnndata_show_layout(struct dataset *d, const char *gpu) {
+int gnndata_find_gpu(const char *gpu, const struct choose_model **model) {
   static struct choose_constants constants; /* large */
-  const struct choose_model *model;
   TRY(choose_constants_find("auto", &constants));
   TRY(choose_models_read(constants.text, constants.path));
-  TRY(choose_model_named(gpu, &model));
+  return choose_model_named(gpu, model);
+}
+
+int gnndata_show_layout(struct dataset *d, const struct choose_model *model) {
   TRY(show_graph(d, model));
   return show_hypergraph(d, model);
 }

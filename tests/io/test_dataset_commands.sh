@@ -42,6 +42,7 @@ says '^layout +of sums over the hyperedges of each vertex, in the order of their
 says '^blocks +4 of 16 x 16 with an incidence, 1.50 incidences in each; columns of each window together: 4, 1.50$'
 [[ $(grep -c '^ *fp32  *512 ' out) == 2 ]] || { echo "no products of both directions in:"; cat out; exit 1; }
 fails 2 'nothing is known of a GPU "foo"; allowed: NVIDIA H200' env XDG_CONFIG_HOME=/nowhere "$gnndata" info good.h5 --layout=foo
+[[ ! -s out ]] || { echo "a GPU of which nothing is known is refused after:"; cat out; exit 1; }
 [[ $(cksum <good.h5) == "$sum" ]] || { echo "reading changed the file"; exit 1; }
 
 for command in check info; do
