@@ -90,7 +90,7 @@ static const struct config_key table[] = {
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
     INTEGER(runtime.threads, 0, 0, 4096, "threads of a rank; 0: from its binding"),
 
-    INTEGER(checkpoint.every, 0, 0, 1e9, "epochs between checkpoints; 0: none"),
+    INTEGER(checkpoint.every, 0, 0, 1e9, "epochs between checkpoints; 0: one at the end of a run alone"),
     INTEGER(checkpoint.keep, 2, 1, 1e6, "latest checkpoints that stay; the best stays beside them"),
 
     TEXT(log.dir, "", "where the run writes; empty: runs/ and the name of the configuration"),
