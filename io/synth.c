@@ -189,8 +189,22 @@ static int check(const struct synth *synth, const struct synth_communities *c) {
   return OK;
 }
 
+/* What is certainly held at once: a node's community, label, class and offset, an arc as drawn and stored. A
+ * degree that the graph has no room for is refused later. */
+static int check_memory(const struct synth *synth) {
+  char text[16];
+  double arc = synth->hyperedges ? sizeof(int32_t) : 2.0 * sizeof(int32_t);
+  double degree = synth->degree < (double)synth->nodes ? synth->degree : (double)synth->nodes;
+  double bytes = (double)synth->nodes * (3.0 * sizeof(int32_t) + sizeof(int64_t) + degree * arc);
+  if (bytes > (double)memory_total())
+    FAIL(FAILED, "out of memory: %lld nodes of mean degree %g take more than %s, and this machine has less",
+         (long long)synth->nodes, synth->degree, memory_text((int64_t)bytes, text));
+  return OK;
+}
+
 static int make_parts(const struct synth *synth, struct synth_communities *c, int32_t **new_id,
                       struct dataset_source *source, struct synth_features *features) {
+  TRY(check_memory(synth));
   TRY(synth_communities_init(c, synth->nodes, community_size(synth), synth->community_power, synth->seed));
   TRY(check(synth, c));
   TRY(synth_features_init(features, synth->nodes, synth->features, synth->classes, synth->signal,
