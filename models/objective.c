@@ -3,16 +3,37 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/dataset.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
+int64_t objective_split(const struct run *run, int64_t index) {
+  return (run->config->dataset.split + index) % run->dataset->splits;
+}
+
+static int check_trains(const struct run *run, int64_t split, int64_t nodes) {
+  if (nodes == 0)
+    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", run->config->dataset.path, (long long)split);
+  return OK;
+}
+
+/* Set-up has read that of run 0 alone; later runs must not stop what has been trained by then. */
+static int check_splits(const struct run *run) {
+  int64_t runs = run->comm->rank == 0 ? run->config->train.runs : 1;
+  TRY(check_trains(run, run->config->dataset.split, run->shard->split_global[SPLIT_TRAIN]));
+  for (int64_t r = 1; r < runs && r < run->dataset->splits; r++) {
+    int64_t *node = NULL, count = 0, split = objective_split(run, r);
+    TRY(dataset_read_split(run->dataset, split, SPLIT_TRAIN, &node, &count));
+    free(node);
+    TRY(check_trains(run, split, count));
+  }
+  return OK;
+}
+
 int objective_init(struct objective *objective, struct run *run) {
   const struct config *config = run->config;
-  const struct shard *shard = run->shard;
-  *objective = (struct objective){.task = run->dataset->task, .classes = shard->classes};
-  if (shard->split_global[SPLIT_TRAIN] == 0)
-    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path,
-         (long long)config->dataset.split);
+  *objective = (struct objective){.task = run->dataset->task, .classes = run->shard->classes};
+  TRY(check_splits(run));
   int multilabel = objective->task == TASK_MULTILABEL;
   if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
     FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",

@@ -33,8 +33,10 @@ struct tally {
   double area[SPLIT_COUNT];     /* under the ROC curve: set after the sums over ranks, by objective_rank */
 };
 
-/* Errors: BAD_INPUT for a dataset without labels or training nodes, and for a loss or metric of another task.
- */
+/* The split of run r: (dataset.split + r) mod k, where the dataset has k of them. */
+int64_t objective_split(const struct run *run, int64_t index);
+/* Errors: BAD_INPUT for a split of any run without training nodes (rank 0 looks at later ones), and for a
+ * loss or metric of another task. */
 int objective_init(struct objective *objective, struct run *run);
 void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
 /* Uploads labels and splits of run->shard; again after the split has changed. Collective. */

@@ -61,13 +61,11 @@ void trainer_free(struct trainer *trainer, struct run *run) {
   *trainer = (struct trainer){0};
 }
 
-/* Run r uses seed + r and, when the dataset has k numbered splits, split (dataset.split + r) mod k; set-up
- * has read that of run 0. */
+/* Run r uses seed + r and the split of that run; set-up has read that of run 0. */
 static int select_run(struct trainer *trainer, struct run *run, int64_t index) {
-  int64_t splits = run->dataset->splits;
   run->index = index;
-  if (index > 0 && splits > 1) {
-    int64_t split = (run->config->dataset.split + index) % splits;
+  if (index > 0 && run->dataset->splits > 1) {
+    int64_t split = objective_split(run, index);
     TRY(shard_read_split(run->comm, run->dataset, run->partition, split, run->shard));
     TRY(objective_start(&trainer->objective, run));
   }

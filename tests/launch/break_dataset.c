@@ -20,6 +20,7 @@ struct sample {
   int32_t label[NODES];
   int64_t train[TRAIN], val[VAL], test[TEST];
   const char *more_split; /* name of a further one; NULL: none */
+  int untrained;          /* there is a split 1, without training nodes */
 };
 
 static void ring_row(int32_t *col, int32_t v) {
@@ -112,6 +113,10 @@ static void split_name_wrong(struct sample *s) {
   s->more_split = "/split/valid";
 }
 
+static void split_untrained(struct sample *s) {
+  s->untrained = 1;
+}
+
 static const struct {
   const char *kind;
   void (*damage)(struct sample *);
@@ -137,6 +142,7 @@ static const struct {
     {"split_twice", split_twice},
     {"split_gap", split_gap},
     {"split_name_wrong", split_name_wrong},
+    {"split_untrained", split_untrained},
 };
 
 static int write_attributes(struct h5 *h5, const struct sample *s) {
@@ -152,15 +158,24 @@ static int write_attributes(struct h5 *h5, const struct sample *s) {
   return OK;
 }
 
+static int write_split(struct h5 *h5, const struct sample *s, const char *folder, int64_t train) {
+  char name[64];
+  snprintf(name, sizeof name, "%s/train", folder);
+  TRY(h5_write_all(h5, name, H5_INT64, train, 0, s->train));
+  snprintf(name, sizeof name, "%s/val", folder);
+  TRY(h5_write_all(h5, name, H5_INT64, VAL, 0, s->val));
+  snprintf(name, sizeof name, "%s/test", folder);
+  return h5_write_all(h5, name, H5_INT64, TEST, 0, s->test);
+}
+
 static int write_arrays(struct h5 *h5, const struct sample *s) {
   TRY(h5_write_all(h5, "/graph/indptr", H5_INT64, NODES + 1, 0, s->start));
   TRY(h5_write_all(h5, "/graph/indices", H5_INT32, EDGES, 0, s->col));
   TRY(h5_write_all(h5, "/graph/weights", H5_FLOAT, EDGES, 0, s->weight));
   TRY(h5_write_all(h5, "/node/features", H5_FLOAT, s->feature_rows, FEATURES, s->feature));
   TRY(h5_write_all(h5, "/node/labels", H5_INT32, NODES, 0, s->label));
-  TRY(h5_write_all(h5, "/split/train", H5_INT64, TRAIN, 0, s->train));
-  TRY(h5_write_all(h5, "/split/val", H5_INT64, VAL, 0, s->val));
-  TRY(h5_write_all(h5, "/split/test", H5_INT64, TEST, 0, s->test));
+  TRY(write_split(h5, s, s->untrained ? "/split/0" : "/split", TRAIN));
+  if (s->untrained) TRY(write_split(h5, s, "/split/1", 0));
   if (s->more_split) TRY(h5_write_all(h5, s->more_split, H5_INT64, TRAIN, 0, s->train));
   return OK;
 }

@@ -76,6 +76,11 @@ split_twice /split/test: node 1 is in val of the same split, too
 split_gap /split/2: train, val and test, or numbers from 0 without gaps
 split_name_wrong /split/valid: train, val and test, or numbers from 0 without gaps
 END
+
+# A split of a later run is looked at before the first run.
+make split_untrained untrained.h5
+refuses 2 'split 1 has no training nodes' run.toml --set dataset.path=untrained.h5 --set train.runs=2
+must_run 1 run.toml --set dataset.path=untrained.h5 --set log.dir=untrained
 make negative_weight negative_weight.h5
 refuses 2 'negative' run.toml --set dataset.path=negative_weight.h5
 refuses 2 'negative_weight\.h5.*model\.aggregator = "mean" needs weights >= 0' run.toml --set dataset.path=negative_weight.h5 \
