@@ -91,9 +91,11 @@ int objective_start(struct objective *objective, struct run *run) {
   if (objective->labels)
     TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels,
                       shard->own * objective->classes));
-  for (int s = 0; s < SPLIT_COUNT; s++)
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    objective->nodes[s] = shard->split_global[s];
     TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s],
                       shard->split_count[s] * word));
+  }
   TRY(device_synchronize(device, STREAM_COMPUTE));
   return objective_ranks(objective) ? area_start(&objective->area, run) : OK;
 }
@@ -174,10 +176,11 @@ int objective_rank(struct objective *objective, struct run *run, struct tensor l
 }
 
 /* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal
- * count. */
+ * count, and 0 when both are 0. */
 double tally_metric(const struct objective *objective, const struct tally *tally, enum split split) {
   const double *score = tally->score[split];
   double total = score[1] + score[2];
   if (objective_ranks(objective)) return tally->area[split];
-  return total > 0 ? 2 * score[0] / total : NAN;
+  if (objective->nodes[split] == 0) return NAN;
+  return total > 0 ? 2 * score[0] / total : 0;
 }

@@ -10,6 +10,7 @@ struct objective {
   enum task task;
   enum metric metric;
   int64_t classes;
+  int64_t nodes[SPLIT_COUNT]; /* of each split, on all ranks */
   int32_t *label;             /* device [own]; multiclass */
   int32_t *counted;           /* the same of training nodes, -1 of the others */
   void *row_loss;             /* real [own] on the device: where a loss comes along; likewise multiclass */
@@ -65,7 +66,7 @@ int tally_reduce(struct tally *tally, struct comm *comm);
  * follows tally_reduce. Collective. */
 int objective_ranks(const struct objective *objective);
 int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally);
-/* The metric in [0, 1] from reduced counts; NaN for a split without nodes. */
+/* The metric in [0, 1] from reduced counts, 0 where nothing is to be found; NaN for a split without nodes. */
 double tally_metric(const struct objective *objective, const struct tally *tally, enum split split);
 
 #endif

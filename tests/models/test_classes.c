@@ -63,6 +63,18 @@ static void classes_are_counted_over_all_ranks(void **state) {
   check(&multilabel);
 }
 
+static void only_a_split_without_nodes_has_no_micro_f1(void **state) {
+  (void)state;
+  const struct tally nothing = {0};
+  fixture_open(&job, &multilabel, "partition.method = \"random\"");
+  struct objective *objective = &job.trainer.objective;
+  assert_true(tally_metric(objective, &nothing, SPLIT_VAL) == 0);
+  job.shard.split_global[SPLIT_VAL] = 0;
+  assert_ok(objective_start(objective, &job.run));
+  assert_true(isnan(tally_metric(objective, &nothing, SPLIT_VAL)));
+  fixture_close(&job);
+}
+
 static void f1_is_the_harmonic_mean(void **state) {
   (void)state;
   const struct class_score some = {.hits = 3, .predicted = 4, .actual = 6}, none = {0}, missed = {0, 0, 5};
@@ -73,6 +85,7 @@ static void f1_is_the_harmonic_mean(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(classes_are_counted_over_all_ranks),
+      cmocka_unit_test(only_a_split_without_nodes_has_no_micro_f1),
       cmocka_unit_test(f1_is_the_harmonic_mean),
   };
   RUN_RANK_TESTS(tests);
