@@ -30,6 +30,9 @@ struct dataset {
   int64_t hyperedges, incidences; /* 0: no hypergraph */
 };
 
+/* The attribute "format" of a dataset's file. */
+extern const char dataset_format[];
+
 /* Opens for reading and checks attributes, names, types and shapes against each other (not the contents:
  * dataset_check does). Errors: BAD_INPUT with file and object named. Probe the file first (h5_probe). */
 int dataset_open(struct dataset *dataset, const char *path);

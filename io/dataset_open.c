@@ -44,16 +44,18 @@ static int read_name(struct dataset *d) {
   return OK;
 }
 
+const char dataset_format[] = "gnntrain-dataset";
+
 static int read_format(struct dataset *d) {
   char format[64];
   int64_t version;
   if (!h5_has_attr(&d->h5, "/", "format"))
-    FAIL(BAD_INPUT, "%s: is not a dataset: the attribute format = \"gnntrain-dataset\" is missing",
-         d->h5.path);
+    FAIL(BAD_INPUT, "%s: is not a dataset: the attribute format = \"%s\" is missing", d->h5.path,
+         dataset_format);
   TRY(h5_read_text(&d->h5, "/", "format", format, sizeof format));
-  if (strcmp(format, "gnntrain-dataset") != 0)
-    FAIL(BAD_INPUT, "%s: is not a dataset: its format is \"%s\"; \"gnntrain-dataset\" is expected",
-         d->h5.path, format);
+  if (strcmp(format, dataset_format) != 0)
+    FAIL(BAD_INPUT, "%s: is not a dataset: its format is \"%s\"; \"%s\" is expected", d->h5.path, format,
+         dataset_format);
   TRY(h5_read_int(&d->h5, "/", "version", &version));
   if (version != DATASET_VERSION)
     FAIL(BAD_INPUT, "%s: is a dataset of version %lld; this program reads version %d", d->h5.path,

@@ -13,7 +13,7 @@ static int64_t edges_of(const struct dataset_source *source) {
 
 static int write_attrs(struct h5 *h5, const struct dataset_source *source) {
   static const char *const task_name[] = {"none", "multiclass", "multilabel"};
-  TRY(h5_write_text(h5, "/", "format", "gnntrain-dataset"));
+  TRY(h5_write_text(h5, "/", "format", dataset_format));
   TRY(h5_write_int(h5, "/", "version", 1));
   TRY(h5_write_text(h5, "/", "name", source->name));
   TRY(h5_write_int(h5, "/", "num_nodes", source->nodes));

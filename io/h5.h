@@ -29,6 +29,11 @@ struct h5_shape {
  * not HDF5, or damaged (the child crashed or hung). */
 int h5_probe(const char *path);
 
+/* Whether a file of that format may be written there: nothing is, an empty file, or another of that format
+ * (its attribute "format"). A slip of the hand must not cost a text, or a file of another kind. Errors:
+ * BAD_INPUT that says it is no `kind`. */
+int h5_check_replaced(const char *path, const char *format, const char *kind);
+
 int h5_open(struct h5 *h5, const char *path);
 int h5_create(struct h5 *h5, const char *path);
 int h5_commit(struct h5 *h5); /* flush, fsync, rename, fsync the folder; closes. FAILED: no space, ... */

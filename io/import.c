@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "io/dataset.h"
+#include "io/h5.h"
 #include "io/import_options.h"
 #include "io/publish.h"
 #include "runtime/error.h"
@@ -108,7 +110,8 @@ int import_check_output(const struct import_options *options) {
   for (int i = 0; i < BESIDE; i++) {
     if (beside[i] && beside[i][0]) inputs[count++] = beside[i];
   }
-  return check_writable(options->output, inputs);
+  TRY(check_writable(options->output, inputs));
+  return h5_check_replaced(options->output, dataset_format, "dataset");
 }
 
 int import_read(struct import *import, const struct import_options *options) {

@@ -53,8 +53,8 @@ static int read_header(struct metis *metis) {
   TRY(text_int(text, &line, &metis->nodes, "the number of vertices"));
   TRY(text_int(text, &line, &metis->edges, "the number of edges"));
   if (metis->nodes < 1 || metis->nodes > INT32_MAX || metis->edges < 0)
-    TEXT_FAIL(text, "%lld vertices and %lld edges; allowed: 1 .. %d and more than -1",
-              (long long)metis->nodes, (long long)metis->edges, INT32_MAX);
+    TEXT_FAIL(text, "%lld vertices and %lld edges; allowed: 1 .. %d and 0 or more", (long long)metis->nodes,
+              (long long)metis->edges, INT32_MAX);
   return read_layout(metis, line);
 }
 

@@ -45,7 +45,9 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static void print_help(void) {
   printf("usage: gnndata import FORMAT INPUT OUT.h5 [OPTION]...\n\n"
-         "Makes the folder of OUT.h5 where it is missing; what is read is never written to.\n\n"
+         "Makes the folder of OUT.h5 where it is missing, replaces another dataset there and no other file; "
+         "what\n"
+         "is read is never written to.\n\n"
          "Formats (text files may be gzip-compressed, lines may end in CRLF):\n");
   for (const struct import_format *f = import_formats; f->name; f++) printf("  %-22s %s\n", f->name, f->help);
   printf("\nOptions (anywhere on the line):\n");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/dataset.h"
+#include "io/h5.h"
 #include "io/publish.h"
 #include "io/synth.h"
 #include "launch/gnndata.h"
@@ -56,8 +57,10 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static void print_help(void) {
   printf("usage: gnndata synth OUT.h5 --nodes N --degree MEAN --features F --classes C [OPTION]...\n\n"
-         "Makes a graph or a hypergraph of communities with planted labels and features. Equal options give "
-         "equal bytes. The folder of\nOUT.h5 is made where it is missing.\n\n");
+         "Makes a graph or a hypergraph of communities with planted labels and features. Equal options give\n"
+         "equal bytes. The folder of OUT.h5 is made where it is missing; another dataset there is replaced, "
+         "and\n"
+         "no other file.\n\n");
   for (int i = 0; i < OPTIONS; i++) {
     const struct option *o = &options[i];
     char name[32], range[64] = "";
@@ -196,6 +199,7 @@ int gnndata_synth(int argc, char **argv) {
   synth_default(&synth);
   TRY(parse(argc, argv, &synth, &out));
   TRY(check_writable(out, (const char *[]){NULL}));
+  TRY(h5_check_replaced(out, dataset_format, "dataset"));
   name_after(out, &synth);
   int code = make_and_write(&synth, &source, &features, out);
   synth_features_free(&features);

@@ -1,8 +1,6 @@
 #include "models/predict.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "io/publish.h"
 #include "models/epoch.h"
@@ -113,31 +111,11 @@ static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, c
   return comm_agree(run->comm, speaker ? h5_commit(h5) : OK);
 }
 
-static int read_format(const char *path, char *format, int64_t size) {
-  struct h5 h5 = {0};
-  TRY(h5_probe(path));
-  TRY(h5_open(&h5, path));
-  int code = h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
-  h5_close(&h5);
-  return code;
-}
-
-/* Only predictions are replaced: a slip of the hand must not cost a dataset, a checkpoint or a text. */
-static int check_replaced(const char *path) {
-  char format[64] = "";
-  struct stat status;
-  if (stat(path, &status) != 0 || status.st_size == 0) return OK;
-  if (read_format(path, format, sizeof format) != OK) error_clear();
-  if (strcmp(format, predictions_format) != 0)
-    FAIL(BAD_INPUT, "%s: is there and is no file of predictions; remove it or name another", path);
-  return OK;
-}
-
 static int check_out(const struct config *config, const char *file, const char *checkpoint,
                      const char *path) {
   const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
   TRY(check_writable(path, inputs));
-  return check_replaced(path);
+  return h5_check_replaced(path, predictions_format, "file of predictions");
 }
 
 int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,

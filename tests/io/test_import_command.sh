@@ -94,6 +94,15 @@ refused "new: is a folder; a file is expected" edgelist list.txt new
 mkfifo pipe
 refused "pipe: is a device or pipe; a file is expected" edgelist list.txt pipe
 refused "list.txt is not a folder" edgelist list.txt list.txt/out.h5
+
+# Another dataset is replaced, and nothing else.
+echo thesis >notes.txt
+refused "notes.txt: is there and is no dataset; remove it or name another" edgelist list.txt notes.txt
+[[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
+: >again.h5
+for round in empty dataset; do
+  "$gnndata" import edgelist list.txt again.h5 >/dev/null 2>&1 || fail "a file was not replaced: $round"
+done
 refused "--labels random:: expected a whole number from 1 to 1000000" edgelist list.txt out.h5 --labels random:1000001
 refused "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
 printf '0 1\n1 abc\n' >bad.txt

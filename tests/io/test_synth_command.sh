@@ -57,6 +57,9 @@ code=0
 "$gnndata" synth bad.h5 --nodes 2147483647 --degree 1000000 --features 1 --classes 2 >said 2>&1 || code=$?
 ((code == 1)) && grep -q 'out of memory: 2147483647 nodes of mean degree 1e+06 take more than [0-9.]* TiB' said ||
   fail "too large: exit code $code, $(cat said)"
+echo thesis >notes.txt
+refuses 'notes.txt: is there and is no dataset' notes.txt "${shape[@]}"
+[[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
 refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
 refuses 'no output file' "${shape[@]}"
 refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"
