@@ -58,9 +58,8 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 static void print_help(void) {
   printf("usage: gnndata synth OUT.h5 --nodes N --degree MEAN --features F --classes C [OPTION]...\n\n"
          "Makes a graph or a hypergraph of communities with planted labels and features. Equal options give\n"
-         "equal bytes. The folder of OUT.h5 is made where it is missing; another dataset there is replaced, "
-         "and\n"
-         "no other file.\n\n");
+         "equal bytes. The folder of OUT.h5 is made where it is missing; another dataset there is replaced,\n"
+         "and no other file.\n\n");
   for (int i = 0; i < OPTIONS; i++) {
     const struct option *o = &options[i];
     char name[32], range[64] = "";

@@ -27,6 +27,7 @@ import numpy as np
 PARTS = ("train", "val", "test")
 SPARSE_DENSITY = 0.1  # features below it are stored as sparse rows
 MOST_CLASSES = 1000 * 1000  # of a dataset
+FORMAT = "gnntrain-dataset"
 MOST_NODES = 2**31 - 1
 
 
@@ -316,14 +317,24 @@ def count_nodes(found):
     return 1 + max((int(side.max()) for side in ends_of(found) if len(side)), default=-1)
 
 
+def is_dataset(path):
+    try:
+        with h5py.File(path) as f:
+            return f.attrs.get("format") == FORMAT
+    except OSError:
+        return False
+
+
 def check_out(path):
-    """Makes its folder, and finds out whether a file can be made there."""
+    """Makes its folder, and finds out whether a file can be made there. Only another dataset is replaced."""
     try:
         path.encode()
     except UnicodeEncodeError:
         raise BadInput(f"{path!r}: cannot be written: the name of a dataset has to be valid UTF-8") from None
     if os.path.exists(path) and not os.path.isfile(path) or not os.path.basename(path):
         raise BadInput(f"{path or 'OUT.h5'}: cannot be written: is not a plain file")
+    if os.path.exists(path) and os.path.getsize(path) and not is_dataset(path):
+        raise BadInput(f"{path}: is there and is no dataset; remove it or name another")
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path + ".part", "wb"):
@@ -370,7 +381,7 @@ def write(dataset, path, undirected=False, drop_self_loops=False, weights=False,
         for part, ids in split.items():
             arrays[f"split/{part}" if len(splits) == 1 else f"split/{k}/{part}"] = ids.astype("i8")
     check_out(path)
-    store(path, dict(format="gnntrain-dataset", version=1, name=name, task=task, directed=int(directed),
+    store(path, dict(format=FORMAT, version=1, name=name, task=task, directed=int(directed),
                      num_nodes=nodes, num_edges=len(indices), num_features=width, num_classes=classes),
           {place: values for place, values in arrays.items() if values is not None})
     return (f"{path}: {nodes} nodes, {len(indices)} arcs, {'directed' if directed else 'undirected'}"

@@ -71,16 +71,16 @@ static inline float float_of_bf16(uint16_t x) {
   return wide;
 }
 
-/* Rows [first, first + rows) of t. */
+/* Rows [first, first + rows) of t; an absent matrix stays absent. */
 static inline struct tensor tensor_rows(struct tensor t, int64_t first, int64_t rows) {
-  t.data = (char *)t.data + first * t.stride * dtype_bytes(t.dtype);
+  if (t.data) t.data = (char *)t.data + first * t.stride * dtype_bytes(t.dtype);
   t.rows = rows;
   return t;
 }
 
-/* Columns [first, first + cols) of t. */
+/* Columns [first, first + cols) of t; likewise. */
 static inline struct tensor tensor_columns(struct tensor t, int64_t first, int64_t cols) {
-  t.data = (char *)t.data + first * dtype_bytes(t.dtype);
+  if (t.data) t.data = (char *)t.data + first * dtype_bytes(t.dtype);
   t.cols = cols;
   return t;
 }

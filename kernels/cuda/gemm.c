@@ -86,24 +86,12 @@ static int clear(struct kernels *k, const struct gemm *op) {
   return OK;
 }
 
-static struct tensor columns_of(struct tensor t, int64_t first, int64_t cols) {
-  t.data = (float *)t.data + first;
-  t.cols = cols;
-  return t;
-}
-
-static struct tensor rows_of(struct tensor t, int64_t first, int64_t rows) {
-  t.data = (float *)t.data + first * t.stride;
-  t.rows = rows;
-  return t;
-}
-
 /* Terms [first, first + MOST_TERMS) of the sums, added to those before; the last ones have the end. */
 static struct gemm part_of(const struct gemm *op, int64_t first) {
   const int64_t left = op->a.cols - first, terms = left < MOST_TERMS ? left : MOST_TERMS;
   struct gemm part = *op;
-  part.a = columns_of(op->a, first, terms);
-  part.b = op->transpose_b ? columns_of(op->b, first, terms) : rows_of(op->b, first, terms);
+  part.a = tensor_columns(op->a, first, terms);
+  part.b = op->transpose_b ? tensor_columns(op->b, first, terms) : tensor_rows(op->b, first, terms);
   part.accumulate = op->accumulate || first > 0;
   if (terms == left) return part;
   part.update = NULL;

@@ -123,44 +123,29 @@ static bool goes_by_panels(const struct gemm *op) {
   return op->backward && op->c.cols > ALONG_COLS + ALONG_COLS / 2 && op->c.cols <= 2 * ALONG_COLS;
 }
 
-static struct tensor part_of(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-  if (t.data) t.data = (float *)t.data + row * t.stride + col;
-  t.rows = rows;
-  t.cols = cols;
-  return t;
-}
-
-static struct tensor columns_of(struct tensor t, int64_t first, int64_t cols) {
-  return part_of(t, 0, t.rows, first, cols);
-}
-
-static struct tensor rows_of_part(struct tensor t, int64_t first, int64_t rows) {
-  return part_of(t, first, rows, 0, t.cols);
-}
-
 static void take_panel(const struct gemm *op, int64_t first, int64_t cols, struct panel *p) {
   p->op = *op;
   p->backward = *op->backward;
   p->forward = *op->backward->forward;
-  p->op.b = rows_of_part(op->b, first, cols);
-  p->op.c = columns_of(op->c, first, cols);
-  p->forward.z = columns_of(p->forward.z, first, cols);
-  p->forward.y = columns_of(p->forward.y, first, cols);
+  p->op.b = tensor_rows(op->b, first, cols);
+  p->op.c = tensor_columns(op->c, first, cols);
+  p->forward.z = tensor_columns(p->forward.z, first, cols);
+  p->forward.y = tensor_columns(p->forward.y, first, cols);
   p->backward.forward = &p->forward;
-  p->backward.dy = columns_of(p->backward.dy, first, cols);
-  p->backward.dz = columns_of(p->backward.dz, first, cols);
+  p->backward.dy = tensor_columns(p->backward.dy, first, cols);
+  p->backward.dz = tensor_columns(p->backward.dz, first, cols);
   if (p->backward.bias_grad) p->backward.bias_grad = (float *)p->backward.bias_grad + first;
   p->op.backward = &p->backward;
   if (op->backward->then) {
     p->then = *op->backward->then;
     p->then.b = p->backward.dz;
-    p->then.c = columns_of(p->then.c, first, cols);
+    p->then.c = tensor_columns(p->then.c, first, cols);
     p->backward.then = &p->then;
   }
   if (op->beside) {
     p->beside = *op->beside;
-    p->beside.a = columns_of(p->beside.a, first, cols);
-    p->beside.c = rows_of_part(p->beside.c, first, cols);
+    p->beside.a = tensor_columns(p->beside.a, first, cols);
+    p->beside.c = tensor_rows(p->beside.c, first, cols);
     p->op.beside = &p->beside;
   }
 }

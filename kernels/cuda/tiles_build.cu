@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/upload.h"
@@ -221,12 +220,6 @@ int cuda_tiles_can_build(const struct csr *m) {
          (m->cols + TILE_COLS - 1) / TILE_COLS * (int64_t)sizeof(int) <= SHARED_BYTES;
 }
 
-/* count[i] = the sum of count[0 .. i), in place. temporary NULL: how many bytes of it that takes. */
-static int add_up(struct kernels *k, int64_t *count, int64_t items, void *temporary, size_t *bytes) {
-  TRY_CUDA(cub::DeviceScan::ExclusiveSum(temporary, *bytes, count, count, items, cuda_stream(k)));
-  return OK;
-}
-
 static int64_t aligned(int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
@@ -236,7 +229,7 @@ static int allocate_counts(struct kernels *k, struct tiles_build *build) {
   const int64_t counts = aligned((int64_t)sizeof(struct counted));
   const int64_t rows = aligned((build->rows + 1) * (int64_t)sizeof(int64_t));
   const int64_t windows = aligned((build->windows + 1) * (int64_t)sizeof(int64_t));
-  TRY(add_up(k, NULL, build->rows + 1, NULL, &build->temporary_bytes));
+  TRY(cuda_tiles_build_add_up(k, NULL, build->rows + 1, NULL, &build->temporary_bytes));
   TRY(device_alloc(k->device, counts + 2 * rows + windows + (int64_t)build->temporary_bytes, &build->counts,
                    "counts of cells"));
   char *at = (char *)build->counts + counts;
@@ -298,8 +291,8 @@ static int measure(struct kernels *k, struct tiles_build *build, int64_t least, 
   const int64_t windows = build->windows + 1, rows = build->rows + 1;
   size_t bytes = build->temporary_bytes;
   LAUNCH(measure_kernel, k, build, (int)least, build->tile_start, build->rest_start);
-  TRY(add_up(k, build->tile_start, windows, build->temporary, &bytes));
-  TRY(add_up(k, build->rest_start, rows, build->temporary, &bytes));
+  TRY(cuda_tiles_build_add_up(k, build->tile_start, windows, build->temporary, &bytes));
+  TRY(cuda_tiles_build_add_up(k, build->rest_start, rows, build->temporary, &bytes));
   TRY(device_download(k->device, STREAM_COMPUTE, tiles->start, build->tile_start,
                       windows * (int64_t)sizeof *tiles->start));
   TRY(device_download(k->device, STREAM_COMPUTE, rest->start, build->rest_start,

@@ -60,6 +60,9 @@ struct tile_arrays {
 int cuda_tiles_build_fill(struct kernels *k, struct tiles_build *build, int64_t least,
                           const struct tile_arrays *to);
 
+/* first[i] = the sum of first[0 .. i), in place; temporary NULL: how many bytes of it that takes. */
+int cuda_tiles_build_add_up(struct kernels *k, int64_t *first, int64_t items, void *temporary, size_t *bytes);
+
 /* The weights of tiles whose segments and bits are there: to->first and value. Of fill. */
 int cuda_tiles_build_values(struct kernels *k, struct tiles_build *build, const struct tile_arrays *to);
 

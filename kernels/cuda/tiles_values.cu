@@ -58,16 +58,20 @@ static __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-static int add_up(struct kernels *k, int64_t *first, int64_t count) {
+int cuda_tiles_build_add_up(struct kernels *k, int64_t *first, int64_t items, void *temporary,
+                            size_t *bytes) {
+  TRY_CUDA(cub::DeviceScan::ExclusiveSum(temporary, *bytes, first, first, items, cuda_stream(k)));
+  return OK;
+}
+
+static int add_up(struct kernels *k, int64_t *first, int64_t items) {
   void *temporary = NULL;
   size_t bytes = 0;
-  TRY_CUDA(cub::DeviceScan::ExclusiveSum(NULL, bytes, first, first, count, cuda_stream(k)));
+  TRY(cuda_tiles_build_add_up(k, first, items, NULL, &bytes));
   TRY(device_alloc(k->device, (int64_t)bytes, &temporary, "scratch of a sum"));
-  const cudaError_t result = cub::DeviceScan::ExclusiveSum(temporary, bytes, first, first, count,
-                                                           cuda_stream(k));
+  const int code = cuda_tiles_build_add_up(k, first, items, temporary, &bytes);
   device_release(k->device, temporary);
-  TRY_CUDA(result);
-  return OK;
+  return code;
 }
 
 int cuda_tiles_build_values(struct kernels *k, struct tiles_build *build, const struct tile_arrays *to) {

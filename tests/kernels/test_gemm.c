@@ -118,7 +118,7 @@ static void tall_rows(struct kernels *k) {
                                      {2000, 128, 602}, {3000, 64, 128},  {500, 40, 1200},  {3000, 47, 256}};
   for (int i = 0; i < (int)(sizeof shape / sizeof shape[0]); i++)
     check_both_signs(k, shape[i][0], shape[i][1], shape[i][2], i % 2 * 2, shape[i][0] / 97);
-  if (k->dtype == BF16) return; /* what is cut off longer sums is less than a 256th of their rounding */
+  if (k->dtype == BF16) return; /* whose sums stay in one piece: a result in bf16 is rounded by far more */
   check_both_signs(k, 500, 40, 8192, 0, 5);
   check_both_signs(k, 300, 130, 5001, 2, 3);
 }

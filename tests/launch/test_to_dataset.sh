@@ -94,6 +94,7 @@ refused "expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found '.h
 echo 'raise KeyError("a key")' >broken.py
 refused "broken cannot be imported: KeyError: 'a key'" broken:X bad.h5
 refused "expected name=VALUE for Two, found '=5'" dataset_objects:Two bad.h5 =5
+refused "expected name=VALUE for Two, found '5a=5'" dataset_objects:Two bad.h5 5a=5
 refused "ZipFile cannot be made from these arguments: FileNotFoundError" zipfile:ZipFile bad.h5 file=nowhere.zip
 refused "str is neither a graph nor a dataset of one" builtins:str bad.h5 object=a
 refused "the dataset holds 2 graphs" dataset_objects:Two bad.h5
@@ -137,6 +138,9 @@ refused "edge_index of type float64" dataset_objects:Pyg bad.h5 "edge_index=[[0.
 refused "Two is not made from these arguments: got an unexpected keyword argument 'foo'" dataset_objects:Two bad.h5 foo=1
 mkdir -p folder
 refused "folder: cannot be written: is not a plain file" dataset_objects:Pyg folder
+echo thesis >notes.txt
+refused "notes.txt: is there and is no dataset; remove it or name another" dataset_objects:Pyg notes.txt
+[[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
 refused "help.txt/bad.h5: cannot be written" dataset_objects:Pyg help.txt/bad.h5
 long=$(printf 'x%.0s' {1..250}).h5
 refused "$long: cannot be written: File name too long" dataset_objects:Pyg "$long"
