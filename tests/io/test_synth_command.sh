@@ -37,10 +37,13 @@ OMP_NUM_THREADS=1 "$gnndata" synth one/h.h5 "${shape[@]}" --hyperedges 2000 --sh
 OMP_NUM_THREADS=4 "$gnndata" synth four/h.h5 "${shape[@]}" --hyperedges 2000 --shuffle >/dev/null
 cmp one/h.h5 four/h.h5
 grep -q '3000 vertices (mean degree [78]\.[0-9]*), 2000 hyperedges (mean size 1[12]\.[0-9]*)' said || fail "said: $(cat said)"
-"$gnndata" synth few.h5 --nodes 500 --degree 20 --hyperedges 20 --features 3 --classes 2 2>&1 >out | grep -q \
-  'hyperedges have 231 vertices on average, not 500: communities have no more for them' || fail "sizes that are not reached"
-"$gnndata" check one/h.h5 | grep -q '0 arcs, 2000 hyperedges' || fail "check of a hypergraph"
-"$gnndata" info one/h.h5 | grep -q 'hyperedges   2000, ' || fail "info of a hypergraph"
+"$gnndata" synth few.h5 --nodes 500 --degree 20 --hyperedges 20 --features 3 --classes 2 >out 2>said
+grep -q 'hyperedges have 231 vertices on average, not 500: communities have no more for them' said ||
+  fail "sizes that are not reached: $(cat said)"
+"$gnndata" check one/h.h5 >said
+grep -q '0 arcs, 2000 hyperedges' said || fail "check of a hypergraph: $(cat said)"
+"$gnndata" info one/h.h5 >said
+grep -q 'hyperedges   2000, ' said || fail "info of a hypergraph: $(cat said)"
 
 # The folder of the output is made; what takes no file is bad usage.
 "$gnndata" synth new/folder/a.h5 "${shape[@]}" >said

@@ -16,7 +16,7 @@ refuses() {
       cat err.txt
       fail "more than a sentence on stderr: gnntrain $*"
     fi
-    grep -a '^gnntrain: ' err.txt | grep -aqE "$pattern" ||
+    grep -aqE "$pattern" <<<"$(grep -a '^gnntrain: ' err.txt)" ||
       { cat err.txt; fail "no \"$pattern\" in the message on $ranks rank(s): gnntrain $*"; }
   done
 }
@@ -177,7 +177,7 @@ refuses 2 'none\.h5' run.toml --eval none.h5
 
 # A full disk is the machine's failure: exit code 1, the reason, and the last checkpoint still there. (The
 # sanitizers cannot be loaded after another library.)
-if ! ldd "$GNNTRAIN_BIN/gnntrain" | grep -q libasan; then
+if ! grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
   export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=no_space
   export WRITE_FAULT_IN=$PWD/kept
   refuses 1 'kept/.*No space left' run.toml --set log.dir=kept --set checkpoint.every=1 --resume --epochs 4

@@ -68,7 +68,7 @@ grep -q '^removed 10 later checkpoints in run/checkpoints' out.txt || { cat out.
 kill -USR1 "$(processes 1)"
 ends_within 15
 ((code == 75)) || { cat err.txt; fail "SIGUSR1 ended the job with $code"; }
-last=$(sed -nE 's/.*after epoch ([0-9]+).*/\1/p' err.txt | head -n 1)
+last=$(sed -nE '/.*after epoch ([0-9]+).*/{s//\1/p;q}' err.txt)
 ((last > 10)) || { cat err.txt; fail "stopped after epoch $last"; }
 [[ $(kept run) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-$last.h5 " ]] || fail "the branch left these checkpoints: $(kept run)"
 must_run 1 run.toml --resume --epochs $((last + 1))
@@ -117,7 +117,7 @@ for ranks in 1 2; do
 done
 must_run 1 "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-0-5.h5 --set train.runs=1
 [[ $(kept again) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-15.h5 epoch-0-20.h5 " ]] || fail "kept of one run: $(kept again)"
-evaluate again | grep -q 'weights of run 0' || fail "best.h5 is of a run that was left"
+grep -q 'weights of run 0' <<<"$(evaluate again)" || fail "best.h5 is of a run that was left"
 
 # The best of the runs before is not taken from what another training wrote in its checkpoint's place.
 rm -rf again && cp -r runs again
@@ -128,7 +128,7 @@ must_run 1 "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-
 grep -q '^removed 3 later checkpoints' out.txt && [[ -e again/checkpoints/epoch-2-020.h5 ]] || fail "kept: $(kept again)"
 grep -q 'there is none until a better run ends' out.txt || { cat out.txt; fail "nobody said that best.h5 is gone"; }
 if [[ -e again/best.h5 ]]; then
-  evaluate again | grep -q 'weights of run 2' || fail "best.h5 is another training's"
+  grep -q 'weights of run 2' <<<"$(evaluate again)" || fail "best.h5 is another training's"
 else
   ! grep -q 'best.h5' <(sed -n '/^result/,$p' out.txt) || fail "the closing lines name a best.h5 that is not there"
 fi

@@ -36,7 +36,7 @@ names_rank_1 SIGSTOP
 grep -qE '^gnntrain: .*rank 1\b' err.txt || { cat err.txt; fail "gnntrain itself does not name the stopped rank"; }
 
 must_run 2 run.toml --set checkpoint.every=1 --epochs 3
-if ! ldd "$GNNTRAIN_BIN/gnntrain" | grep -q libasan; then
+if ! grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
   export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=kill
   export WRITE_FAULT_IN=$PWD/run
   job 2 run.toml --set checkpoint.every=1 --resume --epochs 6

@@ -73,7 +73,7 @@ plant() { # plant FILE LINE
   local file=$copy/$1 saved=$copy/saved
   [[ ! -e $file ]] || cp "$file" "$saved"
   printf '%s\n' "$2" >>"$file"
-  if ! violations "$copy" | grep -q "^$1:"; then
+  if ! grep -q "^$1:" <<<"$(violations "$copy")"; then
     echo "$2 in $1 was not noticed"
     exit 1
   fi

@@ -2,7 +2,7 @@
 set -euo pipefail
 formatter=
 for name in clang-format-14 clang-format; do
-  if command -v $name >/dev/null && $name --version | grep -q 'version 14\.'; then formatter=$name && break; fi
+  if command -v $name >/dev/null && grep -q 'version 14\.' <<<"$($name --version)"; then formatter=$name && break; fi
 done
 if [[ -z $formatter ]]; then
   echo "skipped: clang-format 14 is not installed"

@@ -16,6 +16,14 @@ refuses() {
   (($(wc -l <err.txt) == 1)) && grep -qE -- "$pattern" err.txt || { cat err.txt; fail "message of gnnbench $*"; }
 }
 
+# prints PATTERN ARGUMENT...: it ends well, and a line of its output matches PATTERN.
+prints() {
+  local pattern=$1
+  shift
+  bench "$@" >out.txt || fail "exit code $?: gnnbench $*"
+  grep -q -- "$pattern" out.txt || { cat out.txt; fail "no \"$pattern\": gnnbench $*"; }
+}
+
 # below LIMIT FIELD: every line of out.txt has that number, and it is below LIMIT.
 below() {
   (($(grep -c "\"$2\"" out.txt) == $(wc -l <out.txt))) || fail "a line without $2"
@@ -71,8 +79,7 @@ for precision in fp32 fp64; do
   (($(grep -c '"op": "auto", "shape": "2000+701 nnz' out.txt) == 2)) || { cat out.txt; fail "rows of hyper"; }
   below "$([[ $precision == fp32 ]] && echo 1e-5 || echo 1e-13)" error
 done
-bench hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1 | grep -q 'scratch 0.0 MiB' ||
-  fail "nothing said of scratch"
+prints 'scratch 0.0 MiB' hyper --nodes 200 --hyperedges 70 --incidences 500 --width 8 --reps 1
 refuses '--graph goes with --all or --ablate' spmm --graph arxiv-like --device cpu
 for option in 'spmm --nodes' 'attention --degree' 'hyper --hyperedges' 'hyper --incidences' 'exchange --rows'; do
   refuses "${option#* } would be passed over beside --dataset; one of them is allowed" $option 9 --dataset made.h5
@@ -83,7 +90,7 @@ refuses '--method goes with --dataset' exchange --method block
 refuses '--all and --ablate exclude each other' spmm --all --ablate --device cpu
 refuses '--huge 300: there are 200 vertices' hyper --nodes 200 --hyperedges 70 --incidences 500 --huge 300
 refuses 'does not divide into --heads 3' attention --nodes 200 --width 8 --heads 3
-bench spmm --nodes 500 --width 8 --reps 1 | grep -q '500x500 nnz 10000 width 8' || fail "no row for width 8"
+prints '500x500 nnz 10000 width 8' spmm --nodes 500 --width 8 --reps 1
 
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 1000 --degree 8 --features 4 --classes 3 >/dev/null
 bench spmm --dataset made.h5 --width 16 --reps 1 --json >out.txt
@@ -102,7 +109,7 @@ below 1e-5 error
 below 10000 auto_ms
 below 10000 windows_ms
 (($(grep -c '"selector_agrees": 1,' out.txt) == 2)) || fail "a choice of windows on a device that has none"
-bench spmm --all --graph made.h5 --reps 1 --threads 2 | grep -q '^fp32: auto above the fastest tier by' || fail "no summary"
+prints '^fp32: auto above the fastest tier by' spmm --all --graph made.h5 --reps 1 --threads 2
 bench spmm --ablate --graph made.h5 --width 16 --reps 1 --threads 2 --json >out.txt
 for technique in tiles condensed sorted 'order as given' 'order found' fused; do
   grep -q "\"technique\": \"[^\"]*$technique" out.txt || { cat out.txt; fail "no row for $technique"; }
@@ -146,11 +153,11 @@ bench epoch made.toml --reps 2 --json >out.txt
 ! grep -q '"op": "exchange"' out.txt || fail "an exchange on one rank"
 above 0 ms '"op": "bound"'
 
-bench --help | grep -q spmm || fail "no help"
-bench gemm --help | grep -q -- --inner || fail "no help for gemm"
-bench hyper --help | grep -q -- --incidences || fail "no help for hyper"
-bench update --help | grep -q '4200 GB/s' || fail "no help for update"
-bench exchange --help | grep -q '330 GB/s' || fail "no help for exchange"
+prints spmm --help
+prints --inner gemm --help
+prints --incidences hyper --help
+prints '4200 GB/s' update --help
+prints '330 GB/s' exchange --help
 refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, sddmm, hyper, exchange, epoch' spnn
 refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
 refuses '--width: "x" is not a whole number' spmm --width 8,x

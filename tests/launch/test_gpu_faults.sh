@@ -1,7 +1,7 @@
 # On two GPUs too: a rank that dies or stands still in mid-epoch ends the whole job, soon and by name, and --resume
 # goes on, on the processor as well.
 . "$GNNTRAIN_SOURCE/tests/launch/job.sh"
-"$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
+grep -q '^devices:.*cuda' <<<"$("$GNNTRAIN_BIN/gnntrain" --version)" || { echo "this build has no CUDA device"; exit 77; }
 (($(nvidia-smi -L 2>/dev/null | grep -c '^GPU') > 1)) || { echo "this machine has no two GPUs"; exit 77; }
 
 rm -rf ./*

@@ -11,7 +11,7 @@ fail() {
 }
 
 # number FIELD PATTERN: that number of the first line that matches.
-number() { grep "$2" out.txt | head -n 1 | sed "s/.*\"$1\": \([^,}]*\).*/\1/"; }
+number() { grep -m 1 "$2" out.txt | sed "s/.*\"$1\": \([^,}]*\).*/\1/"; }
 
 # holds EXPRESSION: of awk.
 holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }

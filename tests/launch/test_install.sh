@@ -4,7 +4,7 @@ prefix=$PWD/prefix
 rm -rf "$prefix"
 cmake --install "$GNNTRAIN_BIN" --prefix "$prefix" >install.txt || { cat install.txt; exit 1; }
 for program in gnntrain gnndata gnnbench; do
-  "$prefix/bin/$program" --version | grep -q "^$program " || { echo "bin/$program does not run"; exit 1; }
+  grep -q "^$program " <<<"$("$prefix/bin/$program" --version)" || { echo "bin/$program does not run"; exit 1; }
 done
 for file in "$GNNTRAIN_SOURCE"/configs/*.toml; do
   cmp "$file" "$prefix/share/gnntrain/configs/${file##*/}"

@@ -10,7 +10,7 @@ refuses() {
     job $ranks "$@"
     ((code == 2)) || { cat out.txt err.txt; fail "exit code $code in place of 2 on $ranks rank(s): gnntrain $*"; }
     (($(grep -c '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence on $ranks rank(s): $*"; }
-    grep '^gnntrain: ' err.txt | grep -qE "$pattern" || { cat err.txt; fail "no \"$pattern\": gnntrain $*"; }
+    grep -qE "$pattern" <<<"$(grep '^gnntrain: ' err.txt)" || { cat err.txt; fail "no \"$pattern\": gnntrain $*"; }
   done
 }
 

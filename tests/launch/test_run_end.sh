@@ -48,7 +48,7 @@ says 'best epoch +none'
 must_run 2 run.toml --set log.overwrite=true --epochs 500 --set train.patience=5 --set train.lr=0
 says 'no better validation for 5 epochs: stopping early'
 [[ $(last_epoch run) == 20 ]] || fail "patience ended at epoch $(last_epoch run), not at the second evaluation"
-tail -n 2 run/metrics.jsonl | grep -q '"epoch": 20, .*"val": 0' || fail "the last epoch was not evaluated"
+grep -q '"epoch": 20, .*"val": 0' <<<"$(tail -n 2 run/metrics.jsonl)" || fail "the last epoch was not evaluated"
 must_run 1 run.toml --set log.overwrite=true --set dataset.path=no_val.h5 --epochs 40 --set train.patience=5
 [[ $(last_epoch run) == 40 ]] || fail "patience without validation nodes ended at epoch $(last_epoch run)"
 ! grep -q 'stopping early' out.txt || fail "a run to its end was said to stop early"

@@ -2,7 +2,7 @@
 # within 1e-5 over the first 5 epochs and 1e-4 over 50, in tf32 and bf16 the final loss within 1%; equal bits when
 # repeated; resumed across devices, rank counts and precisions; more ranks than GPUs are refused in one sentence.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
-"$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
+grep -q '^devices:.*cuda' <<<"$("$GNNTRAIN_BIN/gnntrain" --version)" || { echo "this build has no CUDA device"; exit 77; }
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 ((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
 

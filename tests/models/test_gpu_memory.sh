@@ -2,7 +2,7 @@
 # training in one sentence that says what it is for and what reduces it.
 set -u
 fail() { echo "FAILED: $*"; exit 1; }
-"$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
+grep -q '^devices:.*cuda' <<<"$("$GNNTRAIN_BIN/gnntrain" --version)" || { echo "this build has no CUDA device"; exit 77; }
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 ((gpus > 0)) || { echo "this machine has no GPU"; exit 77; }
 

@@ -4,8 +4,8 @@
 # when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: max
 # pooling is held to its own bits alone.)
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
-"$GNNTRAIN_BIN/gnntrain" --version | grep -q '^devices:.*cuda' || { echo "this build has no CUDA device"; exit 77; }
-nvidia-smi -L 2>/dev/null | grep -q '^GPU' || { echo "this machine has no GPU"; exit 77; }
+grep -q '^devices:.*cuda' <<<"$("$GNNTRAIN_BIN/gnntrain" --version)" || { echo "this build has no CUDA device"; exit 77; }
+grep -q '^GPU' <<<"$(nvidia-smi -L 2>/dev/null)" || { echo "this machine has no GPU"; exit 77; }
 
 rm -rf data.h5 data.h5.parts hyper.h5 hyper.h5.parts run.* losses.*
 "$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 6000 --degree 20 --features 37 --classes 7 --community-size 200 \
