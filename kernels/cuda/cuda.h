@@ -1,5 +1,11 @@
-/* The GPU's kernels. One op a file: formula, kernel, launcher; kernels/cpu is the readable reference. Kernels
- * that touch activations are templates over their elements, float or bf16; sums are kept in float or double.
+/* The GPU's kernels. One op a file: formula, kernel, launcher; kernels/cpu is the readable reference.
+ * Families of ops have folders: gemm/ (dense products), layout/ (a sparse matrix cut for the GPU, and the
+ * products of its dense parts), above it spmm/ (sparse products with their ends, sums over neighbours and
+ * hyperedges), above that attention/ (GAT, AGNN, SDDMM). What lies beside them is for all of them, or goes
+ * row by row; open.c holds the state of all.
+ *
+ * Kernels that touch activations are templates over their elements, float or bf16; sums are kept in float or
+ * double.
  *
  * A launcher queues work on the compute stream and returns: no op waits for the GPU or reads device memory
  * on the host. Sums over rows go in two stages whose shape depends on the matrix and the GPU's model alone,
@@ -17,6 +23,15 @@ extern "C" {
 #include "kernels/reduce.h"
 #include "runtime/device_cuda.h"
 #include "runtime/error.h"
+
+/* The tables' own part of struct kernels. */
+struct cuda_state {
+  int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
+  int follows;                       /* kernels wait by themselves for those before, see follow.cuh */
+  int has_wgmma;                     /* compute capability 9.0a, in this build too */
+  struct library *library;
+  struct staging *staging; /* of upload.c; NULL: none */
+};
 
 static inline cudaStream_t cuda_stream(const struct kernels *k) {
   return device_cuda_stream(k->device, STREAM_COMPUTE);

@@ -1,5 +1,4 @@
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/gemm.h"
 
 /* What the next node of a recording will depend on. */
 static cudaError_t recorded_before(cudaStream_t stream, enum cudaStreamCaptureStatus *status,

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/cuda/gemm.h"
 #include "runtime/profile.h"
 
 enum { PARTS = 4, PART = 8 << 20, PAGE = 2 << 20, LEAST = 256 << 10 };

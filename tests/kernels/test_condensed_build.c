@@ -1,7 +1,7 @@
 /* Windows that the GPU condenses are, to the bit, those of kernels/condensed.c: of a matrix, of what tiles
  * leave of one, and in a layout that has tiles, condensed windows and a rest. */
 #include "kernels/choose_models.h"
-#include "kernels/cuda/layout.h"
+#include "kernels/cuda/layout/layout.h"
 #include "runtime/random.h"
 #include "tests/kernels/gpu_layouts.h"
 #include "tests/kernels/made_matrix.h"

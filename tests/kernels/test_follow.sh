@@ -5,7 +5,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 cd "$GNNTRAIN_SOURCE/kernels/cuda" || exit 1
 
 # Functions, which blank lines part, that match a pattern.
-functions() { awk -v RS= -v ORS='\n\n' -v pattern="$1" '$0 ~ pattern' ./*.cu ./*.cuh; }
+functions() { awk -v RS= -v ORS='\n\n' -v pattern="$1" '$0 ~ pattern' ./*.cu ./*.cuh ./*/*.cu ./*/*.cuh; }
 names() { grep -oE '\<[a-z_0-9]+_kernel\>' | sort -u; }
 
 # By name; by a variable that holds one of those named in the function; or, in spmm.cu, from a table of variants.

@@ -1,6 +1,6 @@
 /* What the GPU cuts is, to the bit, what kernels/tiles.c and kernels/slots.c cut; windows that are full once
  * condensed are. */
-#include "kernels/cuda/layout.h"
+#include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/upload.h"
 
 #include "runtime/random.h"

@@ -91,6 +91,6 @@ compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none
   { cat out.txt err.txt; fail "compare of a run that fails ended with $?"; }
 grep -qE '^  gat 2x17 +fp32 +failed' out.txt && grep -qE '^  failed: ours gat 2x17 fp32 .*exit code 2: gnntrain: ' out.txt ||
   { cat out.txt; fail "a run that failed is not named"; }
-printf '%s\n' 'epoch 3: loss 1.5' 'gnntrain: CUDA: unspecified launch failure' '  at kernels/cuda/gemm.c:1 in cuda_gemm' >failed.log
+printf '%s\n' 'epoch 3: loss 1.5' 'gnntrain: CUDA: unspecified launch failure' '  at kernels/cuda/gemm/gemm.c:1 in cuda_gemm' >failed.log
 said=$(PYTHONPATH=$GNNTRAIN_SOURCE/tests/bench python3 -c 'import compare_runs; print(compare_runs.spoken("failed.log"))')
 [[ $said == 'gnntrain: CUDA: unspecified launch failure' ]] || fail "of a log with a trace it said: $said"

@@ -1,4 +1,5 @@
-# A folder includes only folders below it, and a third-party header is included in one place only.
+# A folder includes only folders below it, those of kernels/cuda too, and a third-party header is included in one
+# place only.
 set -euo pipefail
 
 # Prints what is wrong in the tree at $1, one line a violation; nothing when the house stands.
@@ -6,9 +7,14 @@ violations() {
   (cd "$1" && find runtime io kernels partition models launch -type f \
     \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \
     grep -HnE '^[[:space:]]*#[[:space:]]*include' {} +) | awk '
+  function family_of(path) {
+    return sub("^kernels/cuda/", "", path) && sub("/.*", "", path) ? path : ""
+  }
   BEGIN {
     split("runtime 1 io 2 kernels 2 partition 3 models 4 launch 5", pair, " ")
     for (i = 1; i in pair; i += 2) floor[pair[i]] = pair[i + 1]
+    split("gemm 1 layout 1 spmm 2 attention 3", pair, " ") # in kernels/cuda; open.c alone stands above them
+    for (i = 1; i in pair; i += 2) family[pair[i]] = pair[i + 1]
     place["hdf5.h"] = "^io/h5_set\\.h$"
     place["metis.h"] = "^partition/metis\\.c$"
     place["toml++/toml.h"] = "^runtime/config_toml\\.cpp$"
@@ -48,6 +54,10 @@ violations() {
     } else if (quoted && (other in floor) && header ~ /\//) {
       if (other != folder && floor[other] >= floor[folder])
         print where ": " folder "/ (floor " floor[folder] ") includes \"" header "\" (floor " floor[other] ")"
+      own = family_of(file)
+      other = family_of(header)
+      if (other != own && family[other] >= family[own] && file != "kernels/cuda/open.c")
+        print where ": " (own ? own "/" : "a file for all kernels of the GPU") " includes \"" header "\""
     } else if (header in place) {
       if (file !~ place[header]) print where ": " header " is included outside its place"
     } else if (quoted) {
@@ -84,6 +94,9 @@ plant io/dataset.c '#include "models/model.h"'
 plant io/dataset.c '#include "kernels/ops.h"'
 plant kernels/cpu/planted.c '#include "io/h5.h"'
 plant kernels/ops.h '#  include "partition/halo.h"'
+plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/layout/tiles.h"'
+plant kernels/cuda/spmm/planted.cuh '#include "kernels/cuda/attention/attention.h"'
+plant kernels/cuda/columns.cuh '#include "kernels/cuda/gemm/gemm.h"'
 plant partition/planted.h '#include "models/trainer.h"'
 plant models/planted.c '#include "launch/program.h"'
 plant runtime/error.c '#include "../io/h5.h"'

@@ -1,0 +1,183 @@
+/* Graph attention forward and backward; see struct attention, struct attention_backward. The sums over arcs
+ * are in attention_sum.cuh; here is what they are given. */
+#include "kernels/cuda/attention/attention.h"
+
+#include "kernels/cuda/attention/attention_launch.cuh"
+#include "kernels/cuda/spmm/finish_update.cuh"
+#include "kernels/cuda/update.h"
+
+static int64_t partial_stride(int64_t width, int64_t heads) {
+  return 2 * partial_columns(width) + (3 * heads + 3) / 4 * 4;
+}
+
+int64_t cuda_attention_workspace(const struct layout *a, int64_t width, int64_t heads) {
+  return cuda_layout(a)->pieces * partial_stride(width, heads) * (int64_t)sizeof(float);
+}
+
+/* What both directions share. */
+static int set_sums(struct kernels *k, const struct layout *layout, int64_t width, int64_t heads,
+                    const struct dropout *dropout, struct attention_task *task) {
+  const struct cuda_layout *a = cuda_layout(layout);
+  struct attention_sums *op = &task->sums;
+  op->slot = a->slot;
+  op->slots = a->slots;
+  op->long_row = a->long_row;
+  op->long_rows = a->long_rows;
+  op->col = a->col;
+  op->piece_row = a->piece_row;
+  op->heads = (int32_t)heads;
+  op->each = (int32_t)(width / heads);
+  op->width = (int32_t)width;
+  op->factor = 1;
+  op->dropout = *dropout;
+  op->scalars = k->scalars;
+  op->partial_stride = partial_stride(width, heads);
+  return kernels_workspace(k, cuda_attention_workspace(layout, width, heads), (void **)&op->partial);
+}
+
+/* Whether rows of t can be fetched in vectors. */
+static bool is_wide(struct tensor t) {
+  return is_whole_or_absent(t, 16 / dtype_bytes(t.dtype));
+}
+
+static bool heads_are_wide(const struct attention_sums *op, enum dtype dtype) {
+  return op->heads == 1 || op->each % (16 / dtype_bytes(dtype)) == 0;
+}
+
+/* One thread a column of a finished row: the mean of its heads. */
+template <class T>
+static __global__ void __launch_bounds__(BLOCK)
+    mean_kernel(struct tensor y, struct tensor mean, int64_t heads, const int32_t *row, int64_t rows,
+                const uint8_t *unfinished) {
+  const int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / mean.cols;
+  const int64_t col = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) % mean.cols;
+  if (i >= rows) return;
+  const int32_t v = row ? row[i] : (int32_t)i;
+  float sum = 0;
+  if (unfinished && unfinished[v]) return;
+  for (int64_t h = 0; h < heads; h++) sum += (float)*place_of<T>(y, v, h * mean.cols + col);
+  *place_of<float>(mean, v, col) = sum / (float)heads;
+}
+
+static int average(struct kernels *k, const struct attention *op) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t rows = a->base.csr->rows;
+  auto *kernel = op->y.dtype == BF16 ? mean_kernel<bf16> : mean_kernel<float>;
+  kernel<<<blocks_of(rows * op->mean.cols, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->y, op->mean, op->heads,
+                                                                               a->row, rows, op->unfinished);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* Ends rows in the kernel of the sums where it can: without a mean over heads, in the update without a norm.
+ * Returns what is left to do. */
+struct rest {
+  bool averages, updates;
+};
+
+static struct rest set_end(struct kernels *k, const struct attention *op, struct attention_end *end) {
+  const int64_t wide = 16 / dtype_bytes(op->y.dtype);
+  const struct tensor z = op->mean.data ? op->mean : op->y;
+  const bool averages = op->mean.data && op->heads > 1, norm = op->update && op->update->norm != NORM_NONE;
+  struct finish *f = &end->finish;
+  end->writes_sum = op->mean.data || !op->update || norm;
+  end->updates = !averages && ((op->update && !norm) || op->mean.data);
+  f->y = f->out = f->sums = rows_of(z);
+  f->width = (int32_t)z.cols;
+  f->whole = is_whole_or_absent(z, wide);
+  f->fills = f->whole && is_padded_or_absent(z);
+  f->narrow = z.dtype == op->x.dtype;
+  f->scalars = k->scalars;
+  if (op->update && !norm && !averages) add_update(f, op->update, wide);
+  return {averages, op->update && (norm || averages)};
+}
+
+int cuda_attention(struct kernels *k, const struct attention *op) {
+  struct attention_task task = {};
+  struct attention_end *end = &task.end;
+  if (op->y.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  TRY(set_sums(k, op->a, op->y.cols, op->heads, &op->dropout, &task));
+  task.sums.x = rows_of(op->x);
+  task.sums.stats = rows_of(op->term);
+  task.sums.mine = rows_of(op->row_term);
+  task.sums.col_id = op->col_id;
+  task.wide = is_wide(op->x) && is_wide(op->self) && heads_are_wide(&task.sums, op->x.dtype);
+  end->self = rows_of(op->self);
+  end->self_stats = rows_of(op->self_term);
+  end->sum = rows_of(op->y);
+  end->log_sum = rows_of(op->log_sum);
+  if (op->positive.data) end->positive = rows_of(op->positive), end->all = rows_of(op->share);
+  if (op->sums.data) {
+    end->wide_sum = rows_of(op->sums);
+    end->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
+  }
+  end->unfinished = op->unfinished;
+  end->accumulate = op->accumulate != 0;
+  end->whole = is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums);
+  const struct rest rest = set_end(k, op, end);
+  TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
+  if (rest.averages) TRY(average(k, op));
+  if (!rest.updates) return OK;
+  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
+}
+
+/* The end of rows in panels, one thread a column: dx += term_grad l + row_term_grad r. */
+template <class T>
+static __global__ void __launch_bounds__(BLOCK)
+    add_terms_kernel(const __grid_constant__ struct attention_backward op, const int32_t *row, int64_t rows) {
+  const int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / op.dx.cols;
+  const int64_t col = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) % op.dx.cols;
+  if (i >= rows) return;
+  const int32_t v = row ? row[i] : (int32_t)i;
+  const int64_t head = col / op.l.cols, within = col % op.l.cols;
+  if (op.unfinished && op.unfinished[v]) return;
+  const float sum = *place_of<float>(op.term_grad, v, head) * *place_of<float>(op.l, head, within) +
+                    *place_of<float>(op.row_term_grad, v, head) * *place_of<float>(op.r, head, within);
+  T *dx = place_of<T>(op.dx, v, col);
+  *dx = (T)((float)*dx + sum);
+}
+
+static int add_terms_of_panels(struct kernels *k, const struct attention_backward *op) {
+  const struct cuda_layout *a = cuda_layout(op->a);
+  const int64_t rows = a->base.csr->rows;
+  auto *kernel = op->dx.dtype == BF16 ? add_terms_kernel<bf16> : add_terms_kernel<float>;
+  kernel<<<blocks_of(rows * op->dx.cols, BLOCK), BLOCK, 0, cuda_stream(k)>>>(*op, a->row, rows);
+  TRY_LAUNCH();
+  return OK;
+}
+
+int cuda_attention_backward(struct kernels *k, const struct attention_backward *op) {
+  struct attention_task task = {};
+  struct attention_end *end = &task.end;
+  if (op->x.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  const struct tensor message = tensor_columns(op->message, 0, op->out),
+                      self = tensor_columns(op->self, 0, op->out);
+  const int64_t stats = message_elements(k, op->out);
+  TRY(set_sums(k, op->a, op->x.cols, op->heads, &op->dropout, &task));
+  task.sums.x = rows_of(message);
+  task.sums.stats = rows_of(tensor_reals(k, op->message, stats, 3 * op->heads));
+  task.sums.mine = rows_of(op->term);
+  task.sums.averaged = op->out != op->x.cols;
+  if (task.sums.averaged) task.sums.factor = 1 / (float)op->heads;
+  task.sums.col_id = op->col_id;
+  task.wide = is_wide(message) && (!op->self.data || is_wide(self)) &&
+              heads_are_wide(&task.sums, op->x.dtype);
+  if (op->self.data) {
+    end->self = rows_of(self);
+    end->self_stats = rows_of(tensor_reals(k, op->self, stats, 3 * op->heads));
+  }
+  end->x = rows_of(op->x);
+  end->sum = rows_of(op->dx);
+  if (op->sums.data) end->wide_sum = rows_of(op->sums);
+  end->all = rows_of(op->term_grad);
+  if (op->l.data) {
+    end->l = (const float *)op->l.data, end->r = (const float *)op->r.data;
+    end->l_stride = op->l.stride, end->r_stride = op->r.stride;
+    end->row_term_grad = rows_of(op->row_term_grad);
+  }
+  end->unfinished = op->unfinished;
+  end->accumulate = op->accumulate != 0;
+  end->whole = is_wide(op->x) && is_wide(op->dx) && is_wide(op->sums) && is_wide(op->l) && is_wide(op->r);
+  TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
+  return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
+}

@@ -1,0 +1,56 @@
+/* Which kernel sums the arcs of a layout, for either direction: by shapes alone, so that equal inputs give
+ * equal bits. */
+#ifndef KERNELS_CUDA_ATTENTION_ATTENTION_LAUNCH_CUH
+#define KERNELS_CUDA_ATTENTION_ATTENTION_LAUNCH_CUH
+
+#include "kernels/cuda/attention/attention_row.cuh"
+
+/* What a launch needs beside its arguments. */
+struct attention_task {
+  struct attention_sums sums;
+  struct attention_end end;
+  bool wide;      /* rows hold whole vectors, each of one head */
+  bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
+};
+
+template <class S> static int run(struct kernels *k, struct attention_task *task) {
+  const struct attention_sums &op = task->sums;
+  const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
+  const dim3 grid(blocks_of(op.slots, S::SLOTS), panels), rest(blocks_of(op.long_rows, S::SLOTS), panels);
+  task->in_panels = S::SINGLE && op.each > S::PANEL;
+  attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
+  TRY_LAUNCH();
+  if (op.long_rows == 0) return OK;
+  attention_kernel<S, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* vectors: of a head. A panel is 32 vectors or more. */
+static inline bool fits_panels(const struct attention_task *task, int vectors) {
+  return task->wide && task->sums.heads > 1 && vectors <= 32 && (vectors & (vectors - 1)) == 0;
+}
+
+/* SINGLE, columns of a vector, vectors of a lane, lanes, team, arcs under way, blocks on a multiprocessor. */
+template <class T, enum direction DIRECTION, bool DROPS>
+static int run_with(struct kernels *k, struct attention_task *task) {
+  constexpr int WIDE = 16 / (int)sizeof(T);
+  const int vectors = (task->sums.each + WIDE - 1) / WIDE; /* of a head */
+#define USE(...) return run<attention_shape<T, DIRECTION, DROPS, __VA_ARGS__>>(k, task)
+  if (!task->wide) USE(true, 1, 1, 8, 4, 4, 3);
+  if (fits_panels(task, vectors) && vectors < 4) USE(false, WIDE, 1, 8, 1, 4, 3);
+  if (fits_panels(task, vectors) && vectors * task->sums.heads <= 16) USE(false, WIDE, 1, 16, 4, 4, 3);
+  if (fits_panels(task, vectors)) USE(false, WIDE, 1, 32, 4, 4, 3);
+  if (vectors <= 8) USE(true, WIDE, 1, 8, 4, 4, 4);
+  if (vectors <= 16) USE(true, WIDE, 1, 16, 4, 4, 4);
+  USE(true, WIDE, 2, 16, 4, 4, 2);
+#undef USE
+}
+
+template <class T, enum direction DIRECTION>
+static int run_direction(struct kernels *k, struct attention_task *task) {
+  return task->sums.dropout.threshold > 0 ? run_with<T, DIRECTION, true>(k, task)
+                                          : run_with<T, DIRECTION, false>(k, task);
+}
+
+#endif

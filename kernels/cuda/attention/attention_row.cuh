@@ -1,0 +1,296 @@
+/* How the sums over a row's arcs end: pieces of long rows come together, then the row's own arc and what was
+ * there before are added, and the results written; see attention_sum.cuh. */
+#ifndef KERNELS_CUDA_ATTENTION_ATTENTION_ROW_CUH
+#define KERNELS_CUDA_ATTENTION_ATTENTION_ROW_CUH
+
+#include "kernels/cuda/attention/attention_sum.cuh"
+
+/* What a row ends with, of either direction. */
+struct attention_end {
+  struct rows self, self_stats; /* the row's own arc, as x and stats; data NULL: none */
+  struct rows x;                /* backward: X of the row */
+  struct rows sum;              /* y; or dx */
+  struct rows log_sum, all;     /* forward: log_sum and share; backward `all` alone: term_grad */
+  struct rows positive;
+  struct rows wide_sum, wide_positive; /* float: the same of rows in parts; data NULL: sum, positive */
+  struct rows row_term_grad;
+  const float *l, *r; /* [heads, l_stride]; NULL: none */
+  int64_t l_stride, r_stride;
+  const uint8_t *unfinished;
+  bool accumulate, writes_sum, updates; /* writes_sum: also where the update writes its z */
+  bool whole;                           /* rows of all these hold whole vectors at multiples of 16 bytes */
+  struct finish finish;
+};
+
+static inline __host__ __device__ int64_t partial_columns(int64_t width) {
+  return (width + 7) / 8 * 8;
+}
+
+template <class S>
+static __device__ __forceinline__ void write_piece(const struct attention_sums &op, int32_t piece,
+                                                   const struct stand<S> &me, const struct gathered<S> &g) {
+  float *to = op.partial + piece * op.partial_stride;
+  const int64_t columns = partial_columns(op.width);
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    store(to + me.col[j], me.n[j], S::WIDE > 1, g.sum[j]);
+    store(to + columns + me.col[j], me.n[j], S::WIDE > 1, g.positive[j]);
+  }
+  float *numbers = to + 2 * columns + me.head;
+  if (me.leads) numbers[0] = g.max, numbers[op.heads] = g.all, numbers[2 * op.heads] = g.some;
+}
+
+/* Of another part of the same row, whose sums are relative to exp(max). */
+template <class S> static __device__ __forceinline__ float weight_of_part(struct gathered<S> &g, float max) {
+  if (!S::FORWARDS) return 1;
+  if (max > g.max) raise_max(g, max);
+  return exp2_of(scaled(max) - scaled(g.max));
+}
+
+template <class S>
+static __device__ __forceinline__ void add_part(float w, int j, const float (&sum)[S::WIDE],
+                                                const float (&positive)[S::WIDE], struct gathered<S> &g) {
+#pragma unroll
+  for (int i = 0; i < S::WIDE; i++) {
+    g.sum[j][i] += w * sum[i];
+    g.positive[j][i] += w * positive[i];
+  }
+}
+
+template <class S>
+static __device__ __forceinline__ void add_piece(const struct attention_sums &op, int32_t piece,
+                                                 const struct stand<S> &me, struct gathered<S> &g) {
+  const float *from = op.partial + piece * op.partial_stride;
+  const int64_t columns = partial_columns(op.width);
+  const float *numbers = from + 2 * columns + me.head;
+  const float w = weight_of_part(g, numbers[0]);
+  g.all += w * numbers[op.heads];
+  g.some += w * numbers[2 * op.heads];
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float sum[S::WIDE], positive[S::WIDE];
+    load(from + me.col[j], me.n[j], S::WIDE > 1, sum);
+    load(from + columns + me.col[j], me.n[j], S::WIDE > 1, positive);
+    add_part<S>(w, j, sum, positive, g);
+  }
+}
+
+/* The arc of a row with itself. */
+template <class S>
+static __device__ __forceinline__ void
+add_self(const struct attention_sums &op, const struct attention_end &end, int32_t row,
+         const struct stand<S> &me, uint32_t epoch, struct gathered<S> &g) {
+  const int64_t id = S::DROPS ? op.dropout.id[row] : 0;
+  float stats[S::STATS];
+  read_stats<S>(end.self_stats, op.heads, row, me.head, stats);
+  const float score = leaky(*at<float>(op.mine, row, me.head) + stats[0]);
+  if (S::FORWARDS && score > g.max) raise_max(g, score);
+  const float base = S::FORWARDS ? g.max : stats[S::STATS > 1 ? 1 : 0];
+  const float a = exp2_of(fmaf(score, LOG2_E, -scaled(base)));
+  const float number = S::FORWARDS ? a : a * stats[S::STATS - 1];
+  g.all += number;
+  g.some += score > 0 ? number : 0;
+  const float w = (S::FORWARDS ? a : a * op.factor) * kept<S>(op, epoch, id, id, me.head);
+  struct columns_in_memory<typename S::T, S::WIDE> x[S::VECS];
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++)
+    x[j] = fetch<typename S::T, S::WIDE>(end.self.data + me.offset[j] +
+                                         (uint64_t)(uint32_t)row * end.self.bytes);
+  add_row(score > 0 ? w : -w, x, g);
+}
+
+template <class S>
+static __device__ __forceinline__ void read_vector(const struct attention_end &end, const struct rows &m,
+                                                   int32_t row, const struct stand<S> &me, int j,
+                                                   float (&to)[S::WIDE]) {
+  load(at<typename S::T>(m, row, me.col[j]), me.n[j], end.whole, to);
+}
+
+template <class S>
+static __device__ __forceinline__ void write_vector(const struct attention_end &end, const struct rows &m,
+                                                    int32_t row, const struct stand<S> &me, int j,
+                                                    const float (&x)[S::WIDE]) {
+  store(at<typename S::T>(m, row, me.col[j]), me.n[j], end.whole, x);
+}
+
+/* The same of what rows in parts keep in between. */
+template <class S>
+static __device__ __forceinline__ void read_part(const struct attention_end &end, const struct rows &wide,
+                                                 const struct rows &m, int32_t row, const struct stand<S> &me,
+                                                 int j, float (&to)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && wide.data)
+    load(at<float>(wide, row, me.col[j]), me.n[j], end.whole, to);
+  else
+    read_vector(end, m, row, me, j, to);
+}
+
+template <class S>
+static __device__ __forceinline__ void
+write_part(const struct attention_end &end, const struct rows &wide, const struct rows &m, int32_t row,
+           const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && wide.data)
+    store(at<float>(wide, row, me.col[j]), me.n[j], end.whole, x);
+  else
+    write_vector(end, m, row, me, j, x);
+}
+
+/* What a row has from before counts as an arc of score log_sum. */
+template <class S>
+static __device__ __forceinline__ void add_before(const struct attention_end &end, int32_t row,
+                                                  const struct stand<S> &me, struct gathered<S> &g) {
+  const float w = weight_of_part(g, *at<float>(end.log_sum, row, me.head));
+  g.all += w;
+  if (end.all.data) g.some += w * *at<float>(end.all, row, me.head);
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float sum[S::WIDE], positive[S::WIDE] = {};
+    if (me.n[j] == 0) continue;
+    read_part(end, end.wide_sum, end.sum, row, me, j, sum);
+    if (end.positive.data) read_part(end, end.wide_positive, end.positive, row, me, j, positive);
+    add_part<S>(w, j, sum, positive, g);
+  }
+}
+
+/* last: of the panels of a row. */
+template <class S>
+static __device__ __forceinline__ void end_forward(const struct attention_sums &op,
+                                                   const struct attention_end &end, int32_t row, bool last,
+                                                   const struct stand<S> &me, struct gathered<S> &g) {
+  const bool finished = !end.unfinished || !end.unfinished[row];
+  if (end.accumulate) add_before(end, row, me, g);
+  __syncwarp(me.group);                            /* all lanes have read what is written now */
+  const float inverse = g.all > 0 ? 1 / g.all : 0; /* a row without arcs is 0 */
+  if (me.leads && last) {
+    *at<float>(end.log_sum, row, me.head) = g.all > 0 ? g.max + logf(g.all) : -INFINITY;
+    if (end.all.data) *at<float>(end.all, row, me.head) = g.some * inverse;
+  }
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    if (me.n[j] == 0) continue;
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= inverse, g.positive[j][i] *= inverse;
+    if (!finished) {
+      if (end.positive.data) write_part(end, end.wide_positive, end.positive, row, me, j, g.positive[j]);
+      write_part(end, end.wide_sum, end.sum, row, me, j, g.sum[j]);
+      continue;
+    }
+    if (end.positive.data) write_vector(end, end.positive, row, me, j, g.positive[j]);
+    if (end.writes_sum) write_vector(end, end.sum, row, me, j, g.sum[j]);
+    if (end.updates) finish_row<typename S::T, true>(end.finish, row, me.col[j], g.sum[j]);
+  }
+}
+
+/* x . (sum over arcs of slope times coefficient times dy), of this lane's columns. */
+template <class S>
+static __device__ __forceinline__ float product_of_lane(const struct attention_end &end, int32_t row,
+                                                        const struct stand<S> &me,
+                                                        const struct gathered<S> &g) {
+  float product = 0;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float x[S::WIDE];
+    if (me.n[j] == 0) continue;
+    read_vector(end, end.x, row, me, j, x);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) {
+      const float slope = SCORE_SLOPE * g.sum[j][i] + (1 - SCORE_SLOPE) * g.positive[j][i];
+      product += i < me.n[j] ? x[i] * slope : 0;
+    }
+  }
+  return product;
+}
+
+/* Over the lanes of a head. */
+template <class S>
+static __device__ __forceinline__ float sum_of_head(const struct attention_sums &op,
+                                                    const struct stand<S> &me, float x) {
+  const int lanes = S::SINGLE ? S::LANES : op.each / (S::WIDE * S::VECS);
+  for (int o = 1; o < lanes; o *= 2) x += __shfl_xor_sync(me.group, x, o);
+  return x;
+}
+
+/* dx += term_grad l + row_term_grad r */
+template <class S>
+static __device__ __forceinline__ void
+add_terms(const struct attention_sums &op, const struct attention_end &end, int32_t row,
+          const struct stand<S> &me, int j, float term_grad, float (&dx)[S::WIDE]) {
+  const int32_t within = me.col[j] - me.head * op.each;
+  const float row_term_grad = *at<float>(end.row_term_grad, row, me.head);
+  float l[S::WIDE], r[S::WIDE];
+  load(end.l + me.head * end.l_stride + within, me.n[j], end.whole, l);
+  load(end.r + me.head * end.r_stride + within, me.n[j], end.whole, r);
+#pragma unroll
+  for (int i = 0; i < S::WIDE; i++) dx[i] += term_grad * l[i] + row_term_grad * r[i];
+}
+
+/* Returns what the columns seen so far add to the gradient of the term: `before` of the panels before. A row
+ * of one panel is at its end here; of a wider one that gradient is known too late. */
+template <class S>
+static __device__ __forceinline__ float
+end_backward(const struct attention_sums &op, const struct attention_end &end, int32_t row, bool only,
+             bool last, const struct stand<S> &me, float before, struct gathered<S> &g) {
+  const bool finished = !end.unfinished || !end.unfinished[row];
+  const float product = before + sum_of_head(op, me, product_of_lane(end, row, me, g));
+  float term_grad = product - SCORE_SLOPE * g.all - (1 - SCORE_SLOPE) * g.some;
+  if (end.accumulate) term_grad += *at<float>(end.all, row, me.head);
+  __syncwarp(me.group); /* all lanes have read what is written now */
+  if (me.leads && last) *at<float>(end.all, row, me.head) = term_grad;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float dx[S::WIDE] = {};
+    if (me.n[j] == 0) continue;
+    if (end.accumulate) read_part(end, end.wide_sum, end.sum, row, me, j, dx);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) dx[i] += g.sum[j][i];
+    if (finished && end.l && only) add_terms(op, end, row, me, j, term_grad, dx);
+    if (finished)
+      write_vector(end, end.sum, row, me, j, dx);
+    else
+      write_part(end, end.wide_sum, end.sum, row, me, j, dx);
+  }
+  return product;
+}
+
+/* PIECES: rows are long ones, whose pieces are added up; else slots, whose arcs are. */
+template <class S, bool PIECES>
+static __device__ __forceinline__ void do_row(const struct attention_sums &op,
+                                              const struct attention_end &end, int64_t i) {
+  const bool there = i < (PIECES ? op.long_rows : op.slots);
+  const uint32_t epoch = S::DROPS ? op.scalars->epoch : 0;
+  const int32_t panels = S::SINGLE ? (op.each + S::PANEL - 1) / S::PANEL : 1;
+  struct slot slot = {0, 0, 0};
+  struct long_row of = {};
+  if (there && PIECES) of = op.long_row[i];
+  if (there && !PIECES) slot = read_slot(op.slot, i);
+  const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  float product = 0;
+  for (int32_t panel = 0; panel < panels; panel++) {
+    struct stand<S> me;
+    struct gathered<S> g;
+    stand_at(op, S::SINGLE ? panel : (int32_t)blockIdx.y, me);
+    if constexpr (PIECES)
+      clear(g);
+    else
+      sum_arcs(op, slot, row, me, epoch, g);
+    for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
+    if (!there) continue;
+    if (!PIECES && slot.target < 0) {
+      write_piece(op, ~slot.target, me, g);
+      continue;
+    }
+    if (end.self.data) add_self(op, end, row, me, epoch, g);
+    if constexpr (S::FORWARDS)
+      end_forward(op, end, row, panel + 1 == panels, me, g);
+    else
+      product = end_backward(op, end, row, panels == 1, panel + 1 == panels, me, product, g);
+  }
+}
+
+template <class S, bool PIECES>
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+    attention_kernel(const __grid_constant__ struct attention_sums op,
+                     const __grid_constant__ struct attention_end end) {
+  do_row<S, PIECES>(op, end, (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES);
+}
+
+#endif

@@ -1,0 +1,288 @@
+/* One pass over the arcs of a row, for both directions of graph attention (struct attention, struct
+ * attention_backward): each arc brings a row of a matrix, X or dz, and weighs it by a coefficient a head,
+ * which comes from a few numbers of the arc's two ends. A group of LANES threads takes a slot of the layout;
+ * a lane has VECS vectors of WIDE columns, each of one head.
+ *
+ * All AHEAD rows of a batch are asked for before anything is done with one of them. The coefficients of a
+ * batch are shared out among the TEAM neighbouring lanes that have the same head, and passed round by
+ * shuffles. Two sums are kept of each column: over all arcs, and over those on the positive side of
+ * LeakyReLU: the gradient of a row's own term follows from these, of the arc's other end as well, since
+ *   sum_v slope_v a_vu (k_vu dy_v . x_u - delta_v) = x_u . sum_v slope_v a_vu k_vu dy_v - sum_v slope_v a_vu
+ * delta_v needs one scalar product a row in place of one an arc.
+ *
+ * What an arc moves: a row of `width` elements, 4 bytes of id, and 4 bytes a head forward, 12 backward. */
+#ifndef KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
+#define KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
+
+#include "kernels/cuda/spmm/spmm_sum.cuh"
+
+constexpr float SCORE_SLOPE = 0.2f;
+constexpr float LOWEST = -1e30f; /* below every score; finite, so that differences are */
+
+enum direction { FORWARD, BACKWARD };
+
+struct attention_sums {
+  struct packed_slots slot;
+  int64_t slots;
+  const struct long_row *long_row;
+  int64_t long_rows;
+  const int32_t *col, *piece_row;
+  struct rows x;              /* of the arcs' other ends: X, or their messages, which begin with dz */
+  struct rows stats;          /* real: term; or row_term, log_sum and delta, `heads` each */
+  struct rows mine;           /* real: row_term; or term */
+  int32_t heads, each, width; /* columns of a head, of all of them */
+  bool averaged;              /* x has the columns of one head, for all of them */
+  float factor;               /* of coefficients where they weigh x */
+  struct dropout dropout;
+  const int64_t *col_id;
+  const struct scalars *scalars;
+  float *partial; /* [pieces, partial_stride]: both sums of all columns, then three numbers a head */
+  int64_t partial_stride;
+};
+
+/* Shape of a kernel. SINGLE: a block has one head, any number of columns wide; else its panel holds whole
+ * heads, whose vectors are a power of two, those of a lane's head at least. WIDE 1: rows at any address. */
+template <class T_, enum direction DIRECTION_, bool DROPS_, bool SINGLE_, int WIDE_, int VECS_, int LANES_,
+          int TEAM_, int AHEAD_, int BLOCKS_>
+struct attention_shape {
+  typedef T_ T; static constexpr enum direction DIRECTION = DIRECTION_;
+  static constexpr bool DROPS = DROPS_, SINGLE = SINGLE_, FORWARDS = DIRECTION_ == FORWARD;
+  static constexpr int WIDE = WIDE_, VECS = VECS_, LANES = LANES_, TEAM = TEAM_, AHEAD = AHEAD_;
+  static constexpr int THREADS = 256, BLOCKS = BLOCKS_, GROUPS = 32 / LANES, SLOTS = THREADS / LANES;
+  static constexpr int PANEL = LANES * VECS * WIDE; /* columns */
+  static constexpr int OWN = AHEAD / TEAM;          /* arcs of a batch whose coefficients a lane finds */
+  static constexpr int STATS = FORWARDS ? 1 : 3;
+  static_assert(AHEAD % TEAM == 0 && LANES % AHEAD == 0, "batches lie within the ids that a group holds");
+};
+
+/* Some columns of one row as they lie in memory. */
+template <class T, int WIDE> struct columns_in_memory { uint4 v; };
+template <class T> struct columns_in_memory<T, 1> { T v; };
+
+template <class T, int WIDE>
+static __device__ __forceinline__ struct columns_in_memory<T, WIDE> fetch(const char *from) {
+  if constexpr (WIDE == 1)
+    return {*(const T *)from};
+  else
+    return {__ldg((const uint4 *)from)};
+}
+
+template <class T, int WIDE>
+static __device__ __forceinline__ void spread(const struct columns_in_memory<T, WIDE> &from,
+                                              float (&to)[WIDE]) {
+  if constexpr (WIDE == 1) {
+    to[0] = (float)from.v;
+  } else {
+    const uint32_t word[4] = {from.v.x, from.v.y, from.v.z, from.v.w};
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) to[i] = column_of<T>(word, i);
+  }
+}
+
+/* In units of log 2; rounded alike wherever it is taken from another. */
+static __device__ __forceinline__ float scaled(float x) {
+  return __fmul_rn(x, LOG2_E);
+}
+
+static __device__ __forceinline__ float leaky(float x) {
+  return fmaxf(x, SCORE_SLOPE * x);
+}
+
+/* Where a thread stands, and which columns are its: neighbouring ones of one head. */
+template <class S> struct stand {
+  int first, lane, member,
+      team;       /* thread of the group and of the team in the warp; of the lane in its team */
+  unsigned group; /* mask of the group */
+  int32_t head;
+  int32_t col[S::VECS];     /* of all heads' columns */
+  int n[S::VECS];           /* columns there, 0: idle */
+  uint32_t offset[S::VECS]; /* bytes of them in a row of x */
+  bool leads;               /* writes the head's numbers */
+};
+
+/* What a slot's arcs add up to, forward relative to exp(max). */
+template <class S> struct gathered {
+  float sum[S::VECS][S::WIDE], positive[S::VECS][S::WIDE];
+  float max;  /* forward */
+  float all;  /* of the coefficients; or of coefficients times delta */
+  float some; /* of those on the positive side */
+};
+
+template <class S>
+static __device__ __forceinline__ void stand_at(const struct attention_sums &op, int32_t panel,
+                                                struct stand<S> &me) {
+  const int thread = (int)threadIdx.x % 32;
+  const int32_t end = S::SINGLE ? op.each : op.width;
+  me.lane = thread % S::LANES;
+  me.first = thread - me.lane;
+  me.member = me.lane % S::TEAM;
+  me.team = thread - me.member;
+  me.group = S::LANES == 32 ? ~0u : ((1u << S::LANES % 32) - 1) << me.first;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    const int32_t at = panel * S::PANEL + (me.lane * S::VECS + j) * S::WIDE, within = at < end ? at : 0;
+    const int32_t head = S::SINGLE ? (int32_t)blockIdx.y : within / op.each;
+    me.n[j] = max(0, min(S::WIDE, end - at));
+    me.col[j] = S::SINGLE ? head * op.each + within : within;
+    me.offset[j] = (uint32_t)((op.averaged ? me.col[j] - head * op.each : me.col[j]) *
+                              (int32_t)sizeof(typename S::T));
+    if (j > 0) continue;
+    me.head = head;
+    me.leads = S::SINGLE ? me.lane == 0 : me.n[j] > 0 && within % op.each == 0;
+  }
+}
+
+template <class S> static __device__ __forceinline__ void clear(struct gathered<S> &g) {
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) g.sum[j][i] = g.positive[j][i] = 0;
+  }
+  g.max = LOWEST;
+  g.all = g.some = 0;
+}
+
+template <class S> static __device__ __forceinline__ void raise_max(struct gathered<S> &g, float max) {
+  const float f = exp2_of(scaled(g.max) - scaled(max));
+  g.max = max;
+  g.all *= f;
+  g.some *= f;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= f, g.positive[j][i] *= f;
+  }
+}
+
+/* sum += |w| x; positive likewise where w > 0. */
+template <class S>
+static __device__ __forceinline__ void
+add_row(float w, const struct columns_in_memory<typename S::T, S::WIDE> (&x)[S::VECS],
+        struct gathered<S> &g) {
+  const float all = fabsf(w), some = fmaxf(w, 0);
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float value[S::WIDE];
+    spread<typename S::T, S::WIDE>(x[j], value);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) {
+      g.sum[j][i] = fmaf(all, value[i], g.sum[j][i]);
+      g.positive[j][i] = fmaf(some, value[i], g.positive[j][i]);
+    }
+  }
+}
+
+/* k of the arc for a head: the dropout's scale, or 0. */
+static __device__ __forceinline__ float keep(const struct attention_sums &op, uint32_t epoch, int64_t row,
+                                             int64_t col, int32_t head) {
+  const struct philox_block bits = philox(attention_counter(row, col, head / 8, epoch), op.dropout.key);
+  const uint32_t high = head & 2 ? bits.word[3] : bits.word[2], low = head & 2 ? bits.word[1] : bits.word[0];
+  const uint32_t word = head & 4 ? high : low;
+  return (head & 1 ? word >> 16 : word & 0xFFFF) >= op.dropout.threshold ? op.dropout.scale : 0;
+}
+
+/* k of the arc between this row and that other end. */
+template <class S>
+static __device__ __forceinline__ float kept(const struct attention_sums &op, uint32_t epoch, int64_t row_id,
+                                             int64_t other_id, int32_t head) {
+  if (!S::DROPS) return 1;
+  return S::FORWARDS ? keep(op, epoch, row_id, other_id, head) : keep(op, epoch, other_id, row_id, head);
+}
+
+/* The numbers of row `row` of `stats` for a head. */
+template <class S>
+static __device__ __forceinline__ void read_stats(const struct rows &stats, int32_t heads, int32_t row,
+                                                  int32_t head, float (&to)[S::STATS]) {
+  const float *from = at<float>(stats, row, head);
+#pragma unroll
+  for (int s = 0; s < S::STATS; s++) to[s] = __ldg(from + s * heads);
+}
+
+/* Coefficients of the arcs that this lane weighs, negative on LeakyReLU's other side; totals on the way. */
+template <class S>
+static __device__ __forceinline__ void weigh(const struct attention_sums &op, const struct stand<S> &me,
+                                             int left, float mine, const float (&stats)[S::OWN][S::STATS],
+                                             const float (&keeps)[S::OWN], struct gathered<S> &g,
+                                             float (&weight)[S::OWN]) {
+  float score[S::OWN], top = g.max;
+#pragma unroll
+  for (int q = 0; q < S::OWN; q++) {
+    score[q] = leaky(mine + stats[q][0]);
+    if (S::FORWARDS) top = fmaxf(top, left > q * S::TEAM + me.member ? score[q] : LOWEST);
+  }
+  if (S::FORWARDS) {
+#pragma unroll
+    for (int o = 1; o < S::TEAM; o *= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, o));
+    if (top > g.max) raise_max(g, top);
+  }
+#pragma unroll
+  for (int q = 0; q < S::OWN; q++) {
+    const bool there = left > q * S::TEAM + me.member, positive = score[q] > 0;
+    const float base = S::FORWARDS ? g.max : stats[q][S::STATS > 1 ? 1 : 0];
+    const float a = there ? exp2_of(fmaf(score[q], LOG2_E, -scaled(base))) : 0;
+    const float number = S::FORWARDS ? a : a * stats[q][S::STATS - 1];
+    g.all += number;
+    g.some += positive ? number : 0;
+    const float w = (S::FORWARDS ? a : a * op.factor) * (S::DROPS ? keeps[q] : 1);
+    weight[q] = positive ? w : -w;
+  }
+}
+
+/* Adds up to AHEAD arcs of which `left` remain; their ids are with the group's lanes from place b on. Behind
+ * a slot's end its last arc is read again and weighs nothing. */
+template <class S>
+static __device__ __forceinline__ void add_arcs(const struct attention_sums &op, const struct stand<S> &me,
+                                                int left, int id, int b, float mine, uint32_t epoch,
+                                                int64_t row_id, struct gathered<S> &g) {
+  struct columns_in_memory<typename S::T, S::WIDE> x[S::AHEAD][S::VECS];
+  float stats[S::OWN][S::STATS], keeps[S::OWN], weight[S::OWN];
+  int64_t other[S::OWN];
+#pragma unroll
+  for (int q = 0; q < S::OWN; q++) {
+    const int c = __shfl_sync(~0u, id, me.first + b + q * S::TEAM + me.member);
+    read_stats<S>(op.stats, op.heads, c, me.head, stats[q]);
+    if (S::DROPS) other[q] = __ldg(op.col_id + c);
+  }
+#pragma unroll
+  for (int u = 0; u < S::AHEAD; u++) {
+    const uint32_t c = (uint32_t)__shfl_sync(~0u, id, me.first + b + u);
+#pragma unroll
+    for (int j = 0; j < S::VECS; j++)
+      x[u][j] = fetch<typename S::T, S::WIDE>(op.x.data + me.offset[j] + (uint64_t)c * op.x.bytes);
+  }
+#pragma unroll
+  for (int q = 0; q < S::OWN && S::DROPS; q++) keeps[q] = kept<S>(op, epoch, row_id, other[q], me.head);
+  weigh(op, me, left, mine, stats, keeps, g, weight);
+#pragma unroll
+  for (int u = 0; u < S::AHEAD; u++)
+    add_row(S::TEAM == 1 ? weight[u / S::TEAM] : __shfl_sync(~0u, weight[u / S::TEAM], me.team + u % S::TEAM),
+            x[u], g);
+}
+
+/* All arcs of a slot, by the whole warp together. */
+template <class S>
+static __device__ __forceinline__ void sum_arcs(const struct attention_sums &op, const struct slot &slot,
+                                                int32_t row, const struct stand<S> &me, uint32_t epoch,
+                                                struct gathered<S> &g) {
+  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
+  const int32_t *ids = op.col + slot.first;
+  const int64_t row_id = S::DROPS && last >= 0 ? __ldg(op.dropout.id + row) : 0;
+  const float mine = last >= 0 ? __ldg(at<float>(op.mine, row, me.head)) : 0;
+  int id = last >= 0 ? __ldg(ids + min(me.lane, last)) : 0;
+  clear(g);
+  for (int at = 0; at < longest; at += S::LANES) {
+    const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
+#pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
+    for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD) /* alike for the whole warp */
+      add_arcs(op, me, slot.count - at - b, id, b, mine, epoch, row_id, g);
+    id = next;
+  }
+#pragma unroll
+  for (int o = 1; o < S::TEAM; o *= 2) {
+    g.all += __shfl_xor_sync(~0u, g.all, o);
+    g.some += __shfl_xor_sync(~0u, g.some, o);
+  }
+  if (slot.count == 0) clear(g); /* 0 times what was read in place of its arcs need not be 0 */
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* What attention by cosines shares between its directions; see struct cosine_attention. A group of LANES
+ * threads takes a slot of the layout, a lane VECS vectors of WIDE columns of each row. A batch is AHEAD arcs;
+ * their scalar products are added up over the lanes so that each lane ends with that of one arc, finds its
+ * coefficient and passes it round. FITS: the row lies with the group's lanes; else WIDE is 1 and the row goes
+ * in panels, each of which forms the whole products anew. */
+#ifndef KERNELS_CUDA_ATTENTION_COSINE_CUH
+#define KERNELS_CUDA_ATTENTION_COSINE_CUH
+
+#include "kernels/cuda/attention/attention_row.cuh"
+
+struct cosine_arcs {
+  struct packed_slots slot;
+  int64_t slots;
+  const struct long_row *long_row;
+  int64_t long_rows;
+  const int32_t *col, *piece_row;
+  struct rows message, rows;   /* of the arcs' other ends, of the rows themselves */
+  uint32_t inverse, dz, reals; /* bytes from a message's begin */
+  int32_t width;
+  const float *beta;
+  bool self, accumulate;
+  float *partial; /* [pieces, partial_stride] */
+  int64_t partial_stride;
+};
+
+template <class T_, bool FITS_, int WIDE_, int VECS_, int LANES_, int AHEAD_, int BLOCKS_>
+struct cosine_shape {
+  typedef T_ T;
+  static constexpr bool FITS = FITS_;
+  static constexpr int WIDE = WIDE_, VECS = VECS_, LANES = LANES_, AHEAD = AHEAD_, BLOCKS = BLOCKS_;
+  static constexpr int THREADS = 256, SLOTS = THREADS / LANES, PANEL = LANES * VECS * WIDE;
+  static_assert(LANES % AHEAD == 0, "batches lie within the ids that a group holds");
+};
+
+template <class S> struct cosine_stand {
+  int first, lane, member; /* thread of the group in the warp; which arc of a batch is this lane's */
+  unsigned group;
+  int32_t col[S::VECS];
+  int n[S::VECS];
+};
+
+template <class S>
+static __device__ __forceinline__ void stand_at(int32_t width, int32_t panel, struct cosine_stand<S> &me) {
+  const int thread = (int)threadIdx.x % 32;
+  me.lane = thread % S::LANES;
+  me.first = thread - me.lane;
+  me.member = me.lane % S::AHEAD;
+  me.group = S::LANES == 32 ? ~0u : ((1u << S::LANES % 32) - 1) << me.first;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    const int32_t at = panel * S::PANEL + (me.lane + j * S::LANES) * S::WIDE;
+    me.n[j] = max(0, min(S::WIDE, width - at));
+    me.col[j] = me.n[j] > 0 ? at : 0;
+  }
+}
+
+static __device__ __forceinline__ const char *row_at(const struct rows &m, int32_t row) {
+  return m.data + (uint64_t)(uint32_t)row * m.bytes;
+}
+
+template <class S> using cosine_vector = struct columns_in_memory<typename S::T, S::WIDE>;
+
+/* This lane's columns of elements that begin at `from`. */
+template <class S>
+static __device__ __forceinline__ void fetch_row(const char *from, const struct cosine_stand<S> &me,
+                                                 cosine_vector<S> (&to)[S::VECS]) {
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++)
+    to[j] = fetch<typename S::T, S::WIDE>(from + me.col[j] * (int)sizeof(typename S::T));
+}
+
+/* As floats, 0 where there are no columns. */
+template <class S>
+static __device__ __forceinline__ void spread_row(const cosine_vector<S> (&from)[S::VECS],
+                                                  const struct cosine_stand<S> &me,
+                                                  float (&to)[S::VECS][S::WIDE]) {
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    spread<typename S::T, S::WIDE>(from[j], to[j]);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) to[j][i] = i < me.n[j] ? to[j][i] : 0;
+  }
+}
+
+/* What this lane adds to the scalar product of two rows: of its columns, one already as floats with zeros
+ * where there are none; or, where rows do not fit, of every LANES-th column of the rows in memory. */
+template <class S>
+static __device__ __forceinline__ float product_of_lane(const float (&x)[S::VECS][S::WIDE],
+                                                        const cosine_vector<S> (&y)[S::VECS]) {
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float value[S::WIDE];
+    spread<typename S::T, S::WIDE>(y[j], value);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) sum = fmaf(x[j][i], value[i], sum);
+  }
+  return sum;
+}
+
+template <class S>
+static __device__ __forceinline__ float product_in_memory(const char *x, const char *y, int32_t width,
+                                                          int lane) {
+  typedef typename S::T T;
+  float sum = 0;
+  for (int32_t j = lane; j < width; j += S::LANES)
+    sum = fmaf((float)((const T *)x)[j], (float)((const T *)y)[j], sum);
+  return sum;
+}
+
+/* Sums over the group's lanes of AHEAD numbers each: lane l returns that of number l % AHEAD. By whole warps.
+ */
+template <class S> static __device__ __forceinline__ float sums_of_group(int lane, float (&d)[S::AHEAD]) {
+#pragma unroll
+  for (int o = S::AHEAD / 2; o > 0; o /= 2) {
+#pragma unroll
+    for (int i = 0; i < o; i++) {
+      const float mine = lane & o ? d[i + o] : d[i], other = lane & o ? d[i] : d[i + o];
+      d[i] = mine + __shfl_xor_sync(~0u, other, o);
+    }
+  }
+  float sum = d[0];
+#pragma unroll
+  for (int o = S::AHEAD; o < S::LANES; o *= 2) sum += __shfl_xor_sync(~0u, sum, o);
+  return sum;
+}
+
+/* The same number in every lane. */
+template <class S> static __device__ __forceinline__ float sum_of_all(unsigned group, float x) {
+#pragma unroll
+  for (int o = 1; o < S::LANES; o *= 2) x += __shfl_xor_sync(group, x, o);
+  return x;
+}
+
+/* The scalar product of two rows of messages, by the group. */
+template <class S>
+static __device__ __forceinline__ float product_of_rows(const struct cosine_arcs &op, const char *x,
+                                                        const char *y, const struct cosine_stand<S> &me) {
+  return sum_of_all<S>(me.group, product_in_memory<S>(x, y, op.width, me.lane));
+}
+
+static inline int set_arcs(struct kernels *k, const struct layout *layout, int64_t width,
+                           struct tensor message, struct tensor rows, struct cosine_arcs *op) {
+  const struct cuda_layout *a = cuda_layout(layout);
+  const struct cosine_message parts = cosine_parts(k, message, width);
+  op->slot = a->slot;
+  op->slots = a->slots;
+  op->long_row = a->long_row;
+  op->long_rows = a->long_rows;
+  op->col = a->col;
+  op->piece_row = a->piece_row;
+  op->message = rows_of(message);
+  op->rows = rows_of(rows);
+  op->inverse = (uint32_t)((char *)parts.inverse.data - (char *)message.data);
+  op->dz = (uint32_t)((char *)parts.dz.data - (char *)message.data);
+  op->reals = (uint32_t)((char *)parts.log_sum.data - (char *)message.data);
+  op->width = (int32_t)width;
+  op->partial_stride = 2 * partial_columns(width) + 4;
+  return kernels_workspace(k, a->pieces * op->partial_stride * (int64_t)sizeof(float), (void **)&op->partial);
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* y_v = sum_u softmax_u(beta n_v . n_u) x_u in one pass over the arcs of a row, with a running maximum; see
+ * struct cosine_attention. An arc moves a row of x and 8 bytes. */
+#include "kernels/cuda/attention/cosine.cuh"
+#include "kernels/cuda/spmm/finish_update.cuh"
+#include "kernels/cuda/update.h"
+
+struct cosine_row_end {
+  struct rows log_sum, y, sums; /* sums: float, of rows in parts; data NULL: y */
+  const uint8_t *unfinished;
+  bool updates, whole;
+  struct finish finish;
+};
+
+/* Relative to exp(max). */
+template <class S> struct cosine_sums { float max, total, y[S::VECS][S::WIDE]; };
+
+template <class S> static __device__ __forceinline__ void raise_max(struct cosine_sums<S> &g, float max) {
+  const float f = exp2_of(scaled(g.max) - scaled(max));
+  g.max = max;
+  g.total *= f;
+#pragma unroll
+  for (int i = 0; i < S::VECS * S::WIDE; i++) g.y[i / S::WIDE][i % S::WIDE] *= f;
+}
+
+template <class S>
+static __device__ __forceinline__ void add_times(float w, const cosine_vector<S> (&x)[S::VECS],
+                                                 float (&y)[S::VECS][S::WIDE]) {
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float value[S::WIDE];
+    spread<typename S::T, S::WIDE>(x[j], value);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) y[j][i] = fmaf(w, value[i], y[j][i]);
+  }
+}
+
+/* Up to AHEAD arcs of which `left` remain. */
+template <class S>
+static __device__ __forceinline__ void
+add_arcs(const struct cosine_arcs &op, const struct cosine_stand<S> &me, int left, int id, int b,
+         const char *row, const float (&mine)[S::VECS][S::WIDE], float scale, struct cosine_sums<S> &g) {
+  cosine_vector<S> x[S::AHEAD][S::VECS];
+  float product[S::AHEAD];
+  const float inverse = __ldg(
+      (const float *)(row_at(op.message, __shfl_sync(~0u, id, me.first + b + me.member)) + op.inverse));
+#pragma unroll
+  for (int u = 0; u < S::AHEAD; u++) {
+    const char *other = row_at(op.message, __shfl_sync(~0u, id, me.first + b + u));
+    fetch_row(other, me, x[u]);
+    if (!S::FITS) product[u] = product_in_memory<S>(row, other, op.width, me.lane);
+  }
+#pragma unroll
+  for (int u = 0; u < S::AHEAD && S::FITS; u++) product[u] = product_of_lane<S>(mine, x[u]);
+  const float score = sums_of_group<S>(me.lane, product) * scale * inverse;
+  const bool there = left > me.member;
+  float top = fmaxf(g.max, there ? score : LOWEST);
+#pragma unroll
+  for (int o = 1; o < S::AHEAD; o *= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, o));
+  if (top > g.max) raise_max(g, top);
+  const float weight = there ? exp2_of(fmaf(score, LOG2_E, -scaled(g.max))) : 0;
+  g.total += weight;
+#pragma unroll
+  for (int u = 0; u < S::AHEAD; u++) add_times<S>(__shfl_sync(~0u, weight, me.first + u), x[u], g.y);
+}
+
+template <class S>
+static __device__ __forceinline__ void sum_arcs(const struct cosine_arcs &op, const struct slot &slot,
+                                                int32_t row, const struct cosine_stand<S> &me,
+                                                struct cosine_sums<S> &g) {
+  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
+  const int32_t *ids = op.col + slot.first;
+  const char *from = row_at(op.rows, row);
+  cosine_vector<S> raw[S::VECS];
+  float mine[S::VECS][S::WIDE];
+  fetch_row(from, me, raw);
+  spread_row<S>(raw, me, mine);
+  const float scale = __ldg(op.beta) * *(const float *)(from + op.inverse);
+  int id = last >= 0 ? __ldg(ids + min(me.lane, last)) : 0;
+  for (int at = 0; at < longest; at += S::LANES) {
+    const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
+#pragma unroll 1
+    for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD)
+      add_arcs(op, me, slot.count - at - b, id, b, from, mine, scale, g);
+    id = next;
+  }
+#pragma unroll
+  for (int o = 1; o < S::AHEAD; o *= 2) g.total += __shfl_xor_sync(~0u, g.total, o);
+  if (slot.count == 0) g = {LOWEST, 0, {}};
+}
+
+template <class S>
+static __device__ __forceinline__ void write_piece(const struct cosine_arcs &op, int32_t piece,
+                                                   const struct cosine_stand<S> &me,
+                                                   const struct cosine_sums<S> &g) {
+  float *to = op.partial + piece * op.partial_stride, *numbers = to + 2 * partial_columns(op.width);
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) store(to + me.col[j], me.n[j], S::WIDE > 1, g.y[j]);
+  if (me.lane == 0) numbers[0] = g.max, numbers[1] = g.total;
+}
+
+/* The weight of sums relative to exp(max). */
+template <class S> static __device__ __forceinline__ float weight_of(struct cosine_sums<S> &g, float max) {
+  if (max > g.max) raise_max(g, max);
+  return exp2_of(scaled(max) - scaled(g.max));
+}
+
+template <class S>
+static __device__ __forceinline__ void add_piece(const struct cosine_arcs &op, int32_t piece,
+                                                 const struct cosine_stand<S> &me, struct cosine_sums<S> &g) {
+  const float *from = op.partial + piece * op.partial_stride, *numbers = from + 2 * partial_columns(op.width);
+  const float w = weight_of(g, numbers[0]);
+  g.total += w * numbers[1];
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float y[S::WIDE];
+    load(from + me.col[j], me.n[j], S::WIDE > 1, y);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) g.y[j][i] += w * y[i];
+  }
+}
+
+/* Of rows in parts, what they keep in between. */
+template <class S>
+static __device__ __forceinline__ void read_part(const struct cosine_row_end &end, int32_t row,
+                                                 const struct cosine_stand<S> &me, int j,
+                                                 float (&to)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
+    load(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, to);
+  else
+    load(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, to);
+}
+
+template <class S>
+static __device__ __forceinline__ void write_part(const struct cosine_row_end &end, int32_t row,
+                                                  const struct cosine_stand<S> &me, int j,
+                                                  const float (&y)[S::WIDE]) {
+  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
+    store(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, y);
+  else
+    store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, y);
+}
+
+template <class S>
+static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, const struct cosine_row_end &end,
+                                               int32_t row, bool last, const struct cosine_stand<S> &me,
+                                               struct cosine_sums<S> &g) {
+  const bool finished = !end.unfinished || !end.unfinished[row];
+  float *log_sum = at<float>(end.log_sum, row, 0);
+  if (op.self) {
+    const char *from = row_at(op.rows, row);
+    const float inverse = *(const float *)(from + op.inverse),
+                score = *op.beta * product_of_rows(op, from, from, me) * inverse * inverse;
+    cosine_vector<S> x[S::VECS];
+    const float w = weight_of(g, score);
+    fetch_row(from, me, x);
+    g.total += w;
+    add_times<S>(w, x, g.y);
+  }
+  const float w = op.accumulate ? weight_of(g, *log_sum) : 0;
+  g.total += w;
+  __syncwarp(me.group); /* all lanes have read what is written now */
+  if (me.lane == 0 && last) *log_sum = g.total > 0 ? g.max + logf(g.total) : -INFINITY;
+  const float inverse = g.total > 0 ? 1 / g.total : 0; /* a row without arcs is 0 */
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float before[S::WIDE] = {};
+    if (me.n[j] == 0) continue;
+    if (op.accumulate) read_part(end, row, me, j, before);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) g.y[j][i] = (g.y[j][i] + w * before[i]) * inverse;
+    if (!finished)
+      write_part(end, row, me, j, g.y[j]);
+    else if (end.updates)
+      finish_row<typename S::T, true>(end.finish, row, me.col[j], g.y[j]);
+    else
+      store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, g.y[j]);
+  }
+}
+
+/* PIECES: rows are long ones, whose pieces are added up; else slots, whose arcs are. */
+template <class S, bool PIECES>
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+    cosine_kernel(const __grid_constant__ struct cosine_arcs op,
+                  const __grid_constant__ struct cosine_row_end end) {
+  const int64_t i = (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES;
+  const bool there = i < (PIECES ? op.long_rows : op.slots);
+  const int32_t panels = S::FITS ? 1 : (op.width + S::PANEL - 1) / S::PANEL;
+  struct slot slot = {0, 0, 0};
+  struct long_row of = {};
+  if (there && PIECES) of = op.long_row[i];
+  if (there && !PIECES) slot = read_slot(op.slot, i);
+  const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  for (int32_t panel = 0; panel < panels; panel++) {
+    struct cosine_stand<S> me;
+    struct cosine_sums<S> g = {
+      LOWEST, 0, {}
+    };
+    stand_at(op.width, panel, me);
+    if (!PIECES) sum_arcs(op, slot, row, me, g);
+    for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
+    if (!there) continue;
+    if (!PIECES && slot.target < 0)
+      write_piece(op, ~slot.target, me, g);
+    else
+      end_row(op, end, row, panel + 1 == panels, me, g);
+  }
+}
+
+template <class S>
+static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_end *end) {
+  cosine_kernel<S, false><<<blocks_of(op->slots, S::SLOTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *end);
+  TRY_LAUNCH();
+  if (op->long_rows == 0) return OK;
+  cosine_kernel<S, true><<<blocks_of(op->long_rows, S::SLOTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *end);
+  TRY_LAUNCH();
+  return OK;
+}
+
+/* FITS, columns of a vector, vectors of a lane, lanes, arcs under way, blocks on a multiprocessor. */
+template <class T>
+static int launch(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_end *end,
+                  bool wide) {
+  constexpr int WIDE = 16 / (int)sizeof(T);
+  const int vectors = (op->width + WIDE - 1) / WIDE;
+#define USE(...) return run<cosine_shape<T, __VA_ARGS__>>(k, op, end)
+  if (!wide || vectors > 64) USE(false, 1, 1, 32, 4, 3);
+  if (vectors <= 4) USE(true, WIDE, 1, 4, 4, 3);
+  if (vectors <= 8) USE(true, WIDE, 1, 8, 8, 2);
+  if (vectors <= 16) USE(true, WIDE, 1, 16, 8, 2);
+  if (vectors <= 32) USE(true, WIDE, 1, 32, 8, 2);
+  USE(true, WIDE, 2, 32, 4, 2);
+#undef USE
+}
+
+int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
+  const int64_t wide = 16 / dtype_bytes(op->y.dtype);
+  const bool norm = op->update && op->update->norm != NORM_NONE;
+  struct cosine_arcs arcs = {};
+  struct cosine_row_end end = {};
+  struct finish *f = &end.finish;
+  if (op->y.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  TRY(set_arcs(k, op->a, op->y.cols, op->message, op->rows, &arcs));
+  arcs.beta = (const float *)op->beta;
+  arcs.self = op->self != 0;
+  arcs.accumulate = op->accumulate != 0;
+  end.log_sum = rows_of(op->log_sum);
+  end.y = f->y = f->out = f->sums = rows_of(op->y);
+  end.sums = rows_of(op->sums);
+  end.unfinished = op->unfinished;
+  end.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
+  f->whole = is_whole_or_absent(op->y, wide);
+  end.updates = op->update && !norm;
+  f->width = (int32_t)op->y.cols;
+  f->fills = f->whole && is_padded_or_absent(op->y);
+  f->narrow = true;
+  f->scalars = k->scalars;
+  if (end.updates) add_update(f, op->update, wide);
+  const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
+  TRY(op->y.dtype == BF16 ? launch<bf16>(k, &arcs, &end, vectors) : launch<float>(k, &arcs, &end, vectors));
+  if (!norm) return OK;
+  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
+}

@@ -1,7 +1,0 @@
-/* Attention over rows of bf16, forward. */
-#include "kernels/cuda/attention.h"
-#include "kernels/cuda/attention_launch.cuh"
-
-int attention_forward_bf16(struct kernels *k, struct attention_task *task) {
-  return run_direction<bf16, FORWARD>(k, task);
-}

@@ -1,0 +1,36 @@
+/* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/slots.h) of what is in neither.
+ * The entries lie in one block of device memory, slots in another, columns that were there before in their
+ * own. */
+#ifndef KERNELS_CUDA_LAYOUT_LAYOUT_H
+#define KERNELS_CUDA_LAYOUT_LAYOUT_H
+
+#include "kernels/cuda/layout/condensed.h"
+#include "kernels/cuda/layout/tiles.h"
+#include "kernels/layout.h"
+#include "kernels/slots.h"
+
+struct cuda_layout {
+  struct layout base;
+  struct cuda_tiles tiles;         /* count 0: none */
+  struct cuda_condensed condensed; /* blocks 0: none */
+  const int32_t
+      *compressed; /* [last listed row + 1] compressed row of each row; NULL: row i, or no windows */
+  /* What follows is of the entries that are in none of these. */
+  int64_t gathered; /* how many these are */
+  int64_t slots, early, long_rows, pieces, tall_rows;
+  struct packed_slots slot;        /* [slots]; the early ones before all others, see struct slots */
+  const struct long_row *long_row; /* [long_rows] */
+  const int32_t *long_target;      /* [long_rows] their rows */
+  const int32_t *piece_row;        /* [pieces] */
+  const int32_t *tall_row;         /* [tall_rows] see struct slots */
+  const int32_t *col;              /* [nnz] */
+  const int32_t *row;              /* [rows] of csr.row; NULL: row i */
+  float *value;                    /* [nnz]; NULL: binary */
+  void *block[2], *taken[2];       /* what this layout owns of the above */
+};
+
+static inline const struct cuda_layout *cuda_layout(const struct layout *layout) {
+  return (const struct cuda_layout *)layout;
+}
+
+#endif

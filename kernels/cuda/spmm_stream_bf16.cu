@@ -1,6 +1,0 @@
-/* Sums over short rows of bf16. */
-#include "kernels/cuda/spmm_stream.cuh"
-
-struct variant spmm_stream_variant_bf16(const struct task *task) {
-  return choose_stream<bf16>(*task);
-}
