@@ -1,6 +1,6 @@
 /* comm_faults CASE TIMEOUT: ranks that talk to each other until something goes wrong, for
- * test_comm_faults.sh. Each rank writes its process id to pid.<rank> when all have started, and goes on when all
- * have written theirs. */
+ * test_comm_faults.sh. Each rank writes its process id to pid.<rank> when all have started, and goes on when
+ * all have written theirs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
