@@ -19,12 +19,12 @@ on_ranks() {
 }
 
 # job RANKS ARGUMENT...: runs gnntrain; its output lies in out.txt and err.txt, its exit code in $code (124:
-# still running after a minute).
+# still running after five minutes).
 job() {
   local ranks=$1
   shift
   code=0
-  on_ranks "$ranks" timeout -s KILL 60 "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null || code=$?
+  on_ranks "$ranks" timeout -k 10 300 "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null || code=$?
 }
 
 # must_run RANKS ARGUMENT...: a job that has to end well.
@@ -33,10 +33,10 @@ must_run() {
   ((code == 0)) || { tail -n 20 out.txt err.txt; fail "gnntrain ended with $code on $1 rank(s): ${*:2}"; }
 }
 
-# start RANKS ARGUMENT...: a job in the background; $job is its (or mpirun's) process. Returns once it trains:
-# when `metrics`, which did not exist before, has lines.
+# start RANKS METRICS ARGUMENT...: a job in the background; $job is its (or mpirun's) process. Returns once it trains:
+# when METRICS, which did not exist before, has lines. The seconds that this took lie in $starting.
 start() {
-  local ranks=$1 metrics=$2
+  local ranks=$1 metrics=$2 began=$SECONDS
   shift 2
   rm -f "$metrics"
   export GNNTRAIN_TEST_TOKEN=$$.$RANDOM
@@ -46,10 +46,11 @@ start() {
     mpirun -n "$ranks" --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" "$@" >out.txt 2>err.txt </dev/null &
   fi
   job=$!
-  trap 'end_all; exit 1' TERM INT
+  trap 'exit 1' TERM INT
+  trap end_all EXIT # of a test that fails, too: nothing may go on in its folder
   local i
-  for ((i = 0; i < 300; i++)); do
-    [[ -s $metrics ]] && return
+  for ((i = 0; i < 1000; i++)); do
+    [[ -s $metrics ]] && starting=$((SECONDS - began)) && return
     kill -0 $job 2>/dev/null || break
     sleep 0.1
   done
@@ -74,21 +75,23 @@ end_all() {
   for process in $(processes) $job; do kill -KILL "$process" 2>/dev/null || true; done
 }
 
-# ends_within SECONDS: waits for the job; its exit code lies in $code. No rank of it may be left.
+# ends_within SECONDS: waits for the job; its exit code lies in $code. No rank of it may be left. The seconds are those of
+# a machine where a job starts in less than one; where that takes longer, five times as much is added.
 ends_within() {
-  local tenths=$(($1 * 10)) i
-  for ((i = 0; i < tenths; i++)); do
+  local seconds=$(($1 + 5 * starting)) i
+  for ((i = 0; i < 10 * seconds; i++)); do
     kill -0 $job 2>/dev/null || break
     sleep 0.1
   done
   if kill -0 $job 2>/dev/null; then
     tail -n 20 out.txt err.txt
     end_all
-    fail "the job was still there after $1 s"
+    fail "the job was still there after $seconds s"
   fi
   code=0
   wait $job || code=$?
-  for ((i = 0; i < 20; i++)); do
+  job=
+  for ((i = 0; i < 100; i++)); do
     [[ -n $(processes) ]] || return 0
     sleep 0.1
   done

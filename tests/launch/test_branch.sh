@@ -63,11 +63,11 @@ done
 
 # Stopped by a signal soon after it went on from an older checkpoint: what it saved is the newest.
 start 2 run/metrics.jsonl run.toml --resume=run/checkpoints/epoch-0-10.h5 --epochs 1000000000 --set checkpoint.every=0
-grep -q '^removed 10 later checkpoints in run/checkpoints' out.txt || { cat out.txt; fail "nobody said what was removed"; }
 [[ ! -e run/best.h5 ]] || fail "best.h5 is still of the branch that was left"
 kill -USR1 "$(processes 1)"
 ends_within 15
 ((code == 75)) || { cat err.txt; fail "SIGUSR1 ended the job with $code"; }
+grep -q '^removed 10 later checkpoints in run/checkpoints' out.txt || { cat out.txt; fail "nobody said what was removed"; }
 last=$(sed -nE '/.*after epoch ([0-9]+).*/{s//\1/p;q}' err.txt)
 ((last > 10)) || { cat err.txt; fail "stopped after epoch $last"; }
 [[ $(kept run) == "epoch-0-5.h5 epoch-0-10.h5 epoch-0-$last.h5 " ]] || fail "the branch left these checkpoints: $(kept run)"

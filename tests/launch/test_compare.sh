@@ -28,7 +28,7 @@ printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --feature
   '[dataset]' 'path = "data/tiny.h5"' >tiny.toml
 export OMP_NUM_THREADS=1
 compare --case tiny.toml --ranks 1,2 --partition block,metis --models 2x16 --once true,false --precisions fp32,fp64 \
-  --peer-precisions fp32 --epochs 6 --budget 80 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
+  --peer-precisions fp32 --epochs 6 --budget 800 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
 (($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 12)) ||
   { cat out.txt; fail "not 12 rows that agree with float64"; }
 grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
@@ -46,7 +46,7 @@ PYTHON
 # The other types: a table each, and what PyTorch Geometric takes, or that it is missing.
 types=sage,sage-max,gin,gat,agnn,gcnii
 cp check.json check-gcn.json
-compare --case tiny.toml --type $types --models 2x16 --precisions fp32 --epochs 6 --budget 60 >out.txt 2>err.txt ||
+compare --case tiny.toml --type $types --models 2x16 --precisions fp32 --epochs 6 --budget 600 >out.txt 2>err.txt ||
   { cat out.txt err.txt; fail "compare of other types ended with $?"; }
 (($(grep -cE '^  (sage|sage-max|gin|gat|agnn|gcnii) 2x16( P X once)? +fp32 .* ok$' out.txt) == 8)) ||
   { cat out.txt err.txt; fail "not 8 rows of other types that agree with float64"; }
@@ -81,13 +81,13 @@ printf '%s\n' '#   gnndata synth data/hyper.h5 --nodes 900 --hyperedges 300 --de
   '[dataset]' 'path = "data/hyper.h5"' >hyper.toml
 "$GNNTRAIN_BIN/gnndata" synth given.h5 --nodes 700 --hyperedges 200 --degree 3 --features 9 --classes 4 >/dev/null
 for dataset in "" --dataset=given.h5; do
-  compare --case hyper.toml --type hgnn --models 2x16 --precisions fp32 --epochs 6 --budget 60 $dataset \
+  compare --case hyper.toml --type hgnn --models 2x16 --precisions fp32 --epochs 6 --budget 600 $dataset \
     >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare of hypergraphs ended with $?"; }
   (($(grep -cE '^  hgnn 2x16( P X once)? +fp32 .* ok$' out.txt) == 2)) || { cat out.txt err.txt; fail "not 2 rows of hgnn"; }
 done
 
 # A run that fails is a row of its table, and its sentence a line below.
-compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none --epochs 5 --budget 20 >out.txt 2>err.txt ||
+compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none --epochs 5 --budget 200 >out.txt 2>err.txt ||
   { cat out.txt err.txt; fail "compare of a run that fails ended with $?"; }
 grep -qE '^  gat 2x17 +fp32 +failed' out.txt && grep -qE '^  failed: ours gat 2x17 fp32 .*exit code 2: gnntrain: ' out.txt ||
   { cat out.txt; fail "a run that failed is not named"; }

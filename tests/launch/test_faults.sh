@@ -35,6 +35,7 @@ ends_within 13
 names_rank_1 SIGSTOP
 grep -qE '^gnntrain: .*rank 1\b' err.txt || { cat err.txt; fail "gnntrain itself does not name the stopped rank"; }
 
+sed -i 's/^timeout = 3$/timeout = 60/' run.toml # what follows waits for a disk, and for no rank
 must_run 2 run.toml --set checkpoint.every=1 --epochs 3
 if ! grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
   export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=kill

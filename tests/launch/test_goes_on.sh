@@ -72,16 +72,18 @@ must_run 1 run.toml --set log.dir=one --set log.overwrite=true --resume
 
 # An interrupted run: the best weights so far are there, and the end is that of a run that was not.
 rm -rf stopped whole
-must_run 1 run.toml --set log.dir=whole --epochs 3000 --set checkpoint.every=1000
-start 2 stopped/metrics.jsonl run.toml --set log.dir=stopped --epochs 3000 --set checkpoint.every=1000
-kill -TERM "$(pgrep -f "^$GNNTRAIN_BIN/gnntrain run.toml --set log.dir=stopped" | head -n 1)"
-wait $job && code=0 || code=$?
+start 2 stopped/metrics.jsonl run.toml --set log.dir=stopped --epochs 1000000000 --set checkpoint.every=1000
+kill -TERM "$(processes 0)"
+ends_within 15
 ((code == 75)) || fail "exit code $code after SIGTERM"
+last=$(sed -nE '/.*after epoch ([0-9]+).*/{s//\1/p;q}' err.txt)
+((last > 0)) || { cat err.txt; fail "stopped after epoch $last"; }
+must_run 1 run.toml --set log.dir=whole --epochs $((last + 500)) --set checkpoint.every=1000
 [[ -s stopped/best.h5 ]] || fail "no best.h5 of an interrupted run"
 must_run 1 run.toml --set log.dir=stopped --eval stopped/best.h5
 epoch=$(sed -nE 's/^weights of run 0 after epoch ([0-9]+), the best on validation.*/\1/p' out.txt)
 ((epoch > 0)) || fail "whose weights: $(head -n 40 out.txt)"
-must_run 1 run.toml --set log.dir=stopped --epochs 3000 --set checkpoint.every=1000 --resume
+must_run 1 run.toml --set log.dir=stopped --epochs $((last + 500)) --set checkpoint.every=1000 --resume
 must_run 1 run.toml --set log.dir=stopped --eval stopped/best.h5
 tail -n 8 out.txt >of.stopped
 must_run 1 run.toml --set log.dir=whole --eval whole/best.h5

@@ -44,7 +44,7 @@ for round in 1 2 3; do
   "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 >out2.txt 2>err2.txt </dev/null &
   second=$!
   trap 'kill -KILL $first $second 2>/dev/null; exit 1' TERM INT
-  for ((i = 0; i < 200; i++)); do
+  for ((i = 0; i < 1000; i++)); do
     kill -0 $first 2>/dev/null && kill -0 $second 2>/dev/null || break
     sleep 0.1
   done
@@ -56,7 +56,7 @@ for round in 1 2 3; do
   fi
   code=0
   wait $loser || code=$?
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 1000; i++)); do
     [[ -s run/metrics.jsonl ]] && break
     sleep 0.1
   done

@@ -34,7 +34,7 @@ for signal in USR1 TERM; do
   job=$!
   rank=
   for ((i = 0; i < 600; i++)); do
-    for rank in $(pgrep -f "$GNNTRAIN_BIN/gnntrain run.toml --set dataset.path=large.h5" | grep -vx $job); do
+    for rank in $(pgrep -f "^$GNNTRAIN_BIN/gnntrain run.toml --set dataset.path=large.h5"); do
       handles_usr1 "$rank" && break 2
     done
     sleep .05

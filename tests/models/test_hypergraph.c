@@ -115,9 +115,10 @@ static void settings_that_do_not_fit_are_refused(void **state) {
   (void)state;
   static const struct fixture graph = {.nodes = 61, .features = 5, .classes = 4};
   static char text[1024];
+  static char path[64];
   struct comm comm = job.comm;
+  snprintf(path, sizeof path, "refused.%d.h5", comm.size); /* tests may run side by side */
   for (int i = 0; i < 2; i++) {
-    const char *path = "/tmp/gnntrain-refused.h5";
     memset(&job, 0, sizeof job);
     job.comm = comm;
     if (comm.rank == 0) fixture_write(i ? &narrow : &graph, path);

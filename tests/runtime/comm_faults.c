@@ -1,5 +1,6 @@
 /* comm_faults CASE TIMEOUT: ranks that talk to each other until something goes wrong, for
- * test_comm_faults.sh. Each rank writes its process id to pid.<rank> when all have started. */
+ * test_comm_faults.sh. Each rank writes its process id to pid.<rank> when all have started, and goes on when
+ * all have written theirs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int write_pid(struct comm *comm) {
   if (!file) FAIL(FAILED, "cannot write %s", name);
   fprintf(file, "%d\n", (int)getpid());
   fclose(file);
-  return OK;
+  return comm_barrier(comm);
 }
 
 static int exchange_once(struct comm *comm, float *sent, float *received) {

@@ -9,13 +9,14 @@ fail() {
   exit 1
 }
 
-# start RANKS CASE TIMEOUT: runs in the background until every rank has begun.
+# start RANKS CASE TIMEOUT: runs in the background until every rank has begun; $starting: how many seconds that took.
 start() {
   rm -f pid.* out err
   began=$SECONDS
   mpirun -n "$1" --oversubscribe --bind-to none "$program" "$2" "$3" >out 2>err &
   job=$!
-  for _ in $(seq 200); do
+  for _ in $(seq 1000); do
+    starting=$((SECONDS - began))
     [ "$(cat pid.* 2>/dev/null | wc -l)" = "$1" ] && return
     sleep 0.05
   done
@@ -27,11 +28,12 @@ lives() {
   grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"
 }
 
-# finish LIMIT CODE: the job ends within LIMIT seconds of `began`; CODE: its exit code, or "error" for any but 0.
+# finish LIMIT CODE: the job ends within LIMIT seconds of `began`, and five times as long as it took to start; CODE: its
+# exit code, or "error" for any but 0.
 finish() {
-  local pid code
+  local pid code limit=$(($1 + 5 * starting))
   while kill -0 "$job" 2>/dev/null; do
-    [ $((SECONDS - began)) -le "$1" ] || { kill -9 "$job" $(cat pid.*); fail "no end within $1 s"; }
+    [ $((SECONDS - began)) -le $limit ] || { kill -9 "$job" $(cat pid.*); fail "no end within $limit s"; }
     sleep 0.1
   done
   wait "$job"
@@ -41,7 +43,7 @@ finish() {
   *) [ "$code" -eq "$2" ] || fail "exit code $code, expected $2" ;;
   esac
   for pid in $(cat pid.*); do
-    for _ in $(seq 50); do
+    for _ in $(seq 300); do
       lives "$pid" || continue 2
       sleep 0.1
     done

@@ -139,7 +139,8 @@ static void the_clock_counts_from_the_start_of_the_program(void **state) {
   double first = profile_clock();
   assert_true(first >= 0 && first < 60);
   assert_true(profile_clock() >= first);
-  assert_close(profile_epoch() + profile_clock(), (double)time(NULL), 2);
+  double before = (double)time(NULL), now = profile_epoch() + profile_clock(), after = (double)time(NULL);
+  assert_true(now > before - 1 && now < after + 2); /* however long the machine stood still between them */
 }
 
 int main(void) {
