@@ -42,6 +42,19 @@ static double as_real(const struct kernels *k, double value) {
   return element(k->real, value);
 }
 
+static void check_sum(struct kernels *k) {
+  const int64_t cols = 1 << 20;
+  struct hub hub;
+  open_hub(k, &hub, cols);
+  double *x = equal_rows(k, 1, cols, 1), expected = (double)cols * x[0];
+  struct spmm op = {.a = hub.layout, .x = matrix(k, x, cols, 1), .y = real_matrix(k, NULL, 1, 1)};
+  assert_ok(op_spmm(k, &op));
+  double *y = values_of(k, op.y);
+  if (!(fabs(y[0] - expected) <= real_tolerance(k) * expected))
+    fail_msg("%.12g, expected %.12g", y[0], expected);
+  close_hub(k, &hub);
+}
+
 static void check_attention(struct kernels *k) {
   const int64_t cols = 60000;
   const double term = .5, row_term = .25;
@@ -173,6 +186,11 @@ static void check_cosine_backward(struct kernels *k) {
   close_hub(k, &hub);
 }
 
+static void a_sum_over_a_million_neighbours_keeps_its_digits(void **state) {
+  (void)state;
+  on_every_table(check_sum);
+}
+
 static void attention_over_many_neighbours_keeps_its_digits(void **state) {
   (void)state;
   on_every_table(check_attention);
@@ -195,6 +213,7 @@ static void gradients_by_cosines_from_many_neighbours_keep_their_digits(void **s
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_sum_over_a_million_neighbours_keeps_its_digits),
       cmocka_unit_test(attention_over_many_neighbours_keeps_its_digits),
       cmocka_unit_test(gradients_from_many_neighbours_keep_their_digits),
       cmocka_unit_test(attention_by_cosines_over_many_neighbours_keeps_its_digits),
