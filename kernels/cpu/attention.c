@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/attention_arc.h"
 #include "kernels/cpu/exponential.h"
-#include "kernels/cpu/layout.h"
+#include "kernels/cpu/segment.h"
 #include "kernels/cpu/update_row.h"
 #include "runtime/error.h"
 
@@ -16,17 +16,28 @@ struct row {
   real max[ATTENTION_HEADS], total[ATTENTION_HEADS], share[ATTENTION_HEADS];
 };
 
-/* Without accumulate nothing is there; with it one arc that stands for all before. */
-static void begin_row(const struct attention *op, struct row *row) {
-  const real *log_sum = row_of(op->log_sum, row->v);
+/* Nothing is there. */
+static void empty_row(const struct attention *op, struct row *row) {
   for (int64_t h = 0; h < op->heads; h++) {
-    row->max[h] = op->accumulate ? log_sum[h] : (real)-INFINITY;
-    row->total[h] = op->accumulate ? (real)1 : (real)0;
-    row->share[h] = op->accumulate && row->positive ? row_of(op->share, row->v)[h] : (real)0;
+    row->max[h] = (real)-INFINITY;
+    row->total[h] = row->share[h] = 0;
   }
-  if (op->accumulate) return;
   memset(row->y, 0, (size_t)op->y.cols * sizeof(real));
   if (row->positive) memset(row->positive, 0, (size_t)op->y.cols * sizeof(real));
+}
+
+/* With accumulate there is one arc that stands for all before. */
+static void begin_row(const struct attention *op, struct row *row) {
+  const real *log_sum = row_of(op->log_sum, row->v);
+  if (!op->accumulate) {
+    empty_row(op, row);
+    return;
+  }
+  for (int64_t h = 0; h < op->heads; h++) {
+    row->max[h] = log_sum[h];
+    row->total[h] = 1;
+    row->share[h] = row->positive ? row_of(op->share, row->v)[h] : (real)0;
+  }
 }
 
 static void raise_max(struct row *row, int64_t h, real max) {
@@ -56,6 +67,41 @@ static void take_arc(const struct attention *op, uint32_t epoch, struct row *row
   }
 }
 
+static void take_arcs(const struct attention *op, uint32_t epoch, struct row *row, int64_t first,
+                      int64_t end) {
+  int drops = op->dropout.threshold > 0;
+  for (int64_t e = first; e < end; e++) {
+    int64_t u = op->a->csr->col[e];
+    take_arc(op, epoch, row, row_of(op->x, u), row_of(op->term, u), drops ? op->col_id[u] : 0);
+  }
+}
+
+static void add_part(const struct attention *op, const struct row *part, struct row *row) {
+  for (int64_t h = 0; h < op->heads; h++) {
+    if (part->max[h] > row->max[h]) raise_max(row, h, part->max[h]);
+    real factor = exponential(part->max[h] - row->max[h]);
+    int64_t at = h * row->width;
+    row->total[h] += factor * part->total[h];
+    add_times(factor, part->y + at, row->width, row->y + at);
+    if (!row->positive) continue;
+    row->share[h] += factor * part->share[h];
+    add_times(factor, part->positive + at, row->width, row->positive + at);
+  }
+}
+
+/* Segments come to `scratch` first, y | positive. */
+static void take_long_row(const struct attention *op, uint32_t epoch, struct row *row, int64_t first,
+                          int64_t end, real *scratch) {
+  const int64_t each = segment_of(end - first);
+  for (; first < end; first += each) {
+    struct row part = {.v = row->v, .width = row->width, .term = row->term, .y = scratch};
+    if (row->positive) part.positive = scratch + op->y.cols;
+    empty_row(op, &part);
+    take_arcs(op, epoch, &part, first, end - first < each ? end : first + each);
+    add_part(op, &part, row);
+  }
+}
+
 static void end_row(const struct attention *op, struct row *row) {
   real *log_sum = row_of(op->log_sum, row->v);
   for (int64_t h = 0; h < op->heads; h++) {
@@ -75,9 +121,9 @@ static void average_heads(const struct attention *op, const struct row *row) {
     add_times(1 / (real)op->heads, row->y + h * row->width, row->width, mean);
 }
 
-static void compute_row(const struct attention *op, uint32_t epoch, int64_t i) {
+static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, real *scratch) {
   const struct csr *m = op->a->csr;
-  int64_t v = m->row ? m->row[i] : i;
+  int64_t v = m->row ? m->row[i] : i, first = m->start[i], end = m->start[i + 1];
   struct row row = {.v = v,
                     .width = op->y.cols / op->heads,
                     .term = row_of(op->row_term, v),
@@ -87,10 +133,10 @@ static void compute_row(const struct attention *op, uint32_t epoch, int64_t i) {
   begin_row(op, &row);
   if (op->self.data)
     take_arc(op, epoch, &row, row_of(op->self, v), row_of(op->self_term, v), drops ? op->dropout.id[v] : 0);
-  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
-    int64_t u = m->col[e];
-    take_arc(op, epoch, &row, row_of(op->x, u), row_of(op->term, u), drops ? op->col_id[u] : 0);
-  }
+  if (end - first <= SEGMENT)
+    take_arcs(op, epoch, &row, first, end);
+  else
+    take_long_row(op, epoch, &row, first, end, scratch);
   end_row(op, &row);
   if (op->unfinished && op->unfinished[v]) return;
   if (op->mean.data) average_heads(op, &row);
@@ -101,9 +147,12 @@ int REAL(cpu_attention)(struct kernels *k, const struct attention *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
+  real *scratch;
+  TRY(segment_scratch(k, a, threads, 2 * op->y.cols, &scratch));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);
+    real *mine = segment_mine(scratch, 2 * op->y.cols);
+    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i, mine);
   }
   return OK;
 }

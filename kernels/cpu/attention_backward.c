@@ -3,12 +3,22 @@
 
 #include "kernels/cpu/attention_arc.h"
 #include "kernels/cpu/exponential.h"
-#include "kernels/cpu/layout.h"
+#include "kernels/cpu/segment.h"
 #include "runtime/error.h"
+
+/* Where a row's gradients are added up. */
+struct gradients {
+  real *dx, *term; /* [width], [heads] */
+};
+
+static void clear(const struct attention_backward *op, struct gradients grad) {
+  memset(grad.dx, 0, (size_t)op->x.cols * sizeof(real));
+  memset(grad.term, 0, (size_t)op->heads * sizeof(real));
+}
 
 /* The arc (v <- u), from the message of v: dz | row_term, log_sum, delta. */
 static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_t u, const real *message,
-                     int64_t v_id) {
+                     int64_t v_id, struct gradients grad) {
   real keep[ATTENTION_HEADS];
   const struct dropout *dropout = &op->dropout;
   int64_t heads = op->heads, width = op->x.cols / heads;
@@ -22,8 +32,30 @@ static void take_arc(const struct attention_backward *op, uint32_t epoch, int64_
     real sum = term[h] + row_term[h], a = exponential(leaky(sum) - log_sum[h]);
     real kept = (averaged ? 1 / (real)heads : (real)1) * (dropout->threshold > 0 ? keep[h] : (real)1);
     real slope = sum > 0 ? (real)1 : SCORE_SLOPE;
-    add_times(a * kept, dy, width, row_of(op->dx, u) + at);
-    row_of(op->term_grad, u)[h] += slope * a * (kept * dot(dy, row_of(op->x, u) + at, width) - delta[h]);
+    add_times(a * kept, dy, width, grad.dx + at);
+    grad.term[h] += slope * a * (kept * dot(dy, row_of(op->x, u) + at, width) - delta[h]);
+  }
+}
+
+static void take_arcs(const struct attention_backward *op, uint32_t epoch, int64_t u, int64_t first,
+                      int64_t end, struct gradients grad) {
+  int drops = op->dropout.threshold > 0;
+  for (int64_t e = first; e < end; e++) {
+    int64_t v = op->a->csr->col[e];
+    take_arc(op, epoch, u, row_of(op->message, v), drops ? op->col_id[v] : 0, grad);
+  }
+}
+
+/* Segments come to `scratch` first, dx | term. */
+static void take_long_row(const struct attention_backward *op, uint32_t epoch, int64_t u, int64_t first,
+                          int64_t end, struct gradients grad, real *scratch) {
+  const int64_t each = segment_of(end - first);
+  struct gradients part = {scratch, scratch + op->x.cols};
+  for (; first < end; first += each) {
+    clear(op, part);
+    take_arcs(op, epoch, u, first, end - first < each ? end : first + each, part);
+    add_times(1, part.dx, op->x.cols, grad.dx);
+    add_times(1, part.term, op->heads, grad.term);
   }
 }
 
@@ -37,19 +69,17 @@ static void add_terms(const struct attention_backward *op, int64_t u) {
   }
 }
 
-static void compute_row(const struct attention_backward *op, uint32_t epoch, int64_t i) {
+static void compute_row(const struct attention_backward *op, uint32_t epoch, int64_t i, real *scratch) {
   const struct csr *m = op->a->csr;
-  int64_t u = m->row ? m->row[i] : i;
+  int64_t u = m->row ? m->row[i] : i, first = m->start[i], end = m->start[i + 1];
   int drops = op->dropout.threshold > 0;
-  if (!op->accumulate) {
-    memset(row_of(op->dx, u), 0, (size_t)op->x.cols * sizeof(real));
-    memset(row_of(op->term_grad, u), 0, (size_t)op->heads * sizeof(real));
-  }
-  if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0);
-  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
-    int64_t v = m->col[e];
-    take_arc(op, epoch, u, row_of(op->message, v), drops ? op->col_id[v] : 0);
-  }
+  struct gradients grad = {row_of(op->dx, u), row_of(op->term_grad, u)};
+  if (!op->accumulate) clear(op, grad);
+  if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0, grad);
+  if (end - first <= SEGMENT)
+    take_arcs(op, epoch, u, first, end, grad);
+  else
+    take_long_row(op, epoch, u, first, end, grad, scratch);
   if (op->l.data && !(op->unfinished && op->unfinished[u])) add_terms(op, u);
 }
 
@@ -57,9 +87,12 @@ int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backw
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->x.cols);
+  real *scratch;
+  TRY(segment_scratch(k, a, threads, op->x.cols + op->heads, &scratch));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i);
+    real *mine = segment_mine(scratch, op->x.cols + op->heads);
+    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i, mine);
   }
   return OK;
 }

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/attention_arc.h"
 #include "kernels/cpu/exponential.h"
-#include "kernels/cpu/layout.h"
+#include "kernels/cpu/segment.h"
 #include "runtime/error.h"
 
 /* de of the arc (v <- u) with cosine c, its coefficient in *a. */
@@ -13,44 +13,77 @@ static real score_gradient(real beta, real c, const struct cosine_row *v, const 
   return *a * (dot(v->dz, u->x, width) - v->delta);
 }
 
+/* Where a row's gradients are added up. */
+struct gradients {
+  real *dx, *dn, *beta; /* [width], [width], [1] */
+};
+
+static void clear(const struct cosine_backward *op, struct gradients grad) {
+  memset(grad.dx, 0, (size_t)op->dx.cols * sizeof(real));
+  memset(grad.dn, 0, (size_t)op->dx.cols * sizeof(real));
+  *grad.beta = 0;
+}
+
 /* Row i and column j. */
-static void take_entry(const struct cosine_backward *op, int64_t row, const struct cosine_row *i,
-                       const struct cosine_row *j) {
+static void take_entry(const struct cosine_backward *op, const struct cosine_row *i,
+                       const struct cosine_row *j, struct gradients grad) {
   int64_t width = op->dx.cols;
   real beta = *(const real *)op->beta, a, c = dot(i->x, j->x, width) * i->inverse * j->inverse, de = 0;
   if (op->arcs & COSINE_IN) {
     de = score_gradient(beta, c, i, j, width, &a);
-    row_of(op->beta_grad, row)[0] += de * c;
+    *grad.beta += de * c;
   }
   if (op->arcs & COSINE_OUT) {
     de += score_gradient(beta, c, j, i, width, &a);
-    add_times(a, j->dz, width, row_of(op->dx, row));
+    add_times(a, j->dz, width, grad.dx);
   }
-  add_times(beta * de * j->inverse, j->x, width, row_of(op->dn, row));
+  add_times(beta * de * j->inverse, j->x, width, grad.dn);
 }
 
-static void compute_row(const struct cosine_backward *op, int64_t at) {
+static void take_entries(const struct cosine_backward *op, const struct cosine_row *node, int64_t first,
+                         int64_t end, struct gradients grad) {
+  for (int64_t e = first; e < end; e++) {
+    struct cosine_row other = cosine_row(op->message, op->a->csr->col[e], op->dx.cols, op->arcs & COSINE_OUT);
+    take_entry(op, node, &other, grad);
+  }
+}
+
+/* Segments come to `scratch` first, dx | dn | beta. */
+static void take_long_row(const struct cosine_backward *op, const struct cosine_row *node, int64_t first,
+                          int64_t end, struct gradients grad, real *scratch) {
+  const int64_t each = segment_of(end - first), width = op->dx.cols;
+  struct gradients part = {scratch, scratch + width, scratch + 2 * width};
+  for (; first < end; first += each) {
+    clear(op, part);
+    take_entries(op, node, first, end - first < each ? end : first + each, part);
+    add_times(1, part.dx, width, grad.dx);
+    add_times(1, part.dn, width, grad.dn);
+    *grad.beta += *part.beta;
+  }
+}
+
+static void compute_row(const struct cosine_backward *op, int64_t at, real *scratch) {
   const struct csr *m = op->a->csr;
-  int64_t v = m->row ? m->row[at] : at, width = op->dx.cols;
-  struct cosine_row node = cosine_row(op->rows, v, width, 1);
-  if (!op->accumulate) {
-    memset(row_of(op->dx, v), 0, (size_t)width * sizeof(real));
-    memset(row_of(op->dn, v), 0, (size_t)width * sizeof(real));
-    row_of(op->beta_grad, v)[0] = 0;
-  }
-  if (op->self) take_entry(op, v, &node, &node);
-  for (int64_t e = m->start[at]; e < m->start[at + 1]; e++) {
-    struct cosine_row other = cosine_row(op->message, m->col[e], width, op->arcs & COSINE_OUT);
-    take_entry(op, v, &node, &other);
-  }
+  int64_t v = m->row ? m->row[at] : at, first = m->start[at], end = m->start[at + 1];
+  struct cosine_row node = cosine_row(op->rows, v, op->dx.cols, 1);
+  struct gradients grad = {row_of(op->dx, v), row_of(op->dn, v), row_of(op->beta_grad, v)};
+  if (!op->accumulate) clear(op, grad);
+  if (op->self) take_entry(op, &node, &node, grad);
+  if (end - first <= SEGMENT)
+    take_entries(op, &node, first, end, grad);
+  else
+    take_long_row(op, &node, first, end, grad, scratch);
 }
 
 int REAL(cpu_cosine_backward)(struct kernels *k, const struct cosine_backward *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->dx.cols);
+  real *scratch;
+  TRY(segment_scratch(k, a, threads, 2 * op->dx.cols + 1, &scratch));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, i);
+    real *mine = segment_mine(scratch, 2 * op->dx.cols + 1);
+    for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, i, mine);
   }
   return OK;
 }

@@ -22,8 +22,17 @@ static int64_t row_after(const struct csr *m, int64_t work) {
   return low;
 }
 
+static void measure_rows(struct cpu_layout *layout) {
+  const struct csr *m = layout->base.csr;
+  for (int64_t v = 0; v < m->rows; v++) {
+    int64_t entries = m->start[v + 1] - m->start[v];
+    if (entries > layout->longest) layout->longest = entries;
+  }
+}
+
 static int set_chunks(struct cpu_layout *layout, int threads) {
   const struct csr *m = layout->base.csr;
+  measure_rows(layout);
   int64_t wanted = (int64_t)threads * CHUNKS_PER_THREAD, work = m->nnz + m->rows;
   TRY(memory_alloc(&layout->chunk, (wanted + 1) * (int64_t)sizeof *layout->chunk, "layout chunks"));
   for (int64_t c = 1; c <= wanted; c++) {

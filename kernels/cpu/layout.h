@@ -11,6 +11,7 @@ struct cpu_layout {
   real *own_value;   /* value, when this layout owns it; NULL: borrowed */
   int64_t *chunk;    /* [chunks + 1] first rows */
   int64_t chunks;
+  int64_t longest; /* entries of a row, at most */
 };
 
 static inline const struct cpu_layout *cpu_layout(const struct layout *layout) {

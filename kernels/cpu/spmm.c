@@ -6,13 +6,13 @@
  * with equal results. Rows narrower than a vector go by single reals. */
 #include "kernels/cpu/cross_entropy_row.h"
 #include "kernels/cpu/layout.h"
+#include "kernels/cpu/segment.h"
 #include "kernels/cpu/update_row.h"
 #include "runtime/error.h"
 
 enum {
-  GROUP = 8,     /* vectors summed at a time */
-  SEGMENT = 256, /* neighbours summed before they are added to the row's total: long rows stay exact */
-  AHEAD = 12,    /* entries between a prefetch and its use */
+  GROUP = 8,  /* vectors summed at a time */
+  AHEAD = 12, /* entries between a prefetch and its use */
 };
 
 /* A group of columns of one row of the result. */

@@ -1,10 +1,11 @@
 /* Template, included once for each kind of vector: VECTOR (of WIDTH reals; IN_MEMORY where it lies at any
- * address). NAME(sum)(s, n) sums n such vectors of columns, at most GROUP, over the neighbours of a row. */
+ * address). NAME(sum)(s, n) sums n such vectors of columns, at most GROUP, over the neighbours of a row: in
+ * segments, of which every addition keeps what it has lost for the next (Kahan). */
 
 /* n is a constant where this is called, so that all sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_constant)(const struct sums *s, const int n) {
   const int line = 64 / (WIDTH * (int)sizeof(real)); /* vectors in a cache line */
-  VECTOR total[GROUP] = {0};
+  VECTOR total[GROUP] = {0}, lost[GROUP] = {0};
   for (int64_t begin = s->first; begin < s->end; begin += SEGMENT) {
     int64_t end = s->end - begin < SEGMENT ? s->end : begin + SEGMENT;
     VECTOR sum[GROUP] = {0};
@@ -19,8 +20,17 @@ static inline __attribute__((always_inline)) void NAME(sum_constant)(const struc
       for (int i = 0; i < n - 1; i++) sum[i] += factor * *(const IN_MEMORY *)(x + i * WIDTH);
       sum[n - 1] += factor * *(const IN_MEMORY *)(x + s->last);
     }
+    if (begin == s->first) { /* most rows have no other */
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i++) total[i] += sum[i];
+      for (int i = 0; i < n; i++) total[i] += sum[i];
+      continue;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) {
+      VECTOR part = sum[i] - lost[i], next = total[i] + part;
+      lost[i] = next - total[i] - part;
+      total[i] = next;
+    }
   }
 #pragma GCC unroll 8
   for (int i = 0; i < n; i++) {
