@@ -80,6 +80,7 @@ static int gin_stack(struct model *model, const struct run *run) {
     FAIL(BAD_INPUT,
          "model.residual = true does not fit model.type = \"gin\", whose 1 + eps keeps the node itself");
   TRY(stack_begin(model, 2 * layers));
+  model->first_end = 2;
   for (int64_t l = 0; l < layers; l++) {
     int last = l == layers - 1;
     stack_push(model, run, &gin_layer, config->model.hidden, inner);

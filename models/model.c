@@ -174,7 +174,7 @@ static int init_layers(struct model *model, struct run *run) {
     layer->last = l == model->layers - 1;
     TRY(layer->ops->init(model, run, layer));
     model->uses_graph |= layer->ops->uses_graph;
-    if (l == 0 || !run->config->train.weight_decay_first_only)
+    if (l < model->first_end || !run->config->train.weight_decay_first_only)
       model->parameters.decay_end = model->parameters.count;
   }
   return OK;

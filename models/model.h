@@ -12,6 +12,7 @@
 struct model {
   int layers;
   struct layer *layer;
+  int first_end; /* layers [0, first_end) are the first of model.layers: 1, of gin with its second Linear 2 */
   struct parameters parameters;
   struct features features;
   struct propagation propagation;

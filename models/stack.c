@@ -36,6 +36,7 @@ enum self_loops stack_loops(const struct model_type *type, const struct config *
 }
 
 int stack_begin(struct model *model, int64_t layers) {
+  model->first_end = 1;
   return memory_alloc(&model->layer, layers * (int64_t)sizeof *model->layer, "layers");
 }
 

@@ -360,9 +360,9 @@ int trainer_run(struct trainer *trainer, struct run *run) {
 
 static void print_split(const struct objective *objective, const struct tally *tally, enum split split) {
   char text[16], loss[32] = "-";
-  double metric = tally_metric(objective, tally, split);
-  if (!isnan(metric)) snprintf(loss, sizeof loss, "%.4f", tally->loss[split]);
-  log_info("  %-10s %s  loss %s", split_name[split], report_percent(metric, text), loss);
+  if (objective->nodes[split] > 0) snprintf(loss, sizeof loss, "%.4f", tally->loss[split]);
+  log_info("  %-10s %s  loss %s", split_name[split],
+           report_percent(tally_metric(objective, tally, split), text), loss);
 }
 
 int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint) {

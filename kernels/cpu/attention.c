@@ -89,15 +89,19 @@ static void add_part(const struct attention *op, const struct row *part, struct 
   }
 }
 
-/* Segments come to `scratch` first, y | positive. */
-static void take_long_row(const struct attention *op, uint32_t epoch, struct row *row, int64_t first,
-                          int64_t end, real *scratch) {
+/* Segments are added up as y | positive. */
+static void take_segments(const struct attention *op, uint32_t epoch, struct row *row, int64_t first,
+                          int64_t end, struct segment_place place) {
   const int64_t each = segment_of(end - first);
+  if (end - first <= SEGMENT) {
+    take_arcs(op, epoch, row, first, end);
+    return;
+  }
   for (; first < end; first += each) {
-    struct row part = {.v = row->v, .width = row->width, .term = row->term, .y = scratch};
-    if (row->positive) part.positive = scratch + op->y.cols;
+    struct row part = {.v = row->v, .width = row->width, .term = row->term, .y = place.at};
+    if (row->positive) part.positive = place.at + op->y.cols;
     empty_row(op, &part);
-    take_arcs(op, epoch, &part, first, end - first < each ? end : first + each);
+    take_segments(op, epoch, &part, first, end - first < each ? end : first + each, segment_within(place));
     add_part(op, &part, row);
   }
 }
@@ -121,7 +125,7 @@ static void average_heads(const struct attention *op, const struct row *row) {
     add_times(1 / (real)op->heads, row->y + h * row->width, row->width, mean);
 }
 
-static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, real *scratch) {
+static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, struct segment_place place) {
   const struct csr *m = op->a->csr;
   int64_t v = m->row ? m->row[i] : i, first = m->start[i], end = m->start[i + 1];
   struct row row = {.v = v,
@@ -133,10 +137,7 @@ static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, r
   begin_row(op, &row);
   if (op->self.data)
     take_arc(op, epoch, &row, row_of(op->self, v), row_of(op->self_term, v), drops ? op->dropout.id[v] : 0);
-  if (end - first <= SEGMENT)
-    take_arcs(op, epoch, &row, first, end);
-  else
-    take_long_row(op, epoch, &row, first, end, scratch);
+  take_segments(op, epoch, &row, first, end, place);
   end_row(op, &row);
   if (op->unfinished && op->unfinished[v]) return;
   if (op->mean.data) average_heads(op, &row);
@@ -147,11 +148,11 @@ int REAL(cpu_attention)(struct kernels *k, const struct attention *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
-  real *scratch;
-  TRY(segment_scratch(k, a, threads, 2 * op->y.cols, &scratch));
+  struct segment_place place;
+  TRY(segment_places(k, a, threads, 2 * op->y.cols, &place));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    real *mine = segment_mine(scratch, 2 * op->y.cols);
+    struct segment_place mine = segment_mine(place);
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i, mine);
   }
   return OK;

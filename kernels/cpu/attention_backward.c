@@ -46,14 +46,18 @@ static void take_arcs(const struct attention_backward *op, uint32_t epoch, int64
   }
 }
 
-/* Segments come to `scratch` first, dx | term. */
-static void take_long_row(const struct attention_backward *op, uint32_t epoch, int64_t u, int64_t first,
-                          int64_t end, struct gradients grad, real *scratch) {
+/* Segments are added up as dx | term. */
+static void take_segments(const struct attention_backward *op, uint32_t epoch, int64_t u, int64_t first,
+                          int64_t end, struct gradients grad, struct segment_place place) {
   const int64_t each = segment_of(end - first);
-  struct gradients part = {scratch, scratch + op->x.cols};
+  if (end - first <= SEGMENT) {
+    take_arcs(op, epoch, u, first, end, grad);
+    return;
+  }
+  struct gradients part = {place.at, place.at + op->x.cols};
   for (; first < end; first += each) {
     clear(op, part);
-    take_arcs(op, epoch, u, first, end - first < each ? end : first + each, part);
+    take_segments(op, epoch, u, first, end - first < each ? end : first + each, part, segment_within(place));
     add_times(1, part.dx, op->x.cols, grad.dx);
     add_times(1, part.term, op->heads, grad.term);
   }
@@ -69,17 +73,15 @@ static void add_terms(const struct attention_backward *op, int64_t u) {
   }
 }
 
-static void compute_row(const struct attention_backward *op, uint32_t epoch, int64_t i, real *scratch) {
+static void compute_row(const struct attention_backward *op, uint32_t epoch, int64_t i,
+                        struct segment_place place) {
   const struct csr *m = op->a->csr;
   int64_t u = m->row ? m->row[i] : i, first = m->start[i], end = m->start[i + 1];
   int drops = op->dropout.threshold > 0;
   struct gradients grad = {row_of(op->dx, u), row_of(op->term_grad, u)};
   if (!op->accumulate) clear(op, grad);
   if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0, grad);
-  if (end - first <= SEGMENT)
-    take_arcs(op, epoch, u, first, end, grad);
-  else
-    take_long_row(op, epoch, u, first, end, grad, scratch);
+  take_segments(op, epoch, u, first, end, grad, place);
   if (op->l.data && !(op->unfinished && op->unfinished[u])) add_terms(op, u);
 }
 
@@ -87,11 +89,11 @@ int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backw
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->x.cols);
-  real *scratch;
-  TRY(segment_scratch(k, a, threads, op->x.cols + op->heads, &scratch));
+  struct segment_place place;
+  TRY(segment_places(k, a, threads, op->x.cols + op->heads, &place));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    real *mine = segment_mine(scratch, op->x.cols + op->heads);
+    struct segment_place mine = segment_mine(place);
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i, mine);
   }
   return OK;

@@ -39,17 +39,20 @@ static void take_arcs(const struct cosine_attention *op, struct row *row, int64_
   }
 }
 
-/* Segments come to `scratch` first. */
-static void take_long_row(const struct cosine_attention *op, struct row *row, int64_t first, int64_t end,
-                          real *scratch) {
+static void take_segments(const struct cosine_attention *op, struct row *row, int64_t first, int64_t end,
+                          struct segment_place place) {
   const int64_t each = segment_of(end - first);
+  if (end - first <= SEGMENT) {
+    take_arcs(op, row, first, end);
+    return;
+  }
   for (; first < end; first += each) {
     struct row part = *row;
-    part.y = scratch;
+    part.y = place.at;
     part.max = (real)-INFINITY;
     part.total = 0;
     memset(part.y, 0, (size_t)row->width * sizeof(real));
-    take_arcs(op, &part, first, end - first < each ? end : first + each);
+    take_segments(op, &part, first, end - first < each ? end : first + each, segment_within(place));
     if (part.max > row->max) raise_max(row, part.max);
     real factor = exponential(part.max - row->max);
     row->total += factor * part.total;
@@ -57,7 +60,8 @@ static void take_long_row(const struct cosine_attention *op, struct row *row, in
   }
 }
 
-static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64_t i, real *scratch) {
+static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64_t i,
+                        struct segment_place place) {
   const struct csr *m = op->a->csr;
   int64_t v = m->row ? m->row[i] : i, width = op->y.cols, first = m->start[i], end = m->start[i + 1];
   real *log_sum = row_of(op->log_sum, v);
@@ -69,10 +73,7 @@ static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64
                     .y = row_of(op->y, v)};
   if (!op->accumulate) memset(row.y, 0, (size_t)width * sizeof(real));
   if (op->self) take_arc(&row, &row.node);
-  if (end - first <= SEGMENT)
-    take_arcs(op, &row, first, end);
-  else
-    take_long_row(op, &row, first, end, scratch);
+  take_segments(op, &row, first, end, place);
   log_sum[0] = row.max + real_log(row.total);
   multiply_by(row.total == 0 ? (real)0 : 1 / row.total, width, row.y); /* a row without arcs is 0 */
   if (op->update && !(op->unfinished && op->unfinished[v])) update_row(op->update, epoch, v);
@@ -82,11 +83,11 @@ int REAL(cpu_cosine_attention)(struct kernels *k, const struct cosine_attention 
   const struct cpu_layout *a = cpu_layout(op->a);
   uint32_t epoch = k->scalars->epoch;
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
-  real *scratch;
-  TRY(segment_scratch(k, a, threads, op->y.cols, &scratch));
+  struct segment_place place;
+  TRY(segment_places(k, a, threads, op->y.cols, &place));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    real *mine = segment_mine(scratch, op->y.cols);
+    struct segment_place mine = segment_mine(place);
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, epoch, i, mine);
   }
   return OK;

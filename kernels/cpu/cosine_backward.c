@@ -48,41 +48,42 @@ static void take_entries(const struct cosine_backward *op, const struct cosine_r
   }
 }
 
-/* Segments come to `scratch` first, dx | dn | beta. */
-static void take_long_row(const struct cosine_backward *op, const struct cosine_row *node, int64_t first,
-                          int64_t end, struct gradients grad, real *scratch) {
+/* Segments are added up as dx | dn | beta. */
+static void take_segments(const struct cosine_backward *op, const struct cosine_row *node, int64_t first,
+                          int64_t end, struct gradients grad, struct segment_place place) {
   const int64_t each = segment_of(end - first), width = op->dx.cols;
-  struct gradients part = {scratch, scratch + width, scratch + 2 * width};
+  if (end - first <= SEGMENT) {
+    take_entries(op, node, first, end, grad);
+    return;
+  }
+  struct gradients part = {place.at, place.at + width, place.at + 2 * width};
   for (; first < end; first += each) {
     clear(op, part);
-    take_entries(op, node, first, end - first < each ? end : first + each, part);
+    take_segments(op, node, first, end - first < each ? end : first + each, part, segment_within(place));
     add_times(1, part.dx, width, grad.dx);
     add_times(1, part.dn, width, grad.dn);
     *grad.beta += *part.beta;
   }
 }
 
-static void compute_row(const struct cosine_backward *op, int64_t at, real *scratch) {
+static void compute_row(const struct cosine_backward *op, int64_t at, struct segment_place place) {
   const struct csr *m = op->a->csr;
   int64_t v = m->row ? m->row[at] : at, first = m->start[at], end = m->start[at + 1];
   struct cosine_row node = cosine_row(op->rows, v, op->dx.cols, 1);
   struct gradients grad = {row_of(op->dx, v), row_of(op->dn, v), row_of(op->beta_grad, v)};
   if (!op->accumulate) clear(op, grad);
   if (op->self) take_entry(op, &node, &node, grad);
-  if (end - first <= SEGMENT)
-    take_entries(op, &node, first, end, grad);
-  else
-    take_long_row(op, &node, first, end, grad, scratch);
+  take_segments(op, &node, first, end, grad, place);
 }
 
 int REAL(cpu_cosine_backward)(struct kernels *k, const struct cosine_backward *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->dx.cols);
-  real *scratch;
-  TRY(segment_scratch(k, a, threads, 2 * op->dx.cols + 1, &scratch));
+  struct segment_place place;
+  TRY(segment_places(k, a, threads, 2 * op->dx.cols + 1, &place));
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t c = 0; c < a->chunks; c++) {
-    real *mine = segment_mine(scratch, 2 * op->dx.cols + 1);
+    struct segment_place mine = segment_mine(place);
     for (int64_t i = a->chunk[c]; i < a->chunk[c + 1]; i++) compute_row(op, i, mine);
   }
   return OK;

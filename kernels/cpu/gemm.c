@@ -1,6 +1,6 @@
 /* C = op(A) op(B) (+ A2 op(B2)) (+ C): OpenBLAS on one thread, called from ours. Rows of C are cut over the
- * threads; a product of two tall matrices (weight gradients) is cut over the sum instead, and its parts are
- * added in order. */
+ * threads; a product of two tall matrices (weight gradients) is cut over the sum instead, and its parts, of
+ * which the library sums no more than TERMS at a time, are added in double and in order. */
 #include <cblas.h>
 #include <string.h>
 
@@ -12,6 +12,8 @@
 #else
 #define cblas_gemm cblas_sgemm
 #endif
+
+enum { TERMS = REAL_IS_DOUBLE ? 1 << 30 : 8192 }; /* floats lose digits in longer sums */
 
 struct product {
   int64_t m, n, k;
@@ -67,10 +69,9 @@ static struct product rows_of_c(struct product p, int parts, int i) {
   return p;
 }
 
-/* Part i of the sum over k, into a block of its own. */
-static struct product terms_of_sum(struct product p, int parts, int i, real *block) {
-  int64_t first = part_first(p.k, parts, i);
-  p.k = part_first(p.k, parts, i + 1) - first;
+/* Terms [first, end) of the sum over k, into a block of their own. */
+static struct product terms_of_sum(struct product p, int64_t first, int64_t end, real *block) {
+  p.k = end - first;
   p.a += first * (p.transpose_a ? p.a_stride : 1);
   p.b += first * (p.transpose_b ? 1 : p.b_stride);
   p.c = block;
@@ -79,26 +80,36 @@ static struct product terms_of_sum(struct product p, int parts, int i, real *blo
   return p;
 }
 
-static void add_blocks(const struct product *p, const real *block, int parts) {
+/* Part i of the sum. block: scratch; both [m, n]. */
+static void sum_part(const struct product *p, int parts, int i, double *sum, real *block) {
+  const int64_t end = part_first(p->k, parts, i + 1);
+  memset(sum, 0, (size_t)(p->m * p->n) * sizeof *sum);
+  for (int64_t first = part_first(p->k, parts, i); first < end; first += TERMS) {
+    const struct product terms = terms_of_sum(*p, first, end - first < TERMS ? end : first + TERMS, block);
+    multiply(&terms);
+    for (int64_t j = 0; j < p->m * p->n; j++) sum[j] += block[j];
+  }
+}
+
+static void add_parts(const struct product *p, const double *part, int parts) {
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
-      real sum = p->accumulate ? p->c[i * p->c_stride + j] : (real)0;
-      for (int q = 0; q < parts; q++) sum += block[(q * p->m + i) * p->n + j];
-      p->c[i * p->c_stride + j] = sum;
+      double sum = p->accumulate ? (double)p->c[i * p->c_stride + j] : 0;
+      for (int q = 0; q < parts; q++) sum += part[(q * p->m + i) * p->n + j];
+      p->c[i * p->c_stride + j] = (real)sum;
     }
   }
 }
 
 static int multiply_by_terms(struct kernels *k, const struct product *p) {
-  int parts = k->device->threads;
-  real *block = NULL;
-  TRY(kernels_workspace(k, parts * p->m * p->n * (int64_t)sizeof *block, (void **)&block));
+  const int parts = k->device->threads;
+  const int64_t size = p->m * p->n;
+  double *sum = NULL;
+  TRY(kernels_workspace(k, parts * size * (int64_t)(sizeof(double) + sizeof(real)), (void **)&sum));
+  real *block = (real *)(sum + parts * size);
 #pragma omp parallel for num_threads(threads_of(k, p)) schedule(static, 1)
-  for (int i = 0; i < parts; i++) {
-    struct product part = terms_of_sum(*p, parts, i, block + i * p->m * p->n);
-    multiply(&part);
-  }
-  add_blocks(p, block, parts);
+  for (int i = 0; i < parts; i++) sum_part(p, parts, i, sum + i * size, block + i * size);
+  add_parts(p, sum, parts);
   return OK;
 }
 
@@ -129,7 +140,7 @@ static int end_backward(struct kernels *k, const struct gemm *op) {
 
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   struct product p = product_of(op);
-  int tall = k->device->threads > 1 && p.transpose_a && p.k > p.m;
+  int tall = p.transpose_a && p.k > p.m && (k->device->threads > 1 || p.k > TERMS);
   openblas_set_num_threads(1);
   TRY(tall ? multiply_by_terms(k, &p) : multiply_by_rows(k, &p));
   if (op->a2.data) TRY(add_second(k, op));

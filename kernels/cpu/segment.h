@@ -1,5 +1,5 @@
 /* Long rows in segments: a sum of reals loses digits with every term that is much smaller than itself, so
- * that what a row has is summed in segments of about as many entries as there are segments, each from 0. */
+ * that no sum has more than SEGMENT terms: entries, or sums of segments, each from 0. */
 #ifndef KERNELS_CPU_SEGMENT_H
 #define KERNELS_CPU_SEGMENT_H
 
@@ -8,25 +8,43 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/layout.h"
 
-enum { SEGMENT = 256 }; /* entries of a segment, at least; shorter rows are in one piece */
+enum { SEGMENT = 256 };
 
+/* Entries of each segment of that many; all of them where they are one. */
 static inline int64_t segment_of(int64_t entries) {
-  return entries <= SEGMENT * SEGMENT ? SEGMENT : (int64_t)sqrt((double)entries);
+  int64_t each = SEGMENT;
+  if (entries <= SEGMENT) return entries;
+  while (each * SEGMENT < entries) each *= SEGMENT;
+  return each;
 }
 
-/* Where a thread adds up a segment: `reals` for each of them, NULL where no row of `a` has two. */
-static inline int segment_scratch(struct kernels *k, const struct cpu_layout *a, int threads, int64_t reals,
-                                  real **scratch) {
+/* Where a segment is added up; behind it, those that it consists of. */
+struct segment_place {
+  real *at; /* NULL: no row has segments */
+  int64_t reals, levels;
+};
+
+static inline struct segment_place segment_within(struct segment_place place) {
+  place.at += place.reals;
+  return place;
+}
+
+/* For each of the threads, of segments of `reals` numbers of the rows of `a`. */
+static inline int segment_places(struct kernels *k, const struct cpu_layout *a, int threads, int64_t reals,
+                                 struct segment_place *place) {
   void *workspace = NULL;
-  int64_t bytes = threads * tensor_stride(REAL_DTYPE, reals) * (int64_t)sizeof(real);
-  int code = a->longest <= SEGMENT ? 0 : kernels_workspace(k, bytes, &workspace);
-  *scratch = workspace;
+  *place = (struct segment_place){.reals = tensor_stride(REAL_DTYPE, reals)};
+  for (int64_t entries = a->longest; entries > SEGMENT; entries = segment_of(entries)) place->levels++;
+  int64_t bytes = threads * place->levels * place->reals * (int64_t)sizeof(real);
+  int code = bytes ? kernels_workspace(k, bytes, &workspace) : 0;
+  place->at = workspace;
   return code;
 }
 
 /* The calling thread's. */
-static inline real *segment_mine(real *scratch, int64_t reals) {
-  return scratch ? scratch + omp_get_thread_num() * tensor_stride(REAL_DTYPE, reals) : NULL;
+static inline struct segment_place segment_mine(struct segment_place place) {
+  if (place.at) place.at += omp_get_thread_num() * place.levels * place.reals;
+  return place;
 }
 
 #endif

@@ -75,12 +75,28 @@ static void directed_graphs(void **state) {
   check_model(&directed_weighted, "model.type = \"gin\"\nmodel.norm = \"batch\"\nmodel.layers = 1");
 }
 
+/* Both Linears of the first layer, its norm between them, and its eps, which comes first. */
+static void weight_decay_of_the_first_layer_is_for_both_its_linears(void **state) {
+  (void)state;
+  fixture_open(&job, &plain,
+               "model.type = \"gin\"\nmodel.learn_eps = true\ntrain.weight_decay = 5e-4\n"
+               "train.weight_decay_first_only = true");
+  const struct parameters *p = &job.trainer.model.parameters;
+  for (int i = 0; i < p->length; i++) {
+    const struct parameter *piece = &p->list[i];
+    int layer = piece->name[strlen("layer")] - '0';
+    assert_int_equal(piece->offset < p->decay_end, layer <= 1);
+  }
+  fixture_close(&job);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(logits_follow_the_formula),
       cmocka_unit_test(eps_fixed),
       cmocka_unit_test(eps_learned),
       cmocka_unit_test(directed_graphs),
+      cmocka_unit_test(weight_decay_of_the_first_layer_is_for_both_its_linears),
   };
   RUN_RANK_TESTS(tests);
 }

@@ -1,6 +1,7 @@
-/* A row that lists very many others, all alike: what it sums is known, and every term that a long sum loses
- * digits of is lost in the same direction. */
+/* Sums of very many terms, all alike: what comes of them is known, and all digits that a long sum loses are
+ * lost in the same direction. First rows that list as many others, then the gradient of a weight. */
 #include "kernels/attention.h"
+#include "kernels/reduce.h"
 #include "runtime/csr.h"
 #include "tests/kernels/every_table.h"
 
@@ -55,8 +56,44 @@ static void check_sum(struct kernels *k) {
   close_hub(k, &hub);
 }
 
+static void check_mean(struct kernels *k) {
+  const int64_t cols = 1 << 20;
+  const double entries = (double)cols;
+  struct hub hub;
+  open_hub(k, &hub, cols);
+  double *x = equal_rows(k, 1, cols, 1);
+  struct reduce op = {.a = hub.layout,
+                      .reducer = REDUCER_MEAN,
+                      .x = matrix(k, x, cols, 1),
+                      .entries = reals(k, &entries, 1),
+                      .y = real_matrix(k, NULL, 1, 1)};
+  assert_ok(op_reduce(k, &op));
+  assert_all_close(values_of(k, op.y), x, 1, real_tolerance(k));
+  close_hub(k, &hub);
+}
+
+/* The hub has won in all rows. */
+static void check_won(struct kernels *k) {
+  const int64_t cols = 1 << 20, id = 5;
+  struct hub hub;
+  open_hub(k, &hub, cols);
+  double *dy = equal_rows(k, 1, cols, 1), expected = (double)cols * dy[0];
+  int32_t *winner = host_block(cols * 4);
+  for (int64_t v = 0; v < cols; v++) winner[v] = (int32_t)id;
+  struct reduce_backward op = {.a = hub.layout,
+                               .dy = matrix(k, dy, cols, 1),
+                               .winner = {device_block(k, winner, cols * 4), 1},
+                               .id = device_block(k, &id, 8),
+                               .dx = real_matrix(k, NULL, 1, 1)};
+  assert_ok(op_reduce_backward(k, &op));
+  double *dx = values_of(k, op.dx);
+  if (!(fabs(dx[0] - expected) <= real_tolerance(k) * expected))
+    fail_msg("%.12g, expected %.12g", dx[0], expected);
+  close_hub(k, &hub);
+}
+
 static void check_attention(struct kernels *k) {
-  const int64_t cols = 60000;
+  const int64_t cols = 1 << 20;
   const double term = .5, row_term = .25;
   struct hub hub;
   open_hub(k, &hub, cols);
@@ -84,7 +121,7 @@ static void check_attention(struct kernels *k) {
 
 /* delta is dz . dz. */
 static void check_attention_backward(struct kernels *k) {
-  const int64_t cols = 60000;
+  const int64_t cols = 1 << 20;
   const double term = .5, row_term = .25;
   const double log_sum = as_real(k, term + row_term + log((double)cols) - 1);
   struct hub hub;
@@ -138,7 +175,7 @@ static struct cosine_rows cosine_messages(struct kernels *k, int64_t cols, const
 }
 
 static void check_cosine(struct kernels *k) {
-  const int64_t cols = 60000;
+  const int64_t cols = 1 << 20;
   const double beta = 1.75, log_sum = beta + log((double)cols);
   struct hub hub;
   open_hub(k, &hub, cols);
@@ -158,7 +195,7 @@ static void check_cosine(struct kernels *k) {
 }
 
 static void check_cosine_backward(struct kernels *k) {
-  const int64_t cols = 60000;
+  const int64_t cols = 1 << 20;
   const double beta = 1.75, log_sum = as_real(k, beta + log((double)cols) - 1);
   struct hub hub;
   open_hub(k, &hub, cols);
@@ -186,9 +223,31 @@ static void check_cosine_backward(struct kernels *k) {
   close_hub(k, &hub);
 }
 
+static void check_weight_gradient(struct kernels *k) {
+  const int64_t rows = 1 << 20, m = 3, n = 2;
+  double *a = equal_rows(k, 1, rows, m), *b = equal_rows(k, 2, rows, n), *expected = host_block(m * n * 8);
+  for (int64_t i = 0; i < m * n; i++) expected[i] = (double)rows * a[i / n] * b[i % n];
+  struct gemm op = {.a = matrix(k, a, rows, m),
+                    .b = matrix(k, b, rows, n),
+                    .c = real_matrix(k, NULL, m, n),
+                    .transpose_a = 1};
+  assert_ok(op_gemm(k, &op));
+  assert_all_close(values_of(k, op.c), expected, m * n, real_tolerance(k));
+}
+
 static void a_sum_over_a_million_neighbours_keeps_its_digits(void **state) {
   (void)state;
   on_every_table(check_sum);
+}
+
+static void a_mean_over_a_million_neighbours_keeps_its_digits(void **state) {
+  (void)state;
+  on_every_table(check_mean);
+}
+
+static void gradients_of_who_won_a_million_times_keep_their_digits(void **state) {
+  (void)state;
+  on_every_table(check_won);
 }
 
 static void attention_over_many_neighbours_keeps_its_digits(void **state) {
@@ -211,13 +270,21 @@ static void gradients_by_cosines_from_many_neighbours_keep_their_digits(void **s
   on_every_table(check_cosine_backward);
 }
 
+static void gradients_of_weights_from_a_million_rows_keep_their_digits(void **state) {
+  (void)state;
+  on_every_table(check_weight_gradient);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_sum_over_a_million_neighbours_keeps_its_digits),
+      cmocka_unit_test(a_mean_over_a_million_neighbours_keeps_its_digits),
+      cmocka_unit_test(gradients_of_who_won_a_million_times_keep_their_digits),
       cmocka_unit_test(attention_over_many_neighbours_keeps_its_digits),
       cmocka_unit_test(gradients_from_many_neighbours_keep_their_digits),
       cmocka_unit_test(attention_by_cosines_over_many_neighbours_keeps_its_digits),
       cmocka_unit_test(gradients_by_cosines_from_many_neighbours_keep_their_digits),
+      cmocka_unit_test(gradients_of_weights_from_a_million_rows_keep_their_digits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
