@@ -45,6 +45,14 @@ grep -q "^weights of run 0 after epoch $best, the best on validation, from run/b
   { cat out.txt; fail "--eval does not say that best.h5 is of epoch $best"; }
 grep -q resuming out.txt && fail "--eval says that it resumes"
 
+# A split of one class has no ROC curve, but a loss.
+awk '{ print NR % 2 ? "train" : NR % 4 || $1 ? "val" : "test" }' labels.txt >split.txt
+"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt one_class.h5 --undirected --features features.csv --labels labels.txt \
+  --split split.txt >out.txt
+must_run 1 run.toml --set dataset.path=one_class.h5 --set train.metric=roc_auc --set log.dir=one_class
+must_run 1 run.toml --set dataset.path=one_class.h5 --set train.metric=roc_auc --eval one_class/best.h5
+grep -qE '^  test +- +loss [0-9.]+$' out.txt || { cat out.txt; fail "--eval of a split of one class"; }
+
 # What the closing table gives as the command to predict with works, whatever --set said, and of any run.
 must_run 1 run.toml --set log.dir=runs --set train.runs=3 --set model.hidden=12 --epochs 20
 hint=$(sed -n 's/^  predict with   gnntrain //p' out.txt)
