@@ -20,6 +20,10 @@
 static struct command_line line;
 static struct rundir rundir;
 
+static int is_training(void) {
+  return !line.evaluate && !line.predict && !line.dry_run;
+}
+
 static int read_config(struct job *job) {
   TRY(comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count)));
   return same_config(&job->comm, &job->config);
@@ -67,10 +71,7 @@ static int run_job(struct job *job) {
   TRY(read_config(job));
   TRY(settle_resume(job));
   const struct rundir_from from = {line.resume, line.checkpoint};
-  if (!line.evaluate && !line.predict && !line.dry_run) {
-    stop_leaves(STOPPED, publish_remove_named);
-    TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
-  }
+  if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
   TRY(job_setup(job));
   TRY(print_banner(job));
@@ -91,6 +92,7 @@ static int run_program(int argc, char **argv) {
     if (line.version && !line.help) print_version("gnntrain");
     return OK;
   }
+  if (usage == OK && is_training()) stop_leaves(STOPPED, publish_remove_named);
   int code = comm_open(&job.comm, &argc, &argv);
   log_open(job.comm.rank == 0);
   if (code == OK) code = comm_agree(&job.comm, usage);

@@ -26,6 +26,21 @@ handles_usr1() {
   [[ $caught ]] && ((0x$caught >> 9 & 1))
 }
 
+# From its first steps on: here while it waits for its configuration.
+mkfifo waits.toml
+for signal in USR1 TERM; do
+  "$GNNTRAIN_BIN/gnntrain" waits.toml >out.txt 2>err.txt </dev/null &
+  job=$!
+  for ((i = 0; i < 600; i++)); do
+    ! handles_usr1 $job || break
+    sleep .05
+  done
+  kill -$signal $job
+  code=0
+  wait $job || code=$?
+  ((code == 75)) || { cat out.txt err.txt; fail "$signal to a rank that begins: exit code $code"; }
+done
+
 # Two ranks while METIS divides the graph, which takes seconds: whichever gets the signal.
 for signal in USR1 TERM; do
   rm -rf large.h5.parts run
@@ -35,7 +50,7 @@ for signal in USR1 TERM; do
   rank=
   for ((i = 0; i < 600; i++)); do
     for rank in $(pgrep -f "^$GNNTRAIN_BIN/gnntrain run.toml --set dataset.path=large.h5"); do
-      handles_usr1 "$rank" && break 2
+      [[ -z $(find "/proc/$rank/fd" -lname '*large.h5' 2>/dev/null) ]] || break 2
     done
     sleep .05
   done
