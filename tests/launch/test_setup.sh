@@ -49,7 +49,7 @@ for signal in USR1 TERM; do
   job=$!
   rank=
   for ((i = 0; i < 600; i++)); do
-    for rank in $(pgrep -f "^$GNNTRAIN_BIN/gnntrain run.toml --set dataset.path=large.h5"); do
+    for rank in $(pgrep -P $job -x gnntrain); do
       [[ -z $(find "/proc/$rank/fd" -lname '*large.h5' 2>/dev/null) ]] || break 2
     done
     sleep .05
