@@ -105,6 +105,7 @@ static int multiply_by_terms(struct kernels *k, const struct product *p) {
   const int parts = k->device->threads;
   const int64_t size = p->m * p->n;
   double *sum = NULL;
+  if (size == 0) return OK;
   TRY(kernels_workspace(k, parts * size * (int64_t)(sizeof(double) + sizeof(real)), (void **)&sum));
   real *block = (real *)(sum + parts * size);
 #pragma omp parallel for num_threads(threads_of(k, p)) schedule(static, 1)
