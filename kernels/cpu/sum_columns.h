@@ -1,6 +1,7 @@
 /* Template, included once for each kind of vector: VECTOR (of WIDTH reals; IN_MEMORY where it lies at any
  * address). NAME(sum)(s, n) sums n such vectors of columns, at most GROUP, over the neighbours of a row: in
- * segments, of which every addition keeps what it has lost for the next (Kahan). */
+ * segments, of which every addition keeps what it has lost for the next (Kahan; an infinite one may leave
+ * NaN). */
 
 /* n is a constant where this is called, so that all sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_constant)(const struct sums *s, const int n) {
