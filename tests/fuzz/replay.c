@@ -85,9 +85,9 @@ static int feed_folder(const struct fuzz_target *target, const char *folder) {
   struct dirent **entry = NULL;
   int entries = scandir(folder, &entry, is_visible, alphasort);
   for (int i = 0; i < entries; i++) {
-    char path[2048];
-    snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
-    feed_file(target, path);
+    char path[2048 + 256];
+    if (snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name) < (int)sizeof path)
+      feed_file(target, path);
     free(entry[i]);
   }
   free(entry);

@@ -267,6 +267,22 @@ static void heterophilous_arrays_must_fit(void **state) {
   }
 }
 
+/* An array without columns may have any number of rows. */
+static void nodes_are_in_proportion_to_edges(void **state) {
+  (void)state;
+  static const int64_t pair[] = {0, 1};
+  static const char *const shape_of[] = {"(4611686018427387904, 0)", "(2000000000, 0)"};
+  static const char *const message[] = {"e.npz: nodes: 4611686018427387904; at most",
+                                        "e.npz: nodes: 2000000000 is out of proportion to the 1 entries"};
+  for (int i = 0; i < 2; i++) {
+    const struct made_array array[] = {ARRAY("edges", "<i8", "(1, 2)", pair),
+                                       {"train_mask", "|b1", shape_of[i], NULL, 0, 0}};
+    made_npz("e.npz", array, 2);
+    struct import_options options = options_of("npz", "e.npz");
+    assert_fails(import_code(&options), BAD_INPUT, message[i]);
+  }
+}
+
 static void unknown_archives_say_what_is_known(void **state) {
   (void)state;
   const struct made_array array[] = {ARRAY("x", "<i8", "(1,)", train)};
@@ -286,6 +302,7 @@ int main(void) {
       cmocka_unit_test(scipy_matrices_are_graphs_square_or_bipartite),
       cmocka_unit_test(arrays_that_do_not_fit_are_named),
       cmocka_unit_test(heterophilous_arrays_must_fit),
+      cmocka_unit_test(nodes_are_in_proportion_to_edges),
       cmocka_unit_test(unknown_archives_say_what_is_known),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);

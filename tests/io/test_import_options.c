@@ -245,6 +245,26 @@ static void splits_per_class_count_in_each_class(void **state) {
   import_free(&import);
 }
 
+/* A graph says how many rows there must be, the first row how long they are: together that may be terabytes.
+ */
+static void rows_that_no_file_of_that_size_holds_are_refused(void **state) {
+  (void)state;
+  enum { COLUMNS = 20000 };
+  char *row = malloc(2 * COLUMNS + 1);
+  for (int i = 0; i < COLUMNS; i++) memcpy(row + 2 * i, i + 1 < COLUMNS ? "1," : "1\n", 2);
+  row[2 * COLUMNS] = '\0';
+  made_text("wide.csv", row);
+  made_gzip("wide.csv.gz", row);
+  made_text("many.mtx", "%%MatrixMarket matrix coordinate pattern general\n1000000 1000000 1\n1 2\n");
+  free(row);
+  struct import_options options = options_of("mtx", "many.mtx");
+  options.features = "wide.csv";
+  assert_fails(import_code(&options), BAD_INPUT,
+               "wide.csv:1: has 20000 values; 1000000 such lines are expected, and the file is too small");
+  options.features = "wide.csv.gz";
+  assert_fails(import_code(&options), BAD_INPUT, "wide.csv.gz:1: has 20000 values; 1000000 such lines");
+}
+
 static void bad_options_say_what_is_allowed(void **state) {
   (void)state;
   made_text("short.csv", "1,2\n3,4\n");
@@ -340,6 +360,7 @@ int main(void) {
       cmocka_unit_test(split_files_are_read),
       cmocka_unit_test(random_splits_have_their_fractions_and_differ),
       cmocka_unit_test(splits_per_class_count_in_each_class),
+      cmocka_unit_test(rows_that_no_file_of_that_size_holds_are_refused),
       cmocka_unit_test(bad_options_say_what_is_allowed),
       cmocka_unit_test(options_that_do_not_go_together_are_errors),
   };
