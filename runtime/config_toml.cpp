@@ -84,18 +84,28 @@ config_value describe(const found &one) {
   return value;
 }
 
-// The line that breaks an assertion: the last of the shortest run of first lines that does.
-int assertion_line(const std::string_view text) {
-  int line = 1;
-  for (size_t end = text.find('\n'); end < text.size(); end = text.find('\n', end + 1), line++) {
-    try {
-      (void)toml::parse(text.substr(0, end + 1));
-    } catch (const broken_assertion &) {
-      return line;
-    } catch (const toml::parse_error &) { // cut inside a list or a string
-    }
+bool breaks_assertion(const std::string_view text) {
+  try {
+    (void)toml::parse(text);
+  } catch (const broken_assertion &) {
+    return true;
+  } catch (const toml::parse_error &) { // cut inside a list or a string
   }
-  return line;
+  return false;
+}
+
+// The line that breaks an assertion of a text that does: without it the lines ahead of it do not. Halving
+// finds it in a few readings, however many lines there are.
+int assertion_line(const std::string_view text) {
+  std::vector<size_t> end = {0};
+  for (size_t at = text.find('\n'); at < text.size(); at = text.find('\n', at + 1)) end.push_back(at + 1);
+  if (end.back() < text.size()) end.push_back(text.size());
+  size_t sound = 0, broken = end.size() - 1;
+  while (broken - sound > 1) {
+    const size_t middle = (sound + broken) / 2;
+    (breaks_assertion(text.substr(0, end[middle])) ? broken : sound) = middle;
+  }
+  return static_cast<int>(broken);
 }
 
 } // namespace
