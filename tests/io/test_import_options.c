@@ -278,6 +278,7 @@ static void bad_options_say_what_is_allowed(void **state) {
   made_text("mixed", "0\n1 2\n");
   made_text("twice", "10 1\n10 1\n");
   made_text("minus", "0\n1\n-2\n1\n1\n1\n");
+  made_text("least", "0\n1\n-9223372036854775808\n1\n1\n1\n");
   made_text("seven", "0\n1\n2\n1\n1\n1\n1\n");
   made_text("none", "-1\n-1\n-1\n-1\n-1\n-1\n");
   made_text("who", "x 1\n");
@@ -306,6 +307,7 @@ static void bad_options_say_what_is_allowed(void **state) {
       {NULL, "mixed", NULL, "mixed:2: expected a label as in the first line"},
       {NULL, "twice", NULL, "twice: node 10 has two labels"},
       {NULL, "minus", NULL, "minus: label -2 of node 2"},
+      {NULL, "least", NULL, "least: label -9223372036854775808 of node 2; allowed: -1 (none) and more"},
       {NULL, "seven", NULL, "seven:7: there are more labels than the 6 nodes"},
       {NULL, "none", NULL, "none: no node has a label"},
       {NULL, "who", NULL, "who:1: expected a node id, found \"x\""},
