@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/import.h"
 #include "runtime/error.h"
@@ -23,6 +24,18 @@ static void check_rows(const int64_t *start, const int32_t *col, int64_t rows, i
     for (int64_t e = start[v]; e < start[v + 1]; e++) {
       MUST(col[e] >= 0 && col[e] < cols);
       MUST(e == start[v] || col[e - 1] < col[e]);
+    }
+  }
+}
+
+/* Row u has v with the weight of row v's u. */
+static void check_symmetric(const struct dataset_source *s) {
+  for (int64_t v = 0; v < s->nodes; v++) {
+    for (int64_t e = s->start[v]; e < s->start[v + 1]; e++) {
+      int64_t u = s->col[e], back = s->start[u];
+      while (back < s->start[u + 1] && s->col[back] < v) back++;
+      MUST(back < s->start[u + 1] && s->col[back] == v);
+      MUST(!s->weight || memcmp(&s->weight[back], &s->weight[e], sizeof(float)) == 0);
     }
   }
 }
@@ -61,6 +74,7 @@ static void check_source(const struct dataset_source *s) {
   MUST(s->nodes > 0 && s->nodes <= INT32_MAX);
   MUST((s->start != NULL) != (s->hyper_start != NULL));
   if (s->start) check_rows(s->start, s->col, s->nodes, s->nodes);
+  if (s->start && !s->directed) check_symmetric(s);
   if (s->start) check_finite(s->weight, s->start[s->nodes]);
   if (s->hyper_start) check_rows(s->hyper_start, s->hyper_vertex, s->hyperedges, s->nodes);
   for (int64_t v = 1; s->id && v < s->nodes; v++) MUST(s->id[v - 1] < s->id[v]);
