@@ -83,10 +83,11 @@ static void check_source(const struct dataset_source *s) {
   check_splits(s);
 }
 
-void fuzz_import(const struct import_options *options) {
+int fuzz_import(const struct import_options *options) {
   struct import import;
   int code = import_read(&import, options);
   if (code == OK) check_source(&import.source);
   import_free(&import);
   fuzz_check_code(code);
+  return code == OK;
 }

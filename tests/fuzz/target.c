@@ -132,6 +132,13 @@ char *fuzz_text(const uint8_t *data, size_t size) {
   return text;
 }
 
+void fuzz_check_text(int taken, const uint8_t *data, size_t size) {
+  int gzip = size >= 2 && data[0] == 0x1f && data[1] == 0x8b;
+  if (!taken || gzip || !size || !memchr(data, '\0', size)) return;
+  fputs("fuzz: a text with a NUL was taken\n", stderr);
+  abort();
+}
+
 static void check_code(int code, int failing) {
   if (code != OK && code != BAD_INPUT && !(failing && code == FAILED)) {
     fprintf(stderr, "fuzz: code %d: %s\n", code, error_message());

@@ -51,8 +51,12 @@ void fuzz_check_code(int code);
 /* The same, and FAILED: of files that libhdf5 reads. */
 void fuzz_check_h5_code(int code);
 
-/* Reads with these options; what comes out must be a sound graph or hypergraph. */
-void fuzz_import(const struct import_options *options);
+/* Reads with these options; what comes out must be a sound graph or hypergraph. Returns whether it was read.
+ */
+int fuzz_import(const struct import_options *options);
+
+/* Ends the program where a reader of text took bytes that are none. */
+void fuzz_check_text(int taken, const uint8_t *data, size_t size);
 
 /* The targets, by file. */
 void fuzz_toml(const uint8_t *data, size_t size);

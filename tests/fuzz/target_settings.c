@@ -30,6 +30,7 @@ void fuzz_toml(const uint8_t *data, size_t size) {
   static struct config config;
   int code = config_read(&config, fuzz_file("config.toml", data, size), NULL, 0);
   if (code == OK) check_round_trip(&config);
+  fuzz_check_text(code == OK, data, size);
   fuzz_check_code(code);
 }
 
@@ -49,6 +50,7 @@ void fuzz_constants(const uint8_t *data, size_t size) {
   if (code == OK) code = choose_models_read(constants.text, constants.path);
   const struct choose_model *model = choose_model_of("NVIDIA H200");
   if (!(model->cached_bytes > 0 && model->distant_bytes > model->cached_bytes)) abort();
+  fuzz_check_text(code == OK, data, size);
   fuzz_check_code(code);
 }
 

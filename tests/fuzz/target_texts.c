@@ -16,7 +16,7 @@ static struct import_options options_of(const char *format, const char *input) {
 /* As it is, then with everything that changes how arcs are taken. */
 static void feed_graph(const char *format, const char *name, const uint8_t *data, size_t size) {
   struct import_options options = options_of(format, fuzz_file(name, data, size));
-  fuzz_import(&options);
+  fuzz_check_text(fuzz_import(&options), data, size);
   options.undirected = options.weights = 1;
   fuzz_import(&options);
   options.drop_self_loops = 1;
@@ -47,14 +47,14 @@ void fuzz_metis(const uint8_t *data, size_t size) {
 
 void fuzz_hypergraph(const uint8_t *data, size_t size) {
   struct import_options options = options_of("hypergraph", fuzz_file("hyper", data, size));
-  fuzz_import(&options);
+  fuzz_check_text(fuzz_import(&options), data, size);
   options.nodes = 20;
   fuzz_import(&options);
 }
 
 void fuzz_hmetis(const uint8_t *data, size_t size) {
   struct import_options options = options_of("hypergraph", fuzz_file("hyper.hgr", data, size));
-  fuzz_import(&options);
+  fuzz_check_text(fuzz_import(&options), data, size);
 }
 
 /* Five nodes whose ids have gaps, and five whose have none. */
@@ -67,7 +67,7 @@ static void feed_beside(const char *name, const uint8_t *data, size_t size, cons
     options.labels = strcmp(name, "labels") == 0 ? path : labels;
     options.features = strcmp(name, "features.csv") == 0 ? path : NULL;
     options.split = strcmp(name, "split") == 0 ? path : NULL;
-    fuzz_import(&options);
+    fuzz_check_text(fuzz_import(&options), data, size);
   }
   struct import_options hyper = options_of("hypergraph", fuzz_file("hyper", "0 1 2\n2 3 4\n", 12));
   hyper.labels = strcmp(name, "labels") == 0 ? path : NULL;
