@@ -254,6 +254,9 @@ static void heterophilous_arrays_must_fit(void **state) {
       {0, ARRAY("edges", "<i8", "(2,)", far), "edges: expected pairs of node ids"},
       {2, ARRAY("node_labels", "<i8", "(2,)", far), "node_labels: has 2 rows"},
       {3, ARRAY("train_masks", "|u1", "(2, 4)", grey), "train_masks: element 0 is not 0 or 1"},
+      {3,
+       {"train_masks", "|b1", "(4611686018427387904, 0)", NULL, 0, 0}, /* 2^62 by 4 is 0 in 64 bits */
+       "train_masks: expected a mask for each of 4 nodes"},
       {4, ARRAY("val_masks", "|b1", "(4, 2)", masks[1]), "val_masks: expected a mask for each of 4 nodes"},
       {5, ARRAY("test_masks", "|b1", "(2, 4)", masks[0]), "test_masks: node 0 is in train and again in test"},
   };
