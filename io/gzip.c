@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 enum { INPUT = 1 << 18, GZIP_ALONE = 16 + MAX_WBITS };
@@ -49,6 +50,13 @@ static int refill(struct gzip *g, const char **reason) {
 
 static int begins_member(const z_stream *s) {
   return s->avail_in >= 2 && s->next_in[0] == 0x1f && s->next_in[1] == 0x8b;
+}
+
+int gzip_may_hold(const struct gzip *g, int64_t bytes) {
+  enum { DEFLATE_RATIO = 1032 };
+  struct stat status;
+  if (fstat(fileno(g->file), &status) != 0 || !S_ISREG(status.st_mode)) return 1; /* a pipe does not say */
+  return (g->place == PLAIN ? bytes : bytes / DEFLATE_RATIO) <= status.st_size;
 }
 
 static int64_t read_plain(struct gzip *g, char *to, int64_t size) {

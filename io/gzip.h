@@ -17,4 +17,8 @@ void gzip_close(struct gzip *gzip); /* NULL is fine */
 /* The next `size` bytes, fewer only at the end; 0: there are none. -1: *reason says why. */
 int64_t gzip_read(struct gzip *gzip, char *to, int64_t size, const char **reason);
 
+/* Whether so many bytes can come out of the file: deflate gives at most 1032 for one. Asked once something
+ * was read. */
+int gzip_may_hold(const struct gzip *gzip, int64_t bytes);
+
 #endif

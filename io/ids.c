@@ -116,7 +116,7 @@ int ids_rank(int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
     table_free(&table);
   }
   TRY(code);
-  if (*nodes == largest + 1) { /* no gap: the ids say nothing */
+  if (*nodes - 1 == largest) { /* no gap: the ids say nothing; the largest may be the last of 64 bits */
     free(*id);
     *id = NULL;
   }

@@ -96,6 +96,7 @@ static int read_rows(struct import *import, struct text *text, const char *path)
     if (v == 0) {
       int64_t columns = text_count(line);
       if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
+      TRY(text_check_rows(text, line, source->nodes));
       TRY(new_dense(source, source->nodes, columns));
     }
     TRY(read_row(text, line, source->feature + v * source->features, source->features));

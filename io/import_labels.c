@@ -157,6 +157,11 @@ static int list_values(const struct label_list *list, int64_t *value) {
   return OK;
 }
 
+static int refuse_label(const char *name, int64_t label, int64_t node) {
+  FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)label,
+       (long long)node);
+}
+
 /* value: room for one a line; label: one a node. */
 static int place_values(const struct label_list *list, const char *path, int64_t *value, int64_t *label,
                         const struct dataset_source *source) {
@@ -167,6 +172,7 @@ static int place_values(const struct label_list *list, const char *path, int64_t
     int64_t v = list->node[i];
     if (label[v] != INT64_MIN)
       FAIL(BAD_INPUT, "%s: node %lld has two labels", path, (long long)(id ? id[v] : v));
+    if (value[i] < -1) return refuse_label(path, value[i], v);
     label[v] = value[i];
   }
   for (int64_t v = 0; v < nodes; v++) {
@@ -194,9 +200,7 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
   free(class_value);
   free(known);
   TRY(code);
-  if (bad >= 0)
-    FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)value[bad],
-         (long long)bad);
+  if (bad >= 0) return refuse_label(name, value[bad], bad);
   if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
   if (classes > DATASET_CLASSES)
     FAIL(BAD_INPUT, "%s: has %lld different labels; at most %d are allowed", name, (long long)classes,

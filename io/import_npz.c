@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/import.h"
@@ -48,6 +49,9 @@ static int read_heterophilous(struct import *import, const struct npz *npz) {
   TRY(count_nodes(npz, &nodes));
   import->edges.nodes = nodes;
   TRY(import_array(import, npz, "edges", take_pairs));
+  char what[sizeof npz->path + 16];
+  snprintf(what, sizeof what, "%s: nodes", npz->path);
+  TRY(import_check_size(nodes, import->edges.count, what));
   if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_take_features));
   if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_take_labels));
   return nodes ? import_split_arrays(&import->source, npz, nodes) : OK;

@@ -111,6 +111,7 @@ static int make_table(void *context, const struct text *text, const char *line, 
   if (table->cols) return OK;
   int64_t cols = text_count(line), count;
   if (cols < 1 || cols > most) TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", most, (long long)cols);
+  TRY(text_check_rows(text, line, table->nodes));
   table->cols = cols;
   count = table->nodes * cols;
   if (table->labels) return memory_alloc(&table->label, count * (int64_t)sizeof *table->label, "labels");

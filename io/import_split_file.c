@@ -105,9 +105,10 @@ static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64
       TRY(npy_check_dims(array, 1, "a list of nodes"));
       continue;
     }
-    int64_t splits = array->dims == 1 ? 1 : array->dim[0];
-    if (array->dims > 2 || splits < 1 || array->count != splits * nodes ||
-        (arrays->splits != -1 && splits != arrays->splits))
+    int64_t splits = array->dims == 1 ? 1 : array->dim[0], values;
+    /* An array without columns may have any number of rows. */
+    int fits = !__builtin_mul_overflow(splits, nodes, &values) && array->count == values;
+    if (array->dims > 2 || splits < 1 || !fits || (arrays->splits != -1 && splits != arrays->splits))
       FAIL(BAD_INPUT, "%s: expected a mask for each of %lld nodes a split, as many as in %s_%s", array->name,
            (long long)nodes, split_name[SPLIT_TRAIN], ending);
     arrays->splits = splits;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zip.h>
 
 #include "runtime/error.h"
@@ -16,6 +17,8 @@ int npz_open(struct npz *npz, const char *path) {
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof npz->path - 1);
   int code = 0;
   npz->archive = zip_open(path, ZIP_RDONLY, &code);
+  struct stat status;
+  if (npz->archive && stat(path, &status) == 0) npz->bytes = status.st_size;
   if (npz->archive)
     return memory_alloc(&npz->was_read, zip_get_num_entries(npz->archive, 0) + 1, "the list of members");
   zip_error_t error;
@@ -42,12 +45,15 @@ int npz_has(const struct npz *npz, const char *name) {
   return find(npz, name) >= 0;
 }
 
-static int check_member(const struct zip_stat *stat, const char *what) {
+static int check_member(const struct npz *npz, const struct zip_stat *stat, const char *what) {
   const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((stat->valid & needed) != needed ||
       (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE) ||
       ((stat->valid & ZIP_STAT_ENCRYPTION_METHOD) && stat->encryption_method != ZIP_EM_NONE))
     FAIL(BAD_INPUT, "%s: neither stored nor deflated, as numpy writes it", what);
+  if (stat->comp_size > (zip_uint64_t)npz->bytes)
+    FAIL(BAD_INPUT, "%s: claims %llu compressed bytes in a file of %lld", what,
+         (unsigned long long)stat->comp_size, (long long)npz->bytes);
   if (stat->comp_size > INT64_MAX / (2 * DEFLATE_RATIO) ||
       stat->size > stat->comp_size * DEFLATE_RATIO + MEMBER_SLACK)
     FAIL(BAD_INPUT, "%s: claims %llu bytes from %llu compressed ones, more than deflate can hold", what,
@@ -79,7 +85,7 @@ int npz_read(const struct npz *npz, const char *name, struct npy *array) {
   if (index < 0 || zip_stat_index(npz->archive, (zip_uint64_t)index, 0, &stat) != 0)
     FAIL(BAD_INPUT, "%s: there is no array \"%s\"", npz->path, name);
   npz->was_read[index] = 1;
-  TRY(check_member(&stat, what));
+  TRY(check_member(npz, &stat, what));
   TRY(memory_alloc(&array->bytes, (int64_t)stat.size, what));
   zip_file_t *file = zip_fopen_index(npz->archive, (zip_uint64_t)index, 0);
   if (!file) FAIL(BAD_INPUT, "%s: cannot be read: %s", what, zip_strerror(npz->archive));

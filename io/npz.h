@@ -1,7 +1,7 @@
 /* npz: numpy's zip archives of arrays. The only place that knows libzip.
  *
- * A member is read only if its claimed size could come out of its compressed bytes (deflate gives at most
- * 1032 for one) and fits in free memory; its checksum is verified. */
+ * A member is read only if its compressed bytes could be in the file, its claimed size could come out of them
+ * (deflate gives at most 1032 for one) and fits in free memory; its checksum is verified. */
 #ifndef IO_NPZ_H
 #define IO_NPZ_H
 
@@ -9,6 +9,7 @@
 
 struct npz {
   void *archive;  /* zip_t */
+  int64_t bytes;  /* of the file */
   char *was_read; /* of each member */
   char path[1024];
 };

@@ -158,6 +158,17 @@ int64_t text_count(const char *line) {
   return words;
 }
 
+int text_check_rows(const struct text *text, const char *line, int64_t rows) {
+  enum { SMALL = 1 << 20 }; /* so few are let through: reading on will tell what is missing */
+  int64_t words = text_count(line), least;
+  /* A byte for each, and one that parts it from the next. */
+  int fits = !__builtin_mul_overflow(2 * words, rows, &least);
+  if (!fits || (least > SMALL && !gzip_may_hold(text->file, least - 1)))
+    TEXT_FAIL(text, "has %lld values; %lld such lines are expected, and the file is too small for them",
+              (long long)words, (long long)rows);
+  return OK;
+}
+
 const char *text_quote(const char *at, char quote[TEXT_QUOTE]) {
   while (is_blank(*at)) at++;
   if (!*at) return "the end of the line";

@@ -54,6 +54,10 @@ int text_double(const struct text *text, char **at, double *value, const char *e
 /* Cuts the next word out of the line: NUL-terminated in place; NULL when there is none. */
 char *text_word(char **at);
 
+/* Error when the file is far too small for so many lines of as many words as this one has: nobody allocates
+ * what a damaged file cannot fill. */
+int text_check_rows(const struct text *text, const char *line, int64_t rows);
+
 /* How many words the line has. */
 int64_t text_count(const char *line);
 

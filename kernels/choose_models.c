@@ -174,6 +174,8 @@ int choose_constants_find(const char *setting, struct choose_constants *constant
   if (length > CONFIG_TOML_BYTES)
     FAIL(BAD_INPUT, "%s: longer than %d bytes", constants->path, CONFIG_TOML_BYTES);
   constants->text[length] = '\0';
+  if (strlen(constants->text) != length)
+    FAIL(BAD_INPUT, "%s: not a text: byte %zu is NUL", constants->path, strlen(constants->text) + 1);
   return OK;
 }
 

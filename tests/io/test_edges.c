@@ -116,6 +116,16 @@ static void ids_that_differ_in_their_high_bits_are_ranked(void **state) {
   free(value);
 }
 
+static void the_last_number_of_64_bits_may_be_ranked(void **state) {
+  (void)state;
+  int64_t value[] = {INT64_MAX, 0, INT64_MAX}, *id, nodes;
+  assert_ok(ids_rank(value, 3, &id, &nodes));
+  assert_int_equal(nodes, 2);
+  assert_true(id[0] == 0 && id[1] == INT64_MAX);
+  assert_true(value[0] == 1 && value[1] == 0 && value[2] == 1);
+  free(id);
+}
+
 static void a_dropped_loop_leaves_its_node(void **state) {
   (void)state;
   struct edges edges = {.drop_loops = 1};
@@ -191,6 +201,7 @@ int main(void) {
       cmocka_unit_test(adjacency_equals_a_dense_sum),
       cmocka_unit_test(many_scattered_ids_are_ranked),
       cmocka_unit_test(ids_that_differ_in_their_high_bits_are_ranked),
+      cmocka_unit_test(the_last_number_of_64_bits_may_be_ranked),
       cmocka_unit_test(a_dropped_loop_leaves_its_node),
       cmocka_unit_test(unequal_weights_make_a_graph_directed),
       cmocka_unit_test(declared_nodes_bound_the_ids),

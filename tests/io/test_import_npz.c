@@ -254,6 +254,9 @@ static void heterophilous_arrays_must_fit(void **state) {
       {0, ARRAY("edges", "<i8", "(2,)", far), "edges: expected pairs of node ids"},
       {2, ARRAY("node_labels", "<i8", "(2,)", far), "node_labels: has 2 rows"},
       {3, ARRAY("train_masks", "|u1", "(2, 4)", grey), "train_masks: element 0 is not 0 or 1"},
+      {3,
+       {"train_masks", "|b1", "(4611686018427387904, 0)", NULL, 0, 0}, /* 2^62 by 4 is 0 in 64 bits */
+       "train_masks: expected a mask for each of 4 nodes"},
       {4, ARRAY("val_masks", "|b1", "(4, 2)", masks[1]), "val_masks: expected a mask for each of 4 nodes"},
       {5, ARRAY("test_masks", "|b1", "(2, 4)", masks[0]), "test_masks: node 0 is in train and again in test"},
   };
@@ -264,6 +267,22 @@ static void heterophilous_arrays_must_fit(void **state) {
     made_npz("h.npz", array, HETEROPHILOUS);
     struct import_options options = options_of("npz", "h.npz");
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
+  }
+}
+
+/* An array without columns may have any number of rows. */
+static void nodes_are_in_proportion_to_edges(void **state) {
+  (void)state;
+  static const int64_t pair[] = {0, 1};
+  static const char *const shape_of[] = {"(4611686018427387904, 0)", "(2000000000, 0)"};
+  static const char *const message[] = {"e.npz: nodes: 4611686018427387904; at most",
+                                        "e.npz: nodes: 2000000000 is out of proportion to the 1 entries"};
+  for (int i = 0; i < 2; i++) {
+    const struct made_array array[] = {ARRAY("edges", "<i8", "(1, 2)", pair),
+                                       {"train_mask", "|b1", shape_of[i], NULL, 0, 0}};
+    made_npz("e.npz", array, 2);
+    struct import_options options = options_of("npz", "e.npz");
+    assert_fails(import_code(&options), BAD_INPUT, message[i]);
   }
 }
 
@@ -286,6 +305,7 @@ int main(void) {
       cmocka_unit_test(scipy_matrices_are_graphs_square_or_bipartite),
       cmocka_unit_test(arrays_that_do_not_fit_are_named),
       cmocka_unit_test(heterophilous_arrays_must_fit),
+      cmocka_unit_test(nodes_are_in_proportion_to_edges),
       cmocka_unit_test(unknown_archives_say_what_is_known),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);

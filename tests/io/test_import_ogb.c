@@ -231,6 +231,25 @@ static void wrong_tables_name_file_and_line(void **state) {
   assert_fails(import_code(&options), BAD_INPUT, "set/raw: holds no folder raw");
 }
 
+static void tables_that_no_file_of_that_size_holds_are_refused(void **state) {
+  (void)state;
+  static const char *const table[] = {"set/raw/node-feat.csv.gz", "set/raw/node-label.csv.gz"};
+  enum { COLUMNS = 20000 };
+  char *row = malloc(2 * COLUMNS + 1);
+  for (int i = 0; i < COLUMNS; i++) memcpy(row + 2 * i, i + 1 < COLUMNS ? "1," : "1\n", 2);
+  row[2 * COLUMNS] = '\0';
+  for (int t = 0; t < 2; t++) {
+    make_set();
+    made_gzip("set/raw/num-node-list.csv.gz", "1000000\n");
+    made_gzip(table[t], row);
+    if (t == 1) assert_int_equal(remove(table[0]), 0);
+    struct import_options options = options_of("ogb", "set");
+    assert_fails(import_code(&options), BAD_INPUT,
+                 ".csv.gz:1: has 20000 values; 1000000 such lines are expected");
+  }
+  free(row);
+}
+
 enum { ROUNDS = 300 };
 
 /* One table after the other gets wrong bytes, or loses its end. */
@@ -267,6 +286,7 @@ int main(void) {
       cmocka_unit_test(large_labels_stay_apart),
       cmocka_unit_test(archives_of_large_sets_are_read),
       cmocka_unit_test(wrong_tables_name_file_and_line),
+      cmocka_unit_test(tables_that_no_file_of_that_size_holds_are_refused),
       cmocka_unit_test(damaged_tables_are_read_or_refused),
   };
   return cmocka_run_group_tests(tests, made_setup, made_teardown);

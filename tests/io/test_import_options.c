@@ -245,6 +245,26 @@ static void splits_per_class_count_in_each_class(void **state) {
   import_free(&import);
 }
 
+/* A graph says how many rows there must be, the first row how long they are: together that may be terabytes.
+ */
+static void rows_that_no_file_of_that_size_holds_are_refused(void **state) {
+  (void)state;
+  enum { COLUMNS = 20000 };
+  char *row = malloc(2 * COLUMNS + 1);
+  for (int i = 0; i < COLUMNS; i++) memcpy(row + 2 * i, i + 1 < COLUMNS ? "1," : "1\n", 2);
+  row[2 * COLUMNS] = '\0';
+  made_text("wide.csv", row);
+  made_gzip("wide.csv.gz", row);
+  made_text("many.mtx", "%%MatrixMarket matrix coordinate pattern general\n1000000 1000000 1\n1 2\n");
+  free(row);
+  struct import_options options = options_of("mtx", "many.mtx");
+  options.features = "wide.csv";
+  assert_fails(import_code(&options), BAD_INPUT,
+               "wide.csv:1: has 20000 values; 1000000 such lines are expected, and the file is too small");
+  options.features = "wide.csv.gz";
+  assert_fails(import_code(&options), BAD_INPUT, "wide.csv.gz:1: has 20000 values; 1000000 such lines");
+}
+
 static void bad_options_say_what_is_allowed(void **state) {
   (void)state;
   made_text("short.csv", "1,2\n3,4\n");
@@ -258,6 +278,7 @@ static void bad_options_say_what_is_allowed(void **state) {
   made_text("mixed", "0\n1 2\n");
   made_text("twice", "10 1\n10 1\n");
   made_text("minus", "0\n1\n-2\n1\n1\n1\n");
+  made_text("least", "0\n1\n-9223372036854775808\n1\n1\n1\n");
   made_text("seven", "0\n1\n2\n1\n1\n1\n1\n");
   made_text("none", "-1\n-1\n-1\n-1\n-1\n-1\n");
   made_text("who", "x 1\n");
@@ -286,6 +307,7 @@ static void bad_options_say_what_is_allowed(void **state) {
       {NULL, "mixed", NULL, "mixed:2: expected a label as in the first line"},
       {NULL, "twice", NULL, "twice: node 10 has two labels"},
       {NULL, "minus", NULL, "minus: label -2 of node 2"},
+      {NULL, "least", NULL, "least: label -9223372036854775808 of node 2; allowed: -1 (none) and more"},
       {NULL, "seven", NULL, "seven:7: there are more labels than the 6 nodes"},
       {NULL, "none", NULL, "none: no node has a label"},
       {NULL, "who", NULL, "who:1: expected a node id, found \"x\""},
@@ -340,6 +362,7 @@ int main(void) {
       cmocka_unit_test(split_files_are_read),
       cmocka_unit_test(random_splits_have_their_fractions_and_differ),
       cmocka_unit_test(splits_per_class_count_in_each_class),
+      cmocka_unit_test(rows_that_no_file_of_that_size_holds_are_refused),
       cmocka_unit_test(bad_options_say_what_is_allowed),
       cmocka_unit_test(options_that_do_not_go_together_are_errors),
   };

@@ -67,6 +67,10 @@ static void set_size(unsigned char *entry, uint32_t size) {
   for (int i = 0; i < 4; i++) entry[24 + i] = (unsigned char)(size >> 8 * i);
 }
 
+static void set_compressed_size(unsigned char *entry, uint32_t size) {
+  for (int i = 0; i < 4; i++) entry[20 + i] = (unsigned char)(size >> 8 * i);
+}
+
 static void lying_sizes_and_checksums_are_refused(void **state) {
   (void)state;
   make_archive("whole.npz");
@@ -84,6 +88,11 @@ static void lying_sizes_and_checksums_are_refused(void **state) {
   set_size(bytes + entry, 20000);
   made_file("long.npz", bytes, size);
   assert_fails(read_member("long.npz", "zeros"), BAD_INPUT, "long.npz: zeros: ");
+  set_compressed_size(bytes + entry, 900000000u); /* where it would have to be written that it is more */
+  set_size(bytes + entry, 900000000u);
+  made_file("beyond.npz", bytes, size);
+  assert_fails(read_member("beyond.npz", "zeros"), BAD_INPUT,
+               "claims 900000000 compressed bytes in a file of ");
   memcpy(bytes + entry, saved, sizeof saved);
   bytes[entry + 16] ^= 1; /* checksum */
   made_file("crc.npz", bytes, size);

@@ -72,6 +72,20 @@ static void what_is_written_reads_back_equal(void **state) {
   choose_models_forget();
 }
 
+/* What stands behind a NUL would be passed over. */
+static void files_that_hold_a_nul_are_refused(void **state) {
+  (void)state;
+  static struct choose_constants constants;
+  static const char text[] = "[A]\nrow = 1\0\nrows = 1\n";
+  FILE *file = fopen("nul.toml", "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
+  assert_int_equal(fclose(file), 0);
+  assert_fails(choose_constants_find("nul.toml", &constants), BAD_INPUT,
+               "nul.toml: not a text: byte 12 is NUL");
+  unlink("nul.toml");
+}
+
 static void settings_name_files(void **state) {
   (void)state;
   static struct choose_constants constants;
@@ -89,6 +103,7 @@ int main(void) {
       cmocka_unit_test(constants_are_those_of_the_named_gpu),
       cmocka_unit_test(bad_files_are_refused_with_their_place),
       cmocka_unit_test(what_is_written_reads_back_equal),
+      cmocka_unit_test(files_that_hold_a_nul_are_refused),
       cmocka_unit_test(settings_name_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 #include <glob.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/config.h"
@@ -111,6 +112,41 @@ static void syntax_errors_name_their_line(void **state) {
   refuse("[train\n", "a.toml:1: not valid TOML: ", "");
   refuse("[train]\nlr = 1\nlr = 2\n", "a.toml:3: not valid TOML: ", "");
   refuse("[model]\ntype = \"gc\xff\"\n", "a.toml:2: not valid TOML: ", "");
+}
+
+/* toml++ 3.3 left it to chance what a letter behind 7 bits is where a space may stand. */
+static void letters_stand_in_strings_and_comments_alone(void **state) {
+  (void)state;
+  refuse("[train]\n\xc3\xa9pochs = 3\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
+  refuse("[train]\nepochs\xc3\xa9 = 3\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
+  refuse("[train]\nepochs = 3\xc3\xa9\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
+  refuse("[tr\xce\xb1in]\n", "a.toml:1: not valid TOML: ", "'\xce\xb1'");
+  assert_ok(config_parse(&config, "log.dir = \"\"\"a\\\n  \xc3\xa9\"\"\" # \xc3\xa9\n", "a.toml"));
+  assert_string_equal(config.log.dir, "a\xc3\xa9");
+  assert_ok(config_set(&config, "log.dir=\xc3\xa9"));
+  assert_string_equal(config.log.dir, "\xc3\xa9");
+  assert_fails(config_set(&config, "train.epochs=\xc3\xa9"), BAD_INPUT, "train.epochs must be an integer");
+  assert_fails(config_set(&config, "train.\xc3\xa9pochs=3"), BAD_INPUT,
+               "the nearest allowed one is train.epochs");
+}
+
+static double seconds_of(const char *text) {
+  clock_t start = clock();
+  for (int i = 0; i < 3; i++) config_parse(&config, text, "a.toml");
+  error_clear();
+  return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* Which line breaks toml++ is found in a few readings of the text, not in one for each line. */
+static void many_lines_ahead_of_a_mistake_take_no_time(void **state) {
+  (void)state;
+  enum { LINES = 16000 };
+  static char text[LINES + 3];
+  memset(text, '\n', LINES);
+  double sound = seconds_of(text);
+  memcpy(text + LINES, "[}", 3);
+  refuse(text, "a.toml:16001: not valid TOML", "");
+  assert_true(seconds_of(text) < 200 * sound + 0.01);
 }
 
 static void deep_nesting_is_survived(void **state) {
@@ -321,6 +357,8 @@ int main(void) {
       cmocka_unit_test(texts_must_fit_and_hold_no_nul),
       cmocka_unit_test(the_first_mistake_in_the_text_is_reported),
       cmocka_unit_test(syntax_errors_name_their_line),
+      cmocka_unit_test(letters_stand_in_strings_and_comments_alone),
+      cmocka_unit_test(many_lines_ahead_of_a_mistake_take_no_time),
       cmocka_unit_test(deep_nesting_is_survived),
       cmocka_unit_test(texts_over_the_limit_are_refused),
       cmocka_unit_test(assignments_take_toml_or_bare_words),

@@ -1,0 +1,93 @@
+/* What every import must come to, whatever was read. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/import.h"
+#include "runtime/error.h"
+#include "tests/fuzz/target.h"
+
+#define MUST(condition)                                                     \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      fprintf(stderr, "fuzz: %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                              \
+    }                                                                       \
+  } while (0)
+
+/* Offsets ascend from 0; columns ascend in each row, without duplicates, in [0, cols). */
+static void check_rows(const int64_t *start, const int32_t *col, int64_t rows, int64_t cols) {
+  MUST(start[0] == 0);
+  for (int64_t v = 0; v < rows; v++) {
+    MUST(start[v] <= start[v + 1]);
+    for (int64_t e = start[v]; e < start[v + 1]; e++) {
+      MUST(col[e] >= 0 && col[e] < cols);
+      MUST(e == start[v] || col[e - 1] < col[e]);
+    }
+  }
+}
+
+/* Row u has v with the weight of row v's u. */
+static void check_symmetric(const struct dataset_source *s) {
+  for (int64_t v = 0; v < s->nodes; v++) {
+    for (int64_t e = s->start[v]; e < s->start[v + 1]; e++) {
+      int64_t u = s->col[e], back = s->start[u];
+      while (back < s->start[u + 1] && s->col[back] < v) back++;
+      MUST(back < s->start[u + 1] && s->col[back] == v);
+      MUST(!s->weight || memcmp(&s->weight[back], &s->weight[e], sizeof(float)) == 0);
+    }
+  }
+}
+
+static void check_finite(const float *value, int64_t count) {
+  for (int64_t i = 0; value && i < count; i++) MUST(isfinite(value[i]));
+}
+
+static void check_features(const struct dataset_source *s) {
+  if (s->feature) check_finite(s->feature, s->nodes * s->features);
+  if (!s->feature_start) return;
+  check_rows(s->feature_start, s->feature_col, s->nodes, s->features);
+  check_finite(s->feature_value, s->feature_start[s->nodes]);
+}
+
+static void check_labels(const struct dataset_source *s) {
+  MUST((s->task == TASK_MULTICLASS) == (s->label != NULL) &&
+       (s->task == TASK_MULTILABEL) == (s->labels != NULL));
+  for (int64_t v = 0; s->label && v < s->nodes; v++) MUST(s->label[v] >= -1 && s->label[v] < s->classes);
+  for (int64_t i = 0; s->labels && i < s->nodes * s->classes; i++) MUST(s->labels[i] <= 1);
+}
+
+static void check_splits(const struct dataset_source *s) {
+  for (int64_t k = 0; k < s->splits; k++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      const int64_t *node = s->split[k].node[p];
+      for (int64_t i = 0; i < s->split[k].count[p]; i++) {
+        MUST(node[i] >= 0 && node[i] < s->nodes && (i == 0 || node[i - 1] < node[i]));
+        MUST(!s->label || s->label[node[i]] >= 0);
+      }
+    }
+  }
+}
+
+static void check_source(const struct dataset_source *s) {
+  MUST(s->nodes > 0 && s->nodes <= INT32_MAX);
+  MUST((s->start != NULL) != (s->hyper_start != NULL));
+  if (s->start) check_rows(s->start, s->col, s->nodes, s->nodes);
+  if (s->start && !s->directed) check_symmetric(s);
+  if (s->start) check_finite(s->weight, s->start[s->nodes]);
+  if (s->hyper_start) check_rows(s->hyper_start, s->hyper_vertex, s->hyperedges, s->nodes);
+  for (int64_t v = 1; s->id && v < s->nodes; v++) MUST(s->id[v - 1] < s->id[v]);
+  check_features(s);
+  check_labels(s);
+  check_splits(s);
+}
+
+int fuzz_import(const struct import_options *options) {
+  struct import import;
+  int code = import_read(&import, options);
+  if (code == OK) check_source(&import.source);
+  import_free(&import);
+  fuzz_check_code(code);
+  return code == OK;
+}
