@@ -189,6 +189,10 @@ int fault_concerns_path(const char *path) {
   return fault.active && is_inside(AT_FDCWD, path);
 }
 
+int fault_concerns_file(int descriptor) {
+  return fault.active && is_inside(descriptor, "");
+}
+
 void *fault_next(struct fault_call *call) {
   if (!call->next) call->next = dlsym(RTLD_NEXT, call->name);
   if (!call->next) abort();

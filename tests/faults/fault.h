@@ -23,7 +23,9 @@ int fault_strikes(struct fault_call *call, const void *caller, long first, long 
 /* Whether a call that fails shall read or write half of what was asked for. */
 int fault_shortens(void);
 
+/* Whether a file lies below FAULT_IN. */
 int fault_concerns_path(const char *path);
+int fault_concerns_file(int descriptor);
 
 /* The function that the program meant to call. */
 void *fault_next(struct fault_call *call);

@@ -55,19 +55,25 @@ static int flags_of(const char *mode) {
   return (both ? O_RDWR : O_WRONLY) | O_CREAT | (mode[0] == 'a' ? O_APPEND : O_TRUNC);
 }
 
-static FILE *open_stream(const char *path, const char *mode) {
+static FILE *make_stream(int descriptor, const char *mode) {
   const cookie_io_functions_t calls = {stream_read, stream_write, stream_seek, stream_close};
   struct stream *stream = take();
   if (!stream) {
     errno = EMFILE;
     return NULL;
   }
-  int (*opens)(const char *, int, ...);
-  *(void **)&opens = dlsym(RTLD_NEXT, "open"); /* counted once, as fopen */
-  stream->descriptor = opens(path, flags_of(mode) | O_CLOEXEC, 0666);
-  stream->file = stream->descriptor < 0 ? NULL : fopencookie(stream, mode, calls);
+  stream->descriptor = descriptor;
+  stream->file = fopencookie(stream, mode, calls);
   if (!stream->file) stream->taken = 0;
   return stream->file;
+}
+
+/* Counted once, as fopen. */
+static FILE *open_stream(const char *path, const char *mode) {
+  int (*opens)(const char *, int, ...);
+  *(void **)&opens = dlsym(RTLD_NEXT, "open");
+  int descriptor = opens(path, flags_of(mode) | O_CLOEXEC, 0666);
+  return descriptor < 0 ? NULL : make_stream(descriptor, mode);
 }
 
 static FILE *open_file(struct fault_call *call, const void *caller, const char *path, const char *mode) {
@@ -86,6 +92,15 @@ FILE *fopen(const char *path, const char *mode) {
 FILE *fopen64(const char *path, const char *mode) {
   FAULT_CALL call = {.name = "fopen64", .place = FAULT_PATH};
   return open_file(&call, __builtin_return_address(0), path, mode);
+}
+
+FILE *fdopen(int descriptor, const char *mode) {
+  FAULT_CALL call = {.name = "fdopen", .place = FAULT_DESCRIPTOR};
+  if (fault_strikes(&call, __builtin_return_address(0), descriptor, 0)) return NULL;
+  if (fault_concerns_file(descriptor)) return make_stream(descriptor, mode);
+  FILE *(*next)(int, const char *);
+  *(void **)&next = fault_next(&call);
+  return next(descriptor, mode);
 }
 
 int fileno(FILE *file) {
