@@ -66,13 +66,15 @@ codes_of() {
   esac
 }
 
+# launcher RANKS: what stands ahead of a program.
+launcher() { if (($1 > 1)); then echo "mpirun -n $1 --oversubscribe --bind-to none"; fi; }
+
 # program SECONDS RANKS VARIABLES ARGUMENT...: runs it in the folder in; output in out.txt, err.txt, exit code in $code.
 program() {
-  local seconds=$1 ranks=$2 variables=$3 name=$4 mpirun=()
+  local seconds=$1 ranks=$2 variables=$3 name=$4
   shift 4
-  ((ranks == 1)) || mpirun=(mpirun -n "$ranks" --oversubscribe --bind-to none)
   code=0
-  (cd in && exec timeout -k 10 "$seconds" "${mpirun[@]}" env $variables "$GNNTRAIN_BIN/$name" "$@") \
+  (cd in && exec timeout -k 10 "$seconds" $(launcher "$ranks") env $variables "$GNNTRAIN_BIN/$name" "$@") \
     >out.txt 2>err.txt </dev/null || code=$?
 }
 
@@ -187,7 +189,7 @@ plan() {
 violation() {
   echo "violation: $scenario: $function call $number with $error: $*"
   echo "  repeat with: (rm -rf in; cp -r $lab/$scenario in; cd in;" \
-    "env $variables $GNNTRAIN_BIN/$(arguments_of "$scenario"))"
+    "$(launcher "$(ranks_of "$scenario")") env $variables $GNNTRAIN_BIN/$(arguments_of "$scenario"))"
   sed 's/^/  fault: /' fault.txt
   sed 's/^/  | /' said.txt
   wrong=1
