@@ -1,19 +1,23 @@
 /* h5: the few things the project does with HDF5, each with one sentence when it fails.
  *
  * Files written here carry fletcher32 checksums on their datasets and become visible whole or not at all:
- * h5_create writes "<path>.tmp-<pid>", h5_commit syncs and renames it. Files are read with locking off.
- * libhdf5 can crash on damaged metadata, so h5_probe opens a file first in a child process that may die. */
+ * h5_create writes beside its place, h5_commit syncs and renames (runtime/publish.h). Files are read with
+ * locking off. libhdf5 can crash on damaged metadata, so h5_probe opens a file first in a child process that
+ * may die. */
 #ifndef IO_H5_H
 #define IO_H5_H
 
 #include <stdint.h>
+
+#include "runtime/publish.h"
 
 enum h5_type { H5_INT32, H5_INT64, H5_UINT8, H5_FLOAT, H5_DOUBLE, H5_TEXT /* variable or fixed strings */ };
 
 struct h5 {
   int64_t file; /* hid_t; 0: closed */
   char path[1024];
-  char temporary[1088]; /* where a file being written stands; "" when reading */
+  struct h5_disk *disk;   /* what HDF5 reads or writes */
+  struct publish written; /* where a file being written stands; not open when reading */
 };
 
 /* What a dataset on disk is. */

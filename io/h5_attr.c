@@ -19,8 +19,11 @@ static void close_attr(struct attr *a) {
   if (a->object > 0) H5Oclose(a->object);
 }
 
+/* What cannot be read is there: whoever reads it learns why not. */
 int h5_has_attr(struct h5 *h5, const char *object, const char *name) {
-  return h5_find_link(h5->file, object) > 0 && H5Aexists_by_name(h5->file, object, name, H5P_DEFAULT) > 0;
+  int found = h5_find_link(h5->file, object) > 0 &&
+              H5Aexists_by_name(h5->file, object, name, H5P_DEFAULT) > 0;
+  return found || (h5_error(h5) && !h5->written.open);
 }
 
 static int open_attr(struct h5 *h5, const char *object, const char *name, struct attr *a) {
@@ -46,7 +49,7 @@ static int read_number(struct h5 *h5, const char *object, const char *name, int 
     good = (real || (type != H5_FLOAT && type != H5_DOUBLE)) &&
            H5Aread(a.id, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, value) >= 0;
   close_attr(&a);
-  TRY(code);
+  TRY(h5_was_read(h5, code));
   if (!good)
     FAIL(BAD_INPUT, "%s: %s: the attribute \"%s\" is not %s", h5->path, object, name,
          real ? "a number" : "an integer");
@@ -101,7 +104,7 @@ int h5_read_text(struct h5 *h5, const char *object, const char *name, char *text
   int code = open_attr(h5, object, name, &a);
   if (code == OK) code = read_string(&a, &string);
   close_attr(&a);
-  TRY(code);
+  TRY(h5_was_read(h5, code));
   int64_t length = string ? (int64_t)strlen(string) : -1;
   if (length >= 0 && length < size) memcpy(text, string, (size_t)length + 1);
   free(string);
@@ -125,7 +128,7 @@ static int write_attr(struct h5 *h5, const char *object, const char *name, hid_t
   hid_t owner = H5Oopen(h5->file, object, H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
   hid_t id = owner < 0 ? -1 : H5Acreate2(owner, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
   herr_t status = id < 0 ? -1 : H5Awrite(id, memory_type, value);
-  if (status < 0 && owner >= 0) h5_cause(text);
+  if (status < 0 && owner >= 0) h5_cause(h5, text);
   if (id >= 0) H5Aclose(id);
   H5Sclose(space);
   if (owner >= 0) H5Oclose(owner);

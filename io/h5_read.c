@@ -54,7 +54,7 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
   hid_t memory;
   h5_select_rows(s, first, count, &memory);
   herr_t status = H5Dread(s->id, h5_memory_type(type), memory, s->space, H5P_DEFAULT, data);
-  if (status < 0) h5_cause(text);
+  if (status < 0) h5_cause(h5, text);
   H5Sclose(memory);
   if (status < 0)
     FAIL(BAD_INPUT, "%s: %s: rows %lld to %lld are damaged or cannot be read (%s)", h5->path, name,
@@ -68,7 +68,7 @@ int h5_read_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, 
   int code = h5_open_rows(h5, name, first, count, &s);
   if (code == OK) code = h5_read_set(h5, name, &s, first, count, type, data);
   h5_close_set(&s);
-  TRY(code);
+  TRY(h5_was_read(h5, code));
   return OK;
 }
 
@@ -142,6 +142,6 @@ int h5_read_strings(struct h5 *h5, const char *name, int64_t first, int64_t coun
       text[i] = NULL;
     }
   }
-  TRY(code);
+  TRY(h5_was_read(h5, code));
   return OK;
 }

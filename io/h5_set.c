@@ -58,7 +58,7 @@ int h5_disk_type(hid_t type, enum h5_type *found) {
 /* Sizes that the file cannot back are refused here, before anybody allocates by them. */
 static int check_size(const struct h5 *h5, const char *name, struct h5_set *s) {
   struct stat status;
-  if (stat(h5->path, &status) != 0) FAIL(BAD_INPUT, "%s: %s", h5->path, strerror(errno));
+  if (fstat(h5->disk->descriptor, &status) != 0) FAIL(BAD_INPUT, "%s: %s", h5->path, strerror(errno));
   int64_t limit = (int64_t)status.st_size * MOST_COMPRESSION, chunk_bytes = (int64_t)H5Tget_size(s->type);
   H5D_layout_t layout = H5Pget_layout(s->layout);
   if (layout == H5D_VIRTUAL || H5Pget_external_count(s->layout) > 0)
@@ -106,12 +106,11 @@ static int measure_set(struct h5 *h5, const char *name, struct h5_set *s) {
   if (too_large) FAIL(BAD_INPUT, "%s: %s: claims more than 2^63 bytes", h5->path, name);
   if (empty) s->bytes = 0;
   s->shape.dims = dims;
-  if (h5->temporary[0] == '\0') TRY(check_size(h5, name, s)); /* a file being written is still short */
+  if (!h5->written.open) TRY(check_size(h5, name, s)); /* a file being written is still short */
   return OK;
 }
 
-int h5_open_set(struct h5 *h5, const char *name, struct h5_set *s) {
-  memset(s, 0, sizeof *s);
+static int open_set(struct h5 *h5, const char *name, struct h5_set *s) {
   int found = h5_find_link(h5->file, name);
   if (found < 0)
     FAIL(BAD_INPUT, "%s: %s: is a link to elsewhere; only data in the file itself is allowed", h5->path,
@@ -126,4 +125,9 @@ int h5_open_set(struct h5 *h5, const char *name, struct h5_set *s) {
     FAIL(BAD_INPUT, "%s: %s: is neither a group nor a dataset", h5->path, name);
   TRY(measure_set(h5, name, s));
   return OK;
+}
+
+int h5_open_set(struct h5 *h5, const char *name, struct h5_set *s) {
+  memset(s, 0, sizeof *s);
+  return h5_was_read(h5, open_set(h5, name, s));
 }

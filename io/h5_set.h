@@ -3,6 +3,9 @@
 #define IO_H5_SET_H
 
 #include <hdf5.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
 
 #include "io/h5.h"
 
@@ -46,6 +49,22 @@ hid_t h5_string_type(size_t size);
 
 /* Why HDF5's last call failed, the system's reason when there is one. Call it before any other H5 function,
  * which would forget it. */
-const char *h5_cause(char text[H5_CAUSE]);
+const char *h5_cause(const struct h5 *h5, char text[H5_CAUSE]);
+
+/* Where HDF5 reads and writes a file, and the first error (errno) of the system there; 0: none. */
+struct h5_disk {
+  int descriptor, error;
+};
+
+/* Lets HDF5 open the next file with these properties there, whatever its name; *disk stays where it is until
+ * the file is closed. 0: HDF5 has no memory for that. */
+int h5_use_disk(hid_t access, struct h5_disk *disk);
+
+/* The system's error with that file so far, though HDF5's calls may all have succeeded. */
+int h5_error(const struct h5 *h5);
+
+/* What a call that read comes to: a disk that fails is no damaged file, nor is what it hides missing. Errors:
+ * `code`; FAILED when the system had an error with the file. */
+int h5_was_read(const struct h5 *h5, int code);
 
 #endif

@@ -60,7 +60,7 @@ static int create_set(struct h5 *h5, const char *name, hid_t type, int64_t rows,
   hid_t space = H5Screate_simple(cols > 0 ? 2 : 1, extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
   herr_t status = set_chunks(creation, rows, cols, (int64_t)H5Tget_size(type) * (cols > 0 ? cols : 1));
   hid_t id = status < 0 ? -1 : H5Dcreate2(h5->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  if (id < 0) h5_cause(text);
+  if (id < 0) h5_cause(h5, text);
   H5Pclose(creation);
   H5Sclose(space);
   if (id < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);
@@ -86,8 +86,9 @@ static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t cou
   hid_t memory;
   h5_select_rows(&s, first, count, &memory);
   herr_t status = H5Dwrite(s.id, type, memory, s.space, H5P_DEFAULT, data);
-  if (status >= 0) status = H5Dflush(s.id); /* closing would lose what does not fit, without a word */
-  if (status < 0) h5_cause(text);
+  if (status >= 0) status = H5Dflush(s.id); /* what does not fit is said here */
+  if (h5_error(h5)) status = -1;
+  if (status < 0) h5_cause(h5, text);
   H5Sclose(memory);
   h5_close_set(&s);
   if (status < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);

@@ -1,9 +1,11 @@
 #include "io/metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/error.h"
@@ -27,39 +29,73 @@ static int stays(const char *line, int64_t resume_run, int64_t resume_epoch, int
   return kept;
 }
 
-/* Writes what stays beside and renames it over the file: a kill here loses nothing. */
-static int cut_back(const char *path, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
-  char temporary[1200], line[4096];
-  FILE *from = fopen(path, "r");
-  if (!from) return errno == ENOENT ? OK : fail_writing(path, errno);
-  int code = publish_name(path, temporary, sizeof temporary);
-  FILE *to = code == OK ? fopen(temporary, "w") : NULL;
-  if (code == OK && !to) code = fail_writing(path, errno);
-  while (to && fgets(line, sizeof line, from)) {
+/* Copies what stays. Without the end of the file epochs would be lost. */
+static int copy_rows(const char *path, FILE *from, FILE *to, int64_t resume_run, int64_t resume_epoch,
+                     int64_t *last) {
+  char line[4096];
+  errno = 0;
+  while (fgets(line, sizeof line, from)) {
     if (stays(line, resume_run, resume_epoch, last)) fputs(line, to);
   }
-  fclose(from);
-  if (to && (ferror(to) | (fclose(to) != 0))) {
-    code = fail_writing(path, errno);
-    unlink(temporary);
-  }
-  TRY(code);
-  TRY(publish(temporary, path));
+  if (ferror(from)) FAIL(FAILED, "%s: cannot be read: %s", path, strerror(errno ? errno : EIO));
   return OK;
 }
 
+/* The former file, NULL where there is none. It is only read: what is written has a new file. */
+static int open_former(const struct publish *p, FILE **former) {
+  struct stat status;
+  int file = openat(p->folder, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  *former = NULL;
+  if (file < 0 && errno == ENOENT) return OK;
+  if (file < 0 && errno == ELOOP)
+    FAIL(BAD_INPUT, "%s: is a symbolic link; a run goes on with a file of its own", p->path);
+  if (file < 0) FAIL(FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
+  int is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  *former = is_file ? fdopen(file, "r") : NULL;
+  if (!*former) close(file);
+  if (!is_file) FAIL(BAD_INPUT, "%s: is a folder, device or pipe; a file is expected", p->path);
+  if (!*former) FAIL(FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
+  return OK;
+}
+
+static int cut_back(const struct publish *p, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
+  FILE *former;
+  TRY(open_former(p, &former));
+  if (!former) return OK;
+  int code = copy_rows(p->path, former, p->stream, resume_run, resume_epoch, last);
+  fclose(former);
+  return code;
+}
+
+/* The file that rows are appended to is the one that was written beside: a kill loses nothing, and nothing
+ * that stood there is written into. */
+static int replace(struct metrics *metrics, struct publish *p, int64_t resume_run, int64_t resume_epoch,
+                   int64_t *last) {
+  FILE *stream;
+  TRY(publish_stream(p, &stream));
+  if (resume_epoch >= 0) TRY(cut_back(p, resume_run, resume_epoch, last));
+  int copy = fcntl(p->file, F_DUPFD_CLOEXEC, 0);
+  metrics->file = copy >= 0 ? fdopen(copy, "a") : NULL;
+  if (!metrics->file && copy >= 0) close(copy);
+  if (!metrics->file) return fail_writing(metrics->path, errno);
+  return publish_commit(p);
+}
+
 int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, int64_t resume_epoch) {
+  struct publish p;
+  int64_t last = 0;
   memset(metrics, 0, sizeof *metrics);
   if (snprintf(metrics->path, sizeof metrics->path, "%s/metrics.jsonl", dir) >= (int)sizeof metrics->path)
-    FAIL(FAILED, "%s: the folder's name is too long", dir);
+    FAIL(BAD_INPUT, "%s: the folder's name is too long", dir);
   TRY(make_folder(dir));
-  int64_t last = 0;
-  if (resume_epoch >= 0) TRY(cut_back(metrics->path, resume_run, resume_epoch, &last));
+  TRY(publish_open(&p, metrics->path));
+  int code = replace(metrics, &p, resume_run, resume_epoch, &last);
+  publish_drop(&p);
+  if (code != OK) metrics_close(metrics);
+  TRY(code);
   if (last < resume_epoch)
     log_info("note: %s: has epochs of run %lld up to %lld, where the checkpoint stands at %lld",
              metrics->path, (long long)resume_run, (long long)last, (long long)resume_epoch);
-  metrics->file = fopen(metrics->path, resume_epoch >= 0 ? "a" : "w");
-  if (!metrics->file) TRY(fail_writing(metrics->path, errno));
   return OK;
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "io/h5.h"
-#include "io/metrics.h"
+#include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
