@@ -6,6 +6,8 @@
 #   test_fault_sweep.sh sample              every so many of them, in about two minutes
 #   test_fault_sweep.sh all [SCENARIO...]   all; of a function that is called very often some
 #
+# FAULT_ONLY='^MPI_' tries the functions with such names alone; FAULT_MOST=60 and FAULT_MOST_ON_TWO=12 are how many calls
+# of each at most, on one rank and on two.
 # A violation is printed with the line that repeats it: fault.c says what its variables mean. The program then runs in a
 # copy of the folder that the line names; addr2line finds the place that the fault's line names.
 . "$GNNTRAIN_SOURCE/tests/launch/job.sh"
@@ -175,6 +177,7 @@ fault_of() {
 plan() {
   local scenario function calls limit list i n step
   while read -r scenario function calls; do
+    [[ $function =~ ${FAULT_ONLY:-.} ]] || continue
     limit=$most
     [[ $scenario == *_2_* ]] && limit=$most_on_two
     list=($(errors_of "$function"))
