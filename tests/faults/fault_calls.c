@@ -100,5 +100,5 @@ TRANSFERS(pwrite64)
 /* Generated: all functions of MPI and HDF5 that the programs call. */
 #define MPI_CALL(symbol) FAILS(symbol, FAULT_NO_FILE, MPI_ERR_OTHER)
 #define H5_CALL(symbol) FAILS(symbol, FAULT_NO_FILE, -1)
-#define H5_SIZE(symbol) FAILS(symbol, FAULT_NO_FILE, 0)
+#define H5_NONE(symbol) FAILS(symbol, FAULT_NO_FILE, 0)
 #include "fault_libraries.h"
