@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
+#include "runtime/publish.h"
 
 static const char checkpoint_format[] = "gnntrain-checkpoint";
 
@@ -137,24 +137,48 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Calls each(dir, name, run, epoch, temporary, context) for the checkpoints in `dir`, if there is such. */
+/* Calls each(folder, name, run, epoch, temporary, context) for the checkpoints in `dir`, if there is such. A
+ * folder that cannot be read to its end has not been searched. */
 static int scan(const char *dir,
-                int (*each)(const char *dir, const char *name, int64_t run, int64_t epoch, int temporary,
+                int (*each)(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
                             void *context),
                 void *context) {
-  DIR *folder = opendir(dir);
-  int code = OK;
-  if (!folder && errno == ENOENT) return OK;
-  if (!folder) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(errno));
-  for (struct dirent *entry; code == OK && (entry = readdir(folder));) {
+  int folder;
+  int code = publish_folder(dir, &folder);
+  if (code != OK && errno == ENOENT) {
+    error_clear();
+    return OK;
+  }
+  TRY(code);
+  DIR *listing = fdopendir(folder);
+  if (!listing) close(folder);
+  if (!listing) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(errno));
+  errno = 0;
+  for (struct dirent *entry; code == OK && (entry = readdir(listing)); errno = 0) {
     int64_t run, epoch;
     int temporary;
     if (parse_name(entry->d_name, &run, &epoch, &temporary))
-      code = each(dir, entry->d_name, run, epoch, temporary, context);
+      code = each(folder, entry->d_name, run, epoch, temporary, context);
   }
-  closedir(folder);
+  int error = code == OK ? errno : 0;
+  closedir(listing);
   TRY(code);
+  if (error) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(error));
   return OK;
+}
+
+/* Unless it has gone already; through the folder, and no link on the way. */
+static int remove_from(const char *dir, const char *name) {
+  int folder;
+  TRY(publish_folder(dir, &folder));
+  int error = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : errno;
+  close(folder);
+  if (error) FAIL(FAILED, "%s/%s: cannot be removed: %s", dir, name, strerror(error));
+  return OK;
+}
+
+static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {
+  snprintf(name, 64, "epoch-%lld-%lld.h5", (long long)run, (long long)epoch);
 }
 
 /* Runs follow each other, and in each its epochs. */
@@ -167,9 +191,9 @@ struct newest {
   int64_t run, epoch;
 };
 
-static int keep_newest(const char *dir, const char *name, int64_t run, int64_t epoch, int temporary,
+static int keep_newest(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
                        void *context) {
-  (void)dir, (void)name;
+  (void)folder, (void)name;
   struct newest *newest = context;
   if (temporary || (newest->wanted >= 0 && run != newest->wanted)) return OK;
   if (is_beyond(run, epoch, newest->run, newest->epoch)) {
@@ -194,11 +218,11 @@ int checkpoint_newest(const char *dir, char *path, int64_t size) {
 int checkpoint_cut_back(const char *dir, int64_t run, int64_t epoch, int64_t *removed) {
   for (*removed = 0;; ++*removed) {
     struct newest newest = {-1, -1, -1};
-    char path[1200];
+    char name[64];
     TRY(scan(dir, keep_newest, &newest));
     if (!is_beyond(newest.run, newest.epoch, run, epoch)) return OK;
-    checkpoint_path(path, sizeof path, dir, newest.run, newest.epoch);
-    if (unlink(path) != 0) FAIL(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
+    checkpoint_name(name, newest.run, newest.epoch);
+    TRY(remove_from(dir, name));
   }
 }
 
@@ -207,13 +231,10 @@ struct epochs {
   int64_t run, count, room, *epoch;
 };
 
-static int collect(const char *dir, const char *name, int64_t run, int64_t epoch, int temporary,
-                   void *context) {
+static int collect(int folder, const char *name, int64_t run, int64_t epoch, int temporary, void *context) {
   struct epochs *epochs = context;
   if (temporary) {
-    char path[1200];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    unlink(path);
+    (void)unlinkat(folder, name, 0);
     return OK;
   }
   if (run != epochs->run) return OK;
@@ -229,16 +250,14 @@ static int collect(const char *dir, const char *name, int64_t run, int64_t epoch
 
 int checkpoint_prune(const char *dir, int64_t run, int64_t keep) {
   struct epochs epochs = {.run = run};
-  char path[1200];
-  int code = scan(dir, collect, &epochs), error = 0;
+  char name[64];
+  int code = scan(dir, collect, &epochs);
   if (code == OK && epochs.count > 0)
     qsort(epochs.epoch, (size_t)epochs.count, sizeof *epochs.epoch, compare);
-  for (int64_t i = 0; code == OK && error == 0 && i < epochs.count - keep; i++) {
-    checkpoint_path(path, sizeof path, dir, run, epochs.epoch[i]);
-    if (unlink(path) != 0 && errno != ENOENT) error = errno;
+  for (int64_t i = 0; code == OK && i < epochs.count - keep; i++) {
+    checkpoint_name(name, run, epochs.epoch[i]);
+    code = remove_from(dir, name);
   }
   free(epochs.epoch);
-  TRY(code);
-  if (error) FAIL(FAILED, "%s: cannot be removed: %s", path, strerror(error));
-  return OK;
+  return code;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "runtime/input.h"
+
 enum { INPUT = 1 << 18, GZIP_ALONE = 16 + MAX_WBITS };
 
 enum place { BEGINNING, PLAIN, MEMBER, PADDING };
@@ -14,13 +16,14 @@ struct gzip {
   FILE *file;
   z_stream stream; /* [next_in, avail_in): of input, not yet used */
   enum place place;
+  int error; /* errno */
   unsigned char input[INPUT];
 };
 
 struct gzip *gzip_open(const char *path) {
   struct gzip *g = calloc(1, sizeof *g);
   if (!g) return NULL;
-  g->file = fopen(path, "rb");
+  g->file = input_open(path);
   if (g->file && inflateInit2(&g->stream, GZIP_ALONE) == Z_OK) return g;
   int reason = g->file ? ENOMEM : errno;
   gzip_close(g);
@@ -43,8 +46,15 @@ static int refill(struct gzip *g, const char **reason) {
   errno = 0;
   s->avail_in += (uInt)fread(g->input + s->avail_in, 1, INPUT - s->avail_in, g->file);
   s->next_in = g->input;
-  if (ferror(g->file)) *reason = strerror(errno);
-  return !ferror(g->file);
+  if (ferror(g->file)) {
+    g->error = errno ? errno : EIO;
+    *reason = strerror(g->error);
+  }
+  return !g->error;
+}
+
+int gzip_error(const struct gzip *g) {
+  return g->error;
 }
 
 static int begins_member(const z_stream *s) {

@@ -14,6 +14,9 @@ struct gzip;
 struct gzip *gzip_open(const char *path);
 void gzip_close(struct gzip *gzip); /* NULL is fine */
 
+/* The system's error (errno) at reading the file; 0: none. */
+int gzip_error(const struct gzip *gzip);
+
 /* The next `size` bytes, fewer only at the end; 0: there are none. -1: *reason says why. */
 int64_t gzip_read(struct gzip *gzip, char *to, int64_t size, const char **reason);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "runtime/error.h"
+#include "runtime/input.h"
 #include "runtime/memory.h"
 
 enum { NPY_HEADER = 64 << 10 }; /* longest header; numpy's own limit is 10,000 */
@@ -120,15 +121,16 @@ static int read_whole(FILE *file, const char *path, void **bytes, int64_t *size)
   if (!S_ISREG(status.st_mode)) FAIL(BAD_INPUT, "%s: not a regular file", path);
   *size = status.st_size;
   TRY(memory_alloc(bytes, *size, path));
-  if (fread(*bytes, 1, (size_t)*size, file) != (size_t)*size)
-    FAIL(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-  return OK;
+  errno = 0;
+  if (fread(*bytes, 1, (size_t)*size, file) == (size_t)*size) return OK;
+  int error = ferror(file) ? errno : 0;
+  FAIL(input_code(error), "%s: cannot be read: %s", path, error ? strerror(error) : "it has become shorter");
 }
 
 int npy_read(struct npy *npy, const char *path) {
   *npy = (struct npy){0};
-  FILE *file = fopen(path, "rb");
-  if (!file) FAIL(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+  FILE *file = input_open(path);
+  if (!file) FAIL(input_code(errno), "%s: cannot be opened: %s", path, strerror(errno));
   int64_t size = 0;
   int code = read_whole(file, path, &npy->bytes, &size);
   fclose(file);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/input.h"
 #include "runtime/memory.h"
 
 enum { TEXT_BUFFER = 1 << 20 };
@@ -16,7 +17,8 @@ int text_open(struct text *text, const char *path) {
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof text->path - 1);
   errno = 0;
   text->file = gzip_open(path);
-  if (!text->file) FAIL(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno ? errno : ENOMEM));
+  int error = errno ? errno : ENOMEM;
+  if (!text->file) FAIL(input_code(error), "%s: cannot be opened: %s", path, strerror(error));
   text->size = TEXT_BUFFER;
   TRY(memory_alloc(&text->buffer, text->size + 1, "the text buffer"));
   return OK;
@@ -48,7 +50,8 @@ static int read_on(struct text *text) {
   const char *reason = NULL;
   int64_t got = gzip_read(text->file, text->buffer + text->end, text->size - text->end, &reason);
   if (got < 0)
-    FAIL(BAD_INPUT, "%s: cannot be read after line %lld: %s", text->path, (long long)text->line, reason);
+    FAIL(input_code(gzip_error(text->file)), "%s: cannot be read after line %lld: %s", text->path,
+         (long long)text->line, reason);
   text->end += got;
   text->ended = got == 0;
   return OK;

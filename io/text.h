@@ -22,7 +22,7 @@ struct text {
   int ended;
 };
 
-/* Errors: BAD_INPUT when the file is missing or cannot be read. */
+/* Errors: BAD_INPUT when the file is missing or cannot be read; FAILED when the system is at fault. */
 int text_open(struct text *text, const char *path);
 void text_close(struct text *text);
 

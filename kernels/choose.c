@@ -93,6 +93,25 @@ int64_t density_arcs(const struct density *density) {
   return sum;
 }
 
+/* Bins are for numbers of arcs from least_in(b) to just below the next one's. */
+static int bin_is_possible(int b, int64_t cells, int64_t arcs, int64_t windows) {
+  int64_t least, most, greatest = b + 1 < DENSITY_BINS ? least_in(b + 1) - 1 : TILE_CELLS;
+  return windows >= 0 && windows <= cells && !__builtin_mul_overflow(cells, least_in(b), &least) &&
+         !__builtin_mul_overflow(cells, greatest, &most) && arcs >= least && arcs <= most;
+}
+
+int density_is_possible(const struct density *density, int64_t arcs) {
+  int64_t left = arcs;
+  if (density->rows < 0 || density->cols < 0) return 0;
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    int64_t cells = density->cells[b];
+    if ((b == 0 && cells != 0) || !bin_is_possible(b, cells, density->arcs[b], density->windows[b])) return 0;
+    if (density->arcs[b] > left) return 0;
+    left -= density->arcs[b];
+  }
+  return arcs == left || (density->rows > 0 && density->cols > 0);
+}
+
 double density_share(const struct density *density, int64_t least) {
   int64_t arcs = density_arcs(density), dense = 0;
   for (int b = bin_of(least); b < DENSITY_BINS; b++) dense += density->arcs[b];

@@ -32,6 +32,9 @@ void density_count_window(struct density *density, int64_t arcs);
 /* Adds the cells of `part` to `sum`, not its shape. */
 void density_add(struct density *sum, const struct density *part);
 int64_t density_arcs(const struct density *density);
+/* Whether it can have been counted, or is all zero: every bin's cells have as many arcs as the bin stands
+ * for, no more windows are densest there than cells, and there are at most `arcs` in all. */
+int density_is_possible(const struct density *density, int64_t arcs);
 /* Arcs of a cell of 3.5% density: a tile at most widths. */
 enum { DENSE_CELL = TILE_CELLS * 9 / 256 };
 /* Share of the arcs in cells of at least so many; exact where a bin begins, as at DENSE_CELL. */

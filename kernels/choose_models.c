@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "runtime/error.h"
+#include "runtime/input.h"
+#include "runtime/publish.h"
 
 enum { MODELS = 4, NAME = 128 };
 
@@ -161,16 +162,21 @@ int choose_constants_find(const char *setting, struct choose_constants *constant
     snprintf(constants->path, sizeof constants->path, "%s", setting);
   else
     choose_models_path(constants->path, sizeof constants->path);
-  FILE *file = constants->path[0] ? fopen(constants->path, "r") : NULL;
+  if (constants->path[0]) TRY(input_check_settings(constants->path));
+  FILE *file = constants->path[0] ? input_open(constants->path) : NULL;
+  int error = errno;
   if (!file) {
-    if (named) FAIL(BAD_INPUT, "runtime.constants: %s: %s", setting, strerror(errno));
+    if (named || (constants->path[0] && input_code(error) == FAILED))
+      FAIL(input_code(error), "runtime.constants: %s: %s", named ? setting : constants->path,
+           strerror(error));
     constants->path[0] = '\0';
     return OK;
   }
+  errno = 0;
   size_t length = fread(constants->text, 1, sizeof constants->text, file);
-  int bad = ferror(file);
+  error = ferror(file) ? (errno ? errno : EIO) : 0;
   fclose(file);
-  if (bad) FAIL(BAD_INPUT, "%s: cannot be read", constants->path);
+  if (error) FAIL(input_code(error), "%s: cannot be read: %s", constants->path, strerror(error));
   if (length > CONFIG_TOML_BYTES)
     FAIL(BAD_INPUT, "%s: longer than %d bytes", constants->path, CONFIG_TOML_BYTES);
   constants->text[length] = '\0';
@@ -190,29 +196,26 @@ static void write_model(struct choose_model *model, FILE *out) {
   }
 }
 
-/* The folders above the file. */
-static void make_folders(const char *path) {
-  char folder[4096];
-  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    mkdir(folder, 0777);
-  }
+static int write_models(struct publish *p) {
+  FILE *out;
+  TRY(publish_stream(p, &out));
+  fprintf(out, "# Constants of sparse products, measured by gnnbench calibrate: picoseconds and bytes.\n");
+  for (int i = 0; i < known.count; i++) write_model(&known.model[i], out);
+  return publish_commit(p);
 }
 
 int choose_models_write(const struct choose_model *model, const char *path) {
+  struct publish p;
   struct choose_model *kept = add_model(model->name, strlen(model->name));
   if (!kept) FAIL(FAILED, "%s: no room for another GPU", path);
   const char *name = kept->name;
   *kept = *model;
   kept->name = name;
-  make_folders(path);
-  FILE *out = fopen(path, "w");
-  if (!out) FAIL(FAILED, "%s: cannot be written: %s", path, strerror(errno));
-  fprintf(out, "# Constants of sparse products, measured by gnnbench calibrate: picoseconds and bytes.\n");
-  for (int i = 0; i < known.count; i++) write_model(&known.model[i], out);
-  int bad = ferror(out);
-  if (fclose(out) != 0 || bad) FAIL(FAILED, "%s: cannot be written: %s", path, strerror(errno));
-  return OK;
+  TRY(make_folder_of(path));
+  TRY(publish_open(&p, path));
+  int code = write_models(&p);
+  publish_drop(&p);
+  return code;
 }
 
 void choose_models_path(char *path, size_t size) {

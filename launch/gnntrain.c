@@ -61,6 +61,7 @@ static int print_profile(struct job *job) {
   TRY(parts_print(&job->comm));
   TRY(layouts_print(&job->trainer.model.propagation, &job->run));
   snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? rundir_hold(&job->run) : OK));
   TRY(profile_write_trace(&job->comm, path));
   log_info("  trace in %s", path);
   return OK;

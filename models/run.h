@@ -17,7 +17,8 @@ struct run {
   const struct partition *partition;
   struct shard *shard;
   uint64_t dataset_hash;
-  int64_t index; /* which of train.runs */
+  int64_t index;         /* which of train.runs */
+  struct rundir *rundir; /* once it is this run's */
 };
 
 static inline struct philox_key run_key(const struct run *run, int layer, enum random_site site) {

@@ -1,19 +1,17 @@
 #include "models/rundir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/checkpoint.h"
-#include "io/metrics.h"
+#include "io/publish.h"
 #include "runtime/error.h"
-#include "runtime/log.h"
+#include "runtime/input.h"
 
 const char *rundir_checkpoints(const struct run *run, char *path) {
   snprintf(path, RUNDIR_PATH, "%s/checkpoints", run->config->log.dir);
@@ -25,19 +23,19 @@ const char *rundir_best(const struct run *run, char *path) {
   return path;
 }
 
+static int write_values(const struct config *config, struct publish *p) {
+  FILE *out;
+  TRY(publish_stream(p, &out));
+  config_write(config, out);
+  return publish_commit(p);
+}
+
 static int write_config(const struct config *config, const char *path) {
-  char temporary[RUNDIR_PATH + 8];
-  snprintf(temporary, sizeof temporary, "%s.tmp", path);
-  FILE *file = fopen(temporary, "w");
-  if (!file) FAIL(BAD_INPUT, "log.dir: cannot write %s: %s", temporary, strerror(errno));
-  config_write(config, file);
-  int failed = fflush(file) != 0 || fsync(fileno(file)) != 0;
-  failed |= fclose(file) != 0;
-  if (failed || rename(temporary, path) != 0) {
-    unlink(temporary);
-    FAIL(FAILED, "%s: cannot be written: %s", path, strerror(errno));
-  }
-  return OK;
+  struct publish p;
+  TRY(publish_open(&p, path));
+  int code = write_values(config, &p);
+  publish_drop(&p);
+  return code;
 }
 
 /* What an overwritten run left must not be resumed later. */
@@ -65,9 +63,11 @@ int rundir_has(const struct config *config, const struct rundir_from *from) {
   return is_in_checkpoints(config, from->file);
 }
 
+/* What is written beside checkpoints/. */
+static const char *const written[] = {"best.h5", "config.toml", "metrics.jsonl", "trace.json", "lock"};
+
 /* The dataset is never written to, nor removed. */
 static int check_dataset(const struct config *config) {
-  static const char *const written[] = {"best.h5", "config.toml", "metrics.jsonl", "trace.json", "lock"};
   const char *dataset = config->dataset.path;
   char path[RUNDIR_PATH];
   int is_written = is_in_checkpoints(config, dataset);
@@ -88,7 +88,10 @@ static int holds_run(const struct config *config, int *holds) {
   *holds = 0;
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
     snprintf(path, sizeof path, "%s/%s", config->log.dir, left[i]);
-    *holds |= access(path, F_OK) == 0;
+    if (access(path, F_OK) == 0)
+      *holds = 1;
+    else if (input_code(errno) == FAILED)
+      FAIL(FAILED, "%s: cannot be read: %s", path, strerror(errno));
   }
   snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
   TRY(checkpoint_newest(path, newest, sizeof newest));
@@ -110,8 +113,36 @@ static int check_goes_on(const struct config *config) {
   return OK;
 }
 
+/* Everybody may replace what is in such a folder; in one with the sticky bit, as /tmp, only their own. */
+static int check_rights(const char *folder) {
+  struct stat status;
+  if (stat(folder, &status) == 0 && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
+    FAIL(BAD_INPUT,
+         "log.dir: every user may replace what is in %s; take that right away (chmod o-w) or name another "
+         "log.dir",
+         folder);
+  return OK;
+}
+
+/* What stands under the names that are written gives way to a file, or is one. */
+static int check_places(const struct config *config) {
+  char path[RUNDIR_PATH];
+  struct stat status;
+  TRY(check_rights(config->log.dir));
+  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+      FAIL(BAD_INPUT, "log.dir: %s is a folder, device or pipe; remove it or name another log.dir", path);
+  }
+  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
+  if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+    FAIL(BAD_INPUT, "log.dir: %s is a symbolic link; a run keeps its checkpoints in its own folder", path);
+  return check_rights(path);
+}
+
 static int check(const struct config *config, const struct rundir_from *from) {
   int stands = 0;
+  TRY(check_places(config));
   TRY(check_dataset(config));
   if (!config->log.overwrite) TRY(holds_run(config, &stands));
   if (stands && !from->resume)
@@ -128,52 +159,9 @@ static int check(const struct config *config, const struct rundir_from *from) {
   return from->resume && from->file[0] ? check_readable(from->file) : OK;
 }
 
-static int refuse_lock(int file, const struct config *config) {
-  char owner[128] = "";
-  if (pread(file, owner, sizeof owner - 1, 0) <= 0) snprintf(owner, sizeof owner, "another process");
-  FAIL(BAD_INPUT, "log.dir: %s is in use by %s; wait for its end, stop it or name another log.dir",
-       config->log.dir, owner);
-}
-
-/* Says in the file who holds it, for the message of those who come later. */
-static void sign(int file) {
-  char host[64] = "", owner[128];
-  gethostname(host, sizeof host - 1);
-  int length = snprintf(owner, sizeof owner, "process %ld on %s", (long)getpid(), host);
-  if (ftruncate(file, 0) != 0 || pwrite(file, owner, (size_t)length, 0) != length)
-    log_info("note: log.dir: the lock in use is not signed: %s", strerror(errno));
-}
-
-/* Takes the lock unless it is held already. make: the file, where it is not there. */
-static int take_lock(struct rundir *dir, const struct config *config, int make) {
-  char path[RUNDIR_PATH];
-  if (dir->held) return OK;
-  snprintf(path, sizeof path, "%s/lock", config->log.dir);
-  int file = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
-  if (file < 0 && !make) return OK;
-  if (file < 0) FAIL(BAD_INPUT, "log.dir: cannot write %s: %s", path, strerror(errno));
-  int error = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-  int code = error == EWOULDBLOCK ? refuse_lock(file, config) : OK;
-  if (code == OK && error && make)
-    log_info("note: %s: cannot be locked (%s): mind that no other run writes there", path, strerror(error));
-  if (error) {
-    close(file);
-  } else {
-    *dir = (struct rundir){.held = 1, .file = file};
-    sign(file);
-  }
-  TRY(code);
-  return OK;
-}
-
-void rundir_release(struct rundir *dir) {
-  if (dir->held) close(dir->file);
-  *dir = (struct rundir){0};
-}
-
 static int check_free(struct rundir *dir, const struct config *config, const struct rundir_from *from) {
   TRY(check(config, from));
-  return take_lock(dir, config, 0);
+  return runlock_take(&dir->lock, config->log.dir, 0);
 }
 
 int rundir_check(struct rundir *dir, struct comm *comm, const struct config *config,
@@ -184,26 +172,37 @@ int rundir_check(struct rundir *dir, struct comm *comm, const struct config *con
 static int claim(struct rundir *dir, const struct run *run, const struct rundir_from *from) {
   const struct config *config = run->config;
   char checkpoints[RUNDIR_PATH];
+  TRY(check_places(config));
   if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
     FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
-  TRY(take_lock(dir, config, 1));
+  TRY(runlock_take(&dir->lock, config->log.dir, 1));
   return check(config, from); /* a run may have come and gone meanwhile */
 }
 
 int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *from) {
+  run->rundir = dir;
   int code = run->comm->rank == 0 ? claim(dir, run, from) : OK;
   return comm_agree(run->comm, code);
 }
 
+int rundir_hold(const struct run *run) {
+  return run->rundir ? runlock_hold(&run->rundir->lock, run->config->log.dir) : OK;
+}
+
+void rundir_release(struct rundir *dir) {
+  runlock_release(&dir->lock);
+}
+
 static int make(const struct run *run, int goes_on) {
   const struct config *config = run->config;
-  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH], metrics[RUNDIR_PATH];
-  snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
+  char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
   TRY(make_folder(rundir_checkpoints(run, checkpoints)));
-  publish_clean(rundir_best(run, best), 0);
-  snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", config->log.dir);
-  publish_clean(metrics, 0);
-  if (!goes_on) TRY(remove_old(checkpoints, best));
+  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
+    publish_clean(path, 0);
+  }
+  if (!goes_on) TRY(remove_old(checkpoints, rundir_best(run, best)));
+  snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
   return write_config(config, path);
 }
 

@@ -4,13 +4,13 @@
 #define MODELS_RUNDIR_H
 
 #include "models/run.h"
+#include "models/runlock.h"
 
 enum { RUNDIR_PATH = CONFIG_TEXT + 64 };
 
-/* Rank 0 locks the file `lock` of the folder for as long as a run writes there; the system releases it when
- * the process ends, however it ends. */
+/* On rank 0 for as long as a run writes there. */
 struct rundir {
-  int held, file;
+  struct runlock lock;
 };
 
 /* What a run goes on from: nothing; the newest checkpoint of its folder, file ""; or a file. */
@@ -29,6 +29,10 @@ int rundir_check(struct rundir *dir, struct comm *comm, const struct config *con
  * has no locks, a line says so. */
 int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *from);
 void rundir_release(struct rundir *dir);
+
+/* On rank 0, before something is written: the folder is still this run's. Errors: FAILED when it was renamed,
+ * removed or replaced, or when another process has taken it since. */
+int rundir_hold(const struct run *run);
 
 /* Whether what `from` names is the newest, or another, of the folder's own checkpoints. */
 int rundir_has(const struct config *config, const struct rundir_from *from);

@@ -179,10 +179,15 @@ static int save_best(struct trainer *trainer, struct run *run) {
 }
 
 /* Metrics first: a checkpoint never stands beyond them. */
+static int ready_to_save(struct trainer *trainer, const struct run *run) {
+  TRY(rundir_hold(run));
+  return metrics_sync(&trainer->metrics);
+}
+
 static int save(struct trainer *trainer, struct run *run) {
   struct state *state = &trainer->state;
   char folder[RUNDIR_PATH], path[RUNDIR_PATH + 64];
-  TRY(comm_agree(run->comm, run->comm->rank == 0 ? metrics_sync(&trainer->metrics) : OK));
+  TRY(comm_agree(run->comm, run->comm->rank == 0 ? ready_to_save(trainer, run) : OK));
   TRY(state_capture(state, &trainer->model, run));
   TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
   checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);

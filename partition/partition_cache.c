@@ -103,13 +103,48 @@ static int check_order(const struct h5 *h5, const struct partition *partition, u
   return OK;
 }
 
-static int check_contents(const struct h5 *h5, struct partition *partition) {
+/* What the parts have between them: all arcs once, and of those that are cut one a halo row at least. */
+static int check_counts(const struct h5 *h5, const struct partition *partition, int64_t edges) {
+  int64_t arcs = edges, halo = partition->edge_cut;
+  if (partition->edge_cut < 0 || partition->edge_cut > edges)
+    FAIL(BAD_INPUT, "%s: edge_cut is %lld of %lld arcs", h5->path, (long long)partition->edge_cut,
+         (long long)edges);
+  for (int p = 0; p < partition->parts; p++) {
+    int64_t others = partition->nodes - (partition->offset[p + 1] - partition->offset[p]);
+    if (partition->nnz[p] < 0 || partition->nnz[p] > arcs)
+      FAIL(BAD_INPUT, "%s: nnz of part %d is %lld, which is not possible with %lld arcs", h5->path, p,
+           (long long)partition->nnz[p], (long long)edges);
+    if (partition->halo[p] < 0 || partition->halo[p] > others || partition->halo[p] > halo)
+      FAIL(BAD_INPUT, "%s: halo of part %d is %lld rows, which is not possible", h5->path, p,
+           (long long)partition->halo[p]);
+    arcs -= partition->nnz[p];
+    halo -= partition->halo[p];
+  }
+  if (arcs != 0)
+    FAIL(BAD_INPUT, "%s: nnz is %lld short of %lld arcs", h5->path, (long long)arcs, (long long)edges);
+  return OK;
+}
+
+/* A sample of the windows stands for all of them: what it counts is at most the arcs times the step. */
+static int check_density(const struct h5 *h5, const struct partition *partition, int64_t edges) {
+  const struct density *density = &partition->density;
+  int64_t arcs;
+  if (__builtin_mul_overflow(edges, partition->nodes / TILE_ROWS + 1, &arcs)) arcs = INT64_MAX;
+  if (density->rows > partition->nodes || density->cols > partition->nodes ||
+      !density_is_possible(density, arcs))
+    FAIL(BAD_INPUT, "%s: the densities of the order are not possible", h5->path);
+  return OK;
+}
+
+static int check_contents(const struct h5 *h5, int64_t edges, struct partition *partition) {
   for (int64_t v = 0; v < partition->nodes; v++) {
     if (partition->part[v] < 0 || partition->part[v] >= partition->parts)
       FAIL(BAD_INPUT, "%s: node %lld lies in part %d of %d", h5->path, (long long)v, partition->part[v],
            partition->parts);
   }
   partition_count(partition);
+  TRY(check_counts(h5, partition, edges));
+  TRY(check_density(h5, partition, edges));
   uint8_t *seen = NULL;
   TRY(memory_alloc(&seen, partition->nodes, "check of the order"));
   int code = check_order(h5, partition, seen);
@@ -117,16 +152,25 @@ static int check_contents(const struct h5 *h5, struct partition *partition) {
   return code;
 }
 
+static int read_seconds(struct h5 *h5, const char *name, double *seconds) {
+  TRY(h5_read_real(h5, "/", name, seconds));
+  if (!(*seconds >= 0 && *seconds < 1e9)) FAIL(BAD_INPUT, "%s: %s is %g", h5->path, name, *seconds);
+  return OK;
+}
+
 /* The order that was chosen, among which, and how densely it packs the arcs. */
-static int read_rating(struct h5 *h5, struct partition *partition) {
+static int read_rating(struct h5 *h5, enum node_order order, struct partition *partition) {
   struct density *density = &partition->density;
   char text[64];
   int64_t tried, chosen = 0;
   TRY(h5_read_text(h5, "/", "chosen", text, sizeof text));
   while (chosen < ORDERS && strcmp(text, node_order_name[chosen]) != 0) chosen++;
-  if (chosen == ORDERS) FAIL(BAD_INPUT, "%s: chosen is \"%s\", which is no order", h5->path, text);
+  if (chosen == ORDERS || chosen == ORDER_AUTO || (order != ORDER_AUTO && chosen != (int64_t)order))
+    FAIL(BAD_INPUT, "%s: chosen is \"%s\", which is not possible with order %s", h5->path, text,
+         node_order_name[order]);
   TRY(h5_read_int(h5, "/", "tried", &tried));
-  TRY(h5_read_real(h5, "/", "order_seconds", &partition->order_seconds));
+  if (tried < 0 || tried >> ORDERS) FAIL(BAD_INPUT, "%s: tried is %lld", h5->path, (long long)tried);
+  TRY(read_seconds(h5, "order_seconds", &partition->order_seconds));
   TRY(h5_read_int(h5, "/", "rated_rows", &density->rows));
   TRY(h5_read_int(h5, "/", "rated_cols", &density->cols));
   TRY(check_shape(h5, "/density_cells", DENSITY_BINS));
@@ -144,14 +188,14 @@ static int read_open(struct h5 *h5, const struct partition_key *key, enum node_o
                      struct partition *partition) {
   TRY(check_key(h5, key, order));
   TRY(partition_init(partition, key->parts, key->nodes));
-  TRY(read_rating(h5, partition));
+  TRY(read_rating(h5, order, partition));
   TRY(h5_read_int(h5, "/", "edge_cut", &partition->edge_cut));
-  TRY(h5_read_real(h5, "/", "seconds", &partition->seconds));
+  TRY(read_seconds(h5, "seconds", &partition->seconds));
   TRY(h5_read_rows(h5, "/part", 0, key->nodes, H5_INT32, partition->part));
   TRY(h5_read_rows(h5, "/order", 0, key->nodes, H5_INT64, partition->order));
   TRY(h5_read_rows(h5, "/halo", 0, key->parts, H5_INT64, partition->halo));
   TRY(h5_read_rows(h5, "/nnz", 0, key->parts, H5_INT64, partition->nnz));
-  return check_contents(h5, partition);
+  return check_contents(h5, key->edges, partition);
 }
 
 static int read_file(const struct partition_key *key, enum node_order order, const char *path,

@@ -10,7 +10,7 @@ struct partition_key {
   const char *dataset, *run_dir; /* run_dir may be NULL */
   uint64_t hash;
   int parts;
-  int64_t nodes;
+  int64_t nodes, edges; /* edges: stored arcs; of a star, incidences */
 };
 
 /* 1 when a matching, intact file was found; one that is damaged or does not match is passed over with a

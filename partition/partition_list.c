@@ -8,12 +8,30 @@
 #include "partition/partition_cache.h"
 #include "runtime/error.h"
 
+enum { METHODS = PARTITION_RANDOM + 1 };
+
 static int read_bins(struct h5 *h5, const char *name, int64_t *bins) {
   struct h5_shape shape;
   TRY(h5_shape(h5, name, &shape));
   if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] != DENSITY_BINS)
     FAIL(BAD_INPUT, "%s: %s is not there with %d values", h5->path, name, DENSITY_BINS);
   return h5_read_rows(h5, name, 0, DENSITY_BINS, H5_INT64, bins);
+}
+
+static int is_among(const char *text, const char *const *name, int count) {
+  while (count > 0 && strcmp(text, name[count - 1]) != 0) count--;
+  return count > 0;
+}
+
+/* The file may be of anybody, and its words and numbers are printed. */
+static int check_kept(const struct h5 *h5, const struct partition_kept *kept) {
+  if (!is_among(kept->method, partition_method_name, METHODS) ||
+      !is_among(kept->order, node_order_name, ORDERS) || !is_among(kept->chosen, node_order_name, ORDERS) ||
+      kept->parts < 1 || kept->edge_cut < 0 || !(kept->seconds >= 0 && kept->seconds < 1e9) ||
+      !(kept->order_seconds >= 0 && kept->order_seconds < 1e9) ||
+      !density_is_possible(&kept->density, INT64_MAX))
+    FAIL(BAD_INPUT, "%s: is no partition that was made", h5->path);
+  return OK;
 }
 
 static int read_kept(struct h5 *h5, struct partition_kept *kept) {
@@ -29,7 +47,8 @@ static int read_kept(struct h5 *h5, struct partition_kept *kept) {
   TRY(h5_read_int(h5, "/", "rated_cols", &kept->density.cols));
   TRY(read_bins(h5, "/density_cells", kept->density.cells));
   TRY(read_bins(h5, "/density_arcs", kept->density.arcs));
-  return read_bins(h5, "/density_windows", kept->density.windows);
+  TRY(read_bins(h5, "/density_windows", kept->density.windows));
+  return check_kept(h5, kept);
 }
 
 static int read_file(struct partition_kept *kept) {

@@ -235,7 +235,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   *partition = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts)));
   if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
-  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes};
+  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
   int code = comm->rank ? OK : take_turn(comm, &key, dataset, block, partition);
   TRY(comm_agree(comm, code));
   return partition_share(comm, parts, dataset->nodes, partition);

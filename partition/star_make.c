@@ -212,7 +212,7 @@ int star_partition(struct comm *comm, const struct config *config, struct datase
   *star = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts)));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
-  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes};
+  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
   TRY(comm_agree(comm, comm->rank ? OK : take_turn(comm, &key, dataset, star)));
   return partition_share(comm, parts, nodes, star);
 }

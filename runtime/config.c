@@ -9,6 +9,7 @@
 
 #include "runtime/config_key.h"
 #include "runtime/error.h"
+#include "runtime/input.h"
 
 /* clang-format off */
 #define FIELD(field) \
@@ -204,13 +205,14 @@ int config_set(struct config *config, const char *assignment) {
 
 /* The whole file, with a NUL at the end. */
 static int read_text(const char *path, char text[FILE_BYTES + 1]) {
-  FILE *file = fopen(path, "r");
-  if (!file) FAIL(BAD_INPUT, "%s: cannot open the configuration: %s", path, strerror(errno));
+  TRY(input_check_settings(path));
+  FILE *file = input_open(path);
+  if (!file) FAIL(input_code(errno), "%s: cannot open the configuration: %s", path, strerror(errno));
   errno = 0;
   size_t length = fread(text, 1, FILE_BYTES, file);
-  int reason = ferror(file) ? errno : 0, longer = fgetc(file) != EOF;
+  int reason = ferror(file) ? (errno ? errno : EIO) : 0, longer = fgetc(file) != EOF;
   fclose(file);
-  if (reason) FAIL(BAD_INPUT, "%s: cannot read the configuration: %s", path, strerror(reason));
+  if (reason) FAIL(input_code(reason), "%s: cannot read the configuration: %s", path, strerror(reason));
   if (longer) FAIL(BAD_INPUT, "%s: a configuration has at most %d bytes", path, FILE_BYTES);
   text[length] = '\0';
   if (strlen(text) != length) FAIL(BAD_INPUT, "%s: not a text: byte %zu is NUL", path, strlen(text) + 1);

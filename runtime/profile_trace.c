@@ -1,5 +1,4 @@
 /* The Chrome trace: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "runtime/memory.h"
 #include "runtime/profile.h"
 #include "runtime/profile_tree.h"
+#include "runtime/publish.h"
 
 struct rank_header {
   int64_t events;
@@ -16,7 +16,8 @@ struct rank_header {
 };
 
 struct trace {
-  FILE *file;                    /* on rank 0 only */
+  struct publish written; /* on rank 0 only */
+  FILE *file;
   struct profile_region *region; /* of all ranks */
   int64_t width;
   struct rank_header *header;  /* of all ranks */
@@ -63,9 +64,9 @@ static int trace_open(struct trace *trace, struct comm *comm, const char *path) 
   TRY(memory_alloc(&trace->header, comm->size * (int64_t)sizeof *trace->header, "trace"));
   if (comm->rank != 0) return OK;
   TRY(memory_alloc(&trace->event, PROFILE_EVENTS * (int64_t)sizeof *trace->event, "trace"));
-  trace->file = fopen(path, "w");
-  if (!trace->file) FAIL(FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
-  return OK;
+  int code = publish_open(&trace->written, path);
+  if (code != OK) FAIL(code, "the trace: %s", error_message());
+  return publish_stream(&trace->written, &trace->file);
 }
 
 /* Rank 0 takes the events of one rank after the other: it never holds more than two ranks' events. */
@@ -88,26 +89,17 @@ static int trace_write(struct trace *trace, struct comm *comm) {
   return OK;
 }
 
-static int trace_close(struct trace *trace, const char *path) {
-  FILE *file = trace->file;
-  trace->file = NULL;
-  if (!file) return OK;
-  int failed = ferror(file);
-  if (fclose(file) != 0 || failed) FAIL(FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
-  return OK;
-}
-
 static int write_all(struct trace *trace, struct comm *comm, const char *path) {
   TRY(comm_agree(comm, trace_open(trace, comm, path)));
   TRY(trace_write(trace, comm));
-  TRY(comm_agree(comm, trace_close(trace, path)));
+  TRY(comm_agree(comm, trace->written.open ? publish_commit(&trace->written) : OK));
   return OK;
 }
 
 int profile_write_trace(struct comm *comm, const char *path) {
   struct trace trace = {0};
   int code = write_all(&trace, comm, path);
-  if (trace.file) fclose(trace.file);
+  publish_drop(&trace.written);
   free(trace.region);
   free(trace.header);
   free(trace.event);

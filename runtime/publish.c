@@ -14,7 +14,10 @@
 #include "runtime/error.h"
 #include "runtime/fnv.h"
 
-enum { ATTEMPTS = 100 }; /* at a name that nobody has */
+enum {
+  ATTEMPTS = 100,    /* at a name that nobody has */
+  NOT_FOR_ALL = 0775 /* rights to a new folder: without a umask, too, not everybody replaces what is in it */
+};
 
 int parent_of(const char *path, char folder[PATH_MAX]) {
   char copy[PATH_MAX];
@@ -227,7 +230,7 @@ int make_folder(const char *path) {
   for (size_t end = 1; end <= length; end++) {
     if (path[end] != '/' && path[end] != '\0') continue;
     snprintf(part, sizeof part, "%.*s", (int)end, path);
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+    if (mkdir(part, NOT_FOR_ALL) != 0 && errno != EEXIST)
       FAIL(code_of(errno), "%s: cannot be made: %s", part, strerror(errno));
   }
   if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) FAIL(FAILED, "%s: is not a folder", path);
