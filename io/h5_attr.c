@@ -68,25 +68,33 @@ int h5_read_real(struct h5 *h5, const char *object, const char *name, double *va
   return OK;
 }
 
-/* The string as malloc'ed memory; NULL when it cannot be read. */
-static char *read_string(const struct attr *a) {
-  char *string = NULL, *copy = NULL;
+static int read_variable(const struct attr *a, char **string) {
+  char *read = NULL;
+  if (H5Aread(a->id, a->type, &read) < 0) return OK;
+  *string = strdup(read ? read : "");
+  H5free_memory(read);
+  if (!*string) FAIL(FAILED, "out of memory for a string in an HDF5 file");
+  return OK;
+}
+
+/* Of one length, cut at its end or padding. */
+static int read_fixed(const struct attr *a, char **string) {
+  size_t size = H5Tget_size(a->type) + 1;
   hid_t type = H5Tcopy(a->type);
-  if (H5Tis_variable_str(a->type) > 0) {
-    if (H5Aread(a->id, type, &string) >= 0) copy = strdup(string ? string : "");
-    H5free_memory(string);
-  } else {
-    size_t size = H5Tget_size(a->type) + 1;
-    copy = calloc(size, 1);
-    H5Tset_size(type, size);
-    H5Tset_strpad(type, H5T_STR_NULLTERM);
-    if (copy && H5Aread(a->id, type, copy) < 0) {
-      free(copy);
-      copy = NULL;
-    }
+  int typed = H5Tset_size(type, size) >= 0 && H5Tset_strpad(type, H5T_STR_NULLTERM) >= 0;
+  int code = memory_alloc(string, (int64_t)size, "a string in an HDF5 file");
+  if (code == OK && (!typed || H5Aread(a->id, type, *string) < 0)) {
+    free(*string);
+    *string = NULL;
   }
   H5Tclose(type);
-  return copy;
+  return code;
+}
+
+/* The string as malloc'ed memory; NULL when it is none, or cannot be read. */
+static int read_string(const struct attr *a, char **string) {
+  if (H5Tget_class(a->type) != H5T_STRING) return OK;
+  return H5Tis_variable_str(a->type) > 0 ? read_variable(a, string) : read_fixed(a, string);
 }
 
 int h5_read_text(struct h5 *h5, const char *object, const char *name, char *text, int64_t size) {
@@ -94,7 +102,7 @@ int h5_read_text(struct h5 *h5, const char *object, const char *name, char *text
   char *string = NULL;
   text[0] = '\0';
   int code = open_attr(h5, object, name, &a);
-  if (code == OK && H5Tget_class(a.type) == H5T_STRING) string = read_string(&a);
+  if (code == OK) code = read_string(&a, &string);
   close_attr(&a);
   TRY(h5_was_read(h5, code));
   int64_t length = string ? (int64_t)strlen(string) : -1;
@@ -109,9 +117,9 @@ int h5_read_text(struct h5 *h5, const char *object, const char *name, char *text
 
 hid_t h5_string_type(size_t size) {
   hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, size);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
+  if (H5Tset_size(type, size) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0) return type;
+  H5Tclose(type);
+  return -1;
 }
 
 static int write_attr(struct h5 *h5, const char *object, const char *name, hid_t file_type, hid_t memory_type,

@@ -26,6 +26,7 @@ static H5FD_t *disk_open(const char *name, unsigned flags, hid_t access, haddr_t
   struct stat status;
   struct h5_disk *const *disk = H5Pget_driver_info(access);
   struct disk_file *file = disk ? calloc(1, sizeof *file) : NULL;
+  if (disk && !file) (*disk)->error = ENOMEM;
   if (!file) return NULL;
   file->disk = *disk;
   if (fstat(file->disk->descriptor, &status) == 0) {

@@ -174,8 +174,15 @@ static _Noreturn void child(const char *path, int pipe_end) {
   become_expendable();
   verdict.code = open_and_walk(path);
   snprintf(verdict.message, sizeof verdict.message, "%s", error_message());
-  ssize_t written = write(pipe_end, &verdict, sizeof verdict); /* less than PIPE_BUF: whole or not at all */
-  _exit(written == (ssize_t)sizeof verdict ? 0 : 1);
+  const char *from = (const char *)&verdict;
+  for (size_t left = sizeof verdict; left > 0;) {
+    ssize_t written = write(pipe_end, from, left);
+    if (written < 0 && errno != EINTR) _exit(1);
+    if (written < 0) continue;
+    from += written;
+    left -= (size_t)written;
+  }
+  _exit(0);
 }
 
 static double now(void) {
@@ -184,19 +191,35 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for the child's verdict; 0 when it died or hung. */
-static int hear(int pipe_end, struct verdict *verdict) {
+enum hearing { HEARD, SILENT, TOO_LATE };
+
+/* Waits for the child's verdict. SILENT: it ended without one, or the pipe is of no use. */
+static enum hearing hear(int pipe_end, struct verdict *verdict) {
   double deadline = now() + WALL_SECONDS;
   struct pollfd entry = {.fd = pipe_end, .events = POLLIN};
+  size_t heard = 0;
   for (double left; (left = deadline - now()) > 0;) {
     int ready = poll(&entry, 1, (int)(left * 1e3) + 1);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return 0;
-    ssize_t size = read(pipe_end, verdict, sizeof *verdict);
+    if (ready == 0) return TOO_LATE;
+    ssize_t size = ready < 0 ? -1 : read(pipe_end, (char *)verdict + heard, sizeof *verdict - heard);
     if (size < 0 && errno == EINTR) continue;
-    return size == (ssize_t)sizeof *verdict;
+    if (size <= 0) return SILENT;
+    heard += (size_t)size;
+    if (heard == sizeof *verdict) return HEARD;
   }
-  return 0;
+  return TOO_LATE;
+}
+
+/* Why the child gave no verdict. Only what HDF5 itself can be the cause of is the file's fault. */
+static int fail_unheard(const char *path, enum hearing hearing, int status) {
+  int sent = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (hearing == TOO_LATE || sent == SIGALRM)
+    FAIL(FAILED, "%s: could not be looked through in %d s; does its storage answer?", path, WALL_SECONDS);
+  if (sent == SIGXCPU)
+    FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library does not come to an end with it", path);
+  if (sent == SIGSEGV || sent == SIGBUS || sent == SIGFPE || sent == SIGILL || sent == SIGABRT)
+    FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library crashes on it (signal %d)", path, sent);
+  FAIL(FAILED, "%s: cannot be probed: the process that looks through it gives no answer", path);
 }
 
 int h5_probe(const char *path) {
@@ -206,20 +229,14 @@ int h5_probe(const char *path) {
   if (pipe2(ends, O_CLOEXEC) != 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
   pid_t pid = fork();
   if (pid == 0) child(path, ends[1]);
+  int error = errno;
   close(ends[1]);
-  int heard = pid > 0 && hear(ends[0], &verdict);
+  enum hearing hearing = pid > 0 ? hear(ends[0], &verdict) : SILENT;
   close(ends[0]);
-  if (pid < 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
-  if (!heard) kill(pid, SIGKILL);
+  if (pid < 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(error));
+  if (hearing != HEARD) kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (!heard) {
-    int sent = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (sent == SIGALRM || sent == SIGKILL)
-      FAIL(FAILED, "%s: could not be looked through in %d s; does its storage answer?", path, WALL_SECONDS);
-    if (sent == SIGXCPU)
-      FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library does not come to an end with it", path);
-    FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library crashes on it (signal %d)", path, sent);
-  }
+  if (hearing != HEARD) return fail_unheard(path, hearing, status);
   if (verdict.code != OK) FAIL(verdict.code, "%s", verdict.message);
   return OK;
 }

@@ -17,7 +17,9 @@ int h5_check_replaced(const char *path, const char *format, const char *kind) {
   char found[64] = "";
   struct stat status;
   if (stat(path, &status) != 0 || status.st_size == 0) return OK;
-  if (read_format(path, found, sizeof found) != OK) error_clear();
+  int code = read_format(path, found, sizeof found);
+  if (code != BAD_INPUT) TRY(code);
+  error_clear();
   if (strcmp(found, format) != 0)
     FAIL(BAD_INPUT, "%s: is there and is no %s; remove it or name another", path, kind);
   return OK;

@@ -39,6 +39,7 @@ int h5_disk_type(hid_t type, enum h5_type *found) {
   size_t size = H5Tget_size(type);
   H5T_class_t class = H5Tget_class(type);
   int natural = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
+  if (size == 0) return 0;
   if (class == H5T_STRING)
     *found = H5_TEXT;
   else if (class == H5T_FLOAT && size <= 8)
@@ -93,6 +94,7 @@ static int measure_set(struct h5 *h5, const char *name, struct h5_set *s) {
     FAIL(BAD_INPUT, "%s: %s: has a type that is not allowed; integers, floats and strings are", h5->path,
          name);
   s->bytes = (int64_t)H5Tget_size(s->type);
+  if (s->bytes == 0) FAIL(BAD_INPUT, "%s: %s: is damaged: its type has no size", h5->path, name);
   int empty = H5Sget_simple_extent_type(s->space) == H5S_NULL, too_large = 0;
   for (int d = 0; d < dims; d++) {
     if (d < 4) s->shape.dim[d] = (int64_t)s->dim[d];

@@ -34,8 +34,8 @@ static int make_groups(struct h5 *h5, const char *name) {
     snprintf(part, sizeof part, "%.*s", (int)(end - name), name);
     if (H5Lexists(h5->file, part, H5P_DEFAULT) > 0) continue;
     hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
-    H5Pset_obj_track_times(creation, 0);
-    hid_t group = H5Gcreate2(h5->file, part, H5P_DEFAULT, creation, H5P_DEFAULT);
+    int timeless = H5Pset_obj_track_times(creation, 0) >= 0;
+    hid_t group = timeless ? H5Gcreate2(h5->file, part, H5P_DEFAULT, creation, H5P_DEFAULT) : -1;
     H5Pclose(creation);
     if (group < 0) FAIL(FAILED, "%s: %s: the group cannot be made", h5->path, part);
     H5Gclose(group);
@@ -44,24 +44,22 @@ static int make_groups(struct h5 *h5, const char *name) {
 }
 
 /* Chunks of whole rows, about 1 MiB, with checksums; a dataset without elements has no chunks. */
-static hid_t chunks(int64_t rows, int64_t cols, int64_t row_bytes) {
-  hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(creation, 0);
-  if (rows == 0 || row_bytes == 0) return creation;
+static herr_t set_chunks(hid_t creation, int64_t rows, int64_t cols, int64_t row_bytes) {
+  if (H5Pset_obj_track_times(creation, 0) < 0) return -1;
+  if (rows == 0 || row_bytes == 0) return 0;
   int64_t most = CHUNK_BYTES / row_bytes;
   hsize_t chunk[2] = {(hsize_t)(most < 1 ? 1 : most < rows ? most : rows), (hsize_t)cols};
-  H5Pset_chunk(creation, cols > 0 ? 2 : 1, chunk);
-  H5Pset_fletcher32(creation);
-  return creation;
+  if (H5Pset_chunk(creation, cols > 0 ? 2 : 1, chunk) < 0) return -1;
+  return H5Pset_fletcher32(creation);
 }
 
 static int create_set(struct h5 *h5, const char *name, hid_t type, int64_t rows, int64_t cols) {
   char text[H5_CAUSE];
   TRY(make_groups(h5, name));
   hsize_t extent[2] = {(hsize_t)rows, (hsize_t)cols};
-  hid_t space = H5Screate_simple(cols > 0 ? 2 : 1, extent, NULL);
-  hid_t creation = chunks(rows, cols, (int64_t)H5Tget_size(type) * (cols > 0 ? cols : 1));
-  hid_t id = H5Dcreate2(h5->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  hid_t space = H5Screate_simple(cols > 0 ? 2 : 1, extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+  herr_t status = set_chunks(creation, rows, cols, (int64_t)H5Tget_size(type) * (cols > 0 ? cols : 1));
+  hid_t id = status < 0 ? -1 : H5Dcreate2(h5->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
   if (id < 0) h5_cause(h5, text);
   H5Pclose(creation);
   H5Sclose(space);

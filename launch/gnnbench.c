@@ -69,7 +69,7 @@ static int run_on_ranks(const struct command *command, const struct bench_option
   if (code == OK) code = comm_agree(&bench.comm, usage);
   if (code == OK) code = run(command, &bench);
   error_print(stderr, "gnnbench");
-  if (code != OK && bench.comm.size > 1 && !error_is_agreed())
+  if (code != OK && bench.comm.size != 1 && !error_is_agreed())
     comm_abort(&bench.comm, code); /* the others do not know yet */
   bench_close(&bench);
   comm_close(&bench.comm);

@@ -99,7 +99,7 @@ static int run_program(int argc, char **argv) {
   if (code == OK) code = comm_agree(&job.comm, usage);
   if (code == OK) code = run_job(&job);
   error_print(stderr, "gnntrain");
-  if (code != OK && job.comm.size > 1 && !error_is_agreed())
+  if (code != OK && job.comm.size != 1 && !error_is_agreed())
     comm_abort(&job.comm, code); /* the others do not know yet */
   job_free(&job);
   rundir_release(&rundir);

@@ -58,6 +58,19 @@ int same_config(struct comm *comm, const struct config *config) {
   return code;
 }
 
+/* Up to the end of the file: a call may be interrupted, or bring less, on one rank and not on another. */
+static int64_t read_at(int file, char *bytes, int64_t size, int64_t from) {
+  int64_t read = 0;
+  while (read < size) {
+    ssize_t more = pread(file, bytes + read, (size_t)(size - read), from + read);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return -1;
+    if (more == 0) break;
+    read += more;
+  }
+  return read;
+}
+
 static int sample(const char *path, uint64_t *hash) {
   enum { PLACES = 64, BYTES = 4096 };
   char bytes[BYTES];
@@ -66,9 +79,9 @@ static int sample(const char *path, uint64_t *hash) {
   int64_t size = failed ? 0 : status.st_size;
   *hash = fnv_add(FNV_START, &size, sizeof size);
   for (int64_t i = 0; i < PLACES && !failed; i++) {
-    ssize_t got = pread(file, bytes, sizeof bytes, size / PLACES * i);
+    int64_t got = read_at(file, bytes, BYTES, size / PLACES * i);
     failed = got < 0;
-    *hash = fnv_add(*hash, bytes, got);
+    *hash = fnv_add(*hash, bytes, got < 0 ? 0 : got);
   }
   int error = errno;
   if (file >= 0) close(file);

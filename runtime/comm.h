@@ -20,7 +20,7 @@ struct comm_mpi;
 
 struct comm {
   const struct comm_ops *ops; /* how device buffers travel */
-  int rank, size;
+  int rank, size;             /* size 0: comm_open failed when other ranks may wait for this one */
   int local_rank, local_size; /* among the ranks of this node */
   int nodes;
   double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
@@ -60,7 +60,8 @@ struct comm_ops {
 int comm_open(struct comm *comm, int *argc, char ***argv);
 
 /* Ends MPI; after an error that the ranks agreed on, too. Print the error first: this waits for all ranks,
- * and when one has left with a code that is not 0, mpirun ends the others. */
+ * and when one has left with a code that is not 0, mpirun ends the others. Where MPI fails even here, this
+ * prints why and ends the job. */
 void comm_close(struct comm *comm);
 
 /* Ends every rank of the job at once with that exit code, after flushing stdout and stderr. Does not return.

@@ -76,9 +76,9 @@ static int check_messages(struct comm *comm, const struct message *messages, int
   return OK;
 }
 
-int comm_requests_post(struct comm *comm, struct comm_requests *requests, MPI_Comm on,
-                       const struct message *sends, int send_count, const struct message *recvs,
-                       int recv_count) {
+static int post_all(struct comm *comm, struct comm_requests *requests, MPI_Comm on,
+                    const struct message *sends, int send_count, const struct message *recvs,
+                    int recv_count) {
   assert(requests->count == 0); /* one set of messages is under way at a time */
   TRY(check_messages(comm, sends, send_count));
   TRY(check_messages(comm, recvs, recv_count));
@@ -88,6 +88,19 @@ int comm_requests_post(struct comm *comm, struct comm_requests *requests, MPI_Co
   for (int i = 0; i < send_count; i++)
     if (sends[i].peer != comm->rank) TRY(post(requests, on, &sends[i], 0));
   return copy_own(comm, sends, send_count, recvs, recv_count);
+}
+
+/* What is under way reads and writes buffers that the caller frees after a failure: the ranks agree on it
+ * before that, which ends all messages. */
+static int end_on_failure(struct comm *comm, int code) {
+  if (code != OK) TRY(comm_agree(comm, code));
+  return OK;
+}
+
+int comm_requests_post(struct comm *comm, struct comm_requests *requests, MPI_Comm on,
+                       const struct message *sends, int send_count, const struct message *recvs,
+                       int recv_count) {
+  return end_on_failure(comm, post_all(comm, requests, on, sends, send_count, recvs, recv_count));
 }
 
 int comm_requests_peer(const struct comm_requests *requests) {
@@ -148,7 +161,7 @@ int comm_requests_wait(struct comm *comm, struct comm_requests *requests, enum c
   int code = poll_all(&watch, requests);
   comm_watch_finish(&watch);
   if (code == OK) requests->count = 0;
-  return code;
+  return end_on_failure(comm, code);
 }
 
 int comm_messages(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,

@@ -101,8 +101,10 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   struct comm_mpi *mpi = comm->mpi;
   int provided = 0;
   choose_single_copy();
-  TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided));
+  int result = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* before it MPI has no words */
+  if (result != MPI_SUCCESS) FAIL(FAILED, "MPI cannot be started: error %d in MPI_Init_thread", result);
   mpi->started = 1;
+  comm->size = 0; /* not known yet: whoever fails until then must not leave others waiting */
   /* Open MPI hands the errors of MPI_Test to this communicator, whichever the message belongs to. */
   TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   if (provided < MPI_THREAD_FUNNELED) FAIL(FAILED, "this MPI does not support threads (MPI_THREAD_FUNNELED)");
@@ -142,15 +144,30 @@ int comm_open(struct comm *comm, int *argc, char ***argv) {
   return code;
 }
 
-static void end_mpi(struct comm *comm) {
-  struct comm_mpi *mpi = comm->mpi;
+/* Nobody leaves before all have come. */
+static int meet_at_end(struct comm *comm) {
   MPI_Request request;
-  if (mpi->agree != MPI_COMM_NULL && MPI_Ibarrier(mpi->agree, &request) == MPI_SUCCESS)
-    comm_watch_request(comm, &request, CALL_CLOSE);
+  if (comm->mpi->agree == MPI_COMM_NULL) return OK;
+  TRY_MPI(MPI_Ibarrier(comm->mpi->agree, &request));
+  return comm_watch_request(comm, &request, CALL_CLOSE);
+}
+
+static int finalize(struct comm *comm) {
   alarm_start(comm->timeout);
   comm_signs_close(comm);
-  MPI_Finalize();
+  int code = comm_mpi_check(MPI_Finalize(), "MPI_Finalize");
   alarm_stop();
+  comm->mpi->started = 0;
+  return code;
+}
+
+/* Who cannot take part in the end must not leave the others waiting for it. */
+static void end_mpi(struct comm *comm) {
+  int told = error_is_agreed(), code = meet_at_end(comm);
+  if (code == OK) code = finalize(comm);
+  if (code == OK) return;
+  if (!told) error_print(stderr, "gnntrain");
+  comm_abort(comm, FAILED);
 }
 
 void comm_close(struct comm *comm) {

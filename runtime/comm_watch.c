@@ -23,6 +23,14 @@ void comm_watch_finish(struct comm_watch *watch) {
   watch->comm->mpi->watch = NULL;
 }
 
+/* What a collective call that is left may still write to. */
+static void abandon_scratch(struct comm_mpi *mpi) {
+  free(mpi->abandoned);
+  mpi->abandoned = mpi->scratch;
+  mpi->scratch = NULL;
+  mpi->scratch_bytes = 0;
+}
+
 /* A rank that fails inside a stage goes to the agreement at its end; nobody may wait for it elsewhere. What
  * the others have sent to each other gets a moment to arrive. */
 static int check_failed(struct comm_watch *watch, double now) {
@@ -31,10 +39,7 @@ static int check_failed(struct comm_watch *watch, double now) {
   if (mpi->failed_rank < 0 || mpi->failed.number != mpi->agreements) return OK;
   if (watch->noticed == 0) watch->noticed = now;
   if (now - watch->noticed < arrive_seconds) return OK;
-  free(mpi->abandoned);
-  mpi->abandoned = mpi->scratch;
-  mpi->scratch = NULL;
-  mpi->scratch_bytes = 0;
+  abandon_scratch(mpi);
   int code = error_raise(mpi->failed.call, __FILE__, __LINE__, __func__, "rank %d failed", mpi->failed_rank);
   error_silence(code);
   return comm_agree(watch->comm, code);
@@ -73,7 +78,9 @@ int comm_watch_poll(struct comm_watch *watch) {
 
 static int poll_request(struct comm_watch *watch, MPI_Request *request) {
   for (int done = 0;;) {
-    TRY(comm_mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), comm_call_name(watch->call)));
+    int code = comm_mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), comm_call_name(watch->call));
+    if (code != OK) abandon_scratch(watch->comm->mpi);
+    TRY(code);
     if (done) return OK;
     TRY(comm_watch_poll(watch));
   }

@@ -234,9 +234,11 @@ static int default_log_dir(struct config *config) {
     FAIL(BAD_INPUT, "log.dir: the name of %s is too long", config->path);
   char quoted[CONFIG_VALUE], line[CONFIG_VALUE + 8];
   snprintf(line, sizeof line, "value = %s", config_key_quote(config->log.dir, quoted));
-  if (config_toml_walk(line, config->path, visit_nothing, NULL) != OK)
+  int code = config_toml_walk(line, config->path, visit_nothing, NULL);
+  if (code == BAD_INPUT)
     FAIL(BAD_INPUT, "%s: the name is not valid UTF-8, and log.dir cannot be made of it; set log.dir",
          config->path);
+  TRY(code);
   return OK;
 }
 

@@ -32,6 +32,7 @@ struct broken_assertion : std::exception {
 #include <toml++/toml.h>
 
 extern "C" {
+#include "runtime/config_memory.h"
 #include "runtime/config_toml.h"
 #include "runtime/error.h"
 }
@@ -108,10 +109,8 @@ int assertion_line(const std::string_view text) {
   return static_cast<int>(broken);
 }
 
-} // namespace
-
-extern "C" int config_toml_walk(const char *text, const char *name,
-                                int (*visit)(const config_value *value, void *context), void *context) {
+int walk(const char *text, const char *name, int (*visit)(const config_value *value, void *context),
+         void *context) {
   if (std::strlen(text) > CONFIG_TOML_BYTES)
     FAIL(BAD_INPUT, "%s: a configuration has at most %d bytes", name, static_cast<int>(CONFIG_TOML_BYTES));
   try {
@@ -136,4 +135,13 @@ extern "C" int config_toml_walk(const char *text, const char *name,
     FAIL(FAILED, "%s: reading TOML failed: %s", name, error.what());
   }
   return OK;
+}
+
+} // namespace
+
+extern "C" int config_toml_walk(const char *text, const char *name,
+                                int (*visit)(const config_value *value, void *context), void *context) {
+  const int code = walk(text, name, visit, context);
+  if (config_memory_was_short()) FAIL(FAILED, "out of memory: no room to read %s", name);
+  return code;
 }

@@ -98,3 +98,12 @@ ends_within() {
   end_all
   fail "ranks were left behind when the job had ended"
 }
+
+# write_fault ERROR FOLDER: from now on gnntrain's writes into the HDF5 files below it go wrong after the first one:
+# "ENOSPC": as on a full disk, "kill": they end the process on the spot. Not with the sanitizers, which cannot be loaded
+# after another library.
+write_fault() {
+  export LD_PRELOAD=$GNNTRAIN_BIN/tests/faults/libfault.so FAULT_PROGRAM=gnntrain FAULT_CALL=write,pwrite
+  export FAULT_AT=2 FAULT_ALWAYS=1 FAULT_ERROR=$1 FAULT_IN=$2 FAULT_FILE=.h5
+}
+no_fault() { unset LD_PRELOAD ${!FAULT_*}; }

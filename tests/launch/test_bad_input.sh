@@ -178,9 +178,8 @@ refuses 2 'none\.h5' run.toml --eval none.h5
 # A full disk is the machine's failure: exit code 1, the reason, and the last checkpoint still there. (The
 # sanitizers cannot be loaded after another library.)
 if ! grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
-  export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=no_space
-  export WRITE_FAULT_IN=$PWD/kept
+  write_fault ENOSPC "$PWD/kept"
   refuses 1 'kept/.*No space left' run.toml --set log.dir=kept --set checkpoint.every=1 --resume --epochs 4
-  unset LD_PRELOAD WRITE_FAULT WRITE_FAULT_IN
+  no_fault
   must_run 2 run.toml --set log.dir=kept --set checkpoint.every=1 --resume --epochs 3
 fi

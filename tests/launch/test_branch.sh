@@ -107,9 +107,9 @@ must_run 1 "${several[@]}" --set log.dir=two --set train.runs=2
 for ranks in 1 2; do
   rm -rf again && cp -r runs again
   sed -i 's/"runs"/"again"/' again/config.toml
-  export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=kill WRITE_FAULT_IN=$PWD/again/checkpoints
+  write_fault kill "$PWD/again/checkpoints"
   job $ranks "${several[@]}" --set log.dir=again --resume=again/checkpoints/epoch-2-5.h5 --set checkpoint.every=0
-  unset LD_PRELOAD WRITE_FAULT WRITE_FAULT_IN
+  no_fault
   ((code != 0)) || fail "$ranks rank(s): not killed while it saved"
   rm -f again/checkpoints/*.tmp-*
   [[ $(kept again) == "$(kept two)epoch-2-5.h5 " ]] || fail "$ranks rank(s): kept of two runs: $(kept again)"

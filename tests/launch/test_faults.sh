@@ -38,10 +38,9 @@ grep -qE '^gnntrain: .*rank 1\b' err.txt || { cat err.txt; fail "gnntrain itself
 sed -i 's/^timeout = 3$/timeout = 60/' run.toml # what follows waits for a disk, and for no rank
 must_run 2 run.toml --set checkpoint.every=1 --epochs 3
 if ! grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
-  export LD_PRELOAD=$GNNTRAIN_BIN/tests/launch/libwrite_fault.so WRITE_FAULT=kill
-  export WRITE_FAULT_IN=$PWD/run
+  write_fault kill "$PWD/run"
   job 2 run.toml --set checkpoint.every=1 --resume --epochs 6
-  unset LD_PRELOAD WRITE_FAULT WRITE_FAULT_IN
+  no_fault
   ((code != 0 && code != 124)) || fail "the writer was not killed in its checkpoint (exit code $code)"
   must_run 2 run.toml --set checkpoint.every=1 --resume --epochs 6
   grep -qE 'epoch 3\b' out.txt || { cat out.txt; fail "the run did not go on from epoch 3"; }

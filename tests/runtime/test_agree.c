@@ -1,4 +1,6 @@
 /* Agreement on how a stage ended: one code, one voice. */
+#include <sys/mman.h>
+
 #include "runtime/comm.h"
 #include "tests/check.h"
 
@@ -92,6 +94,35 @@ static void it_fetches_them_from_a_collective_call(void **state) {
   check_failure_inside(0, needs_everyone);
 }
 
+/* One rank finds its messages wrong when it has posted them; whatever arrives in memory that is gone kills.
+ */
+static int exchange_that_is_wrong_for(int failing) {
+  enum { SHORT = 1000, MOST = 16 };
+  size_t bytes = (size_t)(2 * MOST * SHORT);
+  char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct message sends[MOST], recvs[MOST];
+  assert_ptr_not_equal(data, MAP_FAILED);
+  for (int r = 0; r < comm.size; r++) {
+    sends[r] = (struct message){r, data + r * SHORT, SHORT};
+    recvs[r] = (struct message){r, data + (MOST + r) * SHORT, SHORT};
+  }
+  if (comm.rank == failing) recvs[failing].bytes--;
+  int code = comm_swap(&comm, sends, comm.size, recvs, comm.size);
+  munmap(data, bytes);
+  return code;
+}
+
+static void a_rank_that_fails_with_messages_under_way_ends_them_first(void **state) {
+  (void)state;
+  for (int failing = 0; failing < comm.size; failing++) {
+    error_clear();
+    assert_ok(comm_barrier(&comm));
+    int code = exchange_that_is_wrong_for(failing);
+    assert_int_equal(comm_agree(&comm, code), FAILED);
+    assert_int_equal(speaks(), comm.rank == failing);
+  }
+}
+
 static void the_ranks_can_talk_afterwards(void **state) {
   (void)state;
   int64_t one = 1;
@@ -106,6 +137,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_highest_code_wins_and_the_lowest_rank_speaks),
       cmocka_unit_test(a_rank_that_fails_inside_a_stage_fetches_the_others),
       cmocka_unit_test(it_fetches_them_from_a_collective_call),
+      cmocka_unit_test(a_rank_that_fails_with_messages_under_way_ends_them_first),
       cmocka_unit_test(the_ranks_can_talk_afterwards),
   };
   if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
