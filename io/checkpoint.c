@@ -123,6 +123,7 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
   int end = 0, whole = 0;
   if (sscanf(name, "epoch-%lld-%lld.h5%n.tmp-%lld%n", &r, &e, &end, &writer, &whole) < 2 || end == 0)
     return 0;
+  if (r < 0 || e < 0) return 0;
   char canonical[64];
   int length = snprintf(canonical, sizeof canonical, "epoch-%lld-%lld.h5", r, e);
   if (strncmp(name, canonical, (size_t)length) != 0) return 0; /* as epoch-0-010.h5 */

@@ -1,5 +1,7 @@
 #include "models/rates.h"
 
+#include <assert.h>
+
 #include "models/schedule.h"
 #include "runtime/error.h"
 
@@ -13,6 +15,7 @@ static int upload(struct rates *rates, struct run *run, int64_t first) {
 }
 
 int rates_start(struct rates *rates, struct run *run, int64_t epoch, int64_t step) {
+  assert(epoch >= 0 && epoch <= CONFIG_EPOCHS && step >= 0 && step <= CONFIG_EPOCHS);
   struct scalars scalars = {.epoch = (uint32_t)epoch, .step = (int32_t)step};
   TRY(device_upload(run->device, STREAM_COMPUTE, run->kernels->scalars, &scalars, sizeof scalars));
   TRY(upload(rates, run, (epoch + 1) / RATES * RATES));

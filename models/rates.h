@@ -14,7 +14,8 @@ struct rates {
 
 void rates_plan(struct rates *rates, struct arena *arena);
 
-/* Sets the kernels' scalars to where training stands: that many epochs and optimiser steps done. */
+/* Sets the kernels' scalars to where training stands: that many epochs and optimiser steps done, of which
+ * there are at most CONFIG_EPOCHS. */
 int rates_start(struct rates *rates, struct run *run, int64_t epoch, int64_t step);
 
 /* Before each epoch that is queued: uploads the next stretch when the epoch is the first of it. */

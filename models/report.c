@@ -164,10 +164,10 @@ int report_closing(struct trainer *trainer, struct run *run, int64_t host_estima
   log_info(" ");
   log_info("result");
   results(trainer, run);
-  int64_t epochs = trainer->state.epoch < trainer->epochs_run ? trainer->state.epoch : trainer->epochs_run;
-  if (epochs > 0)
+  const struct times *times = &trainer->times;
+  if (times->used > 0)
     log_info("  epoch          %.2f ms (median of forward, backward and optimiser)",
-             median(trainer->epoch_ms + trainer->state.epoch - epochs, epochs));
+             median(times->ms, times->used));
   log_info("  training       %s, evaluation included", duration(trainer->seconds, seconds));
   TRY(memory_line(run, "memory", memory_peak(), host_estimate));
   if (!device->on_host)

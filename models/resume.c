@@ -19,16 +19,18 @@ int resume_find(struct run *run, char *path, int64_t size) {
   return comm_broadcast(run->comm, path, size, 0);
 }
 
-/* Whether best.h5 can stay: it is of the state that is resumed or of one before. */
-static int best_stands(const struct state *state, const char *best) {
+/* Whether best.h5 can stay: it is of the state that is resumed or of one before. One that cannot be read just
+ * now may well be. */
+static int best_stands(const struct state *state, const char *best, int *stands) {
   int64_t of_run = 0, epoch = 0;
-  if (access(best, F_OK) != 0) return state->run == 0; /* the first run has written none yet */
-  if (state_place(best, &of_run, &epoch) != OK) {
-    log_info("note: %s is not kept: %s", best, error_message());
-    error_clear();
-    return 0;
-  }
-  return of_run < state->run || (of_run == state->run && epoch <= state->epoch);
+  *stands = state->run == 0; /* the first run has written none yet */
+  if (access(best, F_OK) != 0) return OK;
+  int code = state_place(best, &of_run, &epoch);
+  *stands = code == OK && (of_run < state->run || (of_run == state->run && epoch <= state->epoch));
+  if (code != BAD_INPUT) return code;
+  log_info("note: %s is not kept: %s", best, error_message());
+  error_clear();
+  return OK;
 }
 
 /* The run before this one whose best weights best.h5 had. */
@@ -53,7 +55,7 @@ static int make_plan(const struct state *state, const struct run *run, struct pl
   rundir_checkpoints(run, folder);
   checkpoint_path(plan->keep, PATH, folder, state->run, state->epoch);
   if (access(plan->keep, F_OK) == 0) plan->keep[0] = '\0';
-  plan->stands = best_stands(state, rundir_best(run, best));
+  TRY(best_stands(state, rundir_best(run, best), &plan->stands));
   plan->best_run = best_run_before(state);
   if (plan->stands || state->run == 0) return OK;
   return checkpoint_newest_of(folder, plan->best_run, plan->source, PATH);

@@ -6,7 +6,7 @@
 
 #include "io/checkpoint.h"
 #include "io/h5.h"
-#include "models/state.h"
+#include "models/state_check.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -218,13 +218,21 @@ static int check_data(const struct manifest *m, const struct run *run, const cha
   return OK;
 }
 
+/* The numbers at the head, and the configuration beside them. */
+static int check_head(const struct manifest *m, const struct state *state, struct config *old,
+                      const char *path) {
+  TRY(state_check_values(&m->checkpoint, INFINITY, path));
+  TRY(config_parse(old, m->config, path));
+  return state_check_place(state, old, path);
+}
+
 static int check_origin(const struct manifest *m, const struct state *state, const struct run *run,
                         const char *path, enum state_use use) {
   char hash[HASH];
   hash_text(run->dataset_hash, hash);
   struct config *old = NULL;
   TRY(memory_alloc(&old, (int64_t)sizeof *old, "the checkpoint's configuration"));
-  struct difference difference = {path, run, state->run, use, config_parse(old, m->config, path)};
+  struct difference difference = {path, run, state->run, use, check_head(m, state, old, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
   free(old);
   TRY(difference.code);
@@ -239,6 +247,14 @@ static int holds_best(const struct manifest *m, const struct state *state) {
   if (m->weights[0] != '\0') return strcmp(m->weights, "best") == 0;
   return state->best.epoch != state->epoch &&
          memcmp(state->w, state->best_w, (size_t)state->count * sizeof *state->w) == 0;
+}
+
+static int check_weights(const struct manifest *m, const struct state *state, const char *path) {
+  if (m->weights[0] && strcmp(m->weights, "latest") != 0 && strcmp(m->weights, "best") != 0)
+    FAIL(BAD_INPUT, "%s: the attribute \"weights\" is neither \"latest\" nor \"best\"", path);
+  if (strcmp(m->weights, "best") == 0 && state->best.epoch == 0)
+    FAIL(BAD_INPUT, "%s: the attribute \"weights\" is \"best\", but best_epoch is 0", path);
+  return OK;
 }
 
 static int check_place(const struct state *state, const struct run *run, const char *path) {
@@ -257,11 +273,12 @@ static int read_file(struct state *state, const struct model *model, struct run 
   TRY(manifest_init(m, state, model));
   TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
   TRY(check_origin(m, state, run, path, use));
-  if (state->run < 0) FAIL(BAD_INPUT, "%s: stands in run %lld", path, (long long)state->run);
+  TRY(check_weights(m, state, path));
   if (use == STATE_RESUME) TRY(check_place(state, run, path));
   add_arrays(m, state, model, 0);
   if (use == STATE_RESUME) add_results(m, state);
   TRY(checkpoint_read(&m->checkpoint, path));
+  TRY(state_check_values(&m->checkpoint, state_largest(run->config->runtime.precision), path));
   if (state->best.epoch == 0) state->best = (struct best){0, NAN, NAN, NAN}; /* older programs wrote zeros */
   state->holds_best = holds_best(m, state);
   if (use == STATE_RESUME && state->holds_best)
@@ -288,5 +305,5 @@ int state_place(const char *path, int64_t *of_run, int64_t *epoch) {
                                      {.name = "epoch", .kind = CHECKPOINT_INT, .integer = epoch}};
   struct checkpoint checkpoint = {.value = value, .values = 2};
   TRY(checkpoint_read(&checkpoint, path));
-  return OK;
+  return state_check_values(&checkpoint, INFINITY, path);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/checkpoint.h"
 #include "models/classes.h"
@@ -56,7 +57,7 @@ void trainer_free(struct trainer *trainer, struct run *run) {
   state_free(&trainer->state);
   arena_free(&trainer->arena);
   objective_free(&trainer->objective);
-  free(trainer->epoch_ms);
+  free(trainer->times.ms);
   model_free(&trainer->model, run);
   *trainer = (struct trainer){0};
 }
@@ -79,8 +80,20 @@ static int load(struct trainer *trainer, struct run *run, const char *path, enum
   return state_restore(state, &trainer->model, run);
 }
 
+/* The newest was found by its name: what it says of itself must be the same, for the files of later epochs go
+ * by their names too. */
+static int check_name(const struct state *state, const struct run *run, const char *path) {
+  char folder[RUNDIR_PATH], own[RUNDIR_PATH + 64];
+  checkpoint_path(own, sizeof own, rundir_checkpoints(run, folder), state->run, state->epoch);
+  if (strcmp(own, path) != 0)
+    FAIL(BAD_INPUT, "%s: says that it stands in run %lld after epoch %lld, which is not what it is named for",
+         path, (long long)state->run, (long long)state->epoch);
+  return OK;
+}
+
 int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
   char newest[RUNDIR_PATH + 64];
+  const struct state *state = &trainer->state;
   if (path[0] == '\0') {
     TRY(resume_find(run, newest, sizeof newest));
     if (newest[0] == '\0') {
@@ -89,8 +102,8 @@ int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
     }
     path = newest;
   }
-  const struct state *state = &trainer->state;
   TRY(load(trainer, run, path, STATE_RESUME));
+  if (path == newest) TRY(comm_agree(run->comm, check_name(state, run, path)));
   trainer->resumed = 1;
   log_info("resuming run %lld after epoch %lld from %s", (long long)state->run, (long long)state->epoch,
            path);
@@ -219,16 +232,16 @@ static int record(struct trainer *trainer, struct run *run, const struct sums *s
 }
 
 /* Room for the time of one more epoch. */
-static int extend_times(struct trainer *trainer) {
-  const int64_t used = trainer->times, real = (int64_t)sizeof(double);
-  if (trainer->state.epoch < used) return OK;
-  trainer->times = 2 * trainer->state.epoch + 1024;
-  return memory_grow(&trainer->epoch_ms, used * real, trainer->times * real, "epoch times");
+static int extend_times(struct times *times) {
+  const int64_t real = (int64_t)sizeof(double);
+  if (times->used < times->room) return OK;
+  times->room = 2 * times->used + 1024;
+  return memory_grow(&times->ms, times->used * real, times->room * real, "epoch times");
 }
 
 static void count_epoch(struct trainer *trainer, double ms) {
   double now = profile_clock();
-  trainer->epoch_ms[trainer->state.epoch] = ms;
+  trainer->times.ms[trainer->times.used++] = ms;
   trainer->state.epoch++;
   trainer->state.step++;
   trainer->epochs_run++;
@@ -248,7 +261,7 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
   TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
   if (is_evaluated(run, epoch) && objective_ranks(objective))
     TRY(objective_rank(objective, run, result.logits, &sums.tally));
-  TRY(extend_times(trainer));
+  TRY(extend_times(&trainer->times));
   count_epoch(trainer, result.ms);
   if (sums.stop > 0) trainer->stop = 1;
   TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
@@ -295,6 +308,7 @@ static int save_and_stop(struct trainer *trainer, struct run *run) {
 static int train_run(struct trainer *trainer, struct run *run) {
   const struct state *state = &trainer->state;
   trainer->best_saved = 0;
+  trainer->times.used = 0;
   TRY(epoch_begin(trainer, run));
   for (;;) {
     int queues = may_queue(trainer, run);

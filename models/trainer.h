@@ -12,6 +12,13 @@
 
 enum { RESULTS = 2 }; /* epochs that the host may not know yet */
 
+/* Milliseconds of the epochs that this process has done of the current run: a run that goes on from its
+ * billionth epoch needs no more room than another. */
+struct times {
+  double *ms; /* [used] */
+  int64_t used, room;
+};
+
 struct trainer {
   struct model model;
   struct objective objective;
@@ -26,11 +33,10 @@ struct trainer {
   int stop;                       /* a signal came on some rank */
   int64_t best_saved;             /* epoch whose weights best.h5 has; 0: of nothing of this run */
   struct metrics metrics;
-  int resumed;      /* state came from a checkpoint: go on inside its run */
-  double since;     /* seconds are counted up to here */
-  double seconds;   /* of this process's epochs, evaluation included; state.seconds: of the run's */
-  double *epoch_ms; /* [times] of the current run's epochs */
-  int64_t times;
+  int resumed;    /* state came from a checkpoint: go on inside its run */
+  double since;   /* seconds are counted up to here */
+  double seconds; /* of this process's epochs, evaluation included; state.seconds: of the run's */
+  struct times times;
   int64_t epochs_run; /* of this process */
 };
 

@@ -55,7 +55,7 @@ static const struct config_key table[] = {
     BOOLEAN(model.bias, 1, "learn a bias"),
     CHOICE(model.activation, ACTIVATION_RELU, "function between layers", "none", "relu", "elu", "leaky_relu"),
 
-    INTEGER(train.epochs, 200, 0, 1e9, "epochs in all"),
+    INTEGER(train.epochs, 200, 0, CONFIG_EPOCHS, "epochs in all"),
     REAL(train.lr, 0.01, 0, 1e6, "learning rate"),
     CHOICE(train.optimizer, OPTIMIZER_ADAM, "adam couples weight decay to the gradient, adamw does not", "adam", "adamw", "sgd"),
     REAL(train.momentum, 0.9, 0, 0.9999, "momentum of sgd"),
@@ -70,7 +70,7 @@ static const struct config_key table[] = {
     CHOICE(train.loss, LOSS_AUTO, "auto: bce for a multilabel dataset, else cross_entropy", "auto", "cross_entropy", "bce"),
     CHOICE(train.metric, METRIC_AUTO, "auto: micro_f1 for a multilabel dataset, else accuracy; roc_auc: of two classes", "auto", "accuracy", "micro_f1", "roc_auc"),
     INTEGER(train.seed, 1, 0, 0x1p53, "seed of weights and dropout; run r uses seed + r"),
-    INTEGER(train.runs, 1, 1, 10000, "trainings to do, for a mean and a deviation"),
+    INTEGER(train.runs, 1, 1, CONFIG_RUNS, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric, or an equal one at a smaller loss; 0: never"),
     CHOICE(train.recompute, RECOMPUTE_NONE, "what the backward computes again rather than keep: nothing, or the inside of layers", "none", "layer"),

@@ -45,6 +45,9 @@ extern const char *const precision_name[]; /* NULL at the end */
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
 extern const char *const node_order_name[]; /* NULL at the end */
 
+/* The most epochs of a run and runs of a job: what is counted in them stays far from any overflow. */
+enum { CONFIG_EPOCHS = 1000 * 1000 * 1000, CONFIG_RUNS = 10 * 1000 };
+
 enum { CONFIG_TEXT = 1024, CONFIG_FOLDER = CONFIG_TEXT - 128 }; /* names of files follow a folder's */
 
 struct config {
