@@ -112,21 +112,6 @@ void publish_remove_named(void) {
   if (is_named) unlink(named);
 }
 
-static void remove_and_end(int sent) {
-  publish_remove_named();
-  signal(sent, SIG_DFL);
-  raise(sent);
-}
-
-void publish_remove_when_stopped(void) {
-  static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action = {.sa_handler = remove_and_end}, before;
-  for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-    if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* as under nohup */
-      sigaction(stops[i], &action, NULL);
-  }
-}
-
 int publish_name(const char *path, char *name, int64_t size) {
   char folder[PATH_MAX];
   struct stat status;

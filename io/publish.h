@@ -16,11 +16,9 @@ int publish_name(const char *path, char *name, int64_t size);
 /* Syncs `temporary`, renames it to `path` and syncs the folder. Errors: FAILED with the system's reason;
  * `temporary` is removed. */
 int publish(const char *temporary, const char *path);
-/* Removes the temporary file that was named last, if it is there; a handler of signals may call it. */
+/* Removes the temporary file that was named last, if it is there; another thread and a handler of signals may
+ * call it. */
 void publish_remove_named(void);
-
-/* From here on SIGINT, SIGTERM and SIGHUP do that, then end the program as they would have. */
-void publish_remove_when_stopped(void);
 
 /* Removes what killed writers of `path` left beside it, `seconds` ago or more (0: whenever); nobody may have
  * been writing it for so long. */

@@ -2,10 +2,10 @@
  * command line -> configuration -> dataset -> partition -> shard -> model -> epochs -> checkpoint. */
 #include "launch/gnntrain_options.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "io/checkpoint.h"
-#include "io/publish.h"
 #include "launch/program.h"
 #include "models/layouts.h"
 #include "models/parts.h"
@@ -15,7 +15,6 @@
 #include "models/same.h"
 #include "runtime/log.h"
 #include "runtime/profile.h"
-#include "runtime/stop.h"
 
 static struct command_line line;
 static struct rundir rundir;
@@ -47,7 +46,7 @@ static int train(struct job *job) {
   const struct rundir_from from = {line.resume, line.checkpoint};
   TRY(rundir_claim(&rundir, run, &from));
   if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint)); /* a refused one changes nothing */
-  stop_install();
+  stop_remembers();
   TRY(rundir_open(run, trainer->resumed && rundir_has(run->config, &from)));
   TRY(trainer_run(trainer, run));
   return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
@@ -92,7 +91,7 @@ static int run_program(int argc, char **argv) {
     if (line.version && !line.help) print_version("gnntrain");
     return OK;
   }
-  if (usage == OK && is_training()) stop_leaves(STOPPED, publish_remove_named);
+  if (usage == OK && is_training()) stop_leaves(STOPPED);
   int code = comm_open(&job.comm, &argc, &argv);
   log_open(job.comm.rank == 0);
   if (code == OK) code = comm_agree(&job.comm, usage);
@@ -107,7 +106,10 @@ static int run_program(int argc, char **argv) {
   return code;
 }
 
+/* Whether anybody reads what it says is no reason to lose what it computes. */
 int main(int argc, char **argv) {
-  program_start();
-  return program_end(run_program(argc, argv), "gnntrain");
+  signal(SIGPIPE, SIG_IGN);
+  int code = program_start();
+  if (code != OK) error_print(stderr, "gnntrain");
+  return program_end(code == OK ? run_program(argc, argv) : code, "gnntrain");
 }
