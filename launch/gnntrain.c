@@ -83,16 +83,10 @@ static int run_job(struct job *job) {
   return print_profile(job);
 }
 
-static int run_program(int argc, char **argv) {
+/* usage: what reading the command line gave. */
+static int run_on_ranks(int usage, int *argc, char ***argv) {
   static struct job job; /* large: settings and paths */
-  int usage = command_line_read(&line, argc, argv);
-  if (usage == OK && (line.help || line.version)) {
-    if (line.help) command_line_help();
-    if (line.version && !line.help) print_version("gnntrain");
-    return OK;
-  }
-  if (usage == OK && is_training()) stop_leaves(STOPPED);
-  int code = comm_open(&job.comm, &argc, &argv);
+  int code = comm_open(&job.comm, argc, argv);
   log_open(job.comm.rank == 0);
   if (code == OK) code = comm_agree(&job.comm, usage);
   if (code == OK) code = run_job(&job);
@@ -107,9 +101,20 @@ static int run_program(int argc, char **argv) {
 }
 
 /* Whether anybody reads what it says is no reason to lose what it computes. */
-int main(int argc, char **argv) {
+static int run_program(int argc, char **argv) {
+  int usage = command_line_read(&line, argc, argv), prints = usage == OK && (line.help || line.version);
+  if (usage == OK && !prints && is_training()) stop_leaves(STOPPED);
   signal(SIGPIPE, SIG_IGN);
-  int code = program_start();
-  if (code != OK) error_print(stderr, "gnntrain");
-  return program_end(code == OK ? run_program(argc, argv) : code, "gnntrain");
+  if (program_start() != OK) {
+    error_print(stderr, "gnntrain");
+    return FAILED;
+  }
+  if (!prints) return run_on_ranks(usage, &argc, &argv);
+  if (line.help) command_line_help();
+  if (line.version && !line.help) print_version("gnntrain");
+  return OK;
+}
+
+int main(int argc, char **argv) {
+  return program_end(run_program(argc, argv), "gnntrain");
 }

@@ -2,6 +2,7 @@
 #ifndef LAUNCH_PROGRAM_H
 #define LAUNCH_PROGRAM_H
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,9 +19,18 @@
 __attribute__((section(".preinit_array"), used)) static void (*const program_first)(int, char **,
                                                                                     char **) = load_first;
 
+/* A standard stream that was closed (>&-) stays without effect: no file of ours takes its number, and its
+ * lines. */
+static inline void program_keep_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+    if (fcntl(stream, F_GETFD) < 0) (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 /* A file that outgrows the limit of its size (ulimit -f) is an error with a message, like one on a full disk,
  * and not the end of the process. */
 static inline int program_start(void) {
+  program_keep_streams();
   signal(SIGXFSZ, SIG_IGN);
   TRY(limits_raise(0));
   return stop_start(publish_remove_named);
