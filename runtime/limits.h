@@ -9,8 +9,8 @@
  * a rank of MPI. Errors: FAILED when they stay too low. */
 int limits_raise(int launched);
 
-/* Starts as many threads as there will be, and ends them: those of parallel regions of `threads` threads (0: as
- * many as a region has) of this thread and of one that works aside. Errors: FAILED when there are not so
+/* Starts as many threads as there will be, and ends them: those of parallel regions of `threads` threads (0:
+ * as many as a region has) of this thread and of one that works aside. Errors: FAILED when there are not so
  * many. */
 int limits_threads(int threads);
 

@@ -1,6 +1,5 @@
 #include "runtime/load.h"
 
-#include <alloca.h>
 #include <stddef.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ __attribute__((no_sanitize("address", "undefined"))) void load_first(int argc, c
   stop_block();
   int count = 0;
   while (environment[count]) count++;
-  char **changed = alloca(((size_t)count + 2) * sizeof *changed);
+  char *changed[count + 2];
   int kept = 0;
   for (int i = 0; i < count; i++) {
     if (begins_with(environment[i], alone) && environment[i][sizeof alone - 1] == '\0') return;
