@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -140,13 +141,15 @@ static int open_and_walk(const char *path) {
   return code;
 }
 
-/* Dies quietly, whatever the parent installed: no handlers, no core, no words on stderr, limits. */
+/* Dies quietly, whatever the parent installed, and with it: no handlers, no core, no words on stderr,
+ * limits. */
 static void become_expendable(void) {
   static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGTERM};
   sigset_t none;
   sigemptyset(&none);
   for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) signal(deadly[i], SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(WALL_SECONDS);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});

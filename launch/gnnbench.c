@@ -98,6 +98,7 @@ static int run_program(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  program_start();
-  return program_end(run_program(argc, argv), "gnnbench");
+  int code = program_start();
+  if (code != OK) error_print(stderr, "gnnbench");
+  return program_end(code == OK ? run_program(argc, argv) : code, "gnnbench");
 }

@@ -49,13 +49,22 @@ static int run(int argc, char **argv) {
     return OK;
   }
   int threads, code = threads_of_environment(&threads);
+  if (code == OK) code = limits_threads(0);
   if (code == OK) code = dispatch(argc, argv);
   error_print(stderr, "gnndata");
   return code;
 }
 
+/* Nobody reads any more: it ends as other programs do, and leaves nothing half-written. */
+static void end_unread(int number) {
+  publish_remove_named();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 int main(int argc, char **argv) {
-  program_start();
-  publish_remove_when_stopped();
-  return program_end(run(argc, argv), "gnndata");
+  signal(SIGPIPE, end_unread);
+  int code = program_start();
+  if (code != OK) error_print(stderr, "gnndata");
+  return program_end(code == OK ? run(argc, argv) : code, "gnndata");
 }

@@ -2,10 +2,10 @@
  * command line -> configuration -> dataset -> partition -> shard -> model -> epochs -> checkpoint. */
 #include "launch/gnntrain_options.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "io/checkpoint.h"
-#include "io/publish.h"
 #include "launch/program.h"
 #include "models/layouts.h"
 #include "models/parts.h"
@@ -15,7 +15,6 @@
 #include "models/same.h"
 #include "runtime/log.h"
 #include "runtime/profile.h"
-#include "runtime/stop.h"
 
 static struct command_line line;
 static struct rundir rundir;
@@ -47,7 +46,7 @@ static int train(struct job *job) {
   const struct rundir_from from = {line.resume, line.checkpoint};
   TRY(rundir_claim(&rundir, run, &from));
   if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint)); /* a refused one changes nothing */
-  stop_install();
+  stop_remembers();
   TRY(rundir_open(run, trainer->resumed && rundir_has(run->config, &from)));
   TRY(trainer_run(trainer, run));
   return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
@@ -85,16 +84,10 @@ static int run_job(struct job *job) {
   return print_profile(job);
 }
 
-static int run_program(int argc, char **argv) {
+/* usage: what reading the command line gave. */
+static int run_on_ranks(int usage, int *argc, char ***argv) {
   static struct job job; /* large: settings and paths */
-  int usage = command_line_read(&line, argc, argv);
-  if (usage == OK && (line.help || line.version)) {
-    if (line.help) command_line_help();
-    if (line.version && !line.help) print_version("gnntrain");
-    return OK;
-  }
-  if (usage == OK && is_training()) stop_leaves(STOPPED, publish_remove_named);
-  int code = comm_open(&job.comm, &argc, &argv);
+  int code = comm_open(&job.comm, argc, argv);
   log_open(job.comm.rank == 0);
   if (code == OK) code = comm_agree(&job.comm, usage);
   if (code == OK) code = run_job(&job);
@@ -108,7 +101,21 @@ static int run_program(int argc, char **argv) {
   return code;
 }
 
+/* Whether anybody reads what it says is no reason to lose what it computes. */
+static int run_program(int argc, char **argv) {
+  int usage = command_line_read(&line, argc, argv), prints = usage == OK && (line.help || line.version);
+  if (usage == OK && !prints && is_training()) stop_leaves(STOPPED);
+  signal(SIGPIPE, SIG_IGN);
+  if (program_start() != OK) {
+    error_print(stderr, "gnntrain");
+    return FAILED;
+  }
+  if (!prints) return run_on_ranks(usage, &argc, &argv);
+  if (line.help) command_line_help();
+  if (line.version && !line.help) print_version("gnntrain");
+  return OK;
+}
+
 int main(int argc, char **argv) {
-  program_start();
   return program_end(run_program(argc, argv), "gnntrain");
 }

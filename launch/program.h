@@ -2,22 +2,49 @@
 #ifndef LAUNCH_PROGRAM_H
 #define LAUNCH_PROGRAM_H
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "io/publish.h"
 #include "runtime/device.h"
 #include "runtime/error.h"
+#include "runtime/limits.h"
+#include "runtime/load.h"
+#include "runtime/stop.h"
 #include "version.h"
+
+__attribute__((section(".preinit_array"), used)) static void (*const program_first)(int, char **,
+                                                                                    char **) = load_first;
+
+/* A standard stream that was closed (>&-) stays without effect: no file of ours takes its number, and its
+ * lines. */
+static inline void program_keep_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+    if (fcntl(stream, F_GETFD) < 0) (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
 
 /* A file that outgrows the limit of its size (ulimit -f) is an error with a message, like one on a full disk,
  * and not the end of the process. */
-static inline void program_start(void) {
+static inline int program_start(void) {
+  program_keep_streams();
   signal(SIGXFSZ, SIG_IGN);
+  TRY(limits_raise(0));
+  return stop_start(publish_remove_named);
+}
+
+/* Whoever read the output has had enough of it, and left. */
+static inline int program_is_unread(void) {
+  struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return poll(&output, 1, 0) == 1 && output.revents & (POLLERR | POLLHUP);
 }
 
 /* What a program exits with: output that could not be written, to a full disk, is an error even so. */
 static inline int program_end(int code, const char *name) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || program_is_unread()) return code;
   fprintf(stderr, "%s: standard output cannot be written\n", name);
   return code == OK ? FAILED : code;
 }

@@ -1,7 +1,10 @@
 #include "partition/metis.h"
 
 #include <metis.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -51,11 +54,24 @@ static int job_init(const struct csr *pattern, int parts, int64_t seed, struct j
   return OK;
 }
 
+/* METIS says that it is at a loss by a SIGTERM to its own thread, where it is blocked: see runtime/stop.h. */
+static int has_terminated_itself(void) {
+  siginfo_t sent;
+  sigset_t terminate;
+  sigemptyset(&terminate);
+  sigaddset(&terminate, SIGTERM);
+  if (sigtimedwait(&terminate, &sent, &(struct timespec){0}) < 0) return 0;
+  if (sent.si_code == SI_TKILL && sent.si_pid == getpid()) return 1;
+  kill(getpid(), SIGTERM); /* another's, meant for the process */
+  return 0;
+}
+
 static int run(void *argument) {
   struct job *job = argument;
   job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
                                     NULL, &job->parts, NULL, job->balance, job->option, &job->objective,
                                     job->part);
+  if (has_terminated_itself()) job->status = METIS_ERROR;
   return OK;
 }
 

@@ -1,7 +1,6 @@
 #include "partition/watch.h"
 
 #include <errno.h>
-#include <signal.h>
 
 #include "runtime/aside.h"
 #include "runtime/error.h"
@@ -26,17 +25,8 @@ static void keep_patient(struct watch *watch) {
   }
 }
 
-/* Waits for the thread. METIS takes SIGTERM to itself while it runs, and jumps between threads when it comes:
- * it is given back at once. */
 static void wait_for(struct watch *watch, struct aside *aside) {
-  enum { TICKS = 20 }; /* a second */
-  struct sigaction terminate;
-  sigaction(SIGTERM, NULL, &terminate);
-  for (int tick = 1; !aside_wait(aside, 1. / TICKS); tick++) {
-    sigaction(SIGTERM, &terminate, NULL);
-    if (tick % TICKS == 0) keep_patient(watch);
-  }
-  sigaction(SIGTERM, &terminate, NULL);
+  while (!aside_wait(aside, 1)) keep_patient(watch);
 }
 
 int watch_work(struct watch *watch, const char *doing, int (*call)(void *context), void *context) {

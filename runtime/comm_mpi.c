@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/limits.h"
 #include "runtime/memory.h"
 
 int64_t comm_message_limit = (int64_t)1 << 30;
@@ -132,6 +133,7 @@ static int start(struct comm *comm, int *argc, char ***argv) {
   mpi->setup = mpi->exchange = mpi->agree = mpi->signs = MPI_COMM_NULL;
   mpi->sign_request = MPI_REQUEST_NULL;
   mpi->failed_rank = -1;
+  TRY(limits_raise(launched()));
   if (launched()) TRY(start_mpi(comm, argc, argv));
   return open_parts(comm);
 }

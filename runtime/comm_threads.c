@@ -7,6 +7,7 @@
 
 #include "runtime/comm_mpi.h"
 #include "runtime/error.h"
+#include "runtime/limits.h"
 #include "runtime/memory.h"
 
 /* What one rank tells the others. */
@@ -122,9 +123,10 @@ int comm_threads(struct comm *comm, int wanted, int *threads, char *text, int64_
   TRY(from_binding(comm, threads, text, size)); /* collective: on every rank, whatever its environment says */
   int set = 0;
   TRY(comm_agree(comm, wanted > 0 ? OK : threads_of_environment(&set)));
-  if (wanted <= 0 && set <= 0) return OK;
-  *threads = wanted > 0 ? wanted : set;
-  snprintf(text, (size_t)size, "%d thread%s a rank (%s)", *threads, *threads == 1 ? "" : "s",
-           wanted > 0 ? "runtime.threads" : "OMP_NUM_THREADS");
-  return OK;
+  if (wanted > 0 || set > 0) {
+    *threads = wanted > 0 ? wanted : set;
+    snprintf(text, (size_t)size, "%d thread%s a rank (%s)", *threads, *threads == 1 ? "" : "s",
+             wanted > 0 ? "runtime.threads" : "OMP_NUM_THREADS");
+  }
+  return comm_agree(comm, limits_threads(*threads));
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -79,7 +79,7 @@ int64_t publish_writer(void) {
 /* What a signal removes, through that folder. */
 static char named[NAME_MAX + 1];
 static int named_folder;
-static volatile sig_atomic_t is_named;
+static atomic_int is_named;
 
 static void note_name(const struct publish *p) {
   is_named = 0;
@@ -90,21 +90,6 @@ static void note_name(const struct publish *p) {
 
 void publish_remove_named(void) {
   if (is_named) unlinkat(named_folder, named, 0);
-}
-
-static void remove_and_end(int sent) {
-  publish_remove_named();
-  signal(sent, SIG_DFL);
-  raise(sent);
-}
-
-void publish_remove_when_stopped(void) {
-  static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action = {.sa_handler = remove_and_end}, before;
-  for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-    if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* as under nohup */
-      sigaction(stops[i], &action, NULL);
-  }
 }
 
 static int make_file(struct publish *p) {

@@ -40,11 +40,9 @@ void publish_drop(struct publish *publish);
 /* The number in the names of this process's temporary files, drawn at random. */
 int64_t publish_writer(void);
 
-/* Removes the temporary file that was made last, if it is there; a handler of signals may call it. */
+/* Removes the temporary file that was made last, if it is there; another thread and a handler of signals may
+ * call it. */
 void publish_remove_named(void);
-
-/* From here on SIGINT, SIGTERM and SIGHUP do that, then end the program as they would have. */
-void publish_remove_when_stopped(void);
 
 /* Removes what killed writers of `path` left beside it, `seconds` ago or more (0: whenever); nobody may have
  * been writing it for so long. */

@@ -1,40 +1,122 @@
 #include "runtime/stop.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t first;
+#include "runtime/error.h"
 
-static void remember(int number) {
-  if (!first) first = number;
+static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+enum { SIGNALS = sizeof taken / sizeof taken[0] };
+
+/* What a signal does. It changes between two signals, never during one. */
+enum effect { ENDS, LEAVES, REMEMBERS };
+static enum effect effect;
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static int ignored[SIGNALS]; /* when the program began */
+static void (*clean)(void);
+static int leaving_code;
+static int interrupts;
+static atomic_int first;
+
+static uint64_t bit_of(int number) {
+  return (uint64_t)1 << (number - 1);
 }
 
-static int leaving_code;
-static void (*leaving_clean)(void);
+/* The system call, for the libc and what wraps it may not have started yet. */
+void stop_block(void) {
+  uint64_t set = 0;
+  for (int i = 0; i < SIGNALS; i++) set |= bit_of(taken[i]);
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof set);
+}
 
-static void leave(int number) {
+static void fill(sigset_t *set) {
+  sigemptyset(set);
+  for (int i = 0; i < SIGNALS; i++) sigaddset(set, taken[i]);
+}
+
+/* As if nothing had been installed for it. */
+static void end_by(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  signal(number, SIG_DFL);
+  raise(number); /* for this thread: it comes when no longer blocked */
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void leave(void) {
   static const char said[] = "stopped by a signal before there was anything to save\n";
-  (void)number;
-  leaving_clean();
   (void)!write(STDERR_FILENO, said, sizeof said - 1);
+  clean();
   _exit(leaving_code);
 }
 
-void stop_leaves(int code, void (*clean)(void)) {
-  struct sigaction action = {.sa_handler = leave};
-  leaving_code = code;
-  leaving_clean = clean;
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGUSR1, &action, NULL);
+static int is_ignored(int number) {
+  if (effect != ENDS && number != SIGHUP) return 0;
+  for (int i = 0; i < SIGNALS; i++) {
+    if (taken[i] == number) return ignored[i];
+  }
+  return 0;
 }
 
-void stop_install(void) {
-  struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGUSR1, &action, NULL);
-  action.sa_flags |= (int)SA_RESETHAND; /* the next one has its default effect */
-  sigaction(SIGINT, &action, NULL);
+static void act(int number) {
+  if (is_ignored(number)) return;
+  if (effect == LEAVES) leave();
+  if (effect == ENDS) clean();
+  interrupts += number == SIGINT;
+  if (effect == ENDS || (number == SIGINT && interrupts > 1)) end_by(number);
+  if (!first) first = number;
+}
+
+static void *take(void *unused) {
+  (void)unused;
+  sigset_t set;
+  fill(&set);
+  for (int number;;) {
+    if (sigwait(&set, &number) != 0) continue;
+    pthread_mutex_lock(&changing);
+    act(number);
+    pthread_mutex_unlock(&changing);
+  }
+  return NULL;
+}
+
+int stop_start(void (*call)(void)) {
+  enum { STACK_BYTES = 256 << 10 };
+  struct sigaction before;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  for (int i = 0; i < SIGNALS; i++)
+    ignored[i] = sigaction(taken[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+  clean = call;
+  stop_block();
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  int started = pthread_create(&thread, &attributes, take, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!started) FAIL(FAILED, "no thread could be started to wait for signals (ulimit -u, ulimit -v)");
+  return OK;
+}
+
+static void change(enum effect to) {
+  pthread_mutex_lock(&changing);
+  effect = to;
+  pthread_mutex_unlock(&changing);
+}
+
+void stop_leaves(int code) {
+  leaving_code = code;
+  change(LEAVES);
+}
+
+void stop_remembers(void) {
+  change(REMEMBERS);
 }
 
 int stop_requested(void) {

@@ -1,14 +1,24 @@
-/* stop: SIGTERM, SIGINT and SIGUSR1 become a request to save and end; while there is nothing to save, an end.
- */
+/* stop: what SIGINT, SIGTERM, SIGHUP and SIGUSR1 do. Every thread blocks them and one that does nothing else
+ * takes them: no handler of ours interrupts work, and handlers that libraries install for them are never
+ * called (METIS has one of SIGTERM that jumps, on whichever thread it comes to). SIGHUP that was ignored when
+ * the program began, as under nohup, stays so. */
 #ifndef RUNTIME_STOP_H
 #define RUNTIME_STOP_H
 
-/* From here on SIGTERM and SIGUSR1 say so on stderr, call `clean`, which may do what handlers may, and end
- * the process with `code`. */
-void stop_leaves(int code, void (*clean)(void));
+/* Blocks them in the calling thread and in those that it starts; makes system calls only. What comes before
+ * stop_start waits for it. */
+void stop_block(void);
 
-/* Installs the handlers, in place of those. A second SIGINT ends the process at once. */
-void stop_install(void);
+/* Starts the thread. From here on they call `clean` and end the program as they would have; all that were
+ * ignored when it began are ignored. `clean` runs in the thread, beside all others. Errors: FAILED when there
+ * is no thread to be had. */
+int stop_start(void (*clean)(void));
+
+/* From here on each says so on stderr, calls `clean` and ends the process with `code`. */
+void stop_leaves(int code);
+
+/* From here on each is a request to save and end. A second SIGINT ends the process at once. */
+void stop_remembers(void);
 
 /* The signal that asked for the stop, 0 while there is none. */
 int stop_requested(void);

@@ -38,6 +38,7 @@ int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct l
 int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
 void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout);
 int REAL(cpu_spmm)(struct kernels *k, const struct spmm *op);
+int REAL(cpu_open)(struct kernels *k);
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op);
 int REAL(cpu_gather)(struct kernels *k, const struct gather *op);
 int REAL(cpu_dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);

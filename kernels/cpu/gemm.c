@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "runtime/error.h"
+#include "runtime/limits.h"
 
 #if REAL_IS_DOUBLE
 #define cblas_gemm cblas_dgemm
@@ -137,6 +138,25 @@ static int add_second(struct kernels *k, const struct gemm *op) {
 static int end_backward(struct kernels *k, const struct gemm *op) {
   TRY(REAL(cpu_update_backward)(k, op->backward));
   return op->norm ? REAL(cpu_batch_norm_backward)(k, op->norm) : OK;
+}
+
+/* OpenBLAS maps a buffer for each multiplication that is under way, keeps it, and asks for ever for one that
+ * it does not get: it takes them all at once, while there is nothing else that could take their place. */
+void *blas_memory_alloc(int) __attribute__((weak));
+void blas_memory_free(void *) __attribute__((weak));
+
+int REAL(cpu_open)(struct kernels *k) {
+  enum { BUFFER_BYTES = 128 << 20, MOST = 64 };
+  static int taken;
+  void *buffer[MOST];
+  int count = k->device->threads < MOST ? k->device->threads : MOST;
+  if (count <= taken) return OK;
+  TRY(limits_memory(BUFFER_BYTES, count, "OpenBLAS"));
+  if (!blas_memory_alloc || !blas_memory_free) return OK;
+  for (int i = 0; i < count; i++) buffer[i] = blas_memory_alloc(0);
+  for (int i = 0; i < count; i++) blas_memory_free(buffer[i]);
+  taken = count;
+  return OK;
 }
 
 int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {

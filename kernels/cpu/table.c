@@ -7,6 +7,7 @@ const struct kernel_ops REAL(cpu_ops) = {
     .dtype = REAL_DTYPE,
     .real = REAL_DTYPE,
     .precisions = REAL_PRECISIONS,
+    .open = REAL(cpu_open),
     .layout_init = REAL(cpu_layout_init),
     .layout_share = REAL(cpu_layout_share),
     .layout_free = REAL(cpu_layout_free),

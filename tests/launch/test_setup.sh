@@ -19,20 +19,23 @@ threads = 1
 dir = "run"
 END_OF_RUN
 
-# handles_usr1 PID: whether it has a handler of SIGUSR1.
-handles_usr1() {
-  local caught
-  caught=$(sed -n 's/^SigCgt:[[:blank:]]*//p' "/proc/$1/status" 2>/dev/null)
-  [[ $caught ]] && ((0x$caught >> 9 & 1))
+# mask PID WHICH: its signals that are blocked (SigBlk) or handled (SigCgt), into $mask, at once: no process is started.
+mask() {
+  local key value
+  mask=0
+  while read -r key value; do
+    if [[ $key == "$2:" ]]; then mask=$((0x$value)); fi
+  done 2>/dev/null <"/proc/$1/status" || true
 }
 
 # From its first steps on: here while it waits for its configuration.
 mkfifo waits.toml
-for signal in USR1 TERM; do
+for signal in USR1 TERM INT HUP; do
   "$GNNTRAIN_BIN/gnntrain" waits.toml >out.txt 2>err.txt </dev/null &
   job=$!
   for ((i = 0; i < 600; i++)); do
-    ! handles_usr1 $job || break
+    mask $job SigBlk
+    ((!(mask >> 9 & 1))) || break # SIGUSR1
     sleep .05
   done
   kill -$signal $job
@@ -41,8 +44,42 @@ for signal in USR1 TERM; do
   ((code == 75)) || { cat out.txt err.txt; fail "$signal to a rank that begins: exit code $code"; }
 done
 
+# sent_to_metis SIGNAL PROGRAM ARGUMENT...: to a process in which METIS has just begun, with handlers of its own of SIGABRT
+# and SIGTERM. The exit code lies in $code, and in $began whether METIS was seen.
+sent_to_metis() {
+  local signal=$1
+  shift
+  "$GNNTRAIN_BIN/$@" >out.txt 2>err.txt </dev/null &
+  job=$!
+  began=
+  while kill -0 $job 2>/dev/null; do
+    mask $job SigCgt
+    ((!(mask >> 5 & 1))) || { began=yes; break; } # SIGABRT
+  done
+  kill -$signal $job 2>/dev/null || true
+  code=0
+  wait $job || code=$?
+}
+"$GNNTRAIN_BIN/gnndata" synth medium.h5 --nodes 50000 --degree 16 --features 4 --classes 4 >out.txt
+seen=
+for signal in TERM TERM TERM USR1 INT HUP; do
+  rm -rf medium.h5.parts
+  sent_to_metis $signal gnntrain run.toml --set dataset.path=medium.h5 --set partition.order=metis --set log.dir=metis
+  [[ ! $began ]] || seen=$seen.
+  [[ ! $began ]] || ((code == 75)) || { cat out.txt err.txt; fail "$signal as METIS begins: exit code $code"; }
+  rm -rf medium.h5.parts metis
+done
+for ((i = 0; i < 3; i++)); do
+  sent_to_metis TERM gnndata partition medium.h5 --parts 4
+  [[ ! $began ]] || seen=$seen.
+  [[ ! $began ]] || ((code == 143)) || { cat out.txt err.txt; fail "gnndata, TERM as METIS begins: exit code $code"; }
+  [[ -z $(compgen -G 'medium.h5.parts/*.tmp-*') ]] || fail "gnndata left $(ls medium.h5.parts)"
+  rm -rf medium.h5.parts
+done
+[[ $seen ]] || fail "METIS was never seen to begin"
+
 # Two ranks while METIS divides the graph, which takes seconds: whichever gets the signal.
-for signal in USR1 TERM; do
+for signal in USR1 TERM INT HUP; do
   rm -rf large.h5.parts run
   export GNNTRAIN_TEST_TOKEN=$$.$RANDOM
   mpirun -n 2 --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" run.toml --set dataset.path=large.h5 >out.txt 2>err.txt </dev/null &
