@@ -40,6 +40,7 @@ static void too_late(int signal_number) {
   (void)signal_number;
   static const char text[] =
       "gnntrain: MPI did not start or end in time (a rank is missing): ending the job\n";
+  launcher_end_later();
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(FAILED);
   _exit(FAILED);
 }
@@ -178,6 +179,7 @@ static volatile sig_atomic_t abort_code;
 
 static void abort_now(int signal_number) {
   (void)signal_number;
+  launcher_end_later();
   _exit(abort_code);
 }
 

@@ -44,7 +44,8 @@ struct sign {
 struct comm_peer {
   char host[64];
   int pid, node;               /* node: lowest rank on the same one */
-  struct sign answer;          /* to the last roll call */
+  struct sign answer;          /* to the last roll call that it has heard */
+  double answered;             /* when that came */
   struct sign out[SIGN_KINDS]; /* being sent */
   MPI_Request sending[SIGN_KINDS];
 };
@@ -67,6 +68,7 @@ struct comm_mpi {
   MPI_Request sign_request;
   double sign_of_life; /* when another rank last asked for patience */
   int roll_calls;
+  double called;      /* when the last of them went out */
   double ending;      /* when another rank said that it ends the job, 0: none has */
   struct sign failed; /* the last rank that said so */
   int failed_rank;
@@ -127,7 +129,7 @@ int comm_rollcall_start(struct comm *comm);
 void comm_rollcall_conclude(struct comm_watch *watch, double seconds);
 /* The launcher ends the job: names whom this rank has waited for, `seconds` long, if it is a whole host. */
 void comm_rollcall_name(const struct comm *comm, double seconds);
-int comm_answered(const struct comm *comm, int r); /* the last roll call */
+int comm_answered(const struct comm *comm, int r); /* since the last roll call went out */
 
 /* Who has not (comm_missing.c): "host b (ranks 2, 3) has not answered", hosts of which no rank has and single
  * ranks; and whether no rank of some host has. */

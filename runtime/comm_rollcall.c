@@ -98,6 +98,7 @@ static int heed(struct comm *comm, int from, struct sign sign) {
     return answer(comm, from, sign.number);
   case SIGN_HERE:
     mpi->peers[from].answer = sign;
+    mpi->peers[from].answered = profile_clock();
     break;
   case SIGN_ALIVE:
     mpi->sign_of_life = profile_clock();
@@ -129,11 +130,15 @@ int comm_signs_look(struct comm *comm) {
 }
 
 int comm_rollcall_start(struct comm *comm) {
+  comm->mpi->called = profile_clock();
   return comm_signs_send_all(comm, (struct sign){.kind = SIGN_CALL, .number = ++comm->mpi->roll_calls});
 }
 
+/* Which one is answered does not matter: a roll call to a rank that has not fetched the one before is
+ * dropped.
+ */
 int comm_answered(const struct comm *comm, int r) {
-  return r == comm->rank || comm->mpi->peers[r].answer.number == comm->mpi->roll_calls;
+  return r == comm->rank || comm->mpi->peers[r].answered >= comm->mpi->called;
 }
 
 static void name_wait(int rank, int call, int peer, FILE *out) {

@@ -148,6 +148,7 @@ static void end_launcher(void) {
 /* In a session of its own the launcher does not end it with the rank, and without files it holds up nobody
  * who waits for the rank's to be closed. */
 void launcher_end_later(void) {
+  if (!launcher.found.id) find(&launcher.found); /* MPI's start never ended */
   if (!launcher.found.id || !is_named(&launcher.found, ours) || fork() != 0) return;
   setsid();
   for (int file = 0; file < MAY_BE_OPEN; file++) close(file);

@@ -8,8 +8,11 @@ can_have_hosts() {
     command -v $tool >/dev/null || { reason="there is no $tool"; return 1; }
   done
   ((EUID == 0)) || { reason="network namespaces need root"; return 1; }
-  network=probe$$
-  { hosts_up && hosts_down; } >/dev/null 2>&1 || { hosts_down; reason="network namespaces are not allowed here"; return 1; }
+  network=probe$$ folder=$(mktemp -d /tmp/hosts.XXXXXX)
+  { hosts_up && (on a true); } >/dev/null 2>&1 || reason="network namespaces are not allowed here"
+  hosts_down
+  rm -rf "$folder"
+  [[ -z ${reason-} ]]
 }
 
 # hosts_up: $network, unique on the machine, begins the names of all; $folder, where their files go.
