@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/launcher.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"
 
 int64_t comm_message_limit = (int64_t)1 << 30;
+
+enum { ABORT_SECONDS = 10 };
 
 int comm_mpi_check(int result, const char *what) {
   if (result == MPI_SUCCESS) return OK;
@@ -38,6 +41,7 @@ static void too_late(int signal_number) {
   (void)signal_number;
   static const char text[] =
       "gnntrain: MPI did not start or end in time (a rank is missing): ending the job\n";
+  launcher_end_later();
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(FAILED);
   _exit(FAILED);
 }
@@ -124,7 +128,9 @@ static int open_parts(struct comm *comm) {
   TRY(memory_alloc(&mpi->sends, comm->size * (int64_t)sizeof *mpi->sends, "messages"));
   TRY(memory_alloc(&mpi->recvs, comm->size * (int64_t)sizeof *mpi->recvs, "messages"));
   TRY(gather_peers(comm));
-  return mpi->started ? comm_signs_open(comm) : OK;
+  if (!mpi->started) return OK;
+  TRY(launcher_watch(comm));
+  return comm_signs_open(comm);
 }
 
 static int start(struct comm *comm, int *argc, char ***argv) {
@@ -177,6 +183,7 @@ void comm_close(struct comm *comm) {
   if (!mpi) return;
   if (comm->ops) comm->ops->close(comm);
   if (mpi->started) end_mpi(comm);
+  launcher_release();
   for (int i = 0; i < 2; i++) comm_requests_free(&mpi->requests[i]);
   free(mpi->scratch);
   free(mpi->abandoned);
@@ -187,7 +194,23 @@ void comm_close(struct comm *comm) {
   *comm = (struct comm){0};
 }
 
+static volatile sig_atomic_t abort_code;
+
+static void abort_now(int signal_number) {
+  (void)signal_number;
+  launcher_end_later();
+  _exit(abort_code);
+}
+
+void comm_abort_start(int code) {
+  abort_code = code;
+  signal(SIGALRM, abort_now);
+  alarm(ABORT_SECONDS);
+}
+
+/* A pipe that nobody empties and a launcher that does not listen may block it. */
 _Noreturn void comm_abort(struct comm *comm, int code) {
+  comm_abort_start(code);
   fflush(stdout);
   fflush(stderr);
   if (comm->mpi && comm->mpi->started) MPI_Abort(MPI_COMM_WORLD, code);

@@ -7,6 +7,7 @@
 #define RUNTIME_COMM_MPI_H
 
 #include <mpi.h>
+#include <stdio.h>
 
 #include "runtime/comm.h"
 
@@ -31,6 +32,7 @@ enum sign_kind {
   SIGN_HERE,   /* the answer, with what the rank is doing */
   SIGN_ALIVE,  /* go on waiting for me */
   SIGN_FAILED, /* this rank has failed and waits in comm_agree */
+  SIGN_ENDING, /* this rank has said who does not answer, and ends the job */
   SIGN_KINDS,
 };
 
@@ -42,7 +44,8 @@ struct sign {
 struct comm_peer {
   char host[64];
   int pid, node;               /* node: lowest rank on the same one */
-  struct sign answer;          /* to the last roll call */
+  struct sign answer;          /* to the last roll call that it has heard */
+  double answered;             /* when that came */
   struct sign out[SIGN_KINDS]; /* being sent */
   MPI_Request sending[SIGN_KINDS];
 };
@@ -65,6 +68,8 @@ struct comm_mpi {
   MPI_Request sign_request;
   double sign_of_life; /* when another rank last asked for patience */
   int roll_calls;
+  double called;      /* when the last of them went out */
+  double ending;      /* when another rank said that it ends the job, 0: none has */
   struct sign failed; /* the last rank that said so */
   int failed_rank;
   int agreements;                   /* ended so far: the same number on all ranks */
@@ -98,8 +103,9 @@ struct comm_watch {
   enum comm_call call;
   const struct comm_requests *requests; /* to name whom it waits for; NULL: all */
   double start, next_look;
-  double called;  /* when the roll call went out, 0: not */
-  double noticed; /* when another rank's failure was seen, 0: not */
+  double called;                         /* when the roll call went out, 0: not */
+  enum { NOT_ASKED, ASKED, TOLD } early; /* another one, long before the deadline: see ask_early */
+  double noticed;                        /* when another rank's failure was seen, 0: not */
 };
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
                       const struct comm_requests *requests);
@@ -121,6 +127,18 @@ int comm_signs_send_all(struct comm *comm, struct sign sign);
 int comm_rollcall_start(struct comm *comm);
 /* Goes on with a roll call `seconds` old; ends the job once it is known whom to name. */
 void comm_rollcall_conclude(struct comm_watch *watch, double seconds);
+/* The launcher ends the job: names whom this rank has waited for, `seconds` long, if it is a whole host. */
+void comm_rollcall_name(const struct comm *comm, double seconds);
+int comm_answered(const struct comm *comm, int r); /* since the last roll call went out */
+
+/* Who has not (comm_missing.c): "host b (ranks 2, 3) has not answered", hosts of which no rank has and single
+ * ranks; and whether no rank of some host has. */
+void comm_missing_name(const struct comm *comm, FILE *out);
+int comm_missing_host(const struct comm *comm);
+
+/* comm_abort in two steps: from the first on the process ends in ten seconds at the latest, whatever blocks.
+ */
+void comm_abort_start(int code);
 
 /* The first peer that an unfinished request waits for, -1: none or all. */
 int comm_requests_peer(const struct comm_requests *requests);

@@ -4,6 +4,7 @@
 
 #include "runtime/comm_mpi.h"
 #include "runtime/error.h"
+#include "runtime/launcher.h"
 #include "runtime/profile.h"
 
 enum { SIGN_INTS = sizeof(struct sign) / sizeof(int), SIGN_TAG = 1, NAMED = 4 };
@@ -97,12 +98,16 @@ static int heed(struct comm *comm, int from, struct sign sign) {
     return answer(comm, from, sign.number);
   case SIGN_HERE:
     mpi->peers[from].answer = sign;
+    mpi->peers[from].answered = profile_clock();
     break;
   case SIGN_ALIVE:
     mpi->sign_of_life = profile_clock();
     break;
   case SIGN_FAILED:
     note_failure(mpi, from, sign);
+    break;
+  case SIGN_ENDING:
+    if (mpi->ending == 0) mpi->ending = profile_clock();
     break;
   case SIGN_KINDS:
     break;
@@ -125,28 +130,15 @@ int comm_signs_look(struct comm *comm) {
 }
 
 int comm_rollcall_start(struct comm *comm) {
+  comm->mpi->called = profile_clock();
   return comm_signs_send_all(comm, (struct sign){.kind = SIGN_CALL, .number = ++comm->mpi->roll_calls});
 }
 
-static int answered(const struct comm *comm, int r) {
-  return r == comm->rank || comm->mpi->peers[r].answer.number == comm->mpi->roll_calls;
-}
-
-/* "rank 2 (host, pid 123) has" or "ranks 2 (host, pid 123) and 3 (host, pid 124) have" */
-static void name_missing(const struct comm *comm, int missing, FILE *out) {
-  fprintf(out, missing == 1 ? "rank" : "ranks");
-  for (int r = 0, n = 0; r < comm->size && n < NAMED; r++) {
-    if (answered(comm, r)) continue;
-    const struct comm_peer *peer = &comm->mpi->peers[r];
-    fprintf(out, "%s %d (%s, pid %d)",
-            n == 0             ? ""
-            : n == missing - 1 ? " and"
-                               : ",",
-            r, peer->host, peer->pid);
-    n++;
-  }
-  if (missing > NAMED) fprintf(out, " and %d more", missing - NAMED);
-  fprintf(out, missing == 1 ? " has not answered" : " have not answered");
+/* Which one is answered does not matter: a roll call to a rank that has not fetched the one before is
+ * dropped.
+ */
+int comm_answered(const struct comm *comm, int r) {
+  return r == comm->rank || comm->mpi->peers[r].answered >= comm->mpi->called;
 }
 
 static void name_wait(int rank, int call, int peer, FILE *out) {
@@ -170,30 +162,45 @@ static void name_waits(const struct comm_watch *watch, FILE *out) {
   }
 }
 
+/* The others are told, so that they do not say it too; where that fails they do. */
 static _Noreturn void speak(const struct comm_watch *watch, int missing) {
   char text[2048];
+  struct comm *comm = watch->comm;
   FILE *out = fmemopen(text, sizeof text, "w");
+  comm_abort_start(FAILED);
+  (void)comm_signs_send_all(comm, (struct sign){.kind = SIGN_ENDING});
   if (out) {
     fprintf(out, "gnntrain: ");
     if (missing > 0)
-      name_missing(watch->comm, missing, out);
+      comm_missing_name(comm, out);
     else
       name_waits(watch, out);
-    fprintf(out, " for %g s (runtime.timeout): ending the job%s\n", watch->comm->timeout,
+    fprintf(out, " for %g s (runtime.timeout): ending the job%s\n", comm->timeout,
             missing > 0 ? "" : "; if that is what the work takes, set runtime.timeout higher");
     fclose(out);
-    fflush(stdout);
     fputs(text, stderr);
   }
-  comm_abort(watch->comm, FAILED);
+  if (missing > 0) launcher_end_later();
+  comm_abort(comm, FAILED);
+}
+
+void comm_rollcall_name(const struct comm *comm, double seconds) {
+  char text[2048];
+  FILE *out = comm_missing_host(comm) ? fmemopen(text, sizeof text, "w") : NULL;
+  if (!out) return;
+  fprintf(out, "gnntrain: ");
+  comm_missing_name(comm, out);
+  fprintf(out, " for %.0f s when SIGTERM came\n", seconds);
+  fclose(out);
+  fputs(text, stderr);
 }
 
 void comm_rollcall_conclude(struct comm_watch *watch, double seconds) {
   const struct comm *comm = watch->comm;
   int missing = 0, before = 0;
   for (int r = 0; r < comm->size; r++) {
-    missing += !answered(comm, r);
-    before += r < comm->rank && answered(comm, r);
+    missing += !comm_answered(comm, r);
+    before += r < comm->rank && comm_answered(comm, r);
   }
   double turn = before == 0 ? 0 : first_seconds + step_seconds * (before - 1);
   if (turn > latest_seconds) turn = latest_seconds;

@@ -1,14 +1,19 @@
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime/comm_mpi.h"
 #include "runtime/error.h"
+#include "runtime/launcher.h"
 #include "runtime/profile.h"
+#include "runtime/stop.h"
 
 static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
 static const double look_seconds = 1e-3;   /* how often signs are answered */
 static const double arrive_seconds = 0.5;  /* from a rank's failure to leaving a wait */
+static const double early_seconds = 5;     /* a wait as long as this is no part of a steady epoch */
+static const double ended_seconds = 5;     /* from another rank's end of the job to one's own */
 enum { SLEEP_MICROSECONDS = 50 };
 
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
@@ -45,20 +50,47 @@ static int check_failed(struct comm_watch *watch, double now) {
   return comm_agree(watch->comm, code);
 }
 
+static void call_roll(struct comm *comm) {
+  if (comm_rollcall_start(comm) == OK) return;
+  error_print(stderr, "gnntrain");
+  comm_abort(comm, FAILED);
+}
+
+/* A launcher that notices a lost host ahead of the deadline ends the ranks, and leaves them no time to ask.
+ * The first rank has asked by then, and says who is missing. */
+static void ask_early(struct comm_watch *watch, double waited) {
+  if (watch->comm->rank != 0) return;
+  if (waited < early_seconds) {
+    watch->early = NOT_ASKED;
+  } else if (watch->early == NOT_ASKED) {
+    call_roll(watch->comm);
+    watch->early = ASKED;
+  } else if (watch->early == ASKED && waited > early_seconds + arrive_seconds &&
+             stop_requested() == SIGTERM) {
+    comm_rollcall_name(watch->comm, waited);
+    watch->early = TOLD;
+  }
+}
+
 static void check_deadline(struct comm_watch *watch, double now) {
   struct comm *comm = watch->comm;
   double since = comm->mpi->sign_of_life > watch->start ? comm->mpi->sign_of_life : watch->start;
   if (now - since <= comm->timeout) {
     watch->called = 0;
+    ask_early(watch, now - since);
   } else if (watch->called == 0) {
     watch->called = now;
-    if (comm_rollcall_start(comm) != OK) {
-      error_print(stderr, "gnntrain");
-      comm_abort(comm, FAILED);
-    }
+    call_roll(comm);
   } else {
     comm_rollcall_conclude(watch, now - watch->called);
   }
+}
+
+/* The launcher has this long to end a rank that knows the job to be over. */
+static void follow_end(struct comm *comm, double now) {
+  static int followed;
+  if (!followed++) launcher_end_later();
+  if (now - comm->mpi->ending > ended_seconds) comm_abort(comm, FAILED);
 }
 
 int comm_watch_poll(struct comm_watch *watch) {
@@ -66,8 +98,12 @@ int comm_watch_poll(struct comm_watch *watch) {
   if (now >= watch->next_look) {
     watch->next_look = now + look_seconds;
     TRY(comm_signs_look(watch->comm));
-    TRY(check_failed(watch, now));
-    check_deadline(watch, now);
+    if (watch->comm->mpi->ending > 0) {
+      follow_end(watch->comm, now);
+    } else {
+      TRY(check_failed(watch, now));
+      check_deadline(watch, now);
+    }
   }
   if (waited < yield_seconds)
     sched_yield();

@@ -36,7 +36,7 @@ violations() {
       "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time " \
       "dirent dlfcn fcntl fts ftw getopt glob libgen poll pthread sched semaphore spawn strings termios unistd " \
       "sys/auxv sys/file sys/ioctl sys/mman sys/random sys/resource sys/select sys/stat sys/statvfs sys/syscall " \
-       "sys/sysinfo sys/time sys/types " \
+      "sys/sysinfo sys/time sys/types " \
       "sys/uio sys/utsname sys/vfs sys/wait sys/prctl immintrin x86intrin malloc"
     split(system_headers, name, " ")
     for (i in name) known[name[i] ".h"] = 1

@@ -9,6 +9,7 @@ done
 for file in "$GNNTRAIN_SOURCE"/configs/*.toml; do
   cmp "$file" "$prefix/share/gnntrain/configs/${file##*/}"
 done
+cmp "$GNNTRAIN_SOURCE/launch/openmpi-mca-params.conf" "$prefix/share/gnntrain/openmpi-mca-params.conf"
 rm -rf "$prefix"
 
 # With CMAKE_PREFIX_PATH, what apt has not installed is looked for there: nothing is installed.

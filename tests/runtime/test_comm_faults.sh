@@ -138,6 +138,15 @@ aborted() {
   finish 10 5
 }
 
+# An mpirun that stands still neither ends the ranks nor hears of their end, nor hands on what they say.
+launcher_stopped() {
+  start 3 train 1
+  kill -STOP "$job"
+  kill -KILL "$(cat pid.1)"
+  began=$SECONDS
+  finish 30 error
+}
+
 # together CASE...: side by side, since they mostly wait; each in its own folder, and with its own temporary one
 # because Open MPI's jobs may trip over each other while they make and remove theirs.
 together() {
@@ -158,5 +167,5 @@ temporary=$(mktemp -d /tmp/faults.XXXXXX)
 trap 'rm -rf "$temporary"' EXIT
 together "stopped 2" "stopped 0" two_stopped killed
 together in_different_calls long_with_signs_of_life long_without failed_inside aborted
-together start_in_steps start_that_fails start_that_stands_still
+together start_in_steps start_that_fails start_that_stands_still launcher_stopped
 exit $failed

@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# Jobs of six ranks on three hosts, of which a rank, a host, a daemon, mpirun or a link is lost: mpirun ends, every
+# process of every host ends, the loss is named once, and the run goes on from its newest checkpoint, without the lost
+# host too, to the numbers of one that was never disturbed. `test_hosts.sh SCENARIO...` runs some of them.
+set -euo pipefail
+. "$GNNTRAIN_SOURCE/tests/hosts/network.sh"
+
+fail() {
+  echo "$*"
+  exit 1
+}
+
+can_have_hosts || { echo "skipped: $reason"; exit 77; }
+
+readonly timeout=4 after=20 # runtime.timeout; epochs after a checkpoint that are compared
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+# The hosts are told from each other by their addresses alone; nothing else on the machine may be reached.
+export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+
+# launch HOSTFILE ARGUMENT...: gnntrain on the hosts of the file, in place of this shell.
+launch() {
+  local hostfile=$1
+  shift
+  on a mpirun -n 6 --hostfile "$hostfile" --bind-to none --mca plm_rsh_agent "$folder/agent" \
+    "$GNNTRAIN_BIN/gnntrain" run.toml --set log.overwrite=true "$@"
+}
+
+seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
+
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds; five times what the job took to start comes on top.
+wait_for() {
+  local limit=$(($1 + 5 * ${starting:-20})) what=$2 began=$SECONDS
+  shift 2
+  until "$@"; do
+    ((SECONDS - began <= limit)) || fail "$scenario: $what: not within $limit s; left: $(left_on a b c | tr '\n' ' ')"
+    sleep 0.1
+  done
+}
+
+trains() { [[ -e run/metrics.jsonl && $(wc -l <run/metrics.jsonl) -ge ${1:-3} ]]; }
+has_ended() { ! kill -0 "$job" 2>/dev/null; }
+is_empty() { [[ -z $(left_on "$@") ]]; }
+
+start() {
+  local began=$SECONDS
+  (launch ../three "$@") >out.txt 2>err.txt </dev/null &
+  job=$!
+  wait_for 60 "the start of the job" trains
+  starting=$((SECONDS - began))
+}
+
+# ended BOUND: mpirun ends with an error, then what is left on the hosts; the seconds of both go into the table.
+ended() {
+  local code=0
+  wait_for "$1" "the end of mpirun" has_ended
+  wait "$job" || code=$?
+  seconds=$(seconds_since "$struck")
+  ((code != 0)) || fail "$scenario: mpirun ended with 0"
+  if [[ $scenario == stopped_host ]]; then
+    wait_for 5 "the end of what is left on the other hosts" is_empty a c
+    signal_host CONT b
+    struck=$EPOCHREALTIME
+  fi
+  wait_for "$1" "the end of all processes" is_empty a b c
+  printf '%-16s %6s %6s  %s\n' "$scenario" "$seconds" "$(seconds_since "$struck")" "$code" >row
+}
+
+# says COUNT PATTERN: as many lines of stderr, and no other line of gnntrain.
+says() {
+  [[ $(grep -cE "$2" err.txt) == "$1" ]] || { cat err.txt; fail "$scenario: not $1 lines with $2"; }
+}
+says_once() {
+  says 1 "^gnntrain: $1"
+  says 1 "^gnntrain:"
+}
+readonly lost="host b \(ranks 2, 3\) has not answered for"
+
+numbers() { sed -e '/"final"/d' -e 's/, "ms":[^}]*//' "$1"; }
+
+# goes_on HOSTFILE: from the newest checkpoint; what the run has recorded then awaits its comparison.
+goes_on() {
+  local newest epochs code=0
+  newest=$(ls run/checkpoints | grep -oE '[0-9]+\.h5$' | sort -n | tail -n 1)
+  epochs=$((10#${newest%.h5} + after))
+  (launch "$1" --resume --epochs $epochs) >resumed.txt 2>&1 </dev/null || code=$?
+  ((code == 0)) || { cat resumed.txt; fail "$scenario: --resume ended with $code"; }
+  [[ $(numbers run/metrics.jsonl | wc -l) == "$epochs" ]] || fail "$scenario: not $epochs epochs after --resume"
+}
+
+killed_rank() {
+  signal_host KILL b gnntrain
+  ended 10
+  says 1 "process rank [23] .* on node b exited on signal 9"
+  goes_on ../three
+}
+
+killed_host() {
+  signal_host KILL b
+  ended 10
+  says 1 "Remote daemon: .* on node b"
+  goes_on ../two
+}
+
+killed_daemon() {
+  signal_host KILL b orted
+  ended 10
+  says 1 "Remote daemon: .* on node b"
+  goes_on ../three
+}
+
+killed_mpirun() {
+  signal_host KILL a mpirun
+  ended 10
+  goes_on ../three
+}
+
+cut_link_stays() {
+  cut_link b
+  ended $((timeout + 17))
+  says_once "$lost $timeout s \(runtime.timeout\): ending the job$"
+  goes_on ../two
+}
+
+stopped_host() {
+  signal_host STOP b
+  ended $((timeout + 17))
+  says_once "$lost $timeout s \(runtime.timeout\): ending the job$"
+  goes_on ../three
+}
+
+# mpirun's own sign of life is missed long before runtime.timeout.
+cut_link_noticed() {
+  cut_link b
+  ended 20
+  says 1 "Remote daemon: .* on node b"
+  says_once "$lost [0-9]+ s when SIGTERM came$"
+  goes_on ../two
+}
+
+# Two seconds without a link cost two seconds.
+joined_link() {
+  local before code=0
+  cut_link b
+  sleep 2
+  before=$(wc -l <run/metrics.jsonl)
+  join_link b
+  wait_for 20 "epochs after the link is back" trains $((before + after))
+  seconds=$(seconds_since "$struck")
+  signal_host USR1 a gnntrain
+  wait_for 20 "the end of the job" has_ended
+  wait "$job" || code=$?
+  ((code == 75)) || { cat out.txt err.txt; fail "$scenario: ended with $code in place of 75"; }
+  printf '%-16s %6s %6s  %s\n' "$scenario" "$seconds" - "$code" >row
+}
+
+# play SCENARIO ARGUMENT...: in a folder and on hosts of its own.
+play() {
+  scenario=$1 network=h$$$2
+  shift 2
+  rm -rf "$scenario" && mkdir "$scenario" && cd "$scenario"
+  folder=$top/$scenario
+  mkdir "$folder"
+  trap hosts_down EXIT
+  trap 'exit 1' TERM INT
+  hosts_up
+  write_agent "$folder/agent"
+  cp ../run.toml .
+  start --set runtime.timeout=$timeout "$@"
+  struck=$EPOCHREALTIME
+  "$scenario"
+}
+
+# equals_undisturbed SCENARIO: epoch by epoch, to the last bit.
+equals_undisturbed() {
+  local lines
+  numbers "$1/run/metrics.jsonl" >"$1/numbers"
+  lines=$(wc -l <"$1/numbers")
+  ((lines > after)) || fail "$1: only $lines epochs"
+  cmp <(head -n "$lines" undisturbed/numbers) "$1/numbers" || fail "$1: other numbers than the undisturbed run"
+}
+
+# undisturbed EPOCHS
+undisturbed() {
+  (on a mpirun -n 6 --hostfile three --bind-to none --mca plm_rsh_agent "$folder/agent" "$GNNTRAIN_BIN/gnntrain" \
+    run.toml --set log.dir=undisturbed/run --set log.overwrite=true --set checkpoint.every=0 --epochs "$1") >undisturbed/out.txt 2>&1 </dev/null ||
+    { cat undisturbed/out.txt; fail "the undisturbed run failed"; }
+  numbers undisturbed/run/metrics.jsonl >undisturbed/numbers
+}
+
+# together SCENARIO...: side by side, since they mostly wait.
+together() {
+  local jobs=() one
+  for one in "$@"; do
+    set --
+    [[ $one != cut_link_noticed ]] || set -- --set runtime.timeout=60
+    number=$((number + 1))
+    (
+      [[ $one != cut_link_noticed ]] || export OMPI_MCA_oob_tcp_keepalive_time=6 OMPI_MCA_oob_tcp_keepalive_intvl=1 \
+        OMPI_MCA_oob_tcp_keepalive_probes=3
+      play "$one" $number "$@"
+    ) &
+    jobs+=($!)
+  done
+  for one in "${jobs[@]}"; do wait "$one" || failed=1; done
+}
+
+every_setting_is_known() {
+  local known name
+  known=$(ompi_info --param oob tcp --level 9)
+  for name in $(sed -nE 's/^([a-z_]+) = [0-9]+$/\1/p' "$GNNTRAIN_SOURCE/launch/openmpi-mca-params.conf"); do
+    grep -qF "\"$name\"" <<<"$known" || fail "Open MPI does not know $name"
+  done
+}
+
+main() {
+  local scenarios=("$@") one epochs=0 number=0 failed=0 lines
+  ((${#scenarios[@]} > 0)) || scenarios=(killed_rank killed_host killed_daemon killed_mpirun cut_link_stays \
+    stopped_host cut_link_noticed joined_link)
+  rm -rf ./*
+  every_setting_is_known
+  "$GNNTRAIN_BIN/tests/launch/break_dataset" sound sound.h5
+  printf 'a slots=2\nb slots=2\nc slots=2\n' >three
+  printf 'a slots=3\nc slots=3\n' >two
+  sed "s|HERE|$PWD|" >run.toml <<'END'
+[dataset]
+path = "HERE/sound.h5"
+[model]
+hidden = 8
+[train]
+epochs = 1000000000
+[checkpoint]
+every = 1
+[log]
+dir = "run"
+progress = 1000000
+END
+  top=$(mktemp -d /tmp/hosts.XXXXXX)
+  trap 'rm -rf "$top"' EXIT
+  trap 'exit 1' TERM INT
+  # The first to come keeps the partition, for all.
+  mkdir undisturbed
+  folder=$top/undisturbed network=h$$0
+  mkdir "$folder"
+  trap 'hosts_down; rm -rf "$top"' EXIT
+  hosts_up
+  write_agent "$folder/agent"
+  undisturbed 1
+  rm -rf undisturbed/run
+  for ((one = 0; one < ${#scenarios[@]}; one += 4)); do together "${scenarios[@]:one:4}"; done
+  ((failed == 0)) || exit 1
+  for one in "${scenarios[@]}"; do
+    lines=$(numbers "$one/run/metrics.jsonl" | wc -l)
+    ((lines <= epochs)) || epochs=$lines
+  done
+  undisturbed "$epochs"
+  for one in "${scenarios[@]}"; do equals_undisturbed "$one"; done
+  echo "runtime.timeout $timeout s; seconds from the loss (of a stopped host: from its going on) to the end of"
+  printf '%-16s %6s %6s  %s\n' scenario mpirun all code
+  for one in "${scenarios[@]}"; do cat "$one/row"; done
+}
+main "$@"
