@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/choose_models.h"
+#include "models/features.h"
 #include "models/same.h"
 #include "models/stack.h"
 #include "partition/star.h"
@@ -136,7 +137,7 @@ static int make_shard(struct job *job) {
   double begun = profile_clock();
   TRY(PROFILE_HOST("shard", divide_graph(job)));
   TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
-                                                job->config.dataset.normalize, &job->shard)));
+                                                features_normalized_as_read(&job->config), &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
   job->seconds_shard = profile_clock() - begun;
   return OK;

@@ -75,7 +75,11 @@ static int making_init(struct dataset *dataset, const struct graph *block, struc
     making->graph = &making->read;
   }
   const struct graph *graph = making->graph;
-  making->rows = (struct csr){graph->rows, graph->nodes, graph->edges, graph->start, graph->col, NULL, NULL};
+  making->rows = (struct csr){.rows = graph->rows,
+                              .cols = graph->nodes,
+                              .nnz = graph->edges,
+                              .start = graph->start,
+                              .col = graph->col};
   return OK;
 }
 

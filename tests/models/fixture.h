@@ -14,6 +14,7 @@ struct fixture {
   int64_t nodes, features, classes;
   int64_t hyperedges; /* 0: a graph */
   int wide;           /* hyperedges of half of the vertices, not of a few */
+  int thirds;         /* weights and features are floats that no short sum of them is */
 };
 
 static inline uint32_t draw(uint64_t index, uint32_t what) {
@@ -33,6 +34,7 @@ static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
 static inline float arc_weight(const struct fixture *f, int64_t v, int64_t u) {
   int64_t low = f->directed || v < u ? v : u, high = f->directed || v < u ? u : v;
   if (u == v && v % 20 == 3) return 0;
+  if (f->thirds) return (float)(1 + draw((uint64_t)(low * f->nodes + high), 2) % 8) / 3;
   return .25f + (float)(draw((uint64_t)(low * f->nodes + high), 2) % 8) / 8;
 }
 
@@ -74,6 +76,7 @@ static inline void fill_hypergraph(const struct fixture *f, struct dataset_sourc
 static inline float feature_of(const struct fixture *f, int64_t v, int64_t j) {
   uint64_t i = (uint64_t)(v * f->features + j);
   int kept = !f->sparse || draw(i, 3) % 100 < 6;
+  if (f->thirds) return kept ? (float)(1 + draw(i, 4) % 15) / 3 : 0;
   return kept ? (float)(1 + draw(i, 4) % 15) / 8 - (f->sparse ? 0 : 1) : 0;
 }
 
@@ -132,8 +135,7 @@ static inline void fixture_open(struct job *job, const struct fixture *f, const 
   assert_ok(comm_broadcast(&job->comm, &id, sizeof id, 0));
   snprintf(path, sizeof path, "/tmp/gnntrain-fixture-%ld.h5", id);
   if (job->comm.rank == 0) fixture_write(f, path);
-  snprintf(text, sizeof text, "%s\n[dataset]\npath = \"%s\"\n[log]\ndir = \"%s.run\"\n", settings, path,
-           path);
+  snprintf(text, sizeof text, "dataset.path = \"%s\"\nlog.dir = \"%s.run\"\n%s\n", path, path, settings);
   assert_ok(config_parse(&job->config, text, "test"));
   log_open(0);
   assert_ok(job_setup(job));
