@@ -86,7 +86,7 @@ static int making_init(struct dataset *dataset, const struct graph *block, struc
 /* The pattern, for METIS or for an order of a directed graph. */
 static int want_pattern(struct making *making, int directed, int metis) {
   if (!making->pattern.start) TRY(graph_pattern(making->graph, directed, &making->pattern));
-  return metis ? metis_fits(&making->pattern, making->graph->path) : OK;
+  return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
 }
 
 static int assign_metis(const struct config *config, int directed, struct making *making,
