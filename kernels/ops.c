@@ -85,7 +85,8 @@ struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id)
   return (struct dropout){.key = key,
                           .threshold = (uint32_t)(threshold < 65535 ? threshold : 65535),
                           .scale = (float)(1 / (1 - rate)),
-                          .id = id};
+                          .id = id,
+                          .wide_scale = 1 / (1 - rate)};
 }
 
 int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {

@@ -106,6 +106,7 @@ struct dropout {
   uint32_t threshold; /* round(p * 65536), 65535 at most */
   float scale;        /* 1 / (1 - p) */
   const int64_t *id;  /* [rows] global node ids, on the device */
+  double wide_scale;  /* scale before it was rounded, for tables of doubles */
 };
 
 /* y_i = scale[rows[i]] x[rows[i]]. */

@@ -6,7 +6,7 @@
 
 #include "launch/gnndata.h"
 #include "partition/order_rate.h"
-#include "partition/partition.h"
+#include "partition/partition_ahead.h"
 #include "partition/star.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -152,6 +152,9 @@ static int run(struct comm *comm, const struct request *request) {
   struct partition partition = {0};
   int code = h5_probe(request->path);
   if (code == OK) code = dataset_open(&dataset, request->path);
+  code = comm_agree(comm, code);
+  if (code == OK && comm->rank == 0)
+    code = partition_check_ahead(&request->config, &dataset, !dataset.has_graph, request->parts);
   code = comm_agree(comm, code);
   if (code == OK) code = (dataset.has_graph ? make : make_star)(comm, request, &dataset, &block, &partition);
   partition_free(&partition);

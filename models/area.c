@@ -78,38 +78,83 @@ static double element_of(struct tensor t, int64_t i, int64_t j) {
 static int gather_scores(struct area *area, struct run *run, enum split split, struct tensor logits) {
   const struct shard *shard = run->shard;
   int64_t count = shard->split_global[split];
-  for (int64_t i = 0; i < count; i++) area->node[i] = (struct scored){0, 0};
+  for (int64_t i = 0; i < count; i++) area->node[i] = (struct scored){0, 0, 0};
   for (int64_t i = 0; i < shard->split_count[split]; i++) {
     int64_t v = shard->split[split][i];
-    area->node[area->first[split] + i] = (struct scored){element_of(logits, v, 1) - element_of(logits, v, 0),
+    double zero = element_of(logits, v, 0), one = element_of(logits, v, 1);
+    area->node[area->first[split] + i] = (struct scored){one - zero, fmax(fabs(zero), fabs(one)),
                                                          shard->label[v] == 1};
   }
-  return comm_reduce(run->comm, area->node, 2 * count, NUMBER_DOUBLE, REDUCE_SUM);
+  return comm_reduce(run->comm, area->node, 3 * count, NUMBER_DOUBLE, REDUCE_SUM);
 }
 
-static int by_score(const void *a, const void *b) {
-  double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
+/* e of area.h. */
+static double left_open(enum precision precision) {
+  if (precision == PRECISION_FP64) return 1e-13;
+  return precision == PRECISION_FP32 || precision == PRECISION_FP32_STRICT ? 2e-6 : 1e-3;
+}
+
+/* Scores and sizes of logits become intervals. */
+static void widen(struct scored *node, int64_t count, double open) {
+  double mean = 0;
+  for (int64_t i = 0; i < count; i++) mean += node[i].high / (double)count;
+  for (int64_t i = 0; i < count; i++) {
+    double score = node[i].low, reach = open * (node[i].high + mean);
+    node[i].low = score - reach;
+    node[i].high = score + reach;
+  }
+}
+
+/* The end that is next to the other class: where class 1 is to lie above, and where class 0 is. */
+static double end_for_one(const struct scored *node) {
+  return node->positive > 0 ? node->low : node->high;
+}
+
+static double end_for_zero(const struct scored *node) {
+  return node->positive > 0 ? node->high : node->low;
+}
+
+static int in_order(double x, double y) {
   return x < y ? -1 : x > y;
 }
 
-static double area_of(struct scored *node, int64_t count) {
-  double below = 0, positives = 0, pairs = 0; /* below: nodes of class 0 with a lower score */
-  qsort(node, (size_t)count, sizeof *node, by_score);
-  for (int64_t i = 0, end; i < count; i = end) {
-    double positive = 0;
-    for (end = i; end < count && !(node[end].score > node[i].score); end++) positive += node[end].positive;
-    double negative = (double)(end - i) - positive;
-    pairs += positive * (below + .5 * negative);
-    below += negative;
-    positives += positive;
+static int by_end_for_one(const void *a, const void *b) {
+  return in_order(end_for_one(a), end_for_one(b));
+}
+
+static int by_end_for_zero(const void *a, const void *b) {
+  return in_order(end_for_zero(a), end_for_zero(b));
+}
+
+/* Pairs in which the node of class `winner` lies above. */
+static double pairs_won(struct scored *node, int64_t count, int winner) {
+  double (*end_of)(const struct scored *) = winner ? end_for_one : end_for_zero;
+  double beaten = 0, won = 0;
+  qsort(node, (size_t)count, sizeof *node, winner ? by_end_for_one : by_end_for_zero);
+  for (int64_t i = 0, next; i < count; i = next) {
+    double winners = 0;
+    for (next = i; next < count && !(end_of(&node[next]) > end_of(&node[i])); next++)
+      winners += (node[next].positive > 0) == winner;
+    won += winners * beaten;
+    beaten += (double)(next - i) - winners;
   }
-  return positives > 0 && below > 0 ? pairs / (positives * below) : NAN;
+  return won;
+}
+
+static double area_of(struct scored *node, int64_t count) {
+  double positives = 0;
+  for (int64_t i = 0; i < count; i++) positives += node[i].positive;
+  double pairs = positives * ((double)count - positives);
+  double won = pairs_won(node, count, 1), lost = pairs_won(node, count, 0);
+  return pairs > 0 ? (won + .5 * (pairs - won - lost)) / pairs : NAN;
 }
 
 int area_compute(struct area *area, struct run *run, struct tensor logits, double under[SPLIT_COUNT]) {
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
     TRY(gather_scores(area, run, s, logits));
-    under[s] = area_of(area->node, run->shard->split_global[s]);
+    int64_t count = run->shard->split_global[s];
+    widen(area->node, count, left_open(run->config->runtime.precision));
+    under[s] = area_of(area->node, count);
   }
   return OK;
 }

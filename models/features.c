@@ -3,7 +3,44 @@
 #include <stdlib.h>
 
 #include "runtime/error.h"
+#include "runtime/memory.h"
 #include "runtime/profile.h"
+
+enum normalize features_normalized_as_read(const struct config *config) {
+  return config->runtime.precision == PRECISION_FP64 ? NORMALIZE_NONE : config->dataset.normalize;
+}
+
+/* The sum of row v, which stays as it is where that is 0. */
+static double divisor_of(const struct shard *shard, int64_t v) {
+  const struct csr *sparse = &shard->feature_rows;
+  const float *value = shard->sparse ? sparse->weight + sparse->start[v]
+                                     : shard->feature + v * shard->features;
+  int64_t count = shard->sparse ? sparse->start[v + 1] - sparse->start[v] : shard->features;
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += (double)value[i];
+  return sum == 0 ? 1 : sum;
+}
+
+static int divide_rows(struct features *f, const struct run *run) {
+  struct shard *shard = run->shard;
+  struct csr *sparse = &shard->feature_rows;
+  if (features_normalized_as_read(run->config) == run->config->dataset.normalize) return OK;
+  TRY(memory_alloc(&f->divisor, shard->own * (int64_t)sizeof *f->divisor, "sums of features"));
+  for (int64_t v = 0; v < shard->own; v++) f->divisor[v] = divisor_of(shard, v);
+  if (!f->sparse) return OK;
+  TRY(memory_alloc(&sparse->wide, sparse->nnz * (int64_t)sizeof *sparse->wide, "sparse features"));
+  for (int64_t v = 0; v < shard->own; v++) {
+    for (int64_t e = sparse->start[v]; e < sparse->start[v + 1]; e++)
+      sparse->wide[e] = (double)sparse->weight[e] / f->divisor[v];
+  }
+  return OK;
+}
+
+/* Layouts of doubles have copied them. */
+static void forget_wide(struct csr *m) {
+  free(m->wide);
+  m->wide = NULL;
+}
 
 int features_init(struct features *f, struct run *run, int once) {
   struct shard *shard = run->shard;
@@ -11,10 +48,13 @@ int features_init(struct features *f, struct run *run, int once) {
   f->sparse = shard->sparse;
   f->masked = run->config->model.dropout_input > 0;
   f->borrowed = !f->sparse && run->device->ops->on_host && run->kernels->dtype == F32;
+  TRY(divide_rows(f, run));
   if (!f->sparse) return OK;
   TRY(csr_transpose(&shard->feature_rows, &f->transposed, NULL));
   TRY(layout_init(run->kernels, &shard->feature_rows, NULL, &f->rows));
   TRY(layout_init(run->kernels, &f->transposed, NULL, &f->columns));
+  forget_wide(&shard->feature_rows);
+  forget_wide(&f->transposed);
   if (!f->masked) return OK;
   TRY(layout_share(run->kernels, f->rows, &f->rows_masked));
   return layout_share(run->kernels, f->columns, &f->columns_masked);
@@ -29,10 +69,15 @@ void features_plan(struct features *f, struct run *run, struct arena *arena) {
   if (f->masked) f->dense_masked = arena_tensor(arena, dtype, own, width);
 }
 
+/* Columns from `first` on. */
+static struct floats features_from(const struct features *f, const struct run *run, int64_t first) {
+  return (struct floats){run->shard->feature + first, run->shard->features, f->divisor};
+}
+
 int features_start(struct features *f, struct run *run, const int64_t *id) {
   f->dropout = dropout_of(run->config->model.dropout_input, run_key(run, 0, RANDOM_DROPOUT_INPUT), id);
   if (f->sparse || f->borrowed || f->once || !run->shard->feature) return OK;
-  TRY(PROFILE_HOST("features", run_upload_floats(run, f->dense, run->shard->feature, f->dense.cols)));
+  TRY(PROFILE_HOST("features", run_upload_floats(run, f->dense, features_from(f, run, 0))));
   free(run->shard->feature);
   run->shard->feature = NULL;
   return OK;
@@ -40,10 +85,9 @@ int features_start(struct features *f, struct run *run, const int64_t *id) {
 
 int features_panel(const struct features *f, struct run *run, int64_t first, int64_t cols,
                    struct tensor panel, struct tensor *x) {
-  const struct shard *shard = run->shard;
   *x = f->dense.data ? tensor_columns(f->dense, first, cols) : tensor_narrowed(panel, cols);
   if (f->dense.data) return OK;
-  return PROFILE_HOST("features", run_upload_floats(run, *x, shard->feature + first, shard->features));
+  return PROFILE_HOST("features", run_upload_floats(run, *x, features_from(f, run, first)));
 }
 
 void features_release(struct features *f, struct run *run) {
@@ -57,6 +101,7 @@ void features_free(struct features *f, struct run *run) {
   struct layout *layouts[] = {f->rows, f->rows_masked, f->columns, f->columns_masked};
   for (int i = 0; i < 4; i++) layout_free(run->kernels, layouts[i]);
   csr_free(&f->transposed);
+  free(f->divisor);
   *f = (struct features){0};
 }
 

@@ -10,16 +10,21 @@
 #include "runtime/arena.h"
 
 struct features {
-  int sparse, masked;                      /* masked: input dropout is on */
-  int borrowed;                            /* dense data is the shard's own memory */
-  int once;                                /* only the aggregate of X is wanted, once: X stays on the host */
-  struct tensor dense, dense_masked;       /* [own, features] */
-  struct csr transposed;                   /* host; sparse only */
-  struct layout *rows, *rows_masked;       /* X */
+  int sparse, masked;                /* masked: input dropout is on */
+  int borrowed;                      /* dense data is the shard's own memory */
+  int once;                          /* only the aggregate of X is wanted, once: X stays on the host */
+  double *divisor;                   /* [own] what rows are divided by as they become doubles, or NULL */
+  struct tensor dense, dense_masked; /* [own, features] */
+  struct csr transposed;             /* host; sparse only */
+  struct layout *rows, *rows_masked; /* X */
   struct layout *columns, *columns_masked; /* X^T */
   struct dropout dropout;
   int training; /* what the last features_forward prepared */
 };
+
+/* How rows are to be normalised where the shard reads them, as floats: not at all in fp64, where X divides
+ * them once they are doubles. */
+enum normalize features_normalized_as_read(const struct config *config);
 
 /* As propagation: init, plan (twice), start. transposed is needed when the first layer multiplies X by W. */
 int features_init(struct features *f, struct run *run, int once);

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "kernels/choose_models.h"
+#include "models/features.h"
+#include "models/needs.h"
 #include "models/same.h"
 #include "models/stack.h"
+#include "partition/partition_ahead.h"
 #include "partition/star.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -136,7 +139,7 @@ static int make_shard(struct job *job) {
   double begun = profile_clock();
   TRY(PROFILE_HOST("shard", divide_graph(job)));
   TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
-                                                job->config.dataset.normalize, &job->shard)));
+                                                features_normalized_as_read(&job->config), &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
   job->seconds_shard = profile_clock() - begun;
   return OK;
@@ -157,16 +160,42 @@ static void add_device_estimate(struct job *job) {
   estimate_add(estimate, "cutting the layouts, beyond that", peak > total ? peak - total : 0);
 }
 
-/* The same on the host, with building the shard. */
+/* Of rank 0, where nothing was kept. */
+static int64_t making_bytes(const struct job *job) {
+  const struct partition *made = job->hypergraph ? &job->star : &job->partition;
+  if (job->comm.rank > 0) return 0;
+  return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.size, made);
+}
+
+/* The same on the host, whose peak is the largest of its stages: making the partition, building the shard,
+ * training. */
 static void add_estimate(struct job *job) {
   struct estimate *host = &job->host_memory;
   int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
+  int64_t making = making_bytes(job);
   estimate_add(host, "graph, features and labels", shard_bytes(&job->shard));
   trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
   int64_t training = estimate_total(host) - base;
   estimate_add(host, "owners and order of all nodes", owner_bytes(job));
   estimate_add(host, "building the shard, beyond that", building > training ? building - training : 0);
+  if (building > training) training = building;
+  estimate_add(host, "making the partition, beyond that", making > training ? making - training : 0);
   add_device_estimate(job);
+}
+
+/* What the header tells, before anything is read. */
+static int check_ahead(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct estimate host = {0}, device = {0};
+  int on_host = job->device.ops->on_host;
+  int64_t there[2] = {memory_limit(comm->local_size), job->device.memory};
+  needs_add(&job->config, &job->dataset, job->hypergraph, comm->size, &host, on_host ? &host : &device);
+  TRY(comm_reduce(comm, there, 2, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_agree(comm, needs_check(&host, "memory", comm->size, there[0])));
+  if (!on_host) TRY(comm_agree(comm, needs_check(&device, "GPU memory", comm->size, there[1])));
+  int code = comm->rank ? OK
+                        : partition_check_ahead(&job->config, &job->dataset, job->hypergraph, comm->size);
+  return comm_agree(comm, code);
 }
 
 int job_setup(struct job *job) {
@@ -177,11 +206,12 @@ int job_setup(struct job *job) {
   job->program_bytes = memory_peak();
   TRY(open_dataset(job));
   TRY(start_device(job));
+  TRY(check_ahead(job));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
   TRY(PROFILE_HOST("partition", make_partition(job, hash)));
-  memory_reset_peak();
+  memory_return_freed();
   TRY(make_shard(job));
   TRY(finish_device(job));
   job->run = (struct run){.config = &job->config,
@@ -198,24 +228,13 @@ int job_setup(struct job *job) {
   return OK;
 }
 
-/* "9.1 GiB activations and buffers, 2.0 GiB ..." of what is still to be allocated. */
-static void list_parts(const struct estimate *estimate, int first, char *text, size_t size) {
-  char bytes[16];
-  text[0] = '\0';
-  for (int i = first; i < estimate->parts; i++) {
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s for %s", used ? ", " : "",
-             memory_text(estimate->part[i].bytes, bytes), estimate->part[i].name);
-  }
-}
-
 static int check_fits(struct job *job) {
   struct device *device = &job->device;
   int64_t needed = job->device_needed;
   int64_t left = device->ops->memory_free(device);
   char parts[512], more[16], there[16];
   if (device->ops->on_host || left < 0 || needed <= left) return OK;
-  list_parts(&job->device_memory, job->device_parts_taken, parts, sizeof parts);
+  estimate_text(&job->device_memory, job->device_parts_taken, parts, sizeof parts);
   FAIL(FAILED,
        "out of GPU memory: training takes %s more (%s), but %s are free on %s; use more ranks, "
        "runtime.precision = \"bf16\", train.recompute = \"layer\", a smaller model.hidden or fewer "

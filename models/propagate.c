@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/attention.h"
 #include "runtime/error.h"
@@ -85,11 +86,37 @@ static const char *setting_of(const struct propagation *p, enum norm_edges norm)
   return p->weighting == WEIGHTING_MEAN ? "model.aggregator = \"mean\"" : "model.aggregator = \"gcn\"";
 }
 
+/* Adds up the rows of a part. */
+static void sum_part(const struct csr *part, double *degree) {
+  for (int64_t i = 0; i < part->rows; i++) {
+    double sum = 0;
+    for (int64_t e = part->start[i]; e < part->start[i + 1]; e++)
+      sum += part->weight ? (double)part->weight[e] : 1;
+    degree[part->row ? part->row[i] : i] += sum;
+  }
+}
+
+/* Row sums of A in doubles, without self loops that are apart. */
+static void sum_rows(const struct run *run, double *degree) {
+  const struct adjacency *in = &run->shard->in;
+  memset(degree, 0, (size_t)run->shard->own * sizeof *degree);
+  sum_part(&in->own_part, degree);
+  sum_part(&in->halo_part, degree);
+}
+
+/* D~ of row v, whose loop in s is self. The shard's sums are floats, which tables of doubles do not take. */
+static double degree_of(const struct run *run, int64_t v, const double *sum, double self, double stored) {
+  const struct adjacency *in = &run->shard->in;
+  if (run->kernels->real != F64) return (double)in->degree[v] + self - stored;
+  return sum[v] + (in->loops == LOOPS_APART ? self : 0);
+}
+
 /* s, r and c of own rows. */
 static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
                        double *c) {
   const struct adjacency *in = &run->shard->in;
   enum norm_edges norm = norm_of(p, run);
+  if (run->kernels->real == F64) sum_rows(run, r);
   for (int64_t v = 0; v < run->shard->own; v++) {
     int has_loop = in->self && !isnan(in->self[v]);
     double stored = has_loop ? (double)in->self[v] : 0;
@@ -97,7 +124,7 @@ static int node_scales(const struct propagation *p, const struct run *run, doubl
     if (norm != EDGES_NONE && stored < 0)
       FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
            run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));
-    double degree = (double)in->degree[v] + self[v] - stored, inverse = degree > 0 ? 1 / degree : 0;
+    double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
     r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
     c[v] = norm == EDGES_BOTH ? r[v] : 1;
   }

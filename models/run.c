@@ -11,12 +11,15 @@ enum { PIECE = 1 << 20 }; /* elements converted at a time, at least a row */
 /* A host matrix in either width. */
 struct numbers {
   const double *wide;
-  const float *narrow;
+  struct floats narrow;
   int64_t stride;
 };
 
-static double number_at(const struct numbers *from, int64_t i) {
-  return from->wide ? from->wide[i] : (double)from->narrow[i];
+static double number_at(const struct numbers *from, int64_t row, int64_t j) {
+  int64_t i = row * from->stride + j;
+  if (from->wide) return from->wide[i];
+  double x = (double)from->narrow.value[i];
+  return from->narrow.divisor ? x / from->narrow.divisor[row] : x;
 }
 
 static void put(void *to, enum dtype dtype, int64_t i, double x) {
@@ -28,14 +31,15 @@ static void put(void *to, enum dtype dtype, int64_t i, double x) {
     ((uint16_t *)to)[i] = bf16_of_float((float)x);
 }
 
-/* A row with zeros in its gap; floats as they are go without a detour. */
+/* Row `first` + `row`, as row `row` of t, with zeros in its gap; floats as they are go without a detour. */
 static void put_row(void *to, struct tensor t, int64_t row, const struct numbers *from, int64_t first) {
+  const struct floats *floats = &from->narrow;
   char *start = (char *)to + row * t.stride * dtype_bytes(t.dtype);
   memset(start + t.cols * dtype_bytes(t.dtype), 0, (size_t)((t.stride - t.cols) * dtype_bytes(t.dtype)));
-  if (from->narrow && t.dtype == F32) {
-    memcpy(start, from->narrow + first, (size_t)t.cols * sizeof(float));
+  if (floats->value && !floats->divisor && t.dtype == F32) {
+    memcpy(start, floats->value + (first + row) * from->stride, (size_t)t.cols * sizeof(float));
   } else {
-    for (int64_t j = 0; j < t.cols; j++) put(start, t.dtype, j, number_at(from, first + j));
+    for (int64_t j = 0; j < t.cols; j++) put(start, t.dtype, j, number_at(from, first + row, j));
   }
 }
 
@@ -56,7 +60,7 @@ static int upload(struct run *run, struct tensor to, struct numbers from, char *
   for (int64_t first = 0; first < to.rows; first += each) {
     struct tensor piece = tensor_rows(to, first, to.rows - first < each ? to.rows - first : each);
 #pragma omp parallel for num_threads(device_copying_threads(run->device)) schedule(static)
-    for (int64_t i = 0; i < piece.rows; i++) put_row(staging, to, i, &from, (first + i) * from.stride);
+    for (int64_t i = 0; i < piece.rows; i++) put_row(staging, to, i, &from, first);
     TRY(device_upload(run->device, STREAM_COMPUTE, piece.data, staging, tensor_bytes(piece)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
   }
@@ -93,8 +97,8 @@ int run_upload(struct run *run, struct tensor to, const double *from) {
   return staged_upload(run, to, (struct numbers){.wide = from, .stride = to.cols});
 }
 
-int run_upload_floats(struct run *run, struct tensor to, const float *from, int64_t stride) {
-  return staged_upload(run, to, (struct numbers){.narrow = from, .stride = stride});
+int run_upload_floats(struct run *run, struct tensor to, struct floats from) {
+  return staged_upload(run, to, (struct numbers){.narrow = from, .stride = from.stride});
 }
 
 int run_download(struct run *run, double *to, struct tensor from) {

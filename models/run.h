@@ -35,10 +35,18 @@ static inline struct tensor run_reals(const struct run *run, void *data, int64_t
   return tensor_of(data, run->kernels->real, 1, count);
 }
 
+/* Rows of floats on the host, `stride` apart, each divided as a double by what stands for it in divisor
+ * (NULL: by 1). */
+struct floats {
+  const float *value;
+  int64_t stride;
+  const double *divisor;
+};
+
 /* Host numbers [rows, cols] to a device matrix of any type, and back; gaps between its rows become zero. On
- * the host rows lie without gaps, those of floats `stride` apart. */
+ * the host rows of doubles lie without gaps. */
 int run_upload(struct run *run, struct tensor to, const double *from);
-int run_upload_floats(struct run *run, struct tensor to, const float *from, int64_t stride);
+int run_upload_floats(struct run *run, struct tensor to, struct floats from);
 int run_download(struct run *run, double *to, struct tensor from);
 
 #endif

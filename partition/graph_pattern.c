@@ -40,7 +40,11 @@ static int merge(const struct csr *a, const struct csr *b, struct csr *pattern) 
 }
 
 int graph_pattern(const struct graph *graph, int directed, struct csr *pattern) {
-  struct csr rows = {graph->rows, graph->nodes, graph->edges, graph->start, graph->col, NULL, NULL};
+  struct csr rows = {.rows = graph->rows,
+                     .cols = graph->nodes,
+                     .nnz = graph->edges,
+                     .start = graph->start,
+                     .col = graph->col};
   struct csr transposed = {0};
   int code = directed ? csr_transpose(&rows, &transposed, NULL) : OK;
   if (code == OK) code = merge(&rows, directed ? &transposed : NULL, pattern);

@@ -27,12 +27,17 @@ static void job_free(struct job *job, const struct csr *pattern) {
   free(job->part);
 }
 
-int metis_fits(const struct csr *pattern, const char *dataset) {
-  if (pattern->rows <= IDX_MAX && pattern->nnz <= IDX_MAX) return OK;
+int64_t metis_bytes(int64_t nodes, int64_t arcs) {
+  enum { NODE = 180, ARC = 38 };
+  return (nodes * NODE + arcs * ARC) * (int64_t)sizeof(idx_t) / 4;
+}
+
+int metis_fits(int64_t nodes, int64_t arcs, const char *dataset) {
+  if (nodes <= IDX_MAX && arcs <= IDX_MAX) return OK;
   FAIL(BAD_INPUT,
        "%s: METIS here has %d-bit indices and cannot take %lld nodes and %lld arcs; use partition.method = "
        "\"block\" or \"random\" and an order other than \"metis\", or build with a METIS of 64-bit indices",
-       dataset, IDXTYPEWIDTH, (long long)pattern->rows, (long long)pattern->nnz);
+       dataset, IDXTYPEWIDTH, (long long)nodes, (long long)arcs);
 }
 
 /* METIS's copy of the pattern; columns are shared when the types agree. */

@@ -75,14 +75,18 @@ static int making_init(struct dataset *dataset, const struct graph *block, struc
     making->graph = &making->read;
   }
   const struct graph *graph = making->graph;
-  making->rows = (struct csr){graph->rows, graph->nodes, graph->edges, graph->start, graph->col, NULL, NULL};
+  making->rows = (struct csr){.rows = graph->rows,
+                              .cols = graph->nodes,
+                              .nnz = graph->edges,
+                              .start = graph->start,
+                              .col = graph->col};
   return OK;
 }
 
 /* The pattern, for METIS or for an order of a directed graph. */
 static int want_pattern(struct making *making, int directed, int metis) {
   if (!making->pattern.start) TRY(graph_pattern(making->graph, directed, &making->pattern));
-  return metis ? metis_fits(&making->pattern, making->graph->path) : OK;
+  return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
 }
 
 static int assign_metis(const struct config *config, int directed, struct making *making,

@@ -40,7 +40,7 @@ static int assign_metis(struct making *making, struct partition *star) {
   const struct graph *graph = &making->star;
   int64_t bytes = graph->nodes * (int64_t)sizeof(int64_t);
   TRY(want_pattern(making));
-  TRY(metis_fits(&making->pattern, graph->path));
+  TRY(metis_fits(making->pattern.rows, making->pattern.nnz, graph->path));
   TRY(memory_alloc(&making->count, bytes, "weights of vertices"));
   TRY(memory_alloc(&making->size, bytes, "sizes of hyperedges"));
   for (int64_t v = 0; v < graph->nodes; v++) {

@@ -19,11 +19,13 @@ void csr_free(struct csr *m) {
   free(m->col);
   free(m->weight);
   free(m->row);
+  free(m->wide);
   *m = (struct csr){0};
 }
 
 int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry) {
   TRY(csr_init(t, m->cols, m->rows, m->nnz, m->weight != NULL));
+  if (m->wide) TRY(memory_alloc(&t->wide, m->nnz * (int64_t)sizeof *t->wide, "edge weights"));
   if (entry) TRY(memory_alloc(entry, m->nnz * (int64_t)sizeof **entry, "transposed entries"));
   for (int64_t e = 0; e < m->nnz; e++) t->start[m->col[e] + 1]++;
   for (int64_t v = 0; v < t->rows; v++) t->start[v + 1] += t->start[v];
@@ -32,6 +34,7 @@ int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry) {
       int64_t at = t->start[m->col[e]]++; /* start[v] runs to the old start[v + 1] */
       t->col[at] = (int32_t)v;
       if (m->weight) t->weight[at] = m->weight[e];
+      if (m->wide) t->wide[at] = m->wide[e];
       if (entry) (*entry)[at] = e;
     }
   }

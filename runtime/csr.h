@@ -10,6 +10,7 @@ struct csr {
   int32_t *col;   /* [nnz], ascending inside a row */
   float *weight;  /* [nnz], NULL: every value is 1 */
   int32_t *row;   /* [rows], ascending: compressed row i stands for this row of the result; NULL: row i */
+  double *wide;   /* [nnz] what layouts of doubles take in place of weight; NULL: weight itself */
 };
 
 /* Allocates zeroed arrays of that shape. Errors: FAILED when memory is short. */

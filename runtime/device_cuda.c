@@ -123,6 +123,7 @@ static int cuda_choose(struct device *device, int local_rank, int local_size) {
   TRY(device_cuda_bus(device, cuda->bus));
   TRY_CUDA(cudaGetDeviceProperties(&properties, device->index));
   snprintf(device->name, sizeof device->name, "%.127s", properties.name);
+  device->memory = (int64_t)properties.totalGlobalMem;
   return OK;
 }
 

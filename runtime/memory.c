@@ -64,6 +64,16 @@ int64_t estimate_total(const struct estimate *estimate) {
   return total;
 }
 
+void estimate_text(const struct estimate *estimate, int first, char *text, size_t size) {
+  char bytes[16];
+  text[0] = '\0';
+  for (int i = first; i < estimate->parts; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s for %s", used ? ", " : "",
+             memory_text(estimate->part[i].bytes, bytes), estimate->part[i].name);
+  }
+}
+
 /* The value in bytes of a "Name:   123 kB" line of a /proc file. */
 static int64_t proc_value(const char *path, const char *name) {
   FILE *file = fopen(path, "r");
@@ -91,15 +101,16 @@ int64_t memory_available(void) {
   return proc_value("/proc/meminfo", "MemAvailable");
 }
 
+int64_t memory_swap(void) {
+  int64_t bytes = proc_value("/proc/meminfo", "SwapTotal");
+  return bytes > 0 ? bytes : 0;
+}
+
 void memory_return_large(void) {
   mallopt(M_MMAP_THRESHOLD, 2 << 20);
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
-int memory_reset_peak(void) {
+void memory_return_freed(void) {
   malloc_trim(0);
-  FILE *file = fopen("/proc/self/clear_refs", "w");
-  if (!file) return 0;
-  int written = fputs("5", file) >= 0;
-  return fclose(file) == 0 && written;
 }

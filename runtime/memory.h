@@ -2,6 +2,7 @@
 #ifndef RUNTIME_MEMORY_H
 #define RUNTIME_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Zeroed host memory of `bytes` (>= 0; zero bytes give a valid pointer) into *pointer; the
@@ -27,8 +28,10 @@ struct estimate {
 /* Every rank adds the same parts in the same order, if only 0 bytes of one: they are compared one by one. */
 void estimate_add(struct estimate *estimate, const char *name, int64_t bytes);
 int64_t estimate_total(const struct estimate *estimate);
+/* "9.1 GiB for activations and buffers, 2.0 GiB ..." of the parts from `first` on, into text[size]. */
+void estimate_text(const struct estimate *estimate, int first, char *text, size_t size);
 
-/* Resident bytes of this process now (VmRSS), and their peak since start or the last reset (VmHWM); -1 where
+/* Resident bytes of this process now (VmRSS), and their peak since its start (VmHWM); -1 where
  * unknown. */
 int64_t memory_used(void);
 int64_t memory_peak(void);
@@ -38,12 +41,17 @@ int64_t memory_peak(void);
  * as HDF5's of a chunk, are used again with the pages that they have. */
 void memory_return_large(void);
 
-/* Starts a new peak; returns 0 where the kernel does not let us. Gives freed memory back first. */
-int memory_reset_peak(void);
+/* What was freed and kept goes back now. */
+void memory_return_freed(void);
 
-/* Bytes of memory in this machine, and of it available now. */
+/* Bytes of memory in this machine, and of it available now; and of its swap. */
 int64_t memory_total(void);
 int64_t memory_available(void);
+int64_t memory_swap(void);
+
+/* The most that one of so many processes that share a machine alike can ever have: of memory and swap, of
+ * what their control group may use of these, and of its own address space (ulimit -v). */
+int64_t memory_limit(int sharers);
 
 /* "12.3 GiB" into text[16]; returns text. */
 char *memory_text(int64_t bytes, char text[16]);

@@ -17,7 +17,7 @@ static inline void keep_heads(const struct dropout *op, uint32_t epoch, int64_t 
   for (int64_t h = 0; h < heads; h++) {
     if (h % 8 == 0) bits = philox(attention_counter(row, col, h / 8, epoch), op->key);
     uint32_t lane = bits.word[h % 8 / 2] >> (h % 2 ? 16 : 0) & 0xFFFF;
-    keep[h] = lane >= op->threshold ? (real)op->scale : (real)0;
+    keep[h] = lane >= op->threshold ? (real)op->wide_scale : (real)0;
   }
 }
 

@@ -35,7 +35,7 @@ static inline void dropout_row(const struct dropout *op, uint32_t epoch, int64_t
                                const real *x, real *y) {
   uint16_t bits[DROPOUT_COLUMNS];
   uint32_t threshold = op->threshold;
-  real scale = (real)op->scale;
+  real scale = (real)op->wide_scale;
   for (int64_t first = 0; first < cols; first += DROPOUT_COLUMNS) {
     dropout_bits(op, epoch, op->id[v], first, bits);
     int64_t end = cols - first < DROPOUT_COLUMNS ? cols - first : DROPOUT_COLUMNS;

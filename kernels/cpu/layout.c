@@ -54,7 +54,7 @@ static int set_values(struct cpu_layout *layout) {
   if (!m->weight) return OK;
 #if REAL_IS_DOUBLE
   TRY(own_values(layout));
-  for (int64_t e = 0; e < m->nnz; e++) layout->own_value[e] = (real)m->weight[e];
+  for (int64_t e = 0; e < m->nnz; e++) layout->own_value[e] = m->wide ? m->wide[e] : (real)m->weight[e];
 #else
   layout->value = m->weight;
 #endif

@@ -43,7 +43,7 @@ static void drop_entries(const struct sparse_dropout *op, uint32_t epoch, const 
     uint64_t back = feature[l] & 2 ? lanes.word[3][l] : lanes.word[2][l];
     bits[l] = (feature[l] & 4 ? back : front) >> (feature[l] & 1) * 16 & 0xFFFF;
   }
-  real scale = (real)op->dropout.scale;
+  real scale = (real)op->dropout.wide_scale;
   int64_t left = row->count - e < PHILOX_LANES ? row->count - e : PHILOX_LANES;
   for (int64_t l = 0; l < left; l++) {
     real value = row->from ? row->from[e + l] : (real)1;

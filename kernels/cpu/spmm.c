@@ -74,7 +74,7 @@ static void add_row(const real *from, real *to, int64_t width) {
 static void end_below(const struct update_backward *below, int64_t v, real *dy) {
   const struct update *forward = below->forward;
   const real *kept = row_of(forward->y, v);
-  const real scale = forward->dropout.threshold > 0 ? (real)forward->dropout.scale : (real)1;
+  const real scale = forward->dropout.threshold > 0 ? (real)forward->dropout.wide_scale : (real)1;
 #pragma omp simd
   for (int64_t j = 0; j < forward->y.cols; j++) dy[j] = kept[j] > 0 ? dy[j] * scale : (real)0;
 }

@@ -19,7 +19,7 @@ static int saved_is_y(const struct update *forward) {
 /* dz = dropout'(dy). After a ReLU whose output was kept, a dropped element reads as 0 and needs no mask. */
 static void drop_gradient(const struct update *forward, uint32_t epoch, int64_t v, const real *dy, real *dz) {
   int64_t cols = forward->z.cols;
-  real scale = (real)forward->dropout.scale;
+  real scale = (real)forward->dropout.wide_scale;
   if (forward->dropout.threshold == 0) {
     if (dz != dy) memcpy(dz, dy, (size_t)cols * sizeof *dz);
   } else if (saved_is_y(forward) && forward->activation == ACTIVATION_RELU) {
@@ -52,7 +52,7 @@ static void activate_backward(enum activation activation, int64_t cols, const re
 /* The same from y, which is act(n) times the dropout's scale: the sign of n is that of y, and for ELU
  * exp(n) = act(n) + 1. Where y was dropped dz is 0 already. */
 static void activate_backward_from_y(const struct update *forward, const real *y, real *dz) {
-  real unscale = forward->dropout.threshold > 0 ? 1 / (real)forward->dropout.scale : (real)1;
+  real unscale = forward->dropout.threshold > 0 ? 1 / (real)forward->dropout.wide_scale : (real)1;
   int64_t cols = forward->z.cols;
   if (forward->activation == ACTIVATION_ELU) {
 #pragma omp simd

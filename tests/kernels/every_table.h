@@ -286,6 +286,12 @@ static inline const int64_t *global_ids(struct kernels *k, int64_t rows) {
   return device_block(k, id, rows * 8);
 }
 
+/* A dropout whose wide_scale is what a table of k's kind multiplies by. */
+static inline struct dropout in_table(const struct kernels *k, struct dropout op) {
+  if (k->dtype != F64) op.wide_scale = (double)op.scale;
+  return op;
+}
+
 /* Dropout of one element as ops.h defines it, by one call of Philox. */
 static inline double dropped(const struct dropout *op, uint32_t epoch, int64_t id, int64_t column, double x) {
   if (op->threshold == 0) return x;
@@ -293,7 +299,7 @@ static inline double dropped(const struct dropout *op, uint32_t epoch, int64_t i
       {(uint32_t)id, (uint32_t)((uint64_t)id >> 32), (uint32_t)(column / 8), epoch}};
   uint32_t word = philox(counter, op->key).word[column % 8 / 2];
   uint32_t bits = column % 2 ? word >> 16 : word & 0xFFFF;
-  return bits >= op->threshold ? x * (double)op->scale : 0;
+  return bits >= op->threshold ? x * op->wide_scale : 0;
 }
 
 #endif

@@ -30,7 +30,7 @@ static double kept(const struct dropout *op, int64_t v, int64_t u, int64_t h) {
   uint32_t high = (uint32_t)((uint64_t)h / 8 + (row >> 32) * 256 + (col >> 32) * 1048576);
   uint32_t word =
       philox((struct philox_block){{(uint32_t)row, (uint32_t)col, high, EPOCH}}, op->key).word[h % 8 / 2];
-  return (h % 2 ? word >> 16 : word & 0xFFFF) >= op->threshold ? (double)op->scale : 0;
+  return (h % 2 ? word >> 16 : word & 0xFFFF) >= op->threshold ? op->wide_scale : 0;
 }
 
 struct expected {

@@ -209,7 +209,7 @@ static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) 
   forward.dropout = dropout_of(drop ? .3 : 0, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), NULL);
   forward.dropout.id = global_ids(k, rows);
   for (int64_t i = 0; i < count; i++) {
-    dz[i] = y[i] > 0 ? dy[i] * (drop ? (double)forward.dropout.scale : 1) : 0;
+    dz[i] = y[i] > 0 ? dy[i] * (drop ? forward.dropout.wide_scale : 1) : 0;
     sum[i % cols] += dz[i];
   }
   struct update_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, rows, cols, 8)};

@@ -14,16 +14,24 @@ struct fixture {
   int64_t nodes, features, classes;
   int64_t hyperedges; /* 0: a graph */
   int wide;           /* hyperedges of half of the vertices, not of a few */
+  int twins;          /* so many nodes each have equal features and neighbours; 0 or 1: one */
+  int thirds;         /* weights and features are floats that no short sum of them is */
 };
 
 static inline uint32_t draw(uint64_t index, uint32_t what) {
   return random_block(random_key(99, 0, what, RANDOM_IMPORT), index, 0).word[0];
 }
 
+/* The first of a node's twins. */
+static inline int64_t twin_of(const struct fixture *f, int64_t v) {
+  return f->twins > 1 ? v - v % f->twins : v;
+}
+
 /* Whether the arc (v <- u) is there; every tenth node has a stored self loop, every 13th no arcs at all. Half
  * of these loops have weight 0. */
 static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
-  int64_t a = v, b = u;
+  int64_t a = twin_of(f, v), b = twin_of(f, u);
+  if (f->twins > 1) return a != b && draw((uint64_t)((a < b ? a : b) * f->nodes + a + b), 1) % 100 < 20;
   if (v % 13 == 5 || u % 13 == 5) return 0;
   if (u == v) return v % 10 == 3;
   if (!f->directed && a > b) a = u, b = v;
@@ -33,6 +41,7 @@ static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
 static inline float arc_weight(const struct fixture *f, int64_t v, int64_t u) {
   int64_t low = f->directed || v < u ? v : u, high = f->directed || v < u ? u : v;
   if (u == v && v % 20 == 3) return 0;
+  if (f->thirds) return (float)(1 + draw((uint64_t)(low * f->nodes + high), 2) % 8) / 3;
   return .25f + (float)(draw((uint64_t)(low * f->nodes + high), 2) % 8) / 8;
 }
 
@@ -72,8 +81,9 @@ static inline void fill_hypergraph(const struct fixture *f, struct dataset_sourc
 }
 
 static inline float feature_of(const struct fixture *f, int64_t v, int64_t j) {
-  uint64_t i = (uint64_t)(v * f->features + j);
+  uint64_t i = (uint64_t)(twin_of(f, v) * f->features + j);
   int kept = !f->sparse || draw(i, 3) % 100 < 6;
+  if (f->thirds) return kept ? (float)(1 + draw(i, 4) % 15) / 3 : 0;
   return kept ? (float)(1 + draw(i, 4) % 15) / 8 - (f->sparse ? 0 : 1) : 0;
 }
 
@@ -132,8 +142,7 @@ static inline void fixture_open(struct job *job, const struct fixture *f, const 
   assert_ok(comm_broadcast(&job->comm, &id, sizeof id, 0));
   snprintf(path, sizeof path, "/tmp/gnntrain-fixture-%ld.h5", id);
   if (job->comm.rank == 0) fixture_write(f, path);
-  snprintf(text, sizeof text, "%s\n[dataset]\npath = \"%s\"\n[log]\ndir = \"%s.run\"\n", settings, path,
-           path);
+  snprintf(text, sizeof text, "dataset.path = \"%s\"\nlog.dir = \"%s.run\"\n%s\n", path, path, settings);
   assert_ok(config_parse(&job->config, text, "test"));
   log_open(0);
   assert_ok(job_setup(job));

@@ -65,6 +65,15 @@ static inline struct rows aggregate_of(const struct fixture *f, struct rows x, d
   return y;
 }
 
+/* Each row divided by its sum, where that is not 0. */
+static inline void normalise_rows(const struct fixture *f, struct rows x) {
+  for (int64_t v = 0; v < f->nodes; v++) {
+    double *row = x.value + v * x.cols, sum = 0;
+    for (int64_t j = 0; j < x.cols; j++) sum += row[j];
+    for (int64_t j = 0; j < x.cols && sum != 0; j++) row[j] /= sum;
+  }
+}
+
 /* D~^-1/2 A~ D~^-1/2 x, A~ with exactly one self loop a node, a stored one as it is. */
 static inline struct rows normalised_aggregate_of(const struct fixture *f, struct rows x) {
   struct rows one = rows_of(f->nodes, 1), scaled = rows_of(f->nodes, x.cols);
@@ -91,7 +100,7 @@ static inline void assert_logits(struct rows expected) {
   assert_ok(run_download(run, value, logits));
   for (int64_t i = 0; i < logits.rows * logits.cols; i++) {
     double wanted = expected.value[run->shard->global_id[i / logits.cols] * logits.cols + i % logits.cols];
-    assert_close(value[i], wanted, 1e-9 * fmax(1, fabs(wanted)));
+    assert_close(value[i], wanted, 1e-13 * fmax(1, fabs(wanted)));
     size = fmax(size, fabs(wanted));
   }
   assert_true(size > .01 || logits.rows == 0);

@@ -241,7 +241,8 @@ static void uploaded_rows_have_zeros_behind_them(void **state) {
     t.data = malloc((size_t)tensor_bytes(t));
     for (int floats = 0; floats < 2; floats++) {
       memset(t.data, 0xFF, (size_t)tensor_bytes(t));
-      assert_ok(floats ? run_upload_floats(&job.run, t, narrow, APART) : run_upload(&job.run, t, wide));
+      assert_ok(floats ? run_upload_floats(&job.run, t, (struct floats){narrow, APART, NULL})
+                       : run_upload(&job.run, t, wide));
       check_arrived(t);
     }
     free(t.data);

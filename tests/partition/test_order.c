@@ -55,7 +55,7 @@ static void orders_of_degenerate_graphs(void **state) {
       graph.start[v + 1] = nodes - 1 + v;
       if (v) graph.col[v - 1] = (int32_t)v; /* row 0; the others have column 0 */
     }
-    struct csr rows = {nodes, nodes, edges, graph.start, graph.col, NULL, NULL};
+    struct csr rows = {.rows = nodes, .cols = nodes, .nnz = edges, .start = graph.start, .col = graph.col};
     struct watch watch = watch_of(&comm);
     struct order_input input = {&watch, &graph, &rows, 1, 64};
     for (int order = ORDER_GIVEN; order < ORDER_AUTO; order++) {
@@ -143,7 +143,8 @@ static void threads_and_ranks_do_not_decide(void **state) {
   struct graph graph = {0};
   read_communities("test_order_threads", &dataset, &graph);
   const enum node_order orders[] = {ORDER_DEGREE, ORDER_CLUSTER, ORDER_LOA, ORDER_RCM};
-  struct csr rows = {graph.rows, graph.nodes, graph.edges, graph.start, graph.col, NULL, NULL};
+  struct csr rows = {
+      .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
   struct watch watch = watch_of(&comm);
   int threads = omp_get_max_threads();
   for (int i = 0; i < 4; i++) {
@@ -237,7 +238,11 @@ static void make_rows(int64_t nodes, int (*joined)(int64_t v, int64_t u), struct
 
 static void order_made(const struct graph *graph, enum node_order order, int64_t window,
                        struct partition *p) {
-  struct csr rows = {graph->rows, graph->nodes, graph->edges, graph->start, graph->col, NULL, NULL};
+  struct csr rows = {.rows = graph->rows,
+                     .cols = graph->nodes,
+                     .nnz = graph->edges,
+                     .start = graph->start,
+                     .col = graph->col};
   struct watch watch = watch_of(&comm);
   struct order_input input = {&watch, graph, &rows, 1, window};
   assert_ok(partition_init(p, 1, graph->nodes));
@@ -342,7 +347,8 @@ static void a_sample_stands_for_the_whole_row(void **state) {
   struct network network;
   random_dataset(&comm, &g, "test_order_sample", &dataset);
   assert_ok(graph_read(&dataset, 0, g.nodes, &graph));
-  struct csr rows = {graph.rows, graph.nodes, graph.edges, graph.start, graph.col, NULL, NULL};
+  struct csr rows = {
+      .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
   assert_ok(network_sample(&rows, NULL, g.nodes, NULL, 1, &network));
   for (int64_t v = 0; v < g.nodes; v++) {
     int64_t degree = 0, kept = network.start[v + 1] - network.start[v];
