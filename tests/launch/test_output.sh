@@ -96,3 +96,25 @@ kill -TERM $job
 code=0
 wait $job || code=$?
 ((code == 75)) || { cat err.txt; fail "nohup: exit code $code after SIGTERM"; }
+
+# Predictions that are half-written when a signal comes.
+"$GNNTRAIN_BIN/gnndata" synth wide.h5 --nodes 20000 --degree 4 --features 8 --classes 4 >out.txt
+must_run 1 run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1
+mkdir predicted
+seen=
+for signal in TERM INT HUP USR1; do
+  env --default-signal=INT "$GNNTRAIN_BIN/gnntrain" run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1 \
+    --predict run/best.h5 --out predicted/out.h5 >out.txt 2>err.txt </dev/null &
+  job=$!
+  while kill -0 $job 2>/dev/null; do
+    [[ -z $(echo predicted/*) ]] || break
+  done
+  kill -$signal $job 2>/dev/null || true
+  code=0
+  wait $job || code=$?
+  ((code == 0)) || seen=yes
+  ((code == 0 || code == 128 + $(kill -l $signal))) || { cat err.txt; fail "$signal to --predict: exit code $code"; }
+  [[ -z $(compgen -G 'predicted/*.tmp-*') ]] || fail "$signal to --predict left $(ls predicted)"
+  rm -f predicted/*
+done
+[[ $seen ]] || fail "predictions were never interrupted"
