@@ -8,14 +8,15 @@ can_have_hosts() {
     command -v $tool >/dev/null || { reason="there is no $tool"; return 1; }
   done
   ((EUID == 0)) || { reason="network namespaces need root"; return 1; }
-  network=probe$$ folder=$(mktemp -d /tmp/hosts.XXXXXX)
+  network=hosts-$$.probe folder=$(mktemp -d /tmp/hosts.XXXXXX)
   { hosts_up && (on a true); } >/dev/null 2>&1 || reason="network namespaces are not allowed here"
   hosts_down
   rm -rf "$folder"
   [[ -z ${reason-} ]]
 }
 
-# hosts_up: $network, unique on the machine, begins the names of all; $folder, where their files go.
+# hosts_up: $network, unique on the machine as hosts-$$.SOMETHING, begins the names of all; $folder, where their files
+# go.
 hosts_up() {
   local host number=0
   ip netns add "${network}s"
@@ -38,6 +39,19 @@ hosts_down() {
     [[ -e /run/netns/$network$host ]] || continue
     signal_host KILL "$host"
     ip netns del "$network$host"
+  done
+}
+
+# Takes down the hosts of this test, and of one that was killed before it could.
+all_down() {
+  local name owner network
+  for name in /run/netns/hosts-*; do
+    owner=${name#*/hosts-}
+    owner=${owner%%.*}
+    [[ $owner == $$ || ! -d /proc/$owner ]] || continue
+    network=${name##*/}
+    network=${network%?}
+    hosts_down
   done
 }
 
@@ -78,14 +92,12 @@ signal_host() {
 cut_link() { ip -n "${network}s" link set "port_$1" nomaster; }
 join_link() { ip -n "${network}s" link set "port_$1" master switch; }
 
-# left_on HOST...: names of the processes there that belong to a job.
+# left_on HOST [NAME]: the processes there that belong to a job, or those of that name.
 left_on() {
-  local host process
-  for host in "$@"; do
-    for process in $(ip netns pids "$network$host"); do
-      case $(cat "/proc/$process/comm" 2>/dev/null) in
-      gnntrain | orted | mpirun) cat "/proc/$process/comm" 2>/dev/null || true ;;
-      esac
-    done
+  local process
+  for process in $(ip netns pids "$network$1"); do
+    case ${2-any},$(cat "/proc/$process/comm" 2>/dev/null) in
+    any,gnntrain | any,orted | any,mpirun | gnntrain,gnntrain) echo "$process" ;;
+    esac
   done
 }

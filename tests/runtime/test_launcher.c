@@ -18,7 +18,8 @@ enum {
   PLAYERS,
   BEGUN = PLAYERS,
   IDS,
-  A_WHILE = 4 /* seconds: several looks at the launcher */
+  A_WHILE = 4,
+  PATIENCE = 120 /* seconds; the first: several looks at the launcher */
 };
 
 struct play {
@@ -75,13 +76,20 @@ static void end(struct play *play) {
   munmap((void *)play->ids, IDS * sizeof(pid_t));
 }
 
-/* Waits for the end of one that was not asked to; returns its status. */
+/* Waits for the end of one, which may have to become this process's child before; returns its status. */
 static int end_of(struct play *play, int player) {
-  int status = 0;
-  while (waitpid(play->ids[player], &status, 0) != play->ids[player])
-    usleep(1000); /* not yet this one's child */
-  play->ids[player] = 0;
-  return status;
+  for (int i = 0; i < PATIENCE * 100; i++) {
+    int status = 0;
+    pid_t id = play->ids[player];
+    if (waitpid(id, &status, WNOHANG) == id) {
+      play->ids[player] = 0;
+      return status;
+    }
+    usleep(10000);
+  }
+  end(play);
+  fail_msg("player %d did not end in %d s", player, PATIENCE);
+  return 0;
 }
 
 static void lose(struct play *play, int player) {
