@@ -184,7 +184,15 @@ static void add_estimate(struct job *job) {
 }
 
 /* What the header tells, before anything is read. */
-static int check_ahead(struct job *job) {
+static int check_header(struct job *job) {
+  struct comm *comm = &job->comm;
+  int code = comm->rank ? OK
+                        : partition_check_ahead(&job->config, &job->dataset, job->hypergraph, comm->size);
+  return comm_agree(comm, code);
+}
+
+/* And whether the machine, and the devices by what they have in all, can hold it. */
+static int check_needs(struct job *job) {
   struct comm *comm = &job->comm;
   struct estimate host = {0}, device = {0};
   int on_host = job->device.ops->on_host;
@@ -192,10 +200,8 @@ static int check_ahead(struct job *job) {
   needs_add(&job->config, &job->dataset, job->hypergraph, comm->size, &host, on_host ? &host : &device);
   TRY(comm_reduce(comm, there, 2, NUMBER_INT64, REDUCE_SUM));
   TRY(comm_agree(comm, needs_check(&host, "memory", comm->size, there[0])));
-  if (!on_host) TRY(comm_agree(comm, needs_check(&device, "GPU memory", comm->size, there[1])));
-  int code = comm->rank ? OK
-                        : partition_check_ahead(&job->config, &job->dataset, job->hypergraph, comm->size);
-  return comm_agree(comm, code);
+  if (on_host) return OK;
+  return comm_agree(comm, needs_check(&device, "GPU memory", comm->size, there[1]));
 }
 
 int job_setup(struct job *job) {
@@ -205,8 +211,9 @@ int job_setup(struct job *job) {
   TRY(read_constants(job));
   job->program_bytes = memory_peak();
   TRY(open_dataset(job));
+  TRY(check_header(job));
   TRY(start_device(job));
-  TRY(check_ahead(job));
+  TRY(check_needs(job));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;

@@ -15,16 +15,16 @@ static enum dtype dtype_of(enum precision precision) {
   return precision == PRECISION_FP64 ? F64 : precision == PRECISION_BF16 ? BF16 : F32;
 }
 
-/* Floats of the file, which the shards hold; they are X itself where a processor computes in float. Columns
- * and values of sparse rows, on the host also of their transpose, on a GPU in whichever width. */
+/* Of sparse rows columns and values, on the host also of their transpose, on a GPU in whichever width. Dense
+ * ones on a host become what the processor computes in: the file's floats are given back, or are it. */
 static void add_features(const struct dataset *d, enum dtype dtype, struct estimate *host,
                          struct estimate *device) {
-  int shared = host == device && dtype == F32;
+  int64_t each = dtype_bytes(dtype), wide = host == device && each > 4 ? each : 4;
   estimate_add(host, "features",
-               d->sparse ? bytes_of(d->feature_nnz, 2, 8) : bytes_of(d->nodes, d->features, 4));
-  if (d->sparse && host != device) estimate_add(device, "features", bytes_of(d->feature_nnz, 1, 6));
-  if (!d->sparse && !shared)
-    estimate_add(device, "features", bytes_of(d->nodes, d->features, dtype_bytes(dtype)));
+               d->sparse ? bytes_of(d->feature_nnz, 2, 8) : bytes_of(d->nodes, d->features, wide));
+  if (host == device) return;
+  estimate_add(device, "features",
+               d->sparse ? bytes_of(d->feature_nnz, 1, 6) : bytes_of(d->nodes, d->features, each));
 }
 
 /* Columns, row offsets and weights; on a GPU dense tiles may need a bit an arc, but keep weights. */

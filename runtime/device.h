@@ -29,7 +29,7 @@ struct device {
   char name[128]; /* for people: processor or GPU model */
   int index;      /* which one on this node */
   int threads;    /* host threads of this rank */
-  int64_t memory; /* bytes that it has in all; 0: those of the host */
+  int64_t memory; /* bytes of a memory of its own, in all */
   struct device_wait wait;
   int64_t allocations; /* calls of device_alloc so far */
   void *impl;
