@@ -193,6 +193,7 @@ came_back() {
     { d = $2 - $4; if (d < 0) d = -d; if ($1 != $3 || !(d <= tolerance * $4)) { print; bad = 1 } }
     END { exit bad || NR != last }' || fail "$name is not what it would have been undisturbed"
 }
+ran_on() { grep -q "^  ranks  *$1" "$job.log" || fail "job $job: not $1 but $(grep '^  ranks ' "$job.log")"; }
 began=0
 took() { # took NAME: seconds since the last one
   printf '%4d s  %s\n' $((SECONDS - began)) "$1"
@@ -248,6 +249,7 @@ config fewer $((from + 50))
 soon ReqNodeList= NumNodes=1-1 NumTasks=2
 ends COMPLETED 0:0
 [[ $(shown Restarts) == 1 && $(shown NumNodes) == 1 ]] || fail "$(slurm scontrol show job "$job")"
+ran_on '2 on 1 node'
 came_back fewer "$from" 1e-9
 took "USR1 on two nodes, goes on on one"
 
@@ -262,6 +264,7 @@ config more $((from + 50))
 soon ReqNodeList= NumNodes=3-3 NumTasks=6
 ends COMPLETED 0:0
 [[ $(shown NumNodes) == 3 ]] || fail "$(slurm scontrol show job "$job")"
+ran_on '6 on 3 nodes'
 came_back more "$from" 1e-9
 took "USR1 on two nodes with mpirun, goes on on three"
 
