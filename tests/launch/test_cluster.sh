@@ -20,7 +20,7 @@ home=$PWD
 export SLURM_CONF=$home/slurm.conf
 hosts=(head n1 n2 n3)
 
-# --- the cluster: head is 10.9.0.1, n1 to n3 are 10.9.0.11 to 13; no network leads out of it.
+# The cluster: head is 10.9.0.1, n1 to n3 are 10.9.0.11 to 13; no network leads out of it.
 space() { echo "gnntrain-$$.$1"; }
 
 clean() {
@@ -129,7 +129,7 @@ start_cluster() {
   for host in n1 n2 n3; do until_true 60 "$host to be idle" node_is $host idle; done
 }
 
-# --- jobs
+# Jobs.
 submit() { # submit SCRIPT OPTION... -- ARGUMENT...: $job
   local script=$GNNTRAIN_SOURCE/launch/slurm/$1.sbatch options=()
   shift
@@ -149,7 +149,7 @@ ends() { # ends STATE EXITCODE
 }
 trains() { until_true 60 "job $job to train" test -s "$1/metrics.jsonl"; }
 
-# --- what the jobs train
+# What the jobs train.
 "$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 2000 --degree 8 --features 16 --classes 4 --seed 3 >out.txt
 # A run file of its own for each job, so that its epochs can be another number once it waits: the script's arguments stay.
 config() { # config NAME EPOCHS [LINE OF CHECKPOINTS]
