@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/h5.h"
 #include "runtime/error.h"
 #include "runtime/input.h"
 
@@ -62,6 +63,10 @@ int check_writable(const char *path, const char *const *inputs) {
   size_t length = strlen(path);
   if (length == 0) FAIL(BAD_INPUT, "the name of the file to write is empty");
   if (path[length - 1] == '/') FAIL(BAD_INPUT, "%s: is a folder; a file is expected", path);
+  if (length >= sizeof((struct h5){0}).path)
+    FAIL(BAD_INPUT, "%.200s...: a path of at most %zu characters is allowed", path,
+         sizeof((struct h5){0}).path - 1);
+  TRY(publish_check_name(path));
   if (stat(path, &status) == 0) TRY(check_replaced(path, &status, inputs));
   return check_folder(path);
 }

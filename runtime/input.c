@@ -90,7 +90,6 @@ FILE *input_open(const char *path) {
 int input_check_settings(const char *path) {
   struct stat status, null;
   if (stat(path, &status) != 0) return OK; /* whoever opens it says so */
-  if (S_ISDIR(status.st_mode)) FAIL(BAD_INPUT, "%s: is a folder; a file is expected", path);
   int is_null = stat("/dev/null", &null) == 0 && status.st_rdev == null.st_rdev;
   if ((S_ISCHR(status.st_mode) && !is_null) || S_ISBLK(status.st_mode))
     FAIL(BAD_INPUT, "%s: is a device; a file is expected", path);

@@ -15,7 +15,7 @@ int input_open_file(const char *path, int *descriptor);
  * pipe. NULL, with errno, when it cannot be opened. */
 FILE *input_open(const char *path);
 
-/* Errors: BAD_INPUT when `path` is a folder or a device, /dev/null apart: settings come from files and pipes.
+/* Errors: BAD_INPUT when `path` is a device, /dev/null apart: settings come from files and pipes.
  */
 int input_check_settings(const char *path);
 

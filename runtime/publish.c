@@ -114,9 +114,8 @@ static int make_file(struct publish *p) {
          S_ISDIR(status.st_mode) ? "folder" : "device or pipe");
   p->file = -1;
   for (int attempt = 0; attempt < ATTEMPTS && p->file < 0; attempt++) {
-    if (snprintf(p->temporary, sizeof p->temporary, "%s.tmp-%lld", p->name, (long long)publish_writer()) >=
-        (int)sizeof p->temporary)
-      FAIL(BAD_INPUT, "%s: the name of a file has at most %d characters", p->path, NAME_MAX - 24);
+    snprintf(p->temporary, sizeof p->temporary, "%.*s.tmp-%lld", NAME_MAX - PUBLISH_SUFFIX, p->name,
+             (long long)publish_writer());
     note_name(p); /* ahead of its making: a signal may come at any time */
     p->file = openat(p->folder, p->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (p->file >= 0) return OK;
@@ -127,15 +126,27 @@ static int make_file(struct publish *p) {
   FAIL(code_of(errno), "%s: cannot be written: %s", p->path, strerror(errno));
 }
 
+static const char *name_in(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+int publish_check_name(const char *path) {
+  if (strlen(path) >= PATH_MAX)
+    FAIL(BAD_INPUT, "%.200s...: a path of at most %d characters is allowed", path, PATH_MAX - 1);
+  if (strlen(name_in(path)) > NAME_MAX - PUBLISH_SUFFIX)
+    FAIL(BAD_INPUT, "%s: the name of a file that is written has at most %d characters", path,
+         NAME_MAX - PUBLISH_SUFFIX);
+  return OK;
+}
+
 int publish_open(struct publish *p, const char *path) {
   char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   *p = (struct publish){0};
+  TRY(publish_check_name(path));
   TRY(parent_of(path, folder));
   snprintf(p->path, sizeof p->path, "%s", path);
-  if (strlen(name) >= sizeof p->name)
-    FAIL(BAD_INPUT, "%s: the name of a file has at most %d characters", path, NAME_MAX - 24);
-  snprintf(p->name, sizeof p->name, "%s", name);
+  snprintf(p->name, sizeof p->name, "%s", name_in(path));
   int code = publish_folder(folder, &p->folder);
   if (code != OK) FAIL(code, "%s: cannot be written: %s", path, error_message());
   code = make_file(p);
@@ -202,7 +213,7 @@ static int is_left(const char *left, const char *name) {
 }
 
 void publish_clean(const char *path, int64_t seconds) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *name = name_in(path);
   char place[PATH_MAX];
   int folder = -1;
   time_t latest = time(NULL) - (time_t)seconds;

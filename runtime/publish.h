@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { PUBLISH_SUFFIX = 24 }; /* characters that the name of a temporary file has more than the file's */
+
 /* A file being written. Zeroed: none. */
 struct publish {
   int open;         /* the rest means something */
@@ -47,6 +49,9 @@ void publish_remove_when_stopped(void);
 /* Removes what killed writers of `path` left beside it, `seconds` ago or more (0: whenever); nobody may have
  * been writing it for so long. */
 void publish_clean(const char *path, int64_t seconds);
+
+/* Errors: BAD_INPUT when the path, or the file's name in it, is too long to be written. */
+int publish_check_name(const char *path);
 
 /* Opens a folder in which files are to be made or removed. Errors: FAILED with the system's reason, errno
  * being that; BAD_INPUT when the name is too long or the folder is a symbolic link that another user made. */

@@ -139,7 +139,7 @@ static void a_trace_that_cannot_be_written_fails_on_every_rank(void **state) {
   int code = profile_write_trace(&comm, "/nowhere/trace.json");
   assert_int_equal(code, FAILED);
   if (comm.rank == 0)
-    assert_non_null(strstr(error_message(), "/nowhere/trace.json: cannot write the trace: No such"));
+    assert_non_null(strstr(error_message(), "/nowhere/trace.json: cannot be written: /nowhere: No such"));
   error_clear();
 }
 
