@@ -224,13 +224,13 @@ check_code() {
   [[ $scenario == *_2_* ]] || ((rest == 0)) || violation "says more than its sentence"
 }
 
-# The file at $1 is equal to one of the others.
+# The file at $1 is equal to one of the others: byte for byte, where no clock has a say in it.
 is_one_of() {
   local file=$1 other
   shift
   [[ -e $file ]] || return 0
   for other in "$@"; do cmp -s "$file" "$other" && return 0; done
-  [[ $file == *.h5 ]] && "$tools/same_h5" "$file" "$@" >/dev/null
+  [[ $file == *.h5 && $file != *out.h5 && $file != *predictions.h5 ]] && "$tools/same_h5" "$file" "$@" >/dev/null
 }
 
 check_metrics() { # the lines are the first of the undisturbed ones, or those that were there
