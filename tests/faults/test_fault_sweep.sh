@@ -6,8 +6,8 @@
 #   test_fault_sweep.sh sample              every so many of them, in about two minutes
 #   test_fault_sweep.sh all [SCENARIO...]   all; of a function that is called very often some
 #
-# FAULT_ONLY='^MPI_' tries the functions with such names alone; FAULT_MOST=60 and FAULT_MOST_ON_TWO=12 are how many calls
-# of each at most, on one rank and on two.
+# GNNTRAIN_BIN and GNNTRAIN_SOURCE are the build and the sources, as whole paths. FAULT_ONLY='^MPI_' tries the functions
+# with such names alone; FAULT_MOST=60 and FAULT_MOST_ON_TWO=12 are how many calls of each at most, on one rank and on two.
 # A violation is printed with the line that repeats it: fault.c says what its variables mean. The program then runs in a
 # copy of the folder that the line names; addr2line finds the place that the fault's line names.
 . "$GNNTRAIN_SOURCE/tests/launch/job.sh"
@@ -19,6 +19,7 @@ if grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
   exit 77
 fi
 tools=$GNNTRAIN_BIN/tests/faults
+rm -rf fault_sweep && mkdir fault_sweep && cd fault_sweep
 lab=$PWD/lab
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 if [[ $part == sample ]]; then most=3 most_on_two=2; else most=${FAULT_MOST:-60} most_on_two=${FAULT_MOST_ON_TWO:-12}; fi
@@ -140,7 +141,6 @@ make_training() { # make_training RANKS SUFFIX...
 }
 
 make_lab() {
-  rm -rf ./*
   mkdir "$lab"
   make_inputs
   keep import
