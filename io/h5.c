@@ -102,9 +102,10 @@ static int create_file(struct h5 *h5) {
   TRY(publish_open(&h5->written, h5->path));
   h5->disk->descriptor = h5->written.file;
   hid_t access = file_access(h5), creation = H5Pcreate(H5P_FILE_CREATE);
-  H5Pset_obj_track_times(creation, 0);                            /* equal content, equal bytes */
-  H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110); /* checksums on all metadata */
-  hid_t file = access < 0 ? -1 : H5Fcreate(h5->path, H5F_ACC_TRUNC, creation, access);
+  herr_t timeless = H5Pset_obj_track_times(creation, 0); /* equal content, equal bytes */
+  herr_t checked = H5Pset_libver_bounds(access, H5F_LIBVER_V110,
+                                        H5F_LIBVER_V110); /* checksums on all metadata */
+  hid_t file = timeless < 0 || checked < 0 ? -1 : H5Fcreate(h5->path, H5F_ACC_TRUNC, creation, access);
   if (file < 0) h5_cause(h5, text);
   if (access >= 0) H5Pclose(access);
   H5Pclose(creation);

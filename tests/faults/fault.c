@@ -54,12 +54,13 @@ static struct {
   atomic_long *shared; /* [0]: calls that FAULT_CALL names; [1 + i]: of call i */
 } fault;
 
-static int note_texts(struct dl_phdr_info *object, size_t size, void *first) {
+static int note_texts(struct dl_phdr_info *object, size_t size, void *context) {
+  int *first = context, is_program = *first;
+  const char *more = getenv("FAULT_LIBRARY"), *name = object->dlpi_name;
   (void)size;
-  int is_program = *(int *)first;
-  *(int *)first = 0;
+  *first = 0;
   if (is_program) fault.base = object->dlpi_addr;
-  if (!is_program && !strstr(object->dlpi_name, "libstdc++")) return 0;
+  if (!is_program && !strstr(name, "libstdc++") && !(more && strstr(name, more))) return 0;
   for (int i = 0; i < object->dlpi_phnum && fault.text_count < MOST_TEXTS; i++) {
     const ElfW(Phdr) *part = &object->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;

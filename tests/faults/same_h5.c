@@ -43,6 +43,7 @@ static int same_content(hid_t a, hid_t b, hid_t type, hid_t space, reading *read
 static int same_dataset(hid_t a, hid_t b) {
   hid_t type = H5Dget_type(a), space = H5Dget_space(a), other_type = H5Dget_type(b), other = H5Dget_space(b);
   return H5Tequal(type, other_type) > 0 && H5Sextent_equal(space, other) > 0 &&
+         H5Pequal(H5Dget_create_plist(a), H5Dget_create_plist(b)) > 0 &&
          same_content(a, b, type, space, read_dataset);
 }
 

@@ -2,6 +2,7 @@
 #include "io/publish.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,6 +85,116 @@ static void writers_have_numbers_of_their_own(void **state) {
   assert_true(mine > INT32_MAX); /* more than a process id */
 }
 
+/* A file that replaces another, too, has the rights that the umask leaves, and what was there goes on under
+ * its other names. */
+static void a_file_gets_the_rights_of_the_umask(void **state) {
+  (void)state;
+  static const mode_t masks[] = {0, 022, 027, 077};
+  mode_t before = umask(0);
+  struct stat status;
+  struct publish p;
+  FILE *out;
+  made_text("rights", "old");
+  assert_int_equal(chmod("rights", 0600), 0);
+  assert_int_equal(link("rights", "other_name"), 0);
+  for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+    umask(masks[i]);
+    assert_ok(publish_open(&p, "rights"));
+    assert_ok(publish_stream(&p, &out));
+    fputs("new", out);
+    assert_ok(publish_commit(&p));
+    assert_int_equal(stat("rights", &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0666 & ~masks[i]);
+    assert_int_equal(status.st_size, 3);
+  }
+  umask(before);
+  size_t size;
+  unsigned char *bytes = made_bytes("other_name", &size);
+  assert_memory_equal(bytes, "old", 3);
+  free(bytes);
+}
+
+/* Nor is a folder that everybody may write to made where there is no umask. */
+static void folders_are_not_for_everybody(void **state) {
+  (void)state;
+  mode_t before = umask(0);
+  struct stat status;
+  assert_ok(make_folder("open/to"));
+  umask(before);
+  assert_int_equal(stat("open/to", &status), 0);
+  assert_int_equal(status.st_mode & 07777, 0775);
+}
+
+/* Somebody who knows the name that comes next, or has drawn it too, stops nothing. */
+static void a_name_that_is_taken_gives_way_to_another(void **state) {
+  (void)state;
+  char taken[64];
+  struct publish p;
+  made_text("victim", "1");
+  snprintf(taken, sizeof taken, "guess.tmp-%lld", (long long)publish_writer());
+  assert_int_equal(symlink("victim", taken), 0);
+  assert_ok(publish_open(&p, "guess"));
+  assert_string_not_equal(p.temporary, taken);
+  assert_int_equal(write(p.file, "new", 3), 3);
+  assert_ok(publish_commit(&p));
+  struct stat status;
+  assert_int_equal(stat("victim", &status), 0);
+  assert_int_equal(status.st_size, 1);
+  assert_int_equal(lstat("guess", &status), 0);
+  assert_true(S_ISREG(status.st_mode) && status.st_size == 3);
+}
+
+/* A link of another user is not: only root can make one here. */
+static void only_links_of_ones_own_lead_to_folders(void **state) {
+  (void)state;
+  struct publish p;
+  assert_int_equal(mkdir("real", 0777), 0);
+  assert_int_equal(symlink("real", "mine"), 0);
+  assert_ok(publish_open(&p, "mine/file"));
+  assert_ok(publish_commit(&p));
+  assert_int_equal(access("real/file", F_OK), 0);
+  if (lchown("mine", 12345, (gid_t)-1) != 0) skip();
+  assert_fails(publish_open(&p, "mine/other"), BAD_INPUT, "mine: is a symbolic link that another user made");
+  publish_clean("mine/file", 0);
+  assert_int_equal(access("real/other", F_OK), -1);
+}
+
+/* Where the process stands then is of no account. */
+static void a_signal_removes_what_is_being_written(void **state) {
+  (void)state;
+  int status;
+  assert_int_equal(mkdir("stopped", 0777), 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct publish p;
+    publish_remove_when_stopped();
+    if (publish_open(&p, "stopped/file") != OK || access(p.path, F_OK) == 0 || chdir("/") != 0) _exit(1);
+    raise(SIGTERM);
+    _exit(2);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  assert_int_equal(rmdir("stopped"), 0); /* nothing was left in it */
+}
+
+static void a_name_that_is_too_long_is_refused_at_once(void **state) {
+  (void)state;
+  char name[300], path[1200];
+  struct publish p;
+  memset(name, 'n', sizeof name);
+  name[232] = '\0';
+  assert_fails(check_writable(name, nothing), BAD_INPUT, "at most 231 characters");
+  assert_fails(publish_open(&p, name), BAD_INPUT, "at most 231 characters");
+  name[231] = '\0';
+  assert_ok(check_writable(name, nothing));
+  assert_ok(publish_open(&p, name));
+  assert_ok(publish_commit(&p));
+  memset(path, '/', sizeof path);
+  path[1100] = '\0';
+  path[1099] = 'f';
+  assert_fails(check_writable(path, nothing), BAD_INPUT, "at most 1023 characters");
+}
+
 /* What somebody may still be writing stays. */
 static void old_leftovers_go(void **state) {
   (void)state;
@@ -91,6 +202,7 @@ static void old_leftovers_go(void **state) {
   made_text("kept.h5.tmp-1", "new");
   made_text("kept.h5.tmp-2", "old");
   made_text("kept.h5", "old, too");
+  made_text("kept.h5.tmp-notes", "a person's");
   assert_int_equal(utimensat(AT_FDCWD, "kept.h5.tmp-2", day_ago, 0), 0);
   assert_int_equal(utimensat(AT_FDCWD, "kept.h5", day_ago, 0), 0);
   publish_clean("kept.h5", 86400);
@@ -99,6 +211,7 @@ static void old_leftovers_go(void **state) {
   assert_int_equal(access("kept.h5", F_OK), 0);
   publish_clean("kept.h5", 0);
   assert_int_equal(access("kept.h5.tmp-1", F_OK), -1);
+  assert_int_equal(access("kept.h5.tmp-notes", F_OK), 0);
 }
 
 static void the_folder_of_a_file_is_made(void **state) {
@@ -117,6 +230,12 @@ int main(void) {
       cmocka_unit_test(what_takes_no_file_has_its_sentence),
       cmocka_unit_test(only_a_plain_file_is_replaced),
       cmocka_unit_test(writers_have_numbers_of_their_own),
+      cmocka_unit_test(a_file_gets_the_rights_of_the_umask),
+      cmocka_unit_test(folders_are_not_for_everybody),
+      cmocka_unit_test(a_name_that_is_taken_gives_way_to_another),
+      cmocka_unit_test(only_links_of_ones_own_lead_to_folders),
+      cmocka_unit_test(a_signal_removes_what_is_being_written),
+      cmocka_unit_test(a_name_that_is_too_long_is_refused_at_once),
       cmocka_unit_test(old_leftovers_go),
       cmocka_unit_test(the_folder_of_a_file_is_made),
   };
