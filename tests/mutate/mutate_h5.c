@@ -147,14 +147,19 @@ static const char *judge(const struct use *use, const struct outcome *outcome) {
   return outcome->code == 2 && lines_of(outcome->err) != 1 ? "not one sentence" : NULL;
 }
 
+static uint64_t hash_dataset(const struct use *use) {
+  char path[600];
+  snprintf(path, sizeof path, "work/%s", strncmp(use->name, "dataset", 7) == 0 ? use->file : "ring.h5");
+  return file_hash(path);
+}
+
 /* What is wrong with what it left. The dataset is never written to. */
 static const char *judge_files(const struct use *use, const struct outcome *outcome,
                                const uint64_t before[2]) {
   int reads = strstr(use->arguments, "--eval") || (strstr(use->arguments, "--predict") && outcome->code);
   int resumes = strstr(use->arguments, "--resume") != NULL;
   if (tree_find_temporary("work")[0]) return "a temporary file was left";
-  if (tree_hash("work", strstr(use->arguments, "hyper") ? "hyper.h5" : "ring.h5") != before[0])
-    if (strcmp(use->file, "ring.h5.parts") != 0) return "the dataset was changed";
+  if (hash_dataset(use) != before[0]) return "the dataset was changed";
   if ((reads || (resumes && outcome->code == 2)) && tree_hash("work", "run") != before[1])
     return "the run's folder was changed";
   return NULL;
@@ -198,8 +203,7 @@ static void mutation(const struct options *options, const struct tree *sound, in
   mutate(use, &chance, &outcome);
   if (strncmp(use->name, "dataset", 7) == 0 && !strstr(use->name, "predict") && !strstr(use->name, "hyper"))
     model = models[chance_below(&chance, sizeof models / sizeof models[0])];
-  uint64_t before[2] = {tree_hash("work", strstr(use->arguments, "hyper") ? "hyper.h5" : "ring.h5"),
-                        tree_hash("work", "run")};
+  uint64_t before[2] = {hash_dataset(use), tree_hash("work", "run")};
   run(use, model, &outcome);
   const char *wrong = judge(use, &outcome);
   if (!wrong) wrong = judge_files(use, &outcome, before);
