@@ -14,7 +14,7 @@ enum { OPEN_FOLDERS = 16 };
 static struct tree *reading;
 static size_t skip;        /* characters of the folder's name */
 static const char *wanted; /* with what a path begins */
-static uint64_t hash; /* of what was read */
+static uint64_t hash;      /* of what was read */
 static char temporary[512];
 
 static void stop(const char *path) {
