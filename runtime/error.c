@@ -21,12 +21,22 @@ static void add_place(const char *file, int line, const char *function) {
   if (current.depth < TRACE_DEPTH) current.trace[current.depth++] = (struct place){file, function, line};
 }
 
+/* Names and texts of files are quoted as they stand there: a line feed among them must not end the sentence,
+ * nor an escape reach a terminal. */
+static void keep_to_one_line(char *message) {
+  for (; *message; message++) {
+    unsigned char c = (unsigned char)*message;
+    if (c < ' ' || c == 127) *message = '?';
+  }
+}
+
 int error_raise(int code, const char *file, int line, const char *function, const char *format, ...) {
   char message[sizeof current.message]; /* an argument may be the previous message */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
+  keep_to_one_line(message);
   memcpy(current.message, message, sizeof message);
   current.code = code;
   current.silent = current.agreed = 0;

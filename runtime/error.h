@@ -29,7 +29,8 @@ int error_raise(int code, const char *file, int line, const char *function, cons
     __attribute__((format(printf, 5, 6)));
 int error_trace(int code, const char *file, int line, const char *function);
 
-/* The message of the current error ("" when there is none). Valid until the next FAIL on this thread. */
+/* The message of the current error, in one line: control characters are '?' ("" when there is none). Valid
+ * until the next FAIL on this thread. */
 const char *error_message(void);
 
 /* Prints "program: message" and, for FAILED or when GNNTRAIN_TRACE is set, the trace. Prints nothing when

@@ -37,6 +37,7 @@ void tree_free(struct tree *tree);
 /* Of names and contents of the files below `folder` whose path begins with `part`; `lock`, which names the
  * last process that looked, is left out. */
 uint64_t tree_hash(const char *folder, const char *part);
+uint64_t file_hash(const char *path); /* 0: there is none */
 /* The first file below `folder` that a killed writer would have left, "" when there is none. */
 const char *tree_find_temporary(const char *folder);
 

@@ -20,12 +20,15 @@ int gnntrain_main(int argc, char **argv); /* launch/gnntrain.c's */
 
 enum { ARGUMENTS = 24, CPU_SECONDS = 60, WALL_SECONDS = 300, TEXT = 65536, CHANGES = 3 };
 
+/* A file may truly say that its features are so many that no machine has room for their weights. */
+static const rlim_t MEMORY_BYTES = (rlim_t)3 << 30;
+
 /* What is changed, and what is done with it. */
 struct use {
   const char *name, *file, *arguments;
-  int may_refuse;  /* exit code 2; else the program goes on without the file */
-  int may_diverge; /* exit code 1: a loss that is not finite */
-  int share;       /* of all mutations, in hundredths */
+  int may_refuse; /* exit code 2; else the program goes on without the file */
+  int may_fail;   /* exit code 1: a loss that is not finite, or no memory for the size that a file says */
+  int share;      /* of all mutations, in hundredths */
 };
 
 static const struct use uses[] = {
@@ -70,7 +73,7 @@ struct outcome {
 
 /* How many ended with 0, 2 and 1, and what was wrong. */
 struct totals {
-  int64_t done[USES], refused[USES], diverged[USES], wrong;
+  int64_t done[USES], refused[USES], failed[USES], wrong;
 };
 
 static void read_text(const char *path, char text[TEXT]) {
@@ -96,6 +99,9 @@ static _Noreturn void child(const struct use *use, const char *model) {
   redirect("err.txt", STDERR_FILENO);
   setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory is terabytes of address space */
+  setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
+#endif
   snprintf(words, sizeof words, "%s%s%s", use->arguments, model ? " --set " : "", model ? model : "");
   for (char *word = strtok(words, " "); word && argc < ARGUMENTS - 1; word = strtok(NULL, " "))
     argv[argc++] = word;
@@ -135,16 +141,23 @@ static int lines_of(const char *text) {
 
 /* What is wrong with how it ended; NULL: nothing. */
 static const char *judge(const struct use *use, const struct outcome *outcome) {
-  int diverged = outcome->code == 1 && use->may_diverge && strstr(outcome->err, " is not finite (");
+  int fails = outcome->code == 1 && use->may_fail &&
+              (strstr(outcome->err, " is not finite (") || strstr(outcome->err, "out of memory"));
   if (outcome->sent)
     return outcome->sent == SIGKILL || outcome->sent == SIGXCPU ? "did not end" : "ended by a signal";
-  if (strstr(outcome->err, "Sanitizer") || strstr(outcome->err, "runtime error"))
+  if (strstr(outcome->err, "ERROR: AddressSanitizer") || strstr(outcome->err, "runtime error"))
     return "a sanitizer's report";
   if (outcome->code == 0) return strstr(outcome->err, "gnntrain: ") ? "an error and exit code 0" : NULL;
-  if (!diverged && outcome->code != 2) return "exit code";
+  if (!fails && outcome->code != 2) return "exit code";
   if (outcome->code == 2 && !use->may_refuse) return "refused, though it can go on without the file";
   if (strncmp(outcome->err, "gnntrain: ", 10) != 0) return "no sentence";
   return outcome->code == 2 && lines_of(outcome->err) != 1 ? "not one sentence" : NULL;
+}
+
+static uint64_t hash_dataset(const struct use *use) {
+  char path[600];
+  snprintf(path, sizeof path, "work/%s", strncmp(use->name, "dataset", 7) == 0 ? use->file : "ring.h5");
+  return file_hash(path);
 }
 
 /* What is wrong with what it left. The dataset is never written to. */
@@ -153,8 +166,7 @@ static const char *judge_files(const struct use *use, const struct outcome *outc
   int reads = strstr(use->arguments, "--eval") || (strstr(use->arguments, "--predict") && outcome->code);
   int resumes = strstr(use->arguments, "--resume") != NULL;
   if (tree_find_temporary("work")[0]) return "a temporary file was left";
-  if (tree_hash("work", strstr(use->arguments, "hyper") ? "hyper.h5" : "ring.h5") != before[0])
-    if (strcmp(use->file, "ring.h5.parts") != 0) return "the dataset was changed";
+  if (hash_dataset(use) != before[0]) return "the dataset was changed";
   if ((reads || (resumes && outcome->code == 2)) && tree_hash("work", "run") != before[1])
     return "the run's folder was changed";
   return NULL;
@@ -198,12 +210,11 @@ static void mutation(const struct options *options, const struct tree *sound, in
   mutate(use, &chance, &outcome);
   if (strncmp(use->name, "dataset", 7) == 0 && !strstr(use->name, "predict") && !strstr(use->name, "hyper"))
     model = models[chance_below(&chance, sizeof models / sizeof models[0])];
-  uint64_t before[2] = {tree_hash("work", strstr(use->arguments, "hyper") ? "hyper.h5" : "ring.h5"),
-                        tree_hash("work", "run")};
+  uint64_t before[2] = {hash_dataset(use), tree_hash("work", "run")};
   run(use, model, &outcome);
   const char *wrong = judge(use, &outcome);
   if (!wrong) wrong = judge_files(use, &outcome, before);
-  int64_t *count = outcome.code == 0 ? totals->done : outcome.code == 2 ? totals->refused : totals->diverged;
+  int64_t *count = outcome.code == 0 ? totals->done : outcome.code == 2 ? totals->refused : totals->failed;
   count[use - uses]++;
   totals->wrong += wrong != NULL;
   if (wrong || options->verbose)
@@ -233,15 +244,15 @@ static int read_options(struct options *options, int argc, char **argv) {
 }
 
 static void print_totals(const struct totals *totals) {
-  int64_t done = 0, refused = 0, diverged = 0;
-  printf("%-16s %9s %9s %9s\n", "case", "went on", "refused", "diverged");
+  int64_t done = 0, refused = 0, failed = 0;
+  printf("%-16s %9s %9s %9s\n", "case", "went on", "refused", "failed");
   for (int u = 0; u < USES; u++) {
     printf("%-16s %9lld %9lld %9lld\n", uses[u].name, (long long)totals->done[u],
-           (long long)totals->refused[u], (long long)totals->diverged[u]);
-    done += totals->done[u], refused += totals->refused[u], diverged += totals->diverged[u];
+           (long long)totals->refused[u], (long long)totals->failed[u]);
+    done += totals->done[u], refused += totals->refused[u], failed += totals->failed[u];
   }
   printf("%-16s %9lld %9lld %9lld\n%lld mutations, %lld wrong\n", "all", (long long)done, (long long)refused,
-         (long long)diverged, (long long)(done + refused + diverged), (long long)totals->wrong);
+         (long long)failed, (long long)(done + refused + failed), (long long)totals->wrong);
 }
 
 int main(int argc, char **argv) {

@@ -12,9 +12,9 @@ enum { OPEN_FOLDERS = 16 };
 
 /* nftw has no context. */
 static struct tree *reading;
-static size_t skip; /* characters of the folder's name */
-static const char *wanted;
-static uint64_t hash;
+static size_t skip;        /* characters of the folder's name */
+static const char *wanted; /* with what a path begins */
+static uint64_t hash;      /* of what was read */
 static char temporary[512];
 
 static void stop(const char *path) {
@@ -32,7 +32,7 @@ static void *read_whole(const char *path, int64_t size) {
 
 static int add(const char *path, const struct stat *status, int kind, struct FTW *at) {
   (void)at;
-  if (kind != FTW_F) return 0;
+  if (kind != FTW_F || strncmp(path + skip, wanted, strlen(wanted)) != 0) return 0;
   reading->file = realloc(reading->file, (size_t)(reading->files + 1) * sizeof *reading->file);
   struct tree_file *file = &reading->file[reading->files++];
   snprintf(file->path, sizeof file->path, "%s", path + skip);
@@ -45,12 +45,17 @@ static int by_path(const void *a, const void *b) {
   return strcmp(((const struct tree_file *)a)->path, ((const struct tree_file *)b)->path);
 }
 
-void tree_read(struct tree *tree, const char *folder) {
+static void read_part(struct tree *tree, const char *folder, const char *part) {
   *tree = (struct tree){0};
   reading = tree;
+  wanted = part;
   skip = strlen(folder) + 1;
   if (nftw(folder, add, OPEN_FOLDERS, FTW_PHYS) != 0) stop(folder);
   qsort(tree->file, (size_t)tree->files, sizeof *tree->file, by_path);
+}
+
+void tree_read(struct tree *tree, const char *folder) {
+  read_part(tree, folder, "");
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
@@ -95,19 +100,26 @@ static uint64_t hash_bytes(uint64_t from, const void *data, int64_t size) {
 
 uint64_t tree_hash(const char *folder, const char *part) {
   struct tree tree;
-  wanted = part;
   hash = 14695981039346656037u;
-  tree_read(&tree, folder);
+  read_part(&tree, folder, part);
   for (int64_t i = 0; i < tree.files; i++) {
     const struct tree_file *file = &tree.file[i];
     size_t length = strlen(file->path);
-    if (strncmp(file->path, wanted, strlen(wanted)) != 0) continue;
     if (length > 5 && strcmp(file->path + length - 5, "/lock") == 0) continue;
     hash = hash_bytes(hash, file->path, (int64_t)length + 1);
     hash = hash_bytes(hash, file->data, file->size);
   }
   tree_free(&tree);
   return hash;
+}
+
+uint64_t file_hash(const char *path) {
+  struct stat status;
+  if (stat(path, &status) != 0) return 0;
+  void *data = read_whole(path, status.st_size);
+  uint64_t of_data = hash_bytes(14695981039346656037u, data, status.st_size);
+  free(data);
+  return of_data;
 }
 
 static int look(const char *path, const struct stat *status, int kind, struct FTW *at) {

@@ -84,6 +84,16 @@ static void a_message_may_quote_the_previous_one(void **state) {
   assert_string_equal(error_message(), "while reading: value -1 is negative");
 }
 
+static int quote(const char *name) {
+  FAIL(BAD_INPUT, "%s: has the name of nothing", name);
+}
+
+static void what_a_message_quotes_stays_in_its_line(void **state) {
+  (void)state;
+  assert_fails(quote("a\nb\033[2J\x7f, \xc3\xa9"), BAD_INPUT, "a?b?[2J?, \xc3\xa9: has the name of nothing");
+  error_clear();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(success_leaves_no_message),
@@ -93,6 +103,7 @@ int main(void) {
       cmocka_unit_test(silenced_error_prints_nothing),
       cmocka_unit_test(a_new_error_is_neither_silent_nor_agreed),
       cmocka_unit_test(a_message_may_quote_the_previous_one),
+      cmocka_unit_test(what_a_message_quotes_stays_in_its_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
