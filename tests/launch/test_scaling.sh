@@ -121,6 +121,7 @@ grep -qE '^ +1 +[0-9.]+ +1\.00 ' fails.txt || fail "the row that could not be wr
 echo kept >victim
 ln -s ../victim fails/scaling.json.part
 ln -sf ../victim fails/scaling.svg
+ln -sf ../../victim fails/ranks-1/output.txt
 "${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err || fail "$(cat fails.err)"
 [[ $(cat victim) == kept && ! -L fails/scaling.svg ]] || fail "a link in the folder was written through"
 
