@@ -19,6 +19,7 @@ import collections.abc
 import importlib
 import inspect
 import os
+import secrets
 import sys
 
 import h5py
@@ -337,24 +338,31 @@ def check_out(path):
         raise BadInput(f"{path}: is there and is no dataset; remove it or name another")
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path + ".part", "wb"):
+        part = beside(path)
+        with open(part, "xb"):
             pass
-        os.remove(path + ".part")
+        os.remove(part)
     except OSError as error:
         raise BadInput(f"{brief(path, 255)}: cannot be written: {error.strerror}") from None
 
 
+def beside(path):
+    """A name that nobody can guess: no link that somebody put there is written through."""
+    return f"{path}.{secrets.token_hex(8)}.part"
+
+
 def store(path, attributes, arrays):
     """Beside, then renamed: the file is there whole or not at all."""
+    part = beside(path)
     try:
-        with h5py.File(path + ".part", "w") as f:
+        with h5py.File(part, "x") as f:
             f.attrs.update(attributes)
             for place, values in arrays.items():
                 f[place] = values
-        os.replace(path + ".part", path)
+        os.replace(part, path)
     finally:
-        if os.path.exists(path + ".part"):
-            os.remove(path + ".part")
+        if os.path.exists(part):
+            os.remove(part)
 
 
 def write(dataset, path, undirected=False, drop_self_loops=False, weights=False, name=None):

@@ -179,9 +179,15 @@ static int claim(struct rundir *dir, const struct run *run, const struct rundir_
   return check(config, from); /* a run may have come and gone meanwhile */
 }
 
+/* Syncing takes its time: another process may have taken the folder since the file was begun. */
+static int still_holds(void *context) {
+  return rundir_hold(context);
+}
+
 int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *from) {
   run->rundir = dir;
   int code = run->comm->rank == 0 ? claim(dir, run, from) : OK;
+  if (code == OK && run->comm->rank == 0) publish_ask(still_holds, run);
   return comm_agree(run->comm, code);
 }
 
@@ -190,6 +196,7 @@ int rundir_hold(const struct run *run) {
 }
 
 void rundir_release(struct rundir *dir) {
+  publish_ask(NULL, NULL);
   runlock_release(&dir->lock);
 }
 

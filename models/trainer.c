@@ -193,8 +193,13 @@ static int save_best(struct trainer *trainer, struct run *run) {
 
 /* Metrics first: a checkpoint never stands beyond them. */
 static int ready_to_save(struct trainer *trainer, const struct run *run) {
+  TRY(metrics_sync(&trainer->metrics));
+  return rundir_hold(run);
+}
+
+static int prune(const struct run *run, const char *folder, int64_t index) {
   TRY(rundir_hold(run));
-  return metrics_sync(&trainer->metrics);
+  return checkpoint_prune(folder, index, run->config->checkpoint.keep);
 }
 
 static int save(struct trainer *trainer, struct run *run) {
@@ -205,7 +210,7 @@ static int save(struct trainer *trainer, struct run *run) {
   TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
   checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
   TRY(PROFILE_HOST("checkpoint", state_write(state, &trainer->model, run, path, 0)));
-  int code = run->comm->rank == 0 ? checkpoint_prune(folder, state->run, run->config->checkpoint.keep) : OK;
+  int code = run->comm->rank == 0 ? prune(run, folder, state->run) : OK;
   return comm_agree(run->comm, code);
 }
 

@@ -167,8 +167,21 @@ static void close_folder(struct publish *p) {
   p->open = 0;
 }
 
+static int (*asked)(void *context);
+static void *asked_context;
+
+void publish_ask(int (*check)(void *context), void *context) {
+  asked = check;
+  asked_context = context;
+}
+
 int publish_commit(struct publish *p) {
   int error = close_file(p, 1);
+  int code = error == 0 && asked ? asked(asked_context) : OK;
+  if (code != OK) {
+    publish_drop(p);
+    return code;
+  }
   if (error == 0 && renameat(p->folder, p->temporary, p->folder, p->name) != 0) error = errno;
   if (error != 0) {
     publish_drop(p);

@@ -34,6 +34,9 @@ int publish_stream(struct publish *publish, FILE **stream);
  * reason: the former file stays, and nothing is left beside it. */
 int publish_commit(struct publish *publish);
 
+/* From here on a commit first asks check(context), and fails as that does. NULL: it asks nobody. */
+void publish_ask(int (*check)(void *context), void *context);
+
 /* Of a file that was not committed: closes and removes it. */
 void publish_drop(struct publish *publish);
 

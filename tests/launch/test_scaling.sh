@@ -100,12 +100,30 @@ grep -q '^scaling: .*launcher -n 2 .* ended with exit code 5; its output' fails.
 incomplete fails 5 'ended with exit code 5; its output is in fails/ranks-2/output.txt'
 
 echo '"of an earlier study"' >fails/scaling.json
-ln -s /dev/full fails/scaling.json.part
-"${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err && code=0 || code=$?
-[[ $code == 1 && $(cat fails/scaling.json) == '"of an earlier study"' && ! -e fails/scaling.json.part ]] ||
+mkdir -p full
+cat >full/sitecustomize.py <<'PYTHON'
+import errno
+import os
+
+
+def fsync(descriptor):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+os.fsync = fsync
+PYTHON
+PYTHONPATH=$PWD/full "${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err && code=0 || code=$?
+[[ $code == 1 && $(cat fails/scaling.json) == '"of an earlier study"' && -z $(find fails -name '*.part') ]] ||
   fail "numbers on a full disk: exit code $code: $(ls fails)"
 grep -q '^scaling: fails/scaling.json cannot be written: No space left on device$' fails.err || fail "$(cat fails.err)"
 grep -qE '^ +1 +[0-9.]+ +1\.00 ' fails.txt || fail "the row that could not be written is not printed"
+
+echo kept >victim
+ln -s ../victim fails/scaling.json.part
+ln -sf ../victim fails/scaling.svg
+ln -sf ../../victim fails/ranks-1/output.txt
+"${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err || fail "$(cat fails.err)"
+[[ $(cat victim) == kept && ! -L fails/scaling.svg ]] || fail "a link in the folder was written through"
 
 # gone PID: that it ends, which may be a moment after who started it, and much sooner than by itself
 gone() {

@@ -185,8 +185,19 @@ first=$job
 cp out.txt first.txt
 refused 2 "run is in use by process $first " run.toml --set log.overwrite=true
 
+# halt PROCESS: stops it, and returns once it stands still.
+halt() {
+  local i
+  kill -STOP "$1"
+  for ((i = 0; i < 600; i++)); do
+    ! grep -q '^State:[[:space:]]*T' "/proc/$1/status" || return 0
+    sleep 0.1
+  done
+  fail "process $1 does not stop"
+}
+
 # Another run takes the folder meanwhile: the first one leaves it alone.
-kill -STOP $first
+halt $first
 rm run/lock
 must_run 1 run.toml --set log.overwrite=true --epochs 7
 before=$(cat run/config.toml run/metrics.jsonl run/best.h5 run/checkpoints/* | cksum)
@@ -205,7 +216,7 @@ ends_within 30
   { cat err.txt; fail "exit code $code when the folder was renamed"; }
 [[ ! -e run ]] || fail "the folder was made again"
 start 1 run/metrics.jsonl run.toml --epochs 1000000000
-kill -STOP $job
+halt $job
 rm -rf run
 kill -CONT $job
 ends_within 30
