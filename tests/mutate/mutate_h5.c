@@ -20,8 +20,14 @@ int gnntrain_main(int argc, char **argv); /* launch/gnntrain.c's */
 
 enum { ARGUMENTS = 24, CPU_SECONDS = 60, WALL_SECONDS = 300, TEXT = 65536, CHANGES = 3 };
 
-/* A file may truly say that its features are so many that no machine has room for their weights. */
-static const rlim_t MEMORY_BYTES = (rlim_t)3 << 30;
+/* A file may truly say that its features are so many that no machine has room for their weights. Sanitizers
+ * have a limit of their own: their shadow memory is terabytes of address space. */
+static void limit_memory(void) {
+#ifndef __SANITIZE_ADDRESS__
+  const rlim_t most = (rlim_t)3 << 30;
+  setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+#endif
+}
 
 /* What is changed, and what is done with it. */
 struct use {
@@ -99,9 +105,7 @@ static _Noreturn void child(const struct use *use, const char *model) {
   redirect("err.txt", STDERR_FILENO);
   setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory is terabytes of address space */
-  setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
-#endif
+  limit_memory();
   snprintf(words, sizeof words, "%s%s%s", use->arguments, model ? " --set " : "", model ? model : "");
   for (char *word = strtok(words, " "); word && argc < ARGUMENTS - 1; word = strtok(NULL, " "))
     argv[argc++] = word;

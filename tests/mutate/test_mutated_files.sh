@@ -47,4 +47,4 @@ for other in hyper.toml "run.toml --set dataset.path=sparse.h5" "run.toml --set 
 done
 rm -rf other out.txt err.txt edges.txt
 cd ..
-"$GNNTRAIN_BIN/tests/mutate/mutate_h5" --count "${MUTATIONS:-600}" --seed "${SEED:-1}" --first "${FIRST:-0}"
+"$GNNTRAIN_BIN/tests/mutate/mutate_h5" --count "${MUTATIONS:-300}" --seed "${SEED:-1}" --first "${FIRST:-0}"
