@@ -33,11 +33,25 @@ void *operator new(size_t size) {
   return memory ? memory : take(size ? size : 1);
 }
 
+// std::stable_sort asks like this and gives back by the delete below: the two must be of one kind, or
+// sanitizers, which have all of them, find what is taken by theirs and freed by ours.
+void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc &) {
+    return nullptr;
+  }
+}
+
 void operator delete(void *memory) noexcept {
   if (!is_reserve(memory)) std::free(memory);
 }
 
 void operator delete(void *memory, size_t) noexcept {
+  operator delete(memory);
+}
+
+void operator delete(void *memory, const std::nothrow_t &) noexcept {
   operator delete(memory);
 }
 
