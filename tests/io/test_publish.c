@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "runtime/stop.h"
 #include "tests/io/made_files.h"
 
 static const char *const nothing[] = {NULL};
@@ -167,10 +168,10 @@ static void a_signal_removes_what_is_being_written(void **state) {
   pid_t pid = fork();
   if (pid == 0) {
     struct publish p;
-    publish_remove_when_stopped();
-    if (publish_open(&p, "stopped/file") != OK || access(p.path, F_OK) == 0 || chdir("/") != 0) _exit(1);
-    raise(SIGTERM);
-    _exit(2);
+    if (stop_start(publish_remove_named) != OK) _exit(1);
+    if (publish_open(&p, "stopped/file") != OK || access(p.path, F_OK) == 0 || chdir("/") != 0) _exit(2);
+    kill(getpid(), SIGTERM);
+    for (;;) pause();
   }
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);

@@ -4,14 +4,30 @@
 
 #include "kernels/cuda/spmm/spmm_variant.h"
 
-template <class SHAPE> static struct variant variant_of(const struct task &task) {
-  static constexpr void (*kernel[END_NORM][2])(const struct sums, const struct finish) = {
-      {spmm_kernel<SHAPE, false, END_PLAIN>, spmm_kernel<SHAPE, true, END_PLAIN>},
-      {spmm_kernel<SHAPE, false, END_SUM>, spmm_kernel<SHAPE, true, END_SUM>},
-      {spmm_kernel<SHAPE, false, END_PLAIN_UPDATE>, spmm_kernel<SHAPE, true, END_PLAIN_UPDATE>},
-      {spmm_kernel<SHAPE, false, END_UPDATE>, spmm_kernel<SHAPE, true, END_UPDATE>},
-      {spmm_kernel<SHAPE, false, END_LOSS>, spmm_kernel<SHAPE, true, END_LOSS>}};
-  return {kernel[task.end][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
+/* The entries that a shape is chosen for; kernels for others are not compiled. */
+enum entries { ENTRIES_PLAIN, ENTRIES_WITH_FACTORS, ENTRIES_EITHER };
+
+typedef void (*sum_kernel)(const struct sums, const struct finish);
+
+template <class SHAPE, enum entries FOR, bool FACTORS, enum row_end END>
+static constexpr sum_kernel kernel_for() {
+  if constexpr (FOR == ENTRIES_EITHER || FACTORS == (FOR == ENTRIES_WITH_FACTORS))
+    return spmm_kernel<SHAPE, FACTORS, END>;
+  else
+    return nullptr;
+}
+
+template <class SHAPE, enum entries FOR, bool FACTORS> static sum_kernel kernel_of(enum row_end end) {
+  static constexpr sum_kernel kernel[END_NORM] = {
+      kernel_for<SHAPE, FOR, FACTORS, END_PLAIN>(), kernel_for<SHAPE, FOR, FACTORS, END_SUM>(),
+      kernel_for<SHAPE, FOR, FACTORS, END_PLAIN_UPDATE>(), kernel_for<SHAPE, FOR, FACTORS, END_UPDATE>(),
+      kernel_for<SHAPE, FOR, FACTORS, END_LOSS>()};
+  return kernel[end];
+}
+
+template <class SHAPE, enum entries FOR> static struct variant variant_of(const struct task &task) {
+  return {task.factors ? kernel_of<SHAPE, FOR, true>(task.end) : kernel_of<SHAPE, FOR, false>(task.end),
+          SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 template <class SHAPE> static struct variant whole_row_of(const struct task &task) {
@@ -40,34 +56,41 @@ template <class T> static struct variant choose_panels(const struct task &task) 
   const int vectors = task.vectors;
   const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
   const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
-  const bool sparser = task.degree < 16, sparsest = task.degree < 8, floats = sizeof(T) == sizeof(float);
-#define USE(...) return variant_of<shape<T, __VA_ARGS__>>(task)
-  if (vectors <= 4 && vectors > 2 && sparsest && light) USE(1, 4, 4, 128, 12);
+  const bool sparser = task.degree < 16, sparsest = task.degree < 8;
+  constexpr bool FLOATS = sizeof(T) == sizeof(float);
+#define USE(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_EITHER>(task)
+#define USE_PLAIN(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_PLAIN>(task)
+#define USE_WITH_FACTORS(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_WITH_FACTORS>(task)
+  if (vectors <= 4 && vectors > 2 && sparsest && light) USE_PLAIN(1, 4, 4, 128, 12);
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
-  if (vectors <= 5 && light) USE(1, 5, 4, 256, 5);
+  if (vectors <= 5 && light) USE_PLAIN(1, 5, 4, 256, 5);
   if (vectors <= 6 && denser) USE(1, 6, 10, 256, 3);
   if (vectors <= 6 && dense) USE(1, 6, 8, 128, 8);
-  if (vectors <= 6 && task.factors) USE(1, 6, 5, 128, 10);
-  if (vectors <= 6) USE(1, 6, 4, 128, 12);
-  if (vectors <= 8 && light) USE(1, 8, 4, 128, 12);
+  if (vectors <= 6 && task.factors) USE_WITH_FACTORS(1, 6, 5, 128, 10);
+  if (vectors <= 6) USE_PLAIN(1, 6, 4, 128, 12);
+  if (vectors <= 8 && light) USE_PLAIN(1, 8, 4, 128, 12);
   if (vectors > 8 && vectors <= 10 && !dense) USE(1, 10, 4, 256, 5);
   if (vectors > 8 && vectors <= 12 && sparse) USE(2, 6, 4, 128, 8);
   if (vectors > 8 && vectors <= 12) USE(2, 6, 4, 256, 4);
   if (denser) USE(1, 8, 8, 512, 2);
   if (dense) USE(1, 8, 8, 128, 8);
-  if (vectors > 22 && vectors <= 26 && light) USE(2, 13, 3, 256, 5);
+  if (vectors > 22 && vectors <= 26 && light) USE_PLAIN(2, 13, 3, 256, 5);
   if (vectors > 22 && vectors <= 26) USE(2, 13, 4, 256, 4);
-  if (vectors > 32 && sparsest && light && floats) USE(2, 32, 2, 128, 12);
-  if (vectors > 16 && sparsest && light) USE(2, 16, 2, 128, 10);
+  if constexpr (FLOATS)
+    if (vectors > 32 && sparsest && light) USE_PLAIN(2, 32, 2, 128, 12);
+  if (vectors > 16 && sparsest && light) USE_PLAIN(2, 16, 2, 128, 10);
   if (vectors > 16 && sparsest) USE(2, 16, 2, 256, 5);
-  if (vectors > 12 && sparsest && light) USE(2, 8, 4, 128, 8);
-  if (vectors > 12 && light && !sparser && floats) USE(1, 8, 6, 128, 10);
-  if (vectors > 12 && light && !sparser) USE(1, 8, 4, 128, 12);
+  if (vectors > 12 && sparsest && light) USE_PLAIN(2, 8, 4, 128, 8);
+  if constexpr (FLOATS)
+    if (vectors > 12 && light && !sparser) USE_PLAIN(1, 8, 6, 128, 10);
+  if (vectors > 12 && light && !sparser) USE_PLAIN(1, 8, 4, 128, 12);
   if (vectors > 4 && task.few && !sparse && !dense) USE(1, 8, 8, 128, 8);
   if (vectors <= 8 || (vectors >= 16 && !sparse)) USE(1, 8, 8, 256, 4);
-  if (task.factors) USE(1, 16, 4, 128, 10);
-  USE(1, 16, 4, 128, 12);
+  if (task.factors) USE_WITH_FACTORS(1, 16, 4, 128, 10);
+  USE_PLAIN(1, 16, 4, 128, 12);
+#undef USE_WITH_FACTORS
+#undef USE_PLAIN
 #undef USE
 }
 
