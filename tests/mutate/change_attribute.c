@@ -4,6 +4,8 @@
 
 #include "tests/mutate/change.h"
 
+enum { VALUES = 4 }; /* fewer has an attribute */
+
 const char *chance_text(struct chance *chance, char *text, int64_t size) {
   static const char *const known[] = {"",
                                       "gnntrain-dataset",
@@ -67,26 +69,27 @@ static int change_text(struct change *c, hid_t id, hid_t type) {
   return good;
 }
 
+/* The first of its values, of which `replace` may have made more. */
 static int change_number(struct change *c, hid_t id, H5T_class_t kind) {
-  int64_t integer = 0;
-  double real = 0;
+  int64_t integer[VALUES] = {0};
+  double real[VALUES] = {0};
   if (kind == H5T_INTEGER) {
-    H5Aread(id, H5T_NATIVE_INT64, &integer);
-    integer = chance_integer(c->chance, integer);
-    snprintf(c->said, SAID, "= %lld", (long long)integer);
-    return H5Awrite(id, H5T_NATIVE_INT64, &integer) >= 0;
+    H5Aread(id, H5T_NATIVE_INT64, integer);
+    integer[0] = chance_integer(c->chance, integer[0]);
+    snprintf(c->said, SAID, "= %lld", (long long)integer[0]);
+    return H5Awrite(id, H5T_NATIVE_INT64, integer) >= 0;
   }
-  H5Aread(id, H5T_NATIVE_DOUBLE, &real);
-  real = chance_real(c->chance, real);
-  snprintf(c->said, SAID, "= %.17g", real);
-  return H5Awrite(id, H5T_NATIVE_DOUBLE, &real) >= 0;
+  H5Aread(id, H5T_NATIVE_DOUBLE, real);
+  real[0] = chance_real(c->chance, real[0]);
+  snprintf(c->said, SAID, "= %.17g", real[0]);
+  return H5Awrite(id, H5T_NATIVE_DOUBLE, real) >= 0;
 }
 
 /* Another type, more than one value or none. */
 static int replace(struct change *c) {
-  hsize_t count = (hsize_t)chance_below(c->chance, 4);
-  double value[4] = {0};
-  for (int i = 0; i < 4; i++) value[i] = chance_real(c->chance, 1);
+  hsize_t count = (hsize_t)chance_below(c->chance, VALUES);
+  double value[VALUES] = {0};
+  for (int i = 0; i < VALUES; i++) value[i] = chance_real(c->chance, 1);
   int text = chance_below(c->chance, 4) == 0;
   hid_t type = text ? h5_string_type(8) : H5Tcopy(chance_type(c->chance));
   hid_t space = count == 0   ? H5Screate(H5S_NULL)
