@@ -58,7 +58,8 @@ static int create_set(struct h5 *h5, const char *name, hid_t type, int64_t rows,
   TRY(make_groups(h5, name));
   hsize_t extent[2] = {(hsize_t)rows, (hsize_t)cols};
   hid_t space = H5Screate_simple(cols > 0 ? 2 : 1, extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
-  herr_t status = set_chunks(creation, rows, cols, (int64_t)H5Tget_size(type) * (cols > 0 ? cols : 1));
+  int64_t element = (int64_t)H5Tget_size(type); /* 0: no memory to tell */
+  herr_t status = element > 0 ? set_chunks(creation, rows, cols, element * (cols > 0 ? cols : 1)) : -1;
   hid_t id = status < 0 ? -1 : H5Dcreate2(h5->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
   if (id < 0) h5_cause(h5, text);
   H5Pclose(creation);

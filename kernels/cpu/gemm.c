@@ -14,7 +14,7 @@
 #define cblas_gemm cblas_sgemm
 #endif
 
-enum { TERMS = REAL_IS_DOUBLE ? 1 << 30 : 8192 }; /* floats lose digits in longer sums */
+enum { TERMS = REAL_IS_DOUBLE ? 1 << 30 : 1024 }; /* floats lose digits in longer sums */
 
 struct product {
   int64_t m, n, k;

@@ -6,13 +6,14 @@
  *   FAULT_CALL=write,pwrite  the functions; their calls are counted together
  *   FAULT_AT=3               the third of their calls fails; without it none does
  *   FAULT_ALWAYS=1           and every one after it, as on a full disk
- *   FAULT_ERROR=ENOSPC       what it fails with; or "short": half of the bytes are read or written, or
- * "kill": the process ends on the spot. Functions of MPI and HDF5 have errors of their own. FAULT_IN=/folder
- * calls on files below it count whoever makes them; others only when the program's own code makes them,
- * libstdc++ taken as part of it FAULT_FILE=.h5           of those below FAULT_IN only the ones whose path has
- * this FAULT_LOG=/file          gets a line for a call that failed: function, number, place of the caller
- *   FAULT_COUNTS=/file       gets, when the process ends well, a line "function calls" for each that was
- * called
+ *   FAULT_ERROR=ENOSPC       what it fails with; or "short": half of the bytes are read or written;
+ *                            or "kill": the process ends on the spot. MPI's and HDF5's have their own
+ *   FAULT_IN=/folder         calls on files below it count whoever makes them; others only when the
+ *                            program's own code makes them, libstdc++ taken as part of it
+ *   FAULT_FILE=.h5           of those below FAULT_IN only the ones whose path has this
+ *   FAULT_EXCEPT=1a00-2b00   addresses in the program that are not its own code: a library linked into it
+ *   FAULT_LOG=/file          gets a line for a call that failed: function, number, place of the caller
+ *   FAULT_COUNTS=/file       gets a line "function calls" for each that was called, at a good end
  *
  * A call is counted in a process and the children that it forks together, so that one of them fails. */
 #include "faults/fault.h"
@@ -20,6 +21,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
@@ -51,6 +53,7 @@ static struct {
   long at;
   const char *calls, *folder, *file, *log, *counts;
   uintptr_t base;
+  struct text except;  /* from the base on */
   atomic_long *shared; /* [0]: calls that FAULT_CALL names; [1 + i]: of call i */
 } fault;
 
@@ -107,6 +110,8 @@ __attribute__((constructor)) static void start(void) {
   fault.at = atol(setting("FAULT_AT", "0"));
   fault.always = getenv("FAULT_ALWAYS") != NULL;
   choose_error(setting("FAULT_ERROR", "EIO"));
+  (void)!sscanf(setting("FAULT_EXCEPT", ""), "%" SCNxPTR "-%" SCNxPTR, &fault.except.start,
+                &fault.except.end);
   for (struct fault_call *call = fault_first; call < fault_end; call++) call->is_named = is_named(call->name);
   size_t calls = (size_t)(fault_end - fault_first);
   fault.shared = mmap(NULL, (1 + calls) * sizeof *fault.shared, PROT_READ | PROT_WRITE,
@@ -115,6 +120,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 static int is_own(uintptr_t caller) {
+  if (caller - fault.base >= fault.except.start && caller - fault.base < fault.except.end) return 0;
   for (int i = 0; i < fault.text_count; i++) {
     if (caller >= texts[i].start && caller < texts[i].end) return 1;
   }

@@ -171,11 +171,20 @@ measure() {
   sort counts.txt | sed "s/^/$scenario /" >>"$lab/counts"
 }
 
+# linked_in PROGRAM: START-END of NVIDIA's runtime in it, which gives each of its functions the same name; empty: none.
+linked_in() {
+  nm -n "$GNNTRAIN_BIN/$1" | awk '$3 == "_start" { mine = 1 }
+    mine && $2 == "t" && $3 ~ /^libcudart_static_/ { if (!start) start = $1; last = 1; next }
+    last { end = $1; last = 0 }
+    END { if (start) print start "-" end }'
+}
+declare -A linked=([gnntrain]=$(linked_in gnntrain) [gnndata]=$(linked_in gnndata))
+
 # fault_of SCENARIO: the variables that load the library.
 fault_of() {
   local words
   words=($(arguments_of "$1"))
-  echo "LD_PRELOAD=$tools/libfault.so FAULT_PROGRAM=${words[0]} FAULT_IN=$PWD/in"
+  echo "LD_PRELOAD=$tools/libfault.so FAULT_PROGRAM=${words[0]} FAULT_IN=$PWD/in FAULT_EXCEPT=${linked[${words[0]}]}"
   if [[ $1 == *_2_* ]]; then echo "FAULT_RANK=${1##*_}"; fi
 }
 
