@@ -32,30 +32,31 @@ limited() {
 }
 says() { ((code == 1)) && grep -q "$1" err.txt || { cat err.txt; fail "exit code $code; not said: $1"; }; }
 
-# The first limit of address space, in KiB, that the loader can map a program with its libraries in: 70 MiB, with CUDA's
-# more than a GiB. Below it nothing of ours runs.
+# least_of OPTION PROGRAM: the first limit, in KiB, that the loader can map the program with its libraries in: 70 MiB of
+# address space (-v), with CUDA's more than a GiB. Below it nothing of ours runs.
 least_of() {
   local kib
   for ((kib = 100000; kib < 8000000; kib += 50000)); do
-    (ulimit -v $kib && exec timeout -s KILL 100 "$GNNTRAIN_BIN/$1" --version) >/dev/null 2>&1 && break
-    (($? != 137)) || fail "ulimit -v $kib: $1 --version does not end"
+    (ulimit $1 $kib && exec timeout -s KILL 100 "$GNNTRAIN_BIN/$2" --version) >/dev/null 2>&1 && break
+    (($? != 137)) || fail "ulimit $1 $kib: $2 --version does not end"
   done
   echo $kib
 }
-least=$(least_of gnntrain)
+least=$(least_of -v gnntrain)
 for ((kib = least; kib < least + 500000; kib += 50000)); do
   limited "-v $kib" gnntrain run.toml
   ((kib > least + 100000)) || says 'gnntrain: out of memory: OpenBLAS takes 2 times 128.0 MiB of address space, . of them can be had (ulimit -'
 done
 ((code == 0)) || { cat err.txt; fail "500 MB beyond the libraries are too little"; }
-for ((kib = 100000; kib < 600000; kib += 50000)); do limited "-d $kib" gnntrain run.toml; done # of private memory alone
-((code == 0)) || { cat err.txt; fail "600 MB of private memory are too little"; }
+least_private=$(least_of -d gnntrain)
+for ((kib = least_private; kib < least_private + 500000; kib += 50000)); do limited "-d $kib" gnntrain run.toml; done
+((code == 0)) || { cat err.txt; fail "500 MB of private memory beyond the libraries' are too little"; }
 for extra in 0 50000 100000; do
   limited "-v $((least + extra))" gnntrain --version
   ((code == 0)) || { cat err.txt; fail "--version"; }
-  limited "-v $(($(least_of gnndata) + extra))" gnndata info made.h5
+  limited "-v $(($(least_of -v gnndata) + extra))" gnndata info made.h5
   ((code == 0)) || { cat err.txt; fail "gnndata info"; }
-  limited "-v $(($(least_of gnnbench) + extra))" gnnbench gemm --help
+  limited "-v $(($(least_of -v gnnbench) + extra))" gnnbench gemm --help
   ((code == 0)) || { cat err.txt; fail "gnnbench --help"; }
 done
 
