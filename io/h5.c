@@ -13,10 +13,17 @@
 
 enum { MOST_NAMES = 100 * 1000 }; /* links in one group */
 
+struct cause {
+  char *text; /* [H5_CAUSE] */
+  int no_memory;
+};
+
 /* What HDF5 says about its last call: the system's reason when there is one. */
 static herr_t keep_cause(unsigned n, const H5E_error2_t *error, void *context) {
-  char *text = context;
+  struct cause *cause = context;
+  char *text = cause->text;
   if (n > 0) return 1;
+  cause->no_memory = error->maj_num == H5E_RESOURCE;
   const char *system = strstr(error->desc, "error message = '");
   snprintf(text, H5_CAUSE, "%s", system ? system + strlen("error message = '") : error->desc);
   if (system) text[strcspn(text, "'")] = '\0';
@@ -35,7 +42,10 @@ int h5_was_read(const struct h5 *h5, int code) {
 
 const char *h5_cause(const struct h5 *h5, char text[H5_CAUSE]) {
   snprintf(text, H5_CAUSE, "%s", h5_error(h5) ? strerror(h5_error(h5)) : "HDF5 gives no reason");
-  if (!h5_error(h5)) H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_cause, text);
+  if (h5_error(h5)) return text;
+  struct cause cause = {.text = text};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_cause, &cause);
+  if (cause.no_memory && h5->disk) h5->disk->error = ENOMEM; /* no damage of the file */
   return text;
 }
 

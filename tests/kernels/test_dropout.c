@@ -138,8 +138,8 @@ static double *dense(struct kernels *k, struct layout *layout, int64_t rows, int
   return values_of(k, y);
 }
 
-/* Of a product with the dropout's scale, which is a float but on the table of doubles. */
-static const double roundings[] = {[F32] = 2e-7, [BF16] = 1. / 256, [F64] = 1e-15};
+/* Of a value, and of its product with the dropout's scale, which is a float but on the table of doubles. */
+static const double roundings[] = {[F32] = 2e-7, [BF16] = 2. / 256, [F64] = 1e-15};
 
 static void sparse(struct kernels *k, double rate) {
   struct csr m = {0}, t = {0};

@@ -164,7 +164,7 @@ done
 # A process that may open no more files says so, and blames no file.
 code=0
 (ulimit -n 5 && exec "$GNNTRAIN_BIN/gnndata" info sound.h5) >out.txt 2>err.txt || code=$?
-((code == 1)) && grep -q 'Too many open files' err.txt || { cat err.txt; fail "exit code $code without descriptors"; }
+((code == 1)) && grep -q 'files may be open at a time (ulimit -n)' err.txt || { cat err.txt; fail "exit code $code without descriptors"; }
 rm -rf run
 
 # The lock is removed: the run makes it anew, and others stay out.

@@ -34,6 +34,7 @@ every = 2
 keep = 10
 [runtime]
 threads = 1
+device = "cpu"
 END_OF_FILE
 sed 's/ring/hyper/' run.toml >hyper.toml
 printf '[log]\noverwrite = true\n' >>hyper.toml
