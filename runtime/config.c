@@ -11,6 +11,8 @@
 #include "runtime/error.h"
 #include "runtime/input.h"
 
+_Static_assert(sizeof(enum norm) == sizeof(int), "choices are stored as int");
+
 /* clang-format off */
 #define FIELD(field) \
   .name = #field, .offset = offsetof(struct config, field), .size = sizeof(((struct config *)0)->field)
@@ -100,7 +102,6 @@ static const struct config_key table[] = {
 };
 /* clang-format on */
 
-const char *const precision_name[] = {PRECISION_NAMES, NULL};
 const char *const node_order_name[] = {NODE_ORDER_NAMES, NULL};
 
 enum { KEYS = sizeof table / sizeof table[0], FILE_BYTES = CONFIG_TOML_BYTES };

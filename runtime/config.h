@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "runtime/config_limits.h"
+#include "runtime/types.h"
+
 /* Choices stand in the order of their names in the table. */
 enum normalize { NORMALIZE_NONE, NORMALIZE_ROW };
-enum norm { NORM_NONE, NORM_BATCH, NORM_LAYER };
 enum norm_edges { EDGES_BOTH, EDGES_ROW, EDGES_NONE };
 enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM, AGGREGATOR_MAX };
-enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_ELU, ACTIVATION_LEAKY_RELU };
-enum optimizer { OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1, METRIC_ROC_AUC };
@@ -28,27 +28,9 @@ enum node_order {
   ORDERS
 };
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
-enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
 
-enum layout_tiers {
-  LAYOUT_AUTO,
-  LAYOUT_GATHER,
-  LAYOUT_TILES,
-  LAYOUT_WINDOWS,
-  LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
-                           */
-  LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */
-};
-
-#define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
-extern const char *const precision_name[]; /* NULL at the end */
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
 extern const char *const node_order_name[]; /* NULL at the end */
-
-/* The most epochs of a run and runs of a job: what is counted in them stays far from any overflow. */
-enum { CONFIG_EPOCHS = 1000 * 1000 * 1000, CONFIG_RUNS = 10 * 1000 };
-
-enum { CONFIG_TEXT = 1024, CONFIG_FOLDER = CONFIG_TEXT - 128 }; /* names of files follow a folder's */
 
 struct config {
   struct {

@@ -9,77 +9,73 @@
 
 #include "runtime/error.h"
 
-_Static_assert(sizeof(enum norm) == sizeof(int), "choices are stored as int");
-
-static const void *field_of(const struct config_key *key, const struct config *config) {
-  return (const char *)config + key->offset;
+static const void *field_of(const struct config_key *key, const void *settings) {
+  return (const char *)settings + key->offset;
 }
 
-static void store(const struct config_key *key, struct config *config, const void *value) {
-  memcpy((char *)config + key->offset, value, key->size);
+static void store(const struct config_key *key, void *settings, const void *value) {
+  memcpy((char *)settings + key->offset, value, key->size);
 }
 
-static void store_integer(const struct config_key *key, struct config *config, int64_t value) {
+static void store_integer(const struct config_key *key, void *settings, int64_t value) {
   if (key->kind == KEY_INTEGER) {
-    store(key, config, &value);
+    store(key, settings, &value);
   } else {
     int narrow = (int)value;
-    store(key, config, &narrow);
+    store(key, settings, &narrow);
   }
 }
 
-static void store_text(const struct config_key *key, struct config *config, const char *value) {
-  char *text = (char *)config + key->offset;
+static void store_text(const struct config_key *key, void *settings, const char *value) {
+  char *text = (char *)settings + key->offset;
   memset(text, 0, key->size);
   memcpy(text, value, strlen(value));
 }
 
-void config_key_default(const struct config_key *key, struct config *config) {
+void config_key_default(const struct config_key *key, void *settings) {
   if (key->kind == KEY_TEXT)
-    store_text(key, config, key->text);
+    store_text(key, settings, key->text);
   else if (key->kind == KEY_REAL)
-    store(key, config, &key->number);
+    store(key, settings, &key->number);
   else
-    store_integer(key, config, (int64_t)key->number);
+    store_integer(key, settings, (int64_t)key->number);
 }
 
 /* Each setter returns whether the value was allowed, and stores it if so. */
-static int set_integer(const struct config_key *key, struct config *config,
-                       const struct config_value *value) {
+static int set_integer(const struct config_key *key, void *settings, const struct config_value *value) {
   if (value->type != VALUE_INTEGER || value->integer < (int64_t)key->min) return 0;
   if (isfinite(key->max) && value->integer > (int64_t)key->max) return 0;
-  store_integer(key, config, value->integer);
+  store_integer(key, settings, value->integer);
   return 1;
 }
 
-static int set_real(const struct config_key *key, struct config *config, const struct config_value *value) {
+static int set_real(const struct config_key *key, void *settings, const struct config_value *value) {
   if (value->type != VALUE_REAL && value->type != VALUE_INTEGER) return 0;
   double real = value->type == VALUE_REAL ? value->real : (double)value->integer;
   if (!isfinite(real) || real < key->min || real > key->max) return 0;
   real += 0.0; /* no negative zero: it would be a difference that nobody sees */
-  store(key, config, &real);
+  store(key, settings, &real);
   return 1;
 }
 
-static int set_boolean(const struct config_key *key, struct config *config,
-                       const struct config_value *value) {
+static int set_boolean(const struct config_key *key, void *settings, const struct config_value *value) {
   if (value->type != VALUE_BOOLEAN) return 0;
-  store_integer(key, config, value->boolean);
+  store_integer(key, settings, value->boolean);
   return 1;
 }
 
-static int set_text(const struct config_key *key, struct config *config, const struct config_value *value) {
+static int set_text(const struct config_key *key, void *settings, const struct config_value *value) {
   if (value->type != VALUE_STRING || value->length >= (int64_t)key->size) return 0;
   if ((int64_t)strlen(value->string) != value->length) return 0;
-  store_text(key, config, value->string);
+  store_text(key, settings, value->string);
   return 1;
 }
 
-static int set_choice(const struct config_key *key, struct config *config, const struct config_value *value) {
+static int set_choice(const struct config_key *key, void *settings, const struct config_value *value) {
   if (value->type != VALUE_STRING || (int64_t)strlen(value->string) != value->length) return 0;
   for (int i = 0; key->choice[i]; i++) {
     if (strcmp(key->choice[i], value->string) == 0) {
-      store_integer(key, config, i);
+      store_integer(key, settings, i);
       return 1;
     }
   }
@@ -118,14 +114,14 @@ static const char *shown(const struct config_value *value, char text[96]) {
   return "a list or a date";
 }
 
-int config_key_set(const struct config_key *key, struct config *config, const struct config_value *value,
+int config_key_set(const struct config_key *key, void *settings, const struct config_value *value,
                    const char *place) {
-  static int (*const setter[])(const struct config_key *, struct config *, const struct config_value *) = {
+  static int (*const setter[])(const struct config_key *, void *, const struct config_value *) = {
       [KEY_INTEGER] = set_integer, [KEY_REAL] = set_real,     [KEY_BOOLEAN] = set_boolean,
       [KEY_TEXT] = set_text,       [KEY_CHOICE] = set_choice,
   };
   char allowed[256], found[96];
-  if (!setter[key->kind](key, config, value))
+  if (!setter[key->kind](key, settings, value))
     FAIL(BAD_INPUT, "%s: %s must be %s, not %s", place, key->name, config_key_allowed(key, allowed),
          shown(value, found));
   return OK;
@@ -148,8 +144,8 @@ char *config_key_quote(const char *string, char text[CONFIG_VALUE]) {
   return text;
 }
 
-char *config_key_text(const struct config_key *key, const struct config *config, char text[CONFIG_VALUE]) {
-  const void *field = field_of(key, config);
+char *config_key_text(const struct config_key *key, const void *settings, char text[CONFIG_VALUE]) {
+  const void *field = field_of(key, settings);
   switch (key->kind) {
   case KEY_INTEGER:
     snprintf(text, CONFIG_VALUE, "%" PRId64, *(const int64_t *)field);

@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 #include "runtime/host_device.h"
-
-enum dtype { F32, BF16, F64 }; /* F64: CPU only, for gradient checks */
+#include "runtime/types.h"
 
 struct tensor {
   void *data; /* element (i, j) is data[i * stride + j]; NULL: absent */
