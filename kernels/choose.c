@@ -3,58 +3,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/choose_windows.h"
-
 /* Windows of 128 rows that are multiplied at about the same time beside each other. */
 enum { IN_FLIGHT = 4 };
 
 /* What tiles are spread over: an H200's multiprocessors, and groups of columns. */
 static const double MULTIPROCESSORS = 132, TILE_WIDTH = 128;
 
-/* What tiles have to save of the gather's time, and condensed windows of the least that a product may take.
- */
-static const double TILE_MARGIN = .05, WINDOW_MARGIN = .15;
-
-static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
-
-/* Gathers: fitted to whole products of fifteen graphs of .4 to 131 M arcs at 32 to 512 columns, bf16 and fp32
- * apart, which they repeat within 7 to 14% in the mean and 40% at most. Tiles: what products with them took
- * beyond the gather of the rest; two planes of bf16 in fp32. Condensed windows: what calibrate finds over
- * what it finds for near arcs, times these near arcs. Both at 512 columns: twice 256. With weights:
- * fitted to products with reddit-like in the same way. */
-const struct choose_model choose_h200 = {
-    .name = "NVIDIA H200",
-    .tile = {{.2, .18, .33, .65, 1.3}, {.34, .34, .55, 1.1, 2.2}},
-    .near = {{3.6, 6.7, 12.7, 25, 50}, {5.5, 10.4, 20.3, 40.8, 81}},
-    .cached = {{11, 15.5, 27, 47, 85}, {15, 26.7, 46, 72, 130}},
-    .distant = {{20.4, 23, 45, 85, 165}, {22, 44.4, 85, 162, 325}},
-    .block = {{74, 222, 461, 929, 1860}, {185, 408, 756, 1480, 2960}},
-    .tile_weighted = {{.63, .53, .51, 1, 2}, {.93, .93, .83, 1.65, 3.3}},
-    .arc_weighted = {{1.38, 1.33, 1.32, 1.33, 1.33}, {1.29, 1.28, 1.28, 1.28, 1.28}},
-    .block_weighted = {{237, 480, 1005, 2040, 4080}, {333, 583, 1090, 2130, 4260}},
-    .selector_bias = {{9.49, 18.5, 11.4, 11.4, 11.4}, {5.05, 10.6, 6.01, 10.5, 10.5}},
-    .selector_sparsity = {{-17.1, -30.7, -20.3, -20.7, -20.7}, {-11.9, -20.6, -14.4, -20.1, -20.1}},
-    .selector_columns = {{7.12, 7.22, 4.52, 6.21, 6.21}, {5.56, 7.06, 5.41, 5.3, 5.3}},
-    .cached_bytes = 30e6,
-    .distant_bytes = 1e9,
-    .row = 20,
-    .row_byte = .48,
-    .merge_byte = .6,
-    .plane_byte = .5,
-    .launch = 3e6,
-};
-
-/* One thread of a server processor with 32 MiB of shared cache. */
-const struct choose_model choose_cpu = {
-    .name = "processor",
-    .of_a_thread = 1,
-    .near = {{8e3, 14e3, 28e3, 56e3, 112e3}, {8e3, 14e3, 28e3, 56e3, 112e3}},
-    .cached = {{11e3, 22e3, 44e3, 88e3, 176e3}, {11e3, 22e3, 44e3, 88e3, 176e3}},
-    .distant = {{30e3, 45e3, 80e3, 150e3, 300e3}, {30e3, 45e3, 80e3, 150e3, 300e3}},
-    .cached_bytes = 16e6,
-    .distant_bytes = 128e6,
-    .row_byte = 200,
-};
+/* What tiles have to save of the gather's time. */
+static const double TILE_MARGIN = .05;
 
 /* The first bin of an octave holds 2^k <= arcs < 2^k (1 + 1/16). */
 static int bin_of(int64_t arcs) {
@@ -118,51 +74,6 @@ double density_share(const struct density *density, int64_t least) {
   return arcs ? (double)dense / (double)arcs : 0;
 }
 
-/* Costs of one case, for X of a given size. */
-struct rates {
-  double tile, near, far, result, merge, planes, launch;
-};
-
-/* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
-double choose_at_width(const double cost[CHOOSE_WIDTHS], double width) {
-  if (width <= width_of[0]) return cost[0];
-  for (int i = 1; i < CHOOSE_WIDTHS; i++) {
-    double share = (width - width_of[i - 1]) / (width_of[i] - width_of[i - 1]);
-    if (share <= 1) return cost[i - 1] + share * (cost[i] - cost[i - 1]);
-  }
-  return cost[CHOOSE_WIDTHS - 1] * width / width_of[CHOOSE_WIDTHS - 1];
-}
-
-static enum choose_element element_of(const struct choose_case *c) {
-  return c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
-}
-
-/* What a table of weighted arcs says, where they are and it does. */
-static double of_weighted(const struct choose_case *c, const double table[CHOOSE_WIDTHS], double otherwise,
-                          double width) {
-  return c->weighted && table[0] > 0 ? choose_at_width(table, width) : otherwise;
-}
-
-static struct rates rates_of(const struct choose_case *c, int64_t cols) {
-  const struct choose_model *m = c->model;
-  enum choose_element e = element_of(c);
-  /* Numbers of fp64 are two of fp32. */
-  double width = (double)c->width * (c->precision == PRECISION_FP64 ? 2 : 1);
-  double row_bytes = width * (e == CHOOSE_BF16 ? 2 : 4);
-  double beyond = log((double)cols * row_bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
-  double cached = choose_at_width(m->cached[e], width), distant = choose_at_width(m->distant[e], width);
-  double arc = of_weighted(c, m->arc_weighted[e], 1, fmin(width, width_of[CHOOSE_WIDTHS - 1]));
-  double tile = choose_at_width(m->tile[e], width);
-  if (tile > 0) tile = of_weighted(c, m->tile_weighted[e], tile, width);
-  return (struct rates){.tile = TILE_CELLS * tile,
-                        .near = arc * choose_at_width(m->near[e], width),
-                        .far = arc * (cached + fmin(fmax(beyond, 0), 1) * (distant - cached)),
-                        .result = m->row + row_bytes * m->row_byte,
-                        .merge = width * 4 * m->merge_byte,
-                        .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0,
-                        .launch = m->launch};
-}
-
 /* Of `arcs` in a cell, those whose column a row in flight at about the same time asks for as well: the arcs
  * of a cell and of its neighbours above and below, about equally dense, fall on 64 columns at random. */
 static double near_arcs(double arcs) {
@@ -170,21 +81,21 @@ static double near_arcs(double arcs) {
   return arcs * (1 - columns / together);
 }
 
-static double gather_cost(const struct rates *rates, double arcs) {
+static double gather_cost(const struct choose_rates *rates, double arcs) {
   double near = near_arcs(arcs);
   return near * rates->near + (arcs - near) * rates->far;
 }
 
-static int is_tile(const struct rates *rates, double arcs) {
+static int is_tile(const struct choose_rates *rates, double arcs) {
   return rates->tile > 0 && gather_cost(rates, arcs) > rates->tile;
 }
 
 int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols) {
-  struct rates rates = rates_of(c, cols);
+  struct choose_rates rates = choose_rates_of(c, cols);
   return is_tile(&rates, (double)arcs);
 }
 
-static void price(const struct rates *rates, int64_t rows, struct choice *choice) {
+static void price(const struct choose_rates *rates, int64_t rows, struct choice *choice) {
   choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
   choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
   choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
@@ -197,7 +108,7 @@ static void price(const struct rates *rates, int64_t rows, struct choice *choice
 }
 
 int64_t choose_tile_least(const struct choose_case *c, int64_t cols) {
-  struct rates rates = rates_of(c, cols);
+  struct choose_rates rates = choose_rates_of(c, cols);
   int b = DENSITY_BINS;
   while (b > 1 && is_tile(&rates, (double)least_in(b - 1))) b--;
   return b < DENSITY_BINS ? least_in(b) : TILE_CELLS + 1;
@@ -212,7 +123,7 @@ static void count_near(const struct density *density, double near[DENSITY_BINS])
 }
 
 /* Cells of `least` arcs and more become tiles. */
-static struct choice divide(const struct rates *rates, const struct density *density,
+static struct choice divide(const struct choose_rates *rates, const struct density *density,
                             const double near[DENSITY_BINS], int64_t least) {
   struct choice choice = {.tile_arcs_least = least};
   for (int b = 1; b < DENSITY_BINS; b++) {
@@ -231,7 +142,7 @@ static struct choice divide(const struct rates *rates, const struct density *den
 }
 
 struct choice choose(const struct choose_case *c, const struct density *density) {
-  struct rates rates = rates_of(c, density->cols);
+  struct choose_rates rates = choose_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
   struct choice gather = divide(&rates, density, near, TILE_CELLS + 1), best = gather;
@@ -246,7 +157,7 @@ struct choice choose(const struct choose_case *c, const struct density *density)
 }
 
 struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least) {
-  struct rates rates = rates_of(c, density->cols);
+  struct choose_rates rates = choose_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
   struct choice choice = divide(&rates, density, near, least);
@@ -261,34 +172,8 @@ int choose_is_crowded(const struct choose_case *c, const struct choice *choice, 
   return alone - choice->tile_seconds > choice->gather_seconds - choice->seconds;
 }
 
-struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled) {
-  const struct choose_model *m = c->model;
-  struct rates rates = rates_of(c, cols);
-  enum choose_element e = element_of(c);
-  double width = (double)c->width, block = choose_at_width(m->block[e], width);
-  if (block > 0) block = of_weighted(c, m->block_weighted[e], block, width);
-  if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
-  return (struct window_rule){.arc = rates.near,
-                              .block = block,
-                              .window = CONDENSED_ROWS * rates.merge,
-                              .once = m->launch + (tiled ? 0 : rates.planes)};
-}
-
-double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
-  return WINDOW_MARGIN * choose_least(c, rows, arcs) * 1e12;
-}
-
-struct window_selector choose_selector(const struct choose_case *c) {
-  const struct choose_model *m = c->model;
-  enum choose_element e = element_of(c);
-  double width = (double)c->width;
-  return (struct window_selector){.bias = choose_at_width(m->selector_bias[e], width),
-                                  .sparsity = choose_at_width(m->selector_sparsity[e], width),
-                                  .columns = choose_at_width(m->selector_columns[e], width)};
-}
-
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {
-  struct rates rates = rates_of(c, 1);
+  struct choose_rates rates = choose_rates_of(c, 1);
   double arc = rates.near;
   if (rates.tile > 0) arc = fmin(arc, rates.tile / (TILE_CELLS / 8));
   return ((double)arcs * arc + (double)rows * rates.result) * 1e-12;

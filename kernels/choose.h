@@ -12,11 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/config.h"
+#include "kernels/choose_rates.h"
 
-enum { TILE_ROWS = 128, TILE_COLS = 64, TILE_CELLS = TILE_ROWS * TILE_COLS };
-
-enum { DENSITY_BINS = 177, CHOOSE_WIDTHS = 5 };
+enum { DENSITY_BINS = 177 };
 
 /* The cells (128 rows x 64 columns) of a pattern by the number of arcs in them: exact below 64, then in
  * steps of a sixteenth of an octave. Empty cells are not counted. */
@@ -39,46 +37,6 @@ int density_is_possible(const struct density *density, int64_t arcs);
 enum { DENSE_CELL = TILE_CELLS * 9 / 256 };
 /* Share of the arcs in cells of at least so many; exact where a bin begins, as at DENSE_CELL. */
 double density_share(const struct density *density, int64_t least);
-
-/* What X is made of in a product, as far as costs go. */
-enum choose_element { CHOOSE_BF16, CHOOSE_FP32, CHOOSE_ELEMENTS };
-
-/* Picoseconds on the whole device, or on one thread of a processor, at 32, 64, 128, 256 and 512 columns;
- * other widths by interpolation. */
-struct choose_model {
-  const char *name;
-  int of_a_thread;
-  double tile[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* one of a tile's 8192 cells; 0: the device has no tiles */
-  double near[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];    /* an arc whose row of X was fetched for a row next to it */
-  double cached[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];  /* any other arc while X fits the caches */
-  double distant[CHOOSE_ELEMENTS][CHOOSE_WIDTHS]; /* any other arc when X lies in memory */
-  /* Sixteen columns of a condensed window, fetched from near; 0: the device has no such windows. */
-  double block[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  /* Where arcs have weights: a cell of a tile, what an arc that is gathered takes beside one without, and
-   * sixteen columns of a condensed window. 0: as without. */
-  double tile_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  double arc_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  double block_weighted[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  /* The weights of the regression that chooses beside the model: struct window_selector. */
-  double selector_bias[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  double selector_sparsity[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  double selector_columns[CHOOSE_ELEMENTS][CHOOSE_WIDTHS];
-  double cached_bytes, distant_bytes; /* of X: between them the logarithm decides */
-  double row, row_byte;               /* a row of the result, and each of its bytes */
-  double merge_byte;                  /* a byte of it that two tiers touch */
-  double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
-  double launch;     /* the start of a product; of each further kernel half of it */
-};
-
-extern const struct choose_model choose_h200, choose_cpu;
-
-/* One product: Y [rows, width] = A X [cols, width]. */
-struct choose_case {
-  const struct choose_model *model;
-  enum precision precision;
-  int64_t width;
-  int weighted; /* A has values of its own */
-};
 
 /* Where the arcs go and what each share is predicted to take. */
 struct choice {
@@ -106,9 +64,6 @@ int choose_is_crowded(const struct choose_case *c, const struct choice *choice, 
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
 double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);
-
-/* A constant at a width that the table may not have. */
-double choose_at_width(const double cost[CHOOSE_WIDTHS], double width);
 
 /* Fewest arcs in one cell that cost more to gather than as a tile, X having `cols` rows; TILE_CELLS + 1:
  * none. */

@@ -11,7 +11,7 @@
 #define KERNELS_CHOOSE_MODELS_H
 
 #include "kernels/choose.h"
-#include "runtime/config.h"
+#include "runtime/config_limits.h"
 #include "runtime/config_toml.h"
 
 /* The constants that hold for a GPU of that name: of the file that was read, else those of the source. */

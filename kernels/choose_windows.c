@@ -2,7 +2,36 @@
 
 #include <math.h>
 
+/* What condensed windows have to save of the least that a product may take. */
+static const double WINDOW_MARGIN = .15;
+
 const struct window_rule window_rule_all = {.arc = 1};
+
+struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled) {
+  const struct choose_model *m = c->model;
+  struct choose_rates rates = choose_rates_of(c, cols);
+  enum choose_element e = choose_element_of(c);
+  double width = (double)c->width, block = choose_at_width(m->block[e], width);
+  if (block > 0) block = choose_weighted(c, m->block_weighted[e], block, width);
+  if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
+  return (struct window_rule){.arc = rates.near,
+                              .block = block,
+                              .window = CONDENSED_ROWS * rates.merge,
+                              .once = m->launch + (tiled ? 0 : rates.planes)};
+}
+
+double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
+  return WINDOW_MARGIN * choose_least(c, rows, arcs) * 1e12;
+}
+
+struct window_selector choose_selector(const struct choose_case *c) {
+  const struct choose_model *m = c->model;
+  enum choose_element e = choose_element_of(c);
+  double width = (double)c->width;
+  return (struct window_selector){.bias = choose_at_width(m->selector_bias[e], width),
+                                  .sparsity = choose_at_width(m->selector_sparsity[e], width),
+                                  .columns = choose_at_width(m->selector_columns[e], width)};
+}
 
 int choose_window(const struct window_rule *rule, double arcs, double columns) {
   double blocks = ceil(columns / CONDENSED_COLS);
