@@ -12,11 +12,11 @@
 
 #include <stdint.h>
 
-#include "runtime/config.h"
 #include "runtime/csr.h"
 #include "runtime/device.h"
 #include "runtime/random.h"
 #include "runtime/tensor.h"
+#include "runtime/types.h"
 
 /* What products a layout is for: with the matrix, the precision and stored constants it decides the tiers
  * (kernels/choose.h) and the slots (kernels/slots.h). A layout serves every width, best this one. */
@@ -333,16 +333,6 @@ struct kernel_ops {
   int (*incidence_weights)(struct kernels *k, const struct incidence_weights *op);
   int (*incidence_weights_backward)(struct kernels *k, const struct incidence_weights_backward *op);
 };
-
-/* The compiled tables, NULL at the end. */
-extern const struct kernel_ops *const kernel_list[];
-
-/* Picks the table for device->ops->name and precision; the device need not have started. Errors: BAD_INPUT
- * for a precision that the device does not have, naming those it has. */
-int kernels_choose(struct kernels *k, struct device *device, enum precision precision);
-/* The same, and makes the table ready; allocates the scalars. */
-int kernels_open(struct kernels *k, struct device *device, enum precision precision);
-void kernels_close(struct kernels *k);
 
 /* At least `bytes` of scratch on the device, valid until the next call. For tables. Errors: FAILED. */
 int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);

@@ -51,6 +51,12 @@ static inline void check_update_backward(const struct kernels *k, const struct u
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
 }
 
+static inline void check_loss(const struct kernels *k, const struct loss_op *op) {
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
+  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
+  assert(op->count >= 0 && op->count <= op->logits.rows);
+}
+
 /* op is the gradient of a weight, A^T dz, and nothing more. */
 static inline int is_gradient_of(struct tensor dz, const struct gemm *op) {
   return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
