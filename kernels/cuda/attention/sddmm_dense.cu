@@ -3,7 +3,7 @@
  * eight columns of the right side are rows of y that eight entries name, each with the four lanes of a quad.
  * Both sides take the columns of x and y in the order in which a lane's 16 bytes hold them, so that nothing
  * moves between lanes. */
-#include "kernels/cuda/attention/sddmm.h"
+#include "kernels/cuda/attention/score_arcs.h"
 
 constexpr int BATCHES = 8;        /* of eight entries, under way at once */
 constexpr int STEP = 8 * BATCHES; /* entries */

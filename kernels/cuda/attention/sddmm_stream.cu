@@ -3,7 +3,7 @@
  * as there are groups: while it works on one, the ids and the row of the next are under way, and the slot
  * after that. */
 #include "kernels/cuda/attention/cosine.cuh"
-#include "kernels/cuda/attention/sddmm.h"
+#include "kernels/cuda/attention/score_arcs.h"
 
 /* A slot and what is read of it before its turn. */
 template <class S> struct ahead {

@@ -1,4 +1,4 @@
-/* Matrix products on the GPU: gemm.c chooses between seven ways.
+/* Matrix products on the GPU: gemm_op.c chooses between seven ways.
  *
  * C = A B with A tall and B small: "bulk" for bf16 and "ring" for floats, whose rows come by bulk copies,
  * where matrices are aligned and the end of a layer is one of the usual ones, also two products in one; else

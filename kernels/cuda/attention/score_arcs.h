@@ -1,7 +1,7 @@
 /* The kernels of SDDMM beside the general one, each for what it is faster at. Rows of x and y lie at
  * multiples of 16 bytes. */
-#ifndef KERNELS_CUDA_ATTENTION_SDDMM_H
-#define KERNELS_CUDA_ATTENTION_SDDMM_H
+#ifndef KERNELS_CUDA_ATTENTION_SCORE_ARCS_H
+#define KERNELS_CUDA_ATTENTION_SCORE_ARCS_H
 
 #include "kernels/cuda/attention/attention_row.cuh"
 
