@@ -16,11 +16,7 @@ int comm_barrier(struct comm *comm) {
 int comm_gather_short(struct comm *comm, MPI_Comm on, const void *mine, int64_t bytes, char **all,
                       enum comm_call call) {
   MPI_Request request;
-  char *own = NULL;
-  TRY(comm_mpi_scratch(comm, (comm->size + 1) * bytes, (void **)all));
-  own = *all + comm->size * bytes;
-  memcpy(own, mine, (size_t)bytes);
-  TRY_MPI(MPI_Iallgather(own, (int)bytes, MPI_BYTE, *all, (int)bytes, MPI_BYTE, on, &request));
+  TRY(comm_gather_post(comm, on, mine, bytes, all, &request));
   return comm_watch_request(comm, &request, call);
 }
 
@@ -71,10 +67,6 @@ int comm_broadcast(struct comm *comm, void *data, int64_t bytes, int root) {
   if (comm->size == 1 || bytes == 0) return OK;
   return bytes <= COMM_SHORT_BYTES ? broadcast_short(comm, data, bytes, root)
                                    : broadcast_long(comm, data, bytes, root);
-}
-
-int comm_reduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
-  return comm_reduce_in_order(comm, data, count, type, op);
 }
 
 static int gather_long(struct comm *comm, const void *mine, int64_t bytes, char *all) {

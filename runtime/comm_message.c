@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/comm_mpi.h"
-#include "runtime/device.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
@@ -26,13 +25,6 @@ static int reserve(struct comm_requests *requests, int64_t pieces) {
   TRY(memory_alloc(&requests->piece, pieces * (int64_t)sizeof *requests->piece, "requests"));
   requests->capacity = (int)pieces;
   return OK;
-}
-
-void comm_requests_free(struct comm_requests *requests) {
-  free(requests->request);
-  free(requests->status);
-  free(requests->piece);
-  *requests = (struct comm_requests){0};
 }
 
 static int post(struct comm_requests *requests, MPI_Comm on, const struct message *message, int receives) {
@@ -103,16 +95,6 @@ int comm_requests_post(struct comm *comm, struct comm_requests *requests, MPI_Co
   return end_on_failure(comm, post_all(comm, requests, on, sends, send_count, recvs, recv_count));
 }
 
-int comm_requests_peer(const struct comm_requests *requests) {
-  for (int i = 0; requests && i < requests->count; i++) {
-    int done = 1;
-    if (requests->request[i] != MPI_REQUEST_NULL)
-      MPI_Request_get_status(requests->request[i], &done, MPI_STATUS_IGNORE);
-    if (!done) return requests->piece[i].peer;
-  }
-  return -1;
-}
-
 /* What has come must be as long as what was expected. */
 static int check_received(struct comm *comm, const struct comm_requests *requests, int result) {
   for (int i = 0; i < requests->count; i++) {
@@ -138,22 +120,6 @@ static int poll_all(struct comm_watch *watch, struct comm_requests *requests) {
   }
 }
 
-int comm_requests_cancel(struct comm *comm, struct comm_requests *requests) {
-  int count = requests->count;
-  requests->count = 0;
-  for (int i = 0; i < count; i++) {
-    MPI_Request *request = &requests->request[i];
-    if (*request == MPI_REQUEST_NULL) continue;
-    if (requests->piece[i].receives) {
-      TRY_MPI(MPI_Cancel(request));
-      TRY(comm_watch_request(comm, request, CALL_AGREE));
-    } else {
-      TRY_MPI(MPI_Request_free(request));
-    }
-  }
-  return OK;
-}
-
 int comm_requests_wait(struct comm *comm, struct comm_requests *requests, enum comm_call call) {
   struct comm_watch watch;
   if (requests->count == 0) return OK; /* always so for one rank, where MPI may not run */
@@ -175,48 +141,3 @@ int comm_swap(struct comm *comm, const struct message *sends, int send_count, co
               int recv_count) {
   return comm_messages(comm, sends, send_count, recvs, recv_count, CALL_SWAP);
 }
-
-static int mpi_carries(const struct device *device) {
-  return device->ops->on_host;
-}
-
-static int mpi_open(struct comm *comm, struct device *device) {
-  (void)comm, (void)device;
-  return OK;
-}
-
-static void mpi_close(struct comm *comm) {
-  (void)comm;
-}
-
-static int mpi_exchange(struct comm *comm, const struct message *sends, int send_count,
-                        const struct message *recvs, int recv_count) {
-  return comm_requests_post(comm, &comm->mpi->requests[1], comm->mpi->exchange, sends, send_count, recvs,
-                            recv_count);
-}
-
-static int mpi_wait(struct comm *comm) {
-  return comm_requests_wait(comm, &comm->mpi->requests[1], CALL_EXCHANGE);
-}
-
-/* Such calls cannot be cancelled: the wait is in here. */
-static int mpi_all_to_all(struct comm *comm, const void *send, void *recv, int64_t bytes) {
-  MPI_Request request;
-  if (bytes > comm_message_limit)
-    FAIL(BAD_INPUT, "MPI_Alltoall of %lld bytes a block; at most %lld", (long long)bytes,
-         (long long)comm_message_limit);
-  TRY_MPI(
-      MPI_Ialltoall(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, comm->mpi->exchange, &request));
-  return comm_watch_request(comm, &request, CALL_EXCHANGE);
-}
-
-const struct comm_ops comm_mpi_ops = {
-    .name = "mpi",
-    .carries = mpi_carries,
-    .open = mpi_open,
-    .close = mpi_close,
-    .exchange = mpi_exchange,
-    .wait = mpi_wait,
-    .all_to_all = mpi_all_to_all,
-    .allreduce = comm_reduce_in_order,
-};

@@ -5,6 +5,13 @@
 
 enum { NAMED = 4 };
 
+/* Which one is answered does not matter: a roll call to a rank that has not fetched the one before is
+ * dropped.
+ */
+int comm_answered(const struct comm *comm, int r) {
+  return r == comm->rank || comm->mpi->peers[r].answered >= comm->mpi->called;
+}
+
 static const char *separator(int index, int count) {
   return index == 0 ? "" : index == count - 1 ? " and" : ",";
 }

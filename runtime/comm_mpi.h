@@ -60,6 +60,13 @@ struct comm_requests {
   } * piece;
 };
 
+/* Memory of collective calls. */
+struct comm_scratch {
+  void *memory;
+  int64_t bytes;
+  void *abandoned; /* what a call that was left may still write to */
+};
+
 struct comm_mpi {
   int started;                            /* MPI_Init was called */
   MPI_Comm setup, exchange, agree, signs; /* each kind of traffic on its own */
@@ -76,9 +83,7 @@ struct comm_mpi {
   const struct comm_watch *watch;   /* the wait this rank is in, NULL outside */
   struct comm_requests requests[2]; /* set-up, exchange */
   struct message *sends, *recvs;    /* [size] each, for collective calls */
-  void *scratch;
-  int64_t scratch_bytes;
-  void *abandoned; /* scratch memory that a collective call which was left may still write to */
+  struct comm_scratch scratch;
 };
 
 /* Messages longer than this are split. Tests lower it. */
@@ -93,11 +98,12 @@ int comm_mpi_check(int result, const char *what);
 #define TRY_MPI(call) TRY(comm_mpi_check((call), #call))
 
 /* Scratch memory of at least that size, kept for the next call. */
-int comm_mpi_scratch(struct comm *comm, int64_t bytes, void **scratch);
+int comm_mpi_scratch(struct comm *comm, int64_t bytes, void **memory);
 
-/* A wait: start it, then poll until what it waits for has come. Poll yields the processor and returns OK to
- * go on; when the deadline has passed it ends the job. When another rank has failed it takes part in the
- * agreement on that, after which nothing is under way on any rank, and returns the code. */
+/* What a collective call that is left may still write to: no call gets that scratch memory any more. */
+void comm_mpi_abandon(struct comm_mpi *mpi);
+
+/* A wait: start it, then poll until what it waits for has come. */
 struct comm_watch {
   struct comm *comm;
   enum comm_call call;
@@ -109,19 +115,35 @@ struct comm_watch {
 };
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
                       const struct comm_requests *requests);
-int comm_watch_poll(struct comm_watch *watch);
 void comm_watch_finish(struct comm_watch *watch);
+
+/* The steps of a poll: whether other ranks' signs are to be looked at again; what follows from those seen,
+ * which ends the job when the deadline has passed; and giving way to others. */
+int comm_watch_is_due(struct comm_watch *watch, double now);
+void comm_watch_check(struct comm_watch *watch, double now);
+void comm_watch_rest(const struct comm_watch *watch, double now);
+
+/* Whether a request of a collective MPI call has come. */
+int comm_watch_test(struct comm_watch *watch, MPI_Request *request, int *done);
+/* Waits for one whatever happens to other ranks: for agreements and the end. */
+int comm_watch_settle(struct comm *comm, MPI_Request *request, enum comm_call call);
+
+/* A poll inside a stage (comm_await.c): yields the processor and returns OK to go on. When another rank has
+ * failed it takes part in the agreement on that, after which nothing is under way on any rank, and returns
+ * the code. */
+int comm_watch_poll(struct comm_watch *watch);
 
 /* "a broadcast", as messages name what a rank waits in. */
 const char *comm_call_name(enum comm_call call);
 
-/* Waits for one request of a collective MPI call. */
+/* Waits for one request of a collective MPI call, so polling. */
 int comm_watch_request(struct comm *comm, MPI_Request *request, enum comm_call call);
 
 /* Signs and the roll call (comm_rollcall.c). */
 int comm_signs_open(struct comm *comm);
 void comm_signs_close(struct comm *comm);
 int comm_signs_look(struct comm *comm);
+/* Dropped where the last sign of that kind to the peer has not left yet. */
 int comm_signs_send(struct comm *comm, int peer, struct sign sign);
 int comm_signs_send_all(struct comm *comm, struct sign sign);
 int comm_rollcall_start(struct comm *comm);
@@ -129,10 +151,11 @@ int comm_rollcall_start(struct comm *comm);
 void comm_rollcall_conclude(struct comm_watch *watch, double seconds);
 /* The launcher ends the job: names whom this rank has waited for, `seconds` long, if it is a whole host. */
 void comm_rollcall_name(const struct comm *comm, double seconds);
-int comm_answered(const struct comm *comm, int r); /* since the last roll call went out */
 
-/* Who has not (comm_missing.c): "host b (ranks 2, 3) has not answered", hosts of which no rank has and single
- * ranks; and whether no rank of some host has. */
+/* Whether a rank has answered since the last roll call went out; and who has not (comm_missing.c): "host b
+ * (ranks 2, 3) has not answered", hosts of which no rank has and single ranks; and whether no rank of some
+ * host has. */
+int comm_answered(const struct comm *comm, int r);
 void comm_missing_name(const struct comm *comm, FILE *out);
 int comm_missing_host(const struct comm *comm);
 
@@ -148,8 +171,6 @@ int comm_requests_post(struct comm *comm, struct comm_requests *requests, MPI_Co
                        const struct message *sends, int send_count, const struct message *recvs,
                        int recv_count);
 int comm_requests_wait(struct comm *comm, struct comm_requests *requests, enum comm_call call);
-/* Cancels what has not come and waits for what is just coming: then the buffers are the caller's again. */
-int comm_requests_cancel(struct comm *comm, struct comm_requests *requests);
 void comm_requests_free(struct comm_requests *requests);
 
 /* Both at once, on the set-up communicator. */
@@ -158,6 +179,8 @@ int comm_messages(struct comm *comm, const struct message *sends, int send_count
 
 /* (*all)[r * bytes ..] in scratch memory = what rank r gave; bytes <= COMM_SHORT_BYTES (comm_collective.c).
  */
+int comm_gather_post(struct comm *comm, MPI_Comm on, const void *mine, int64_t bytes, char **all,
+                     MPI_Request *request); /* and goes on: they are there once the request has come */
 int comm_gather_short(struct comm *comm, MPI_Comm on, const void *mine, int64_t bytes, char **all,
                       enum comm_call call);
 /* Where block r of `count` numbers starts when each rank has one; block `size` starts at the end. */
@@ -165,10 +188,7 @@ int64_t comm_block_start(const struct comm *comm, int64_t count, int r);
 /* Sends the own block of data[count] (width bytes each) to all and receives the others. */
 int comm_gather_blocks(struct comm *comm, char *data, int64_t count, int64_t width, enum comm_call call);
 
-/* Reduction in rank order (comm_reduce.c). */
-int comm_reduce_in_order(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op);
-
-/* The table for buffers in host memory. */
+/* The table for buffers in host memory (comm_host.c). */
 extern const struct comm_ops comm_mpi_ops;
 
 #endif

@@ -73,9 +73,21 @@ static int reduce_block(struct comm *comm, char *data, int64_t count, enum numbe
   return OK;
 }
 
-int comm_reduce_in_order(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
+int comm_reduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
   if (comm->size == 1 || count == 0) return OK;
   if (count * number_bytes(type) <= COMM_SHORT_BYTES) return reduce_short(comm, data, count, type, op);
   TRY(reduce_block(comm, data, count, type, op));
   return comm_gather_blocks(comm, data, count, number_bytes(type), CALL_ALLREDUCE);
+}
+
+int comm_sum_int64(struct comm *comm, int64_t *value) {
+  return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_SUM);
+}
+
+int comm_max_int64(struct comm *comm, int64_t *value) {
+  return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_MAX);
+}
+
+int comm_max_double(struct comm *comm, double *value) {
+  return comm_reduce(comm, value, 1, NUMBER_DOUBLE, REDUCE_MAX);
 }

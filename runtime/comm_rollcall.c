@@ -54,14 +54,12 @@ void comm_signs_close(struct comm *comm) {
       if (mpi->peers[r].sending[kind] != MPI_REQUEST_NULL) MPI_Request_free(&mpi->peers[r].sending[kind]);
 }
 
-/* A sign whose predecessor has not left yet is dropped: that peer does not listen. A failure must be heard.
- */
+/* A sign whose predecessor has not left yet is dropped: that peer does not listen. */
 int comm_signs_send(struct comm *comm, int peer, struct sign sign) {
   struct comm_peer *to = &comm->mpi->peers[peer];
   int gone = 0;
   TRY_MPI(MPI_Test(&to->sending[sign.kind], &gone, MPI_STATUS_IGNORE));
-  if (!gone && sign.kind != SIGN_FAILED) return OK;
-  if (!gone) TRY(comm_watch_request(comm, &to->sending[sign.kind], CALL_AGREE));
+  if (!gone) return OK;
   to->out[sign.kind] = sign;
   TRY_MPI(MPI_Isend(&to->out[sign.kind], SIGN_INTS, MPI_INT, peer, SIGN_TAG, comm->mpi->signs,
                     &to->sending[sign.kind]));
@@ -129,16 +127,15 @@ int comm_signs_look(struct comm *comm) {
   }
 }
 
+int comm_alive(struct comm *comm) {
+  if (comm->size == 1) return OK;
+  TRY(comm_signs_send_all(comm, (struct sign){.kind = SIGN_ALIVE}));
+  return comm_signs_look(comm);
+}
+
 int comm_rollcall_start(struct comm *comm) {
   comm->mpi->called = profile_clock();
   return comm_signs_send_all(comm, (struct sign){.kind = SIGN_CALL, .number = ++comm->mpi->roll_calls});
-}
-
-/* Which one is answered does not matter: a roll call to a rank that has not fetched the one before is
- * dropped.
- */
-int comm_answered(const struct comm *comm, int r) {
-  return r == comm->rank || comm->mpi->peers[r].answered >= comm->mpi->called;
 }
 
 static void name_wait(int rank, int call, int peer, FILE *out) {
