@@ -75,17 +75,8 @@ struct device_ops {
   int (*profile)(struct device *device, struct profile_device *profile);
 };
 
-/* The compiled devices, best first, NULL at the end. The one list that knows what was compiled in. */
-extern const struct device_ops *const device_list[];
-
-/* Opens "cpu", "cuda" or "auto" (the first that is available). threads: host threads for this rank (>= 1).
- * Errors: BAD_INPUT for a device that was not compiled in or is not there; FAILED when it does not start. */
-int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads);
-
-/* The same in steps, since a device may take seconds to start, without the host's help: which one it is, the
- * start, which another thread may do, and then what makes it the calling thread's. Between the first two its
- * table, index and name are known. */
-int device_choose(struct device *device, const char *name, int local_rank, int local_size, int threads);
+/* The start of a device that was chosen (device_list.h), which another thread may do, and then what makes it
+ * the calling thread's. */
 int device_start(struct device *device);
 int device_adopt(struct device *device);
 void device_close(struct device *device);

@@ -6,7 +6,14 @@
 
 #include "runtime/device.h"
 
-extern const struct device_ops device_cuda_ops;
+/* What a device keeps of its GPU. */
+struct device_cuda {
+  cudaStream_t stream[STREAMS];
+  cudaEvent_t event[EVENTS], mark[MARKS];
+  char bus[32];
+  int64_t used_before; /* bytes taken on the GPU before this process made its context */
+  int64_t peak;
+};
 
 /* The stream behind `stream`, for kernels and for transports. */
 cudaStream_t device_cuda_stream(const struct device *device, enum stream stream);

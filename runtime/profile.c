@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -32,27 +31,6 @@ static struct {
   struct profile_event *event;
 } state;
 
-static double started, started_epoch;
-
-static double read_clock(clockid_t id) {
-  struct timespec now;
-  clock_gettime(id, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-__attribute__((constructor)) static void start_clock(void) {
-  started = read_clock(CLOCK_MONOTONIC);
-  started_epoch = read_clock(CLOCK_REALTIME);
-}
-
-double profile_clock(void) {
-  return read_clock(CLOCK_MONOTONIC) - started;
-}
-
-double profile_epoch(void) {
-  return started_epoch;
-}
-
 static void drop_call(int32_t r) {
   struct region *region = &state.region[r];
   if (region->track == PROFILE_HOST_TRACK || !region->stamp) return;
@@ -60,7 +38,8 @@ static void drop_call(int32_t r) {
   region->stamp = NULL;
 }
 
-void profile_drop_open(void) {
+/* The stamps of the calls under way, which are not counted then. */
+static void drop_open(void) {
   for (int32_t r = state.open; r; r = state.region[r].parent) drop_call(r);
   for (int t = 0; t < PROFILE_TRACKS; t++) {
     if (state.beside[t]) drop_call(state.beside[t]);
@@ -68,14 +47,15 @@ void profile_drop_open(void) {
 }
 
 void profile_free(void) {
-  profile_drop_open();
+  drop_open();
   profile_drop_spans();
   free(state.region);
   free(state.event);
   memset(&state, 0, sizeof state);
 }
 
-void profile_give_up(void) {
+/* Drops the recording, after a warning: it must never end a run. */
+static void give_up(void) {
   log_warn("profile: out of memory, or the device does not tell the time; nothing is recorded");
   profile_free();
 }
@@ -93,7 +73,7 @@ static int start(void) {
 }
 
 void profile_enable(void) {
-  if (!state.enabled && !start()) profile_give_up();
+  if (!state.enabled && !start()) give_up();
 }
 
 int profile_enabled(void) {
@@ -139,19 +119,35 @@ static int start_call(const char *name, int track, int32_t *child) {
   return 1;
 }
 
-static int end_call(int32_t r) {
-  const struct region *region = &state.region[r];
-  if (region->on_device) return profile_span(r, region->track, region->stamp);
-  profile_record(r, region->track, region->start, profile_clock() - region->start);
-  return 1;
-}
-
-void profile_record(int32_t r, int track, double from, double seconds) {
+/* Adds one call of a region that has ended. */
+static void record(int32_t r, int track, double from, double seconds) {
   state.region[r].calls++;
   state.region[r].seconds += seconds;
   if (state.events < PROFILE_EVENTS)
     state.event[state.events++] = (struct profile_event){
         .start = from, .seconds = seconds, .region = r, .track = track};
+}
+
+/* What the device has come to. */
+static int read_calls(void) {
+  struct profile_call call;
+  int more = profile_next_call(&call);
+  for (; more > 0; more = profile_next_call(&call)) record(call.region, call.track, call.start, call.seconds);
+  return more == 0;
+}
+
+static int end_span(const struct region *region, int32_t r) {
+  if (!region->stamp || profile_has_room() || read_calls())
+    return profile_span(r, region->track, region->stamp);
+  profile_release(region->stamp);
+  return 0;
+}
+
+static int end_call(int32_t r) {
+  const struct region *region = &state.region[r];
+  if (region->on_device) return end_span(region, r);
+  record(r, region->track, region->start, profile_clock() - region->start);
+  return 1;
 }
 
 static void begin(const char *name, int track) {
@@ -161,7 +157,7 @@ static void begin(const char *name, int track) {
   if (start_call(name, track, &child))
     state.open = child;
   else
-    profile_give_up();
+    give_up();
 }
 
 void profile_begin(const char *name) {
@@ -177,7 +173,7 @@ void profile_end(void) {
   if (!state.enabled || state.open == 0) return; /* it was opened before the recording started */
   int32_t r = state.open;
   state.open = state.region[r].parent;
-  if (!end_call(r)) profile_give_up();
+  if (!end_call(r)) give_up();
 }
 
 void profile_begin_beside(int stream, const char *name, double bytes) {
@@ -185,7 +181,7 @@ void profile_begin_beside(int stream, const char *name, double bytes) {
   int32_t child;
   if (!state.enabled || track >= PROFILE_TRACKS || state.beside[track]) return;
   if (!start_call(name, track, &child)) {
-    profile_give_up();
+    give_up();
     return;
   }
   state.region[child].beside = 1;
@@ -198,13 +194,32 @@ void profile_end_beside(int stream) {
   if (!state.enabled || track >= PROFILE_TRACKS || !state.beside[track]) return;
   int32_t r = state.beside[track];
   state.beside[track] = 0;
-  if (!end_call(r)) profile_give_up();
+  if (!end_call(r)) give_up();
 }
 
 void profile_work(double bytes, double flops) {
   if (!state.enabled) return;
   state.region[state.open].bytes += bytes;
   state.region[state.open].flops += flops;
+}
+
+void profile_resolve(void) {
+  if (!read_calls()) give_up();
+}
+
+void profile_attach(const struct profile_device *device) {
+  if (!profile_take_device(device))
+    device->close(device->context);
+  else if (state.enabled && !profile_anchor())
+    give_up();
+}
+
+void profile_detach(const void *context) {
+  if (!profile_is_device(context)) return;
+  profile_resolve();
+  drop_open();
+  profile_drop_spans();
+  profile_close_device();
 }
 
 double profile_seconds(const char *name) {

@@ -8,6 +8,8 @@
 #ifndef RUNTIME_PROFILE_H
 #define RUNTIME_PROFILE_H
 
+#include "runtime/profile_clock.h"
+
 struct comm;
 
 /* Starts to record. What a stamp measures has to run when it is recorded: work that is to be replayed as a
@@ -42,9 +44,6 @@ void profile_work(double bytes, double flops);
     profile_end();                  \
     profiled_code_;                 \
   })
-
-/* Seconds since the program started (monotonic). */
-double profile_clock(void);
 
 /* Total seconds of a region on this rank, 0 when it never ran. */
 double profile_seconds(const char *name);

@@ -1,16 +1,23 @@
-/* Stamps that the device has not come to yet wait here as spans; profile_resolve turns those it has come to
- * into calls of their regions, placed on the host's clock by their distance from one known stamp. */
+/* Stamps that the device has not come to yet wait here as spans; those it has come to become calls of their
+ * regions, placed on the host's clock by their distance from one known stamp. */
 #include "runtime/profile_device.h"
 
 #include <stdlib.h>
 
-#include "runtime/profile.h"
 #include "runtime/profile_tree.h"
 
 struct span {
   int32_t region;
   int track;
   void *from, *to;
+};
+
+/* One look at all spans. The latest end that was read becomes the anchor: differences lose digits as they
+ * grow. */
+struct pass {
+  int64_t next, kept;
+  void *latest;
+  double latest_end;
 };
 
 static struct {
@@ -20,6 +27,7 @@ static struct {
   double anchor_time;
   int64_t spans, room;
   struct span *span;
+  struct pass pass;
 } line;
 
 int profile_has_device(void) {
@@ -54,21 +62,18 @@ int profile_anchor(void) {
   return 1;
 }
 
-void profile_attach(const struct profile_device *device) {
-  if (line.attached) {
-    device->close(device->context);
-    return;
-  }
+int profile_take_device(const struct profile_device *device) {
+  if (line.attached) return 0;
   line.device = *device;
   line.attached = 1;
-  if (profile_enabled() && !profile_anchor()) profile_give_up();
+  return 1;
 }
 
-void profile_detach(const void *context) {
-  if (!line.attached || line.device.context != context) return;
-  profile_resolve();
-  profile_drop_open();
-  profile_drop_spans();
+int profile_is_device(const void *context) {
+  return line.attached && line.device.context == context;
+}
+
+void profile_close_device(void) {
   line.device.close(line.device.context);
   line.attached = 0;
 }
@@ -80,10 +85,12 @@ void profile_drop_spans(void) {
     profile_release(line.span[i].to);
   }
   if (line.anchor) profile_release(line.anchor);
+  if (line.pass.latest) profile_release(line.pass.latest);
   free(line.span);
   line.span = NULL;
   line.anchor = NULL;
   line.spans = line.room = 0;
+  line.pass = (struct pass){0};
 }
 
 int profile_stamp(int track, void **stamp) {
@@ -100,10 +107,13 @@ static int make_room(void) {
   return 1;
 }
 
+int profile_has_room(void) {
+  return line.spans < line.room;
+}
+
 int profile_span(int32_t region, int track, void *from) {
   void *to = NULL;
   if (!from) return 1;
-  if (line.spans == line.room) profile_resolve();
   if ((line.spans == line.room && !make_room()) || !profile_stamp(track, &to)) {
     profile_release(from);
     return 0;
@@ -112,53 +122,55 @@ int profile_span(int32_t region, int track, void *from) {
   return 1;
 }
 
-/* The end of a span lies behind the anchor; its start may lie before. *end becomes when it ended. */
-static int resolve_span(const struct span *span, double *end, int *ready) {
-  double seconds = 0, after = 0;
-  if (!seconds_between(span->from, span->to, &seconds, ready)) return 0;
+/* The end of a span lies behind the anchor; its start may lie before. */
+static int read_span(const struct span *span, struct profile_call *call, int *ready) {
+  double after = 0;
+  *call = (struct profile_call){.region = span->region, .track = span->track};
+  if (!seconds_between(span->from, span->to, &call->seconds, ready)) return 0;
   if (!*ready) return 1;
   if (!seconds_between(line.anchor, span->to, &after, ready)) return 0;
-  *end = line.anchor_time + after;
-  profile_record(span->region, span->track, *end - seconds, seconds);
+  call->start = line.anchor_time + after - call->seconds;
   return 1;
 }
 
-/* Gives the stamps of a span back, but keeps the latest end of all in *latest. */
-static void release_span(const struct span *span, double end, void **latest, double *latest_end) {
+/* Gives the stamps of a span back, but keeps the latest end of all. */
+static void release_span(const struct span *span, double end) {
+  struct pass *pass = &line.pass;
   profile_release(span->from);
-  if (*latest && end <= *latest_end) {
+  if (pass->latest && end <= pass->latest_end) {
     profile_release(span->to);
     return;
   }
-  if (*latest) profile_release(*latest);
-  *latest = span->to;
-  *latest_end = end;
+  if (pass->latest) profile_release(pass->latest);
+  pass->latest = span->to;
+  pass->latest_end = end;
 }
 
-/* Differences lose digits as they grow: the latest end that was read becomes the anchor. */
-static int resolve_all(void) {
-  int64_t kept = 0, count = line.spans;
-  void *latest = NULL;
-  double latest_end = 0;
-  line.spans = 0; /* after a failure the stamps are of no more use */
-  for (int64_t i = 0; i < count; i++) {
-    struct span span = line.span[i];
-    double end = 0;
-    int ready = 0;
-    if (!resolve_span(&span, &end, &ready)) return 0;
-    if (ready)
-      release_span(&span, end, &latest, &latest_end);
-    else
-      line.span[kept++] = span;
-  }
-  line.spans = kept;
-  if (!latest) return 1;
+static void end_pass(void) {
+  struct pass pass = line.pass;
+  line.spans = pass.kept;
+  line.pass = (struct pass){0};
+  if (!pass.latest) return;
   profile_release(line.anchor);
-  line.anchor = latest;
-  line.anchor_time = latest_end;
-  return 1;
+  line.anchor = pass.latest;
+  line.anchor_time = pass.latest_end;
 }
 
-void profile_resolve(void) {
-  if (line.spans && !resolve_all()) profile_give_up();
+int profile_next_call(struct profile_call *call) {
+  struct pass *pass = &line.pass;
+  while (pass->next < line.spans) {
+    struct span span = line.span[pass->next++];
+    int ready = 0;
+    if (!read_span(&span, call, &ready)) {
+      line.spans = 0; /* after a failure the stamps are of no more use */
+      return -1;
+    }
+    if (ready) {
+      release_span(&span, call->start + call->seconds);
+      return 1;
+    }
+    line.span[pass->kept++] = span;
+  }
+  end_pass();
+  return 0;
 }

@@ -7,7 +7,10 @@
 
 #include <stdint.h>
 
+#include "runtime/profile_clock.h"
+
 struct comm;
+struct profile_device;
 
 /* Where a trace shows a region: on the host's line or on that of stream `track - 1`, whose clock is the
  * device's where there is one with a clock. */
@@ -40,16 +43,10 @@ int profile_gather(struct comm *comm, struct profile_region **all, int64_t *widt
 /* This rank's events in order of their end; borrowed. */
 const struct profile_event *profile_events(int64_t *count);
 
-/* Seconds since 1970 when profile_clock was 0. */
-double profile_epoch(void);
-
-/* Adds one call of a region that has ended. */
-void profile_record(int32_t region, int track, double start, double seconds);
-
-/* Drops the recording, after a warning: it must never end a run. */
-void profile_give_up(void);
-
 /* The device's side (profile_device.c). Those that can fail return whether they did not. */
+int profile_take_device(const struct profile_device *device); /* 0: there is one already */
+int profile_is_device(const void *context);
+void profile_close_device(void);
 int profile_has_device(void);
 void profile_push(const char *name);
 void profile_pop(void);
@@ -59,10 +56,18 @@ int profile_stamp(int track, void **stamp);
 /* Queues the stamp at the end of a call that began with `from`, and keeps both until they can be read. NULL:
  * the call was dropped. */
 int profile_span(int32_t region, int track, void *from);
-/* Gives back all stamps of spans that wait; of the calls under way (profile.c), which are not counted then.
- */
+int profile_has_room(void); /* for one more, without growing */
+/* Gives back all stamps of spans that wait. */
 void profile_drop_spans(void);
-void profile_drop_open(void);
+
+/* A call that has ended. */
+struct profile_call {
+  int32_t region, track;
+  double start, seconds; /* start on profile_clock */
+};
+/* The next of the spans that the device has come to. 1: there is one; 0: the others wait for the next time;
+ * -1: the device does not tell. Repeat it until it is not 1. */
+int profile_next_call(struct profile_call *call);
 void profile_release(void *stamp);
 
 #endif
