@@ -1,26 +1,12 @@
-#include "io/dataset_check.h"
-
+/* What a dataset file must hold: features, labels, splits; rows of graphs are dataset_check_rows's. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/dataset_check_rows.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
-
-enum { SAID_A_KIND = 20 };
-
-void check_violation(struct check *c, enum violation_kind kind, const char *format, ...) {
-  char text[512];
-  va_list arguments;
-  c->found++;
-  if (++c->of_kind[kind] > SAID_A_KIND) return;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  c->say(text, c->context);
-}
 
 static int check_dense(struct check *c, int64_t block, float *value) {
   struct dataset *d = c->d;

@@ -1,4 +1,4 @@
-#include "io/dataset_check.h"
+#include "io/dataset_check_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 
 /* As HDF5 knows it. */
 struct disk_file {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 #include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"

@@ -1,4 +1,4 @@
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

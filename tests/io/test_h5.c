@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 #include "io/publish.h"
 #include "tests/io/tiny.h"
 

@@ -1,7 +1,7 @@
 /* The files that keep partitions: read again when they match, never trusted blindly. */
 #include <dirent.h>
 
-#include "io/h5_set.h"
+#include "io/h5_hdf5.h"
 #include "partition/partition.h"
 #include "runtime/log.h"
 #include "tests/partition/making.h"
