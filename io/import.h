@@ -33,19 +33,6 @@ struct import {
   int64_t unlabelled;     /* nodes without a label that were taken out of splits */
 };
 
-struct import_format {
-  const char *name, *help;
-  int (*read)(struct import *import);
-  int (*check)(struct import *import); /* of the finished adjacency; may be NULL */
-};
-extern const struct import_format import_formats[]; /* ends with name NULL */
-
-/* Errors: BAD_INPUT when the output cannot be written, or is one of the files that are read: the input, what
- * a folder as input holds of its format, features, labels, split. */
-int import_check_output(const struct import_options *options);
-
-/* Checks the options, reads the input and applies them. Errors: BAD_INPUT naming file and line, or option. */
-int import_read(struct import *import, const struct import_options *options);
 void import_free(struct import *import);
 
 /* The readers. */

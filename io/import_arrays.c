@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "io/import_options.h"
+#include "io/import_features.h"
+#include "io/import_labels.h"
 #include "io/npz_csr.h"
 #include "runtime/error.h"
 
@@ -119,24 +120,9 @@ static int import_coo(struct import *import, const struct npz *npz) {
   return code;
 }
 
-int import_check_format(const struct npz *npz, const char *expected, const char *allowed) {
-  struct npy format;
-  char text[8] = "";
-  if (!npz_has(npz, "format")) return OK;
-  int code = npz_read(npz, "format", &format);
-  if (code == OK) code = npy_text(&format, 0, text, sizeof text);
-  npy_free(&format);
-  TRY(code);
-  for (int i = 0; i < 3; i++) {
-    if (text[i] != expected[i])
-      FAIL(BAD_INPUT, "%s: a scipy matrix of format \"%s\"; save it as %s", npz->path, text, allowed);
-  }
-  return OK;
-}
-
 int import_scipy(struct import *import, const struct npz *npz) {
   int coo = npz_has(npz, "row");
-  TRY(import_check_format(npz, coo ? "coo" : "csr", "csr or coo"));
+  TRY(npz_check_format(npz, coo ? "coo" : "csr", "csr or coo"));
   return coo ? import_coo(import, npz) : import_csr(import, npz, "");
 }
 

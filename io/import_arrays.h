@@ -11,10 +11,6 @@
 int import_csr(struct import *import, const struct npz *npz, const char *prefix);
 int import_scipy(struct import *import, const struct npz *npz);
 
-/* That scipy's save_npz says `expected` of its matrix, where it says something. `allowed` is for the message.
- * Errors: BAD_INPUT. */
-int import_check_format(const struct npz *npz, const char *expected, const char *allowed);
-
 /* Source and target of each arc, [arcs, 2] or (by_arc 0) [2, arcs]; ids below import->edges.nodes where that
  * is known. */
 int import_pairs(struct import *import, const struct npy *pairs, int by_arc);

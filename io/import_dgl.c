@@ -9,8 +9,7 @@
 
 #include "io/import.h"
 #include "io/import_arrays.h"
-#include "io/import_options.h"
-#include "io/import_split.h"
+#include "io/splits.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

@@ -1,9 +1,10 @@
+#include "io/import_features.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/import_arrays.h"
-#include "io/import_options.h"
 #include "io/npz_csr.h"
+#include "io/option.h"
 #include "io/text.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
@@ -69,7 +70,7 @@ static int features_from_npz(struct import *import, const char *path) {
   struct npz npz;
   int code = npz_open(&npz, path);
   const char *prefix = code == OK && npz_has(&npz, "attr_indptr") ? "attr_" : "";
-  if (code == OK && !*prefix) code = import_check_format(&npz, "csr", "csr");
+  if (code == OK && !*prefix) code = npz_check_format(&npz, "csr", "csr");
   if (code == OK) code = import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
   npz_close(&npz);
   return code;
@@ -126,7 +127,7 @@ static void fill_normal(float *row, int64_t features, struct philox_key key, int
 static int random_features(struct import *import, const char *number) {
   struct dataset_source *source = &import->source;
   int64_t features;
-  TRY(import_parse_count("--features random:", number, 1, IMPORT_COLUMNS, &features));
+  TRY(option_count("--features random:", number, 1, IMPORT_COLUMNS, &features));
   TRY(new_dense(source, source->nodes, features));
   struct philox_key key = random_key((uint64_t)import->options->seed, 0, 0, RANDOM_IMPORT);
 #pragma omp parallel for schedule(static)
@@ -147,11 +148,11 @@ static void binarize(struct dataset_source *source) {
 
 int import_features(struct import *import) {
   const char *option = import->options->features;
-  if (option && import_has_prefix(option, "random:")) {
+  if (option && option_has_prefix(option, "random:")) {
     TRY(random_features(import, option + 7));
-  } else if (option && import_has_suffix(option, ".npy")) {
+  } else if (option && option_has_suffix(option, ".npy")) {
     TRY(features_from_npy(import, option));
-  } else if (option && import_has_suffix(option, ".npz")) {
+  } else if (option && option_has_suffix(option, ".npz")) {
     TRY(features_from_npz(import, option));
   } else if (option) {
     TRY(features_from_text(import, option));

@@ -1,4 +1,4 @@
-#include "io/import_hypergraph.h"
+#include "io/hyper_file.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import_hypergraph.h"
+#include "io/hyper_file.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"

@@ -1,10 +1,10 @@
-#include "io/import_hypergraph.h"
+#include "io/hyper_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import_options.h"
 #include "io/npz.h"
+#include "io/option.h"
 #include "io/publish.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -73,11 +73,11 @@ static int count_beside(const struct import_options *options, int64_t *nodes) {
   const char *const beside[] = {options->labels, options->features};
   *nodes = 0;
   for (int i = 0; i < 2 && *nodes == 0; i++) {
-    if (!beside[i] || import_has_prefix(beside[i], "random:")) continue;
+    if (!beside[i] || option_has_prefix(beside[i], "random:")) continue;
     TRY(check_readable(beside[i])); /* it is read again later */
-    if (import_has_suffix(beside[i], ".npz"))
+    if (option_has_suffix(beside[i], ".npz"))
       TRY(npz_rows(beside[i], nodes));
-    else if (import_has_suffix(beside[i], ".npy"))
+    else if (option_has_suffix(beside[i], ".npy"))
       TRY(npy_rows(beside[i], nodes));
     else
       TRY(count_lines(beside[i], i == 0, nodes));
@@ -118,7 +118,7 @@ static int is_konect(struct text *text, int *konect) {
 
 static int read_file(struct hyper_file *file) {
   const char *path = file->import->options->input;
-  int hmetis = import_has_suffix(path, ".hgr") || import_has_suffix(path, ".hgr.gz"), konect = 0;
+  int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz"), konect = 0;
   TRY(text_open(&file->text, path));
   if (!hmetis) TRY(is_konect(&file->text, &konect));
   TRY(hmetis ? hyper_read_hmetis(file) : konect ? hyper_read_konect(file) : hyper_read_lines(file));

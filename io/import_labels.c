@@ -1,3 +1,5 @@
+#include "io/import_labels.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -5,7 +7,7 @@
 #include <strings.h>
 
 #include "io/ids.h"
-#include "io/import_options.h"
+#include "io/option.h"
 #include "io/text.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
@@ -282,7 +284,7 @@ static int labels_from_npy(struct dataset_source *source, const char *path) {
 static int random_labels(struct import *import, const char *number) {
   struct dataset_source *source = &import->source;
   int64_t classes;
-  TRY(import_parse_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
+  TRY(option_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
   import_drop_labels(source);
   TRY(memory_alloc(&source->label, source->nodes * (int64_t)sizeof *source->label, "labels"));
   struct philox_key key = random_key((uint64_t)import->options->seed, 0, 1, RANDOM_IMPORT);
@@ -298,7 +300,7 @@ static int random_labels(struct import *import, const char *number) {
 int import_labels(struct import *import) {
   const char *option = import->options->labels;
   if (!option) return OK;
-  if (import_has_prefix(option, "random:")) return random_labels(import, option + 7);
-  if (import_has_suffix(option, ".npy")) return labels_from_npy(&import->source, option);
+  if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
+  if (option_has_suffix(option, ".npy")) return labels_from_npy(&import->source, option);
   return labels_from_text(&import->source, option);
 }

@@ -3,7 +3,8 @@
 
 #include "io/import.h"
 #include "io/import_arrays.h"
-#include "io/import_options.h"
+#include "io/import_features.h"
+#include "io/import_split_file.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 

@@ -2,9 +2,8 @@
  * num-node-list.csv.gz, node-feat.csv.gz and node-label.csv.gz, or, for large sets, data.npz and
  * node-label.npz; splits are in FOLDER/split/<name>, see import_ogb_split.c. What else is there (years,
  * species, features of edges) is left out. Sets that list every edge once want --undirected. */
-#include "io/import_ogb.h"
+#include "io/ogb.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,10 @@
 #include <unistd.h>
 
 #include "io/csv.h"
-#include "io/import_options.h"
+#include "io/import_features.h"
+#include "io/import_labels.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
-
-void ogb_path(char path[OGB_PATH], const char *folder, const char *name) {
-  int length = snprintf(path, OGB_PATH, "%s/%s", folder, name);
-  assert(length < OGB_PATH);
-}
-
-int ogb_find(const char *folder, const char *name, char path[OGB_PATH]) {
-  static const char *const suffix[] = {".csv", ".csv.gz"};
-  int there = 0;
-  for (int i = 0; i < 2 && !there; i++) {
-    char file[OGB_NAME + 8];
-    snprintf(file, sizeof file, "%.*s%s", OGB_NAME, name, suffix[i]);
-    ogb_path(path, folder, file);
-    there = access(path, F_OK) == 0;
-  }
-  return there;
-}
 
 /* The only number of a file. */
 static int take_count(void *context, const struct text *text, char *line, int64_t row) {

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "io/import_arrays.h"
-#include "io/import_ogb.h"
+#include "io/ogb.h"
 #include "runtime/error.h"
 
 static int take_nodes(struct import *import, const struct npy *counts) {

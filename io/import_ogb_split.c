@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "io/csv.h"
-#include "io/import_ogb.h"
-#include "io/import_split.h"
+#include "io/ogb.h"
+#include "io/splits.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import_options.h"
+#include "io/import_split_file.h"
+#include "io/option.h"
+#include "io/splits.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
@@ -12,8 +14,8 @@
 
 int split_rule_parse(struct split_rule *rule, const char *text) {
   *rule = (struct split_rule){.kind = SPLIT_FILE};
-  if (import_has_prefix(text, "random:")) rule->kind = SPLIT_RANDOM;
-  if (import_has_prefix(text, "per-class:")) rule->kind = SPLIT_PER_CLASS;
+  if (option_has_prefix(text, "random:")) rule->kind = SPLIT_RANDOM;
+  if (option_has_prefix(text, "per-class:")) rule->kind = SPLIT_PER_CLASS;
   if (rule->kind == SPLIT_FILE) return OK;
   char *end = strchr(text, ':');
   int good = 1;
@@ -117,7 +119,7 @@ static void clean_list(const int32_t *label, int64_t *node, int64_t *count, int6
   *count = kept;
 }
 
-void import_clean_splits(struct import *import) {
+static void clean_splits(struct import *import) {
   struct dataset_source *source = &import->source;
   for (int64_t k = 0; source->label && k < source->splits; k++) {
     struct split_list *list = &source->split[k];
@@ -133,12 +135,12 @@ int import_split(struct import *import) {
     TRY(split_rule_parse(&rule, text));
     if (rule.kind != SPLIT_FILE) {
       TRY(split_random(import, &rule));
-    } else if (import_has_suffix(text, ".npz")) {
+    } else if (option_has_suffix(text, ".npz")) {
       TRY(split_from_npz(&import->source, text));
     } else {
       TRY(split_from_text(&import->source, text));
     }
   }
-  import_clean_splits(import);
+  clean_splits(import);
   return OK;
 }

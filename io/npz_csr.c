@@ -117,3 +117,18 @@ int npz_csr_sort(struct csr *m) {
   TRY(code);
   return edges_merge_duplicates(m);
 }
+
+int npz_check_format(const struct npz *npz, const char *expected, const char *allowed) {
+  struct npy format;
+  char text[8] = "";
+  if (!npz_has(npz, "format")) return OK;
+  int code = npz_read(npz, "format", &format);
+  if (code == OK) code = npy_text(&format, 0, text, sizeof text);
+  npy_free(&format);
+  TRY(code);
+  for (int i = 0; i < 3; i++) {
+    if (text[i] != expected[i])
+      FAIL(BAD_INPUT, "%s: a scipy matrix of format \"%s\"; save it as %s", npz->path, text, allowed);
+  }
+  return OK;
+}

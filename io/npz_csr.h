@@ -11,6 +11,10 @@
  * descend, an index out of range, a value that is not finite. */
 int npz_csr_read(const struct npz *npz, const char *prefix, struct csr *m);
 
+/* That scipy's save_npz says `expected` of its matrix, where it says something. `allowed` is for the message.
+ * Errors: BAD_INPUT. */
+int npz_check_format(const struct npz *npz, const char *expected, const char *allowed);
+
 /* Sorts the rows and sums duplicates. */
 int npz_csr_sort(struct csr *m);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import.h"
+#include "io/import_read.h"
 #include "io/publish.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 

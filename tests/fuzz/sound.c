@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import.h"
+#include "io/import_read.h"
 #include "runtime/error.h"
 #include "tests/fuzz/target.h"
 

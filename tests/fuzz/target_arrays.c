@@ -3,7 +3,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "io/import.h"
+#include "io/import_read.h"
 #include "io/npy.h"
 #include "runtime/error.h"
 #include "tests/fuzz/target.h"

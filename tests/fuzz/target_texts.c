@@ -4,7 +4,7 @@
 
 #include "io/gzip.h"
 #include "io/ids.h"
-#include "io/import.h"
+#include "io/import_read.h"
 #include "io/metrics.h"
 #include "runtime/error.h"
 #include "tests/fuzz/target.h"

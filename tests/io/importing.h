@@ -2,7 +2,7 @@
 #ifndef TESTS_IO_IMPORTING_H
 #define TESTS_IO_IMPORTING_H
 
-#include "io/import.h"
+#include "io/import_read.h"
 #include "tests/io/made_files.h"
 
 static inline struct import_options options_of(const char *format, const char *input) {

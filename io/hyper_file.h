@@ -1,6 +1,6 @@
-/* import_hypergraph: the three kinds of text that hypergraphs come in, and what tells them apart. */
-#ifndef IO_IMPORT_HYPERGRAPH_H
-#define IO_IMPORT_HYPERGRAPH_H
+/* hyper_file: the three kinds of text that hypergraphs come in, and what tells them apart. */
+#ifndef IO_HYPER_FILE_H
+#define IO_HYPER_FILE_H
 
 #include "io/hyperedges.h"
 #include "io/import.h"

@@ -1,6 +1,6 @@
-/* import_ogb: what the files of an OGB folder share. */
-#ifndef IO_IMPORT_OGB_H
-#define IO_IMPORT_OGB_H
+/* ogb: what the files of an OGB folder share. */
+#ifndef IO_OGB_H
+#define IO_OGB_H
 
 #include "io/import.h"
 
