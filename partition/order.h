@@ -4,16 +4,7 @@
 #ifndef PARTITION_ORDER_H
 #define PARTITION_ORDER_H
 
-#include "partition/graph.h"
-#include "partition/partition.h"
-#include "partition/watch.h"
-
-struct order_input {
-  struct watch *watch;
-  const struct graph *graph; /* all rows */
-  const struct csr *pattern; /* symmetric; metis: without loops. Not read by given and degree */
-  int64_t seed, loa_window;
-};
+#include "partition/order_kinds.h"
 
 /* Fills partition->order from part and offset.
  * given: ascending ids.

@@ -7,7 +7,7 @@
 #include "kernels/choose_models.h"
 #include "partition/network.h"
 #include "partition/order_rate.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"

@@ -3,7 +3,16 @@
 #ifndef PARTITION_ORDER_KINDS_H
 #define PARTITION_ORDER_KINDS_H
 
-#include "partition/order.h"
+#include "partition/graph.h"
+#include "partition/partition.h"
+#include "partition/watch.h"
+
+struct order_input {
+  struct watch *watch;
+  const struct graph *graph; /* all rows */
+  const struct csr *pattern; /* symmetric; metis: without loops. Not read by given and degree */
+  int64_t seed, loa_window;
+};
 
 int order_degree(const struct order_input *input, struct partition *partition);
 int order_metis(const struct order_input *input, struct partition *partition);
