@@ -1,7 +1,7 @@
 /* epoch: whole epochs of a configuration and their parts, through the same job that gnntrain runs. */
 #include <stdio.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "models/epoch.h"
 #include "models/job.h"
 #include "models/parts.h"
@@ -21,15 +21,15 @@ static struct job job; /* large */
 
 static int queue_epoch(void) {
   struct trainer *trainer = &job.trainer;
-  TRY(PROFILE("epoch", epoch_queue(trainer, &job.run, trainer->queued + 1)));
-  return epoch_queue_result(trainer, &job.run);
+  TRY(PROFILE("epoch", epoch_queue(&trainer->epoch, &job.run, trainer->epoch.queued + 1)));
+  return epoch_queue_result(&trainer->epoch, &job.run);
 }
 
 /* The oldest epoch that was queued. */
 static int collect_epoch(double *ms) {
   struct state *state = &job.trainer.state;
   struct result result;
-  TRY(epoch_collect(&job.trainer, &job.run, state->epoch + 1, &result));
+  TRY(epoch_collect(&job.trainer.epoch, &job.run, state->epoch + 1, &result));
   state->epoch++;
   state->step++;
   *ms = result.ms;
@@ -52,7 +52,7 @@ static int slowest_ranks(struct pass *pass, int reps) {
 /* The device is one epoch ahead of the host, as in training. */
 static int run_plain(struct pass *pass, int reps) {
   double ms = 0;
-  TRY(epoch_begin(&job.trainer, &job.run));
+  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
   TRY(queue_epoch());
   for (int i = -WARM_UP; i < reps; i++) {
     if (i + 1 < reps) TRY(queue_epoch());
@@ -63,7 +63,7 @@ static int run_plain(struct pass *pass, int reps) {
 
 static int run_profiled(struct pass *pass, int reps) {
   double ms = 0;
-  TRY(epoch_begin(&job.trainer, &job.run));
+  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
   for (int i = -WARM_UP; i < reps; i++) {
     struct parts before = parts_read();
     TRY(comm_barrier(&job.comm));

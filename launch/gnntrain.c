@@ -49,7 +49,12 @@ static int train(struct job *job) {
   stop_remembers();
   TRY(rundir_open(run, trainer->resumed && rundir_has(run->config, &from)));
   TRY(trainer_run(trainer, run));
-  return report_closing(trainer, run, estimate_total(&job->host_memory), estimate_total(&job->device_memory));
+  const struct report report = {.state = &trainer->state,
+                                .times = &trainer->times,
+                                .metric = trainer->objective.metric,
+                                .host_estimate = estimate_total(&job->footprint.host),
+                                .device_estimate = estimate_total(&job->footprint.device)};
+  return report_closing(&report, run);
 }
 
 static int print_profile(struct job *job) {

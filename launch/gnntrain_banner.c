@@ -71,8 +71,8 @@ int print_banner(struct job *job) {
   print_settings(job);
   print_graph(job);
   TRY(print_partition(job));
-  TRY(print_estimate(&job->comm, "memory", &job->host_memory));
-  if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->device_memory));
+  TRY(print_estimate(&job->comm, "memory", &job->footprint.host));
+  if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->footprint.device));
   log_info(" ");
   return OK;
 }

@@ -14,19 +14,6 @@
 #include "runtime/log.h"
 #include "runtime/profile.h"
 
-/* What MPI's connections, HDF5's caches and BLAS's buffers add to the program as it starts: 7 to 8 MiB were
- * measured on graphs too small to matter. */
-static const int64_t LIBRARIES_AT_WORK = 8 << 20;
-
-/* What a device with memory of its own holds beyond the last call: measured, not estimated. */
-static void add_taken(struct job *job, const char *name) {
-  if (job->device.ops->on_host) return;
-  int64_t more = job->device.ops->memory_used(&job->device) - job->device_taken;
-  estimate_add(&job->device_memory, name, more);
-  job->device_taken += more;
-  job->device_parts_taken = job->device_memory.parts;
-}
-
 /* Rank 0 reads them, so that all ranks choose alike. */
 static int read_constants(struct job *job) {
   struct comm *comm = &job->comm;
@@ -50,20 +37,10 @@ static int64_t owner_bytes(const struct job *job) {
   return (job->dataset.nodes + job->star.nodes) * 12;
 }
 
-/* The libraries of a device on its own are at work by now, beside the graph. */
-static void add_program(struct job *job) {
-  int64_t program = job->program_bytes;
-  if (!job->device.ops->on_host) {
-    int64_t beside = memory_used() - shard_bytes(&job->shard) - owner_bytes(job);
-    if (beside > program) program = beside;
-  }
-  estimate_add(&job->host_memory, "program and libraries", program + LIBRARIES_AT_WORK);
-}
-
 static int finish_device(struct job *job) {
   TRY(opening_finish(&job->opening));
-  add_program(job);
-  add_taken(job, "context, libraries, transport between ranks");
+  footprint_add_program(&job->footprint, &job->device, shard_bytes(&job->shard) + owner_bytes(job));
+  footprint_add_taken(&job->footprint, &job->device, "context, libraries, transport between ranks");
   return OK;
 }
 
@@ -145,21 +122,6 @@ static int make_shard(struct job *job) {
   return OK;
 }
 
-static struct estimate *device_memory(struct job *job) {
-  return job->device.ops->on_host ? &job->host_memory : &job->device_memory;
-}
-
-/* What training takes of a device with memory of its own, and what cutting the layouts took beyond that
- * before it was given back. */
-static void add_device_estimate(struct job *job) {
-  struct estimate *estimate = &job->device_memory;
-  int64_t total = estimate_total(estimate);
-  if (job->device.ops->on_host) return;
-  job->device_needed = total - job->device_taken;
-  int64_t peak = job->device.ops->memory_peak(&job->device);
-  estimate_add(estimate, "cutting the layouts, beyond that", peak > total ? peak - total : 0);
-}
-
 /* Of rank 0, where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
   const struct partition *made = job->hypergraph ? &job->star : &job->partition;
@@ -167,20 +129,12 @@ static int64_t making_bytes(const struct job *job) {
   return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.size, made);
 }
 
-/* The same on the host, whose peak is the largest of its stages: making the partition, building the shard,
- * training. */
-static void add_estimate(struct job *job) {
-  struct estimate *host = &job->host_memory;
-  int64_t base = estimate_total(host), building = shard_build_bytes(&job->shard, job->comm.size);
-  int64_t making = making_bytes(job);
-  estimate_add(host, "graph, features and labels", shard_bytes(&job->shard));
-  trainer_estimate(&job->trainer, &job->run, host, device_memory(job));
-  int64_t training = estimate_total(host) - base;
-  estimate_add(host, "owners and order of all nodes", owner_bytes(job));
-  estimate_add(host, "building the shard, beyond that", building > training ? building - training : 0);
-  if (building > training) training = building;
-  estimate_add(host, "making the partition, beyond that", making > training ? making - training : 0);
-  add_device_estimate(job);
+static void add_training(struct job *job) {
+  struct footprint_stages stages = {.graph = shard_bytes(&job->shard),
+                                    .owners = owner_bytes(job),
+                                    .making = making_bytes(job),
+                                    .building = shard_build_bytes(&job->shard, job->comm.size)};
+  footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
 
 /* What the header tells, before anything is read. */
@@ -209,7 +163,7 @@ int job_setup(struct job *job) {
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
   TRY(read_constants(job));
-  job->program_bytes = memory_peak();
+  footprint_begin(&job->footprint);
   TRY(open_dataset(job));
   TRY(check_header(job));
   TRY(start_device(job));
@@ -230,27 +184,13 @@ int job_setup(struct job *job) {
                           .shard = &job->shard,
                           .dataset_hash = hash};
   TRY(comm_agree(&job->comm, PROFILE_HOST("model", trainer_init(&job->trainer, &job->run))));
-  add_taken(job, "adjacency and sparse features");
-  add_estimate(job);
+  footprint_add_taken(&job->footprint, &job->device, "adjacency and sparse features");
+  add_training(job);
   return OK;
 }
 
-static int check_fits(struct job *job) {
-  struct device *device = &job->device;
-  int64_t needed = job->device_needed;
-  int64_t left = device->ops->memory_free(device);
-  char parts[512], more[16], there[16];
-  if (device->ops->on_host || left < 0 || needed <= left) return OK;
-  estimate_text(&job->device_memory, job->device_parts_taken, parts, sizeof parts);
-  FAIL(FAILED,
-       "out of GPU memory: training takes %s more (%s), but %s are free on %s; use more ranks, "
-       "runtime.precision = \"bf16\", train.recompute = \"layer\", a smaller model.hidden or fewer "
-       "model.layers",
-       memory_text(needed, more), parts, memory_text(left, there), device->name);
-}
-
 int job_check_memory(struct job *job) {
-  return comm_agree(&job->comm, check_fits(job));
+  return comm_agree(&job->comm, footprint_check(&job->footprint, &job->device));
 }
 
 int job_print_opening(struct job *job) {

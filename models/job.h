@@ -4,8 +4,8 @@
 #ifndef MODELS_JOB_H
 #define MODELS_JOB_H
 
+#include "models/footprint.h"
 #include "models/opening.h"
-#include "models/trainer.h"
 
 struct job {
   struct config config;
@@ -23,13 +23,8 @@ struct job {
   struct shard shard;
   struct trainer trainer;
   struct run run;
-  struct estimate host_memory,
-      device_memory;      /* what this rank will take; on the processor all of it is host memory */
-  int64_t device_taken;   /* of device_memory, what is allocated already: its first ... */
-  int device_parts_taken; /* ... parts */
-  int64_t device_needed;  /* and what training still takes */
-  int64_t program_bytes;  /* of the host, before anything is opened */
-  char threads[160];      /* how the number of threads was found */
+  struct footprint footprint;
+  char threads[160]; /* how the number of threads was found */
   double seconds_read, seconds_shard;
 };
 

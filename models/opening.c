@@ -4,7 +4,7 @@
 #include <omp.h>
 
 #include "models/same.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 

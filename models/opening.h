@@ -5,7 +5,7 @@
 #ifndef MODELS_OPENING_H
 #define MODELS_OPENING_H
 
-#include "kernels/ops.h"
+#include "kernels/kernels.h"
 #include "runtime/aside.h"
 #include "runtime/comm.h"
 #include "runtime/config.h"

@@ -15,19 +15,19 @@ static void drop(struct recording *recording, struct run *run) {
   recording->graph = NULL;
 }
 
-static int capture(struct recording *recording, struct trainer *trainer, struct run *run,
-                   int (*work)(struct trainer *trainer, struct run *run)) {
+static int capture(struct recording *recording, void *subject, struct run *run,
+                   int (*work)(void *subject, struct run *run)) {
   TRY(device_capture_begin(run->device, STREAM_COMPUTE));
-  int code = work(trainer, run);
+  int code = work(subject, run);
   int ended = device_capture_end(run->device, STREAM_COMPUTE, &recording->graph);
   return code == OK ? ended : code;
 }
 
 /* Transfers are recorded by all ranks or by none, so the first recording ends in an agreement. What could be
  * recorded once can be again: each rank does that when its own workspace has moved. */
-static int record(struct recording *recording, struct trainer *trainer, struct run *run,
-                  int (*work)(struct trainer *trainer, struct run *run)) {
-  int code = capture(recording, trainer, run, work);
+static int record(struct recording *recording, void *subject, struct run *run,
+                  int (*work)(void *subject, struct run *run)) {
+  int code = capture(recording, subject, run, work);
   recording->moves = run->kernels->moves;
   if (recording->recorded || (code != OK && error_is_agreed())) return code;
   int64_t failed = code != OK;
@@ -42,14 +42,14 @@ static int record(struct recording *recording, struct trainer *trainer, struct r
   return OK;
 }
 
-int recording_run(struct recording *recording, struct trainer *trainer, struct run *run,
-                  int (*work)(struct trainer *trainer, struct run *run)) {
+int recording_run(struct recording *recording, void *subject, struct run *run,
+                  int (*work)(void *subject, struct run *run)) {
   int first = !recording->warm;
   recording->warm = 1;
-  if (first || !may_record(recording, run)) return work(trainer, run);
+  if (first || !may_record(recording, run)) return work(subject, run);
   if (recording->moves != run->kernels->moves) drop(recording, run);
-  if (!recording->graph) TRY(record(recording, trainer, run, work));
-  if (!recording->graph) return work(trainer, run);
+  if (!recording->graph) TRY(record(recording, subject, run, work));
+  if (!recording->graph) return work(subject, run);
   return device_replay(run->device, STREAM_COMPUTE, recording->graph);
 }
 

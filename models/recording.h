@@ -7,8 +7,6 @@
 
 #include "models/run.h"
 
-struct trainer;
-
 struct recording {
   struct device_graph *graph; /* NULL: not recorded */
   int64_t moves;              /* of the kernels' workspace when it was recorded */
@@ -16,9 +14,9 @@ struct recording {
   int plain;                  /* could not be recorded: always op by op */
 };
 
-/* Queues the work, in one of the two ways. Collective. */
-int recording_run(struct recording *recording, struct trainer *trainer, struct run *run,
-                  int (*work)(struct trainer *trainer, struct run *run));
+/* Queues the work on `subject`, in one of the two ways. Collective. */
+int recording_run(struct recording *recording, void *subject, struct run *run,
+                  int (*work)(void *subject, struct run *run));
 
 /* Starts over: arguments of the work have changed. */
 void recording_forget(struct recording *recording, struct run *run);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,19 +32,19 @@ static const char *duration(double seconds, char text[32]) {
   return text;
 }
 
-static const char *metric_name(const struct trainer *trainer) {
+static const char *metric_name(enum metric metric) {
   static const char *const names[] = {
       [METRIC_ACCURACY] = "accuracy", [METRIC_MICRO_F1] = "micro-F1", [METRIC_ROC_AUC] = "ROC-AUC"};
-  return names[trainer->objective.metric];
+  return names[metric];
 }
 
-static double time_left(const struct trainer *trainer, const struct run *run, int64_t epoch) {
-  double mean = trainer->epochs_run > 0 ? trainer->seconds / (double)trainer->epochs_run : 0;
+static double time_left(const struct times *times, const struct run *run, int64_t epoch) {
+  double mean = times->epochs > 0 ? times->seconds / (double)times->epochs : 0;
   int64_t runs_left = run->config->train.runs - 1 - run->index, epochs = run->config->train.epochs;
   return mean * (double)(epochs - epoch + runs_left * epochs);
 }
 
-void report_epoch(const struct trainer *trainer, const struct run *run, const struct metrics_row *row) {
+void report_epoch(const struct times *times, const struct run *run, const struct metrics_row *row) {
   int64_t every = run->config->log.progress, epochs = run->config->train.epochs;
   int wanted = row->epoch % every == 0 || row->epoch == 1 || row->epoch == epochs;
   if (!wanted && !log_is_terminal()) return;
@@ -56,7 +55,7 @@ void report_epoch(const struct trainer *trainer, const struct run *run, const st
   if (run->config->train.runs > 1) snprintf(run_text, sizeof run_text, "run %lld  ", (long long)row->run);
   snprintf(line, sizeof line, "%sepoch %*lld/%lld  loss %.4f%s  %.1f ms  ETA %s", run_text,
            snprintf(NULL, 0, "%lld", (long long)epochs), (long long)row->epoch, (long long)epochs, row->loss,
-           metrics, row->ms, duration(time_left(trainer, run, row->epoch), eta));
+           metrics, row->ms, duration(time_left(times, run, row->epoch), eta));
   log_progress("%s", line);
 }
 
@@ -69,31 +68,13 @@ static const char *epoch_text(int64_t epoch, char text[32]) {
   return text;
 }
 
-void report_run(const struct trainer *trainer, const struct run *run) {
+void report_run(const struct state *state, const struct run *run) {
   if (run->config->train.runs == 1) return;
-  const struct best *best = &trainer->state.best;
+  const struct best *best = &state->best;
   char epoch[32], val[16], test[16];
   log_info("run %lld  seed %lld  best epoch %s  val %s  test %s", (long long)run->index,
            (long long)(run->config->train.seed + run->index), epoch_text(best->epoch, epoch),
            report_percent(best->val, val), report_percent(best->test, test));
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static double median(const double *value, int64_t count) {
-  double *sorted = malloc((size_t)(count > 0 ? count : 1) * sizeof *sorted);
-  if (!sorted || count == 0) {
-    free(sorted);
-    return NAN;
-  }
-  memcpy(sorted, value, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, by_value);
-  double middle = .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
-  free(sorted);
-  return middle;
 }
 
 /* Mean and, from two values on, sample deviation of the runs that have a value (NaN: none); how many have. */
@@ -112,28 +93,28 @@ static int64_t moments(const double *value, int64_t runs, double *mean, double *
 }
 
 /* "  test           accuracy 81.50% +- 0.60 over 10 runs" */
-static void print_runs(const struct trainer *trainer, const char *nodes, const double *value, int64_t runs) {
+static void print_runs(enum metric metric, const char *nodes, const double *value, int64_t runs) {
   double mean, deviation;
   char text[16], spread[64] = "";
   int64_t count = moments(value, runs, &mean, &deviation);
   if (count > 0)
     snprintf(spread, sizeof spread, " +- %.2f over %lld run%s", 100 * deviation, (long long)count,
              count > 1 ? "s" : "");
-  log_info("  %-14s %s %s%s", nodes, metric_name(trainer), report_percent(mean, text), spread);
+  log_info("  %-14s %s %s%s", nodes, metric_name(metric), report_percent(mean, text), spread);
 }
 
-static void results(const struct trainer *trainer, const struct run *run) {
-  const struct state *state = &trainer->state;
+static void results(const struct report *report, const struct run *run) {
+  const struct state *state = report->state;
   int64_t runs = run->config->train.runs;
   char epoch[32], val[16], test[16];
   if (runs == 1) {
     log_info("  best epoch     %s", epoch_text(state->best.epoch, epoch));
-    log_info("  validation     %s %s", metric_name(trainer), report_percent(state->best.val, val));
-    log_info("  test           %s %s", metric_name(trainer), report_percent(state->best.test, test));
+    log_info("  validation     %s %s", metric_name(report->metric), report_percent(state->best.val, val));
+    log_info("  test           %s %s", metric_name(report->metric), report_percent(state->best.test, test));
     return;
   }
-  print_runs(trainer, "validation", state->run_val, runs);
-  print_runs(trainer, "test", state->run_test, runs);
+  print_runs(report->metric, "validation", state->run_val, runs);
+  print_runs(report->metric, "test", state->run_test, runs);
 }
 
 /* Collective. */
@@ -157,21 +138,20 @@ static const char *shell_word(const char *path, char word[WORD]) {
   return word;
 }
 
-int report_closing(struct trainer *trainer, struct run *run, int64_t host_estimate, int64_t device_estimate) {
+int report_closing(const struct report *report, struct run *run) {
   const struct device_ops *device = run->device->ops;
   const char *dir = run->config->log.dir;
   char seconds[32], path[RUNDIR_PATH], config[RUNDIR_PATH], word[2][WORD];
   log_info(" ");
   log_info("result");
-  results(trainer, run);
-  const struct times *times = &trainer->times;
+  results(report, run);
+  const struct times *times = report->times;
   if (times->used > 0)
-    log_info("  epoch          %.2f ms (median of forward, backward and optimiser)",
-             median(times->ms, times->used));
-  log_info("  training       %s, evaluation included", duration(trainer->seconds, seconds));
-  TRY(memory_line(run, "memory", memory_peak(), host_estimate));
+    log_info("  epoch          %.2f ms (median of forward, backward and optimiser)", times_median(times));
+  log_info("  training       %s, evaluation included", duration(times->seconds, seconds));
+  TRY(memory_line(run, "memory", memory_peak(), report->host_estimate));
   if (!device->on_host)
-    TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), device_estimate));
+    TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), report->device_estimate));
   snprintf(config, sizeof config, "%s/config.toml", dir);
   int has_best = access(rundir_best(run, path), F_OK) == 0;
   log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,

@@ -1,30 +1,29 @@
 #include "models/trainer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/checkpoint.h"
 #include "models/classes.h"
-#include "models/epoch.h"
 #include "models/report.h"
 #include "models/resume.h"
 #include "models/rundir.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
-#include "runtime/memory.h"
 #include "runtime/profile.h"
 #include "runtime/stop.h"
 
 static void plan(struct trainer *trainer, struct run *run) {
   objective_plan(&trainer->objective, run, &trainer->arena);
-  rates_plan(&trainer->rates, &trainer->arena);
+  rates_plan(&trainer->epoch.rates, &trainer->arena);
   snapshots_plan(&trainer->snapshots, &trainer->model, run, &trainer->arena);
 }
 
 int trainer_init(struct trainer *trainer, struct run *run) {
   TRY(objective_init(&trainer->objective, run));
   TRY(model_init(&trainer->model, run));
+  trainer->epoch = (struct epoch){
+      .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};
   trainer->arena = arena_measure(run->device);
   plan(trainer, run);
   return OK;
@@ -34,13 +33,18 @@ void trainer_estimate(const struct trainer *trainer, const struct run *run, stru
                       struct estimate *device) {
   model_estimate(&trainer->model, run, host, device);
   estimate_add(host, "results of epochs",
-               RESULTS * epoch_result_bytes(trainer) + objective_host_bytes(&trainer->objective, run));
+               RESULTS * epoch_result_bytes(&trainer->epoch) +
+                   objective_host_bytes(&trainer->objective, run));
   estimate_add(device, "labels, splits and evaluated weights on the device", trainer->arena.used);
+}
+
+static int begin(struct trainer *trainer, struct run *run) {
+  return epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step);
 }
 
 int trainer_start(struct trainer *trainer, struct run *run) {
   int code = arena_allocate(&trainer->arena, "labels, splits and evaluated weights");
-  if (code == OK) code = epoch_open(trainer, run);
+  if (code == OK) code = epoch_open(&trainer->epoch, run);
   TRY(comm_agree(run->comm, code));
   plan(trainer, run);
   trainer->ahead = !run->device->ops->on_host; /* there is nothing to gain where the host does the work */
@@ -48,16 +52,16 @@ int trainer_start(struct trainer *trainer, struct run *run) {
   TRY(model_start(&trainer->model, run));
   /* Only now do the layers know which running statistics they keep. */
   TRY(comm_agree(run->comm, state_init(&trainer->state, &trainer->model, run)));
-  return epoch_begin(trainer, run);
+  return begin(trainer, run);
 }
 
 void trainer_free(struct trainer *trainer, struct run *run) {
-  epoch_close(trainer, run);
+  epoch_close(&trainer->epoch, run);
   metrics_close(&trainer->metrics);
   state_free(&trainer->state);
   arena_free(&trainer->arena);
   objective_free(&trainer->objective);
-  free(trainer->times.ms);
+  times_free(&trainer->times);
   model_free(&trainer->model, run);
   *trainer = (struct trainer){0};
 }
@@ -232,27 +236,17 @@ static int record(struct trainer *trainer, struct run *run, const struct sums *s
   if (is_evaluated(run, row->epoch) && state_offer(&trainer->state, row->val, val_loss, row->test))
     snapshot_keep(&trainer->snapshots, row->epoch);
   int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
-  report_epoch(trainer, run, row);
+  report_epoch(&trainer->times, run, row);
   return code;
 }
 
-/* Room for the time of one more epoch. */
-static int extend_times(struct times *times) {
-  const int64_t real = (int64_t)sizeof(double);
-  if (times->used < times->room) return OK;
-  times->room = 2 * times->used + 1024;
-  return memory_grow(&times->ms, times->used * real, times->room * real, "epoch times");
-}
-
-static void count_epoch(struct trainer *trainer, double ms) {
-  double now = profile_clock();
-  trainer->times.ms[trainer->times.used++] = ms;
+static int count_epoch(struct trainer *trainer, double ms) {
+  double seconds;
+  TRY(times_add(&trainer->times, ms, &seconds));
   trainer->state.epoch++;
   trainer->state.step++;
-  trainer->epochs_run++;
-  trainer->seconds += now - trainer->since;
-  trainer->state.seconds += now - trainer->since;
-  trainer->since = now;
+  trainer->state.seconds += seconds;
+  return OK;
 }
 
 /* Learns what came of the oldest epoch under way, and what follows from it. */
@@ -260,14 +254,13 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
   struct objective *objective = &trainer->objective;
   int64_t epoch = trainer->state.epoch + 1;
   struct result result;
-  TRY(epoch_collect(trainer, run, epoch, &result));
+  TRY(epoch_collect(&trainer->epoch, run, epoch, &result));
   struct sums sums = {.loss = result.outcome.loss, .stop = stop_requested() != 0};
   if (is_evaluated(run, epoch)) sums.tally = tally_of(&result.outcome);
   TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
   if (is_evaluated(run, epoch) && objective_ranks(objective))
     TRY(objective_rank(objective, run, result.logits, &sums.tally));
-  TRY(extend_times(&trainer->times));
-  count_epoch(trainer, result.ms);
+  TRY(count_epoch(trainer, result.ms));
   if (sums.stop > 0) trainer->stop = 1;
   TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
   struct metrics_row row = row_of(objective, &sums, run, epoch, result.ms);
@@ -282,24 +275,24 @@ static int out_of_patience(const struct trainer *trainer, const struct run *run,
 
 /* One more epoch may be queued while one is under way, but not while what follows from that one is open. */
 static int may_queue(const struct trainer *trainer, const struct run *run) {
-  int64_t under_way = trainer->queued - trainer->state.epoch;
-  if (trainer->queued >= run->config->train.epochs || under_way > trainer->ahead) return 0;
-  if (trainer->stop || out_of_patience(trainer, run, trainer->queued)) return 0;
-  return under_way == 0 || !is_saved(run, trainer->queued);
+  int64_t under_way = trainer->epoch.queued - trainer->state.epoch;
+  if (trainer->epoch.queued >= run->config->train.epochs || under_way > trainer->ahead) return 0;
+  if (trainer->stop || out_of_patience(trainer, run, trainer->epoch.queued)) return 0;
+  return under_way == 0 || !is_saved(run, trainer->epoch.queued);
 }
 
 /* What the profile calls an epoch: the process's first one warms up, and counts where no other follows. */
 static const char *region_of(const struct trainer *trainer, const struct run *run, int64_t epoch) {
-  int first = trainer->epochs_run == 0 && trainer->queued == trainer->state.epoch;
+  int first = trainer->times.epochs == 0 && trainer->epoch.queued == trainer->state.epoch;
   return first && epoch < run->config->train.epochs ? "first epoch" : "epoch";
 }
 
 static int queue_epoch(struct trainer *trainer, struct run *run) {
-  int64_t epoch = trainer->queued + 1;
-  if (trainer->queued == trainer->state.epoch) trainer->since = profile_clock();
-  TRY(PROFILE(region_of(trainer, run, epoch), epoch_queue(trainer, run, epoch)));
-  if (is_evaluated(run, epoch)) TRY(PROFILE("evaluation", epoch_queue_evaluation(trainer, run)));
-  return epoch_queue_result(trainer, run);
+  int64_t epoch = trainer->epoch.queued + 1;
+  if (trainer->epoch.queued == trainer->state.epoch) times_start(&trainer->times);
+  TRY(PROFILE(region_of(trainer, run, epoch), epoch_queue(&trainer->epoch, run, epoch)));
+  if (is_evaluated(run, epoch)) TRY(PROFILE("evaluation", epoch_queue_evaluation(&trainer->epoch, run)));
+  return epoch_queue_result(&trainer->epoch, run);
 }
 
 static int save_and_stop(struct trainer *trainer, struct run *run) {
@@ -314,14 +307,14 @@ static int train_run(struct trainer *trainer, struct run *run) {
   const struct state *state = &trainer->state;
   trainer->best_saved = 0;
   trainer->times.used = 0;
-  TRY(epoch_begin(trainer, run));
+  TRY(begin(trainer, run));
   for (;;) {
     int queues = may_queue(trainer, run);
     if (queues) TRY(queue_epoch(trainer, run));
-    if (trainer->queued == state->epoch) break;
-    if (queues && trainer->queued - state->epoch <= trainer->ahead) continue;
+    if (trainer->epoch.queued == state->epoch) break;
+    if (queues && trainer->epoch.queued - state->epoch <= trainer->ahead) continue;
     TRY(finish_epoch(trainer, run));
-    if (trainer->queued > state->epoch) continue;
+    if (trainer->epoch.queued > state->epoch) continue;
     if (trainer->stop) return comm_agree(run->comm, save_and_stop(trainer, run));
     if (!is_saved(run, state->epoch)) continue;
     TRY(save(trainer, run));
@@ -353,7 +346,7 @@ static int finish_run(struct trainer *trainer, struct run *run) {
   trainer->best_saved = 0; /* it says what the run ended with */
   TRY(save_best(trainer, run));
   TRY(write_final(trainer, run));
-  report_run(trainer, run);
+  report_run(state, run);
   state->run_val[state->run] = state->best.val;
   state->run_test[state->run] = state->best.test;
   return OK;
@@ -393,9 +386,10 @@ int trainer_evaluate(struct trainer *trainer, struct run *run, const char *check
   struct objective *objective = &trainer->objective;
   struct tally tally = {0};
   TRY(trainer_load(trainer, run, checkpoint));
-  TRY(epoch_evaluate(trainer, run, &tally));
+  TRY(epoch_evaluate(&trainer->epoch, run, &tally));
   TRY(tally_reduce(&tally, run->comm));
-  if (objective_ranks(objective)) TRY(objective_rank(objective, run, trainer->result[0]->logits, &tally));
+  if (objective_ranks(objective))
+    TRY(objective_rank(objective, run, trainer->epoch.result[0]->logits, &tally));
   log_info("%s on %s", checkpoint, run->config->dataset.path);
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
   return classes_print(run, model_logits(&trainer->model), SPLIT_TEST);

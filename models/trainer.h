@@ -3,44 +3,27 @@
 #define MODELS_TRAINER_H
 
 #include "io/metrics.h"
-#include "models/model.h"
-#include "models/objective.h"
-#include "models/rates.h"
-#include "models/recording.h"
-#include "models/snapshot.h"
+#include "models/epoch.h"
 #include "models/state.h"
-
-enum { RESULTS = 2 }; /* epochs that the host may not know yet */
-
-/* Milliseconds of the epochs that this process has done of the current run: a run that goes on from its
- * billionth epoch needs no more room than another. */
-struct times {
-  double *ms; /* [used] */
-  int64_t used, room;
-};
+#include "models/times.h"
 
 struct trainer {
   struct model model;
   struct objective objective;
-  struct rates rates;
   struct snapshots snapshots;
-  struct arena arena; /* of these three: labels, splits, rates, weights of evaluations */
-  struct recording training, evaluation;
-  struct result *result[RESULTS]; /* on the host; the device writes them */
-  struct state state;             /* after the last epoch that the host knows */
-  int64_t queued;                 /* the last epoch that the device knows */
-  int ahead;                      /* epochs that the device may know and the host not, 0 or 1 */
-  int stop;                       /* a signal came on some rank */
-  int64_t best_saved;             /* epoch whose weights best.h5 has; 0: of nothing of this run */
-  struct metrics metrics;
-  int resumed;    /* state came from a checkpoint: go on inside its run */
-  double since;   /* seconds are counted up to here */
-  double seconds; /* of this process's epochs, evaluation included; state.seconds: of the run's */
+  struct epoch epoch; /* of these three */
+  struct arena arena; /* labels, splits, rates, weights of evaluations */
+  struct state state; /* after the last epoch that the host knows */
   struct times times;
-  int64_t epochs_run; /* of this process */
+  struct metrics metrics;
+  int64_t best_saved; /* epoch whose weights best.h5 has; 0: of nothing of this run */
+  int ahead;          /* epochs that the device may know and the host not, 0 or 1 */
+  int stop;           /* a signal came on some rank */
+  int resumed;        /* state came from a checkpoint: go on inside its run */
 };
 
-/* Builds the model and measures what it needs; nothing large is allocated. */
+/* Builds the model and measures what it needs; nothing large is allocated. The trainer stays where it is from
+ * here on. */
 int trainer_init(struct trainer *trainer, struct run *run);
 /* host and device may be one. */
 void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,

@@ -14,7 +14,7 @@ static inline double loss_at(double *gradient) {
   struct scalars scalars = {.epoch = 3, .step = 1, .lr = .01};
   double loss = 0;
   memcpy(run->kernels->scalars, &scalars, sizeof scalars);
-  assert_ok(epoch_forward(&job.trainer, run, &loss));
+  assert_ok(epoch_forward(&job.trainer.epoch, run, &loss));
   assert_ok(comm_reduce(run->comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
   if (!gradient) return loss;
   assert_ok(model_backward(model, run));

@@ -90,7 +90,7 @@ static void the_first_beta_may_stay_one(void **state) {
                "train.weight_decay = 0.1\nruntime.precision = \"fp64\"");
   for (int64_t epoch = 1; epoch <= 3; epoch++) {
     double loss = 0;
-    assert_ok(epoch_train(&job.trainer, &job.run, epoch, &loss));
+    assert_ok(epoch_train(&job.trainer.epoch, &job.run, epoch, &loss));
   }
   assert_true(*element_of(parameter_named("layer1.beta"), 0) == 1);
   assert_true(*element_of(parameter_named("layer2.beta"), 0) != 1);

@@ -64,9 +64,9 @@ static void evaluations_bring_their_logits(void **state) {
   struct run *run = &job.run;
   struct tally tally;
   double *score = calloc((size_t)two.nodes, sizeof *score);
-  assert_ok(epoch_evaluate(trainer, run, &tally));
+  assert_ok(epoch_evaluate(&trainer->epoch, run, &tally));
   assert_ok(tally_reduce(&tally, run->comm));
-  assert_ok(objective_rank(&trainer->objective, run, trainer->result[0]->logits, &tally));
+  assert_ok(objective_rank(&trainer->objective, run, trainer->epoch.result[0]->logits, &tally));
   struct tensor logits = model_logits(&trainer->model);
   double *value = calloc((size_t)(2 * logits.rows + 1), sizeof *value);
   assert_ok(run_download(run, value, logits));

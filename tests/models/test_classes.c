@@ -35,7 +35,7 @@ static void check(const struct fixture *f) {
   struct tally tally;
   fixture_open(&job, f, "partition.method = \"random\"");
   struct trainer *trainer = &job.trainer;
-  assert_ok(epoch_evaluate(trainer, &job.run, &tally));
+  assert_ok(epoch_evaluate(&trainer->epoch, &job.run, &tally));
   assert_ok(tally_reduce(&tally, job.run.comm));
   struct tensor logits = model_logits(&trainer->model);
   double *all = all_logits(f, logits), hits = 0, predicted = 0, actual = 0;

@@ -5,6 +5,7 @@
 #include "models/epoch.h"
 #include "models/rundir.h"
 #include "models/schedule.h"
+#include "runtime/device_list.h"
 #include "tests/models/fixture.h"
 
 static struct job job;
@@ -29,10 +30,10 @@ static double *weights_now(void) {
 
 static struct result epoch_of(int64_t epoch, int evaluates) {
   struct result result;
-  assert_ok(epoch_queue(&job.trainer, &job.run, epoch));
-  if (evaluates) assert_ok(epoch_queue_evaluation(&job.trainer, &job.run));
-  assert_ok(epoch_queue_result(&job.trainer, &job.run));
-  assert_ok(epoch_collect(&job.trainer, &job.run, epoch, &result));
+  assert_ok(epoch_queue(&job.trainer.epoch, &job.run, epoch));
+  if (evaluates) assert_ok(epoch_queue_evaluation(&job.trainer.epoch, &job.run));
+  assert_ok(epoch_queue_result(&job.trainer.epoch, &job.run));
+  assert_ok(epoch_collect(&job.trainer.epoch, &job.run, epoch, &result));
   return result;
 }
 
@@ -50,8 +51,8 @@ static double *train_twelve(const char *settings, struct result *last, int64_t *
     *last = epoch_of(epoch, epoch % 3 == 0);
   }
   int replays = can_replay() && job.config.runtime.graph;
-  assert_int_equal(job.trainer.training.graph != NULL, replays);
-  assert_int_equal(job.trainer.evaluation.graph != NULL, replays);
+  assert_int_equal(job.trainer.epoch.training.graph != NULL, replays);
+  assert_int_equal(job.trainer.epoch.evaluation.graph != NULL, replays);
   double *w = weights_now();
   *count = job.trainer.model.parameters.numbers;
   fixture_close(&job);
@@ -91,7 +92,7 @@ static void rates_come_from_the_schedule(void **state) {
   for (int i = 0; i < 3; i++) {
     job.trainer.state.epoch = starts[i];
     job.trainer.state.step = starts[i] + 5;
-    assert_ok(epoch_begin(&job.trainer, &job.run));
+    assert_ok(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
     for (int64_t epoch = starts[i] + 1; epoch <= starts[i] + 6; epoch++) {
       struct result result = epoch_of(epoch, 0);
       assert_int_equal(result.scalars.epoch, epoch);
@@ -148,7 +149,7 @@ static struct ending run_ahead(int ahead, const char *settings) {
   assert_ok(rundir_open(&job.run, 0));
   assert_ok(trainer_run(trainer, &job.run));
   const struct state *state = &trainer->state;
-  assert_int_equal(trainer->queued, state->epoch);
+  assert_int_equal(trainer->epoch.queued, state->epoch);
   struct ending ending = {.best = state->best,
                           .epochs = state->epoch,
                           .count = state->count,
@@ -179,8 +180,9 @@ static void training_does_not_depend_on_how_far_the_device_is_ahead(void **state
 }
 
 /* Waiting for the device cannot be recorded. */
-static int work_that_waits(struct trainer *trainer, struct run *run) {
-  TRY(rates_advance(&trainer->rates, run));
+static int work_that_waits(void *subject, struct run *run) {
+  struct trainer *trainer = subject;
+  TRY(rates_advance(&trainer->epoch.rates, run));
   return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
@@ -197,9 +199,9 @@ static void work_that_cannot_be_recorded_is_queued(void **state) {
   }
   assert_null(recording.graph);
   assert_int_equal(recording.plain, can_replay());
-  job.trainer.queued = 4;
+  job.trainer.epoch.queued = 4;
   for (int64_t epoch = 5; epoch <= 8; epoch++) assert_int_equal(epoch_of(epoch, 1).scalars.epoch, epoch);
-  assert_int_equal(job.trainer.training.graph != NULL, can_replay());
+  assert_int_equal(job.trainer.epoch.training.graph != NULL, can_replay());
   fixture_close(&job);
 }
 

@@ -76,7 +76,7 @@ static void an_epoch_lowers_the_loss_and_counts_its_step(void **state) {
   open_plain("model.dropout = 0.0\ntrain.lr = 0.05");
   for (int64_t epoch = 1; epoch <= 30; epoch++) {
     double loss = 0;
-    assert_ok(epoch_train(&job.trainer, &job.run, epoch, &loss));
+    assert_ok(epoch_train(&job.trainer.epoch, &job.run, epoch, &loss));
     assert_ok(comm_reduce(&job.comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
     if (epoch == 1) first = loss;
     last = loss;
@@ -98,7 +98,7 @@ static double *gradient_in(const char *precision, int64_t *count) {
            "\"elu\"}\n",
            precision);
   fixture_open(&job, &plain, text);
-  assert_ok(epoch_train(&job.trainer, run, 1, &loss));
+  assert_ok(epoch_train(&job.trainer.epoch, run, 1, &loss));
   *count = p->numbers;
   double *gradient = calloc((size_t)p->numbers, sizeof *gradient);
   assert_ok(parameters_download(p, run, gradient, p->dw));
@@ -129,8 +129,8 @@ static double loss_of_an_epoch(const char *settings) {
   char text[256];
   snprintf(text, sizeof text, "model.dropout = 0.0\nmodel.hidden = 24\n%s", settings);
   fixture_open(&job, &wide, text);
-  assert_ok(epoch_train(&job.trainer, &job.run, 1, &loss));
-  assert_ok(epoch_train(&job.trainer, &job.run, 2, &loss));
+  assert_ok(epoch_train(&job.trainer.epoch, &job.run, 1, &loss));
+  assert_ok(epoch_train(&job.trainer.epoch, &job.run, 2, &loss));
   assert_ok(comm_reduce(&job.comm, &loss, 1, NUMBER_DOUBLE, REDUCE_SUM));
   fixture_close(&job);
   return loss;

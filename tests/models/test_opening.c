@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "models/opening.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "tests/check.h"
 
 static struct comm comm;

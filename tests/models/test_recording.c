@@ -53,8 +53,8 @@ static struct device device;
 static struct kernels kernels;
 static struct run run = {.config = &config, .comm = &comm, .device = &device, .kernels = &kernels};
 
-static int work(struct trainer *trainer, struct run *of) {
-  assert_null(trainer);
+static int work(void *subject, struct run *of) {
+  assert_ptr_equal(subject, &count);
   assert_ptr_equal(of, &run);
   ++*(count.capturing ? &count.recorded : &count.queued);
   return OK;
@@ -70,7 +70,7 @@ static int set_up(void **state) {
 }
 
 static void run_times(struct recording *recording, int times) {
-  for (int i = 0; i < times; i++) assert_ok(recording_run(recording, NULL, &run, work));
+  for (int i = 0; i < times; i++) assert_ok(recording_run(recording, &count, &run, work));
 }
 
 static void expect(int queued, int recorded, int replayed) {
