@@ -1,5 +1,5 @@
-/* gnnbench: times operations, exchanges and epochs; see gnnbench.h. */
-#include "launch/gnnbench.h"
+/* gnnbench: times operations, exchanges and epochs; see bench.h. */
+#include "launch/bench.h"
 
 #include <string.h>
 

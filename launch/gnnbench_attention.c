@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/attention.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 enum { COPY_LIMIT = 4200 }; /* GB/s at most, of matrices read in order */

@@ -5,7 +5,7 @@
 
 #include "kernels/condensed.h"
 #include "kernels/layout.h"
-#include "launch/gnnbench_calibrate.h"
+#include "launch/gnnbench_calibrate_windows.h"
 #include "runtime/error.h"
 
 static const double densities[] = {.05, .1, .15, .2, .25, .3, .4, .5, .7};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "kernels/attention.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 enum { SAMPLE = BENCH_SAMPLE / 4 };

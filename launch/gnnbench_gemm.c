@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 /* The three products of a linear layer with input H [nodes, inner] and weights W [inner, width]: H W, the

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "io/h5.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "partition/graph.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"

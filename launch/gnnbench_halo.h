@@ -3,7 +3,7 @@
 #ifndef LAUNCH_GNNBENCH_HALO_H
 #define LAUNCH_GNNBENCH_HALO_H
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "partition/shard.h"
 
 struct bench_halo {

@@ -4,7 +4,7 @@
 
 #include "kernels/incidence.h"
 #include "kernels/layout.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

@@ -4,7 +4,7 @@
 
 #include "io/h5.h"
 #include "io/synth.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 static int read_hyperedges(struct dataset *d, const char *path, struct csr *edges) {

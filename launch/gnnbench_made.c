@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "io/synth.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 static const struct made {

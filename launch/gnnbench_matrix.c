@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/random.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 enum {

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #ifdef GNNTRAIN_HAVE_CUSPARSE
 #include "kernels/cuda/peer_cusparse.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/reduce.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

@@ -1,7 +1,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
+#include "runtime/device_list.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/attention.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 
 /* What one row of the report owns. */

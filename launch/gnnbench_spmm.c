@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

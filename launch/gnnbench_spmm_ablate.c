@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "partition/order.h"
 #include "runtime/arena.h"
 #include "runtime/error.h"

@@ -8,7 +8,7 @@
 #include "kernels/condensed.h"
 #include "kernels/layout.h"
 #include "kernels/tiles.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

@@ -1,5 +1,5 @@
 /* gnndata: makes, imports and inspects dataset files. */
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 
 #include <string.h>
 

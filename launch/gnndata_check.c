@@ -4,7 +4,7 @@
 
 #include "io/dataset.h"
 #include "io/h5.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "runtime/error.h"
 
 static void print_help(void) {

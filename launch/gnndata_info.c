@@ -7,7 +7,7 @@
 
 #include "io/dataset.h"
 #include "io/h5.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "partition/partition_cache.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"

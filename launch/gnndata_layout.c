@@ -9,7 +9,7 @@
 #include "kernels/condensed.h"
 #include "kernels/slots.h"
 #include "kernels/tiles.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "partition/star.h"
 #include "runtime/error.h"
 

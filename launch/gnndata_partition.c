@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "partition/order_rate.h"
 #include "partition/partition_ahead.h"
 #include "partition/star.h"

@@ -9,7 +9,7 @@
 #include "io/h5.h"
 #include "io/publish.h"
 #include "io/synth.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/profile.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "io/publish.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "runtime/error.h"
 #include "runtime/limits.h"
 #include "runtime/load.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "kernels/choose_models.h"
-#include "launch/gnndata.h"
+#include "launch/gnndata_commands.h"
 #include "launch/gnntrain_options.h"
 #include "runtime/config.h"
 #include "runtime/error.h"

@@ -1,9 +1,9 @@
-/* gnnbench calibrate: what its parts share. */
-#ifndef LAUNCH_GNNBENCH_CALIBRATE_H
-#define LAUNCH_GNNBENCH_CALIBRATE_H
+/* gnnbench_calibration: matrices that gnnbench calibrate makes, and the time of their products. */
+#ifndef LAUNCH_GNNBENCH_CALIBRATION_H
+#define LAUNCH_GNNBENCH_CALIBRATION_H
 
 #include "kernels/choose_windows.h"
-#include "launch/gnnbench.h"
+#include "launch/bench.h"
 
 extern const int64_t calibrate_width[CHOOSE_WIDTHS];
 enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
@@ -27,11 +27,5 @@ struct calibration {
 
 /* Seconds of one product of that width. */
 int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
-
-/* The regression's weights of every width, in the precision at hand. */
-int calibrate_selectors(struct calibration *c);
-
-/* How often the model and the regression take the faster of gather and condensed windows. */
-int calibrate_check_windows(struct calibration *c);
 
 #endif

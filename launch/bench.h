@@ -1,10 +1,11 @@
-/* gnnbench: times single operations of a device, the exchange between ranks and whole epochs, and checks what
- * can be checked against a reference in the same run. A command is one file, gnnbench_<command>.c; they share
- * options, graph, matrices, clock and report. Under mpirun every rank takes part and rank 0 reports. */
-#ifndef LAUNCH_GNNBENCH_H
-#define LAUNCH_GNNBENCH_H
+/* bench: what the commands of gnnbench share. gnnbench times single operations of a device, the exchange
+ * between ranks and whole epochs, and checks what can be checked against a reference in the same run. A
+ * command is one file, gnnbench_<command>.c; they share options, graph, matrices, clock and report. Under
+ * mpirun every rank takes part and rank 0 reports. */
+#ifndef LAUNCH_BENCH_H
+#define LAUNCH_BENCH_H
 
-#include "kernels/ops.h"
+#include "kernels/kernels.h"
 #include "kernels/peer.h"
 #include "runtime/comm.h"
 

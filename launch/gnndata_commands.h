@@ -1,6 +1,7 @@
-/* The commands of gnndata, one file each: gnndata_<command>.c. argv[0] is the command's name. */
-#ifndef LAUNCH_GNNDATA_H
-#define LAUNCH_GNNDATA_H
+/* gnndata_commands: the commands of gnndata, one file each: gnndata_<command>.c. argv[0] is the command's
+ * name. */
+#ifndef LAUNCH_GNNDATA_COMMANDS_H
+#define LAUNCH_GNNDATA_COMMANDS_H
 
 int gnndata_import(int argc, char **argv);
 int gnndata_synth(int argc, char **argv);
