@@ -4,7 +4,8 @@
 #ifndef TESTS_KERNELS_EVERY_TABLE_H
 #define TESTS_KERNELS_EVERY_TABLE_H
 
-#include "kernels/ops.h"
+#include "kernels/kernels.h"
+#include "runtime/device_list.h"
 #include "runtime/memory.h"
 #include "tests/check.h"
 

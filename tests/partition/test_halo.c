@@ -1,9 +1,10 @@
 /* Halo exchange on the device: the right rows land in the tail, in either direction and at any width. */
 #include "partition/halo.h"
 
+#include "kernels/kernels.h"
 #include "partition/shard.h"
 #include "runtime/arena.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "tests/partition/random_graph.h"
 
 static struct comm comm;

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include "kernels/kernels.h"
 #include "partition/star.h"
+#include "runtime/device_list.h"
 #include "runtime/memory.h"
 #include "tests/partition/making.h"
 

@@ -4,7 +4,7 @@
 
 #include "partition/rows.h"
 #include "runtime/config.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "tests/partition/random_graph.h"
 
 static struct comm comm;

@@ -8,7 +8,7 @@
 
 #include "runtime/aside.h"
 #include "runtime/comm.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 

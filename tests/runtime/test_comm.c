@@ -2,7 +2,7 @@
 #include "runtime/comm.h"
 
 #include "runtime/comm_mpi.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "tests/check.h"
 
 static struct comm comm;

@@ -1,5 +1,5 @@
 /* Stamps of a real GPU: skipped where there is none. */
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "runtime/profile.h"
 #include "tests/check.h"
 
