@@ -65,20 +65,23 @@ def find_objects(source, build):
 
 def read_symbols(objects):
     """Who defines each symbol, and what each module asks of others."""
+    module_at = {path: module for module, path in objects}
     owner, wanted = {}, {}
-    for module, path in objects:
-        symbols = subprocess.run(["nm", "-g", path], check=True, capture_output=True, text=True).stdout
-        for line in symbols.splitlines():
-            kind, name = line.split()[-2:]
-            if kind == "U":
-                wanted.setdefault(module, set()).add(name)
-            elif kind not in "uvVwW":  # weak: inline functions, in any object
-                owner[name] = module
+    symbols = subprocess.run(["nm", "-gA", *module_at], check=True, capture_output=True, text=True).stdout
+    for line in symbols.splitlines():
+        path, symbol = line.split(":", 1)
+        kind, name = symbol.split()[-2:]
+        if kind == "U":
+            wanted.setdefault(module_at[path], set()).add(name)
+        elif kind not in "uvVwW":  # weak: inline functions, in any object
+            owner[name] = module_at[path]
     return owner, wanted
 
 
 def add_symbols(uses, source, build):
     objects = find_objects(source, build)
+    if not objects:
+        return 0
     owner, wanted = read_symbols(objects)
     for module, names in wanted.items():
         uses[module].update(owner[name] for name in names if name in owner)
