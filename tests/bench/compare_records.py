@@ -59,7 +59,8 @@ def gcn(case, ranks, model, once, ours, torch):
 
 def geometric(case, kind, model, once, ours, pyg):
     """Beside PyTorch Geometric: the fastest of fp32 and tf32, memory, and the error of the loss."""
-    aggregate = f", P X {'once' if once else 'always'}" if kind in ("sage", "gin", "hgnn") else ""
+    name = {"gcn": "A X", "sage": "P X", "gin": "P X", "hgnn": "P X"}.get(kind)
+    aggregate = f", {name} {'once' if once else 'always'}" if name else ""
     label = f"{case}, {kind} {long(model)}{aggregate}"
     peers = [p for p in where(pyg, model=model) if p["precision"] != "bf16"]
     if kind == "hgnn":
