@@ -28,7 +28,7 @@ printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --feature
   '[dataset]' 'path = "data/tiny.h5"' >tiny.toml
 export OMP_NUM_THREADS=1
 compare --case tiny.toml --ranks 1,2 --partition block,metis --models 2x16 --once true,false --precisions fp32,fp64 \
-  --peer-precisions fp32 --epochs 6 --budget 800 >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
+  --peer-precisions fp32 --epochs 6 --budget 800 --record . >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
 (($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 12)) ||
   { cat out.txt; fail "not 12 rows that agree with float64"; }
 grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
@@ -42,6 +42,9 @@ ours = [r for r in rows if r.get("peer") == "ours" and "ms" in r]
 assert len(ours) == 12 and all(r["ms"] > 0 and r["loss_error"] < 1e-5 for r in ours)
 assert all(r["right"] for r in rows if r.get("peer") == "torch" and "ms" in r)
 PYTHON
+grep -q '"table": "torch", "row": "tiny, 2 x 16, A X once", "column": "fp32 x"' epochs.jsonl &&
+  grep -q '"table": "torch-ranks", "row": "tiny, 2 x 16, 2 GPUs, fp32", "column": "eager x"' scaling.jsonl ||
+  { cat epochs.jsonl scaling.jsonl; fail "the figures for the pages"; }
 
 # The other types: a table each, and what PyTorch Geometric takes, or that it is missing.
 types=sage,sage-max,gin,gat,agnn,gcnii

@@ -28,7 +28,16 @@ assert one["exchange"] < 0.2 and 0 < two["exchange"] < 1
 PYTHON
   [[ $(grep -c '"epoch"' "$name/ranks-2/metrics.jsonl") -ge 5 ]] || fail "$name: not 5 epochs"
 }
-study strong
+rm -f scaling.jsonl
+study strong --record . --row small
+python3 - <<'PYTHON' || fail "figures for the pages: $(cat scaling.jsonl)"
+import json
+lines = [json.loads(line) for line in open("scaling.jsonl")]
+rows = {line["column"]: line["value"] for line in lines if line["table"] == "strong" and line["row"] == "small"}
+one, two = json.load(open("strong/scaling.json"))["rows"]
+assert rows == {"1": one["ms"], "2": two["ms"], "speed-up on 2": two["speedup"]}
+assert all("core" in line["machine"] and line["command"].startswith("launch/scaling small.toml") for line in lines)
+PYTHON
 study weak --weak "--nodes 1500 ${shape[*]}"
 [[ -f weak/ranks-2/dataset.h5 ]] || fail "weak: no dataset of its own"
 
