@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "models/job.h"
-#include "runtime/log.h"
 #include "runtime/memory.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 struct fixture {
   int directed, weighted, sparse, multilabel;
