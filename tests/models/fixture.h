@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "models/job.h"
+#include "runtime/log.h"
 #include "runtime/memory.h"
 #include "tests/ranks.h"
 
