@@ -15,11 +15,49 @@
 
 #include "runtime/error.h"
 
-/* GNNTRAIN_TEST_ONLY=PATTERN: the tests of a program whose names match, with * and ?; for tools that take
- * long. */
-static void __attribute__((constructor)) choose_tests(void) {
-  if (getenv("GNNTRAIN_TEST_ONLY")) cmocka_set_test_filter(getenv("GNNTRAIN_TEST_ONLY"));
-}
+struct test {
+  const char *name;
+  CMUnitTestFunction run;
+  int line;
+  struct test *next;
+};
+
+/* What a test program consists of. before_all: OK, or the exit code of a program that then runs no test; 77:
+ * skipped. */
+struct test_program {
+  struct test *first;
+  size_t count;
+  int (*before_all)(void);
+  void (*after_all)(void), (*before_each)(void), (*after_each)(void);
+};
+extern struct test_program test_program;
+
+void test_add(struct test *test);
+
+/* TEST(halo_gradients_return_to_their_owner) { ... }: a test of this program; tests/check.c runs it. */
+#define TEST(name)           \
+  static void name(void **); \
+  REGISTER_TEST(name)        \
+  static void name(void **state __attribute__((unused)))
+
+#define REGISTER_TEST(name)                                        \
+  static void __attribute__((constructor)) register_##name(void) { \
+    static struct test entry = {#name, name, __LINE__, NULL};      \
+    test_add(&entry);                                              \
+  }
+
+/* BEFORE_ALL { ... return OK; } AFTER_ALL { ... } BEFORE_EACH { ... } AFTER_EACH { ... }: each at most once a
+ * program. */
+#define BEFORE_ALL TEST_HOOK(int, before_all)
+#define AFTER_ALL TEST_HOOK(void, after_all)
+#define BEFORE_EACH TEST_HOOK(void, before_each)
+#define AFTER_EACH TEST_HOOK(void, after_each)
+#define TEST_HOOK(type, hook)                                      \
+  static type hook(void);                                          \
+  static void __attribute__((constructor)) register_##hook(void) { \
+    test_program.hook = hook;                                      \
+  }                                                                \
+  static type hook(void)
 
 /* The call must succeed; prints its message otherwise. */
 #define assert_ok(call)                                                          \

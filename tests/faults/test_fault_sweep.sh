@@ -10,16 +10,14 @@
 # with such names alone; FAULT_MOST=60 and FAULT_MOST_ON_TWO=12 are how many calls of each at most, on one rank and on two.
 # A violation is printed with the line that repeats it: fault.c says what its variables mean. The program then runs in a
 # copy of the folder that the line names; addr2line finds the place that the fault's line names.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 part=${1:-sample}
 shift || true
-if grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")"; then
-  echo "skipped: the sanitizers replace what is to fail"
-  exit 77
-fi
+! sanitized || skip "the sanitizers replace what is to fail"
 tools=$GNNTRAIN_BIN/tests/faults
-rm -rf fault_sweep && mkdir fault_sweep && cd fault_sweep
+mkdir fault_sweep
+cd fault_sweep
 lab=$PWD/lab
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 if [[ $part == sample ]]; then most=3 most_on_two=2; else most=${FAULT_MOST:-60} most_on_two=${FAULT_MOST_ON_TWO:-12}; fi
@@ -92,10 +90,8 @@ sound() { # sound RANKS ARGUMENT...
   local ranks=$1
   shift
   program 300 "$ranks" "" "$@"
-  ((code == 0)) || { cat out.txt err.txt; fail "ended with $code, undisturbed: $*"; }
+  ((code == 0)) || fail "ended with $code, undisturbed: $*"
 }
-
-strip() { sed -E 's/, *"(ms|seconds|peak_bytes)": *[^,}]*//g' "$1"; }
 
 make_inputs() {
   mkdir -p in
@@ -166,7 +162,7 @@ measure() {
   rm -rf in counts.txt
   cp -r "$lab/$scenario" in
   program 300 "$ranks" "$(fault_of "$scenario") FAULT_COUNTS=$PWD/counts.txt" $(arguments_of "$scenario")
-  ((code == 0)) || { cat out.txt err.txt; fail "$scenario: ended with $code while its calls were counted"; }
+  ((code == 0)) || fail "$scenario: ended with $code while its calls were counted"
   awk -v began="$began" -v ended="$EPOCHREALTIME" 'BEGIN { print int(30 + 60 * (ended - began)) }' >"$lab/$scenario.limit"
   sort counts.txt | sed "s/^/$scenario /" >>"$lab/counts"
 }
@@ -246,11 +242,11 @@ is_one_of() {
 
 check_metrics() { # the lines are the first of the undisturbed ones, or those that were there
   [[ -e in/run/metrics.jsonl ]] || return 0
-  strip in/run/metrics.jsonl >metrics.txt
-  strip "$lab/$scenario.end/run/metrics.jsonl" >expected.txt
+  untimed in/run >metrics.txt
+  untimed "$lab/$scenario.end/run" >expected.txt
   lines=$(wc -l <metrics.txt)
   head -c "$(wc -c <metrics.txt)" expected.txt | cmp -s - metrics.txt && return 0
-  [[ -e $lab/$scenario/run/metrics.jsonl ]] && strip "$lab/$scenario/run/metrics.jsonl" | cmp -s - metrics.txt
+  [[ -e $lab/$scenario/run/metrics.jsonl ]] && untimed "$lab/$scenario/run" | cmp -s - metrics.txt
 }
 
 check_files() { # $state says what there is
@@ -287,7 +283,7 @@ check_end() { # after it was done again
   for file in $(files_of "$lab/$scenario.end" | grep '[.]h5$'); do
     is_one_of "in/$file" "$lab/$scenario.end/$file" || violation "done again, $file differs"
   done
-  [[ ! -e in/run/metrics.jsonl ]] || diff <(strip "$lab/$scenario.end/run/metrics.jsonl") <(strip in/run/metrics.jsonl) >said.txt ||
+  [[ ! -e in/run/metrics.jsonl ]] || diff <(untimed "$lab/$scenario.end/run") <(untimed in/run) >said.txt ||
     violation "done again, metrics.jsonl differs"
 }
 

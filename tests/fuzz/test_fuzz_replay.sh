@@ -1,16 +1,14 @@
 # What once broke a reader, and the seeds that fuzzing starts from, are read without harm.
-set -euo pipefail
-replay=$GNNTRAIN_BIN/tests/fuzz/fuzz_replay
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 here=$GNNTRAIN_SOURCE/tests/fuzz
-rm -rf seeds decoded
-"$GNNTRAIN_BIN/tests/fuzz/fuzz_seeds" seeds
-"$replay" seeds "$here/crashes"
+fuzz_seeds seeds
+fuzz_replay seeds "$here/crashes"
 
 # Each target has a seed, so that none begins with nothing.
 targets=$(sed -n 's/^    {"\([a-z_0-9]*\)", fuzz_.*/\1/p' "$here/target.c")
-[[ $(wc -l <<<"$targets") -gt 20 ]] || { echo "target.c lists hardly any targets"; exit 1; }
+[[ $(wc -l <<<"$targets") -gt 20 ]] || fail "target.c lists hardly any targets"
 for target in $targets; do
-  [[ -n $(ls "seeds/$target") ]] || { echo "$target has no seed"; exit 1; }
+  [[ -n $(ls "seeds/$target") ]] || fail "$target has no seed"
 done
 
 # What is found becomes a text, and the text the bytes that were found.
@@ -22,5 +20,5 @@ cmp decoded/npz/graph seeds/npz/graph
 # What must be noticed is: a file that is no text of digits, and a folder without files.
 mkdir -p wrong/npz nothing
 echo '0x12' >wrong/npz/a.hex
-if "$replay" wrong 2>/dev/null; then echo "a damaged .hex was taken"; exit 1; fi
-if "$replay" nothing 2>/dev/null; then echo "a folder without files was taken"; exit 1; fi
+! fuzz_replay wrong 2>/dev/null || fail "a damaged .hex was taken"
+! fuzz_replay nothing 2>/dev/null || fail "a folder without files was taken"

@@ -1,16 +1,10 @@
-#!/usr/bin/env bash
 # Jobs of six ranks on three hosts, of which a rank, a host, a daemon, mpirun or a link is lost: mpirun ends, every
 # process of every host ends, the loss is named once, and the run goes on from its newest checkpoint, without the lost
 # host too, to the numbers of one that was never disturbed. `test_hosts.sh SCENARIO...` runs some of them.
-set -euo pipefail
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 . "$GNNTRAIN_SOURCE/tests/hosts/network.sh"
 
-fail() {
-  echo "$*"
-  exit 1
-}
-
-can_have_hosts || { echo "skipped: $reason"; exit 77; }
+can_have_hosts || skip "$reason"
 
 jobs=()
 readonly timeout=4 after=20 # runtime.timeout; epochs after a checkpoint that are compared
@@ -30,16 +24,11 @@ seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b 
 
 # wait_for SECONDS WHAT COMMAND...: until the command succeeds; five times what the job took to start comes on top.
 wait_for() {
-  local limit=$(($1 + 5 * ${starting:-20})) what=$2 began=$SECONDS
-  shift 2
-  until "$@"; do
-    ((SECONDS - began <= limit)) || fail "$scenario: $what: not within $limit s; left on a: $(left_on a | wc -l), b: $(left_on b | wc -l), c: $(left_on c | wc -l)"
-    sleep 0.1
-  done
+  local limit=$(($1 + 5 * ${starting:-20}))
+  wait_until $limit "${@:3}" || fail "$scenario: $2: not within $limit s; left on a: $(left_on a | wc -l), b: $(left_on b | wc -l), c: $(left_on c | wc -l)"
 }
 
 trains() { [[ -e run/metrics.jsonl && $(wc -l <run/metrics.jsonl) -ge ${1:-3} ]]; }
-has_ended() { ! kill -0 "$job" 2>/dev/null; }
 is_empty() { [[ -z $(for host in "$@"; do left_on "$host"; done) ]]; }
 
 start() {
@@ -53,7 +42,7 @@ start() {
 # ended BOUND: mpirun ends with an error, then what is left on the hosts; the seconds of both go into the table.
 ended() {
   local code=0
-  wait_for "$1" "the end of mpirun" has_ended
+  wait_for "$1" "the end of mpirun" has_ended $job
   wait "$job" || code=$?
   seconds=$(seconds_since "$struck")
   ((code != 0)) || fail "$scenario: mpirun ended with 0"
@@ -68,7 +57,7 @@ ended() {
 
 # says COUNT PATTERN: as many lines of stderr, and no other line of gnntrain.
 says() {
-  [[ $(grep -cE "$2" err.txt) == "$1" ]] || { cat err.txt; fail "$scenario: not $1 lines with $2"; }
+  [[ $(grep -cE "$2" err.txt) == "$1" ]] || fail "$scenario: not $1 lines with $2"
 }
 says_once() {
   says 1 "^gnntrain: $1"
@@ -76,7 +65,7 @@ says_once() {
 }
 readonly lost="host b \(ranks 2, 3\) has not answered for"
 
-numbers() { sed -e '/"final"/d' -e 's/, "ms":[^}]*//' "$1"; }
+numbers() { untimed "$1" | grep -v '"final"'; }
 
 # goes_on HOSTFILE: from the newest checkpoint; what the run has recorded then awaits its comparison.
 goes_on() {
@@ -85,7 +74,7 @@ goes_on() {
   epochs=$((10#${newest%.h5} + after))
   (launch "$1" --resume --epochs $epochs) >resumed.txt 2>&1 </dev/null || code=$?
   ((code == 0)) || { cat resumed.txt; fail "$scenario: --resume ended with $code"; }
-  [[ $(numbers run/metrics.jsonl | wc -l) == "$epochs" ]] || fail "$scenario: not $epochs epochs after --resume"
+  [[ $(numbers run | wc -l) == "$epochs" ]] || fail "$scenario: not $epochs epochs after --resume"
 }
 
 killed_rank() {
@@ -148,9 +137,9 @@ joined_link() {
   wait_for 20 "epochs after the link is back" trains $((before + after))
   seconds=$(seconds_since "$struck")
   signal_host USR1 a gnntrain
-  wait_for 20 "the end of the job" has_ended
+  wait_for 20 "the end of the job" has_ended $job
   wait "$job" || code=$?
-  ((code == 75)) || { cat out.txt err.txt; fail "$scenario: ended with $code in place of 75"; }
+  ((code == 75)) || fail "$scenario: ended with $code in place of 75"
   printf '%-16s %6s %6s  %s\n' "$scenario" "$seconds" - "$code" >row
 }
 
@@ -174,7 +163,7 @@ play() {
 # equals_undisturbed SCENARIO: epoch by epoch, to the last bit.
 equals_undisturbed() {
   local lines
-  numbers "$1/run/metrics.jsonl" >"$1/numbers"
+  numbers "$1/run" >"$1/numbers"
   lines=$(wc -l <"$1/numbers")
   ((lines > after)) || fail "$1: only $lines epochs"
   cmp <(head -n "$lines" undisturbed/numbers) "$1/numbers" || fail "$1: other numbers than the undisturbed run"
@@ -185,7 +174,7 @@ undisturbed() {
   (on a mpirun -n 6 --hostfile three --bind-to none --mca plm_rsh_agent "$folder/agent" "$GNNTRAIN_BIN/gnntrain" \
     run.toml --set log.dir=undisturbed/run --set log.overwrite=true --set checkpoint.every=0 --epochs "$1") >undisturbed/out.txt 2>&1 </dev/null ||
     { cat undisturbed/out.txt; fail "the undisturbed run failed"; }
-  numbers undisturbed/run/metrics.jsonl >undisturbed/numbers
+  numbers undisturbed/run >undisturbed/numbers
 }
 
 # together SCENARIO...: side by side, since they mostly wait.
@@ -225,24 +214,12 @@ main() {
   local scenarios=("$@") one epochs=0 number=0 failed=0 lines
   ((${#scenarios[@]} > 0)) || scenarios=(killed_rank killed_host killed_daemon killed_mpirun cut_link_stays \
     stopped_host cut_link_noticed joined_link)
-  rm -rf ./*
   every_setting_is_known
-  "$GNNTRAIN_BIN/tests/launch/break_dataset" sound sound.h5
+  break_dataset sound sound.h5
   printf 'a slots=2\nb slots=2\nc slots=2\n' >three
   printf 'a slots=3\nc slots=3\n' >two
-  sed "s|HERE|$PWD|" >run.toml <<'END'
-[dataset]
-path = "HERE/sound.h5"
-[model]
-hidden = 8
-[train]
-epochs = 1000000000
-[checkpoint]
-every = 1
-[log]
-dir = "run"
-progress = 1000000
-END
+  settings run.toml dataset.path="$PWD/sound.h5" model.hidden=8 train.epochs=1000000000 checkpoint.every=1 log.dir=run \
+    log.progress=1000000
   top=$(mktemp -d /tmp/hosts.XXXXXX)
   trap end EXIT
   trap 'exit 1' TERM INT
@@ -257,7 +234,7 @@ END
   for ((one = 0; one < ${#scenarios[@]}; one += 4)); do together "${scenarios[@]:one:4}"; done
   ((failed == 0)) || exit 1
   for one in "${scenarios[@]}"; do
-    lines=$(numbers "$one/run/metrics.jsonl" | wc -l)
+    lines=$(numbers "$one/run" | wc -l)
     ((lines <= epochs)) || epochs=$lines
   done
   undisturbed "$epochs"

@@ -1,4 +1,4 @@
-/* Files that tests make: each test program works in an empty folder of its own. */
+/* Files that tests make. */
 #ifndef TESTS_IO_MADE_FILES_H
 #define TESTS_IO_MADE_FILES_H
 
@@ -11,8 +11,7 @@
 
 static char made_folder[64];
 
-static inline int made_setup(void **state) {
-  (void)state;
+static inline int made_setup(void) {
   strcpy(made_folder, "/tmp/gnntrain-test-XXXXXX");
   return mkdtemp(made_folder) && chdir(made_folder) == 0 ? 0 : -1;
 }
@@ -22,10 +21,20 @@ static inline int made_remove(const char *path, const struct stat *status, int f
   return remove(path);
 }
 
-static inline int made_teardown(void **state) {
-  (void)state;
-  return chdir("/tmp") == 0 ? nftw(made_folder, made_remove, 16, FTW_DEPTH | FTW_PHYS) : -1;
+static inline void made_teardown(void) {
+  if (chdir("/tmp") != 0 || nftw(made_folder, made_remove, 16, FTW_DEPTH | FTW_PHYS) != 0)
+    perror(made_folder);
 }
+
+/* The tests of this program run in an empty folder of its own. */
+#define IN_MADE_FOLDER   \
+  AFTER_ALL {            \
+    made_teardown();     \
+  }                      \
+  BEFORE_ALL {           \
+    return made_setup(); \
+  }                      \
+  struct test
 
 static inline void made_file(const char *path, const void *bytes, size_t size) {
   FILE *file = fopen(path, "wb");

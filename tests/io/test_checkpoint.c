@@ -10,7 +10,7 @@
 #include "io/publish.h"
 #include "tests/io/tiny.h"
 
-static const char *folder;
+IN_TINY_FOLDER("checkpoint");
 
 enum { ROWS = 300, COLS = 1000 };
 
@@ -64,8 +64,7 @@ static void assert_whole(const struct content *c) {
   for (int i = 0; i < 3; i++) assert_int_equal(c->seen[i], c->epoch + i);
 }
 
-static void what_was_written_is_read_back(void **state) {
-  (void)state;
+TEST(what_was_written_is_read_back) {
   char path[400];
   struct content *out = content_new(17), *in = content_new(0);
   checkpoint_path(path, sizeof path, folder, 0, 17);
@@ -77,8 +76,7 @@ static void what_was_written_is_read_back(void **state) {
   content_free(in);
 }
 
-static void another_shape_type_or_name_is_refused(void **state) {
-  (void)state;
+TEST(another_shape_type_or_name_is_refused) {
   char path[400];
   struct content *c = content_new(1);
   snprintf(path, sizeof path, "%s/shapes.h5", folder);
@@ -99,8 +97,7 @@ static void another_shape_type_or_name_is_refused(void **state) {
   content_free(c);
 }
 
-static void a_dataset_is_not_a_checkpoint(void **state) {
-  (void)state;
+TEST(a_dataset_is_not_a_checkpoint) {
   char path[400];
   struct checkpoint nothing = {0};
   struct dataset_source source = tiny_source(TASK_MULTICLASS, 5, 1);
@@ -126,8 +123,7 @@ static int there(const char *dir, const char *name) {
   return access(path, F_OK) == 0;
 }
 
-static void the_newest_is_by_run_then_epoch(void **state) {
-  (void)state;
+TEST(the_newest_is_by_run_then_epoch) {
   char dir[400], path[500];
   snprintf(dir, sizeof dir, "%s/newest", folder);
   assert_ok(checkpoint_newest(dir, path, sizeof path)); /* no such folder yet */
@@ -142,8 +138,7 @@ static void the_newest_is_by_run_then_epoch(void **state) {
   assert_non_null(strstr(path, "/epoch-1-10.h5"));
 }
 
-static void pruning_keeps_the_newest_of_a_run(void **state) {
-  (void)state;
+TEST(pruning_keeps_the_newest_of_a_run) {
   char dir[400];
   snprintf(dir, sizeof dir, "%s/prune", folder);
   assert_ok(make_folder(dir));
@@ -157,8 +152,7 @@ static void pruning_keeps_the_newest_of_a_run(void **state) {
   assert_true(there(dir, "epoch-0-8.h5") && there(dir, "epoch-0-9.h5"));
 }
 
-static void cutting_back_leaves_what_stands_at_or_before_an_epoch(void **state) {
-  (void)state;
+TEST(cutting_back_leaves_what_stands_at_or_before_an_epoch) {
   char dir[400], path[500];
   int64_t removed;
   snprintf(dir, sizeof dir, "%s/cut", folder);
@@ -181,8 +175,7 @@ static void cutting_back_leaves_what_stands_at_or_before_an_epoch(void **state) 
   assert_string_equal(path, "");
 }
 
-static void what_older_files_lack_stays_as_it_is(void **state) {
-  (void)state;
+TEST(what_older_files_lack_stays_as_it_is) {
   char path[400];
   double seconds = 7;
   struct content *c = content_new(3);
@@ -199,8 +192,7 @@ static void what_older_files_lack_stays_as_it_is(void **state) {
 }
 
 /* A child writes one checkpoint after another over the same file until it is killed. */
-static void killing_the_writer_leaves_the_previous_checkpoint(void **state) {
-  (void)state;
+TEST(killing_the_writer_leaves_the_previous_checkpoint) {
   char path[400];
   struct content *c = content_new(0);
   checkpoint_path(path, sizeof path, folder, 5, 0);
@@ -232,21 +224,4 @@ static void killing_the_writer_leaves_the_previous_checkpoint(void **state) {
   }
   assert_true(moved > 0); /* some were written between kills */
   content_free(c);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_written_is_read_back),
-      cmocka_unit_test(another_shape_type_or_name_is_refused),
-      cmocka_unit_test(a_dataset_is_not_a_checkpoint),
-      cmocka_unit_test(the_newest_is_by_run_then_epoch),
-      cmocka_unit_test(pruning_keeps_the_newest_of_a_run),
-      cmocka_unit_test(cutting_back_leaves_what_stands_at_or_before_an_epoch),
-      cmocka_unit_test(what_older_files_lack_stays_as_it_is),
-      cmocka_unit_test(killing_the_writer_leaves_the_previous_checkpoint),
-  };
-  folder = tiny_folder("checkpoint");
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

@@ -2,6 +2,8 @@
 #include "io/csv.h"
 #include "tests/io/made_files.h"
 
+IN_MADE_FOLDER;
+
 struct seen {
   int64_t *value, room, capacity;
 };
@@ -38,8 +40,7 @@ static char *numbers(int64_t bad) {
   return text;
 }
 
-static void every_row_comes_once(void **state) {
-  (void)state;
+TEST(every_row_comes_once) {
   int64_t *value = malloc(MANY * sizeof *value), rows = 0;
   char *text = numbers(0);
   made_gzip("many.gz", text);
@@ -51,8 +52,7 @@ static void every_row_comes_once(void **state) {
   free(value);
 }
 
-static void the_first_bad_row_is_named(void **state) {
-  (void)state;
+TEST(the_first_bad_row_is_named) {
   int64_t *value = malloc(MANY * sizeof *value), rows = 0;
   char *text = numbers(1500001);
   memcpy(text + 8 * 1500100, "abc", 3);
@@ -64,8 +64,7 @@ static void the_first_bad_row_is_named(void **state) {
   free(value);
 }
 
-static void ends_of_lines_do_not_matter(void **state) {
-  (void)state;
+TEST(ends_of_lines_do_not_matter) {
   int64_t value[4], rows;
   const char *files[] = {"1\n2\n3\n", "1\n2\n3", "1\r\n2\r\n3\r\n"};
   for (int i = 0; i < 3; i++) {
@@ -80,8 +79,7 @@ static void ends_of_lines_do_not_matter(void **state) {
   assert_fails(csv_check_rows("file", 2, 3), BAD_INPUT, "file:2: the file ends after 2 of 3 rows");
 }
 
-static void what_is_no_text_is_refused(void **state) {
-  (void)state;
+TEST(what_is_no_text_is_refused) {
   int64_t value[8], rows;
   made_file("nul", "1\n2\n\0003\n", 7);
   assert_fails(read_numbers("nul", value, 8, &rows), BAD_INPUT, "nul:3: holds a NUL byte");
@@ -97,14 +95,4 @@ static void what_is_no_text_is_refused(void **state) {
   free(bytes);
   assert_fails(read_numbers("cut.gz", value, 8, &rows), BAD_INPUT, "cut.gz: cannot be read");
   assert_fails(read_numbers("nowhere", value, 8, &rows), BAD_INPUT, "nowhere: cannot be opened");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_row_comes_once),
-      cmocka_unit_test(the_first_bad_row_is_named),
-      cmocka_unit_test(ends_of_lines_do_not_matter),
-      cmocka_unit_test(what_is_no_text_is_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

@@ -5,14 +5,14 @@
 #include "tests/io/tiny.h"
 
 static char path[300];
+IN_TINY_FILE("dataset", path);
 
 static void write_tiny(struct dataset_source source) {
   assert_ok(dataset_write(&source, path));
   dataset_source_free(&source);
 }
 
-static void what_was_written_is_read_back(void **state) {
-  (void)state;
+TEST(what_was_written_is_read_back) {
   write_tiny(tiny_source(TASK_MULTICLASS, 5, 1));
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   struct dataset d;
@@ -50,8 +50,7 @@ static void what_was_written_is_read_back(void **state) {
   dataset_source_free(&s);
 }
 
-static void features_below_ten_percent_are_sparse_rows(void **state) {
-  (void)state;
+TEST(features_below_ten_percent_are_sparse_rows) {
   struct dataset d;
   struct dataset_source s = tiny_source(TASK_MULTILABEL, 1, 1);
   assert_ok(dataset_write(&s, path));
@@ -76,8 +75,7 @@ static void features_below_ten_percent_are_sparse_rows(void **state) {
 }
 
 /* Sparse rows of more than a tenth become dense, and the same dense rows come back. */
-static void sparse_input_above_ten_percent_becomes_dense(void **state) {
-  (void)state;
+TEST(sparse_input_above_ten_percent_becomes_dense) {
   struct dataset d;
   struct dataset_source dense = tiny_source(TASK_MULTICLASS, 5, 1), s = tiny_source(TASK_MULTICLASS, 5, 1);
   free(s.feature);
@@ -104,8 +102,7 @@ static void sparse_input_above_ten_percent_becomes_dense(void **state) {
   dataset_source_free(&dense);
 }
 
-static void splits_are_plain_or_numbered(void **state) {
-  (void)state;
+TEST(splits_are_plain_or_numbered) {
   struct dataset d;
   int64_t *node, count;
   write_tiny(tiny_source(TASK_MULTICLASS, 5, 3));
@@ -126,8 +123,7 @@ static void splits_are_plain_or_numbered(void **state) {
   dataset_close(&d);
 }
 
-static void equal_content_gives_equal_bytes(void **state) {
-  (void)state;
+TEST(equal_content_gives_equal_bytes) {
   char *bytes[2];
   long size[2];
   for (int i = 0; i < 2; i++) {
@@ -146,19 +142,4 @@ static void equal_content_gives_equal_bytes(void **state) {
   assert_memory_equal(bytes[0], bytes[1], (size_t)size[0]);
   free(bytes[0]);
   free(bytes[1]);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_written_is_read_back),
-      cmocka_unit_test(features_below_ten_percent_are_sparse_rows),
-      cmocka_unit_test(sparse_input_above_ten_percent_becomes_dense),
-      cmocka_unit_test(splits_are_plain_or_numbered),
-      cmocka_unit_test(equal_content_gives_equal_bytes),
-  };
-  const char *folder = tiny_folder("dataset");
-  snprintf(path, sizeof path, "%s/tiny.h5", folder);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

@@ -3,6 +3,7 @@
 #include "tests/io/tiny.h"
 
 static char path[300], said[8000];
+IN_TINY_FILE("dataset_check", path);
 
 static void remember(const char *violation, void *context) {
   (void)context;
@@ -29,8 +30,7 @@ static void assert_finds(struct dataset_source *s, int64_t expected, const char 
     fail_msg("%lld violations, %lld expected:\n%s", (long long)count, (long long)expected, said);
 }
 
-static void a_good_dataset_has_no_violation(void **state) {
-  (void)state;
+TEST(a_good_dataset_has_no_violation) {
   static const enum task task[] = {TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL};
   for (int t = 0; t < 3; t++) {
     for (int filled = 1; filled < 6; filled += 4) {
@@ -40,8 +40,7 @@ static void a_good_dataset_has_no_violation(void **state) {
   }
 }
 
-static void the_graph_is_checked(void **state) {
-  (void)state;
+TEST(the_graph_is_checked) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   s.start[4] = 9; /* was 8: row 4 would be one short */
   s.start[5] = 7;
@@ -73,8 +72,7 @@ static struct dataset_source with_hyperedges(void) {
   return s;
 }
 
-static void the_hypergraph_is_checked(void **state) {
-  (void)state;
+TEST(the_hypergraph_is_checked) {
   struct dataset_source s = with_hyperedges();
   assert_finds(&s, 0, "");
   s = with_hyperedges();
@@ -88,8 +86,7 @@ static void the_hypergraph_is_checked(void **state) {
   assert_finds(&s, 1, "/hypergraph/indices[1], in row 0, is 0 after 0; a row must ascend without duplicates");
 }
 
-static void undirected_means_symmetric(void **state) {
-  (void)state;
+TEST(undirected_means_symmetric) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   s.col[9] = 7; /* 4 -> 7 in place of 4 -> 5 */
   int64_t count;
@@ -107,8 +104,7 @@ static void undirected_means_symmetric(void **state) {
   assert_finds(&s, 0, "");
 }
 
-static void features_and_labels_are_checked(void **state) {
-  (void)state;
+TEST(features_and_labels_are_checked) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   s.feature[3 * TINY_FEATURES + 7] = INFINITY;
   assert_finds(&s, 1, "/node/features: node 3, column 7 is inf");
@@ -123,8 +119,7 @@ static void features_and_labels_are_checked(void **state) {
   assert_finds(&s, 1, "/node/labels: node 5, class 1 is 2");
 }
 
-static void splits_are_checked(void **state) {
-  (void)state;
+TEST(splits_are_checked) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 2);
   s.split[1].node[SPLIT_VAL][3] = 12;
   assert_finds(&s, 1, "/split/1/val[3] is 12; 0 to 11 are allowed");
@@ -139,8 +134,7 @@ static void splits_are_checked(void **state) {
   assert_finds(&s, 1, "/split/train: node 3 has no label (-1)");
 }
 
-static void violations_of_a_kind_are_said_twenty_times_and_counted(void **state) {
-  (void)state;
+TEST(violations_of_a_kind_are_said_twenty_times_and_counted) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   for (int e = 0; e < TINY_EDGES; e++) s.col[e] = 100;
   int64_t count, lines = 0;
@@ -151,8 +145,7 @@ static void violations_of_a_kind_are_said_twenty_times_and_counted(void **state)
 }
 
 /* Reading says the same sentences, without the check. */
-static void reading_refuses_what_it_meets(void **state) {
-  (void)state;
+TEST(reading_refuses_what_it_meets) {
   struct dataset d;
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   int64_t start[TINY_NODES + 1], col[TINY_EDGES], *node, count;
@@ -175,22 +168,4 @@ static void reading_refuses_what_it_meets(void **state) {
   assert_fails(dataset_read_split(&d, 0, SPLIT_TEST, &node, &count), BAD_INPUT, "[1] is 5 after 9");
   assert_null(node);
   dataset_close(&d);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_good_dataset_has_no_violation),
-      cmocka_unit_test(the_graph_is_checked),
-      cmocka_unit_test(the_hypergraph_is_checked),
-      cmocka_unit_test(undirected_means_symmetric),
-      cmocka_unit_test(features_and_labels_are_checked),
-      cmocka_unit_test(splits_are_checked),
-      cmocka_unit_test(violations_of_a_kind_are_said_twenty_times_and_counted),
-      cmocka_unit_test(reading_refuses_what_it_meets),
-  };
-  const char *folder = tiny_folder("dataset_check");
-  snprintf(path, sizeof path, "%s/tiny.h5", folder);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

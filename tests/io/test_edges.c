@@ -67,8 +67,7 @@ static void compare_with_matrix(int weighted, int undirected, int64_t stride) {
   edges_free(&edges);
 }
 
-static void adjacency_equals_a_dense_sum(void **state) {
-  (void)state;
+TEST(adjacency_equals_a_dense_sum) {
   for (int weighted = 0; weighted < 2; weighted++) {
     for (int undirected = 0; undirected < 2; undirected++) {
       compare_with_matrix(weighted, undirected, 1);
@@ -78,8 +77,7 @@ static void adjacency_equals_a_dense_sum(void **state) {
   }
 }
 
-static void many_scattered_ids_are_ranked(void **state) {
-  (void)state;
+TEST(many_scattered_ids_are_ranked) {
   enum { COUNT = 200000 };
   int64_t *value = malloc(COUNT * sizeof *value), *copy = malloc(COUNT * sizeof *copy), *id, nodes;
   struct philox_key key = random_key(3, 0, 0, RANDOM_IMPORT);
@@ -102,8 +100,7 @@ static void many_scattered_ids_are_ranked(void **state) {
 }
 
 /* As cells of a map are numbered: it takes minutes where many begin at the same place of a table. */
-static void ids_that_differ_in_their_high_bits_are_ranked(void **state) {
-  (void)state;
+TEST(ids_that_differ_in_their_high_bits_are_ranked) {
   enum { COUNT = 1 << 19 };
   int64_t *value = malloc(COUNT * sizeof *value), *id, nodes;
   for (int shift = 0; shift <= 44; shift += 11) {
@@ -116,8 +113,7 @@ static void ids_that_differ_in_their_high_bits_are_ranked(void **state) {
   free(value);
 }
 
-static void the_last_number_of_64_bits_may_be_ranked(void **state) {
-  (void)state;
+TEST(the_last_number_of_64_bits_may_be_ranked) {
   int64_t value[] = {INT64_MAX, 0, INT64_MAX}, *id, nodes;
   assert_ok(ids_rank(value, 3, &id, &nodes));
   assert_int_equal(nodes, 2);
@@ -126,8 +122,7 @@ static void the_last_number_of_64_bits_may_be_ranked(void **state) {
   free(id);
 }
 
-static void a_dropped_loop_leaves_its_node(void **state) {
-  (void)state;
+TEST(a_dropped_loop_leaves_its_node) {
   struct edges edges = {.drop_loops = 1};
   struct csr graph = {0};
   int64_t *id;
@@ -144,8 +139,7 @@ static void a_dropped_loop_leaves_its_node(void **state) {
   edges_free(&edges);
 }
 
-static void unequal_weights_make_a_graph_directed(void **state) {
-  (void)state;
+TEST(unequal_weights_make_a_graph_directed) {
   for (int undirected = 0; undirected < 2; undirected++) {
     struct edges edges = {.weighted = 1, .undirected = undirected};
     struct csr graph = {0};
@@ -161,8 +155,7 @@ static void unequal_weights_make_a_graph_directed(void **state) {
   }
 }
 
-static void declared_nodes_bound_the_ids(void **state) {
-  (void)state;
+TEST(declared_nodes_bound_the_ids) {
   struct edges edges = {.nodes = 5, .base = 1};
   struct csr graph = {0};
   int64_t *id;
@@ -182,8 +175,7 @@ static void declared_nodes_bound_the_ids(void **state) {
   edges_free(&edges);
 }
 
-static void a_sum_beyond_float_is_an_error(void **state) {
-  (void)state;
+TEST(a_sum_beyond_float_is_an_error) {
   struct edges edges = {.weighted = 1};
   struct csr graph = {0};
   int64_t *id;
@@ -194,18 +186,4 @@ static void a_sum_beyond_float_is_an_error(void **state) {
   free(id);
   csr_free(&graph);
   edges_free(&edges);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(adjacency_equals_a_dense_sum),
-      cmocka_unit_test(many_scattered_ids_are_ranked),
-      cmocka_unit_test(ids_that_differ_in_their_high_bits_are_ranked),
-      cmocka_unit_test(the_last_number_of_64_bits_may_be_ranked),
-      cmocka_unit_test(a_dropped_loop_leaves_its_node),
-      cmocka_unit_test(unequal_weights_make_a_graph_directed),
-      cmocka_unit_test(declared_nodes_bound_the_ids),
-      cmocka_unit_test(a_sum_beyond_float_is_an_error),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

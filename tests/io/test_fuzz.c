@@ -6,6 +6,8 @@
 
 #include "io/checkpoint.h"
 
+IN_TINY_FILE("fuzz", path);
+
 enum { ROUNDS = 60 };
 
 static struct checkpoint *some_checkpoint(void) {
@@ -100,8 +102,7 @@ static void survives_damage(int (*use)(const char *file), uint64_t seed) {
   free(copy.data);
 }
 
-static void a_damaged_dataset_is_survived(void **state) {
-  (void)state;
+TEST(a_damaged_dataset_is_survived) {
   static const enum task task[] = {TASK_MULTICLASS, TASK_MULTILABEL};
   for (int t = 0; t < 2; t++) {
     struct dataset_source s = tiny_source(task[t], t ? 1 : 5, 1 + t);
@@ -111,30 +112,15 @@ static void a_damaged_dataset_is_survived(void **state) {
   }
 }
 
-static void a_damaged_checkpoint_is_survived(void **state) {
-  (void)state;
+TEST(a_damaged_checkpoint_is_survived) {
   assert_ok(checkpoint_write(some_checkpoint(), path));
   survives_damage(use_checkpoint, 300);
 }
 
-static void a_damaged_file_of_another_program_is_survived(void **state) {
-  (void)state;
+TEST(a_damaged_file_of_another_program_is_survived) {
   for (hsize_t chunk = 0; chunk < 2; chunk++) {
     write_foreign(4 * chunk);
     assert_int_equal(survive(use_dataset, "foreign"), OK);
     survives_damage(use_dataset, 500 + chunk);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_damaged_dataset_is_survived),
-      cmocka_unit_test(a_damaged_checkpoint_is_survived),
-      cmocka_unit_test(a_damaged_file_of_another_program_is_survived),
-  };
-  const char *folder = tiny_folder("fuzz");
-  snprintf(path, sizeof path, "%s/fuzz.h5", folder);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

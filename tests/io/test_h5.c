@@ -13,7 +13,8 @@
 #include "io/publish.h"
 #include "tests/io/tiny.h"
 
-static const char *folder;
+IN_TINY_FOLDER("h5");
+
 static char path[400];
 
 static const char *file_named(const char *name) {
@@ -28,8 +29,7 @@ static void write_bytes(const char *name, const void *bytes, size_t size) {
   fclose(file);
 }
 
-static void each_type_is_read_back_by_rows(void **state) {
-  (void)state;
+TEST(each_type_is_read_back_by_rows) {
   struct h5 h5;
   int64_t wide[5] = {INT64_MIN, -1, 0, 1, INT64_MAX}, got_wide[5];
   int32_t narrow[6] = {INT32_MIN, 0, 1, 2, 3, INT32_MAX}, got_narrow[4];
@@ -76,8 +76,7 @@ static void each_type_is_read_back_by_rows(void **state) {
 }
 
 /* Types that take more room in memory than in the file, as others write them. */
-static void narrow_numbers_of_others_are_read(void **state) {
-  (void)state;
+TEST(narrow_numbers_of_others_are_read) {
   enum { COUNT = 300000 };
   hsize_t size = COUNT;
   hid_t half = H5Tcopy(H5T_IEEE_F32LE);
@@ -110,8 +109,7 @@ static void narrow_numbers_of_others_are_read(void **state) {
   free(back);
 }
 
-static void a_request_that_does_not_fit_is_refused(void **state) {
-  (void)state;
+TEST(a_request_that_does_not_fit_is_refused) {
   struct h5 h5;
   float value[4] = {1, 2, 3, 4};
   int32_t integer[4];
@@ -140,8 +138,7 @@ static void a_request_that_does_not_fit_is_refused(void **state) {
   h5_close(&h5);
 }
 
-static void what_is_no_file_or_not_hdf5_has_its_sentence(void **state) {
-  (void)state;
+TEST(what_is_no_file_or_not_hdf5_has_its_sentence) {
   char bytes[4096];
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 31);
   assert_fails(h5_probe(file_named("absent.h5")), BAD_INPUT, "No such file or directory");
@@ -157,8 +154,7 @@ static void what_is_no_file_or_not_hdf5_has_its_sentence(void **state) {
 }
 
 /* One flipped byte in the middle of the numbers: only a checksum can tell. */
-static void a_flipped_byte_of_data_is_found(void **state) {
-  (void)state;
+TEST(a_flipped_byte_of_data_is_found) {
   struct h5 h5;
   enum { COUNT = 4096 };
   int64_t value[COUNT];
@@ -224,8 +220,7 @@ static int status_of(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static void a_size_limit_fails_with_its_reason_and_leaves_nothing(void **state) {
-  (void)state;
+TEST(a_size_limit_fails_with_its_reason_and_leaves_nothing) {
   static const int64_t rows[] = {30 * 1000, 100 * 1000, 1000 * 1000};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     pid_t pid = fork();
@@ -238,8 +233,7 @@ static void a_size_limit_fails_with_its_reason_and_leaves_nothing(void **state) 
   }
 }
 
-static void a_full_disk_fails_with_its_reason_and_leaves_nothing(void **state) {
-  (void)state;
+TEST(a_full_disk_fails_with_its_reason_and_leaves_nothing) {
   char dir[400];
   snprintf(dir, sizeof dir, "%s/disk", folder);
   assert_ok(make_folder(dir));
@@ -271,8 +265,7 @@ static void a_full_disk_fails_with_its_reason_and_leaves_nothing(void **state) {
   assert_false(left);
 }
 
-static void what_is_not_committed_leaves_the_old_file(void **state) {
-  (void)state;
+TEST(what_is_not_committed_leaves_the_old_file) {
   struct h5 h5;
   int64_t value;
   for (int i = 0; i < 2; i++) {
@@ -291,29 +284,10 @@ static void what_is_not_committed_leaves_the_old_file(void **state) {
   h5_close(&h5);
 }
 
-static void a_folder_that_is_not_there_is_said(void **state) {
-  (void)state;
+TEST(a_folder_that_is_not_there_is_said) {
   struct h5 h5;
   assert_fails(h5_create(&h5, "/nowhere/at/all.h5"), FAILED, "/nowhere/at: No such file or directory");
   h5_close(&h5);
   assert_fails(h5_create(&h5, folder), FAILED, "is a folder");
   h5_close(&h5);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_type_is_read_back_by_rows),
-      cmocka_unit_test(narrow_numbers_of_others_are_read),
-      cmocka_unit_test(a_request_that_does_not_fit_is_refused),
-      cmocka_unit_test(what_is_no_file_or_not_hdf5_has_its_sentence),
-      cmocka_unit_test(a_flipped_byte_of_data_is_found),
-      cmocka_unit_test(a_size_limit_fails_with_its_reason_and_leaves_nothing),
-      cmocka_unit_test(a_full_disk_fails_with_its_reason_and_leaves_nothing),
-      cmocka_unit_test(what_is_not_committed_leaves_the_old_file),
-      cmocka_unit_test(a_folder_that_is_not_there_is_said),
-  };
-  folder = tiny_folder("h5");
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

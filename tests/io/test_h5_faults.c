@@ -12,12 +12,13 @@
 #include "io/h5.h"
 #include "tests/io/tiny.h"
 
+IN_TINY_FOLDER("h5_faults");
+
 enum fault { NONE, WRITE, SYNC, CLOSE, RENAME, READ, FAULTS };
 
 /* Which call of that kind on the files of the folder fails from now on, counted from 0. */
 static enum fault armed;
 static int countdown, error, lasting;
-static const char *folder;
 
 static int is_ours(int fd) {
   char link[64], target[1024], place[600];
@@ -169,8 +170,7 @@ static int strike_each(enum fault fault, const char *path) {
   }
 }
 
-static void each_failure_leaves_the_former_file(void **state) {
-  (void)state;
+TEST(each_failure_leaves_the_former_file) {
   char path[400];
   static const int least[FAULTS] = {[WRITE] = 8, [SYNC] = 1, [CLOSE] = 1, [RENAME] = 1};
   snprintf(path, sizeof path, "%s/file.h5", folder);
@@ -186,8 +186,7 @@ static void each_failure_leaves_the_former_file(void **state) {
   }
 }
 
-static void a_read_that_fails_is_no_damage(void **state) {
-  (void)state;
+TEST(a_read_that_fails_is_no_damage) {
   char path[400];
   snprintf(path, sizeof path, "%s/file.h5", folder);
   assert_ok(write_file(path, 1));
@@ -212,15 +211,4 @@ static void a_read_that_fails_is_no_damage(void **state) {
     error_clear();
     assert_ok(read_file(path, &value));
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_failure_leaves_the_former_file),
-      cmocka_unit_test(a_read_that_fails_is_no_damage),
-  };
-  folder = tiny_folder("h5_faults");
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

@@ -1,6 +1,8 @@
 /* Each format's small graph, in each wrapping, comes out the same. */
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 /* 0 -> 1 (twice), 0 -> 2, 1 -> 2, 2 -> 2, 3 -> 4, 4 -> 3 */
 static const char list_text[] = "# a comment\n0 1\n0\t2\n1,2\n\n2 2\n  3 4\n4 3 \n0 1\n";
 static const char mtx_text[] = "%%MatrixMarket matrix coordinate integer general\n% comment\n5 5 7\n"
@@ -48,8 +50,7 @@ static void check_plain(const struct import *import) {
   assert_string_equal(import->source.name, "out");
 }
 
-static void directed_lists_give_sources_by_row(void **state) {
-  (void)state;
+TEST(directed_lists_give_sources_by_row) {
   in_each_wrapping("edgelist", list_text, check_plain, options_of("", ""));
   in_each_wrapping("konect", konect_text, check_plain, options_of("", ""));
   in_each_wrapping("mtx", mtx_text, check_plain, options_of("", ""));
@@ -62,8 +63,7 @@ static void check_weights(const struct import *import) {
   assert_true(import->source.directed);
 }
 
-static void weights_are_kept_on_request_and_duplicates_summed(void **state) {
-  (void)state;
+TEST(weights_are_kept_on_request_and_duplicates_summed) {
   struct import_options options = {.output = "out.h5", .splits = 1, .weights = 1};
   in_each_wrapping("konect", konect_text, check_weights, options);
   in_each_wrapping("mtx", mtx_text, check_weights, options);
@@ -76,8 +76,7 @@ static void check_undirected(const struct import *import) {
   assert_int_equal(import->edges.mirrored, 3);
 }
 
-static void undirected_mirrors_and_loops_can_go(void **state) {
-  (void)state;
+TEST(undirected_mirrors_and_loops_can_go) {
   struct import_options options = {.output = "out.h5", .splits = 1, .undirected = 1, .drop_self_loops = 1};
   in_each_wrapping("edgelist", list_text, check_undirected, options);
   in_each_wrapping("mtx", mtx_text, check_undirected, options);
@@ -89,8 +88,7 @@ static void check_ids(const struct import *import) {
   assert_memory_equal(import->source.id, id, sizeof id);
 }
 
-static void scattered_ids_become_nodes_in_ascending_order(void **state) {
-  (void)state;
+TEST(scattered_ids_become_nodes_in_ascending_order) {
   in_each_wrapping("edgelist", "9000000000000000000 7\n7 100\n100 9000000000000000000\n", check_ids,
                    options_of("", ""));
 }
@@ -112,8 +110,7 @@ static void check_gaps(const struct import *import) {
   assert_memory_equal(import->source.id, id, sizeof id);
 }
 
-static void declared_nodes_without_arcs_are_nodes(void **state) {
-  (void)state;
+TEST(declared_nodes_without_arcs_are_nodes) {
   in_each_wrapping("edgelist", "# Nodes: 5 Edges: 2\n1 0\n1 2\n", check_declared, options_of("", ""));
   in_each_wrapping("edgelist", "# x: 5 nodes 2 arcs, made\n1 0\n1 2\n", check_declared, options_of("", ""));
   in_each_wrapping("edgelist", "# Nodes: 4 Edges: 2\n1 2\n4 2\n", check_from_one, options_of("", ""));
@@ -126,8 +123,7 @@ static void check_two_nodes(const struct import *import) {
   assert_graph(&import->source, "1|0|");
 }
 
-static void comments_for_people_declare_nothing(void **state) {
-  (void)state;
+TEST(comments_for_people_declare_nothing) {
   static const char *const comment[] = {"# 10 nodes removed, 3 edges added",
                                         "# 10 nodes, 3 edges",
                                         "# we took 10 nodes 3 edges",
@@ -152,8 +148,7 @@ static void check_sides(const struct import *import) {
   assert_memory_equal(import->source.id, id, sizeof id);
 }
 
-static void sides_of_a_bipartite_list_are_separate(void **state) {
-  (void)state;
+TEST(sides_of_a_bipartite_list_are_separate) {
   in_each_wrapping("konect", "% bip unweighted\n% 3 2 3\n1 1\n2 2\n1 3\n", check_sides, options_of("", ""));
   in_each_wrapping("konect", "% bip unweighted\n1 1\n2 2\n1 3\n", check_sides, options_of("", ""));
   in_each_wrapping("mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n2 2\n1 3\n",
@@ -165,8 +160,7 @@ static void check_triangle(const struct import *import) {
   assert_false(import->source.directed);
 }
 
-static void symmetric_files_stand_for_both_directions(void **state) {
-  (void)state;
+TEST(symmetric_files_stand_for_both_directions) {
   in_each_wrapping("mtx",
                    "%%MatrixMarket MATRIX Coordinate Real Symmetric\n\n3 3 3\n1 1 5\n2 1 1.5e0\n3 1 -2\n",
                    check_triangle, options_of("", ""));
@@ -187,8 +181,7 @@ static void check_metis_weights(const struct import *import) {
   assert_memory_equal(import->source.weight, expected, sizeof expected);
 }
 
-static void metis_layouts_are_read(void **state) {
-  (void)state;
+TEST(metis_layouts_are_read) {
   struct import_options weights = {.output = "out.h5", .splits = 1, .weights = 1};
   in_each_wrapping("metis", "% comment\n4 2\n2 3\n% comment\n1\n1\n\n", check_metis, options_of("", ""));
   in_each_wrapping("metis", "4 2 1\n2 5 3 6\n1 5\n1 6\n\n", check_metis, options_of("", ""));
@@ -197,8 +190,7 @@ static void metis_layouts_are_read(void **state) {
   in_each_wrapping("metis", "4 2 110\n9 9 2 3\n8 8 1\n7 7 1\n1 1\n", check_metis, options_of("", ""));
 }
 
-static void unit_weights_are_not_stored(void **state) {
-  (void)state;
+TEST(unit_weights_are_not_stored) {
   struct import import;
   made_text("ones", "0 1 1\n1 0 1.0\n");
   struct import_options options = options_of("edgelist", "ones");
@@ -208,8 +200,7 @@ static void unit_weights_are_not_stored(void **state) {
   import_free(&import);
 }
 
-static void the_written_file_reads_back(void **state) {
-  (void)state;
+TEST(the_written_file_reads_back) {
   struct import import;
   made_text("list", list_text);
   struct import_options options = options_of("edgelist", "list");
@@ -222,21 +213,4 @@ static void the_written_file_reads_back(void **state) {
   assert_true(dataset.directed);
   dataset_close(&dataset);
   import_free(&import);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(directed_lists_give_sources_by_row),
-      cmocka_unit_test(weights_are_kept_on_request_and_duplicates_summed),
-      cmocka_unit_test(undirected_mirrors_and_loops_can_go),
-      cmocka_unit_test(scattered_ids_become_nodes_in_ascending_order),
-      cmocka_unit_test(declared_nodes_without_arcs_are_nodes),
-      cmocka_unit_test(comments_for_people_declare_nothing),
-      cmocka_unit_test(sides_of_a_bipartite_list_are_separate),
-      cmocka_unit_test(symmetric_files_stand_for_both_directions),
-      cmocka_unit_test(metis_layouts_are_read),
-      cmocka_unit_test(unit_weights_are_not_stored),
-      cmocka_unit_test(the_written_file_reads_back),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

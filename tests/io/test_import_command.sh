@@ -1,59 +1,47 @@
 # gnndata import on the command line: options anywhere, one sentence and exit code 2 for what is wrong.
-set -euo pipefail
-gnndata="$GNNTRAIN_BIN/gnndata"
-rm -rf ./*
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-fail() {
-  echo "$1" >&2
-  exit 1
-}
-
-# refused TEXT ARGUMENT...: exit code 2, one line on stderr with that text, and no dataset.
-refused() {
-  local text=$1 code=0
-  shift
-  "$gnndata" import "$@" >out.txt 2>err.txt || code=$?
-  [[ $code == 2 ]] || fail "import $*: exit code $code"
-  [[ $(wc -l <err.txt) == 1 ]] || fail "import $*: not one line: $(cat err.txt)"
-  grep -qF -- "$text" err.txt || fail "import $*: \"$(cat err.txt)\" lacks \"$text\""
+# refuses TEXT ARGUMENT...: exit code 2, one sentence, and no dataset.
+refuses() {
+  refused 2 "$1" gnndata import "${@:2}"
   [[ ! -e out.h5 ]] || fail "import $*: left a dataset behind"
 }
 
 printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
-"$gnndata" import --help >help.txt
+gnndata import --help >help.txt
 for word in npz edgelist konect mtx metis hypergraph ogb dgl --undirected --drop-self-loops --weights --features --binarize --labels \
   --split --splits --nodes --seed; do
   grep -q -e "^  $word" help.txt || fail "--help does not list $word"
 done
-"$gnndata" import -h | cmp - help.txt
+gnndata import -h | cmp - help.txt
 
-refused "expected FORMAT INPUT OUT.h5, found 0" --undirected
-refused "expected FORMAT INPUT OUT.h5, found 2" edgelist list.txt
-refused 'one argument too many: "more"' edgelist list.txt out.h5 more
-refused 'unknown format "csv"' csv list.txt out.h5
-refused 'unknown option "--direct"' edgelist list.txt out.h5 --direct
-refused "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
-refused "--labels needs a value" edgelist list.txt out.h5 --labels
-refused '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
-refused '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
+refuses "expected FORMAT INPUT OUT.h5, found 0" --undirected
+refuses "expected FORMAT INPUT OUT.h5, found 2" edgelist list.txt
+refuses 'one argument too many: "more"' edgelist list.txt out.h5 more
+refuses 'unknown format "csv"' csv list.txt out.h5
+refuses 'unknown option "--direct"' edgelist list.txt out.h5 --direct
+refuses "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
+refuses "--labels needs a value" edgelist list.txt out.h5 --labels
+refuses '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
+refuses '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
 # Hypergraphs of more than a buffer come through a pipe whole; labels beside are read twice, unless --nodes is said.
 for ((i = 0; i < 200000; i++)); do echo "$((i % 997)) $((i * 7 % 991)) $((i * 3 % 983))"; done >hyper.txt
 mkfifo hyper.pipe
-"$gnndata" import hypergraph hyper.txt file.h5 >said
+gnndata import hypergraph hyper.txt file.h5 >said
 cat hyper.txt >hyper.pipe &
-"$gnndata" import hypergraph hyper.pipe piped.h5 >said.piped
+gnndata import hypergraph hyper.pipe piped.h5 >said.piped
 wait
 [[ $(cut -d: -f2 said | tail -n 1) == $(cut -d: -f2 said.piped | tail -n 1) ]] || fail "through a pipe: $(cat said said.piped)"
-grep -q ' 200000 hyperedges' said.piped || fail "through a pipe: $(cat said.piped)"
-refused "hyper.pipe: is a device or pipe; a file is expected" hypergraph hyper.txt out.h5 --labels hyper.pipe
+says ' 200000 hyperedges' said.piped
+refuses "hyper.pipe: is a device or pipe; a file is expected" hypergraph hyper.txt out.h5 --labels hyper.pipe
 # Two weights of an edge: the larger one, and it is said.
 printf '0 1 2\n1 0 3\n1 2 5\n2 1 5\n' >two.txt
-"$gnndata" import edgelist two.txt two.h5 --weights --undirected >said 2>&1
-grep -q 'two.txt: 1 edges have another weight each way' said || fail "unequal weights are not said: $(cat said)"
+gnndata import edgelist two.txt two.h5 --weights --undirected >said 2>&1
+says 'two.txt: 1 edges have another weight each way' said
 # A signal leaves nothing behind. One that comes when all is written is too late, and the next try begins anew.
 for ((i = 0; i < 60; i++)); do
   rm -f stopped.h5
-  "$gnndata" synth stopped.h5 --nodes 200000 --degree 20 --features 64 --classes 4 >/dev/null 2>&1 &
+  gnndata synth stopped.h5 --nodes 200000 --degree 20 --features 64 --classes 4 >/dev/null 2>&1 &
   made=0
   for ((j = 0; j < 2000; j++)); do
     compgen -G 'stopped.h5.tmp-*' >/dev/null && made=1 && break
@@ -78,51 +66,51 @@ for part in train valid test; do echo 0 >set/split/time/$part.csv; done
 ln -s ../labels.txt set/link.txt
 before=$(cat list.txt values.csv labels.txt split.txt set/raw/* set/split/*/* | cksum)
 beside=(--features values.csv --labels labels.txt --split split.txt)
-refused "list.txt: cannot be written: it is the input list.txt" edgelist list.txt list.txt
-refused "set/../list.txt: cannot be written: it is the input list.txt" edgelist list.txt set/../list.txt
-refused "values.csv: cannot be written: it is the input values.csv" edgelist list.txt values.csv "${beside[@]}"
-refused "labels.txt: cannot be written: it is the input labels.txt" edgelist list.txt labels.txt "${beside[@]}"
-refused "set/link.txt: cannot be written: it is the input labels.txt" edgelist list.txt set/link.txt "${beside[@]}"
-refused "split.txt: cannot be written: it is the input split.txt" edgelist list.txt split.txt "${beside[@]}"
-refused "set/raw/edge.csv: cannot be written: it is the input" ogb set set/raw/edge.csv
-refused "set/split/time/train.csv: cannot be written: it is the input" ogb set set/split/time/train.csv
+refuses "list.txt: cannot be written: it is the input list.txt" edgelist list.txt list.txt
+refuses "set/../list.txt: cannot be written: it is the input list.txt" edgelist list.txt set/../list.txt
+refuses "values.csv: cannot be written: it is the input values.csv" edgelist list.txt values.csv "${beside[@]}"
+refuses "labels.txt: cannot be written: it is the input labels.txt" edgelist list.txt labels.txt "${beside[@]}"
+refuses "set/link.txt: cannot be written: it is the input labels.txt" edgelist list.txt set/link.txt "${beside[@]}"
+refuses "split.txt: cannot be written: it is the input split.txt" edgelist list.txt split.txt "${beside[@]}"
+refuses "set/raw/edge.csv: cannot be written: it is the input" ogb set set/raw/edge.csv
+refuses "set/split/time/train.csv: cannot be written: it is the input" ogb set set/split/time/train.csv
 [[ $(cat list.txt values.csv labels.txt split.txt set/raw/* set/split/*/* | cksum) == "$before" ]] || fail "inputs were changed"
 rm -r set
 
 # Outputs: a folder that is missing is made, what takes no file is bad usage.
-"$gnndata" import edgelist list.txt new/folder/out.h5 >summary.txt
-"$gnndata" check new/folder/out.h5 >summary.txt
-refused "new: is a folder; a file is expected" edgelist list.txt new
+gnndata import edgelist list.txt new/folder/out.h5 >summary.txt
+gnndata check new/folder/out.h5 >summary.txt
+refuses "new: is a folder; a file is expected" edgelist list.txt new
 mkfifo pipe
-refused "pipe: is a device or pipe; a file is expected" edgelist list.txt pipe
-refused "list.txt is not a folder" edgelist list.txt list.txt/out.h5
+refuses "pipe: is a device or pipe; a file is expected" edgelist list.txt pipe
+refuses "list.txt is not a folder" edgelist list.txt list.txt/out.h5
 
 # Another dataset is replaced, and nothing else.
 echo thesis >notes.txt
-refused "notes.txt: is there and is no dataset; remove it or name another" edgelist list.txt notes.txt
+refuses "notes.txt: is there and is no dataset; remove it or name another" edgelist list.txt notes.txt
 [[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
 : >again.h5
 for round in empty dataset; do
-  "$gnndata" import edgelist list.txt again.h5 >/dev/null 2>&1 || fail "a file was not replaced: $round"
+  gnndata import edgelist list.txt again.h5 >/dev/null 2>&1 || fail "a file was not replaced: $round"
 done
-refused "--labels random:: expected a whole number from 1 to 1000000" edgelist list.txt out.h5 --labels random:1000001
-refused "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
+refuses "--labels random:: expected a whole number from 1 to 1000000" edgelist list.txt out.h5 --labels random:1000001
+refuses "missing.txt: cannot be opened: No such file" edgelist missing.txt out.h5
 printf '0 1\n1 abc\n' >bad.txt
-refused 'bad.txt:2: expected two node ids, found "abc"' edgelist bad.txt out.h5
+refuses 'bad.txt:2: expected two node ids, found "abc"' edgelist bad.txt out.h5
 
 mkdir -p set/raw
 printf '3\n' | gzip >set/raw/num-node-list.csv.gz
 printf '0,1\n1,9\n' | gzip >set/raw/edge.csv.gz
-refused 'set/raw/edge.csv.gz:2: node 9 is outside 0 .. 2' ogb set out.h5
-refused 'set: holds neither reddit_graph.npz' dgl set out.h5
+refuses 'set/raw/edge.csv.gz:2: node 9 is outside 0 .. 2' ogb set out.h5
+refuses 'set: holds neither reddit_graph.npz' dgl set out.h5
 
-"$gnndata" import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
+gnndata import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
   --split random:0.5,0.25 --seed 4 --splits 2 --weights >summary.txt
 grep -q '^out.h5: 3 nodes, 4 arcs, undirected, weighted, 3 features, 2 classes, 2 splits (2 train, 0 val, 1 test)' \
   summary.txt || fail "summary: $(cat summary.txt)"
-grep -q 'dropped 1 self loops, 1 duplicates, 0 unlabelled' summary.txt || fail "summary: $(cat summary.txt)"
-grep -q 'added 2 reverse arcs' summary.txt || fail "summary: $(cat summary.txt)"
+says 'dropped 1 self loops, 1 duplicates, 0 unlabelled' summary.txt
+says 'added 2 reverse arcs' summary.txt
 mv out.h5 first.h5
-"$gnndata" import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
+gnndata import --undirected edgelist --features random:3 list.txt --labels=random:2 --drop-self-loops out.h5 \
   --split random:0.5,0.25 --seed 4 --splits 2 --weights >again.txt
 cmp summary.txt again.txt

@@ -7,10 +7,11 @@
 #include "runtime/random.h"
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 #define MTX "%%MatrixMarket matrix coordinate pattern general\n"
 
-static void wrong_files_name_file_and_line(void **state) {
-  (void)state;
+TEST(wrong_files_name_file_and_line) {
   static const struct {
     const char *format, *content, *message;
   } bad[] = {
@@ -157,8 +158,7 @@ static void survives_damage(const char *format, const char *path) {
   free(bytes);
 }
 
-static void damaged_text_is_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_text_is_read_or_refused) {
   made_text("e", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
   made_text("k", "% bip weighted\n% 4 3 3\n1 1 2 5\n2 1 3 5\n3 2 1 5\n3 3 1 5\n");
   made_text("m", "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 2\n2 1 1\n3 2 -1\n4 3 0.5\n");
@@ -169,14 +169,12 @@ static void damaged_text_is_read_or_refused(void **state) {
   survives_damage("metis", "g");
 }
 
-static void damaged_gzip_is_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_gzip_is_read_or_refused) {
   made_gzip("e.gz", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
   survives_damage("edgelist", "e.gz");
 }
 
-static void damaged_archives_are_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_archives_are_read_or_refused) {
   static const int64_t pairs[] = {0, 1, 2, 1, 3, 0}, labels[] = {0, 1, 1, 0};
   static const uint8_t mask[] = {1, 0, 0, 1};
   const struct made_array array[] = {{"edges", "<i8", "(3, 2)", pairs, sizeof pairs, 0},
@@ -187,8 +185,7 @@ static void damaged_archives_are_read_or_refused(void **state) {
 }
 
 /* Checksums hide the arrays from random damage: here the arrays themselves are damaged and packed again. */
-static void archives_of_damaged_arrays_are_read_or_refused(void **state) {
-  (void)state;
+TEST(archives_of_damaged_arrays_are_read_or_refused) {
   static int64_t indptr[] = {0, 2, 3, 3}, shape[] = {3, 3}, indices[] = {1, 2, 0};
   static float data[] = {1, 2, 3};
   struct philox_key key = random_key(12, 0, 0, RANDOM_IMPORT);
@@ -208,15 +205,4 @@ static void archives_of_damaged_arrays_are_read_or_refused(void **state) {
     error_clear();
     *value = saved;
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_files_name_file_and_line),
-      cmocka_unit_test(damaged_text_is_read_or_refused),
-      cmocka_unit_test(damaged_gzip_is_read_or_refused),
-      cmocka_unit_test(damaged_archives_are_read_or_refused),
-      cmocka_unit_test(archives_of_damaged_arrays_are_read_or_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

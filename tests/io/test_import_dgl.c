@@ -3,6 +3,8 @@
 
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 #define ARRAY(name, descr, shape, data) \
   { name, descr, shape, data, sizeof(data), 0 }
 
@@ -52,8 +54,7 @@ static void assert_reddit(const struct dataset_source *s) {
   assert_int_equal(s->split[0].node[SPLIT_TEST][0], 1);
 }
 
-static void both_forms_of_the_matrix_are_read(void **state) {
-  (void)state;
+TEST(both_forms_of_the_matrix_are_read) {
   struct import import;
   struct import_options options = options_of("dgl", "reddit");
   start();
@@ -74,8 +75,7 @@ static void both_forms_of_the_matrix_are_read(void **state) {
   import_free(&import);
 }
 
-static void nodes_may_be_in_no_part(void **state) {
-  (void)state;
+TEST(nodes_may_be_in_no_part) {
   struct import import;
   struct import_options options = options_of("dgl", "reddit");
   start();
@@ -86,8 +86,7 @@ static void nodes_may_be_in_no_part(void **state) {
   import_free(&import);
 }
 
-static void coordinates_alone_are_a_graph(void **state) {
-  (void)state;
+TEST(coordinates_alone_are_a_graph) {
   struct import import;
   struct import_options options = options_of("npz", "coo.npz");
   make_coo("coo.npz", col);
@@ -96,8 +95,7 @@ static void coordinates_alone_are_a_graph(void **state) {
   import_free(&import);
 }
 
-static void what_does_not_fit_is_named(void **state) {
-  (void)state;
+TEST(what_does_not_fit_is_named) {
   struct import_options options = options_of("dgl", "reddit");
   start();
   assert_fails(import_code(&options), BAD_INPUT,
@@ -126,14 +124,4 @@ static void what_does_not_fit_is_named(void **state) {
   made_npz("reddit/reddit_graph.npz", cut, 4);
   assert_fails(import_code(&options), BAD_INPUT,
                "3 rows, 4 columns and 4 values of entries do not go together");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_forms_of_the_matrix_are_read),
-      cmocka_unit_test(nodes_may_be_in_no_part),
-      cmocka_unit_test(coordinates_alone_are_a_graph),
-      cmocka_unit_test(what_does_not_fit_is_named),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

@@ -3,6 +3,8 @@
 #include "runtime/random.h"
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 /* "0 2|1|" for two hyperedges. */
 static void assert_hyperedges(const struct dataset_source *source, int64_t nodes, const char *rows) {
   char text[256] = "";
@@ -24,8 +26,7 @@ static void reads(const struct import_options *options, int64_t nodes, const cha
   import_free(&import);
 }
 
-static void lines_list_vertices_with_commas_or_blanks(void **state) {
-  (void)state;
+TEST(lines_list_vertices_with_commas_or_blanks) {
   made_text("h", "3,0,1\r\n# a comment\n2 4\n1\n");
   struct import_options options = options_of("hypergraph", "h");
   reads(&options, 5, "0 1 3|2 4|1|");
@@ -36,8 +37,7 @@ static void lines_list_vertices_with_commas_or_blanks(void **state) {
   reads(&options, 5, "0 1 3|2 4|");
 }
 
-static void vertices_count_from_one_where_the_last_would_not_fit(void **state) {
-  (void)state;
+TEST(vertices_count_from_one_where_the_last_would_not_fit) {
   struct import import;
   made_text("h", "1,2\n4,2\n");
   made_text("labels", "7\n8\n7\n7\n");
@@ -53,15 +53,13 @@ static void vertices_count_from_one_where_the_last_would_not_fit(void **state) {
   reads(&options, 5, "1 2|2 4|");
 }
 
-static void repeated_vertices_merge_and_empty_hyperedges_vanish(void **state) {
-  (void)state;
+TEST(repeated_vertices_merge_and_empty_hyperedges_vanish) {
   made_text("h", "2,0,2\n\n1\n0,2\n");
   struct import_options options = options_of("hypergraph", "h");
   reads(&options, 3, "0 2|1|0 2|");
 }
 
-static void hmetis_files_are_read_without_their_weights(void **state) {
-  (void)state;
+TEST(hmetis_files_are_read_without_their_weights) {
   made_text("h.hgr", "% c\n3 5 11\n2 1 2\n% c\n9 5 1 3\n1 4\n1\n2\n3\n4\n5\n");
   struct import_options options = options_of("hypergraph", "h.hgr");
   reads(&options, 5, "0 1|0 2 4|3|");
@@ -69,15 +67,13 @@ static void hmetis_files_are_read_without_their_weights(void **state) {
   reads(&options, 6, "0 1|0 2 4|");
 }
 
-static void konect_lists_are_grouped_by_their_right_side(void **state) {
-  (void)state;
+TEST(konect_lists_are_grouped_by_their_right_side) {
   made_text("out.h", "% bip unweighted\n% 5 4 3\n1 3\n2 1 1 99\n4 3\n1 1\n2 3\n");
   struct import_options options = options_of("hypergraph", "out.h");
   reads(&options, 4, "0 1|0 1 3|");
 }
 
-static void written_hypergraphs_read_back(void **state) {
-  (void)state;
+TEST(written_hypergraphs_read_back) {
   struct import import;
   struct dataset dataset;
   int64_t start[3], violations;
@@ -104,8 +100,7 @@ static void written_hypergraphs_read_back(void **state) {
   dataset_close(&dataset);
 }
 
-static void wrong_files_name_file_and_line(void **state) {
-  (void)state;
+TEST(wrong_files_name_file_and_line) {
   static const struct {
     const char *file, *content, *message;
   } bad[] = {
@@ -144,8 +139,7 @@ static void wrong_files_name_file_and_line(void **state) {
   }
 }
 
-static void options_that_do_not_fit_are_refused(void **state) {
-  (void)state;
+TEST(options_that_do_not_fit_are_refused) {
   made_text("h", "0,5\n");
   struct import_options options = options_of("hypergraph", "h");
   options.nodes = 4;
@@ -188,24 +182,8 @@ static void survives_damage(const char *name, const char *content) {
   }
 }
 
-static void damaged_files_are_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_files_are_read_or_refused) {
   survives_damage("d", "3,0,1\n2,4\n# c\n1\n5,6,7,2\n");
   survives_damage("d.hgr", "% c\n3 5 11\n2 1 2\n9 5 1 3\n1 4\n1\n2\n3\n4\n5\n");
   survives_damage("k", "% bip unweighted\n% 5 4 3\n1 3\n2 1 1 99\n4 3\n1 1\n2 3\n");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lines_list_vertices_with_commas_or_blanks),
-      cmocka_unit_test(vertices_count_from_one_where_the_last_would_not_fit),
-      cmocka_unit_test(repeated_vertices_merge_and_empty_hyperedges_vanish),
-      cmocka_unit_test(hmetis_files_are_read_without_their_weights),
-      cmocka_unit_test(konect_lists_are_grouped_by_their_right_side),
-      cmocka_unit_test(written_hypergraphs_read_back),
-      cmocka_unit_test(wrong_files_name_file_and_line),
-      cmocka_unit_test(options_that_do_not_fit_are_refused),
-      cmocka_unit_test(damaged_files_are_read_or_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

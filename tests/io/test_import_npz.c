@@ -2,6 +2,8 @@
 #include "io/npz.h"
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 /* 0 -> 1, 0 -> 2, 1 -> 2 as CSR; 4 nodes */
 static const int64_t indptr[] = {0, 2, 3, 3, 3}, shape[] = {4, 4}, wide[] = {4, 3};
 static const int32_t indices[] = {2, 1, 2};
@@ -23,8 +25,7 @@ static void benchmark_arrays(struct made_array array[BENCHMARK]) {
   memcpy(array, all, sizeof all);
 }
 
-static void benchmark_archives_are_read(void **state) {
-  (void)state;
+TEST(benchmark_archives_are_read) {
   struct made_array array[BENCHMARK];
   benchmark_arrays(array);
   made_npz("a.npz", array, BENCHMARK);
@@ -54,8 +55,7 @@ static void benchmark_archives_are_read(void **state) {
 }
 
 /* Features as a full matrix, one split as masks, of which a part may be missing. */
-static void full_features_and_single_masks_are_read(void **state) {
-  (void)state;
+TEST(full_features_and_single_masks_are_read) {
   enum { MEMBERS = 8 };
   static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8};
   static const uint8_t val_mask[] = {0, 1, 0, 0}, test_mask[] = {1, 0, 0, 1};
@@ -79,8 +79,7 @@ static void full_features_and_single_masks_are_read(void **state) {
   import_free(&import);
 }
 
-static void members_that_nobody_read_are_listed(void **state) {
-  (void)state;
+TEST(members_that_nobody_read_are_listed) {
   struct npz npz;
   struct npy read;
   char list[40], short_list[9];
@@ -97,8 +96,7 @@ static void members_that_nobody_read_are_listed(void **state) {
   npz_close(&npz);
 }
 
-static void undirected_weights_and_binary_features_apply(void **state) {
-  (void)state;
+TEST(undirected_weights_and_binary_features_apply) {
   struct made_array array[BENCHMARK];
   benchmark_arrays(array);
   array[3].data = values;
@@ -115,8 +113,7 @@ static void undirected_weights_and_binary_features_apply(void **state) {
   import_free(&import);
 }
 
-static void multilabel_in_fortran_order_is_read(void **state) {
-  (void)state;
+TEST(multilabel_in_fortran_order_is_read) {
   static const uint8_t many[] = {1, 0, 0, 1, 0, 1, 0, 1}; /* columns of [4, 2] */
   struct made_array array[BENCHMARK];
   benchmark_arrays(array);
@@ -147,8 +144,7 @@ static void heterophilous_arrays(struct made_array array[HETEROPHILOUS]) {
   memcpy(array, all, sizeof all);
 }
 
-static void heterophilous_archives_give_a_split_a_mask(void **state) {
-  (void)state;
+TEST(heterophilous_archives_give_a_split_a_mask) {
   struct made_array array[HETEROPHILOUS];
   heterophilous_arrays(array);
   made_npz("h.npz", array, HETEROPHILOUS);
@@ -181,8 +177,7 @@ static int import_scipy(const int64_t *start, const char *rows, const int64_t *s
   return import_read(import, &options);
 }
 
-static void scipy_matrices_are_graphs_square_or_bipartite(void **state) {
-  (void)state;
+TEST(scipy_matrices_are_graphs_square_or_bipartite) {
   struct import import;
   assert_ok(import_scipy(indptr, "(5,)", shape, "csr", &import));
   assert_graph(&import.source, "|0|0 1||");
@@ -204,8 +199,7 @@ static void scipy_matrices_are_graphs_square_or_bipartite(void **state) {
 }
 
 /* One array replaced at a time. */
-static void arrays_that_do_not_fit_are_named(void **state) {
-  (void)state;
+TEST(arrays_that_do_not_fit_are_named) {
   static const int64_t falling[] = {0, 2, 1, 3, 3}, ending[] = {0, 2, 2, 2, 2}, negative[] = {-1, 4},
                        huge[] = {4, 2000000000}, five[] = {5, 3}, twice[] = {0}, outside[] = {4},
                        low_labels[] = {0, -2, 0, 0};
@@ -241,8 +235,7 @@ static void arrays_that_do_not_fit_are_named(void **state) {
   }
 }
 
-static void heterophilous_arrays_must_fit(void **state) {
-  (void)state;
+TEST(heterophilous_arrays_must_fit) {
   static const int64_t far[] = {0, 4};
   static const uint8_t grey[8] = {2};
   const struct {
@@ -271,8 +264,7 @@ static void heterophilous_arrays_must_fit(void **state) {
 }
 
 /* An array without columns may have any number of rows. */
-static void nodes_are_in_proportion_to_edges(void **state) {
-  (void)state;
+TEST(nodes_are_in_proportion_to_edges) {
   static const int64_t pair[] = {0, 1};
   static const char *const shape_of[] = {"(4611686018427387904, 0)", "(2000000000, 0)"};
   static const char *const message[] = {"e.npz: nodes: 4611686018427387904; at most",
@@ -286,27 +278,9 @@ static void nodes_are_in_proportion_to_edges(void **state) {
   }
 }
 
-static void unknown_archives_say_what_is_known(void **state) {
-  (void)state;
+TEST(unknown_archives_say_what_is_known) {
   const struct made_array array[] = {ARRAY("x", "<i8", "(1,)", train)};
   made_npz("x.npz", array, 1);
   struct import_options options = options_of("npz", "x.npz");
   assert_fails(import_code(&options), BAD_INPUT, "x.npz: not a graph archive: neither adj_indptr");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(benchmark_archives_are_read),
-      cmocka_unit_test(full_features_and_single_masks_are_read),
-      cmocka_unit_test(members_that_nobody_read_are_listed),
-      cmocka_unit_test(undirected_weights_and_binary_features_apply),
-      cmocka_unit_test(multilabel_in_fortran_order_is_read),
-      cmocka_unit_test(heterophilous_archives_give_a_split_a_mask),
-      cmocka_unit_test(scipy_matrices_are_graphs_square_or_bipartite),
-      cmocka_unit_test(arrays_that_do_not_fit_are_named),
-      cmocka_unit_test(heterophilous_arrays_must_fit),
-      cmocka_unit_test(nodes_are_in_proportion_to_edges),
-      cmocka_unit_test(unknown_archives_say_what_is_known),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

@@ -4,6 +4,8 @@
 #include "runtime/random.h"
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 /* A folder of 4 nodes, 3 edges, 2 features, with one split. */
 static const struct {
   const char *name, *text;
@@ -35,8 +37,7 @@ static void assert_features(const struct dataset_source *source) {
   assert_memory_equal(source->feature, feature, sizeof feature);
 }
 
-static void text_folders_are_read(void **state) {
-  (void)state;
+TEST(text_folders_are_read) {
   make_set();
   struct import import;
   struct import_options options = options_of("ogb", "set");
@@ -63,8 +64,7 @@ static void text_folders_are_read(void **state) {
   import_free(&import);
 }
 
-static void unpacked_files_and_missing_tables_are_fine(void **state) {
-  (void)state;
+TEST(unpacked_files_and_missing_tables_are_fine) {
   make_folders();
   made_text("set/raw/num-node-list.csv", "4\r\n");
   made_text("set/raw/edge.csv", "0,1\r\n2,1\r\n3,0");
@@ -79,8 +79,7 @@ static void unpacked_files_and_missing_tables_are_fine(void **state) {
   import_free(&import);
 }
 
-static void several_labels_and_several_splits_are_read(void **state) {
-  (void)state;
+TEST(several_labels_and_several_splits_are_read) {
   make_set();
   made_gzip("set/raw/node-label.csv.gz", "1,0,0\n0,0,0\n1,1,1\n0,1,0\n");
   assert_int_equal(mkdir("set/split/random", 0777), 0);
@@ -102,8 +101,7 @@ static void several_labels_and_several_splits_are_read(void **state) {
   import_free(&import);
 }
 
-static void nodes_may_lack_a_label(void **state) {
-  (void)state;
+TEST(nodes_may_lack_a_label) {
   make_set();
   made_gzip("set/raw/node-label.csv.gz", "nan\n2.0\n-1\n5\n");
   struct import import;
@@ -120,8 +118,7 @@ static void nodes_may_lack_a_label(void **state) {
   import_free(&import);
 }
 
-static void large_labels_stay_apart(void **state) {
-  (void)state;
+TEST(large_labels_stay_apart) {
   make_set();
   made_gzip("set/raw/node-label.csv.gz", "16777216\n16777217\n16777218\n16777216\n");
   struct import import;
@@ -150,8 +147,7 @@ static void make_archives(const int64_t *pairs) {
   for (int i = FILES - 3; i < FILES; i++) made_gzip(good[i].name, good[i].text);
 }
 
-static void archives_of_large_sets_are_read(void **state) {
-  (void)state;
+TEST(archives_of_large_sets_are_read) {
   static const int64_t pairs[] = {0, 2, 3, 1, 1, 0}, wrong[] = {0, 2, 4, 1, 1, 0};
   make_archives(pairs);
   struct import import;
@@ -169,8 +165,7 @@ static void archives_of_large_sets_are_read(void **state) {
                "set/raw/data.npz: edge_index: edge 2 names node 4, outside 0 .. 3");
 }
 
-static void wrong_tables_name_file_and_line(void **state) {
-  (void)state;
+TEST(wrong_tables_name_file_and_line) {
   static const struct {
     const char *file, *text, *message;
   } bad[] = {
@@ -231,8 +226,7 @@ static void wrong_tables_name_file_and_line(void **state) {
   assert_fails(import_code(&options), BAD_INPUT, "set/raw: holds no folder raw");
 }
 
-static void tables_that_no_file_of_that_size_holds_are_refused(void **state) {
-  (void)state;
+TEST(tables_that_no_file_of_that_size_holds_are_refused) {
   static const char *const table[] = {"set/raw/node-feat.csv.gz", "set/raw/node-label.csv.gz"};
   enum { COLUMNS = 20000 };
   char *row = malloc(2 * COLUMNS + 1);
@@ -253,8 +247,7 @@ static void tables_that_no_file_of_that_size_holds_are_refused(void **state) {
 enum { ROUNDS = 300 };
 
 /* One table after the other gets wrong bytes, or loses its end. */
-static void damaged_tables_are_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_tables_are_read_or_refused) {
   static const char spice[] = "0123456789-+. \n\t,ena";
   struct philox_key key = random_key(13, 0, 0, RANDOM_IMPORT);
   struct import_options options = options_of("ogb", "set");
@@ -275,19 +268,4 @@ static void damaged_tables_are_read_or_refused(void **state) {
     error_clear();
     made_gzip(good[file].name, good[file].text);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(text_folders_are_read),
-      cmocka_unit_test(unpacked_files_and_missing_tables_are_fine),
-      cmocka_unit_test(several_labels_and_several_splits_are_read),
-      cmocka_unit_test(nodes_may_lack_a_label),
-      cmocka_unit_test(large_labels_stay_apart),
-      cmocka_unit_test(archives_of_large_sets_are_read),
-      cmocka_unit_test(wrong_tables_name_file_and_line),
-      cmocka_unit_test(tables_that_no_file_of_that_size_holds_are_refused),
-      cmocka_unit_test(damaged_tables_are_read_or_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

@@ -1,6 +1,8 @@
 /* Features, labels and splits given beside the graph. */
 #include "tests/io/importing.h"
 
+IN_MADE_FOLDER;
+
 enum { NODES = 6 };
 static const char ring[] = "10 20\n20 30\n30 40\n40 50\n50 60\n60 10\n";
 
@@ -15,8 +17,7 @@ static int import_ring(struct import *import, const char *features, const char *
   return import_read(import, &options);
 }
 
-static void features_come_from_csv_npy_and_npz(void **state) {
-  (void)state;
+TEST(features_come_from_csv_npy_and_npz) {
   struct import import;
   float expected[2 * NODES];
   for (int i = 0; i < 2 * NODES; i++) expected[i] = (float)i / 8;
@@ -46,8 +47,7 @@ static void features_come_from_csv_npy_and_npz(void **state) {
   import_free(&import);
 }
 
-static void random_features_depend_on_the_seed_alone(void **state) {
-  (void)state;
+TEST(random_features_depend_on_the_seed_alone) {
   enum { ROWS = 1000, COLUMNS = 7 };
   struct import a, b;
   made_text("list", "0 999\n");
@@ -83,8 +83,7 @@ static void assert_labels(const char *content, int64_t classes, const int32_t *e
   import_free(&import);
 }
 
-static void label_files_are_read_in_both_forms(void **state) {
-  (void)state;
+TEST(label_files_are_read_in_both_forms) {
   assert_labels("0\n1\n2\n-1\n1\n0\n", 3, (const int32_t[]){0, 1, 2, -1, 1, 0});
   assert_labels("# note\n 5\r\n7 \n11\n-1\n7\n5", 3, (const int32_t[]){0, 1, 2, -1, 1, 0});
   assert_labels("cat\nant\nbee\n-1\nant\ncat\n", 3, (const int32_t[]){2, 0, 1, -1, 0, 2});
@@ -98,8 +97,7 @@ static void label_files_are_read_in_both_forms(void **state) {
   assert_labels("10 4\n20 4\n30 2\n40 4\n50 2\n60 4\n", 2, (const int32_t[]){1, 1, 0, 1, 0, 1});
 }
 
-static void labels_come_from_npy_and_chance(void **state) {
-  (void)state;
+TEST(labels_come_from_npy_and_chance) {
   struct import import;
   size_t size;
   void *bytes = made_npy("|u1", "(6, 3)", 0, 1, "\1\0\0\0\1\1\0\0\0\1\1\1\0\0\1\1\0\0", 18, &size);
@@ -140,8 +138,7 @@ static void parts_of(const struct dataset_source *source, int64_t k, int *part) 
   }
 }
 
-static void more_classes_than_a_dataset_may_have_are_refused(void **state) {
-  (void)state;
+TEST(more_classes_than_a_dataset_may_have_are_refused) {
   enum { LABELS = DATASET_CLASSES + 1 };
   size_t size;
   FILE *file = fopen("many", "w");
@@ -162,8 +159,7 @@ static void more_classes_than_a_dataset_may_have_are_refused(void **state) {
   assert_fails(import_code(&options), BAD_INPUT, "many.npy: has 1000001 classes; at most 1000000");
 }
 
-static void split_files_are_read(void **state) {
-  (void)state;
+TEST(split_files_are_read) {
   struct import import;
   int part[NODES];
   made_text("split", "# parts\ntrain\nval\r\n test\nnone\ntrain\ntest\n");
@@ -202,8 +198,7 @@ static int import_many(struct import *import, const char *split, int64_t splits,
   return import_read(import, &options);
 }
 
-static void random_splits_have_their_fractions_and_differ(void **state) {
-  (void)state;
+TEST(random_splits_have_their_fractions_and_differ) {
   struct import import, again;
   int part[2][MANY], other[MANY];
   assert_ok(import_many(&import, "random:0.5,0.25", 3, 1));
@@ -228,8 +223,7 @@ static void random_splits_have_their_fractions_and_differ(void **state) {
   import_free(&import);
 }
 
-static void splits_per_class_count_in_each_class(void **state) {
-  (void)state;
+TEST(splits_per_class_count_in_each_class) {
   struct import import;
   int part[MANY], count[3][SPLIT_COUNT] = {0};
   assert_ok(import_many(&import, "per-class:20,30", 2, 1));
@@ -247,8 +241,7 @@ static void splits_per_class_count_in_each_class(void **state) {
 
 /* A graph says how many rows there must be, the first row how long they are: together that may be terabytes.
  */
-static void rows_that_no_file_of_that_size_holds_are_refused(void **state) {
-  (void)state;
+TEST(rows_that_no_file_of_that_size_holds_are_refused) {
   enum { COLUMNS = 20000 };
   char *row = malloc(2 * COLUMNS + 1);
   for (int i = 0; i < COLUMNS; i++) memcpy(row + 2 * i, i + 1 < COLUMNS ? "1," : "1\n", 2);
@@ -265,8 +258,7 @@ static void rows_that_no_file_of_that_size_holds_are_refused(void **state) {
   assert_fails(import_code(&options), BAD_INPUT, "wide.csv.gz:1: has 20000 values; 1000000 such lines");
 }
 
-static void bad_options_say_what_is_allowed(void **state) {
-  (void)state;
+TEST(bad_options_say_what_is_allowed) {
   made_text("short.csv", "1,2\n3,4\n");
   made_text("ragged.csv", "1,2\n3\n");
   made_text("wide.csv", "1,2\n3,4,5\n");
@@ -330,8 +322,7 @@ static void bad_options_say_what_is_allowed(void **state) {
   }
 }
 
-static void options_that_do_not_go_together_are_errors(void **state) {
-  (void)state;
+TEST(options_that_do_not_go_together_are_errors) {
   made_text("ring", ring);
   struct import_options options = options_of("edgelist", "ring");
   options.splits = 3;
@@ -350,21 +341,4 @@ static void options_that_do_not_go_together_are_errors(void **state) {
   options = options_of("csv", "ring");
   assert_fails(import_code(&options), BAD_INPUT,
                "unknown format \"csv\"; allowed: npz, edgelist, konect, mtx, metis");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(features_come_from_csv_npy_and_npz),
-      cmocka_unit_test(random_features_depend_on_the_seed_alone),
-      cmocka_unit_test(label_files_are_read_in_both_forms),
-      cmocka_unit_test(labels_come_from_npy_and_chance),
-      cmocka_unit_test(more_classes_than_a_dataset_may_have_are_refused),
-      cmocka_unit_test(split_files_are_read),
-      cmocka_unit_test(random_splits_have_their_fractions_and_differ),
-      cmocka_unit_test(splits_per_class_count_in_each_class),
-      cmocka_unit_test(rows_that_no_file_of_that_size_holds_are_refused),
-      cmocka_unit_test(bad_options_say_what_is_allowed),
-      cmocka_unit_test(options_that_do_not_go_together_are_errors),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

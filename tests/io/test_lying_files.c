@@ -2,6 +2,8 @@
  * content. The readers refuse it with BAD_INPUT and name the place. */
 #include "tests/io/bad_files.h"
 
+IN_TINY_FILE("lying", path);
+
 static hid_t reopen(void) {
   write_foreign(0);
   hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -35,8 +37,7 @@ static void replace_set(hid_t file, const char *name, hid_t type, int dims, cons
   if (dims) foreign_set(file, name, type, dims, dim, chunk, data);
 }
 
-static void lying_attributes_are_refused(void **state) {
-  (void)state;
+TEST(lying_attributes_are_refused) {
   static const struct {
     const char *name;
     int64_t value;
@@ -74,8 +75,7 @@ static void lying_attributes_are_refused(void **state) {
   assert_refused(file, "is not a dataset");
 }
 
-static void lying_shapes_and_types_are_refused(void **state) {
-  (void)state;
+TEST(lying_shapes_and_types_are_refused) {
   static const struct {
     const char *name;
     int dims;
@@ -114,8 +114,7 @@ static void lying_shapes_and_types_are_refused(void **state) {
   H5Tclose(pair);
 }
 
-static void groups_and_links_in_place_of_datasets_are_refused(void **state) {
-  (void)state;
+TEST(groups_and_links_in_place_of_datasets_are_refused) {
   hid_t file = reopen();
   H5Ldelete(file, "/graph/indices", H5P_DEFAULT);
   H5Gclose(H5Gcreate2(file, "/graph/indices", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -142,8 +141,7 @@ static void groups_and_links_in_place_of_datasets_are_refused(void **state) {
   assert_refused(file, "/graph/indices: keeps its data in other files");
 }
 
-static void lying_content_is_refused(void **state) {
-  (void)state;
+TEST(lying_content_is_refused) {
   static const int64_t descending[TINY_NODES + 1] = {0, 2, 4, 6, 8, 7, 12, 14, 16, 18, 20, 22, 24};
   static const int64_t far[TINY_NODES + 1] = {0, 2, 4, 6, 8, INT64_MAX, 12, 14, 16, 18, 20, 22, 24};
   int64_t wide[TINY_EDGES] = {1, (int64_t)1 << 32};
@@ -160,18 +158,4 @@ static void lying_content_is_refused(void **state) {
   wide[0] = 0;
   replace_set(file, "/node/labels", H5T_NATIVE_INT64, 1, (hsize_t[]){TINY_NODES}, 0, wide);
   assert_refused(file, "/node/labels[1] is 4294967296; -1 to 2");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lying_attributes_are_refused),
-      cmocka_unit_test(lying_shapes_and_types_are_refused),
-      cmocka_unit_test(groups_and_links_in_place_of_datasets_are_refused),
-      cmocka_unit_test(lying_content_is_refused),
-  };
-  const char *folder = tiny_folder("lying");
-  snprintf(path, sizeof path, "%s/lying.h5", folder);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

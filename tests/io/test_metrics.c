@@ -8,7 +8,7 @@
 #include "io/metrics.h"
 #include "tests/io/tiny.h"
 
-static const char *folder;
+IN_TINY_FOLDER("metrics");
 
 static char *content(void) {
   static char text[4096];
@@ -35,8 +35,7 @@ static void write_runs(const char *dir) {
   metrics_close(&m);
 }
 
-static void a_line_is_a_json_object_and_nan_is_null(void **state) {
-  (void)state;
+TEST(a_line_is_a_json_object_and_nan_is_null) {
   char dir[400];
   snprintf(dir, sizeof dir, "%s/a/b", folder);
   write_runs(dir);
@@ -54,8 +53,7 @@ static int lines_of(const char *text) {
   return lines;
 }
 
-static void resuming_cuts_back_to_the_epoch(void **state) {
-  (void)state;
+TEST(resuming_cuts_back_to_the_epoch) {
   char dir[400], path[500];
   struct metrics m;
   snprintf(dir, sizeof dir, "%s/a/b", folder);
@@ -118,8 +116,7 @@ FILE *fdopen(int fd, const char *mode) {
 }
 
 /* Else the epochs behind it would be lost, and nobody be told. */
-static void a_file_that_cannot_be_read_stays_as_it_is(void **state) {
-  (void)state;
+TEST(a_file_that_cannot_be_read_stays_as_it_is) {
   char dir[400], before[4096];
   struct metrics m;
   snprintf(dir, sizeof dir, "%s/a/b", folder);
@@ -141,8 +138,7 @@ static void a_file_that_cannot_be_read_stays_as_it_is(void **state) {
 
 /* Others can put links and pipes into a group's folder. What they lead to is neither read, written nor waited
  * for; nor is a file with another name, as a hard link gives one. */
-static void what_is_no_file_of_the_run_is_left_alone(void **state) {
-  (void)state;
+TEST(what_is_no_file_of_the_run_is_left_alone) {
   char dir[400], path[500], victim[500];
   struct metrics m;
   struct stat status;
@@ -176,8 +172,7 @@ static void what_is_no_file_of_the_run_is_left_alone(void **state) {
   assert_fails(metrics_open(&m, dir, 0, -1), FAILED, "is a device or pipe");
 }
 
-static void a_new_run_starts_a_new_file(void **state) {
-  (void)state;
+TEST(a_new_run_starts_a_new_file) {
   char dir[400];
   struct metrics m;
   snprintf(dir, sizeof dir, "%s/a/b", folder);
@@ -187,8 +182,7 @@ static void a_new_run_starts_a_new_file(void **state) {
   assert_string_equal(content(), "");
 }
 
-static void a_full_disk_and_a_file_in_the_way_are_said(void **state) {
-  (void)state;
+TEST(a_full_disk_and_a_file_in_the_way_are_said) {
   char path[400];
   struct metrics m = {0};
   struct metrics_row row = {0};
@@ -199,19 +193,4 @@ static void a_full_disk_and_a_file_in_the_way_are_said(void **state) {
   metrics_close(&m);
   snprintf(path, sizeof path, "%s/a/b/metrics.jsonl", folder);
   assert_fails(metrics_open(&m, path, 0, -1), FAILED, "is not a folder");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_line_is_a_json_object_and_nan_is_null),
-      cmocka_unit_test(resuming_cuts_back_to_the_epoch),
-      cmocka_unit_test(a_file_that_cannot_be_read_stays_as_it_is),
-      cmocka_unit_test(what_is_no_file_of_the_run_is_left_alone),
-      cmocka_unit_test(a_new_run_starts_a_new_file),
-      cmocka_unit_test(a_full_disk_and_a_file_in_the_way_are_said),
-  };
-  folder = tiny_folder("metrics");
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  tiny_remove_folder(folder);
-  return failed;
 }

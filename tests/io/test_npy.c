@@ -1,6 +1,8 @@
 #include "io/npy.h"
 #include "tests/io/made_files.h"
 
+IN_MADE_FOLDER;
+
 /* Parses an array of these raw bytes. */
 static int parse(struct npy *npy, const char *descr, const char *shape, int fortran, int version,
                  const void *data, size_t bytes) {
@@ -40,8 +42,7 @@ static void check_type(char kind, int width, const void *data, const int64_t *ex
   }
 }
 
-static void every_type_is_read_in_both_byte_orders(void **state) {
-  (void)state;
+TEST(every_type_is_read_in_both_byte_orders) {
   const int64_t natural[] = {0, 1, 200}, whole[] = {-2, 0, 77}, truth[] = {1, 0, 1};
   check_type('b', 1, (const uint8_t[]){1, 0, 1}, truth);
   check_type('u', 1, (const uint8_t[]){0, 1, 200}, natural);
@@ -57,8 +58,7 @@ static void every_type_is_read_in_both_byte_orders(void **state) {
   check_type('f', 8, (const double[]){-2, 0, 77}, whole);
 }
 
-static void half_floats_have_their_ieee_values(void **state) {
-  (void)state;
+TEST(half_floats_have_their_ieee_values) {
   struct npy npy;
   float value[4];
   const uint16_t half[] = {0x0001, 0x3555, 0x7BFF, 0x8400};
@@ -69,8 +69,7 @@ static void half_floats_have_their_ieee_values(void **state) {
   npy_free(&npy);
 }
 
-static void fortran_order_comes_out_in_c_order(void **state) {
-  (void)state;
+TEST(fortran_order_comes_out_in_c_order) {
   const int32_t stored[] = {0, 3, 1, 4, 2, 5}; /* columns of [[0, 1, 2], [3, 4, 5]] */
   struct npy npy;
   int64_t value[6];
@@ -84,8 +83,7 @@ static void fortran_order_comes_out_in_c_order(void **state) {
   npy_free(&npy);
 }
 
-static void texts_are_read(void **state) {
-  (void)state;
+TEST(texts_are_read) {
   struct npy npy;
   char text[8];
   assert_ok(parse(&npy, "|S3", "()", 0, 1, "csr", 3));
@@ -101,8 +99,7 @@ static void texts_are_read(void **state) {
   npy_free(&npy);
 }
 
-static void values_that_do_not_fit_are_errors(void **state) {
-  (void)state;
+TEST(values_that_do_not_fit_are_errors) {
   struct npy npy;
   int64_t value[2];
   float real[2];
@@ -119,8 +116,7 @@ static void values_that_do_not_fit_are_errors(void **state) {
   npy_free(&npy);
 }
 
-static void lying_headers_are_refused(void **state) {
-  (void)state;
+TEST(lying_headers_are_refused) {
   const struct {
     const char *descr, *shape, *message;
   } bad[] = {
@@ -151,8 +147,7 @@ static void lying_headers_are_refused(void **state) {
   npy_free(&npy);
 }
 
-static void files_are_read_and_cut_ones_refused(void **state) {
-  (void)state;
+TEST(files_are_read_and_cut_ones_refused) {
   size_t size;
   struct npy npy;
   const float data[] = {1, 2, 3, 4};
@@ -171,8 +166,7 @@ static void files_are_read_and_cut_ones_refused(void **state) {
   assert_fails(npy_read(&npy, "."), BAD_INPUT, "not a regular file");
 }
 
-static void every_flipped_bit_is_read_or_refused(void **state) {
-  (void)state;
+TEST(every_flipped_bit_is_read_or_refused) {
   size_t size;
   unsigned char *bytes = made_npy("<f4", "(2, 3)", 1, 1, "abcdefghijklmnopqrstuvwx", 24, &size);
   for (size_t bit = 0; bit < 8 * size; bit++) {
@@ -190,18 +184,4 @@ static void every_flipped_bit_is_read_or_refused(void **state) {
     npy_free(&npy);
   }
   free(bytes);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_type_is_read_in_both_byte_orders),
-      cmocka_unit_test(half_floats_have_their_ieee_values),
-      cmocka_unit_test(fortran_order_comes_out_in_c_order),
-      cmocka_unit_test(texts_are_read),
-      cmocka_unit_test(values_that_do_not_fit_are_errors),
-      cmocka_unit_test(lying_headers_are_refused),
-      cmocka_unit_test(files_are_read_and_cut_ones_refused),
-      cmocka_unit_test(every_flipped_bit_is_read_or_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

@@ -1,6 +1,8 @@
 #include "io/npz.h"
 #include "tests/io/made_files.h"
 
+IN_MADE_FOLDER;
+
 static const int64_t numbers[] = {5, 6, 7};
 
 static void make_archive(const char *path) {
@@ -21,8 +23,7 @@ static int read_member(const char *path, const char *name) {
   return code;
 }
 
-static void members_are_found_and_read(void **state) {
-  (void)state;
+TEST(members_are_found_and_read) {
   make_archive("a.npz");
   struct npz npz;
   assert_ok(npz_open(&npz, "a.npz"));
@@ -41,8 +42,7 @@ static void members_are_found_and_read(void **state) {
   assert_fails(read_member("a.npz", "other"), BAD_INPUT, "a.npz: there is no array \"other\"");
 }
 
-static void what_is_no_archive_is_refused(void **state) {
-  (void)state;
+TEST(what_is_no_archive_is_refused) {
   made_text("text.npz", "this is not a zip archive at all");
   assert_fails(read_member("text.npz", "a"), BAD_INPUT, "text.npz: cannot be opened as an npz archive");
   assert_fails(read_member("missing.npz", "a"), BAD_INPUT, "missing.npz: cannot be opened");
@@ -71,8 +71,7 @@ static void set_compressed_size(unsigned char *entry, uint32_t size) {
   for (int i = 0; i < 4; i++) entry[20 + i] = (unsigned char)(size >> 8 * i);
 }
 
-static void lying_sizes_and_checksums_are_refused(void **state) {
-  (void)state;
+TEST(lying_sizes_and_checksums_are_refused) {
   make_archive("whole.npz");
   size_t size;
   unsigned char *bytes = made_bytes("whole.npz", &size);
@@ -100,8 +99,7 @@ static void lying_sizes_and_checksums_are_refused(void **state) {
   free(bytes);
 }
 
-static void damage_anywhere_is_read_or_refused(void **state) {
-  (void)state;
+TEST(damage_anywhere_is_read_or_refused) {
   make_archive("whole.npz");
   size_t size;
   unsigned char *bytes = made_bytes("whole.npz", &size);
@@ -118,14 +116,4 @@ static void damage_anywhere_is_read_or_refused(void **state) {
     }
   }
   free(bytes);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(members_are_found_and_read),
-      cmocka_unit_test(what_is_no_archive_is_refused),
-      cmocka_unit_test(lying_sizes_and_checksums_are_refused),
-      cmocka_unit_test(damage_anywhere_is_read_or_refused),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

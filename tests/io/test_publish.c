@@ -10,10 +10,11 @@
 #include "runtime/stop.h"
 #include "tests/io/made_files.h"
 
+IN_MADE_FOLDER;
+
 static const char *const nothing[] = {NULL};
 
-static void a_name_that_takes_a_file_is_fine(void **state) {
-  (void)state;
+TEST(a_name_that_takes_a_file_is_fine) {
   const char *const inputs[] = {"in", "missing", NULL};
   made_text("in", "1");
   made_text("old", "2");
@@ -25,8 +26,7 @@ static void a_name_that_takes_a_file_is_fine(void **state) {
   assert_int_equal(access("no", F_OK), -1); /* a check makes nothing */
 }
 
-static void an_output_is_no_input_under_any_name(void **state) {
-  (void)state;
+TEST(an_output_is_no_input_under_any_name) {
   const char *const inputs[] = {"missing", "in", "set", NULL};
   assert_int_equal(mkdir("set", 0777), 0);
   assert_int_equal(mkdir("set/raw", 0777), 0);
@@ -43,8 +43,7 @@ static void an_output_is_no_input_under_any_name(void **state) {
   assert_ok(check_writable("set/raw/new", inputs));
 }
 
-static void what_takes_no_file_has_its_sentence(void **state) {
-  (void)state;
+TEST(what_takes_no_file_has_its_sentence) {
   made_text("file", "1");
   assert_int_equal(mkdir("folder", 0777), 0);
   assert_int_equal(mkfifo("pipe", 0777), 0);
@@ -61,15 +60,13 @@ static void what_takes_no_file_has_its_sentence(void **state) {
     assert_fails(check_writable("closed/new", nothing), BAD_INPUT, "cannot be written: closed: Permission");
 }
 
-static void only_a_plain_file_is_replaced(void **state) {
-  (void)state;
+TEST(only_a_plain_file_is_replaced) {
   struct publish p;
   if (access("pipe", F_OK) != 0) assert_int_equal(mkfifo("pipe", 0777), 0);
   assert_fails(publish_open(&p, "pipe"), FAILED, "pipe: cannot be written: is a device or pipe");
 }
 
-static void writers_have_numbers_of_their_own(void **state) {
-  (void)state;
+TEST(writers_have_numbers_of_their_own) {
   char expected[64];
   struct publish p;
   int64_t mine = publish_writer();
@@ -88,8 +85,7 @@ static void writers_have_numbers_of_their_own(void **state) {
 
 /* A file that replaces another, too, has the rights that the umask leaves, and what was there goes on under
  * its other names. */
-static void a_file_gets_the_rights_of_the_umask(void **state) {
-  (void)state;
+TEST(a_file_gets_the_rights_of_the_umask) {
   static const mode_t masks[] = {0, 022, 027, 077};
   mode_t before = umask(0);
   struct stat status;
@@ -116,8 +112,7 @@ static void a_file_gets_the_rights_of_the_umask(void **state) {
 }
 
 /* Nor is a folder that everybody may write to made where there is no umask. */
-static void folders_are_not_for_everybody(void **state) {
-  (void)state;
+TEST(folders_are_not_for_everybody) {
   mode_t before = umask(0);
   struct stat status;
   assert_ok(make_folder("open/to"));
@@ -127,8 +122,7 @@ static void folders_are_not_for_everybody(void **state) {
 }
 
 /* Somebody who knows the name that comes next, or has drawn it too, stops nothing. */
-static void a_name_that_is_taken_gives_way_to_another(void **state) {
-  (void)state;
+TEST(a_name_that_is_taken_gives_way_to_another) {
   char taken[64];
   struct publish p;
   made_text("victim", "1");
@@ -146,8 +140,7 @@ static void a_name_that_is_taken_gives_way_to_another(void **state) {
 }
 
 /* A link of another user is not: only root can make one here. */
-static void only_links_of_ones_own_lead_to_folders(void **state) {
-  (void)state;
+TEST(only_links_of_ones_own_lead_to_folders) {
   struct publish p;
   assert_int_equal(mkdir("real", 0777), 0);
   assert_int_equal(symlink("real", "mine"), 0);
@@ -161,8 +154,7 @@ static void only_links_of_ones_own_lead_to_folders(void **state) {
 }
 
 /* Where the process stands then is of no account. */
-static void a_signal_removes_what_is_being_written(void **state) {
-  (void)state;
+TEST(a_signal_removes_what_is_being_written) {
   int status;
   assert_int_equal(mkdir("stopped", 0777), 0);
   pid_t pid = fork();
@@ -178,8 +170,7 @@ static void a_signal_removes_what_is_being_written(void **state) {
   assert_int_equal(rmdir("stopped"), 0); /* nothing was left in it */
 }
 
-static void a_name_that_is_too_long_is_refused_at_once(void **state) {
-  (void)state;
+TEST(a_name_that_is_too_long_is_refused_at_once) {
   char name[300], path[1200];
   struct publish p;
   memset(name, 'n', sizeof name);
@@ -197,8 +188,7 @@ static void a_name_that_is_too_long_is_refused_at_once(void **state) {
 }
 
 /* What somebody may still be writing stays. */
-static void old_leftovers_go(void **state) {
-  (void)state;
+TEST(old_leftovers_go) {
   const struct timespec day_ago[2] = {{time(NULL) - 86401, 0}, {time(NULL) - 86401, 0}};
   made_text("kept.h5.tmp-1", "new");
   made_text("kept.h5.tmp-2", "old");
@@ -215,30 +205,10 @@ static void old_leftovers_go(void **state) {
   assert_int_equal(access("kept.h5.tmp-notes", F_OK), 0);
 }
 
-static void the_folder_of_a_file_is_made(void **state) {
-  (void)state;
+TEST(the_folder_of_a_file_is_made) {
   assert_ok(make_folder_of("made/for/file"));
   assert_ok(make_folder_of("made/for/file"));
   assert_ok(make_folder_of("file_alone"));
   assert_int_equal(access("made/for", F_OK), 0);
   assert_int_equal(access("made/for/file", F_OK), -1);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_name_that_takes_a_file_is_fine),
-      cmocka_unit_test(an_output_is_no_input_under_any_name),
-      cmocka_unit_test(what_takes_no_file_has_its_sentence),
-      cmocka_unit_test(only_a_plain_file_is_replaced),
-      cmocka_unit_test(writers_have_numbers_of_their_own),
-      cmocka_unit_test(a_file_gets_the_rights_of_the_umask),
-      cmocka_unit_test(folders_are_not_for_everybody),
-      cmocka_unit_test(a_name_that_is_taken_gives_way_to_another),
-      cmocka_unit_test(only_links_of_ones_own_lead_to_folders),
-      cmocka_unit_test(a_signal_removes_what_is_being_written),
-      cmocka_unit_test(a_name_that_is_too_long_is_refused_at_once),
-      cmocka_unit_test(old_leftovers_go),
-      cmocka_unit_test(the_folder_of_a_file_is_made),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

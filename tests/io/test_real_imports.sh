@@ -1,7 +1,7 @@
 # Every graph of the test data imports with the counts that its collection states, and passes the checks.
-set -euo pipefail
-[[ -n ${GNNTRAIN_TEST_DATA:-} ]] || { echo "skipped: GNNTRAIN_TEST_DATA is not set" && exit 77; }
-gnndata="$GNNTRAIN_BIN/gnndata"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
+needs_data
+gnndata=gnndata
 failures=0
 
 # import NODES ARCS EXPECTED FORMAT FILE [OPTION]...: EXPECTED is a pattern for the rest of the summary.
@@ -9,13 +9,13 @@ import() {
   local nodes=$1 arcs=$2 expected=$3 format=$4 file=$5
   shift 5
   local summary
-  if ! summary=$("$gnndata" import "$format" "$GNNTRAIN_TEST_DATA/$file" graph.h5 "$@" | tail -n 1); then
+  if ! summary=$(gnndata import "$format" "$GNNTRAIN_TEST_DATA/$file" graph.h5 "$@" | tail -n 1); then
     echo "$file: import failed"
     failures=$((failures + 1))
   elif [[ $summary != "graph.h5: $nodes nodes, $arcs arcs, "$expected ]]; then
     echo "$file: expected $nodes nodes, $arcs arcs, $expected: $summary"
     failures=$((failures + 1))
-  elif ! "$gnndata" check graph.h5; then
+  elif ! gnndata check graph.h5; then
     echo "$file: the dataset is not in order"
     failures=$((failures + 1))
   fi
@@ -26,8 +26,8 @@ import() {
 hyper() {
   local expected=$1 folder=$GNNTRAIN_TEST_DATA/$2
   shift 2
-  "$gnndata" import hypergraph "$folder/hyperedges.txt" graph.h5 --labels "$folder/labels.txt" "$@" >said
-  if [[ $(tail -n 1 said) != "graph.h5: "$expected* ]] || ! "$gnndata" check graph.h5; then
+  gnndata import hypergraph "$folder/hyperedges.txt" graph.h5 --labels "$folder/labels.txt" "$@" >said
+  if [[ $(tail -n 1 said) != "graph.h5: "$expected* ]] || ! gnndata check graph.h5; then
     echo "$folder: expected $expected: $(cat said)"
     failures=$((failures + 1))
   fi

@@ -79,8 +79,7 @@ static void assert_simple_graph(const struct made *made) {
   }
 }
 
-static void graphs_are_symmetric_without_loops_and_duplicates(void **state) {
-  (void)state;
+TEST(graphs_are_symmetric_without_loops_and_duplicates) {
   for (int kind = 0; kind < 3; kind++) {
     struct synth synth = options();
     synth.nodes = 3001;
@@ -94,8 +93,7 @@ static void graphs_are_symmetric_without_loops_and_duplicates(void **state) {
   }
 }
 
-static void mean_degree_is_reached_after_duplicates(void **state) {
-  (void)state;
+TEST(mean_degree_is_reached_after_duplicates) {
   static const struct {
     int64_t nodes, size;
     double degree;
@@ -123,8 +121,7 @@ static double share_inside(const struct made *made, int64_t community_size) {
   return (double)inside / (double)arcs(made);
 }
 
-static void edges_stay_inside_communities_as_often_as_asked(void **state) {
-  (void)state;
+TEST(edges_stay_inside_communities_as_often_as_asked) {
   static const double inside[] = {0, 0.3, 0.75, 1};
   for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
     struct synth synth = options();
@@ -145,8 +142,7 @@ static int64_t largest_degree(const struct made *made) {
   return most;
 }
 
-static void weights_make_degrees_uneven(void **state) {
-  (void)state;
+TEST(weights_make_degrees_uneven) {
   struct synth synth = options();
   synth.power = 0;
   struct made even = make(&synth);
@@ -158,8 +154,7 @@ static void weights_make_degrees_uneven(void **state) {
   unmake(&uneven);
 }
 
-static void rmat_fills_the_quadrants_in_their_shares(void **state) {
-  (void)state;
+TEST(rmat_fills_the_quadrants_in_their_shares) {
   struct synth synth = options();
   synth.nodes = 1 << 16;
   synth.degree = 1; /* few duplicates, which would thin out the full quadrant */
@@ -190,8 +185,7 @@ static void assert_same(const struct made *a, const struct made *b) {
   assert_memory_equal(a->feature, b->feature, nodes * (size_t)x->features * sizeof *a->feature);
 }
 
-static void result_is_equal_on_any_number_of_threads(void **state) {
-  (void)state;
+TEST(result_is_equal_on_any_number_of_threads) {
   for (int rmat = 0; rmat < 2; rmat++) {
     struct synth synth = options();
     synth.rmat = rmat;
@@ -209,8 +203,7 @@ static void result_is_equal_on_any_number_of_threads(void **state) {
   }
 }
 
-static void another_seed_makes_another_graph(void **state) {
-  (void)state;
+TEST(another_seed_makes_another_graph) {
   struct synth synth = options();
   struct made one = make(&synth);
   synth.seed = 2;
@@ -242,8 +235,7 @@ static int64_t *fingerprint(const struct made *made) {
   return all;
 }
 
-static void shuffling_renames_nodes_and_does_no_more(void **state) {
-  (void)state;
+TEST(shuffling_renames_nodes_and_does_no_more) {
   struct synth synth = options();
   struct made plain = make(&synth);
   synth.shuffle = 1;
@@ -261,8 +253,7 @@ static void shuffling_renames_nodes_and_does_no_more(void **state) {
   unmake(&shuffled);
 }
 
-static void classes_are_balanced(void **state) {
-  (void)state;
+TEST(classes_are_balanced) {
   struct synth synth = options();
   for (int uneven = 0; uneven < 2; uneven++) {
     synth.community_power = uneven ? 2 : 0;
@@ -275,8 +266,7 @@ static void classes_are_balanced(void **state) {
   }
 }
 
-static void labels_are_wrong_as_often_as_asked(void **state) {
-  (void)state;
+TEST(labels_are_wrong_as_often_as_asked) {
   struct synth synth = options();
   synth.label_noise = 0;
   struct made clean = make(&synth);
@@ -293,8 +283,7 @@ static void labels_are_wrong_as_often_as_asked(void **state) {
   unmake(&noisy);
 }
 
-static void features_are_class_mean_plus_unit_noise(void **state) {
-  (void)state;
+TEST(features_are_class_mean_plus_unit_noise) {
   struct synth synth = options();
   synth.label_noise = 0;
   synth.signal = 2;
@@ -317,8 +306,7 @@ static void features_are_class_mean_plus_unit_noise(void **state) {
   unmake(&made);
 }
 
-static void split_holds_each_node_once(void **state) {
-  (void)state;
+TEST(split_holds_each_node_once) {
   struct synth synth = options();
   synth.train = 0.3, synth.val = 0.25;
   struct made made = make(&synth);
@@ -337,8 +325,7 @@ static void split_holds_each_node_once(void **state) {
   unmake(&made);
 }
 
-static void community_sizes_follow_the_power_law(void **state) {
-  (void)state;
+TEST(community_sizes_follow_the_power_law) {
   struct synth_communities c = {0};
   static const double powers[] = {1, 1.5, 2.5};
   for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
@@ -357,8 +344,7 @@ static void community_sizes_follow_the_power_law(void **state) {
   }
 }
 
-static void impossible_wishes_are_bad_input(void **state) {
-  (void)state;
+TEST(impossible_wishes_are_bad_input) {
   struct made made = {0};
   struct synth synth = options();
   synth.classes = 41;
@@ -370,24 +356,4 @@ static void impossible_wishes_are_bad_input(void **state) {
   synth.nodes = 100, synth.community_size = 10, synth.degree = 99;
   assert_fails(synth_make(&synth, &made.source, &made.features), BAD_INPUT, "mean degree of 99");
   unmake(&made);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_are_symmetric_without_loops_and_duplicates),
-      cmocka_unit_test(mean_degree_is_reached_after_duplicates),
-      cmocka_unit_test(edges_stay_inside_communities_as_often_as_asked),
-      cmocka_unit_test(weights_make_degrees_uneven),
-      cmocka_unit_test(rmat_fills_the_quadrants_in_their_shares),
-      cmocka_unit_test(result_is_equal_on_any_number_of_threads),
-      cmocka_unit_test(another_seed_makes_another_graph),
-      cmocka_unit_test(shuffling_renames_nodes_and_does_no_more),
-      cmocka_unit_test(classes_are_balanced),
-      cmocka_unit_test(labels_are_wrong_as_often_as_asked),
-      cmocka_unit_test(features_are_class_mean_plus_unit_noise),
-      cmocka_unit_test(split_holds_each_node_once),
-      cmocka_unit_test(community_sizes_follow_the_power_law),
-      cmocka_unit_test(impossible_wishes_are_bad_input),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 #include "io/text.h"
 #include "tests/io/made_files.h"
 
+IN_MADE_FOLDER;
+
 static void assert_lines(const char *path, const char *const *expected, int count) {
   struct text text;
   char *line;
@@ -18,8 +20,7 @@ static void assert_lines(const char *path, const char *const *expected, int coun
   text_close(&text);
 }
 
-static void line_ends_and_gzip_do_not_matter(void **state) {
-  (void)state;
+TEST(line_ends_and_gzip_do_not_matter) {
   const char *lines[] = {"one", "", "  two three", "four\rfive"};
   made_text("lf", "one\n\n  two three\nfour\rfive\n");
   made_text("open_end", "one\n\n  two three\nfour\rfive");
@@ -35,8 +36,7 @@ static void line_ends_and_gzip_do_not_matter(void **state) {
   assert_lines("empty.gz", lines, 0);
 }
 
-static void a_byte_order_mark_is_no_part_of_the_first_line(void **state) {
-  (void)state;
+TEST(a_byte_order_mark_is_no_part_of_the_first_line) {
   const char *lines[] = {"0 1", "\357\273\2772"}, *one[] = {"1"};
   made_text("mark", "\357\273\2770 1\r\n\357\273\2772");
   made_gzip("mark.gz", "\357\273\2770 1\n\357\273\2772");
@@ -48,8 +48,7 @@ static void a_byte_order_mark_is_no_part_of_the_first_line(void **state) {
   assert_lines("short", one, 1);
 }
 
-static void long_lines_are_read_whole(void **state) {
-  (void)state;
+TEST(long_lines_are_read_whole) {
   size_t length = 5 << 20;
   char *content = malloc(length + 8);
   memset(content, 'x', length);
@@ -74,8 +73,7 @@ static int read_all(const char *path) {
   return code;
 }
 
-static void truncated_gzip_is_reported(void **state) {
-  (void)state;
+TEST(truncated_gzip_is_reported) {
   char content[4001];
   for (int i = 0; i < 4000; i++) content[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 26);
   content[4000] = '\0';
@@ -108,8 +106,7 @@ static unsigned char *joined(const char *a, const char *b, size_t *first, size_t
   return front;
 }
 
-static void every_member_of_a_gzip_file_is_read(void **state) {
-  (void)state;
+TEST(every_member_of_a_gzip_file_is_read) {
   const char *lines[] = {"one", "two three", "four"};
   made_gzip("a.gz", "one\ntwo ");
   made_gzip("b.gz", "three\nfour\n");
@@ -122,8 +119,7 @@ static void every_member_of_a_gzip_file_is_read(void **state) {
   free(bytes);
 }
 
-static void a_damaged_later_member_is_reported(void **state) {
-  (void)state;
+TEST(a_damaged_later_member_is_reported) {
   made_gzip("a.gz", "one\ntwo ");
   made_gzip("b.gz", "three\nfour\n");
   size_t first, size;
@@ -167,8 +163,7 @@ static void made_stored(const char *path, size_t size) {
   assert_int_equal(got, size);
 }
 
-static void members_may_end_anywhere_in_the_buffer_of_a_reader(void **state) {
-  (void)state;
+TEST(members_may_end_anywhere_in_the_buffer_of_a_reader) {
   made_gzip("b.gz", "\nlast\n");
   for (size_t size = (1 << 18) - 2; size <= (1 << 18) + 1; size++) {
     struct text text;
@@ -191,8 +186,7 @@ static void members_may_end_anywhere_in_the_buffer_of_a_reader(void **state) {
   }
 }
 
-static void what_is_no_text_is_refused(void **state) {
-  (void)state;
+TEST(what_is_no_text_is_refused) {
   made_file("nul", "a\nb\0c\n", 6);
   assert_fails(read_all("nul"), BAD_INPUT, "nul:2: holds a NUL byte");
   assert_fails(read_all("missing"), BAD_INPUT, "missing: cannot be opened: No such file");
@@ -203,8 +197,7 @@ static struct text at_line_17(void) {
   return (struct text){.path = "soc.txt", .line = 17};
 }
 
-static void numbers_are_read_and_checked(void **state) {
-  (void)state;
+TEST(numbers_are_read_and_checked) {
   struct text text = at_line_17();
   int64_t value;
   float real;
@@ -220,8 +213,7 @@ static void numbers_are_read_and_checked(void **state) {
   assert_ok(text_end(&text, &at, "nothing"));
 }
 
-static void bad_numbers_name_file_line_and_word(void **state) {
-  (void)state;
+TEST(bad_numbers_name_file_line_and_word) {
   struct text text = at_line_17();
   int64_t value;
   float real;
@@ -246,8 +238,7 @@ static void bad_numbers_name_file_line_and_word(void **state) {
   assert_fails(text_end(&text, &at, "two numbers"), BAD_INPUT, "expected two numbers, found \"\?\?\"");
 }
 
-static void an_empty_field_is_an_error(void **state) {
-  (void)state;
+TEST(an_empty_field_is_an_error) {
   struct text text = at_line_17();
   const char *good[] = {"", " ", "1", "1,2", "1, 2", "1 ,\t2 3", " 1 2 "};
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) assert_ok(text_fields(&text, good[i]));
@@ -256,21 +247,4 @@ static void an_empty_field_is_an_error(void **state) {
   assert_fails(text_fields(&text, " ,2,3"), BAD_INPUT, "soc.txt:17: field 1 is empty");
   assert_fails(text_fields(&text, "1,2, "), BAD_INPUT, "soc.txt:17: field 3 is empty");
   assert_fails(text_fields(&text, ","), BAD_INPUT, "soc.txt:17: field 1 is empty");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(line_ends_and_gzip_do_not_matter),
-      cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_line),
-      cmocka_unit_test(long_lines_are_read_whole),
-      cmocka_unit_test(truncated_gzip_is_reported),
-      cmocka_unit_test(every_member_of_a_gzip_file_is_read),
-      cmocka_unit_test(a_damaged_later_member_is_reported),
-      cmocka_unit_test(members_may_end_anywhere_in_the_buffer_of_a_reader),
-      cmocka_unit_test(what_is_no_text_is_refused),
-      cmocka_unit_test(numbers_are_read_and_checked),
-      cmocka_unit_test(bad_numbers_name_file_line_and_word),
-      cmocka_unit_test(an_empty_field_is_an_error),
-  };
-  return cmocka_run_group_tests(tests, made_setup, made_teardown);
 }

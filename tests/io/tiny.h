@@ -81,20 +81,40 @@ static inline struct dataset_source tiny_source(enum task task, int filled, int6
   return s;
 }
 
-/* An empty folder of this process in the working directory. */
-static inline const char *tiny_folder(const char *name) {
-  static char folder[256];
-  snprintf(folder, sizeof folder, "%s.%ld", name, (long)getpid());
+/* A command of the shell with the folder in place of %1$s. */
+static inline int tiny_shell(const char *format, const char *folder) {
   char command[600];
-  snprintf(command, sizeof command, "rm -rf '%s' && mkdir -p '%s'", folder, folder);
-  if (system(command) != 0) exit(1);
-  return folder;
+  snprintf(command, sizeof command, format, folder);
+  return system(command) == 0 ? OK : FAILED;
 }
 
-static inline void tiny_remove_folder(const char *folder) {
-  char command[600];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  if (system(command) != 0) exit(1);
+/* Tests may write to `folder`, an empty one of this process in the working directory. */
+static char folder[64];
+
+static inline int tiny_setup(const char *name) {
+  snprintf(folder, sizeof folder, "%s.%ld", name, (long)getpid());
+  return tiny_shell("rm -rf '%1$s' && mkdir '%1$s'", folder);
 }
+
+#define IN_TINY_FOLDER(name)             \
+  AFTER_ALL {                            \
+    tiny_shell("rm -rf '%1$s'", folder); \
+  }                                      \
+  BEFORE_ALL {                           \
+    return tiny_setup(name);             \
+  }                                      \
+  struct test
+
+/* The same; `path`, an array of char, becomes that of one file there. */
+#define IN_TINY_FILE(name, path)                       \
+  AFTER_ALL {                                          \
+    tiny_shell("rm -rf '%1$s'", folder);               \
+  }                                                    \
+  BEFORE_ALL {                                         \
+    TRY(tiny_setup(name));                             \
+    snprintf(path, sizeof path, "%s/tiny.h5", folder); \
+    return OK;                                         \
+  }                                                    \
+  struct test
 
 #endif

@@ -59,19 +59,10 @@ static void many(struct kernels *k) {
   free_blocks(k->device);
 }
 
-static void many_sums_are_made_at_once(void **state) {
-  (void)state;
+TEST(many_sums_are_made_at_once) {
   on_every_table(many);
 }
 
-static void multiples_are_added_to_what_is_there_and_to_the_diagonal(void **state) {
-  (void)state;
+TEST(multiples_are_added_to_what_is_there_and_to_the_diagonal) {
   on_every_table(sums);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(multiples_are_added_to_what_is_there_and_to_the_diagonal),
-      cmocka_unit_test(many_sums_are_made_at_once)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

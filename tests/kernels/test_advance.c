@@ -21,8 +21,7 @@ static void rates(struct kernels *k) {
   }
 }
 
-static void each_epoch_takes_the_rate_of_its_number(void **state) {
-  (void)state;
+TEST(each_epoch_takes_the_rate_of_its_number) {
   on_every_table(rates);
 }
 
@@ -36,15 +35,6 @@ static void frozen(struct kernels *k) {
   assert_true(scalars.frozen && scalars.lr == .75);
 }
 
-static void frozen_scalars_stay(void **state) {
-  (void)state;
+TEST(frozen_scalars_stay) {
   on_every_table(frozen);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_epoch_takes_the_rate_of_its_number),
-      cmocka_unit_test(frozen_scalars_stay),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

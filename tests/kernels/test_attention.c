@@ -137,8 +137,7 @@ static void forward(struct kernels *k) {
   }
 }
 
-static void two_parts_of_a_row_make_one_softmax(void **state) {
-  (void)state;
+TEST(two_parts_of_a_row_make_one_softmax) {
   on_every_table(forward);
 }
 
@@ -156,8 +155,7 @@ static void long_and_full_rows(struct kernels *k) {
   check_forward(k, 2, .4, OWN_GAPS, 1);
 }
 
-static void long_rows_are_put_together(void **state) {
-  (void)state;
+TEST(long_rows_are_put_together) {
   on_every_table(long_and_full_rows);
 }
 
@@ -208,8 +206,7 @@ static void rows(struct kernels *k) {
   }
 }
 
-static void rows_say_what_their_arcs_need(void **state) {
-  (void)state;
+TEST(rows_say_what_their_arcs_need) {
   on_every_table(rows);
 }
 
@@ -306,8 +303,7 @@ static void backward(struct kernels *k) {
   check_backward(k, width, 0, OWN_GAPS);
 }
 
-static void gradients_are_gathered_over_both_parts(void **state) {
-  (void)state;
+TEST(gradients_are_gathered_over_both_parts) {
   on_every_table(backward);
 }
 
@@ -349,18 +345,6 @@ static void terms(struct kernels *k) {
   }
 }
 
-static void terms_and_their_gradients_are_exact_on_integers(void **state) {
-  (void)state;
+TEST(terms_and_their_gradients_are_exact_on_integers) {
   on_every_table(terms);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_parts_of_a_row_make_one_softmax),
-      cmocka_unit_test(long_rows_are_put_together),
-      cmocka_unit_test(rows_say_what_their_arcs_need),
-      cmocka_unit_test(gradients_are_gathered_over_both_parts),
-      cmocka_unit_test(terms_and_their_gradients_are_exact_on_integers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

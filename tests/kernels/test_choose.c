@@ -15,8 +15,7 @@ static struct density uniform(int64_t rows, int64_t cells, int64_t arcs) {
   return density;
 }
 
-static void bins_keep_cells_and_arcs(void **state) {
-  (void)state;
+TEST(bins_keep_cells_and_arcs) {
   struct density density = {0}, twice = {0};
   int64_t sum = 0, cells = 0;
   for (int64_t arcs = 1; arcs <= TILE_CELLS; arcs++, cells++) {
@@ -42,8 +41,7 @@ static void bins_keep_cells_and_arcs(void **state) {
 }
 
 /* Tiles pay from a few percent on, earlier where they are wide. */
-static void dense_cells_become_tiles(void **state) {
-  (void)state;
+TEST(dense_cells_become_tiles) {
   struct choose_case narrow = on_h200(PRECISION_BF16, 64), wide = on_h200(PRECISION_BF16, 256);
   assert_true(choose_tile(&narrow, TILE_CELLS * 35 / 1000, 200000));
   assert_false(choose_tile(&narrow, TILE_CELLS * 15 / 1000, 200000));
@@ -60,8 +58,7 @@ static double seconds_of_arcs(const struct choice *choice) {
 }
 
 /* Weights have prices of their own in each tier; where the model has none they cost nothing. */
-static void weights_have_their_prices(void **state) {
-  (void)state;
+TEST(weights_have_their_prices) {
   struct choose_model model = choose_h200;
   struct density density = uniform(128000, 1000 * 200, 700);
   for (int i = 0; i < 2 * CHOOSE_WIDTHS; i++) {
@@ -91,8 +88,7 @@ static void weights_have_their_prices(void **state) {
 
 /* Whole products as the gather alone was measured: counts of the five graphs by cells are given by their
  * share of near arcs, which one kind of cell reproduces. */
-static void gathers_are_predicted_as_measured(void **state) {
-  (void)state;
+TEST(gathers_are_predicted_as_measured) {
   const struct {
     int64_t rows, arcs, cell; /* cell: arcs in each */
     double bf16, fp32;        /* ms at width 128 */
@@ -108,8 +104,7 @@ static void gathers_are_predicted_as_measured(void **state) {
   }
 }
 
-static void predictions_follow_the_constants(void **state) {
-  (void)state;
+TEST(predictions_follow_the_constants) {
   struct choose_case c = on_h200(PRECISION_BF16, 128);
   struct density dense = uniform(12800, 100 * 200, TILE_CELLS), sparse = uniform(12800, 100 * 200, 1);
   struct choice choice = choose(&c, &dense);
@@ -124,8 +119,7 @@ static void predictions_follow_the_constants(void **state) {
 }
 
 /* A graph of few tiles and many rows: adding the two tiers' results costs more than the tiles save. */
-static void few_tiles_are_left_to_the_gather(void **state) {
-  (void)state;
+TEST(few_tiles_are_left_to_the_gather) {
   struct choose_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(10000000, 10000, 2000);
   assert_int_equal(choose(&c, &density).tiles, 0);
@@ -137,8 +131,7 @@ static void few_tiles_are_left_to_the_gather(void **state) {
 
 /* Tiles that save less of a product than its prediction may be wrong by, or than their kernel takes to start.
  */
-static void tiles_that_save_little_are_left_to_the_gather(void **state) {
-  (void)state;
+TEST(tiles_that_save_little_are_left_to_the_gather) {
   struct choose_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(1280, 10000, 2000);
   density.rows = 100000000;
@@ -157,8 +150,7 @@ static void tiles_that_save_little_are_left_to_the_gather(void **state) {
 
 /* A thousand tiles in one window, as hubs have them, take longer than they save, unless there are many more.
  */
-static void a_window_of_too_many_tiles_saves_nothing(void **state) {
-  (void)state;
+TEST(a_window_of_too_many_tiles_saves_nothing) {
   struct choose_case c = on_h200(PRECISION_FP32, 128);
   struct density density = uniform(1 << 20, 3000, 600);
   density_add(&density, &(struct density){.cells = {[1] = 30000000}, .arcs = {[1] = 30000000}});
@@ -174,8 +166,7 @@ static void a_window_of_too_many_tiles_saves_nothing(void **state) {
   assert_false(choose_is_crowded(&c, &choice, 0));
 }
 
-static void costs_grow_with_width_precision_and_size(void **state) {
-  (void)state;
+TEST(costs_grow_with_width_precision_and_size) {
   const enum precision precisions[] = {PRECISION_BF16, PRECISION_FP32, PRECISION_FP64};
   struct density small = uniform(1000, 50000, 20), large = small;
   large.cols = 50000000;
@@ -194,8 +185,7 @@ static void costs_grow_with_width_precision_and_size(void **state) {
   }
 }
 
-static void the_explanation_names_the_shares(void **state) {
-  (void)state;
+TEST(the_explanation_names_the_shares) {
   char text[400], cut[20];
   struct choose_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(12800, 20000, 800);
@@ -204,20 +194,4 @@ static void the_explanation_names_the_shares(void **state) {
   assert_non_null(strstr(text, "ms at width 128 in bf16 on NVIDIA H200: 80.0% of the arcs in 20000 tiles"));
   assert_non_null(strstr(text, "afar"));
   assert_true(strlen(choose_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bins_keep_cells_and_arcs),
-      cmocka_unit_test(dense_cells_become_tiles),
-      cmocka_unit_test(weights_have_their_prices),
-      cmocka_unit_test(gathers_are_predicted_as_measured),
-      cmocka_unit_test(predictions_follow_the_constants),
-      cmocka_unit_test(few_tiles_are_left_to_the_gather),
-      cmocka_unit_test(tiles_that_save_little_are_left_to_the_gather),
-      cmocka_unit_test(a_window_of_too_many_tiles_saves_nothing),
-      cmocka_unit_test(costs_grow_with_width_precision_and_size),
-      cmocka_unit_test(the_explanation_names_the_shares),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,14 @@
 
 #include "tests/check.h"
 
-static void the_source_serves_where_no_file_says_otherwise(void **state) {
-  (void)state;
+TEST(the_source_serves_where_no_file_says_otherwise) {
   assert_ptr_equal(choose_model_of("NVIDIA H200"), &choose_h200);
   assert_ptr_equal(choose_model_of("another"), &choose_h200);
   assert_ok(choose_models_read("", "empty"));
   assert_ptr_equal(choose_model_of("another"), &choose_h200);
 }
 
-static void constants_are_those_of_the_named_gpu(void **state) {
-  (void)state;
+TEST(constants_are_those_of_the_named_gpu) {
   assert_ok(choose_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
                                "selector_bias_64 = -2.5\nblock_64 = 300\n"
                                "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
@@ -34,8 +32,7 @@ static void constants_are_those_of_the_named_gpu(void **state) {
   choose_models_forget();
 }
 
-static void bad_files_are_refused_with_their_place(void **state) {
-  (void)state;
+TEST(bad_files_are_refused_with_their_place) {
   assert_fails(choose_models_read("[A]\nrow = -1\n", "f"), BAD_INPUT, "f:2: row must be a number from 0");
   assert_fails(choose_models_read("[A]\nrow = \"x\"\n", "f"), BAD_INPUT, "f:2: row must be");
   assert_fails(choose_models_read("[A]\nrows = 1\n", "f"), BAD_INPUT, "f:2: unknown constant rows");
@@ -47,8 +44,7 @@ static void bad_files_are_refused_with_their_place(void **state) {
   assert_ptr_equal(choose_model_of("A"), &choose_h200);
 }
 
-static void what_is_written_reads_back_equal(void **state) {
-  (void)state;
+TEST(what_is_written_reads_back_equal) {
   static struct choose_constants constants;
   struct choose_model model = choose_h200;
   model.name = "GPU A";
@@ -73,8 +69,7 @@ static void what_is_written_reads_back_equal(void **state) {
 }
 
 /* What stands behind a NUL would be passed over. */
-static void files_that_hold_a_nul_are_refused(void **state) {
-  (void)state;
+TEST(files_that_hold_a_nul_are_refused) {
   static struct choose_constants constants;
   static const char text[] = "[A]\nrow = 1\0\nrows = 1\n";
   FILE *file = fopen("nul.toml", "wb");
@@ -86,8 +81,7 @@ static void files_that_hold_a_nul_are_refused(void **state) {
   unlink("nul.toml");
 }
 
-static void settings_name_files(void **state) {
-  (void)state;
+TEST(settings_name_files) {
   static struct choose_constants constants;
   assert_ok(choose_constants_find("none", &constants));
   assert_string_equal(constants.text, "");
@@ -95,16 +89,4 @@ static void settings_name_files(void **state) {
   assert_ok(choose_constants_find("auto", &constants));
   assert_string_equal(constants.path, "");
   assert_fails(choose_constants_find("no.toml", &constants), BAD_INPUT, "runtime.constants: no.toml");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_source_serves_where_no_file_says_otherwise),
-      cmocka_unit_test(constants_are_those_of_the_named_gpu),
-      cmocka_unit_test(bad_files_are_refused_with_their_place),
-      cmocka_unit_test(what_is_written_reads_back_equal),
-      cmocka_unit_test(files_that_hold_a_nul_are_refused),
-      cmocka_unit_test(settings_name_files),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

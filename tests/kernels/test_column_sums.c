@@ -32,8 +32,7 @@ static void shapes(struct kernels *k) {
   check(k, 1, 5, 1, 2, real_tolerance(k));
 }
 
-static void sums_and_squares_around_the_mean_match_a_loop(void **state) {
-  (void)state;
+TEST(sums_and_squares_around_the_mean_match_a_loop) {
   on_every_table(shapes);
 }
 
@@ -42,8 +41,7 @@ static void tall(struct kernels *k) {
   check(k, 200000, 3, 1, 4096, k->real == F64 ? 1e-12 : 1e-7);
 }
 
-static void sums_over_200000_rows_are_exact_to_the_last_digit_kept(void **state) {
-  (void)state;
+TEST(sums_over_200000_rows_are_exact_to_the_last_digit_kept) {
   on_every_table(tall);
 }
 
@@ -92,22 +90,10 @@ static void squares_of_ranks(struct kernels *k) {
   assert_close(together, 25 + 9 + 1 + 9 + 36, 1e-5);
 }
 
-static void squares_around_means_of_ranks_become_those_around_the_mean_of_all(void **state) {
-  (void)state;
+TEST(squares_around_means_of_ranks_become_those_around_the_mean_of_all) {
   on_every_table(squares_of_ranks);
 }
 
-static void batch_statistics_come_from_sums_and_move_the_running_ones(void **state) {
-  (void)state;
+TEST(batch_statistics_come_from_sums_and_move_the_running_ones) {
   on_every_table(batch_statistics);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums_and_squares_around_the_mean_match_a_loop),
-      cmocka_unit_test(sums_over_200000_rows_are_exact_to_the_last_digit_kept),
-      cmocka_unit_test(squares_around_means_of_ranks_become_those_around_the_mean_of_all),
-      cmocka_unit_test(batch_statistics_come_from_sums_and_move_the_running_ones),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

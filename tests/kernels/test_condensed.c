@@ -54,8 +54,7 @@ static void check_split(int64_t rows, int64_t cols, const struct window_rule *ru
   csr_free(&m);
 }
 
-static void every_non_zero_is_in_one_block_or_in_the_rest(void **state) {
-  (void)state;
+TEST(every_non_zero_is_in_one_block_or_in_the_rest) {
   const struct window_rule *rules[] = {&window_rule_all, &some, &none};
   for (int i = 0; i < 3; i++) {
     check_split(500, 500, rules[i]);
@@ -98,8 +97,7 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
   csr_free(&m);
 }
 
-static void blocks_and_slots_add_up_to_the_product(void **state) {
-  (void)state;
+TEST(blocks_and_slots_add_up_to_the_product) {
   const struct window_rule *rules[] = {&window_rule_all, &some};
   for (int i = 0; i < 8; i++) {
     check_product(500, 500, rules[i % 2], i / 2 % 2, 1 + i / 4);
@@ -109,8 +107,7 @@ static void blocks_and_slots_add_up_to_the_product(void **state) {
 }
 
 /* Ascending in a window, the last one repeated to the end of its block. */
-static void columns_ascend_inside_a_window(void **state) {
-  (void)state;
+TEST(columns_ascend_inside_a_window) {
   struct csr m = matrix_of(300, 700, 0, 1), rest;
   struct condensed c;
   assert_ok(condensed_split(&m, &window_rule_all, 1, &c, &rest));
@@ -130,8 +127,7 @@ static void columns_ascend_inside_a_window(void **state) {
 
 /* What the hardware computes from the bits: register r of thread t holds row g (+ 8 for odd r), and of the
  * four columns 4q to 4q + 3 the pair r / 2, with g = t / 4 and q = t % 4. */
-static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) {
-  (void)state;
+TEST(bits_stand_where_the_fragments_of_a_product_want_them) {
   for (int thread = 0; thread < BLOCK_BYTES; thread++) {
     for (int r = 0; r < 4; r++) {
       int row = thread / 4 + 8 * (r % 2), col = thread % 4 * 4 + r / 2 * 2;
@@ -145,8 +141,7 @@ static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) 
 }
 
 /* The counts against the matrix cut whole, on any number of threads; tiles leave less. */
-static void counts_are_those_of_the_windows(void **state) {
-  (void)state;
+TEST(counts_are_those_of_the_windows) {
   struct csr m = matrix_of(700, 500, 0, 1), rest;
   static struct condensing one, three, less, half;
   struct condensed c;
@@ -178,8 +173,7 @@ static void counts_are_those_of_the_windows(void **state) {
   csr_free(&m);
 }
 
-static void windows_are_cut_into_pieces_of_a_limit(void **state) {
-  (void)state;
+TEST(windows_are_cut_into_pieces_of_a_limit) {
   const int64_t start[] = {0, 0, 5, 25, 25, 26};
   struct window_pieces pieces;
   assert_ok(window_pieces_cut(start, 5, 8, 1, &pieces));
@@ -203,8 +197,7 @@ static void windows_are_cut_into_pieces_of_a_limit(void **state) {
 }
 
 /* Dense windows are taken, sparse ones are not, and few of them are left where they save too little. */
-static void windows_are_taken_where_they_save(void **state) {
-  (void)state;
+TEST(windows_are_taken_where_they_save) {
   struct choose_case c = {&choose_h200, PRECISION_BF16, 128, 0};
   struct window_rule rule = choose_window_rule(&c, 200000, 0), tiled = choose_window_rule(&c, 200000, 1);
   static struct condensing counts;
@@ -231,8 +224,7 @@ static void windows_are_taken_where_they_save(void **state) {
 }
 
 /* A line between two kinds of windows, with and without a few on the wrong side of it. */
-static void the_regression_finds_the_line_between_samples(void **state) {
-  (void)state;
+TEST(the_regression_finds_the_line_between_samples) {
   enum { SAMPLES = 200 };
   struct selector_sample sample[SAMPLES];
   for (int wrong = 0; wrong < 2; wrong++) {
@@ -252,18 +244,4 @@ static void the_regression_finds_the_line_between_samples(void **state) {
   struct window_selector never = choose_selector_fit(sample, SAMPLES);
   for (int i = 0; i < SAMPLES; i++)
     assert_false(choose_window_selected(&never, sample[i].arcs, sample[i].columns));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_non_zero_is_in_one_block_or_in_the_rest),
-      cmocka_unit_test(blocks_and_slots_add_up_to_the_product),
-      cmocka_unit_test(columns_ascend_inside_a_window),
-      cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
-      cmocka_unit_test(counts_are_those_of_the_windows),
-      cmocka_unit_test(windows_are_cut_into_pieces_of_a_limit),
-      cmocka_unit_test(windows_are_taken_where_they_save),
-      cmocka_unit_test(the_regression_finds_the_line_between_samples),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

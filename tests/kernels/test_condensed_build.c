@@ -206,33 +206,22 @@ static void layouts(struct kernels *k) {
   choose_models_forget();
 }
 
-static void windows_are_those_that_the_processor_makes(void **state) {
-  (void)state;
+TEST(windows_are_those_that_the_processor_makes) {
   on_gpu(built);
 }
 
-static void windows_of_what_tiles_leave_are_too(void **state) {
-  (void)state;
+TEST(windows_of_what_tiles_leave_are_too) {
   on_gpu(built_of_rest);
 }
 
-static void windows_are_counted_as_by_the_processor(void **state) {
-  (void)state;
+TEST(windows_are_counted_as_by_the_processor) {
   on_gpu(counted);
 }
 
-static void layouts_have_them(void **state) {
-  (void)state;
+TEST(layouts_have_them) {
   on_gpu(layouts);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(windows_are_those_that_the_processor_makes),
-      cmocka_unit_test(windows_of_what_tiles_leave_are_too),
-      cmocka_unit_test(windows_are_counted_as_by_the_processor),
-      cmocka_unit_test(layouts_have_them),
-  };
-  setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+BEFORE_ALL {
+  return setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
 }

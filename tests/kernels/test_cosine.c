@@ -91,8 +91,7 @@ static void forward(struct kernels *k) {
   check_forward(k, OWN_GAPS);
 }
 
-static void two_parts_of_a_row_make_one_softmax(void **state) {
-  (void)state;
+TEST(two_parts_of_a_row_make_one_softmax) {
   on_every_table(forward);
 }
 
@@ -201,8 +200,7 @@ static void backward(struct kernels *k) {
   check_backward(k, COSINE_IN | COSINE_OUT, 1, OWN_GAPS);
 }
 
-static void gradients_come_by_arcs_in_and_out(void **state) {
-  (void)state;
+TEST(gradients_come_by_arcs_in_and_out) {
   on_every_table(backward);
 }
 
@@ -237,16 +235,6 @@ static void end(struct kernels *k) {
   }
 }
 
-static void the_end_goes_through_the_norm(void **state) {
-  (void)state;
+TEST(the_end_goes_through_the_norm) {
   on_every_table(end);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_parts_of_a_row_make_one_softmax),
-      cmocka_unit_test(gradients_come_by_arcs_in_and_out),
-      cmocka_unit_test(the_end_goes_through_the_norm),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

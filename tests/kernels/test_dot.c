@@ -28,12 +28,6 @@ static void dots(struct kernels *k) {
   check_dot(k, 0, 5, 0);
 }
 
-static void dots_are_sums_of_products_and_repeat_bit_by_bit(void **state) {
-  (void)state;
+TEST(dots_are_sums_of_products_and_repeat_bit_by_bit) {
   on_every_table(dots);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(dots_are_sums_of_products_and_repeat_bit_by_bit)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ static void own_bits(struct kernels *k) {
   own_bits_of(k, .999999); /* next to 1 of 65536 ths */
 }
 
-static void every_element_follows_its_own_bits(void **state) {
-  (void)state;
+TEST(every_element_follows_its_own_bits) {
   on_every_table(own_bits);
 }
 
@@ -62,8 +61,7 @@ static void reordered(struct kernels *k) {
     assert_memory_equal(y[0] + v * WIDTH, y[1] + (ROWS - 1 - v) * WIDTH, WIDTH * 8);
 }
 
-static void the_mask_belongs_to_the_global_id(void **state) {
-  (void)state;
+TEST(the_mask_belongs_to_the_global_id) {
   on_every_table(reordered);
 }
 
@@ -95,8 +93,7 @@ static void rates(struct kernels *k) {
   }
 }
 
-static void the_rate_is_kept_and_the_mean_too(void **state) {
-  (void)state;
+TEST(the_rate_is_kept_and_the_mean_too) {
   on_every_table(rates);
 }
 
@@ -113,8 +110,7 @@ static void epochs_differ(struct kernels *k) {
   assert_memory_not_equal(y[0], y[1], ROWS * WIDTH * 8);
 }
 
-static void another_epoch_draws_another_mask(void **state) {
-  (void)state;
+TEST(another_epoch_draws_another_mask) {
   on_every_table(epochs_differ);
 }
 
@@ -178,18 +174,6 @@ static void sparse_rates(struct kernels *k) {
   sparse(k, 0);
 }
 
-static void sparse_features_drop_as_dense_ones_do_also_transposed(void **state) {
-  (void)state;
+TEST(sparse_features_drop_as_dense_ones_do_also_transposed) {
   on_every_table(sparse_rates);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_element_follows_its_own_bits),
-      cmocka_unit_test(the_mask_belongs_to_the_global_id),
-      cmocka_unit_test(the_rate_is_kept_and_the_mean_too),
-      cmocka_unit_test(another_epoch_draws_another_mask),
-      cmocka_unit_test(sparse_features_drop_as_dense_ones_do_also_transposed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

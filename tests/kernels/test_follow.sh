@@ -1,7 +1,7 @@
 # A kernel that launch_behind queues must wait for the one before by itself; one that does not would race with it, and only
 # now and then be seen to. So each of them calls follow or wait_for_last.
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 export LC_ALL=C
-fail() { echo "FAILED: $*"; exit 1; }
 cd "$GNNTRAIN_SOURCE/kernels/cuda" || exit 1
 
 # Functions, which blank lines part, that match a pattern.

@@ -30,18 +30,10 @@ static void gather_scaled(struct kernels *k) {
   assert_all_equal(values_of(k, op.y), expected, 4 * 24);
 }
 
-static void gathered_rows_are_copies_in_order(void **state) {
-  (void)state;
+TEST(gathered_rows_are_copies_in_order) {
   on_every_table(gather);
 }
 
-static void gathered_rows_are_scaled(void **state) {
-  (void)state;
+TEST(gathered_rows_are_scaled) {
   on_every_table(gather_scaled);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(gathered_rows_are_copies_in_order),
-                                     cmocka_unit_test(gathered_rows_are_scaled)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ static void shapes(struct kernels *k) {
   }
 }
 
-static void products_of_integers_are_exact_in_every_transposition(void **state) {
-  (void)state;
+TEST(products_of_integers_are_exact_in_every_transposition) {
   on_every_table(shapes);
 }
 
@@ -61,8 +60,7 @@ static void second_products(struct kernels *k) {
   }
 }
 
-static void two_products_are_added_in_the_same_sums(void **state) {
-  (void)state;
+TEST(two_products_are_added_in_the_same_sums) {
   on_every_table(second_products);
 }
 
@@ -71,8 +69,7 @@ static void empty_shapes(struct kernels *k) {
   for (int i = 0; i < 5; i++) check_integers(k, shape[i][0], shape[i][1], shape[i][2], 0, k->dtype, -1);
 }
 
-static void an_empty_sum_is_zero_and_an_empty_product_nothing(void **state) {
-  (void)state;
+TEST(an_empty_sum_is_zero_and_an_empty_product_nothing) {
   on_every_table(empty_shapes);
 }
 
@@ -123,8 +120,7 @@ static void tall_rows(struct kernels *k) {
   check_both_signs(k, 300, 130, 5001, 2, 3);
 }
 
-static void tall_products_are_accurate_and_repeat_bit_by_bit(void **state) {
-  (void)state;
+TEST(tall_products_are_accurate_and_repeat_bit_by_bit) {
   on_every_table(tall_rows);
 }
 
@@ -139,8 +135,7 @@ static void tall_sums(struct kernels *k) {
   check_both_signs(k, 66, 20, 70000, 1, 7);
 }
 
-static void sums_over_many_rows_are_accurate_and_repeat_bit_by_bit(void **state) {
-  (void)state;
+TEST(sums_over_many_rows_are_accurate_and_repeat_bit_by_bit) {
   on_every_table(tall_sums);
 }
 
@@ -158,19 +153,6 @@ static void one_bad_row(struct kernels *k) {
   }
 }
 
-static void what_is_not_finite_stays_so_in_its_row_alone(void **state) {
-  (void)state;
+TEST(what_is_not_finite_stays_so_in_its_row_alone) {
   on_every_table(one_bad_row);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products_of_integers_are_exact_in_every_transposition),
-      cmocka_unit_test(two_products_are_added_in_the_same_sums),
-      cmocka_unit_test(an_empty_sum_is_zero_and_an_empty_product_nothing),
-      cmocka_unit_test(tall_products_are_accurate_and_repeat_bit_by_bit),
-      cmocka_unit_test(sums_over_many_rows_are_accurate_and_repeat_bit_by_bit),
-      cmocka_unit_test(what_is_not_finite_stays_so_in_its_row_alone),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

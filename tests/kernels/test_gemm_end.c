@@ -104,13 +104,11 @@ static void pairs_far_rows(struct kernels *k) {
   check_far_rows(k, far, 136, 47, 41, 1, FOLLOWED | ACCOMPANIED);
 }
 
-static void rows_far_down_are_as_those_above(void **state) {
-  (void)state;
+TEST(rows_far_down_are_as_those_above) {
   on_every_table(far_rows);
 }
 
-static void so_they_are_of_two_products(void **state) {
-  (void)state;
+TEST(so_they_are_of_two_products) {
   on_every_table(pairs_far_rows);
 }
 
@@ -214,8 +212,7 @@ static void ends(struct kernels *k) {
   }
 }
 
-static void a_product_takes_the_end_of_its_layer(void **state) {
-  (void)state;
+TEST(a_product_takes_the_end_of_its_layer) {
   on_every_table(ends);
 }
 
@@ -268,8 +265,7 @@ static void ends_backward(struct kernels *k) {
   }
 }
 
-static void a_product_takes_the_gradient_of_the_end_below(void **state) {
-  (void)state;
+TEST(a_product_takes_the_gradient_of_the_end_below) {
   on_every_table(ends_backward);
 }
 
@@ -292,18 +288,6 @@ static void end_of_sum(struct kernels *k) {
   assert_all_close(expected[1], expected[0], M * N, tolerance_of(k));
 }
 
-static void the_end_of_a_layer_follows_what_was_added_up(void **state) {
-  (void)state;
+TEST(the_end_of_a_layer_follows_what_was_added_up) {
   on_every_table(end_of_sum);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_far_down_are_as_those_above),
-      cmocka_unit_test(so_they_are_of_two_products),
-      cmocka_unit_test(a_product_takes_the_end_of_its_layer),
-      cmocka_unit_test(a_product_takes_the_gradient_of_the_end_below),
-      cmocka_unit_test(the_end_of_a_layer_follows_what_was_added_up),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,8 +75,7 @@ static void every_chain(struct kernels *k) {
   for (int i = 0; i < CHAINS; i++) check(k, &chains[i]);
 }
 
-static void a_product_takes_the_next_one_along(void **state) {
-  (void)state;
+TEST(a_product_takes_the_next_one_along) {
   on_every_table(every_chain);
 }
 
@@ -97,8 +96,7 @@ static void far_rows(struct kernels *k) {
   check_far(k, (struct chain){.inner = 100, .n = 70, .n2 = 64, .activation = ACTIVATION_NONE, .pad = -1});
 }
 
-static void rows_far_down_are_as_those_above(void **state) {
-  (void)state;
+TEST(rows_far_down_are_as_those_above) {
   on_every_table(far_rows);
 }
 
@@ -119,16 +117,6 @@ static void infinite_row(struct kernels *k) {
   free_blocks(k->device);
 }
 
-static void what_is_not_finite_stays_in_its_row(void **state) {
-  (void)state;
+TEST(what_is_not_finite_stays_in_its_row) {
   on_every_table(infinite_row);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_product_takes_the_next_one_along),
-      cmocka_unit_test(rows_far_down_are_as_those_above),
-      cmocka_unit_test(what_is_not_finite_stays_in_its_row),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

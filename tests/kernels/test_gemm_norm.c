@@ -71,8 +71,7 @@ static void moments_of_products(struct kernels *k) {
   }
 }
 
-static void moments_of_a_product_are_those_of_what_it_wrote(void **state) {
-  (void)state;
+TEST(moments_of_a_product_are_those_of_what_it_wrote) {
   on_every_table(moments_of_products);
 }
 
@@ -178,8 +177,7 @@ static void below_products(struct kernels *k) {
   for (int i = 0; i < NORM_CASES; i++) check_below(k, &norm_cases[i]);
 }
 
-static void a_product_takes_the_way_back_through_a_batch_norm_below(void **state) {
-  (void)state;
+TEST(a_product_takes_the_way_back_through_a_batch_norm_below) {
   on_every_table(below_products);
 }
 
@@ -225,16 +223,6 @@ static void in_a_row(struct kernels *k) {
   check_in_a_row(k, &(struct norm_case){136, 100, 0, -1, 1});
 }
 
-static void many_products_in_a_row_repeat_bit_by_bit(void **state) {
-  (void)state;
+TEST(many_products_in_a_row_repeat_bit_by_bit) {
   on_every_table(in_a_row);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(moments_of_a_product_are_those_of_what_it_wrote),
-      cmocka_unit_test(a_product_takes_the_way_back_through_a_batch_norm_below),
-      cmocka_unit_test(many_products_in_a_row_repeat_bit_by_bit),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

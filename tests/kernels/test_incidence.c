@@ -185,14 +185,12 @@ static void many_in(struct kernels *k) {
   check(k, &panels, 64, 10);
 }
 
-static void many_short_hyperedges_follow_it_too(void **state) {
-  (void)state;
+TEST(many_short_hyperedges_follow_it_too) {
   on_every_table(many_in);
   free_hypergraph();
 }
 
-static void both_steps_follow_the_formula(void **state) {
-  (void)state;
+TEST(both_steps_follow_the_formula) {
   on_every_table(sums_in);
   free_hypergraph();
 }
@@ -244,8 +242,7 @@ static void ends_in(struct kernels *k) {
   }
 }
 
-static void rows_end_as_in_a_pass_of_its_own(void **state) {
-  (void)state;
+TEST(rows_end_as_in_a_pass_of_its_own) {
   on_every_table(ends_in);
   free_hypergraph();
 }
@@ -265,8 +262,7 @@ static int has_vertex(int64_t e, int64_t v) {
   return 0;
 }
 
-static void pairs_list_each_meeting_once(void **state) {
-  (void)state;
+TEST(pairs_list_each_meeting_once) {
   struct pairs pairs;
   draw_hypergraph(31, 17);
   assert_ok(pairs_init(&hypergraph.edges, &hypergraph.vertices, &pairs));
@@ -295,8 +291,7 @@ static struct gather_shape shape(int64_t rows, int64_t entries, int64_t longest,
 }
 
 /* What was the faster one on an H200: the hypergraphs of Cora's citations and authors, a large one. */
-static void fusing_pays_where_it_was_faster(void **state) {
-  (void)state;
+TEST(fusing_pays_where_it_was_faster) {
   const struct incidence citations = {.there = shape(1579, 4786, 5, 4),
                                       .back = shape(2708, 4786, 145, 4),
                                       .fused = shape(2708, 16160, 451, 12)};
@@ -345,8 +340,7 @@ static void transposed_in(struct kernels *k) {
   free_blocks(k->device);
 }
 
-static void the_gradient_is_the_same_op_with_scales_exchanged(void **state) {
-  (void)state;
+TEST(the_gradient_is_the_same_op_with_scales_exchanged) {
   on_every_table(transposed_in);
   free_hypergraph();
 }
@@ -378,20 +372,6 @@ static void weights_in(struct kernels *k) {
   assert_all_close(doubles(k, back.grad, ALL), expected, ALL, real_tolerance(k));
 }
 
-static void trained_weights_scale_hyperedges_and_have_a_gradient(void **state) {
-  (void)state;
+TEST(trained_weights_scale_hyperedges_and_have_a_gradient) {
   on_every_table(weights_in);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(both_steps_follow_the_formula),
-      cmocka_unit_test(many_short_hyperedges_follow_it_too),
-      cmocka_unit_test(rows_end_as_in_a_pass_of_its_own),
-      cmocka_unit_test(pairs_list_each_meeting_once),
-      cmocka_unit_test(fusing_pays_where_it_was_faster),
-      cmocka_unit_test(the_gradient_is_the_same_op_with_scales_exchanged),
-      cmocka_unit_test(trained_weights_scale_hyperedges_and_have_a_gradient),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

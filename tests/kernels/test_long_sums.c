@@ -235,56 +235,34 @@ static void check_weight_gradient(struct kernels *k) {
   assert_all_close(values_of(k, op.c), expected, m * n, real_tolerance(k));
 }
 
-static void a_sum_over_a_million_neighbours_keeps_its_digits(void **state) {
-  (void)state;
+TEST(a_sum_over_a_million_neighbours_keeps_its_digits) {
   on_every_table(check_sum);
 }
 
-static void a_mean_over_a_million_neighbours_keeps_its_digits(void **state) {
-  (void)state;
+TEST(a_mean_over_a_million_neighbours_keeps_its_digits) {
   on_every_table(check_mean);
 }
 
-static void gradients_of_who_won_a_million_times_keep_their_digits(void **state) {
-  (void)state;
+TEST(gradients_of_who_won_a_million_times_keep_their_digits) {
   on_every_table(check_won);
 }
 
-static void attention_over_many_neighbours_keeps_its_digits(void **state) {
-  (void)state;
+TEST(attention_over_many_neighbours_keeps_its_digits) {
   on_every_table(check_attention);
 }
 
-static void gradients_from_many_neighbours_keep_their_digits(void **state) {
-  (void)state;
+TEST(gradients_from_many_neighbours_keep_their_digits) {
   on_every_table(check_attention_backward);
 }
 
-static void attention_by_cosines_over_many_neighbours_keeps_its_digits(void **state) {
-  (void)state;
+TEST(attention_by_cosines_over_many_neighbours_keeps_its_digits) {
   on_every_table(check_cosine);
 }
 
-static void gradients_by_cosines_from_many_neighbours_keep_their_digits(void **state) {
-  (void)state;
+TEST(gradients_by_cosines_from_many_neighbours_keep_their_digits) {
   on_every_table(check_cosine_backward);
 }
 
-static void gradients_of_weights_from_a_million_rows_keep_their_digits(void **state) {
-  (void)state;
+TEST(gradients_of_weights_from_a_million_rows_keep_their_digits) {
   on_every_table(check_weight_gradient);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sum_over_a_million_neighbours_keeps_its_digits),
-      cmocka_unit_test(a_mean_over_a_million_neighbours_keeps_its_digits),
-      cmocka_unit_test(gradients_of_who_won_a_million_times_keep_their_digits),
-      cmocka_unit_test(attention_over_many_neighbours_keeps_its_digits),
-      cmocka_unit_test(gradients_from_many_neighbours_keep_their_digits),
-      cmocka_unit_test(attention_by_cosines_over_many_neighbours_keeps_its_digits),
-      cmocka_unit_test(gradients_by_cosines_from_many_neighbours_keep_their_digits),
-      cmocka_unit_test(gradients_of_weights_from_a_million_rows_keep_their_digits),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

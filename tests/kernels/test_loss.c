@@ -132,8 +132,7 @@ static void cross_entropy(struct kernels *k) {
   for (int i = 0; i < 8; i++) check_shapes(k, classes[i], op_cross_entropy, host_cross_entropy);
 }
 
-static void cross_entropy_and_its_gradient_match_central_differences(void **state) {
-  (void)state;
+TEST(cross_entropy_and_its_gradient_match_central_differences) {
   on_every_table(cross_entropy);
 }
 
@@ -142,8 +141,7 @@ static void bce(struct kernels *k) {
   for (int i = 0; i < 6; i++) check_shapes(k, classes[i], op_bce, host_bce);
 }
 
-static void bce_and_its_gradient_match_central_differences(void **state) {
-  (void)state;
+TEST(bce_and_its_gradient_match_central_differences) {
   on_every_table(bce);
 }
 
@@ -166,8 +164,7 @@ static void large_logits(struct kernels *k) {
   assert_close(loss_of(k, &op), log(2) / 2, 1e-9);
 }
 
-static void large_logits_do_not_overflow(void **state) {
-  (void)state;
+TEST(large_logits_do_not_overflow) {
   on_every_table(large_logits);
 }
 
@@ -181,17 +178,6 @@ static void no_rows(struct kernels *k) {
   assert_all_equal(values_of(k, op.grad), host_block(40 * 5 * 8), 40 * 5);
 }
 
-static void without_rows_loss_and_gradient_are_zero(void **state) {
-  (void)state;
+TEST(without_rows_loss_and_gradient_are_zero) {
   on_every_table(no_rows);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cross_entropy_and_its_gradient_match_central_differences),
-      cmocka_unit_test(bce_and_its_gradient_match_central_differences),
-      cmocka_unit_test(large_logits_do_not_overflow),
-      cmocka_unit_test(without_rows_loss_and_gradient_are_zero),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 #include "tests/kernels/every_table.h"
 
-static void a_precision_that_the_device_lacks_is_refused(void **state) {
-  (void)state;
+TEST(a_precision_that_the_device_lacks_is_refused) {
   static const struct device_ops strange = {.name = "abacus"};
   struct device device = {.ops = &strange};
   struct kernels k = {0};
@@ -18,13 +17,11 @@ static void scalars_start(struct kernels *k) {
   assert_int_equal(scalars.step, 0);
 }
 
-static void scalars_start_at_zero(void **state) {
-  (void)state;
+TEST(scalars_start_at_zero) {
   on_every_table(scalars_start);
 }
 
-static void a_stride_is_its_own_stride(void **state) {
-  (void)state;
+TEST(a_stride_is_its_own_stride) {
   static const enum dtype types[] = {F32, BF16, F64};
   for (int t = 0; t < 3; t++)
     for (int64_t cols = 1; cols < 3000; cols++) {
@@ -34,20 +31,9 @@ static void a_stride_is_its_own_stride(void **state) {
     }
 }
 
-static void a_rate_becomes_a_threshold_and_a_scale(void **state) {
-  (void)state;
+TEST(a_rate_becomes_a_threshold_and_a_scale) {
   struct dropout half = dropout_of(.5, (struct philox_key){{1, 2}}, NULL);
   assert_int_equal(half.threshold, 32768);
   assert_true(half.scale == 2);
   assert_int_equal(dropout_of(0, (struct philox_key){{1, 2}}, NULL).threshold, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_precision_that_the_device_lacks_is_refused),
-      cmocka_unit_test(scalars_start_at_zero),
-      cmocka_unit_test(a_stride_is_its_own_stride),
-      cmocka_unit_test(a_rate_becomes_a_threshold_and_a_scale),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,8 +61,7 @@ static void steps(struct kernels *k) {
   }
 }
 
-static void five_steps_follow_the_papers_with_and_without_clipping(void **state) {
-  (void)state;
+TEST(five_steps_follow_the_papers_with_and_without_clipping) {
   on_every_table(steps);
 }
 
@@ -102,8 +101,7 @@ static void frozen(struct kernels *k) {
   }
 }
 
-static void a_gradient_that_is_not_finite_changes_no_weight(void **state) {
-  (void)state;
+TEST(a_gradient_that_is_not_finite_changes_no_weight) {
   on_every_table(frozen);
 }
 
@@ -120,16 +118,6 @@ static void squares(struct kernels *k) {
   assert_true(scalars.squares == 0);
 }
 
-static void squares_of_integers_add_up_exactly(void **state) {
-  (void)state;
+TEST(squares_of_integers_add_up_exactly) {
   on_every_table(squares);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(five_steps_follow_the_papers_with_and_without_clipping),
-      cmocka_unit_test(a_gradient_that_is_not_finite_changes_no_weight),
-      cmocka_unit_test(squares_of_integers_add_up_exactly),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,13 +250,11 @@ static void gradients(struct kernels *k) {
   on_settings(k, check_backward);
 }
 
-static void rows_are_reduced_whole_and_in_parts_and_the_lowest_id_wins_ties(void **state) {
-  (void)state;
+TEST(rows_are_reduced_whole_and_in_parts_and_the_lowest_id_wins_ties) {
   on_every_type(reductions);
 }
 
-static void gradients_go_to_those_who_won(void **state) {
-  (void)state;
+TEST(gradients_go_to_those_who_won) {
   on_every_type(gradients);
 }
 
@@ -283,16 +281,6 @@ static void not_a_number(struct kernels *k) {
   csr_free(&m);
 }
 
-static void a_nan_comes_through(void **state) {
-  (void)state;
+TEST(a_nan_comes_through) {
   on_every_type(not_a_number);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_are_reduced_whole_and_in_parts_and_the_lowest_id_wins_ties),
-      cmocka_unit_test(gradients_go_to_those_who_won),
-      cmocka_unit_test(a_nan_comes_through),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ static void accuracy(struct kernels *k) {
   expect(k, op.out, 0, 0, 0);
 }
 
-static void ties_go_to_the_lowest_class(void **state) {
-  (void)state;
+TEST(ties_go_to_the_lowest_class) {
   on_every_table(accuracy);
 }
 
@@ -41,15 +40,6 @@ static void micro_f1(struct kernels *k) {
   expect(k, op.out, 2, 2, 5);
 }
 
-static void positives_are_logits_above_zero(void **state) {
-  (void)state;
+TEST(positives_are_logits_above_zero) {
   on_every_table(micro_f1);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ties_go_to_the_lowest_class),
-      cmocka_unit_test(positives_are_logits_above_zero),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

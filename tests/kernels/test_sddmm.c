@@ -66,12 +66,6 @@ static void scores(struct kernels *k) {
   check_many_rows(k);
 }
 
-static void every_arc_has_its_score(void **state) {
-  (void)state;
+TEST(every_arc_has_its_score) {
   on_every_table(scores);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_arc_has_its_score)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ static void sums_of_integers(struct kernels *k) {
   }
 }
 
-static void integers_add_up_exactly_at_every_width(void **state) {
-  (void)state;
+TEST(integers_add_up_exactly_at_every_width) {
   on_every_type(sums_of_integers);
 }
 
@@ -139,8 +138,7 @@ static void all_scales(struct kernels *k) {
   }
 }
 
-static void scales_self_loops_and_accumulation_follow_the_formula(void **state) {
-  (void)state;
+TEST(scales_self_loops_and_accumulation_follow_the_formula) {
   on_every_type(all_scales);
 }
 
@@ -162,8 +160,7 @@ static void listed_rows(struct kernels *k) {
   csr_free(&m);
 }
 
-static void only_listed_rows_are_touched(void **state) {
-  (void)state;
+TEST(only_listed_rows_are_touched) {
   on_every_type(listed_rows);
 }
 
@@ -189,8 +186,7 @@ static void long_row(struct kernels *k) {
   csr_free(&m);
 }
 
-static void a_row_of_100000_neighbours_keeps_five_digits(void **state) {
-  (void)state;
+TEST(a_row_of_100000_neighbours_keeps_five_digits) {
   on_every_type(long_row);
 }
 
@@ -212,8 +208,7 @@ static void repeats(struct kernels *k) {
   csr_free(&m);
 }
 
-static void repeats_are_bit_equal(void **state) {
-  (void)state;
+TEST(repeats_are_bit_equal) {
   on_every_type(repeats);
 }
 
@@ -234,19 +229,6 @@ static void empty_matrix(struct kernels *k) {
   csr_free(&blank);
 }
 
-static void empty_matrices_and_rows_give_zero(void **state) {
-  (void)state;
+TEST(empty_matrices_and_rows_give_zero) {
   on_every_type(empty_matrix);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(integers_add_up_exactly_at_every_width),
-      cmocka_unit_test(scales_self_loops_and_accumulation_follow_the_formula),
-      cmocka_unit_test(only_listed_rows_are_touched),
-      cmocka_unit_test(a_row_of_100000_neighbours_keeps_five_digits),
-      cmocka_unit_test(repeats_are_bit_equal),
-      cmocka_unit_test(empty_matrices_and_rows_give_zero),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,8 +272,7 @@ static void fused_loss(struct kernels *k) {
   }
 }
 
-static void the_loss_of_rows_comes_along_with_their_logits(void **state) {
-  (void)state;
+TEST(the_loss_of_rows_comes_along_with_their_logits) {
   on_every_table(fused_loss);
 }
 
@@ -301,15 +300,6 @@ static void fused_update(struct kernels *k) {
   }
 }
 
-static void update_and_layer_norm_end_the_rows_that_finish(void **state) {
-  (void)state;
+TEST(update_and_layer_norm_end_the_rows_that_finish) {
   on_every_type(fused_update);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(update_and_layer_norm_end_the_rows_that_finish),
-      cmocka_unit_test(the_loss_of_rows_comes_along_with_their_logits),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,8 +97,7 @@ static void special_shapes(struct kernels *k) {
   check_matrix(k, matrix_of(640, 300, in_few_windows));
 }
 
-static void single_nodes_dense_blocks_and_empty_windows_are_right(void **state) {
-  (void)state;
+TEST(single_nodes_dense_blocks_and_empty_windows_are_right) {
   on_every_type(special_shapes);
 }
 
@@ -114,8 +113,7 @@ static void directed(struct kernels *k) {
   check_matrix(k, transpose);
 }
 
-static void both_directions_of_a_directed_graph_have_tiles(void **state) {
-  (void)state;
+TEST(both_directions_of_a_directed_graph_have_tiles) {
   on_every_type(directed);
 }
 
@@ -127,8 +125,7 @@ static void listed(struct kernels *k) {
   check_matrix(k, m);
 }
 
-static void listed_rows_have_tiles(void **state) {
-  (void)state;
+TEST(listed_rows_have_tiles) {
   on_every_type(listed);
 }
 
@@ -149,8 +146,7 @@ static void star(struct kernels *k) {
   csr_free(&m);
 }
 
-static void a_star_of_a_million_is_right(void **state) {
-  (void)state;
+TEST(a_star_of_a_million_is_right) {
   on_every_type(star);
 }
 
@@ -200,18 +196,6 @@ static void spoilt(struct kernels *k) {
   csr_free(&m);
 }
 
-static void numbers_that_are_not_finite_reach_their_neighbours_alone(void **state) {
-  (void)state;
+TEST(numbers_that_are_not_finite_reach_their_neighbours_alone) {
   on_every_type(spoilt);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(single_nodes_dense_blocks_and_empty_windows_are_right),
-      cmocka_unit_test(both_directions_of_a_directed_graph_have_tiles),
-      cmocka_unit_test(listed_rows_have_tiles),
-      cmocka_unit_test(a_star_of_a_million_is_right),
-      cmocka_unit_test(numbers_that_are_not_finite_reach_their_neighbours_alone),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,8 +62,7 @@ static void check_split(int64_t rows, int64_t cols, int64_t least) {
   csr_free(&m);
 }
 
-static void every_non_zero_is_in_one_tile_or_in_the_rest(void **state) {
-  (void)state;
+TEST(every_non_zero_is_in_one_tile_or_in_the_rest) {
   check_split(500, 500, 300);
   check_split(333, 129, 1);
   check_split(1, 1, 1);
@@ -106,8 +105,7 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int weighted,
   csr_free(&m);
 }
 
-static void tiles_and_slots_add_up_to_the_product(void **state) {
-  (void)state;
+TEST(tiles_and_slots_add_up_to_the_product) {
   for (int i = 0; i < 8; i++) {
     int apart = 1 + i % 2, in_order = i / 2 % 2, weighted = i / 4;
     check_tiers(500, 500, 300, weighted, apart, in_order);
@@ -121,8 +119,7 @@ static void tiles_and_slots_add_up_to_the_product(void **state) {
 }
 
 /* One row of a million entries among rows of one: pieces of it, each but the last of the limit. */
-static void a_giant_row_is_cut_into_pieces(void **state) {
-  (void)state;
+TEST(a_giant_row_is_cut_into_pieces) {
   enum { ENTRIES = 1 << 20, ROWS = 1000, GIANT = 700 };
   struct csr m;
   struct slots slots = {0};
@@ -145,8 +142,7 @@ static void a_giant_row_is_cut_into_pieces(void **state) {
 }
 
 /* As in a shard whose entries take more than 16 GiB, and in one that is too large. */
-static void slots_name_entries_beyond_32_bits(void **state) {
-  (void)state;
+TEST(slots_name_entries_beyond_32_bits) {
   enum { ROWS = 2000 };
   const int64_t before = (int64_t)1 << 36 | 3;
   struct csr m;
@@ -169,8 +165,7 @@ static void slots_name_entries_beyond_32_bits(void **state) {
   csr_free(&m);
 }
 
-static void slots_are_as_long_as_the_product_allows(void **state) {
-  (void)state;
+TEST(slots_are_as_long_as_the_product_allows) {
   assert_int_equal(slots_limit(36692, 367662, 1383, 64, 0), 32); /* 24 MB are gathered */
   assert_int_equal(slots_limit(36692, 367662, 1383, 256, 0), 64);
   assert_int_equal(slots_limit(36692, 367662, 1383, 1024, 0), 128);
@@ -189,8 +184,7 @@ static void slots_are_as_long_as_the_product_allows(void **state) {
   assert_false(slots_may_stream(100000, 1600000));
 }
 
-static void segments_ascend_inside_a_window(void **state) {
-  (void)state;
+TEST(segments_ascend_inside_a_window) {
   struct csr m = made_matrix(700, 700, has_arc), rest;
   struct tiles tiles;
   assert_ok(tiles_split(&m, 200, 1, &tiles, &rest));
@@ -206,8 +200,7 @@ static void segments_ascend_inside_a_window(void **state) {
 
 /* What the hardware computes from the bits: register r of thread t in step k holds the columns 2q, 2q + 1 (+
  * 8 for r >= 2) of row g (+ 8 for odd r) of its warp's sixteen, with g = lane / 4 and q = lane % 4. */
-static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) {
-  (void)state;
+TEST(bits_stand_where_the_fragments_of_a_product_want_them) {
   for (int thread = 0; thread < TILE_WORDS; thread++) {
     for (int k = 0; k < 4; k++) {
       for (int r = 0; r < 4; r++) {
@@ -223,8 +216,7 @@ static void bits_stand_where_the_fragments_of_a_product_want_them(void **state) 
   }
 }
 
-static void density_counts_cells_and_arcs(void **state) {
-  (void)state;
+TEST(density_counts_cells_and_arcs) {
   struct csr m = made_matrix(500, 300, has_arc);
   struct density one, three;
   assert_ok(tiles_density(&m, 1, &one));
@@ -239,8 +231,7 @@ static void density_counts_cells_and_arcs(void **state) {
 }
 
 /* Weights begin anew with each strip of sixteen rows and follow the bits. */
-static void weights_follow_the_bits(void **state) {
-  (void)state;
+TEST(weights_follow_the_bits) {
   struct csr m = weighted_matrix(300, 500, 1), rest;
   struct tiles tiles;
   int64_t at = 0;
@@ -269,19 +260,4 @@ static void weights_follow_the_bits(void **state) {
   tiles_free(&tiles);
   tiles_rest_free(&rest);
   csr_free(&m);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_non_zero_is_in_one_tile_or_in_the_rest),
-      cmocka_unit_test(tiles_and_slots_add_up_to_the_product),
-      cmocka_unit_test(a_giant_row_is_cut_into_pieces),
-      cmocka_unit_test(slots_name_entries_beyond_32_bits),
-      cmocka_unit_test(slots_are_as_long_as_the_product_allows),
-      cmocka_unit_test(segments_ascend_inside_a_window),
-      cmocka_unit_test(bits_stand_where_the_fragments_of_a_product_want_them),
-      cmocka_unit_test(density_counts_cells_and_arcs),
-      cmocka_unit_test(weights_follow_the_bits),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,13 +122,11 @@ static void condensed(struct kernels *k) {
   csr_free(&m);
 }
 
-static void layouts_are_those_that_the_processor_makes(void **state) {
-  (void)state;
+TEST(layouts_are_those_that_the_processor_makes) {
   on_gpu(built);
 }
 
-static void full_windows_of_scattered_columns_are_condensed(void **state) {
-  (void)state;
+TEST(full_windows_of_scattered_columns_are_condensed) {
   on_gpu(condensed);
 }
 
@@ -142,17 +140,10 @@ static void large_copies(struct kernels *k) {
   assert_same(k, to, from, bytes);
 }
 
-static void large_copies_arrive(void **state) {
-  (void)state;
+TEST(large_copies_arrive) {
   on_gpu(large_copies);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(layouts_are_those_that_the_processor_makes),
-      cmocka_unit_test(full_windows_of_scattered_columns_are_condensed),
-      cmocka_unit_test(large_copies_arrive),
-  };
-  setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+BEFORE_ALL {
+  return setenv("GNNTRAIN_TEST_DEVICE", "cuda", 1);
 }

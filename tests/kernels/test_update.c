@@ -121,8 +121,7 @@ static void forward(struct kernels *k) {
   every_combination(k, 0, 8, check_forward);
 }
 
-static void forward_follows_the_formula_in_every_combination(void **state) {
-  (void)state;
+TEST(forward_follows_the_formula_in_every_combination) {
   on_every_table(forward);
 }
 
@@ -194,8 +193,7 @@ static void backward(struct kernels *k) {
   }
 }
 
-static void gradients_are_those_of_central_differences(void **state) {
-  (void)state;
+TEST(gradients_are_those_of_central_differences) {
   on_every_table(backward);
 }
 
@@ -227,8 +225,7 @@ static void tall(struct kernels *k) {
   check_tall(k, 5003, 256, 1);
 }
 
-static void gradients_of_many_rows_add_up(void **state) {
-  (void)state;
+TEST(gradients_of_many_rows_add_up) {
   on_every_table(tall);
 }
 
@@ -260,8 +257,7 @@ static void logits(struct kernels *k) {
   assert_all_equal(values_of(k, op.residual_grad), dy, ROWS * COLS);
 }
 
-static void the_end_of_the_last_layer_takes_real_logits(void **state) {
-  (void)state;
+TEST(the_end_of_the_last_layer_takes_real_logits) {
   on_every_table(logits);
 }
 
@@ -275,8 +271,7 @@ static void no_rows(struct kernels *k) {
   assert_all_equal(doubles(k, back.bias_grad, 4), host_block(4 * 8), 4);
 }
 
-static void sums_over_no_rows_are_zero(void **state) {
-  (void)state;
+TEST(sums_over_no_rows_are_zero) {
   on_every_table(no_rows);
 }
 
@@ -288,19 +283,6 @@ static void not_a_number(struct kernels *k) {
   for (int i = 0; i < 6; i++) assert_int_equal(isnan(y[i]) != 0, i == 4);
 }
 
-static void a_nan_is_not_hidden_by_an_activation(void **state) {
-  (void)state;
+TEST(a_nan_is_not_hidden_by_an_activation) {
   on_every_table(not_a_number);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradients_of_many_rows_add_up),
-      cmocka_unit_test(the_end_of_the_last_layer_takes_real_logits),
-      cmocka_unit_test(sums_over_no_rows_are_zero),
-      cmocka_unit_test(a_nan_is_not_hidden_by_an_activation),
-      cmocka_unit_test(gradients_are_those_of_central_differences),
-      cmocka_unit_test(forward_follows_the_formula_in_every_combination),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
-#!/usr/bin/env bash
 # The sbatch scripts under a real Slurm: a controller and three nodes, each in a network, process and host-name namespace
 # of its own, with everything that they write below this folder. Prints the seconds of each case.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-skip() {
-  echo "$*"
-  exit 77
-}
-((EUID == 0)) || skip "skipped: network namespaces want root"
+((EUID == 0)) || skip "network namespaces want root"
 for program in slurmctld slurmd sbatch munged; do
-  command -v $program >/dev/null || skip "skipped: no $program: launch/install_packages --tests --slurm installs Slurm"
+  command -v $program >/dev/null || skip "no $program: launch/install_packages --tests --slurm installs Slurm"
 done
-command -v ip >/dev/null || skip "skipped: no ip (iproute2): launch/install_packages --tests --slurm installs it"
-ip netns add "gnntrain-$$.try" 2>/dev/null && ip netns del "gnntrain-$$.try" || skip "skipped: no network namespaces here"
-unshare --uts --pid --mount --fork --kill-child true 2>/dev/null || skip "skipped: no process namespaces here"
+command -v ip >/dev/null || skip "no ip (iproute2): launch/install_packages --tests --slurm installs it"
+ip netns add "gnntrain-$$.try" 2>/dev/null && ip netns del "gnntrain-$$.try" || skip "no network namespaces here"
+unshare --uts --pid --mount --fork --kill-child true 2>/dev/null || skip "no process namespaces here"
 
-rm -rf ./*
 home=$PWD
 export SLURM_CONF=$home/slurm.conf
 hosts=(head n1 n2 n3)
@@ -104,15 +98,10 @@ CONF
 
 # until_true SECONDS WHAT COMMAND...: WHAT is said when it never becomes true.
 until_true() {
-  local end=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    ((SECONDS < end)) || {
-      tail -n 15 log/* *.log
-      fail "waited in vain for $what"
-    }
-    sleep 0.2
-  done
+  wait_until "$1" "${@:3}" || {
+    tail -n 15 log/* *.log
+    fail "waited in vain for $2"
+  }
 }
 slurm() { nsenter --net="/run/netns/$(space head)" "$@"; }
 node() { on "$1" slurmd -D -N "$1" >"log/$1.out" 2>&1 & }
@@ -150,30 +139,12 @@ ends() { # ends STATE EXITCODE
 trains() { until_true 60 "job $job to train" test -s "$1/metrics.jsonl"; }
 
 # What the jobs train.
-"$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 2000 --degree 8 --features 16 --classes 4 --seed 3 >out.txt
+gnndata synth made.h5 --nodes 2000 --degree 8 --features 16 --classes 4 --seed 3 >out.txt
 # A run file of its own for each job, so that its epochs can be another number once it waits: the script's arguments stay.
-config() { # config NAME EPOCHS [LINE OF CHECKPOINTS]
-  cat >"$1.toml" <<RUN
-[dataset]
-path = "made.h5"
-[model]
-hidden = 16
-dropout = 0.5
-[train]
-epochs = $2
-lr = 0.001
-[checkpoint]
-${3-every = 0}
-[partition]
-order = "given"
-[runtime]
-precision = "fp64"
-device = "cpu"
-threads = 1
-[log]
-dir = "$1"
-progress = 1000000000
-RUN
+config() { # config NAME EPOCHS [EPOCHS BETWEEN CHECKPOINTS]
+  settings "$1.toml" dataset.path=made.h5 model.hidden=16 model.dropout=0.5 train.epochs="$2" train.lr=0.001 \
+    checkpoint.every="${3-0}" partition.order=given runtime.precision=fp64 runtime.device=cpu runtime.threads=1 \
+    log.dir="$1" log.progress=1000000000
 }
 endless=1000000000
 saved() { # saved NAME: the epoch of its newest checkpoint
@@ -182,7 +153,6 @@ saved() { # saved NAME: the epoch of its newest checkpoint
   printf '%s\n' "${files[@]}" | sed -E 's/.*-0-([0-9]+)\.h5$/\1/' | sort -n | tail -n 1
 }
 have_saved() { compgen -G "$1/checkpoints/epoch-0-*.h5" >saved.txt; }
-losses() { sed -nE 's/.*"epoch": *([0-9]+), *"loss": *([^,}]*).*/\1 \2/p' "$1/metrics.jsonl"; }
 # came_back NAME EPOCH TOLERANCE: it went on after EPOCH and equals a run that nothing happened to, on two ranks.
 came_back() {
   local name=$1 from=$2 tolerance=$3 last
@@ -308,7 +278,7 @@ done
 took "scancel, with and without TERM to the script alone, both scripts"
 
 # A node is lost: no farewell of its processes reaches anybody. Slurm queues the job again.
-config lost $endless 'every = 20'
+config lost $endless 20
 submit several_nodes --nodes=2 --nodelist=n2 --exclude=n3 -- lost.toml
 trains lost
 until_true 60 "a checkpoint" have_saved lost
@@ -317,7 +287,7 @@ for pid in $(ip netns pids "$(space n2)"); do kill -KILL "$pid" 2>/dev/null || t
 slurm scontrol update NodeName=n2 State=DOWN Reason=lost
 until_true 120 "job $job to be queued again" waits
 from=$(saved lost)
-config lost $((from + 50)) 'every = 20'
+config lost $((from + 50)) 20
 soon ReqNodeList= ExcNodeList=
 ends COMPLETED 0:0
 [[ $(shown NodeList) == 'n[1,3]' ]] || fail "after n2 was lost the job ran on $(shown NodeList)"

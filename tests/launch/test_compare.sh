@@ -1,40 +1,34 @@
 # tests/bench/compare runs end to end on the processor, where a Python with torch and h5py is there: a ratio for every
 # row, losses and gradients that agree with float64 on 1 and 2 ranks, wall seconds, lines of JSON; losses of the other
 # types that agree with their formulas; a peer that is missing is printed as such, and bad usage is refused in one sentence.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 compare() { python3 "$GNNTRAIN_SOURCE/tests/bench/compare" --build "$GNNTRAIN_BIN" --work . --device cpu "$@"; }
-command -v python3 >/dev/null || { echo "skipped: python3 is not there"; exit 77; }
+command -v python3 >/dev/null || skip "python3 is not there"
 
 # refuses MESSAGE ARGUMENT...
 refuses() {
-  local message=$1 code=0
-  shift
-  compare "$@" >out.txt 2>err.txt || code=$?
-  ((code == 2)) && grep -qF -- "$message" err.txt || { cat err.txt; fail "compare $*: exit code $code"; }
+  ends 2 compare "${@:2}"
+  grep -qF -- "$1" err.txt || fail "compare ${*:2}: another message"
 }
-rm -rf ./*
 refuses '--ranks takes numbers' --ranks 0
 refuses '--models takes layers x hidden' --models 2y16
 refuses 'is not there' --case nowhere-like
 refuses '--type takes gcn, sage' --type sage,gnn
 refuses 'hgnn stands alone' --type gat,hgnn
 refuses '--cora has recipes of gcn and gcnii' --type sage --cora cora.h5
-for python in python3 /usr/bin/python3; do
-  if "$python" -c 'import h5py, torch' 2>/dev/null; then found=1; fi
-done
-[[ -n ${found-} ]] || { echo "skipped: no Python with h5py and torch"; exit 77; }
+needs_python h5py torch
 
 printf '%s\n' '#   gnndata synth data/tiny.h5 --nodes 1200 --degree 10 --features 20 \' '#     --classes 6' \
   '[dataset]' 'path = "data/tiny.h5"' >tiny.toml
 export OMP_NUM_THREADS=1
-compare --case tiny.toml --ranks 1,2 --partition block,metis --models 2x16 --once true,false --precisions fp32,fp64 \
-  --peer-precisions fp32 --epochs 6 --budget 800 --record . >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare ended with $?"; }
+works compare --case tiny.toml --ranks 1,2 --partition block,metis --models 2x16 --once true,false --precisions fp32,fp64 \
+  --peer-precisions fp32 --epochs 6 --budget 800 --record .
 (($(grep -cE '^  2x16 A X (once|always) .* fp(32|64) .* ok$' out.txt) == 12)) ||
-  { cat out.txt; fail "not 12 rows that agree with float64"; }
-grep -qE '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ ' out.txt || { cat out.txt; fail "no PyTorch on 2 ranks"; }
-grep -qE '^  gnntrain 2x16 .* metis, parts kept: [0-9.]+ ' out.txt || { cat out.txt; fail "no wall seconds"; }
-grep -qE '^  PyTorch eager 2x16 .*: [0-9.]+ .*epochs' out.txt || { cat out.txt; fail "no wall seconds of PyTorch"; }
-grep -qE '^  (PyG 2x16 A X always fp32:|failed: pyg .*torch_geometric)' out.txt || { cat out.txt; fail "nothing said of PyG"; }
+  fail "not 12 rows that agree with float64"
+says '^  2x16 A X once block +fp32 +[0-9.]+ +[0-9.]+ '
+says '^  gnntrain 2x16 .* metis, parts kept: [0-9.]+ '
+says '^  PyTorch eager 2x16 .*: [0-9.]+ .*epochs'
+says '^  (PyG 2x16 A X always fp32:|failed: pyg .*torch_geometric)'
 python3 - <<'PYTHON' || { cat compare.jsonl; fail "the lines of JSON"; }
 import json
 rows = [json.loads(line) for line in open("compare.jsonl")]
@@ -49,13 +43,11 @@ grep -q '"table": "torch", "row": "tiny, 2 x 16, A X once", "column": "fp32 x"' 
 # The other types: a table each, and what PyTorch Geometric takes, or that it is missing.
 types=sage,sage-max,gin,gat,agnn,gcnii
 cp check.json check-gcn.json
-compare --case tiny.toml --type $types --models 2x16 --precisions fp32 --epochs 6 --budget 600 >out.txt 2>err.txt ||
-  { cat out.txt err.txt; fail "compare of other types ended with $?"; }
+works compare --case tiny.toml --type $types --models 2x16 --precisions fp32 --epochs 6 --budget 600
 (($(grep -cE '^  (sage|sage-max|gin|gat|agnn|gcnii) 2x16( P X once)? +fp32 .* ok$' out.txt) == 8)) ||
-  { cat out.txt err.txt; fail "not 8 rows of other types that agree with float64"; }
+  fail "not 8 rows of other types that agree with float64"
 for type in ${types//,/ }; do
-  grep -qE "^  (PyG $type 2x16 fp32:|failed: pyg $type 2x16 fp32 .*torch_geometric)" out.txt ||
-    { cat out.txt; fail "nothing said of PyG's $type"; }
+  says "^  (PyG $type 2x16 fp32:|failed: pyg $type 2x16 fp32 .*torch_geometric)"
 done
 
 # What the checks are for: another loss than that of the weights is seen.
@@ -70,30 +62,25 @@ PYTHON
   "$python" "$GNNTRAIN_SOURCE/tests/bench/$3" tiny.h5 --models "$4" --precisions fp32 --device cpu --epochs 5 \
     --check wrong.json >out.txt
   awk -F '[:,]' '/"check"/ { seen = 1; bad = !($4 > 9e-4) } END { exit bad || !seen }' out.txt ||
-    { cat out.txt; fail "a wrong loss of $2 is not seen"; }
+    fail "a wrong loss of $2 is not seen"
 }
-for python in python3 /usr/bin/python3; do
-  "$python" -c 'import h5py, torch' 2>/dev/null || continue
-  sees check-gcn.json gcn peer_torch.py 2x16:once
-  for type in ${types//,/ }; do sees check.json $type peer_pyg.py $type:2x16; done
-  break
-done
+sees check-gcn.json gcn peer_torch.py 2x16:once
+for type in ${types//,/ }; do sees check.json $type peer_pyg.py $type:2x16; done
 
 # A hypergraph, made and given.
 printf '%s\n' '#   gnndata synth data/hyper.h5 --nodes 900 --hyperedges 300 --degree 4 --features 12 --classes 5' \
   '[dataset]' 'path = "data/hyper.h5"' >hyper.toml
-"$GNNTRAIN_BIN/gnndata" synth given.h5 --nodes 700 --hyperedges 200 --degree 3 --features 9 --classes 4 >/dev/null
+gnndata synth given.h5 --nodes 700 --hyperedges 200 --degree 3 --features 9 --classes 4 >/dev/null
 for dataset in "" --dataset=given.h5; do
-  compare --case hyper.toml --type hgnn --models 2x16 --precisions fp32 --epochs 6 --budget 600 $dataset \
-    >out.txt 2>err.txt || { cat out.txt err.txt; fail "compare of hypergraphs ended with $?"; }
-  (($(grep -cE '^  hgnn 2x16( P X once)? +fp32 .* ok$' out.txt) == 2)) || { cat out.txt err.txt; fail "not 2 rows of hgnn"; }
+  works compare --case hyper.toml --type hgnn --models 2x16 --precisions fp32 --epochs 6 --budget 600 $dataset \
+   
+  (($(grep -cE '^  hgnn 2x16( P X once)? +fp32 .* ok$' out.txt) == 2)) || fail "not 2 rows of hgnn"
 done
 
 # A run that fails is a row of its table, and its sentence a line below.
-compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none --epochs 5 --budget 200 >out.txt 2>err.txt ||
-  { cat out.txt err.txt; fail "compare of a run that fails ended with $?"; }
+works compare --case tiny.toml --type gat --models 2x17 --precisions fp32 --peers none --epochs 5 --budget 200
 grep -qE '^  gat 2x17 +fp32 +failed' out.txt && grep -qE '^  failed: ours gat 2x17 fp32 .*exit code 2: gnntrain: ' out.txt ||
-  { cat out.txt; fail "a run that failed is not named"; }
+  fail "a run that failed is not named"
 printf '%s\n' 'epoch 3: loss 1.5' 'gnntrain: CUDA: unspecified launch failure' '  at kernels/cuda/gemm/gemm.c:1 in cuda_gemm' >failed.log
 said=$(PYTHONPATH=$GNNTRAIN_SOURCE/tests/bench python3 -c 'import compare_runs; print(compare_runs.spoken("failed.log"))')
 [[ $said == 'gnntrain: CUDA: unspecified launch failure' ]] || fail "of a log with a trace it said: $said"

@@ -1,8 +1,7 @@
 # Every configuration trains: on a small graph of the features and classes that its comment's line of gnndata synth
 # names, on the real graph of its line of gnndata import where GNNTRAIN_TEST_DATA has it, else on some small graph. The
 # lines name the file that the configuration reads.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
-rm -rf ./*
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 mkdir data
 
 # The line of gnndata in a configuration's comment, continued lines joined.
@@ -19,7 +18,7 @@ tiny() {
     --hyperedges) words[i + 1]=3000 ;;
     esac
   done
-  "$GNNTRAIN_BIN/gnndata" "${words[@]}" >out.txt 2>&1 || { cat out.txt; fail "gnndata ${words[*]}"; }
+  works gnndata "${words[@]}"
 }
 
 # Makes the dataset of a configuration; prints how.
@@ -35,7 +34,7 @@ make() {
     tiny "$@"
     echo "made by its line"
   elif [[ ${1-} == import && -n $real && -f $real/$3 ]]; then
-    "$GNNTRAIN_BIN/gnndata" import "$2" "$real/$3" "${@:4}" >out.txt 2>&1 || { cat out.txt; fail "gnndata $*"; }
+    works gnndata import "$2" "$real/$3" "${@:4}"
     echo "imported"
   elif [[ ${2-} == hypergraph ]]; then
     tiny synth "$path" --nodes 0 --degree 0 --features 24 --classes 5 --community-size 0 --hyperedges 3000

@@ -1,6 +1,6 @@
 # A folder includes only folders below it, those of kernels/cuda too, and a third-party header is included in one
 # place only; kernels know no configuration; and no modules depend on each other in a circle.
-set -euo pipefail
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 # Prints what is wrong in the tree at $1, one line a violation; nothing when the house stands.
 violations() {
@@ -82,7 +82,7 @@ fi
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 for folder in runtime io kernels partition models launch; do cp -r "$GNNTRAIN_SOURCE/$folder" "$copy/"; done
-[[ $(find "$copy" -name '*.c' | wc -l) -gt 10 ]] || { echo "the tree has hardly any sources"; exit 1; }
+[[ $(find "$copy" -name '*.c' | wc -l) -gt 10 ]] || fail "the tree has hardly any sources"
 plant() { # plant FILE LINE
   local file=$copy/$1 saved=$copy/saved
   [[ ! -e $file ]] || cp "$file" "$saved"
@@ -116,7 +116,7 @@ plant launch/gnndata.c '#include <zip.h>'
 plant launch/gnndata.c '#include <glib.h>'
 plant io/planted.c '#include PLANTED'
 plant kernels/ops.h '#include "runtime/config.h"'
-[[ -z $(violations "$copy") ]] || { echo "a planted line was left behind"; exit 1; }
+[[ -z $(violations "$copy") ]] || fail "a planted line was left behind"
 
 command -v python3 >/dev/null || { echo "circles are not looked for: python3 is not there"; exit 0; }
 circles() { python3 "$GNNTRAIN_SOURCE/tests/launch/find_circles.py" "$1" "$2"; }

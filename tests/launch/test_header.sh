@@ -1,41 +1,29 @@
 # What a dataset's header shows not to be possible is said before anything is read: the file has no data behind it,
 # and whoever reads it finds that instead.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-rm -rf ./*
 # claim FILE NODES ARCS FEATURES
 claim() {
-  "$GNNTRAIN_BIN/tests/launch/claim_dataset" "${@:2}" "$1"
-  truncate -s 1T "$1" 2>/dev/null || { echo "skipped: no file of holes can be made here"; exit 77; }
+  claim_dataset "${@:2}" "$1"
+  truncate -s 1T "$1" 2>/dev/null || skip "no file of holes can be made here"
 }
 claim arcs.h5 1000000 3000000000 4
 claim features.h5 100000000 100000000 100000
 claim some.h5 10000000 10000000 2000
-printf '%s\n' 'model.hidden = 16' 'train.epochs = 1' >run.toml
-
-# refused CODE TEXT RANKS ARGUMENT...
-refused() {
-  job "${@:3}"
-  ((code == $1)) || { cat err.txt; fail "exit code $code in place of $1: ${*:3}"; }
-  grep -qE "$2" err.txt || { cat err.txt; fail "\"$2\" is not said: ${*:3}"; }
-  (($(grep -c '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence: ${*:3}"; }
-}
+settings run.toml model.hidden=16 train.epochs=1
 
 metis='METIS here has 32-bit indices and cannot take 1000000 nodes and 3000000000 arcs; use partition.method = "block"'
 for ranks in 2 4; do
-  refused 2 "^gnntrain: arcs.h5: $metis" $ranks run.toml --set dataset.path=arcs.h5
+  must_refuse 2 "^gnntrain: arcs.h5: $metis" $ranks run.toml --set dataset.path=arcs.h5
 done
-code=0
-timeout 60 "$GNNTRAIN_BIN/gnndata" partition arcs.h5 --parts 8 >out.txt 2>err.txt || code=$?
-((code == 2)) || fail "gnndata partition ends with $code"
-grep -q "^gnndata: arcs.h5: $metis" err.txt || { cat err.txt; fail "gnndata partition"; }
+refused 2 "^gnndata: arcs.h5: $metis" timeout 60 gnndata partition arcs.h5 --parts 8
 
 # Blocks want no METIS, nor does one part, nor a partition that may be kept; then the lack of data is what is found.
 reads_on() {
   job "$@"
-  ((code == 1 || code == 2)) || { cat err.txt; fail "exit code $code: $*"; }
-  grep -q METIS err.txt && { cat err.txt; fail "METIS is in nobody's way: $*"; }
-  grep -qE 'graph/indptr|out of memory' err.txt || { cat err.txt; fail "nothing was read: $*"; }
+  ((code == 1 || code == 2)) || fail "exit code $code: $*"
+  lacks METIS err.txt # which is in nobody's way
+  says 'graph/indptr|out of memory' err.txt
 }
 reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.method=block --set partition.order=given
 mkdir arcs.h5.parts
@@ -43,13 +31,13 @@ touch arcs.h5.parts/metis-2-given-seed1-1.05-0000000000000000.h5
 reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.order=given
 
 for ranks in 1 2; do
-  refused 1 '^gnntrain: out of memory: training takes at least 3[0-9.]* TiB on [12] ranks? together \(36.4 TiB for features, .* for the graph, ' \
+  must_refuse 1 '^gnntrain: out of memory: training takes at least 3[0-9.]* TiB on [12] ranks? together \(36.4 TiB for features, .* for the graph, ' \
     $ranks run.toml --set dataset.path=features.h5 --set partition.method=block
 done
 
 # The same by a limit of the process: 75 GiB of features, 30 GiB of address space.
 (ulimit -v $((30 << 20)) && must_run 1 --version) # which is enough for all else
 grep -q gnntrain out.txt
-(ulimit -v $((30 << 20)) && refused 1 '^gnntrain: out of memory: training takes at least .* GiB on 1 rank together' 1 run.toml \
+(ulimit -v $((30 << 20)) && must_refuse 1 '^gnntrain: out of memory: training takes at least .* GiB on 1 rank together' 1 run.toml \
   --set dataset.path=some.h5)
 echo "refused from the header"

@@ -1,28 +1,20 @@
 # Training goes on only with the data that it began with; its weights may be tried on other data. The best weights
 # alone are nothing to go on from.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-# refuses PATTERN ARGUMENT...: exit code 2 and one sentence, on one rank and on two.
+# refuses PATTERN ARGUMENT...: on one rank and on two.
 refuses() {
-  local pattern=$1 ranks
-  shift
-  for ranks in 1 2; do
-    job $ranks "$@"
-    ((code == 2)) || { cat out.txt err.txt; fail "exit code $code in place of 2 on $ranks rank(s): gnntrain $*"; }
-    (($(grep -c '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence on $ranks rank(s): $*"; }
-    grep -qE "$pattern" <<<"$(grep '^gnntrain: ' err.txt)" || { cat err.txt; fail "no \"$pattern\": gnntrain $*"; }
-  done
+  for ranks in 1 2; do must_refuse 2 "$1" $ranks run.toml "${@:2}"; done
 }
 
 # Datasets of one graph, each with one kind of data that is another's.
-rm -rf ./*
 for ((i = 0; i < 60; i++)); do echo "$i $(((i + 1) % 60))"; done >ring.txt
 awk '{ print ($1 < 30) }' ring.txt >labels.txt
 awk '{ print NR == 1 ? 1 - $1 : $1 }' labels.txt >labels2.txt
 awk '{ print $1 / 64 "," 1 - $1 / 64 }' ring.txt >features.csv
 awk -F , '{ print NR == 60 ? $1 + 1 : $1, $2 }' OFS=, features.csv >features2.csv
 make() {
-  "$GNNTRAIN_BIN/gnndata" import edgelist ring.txt "$1.h5" --undirected --features "$2" --labels "$3" --split "$4" \
+  gnndata import edgelist ring.txt "$1.h5" --undirected --features "$2" --labels "$3" --split "$4" \
     --seed 1 >out.txt
 }
 make first features.csv labels.txt random:0.5,0.25
@@ -30,29 +22,29 @@ make same features.csv labels.txt random:0.5,0.25
 make features features2.csv labels.txt random:0.5,0.25
 make labels features.csv labels2.txt random:0.5,0.25
 make splits features.csv labels.txt random:0.5,0.3
-printf '%s\n' '[model]' 'hidden = 8' '[train]' 'epochs = 4' '[log]' 'dir = "run"' >run.toml
+settings run.toml model.hidden=8 train.epochs=4 log.dir=run
 must_run 1 run.toml --set dataset.path=first.h5
 must_run 2 run.toml --set dataset.path=same.h5 --resume --epochs 6
-refuses 'was trained with dataset.normalize = "none", this run has "row"' run.toml --set dataset.path=first.h5 \
+refuses 'was trained with dataset.normalize = "none", this run has "row"' --set dataset.path=first.h5 \
   --set dataset.normalize=row --resume --epochs 7
 must_run 1 run.toml --set dataset.path=first.h5 --resume --epochs 7
 for kind in features labels splits; do
-  refuses "epoch-0-7\.h5: was trained with other $kind than those of $kind\.h5" run.toml --resume --epochs 9 \
+  refuses "epoch-0-7\.h5: was trained with other $kind than those of $kind\.h5" --resume --epochs 9 \
     --set dataset.path=$kind.h5
   must_run 2 run.toml --set dataset.path=$kind.h5 --eval run/best.h5
-  grep -q "^note: run/best.h5 was trained with other $kind than those of $kind.h5" out.txt || { cat out.txt; fail "--eval, $kind"; }
+  says "^note: run/best.h5 was trained with other $kind than those of $kind.h5"
   must_run 1 run.toml --set dataset.path=$kind.h5 --predict run/best.h5 --out predictions.h5
 done
 
 # Sparse features, and those of hypergraphs.
 hyper() {
-  "$GNNTRAIN_BIN/gnndata" import hypergraph ring.txt "$1.h5" --features "$2" --labels labels.txt --split random:0.5,0.25 \
+  gnndata import hypergraph ring.txt "$1.h5" --features "$2" --labels labels.txt --split random:0.5,0.25 \
     --seed 1 >out.txt
 }
 hyper hyper features.csv
 hyper hyper2 features2.csv
 must_run 2 run.toml --set dataset.path=hyper.h5 --set model.type=hgnn --set log.dir=hyper
-refuses 'other features than those of hyper2\.h5' run.toml --set dataset.path=hyper2.h5 --set model.type=hgnn \
+refuses 'other features than those of hyper2\.h5' --set dataset.path=hyper2.h5 --set model.type=hgnn \
   --set log.dir=hyper --resume --epochs 9
 must_run 1 run.toml --set dataset.path=hyper.h5 --set model.type=hgnn --set log.dir=hyper --resume --epochs 9
 awk '{ for (j = 0; j < 40; j++) printf "%s%s", j == NR % 40 ? 1 : 0, j < 39 ? "," : "\n" }' ring.txt >wide.csv
@@ -60,9 +52,9 @@ awk '{ for (j = 0; j < 40; j++) printf "%s%s", j == (NR == 7 ? 8 : NR % 40) ? 1 
 make sparse wide.csv labels.txt random:0.5,0.25
 make sparse2 wide2.csv labels.txt random:0.5,0.25
 must_run 2 run.toml --set dataset.path=sparse.h5 --set log.dir=sparse
-refuses 'other features than those of sparse2\.h5' run.toml --set dataset.path=sparse2.h5 --set log.dir=sparse --resume --epochs 9
+refuses 'other features than those of sparse2\.h5' --set dataset.path=sparse2.h5 --set log.dir=sparse --resume --epochs 9
 must_run 1 run.toml --set dataset.path=sparse.h5 --set log.dir=sparse --resume --epochs 9
 
 # The best weights stand beside the moments of the last epoch.
 refuses 'best\.h5: holds the best weights, of epoch [0-9]+, and not what training goes on from; resume a file of checkpoints/' \
-  run.toml --set dataset.path=first.h5 --set log.dir=fresh --resume=run/best.h5 --epochs 9
+  --set dataset.path=first.h5 --set log.dir=fresh --resume=run/best.h5 --epochs 9

@@ -1,24 +1,10 @@
 # Output that nobody reads, that does not fit or that was closed costs no epoch and leaves no half-written file; a closed
 # terminal and an interrupt are requests to stop.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-rm -rf ./*
-"$GNNTRAIN_BIN/gnndata" synth made.h5 --nodes 400 --degree 8 --features 16 --classes 4 >out.txt
-cat >run.toml <<'END_OF_RUN'
-[dataset]
-path = "made.h5"
-[model]
-hidden = 8
-[train]
-epochs = 50
-[runtime]
-timeout = 60
-threads = 1
-[log]
-dir = "run"
-overwrite = true
-progress = 1
-END_OF_RUN
+gnndata synth made.h5 --nodes 400 --degree 8 --features 16 --classes 4 >out.txt
+settings run.toml dataset.path=made.h5 model.hidden=8 train.epochs=50 runtime.timeout=60 runtime.threads=1 log.dir=run \
+  log.overwrite=true log.progress=1
 
 # has_all_epochs WHAT: the run is whole.
 has_all_epochs() {
@@ -36,23 +22,23 @@ left() {
   exec 4>&-
 }
 left gnntrain run.toml
-((code == 0)) || { cat err.txt; fail "gnntrain whose output nobody reads: exit code $code"; }
-[[ ! -s err.txt ]] || { cat err.txt; fail "gnntrain whose output nobody reads is not quiet"; }
+((code == 0)) || fail "gnntrain whose output nobody reads: exit code $code"
+[[ ! -s err.txt ]] || fail "gnntrain whose output nobody reads is not quiet"
 has_all_epochs "nobody reads"
 left gnndata info made.h5
-((code == 141)) || { cat err.txt; fail "gnndata info whose output nobody reads: exit code $code"; }
-[[ ! -s err.txt ]] || { cat err.txt; fail "gnndata info whose output nobody reads is not quiet"; }
+((code == 141)) || fail "gnndata info whose output nobody reads: exit code $code"
+[[ ! -s err.txt ]] || fail "gnndata info whose output nobody reads is not quiet"
 left gnndata synth unread.h5 --nodes 3000 --degree 4 --features 16 --classes 4
 [[ -z $(compgen -G 'unread.h5.tmp-*') ]] || fail "gnndata synth left $(ls)"
 must_run 1 run.toml
 left gnntrain run.toml --predict run/best.h5 --out predicted.h5
-((code == 0)) && [[ -s predicted.h5 ]] || { cat err.txt; fail "--predict whose output nobody reads: exit code $code"; }
+((code == 0)) && [[ -s predicted.h5 ]] || fail "--predict whose output nobody reads: exit code $code"
 rm -rf run
 
 # A full disk, and no output at all: said at the end, and no file of ours takes the place of what was closed.
 code=0
-"$GNNTRAIN_BIN/gnntrain" run.toml >/dev/full 2>err.txt </dev/null || code=$?
-((code == 1)) && grep -q '^gnntrain: standard output cannot be written$' err.txt || { cat err.txt; fail "a full disk: $code"; }
+gnntrain run.toml >/dev/full 2>err.txt </dev/null || code=$?
+((code == 1)) && grep -q '^gnntrain: standard output cannot be written$' err.txt || fail "a full disk: $code"
 has_all_epochs "a full disk"
 must_run 1 run.toml
 for closed in '>&-' '2>&-' '>&- 2>&- <&-'; do
@@ -70,50 +56,41 @@ for signal in INT HUP; do
     rm -rf run
     start $ranks run/metrics.jsonl run.toml --epochs 1000000000 --set log.progress=100000
     kill -$signal "$(processes | head -n 1)"
-    ends_within 15
-    ((code == 75)) || { tail -n 5 out.txt err.txt; fail "$signal on $ranks rank(s): exit code $code"; }
-    grep -q 'stopped by a signal after epoch' err.txt || { cat err.txt; fail "$signal: nothing said"; }
+    ends_within 15 75
+    says 'stopped by a signal after epoch' err.txt
     [[ -n $(compgen -G 'run/checkpoints/epoch-0-*.h5') ]] || fail "$signal: no checkpoint"
   done
 done
 
 # Under nohup a closed terminal is none of its business.
 rm -rf run
-(trap '' HUP; exec "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 --set log.progress=100000 >out.txt 2>err.txt </dev/null) &
+(trap '' HUP; exec gnntrain run.toml --epochs 1000000000 --set log.progress=100000 >out.txt 2>err.txt </dev/null) &
 job=$!
-for ((i = 0; i < 1000; i++)); do
-  [[ ! -s run/metrics.jsonl ]] || break
-  sleep 0.1
-done
+wait_until 100 test -s run/metrics.jsonl || fail "nohup: no training"
 kill -HUP $job
 before=$(wc -l <run/metrics.jsonl)
-for ((i = 0; i < 1000; i++)); do
-  (($(wc -l <run/metrics.jsonl) <= before + 2)) || break
-  sleep 0.1
-done
-kill -0 $job || { cat err.txt; fail "nohup: ended by a SIGHUP"; }
+has_gone_on() { (($(wc -l <run/metrics.jsonl) > before + 2)); }
+wait_until 100 has_gone_on || fail "nohup: ended by a SIGHUP"
 kill -TERM $job
-code=0
-wait $job || code=$?
-((code == 75)) || { cat err.txt; fail "nohup: exit code $code after SIGTERM"; }
+ended
+((code == 75)) || fail "nohup: exit code $code after SIGTERM"
 
 # Predictions that are half-written when a signal comes.
-"$GNNTRAIN_BIN/gnndata" synth wide.h5 --nodes 20000 --degree 4 --features 8 --classes 4 >out.txt
+gnndata synth wide.h5 --nodes 20000 --degree 4 --features 8 --classes 4 >out.txt
 must_run 1 run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1
 mkdir predicted
 seen=
 for signal in TERM INT HUP USR1; do
-  env --default-signal=INT "$GNNTRAIN_BIN/gnntrain" run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1 \
+  env --default-signal=INT gnntrain run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1 \
     --predict run/best.h5 --out predicted/out.h5 >out.txt 2>err.txt </dev/null &
   job=$!
   while kill -0 $job 2>/dev/null; do
     [[ -z $(echo predicted/*) ]] || break
   done
   kill -$signal $job 2>/dev/null || true
-  code=0
-  wait $job || code=$?
+  ended
   ((code == 0)) || seen=yes
-  ((code == 0 || code == 128 + $(kill -l $signal))) || { cat err.txt; fail "$signal to --predict: exit code $code"; }
+  ((code == 0 || code == 128 + $(kill -l $signal))) || fail "$signal to --predict: exit code $code"
   [[ -z $(compgen -G 'predicted/*.tmp-*') ]] || fail "$signal to --predict left $(ls predicted)"
   rm -f predicted/*
 done

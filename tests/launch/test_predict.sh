@@ -1,10 +1,8 @@
 # --predict writes a row for every node in the dataset's order with the user's ids; --eval gives the metrics of
 # the training; both on any number of ranks.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
-check() { "$GNNTRAIN_BIN/tests/launch/check_prediction" "$@"; }
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 # An edge list whose ids are neither contiguous nor in order: two rings of 40, class = ring.
-rm -rf ./*
 for ((i = 0; i < 40; i++)); do
   echo "$((1000 + 7 * i)) $((1000 + 7 * ((i + 1) % 40)))"
   echo "$((3 + 5 * i)) $((3 + 5 * ((i + 1) % 40)))"
@@ -12,58 +10,44 @@ done >rings.txt
 awk '{ print $1 "\n" $2 }' rings.txt | sort -nu | awk '{ print ($1 >= 1000) }' >labels.txt
 # Features tell the rings apart, so the right prediction for each node is known.
 awk '{ print $1 "," 1 - $1 "," (NR % 5) / 8 }' labels.txt >features.csv
-"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt rings.h5 --undirected --features features.csv --labels labels.txt \
+gnndata import edgelist rings.txt rings.h5 --undirected --features features.csv --labels labels.txt \
   --split random:0.5,0.25 --seed 1 >out.txt
-cat >run.toml <<'END'
-[dataset]
-path = "rings.h5"
-[model]
-hidden = 8
-dropout = 0
-[train]
-epochs = 60
-[log]
-dir = "run"
-progress = 60
-END
+settings run.toml dataset.path=rings.h5 model.hidden=8 model.dropout=0 train.epochs=60 log.dir=run log.progress=60
 must_run 2 run.toml
-trained=$(sed -n 's/.*"final": *true.*"test": *\([0-9.e-]*\).*/\1/p' run/metrics.jsonl)
-grep -q 'resuming' out.txt && fail "a fresh run resumes"
+trained=$(final run test)
+lacks resuming
 must_run 2 run.toml --predict run/best.h5 --out two.h5
 must_run 1 run.toml --predict run/best.h5 --out one.h5
-share=$(check two.h5 rings.h5 one.h5)
-awk "BEGIN { exit !($share >= 0.99 && $share - $trained < 1e-6 && $trained - $share < 1e-6) }" ||
-  fail "predictions are right for $share of the test nodes, the training said $trained"
+share=$(check_prediction two.h5 rings.h5 one.h5)
+holds "$share >= 0.99 && $share - $trained < 1e-6 && $trained - $share < 1e-6" "right predictions, and by the training"
 
 for ranks in 1 2; do
   must_run $ranks run.toml --eval run/best.h5
-  grep -qE '100(\.0+)? ?%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s) does not give 100% for the rings"; }
-  grep -qE 'macro-F1 +100\.00%' out.txt || { cat out.txt; fail "--eval on $ranks rank(s): classes"; }
+  says '^ *test +100\.00%'
+  says 'macro-F1 +100\.00%'
 done
-best=$(sed -n 's/.*"best_epoch": *\([0-9]*\).*/\1/p' run/metrics.jsonl)
-grep -q "^weights of run 0 after epoch $best, the best on validation, from run/best.h5" out.txt ||
-  { cat out.txt; fail "--eval does not say that best.h5 is of epoch $best"; }
-grep -q resuming out.txt && fail "--eval says that it resumes"
+says "^weights of run 0 after epoch $(final run best_epoch), the best on validation, from run/best.h5"
+lacks resuming
 
 # A split of one class has no ROC curve, but a loss.
 awk '{ print NR % 2 ? "train" : NR % 4 || $1 ? "val" : "test" }' labels.txt >split.txt
-"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt one_class.h5 --undirected --features features.csv --labels labels.txt \
+gnndata import edgelist rings.txt one_class.h5 --undirected --features features.csv --labels labels.txt \
   --split split.txt >out.txt
 must_run 1 run.toml --set dataset.path=one_class.h5 --set train.metric=roc_auc --set log.dir=one_class
 must_run 1 run.toml --set dataset.path=one_class.h5 --set train.metric=roc_auc --eval one_class/best.h5
-grep -qE '^  test +- +loss [0-9.]+$' out.txt || { cat out.txt; fail "--eval of a split of one class"; }
+says '^  test +- +loss [0-9.]+$'
 
 # What the closing table gives as the command to predict with works, whatever --set said, and of any run.
 must_run 1 run.toml --set log.dir=runs --set train.runs=3 --set model.hidden=12 --epochs 20
 hint=$(sed -n 's/^  predict with   gnntrain //p' out.txt)
-[[ $hint == *--predict* ]] || { cat out.txt; fail "no command to predict with"; }
+[[ $hint == *--predict* ]] || fail "no command to predict with"
 must_run 2 $hint
 [[ -s predictions.h5 ]] || fail "$hint wrote nothing"
 for run in 0 1 2; do
   for runs in 1 2; do
     must_run $runs run.toml --set model.hidden=12 --set train.runs=$runs --eval runs/checkpoints/epoch-$run-20.h5
-    grep -q "^weights of run $run after epoch 20 " out.txt || { cat out.txt; fail "--eval of run $run"; }
-    grep -q '^note: train' out.txt && { cat out.txt; fail "--eval notes what does not matter to it"; }
+    says "^weights of run $run after epoch 20 "
+    lacks '^note: train'
   done
 done
 [[ $(wc -l <run/metrics.jsonl) == 61 ]] || fail "--predict or --eval wrote to the metrics of the training"
@@ -72,10 +56,8 @@ done
 refuses_out() { # refuses_out OUT PATTERN
   local ranks
   for ranks in 1 2; do
-    job $ranks run.toml --predict run/best.h5 --out "$1"
-    ((code == 2)) || { cat err.txt; fail "--out $1 on $ranks rank(s): exit code $code"; }
-    (($(grep -c '^gnntrain: ' err.txt) == 1)) && grep -qE "$2" err.txt || { cat err.txt; fail "--out $1 on $ranks rank(s)"; }
-    ! grep -q rings out.txt || { cat out.txt; fail "--out $1 is refused after the banner"; }
+    must_refuse 2 "$2" $ranks run.toml --predict run/best.h5 --out "$1"
+    lacks rings # of the banner
   done
 }
 ln -sf rings.h5 linked.h5
@@ -97,11 +79,11 @@ must_run 1 run.toml --predict run/best.h5 --out one.h5
 must_run 1 run.toml --predict run/best.h5 --out new.h5
 [[ $(cat rings.h5 run/best.h5 run.toml | cksum) == "$before" ]] || fail "--out changed what is read"
 must_run 1 run.toml --predict run/best.h5 --out made/here/one.h5
-check made/here/one.h5 rings.h5 one.h5 >out.txt
+check_prediction made/here/one.h5 rings.h5 one.h5 >out.txt
 
 # A part without nodes has neither metric nor loss.
-"$GNNTRAIN_BIN/gnndata" import edgelist rings.txt all.h5 --undirected --features features.csv --labels labels.txt \
+gnndata import edgelist rings.txt all.h5 --undirected --features features.csv --labels labels.txt \
   --split random:1,0 >out.txt
 must_run 1 run.toml --set dataset.path=all.h5 --set log.dir=all --epochs 2
 must_run 2 run.toml --set dataset.path=all.h5 --eval all/best.h5
-(($(grep -cE '^  (val|test) +-  loss -$' out.txt) == 2)) || { cat out.txt; fail "--eval of parts without nodes"; }
+(($(grep -cE '^  (val|test) +-  loss -$' out.txt) == 2)) || fail "--eval of parts without nodes"

@@ -1,8 +1,8 @@
 # The README names every setting and every option that --help names, and no other; its Python script, where Python
 # with h5py and scipy is there, writes a dataset that gnndata check takes.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 readme=$GNNTRAIN_SOURCE/README.md
-"$GNNTRAIN_BIN/gnntrain" --help >help.txt
+gnntrain --help >help.txt
 
 sed -nE 's/^  ([a-z]+\.[a-z_]+) .*/\1/p' help.txt | sort >helped.txt
 sed -nE 's/^\| `\[([a-z]+)\]` \| (.*) \|$/\1 \2/p' "$readme" | while read -r section keys; do
@@ -14,14 +14,10 @@ diff helped.txt written.txt || fail "the README's settings are not those of --he
 for option in $(grep -oE '^  --[a-z-]+' help.txt); do
   grep -q -- "$option" "$readme" || fail "the README lacks $option"
 done
-for format in $("$GNNTRAIN_BIN/gnndata" import --help | sed -nE '/^Formats/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+for format in $(gnndata import --help | sed -nE '/^Formats/,/^$/s/^  ([a-z]+) .*/\1/p'); do
   grep -qE "gnndata import $format " "$readme" || fail "the README lacks a line that imports $format"
 done
 
-for python in python3 /usr/bin/python3; do
-  "$python" -c 'import h5py, scipy.sparse' 2>/dev/null || continue
-  rm -rf data
-  sed -n '/^```python$/,/^```$/p' "$readme" | sed '1d;$d' | "$python" - || fail "the README's script does not run"
-  "$GNNTRAIN_BIN/gnndata" check data/mine.h5 >out.txt || { cat out.txt; fail "the README's script makes a bad dataset"; }
-  exit 0
-done
+find_python h5py scipy.sparse || exit 0
+sed -n '/^```python$/,/^```$/p' "$readme" | sed '1d;$d' | "$python" - || fail "the README's script does not run"
+works gnndata check data/mine.h5

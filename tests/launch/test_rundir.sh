@@ -1,22 +1,9 @@
 # A run's folder belongs to one process at a time.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-rm -rf ./*
-"$GNNTRAIN_BIN/tests/launch/break_dataset" sound sound.h5
-cat >run.toml <<'END'
-[dataset]
-path = "sound.h5"
-[model]
-hidden = 8
-[train]
-epochs = 3
-[runtime]
-timeout = 30
-threads = 1
-[log]
-dir = "run"
-progress = 1000000
-END
+break_dataset sound sound.h5
+settings run.toml dataset.path=sound.h5 model.hidden=8 train.epochs=3 runtime.timeout=30 runtime.threads=1 log.dir=run \
+  log.progress=1000000
 in_use='^gnntrain: log\.dir: run is in use by process [0-9]+ on .*; wait for its end, stop it or name another log\.dir$'
 
 # Later ones are refused for as long as it runs, whatever they were told to do with the folder.
@@ -24,10 +11,8 @@ start 2 run/metrics.jsonl run.toml --epochs 1000000000
 mv out.txt first.txt
 for ranks in 1 2; do
   for options in '--set log.overwrite=true' --resume; do
-    job $ranks run.toml $options
-    ((code == 2)) || { cat err.txt; fail "$options on $ranks rank(s): exit code $code"; }
-    (($(grep -cE "$in_use" err.txt) == 1 && $(grep -c '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence"; }
-    ! grep -q '^epoch' out.txt || fail "a second run trained in the same folder"
+    must_refuse 2 "$in_use" $ranks run.toml $options
+    lacks '^epoch'
   done
 done
 must_run 1 run.toml --dry-run
@@ -36,18 +21,16 @@ ends_within 15
 must_run 1 run.toml --set log.overwrite=true # the lock went with its process
 must_run 2 run.toml --resume --epochs 4
 
+one_has_ended() { has_ended $first || has_ended $second; }
 # Of two that start together one trains.
 for round in 1 2 3; do
   rm -rf run
-  "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 >out1.txt 2>err1.txt </dev/null &
+  gnntrain run.toml --epochs 1000000000 >out1.txt 2>err1.txt </dev/null &
   first=$!
-  "$GNNTRAIN_BIN/gnntrain" run.toml --epochs 1000000000 >out2.txt 2>err2.txt </dev/null &
+  gnntrain run.toml --epochs 1000000000 >out2.txt 2>err2.txt </dev/null &
   second=$!
   trap 'kill -KILL $first $second 2>/dev/null; exit 1' TERM INT
-  for ((i = 0; i < 1000; i++)); do
-    kill -0 $first 2>/dev/null && kill -0 $second 2>/dev/null || break
-    sleep 0.1
-  done
+  wait_until 100 one_has_ended || true
   loser=$first winner=$second said=err1.txt
   kill -0 $first 2>/dev/null && loser=$second winner=$first said=err2.txt
   if kill -0 $loser 2>/dev/null; then
@@ -56,25 +39,20 @@ for round in 1 2 3; do
   fi
   code=0
   wait $loser || code=$?
-  for ((i = 0; i < 1000; i++)); do
-    [[ -s run/metrics.jsonl ]] && break
-    sleep 0.1
-  done
+  wait_until 100 test -s run/metrics.jsonl || fail "none of two trains"
   stopped=0
   kill -TERM $winner
   wait $winner || stopped=$?
-  ((code == 2 && $(wc -l <$said) == 1)) || { cat $said; fail "the one too many ended with $code"; }
-  grep -qE 'run (is in use by|already holds a run)' $said || { cat $said; fail "the one too many does not say why"; }
+  ((code == 2 && $(wc -l <$said) == 1)) || fail "the one too many ended with $code: $(cat $said)"
+  says 'run (is in use by|already holds a run)' $said
   ((stopped == 75)) || fail "the one that trained ended with $stopped"
 done
 
 # What would be lost is not written over: the dataset ever, what is left of a run unless log.overwrite says so.
 loses() { # loses PATTERN OPTION...: refused, and mine/ is as it was
-  local pattern=$1 before
-  shift
+  local before
   before=$(cat mine/*.h5 mine/*/*.h5 mine/*.jsonl | cksum)
-  job 1 run.toml --set log.dir=mine "$@"
-  ((code == 2)) && grep -qE "$pattern" err.txt || { cat err.txt; fail "exit code $code with $*"; }
+  must_refuse 2 "$1" 1 run.toml --set log.dir=mine "${@:2}"
   [[ $(cat mine/*.h5 mine/*/*.h5 mine/*.jsonl | cksum) == "$before" ]] || fail "something was lost with $*"
 }
 mkdir -p mine/checkpoints

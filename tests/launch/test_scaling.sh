@@ -1,14 +1,12 @@
-#!/usr/bin/env bash
 # launch/scaling on 1 and 2 ranks, strong and weak: a row a rank count, numbers that agree, a plot, and a sentence
 # for each bad use. Where a rank count fails or a signal comes, what was measured until then stays, nothing goes on.
-set -euo pipefail
-fail() { echo "$*" && exit 1; }
-command -v python3 >/dev/null || { echo "skipped: python3 is not there" && exit 77; }
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
+command -v python3 >/dev/null || skip "python3 is not there"
 scaling=(python3 "$GNNTRAIN_SOURCE/launch/scaling")
 shape=(--degree 6 --features 8 --classes 4)
 
-"$GNNTRAIN_BIN/gnndata" synth small.h5 --nodes 2000 "${shape[@]}" >/dev/null
-printf '[dataset]\npath = "small.h5"\n[runtime]\nthreads = 1\n' >small.toml
+gnndata synth small.h5 --nodes 2000 "${shape[@]}" >/dev/null
+settings small.toml dataset.path=small.h5 runtime.threads=1
 
 # study NAME ARGUMENT...: runs it and checks table, numbers and plot
 study() {
@@ -43,13 +41,10 @@ study weak --weak "--nodes 1500 ${shape[*]}"
 
 # refuses MESSAGE ARGUMENT...
 refuses() {
-  local message=$1 code=0
-  shift
-  "${scaling[@]}" --build "$GNNTRAIN_BIN" --out refused "$@" >said 2>&1 || code=$?
-  ((code == 2)) || fail "$*: exit code $code: $(cat said)"
-  grep -qF -- "$message" said || fail "$*: $(cat said)"
-  grep -q Traceback said && fail "$*: $(cat said)"
-  return 0
+  ends 2 "${scaling[@]}" --build "$GNNTRAIN_BIN" --out refused "${@:2}"
+  cat out.txt err.txt >said
+  grep -qF -- "$1" said || fail "not said: $1"
+  lacks Traceback said
 }
 rm -rf refused
 refuses 'nowhere.toml is not there' nowhere.toml
@@ -101,11 +96,10 @@ assert sorted(os.listdir(sys.argv[1])) == ["ranks-1", "ranks-2", "scaling.json",
 PYTHON
 }
 part=("${scaling[@]}" small.toml --build "$GNNTRAIN_BIN" --mpirun "$PWD/launcher" --ranks 1,2,4 --epochs 2 --warmup 0)
-rm -rf fails stops waits_for_signal
 mkdir fails
 echo '{"rows": "of an earlier study"}' >fails/scaling.json
 "${part[@]}" --out fails >fails.txt 2>fails.err && code=0 || code=$?
-grep -q '^scaling: .*launcher -n 2 .* ended with exit code 5; its output' fails.err || fail "$(cat fails.err)"
+says '^scaling: .*launcher -n 2 .* ended with exit code 5; its output' fails.err
 incomplete fails 5 'ended with exit code 5; its output is in fails/ranks-2/output.txt'
 
 echo '"of an earlier study"' >fails/scaling.json
@@ -114,18 +108,16 @@ cat >full/sitecustomize.py <<'PYTHON'
 import errno
 import os
 
-
 def fsync(descriptor):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
 
 os.fsync = fsync
 PYTHON
 PYTHONPATH=$PWD/full "${part[@]}" --out fails --ranks 1 >fails.txt 2>fails.err && code=0 || code=$?
 [[ $code == 1 && $(cat fails/scaling.json) == '"of an earlier study"' && -z $(find fails -name '*.part') ]] ||
   fail "numbers on a full disk: exit code $code: $(ls fails)"
-grep -q '^scaling: fails/scaling.json cannot be written: No space left on device$' fails.err || fail "$(cat fails.err)"
-grep -qE '^ +1 +[0-9.]+ +1\.00 ' fails.txt || fail "the row that could not be written is not printed"
+says '^scaling: fails/scaling.json cannot be written: No space left on device$' fails.err
+says '^ +1 +[0-9.]+ +1\.00 ' fails.txt
 
 echo kept >victim
 ln -s ../victim fails/scaling.json.part
@@ -135,21 +127,14 @@ ln -sf ../../victim fails/ranks-1/output.txt
 [[ $(cat victim) == kept && ! -L fails/scaling.svg ]] || fail "a link in the folder was written through"
 
 # gone PID: that it ends, which may be a moment after who started it, and much sooner than by itself
-gone() {
-  local i
-  for ((i = 0; i < 300; i++)); do
-    grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status" || return 0
-    sleep 0.1
-  done
-  return 1
-}
+gone() { wait_until 30 is_dead "$1"; }
+is_dead() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
 touch waits_for_signal
 for number in TERM INT; do
   rm -rf stops signalled sleeper
   env --default-signal=INT "${part[@]}" --out stops >stops.txt 2>stops.err &
   study=$!
-  for ((i = 0; i < 1000; i++)); do [[ ! -s sleeper ]] || break; sleep 0.1; done
-  [[ -s sleeper ]] || { kill $study; fail "2 ranks were not started: $(cat stops.txt stops.err)"; }
+  wait_until 100 test -s sleeper || { kill $study; fail "2 ranks were not started: $(cat stops.txt stops.err)"; }
   kill -$number $study
   wait $study && code=0 || code=$?
   [[ -s signalled ]] || { kill "$(cat sleeper)" 2>/dev/null || true; fail "$number does not reach the launcher"; }

@@ -1,23 +1,10 @@
 # Before training begins: a signal ends the job with exit code 75, which batch scripts queue again; ranks with other
 # configurations or other copies of the dataset are refused.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-rm -rf ./*
-"$GNNTRAIN_BIN/gnndata" synth large.h5 --nodes 400000 --degree 20 --features 4 --classes 4 >out.txt
-"$GNNTRAIN_BIN/gnndata" synth small.h5 --nodes 400 --degree 8 --features 16 --classes 4 >out.txt
-cat >run.toml <<'END_OF_RUN'
-[dataset]
-path = "small.h5"
-[model]
-hidden = 8
-[train]
-epochs = 3
-[runtime]
-timeout = 30
-threads = 1
-[log]
-dir = "run"
-END_OF_RUN
+gnndata synth large.h5 --nodes 400000 --degree 20 --features 4 --classes 4 >out.txt
+gnndata synth small.h5 --nodes 400 --degree 8 --features 16 --classes 4 >out.txt
+settings run.toml dataset.path=small.h5 model.hidden=8 train.epochs=3 runtime.timeout=30 runtime.threads=1 log.dir=run
 
 # mask PID WHICH: its signals that are blocked (SigBlk) or handled (SigCgt), into $mask, at once: no process is started.
 mask() {
@@ -29,19 +16,15 @@ mask() {
 }
 
 # From its first steps on: here while it waits for its configuration.
+blocks_usr1() { mask $job SigBlk && ((mask >> 9 & 1)); }
 mkfifo waits.toml
 for signal in USR1 TERM INT HUP; do
-  "$GNNTRAIN_BIN/gnntrain" waits.toml >out.txt 2>err.txt </dev/null &
+  gnntrain waits.toml >out.txt 2>err.txt </dev/null &
   job=$!
-  for ((i = 0; i < 600; i++)); do
-    mask $job SigBlk
-    ((!(mask >> 9 & 1))) || break # SIGUSR1
-    sleep .05
-  done
+  wait_until 30 blocks_usr1 || fail "a rank that begins does not block signals"
   kill -$signal $job
-  code=0
-  wait $job || code=$?
-  ((code == 75)) || { cat out.txt err.txt; fail "$signal to a rank that begins: exit code $code"; }
+  ended
+  ((code == 75)) || fail "$signal to a rank that begins: exit code $code"
 done
 
 # sent_to_metis SIGNAL PROGRAM ARGUMENT...: to a process in which METIS has just begun, with handlers of its own of SIGABRT
@@ -57,47 +40,43 @@ sent_to_metis() {
     ((!(mask >> 5 & 1))) || { began=yes; break; } # SIGABRT
   done
   kill -$signal $job 2>/dev/null || true
-  code=0
-  wait $job || code=$?
+  ended
 }
-"$GNNTRAIN_BIN/gnndata" synth medium.h5 --nodes 50000 --degree 16 --features 4 --classes 4 >out.txt
+gnndata synth medium.h5 --nodes 50000 --degree 16 --features 4 --classes 4 >out.txt
 seen=
 for signal in TERM TERM TERM USR1 INT HUP; do
   rm -rf medium.h5.parts
   sent_to_metis $signal gnntrain run.toml --set dataset.path=medium.h5 --set partition.order=metis --set log.dir=metis
   [[ ! $began ]] || seen=$seen.
-  [[ ! $began ]] || ((code == 75)) || { cat out.txt err.txt; fail "$signal as METIS begins: exit code $code"; }
+  [[ ! $began ]] || ((code == 75)) || fail "$signal as METIS begins: exit code $code"
   rm -rf medium.h5.parts metis
 done
 for ((i = 0; i < 3; i++)); do
   sent_to_metis TERM gnndata partition medium.h5 --parts 4
   [[ ! $began ]] || seen=$seen.
-  [[ ! $began ]] || ((code == 143)) || { cat out.txt err.txt; fail "gnndata, TERM as METIS begins: exit code $code"; }
+  [[ ! $began ]] || ((code == 143)) || fail "gnndata, TERM as METIS begins: exit code $code"
   [[ -z $(compgen -G 'medium.h5.parts/*.tmp-*') ]] || fail "gnndata left $(ls medium.h5.parts)"
   rm -rf medium.h5.parts
 done
 [[ $seen ]] || fail "METIS was never seen to begin"
 
+one_reads_the_graph() { # its process lies in $rank
+  for rank in $(processes); do
+    [[ -z $(find "/proc/$rank/fd" -lname '*large.h5' 2>/dev/null) ]] || return 0
+  done
+  return 1
+}
 # Two ranks while METIS divides the graph, which takes seconds: whichever gets the signal.
 for signal in USR1 TERM INT HUP; do
   rm -rf large.h5.parts run
-  export GNNTRAIN_TEST_TOKEN=$$.$RANDOM
-  mpirun -n 2 --oversubscribe --bind-to none "$GNNTRAIN_BIN/gnntrain" run.toml --set dataset.path=large.h5 >out.txt 2>err.txt </dev/null &
-  job=$!
-  rank=
-  for ((i = 0; i < 600; i++)); do
-    for rank in $(pgrep -P $job -x gnntrain); do
-      [[ -z $(find "/proc/$rank/fd" -lname '*large.h5' 2>/dev/null) ]] || break 2
-    done
-    sleep .05
-  done
+  start_anyway 2 run.toml --set dataset.path=large.h5
+  wait_until 60 one_reads_the_graph || fail "no rank reads the graph"
   sleep .5
   kill -$signal "$rank"
-  code=0
-  wait $job || code=$?
+  ended
   [[ ! -e run/metrics.jsonl ]] || fail "it trained before the signal came"
-  ((code == 75)) || { cat out.txt err.txt; fail "$signal to a rank that sets up: exit code $code"; }
-  grep -q 'stopped by a signal before there was anything to save' err.txt || { cat err.txt; fail "$signal: nothing said"; }
+  ((code == 75)) || fail "$signal to a rank that sets up: exit code $code"
+  says 'stopped by a signal before there was anything to save' err.txt
   [[ -z $(compgen -G 'large.h5.parts/*.tmp-*') ]] || fail "$signal: left $(ls large.h5.parts)"
 done
 
@@ -105,22 +84,21 @@ done
 apart() {
   local folder=$1
   shift
-  code=0
-  mpirun --oversubscribe --bind-to none -n 1 "$GNNTRAIN_BIN/gnntrain" run.toml : \
-    -n 1 --wdir "$folder" "$GNNTRAIN_BIN/gnntrain" run.toml "$@" >out.txt 2>err.txt </dev/null || code=$?
+  run mpirun --oversubscribe --bind-to none -n 1 gnntrain run.toml : -n 1 --wdir "$folder" gnntrain run.toml "$@"
 }
 rm -rf run
 apart . --set train.lr=0.5
-((code == 2)) && grep -q '^gnntrain: rank 1 has train.lr = 0.5, rank 0 has 0.01; all ranks must' err.txt || { cat err.txt; fail "another lr: $code"; }
+((code == 2)) || fail "another lr: $code"
+says '^gnntrain: rank 1 has train.lr = 0.5, rank 0 has 0.01; all ranks must' err.txt
 mkdir other
 cp run.toml small.h5 other/
 apart other
-((code == 0)) || { cat err.txt; fail "a copy of the dataset: $code"; }
+((code == 0)) || fail "a copy of the dataset: $code"
 rm -rf run other/run
-"$GNNTRAIN_BIN/gnndata" synth other/small.h5 --nodes 400 --degree 8 --features 16 --classes 4 --signal 3 >out.txt
+gnndata synth other/small.h5 --nodes 400 --degree 8 --features 16 --classes 4 --signal 3 >out.txt
 apart other
-((code == 2)) && grep -q '^gnntrain: small.h5: is another file for rank 1 than for rank 0' err.txt || { cat err.txt; fail "another dataset: $code"; }
+((code == 2)) && grep -q '^gnntrain: small.h5: is another file for rank 1 than for rank 0' err.txt || fail "another dataset: $code"
 [[ ! -e run && ! -e other/run ]] || fail "refused ranks left a run"
 rm -rf other/run run
 apart . --set runtime.threads=2
-((code == 0)) || { cat err.txt; fail "other threads: $code"; }
+((code == 0)) || fail "other threads: $code"

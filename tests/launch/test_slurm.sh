@@ -1,12 +1,9 @@
-#!/usr/bin/env bash
 # The sbatch scripts, with stand-ins for Slurm and the launchers (test_cluster.sh has a real Slurm): USR1 reaches srun,
 # which hands it on, and the ranks of an mpirun that does not; exit code 75 queues the job again, any other code is the
 # job's own, and --resume is always there. A signal counts from the first moment on and TERM is the end of the job. What
 # sbatch was not told has Slurm's defaults; outside a job, and without the program, there is one sentence.
-set -euo pipefail
-fail() { echo "$*" && exit 1; }
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
-rm -rf ./*
 mkdir -p bin there
 # A rank that runs until USR1, then takes a while to save, as gnntrain does; with WORKS it ends by itself, with DEAF=2
 # it hears the second USR1 only, and with DEAF=1 the signal ends it, for it is not that far yet.
@@ -106,4 +103,3 @@ queued_once without pmix
 [[ $(head -n 1 arguments) == mpirun* ]] || fail "without pmix: $(cat arguments)"
 WORKS=0 GNNTRAIN_LAUNCHER=mpirun bash "$job" some.toml || fail "mpirun was asked for"
 [[ $(tail -n 2 arguments) == mpirun* ]] || fail "GNNTRAIN_LAUNCHER: $(cat arguments)"
-exit 0

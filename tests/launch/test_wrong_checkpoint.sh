@@ -1,20 +1,9 @@
 # A checkpoint that is sound HDF5 and says what no training ever stood at: one sentence that names file, object, value and
 # what is allowed, exit code 2, and the run's folder as it was, byte for byte; on one rank and on two.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 # Everything in a folder but the lock, which names the process that looked last.
 stand() { (cd "$1" && find . ! -name lock -printf '%y %p\n' | sort && find . -type f ! -name lock -print0 | sort -z | xargs -0 sha256sum); }
-
-# refused RANKS PATTERN ARGUMENT...: one sentence that matches, exit code 2.
-refused() {
-  local ranks=$1 pattern=$2
-  shift 2
-  job "$ranks" "$@"
-  ((code == 2)) || { cat err.txt; fail "exit code $code in place of 2 on $ranks rank(s): gnntrain $*"; }
-  (($(grep -ac '^gnntrain: ' err.txt) == 1)) || { cat err.txt; fail "not one sentence on $ranks rank(s): gnntrain $*"; }
-  ((ranks > 1 || $(wc -l <err.txt) == 1)) || { cat err.txt; fail "more than a sentence on stderr: gnntrain $*"; }
-  grep -aqE "$pattern" <<<"$(grep -a '^gnntrain: ' err.txt)" || { cat err.txt; fail "no \"$pattern\": gnntrain $*"; }
-}
 
 # same FOLDER: it is what whole is, but for the checkpoint that was broken.
 same() {
@@ -25,27 +14,13 @@ same() {
 breaks() {
   rm -rf sick before
   cp -r sound sick
-  "$GNNTRAIN_BIN/tests/launch/break_checkpoint" "sick/$1" "$2" "$3"
+  break_checkpoint "sick/$1" "$2" "$3"
   cp -r sick before
 }
 
-rm -rf ./*
-"$GNNTRAIN_BIN/tests/launch/break_dataset" sound ring.h5
-cat >run.toml <<'END_OF_FILE'
-[dataset]
-path = "ring.h5"
-[model]
-hidden = 8
-norm = "batch"
-[train]
-epochs = 6
-runs = 3
-[checkpoint]
-every = 2
-keep = 100
-[runtime]
-threads = 1
-END_OF_FILE
+break_dataset sound ring.h5
+settings run.toml dataset.path=ring.h5 model.hidden=8 model.norm=batch train.epochs=6 train.runs=3 checkpoint.every=2 \
+  checkpoint.keep=100 runtime.threads=1
 go=(run.toml --set log.dir=sick)
 must_run 1 run.toml --set log.dir=sound
 newest=checkpoints/epoch-2-6.h5
@@ -53,7 +28,7 @@ for object in '' 'features_hash' 'labels_hash' 'splits_hash' 'seconds' 'weights'
   if [[ -z $object ]]; then
     cp -r sound sick
   else
-    "$GNNTRAIN_BIN/tests/launch/break_checkpoint" sick/$newest "$object" ''
+    break_checkpoint sick/$newest "$object" ''
   fi
   must_run 1 "${go[@]}" --resume
 done
@@ -64,7 +39,7 @@ while read -r object value pattern; do
   breaks $newest "$object" "$value"
   for ranks in 1 2; do
     ((ranks == 1 || count % 3 == 0)) || continue
-    refused $ranks "epoch-2-6\.h5: .*$pattern" "${go[@]}" --resume
+    must_refuse 2 "epoch-2-6\.h5: .*$pattern" $ranks "${go[@]}" --resume
     same "$object = $value"
   done
   count=$((count + 1))
@@ -110,16 +85,16 @@ END_OF_FILE
 # The same where weights are only looked at, and nothing is written.
 breaks $newest parameters/layer0.weight:9 nan
 for ranks in 1 2; do
-  refused $ranks "epoch-2-6\.h5: /parameters/layer0\.weight: row 1, column 1 is nan" "${go[@]}" --eval sick/$newest
-  refused $ranks "epoch-2-6\.h5: /parameters/layer0\.weight: row 1, column 1 is nan" "${go[@]}" --predict sick/$newest --out out.h5
+  must_refuse 2 "epoch-2-6\.h5: /parameters/layer0\.weight: row 1, column 1 is nan" $ranks "${go[@]}" --eval sick/$newest
+  must_refuse 2 "epoch-2-6\.h5: /parameters/layer0\.weight: row 1, column 1 is nan" $ranks "${go[@]}" --predict sick/$newest --out out.h5
 done
 [[ ! -e out.h5 ]] || fail "predictions of weights that are not finite were written"
 breaks best.h5 best_epoch 0
-refused 1 'best\.h5: .*best_epoch is 0' "${go[@]}" --eval sick/best.h5
+must_refuse 2 'best\.h5: .*best_epoch is 0' 1 "${go[@]}" --eval sick/best.h5
 
 # Double precision has the larger range.
 breaks $newest best/parameters/layer0.weight:9 1e39
-refused 1 '1e\+39; 3\.40282e\+38 is the largest with this runtime\.precision' "${go[@]}" --eval sick/$newest
+must_refuse 2 '1e\+39; 3\.40282e\+38 is the largest with this runtime\.precision' 1 "${go[@]}" --eval sick/$newest
 must_run 1 "${go[@]}" --eval sick/$newest --set runtime.precision=fp64
 
 # A configuration in the checkpoint that none can have.
@@ -127,7 +102,7 @@ for text in '[train]
 epochs = -1' '[train]
 epochs = 9223372036854775807' '[train' "$(printf 'x%.0s' {1..20000})"; do
   breaks $newest config "$text"
-  refused 1 'epoch-2-6\.h5' "${go[@]}" --resume
+  must_refuse 2 'epoch-2-6\.h5' 1 "${go[@]}" --resume
   same "config = ${text:0:40}"
 done
 
@@ -141,21 +116,21 @@ cp -r sound/. sick
 cp sick/$newest sick/checkpoints/epoch-2-9223372036854775807.h5
 rm -rf before
 cp -r sick before
-refused 2 'epoch-2-9223372036854775807\.h5: says that it stands in run 2 after epoch 6' "${go[@]}" --resume
+must_refuse 2 'epoch-2-9223372036854775807\.h5: says that it stands in run 2 after epoch 6' 2 "${go[@]}" --resume
 same "a checkpoint of another epoch's name"
 
 # A best.h5 of no run is written again.
 breaks best.h5 run -1
 must_run 1 "${go[@]}" --resume
-grep -q 'best\.h5 is not kept: .*"run" is -1' out.txt || { cat out.txt; fail "a wrong best.h5 was kept in silence"; }
+grep -q 'best\.h5 is not kept: .*"run" is -1' out.txt || fail "a wrong best.h5 was kept in silence"
 must_run 1 "${go[@]}" --eval sick/best.h5
 
 # A run that goes on from a late epoch needs no room for those before it. (The sanitizers' own room has no limit.)
 must_run 1 run.toml --set log.dir=late --set train.runs=1
 mv late/checkpoints/epoch-0-6.h5 late/checkpoints/epoch-0-999999990.h5
 for object in epoch step; do
-  "$GNNTRAIN_BIN/tests/launch/break_checkpoint" late/checkpoints/epoch-0-999999990.h5 $object 999999990
+  break_checkpoint late/checkpoints/epoch-0-999999990.h5 $object 999999990
 done
-grep -q libasan <<<"$(ldd "$GNNTRAIN_BIN/gnntrain")" || ulimit -v 8000000
+sanitized || ulimit -v 8000000
 must_run 1 run.toml --set log.dir=late --set train.runs=1 --resume --epochs 1000000000
 tail -n 1 late/metrics.jsonl | grep '"epochs": 1000000000' >line.txt || { cat late/metrics.jsonl; fail "the run did not end at its billionth epoch"; }

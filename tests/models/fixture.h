@@ -7,7 +7,7 @@
 #include "models/job.h"
 #include "runtime/log.h"
 #include "runtime/memory.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 struct fixture {
   int directed, weighted, sparse, multilabel;

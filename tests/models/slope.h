@@ -6,6 +6,7 @@
 #include "tests/models/fixture.h"
 
 static struct job job;
+RANK_TESTS(job.comm, 120);
 
 /* Training loss over all ranks at the current parameters, masks fixed; fills the gradient when asked to. */
 static inline double loss_at(double *gradient) {
@@ -98,13 +99,5 @@ static const struct fixture directed = {.nodes = 61, .features = 5, .classes = 4
 static const struct fixture directed_weighted = {
     .nodes = 61, .features = 9, .classes = 4, .directed = 1, .weighted = 1};
 static const struct fixture multilabel = {.nodes = 61, .features = 5, .classes = 4, .multilabel = 1};
-
-/* Runs the tests under MPI; rank 0 speaks. */
-#define RUN_RANK_TESTS(tests)                                             \
-  if (comm_open(&job.comm, &argc, &argv) != OK) return 1;                 \
-  if (job.comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1; \
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);                 \
-  comm_close(&job.comm);                                                  \
-  return failed
 
 #endif

@@ -42,34 +42,29 @@ static void check_formula(const struct fixture *f, const char *settings) {
   fixture_close(&job);
 }
 
-static void logits_follow_the_formula(void **state) {
-  (void)state;
+TEST(logits_follow_the_formula) {
   check_formula(&plain, "model.type = \"agnn\"\nmodel.layers = 4");
   check_formula(&sparse, "model.type = \"agnn\"\nmodel.layers = 4\nruntime.overlap = false");
   check_formula(&directed, "model.type = \"agnn\"\nmodel.layers = 4");
 }
 
-static void one_propagation_and_three(void **state) {
-  (void)state;
+TEST(one_propagation_and_three) {
   check_model(&plain, "model.type = \"agnn\"\nmodel.layers = 3\nmodel.dropout = 0.0");
   check_model(&plain, "model.type = \"agnn\"\nmodel.layers = 5\nruntime.overlap = false");
 }
 
-static void directed_graphs_use_both_shards(void **state) {
-  (void)state;
+TEST(directed_graphs_use_both_shards) {
   check_model(&directed, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.activation = \"elu\"");
 }
 
-static void sparse_features_norms_and_residuals(void **state) {
-  (void)state;
+TEST(sparse_features_norms_and_residuals) {
   check_model(&sparse, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.dropout_input = 0.25");
   check_model(&plain,
               "model.type = \"agnn\"\nmodel.layers = 5\nmodel.norm = \"batch\"\nmodel.residual = true");
 }
 
 /* Where a bias of -9 makes every row zero: no cosine, no gradient, no NaN. */
-static void rows_of_zeros_have_no_direction(void **state) {
-  (void)state;
+TEST(rows_of_zeros_have_no_direction) {
   open_formula(&plain, "model.type = \"agnn\"\nmodel.layers = 4");
   double gradient[256];
   const struct parameter *bias = parameter_named("layer0.bias"), *weight = parameter_named("layer0.weight");
@@ -83,8 +78,7 @@ static void rows_of_zeros_have_no_direction(void **state) {
 }
 
 /* Neither a gradient nor weight decay moves it; the next one is trained. */
-static void the_first_beta_may_stay_one(void **state) {
-  (void)state;
+TEST(the_first_beta_may_stay_one) {
   fixture_open(&job, &plain,
                "model.type = \"agnn\"\nmodel.layers = 4\nmodel.learn_first_beta = false\n"
                "train.weight_decay = 0.1\nruntime.precision = \"fp64\"");
@@ -97,25 +91,11 @@ static void the_first_beta_may_stay_one(void **state) {
   fixture_close(&job);
 }
 
-static void two_layers_are_too_few(void **state) {
-  (void)state;
+TEST(two_layers_are_too_few) {
   fixture_open(&job, &plain, "model.type = \"mlp\"");
   struct model model = {0};
   strcpy(job.config.model.type, "agnn");
   assert_fails(model_init(&model, &job.run), BAD_INPUT, "model.layers = 2");
   model_free(&model, &job.run);
   fixture_close(&job);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(logits_follow_the_formula),
-      cmocka_unit_test(one_propagation_and_three),
-      cmocka_unit_test(directed_graphs_use_both_shards),
-      cmocka_unit_test(sparse_features_norms_and_residuals),
-      cmocka_unit_test(rows_of_zeros_have_no_direction),
-      cmocka_unit_test(the_first_beta_may_stay_one),
-      cmocka_unit_test(two_layers_are_too_few),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -39,8 +39,7 @@ static struct tensor make_logits(const struct run *run, enum dtype dtype, double
   return t;
 }
 
-static void pairs_in_order_are_counted_over_all_ranks(void **state) {
-  (void)state;
+TEST(pairs_in_order_are_counted_over_all_ranks) {
   fixture_open(&job, &two, "train.metric = \"roc_auc\"\npartition.method = \"random\"");
   double score[203], area[SPLIT_COUNT], other[SPLIT_COUNT];
   for (int64_t v = 0; v < two.nodes; v++) score[v] = (double)(draw((uint64_t)v, 11) % 9) - 4;
@@ -57,8 +56,7 @@ static void pairs_in_order_are_counted_over_all_ranks(void **state) {
 }
 
 /* What an evaluation says is the area of the model's logits. */
-static void evaluations_bring_their_logits(void **state) {
-  (void)state;
+TEST(evaluations_bring_their_logits) {
   fixture_open(&job, &two, "train.metric = \"roc_auc\"\nmodel.dropout = 0.0\npartition.method = \"random\"");
   struct trainer *trainer = &job.trainer;
   struct run *run = &job.run;
@@ -131,8 +129,7 @@ static void check_twins(const char *settings, double open) {
   fixture_close(&job);
 }
 
-static void twins_tie_on_any_number_of_ranks(void **state) {
-  (void)state;
+TEST(twins_tie_on_any_number_of_ranks) {
   check_twins("runtime.precision = \"fp32\"", 2e-6);
   check_twins("runtime.precision = \"fp64\"", 1e-13);
   check_twins("runtime.precision = \"fp32\"\nmodel.layers = 4", 2e-6);
@@ -141,8 +138,7 @@ static void twins_tie_on_any_number_of_ranks(void **state) {
 }
 
 /* Intervals overlap or they do not: a chain of ties does not tie its ends. */
-static void close_scores_are_no_chain(void **state) {
-  (void)state;
+TEST(close_scores_are_no_chain) {
   fixture_open(&job, &two, "train.metric = \"roc_auc\"\npartition.method = \"random\"");
   struct tensor logits = make_logits(&job.run, F64, 1);
   double score[203], area[SPLIT_COUNT];
@@ -156,14 +152,4 @@ static void close_scores_are_no_chain(void **state) {
     assert_close(area[s], expected_area(s, score, NULL), 1e-14);
   free(logits.data);
   fixture_close(&job);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(pairs_in_order_are_counted_over_all_ranks),
-      cmocka_unit_test(evaluations_bring_their_logits),
-      cmocka_unit_test(twins_tie_on_any_number_of_ranks),
-      cmocka_unit_test(close_scores_are_no_chain),
-  };
-  RUN_RANK_TESTS(tests);
 }

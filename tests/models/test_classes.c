@@ -57,14 +57,12 @@ static void check(const struct fixture *f) {
   fixture_close(&job);
 }
 
-static void classes_are_counted_over_all_ranks(void **state) {
-  (void)state;
+TEST(classes_are_counted_over_all_ranks) {
   check(&plain);
   check(&multilabel);
 }
 
-static void only_a_split_without_nodes_has_no_micro_f1(void **state) {
-  (void)state;
+TEST(only_a_split_without_nodes_has_no_micro_f1) {
   const struct tally nothing = {0};
   fixture_open(&job, &multilabel, "partition.method = \"random\"");
   struct objective *objective = &job.trainer.objective;
@@ -75,18 +73,8 @@ static void only_a_split_without_nodes_has_no_micro_f1(void **state) {
   fixture_close(&job);
 }
 
-static void f1_is_the_harmonic_mean(void **state) {
-  (void)state;
+TEST(f1_is_the_harmonic_mean) {
   const struct class_score some = {.hits = 3, .predicted = 4, .actual = 6}, none = {0}, missed = {0, 0, 5};
   assert_close(class_f1(&some), 2 / (4. / 3 + 6. / 3), 1e-15);
   assert_true(isnan(class_f1(&none)) && class_f1(&missed) == 0);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_are_counted_over_all_ranks),
-      cmocka_unit_test(only_a_split_without_nodes_has_no_micro_f1),
-      cmocka_unit_test(f1_is_the_harmonic_mean),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -61,8 +61,7 @@ static void check(const struct fixture *f, const char *settings, aggregate *prop
   fixture_close(&job);
 }
 
-static void degrees_of_weights_are_doubles(void **state) {
-  (void)state;
+TEST(degrees_of_weights_are_doubles) {
   check(&dense, "model.type = \"gcn\"", normalised_aggregate_of);
   check(&dense, "model.type = \"gcn\"\nmodel.norm_edges = \"row\"", self_mean_of);
   check(&oneway, "model.type = \"gcn\"\nmodel.norm_edges = \"row\"", self_mean_of);
@@ -70,32 +69,19 @@ static void degrees_of_weights_are_doubles(void **state) {
   check(&oneway, "model.type = \"sage\"", mean_of);
 }
 
-static void normalised_features_are_doubles(void **state) {
-  (void)state;
+TEST(normalised_features_are_doubles) {
   check(&binary, "model.type = \"gcn\"", normalised_aggregate_of);
   check(&binary, "model.type = \"gcn\"\nruntime.once = false", normalised_aggregate_of);
   check(&binary, "model.type = \"sage\"", mean_of);
   check(&incidences, "model.type = \"hgnn\"", hyper_mean_of);
 }
 
-static void normalised_sparse_features_are_doubles(void **state) {
-  (void)state;
+TEST(normalised_sparse_features_are_doubles) {
   check(&thin, "model.type = \"gcn\"", normalised_aggregate_of);
   check(&thin, "model.type = \"sage\"", mean_of);
 }
 
-static void their_transpose_has_the_gradient(void **state) {
-  (void)state;
+TEST(their_transpose_has_the_gradient) {
   check_model(&thin, "model.type = \"gcn\"\ndataset.normalize = \"row\"\nmodel.dropout_input = 0.3");
   check_model(&binary, "model.type = \"gcn\"\ndataset.normalize = \"row\"\nmodel.dropout_input = 0.3");
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(degrees_of_weights_are_doubles),
-      cmocka_unit_test(normalised_features_are_doubles),
-      cmocka_unit_test(normalised_sparse_features_are_doubles),
-      cmocka_unit_test(their_transpose_has_the_gradient),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -59,8 +59,7 @@ static double *train_twelve(const char *settings, struct result *last, int64_t *
   return w;
 }
 
-static void replayed_epochs_are_queued_ones_bit_for_bit(void **state) {
-  (void)state;
+TEST(replayed_epochs_are_queued_ones_bit_for_bit) {
   struct result queued, replayed;
   int64_t count;
   double *one = train_twelve("runtime.graph = false", &queued, &count);
@@ -74,8 +73,7 @@ static void replayed_epochs_are_queued_ones_bit_for_bit(void **state) {
   free(other);
 }
 
-static void steady_epochs_allocate_nothing(void **state) {
-  (void)state;
+TEST(steady_epochs_allocate_nothing) {
   open_plain("");
   for (int64_t epoch = 1; epoch <= 4; epoch++) epoch_of(epoch, 1);
   int64_t allocations = job.device.allocations, moves = job.kernels.moves;
@@ -85,8 +83,7 @@ static void steady_epochs_allocate_nothing(void **state) {
   fixture_close(&job);
 }
 
-static void rates_come_from_the_schedule(void **state) {
-  (void)state;
+TEST(rates_come_from_the_schedule) {
   const int64_t starts[] = {0, RATES - 3, 2 * RATES - 1};
   open_plain("train.epochs = 3000\ntrain.schedule = \"cosine\"\ntrain.warmup = 1000");
   for (int i = 0; i < 3; i++) {
@@ -104,8 +101,7 @@ static void rates_come_from_the_schedule(void **state) {
 }
 
 /* Infinity in a weight of layer 1 after three good epochs. */
-static void a_gradient_that_is_not_finite_freezes_the_training(void **state) {
-  (void)state;
+TEST(a_gradient_that_is_not_finite_freezes_the_training) {
   struct parameters *p = NULL;
   int layer = -1;
   open_plain("");
@@ -159,8 +155,7 @@ static struct ending run_ahead(int ahead, const char *settings) {
   return ending;
 }
 
-static void training_does_not_depend_on_how_far_the_device_is_ahead(void **state) {
-  (void)state;
+TEST(training_does_not_depend_on_how_far_the_device_is_ahead) {
   const char *const settings[] = {
       "train.patience = 4\ntrain.lr = 0.05",
       "train.patience = 7\ntrain.eval_every = 3\ntrain.lr = 0.05\ncheckpoint.every = 5",
@@ -186,8 +181,7 @@ static int work_that_waits(void *subject, struct run *run) {
   return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
-static void work_that_cannot_be_recorded_is_queued(void **state) {
-  (void)state;
+TEST(work_that_cannot_be_recorded_is_queued) {
   struct recording recording = {0};
   struct scalars scalars;
   open_plain("");
@@ -205,32 +199,11 @@ static void work_that_cannot_be_recorded_is_queued(void **state) {
   fixture_close(&job);
 }
 
-/* Whether each rank has the device that was asked for. */
-static int is_there(const char *name) {
-  for (int i = 0; device_list[i]; i++) {
-    if (strcmp(device_list[i]->name, name) == 0) return device_list[i]->available() >= job.comm.local_size;
-  }
-  return 0;
+BEFORE_ALL {
+  TRY(ranks_open(&job.comm, 120));
+  return ranks_need_device(&job.comm);
 }
 
-int main(int argc, char **argv) {
-  const char *device = getenv("GNNTRAIN_TEST_DEVICE");
-  if (comm_open(&job.comm, &argc, &argv) != OK) return 1;
-  if (device && strcmp(device, "cpu") != 0 && !is_there(device)) {
-    if (job.comm.rank == 0) printf("this machine has not enough of device \"%s\"\n", device);
-    comm_close(&job.comm);
-    return 77;
-  }
-  if (job.comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(replayed_epochs_are_queued_ones_bit_for_bit),
-      cmocka_unit_test(steady_epochs_allocate_nothing),
-      cmocka_unit_test(rates_come_from_the_schedule),
-      cmocka_unit_test(a_gradient_that_is_not_finite_freezes_the_training),
-      cmocka_unit_test(training_does_not_depend_on_how_far_the_device_is_ahead),
-      cmocka_unit_test(work_that_cannot_be_recorded_is_queued),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+AFTER_ALL {
   comm_close(&job.comm);
-  return failed;
 }

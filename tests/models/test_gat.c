@@ -53,8 +53,7 @@ static void check_formula(const struct fixture *f, const char *settings, int64_t
   fixture_close(&job);
 }
 
-static void logits_follow_the_formula(void **state) {
-  (void)state;
+TEST(logits_follow_the_formula) {
   const char *settings = "model.type = \"gat\"\nmodel.heads = 3\nmodel.dropout_attention = 0.5";
   check_formula(&plain, settings, 1);
   check_formula(&sparse, settings, 1);
@@ -65,8 +64,7 @@ static void logits_follow_the_formula(void **state) {
 }
 
 /* Row sums of the coefficients, share of the positive ones included: where every W h is the same, so is Z. */
-static void coefficients_of_a_row_add_up_to_one(void **state) {
-  (void)state;
+TEST(coefficients_of_a_row_add_up_to_one) {
   open_formula(&directed, "model.type = \"gat\"\nmodel.layers = 1\nmodel.heads_last = 3\nmodel.bias = false");
   struct run *run = &job.run;
   struct model *model = &job.trainer.model;
@@ -85,16 +83,14 @@ static void coefficients_of_a_row_add_up_to_one(void **state) {
   fixture_close(&job);
 }
 
-static void without_attention_dropout(void **state) {
-  (void)state;
+TEST(without_attention_dropout) {
   check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout = 0.0");
   check_model(&plain,
               "model.type = \"gat\"\nmodel.heads = 2\nmodel.heads_last = 3\nmodel.activation = \"elu\"\n"
               "model.layers = 3\nruntime.overlap = false");
 }
 
-static void with_attention_dropout(void **state) {
-  (void)state;
+TEST(with_attention_dropout) {
   check_model(&plain,
               "model.type = \"gat\"\nmodel.heads = 3\nmodel.dropout_attention = 0.4\nmodel.layers = 3");
   check_model(&plain,
@@ -102,45 +98,27 @@ static void with_attention_dropout(void **state) {
               "model.dropout_input = 0.25\nmodel.activation = \"elu\"");
 }
 
-static void more_heads_than_a_random_block_serves(void **state) {
-  (void)state;
+TEST(more_heads_than_a_random_block_serves) {
   check_model(&plain,
               "model.type = \"gat\"\nmodel.hidden = 20\nmodel.heads = 10\nmodel.dropout_attention = 0.4");
 }
 
-static void directed_graphs_use_the_transposed_shard(void **state) {
-  (void)state;
+TEST(directed_graphs_use_the_transposed_shard) {
   check_model(&directed,
               "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout_attention = 0.3\nmodel.layers = 3");
   check_model(&directed,
               "model.type = \"gat\"\nmodel.heads = 3\nmodel.heads_last = 2\nmodel.dropout_attention = 0.3");
 }
 
-static void one_layer(void **state) {
-  (void)state;
+TEST(one_layer) {
   check_model(&plain,
               "model.type = \"gat\"\nmodel.layers = 1\nmodel.hidden = 7\nmodel.dropout_attention = 0.3");
 }
 
-static void sparse_features_norms_and_residuals(void **state) {
-  (void)state;
+TEST(sparse_features_norms_and_residuals) {
   check_model(&sparse, "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout_input = 0.25");
   check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.norm = \"layer\"\nmodel.residual = true\n"
                       "model.layers = 4\nmodel.dropout_attention = 0.3");
   check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.norm = \"batch\"\nmodel.residual = true\n"
                       "model.layers = 3\nmodel.bias = false");
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(logits_follow_the_formula),
-      cmocka_unit_test(coefficients_of_a_row_add_up_to_one),
-      cmocka_unit_test(without_attention_dropout),
-      cmocka_unit_test(with_attention_dropout),
-      cmocka_unit_test(more_heads_than_a_random_block_serves),
-      cmocka_unit_test(directed_graphs_use_the_transposed_shard),
-      cmocka_unit_test(one_layer),
-      cmocka_unit_test(sparse_features_norms_and_residuals),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -37,39 +37,34 @@ static void check_formula(const struct fixture *f, const char *settings, double 
   fixture_close(&job);
 }
 
-static void logits_follow_the_formula(void **state) {
-  (void)state;
+TEST(logits_follow_the_formula) {
   check_formula(&plain, "model.type = \"gcnii\"\nmodel.layers = 3", .1, .5);
   check_formula(&sparse, "model.type = \"gcnii\"\nmodel.layers = 3\nmodel.alpha = 0.4\nmodel.lambda = 1.5",
                 .4, 1.5);
   check_formula(&directed_weighted, "model.type = \"gcnii\"\nmodel.layers = 3\nmodel.alpha = 0.0", 0, .5);
 }
 
-static void any_depth(void **state) {
-  (void)state;
+TEST(any_depth) {
   check_model(&plain, "model.type = \"gcnii\"\nmodel.layers = 1");
   check_model(&plain, "model.type = \"gcnii\"\nmodel.layers = 4\nmodel.dropout_input = 0.25");
   check_model(&plain,
               "model.type = \"gcnii\"\nmodel.layers = 12\nmodel.dropout = 0.1\nmodel.activation = \"elu\"");
 }
 
-static void shares_norms_and_features(void **state) {
-  (void)state;
+TEST(shares_norms_and_features) {
   check_model(&sparse, "model.type = \"gcnii\"\nmodel.layers = 3\nmodel.dropout = 0.0");
   check_model(&plain, "model.type = \"gcnii\"\nmodel.alpha = 0.5\nmodel.lambda = 1.5\nmodel.layers = 3\n"
                       "model.norm = \"layer\"");
   check_model(&plain, "model.type = \"gcnii\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.hidden = 5");
 }
 
-static void weighted_and_directed_graphs(void **state) {
-  (void)state;
+TEST(weighted_and_directed_graphs) {
   check_model(&weighted, "model.type = \"gcnii\"\nmodel.layers = 3\nmodel.norm_edges = \"row\"");
   check_model(&directed_weighted, "model.type = \"gcnii\"\nmodel.layers = 3");
 }
 
 /* The group holds the weights of the convolutions and nothing else. */
-static void convolutions_have_a_weight_decay_of_their_own(void **state) {
-  (void)state;
+TEST(convolutions_have_a_weight_decay_of_their_own) {
   open_formula(&plain, "model.type = \"gcnii\"\nmodel.layers = 3\ntrain.weight_decay = 5e-4\n"
                        "train.weight_decay_convolutions = 0.01");
   const struct parameters *p = &job.trainer.model.parameters;
@@ -84,15 +79,4 @@ static void convolutions_have_a_weight_decay_of_their_own(void **state) {
   open_formula(&plain, "model.type = \"gcnii\"\nmodel.layers = 3\ntrain.weight_decay = 5e-4");
   assert_true(p->group_begin == p->group_end);
   fixture_close(&job);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(logits_follow_the_formula),
-      cmocka_unit_test(any_depth),
-      cmocka_unit_test(shares_norms_and_features),
-      cmocka_unit_test(weighted_and_directed_graphs),
-      cmocka_unit_test(convolutions_have_a_weight_decay_of_their_own),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -42,8 +42,7 @@ static void check_formula(const struct fixture *f, const char *settings, const d
   fixture_close(&job);
 }
 
-static void logits_follow_the_formula(void **state) {
-  (void)state;
+TEST(logits_follow_the_formula) {
   const double zero[] = {0, 0}, some[] = {.25, .25};
   check_formula(&plain, "model.type = \"gin\"", zero);
   check_formula(&plain, "model.type = \"gin\"\nmodel.eps = 0.25\nruntime.once = false", some);
@@ -53,31 +52,27 @@ static void logits_follow_the_formula(void **state) {
   check_formula(&directed_weighted, "model.type = \"gin\"\nmodel.learn_eps = true", NULL);
 }
 
-static void eps_fixed(void **state) {
-  (void)state;
+TEST(eps_fixed) {
   check_model(&plain, "model.type = \"gin\"");
   check_model(&plain, "model.type = \"gin\"\nmodel.eps = -0.25\nruntime.once = false\nmodel.layers = 3");
   check_model(&weighted, "model.type = \"gin\"\nmodel.dropout_input = 0.25");
   check_model(&sparse, "model.type = \"gin\"");
 }
 
-static void eps_learned(void **state) {
-  (void)state;
+TEST(eps_learned) {
   check_model(&plain, "model.type = \"gin\"\nmodel.learn_eps = true");
   check_model(&plain, "model.type = \"gin\"\nmodel.learn_eps = true\nmodel.eps = 0.5\nmodel.layers = 3\n"
                       "model.norm = \"layer\"");
   check_model(&sparse, "model.type = \"gin\"\nmodel.learn_eps = true\nmodel.dropout_input = 0.25");
 }
 
-static void directed_graphs(void **state) {
-  (void)state;
+TEST(directed_graphs) {
   check_model(&directed, "model.type = \"gin\"\nmodel.learn_eps = true");
   check_model(&directed_weighted, "model.type = \"gin\"\nmodel.norm = \"batch\"\nmodel.layers = 1");
 }
 
 /* Both Linears of the first layer, its norm between them, and its eps, which comes first. */
-static void weight_decay_of_the_first_layer_is_for_both_its_linears(void **state) {
-  (void)state;
+TEST(weight_decay_of_the_first_layer_is_for_both_its_linears) {
   fixture_open(&job, &plain,
                "model.type = \"gin\"\nmodel.learn_eps = true\ntrain.weight_decay = 5e-4\n"
                "train.weight_decay_first_only = true");
@@ -88,15 +83,4 @@ static void weight_decay_of_the_first_layer_is_for_both_its_linears(void **state
     assert_int_equal(piece->offset < p->decay_end, layer <= 1);
   }
   fixture_close(&job);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(logits_follow_the_formula),
-      cmocka_unit_test(eps_fixed),
-      cmocka_unit_test(eps_learned),
-      cmocka_unit_test(directed_graphs),
-      cmocka_unit_test(weight_decay_of_the_first_layer_is_for_both_its_linears),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -4,30 +4,19 @@
 # when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: max
 # pooling is held to its own bits alone.)
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
-grep -q '^devices:.*cuda' <<<"$("$GNNTRAIN_BIN/gnntrain" --version)" || { echo "this build has no CUDA device"; exit 77; }
-grep -q '^GPU' <<<"$(nvidia-smi -L 2>/dev/null)" || { echo "this machine has no GPU"; exit 77; }
+needs_gpus 1
 
-rm -rf data.h5 data.h5.parts hyper.h5 hyper.h5.parts run.* losses.*
-"$GNNTRAIN_BIN/gnndata" synth data.h5 --nodes 6000 --degree 20 --features 37 --classes 7 --community-size 200 \
-  --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
-"$GNNTRAIN_BIN/gnndata" synth hyper.h5 --nodes 6000 --hyperedges 2500 --degree 6 --features 37 --classes 7 \
-  --community-size 200 --seed 3 >synth.log 2>&1 || fail "synth: $(cat synth.log)"
-cat >base.toml <<'TOML'
-dataset.path = "data.h5"
-model = {hidden = 48, layers = 3, dropout = 0.5, dropout_input = 0.2}
-train = {epochs = 50, lr = 0.005, weight_decay = 5e-4}
-partition.order = "given"
-TOML
+works gnndata synth data.h5 --nodes 6000 --degree 20 --features 37 --classes 7 --community-size 200 --seed 3
+works gnndata synth hyper.h5 --nodes 6000 --hyperedges 2500 --degree 6 --features 37 --classes 7 \
+  --community-size 200 --seed 3
+settings base.toml dataset.path=data.h5 model.hidden=48 model.layers=3 model.dropout=0.5 model.dropout_input=0.2 \
+  train.epochs=50 train.lr=0.005 train.weight_decay=5e-4 partition.order=given
 
 # train NAME OPTION...: leaves the losses of the epochs in losses.NAME
 train() {
-  "$GNNTRAIN_BIN/gnntrain" base.toml --set "log.dir=run.$1" --set log.overwrite=true "${@:2}" >"$1.log" 2>&1 ||
-    fail "$1: $(grep gnntrain: "$1.log" || tail -3 "$1.log")"
+  must_run 1 base.toml --set "log.dir=run.$1" --set log.overwrite=true "${@:2}"
   keep_losses "$1"
 }
-
-# same A B
-same() { cmp "losses.$1" "losses.$2" || fail "$1 and $2 differ"; }
 
 # repeats NAME OPTION...
 repeats() {
@@ -55,8 +44,8 @@ make_weighted() {
   awk 'BEGIN {srand(7); for (u = 0; u < 3000; u++) for (v = u + 1; v % 150 > u % 150; v++)
          if (rand() < 0.2) printf "%d %d %.3f\n", u, v, 0.1 + rand()}' >weighted.txt
   rm -rf weighted.h5 weighted.h5.parts
-  "$GNNTRAIN_BIN/gnndata" import edgelist weighted.txt weighted.h5 --weights --undirected --features random:37 \
-    --labels random:7 --split random:0.5,0.2 >import.log 2>&1 || fail "import: $(cat import.log)"
+  works gnndata import edgelist weighted.txt weighted.h5 --weights --undirected --features random:37 \
+    --labels random:7 --split random:0.5,0.2
 }
 
 hyper=(--set dataset.path=hyper.h5)

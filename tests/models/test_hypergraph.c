@@ -26,8 +26,7 @@ static void check_formula(const struct fixture *f, const char *settings, enum ki
   fixture_close(&job);
 }
 
-static void hgnn_follows_its_formula(void **state) {
-  (void)state;
+TEST(hgnn_follows_its_formula) {
   check_formula(&narrow, "model.type = \"hgnn\"", HYPER_NORM, 1, 0);
   check_formula(&narrow, "model.type = \"hgnn\"\nruntime.overlap = false\nruntime.once = false", HYPER_NORM,
                 1, 0);
@@ -38,8 +37,7 @@ static void hgnn_follows_its_formula(void **state) {
                 HYPER_NORM, 1, 0);
 }
 
-static void unigin_follows_its_formula(void **state) {
-  (void)state;
+TEST(unigin_follows_its_formula) {
   check_formula(&narrow, "model.type = \"unigin\"\nmodel.eps = 0.5", HYPER_SUM, 1, 1.5);
   check_formula(&wide, "model.type = \"unigin\"\nmodel.self_hyperedges = false", HYPER_SUM, 0, 1);
 }
@@ -67,20 +65,17 @@ static void check_unigcnii(const struct fixture *f, const char *settings, int se
   fixture_close(&job);
 }
 
-static void unigcnii_follows_its_formula(void **state) {
-  (void)state;
+TEST(unigcnii_follows_its_formula) {
   check_unigcnii(&narrow, "model.type = \"unigcnii\"\nmodel.layers = 1", 1);
   check_unigcnii(&wide, "model.type = \"unigcnii\"\nmodel.layers = 1\nmodel.self_hyperedges = false", 0);
 }
 
-static void unigcnii_has_the_gradient_of_its_loss(void **state) {
-  (void)state;
+TEST(unigcnii_has_the_gradient_of_its_loss) {
   check_model(&narrow, "model.type = \"unigcnii\"\nmodel.layers = 3\nmodel.dropout = 0.3");
   check_model(&wide, "model.type = \"unigcnii\"\nmodel.layers = 2\nmodel.activation = \"elu\"");
 }
 
-static void hgnn_has_the_gradient_of_its_loss(void **state) {
-  (void)state;
+TEST(hgnn_has_the_gradient_of_its_loss) {
   check_model(&narrow, "model.type = \"hgnn\"\nmodel.layers = 3");
   check_model(&narrow, "model.type = \"hgnn\"\nruntime.once = false\nmodel.hidden = 3\nmodel.dropout = 0.3");
   check_model(&wide, "model.type = \"hgnn\"\nruntime.overlap = false\nmodel.norm = \"batch\"");
@@ -88,21 +83,18 @@ static void hgnn_has_the_gradient_of_its_loss(void **state) {
                      "model.layers = 3\nmodel.activation = \"elu\"");
 }
 
-static void trained_weights_of_hyperedges_have_theirs(void **state) {
-  (void)state;
+TEST(trained_weights_of_hyperedges_have_theirs) {
   check_model(&narrow, "model.type = \"hgnn\"\nmodel.edge_weights = true\nmodel.layers = 3");
   check_model(&wide, "model.type = \"hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"elu\"");
 }
 
-static void unigin_has_the_gradient_of_its_loss(void **state) {
-  (void)state;
+TEST(unigin_has_the_gradient_of_its_loss) {
   check_model(&narrow, "model.type = \"unigin\"\nmodel.layers = 3\nmodel.norm = \"layer\"");
   check_model(&wide, "model.type = \"unigin\"\nmodel.learn_eps = true\nmodel.activation = \"elu\"");
 }
 
 /* The fixtures are such that one makes vertices travel and the other hyperedges. */
-static void both_kinds_of_rows_have_travelled(void **state) {
-  (void)state;
+TEST(both_kinds_of_rows_have_travelled) {
   fixture_open(&job, &wide, "model.type = \"hgnn\"\npartition.method = \"random\"");
   if (job.comm.size > 1) assert_int_equal(job.shard.hyper.travel, TRAVEL_HYPEREDGES);
   fixture_close(&job);
@@ -111,8 +103,7 @@ static void both_kinds_of_rows_have_travelled(void **state) {
   fixture_close(&job);
 }
 
-static void settings_that_do_not_fit_are_refused(void **state) {
-  (void)state;
+TEST(settings_that_do_not_fit_are_refused) {
   static const struct fixture graph = {.nodes = 61, .features = 5, .classes = 4};
   static char text[1024];
   static char path[64];
@@ -133,19 +124,4 @@ static void settings_that_do_not_fit_are_refused(void **state) {
     assert_ok(comm_barrier(&job.comm));
     if (comm.rank == 0) assert_int_equal(remove(path), 0);
   }
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hgnn_follows_its_formula),
-      cmocka_unit_test(unigin_follows_its_formula),
-      cmocka_unit_test(hgnn_has_the_gradient_of_its_loss),
-      cmocka_unit_test(trained_weights_of_hyperedges_have_theirs),
-      cmocka_unit_test(unigin_has_the_gradient_of_its_loss),
-      cmocka_unit_test(unigcnii_follows_its_formula),
-      cmocka_unit_test(unigcnii_has_the_gradient_of_its_loss),
-      cmocka_unit_test(both_kinds_of_rows_have_travelled),
-      cmocka_unit_test(settings_that_do_not_fit_are_refused),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -2,8 +2,10 @@
  * number of ranks; which evaluation counts as the best; and how numbers reach the device. */
 #include "models/epoch.h"
 #include "tests/models/fixture.h"
+#include "tests/ranks.h"
 
 static struct job job;
+RANK_TESTS(job.comm, 120);
 static const struct fixture plain = {.nodes = 211, .features = 9, .classes = 4};
 
 /* Zeros in the hidden layer's output on all ranks after a pass, and the sum of its elements. */
@@ -33,8 +35,7 @@ static void open_plain(const char *settings) {
   fixture_open(&job, &plain, text);
 }
 
-static void hidden_dropout_acts_in_training_only(void **state) {
-  (void)state;
+TEST(hidden_dropout_acts_in_training_only) {
   int64_t evaluated, trained, elements = plain.nodes * 16;
   double kept, dropped;
   open_plain("model.dropout = 0.4");
@@ -45,8 +46,7 @@ static void hidden_dropout_acts_in_training_only(void **state) {
   fixture_close(&job);
 }
 
-static void dropout_is_drawn_anew_each_epoch_and_repeats(void **state) {
-  (void)state;
+TEST(dropout_is_drawn_anew_each_epoch_and_repeats) {
   int64_t zeros;
   double first, second, again;
   open_plain("model.dropout = 0.4");
@@ -58,8 +58,7 @@ static void dropout_is_drawn_anew_each_epoch_and_repeats(void **state) {
   fixture_close(&job);
 }
 
-static void input_dropout_changes_the_first_aggregate(void **state) {
-  (void)state;
+TEST(input_dropout_changes_the_first_aggregate) {
   int64_t zeros;
   double evaluated, first, second;
   open_plain("model.dropout = 0.0\nmodel.dropout_input = 0.5");
@@ -70,8 +69,7 @@ static void input_dropout_changes_the_first_aggregate(void **state) {
   fixture_close(&job);
 }
 
-static void an_epoch_lowers_the_loss_and_counts_its_step(void **state) {
-  (void)state;
+TEST(an_epoch_lowers_the_loss_and_counts_its_step) {
   double first = 0, last = 0;
   open_plain("model.dropout = 0.0\ntrain.lr = 0.05");
   for (int64_t epoch = 1; epoch <= 30; epoch++) {
@@ -108,8 +106,7 @@ static double *gradient_in(const char *precision, int64_t *count) {
 
 /* The double gradient is checked by differences and is the same on any number of ranks, so this is the
  * agreement of one step in fp32 between ranks, too. */
-static void gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest(void **state) {
-  (void)state;
+TEST(gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest) {
   int64_t count, same;
   double *exact = gradient_in("fp64", &count), *narrow = gradient_in("fp32", &same), largest = 0, worst = 0;
   assert_int_equal(count, same);
@@ -137,16 +134,14 @@ static double loss_of_an_epoch(const char *settings) {
 }
 
 /* 150 columns pass in panels of 64; in fp32 they are borrowed, in fp64 copied. */
-static void the_input_aggregated_once_in_panels_trains_like_the_input_itself(void **state) {
-  (void)state;
+TEST(the_input_aggregated_once_in_panels_trains_like_the_input_itself) {
   double once = loss_of_an_epoch("runtime.precision = \"fp64\""), narrow = loss_of_an_epoch("");
   double always = loss_of_an_epoch("runtime.precision = \"fp64\"\nruntime.once = false");
   assert_close(once, always, 1e-12);
   assert_close(narrow, always, 1e-5);
 }
 
-static void the_first_gradient_that_is_not_finite_is_named(void **state) {
-  (void)state;
+TEST(the_first_gradient_that_is_not_finite_is_named) {
   int found = 99;
   open_plain("model.layers = 3");
   struct parameters *p = &job.trainer.model.parameters;
@@ -168,8 +163,7 @@ static void offer(int64_t epoch, double val, double loss) {
   if (state_offer(&trainer->state, val, loss, .5)) snapshot_keep(&trainer->snapshots, epoch);
 }
 
-static void best_is_highest_metric_then_lower_loss_then_earliest(void **state) {
-  (void)state;
+TEST(best_is_highest_metric_then_lower_loss_then_earliest) {
   const struct best *best = &job.trainer.state.best;
   open_plain("");
   offer(1, .6, 1.0);
@@ -191,8 +185,7 @@ static void set_weights(double value) {
   for (int64_t i = 0; i < model->layer[0].statistics; i++) ((double *)model->layer[0].running)[i] = -value;
 }
 
-static void best_keeps_the_parameters_of_its_epoch(void **state) {
-  (void)state;
+TEST(best_keeps_the_parameters_of_its_epoch) {
   struct state *kept = &job.trainer.state;
   struct snapshots *snapshots = &job.trainer.snapshots;
   const double val[] = {.6, .5, .7, .4, .4, .4, .8, .3};
@@ -227,8 +220,7 @@ static void check_arrived(struct tensor t) {
   free(value);
 }
 
-static void uploaded_rows_have_zeros_behind_them(void **state) {
-  (void)state;
+TEST(uploaded_rows_have_zeros_behind_them) {
   enum { ROWS = 31, COLS = 5, APART = 7 };
   static const enum dtype types[] = {F64, F32, BF16};
   float narrow[ROWS * APART];
@@ -248,24 +240,4 @@ static void uploaded_rows_have_zeros_behind_them(void **state) {
     free(t.data);
   }
   fixture_close(&job);
-}
-
-int main(int argc, char **argv) {
-  if (comm_open(&job.comm, &argc, &argv) != OK) return 1;
-  if (job.comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hidden_dropout_acts_in_training_only),
-      cmocka_unit_test(dropout_is_drawn_anew_each_epoch_and_repeats),
-      cmocka_unit_test(input_dropout_changes_the_first_aggregate),
-      cmocka_unit_test(an_epoch_lowers_the_loss_and_counts_its_step),
-      cmocka_unit_test(the_input_aggregated_once_in_panels_trains_like_the_input_itself),
-      cmocka_unit_test(gradient_in_fp32_is_that_in_fp64_to_1e_5_of_its_largest),
-      cmocka_unit_test(the_first_gradient_that_is_not_finite_is_named),
-      cmocka_unit_test(best_is_highest_metric_then_lower_loss_then_earliest),
-      cmocka_unit_test(best_keeps_the_parameters_of_its_epoch),
-      cmocka_unit_test(uploaded_rows_have_zeros_behind_them),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&job.comm);
-  return failed;
 }

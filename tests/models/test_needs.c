@@ -21,8 +21,7 @@ static const struct fixture thin = {.nodes = 300, .features = 9000, .classes = 4
 static const struct fixture hyper = {.nodes = 300, .features = 3000, .classes = 40, .hyperedges = 300};
 static const struct fixture binary = {.nodes = 300, .features = 3000, .classes = 40};
 
-static void a_bound_holds_for_every_model(void **state) {
-  (void)state;
+TEST(a_bound_holds_for_every_model) {
   static const char *const of_graphs[] = {"gcn", "sage", "gin", "gcnii", "mlp"};
   static const char *const of_hypergraphs[] = {"hgnn", "unigin", "unigcnii"};
   char text[256];
@@ -39,8 +38,7 @@ static void a_bound_holds_for_every_model(void **state) {
   is_no_more_than_the_estimate(&binary, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.hidden = 256");
 }
 
-static void a_bound_holds_for_every_setting(void **state) {
-  (void)state;
+TEST(a_bound_holds_for_every_setting) {
   static const char *const setting[] = {
       "runtime.precision = \"fp64\"\nmodel.hidden = 256",
       "train.recompute = \"layer\"\nmodel.layers = 6\nmodel.hidden = 256\nmodel.norm = \"layer\"",
@@ -55,8 +53,7 @@ static void a_bound_holds_for_every_setting(void **state) {
 }
 
 /* On a device with memory of its own the hosts hold the floats, the device what it computes in. */
-static void devices_are_refused_what_they_cannot_hold(void **state) {
-  (void)state;
+TEST(devices_are_refused_what_they_cannot_hold) {
   static struct config config;
   const struct dataset dataset = {
       .nodes = 1000000, .features = 1000, .classes = 10, .edges = 50000000, .has_graph = 1};
@@ -75,8 +72,7 @@ static void devices_are_refused_what_they_cannot_hold(void **state) {
   assert_fails(needs_check(&host, "memory", 4, 1 << 30), FAILED, "use more nodes, ");
 }
 
-static void claims_do_not_overflow(void **state) {
-  (void)state;
+TEST(claims_do_not_overflow) {
   static struct config config;
   const struct dataset dataset = {.nodes = INT32_MAX,
                                   .features = INT32_MAX,
@@ -89,14 +85,4 @@ static void claims_do_not_overflow(void **state) {
   needs_add(&config, &dataset, 0, 1 << 20, &both, &both);
   assert_true(estimate_total(&both) > (int64_t)1 << 54);
   assert_fails(needs_check(&both, "memory", 1, memory_limit(1)), FAILED, "out of memory");
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_bound_holds_for_every_model),
-      cmocka_unit_test(a_bound_holds_for_every_setting),
-      cmocka_unit_test(devices_are_refused_what_they_cannot_hold),
-      cmocka_unit_test(claims_do_not_overflow),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -2,10 +2,8 @@
 #include "runtime/profile.h"
 #include "tests/check.h"
 
-static int forget(void **state) {
-  (void)state;
+AFTER_EACH {
   profile_free();
-  return 0;
 }
 
 static void spend(double seconds) {
@@ -49,8 +47,7 @@ static void one_epoch(void) {
   profile_end();
 }
 
-static void parts_of_epochs_add_up_to_them(void **state) {
-  (void)state;
+TEST(parts_of_epochs_add_up_to_them) {
   profile_enable();
   aggregate(); /* not in an epoch */
   for (int i = 0; i < 3; i++) one_epoch();
@@ -65,8 +62,7 @@ static void parts_of_epochs_add_up_to_them(void **state) {
   assert_true(parts.part[PART_REDUCE].seconds == 0);
 }
 
-static void work_of_a_part_is_that_of_all_its_regions(void **state) {
-  (void)state;
+TEST(work_of_a_part_is_that_of_all_its_regions) {
   profile_enable();
   for (int i = 0; i < 2; i++) one_epoch();
   struct parts parts = parts_read();
@@ -77,8 +73,7 @@ static void work_of_a_part_is_that_of_all_its_regions(void **state) {
   assert_close(parts.part[PART_EXCHANGE].bytes, 128, 0);
 }
 
-static void a_difference_holds_what_came_between(void **state) {
-  (void)state;
+TEST(a_difference_holds_what_came_between) {
   profile_enable();
   one_epoch();
   struct parts before = parts_read();
@@ -90,16 +85,14 @@ static void a_difference_holds_what_came_between(void **state) {
   assert_close(between.part[PART_HALO].flops, 2000, 0);
 }
 
-static void the_hidden_share_is_between_0_and_1(void **state) {
-  (void)state;
+TEST(the_hidden_share_is_between_0_and_1) {
   struct parts parts = {.epochs = 1, .seconds = 1};
   assert_true(parts_hidden(&parts) == 0); /* no exchange */
   parts.part[PART_EXCHANGE].seconds = .5;
   assert_true(parts_hidden(&parts) == 1);
   for (double wait = 0; wait < .8; wait += .1) {
     parts.part[PART_WAIT].seconds = wait;
-    assert_true(parts_hidden(&parts) >= 0 && parts_hidden(&parts) <= 1);
-    if (wait <= .5) assert_close(parts_hidden(&parts), 1 - wait / .5, 1e-12);
+    assert_close(parts_hidden(&parts), fmax(0, 1 - wait / .5), 1e-12);
   }
   profile_enable();
   for (int i = 0; i < 3; i++) one_epoch();
@@ -107,8 +100,7 @@ static void the_hidden_share_is_between_0_and_1(void **state) {
   assert_true(parts_hidden(&parts) > 0 && parts_hidden(&parts) < 1);
 }
 
-static void the_bound_hides_the_shorter_of_exchange_and_own_part(void **state) {
-  (void)state;
+TEST(the_bound_hides_the_shorter_of_exchange_and_own_part) {
   struct parts parts = {.epochs = 1, .seconds = 100};
   parts.part[PART_PACK].seconds = 1;
   parts.part[PART_EXCHANGE].seconds = 4;
@@ -122,22 +114,9 @@ static void the_bound_hides_the_shorter_of_exchange_and_own_part(void **state) {
   assert_close(parts_bound(&parts), 37, 1e-12);
 }
 
-static void without_a_recording_there_are_no_parts(void **state) {
-  (void)state;
+TEST(without_a_recording_there_are_no_parts) {
   one_epoch();
   struct parts parts = parts_read();
   assert_true(parts.epochs == 0 && parts.seconds == 0);
   for (int p = 0; p < PARTS; p++) assert_true(parts.part[p].seconds == 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(parts_of_epochs_add_up_to_them, forget),
-      cmocka_unit_test_teardown(work_of_a_part_is_that_of_all_its_regions, forget),
-      cmocka_unit_test_teardown(a_difference_holds_what_came_between, forget),
-      cmocka_unit_test_teardown(the_hidden_share_is_between_0_and_1, forget),
-      cmocka_unit_test_teardown(the_bound_hides_the_shorter_of_exchange_and_own_part, forget),
-      cmocka_unit_test_teardown(without_a_recording_there_are_no_parts, forget),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

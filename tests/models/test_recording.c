@@ -60,13 +60,11 @@ static int work(void *subject, struct run *of) {
   return OK;
 }
 
-static int set_up(void **state) {
-  (void)state;
+BEFORE_EACH {
   memset(&count, 0, sizeof count);
   config.runtime.graph = 1;
   device.ops = &counting;
   kernels.moves = 3;
-  return 0;
 }
 
 static void run_times(struct recording *recording, int times) {
@@ -79,8 +77,7 @@ static void expect(int queued, int recorded, int replayed) {
   assert_int_equal(count.replayed, replayed);
 }
 
-static void the_first_is_queued_the_second_recorded_all_others_replayed(void **state) {
-  (void)state;
+TEST(the_first_is_queued_the_second_recorded_all_others_replayed) {
   struct recording recording = {0};
   run_times(&recording, 1);
   expect(1, 0, 0);
@@ -93,8 +90,7 @@ static void the_first_is_queued_the_second_recorded_all_others_replayed(void **s
   recording_forget(&recording, &run);
 }
 
-static void a_workspace_that_moved_is_recorded_anew(void **state) {
-  (void)state;
+TEST(a_workspace_that_moved_is_recorded_anew) {
   struct recording recording = {0};
   run_times(&recording, 3);
   kernels.moves++;
@@ -104,8 +100,7 @@ static void a_workspace_that_moved_is_recorded_anew(void **state) {
   recording_forget(&recording, &run);
 }
 
-static void what_cannot_be_recorded_is_queued_from_then_on(void **state) {
-  (void)state;
+TEST(what_cannot_be_recorded_is_queued_from_then_on) {
   struct recording recording = {0};
   count.fails = 1;
   run_times(&recording, 4);
@@ -116,8 +111,7 @@ static void what_cannot_be_recorded_is_queued_from_then_on(void **state) {
   assert_string_equal(error_message(), "");
 }
 
-static void a_setting_and_a_device_can_rule_it_out(void **state) {
-  (void)state;
+TEST(a_setting_and_a_device_can_rule_it_out) {
   struct recording one = {0}, other = {0};
   config.runtime.graph = 0;
   run_times(&one, 4);
@@ -127,8 +121,7 @@ static void a_setting_and_a_device_can_rule_it_out(void **state) {
   expect(8, 0, 0);
 }
 
-static void a_profile_sees_each_piece_of_work(void **state) {
-  (void)state;
+TEST(a_profile_sees_each_piece_of_work) {
   struct recording recording = {0};
   run_times(&recording, 4);
   expect(1, 1, 3);
@@ -142,14 +135,7 @@ static void a_profile_sees_each_piece_of_work(void **state) {
   assert_int_equal(count.graphs, 0);
 }
 
-int main(void) {
+BEFORE_ALL {
   log_open(1);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(the_first_is_queued_the_second_recorded_all_others_replayed, set_up),
-      cmocka_unit_test_setup(a_workspace_that_moved_is_recorded_anew, set_up),
-      cmocka_unit_test_setup(what_cannot_be_recorded_is_queued_from_then_on, set_up),
-      cmocka_unit_test_setup(a_setting_and_a_device_can_rule_it_out, set_up),
-      cmocka_unit_test_setup(a_profile_sees_each_piece_of_work, set_up),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return OK;
 }

@@ -19,8 +19,7 @@ static void check_formula(const struct fixture *f, const char *settings, double 
   fixture_close(&job);
 }
 
-static void logits_follow_the_formula(void **state) {
-  (void)state;
+TEST(logits_follow_the_formula) {
   check_formula(&plain, "model.type = \"sage\"", 0, 1, 0);
   check_formula(&sparse, "model.type = \"sage\"", 0, 1, 0);
   check_formula(&directed_weighted, "model.type = \"sage\"", 0, 1, 0);
@@ -31,8 +30,7 @@ static void logits_follow_the_formula(void **state) {
   check_formula(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"", 1, 1, 1);
 }
 
-static void mean_and_sum_in_both_orders(void **state) {
-  (void)state;
+TEST(mean_and_sum_in_both_orders) {
   check_model(&plain, "model.type = \"sage\"");
   check_model(&plain, "model.type = \"sage\"\nruntime.once = false\nmodel.hidden = 3\nmodel.layers = 3");
   check_model(&plain, "model.type = \"sage\"\nruntime.once = false\nmodel.hidden = 2\nmodel.layers = 3");
@@ -40,8 +38,7 @@ static void mean_and_sum_in_both_orders(void **state) {
               "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nmodel.layers = 3\nmodel.bias = false");
 }
 
-static void gcn_aggregator(void **state) {
-  (void)state;
+TEST(gcn_aggregator) {
   check_model(&plain, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.layers = 3");
   check_model(&weighted, "model.type = \"sage\"\nmodel.aggregator = \"gcn\"\nmodel.dropout_input = 0.25");
 }
@@ -77,8 +74,7 @@ static void check_pool_formula(const struct fixture *f, const char *settings) {
   fixture_close(&job);
 }
 
-static void max_pooling(void **state) {
-  (void)state;
+TEST(max_pooling) {
   static const char pool[] = "model.type = \"sage\"\nmodel.aggregator = \"max\"\n";
   static const char *const settings[] = {"",
                                          "model.layers = 3\nmodel.hidden = 5",
@@ -97,19 +93,16 @@ static void max_pooling(void **state) {
   check_model(&sparse, pool);
 }
 
-static void one_layer(void **state) {
-  (void)state;
+TEST(one_layer) {
   check_model(&plain, "model.type = \"sage\"\nmodel.layers = 1");
 }
 
-static void sparse_features(void **state) {
-  (void)state;
+TEST(sparse_features) {
   check_model(&sparse, "model.type = \"sage\"");
   check_model(&sparse, "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nmodel.dropout_input = 0.25");
 }
 
-static void norms_and_residuals(void **state) {
-  (void)state;
+TEST(norms_and_residuals) {
   check_model(&plain,
               "model.type = \"sage\"\nmodel.norm = \"batch\"\nmodel.residual = true\nmodel.layers = 4");
   check_model(&plain,
@@ -117,23 +110,8 @@ static void norms_and_residuals(void **state) {
               "model.activation = \"elu\"");
 }
 
-static void weighted_and_directed_graphs(void **state) {
-  (void)state;
+TEST(weighted_and_directed_graphs) {
   check_model(&weighted, "model.type = \"sage\"\nmodel.layers = 3");
   check_model(&directed, "model.type = \"sage\"\nmodel.layers = 3");
   check_model(&directed_weighted, "model.type = \"sage\"\nmodel.aggregator = \"sum\"\nruntime.once = false");
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(logits_follow_the_formula),
-      cmocka_unit_test(mean_and_sum_in_both_orders),
-      cmocka_unit_test(gcn_aggregator),
-      cmocka_unit_test(max_pooling),
-      cmocka_unit_test(one_layer),
-      cmocka_unit_test(sparse_features),
-      cmocka_unit_test(norms_and_residuals),
-      cmocka_unit_test(weighted_and_directed_graphs),
-  };
-  RUN_RANK_TESTS(tests);
 }

@@ -13,15 +13,13 @@ static struct config settings(enum schedule schedule, int64_t warmup) {
   return config;
 }
 
-static void constant_stays(void **state) {
-  (void)state;
+TEST(constant_stays) {
   struct config config = settings(SCHEDULE_CONSTANT, 0);
   assert_close(schedule_lr(&config, 1), .8, 0);
   assert_close(schedule_lr(&config, 20), .8, 0);
 }
 
-static void warmup_rises_in_equal_steps_to_the_full_rate(void **state) {
-  (void)state;
+TEST(warmup_rises_in_equal_steps_to_the_full_rate) {
   struct config config = settings(SCHEDULE_CONSTANT, 3);
   assert_close(schedule_lr(&config, 1), .2, 1e-15);
   assert_close(schedule_lr(&config, 2), .4, 1e-15);
@@ -29,28 +27,16 @@ static void warmup_rises_in_equal_steps_to_the_full_rate(void **state) {
   assert_close(schedule_lr(&config, 4), .8, 1e-15);
 }
 
-static void cosine_falls_from_full_to_nearly_zero(void **state) {
-  (void)state;
+TEST(cosine_falls_from_full_to_nearly_zero) {
   struct config config = settings(SCHEDULE_COSINE, 0);
   assert_close(schedule_lr(&config, 1), .8, 1e-15);
   assert_close(schedule_lr(&config, 11), .4, 1e-15);
   assert_true(schedule_lr(&config, 20) < .01 && schedule_lr(&config, 20) > 0);
 }
 
-static void steps_halve_every_four_epochs_after_the_warmup(void **state) {
-  (void)state;
+TEST(steps_halve_every_four_epochs_after_the_warmup) {
   struct config config = settings(SCHEDULE_STEP, 2);
   assert_close(schedule_lr(&config, 6), .8, 1e-15);
   assert_close(schedule_lr(&config, 7), .4, 1e-15);
   assert_close(schedule_lr(&config, 11), .2, 1e-15);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(constant_stays),
-      cmocka_unit_test(warmup_rises_in_equal_steps_to_the_full_rate),
-      cmocka_unit_test(cosine_falls_from_full_to_nearly_zero),
-      cmocka_unit_test(steps_halve_every_four_epochs_after_the_warmup),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 # Files that are sound HDF5 and say something else than they should: datasets, checkpoints, kept partitions and
 # predictions. A sample here; MUTATIONS=50000 makes more, SEED others, FIRST goes on behind those made.
-. "$GNNTRAIN_SOURCE/tests/launch/job.sh"
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 ASAN_OPTIONS+=:max_allocation_size_mb=1024:allocator_may_return_null=1 # 3 GiB in all where there is no sanitizer
@@ -11,34 +11,18 @@ if [[ -w /dev/shm ]]; then # where syncing costs nothing
   folder=$(mktemp -d /dev/shm/gnntrain-mutated.XXXXXX)
   trap 'rm -rf "$folder"' EXIT
 fi
-rm -rf "$folder"
 mkdir -p "$folder/sound"
 cd "$folder/sound"
 
-data() { "$GNNTRAIN_BIN/gnndata" "$@" >out.txt; }
-"$GNNTRAIN_BIN/tests/launch/break_dataset" sound ring.h5
-data synth hyper.h5 --nodes 60 --hyperedges 25 --degree 3 --features 6 --classes 3
+break_dataset sound ring.h5
+works gnndata synth hyper.h5 --nodes 60 --hyperedges 25 --degree 3 --features 6 --classes 3
 for ((v = 0; v < 40; v++)); do echo "$((5 * v)) $((5 * ((v + 1) % 40))) 1.5" && echo "$((5 * v)) $((5 * ((v * 7 + 3) % 40))) 0.5"; done >edges.txt
-data import edgelist edges.txt ids.h5 --undirected --drop-self-loops --weights --features random:6 --labels random:3 --split random:0.5,0.25
-"$GNNTRAIN_BIN/tests/mutate/make_sparse" sparse.h5
-cat >run.toml <<'END_OF_FILE'
-[dataset]
-path = "ring.h5"
-[model]
-hidden = 8
-norm = "batch"
-[train]
-epochs = 4
-[checkpoint]
-every = 2
-keep = 10
-[runtime]
-threads = 1
-device = "cpu"
-END_OF_FILE
+works gnndata import edgelist edges.txt ids.h5 --undirected --drop-self-loops --weights --features random:6 --labels random:3 --split random:0.5,0.25
+make_sparse sparse.h5
+settings run.toml dataset.path=ring.h5 model.hidden=8 model.norm=batch train.epochs=4 checkpoint.every=2 \
+  checkpoint.keep=10 runtime.threads=1 runtime.device=cpu
 sed 's/ring/hyper/' run.toml >hyper.toml
-printf '[log]\noverwrite = true\n' >>hyper.toml
-sed -i 's/^\[model\]/[model]\ntype = "hgnn"/' hyper.toml
+printf '%s\n' 'log.overwrite = true' 'model.type = "hgnn"' >>hyper.toml
 must_run 1 run.toml --set log.dir=run
 must_run 1 run.toml --set log.dir=runs --set train.runs=3
 must_run 1 run.toml --set log.dir=ids --set dataset.path=ids.h5
@@ -48,4 +32,4 @@ for other in hyper.toml "run.toml --set dataset.path=sparse.h5" "run.toml --set 
 done
 rm -rf other out.txt err.txt edges.txt
 cd ..
-"$GNNTRAIN_BIN/tests/mutate/mutate_h5" --count "${MUTATIONS:-300}" --seed "${SEED:-1}" --first "${FIRST:-0}"
+mutate_h5 --count "${MUTATIONS:-300}" --seed "${SEED:-1}" --first "${FIRST:-0}"

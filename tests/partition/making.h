@@ -3,12 +3,14 @@
 #define TESTS_PARTITION_MAKING_H
 
 #include "partition/partition.h"
+#include "runtime/log.h"
 #include "tests/partition/random_graph.h"
 
 static struct comm comm;
 static struct config config;
 
 static inline void configure(enum partition_method method, enum node_order order) {
+  log_open(0);
   assert_ok(config_parse(&config, "", "test"));
   config.partition.method = method;
   config.partition.order = order;

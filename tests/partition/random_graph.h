@@ -142,4 +142,16 @@ static inline void random_block_of_rows(struct comm *comm, struct dataset *datas
   assert_ok(graph_read(dataset, first, last - first, block));
 }
 
+/* A test that runs twice: as always, and with rows that travel in many rounds and pieces. */
+#define TEST_ALSO_IN_BLOCKS(name, bytes)       \
+  static void name(void **);                   \
+  static void name##_in_blocks(void **state) { \
+    int64_t usual = rows_block;                \
+    rows_block = (bytes);                      \
+    name(state);                               \
+    rows_block = usual;                        \
+  }                                            \
+  REGISTER_TEST(name##_in_blocks)              \
+  TEST(name)
+
 #endif

@@ -3,11 +3,12 @@
 
 #include "partition/rows.h"
 #include "tests/partition/random_graph.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
+RANK_TESTS(comm, 30);
 
-static void blocks_tile_the_rows(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(blocks_tile_the_rows, 256) {
   for (int64_t n = 1; n < 40; n++) {
     for (int size = 1; size < 12; size++) {
       assert_int_equal(graph_block(n, size, 0), 0);
@@ -20,8 +21,7 @@ static void blocks_tile_the_rows(void **state) {
   }
 }
 
-static void the_hash_does_not_depend_on_the_cut(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(the_hash_does_not_depend_on_the_cut, 256) {
   struct random_graph g = {.nodes = 90, .density = .1, .weighted = 1, .task = TASK_MULTICLASS, .seed = 3};
   struct dataset dataset;
   struct graph block = {0}, whole = {0};
@@ -41,8 +41,7 @@ static void the_hash_does_not_depend_on_the_cut(void **state) {
   random_end(&comm, &g, &dataset);
 }
 
-static void symmetric_graphs_pass(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(symmetric_graphs_pass, 256) {
   struct random_graph g = {
       .nodes = 90, .density = .1, .weighted = 1, .loops = 1, .task = TASK_MULTICLASS, .seed = 4};
   struct dataset dataset;
@@ -55,8 +54,7 @@ static void symmetric_graphs_pass(void **state) {
 }
 
 /* Weights 0 and -0 differ in bits and are equal. */
-static void zeros_of_either_sign_are_symmetric(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(zeros_of_either_sign_are_symmetric, 256) {
   int64_t first = graph_block(2, comm.size, comm.rank), last = graph_block(2, comm.size, comm.rank + 1);
   int64_t all_start[] = {0, 1, 2}, start[3];
   int32_t col[] = {1, 0};
@@ -73,8 +71,7 @@ static void zeros_of_either_sign_are_symmetric(void **state) {
   assert_ok(graph_check_symmetric(&comm, &block));
 }
 
-static void the_pattern_of_a_directed_graph_is_symmetric(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(the_pattern_of_a_directed_graph_is_symmetric, 256) {
   struct random_graph g = {
       .nodes = 70, .density = .1, .directed = 1, .loops = 1, .task = TASK_MULTICLASS, .seed = 8};
   struct dataset dataset;
@@ -130,40 +127,15 @@ static void expect_refusal(struct ring *ring, const char *text) {
   assert_int_equal(speakers, 1);
 }
 
-static void an_arc_without_reverse_is_named(void **state) {
-  (void)state;
+TEST(an_arc_without_reverse_is_named) {
   struct ring ring = {0};
   ring_block(&ring, 8, 1, 1); /* row 8 lacks 9: the arc 8 -> 9 of row 9 has no reverse */
   expect_refusal(&ring,
                  "ring.h5: arc 8 -> 9 has no reverse although directed = 0; import it with --undirected");
 }
 
-static void a_reverse_of_another_weight_is_named(void **state) {
-  (void)state;
+TEST(a_reverse_of_another_weight_is_named) {
   struct ring ring = {0};
   ring_block(&ring, 4, 2.5f, 0);
   expect_refusal(&ring, "ring.h5: arc 5 -> 4 has weight 2.5, its reverse 1 although directed = 0");
-}
-
-static const struct CMUnitTest refusals[] = {
-    cmocka_unit_test(an_arc_without_reverse_is_named),
-    cmocka_unit_test(a_reverse_of_another_weight_is_named),
-};
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(blocks_tile_the_rows),
-      cmocka_unit_test(the_hash_does_not_depend_on_the_cut),
-      cmocka_unit_test(symmetric_graphs_pass),
-      cmocka_unit_test(zeros_of_either_sign_are_symmetric),
-      cmocka_unit_test(the_pattern_of_a_directed_graph_is_symmetric),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 30;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  rows_block = 256; /* once more, in many pieces and rounds */
-  failures += cmocka_run_group_tests(tests, NULL, NULL);
-  failures += cmocka_run_group_tests(refusals, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

@@ -6,6 +6,7 @@
 #include "runtime/arena.h"
 #include "runtime/device_list.h"
 #include "tests/partition/random_graph.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
 static struct device device;
@@ -76,14 +77,12 @@ static void exchange_graph(int directed, enum precision precision) {
   random_end(&comm, &g, &dataset);
 }
 
-static void halo_rows_land_in_the_tail(void **state) {
-  (void)state;
+TEST(halo_rows_land_in_the_tail) {
   exchange_graph(0, PRECISION_FP32);
   exchange_graph(0, PRECISION_FP64);
 }
 
-static void directed_graphs_have_a_plan_for_each_direction(void **state) {
-  (void)state;
+TEST(directed_graphs_have_a_plan_for_each_direction) {
   exchange_graph(1, PRECISION_FP32);
 }
 
@@ -99,8 +98,7 @@ static int plan_all(int64_t *global_id, struct halo *halo) {
   return halo_init(&comm, owner, local, global_id, halo);
 }
 
-static void plans_list_every_peer(void **state) {
-  (void)state;
+TEST(plans_list_every_peer) {
   struct halo halo = {0};
   int64_t own = comm.rank;
   assert_ok(plan_all(&own, &halo));
@@ -114,8 +112,7 @@ static void plans_list_every_peer(void **state) {
 }
 
 /* The last rank believes that its row is another node. */
-static void plans_that_disagree_name_the_pair(void **state) {
-  (void)state;
+TEST(plans_that_disagree_name_the_pair) {
   struct halo halo = {0};
   int64_t own = comm.rank == comm.size - 1 ? 1000 : comm.rank;
   int code = plan_all(&own, &halo);
@@ -131,19 +128,13 @@ static void plans_that_disagree_name_the_pair(void **state) {
   error_clear();
 }
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(halo_rows_land_in_the_tail),
-      cmocka_unit_test(directed_graphs_have_a_plan_for_each_direction),
-      cmocka_unit_test(plans_list_every_peer),
-      cmocka_unit_test(plans_that_disagree_name_the_pair),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 30;
-  if (device_open(&device, "cpu", comm.local_rank, comm.local_size, 1) != OK) return FAILED;
-  if (comm_attach(&comm, &device) != OK) return FAILED;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+BEFORE_ALL {
+  TRY(ranks_open(&comm, 30));
+  TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
+  return comm_attach(&comm, &device);
+}
+
+AFTER_ALL {
   comm_close(&comm);
   device_close(&device);
-  return failures;
 }

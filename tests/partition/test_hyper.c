@@ -9,6 +9,9 @@
 #include "runtime/device_list.h"
 #include "runtime/memory.h"
 #include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 120);
 
 enum { VERTICES = 300, SHORT = 700, LONG = 40 };
 
@@ -120,8 +123,7 @@ static void check_matrices(int wide) {
   for (int64_t r = 0; r < hyper.rest.rows; r++) assert_true(hyper.unfinished[hyper.rest.row[r]]);
 }
 
-static void each_incidence_is_summed_on_one_rank(void **state) {
-  (void)state;
+TEST(each_incidence_is_summed_on_one_rank) {
   for (int wide = 0; wide < 2; wide++) {
     for (int method = PARTITION_METIS; method <= PARTITION_RANDOM; method++) {
       open_hyper(wide, (enum partition_method)method, method == PARTITION_BLOCK ? ORDER_CLUSTER : ORDER_AUTO);
@@ -133,8 +135,7 @@ static void each_incidence_is_summed_on_one_rank(void **state) {
   }
 }
 
-static void metis_balances_vertices_and_incidences(void **state) {
-  (void)state;
+TEST(metis_balances_vertices_and_incidences) {
   open_hyper(0, PARTITION_METIS, ORDER_AUTO);
   struct star_balance balance = star_balance(&star, VERTICES);
   assert_true(balance.vertices < 1.12 && balance.incidences < 1.12);
@@ -143,8 +144,7 @@ static void metis_balances_vertices_and_incidences(void **state) {
   close_hyper(0);
 }
 
-static void a_kept_partition_is_read_again(void **state) {
-  (void)state;
+TEST(a_kept_partition_is_read_again) {
   open_hyper(0, PARTITION_METIS, ORDER_DEGREE);
   struct partition again = {0};
   struct graph block;
@@ -165,8 +165,7 @@ static void a_kept_partition_is_read_again(void **state) {
 }
 
 /* One hyperedge that does not ascend, one vertex that is not there. */
-static void damaged_hyperedges_are_refused_by_name(void **state) {
-  (void)state;
+TEST(damaged_hyperedges_are_refused_by_name) {
   static const char *const message[] = {"hyperedge 1 of /hypergraph is not strictly ascending (2 after 3)",
                                         "/hypergraph/indices[3] is 9; 0 to 7 are allowed"};
   for (int damage = 0; damage < 2; damage++) {
@@ -185,8 +184,7 @@ static void damaged_hyperedges_are_refused_by_name(void **state) {
 }
 
 /* Row i of what comes back is for own row send_row[i], from the rank whose halo has it. */
-static void rows_come_and_go_back(void **state) {
-  (void)state;
+TEST(rows_come_and_go_back) {
   struct device device = {0};
   struct kernels k = {0};
   for (int wide = 0; wide < 2; wide++) {
@@ -214,19 +212,4 @@ static void rows_come_and_go_back(void **state) {
     device_close(&device);
     close_hyper(wide);
   }
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_incidence_is_summed_on_one_rank),
-      cmocka_unit_test(metis_balances_vertices_and_incidences),
-      cmocka_unit_test(a_kept_partition_is_read_again),
-      cmocka_unit_test(damaged_hyperedges_are_refused_by_name),
-      cmocka_unit_test(rows_come_and_go_back),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return 1;
-  if (comm.rank != 0 && !freopen("/dev/null", "w", stdout)) return 1;
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failed;
 }

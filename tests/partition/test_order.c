@@ -8,6 +8,9 @@
 #include "partition/order_rate.h"
 #include "runtime/log.h"
 #include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 60);
 
 static void check_permutation(const struct partition *p) {
   char *seen = calloc((size_t)p->nodes, 1);
@@ -22,8 +25,7 @@ static void check_permutation(const struct partition *p) {
 }
 
 /* Loops, isolated nodes, one direction or both; METIS is tested in test_partition.c. */
-static void every_order_lists_every_node_once(void **state) {
-  (void)state;
+TEST(every_order_lists_every_node_once) {
   for (int directed = 0; directed < 2; directed++) {
     struct random_graph g = {
         .nodes = 400, .density = .03, .task = TASK_MULTICLASS, .seed = 3, .loops = 1, .directed = directed};
@@ -44,8 +46,7 @@ static void every_order_lists_every_node_once(void **state) {
 }
 
 /* No arc at all; one node; nodes that all hang on one. */
-static void orders_of_degenerate_graphs(void **state) {
-  (void)state;
+TEST(orders_of_degenerate_graphs) {
   for (int kind = 0; kind < 3; kind++) {
     int64_t nodes = kind == 1 ? 1 : 3000, edges = kind == 2 ? 2 * (nodes - 1) : 0;
     struct graph graph = {.nodes = nodes, .rows = nodes, .edges = edges, .path = "made"};
@@ -116,8 +117,7 @@ static double dense_share(const struct graph *graph, const struct partition *p) 
   return (double)density_arcs(&dense) / (double)density_arcs(&density);
 }
 
-static void shuffled_communities_are_found_again(void **state) {
-  (void)state;
+TEST(shuffled_communities_are_found_again) {
   struct dataset dataset;
   struct graph graph = {0};
   read_communities("test_order_found", &dataset, &graph);
@@ -137,8 +137,7 @@ static void shuffled_communities_are_found_again(void **state) {
 }
 
 /* On each rank another number of threads; what the ranks made together is as good as what one made alone. */
-static void threads_and_ranks_do_not_decide(void **state) {
-  (void)state;
+TEST(threads_and_ranks_do_not_decide) {
   struct dataset dataset;
   struct graph graph = {0};
   read_communities("test_order_threads", &dataset, &graph);
@@ -182,8 +181,7 @@ static int64_t segment_of(const struct graph *g, const struct partition *p, int 
   return column / TILE_COLS + (in_halo ? (own + TILE_COLS - 1) / TILE_COLS : 0);
 }
 
-static void cells_are_counted_as_shards_number_them(void **state) {
-  (void)state;
+TEST(cells_are_counted_as_shards_number_them) {
   struct random_graph g = {.nodes = 500, .density = .06, .task = TASK_MULTICLASS, .seed = 8, .loops = 1};
   struct dataset dataset;
   struct graph graph = {0};
@@ -257,8 +255,7 @@ static int grid_joined(int64_t v, int64_t u) {
   return x + y == 1;
 }
 
-static void rcm_narrows_the_band(void **state) {
-  (void)state;
+TEST(rcm_narrows_the_band) {
   struct graph graph;
   struct partition p;
   int64_t place[1000], band = 0;
@@ -280,8 +277,7 @@ static int kinds_joined(int64_t v, int64_t u) {
   return a != b && (a * b + a + b) % 7 == 0;
 }
 
-static void loa_brings_rows_of_equal_columns_together(void **state) {
-  (void)state;
+TEST(loa_brings_rows_of_equal_columns_together) {
   struct graph graph;
   make_rows(640, kinds_joined, &graph);
   double intensity[3];
@@ -296,8 +292,7 @@ static void loa_brings_rows_of_equal_columns_together(void **state) {
   graph_free(&graph);
 }
 
-static void auto_weighs_what_an_order_costs(void **state) {
-  (void)state;
+TEST(auto_weighs_what_an_order_costs) {
   struct dataset dataset;
   struct graph graph = {0};
   struct partition p;
@@ -321,8 +316,7 @@ static void auto_weighs_what_an_order_costs(void **state) {
 }
 
 /* What auto took is what asking for it gives. */
-static void auto_makes_the_order_it_names(void **state) {
-  (void)state;
+TEST(auto_makes_the_order_it_names) {
   struct dataset dataset;
   struct graph graph = {0};
   struct partition automatic, named;
@@ -339,8 +333,7 @@ static void auto_makes_the_order_it_names(void **state) {
   forget(&dataset, &graph);
 }
 
-static void a_sample_stands_for_the_whole_row(void **state) {
-  (void)state;
+TEST(a_sample_stands_for_the_whole_row) {
   struct random_graph g = {.nodes = 700, .density = .5, .task = TASK_MULTICLASS, .seed = 5, .loops = 1};
   struct dataset dataset;
   struct graph graph = {0};
@@ -364,25 +357,4 @@ static void a_sample_stands_for_the_whole_row(void **state) {
   network_free(&network);
   graph_free(&graph);
   random_end(&comm, &g, &dataset);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_order_lists_every_node_once),
-      cmocka_unit_test(orders_of_degenerate_graphs),
-      cmocka_unit_test(shuffled_communities_are_found_again),
-      cmocka_unit_test(threads_and_ranks_do_not_decide),
-      cmocka_unit_test(cells_are_counted_as_shards_number_them),
-      cmocka_unit_test(rcm_narrows_the_band),
-      cmocka_unit_test(loa_brings_rows_of_equal_columns_together),
-      cmocka_unit_test(auto_weighs_what_an_order_costs),
-      cmocka_unit_test(auto_makes_the_order_it_names),
-      cmocka_unit_test(a_sample_stands_for_the_whole_row),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 60;
-  log_open(0);
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

@@ -5,6 +5,9 @@
 #include "partition/metis.h"
 #include "runtime/log.h"
 #include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 30);
 
 /* Every node once, in the shard that owns it; counts agree with the graph. */
 static void check_partition(const struct random_graph *g, const struct partition *p) {
@@ -29,8 +32,7 @@ static void check_partition(const struct random_graph *g, const struct partition
   free(seen);
 }
 
-static void every_method_places_every_node_once(void **state) {
-  (void)state;
+TEST(every_method_places_every_node_once) {
   struct random_graph g = {.nodes = 300, .density = .03, .task = TASK_MULTICLASS, .seed = 2};
   struct dataset dataset;
   random_dataset(&comm, &g, "test_partition", &dataset);
@@ -49,8 +51,7 @@ static void every_method_places_every_node_once(void **state) {
 }
 
 /* Blocks in the order given: each rank measures its own, and no file is left. */
-static void ranks_measure_their_blocks_as_one_would(void **state) {
-  (void)state;
+TEST(ranks_measure_their_blocks_as_one_would) {
   for (int directed = 0; directed < 2; directed++) {
     struct random_graph g = {
         .nodes = 700, .density = .02, .directed = directed, .task = TASK_MULTICLASS, .seed = 4};
@@ -77,8 +78,7 @@ static void ranks_measure_their_blocks_as_one_would(void **state) {
   }
 }
 
-static void the_seed_decides(void **state) {
-  (void)state;
+TEST(the_seed_decides) {
   struct random_graph g = {.nodes = 200, .density = .03, .task = TASK_MULTICLASS, .seed = 2};
   struct dataset dataset;
   random_dataset(&comm, &g, "test_partition_seed", &dataset);
@@ -97,8 +97,7 @@ static void the_seed_decides(void **state) {
   random_end(&comm, &g, &dataset);
 }
 
-static void order_by_degree_descends(void **state) {
-  (void)state;
+TEST(order_by_degree_descends) {
   struct random_graph g = {.nodes = 150, .density = .05, .task = TASK_MULTICLASS, .seed = 9};
   struct dataset dataset;
   struct partition p;
@@ -156,8 +155,7 @@ static double mean_distance(const struct graph *graph, const struct partition *p
   return (double)sum / (double)graph->edges;
 }
 
-static void order_metis_brings_neighbours_together(void **state) {
-  (void)state;
+TEST(order_metis_brings_neighbours_together) {
   struct dataset dataset;
   struct graph graph = {0};
   char path[64];
@@ -181,8 +179,7 @@ static void order_metis_brings_neighbours_together(void **state) {
 }
 
 /* One part has the hubs, the other the many: no single constraint shows it, swapping mends it. */
-static void balance_swaps_hubs_for_leaves(void **state) {
-  (void)state;
+TEST(balance_swaps_hubs_for_leaves) {
   struct csr pattern;
   int64_t nnz[1000];
   int32_t part[1000], again[1000];
@@ -207,8 +204,7 @@ static void balance_swaps_hubs_for_leaves(void **state) {
   csr_free(&pattern);
 }
 
-static void a_graph_beyond_metis_names_the_alternatives(void **state) {
-  (void)state;
+TEST(a_graph_beyond_metis_names_the_alternatives) {
   struct csr huge = {.rows = 10, .nnz = (int64_t)1 << 62};
   assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT,
                "partition.method = \"block\" or \"random\"");
@@ -216,8 +212,7 @@ static void a_graph_beyond_metis_names_the_alternatives(void **state) {
   assert_ok(metis_fits(huge.rows, huge.nnz, "huge.h5"));
 }
 
-static void more_parts_than_nodes_are_refused(void **state) {
-  (void)state;
+TEST(more_parts_than_nodes_are_refused) {
   struct random_graph g = {.nodes = 9, .density = .3, .task = TASK_MULTICLASS, .seed = 2};
   struct dataset dataset;
   struct partition p;
@@ -227,23 +222,4 @@ static void more_parts_than_nodes_are_refused(void **state) {
                comm.rank == 0 ? "9 nodes and cannot be cut into 10 parts" : "");
   partition_free(&p);
   random_end(&comm, &g, &dataset);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_method_places_every_node_once),
-      cmocka_unit_test(ranks_measure_their_blocks_as_one_would),
-      cmocka_unit_test(the_seed_decides),
-      cmocka_unit_test(order_by_degree_descends),
-      cmocka_unit_test(order_metis_brings_neighbours_together),
-      cmocka_unit_test(balance_swaps_hubs_for_leaves),
-      cmocka_unit_test(a_graph_beyond_metis_names_the_alternatives),
-      cmocka_unit_test(more_parts_than_nodes_are_refused),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 30;
-  log_open(0);
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

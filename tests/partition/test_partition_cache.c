@@ -5,6 +5,9 @@
 #include "partition/partition.h"
 #include "runtime/log.h"
 #include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 30);
 
 /* The last file of the cache folder; returns how many there are. */
 static int find_file(const char *folder, char *path, size_t size) {
@@ -19,8 +22,7 @@ static int find_file(const char *folder, char *path, size_t size) {
   return count;
 }
 
-static void a_partition_is_read_again_only_when_it_matches(void **state) {
-  (void)state;
+TEST(a_partition_is_read_again_only_when_it_matches) {
   struct random_graph g = {.nodes = 120, .density = .05, .task = TASK_MULTICLASS, .seed = 12};
   struct dataset dataset;
   struct partition first, other;
@@ -55,8 +57,7 @@ static void rename_key(const char *from, const char *to) {
 }
 
 /* A file of another graph under this graph's name is not believed. */
-static void a_file_with_another_key_is_ignored(void **state) {
-  (void)state;
+TEST(a_file_with_another_key_is_ignored) {
   struct random_graph g = {.nodes = 120, .density = .05, .task = TASK_MULTICLASS, .seed = 13};
   struct dataset dataset;
   struct partition first, second, again;
@@ -92,8 +93,7 @@ static int64_t bytes_of(const char *path) {
 }
 
 /* Bits flipped all over the file, then cut short: the partition is made anew or the same as before. */
-static void damaged_files_are_made_anew(void **state) {
-  (void)state;
+TEST(damaged_files_are_made_anew) {
   struct random_graph g = {.nodes = 400, .density = .02, .task = TASK_MULTICLASS, .seed = 14};
   struct dataset dataset;
   struct partition first, again;
@@ -159,8 +159,7 @@ static void assert_same(const struct partition *a, const struct partition *b) {
 
 /* Whoever can write beside the dataset can write anything there: no value is believed that is not possible.
  */
-static void a_file_with_a_false_value_is_ignored(void **state) {
-  (void)state;
+TEST(a_file_with_a_false_value_is_ignored) {
   static const struct lie lies[] = {
       {"edge_cut", -1, 0, -1},
       {"edge_cut", -1, 0, 0x1p62},
@@ -216,8 +215,7 @@ static void a_file_with_a_false_value_is_ignored(void **state) {
 }
 
 /* The folder's name is taken by a file: the run directory takes the partition. */
-static void an_unwritable_place_is_replaced_by_the_run_directory(void **state) {
-  (void)state;
+TEST(an_unwritable_place_is_replaced_by_the_run_directory) {
   struct random_graph g = {.nodes = 60, .density = .1, .task = TASK_MULTICLASS, .seed = 16};
   struct dataset dataset;
   struct partition p;
@@ -237,20 +235,4 @@ static void an_unwritable_place_is_replaced_by_the_run_directory(void **state) {
   }
   random_end(&comm, &g, &dataset);
   if (comm.rank == 0) assert_int_equal(system(command), 0);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_partition_is_read_again_only_when_it_matches),
-      cmocka_unit_test(a_file_with_another_key_is_ignored),
-      cmocka_unit_test(damaged_files_are_made_anew),
-      cmocka_unit_test(a_file_with_a_false_value_is_ignored),
-      cmocka_unit_test(an_unwritable_place_is_replaced_by_the_run_directory),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 30;
-  log_open(0);
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

@@ -6,6 +6,7 @@
 #include "runtime/config.h"
 #include "runtime/device_list.h"
 #include "tests/partition/random_graph.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
 static struct device device;
@@ -198,8 +199,7 @@ static void shards_reassemble(struct random_graph graph, enum partition_method m
   }
 }
 
-static void undirected_graphs_reassemble(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(undirected_graphs_reassemble, 1024) {
   for (int i = 0; i < 8; i++) {
     struct random_graph g = {.nodes = 40 + 13 * i,
                              .density = i == 0 ? 0 : .08,
@@ -212,8 +212,7 @@ static void undirected_graphs_reassemble(void **state) {
   }
 }
 
-static void directed_graphs_reassemble(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(directed_graphs_reassemble, 1024) {
   for (int i = 0; i < 6; i++) {
     struct random_graph g = {.nodes = 50 + 7 * i,
                              .density = .06,
@@ -227,8 +226,7 @@ static void directed_graphs_reassemble(void **state) {
 }
 
 /* As many parts as nodes, and one node more. */
-static void shards_may_have_a_single_row(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(shards_may_have_a_single_row, 1024) {
   for (int i = 0; i < 4; i++) {
     struct random_graph g = {.nodes = comm.size + i / 2,
                              .density = .9,
@@ -241,8 +239,7 @@ static void shards_may_have_a_single_row(void **state) {
   }
 }
 
-static void rows_of_features_sum_to_one(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(rows_of_features_sum_to_one, 1024) {
   for (int sparse = 0; sparse < 2; sparse++) {
     struct scene s;
     struct random_graph g = {
@@ -275,8 +272,7 @@ static void hash_of_data(struct random_graph g, enum partition_method method, ui
   close_scene(&s);
 }
 
-static void the_hash_of_node_data_does_not_depend_on_the_division(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(the_hash_of_node_data_does_not_depend_on_the_division, 1024) {
   for (int kind = 0; kind < 4; kind++) {
     struct random_graph g = {.nodes = 60,
                              .density = .1,
@@ -310,8 +306,7 @@ static int collect(int64_t first, int64_t count, const void *rows, void *context
   return OK;
 }
 
-static void gathered_rows_come_in_the_order_of_the_dataset(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(gathered_rows_come_in_the_order_of_the_dataset, 1024) {
   struct scene s;
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
   open_scene(&s, g, PARTITION_METIS, ORDER_DEGREE, LOOPS_APART);
@@ -328,8 +323,7 @@ static void gathered_rows_come_in_the_order_of_the_dataset(void **state) {
   close_scene(&s);
 }
 
-static void shards_know_their_bytes(void **state) {
-  (void)state;
+TEST_ALSO_IN_BLOCKS(shards_know_their_bytes, 1024) {
   struct scene s;
   struct random_graph g = {.nodes = 77, .density = .1, .task = TASK_MULTICLASS, .seed = 5};
   open_scene(&s, g, PARTITION_BLOCK, ORDER_GIVEN, LOOPS_APART);
@@ -338,24 +332,13 @@ static void shards_know_their_bytes(void **state) {
   close_scene(&s);
 }
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(undirected_graphs_reassemble),
-      cmocka_unit_test(directed_graphs_reassemble),
-      cmocka_unit_test(shards_may_have_a_single_row),
-      cmocka_unit_test(rows_of_features_sum_to_one),
-      cmocka_unit_test(the_hash_of_node_data_does_not_depend_on_the_division),
-      cmocka_unit_test(gathered_rows_come_in_the_order_of_the_dataset),
-      cmocka_unit_test(shards_know_their_bytes),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 30;
-  if (device_open(&device, "cpu", comm.local_rank, comm.local_size, 1) != OK) return FAILED;
-  if (comm_attach(&comm, &device) != OK) return FAILED;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  rows_block = 1024; /* once more, in many rounds and pieces */
-  failures += cmocka_run_group_tests(tests, NULL, NULL);
+BEFORE_ALL {
+  TRY(ranks_open(&comm, 30));
+  TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
+  return comm_attach(&comm, &device);
+}
+
+AFTER_ALL {
   comm_close(&comm);
   device_close(&device);
-  return failures;
 }

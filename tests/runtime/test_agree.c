@@ -2,9 +2,10 @@
 #include <sys/mman.h>
 
 #include "runtime/comm.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
+RANK_TESTS(comm, 20);
 
 static int stage(int code) {
   if (code != OK) FAIL(code, "rank %d: code %d", comm.rank, code);
@@ -43,8 +44,7 @@ static void check_pattern(int pattern) {
   assert_int_equal(speaks(), speaker == comm.rank);
 }
 
-static void the_highest_code_wins_and_the_lowest_rank_speaks(void **state) {
-  (void)state;
+TEST(the_highest_code_wins_and_the_lowest_rank_speaks) {
   int patterns = 1;
   for (int r = 0; r < comm.size; r++) patterns *= 3;
   int step = patterns > 81 ? patterns / 40 : 1; /* not a multiple of 3: every digit changes */
@@ -81,16 +81,14 @@ static void check_failure_inside(int failing, int (*work)(void)) {
   assert_int_equal(speaks(), comm.rank == failing);
 }
 
-static void a_rank_that_fails_inside_a_stage_fetches_the_others(void **state) {
-  (void)state;
+TEST(a_rank_that_fails_inside_a_stage_fetches_the_others) {
   for (int i = 0; i < 4; i++) {
     for (int k = 1; k < 15; k++) check_pattern(40 + k); /* older failures are still on their way */
     check_failure_inside(i % comm.size, exchange_with_all);
   }
 }
 
-static void it_fetches_them_from_a_collective_call(void **state) {
-  (void)state;
+TEST(it_fetches_them_from_a_collective_call) {
   check_failure_inside(0, needs_everyone);
 }
 
@@ -112,8 +110,7 @@ static int exchange_that_is_wrong_for(int failing) {
   return code;
 }
 
-static void a_rank_that_fails_with_messages_under_way_ends_them_first(void **state) {
-  (void)state;
+TEST(a_rank_that_fails_with_messages_under_way_ends_them_first) {
   for (int failing = 0; failing < comm.size; failing++) {
     error_clear();
     assert_ok(comm_barrier(&comm));
@@ -123,26 +120,10 @@ static void a_rank_that_fails_with_messages_under_way_ends_them_first(void **sta
   }
 }
 
-static void the_ranks_can_talk_afterwards(void **state) {
-  (void)state;
+TEST(the_ranks_can_talk_afterwards) {
   int64_t one = 1;
   error_clear();
   assert_ok(exchange_with_all());
   assert_ok(comm_sum_int64(&comm, &one));
   assert_int_equal(one, comm.size);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_highest_code_wins_and_the_lowest_rank_speaks),
-      cmocka_unit_test(a_rank_that_fails_inside_a_stage_fetches_the_others),
-      cmocka_unit_test(it_fetches_them_from_a_collective_call),
-      cmocka_unit_test(a_rank_that_fails_with_messages_under_way_ends_them_first),
-      cmocka_unit_test(the_ranks_can_talk_afterwards),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 20;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

@@ -19,8 +19,7 @@ static int do_work(void *context) {
   return OK;
 }
 
-static void it_goes_on_beside_its_starter(void **state) {
-  (void)state;
+TEST(it_goes_on_beside_its_starter) {
   struct work work = {.code = OK};
   struct aside aside;
   omp_set_num_threads(3);
@@ -33,8 +32,7 @@ static void it_goes_on_beside_its_starter(void **state) {
   assert_int_equal(work.threads, 3);
 }
 
-static void its_error_becomes_that_of_its_starter_when_asked_for(void **state) {
-  (void)state;
+TEST(its_error_becomes_that_of_its_starter_when_asked_for) {
   struct work work = {.code = BAD_INPUT, .go = 1};
   struct aside aside;
   error_clear();
@@ -45,18 +43,8 @@ static void its_error_becomes_that_of_its_starter_when_asked_for(void **state) {
   assert_fails(aside_finish(&aside), BAD_INPUT, "work of code 2");
 }
 
-static void one_that_never_started_has_ended_well(void **state) {
-  (void)state;
+TEST(one_that_never_started_has_ended_well) {
   struct aside aside = {0};
   assert_true(aside_wait(&aside, 10));
   assert_ok(aside_finish(&aside));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(it_goes_on_beside_its_starter),
-      cmocka_unit_test(its_error_becomes_that_of_its_starter_when_asked_for),
-      cmocka_unit_test(one_that_never_started_has_ended_well),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "runtime/comm_mpi.h"
 #include "runtime/device_list.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
 static struct device device;
@@ -73,14 +73,12 @@ static void swap_randomly(swap_call call, int round) {
   free(recvs);
 }
 
-static void messages_arrive_whole(void **state) {
-  (void)state;
+TEST(messages_arrive_whole) {
   for (int round = 0; round < 10; round++) swap_randomly(by_swap, round);
   for (int round = 10; round < 20; round++) swap_randomly(by_exchange, round);
 }
 
-static void long_messages_are_split(void **state) {
-  (void)state;
+TEST(long_messages_are_split) {
   int64_t limit = comm_message_limit;
   comm_message_limit = 1013;
   for (int round = 20; round < 23; round++) swap_randomly(by_swap, round);
@@ -88,8 +86,7 @@ static void long_messages_are_split(void **state) {
   comm_message_limit = limit;
 }
 
-static void several_messages_of_a_pair_keep_their_order(void **state) {
-  (void)state;
+TEST(several_messages_of_a_pair_keep_their_order) {
   int to = (comm.rank + 1) % comm.size, from = (comm.rank + comm.size - 1) % comm.size;
   int32_t sent[50], received[50] = {0};
   struct message sends[50], recvs[50];
@@ -102,8 +99,7 @@ static void several_messages_of_a_pair_keep_their_order(void **state) {
   for (int i = 0; i < 50; i++) assert_int_equal(received[i], from * 100 + i);
 }
 
-static void a_message_of_the_wrong_size_is_an_error(void **state) {
-  (void)state;
+TEST(a_message_of_the_wrong_size_is_an_error) {
   int other = comm.rank ^ 1;
   char data[64] = {0}, into[64] = {0};
   if (comm.size == 1) skip();
@@ -118,8 +114,7 @@ static void a_message_of_the_wrong_size_is_an_error(void **state) {
   }
 }
 
-static void broadcast_reaches_all(void **state) {
-  (void)state;
+TEST(broadcast_reaches_all) {
   const int64_t sizes[] = {0, 1, 16, 16384, 16385, 300001};
   int64_t limit = comm_message_limit;
   for (int i = 0; i < 12; i++) {
@@ -137,8 +132,7 @@ static void broadcast_reaches_all(void **state) {
   comm_message_limit = limit;
 }
 
-static void gather_brings_everything_to_all(void **state) {
-  (void)state;
+TEST(gather_brings_everything_to_all) {
   const int64_t sizes[] = {0, 1, 24, 16384, 16385, 100003};
   for (int i = 0; i < 6; i++) {
     int64_t bytes = sizes[i];
@@ -157,8 +151,7 @@ static void gather_brings_everything_to_all(void **state) {
   }
 }
 
-static void all_to_all_sorts_by_sender(void **state) {
-  (void)state;
+TEST(all_to_all_sorts_by_sender) {
   int64_t send_bytes[64], recv_bytes[64], sent = 0, at = 0;
   for (int round = 0; round < 6; round++, sent = at = 0) {
     for (int r = 0; r < comm.size; r++) sent += send_bytes[r] = size_of_message(comm.rank, r, round);
@@ -178,8 +171,7 @@ static void all_to_all_sorts_by_sender(void **state) {
   }
 }
 
-static void equal_blocks_reach_every_rank(void **state) {
-  (void)state;
+TEST(equal_blocks_reach_every_rank) {
   enum { BYTES = 3000 };
   if (comm.size == 1) return;
   char *send = malloc((size_t)comm.size * BYTES), *recv = calloc((size_t)comm.size, BYTES), expected[BYTES];
@@ -194,8 +186,7 @@ static void equal_blocks_reach_every_rank(void **state) {
   free(recv);
 }
 
-static void single_values_are_reduced(void **state) {
-  (void)state;
+TEST(single_values_are_reduced) {
   int64_t sum = comm.rank + 1, largest = (comm.rank * 5) % 7;
   int64_t expected = 0;
   for (int r = 0; r < comm.size; r++) expected = (r * 5) % 7 > expected ? (r * 5) % 7 : expected;
@@ -240,8 +231,7 @@ CHECK_ALLREDUCE(float, NUMBER_FLOAT)
 CHECK_ALLREDUCE(double, NUMBER_DOUBLE)
 
 /* Bit for bit the sum in rank order, hence equal on every rank and in every repeat. */
-static void allreduce_adds_in_rank_order(void **state) {
-  (void)state;
+TEST(allreduce_adds_in_rank_order) {
   const int64_t counts[] = {0, 1, 2, 3, 7, 100, 2048, 2049, 4096, 4097, 10007, 70001};
   int64_t limit = comm_message_limit;
   for (int i = 0; i < 12; i++) {
@@ -255,8 +245,7 @@ static void allreduce_adds_in_rank_order(void **state) {
   comm_message_limit = limit;
 }
 
-static void nan_is_not_lost_in_a_maximum(void **state) {
-  (void)state;
+TEST(nan_is_not_lost_in_a_maximum) {
   for (int r = 0; r < comm.size; r++) {
     double value = comm.rank == r ? (double)NAN : comm.rank;
     assert_ok(comm_max_double(&comm, &value));
@@ -264,34 +253,19 @@ static void nan_is_not_lost_in_a_maximum(void **state) {
   }
 }
 
-static void unsigned_numbers_keep_their_upper_half(void **state) {
-  (void)state;
+TEST(unsigned_numbers_keep_their_upper_half) {
   uint64_t value = (uint64_t)1 << 63 | (uint64_t)comm.rank;
   assert_ok(comm_reduce(&comm, &value, 1, NUMBER_UINT64, REDUCE_MAX));
   assert_true(value == ((uint64_t)1 << 63 | (uint64_t)(comm.size - 1)));
 }
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(messages_arrive_whole),
-      cmocka_unit_test(long_messages_are_split),
-      cmocka_unit_test(several_messages_of_a_pair_keep_their_order),
-      cmocka_unit_test(a_message_of_the_wrong_size_is_an_error),
-      cmocka_unit_test(broadcast_reaches_all),
-      cmocka_unit_test(gather_brings_everything_to_all),
-      cmocka_unit_test(all_to_all_sorts_by_sender),
-      cmocka_unit_test(equal_blocks_reach_every_rank),
-      cmocka_unit_test(single_values_are_reduced),
-      cmocka_unit_test(allreduce_adds_in_rank_order),
-      cmocka_unit_test(nan_is_not_lost_in_a_maximum),
-      cmocka_unit_test(unsigned_numbers_keep_their_upper_half),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
-  comm.timeout = 20;
-  if (device_open(&device, "cpu", comm.local_rank, comm.local_size, 1) != OK) return FAILED;
-  if (comm_attach(&comm, &device) != OK) return FAILED;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+BEFORE_ALL {
+  TRY(ranks_open(&comm, 20));
+  TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
+  return comm_attach(&comm, &device);
+}
+
+AFTER_ALL {
   comm_close(&comm);
   device_close(&device);
-  return failures;
 }

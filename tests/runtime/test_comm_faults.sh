@@ -1,60 +1,34 @@
 # A rank that is stopped, killed, slow, or in another place than the rest ends the job with one sentence.
-set -u
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
 program=$GNNTRAIN_BIN/tests/runtime/comm_faults
 export OMP_NUM_THREADS=1
 
-fail() {
-  echo "FAILED: ${PWD##*/}: $1"
-  cat out err
-  exit 1
-}
-
 # start RANKS CASE TIMEOUT: runs in the background until every rank has begun; $starting: how many seconds that took.
 start() {
-  rm -f pid.* out err
+  rm -f pid.* out.txt err.txt
   began=$SECONDS
-  mpirun -n "$1" --oversubscribe --bind-to none "$program" "$2" "$3" >out 2>err &
+  mpirun -n "$1" --oversubscribe --bind-to none "$program" "$2" "$3" >out.txt 2>err.txt &
   job=$!
-  for _ in $(seq 1000); do
-    starting=$((SECONDS - began))
-    [ "$(cat pid.* 2>/dev/null | wc -l)" = "$1" ] && return
-    sleep 0.05
-  done
-  fail "$2: the ranks did not start"
+  wait_until 50 have_begun "$1" || fail "$2: the ranks did not start"
+  starting=$((SECONDS - began))
 }
+have_begun() { (($(cat pid.* /dev/null | wc -l) == $1)); }
 
-# lives PID: not gone, and not a zombie that nobody has collected.
-lives() {
-  grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"
-}
+# is_gone PID, or a zombie that nobody has collected.
+is_gone() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
 
 # finish LIMIT CODE: the job ends within LIMIT seconds of `began`, and five times as long as it took to start; CODE: its
 # exit code, or "error" for any but 0.
 finish() {
-  local pid code limit=$(($1 + 5 * starting))
-  while kill -0 "$job" 2>/dev/null; do
-    [ $((SECONDS - began)) -le $limit ] || { kill -9 "$job" $(cat pid.*); fail "no end within $limit s"; }
-    sleep 0.1
-  done
-  wait "$job"
-  code=$?
-  case $2 in
-  error) [ "$code" -ne 0 ] || fail "exit code 0" ;;
-  *) [ "$code" -eq "$2" ] || fail "exit code $code, expected $2" ;;
-  esac
-  for pid in $(cat pid.*); do
-    for _ in $(seq 300); do
-      lives "$pid" || continue 2
-      sleep 0.1
-    done
-    fail "process $pid lives on"
-  done
+  local pid limit=$(($1 + 5 * starting - SECONDS + began))
+  wait_until $limit has_ended $job || { kill -9 $job $(cat pid.*); fail "no end in time"; }
+  ended
+  [[ $code == "$2" || ($code != 0 && $2 == error) ]] || fail "exit code $code in place of $2"
+  for pid in $(cat pid.*); do wait_until 30 is_gone "$pid" || fail "process $pid lives on"; done
 }
 
-# says COUNT TEXT: that many lines of stderr contain TEXT.
-says() {
-  [ "$(grep -c -- "$2" err)" = "$1" ] || fail "not $1 lines with \"$2\""
-}
+# says_once TEXT: one line of stderr contains TEXT.
+says_once() { [[ $(grep -c -- "$1" err.txt) == 1 ]] || fail "not one line with \"$1\""; }
 
 stopped() { # RANK
   start 3 train 1
@@ -64,8 +38,8 @@ stopped() { # RANK
   kill -STOP "$stopped_pid"
   began=$SECONDS
   finish 11 error
-  says 1 "^gnntrain: rank $1 ($(hostname), pid $stopped_pid) has not answered for 1 s (runtime.timeout): ending the job$"
-  says 1 "^gnntrain:"
+  says_once "^gnntrain: rank $1 ($(hostname), pid $stopped_pid) has not answered for 1 s (runtime.timeout): ending the job$"
+  says_once "^gnntrain:"
 }
 
 two_stopped() {
@@ -75,7 +49,7 @@ two_stopped() {
   kill -STOP "$first" "$second"
   began=$SECONDS
   finish 11 error
-  says 1 "ranks 1 ($(hostname), pid $first) and 3 ($(hostname), pid $second) have not answered for 1 s"
+  says_once "ranks 1 ($(hostname), pid $first) and 3 ($(hostname), pid $second) have not answered for 1 s"
 }
 
 killed() {
@@ -83,54 +57,54 @@ killed() {
   kill -KILL "$(cat pid.1)"
   began=$SECONDS
   finish 10 error
-  says 1 "process rank 1 .*signal 9"
+  says_once "process rank 1 .*signal 9"
 }
 
 in_different_calls() {
   start 3 mismatch 1
   finish 14 error
-  says 1 "^gnntrain: rank 0 waits for rank [12] in the halo exchange, rank 1 waits in a barrier, rank 2 waits for rank"
-  says 1 "^gnntrain:"
+  says_once "^gnntrain: rank 0 waits for rank [12] in the halo exchange, rank 1 waits in a barrier, rank 2 waits for rank"
+  says_once "^gnntrain:"
 }
 
 long_with_signs_of_life() {
   start 3 compute 1
   finish 20 0
-  grep -q "the broadcast came through" out || fail "no broadcast"
+  says "the broadcast came through"
 }
 
 long_without() {
   start 3 mute 1
   finish 12 error
-  says 1 "^gnntrain: rank 0 ($(hostname), pid $(cat pid.0)) has not answered for 1 s"
+  says_once "^gnntrain: rank 0 ($(hostname), pid $(cat pid.0)) has not answered for 1 s"
 }
 
 failed_inside() {
   start 4 fail 300
   finish 10 2
-  says 1 "^comm_faults: rank 1 found a negative number$"
-  says 1 "^comm_faults:"
+  says_once "^comm_faults: rank 1 found a negative number$"
+  says_once "^comm_faults:"
 }
 
 # Each step has a second; all of them take nine.
 start_in_steps() {
   start 3 start 1
   finish 20 0
-  grep -q "all have started" out || fail "not all have started"
+  says "all have started"
 }
 
 start_that_fails() {
   start 3 start_fails 300
   finish 10 2
-  says 1 "^comm_faults: rank 1 has no memory for its context$"
-  says 1 "^comm_faults:"
+  says_once "^comm_faults: rank 1 has no memory for its context$"
+  says_once "^comm_faults:"
 }
 
 start_that_stands_still() {
   start 3 start_stands 1
   finish 14 error
-  says 1 "^gnntrain: rank 0 waits in .*, rank 1 waits in the start of its device and transport, rank 2 waits in .* for 1 s"
-  says 1 "^gnntrain:"
+  says_once "^gnntrain: rank 0 waits in .*, rank 1 waits in the start of its device and transport, rank 2 waits in .* for 1 s"
+  says_once "^gnntrain:"
 }
 
 aborted() {

@@ -8,8 +8,7 @@
 
 static struct config config;
 
-static void defaults_hold_without_any_key(void **state) {
-  (void)state;
+TEST(defaults_hold_without_any_key) {
   assert_ok(config_parse(&config, "", "empty.toml"));
   assert_string_equal(config.model.type, "gcn");
   assert_int_equal(config.model.layers, 2);
@@ -28,8 +27,7 @@ static void defaults_hold_without_any_key(void **state) {
   assert_string_equal(config.path, "empty.toml");
 }
 
-static void every_kind_of_value_is_read(void **state) {
-  (void)state;
+TEST(every_kind_of_value_is_read) {
   assert_ok(config_parse(&config,
                          "dataset.path = 'data/x.h5'\n[model]\nnorm = \"layer\"\nhidden = 64\nbias = false\n"
                          "[train]\nlr = 1\nweight_decay = 5e-4\nseed = 9007199254740992\n",
@@ -50,8 +48,7 @@ static void refuse(const char *text, const char *start, const char *rest) {
   error_clear();
 }
 
-static void unknown_keys_name_line_and_nearest_key(void **state) {
-  (void)state;
+TEST(unknown_keys_name_line_and_nearest_key) {
   refuse("[train]\n\nepoch = 3\n", "a.toml:3: unknown key train.epoch",
          "nearest allowed one is train.epochs");
   refuse("[model]\nlr = 3\n", "a.toml:2: unknown key model.lr", "nearest allowed one is train.lr");
@@ -65,8 +62,7 @@ static void unknown_keys_name_line_and_nearest_key(void **state) {
   refuse("[[train]]\nlr = 3\n", "a.toml:1: train is a section", "[train]");
 }
 
-static void values_out_of_range_name_what_is_allowed(void **state) {
-  (void)state;
+TEST(values_out_of_range_name_what_is_allowed) {
   refuse("[train]\nlr = 1\nepochs = -1\n", "a.toml:3: train.epochs must be",
          "an integer from 0 to 1000000000, not -1");
   refuse("model.dropout = 1.0", "a.toml:1: model.dropout must be a number from 0 to 0.999, not 1", "");
@@ -80,8 +76,7 @@ static void values_out_of_range_name_what_is_allowed(void **state) {
          "a.toml:1: train.optimizer must be \"adam\", \"adamw\" or \"sgd\", not \"adagrad\"", "");
 }
 
-static void values_of_the_wrong_type_name_what_is_allowed(void **state) {
-  (void)state;
+TEST(values_of_the_wrong_type_name_what_is_allowed) {
   refuse("train.epochs = 2.0", "a.toml:1: train.epochs must be an integer", "not 2.0");
   refuse("train.lr = '0.1'", "a.toml:1: train.lr must be a number", "not \"0.1\"");
   refuse("log.overwrite = 1", "a.toml:1: log.overwrite must be true or false, not 1", "");
@@ -91,8 +86,7 @@ static void values_of_the_wrong_type_name_what_is_allowed(void **state) {
   refuse("[train.lr]\nx = 1", "a.toml:1: train.lr must be a number", "not a table");
 }
 
-static void texts_must_fit_and_hold_no_nul(void **state) {
-  (void)state;
+TEST(texts_must_fit_and_hold_no_nul) {
   refuse("model.type = 'a123456789b123456789c123456789d1'",
          "a.toml:1: model.type must be text of at most 31 bytes", "");
   assert_ok(config_parse(&config, "model.type = 'a123456789b123456789c123456789d'", "a.toml"));
@@ -100,13 +94,11 @@ static void texts_must_fit_and_hold_no_nul(void **state) {
   refuse("model.norm = \"none\\u0000b\"", "a.toml:1: model.norm must be", "");
 }
 
-static void the_first_mistake_in_the_text_is_reported(void **state) {
-  (void)state;
+TEST(the_first_mistake_in_the_text_is_reported) {
   refuse("[train]\nlr = -1\n[dataset]\npath = 3\n", "a.toml:2:", "train.lr");
 }
 
-static void syntax_errors_name_their_line(void **state) {
-  (void)state;
+TEST(syntax_errors_name_their_line) {
   refuse("[train]\nlr = 0.1\nepochs = = 3\n", "a.toml:3: not valid TOML: ", "");
   refuse("[train]\nlr = 1\n[}]\n[model]\n", "a.toml:3: not valid TOML", "");
   refuse("[train\n", "a.toml:1: not valid TOML: ", "");
@@ -115,8 +107,7 @@ static void syntax_errors_name_their_line(void **state) {
 }
 
 /* toml++ 3.3 left it to chance what a letter behind 7 bits is where a space may stand. */
-static void letters_stand_in_strings_and_comments_alone(void **state) {
-  (void)state;
+TEST(letters_stand_in_strings_and_comments_alone) {
   refuse("[train]\n\xc3\xa9pochs = 3\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
   refuse("[train]\nepochs\xc3\xa9 = 3\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
   refuse("[train]\nepochs = 3\xc3\xa9\n", "a.toml:2: not valid TOML: ", "'\xc3\xa9'");
@@ -138,8 +129,7 @@ static double seconds_of(const char *text) {
 }
 
 /* Which line breaks toml++ is found in a few readings of the text, not in one for each line. */
-static void many_lines_ahead_of_a_mistake_take_no_time(void **state) {
-  (void)state;
+TEST(many_lines_ahead_of_a_mistake_take_no_time) {
   enum { LINES = 16000 };
   static char text[LINES + 3];
   memset(text, '\n', LINES);
@@ -149,8 +139,7 @@ static void many_lines_ahead_of_a_mistake_take_no_time(void **state) {
   assert_true(seconds_of(text) < 200 * sound + 0.01);
 }
 
-static void deep_nesting_is_survived(void **state) {
-  (void)state;
+TEST(deep_nesting_is_survived) {
   enum { BYTES = 16 << 10 };
   static char text[BYTES + 1];
   for (int i = 0; i + 1 < BYTES; i += 2) memcpy(text + i, "a.", 2);
@@ -162,8 +151,7 @@ static void deep_nesting_is_survived(void **state) {
   error_clear();
 }
 
-static void texts_over_the_limit_are_refused(void **state) {
-  (void)state;
+TEST(texts_over_the_limit_are_refused) {
   enum { BYTES = (16 << 10) + 1 };
   static char text[BYTES + 1];
   memset(text, '\n', BYTES);
@@ -171,8 +159,7 @@ static void texts_over_the_limit_are_refused(void **state) {
                "a.toml: a configuration has at most 16384 bytes");
 }
 
-static void assignments_take_toml_or_bare_words(void **state) {
-  (void)state;
+TEST(assignments_take_toml_or_bare_words) {
   assert_ok(config_parse(&config, "", "a.toml"));
   assert_ok(config_set(&config, "train.lr=0.25"));
   assert_ok(config_set(&config, " train.epochs = 7 "));
@@ -192,8 +179,7 @@ static void assignments_take_toml_or_bare_words(void **state) {
   assert_string_equal(config.log.dir, "");
 }
 
-static void refused_assignments_are_named(void **state) {
-  (void)state;
+TEST(refused_assignments_are_named) {
   assert_ok(config_parse(&config, "", "a.toml"));
   assert_fails(config_set(&config, "train.lr=fast"), BAD_INPUT,
                "train.lr=fast: not a TOML value; train.lr must be a number");
@@ -219,8 +205,7 @@ static void same(const char *key, const char *was, const char *is, void *context
   fail_msg("%s was %s and is %s", key, was, is);
 }
 
-static void written_copy_reads_back_equal(void **state) {
-  (void)state;
+TEST(written_copy_reads_back_equal) {
   static struct config copy;
   char *text = NULL;
   assert_ok(config_parse(&config,
@@ -243,8 +228,7 @@ static void note(const char *key, const char *was, const char *is, void *context
   sprintf(text + strlen(text), "%s %s %s;", key, was, is);
 }
 
-static void damaged_text_is_read_or_refused(void **state) {
-  (void)state;
+TEST(damaged_text_is_read_or_refused) {
   char *text = NULL;
   struct philox_key key = random_key(7, 0, 0, RANDOM_IMPORT);
   assert_ok(config_parse(&config, "", "a.toml"));
@@ -267,8 +251,7 @@ static void damaged_text_is_read_or_refused(void **state) {
   free(text);
 }
 
-static void comparison_reports_each_difference(void **state) {
-  (void)state;
+TEST(comparison_reports_each_difference) {
   static struct config other;
   char text[256] = "";
   assert_ok(config_parse(&config, "", "a.toml"));
@@ -278,8 +261,7 @@ static void comparison_reports_each_difference(void **state) {
                       "model.type \"gcn\" \"mlp\";train.lr 0.01 0.5;partition.method \"metis\" \"block\";");
 }
 
-static void help_names_every_key_with_range_and_default(void **state) {
-  (void)state;
+TEST(help_names_every_key_with_range_and_default) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
@@ -302,8 +284,7 @@ static void make_file(const char *text, size_t length, const char **path) {
   *path = name;
 }
 
-static void file_then_assignments_and_the_run_directory(void **state) {
-  (void)state;
+TEST(file_then_assignments_and_the_run_directory) {
   const char *path, *set[] = {"train.epochs=9", "dataset.path=d.h5"};
   char expected[96];
   static const char text[] = "[train]\nepochs = 3\nlr = 0.5\n";
@@ -319,8 +300,7 @@ static void file_then_assignments_and_the_run_directory(void **state) {
   unlink(path);
 }
 
-static void files_that_cannot_be_read_give_the_reason(void **state) {
-  (void)state;
+TEST(files_that_cannot_be_read_give_the_reason) {
   const char *path;
   assert_fails(config_read(&config, "/nowhere/x.toml", NULL, 0), BAD_INPUT,
                "/nowhere/x.toml: cannot open the configuration: No such file");
@@ -332,8 +312,7 @@ static void files_that_cannot_be_read_give_the_reason(void **state) {
   unlink(path);
 }
 
-static void shipped_configurations_are_valid(void **state) {
-  (void)state;
+TEST(shipped_configurations_are_valid) {
   char pattern[512];
   glob_t found;
   const char *source = getenv("GNNTRAIN_SOURCE");
@@ -346,31 +325,4 @@ static void shipped_configurations_are_valid(void **state) {
     assert_int_equal(strncmp(config.dataset.path, "data/", 5), 0);
   }
   globfree(&found);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(defaults_hold_without_any_key),
-      cmocka_unit_test(every_kind_of_value_is_read),
-      cmocka_unit_test(unknown_keys_name_line_and_nearest_key),
-      cmocka_unit_test(values_out_of_range_name_what_is_allowed),
-      cmocka_unit_test(values_of_the_wrong_type_name_what_is_allowed),
-      cmocka_unit_test(texts_must_fit_and_hold_no_nul),
-      cmocka_unit_test(the_first_mistake_in_the_text_is_reported),
-      cmocka_unit_test(syntax_errors_name_their_line),
-      cmocka_unit_test(letters_stand_in_strings_and_comments_alone),
-      cmocka_unit_test(many_lines_ahead_of_a_mistake_take_no_time),
-      cmocka_unit_test(deep_nesting_is_survived),
-      cmocka_unit_test(texts_over_the_limit_are_refused),
-      cmocka_unit_test(assignments_take_toml_or_bare_words),
-      cmocka_unit_test(refused_assignments_are_named),
-      cmocka_unit_test(written_copy_reads_back_equal),
-      cmocka_unit_test(damaged_text_is_read_or_refused),
-      cmocka_unit_test(comparison_reports_each_difference),
-      cmocka_unit_test(help_names_every_key_with_range_and_default),
-      cmocka_unit_test(file_then_assignments_and_the_run_directory),
-      cmocka_unit_test(files_that_cannot_be_read_give_the_reason),
-      cmocka_unit_test(shipped_configurations_are_valid),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

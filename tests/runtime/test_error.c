@@ -10,15 +10,13 @@ static int middle(int value) {
   return OK;
 }
 
-static void success_leaves_no_message(void **state) {
-  (void)state;
+TEST(success_leaves_no_message) {
   error_clear();
   assert_ok(middle(1));
   assert_string_equal(error_message(), "");
 }
 
-static void message_and_code_come_from_the_cause(void **state) {
-  (void)state;
+TEST(message_and_code_come_from_the_cause) {
   assert_fails(middle(-3), BAD_INPUT, "value -3 is negative");
 }
 
@@ -31,8 +29,7 @@ static char *printed(void) {
   return text;
 }
 
-static void bad_input_prints_one_sentence(void **state) {
-  (void)state;
+TEST(bad_input_prints_one_sentence) {
   unsetenv("GNNTRAIN_TRACE");
   assert_int_equal(middle(-1), BAD_INPUT);
   char *text = printed();
@@ -49,8 +46,7 @@ static int on_the_way(void) {
   return OK;
 }
 
-static void failure_prints_the_trace(void **state) {
-  (void)state;
+TEST(failure_prints_the_trace) {
   assert_int_equal(on_the_way(), FAILED);
   char *text = printed();
   assert_non_null(strstr(text, "in machine_failure"));
@@ -58,8 +54,7 @@ static void failure_prints_the_trace(void **state) {
   free(text);
 }
 
-static void silenced_error_prints_nothing(void **state) {
-  (void)state;
+TEST(silenced_error_prints_nothing) {
   assert_int_equal(middle(-1), BAD_INPUT);
   error_silence(BAD_INPUT);
   char *text = printed();
@@ -67,8 +62,7 @@ static void silenced_error_prints_nothing(void **state) {
   free(text);
 }
 
-static void a_new_error_is_neither_silent_nor_agreed(void **state) {
-  (void)state;
+TEST(a_new_error_is_neither_silent_nor_agreed) {
   assert_int_equal(middle(-1), BAD_INPUT);
   error_silence(BAD_INPUT);
   error_mark_agreed();
@@ -77,8 +71,7 @@ static void a_new_error_is_neither_silent_nor_agreed(void **state) {
   assert_false(error_is_silent() || error_is_agreed());
 }
 
-static void a_message_may_quote_the_previous_one(void **state) {
-  (void)state;
+TEST(a_message_may_quote_the_previous_one) {
   assert_int_equal(middle(-1), BAD_INPUT);
   assert_int_equal(error_raise(FAILED, "f", 1, "g", "while reading: %s", error_message()), FAILED);
   assert_string_equal(error_message(), "while reading: value -1 is negative");
@@ -88,22 +81,7 @@ static int quote(const char *name) {
   FAIL(BAD_INPUT, "%s: has the name of nothing", name);
 }
 
-static void what_a_message_quotes_stays_in_its_line(void **state) {
-  (void)state;
+TEST(what_a_message_quotes_stays_in_its_line) {
   assert_fails(quote("a\nb\033[2J\x7f, \xc3\xa9"), BAD_INPUT, "a?b?[2J?, \xc3\xa9: has the name of nothing");
   error_clear();
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(success_leaves_no_message),
-      cmocka_unit_test(message_and_code_come_from_the_cause),
-      cmocka_unit_test(bad_input_prints_one_sentence),
-      cmocka_unit_test(failure_prints_the_trace),
-      cmocka_unit_test(silenced_error_prints_nothing),
-      cmocka_unit_test(a_new_error_is_neither_silent_nor_agreed),
-      cmocka_unit_test(a_message_may_quote_the_previous_one),
-      cmocka_unit_test(what_a_message_quotes_stays_in_its_line),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

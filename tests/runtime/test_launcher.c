@@ -107,8 +107,7 @@ static void assert_fails_by_itself(struct play *play, int player) {
   assert_int_equal(WEXITSTATUS(status), FAILED);
 }
 
-static void a_rank_ends_when_its_parent_has_gone(void **state) {
-  (void)state;
+TEST(a_rank_ends_when_its_parent_has_gone) {
   struct play play = {.size = 2};
   begin(&play);
   lose(&play, WRAPPER);
@@ -116,8 +115,7 @@ static void a_rank_ends_when_its_parent_has_gone(void **state) {
   end(&play);
 }
 
-static void a_rank_ends_when_the_launcher_above_its_parent_has_gone(void **state) {
-  (void)state;
+TEST(a_rank_ends_when_the_launcher_above_its_parent_has_gone) {
   for (int size = 1; size <= 2; size++) {
     struct play play = {.launcher = "mpirun", .size = size};
     begin(&play);
@@ -128,8 +126,7 @@ static void a_rank_ends_when_the_launcher_above_its_parent_has_gone(void **state
 }
 
 /* As one started from a shell that has ended. */
-static void a_single_rank_without_launcher_goes_on(void **state) {
-  (void)state;
+TEST(a_single_rank_without_launcher_goes_on) {
   struct play play = {.size = 1};
   begin(&play);
   lose(&play, WRAPPER);
@@ -138,8 +135,7 @@ static void a_single_rank_without_launcher_goes_on(void **state) {
   end(&play);
 }
 
-static void ranks_go_on_while_both_are_there(void **state) {
-  (void)state;
+TEST(ranks_go_on_while_both_are_there) {
   struct play play = {.launcher = "orted", .size = 2};
   begin(&play);
   sleep(A_WHILE);
@@ -147,8 +143,7 @@ static void ranks_go_on_while_both_are_there(void **state) {
   end(&play);
 }
 
-static void a_launcher_that_outlives_its_job_is_ended_where_it_is_open_mpis(void **state) {
-  (void)state;
+TEST(a_launcher_that_outlives_its_job_is_ended_where_it_is_open_mpis) {
   struct play slurm = {.launcher = "slurmstepd", .size = 2, .ends = 1};
   struct play mpirun = {.launcher = "mpirun", .size = 2, .ends = 1};
   begin(&slurm);
@@ -159,15 +154,4 @@ static void a_launcher_that_outlives_its_job_is_ended_where_it_is_open_mpis(void
   assert_true(lives(&slurm, LAUNCHER));
   end(&mpirun);
   end(&slurm);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_rank_ends_when_its_parent_has_gone),
-      cmocka_unit_test(a_rank_ends_when_the_launcher_above_its_parent_has_gone),
-      cmocka_unit_test(a_single_rank_without_launcher_goes_on),
-      cmocka_unit_test(ranks_go_on_while_both_are_there),
-      cmocka_unit_test(a_launcher_that_outlives_its_job_is_ended_where_it_is_open_mpis),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,21 +59,17 @@ static void pop(void) {
 static const struct profile_device table = {&made, stamp, seconds_between, release, close_made, push, pop};
 
 /* The device is attached and a recording under way; it comes to everything at once until told otherwise. */
-static int record(void **state) {
-  (void)state;
+BEFORE_EACH {
   made = (struct made){.reached = ENOUGH};
   profile_attach(&table);
   profile_enable();
-  return 0;
 }
 
-static int forget(void **state) {
-  (void)state;
+AFTER_EACH {
   profile_detach(&made);
   profile_free();
   assert_int_equal(made.held, 0);
   assert_int_equal(made.closed, 1);
-  return 0;
 }
 
 static void region(const char *name, double seconds) {
@@ -82,8 +78,7 @@ static void region(const char *name, double seconds) {
   profile_end();
 }
 
-static void a_region_lasts_as_long_as_the_device_says(void **state) {
-  (void)state;
+TEST(a_region_lasts_as_long_as_the_device_says) {
   region("spmm", 7);
   region("spmm", 5);
   profile_begin_host("read");
@@ -93,8 +88,7 @@ static void a_region_lasts_as_long_as_the_device_says(void **state) {
   assert_true(profile_seconds("read") > 0 && profile_seconds("read") < 1);
 }
 
-static void stamps_are_read_when_the_device_has_come_to_them(void **state) {
-  (void)state;
+TEST(stamps_are_read_when_the_device_has_come_to_them) {
   made.reached = made.queued;
   region("first", 1);
   int64_t after_first = made.queued;
@@ -109,8 +103,7 @@ static void stamps_are_read_when_the_device_has_come_to_them(void **state) {
   assert_close(profile_seconds("first"), 1, 1e-9);
 }
 
-static void children_never_exceed_their_region(void **state) {
-  (void)state;
+TEST(children_never_exceed_their_region) {
   struct profile_region *all;
   int64_t count;
   for (int epoch = 0; epoch < 100; epoch++) {
@@ -127,8 +120,7 @@ static void children_never_exceed_their_region(void **state) {
   free(all);
 }
 
-static void a_region_beside_is_timed_on_its_own_stream(void **state) {
-  (void)state;
+TEST(a_region_beside_is_timed_on_its_own_stream) {
   struct profile_region *all;
   int64_t count, events, exchange = -1;
   profile_begin("epoch");
@@ -157,8 +149,7 @@ static void a_region_beside_is_timed_on_its_own_stream(void **state) {
 }
 
 /* Gaps of the device's time line are kept, whenever its stamps are read. */
-static void events_lie_on_the_clock_as_far_apart_as_on_the_device(void **state) {
-  (void)state;
+TEST(events_lie_on_the_clock_as_far_apart_as_on_the_device) {
   int64_t events;
   for (int i = 0; i < 50; i++) {
     region("work", .25);
@@ -171,8 +162,7 @@ static void events_lie_on_the_clock_as_far_apart_as_on_the_device(void **state) 
   assert_close(event[0].start, profile_clock(), 5);
 }
 
-static void thousands_of_stamps_wait_and_then_go_back(void **state) {
-  (void)state;
+TEST(thousands_of_stamps_wait_and_then_go_back) {
   made.reached = made.queued;
   for (int i = 0; i < 3000; i++) region("work", 1);
   assert_true(made.held >= 6000);
@@ -181,8 +171,7 @@ static void thousands_of_stamps_wait_and_then_go_back(void **state) {
   assert_int_equal(made.held, 1); /* the anchor */
 }
 
-static void ranges_come_in_pairs_recording_or_not(void **state) {
-  (void)state;
+TEST(ranges_come_in_pairs_recording_or_not) {
   region("a", 1);
   profile_free();
   profile_begin("b");
@@ -192,8 +181,7 @@ static void ranges_come_in_pairs_recording_or_not(void **state) {
   assert_true(profile_seconds("b") == 0);
 }
 
-static void a_device_that_fails_ends_the_recording_and_keeps_the_error(void **state) {
-  (void)state;
+TEST(a_device_that_fails_ends_the_recording_and_keeps_the_error) {
   error_raise(FAILED, "file", 1, "function", "the cause");
   profile_begin("epoch");
   made.broken = 1;
@@ -203,8 +191,7 @@ static void a_device_that_fails_ends_the_recording_and_keeps_the_error(void **st
   error_clear();
 }
 
-static void a_device_closed_inside_a_region_takes_its_time_along(void **state) {
-  (void)state;
+TEST(a_device_closed_inside_a_region_takes_its_time_along) {
   struct profile_region *all;
   int64_t count;
   profile_begin("open");
@@ -217,8 +204,7 @@ static void a_device_closed_inside_a_region_takes_its_time_along(void **state) {
   free(all);
 }
 
-static void work_adds_up(void **state) {
-  (void)state;
+TEST(work_adds_up) {
   struct profile_region *all;
   int64_t count;
   for (int i = 0; i < 3; i++) assert_int_equal(PROFILE_WORK("gemm", 10, 100, 42), 42);
@@ -226,21 +212,4 @@ static void work_adds_up(void **state) {
   assert_close(all[1].bytes, 30, 0);
   assert_close(all[1].flops, 300, 0);
   free(all);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_region_lasts_as_long_as_the_device_says, record, forget),
-      cmocka_unit_test_setup_teardown(stamps_are_read_when_the_device_has_come_to_them, record, forget),
-      cmocka_unit_test_setup_teardown(children_never_exceed_their_region, record, forget),
-      cmocka_unit_test_setup_teardown(a_region_beside_is_timed_on_its_own_stream, record, forget),
-      cmocka_unit_test_setup_teardown(events_lie_on_the_clock_as_far_apart_as_on_the_device, record, forget),
-      cmocka_unit_test_setup_teardown(thousands_of_stamps_wait_and_then_go_back, record, forget),
-      cmocka_unit_test_setup_teardown(ranges_come_in_pairs_recording_or_not, record, forget),
-      cmocka_unit_test_setup_teardown(a_device_that_fails_ends_the_recording_and_keeps_the_error, record,
-                                      forget),
-      cmocka_unit_test_setup_teardown(a_device_closed_inside_a_region_takes_its_time_along, record, forget),
-      cmocka_unit_test_setup_teardown(work_adds_up, record, forget),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,13 @@
 #include "runtime/comm.h"
 #include "runtime/profile.h"
 #include "runtime/profile_tree.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
+RANK_TESTS(comm, 60);
 
-static int forget(void **state) {
-  (void)state;
+AFTER_EACH {
   profile_free();
-  return 0;
 }
 
 /* Every rank: epoch > spmm, twice; rank r: epoch > exchange r times; the last rank: epoch > "odd \ one". */
@@ -70,8 +69,7 @@ static double calls_of(const char *text, const char *name) {
   return row ? strtod(row + strlen(name), NULL) : -1;
 }
 
-static void regions_of_all_ranks_are_gathered(void **state) {
-  (void)state;
+TEST(regions_of_all_ranks_are_gathered) {
   struct profile_region *all;
   int64_t width;
   record();
@@ -89,8 +87,7 @@ static void regions_of_all_ranks_are_gathered(void **state) {
   free(all);
 }
 
-static void the_table_merges_regions_by_path(void **state) {
-  (void)state;
+TEST(the_table_merges_regions_by_path) {
   record();
   char *text = printed();
   if (comm.rank > 0) {
@@ -108,8 +105,7 @@ static void the_table_merges_regions_by_path(void **state) {
   free(text);
 }
 
-static void the_trace_holds_every_event_of_every_rank(void **state) {
-  (void)state;
+TEST(the_trace_holds_every_event_of_every_rank) {
   char path[64], name[32];
   snprintf(path, sizeof path, "trace.%d.json", comm.size);
   record();
@@ -133,8 +129,7 @@ static void the_trace_holds_every_event_of_every_rank(void **state) {
   free(text);
 }
 
-static void a_trace_that_cannot_be_written_fails_on_every_rank(void **state) {
-  (void)state;
+TEST(a_trace_that_cannot_be_written_fails_on_every_rank) {
   record();
   int code = profile_write_trace(&comm, "/nowhere/trace.json");
   assert_int_equal(code, FAILED);
@@ -143,26 +138,8 @@ static void a_trace_that_cannot_be_written_fails_on_every_rank(void **state) {
   error_clear();
 }
 
-static void without_a_recording_the_table_is_empty(void **state) {
-  (void)state;
+TEST(without_a_recording_the_table_is_empty) {
   char *text = printed();
   assert_int_equal(occurrences(text, "\n"), comm.rank == 0 ? 2 : 1);
   free(text);
-}
-
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(regions_of_all_ranks_are_gathered, forget),
-      cmocka_unit_test_teardown(the_table_merges_regions_by_path, forget),
-      cmocka_unit_test_teardown(the_trace_holds_every_event_of_every_rank, forget),
-      cmocka_unit_test_teardown(a_trace_that_cannot_be_written_fails_on_every_rank, forget),
-      cmocka_unit_test(without_a_recording_the_table_is_empty),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) {
-    error_print(stderr, "test_profile_ranks");
-    return FAILED;
-  }
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  comm_close(&comm);
-  return failures;
 }

@@ -70,8 +70,7 @@ static void remembers_one(const int *signals) {
   while (!stop_requested()) sched_yield();
 }
 
-static void each_signal_becomes_a_request(void **state) {
-  (void)state;
+TEST(each_signal_becomes_a_request) {
   for (int i = 0; i < 4; i++) {
     struct child child = run_child(remembers_one, (int[]){all[i], 0});
     assert_true(WIFEXITED(child.status));
@@ -85,8 +84,7 @@ static void first_of_several(const int *signals) {
   send_all(signals + 1);
 }
 
-static void the_first_signal_is_the_one_reported(void **state) {
-  (void)state;
+TEST(the_first_signal_is_the_one_reported) {
   struct child child = run_child(first_of_several, (int[]){SIGUSR1, SIGTERM, SIGTERM, SIGINT, SIGHUP, 0});
   assert_true(WIFEXITED(child.status));
   assert_int_equal(WEXITSTATUS(child.status), SIGUSR1);
@@ -97,8 +95,7 @@ static void wait_for_the_end(const int *signals) {
   for (;;) pause();
 }
 
-static void a_second_interrupt_ends_the_process(void **state) {
-  (void)state;
+TEST(a_second_interrupt_ends_the_process) {
   struct child child = run_child(wait_for_the_end, (int[]){SIGINT, SIGINT, 0});
   assert_true(WIFSIGNALED(child.status));
   assert_int_equal(WTERMSIG(child.status), SIGINT);
@@ -112,8 +109,7 @@ static void leaves(const int *signals) {
   for (;;) pause();
 }
 
-static void before_there_is_anything_to_save_each_ends_the_process_with_its_code(void **state) {
-  (void)state;
+TEST(before_there_is_anything_to_save_each_ends_the_process_with_its_code) {
   for (int i = 0; i < 4; i++) {
     struct child child = run_child(leaves, (int[]){all[i], 0});
     assert_true(WIFEXITED(child.status));
@@ -128,8 +124,7 @@ static void ends(const int *signals) {
   for (;;) pause();
 }
 
-static void by_default_each_cleans_and_ends_the_program_as_it_would(void **state) {
-  (void)state;
+TEST(by_default_each_cleans_and_ends_the_program_as_it_would) {
   for (int i = 0; i < 4; i++) {
     struct child child = run_child(ends, (int[]){all[i], 0});
     assert_true(WIFSIGNALED(child.status));
@@ -146,8 +141,7 @@ static void ends_without_hangup(const int *signals) {
   ends(signals);
 }
 
-static void a_hangup_that_was_ignored_stays_so(void **state) {
-  (void)state;
+TEST(a_hangup_that_was_ignored_stays_so) {
   struct child child = run_child(ends_without_hangup, (int[]){SIGUSR1, 0});
   assert_true(WIFSIGNALED(child.status));
   assert_int_equal(WTERMSIG(child.status), SIGUSR1);
@@ -167,8 +161,7 @@ static void handler_of_a_library(const int *signals) {
   while (!stop_requested()) sched_yield();
 }
 
-static void handlers_of_libraries_are_never_called(void **state) {
-  (void)state;
+TEST(handlers_of_libraries_are_never_called) {
   for (int i = 0; i < 4; i++) {
     struct child child = run_child(handler_of_a_library, (int[]){all[i], 0});
     assert_true(WIFEXITED(child.status));
@@ -176,16 +169,8 @@ static void handlers_of_libraries_are_never_called(void **state) {
   }
 }
 
-int main(void) {
-  stop_block(); /* as a program does before its libraries start; here they have, and sleep */
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_signal_becomes_a_request),
-      cmocka_unit_test(the_first_signal_is_the_one_reported),
-      cmocka_unit_test(a_second_interrupt_ends_the_process),
-      cmocka_unit_test(before_there_is_anything_to_save_each_ends_the_process_with_its_code),
-      cmocka_unit_test(by_default_each_cleans_and_ends_the_program_as_it_would),
-      cmocka_unit_test(a_hangup_that_was_ignored_stays_so),
-      cmocka_unit_test(handlers_of_libraries_are_never_called),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+/* As a program does before its libraries start; here they have, and sleep. */
+BEFORE_ALL {
+  stop_block();
+  return OK;
 }

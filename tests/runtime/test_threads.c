@@ -2,7 +2,7 @@
 #include <sched.h>
 
 #include "runtime/comm.h"
-#include "tests/check.h"
+#include "tests/ranks.h"
 
 static struct comm comm;
 static cpu_set_t every; /* processors that the tests were started on */
@@ -32,14 +32,12 @@ static void check_share(int threads, int share, const char *text) {
     assert_int_equal(threads, share);
 }
 
-static int setup(void **state) {
-  (void)state;
+BEFORE_EACH {
   unsetenv("OMP_NUM_THREADS");
-  return sched_setaffinity(0, sizeof every, &every);
+  assert_int_equal(sched_setaffinity(0, sizeof every, &every), 0);
 }
 
-static void a_wish_is_granted(void **state) {
-  (void)state;
+TEST(a_wish_is_granted) {
   int threads = 0;
   char text[256];
   assert_ok(comm_threads(&comm, 3, &threads, text, sizeof text));
@@ -47,8 +45,7 @@ static void a_wish_is_granted(void **state) {
   assert_string_equal(text, "3 threads a rank (runtime.threads)");
 }
 
-static void the_environment_is_respected(void **state) {
-  (void)state;
+TEST(the_environment_is_respected) {
   int threads = 0;
   char text[256];
   setenv("OMP_NUM_THREADS", "5,2", 1);
@@ -66,8 +63,7 @@ static void the_environment_is_respected(void **state) {
   }
 }
 
-static void ranks_with_the_same_binding_share_it(void **state) {
-  (void)state;
+TEST(ranks_with_the_same_binding_share_it) {
   int threads = 0, count = CPU_COUNT(&every);
   char text[256], bound[64], shared[64];
   assert_ok(comm_threads(&comm, 0, &threads, text, sizeof text));
@@ -79,8 +75,7 @@ static void ranks_with_the_same_binding_share_it(void **state) {
   if (2 * count > allowed) assert_null(strstr(text, "idle"));
 }
 
-static void a_rank_bound_alone_keeps_its_processors(void **state) {
-  (void)state;
+TEST(a_rank_bound_alone_keeps_its_processors) {
   int threads = 0;
   char text[256];
   if (CPU_COUNT(&every) < comm.size) skip();
@@ -95,8 +90,7 @@ static void a_rank_bound_alone_keeps_its_processors(void **state) {
 }
 
 /* Rank 0 on processors 0 and 1, the others on processor 1: no more than a fair share anywhere. */
-static void overlapping_bindings_are_shared_fairly(void **state) {
-  (void)state;
+TEST(overlapping_bindings_are_shared_fairly) {
   int threads = 0;
   char text[256];
   if (CPU_COUNT(&every) < 2) skip();
@@ -105,8 +99,7 @@ static void overlapping_bindings_are_shared_fairly(void **state) {
   check_share(threads, comm.size == 1 ? 2 : 1, text);
 }
 
-static void idle_processors_are_pointed_out(void **state) {
-  (void)state;
+TEST(idle_processors_are_pointed_out) {
   int threads = 0;
   char text[256];
   if (CPU_COUNT(&every) < 2) skip();
@@ -116,24 +109,17 @@ static void idle_processors_are_pointed_out(void **state) {
   assert_non_null(strstr(text, "stay idle: mpirun --map-by slot:PE=n or --bind-to none"));
 }
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(a_wish_is_granted, setup),
-      cmocka_unit_test_setup(the_environment_is_respected, setup),
-      cmocka_unit_test_setup(ranks_with_the_same_binding_share_it, setup),
-      cmocka_unit_test_setup(a_rank_bound_alone_keeps_its_processors, setup),
-      cmocka_unit_test_setup(overlapping_bindings_are_shared_fairly, setup),
-      cmocka_unit_test_setup(idle_processors_are_pointed_out, setup),
-  };
-  if (comm_open(&comm, &argc, &argv) != OK) return FAILED;
+BEFORE_ALL {
+  TRY(ranks_open(&comm, 20));
   if (sched_getaffinity(0, sizeof every, &every) != 0) return FAILED;
   cpu_set_t most;
   memset(&most, 0xff, sizeof most);
   if (sched_setaffinity(0, sizeof most, &most) != 0 || sched_getaffinity(0, sizeof most, &most) != 0)
     return FAILED;
   allowed = CPU_COUNT(&most);
-  comm.timeout = 20;
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  return OK;
+}
+
+AFTER_ALL {
   comm_close(&comm);
-  return failures;
 }
