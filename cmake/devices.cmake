@@ -30,8 +30,10 @@ if(GNNTRAIN_CUDA STREQUAL "ON" AND NOT cuda_found)
 endif()
 
 if(cuda_found)
+  # 80: also as PTX, which later GPUs translate; 90a-real: with the instructions that only this generation has, whose
+  # PTX no other GPU could run.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90a) # 90a: with the instructions that only this generation has
+    set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
   endif()
   foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
     if(architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80)
@@ -40,5 +42,9 @@ if(cuda_found)
   endforeach()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 17)
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
+  # A profiler that should show lines of source wants -DCMAKE_CUDA_FLAGS=-lineinfo: programs of twice the size.
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+    string(APPEND CMAKE_CUDA_FLAGS_RELEASE " --compress-mode=size")
+  endif()
 endif()

@@ -231,11 +231,15 @@ static __device__ __forceinline__ float exponential(float x) {
 
 #define LEAKY_SLOPE 0.01f
 
-/* A NaN stays one. */
-static __device__ __forceinline__ float relu(float n) {
+/* The larger one; a NaN stays one. */
+static __device__ __forceinline__ float at_least(float n, float floor) {
   float y;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(n));
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(n), "f"(floor));
   return y;
+}
+
+static __device__ __forceinline__ float relu(float n) {
+  return at_least(n, 0);
 }
 
 /* act(n); a NaN stays one. */
@@ -246,12 +250,13 @@ static __device__ __forceinline__ float activated(enum activation activation, fl
 }
 
 /* x <- act(x), all elements alike. */
-static __device__ __forceinline__ void activate(enum activation activation, float (&x)[GROUP]) {
+template <int COUNT>
+static __device__ __forceinline__ void activate(enum activation activation, float (&x)[COUNT]) {
   if (activation == ACTIVATION_NONE) return;
 #pragma unroll
-  for (int j = 0; j < GROUP && activation == ACTIVATION_RELU; j++) x[j] = relu(x[j]);
+  for (int j = 0; j < COUNT && activation == ACTIVATION_RELU; j++) x[j] = relu(x[j]);
 #pragma unroll
-  for (int j = 0; j < GROUP && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
+  for (int j = 0; j < COUNT && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
 }
 
 #endif
