@@ -66,7 +66,6 @@ static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena 
   s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? h->halo.rows : sends, width);
   s->back = arena_tensor(arena, dtype, h->halo.rows, width);
   s->packed = arena_tensor(arena, dtype, sends, width);
-  if (s->trains_weights) s->sums = arena_tensor(arena, dtype, h->edges, width);
   if (run->comm->size > 1 && dtype != run->kernels->real) {
     p->sums = arena_tensor(arena, run->kernels->real, h->own, width);
     s->outer_sums = arena_tensor(arena, run->kernels->real, h->outer, width);

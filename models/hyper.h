@@ -31,7 +31,6 @@ struct hyper_sums {
   struct tensor away;   /* rows that arrive first: of the halo, or that go back */
   struct tensor back;   /* [halo.rows] on their way back */
   struct tensor packed; /* [send rows] */
-  struct tensor sums;   /* [edges, widest exchange] what the backward keeps for the gradient of weights */
   struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
 };
 

@@ -7,7 +7,7 @@
 #include "models/features.h"
 #include "models/needs.h"
 #include "models/same.h"
-#include "models/stack.h"
+#include "models/layers/layers.h"
 #include "partition/partition_ahead.h"
 #include "partition/star.h"
 #include "runtime/error.h"
@@ -63,9 +63,9 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
   const struct model_type *type = NULL;
-  TRY(comm_agree(&job->comm, stack_type(job->config.model.type, &type)));
-  job->hypergraph = stack_on_hypergraph(type);
-  job->loops = stack_loops(type, &job->config);
+  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
+  job->hypergraph = type->on_hypergraph;
+  job->loops = model_type_loops(type, &job->config);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(same_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));

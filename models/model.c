@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "models/stack.h"
+#include "models/layers/layers.h"
+#include "models/program/rules/rules.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
 
@@ -11,196 +12,162 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-static int64_t widest(const struct model *model) {
+enum { LEAST_PANEL = 64 };
+
+/* The widest row that is exchanged in every epoch. */
+static int64_t widest_aggregate(const struct program *p) {
   int64_t width = 1;
-  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].out);
+  for (int s = 0; s < p->steps; s++) width = larger(width, p->step[s].exchange);
   return width;
 }
 
-enum { LEAST_PANEL = 64 };
-
-/* Width of what passes through model->scratch in an epoch. */
-static int64_t widest_scratch(const struct model *model) {
+/* The widest output of a layer's linear map. */
+static int64_t widest_output(const struct program *p) {
   int64_t width = 1;
-  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].scratch);
+  for (int i = 0; i < p->norms; i++) width = larger(width, p->norm[i].cols);
   return width;
+}
+
+static const struct step *hoisted(const struct program *p) {
+  for (int s = 0; s < p->loss; s++)
+    if (p->step[s].once) return &p->step[s];
+  return NULL;
 }
 
 /* Columns that are aggregated at a time where the input is aggregated once: panels begin where rows may. */
 static int64_t panel_width(const struct model *model) {
-  int64_t in = model->layer[0].in, most = larger(widest_scratch(model), LEAST_PANEL);
+  const struct program *p = &model->program;
+  int64_t in = p->value[VALUE_FEATURES].cols, most = larger(widest_aggregate(p), LEAST_PANEL);
   int64_t whole = most / ROW_BYTES * ROW_BYTES;
   return in < most ? in : whole > 0 ? whole : most;
 }
 
-/* Panels of features that are nowhere else on the device pass through the scratch as well. */
-static int64_t scratch_width(const struct model *model) {
-  int panels = model->features.once && !model->features.borrowed;
-  return panels ? larger(widest_scratch(model), panel_width(model)) : widest_scratch(model);
-}
-
-/* Which of two buffers holds the gradient of a layer's output: the last layer's is in the first; below a
- * layer that works in place it stays, below another one it changes over. */
-static int grad_of(const struct model *model, int l) {
-  int buffer = 0;
-  for (int above = model->layers - 1; above > l; above--) buffer ^= !model->layer[above].ops->in_place;
-  return buffer;
-}
-
-static int64_t grad_width(const struct model *model, int buffer) {
-  int64_t width = 0;
-  for (int l = 0; l < model->layers; l++)
-    if (grad_of(model, l) == buffer) width = larger(width, model->layer[l].out);
-  return width;
-}
-
-/* The widest row that is aggregated in every epoch. */
-static int64_t widest_aggregate(const struct model *model) {
-  int64_t width = 1;
-  for (int l = 0; l < model->layers; l++) width = larger(width, model->layer[l].exchange);
-  return width;
-}
-
 /* The widest row that is exchanged: in an epoch, and as a panel of what is aggregated once. */
 static int64_t widest_exchange(const struct model *model) {
-  int64_t width = widest_aggregate(model);
-  return model->layer[0].constant ? larger(width, panel_width(model)) : width;
+  int64_t width = widest_aggregate(&model->program);
+  return hoisted(&model->program) ? larger(width, panel_width(model)) : width;
+}
+
+/* Whether features pass through the device in panels of a memory of their own. */
+static int has_panels(const struct model *model) {
+  return model->features.once && !model->features.borrowed;
 }
 
 /* Scratch of sparse products, which is not always largest for the widest rows: narrow ones may be copied. */
 static int64_t product_workspace(const struct model *model, const struct run *run) {
-  const struct propagation *p = &model->propagation;
-  int64_t most = 0, each = panel_width(model), in = model->layer[0].in;
-  for (int l = 0; l < model->layers; l++) {
-    const struct layer *layer = &model->layer[l];
-    int both = layer->dz_is_message && layer_may_scale_product(layer, run);
-    most = larger(most, propagation_workspace(p, run, layer->exchange, both));
+  const struct program *p = &model->program;
+  int64_t most = 0, each = panel_width(model), in = p->value[VALUE_FEATURES].cols;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    if (step->exchange > 0)
+      most = larger(most, propagation_workspace(&model->propagation, run, step->exchange, step->message));
   }
-  if (!model->layer[0].constant) return most;
-  int message = model->features.once && !model->features.borrowed; /* panels, see aggregate_panel */
-  most = larger(most, propagation_workspace(p, run, each, message));
-  return larger(most, propagation_workspace(p, run, in % each ? in % each : each, message));
+  if (!hoisted(p)) return most;
+  most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));
+  return larger(most, propagation_workspace(&model->propagation, run, in % each ? in % each : each, has_panels(model)));
 }
 
-/* And that of the weights' gradients: those of the first two layers may be made at once, or two of a layer.
- */
+static int64_t gradient_bytes(const struct model *model, const struct run *run, int wgrad) {
+  if (wgrad == NONE) return 0;
+  const struct parameter *weight = &model->parameters.list[model->program.step[wgrad].parameter[0]];
+  return gemm_workspace(run->kernels, weight->rows, weight->cols);
+}
+
+/* And that of the weights' gradients that one kernel may make at once. */
 static int64_t gradient_workspace(const struct model *model, const struct run *run) {
-  int64_t most = 0, below = 0;
-  for (int l = 0; l < model->layers; l++) {
-    int64_t mine = gemm_workspace(run->kernels, model->layer[l].in, model->layer[l].out);
-    most = larger(most, larger(mine + (l == 1 ? below : 0), model->layer[l].pairs ? 2 * mine : 0));
-    below = mine;
+  const struct program *p = &model->program;
+  int64_t most = 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    int end = step->along[FUSE_EPILOGUE];
+    if (step->kind == STEP_WGRAD) most = larger(most, gradient_bytes(model, run, s));
+    most = larger(most, gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
+                            gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
+                            (end == NONE ? 0 : gradient_bytes(model, run, p->step[end].along[FUSE_CHAINED_WGRAD])));
   }
   return most;
-}
-
-static int has_residuals(const struct model *model) {
-  for (int l = 0; l < model->layers; l++) {
-    if (layer_has_residual(&model->layer[l])) return 1;
-  }
-  return 0;
-}
-
-static int64_t used_inside(struct model *model, struct run *run, struct arena *arena, int l) {
-  struct layer *layer = &model->layer[l];
-  int64_t begun = arena->used;
-  if (layer->keeps_z) layer_plan_z(run, layer, arena);
-  layer_plan_inside(model, run, layer, arena);
-  return arena->used - begun;
-}
-
-/* With train.recompute a layer's z, and what it lays out inside, last until another layer's come to the same
- * place: z, which is read no more once a backward has come to the gradient of it, is in one place for all;
- * what a layer's own backward reads, while the layer below has its forward again, is in two places by turns.
- */
-static void plan_shared(struct model *model, struct run *run, struct arena *arena) {
-  int64_t begun = arena->used, most = begun;
-  for (int l = 0; l < model->layers; l++) {
-    struct layer *layer = &model->layer[l];
-    if (layer->keeps_z) continue;
-    arena->used = begun;
-    layer_plan_z(run, layer, arena);
-    layer->recomputed = arena->used > begun;
-    most = larger(most, arena->used);
-  }
-  for (int turn = 0; turn < 2; turn++) {
-    begun = most;
-    for (int l = turn; l < model->layers; l += 2) {
-      arena->used = begun;
-      if (used_inside(model, run, arena, l) > 0) model->layer[l].recomputed = 1;
-      most = larger(most, arena->used);
-    }
-  }
-  arena->used = most;
-  /* Nothing comes to the places of the topmost two before their backward. */
-  for (int l = model->layers < 2 ? 0 : model->layers - 2; l < model->layers; l++)
-    model->layer[l].recomputed = 0;
-}
-
-static void plan_layers(struct model *model, struct run *run, struct arena *arena) {
-  for (int l = 0; l < model->layers; l++) layer_plan(run, &model->layer[l], arena);
-  if (run->config->train.recompute == RECOMPUTE_LAYER) {
-    plan_shared(model, run, arena);
-  } else {
-    for (int l = 0; l < model->layers; l++) {
-      layer_plan_z(run, &model->layer[l], arena);
-      layer_plan_inside(model, run, &model->layer[l], arena);
-    }
-  }
-  for (int l = 0; l < model->layers; l++)
-    if (model->layer[l].ops->plan) model->layer[l].ops->plan(model, run, &model->layer[l], arena);
 }
 
 /* Lays out every buffer; called once to measure and once over the allocated block. */
 static int plan(struct model *model, struct run *run) {
   struct arena *arena = &model->arena;
-  enum dtype dtype = run->kernels->dtype;
-  int64_t own = run->shard->own, width = widest(model);
   parameters_plan(&model->parameters, run, arena);
-  model->id = arena_take(arena, own * (int64_t)sizeof *model->id);
+  model->id = arena_take(arena, run->shard->own * (int64_t)sizeof *model->id);
   features_plan(&model->features, run, arena);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
-  plan_layers(model, run, arena);
-  if (model->uses_graph) model->scratch = arena_tensor(arena, dtype, own, scratch_width(model));
-  for (int i = 0; i < 2; i++) model->grad[i] = arena_tensor(arena, dtype, own, grad_width(model, i));
-  if (has_residuals(model)) model->grad[2] = arena_tensor(arena, dtype, own, width);
-  model->sums = arena_take(arena, 2 * width * dtype_bytes(run->kernels->real));
+  place_values(&model->program, run, arena);
+  model->sums = arena_take(arena, 2 * widest_output(&model->program) * dtype_bytes(run->kernels->real));
   return OK;
 }
 
-static int init_layers(struct model *model, struct run *run) {
-  for (int l = 0; l < model->layers; l++) {
-    struct layer *layer = &model->layer[l];
-    layer->last = l == model->layers - 1;
-    TRY(layer->ops->init(model, run, layer));
-    model->uses_graph |= layer->ops->uses_graph;
-    if (l < model->first_end || !run->config->train.weight_decay_first_only)
-      model->parameters.decay_end = model->parameters.count;
-  }
+/* The first value of the program. */
+static int add_features(struct program *p, const struct run *run) {
+  struct value features = {.name = "features",
+                           .dtype = run->kernels->dtype,
+                           .rows = run->shard->own,
+                           .cols = run->shard->features,
+                           .writer = NONE,
+                           .place = NONE,
+                           .gradient = NONE};
+  p->logits = p->embedding = p->panel = NONE;
+  return program_value(p, features) == NONE ? FAILED : OK;
+}
+
+/* All layers, forward; then the passes that do not need the tables. */
+static int build(struct model *model, struct run *run) {
+  struct program *p = &model->program;
+  struct build b = {.model = model, .run = run, .x = VALUE_FEATURES, .first_layers = 1};
+  const struct model_type *type = NULL;
+  TRY(model_type_of(run->config->model.type, &type));
+  TRY(add_features(p, run));
+  type->build(&b);
+  TRY(b.code);
+  p->layers = b.layer;
+  p->on_hypergraph = type->on_hypergraph;
+  order_steps(p, run);
+  hoist_steps(p, run);
+  TRY(differentiate(p, run));
+  TRY(recompute_steps(p, run));
+  fuse_steps(p, run);
+  for (int s = 0; s < p->loss; s++) model->uses_graph |= p->step[s].once || p->step[s].exchange > 0;
   return OK;
+}
+
+/* Whether nothing reads the features but what is computed once. */
+static int features_are_read_once(const struct program *p) {
+  return hoisted(p) && program_readers(p, VALUE_FEATURES, NULL, NULL) == 1;
+}
+
+static int add_panel(struct model *model, const struct run *run) {
+  struct value panel = model->program.value[VALUE_FEATURES];
+  if (!has_panels(model)) return OK;
+  panel.cols = panel_width(model);
+  panel.rows = run->shard->own;
+  panel.stride = tensor_stride(panel.dtype, panel.cols);
+  model->program.panel = program_value(&model->program, panel);
+  return model->program.panel == NONE ? FAILED : OK;
 }
 
 int model_init(struct model *model, struct run *run) {
   *model = (struct model){0};
-  const struct model_type *type = NULL;
-  TRY(stack_type(run->config->model.type, &type));
-  TRY(type->stack(model, run));
-  TRY(init_layers(model, run));
-  const struct layer *first = &model->layer[0];
-  TRY(features_init(&model->features, run, first->constant && !first->needs_input));
-  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(model)));
+  TRY(build(model, run));
+  TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
   model->arena = arena_measure(run->device);
+  TRY(add_panel(model, run));
+  TRY(plan_values(&model->program));
   return plan(model, run);
 }
 
-/* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
- */
+/* Bytes of features that are given back after their aggregate is there, before the other buffers are written. */
 static int64_t replaced_features(const struct model *model, int64_t buffers) {
-  const struct layer *first = &model->layer[0];
-  if (!first->constant || !model->features.borrowed || !model->features.once) return 0;
-  int64_t features = tensor_bytes(model->features.dense), later = buffers - tensor_bytes(first->aggregate);
+  const struct step *once = hoisted(&model->program);
+  if (!once || !model->features.borrowed || !model->features.once) return 0;
+  struct value aggregate = model->program.value[once->out[0]];
+  int64_t features = tensor_bytes(model->features.dense);
+  int64_t later = buffers - aggregate.rows * aggregate.stride * dtype_bytes(aggregate.dtype);
   return features < later ? features : later;
 }
 
@@ -218,25 +185,27 @@ void model_estimate(const struct model *model, const struct run *run, struct est
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
 }
 
-/* y = P x, of the features themselves, or of a panel in the scratch, which is scaled there. */
+/* y = P x, of the features themselves, or of a panel of them, which is scaled there. */
 static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
   struct propagation *p = &model->propagation;
   struct update scale = {.z = x, .scale = p->forward.col_scale, .y = x};
-  if (!scale.scale || x.data != model->scratch.data) return propagate(p, run, &p->forward, x, NULL, y);
+  if (!scale.scale || !has_panels(model)) return propagate(p, run, &p->forward, x, NULL, y);
   TRY(op_update(run->kernels, &scale));
   return propagate_message(p, run, &p->forward, x, NULL, y);
 }
 
 /* P X, once and for all; X itself is not needed any more. */
 static int aggregate_once(struct model *model, struct run *run) {
-  struct layer *first = &model->layer[0];
-  if (!first->constant) return OK;
-  int64_t each = panel_width(model);
-  for (int64_t done = 0; done < first->in; done += each) {
-    int64_t cols = first->in - done < each ? first->in - done : each;
+  const struct step *once = hoisted(&model->program);
+  if (!once) return OK;
+  struct tensor aggregate = program_tensor(&model->program, once->out[0]);
+  struct tensor panel = program_tensor(&model->program, model->program.panel);
+  int64_t each = panel_width(model), in = aggregate.cols;
+  for (int64_t done = 0; done < in; done += each) {
+    int64_t cols = in - done < each ? in - done : each;
     struct tensor x;
-    TRY(features_panel(&model->features, run, done, cols, model->scratch, &x));
-    TRY(aggregate_panel(model, run, x, tensor_columns(first->aggregate, done, cols)));
+    TRY(features_panel(&model->features, run, done, cols, panel, &x));
+    TRY(aggregate_panel(model, run, x, tensor_columns(aggregate, done, cols)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
   }
   features_release(&model->features, run);
@@ -259,11 +228,21 @@ int model_start(struct model *model, struct run *run) {
   return aggregate_once(model, run);
 }
 
+static int reset_statistics(struct run *run, const struct norm_state *norm) {
+  double *start = NULL;
+  if (norm->statistics == 0) return OK;
+  TRY(memory_alloc(&start, norm->statistics * (int64_t)sizeof *start, "running statistics"));
+  for (int64_t j = 0; j < norm->cols; j++) start[norm->cols + j] = 1; /* variances; means are 0 */
+  int code = run_upload(run, run_reals(run, norm->running, norm->statistics), start);
+  free(start);
+  return code;
+}
+
 int model_reset(struct model *model, struct run *run) {
   TRY(parameters_reset(&model->parameters, run));
   model->features.dropout = dropout_of(run->config->model.dropout_input,
                                        run_key(run, 0, RANDOM_DROPOUT_INPUT), model->id);
-  for (int l = 0; l < model->layers; l++) TRY(layer_reset(run, &model->layer[l]));
+  for (int i = 0; i < model->program.norms; i++) TRY(reset_statistics(run, &model->program.norm[i]));
   return OK;
 }
 
@@ -272,99 +251,70 @@ void model_free(struct model *model, struct run *run) {
   propagation_free(&model->propagation, run);
   parameters_free(&model->parameters);
   arena_free(&model->arena);
-  for (int l = 0; l < model->layers; l++) free(model->layer[l].kept);
-  free(model->layer);
+  program_free(&model->program);
   *model = (struct model){0};
 }
 
-/* Layer l's first product, to the layer below. */
-static void offer_next(struct model *model, struct run *run, int l) {
-  struct layer *layer = &model->layer[l];
-  model->has_next = l < model->layers && layer->ops->first_product &&
-                    layer->ops->first_product(model, run, layer, &model->next);
+static int run_step(const struct pass *pass, int s) {
+  static rule *const rules[STEP_KINDS] = {
+      [STEP_LINEAR] = run_linear,
+      [STEP_DGRAD] = run_dgrad,
+      [STEP_WGRAD] = run_wgrad,
+      [STEP_MAP] = run_map,
+      [STEP_AGGREGATE] = run_aggregate,
+      [STEP_LOOP_GRAD] = run_loop_grad,
+      [STEP_HYPEREDGE_GRAD] = run_hyperedge_grad,
+      [STEP_ATTEND] = run_attend,
+      [STEP_ATTEND_BACKWARD] = run_attend_backward,
+      [STEP_COSINE] = run_cosine,
+      [STEP_COSINE_BACKWARD] = run_cosine_backward,
+      [STEP_REDUCE] = run_reduce,
+      [STEP_REDUCE_BACKWARD] = run_reduce_backward,
+      [STEP_ADD] = run_add,
+      [STEP_DROPOUT] = run_dropout,
+      [STEP_EPILOGUE] = run_epilogue,
+      [STEP_EPILOGUE_BACKWARD] = run_epilogue_backward,
+      [STEP_NORM_BACKWARD] = run_norm_backward,
+  };
+  const struct step *step = &pass->model->program.step[s];
+  if (step->head != NONE) return OK;
+  return step->again ? PROFILE("recompute", rules[step->kind](pass, step)) : rules[step->kind](pass, step);
 }
 
 int model_forward(struct model *model, struct run *run, int training) {
+  const struct pass pass = {model, run, training};
   if (!model->features.once) TRY(features_forward(&model->features, run, training));
-  for (int l = 0; l < model->layers; l++) {
-    struct layer *layer = &model->layer[l];
-    layer_set_end(model, run, layer, training);
-    offer_next(model, run, l + 1);
-    TRY(layer->ops->forward(model, run, layer, training));
-  }
+  for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
+  return OK;
+}
+
+int model_backward(struct model *model, struct run *run) {
+  const struct pass pass = {model, run, 1};
+  for (int s = model->program.loss + 1; s < model->program.steps; s++) TRY(run_step(&pass, s));
   return OK;
 }
 
 struct tensor model_logits(const struct model *model) {
-  return model->layer[model->layers - 1].y;
+  return program_tensor(&model->program, model->program.logits);
 }
 
 int model_takes_loss(const struct model *model) {
-  const struct layer *last = &model->layer[model->layers - 1];
-  return last->ends_in_sum && last->ending.norm != NORM_BATCH && propagation_takes_loss(&model->propagation);
+  const struct program *p = &model->program;
+  const int head = p->step[p->value[p->logits].writer].head;
+  return head != NONE && p->step[head].kind == STEP_AGGREGATE && propagation_takes_loss(&model->propagation);
 }
 
 struct tensor model_embedding(const struct model *model) {
-  return model->layers > 1 ? model->layer[model->layers - 2].y : (struct tensor){0};
-}
-
-static struct tensor grad_buffer(const struct model *model, int i, int64_t cols) {
-  return tensor_narrowed(model->grad[i], cols);
+  return program_tensor(&model->program, model->program.embedding);
 }
 
 struct tensor model_logits_grad(const struct model *model) {
-  return grad_buffer(model, 0, model->layer[model->layers - 1].out);
+  return program_tensor(&model->program, model->program.step[model->program.loss].out[0]);
 }
 
-/* Where nothing lies between the logits and the last layer's sum, their gradient is its message. */
 const void *model_logits_grad_scale(const struct model *model) {
-  const struct layer *last = &model->layer[model->layers - 1];
-  const struct layer_end *end = &last->ending;
-  int bare = last->bias < 0 && end->norm == NORM_NONE && end->activation == ACTIVATION_NONE &&
-             end->dropout == 0 && !layer_has_residual(last);
-  return bare && last->dz_is_message ? model->propagation.backward.col_scale : NULL;
-}
-
-/* The end of layer l, whose dy and dz lie in its gradient buffer. */
-static struct update_backward end_of(struct model *model, struct run *run, int l) {
-  struct layer *layer = &model->layer[l];
-  struct tensor residual = {0};
-  if (layer_has_residual(layer)) residual = grad_buffer(model, 2, layer->in);
-  return layer_end_backward(model, run, layer, grad_buffer(model, grad_of(model, l), layer->out), residual);
-}
-
-/* What a layer's backward will read, once more. */
-static int recompute(struct model *model, struct run *run, struct layer *layer) {
-  layer->again = 1;
-  TRY(layer->ops->forward(model, run, layer, 1));
-  layer->again = 0;
-  return OK;
-}
-
-/* Whether the first layer's backward is one product, which can follow the end before it at once. */
-static int first_is_one_product(struct model *model, struct run *run, struct tensor dz, struct gemm *op) {
-  const struct layer *first = &model->layer[0];
-  return first->ops->one_product && first->ending.norm != NORM_BATCH &&
-         first->ops->one_product(model, run, first, dz, op);
-}
-
-/* A layer's backward ends with the end of the layer below: kernels that write its dy can apply it at once. */
-int model_backward(struct model *model, struct run *run) {
-  struct update_backward end = end_of(model, run, model->layers - 1);
-  struct gemm first;
-  if (model_logits_grad_scale(model)) end.scale = NULL;
-  TRY(op_update_backward(run->kernels, &end));
-  for (int l = model->layers - 1; l >= 0 && !end.then; l--) {
-    struct layer *layer = &model->layer[l];
-    TRY(layer_rest_backward(model, run, layer, &end));
-    struct tensor dz = end.dz, residual = end.residual_grad;
-    if (l > 0 && model->layer[l - 1].recomputed)
-      TRY(PROFILE("recompute", recompute(model, run, &model->layer[l - 1])));
-    if (l > 0) end = end_of(model, run, l - 1);
-    if (l == 1 && first_is_one_product(model, run, end.dz, &first)) end.then = &first;
-    TRY(layer->ops->backward(model, run, layer, dz, residual, l > 0 ? &end : NULL));
-  }
-  return OK;
+  const struct step *loss = &model->program.step[model->program.loss];
+  return loss->scale == NONE ? NULL : model->propagation.backward.col_scale;
 }
 
 static int has_nonfinite(struct run *run, struct tensor t, int *found) {
@@ -381,12 +331,19 @@ static int has_nonfinite(struct run *run, struct tensor t, int *found) {
   return code;
 }
 
-int model_find_nonfinite(struct model *model, struct run *run, int *layer) {
+/* Layer by layer, for a later one may come to the place of an output that is read no more. */
+int model_find_nonfinite(struct model *model, struct run *run, int training, int *layer) {
+  const struct program *p = &model->program;
+  const struct pass pass = {model, run, training};
+  int found = 0;
   *layer = -1;
-  for (int l = 0; l < model->layers && *layer < 0; l++) {
-    int found = 0;
-    TRY(has_nonfinite(run, model->layer[l].y, &found));
-    if (found) *layer = l;
+  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  for (int s = 0; s < p->loss; s++) {
+    const struct step *step = &p->step[s];
+    TRY(run_step(&pass, s));
+    if (*layer >= 0 || step->kind != STEP_EPILOGUE) continue;
+    TRY(has_nonfinite(run, program_tensor(p, step->out[0]), &found));
+    if (found) *layer = step->layer;
   }
   return OK;
 }

@@ -6,18 +6,12 @@
 #include "runtime/error.h"
 #include "runtime/memory.h"
 
-static int64_t statistics_of(const struct model *model) {
-  int64_t count = 0;
-  for (int l = 0; l < model->layers; l++) count += model->layer[l].statistics;
-  return count;
-}
-
 void snapshots_plan(struct snapshots *snapshots, const struct model *model, struct run *run,
                     struct arena *arena) {
   int64_t real = dtype_bytes(run->kernels->real);
   for (int i = 0; i < SNAPSHOTS; i++) {
     snapshots->all[i].weights = arena_take(arena, model->parameters.count * real);
-    snapshots->all[i].running = arena_take(arena, statistics_of(model) * real);
+    snapshots->all[i].running = arena_take(arena, program_statistics(&model->program) * real);
   }
 }
 
@@ -45,11 +39,11 @@ static int find(const struct snapshots *snapshots, int64_t epoch) {
 
 /* Queues a copy of all running statistics, between the model's layers and one block. */
 static int copy_running(const struct model *model, struct run *run, char *block, int restore) {
-  for (int l = 0; l < model->layers; l++) {
-    const struct layer *layer = &model->layer[l];
-    int64_t bytes = layer->statistics * dtype_bytes(run->kernels->real);
-    TRY(device_copy(run->device, STREAM_COMPUTE, restore ? layer->running : block,
-                    restore ? block : layer->running, bytes));
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    int64_t bytes = norm->statistics * dtype_bytes(run->kernels->real);
+    TRY(device_copy(run->device, STREAM_COMPUTE, restore ? norm->running : block,
+                    restore ? block : norm->running, bytes));
     block += bytes;
   }
   return OK;

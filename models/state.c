@@ -9,8 +9,8 @@
 
 int state_init(struct state *state, const struct model *model, const struct run *run) {
   const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
-  *state = (struct state){.count = model->parameters.numbers};
-  for (int l = 0; l < model->layers; l++) state->statistics_count += model->layer[l].statistics;
+  *state = (struct state){.count = model->parameters.numbers,
+                          .statistics_count = program_statistics(&model->program)};
   double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
   for (int i = 0; i < 4; i++)
     TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
@@ -32,9 +32,10 @@ int state_capture(struct state *state, const struct model *model, struct run *ru
   const struct parameters *p = &model->parameters;
   double *statistics = state->statistics;
   TRY(parameters_download(p, run, state->w, p->w));
-  for (int l = 0; l < model->layers; l++) {
-    int64_t count = model->layer[l].statistics;
-    if (count > 0) TRY(run_download(run, statistics, run_reals(run, model->layer[l].running, count)));
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    int64_t count = norm->statistics;
+    if (count > 0) TRY(run_download(run, statistics, run_reals(run, norm->running, count)));
     statistics += count;
   }
   TRY(parameters_download(p, run, state->m, p->m));
@@ -58,9 +59,10 @@ int state_restore(const struct state *state, struct model *model, struct run *ru
   TRY(parameters_upload(p, run, p->w, state->w));
   TRY(parameters_upload(p, run, p->m, state->m));
   TRY(parameters_upload(p, run, p->v, state->v));
-  for (int l = 0; l < model->layers; l++) {
-    int64_t count = model->layer[l].statistics;
-    if (count > 0) TRY(run_upload(run, run_reals(run, model->layer[l].running, count), statistics));
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    int64_t count = norm->statistics;
+    if (count > 0) TRY(run_upload(run, run_reals(run, norm->running, count), statistics));
     statistics += count;
   }
   return OK;

@@ -85,15 +85,15 @@ static void add_arrays(struct manifest *m, struct state *state, const struct mod
     add_item(m, "best/parameters", piece->name, piece->rows, piece->cols, state->best_w + at);
   }
   double *running = best ? state->best_statistics : state->statistics, *best_running = state->best_statistics;
-  for (int l = 0; l < model->layers; l++) {
-    const struct layer *layer = &model->layer[l];
-    if (layer->statistics == 0) continue;
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    if (norm->statistics == 0) continue;
     char name[32];
-    snprintf(name, sizeof name, "layer%d", l);
-    add_item(m, "statistics", name, 2, layer->out, running); /* mean, variance */
-    add_item(m, "best/statistics", name, 2, layer->out, best_running);
-    running += layer->statistics;
-    best_running += layer->statistics;
+    snprintf(name, sizeof name, "layer%d", norm->layer);
+    add_item(m, "statistics", name, 2, norm->cols, running); /* mean, variance */
+    add_item(m, "best/statistics", name, 2, norm->cols, best_running);
+    running += norm->statistics;
+    best_running += norm->statistics;
   }
 }
 
@@ -104,7 +104,7 @@ static void add_results(struct manifest *m, struct state *state) {
 }
 
 static int manifest_init(struct manifest *m, struct state *state, const struct model *model) {
-  int64_t most = 4 * model->parameters.length + 2 * model->layers + 2;
+  int64_t most = 4 * model->parameters.length + 2 * model->program.norms + 2;
   TRY(memory_alloc(&m->item, most * (int64_t)sizeof *m->item, "the list of arrays in a checkpoint"));
   m->checkpoint.item = m->item;
   m->checkpoint.value = m->value;

@@ -146,8 +146,7 @@ static int find_nonfinite(struct trainer *trainer, struct run *run, int64_t epoc
   struct model *model = &trainer->model;
   int layer = -1, parameter = -1;
   if (!training) TRY(snapshot_restore(&trainer->snapshots, model, run, epoch));
-  TRY(model_forward(model, run, training));
-  TRY(model_find_nonfinite(model, run, &layer));
+  TRY(model_find_nonfinite(model, run, training, &layer));
   int64_t first = layer < 0 ? INT32_MAX : layer;
   TRY(comm_reduce(run->comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
   if (training && first == INT32_MAX) TRY(model_find_nonfinite_gradient(model, run, &parameter));

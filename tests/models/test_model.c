@@ -182,7 +182,8 @@ TEST(best_is_highest_metric_then_lower_loss_then_earliest) {
 static void set_weights(double value) {
   struct model *model = &job.trainer.model;
   for (int64_t i = 0; i < model->parameters.count; i++) ((double *)model->parameters.w)[i] = value;
-  for (int64_t i = 0; i < model->layer[0].statistics; i++) ((double *)model->layer[0].running)[i] = -value;
+  const struct norm_state *norm = &model->program.norm[0];
+  for (int64_t i = 0; i < norm->statistics; i++) ((double *)norm->running)[i] = -value;
 }
 
 TEST(best_keeps_the_parameters_of_its_epoch) {

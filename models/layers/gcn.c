@@ -1,0 +1,16 @@
+/* gcn: Z = P H W, P = D~^-1/2 (A + I) D~^-1/2 (Kipf and Welling 2017). */
+#include "models/layers/layers.h"
+
+static void gcn_layer(struct build *b, int64_t out, struct layer_end end) {
+  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
+  struct step epilogue = build_end_parameters(b, out, end);
+  int product = build_linear(b, b->x, weight);
+  build_epilogue(b, build_aggregate(b, product, NONE), epilogue);
+}
+
+static void gcn_build(struct build *b) {
+  b->model->propagation.weighting = WEIGHTING_GCN;
+  build_alike(b, gcn_layer);
+}
+
+const struct model_type gcn_model = {.name = "gcn", .build = gcn_build, .self_loops = 1};

@@ -1,0 +1,14 @@
+/* mlp: Z = H W, the baseline that does not see the graph. */
+#include "models/layers/layers.h"
+
+void mlp_layer(struct build *b, int64_t out, struct layer_end end) {
+  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
+  struct step epilogue = build_end_parameters(b, out, end);
+  build_epilogue(b, build_linear(b, b->x, weight), epilogue);
+}
+
+static void mlp_build(struct build *b) {
+  build_alike(b, mlp_layer);
+}
+
+const struct model_type mlp_model = {.name = "mlp", .build = mlp_build};

@@ -1,0 +1,89 @@
+/* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over the
+ * neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W alone; "max":
+ * Z = H W_self + M W, M_v = max over the neighbours u of relu(H_u W_p + b_p), as wide as hidden layers. */
+#include "io/dataset.h"
+#include "kernels/reduce.h"
+#include "models/layers/layers.h"
+#include "runtime/error.h"
+
+/* One product and its mean: no weight for the node itself. */
+static void mean_layer(struct build *b, int64_t out, struct layer_end end) {
+  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
+  struct step epilogue = build_end_parameters(b, out, end);
+  int product = build_linear(b, b->x, weight);
+  build_epilogue(b, build_aggregate(b, product, NONE), epilogue);
+}
+
+static void sage_layer(struct build *b, int64_t out, struct layer_end end) {
+  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
+  struct step epilogue = build_end_parameters(b, out, end);
+  int self = build_weight(b, "self", build_cols(b, b->x), out);
+  int product = build_linear(b, b->x, weight), own = build_linear(b, b->x, self);
+  build_epilogue(b, build_aggregate(b, product, own), epilogue);
+}
+
+/* The message of the backward: the gradient of M, the gap behind it included, and the winners. */
+static int64_t message_cols(const struct build *b, int64_t width) {
+  enum dtype dtype = b->run->kernels->dtype;
+  int64_t size = dtype_bytes(dtype), bytes = width * (int64_t)sizeof(int32_t);
+  return tensor_stride(dtype, width) + (bytes + size - 1) / size;
+}
+
+static int build_largest(struct build *b, int x) {
+  struct step step = step_of(STEP_REDUCE, b->layer);
+  const int64_t width = build_cols(b, x);
+  step.in[0] = x;
+  step.exchange = message_cols(b, width);
+  step.out[0] = build_value(b, "most", width, 0);
+  step.out[1] = build_value(b, "winners", step.exchange, 0);
+  int gradient = build_view(b, "grad most", step.out[1], 0, width);
+  b->model->program.value[step.out[0]].gradient = gradient;
+  build_step(b, step);
+  return step.out[0];
+}
+
+static void pool_layer(struct build *b, int64_t out, struct layer_end end) {
+  const int64_t in = build_cols(b, b->x), width = b->run->config->model.hidden;
+  const int x = b->x;
+  int pool = build_weight(b, "pool", in, width);
+  struct step relu = step_of(STEP_EPILOGUE, b->layer);
+  relu.end.activation = ACTIVATION_RELU;
+  relu.bias = build_parameter(b, "pool_bias", 1, width, START_ZERO);
+  int weight = build_weight(b, "weight", width, out), self = build_weight(b, "self", in, out);
+  struct step epilogue = build_end_parameters(b, out, end);
+  relu.in[0] = build_linear(b, x, pool);
+  relu.out[0] = build_in_place(b, "value", relu.in[0]);
+  build_step(b, relu);
+  int most = build_largest(b, relu.out[0]);
+  build_epilogue(b, build_two_linears(b, most, weight, x, self), epilogue);
+}
+
+static int check_pool(const struct run *run) {
+  const int64_t nodes = run->shard->global_nodes;
+  if (run->dataset->weighted)
+    FAIL(BAD_INPUT, "%s: its edges have weights, which model.aggregator = \"max\" has no use for; import it without",
+         run->config->dataset.path);
+  if (nodes >= NO_WINNER)
+    FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"max\" takes up to %d", run->config->dataset.path,
+         (long long)nodes, NO_WINNER);
+  return OK;
+}
+
+static void sage_build(struct build *b) {
+  static const enum weighting weightings[] = {[AGGREGATOR_MEAN] = WEIGHTING_MEAN,
+                                              [AGGREGATOR_GCN] = WEIGHTING_SELF_MEAN,
+                                              [AGGREGATOR_SUM] = WEIGHTING_SUM,
+                                              [AGGREGATOR_MAX] = WEIGHTING_SUM};
+  static build_layer *const layers[] = {[AGGREGATOR_MEAN] = sage_layer,
+                                        [AGGREGATOR_GCN] = mean_layer,
+                                        [AGGREGATOR_SUM] = sage_layer,
+                                        [AGGREGATOR_MAX] = pool_layer};
+  const enum aggregator aggregator = b->run->config->model.aggregator;
+  struct propagation *p = &b->model->propagation;
+  p->weighting = weightings[aggregator];
+  p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
+  if (aggregator == AGGREGATOR_MAX) b->code = check_pool(b->run);
+  build_alike(b, layers[aggregator]);
+}
+
+const struct model_type sage_model = {.name = "sage", .build = sage_build};

@@ -1,0 +1,10 @@
+/* unigin: Z = ((1 + eps) H + B B^T H) W + b, sums over hyperedges and back to their vertices (Huang and Yang 2021). eps
+ * as in gin. */
+#include "models/layers/layers.h"
+
+static void unigin_build(struct build *b) {
+  b->model->propagation.weighting = WEIGHTING_HYPER_SUM;
+  build_alike(b, gin_aggregation);
+}
+
+const struct model_type unigin_model = {.name = "unigin", .build = unigin_build, .on_hypergraph = 1};

@@ -1,0 +1,173 @@
+#include "models/program/build.h"
+
+#include <stdio.h>
+
+#include "runtime/error.h"
+
+static struct program *program_of(const struct build *b) {
+  return &b->model->program;
+}
+
+int64_t build_cols(const struct build *b, int value) {
+  return program_of(b)->value[value].cols;
+}
+
+int build_parameter(struct build *b, const char *what, int64_t rows, int64_t cols, enum start start) {
+  char name[48];
+  int index = 0;
+  snprintf(name, sizeof name, "layer%d.%s", b->layer, what);
+  if (b->code == OK) b->code = parameters_add(&b->model->parameters, b->run, name, rows, cols, start, &index);
+  return index;
+}
+
+int build_weight(struct build *b, const char *what, int64_t rows, int64_t cols) {
+  return build_parameter(b, what, rows, cols, START_GLOROT);
+}
+
+struct step build_end_parameters(struct build *b, int64_t cols, struct layer_end end) {
+  struct step step = step_of(STEP_EPILOGUE, b->layer);
+  struct norm_state norm = {.layer = b->layer, .cols = cols, .norm = end.norm};
+  step.end = end;
+  if (end.norm == NORM_BATCH) norm.statistics = 2 * cols;
+  if (end.bias && end.norm != NORM_BATCH) step.bias = build_parameter(b, "bias", 1, cols, START_ZERO);
+  if (end.norm == NORM_NONE) return step;
+  step.gain = build_parameter(b, "gain", 1, cols, START_ONE);
+  step.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
+  if (b->code == OK && (step.norm = program_norm(program_of(b), norm)) == NONE) b->code = FAILED;
+  return step;
+}
+
+static int add_value(struct build *b, const char *what, struct value value) {
+  if (b->code != OK) return VALUE_FEATURES;
+  value.layer = b->layer;
+  value.writer = NONE;
+  snprintf(value.name, sizeof value.name, "%s%d", what, b->layer);
+  int index = program_value(program_of(b), value);
+  if (index == NONE) b->code = FAILED;
+  return index == NONE ? VALUE_FEATURES : index;
+}
+
+int build_value(struct build *b, const char *what, int64_t cols, int real) {
+  const struct kernels *k = b->run->kernels;
+  return add_value(b, what,
+                   (struct value){.dtype = real ? k->real : k->dtype,
+                                  .rows = b->run->shard->own,
+                                  .cols = cols,
+                                  .place = NONE,
+                                  .gradient = NONE,
+                                  .trained = 1});
+}
+
+int build_view(struct build *b, const char *what, int value, int64_t first, int64_t cols) {
+  struct value view = program_of(b)->value[value];
+  view.place = value;
+  view.gradient = NONE;
+  view.first = first;
+  view.cols = cols;
+  view.trained = 1;
+  return add_value(b, what, view);
+}
+
+int build_in_place(struct build *b, const char *what, int value) {
+  return build_view(b, what, value, 0, build_cols(b, value));
+}
+
+void build_step(struct build *b, struct step step) {
+  if (b->code == OK && program_step(program_of(b), step) == NONE) b->code = FAILED;
+}
+
+static int64_t width_of(const struct build *b, int weight) {
+  return b->code == OK ? b->model->parameters.list[weight].cols : 1;
+}
+
+int build_linear(struct build *b, int x, int weight) {
+  struct step step = step_of(STEP_LINEAR, b->layer);
+  step.in[0] = x;
+  step.parameter[0] = weight;
+  step.out[0] = build_value(b, "product", width_of(b, weight), 0);
+  build_step(b, step);
+  return step.out[0];
+}
+
+int build_two_linears(struct build *b, int x, int weight, int x2, int weight2) {
+  const struct kernels *k = b->run->kernels;
+  struct step step = step_of(STEP_LINEAR, b->layer);
+  step.in[0] = x;
+  step.in[1] = x2;
+  step.parameter[0] = weight;
+  step.parameter[1] = weight2;
+  step.out[0] = build_value(b, "z", width_of(b, weight), 0);
+  if (x2 == VALUE_FEATURES && b->run->shard->sparse && k->dtype != k->real && !b->last)
+    step.out[1] = build_value(b, "sum", width_of(b, weight), 1);
+  build_step(b, step);
+  return step.out[0];
+}
+
+struct step build_aggregate_step(struct build *b, int x, int added) {
+  struct step step = step_of(STEP_AGGREGATE, b->layer);
+  step.in[0] = x;
+  step.in[1] = added;
+  step.exchange = build_cols(b, x);
+  step.out[0] = build_value(b, "z", build_cols(b, x), 0);
+  return step;
+}
+
+int build_aggregate(struct build *b, int x, int added) {
+  struct step step = build_aggregate_step(b, x, added);
+  build_step(b, step);
+  return step.out[0];
+}
+
+/* In place where nothing reads z any more: the end's backward works from y then. Attention's reads its own output. */
+static int works_in_place(const struct program *p, const struct step *end) {
+  const struct step *writer = &p->step[p->value[end->in[0]].writer];
+  const int kept = (writer->kind == STEP_ATTEND || writer->kind == STEP_COSINE) && writer->out[0] == end->in[0];
+  return end->end.norm == NORM_NONE && end->in[1] == NONE && !kept;
+}
+
+/* Logits are as wide as sums. */
+static void widen(const struct build *b, struct value *z) {
+  z->dtype = b->run->kernels->real;
+  z->stride = tensor_stride(z->dtype, z->cols);
+}
+
+/* Weight decay of the first layer alone ends behind it. */
+static void end_layer(struct build *b) {
+  struct parameters *parameters = &b->model->parameters;
+  if (b->layer < b->first_layers || !b->run->config->train.weight_decay_first_only)
+    parameters->decay_end = parameters->count;
+  b->layer++;
+}
+
+void build_epilogue(struct build *b, int z, struct step end) {
+  struct program *p = program_of(b);
+  if (b->code != OK) return;
+  if (b->last) widen(b, &p->value[z]);
+  end.in[0] = z;
+  if (end.end.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) end.in[1] = b->x;
+  end.out[0] = works_in_place(p, &end) ? build_in_place(b, "y", z) : build_value(b, "y", build_cols(b, z), b->last);
+  build_step(b, end);
+  if (!b->last) p->embedding = end.out[0];
+  p->logits = b->x = end.out[0];
+  end_layer(b);
+}
+
+void build_alike(struct build *b, build_layer *layer) {
+  const struct config *config = b->run->config;
+  for (int64_t l = 0; l < config->model.layers - 1; l++) layer(b, config->model.hidden, build_hidden(b->run));
+  b->last = 1;
+  layer(b, b->run->shard->classes, build_last(b->run));
+}
+
+struct layer_end build_hidden(const struct run *run) {
+  const struct config *config = run->config;
+  return (struct layer_end){.bias = config->model.bias,
+                            .residual = config->model.residual,
+                            .norm = config->model.norm,
+                            .activation = config->model.activation,
+                            .dropout = config->model.dropout};
+}
+
+struct layer_end build_last(const struct run *run) {
+  return (struct layer_end){.bias = run->config->model.bias, .norm = NORM_NONE, .activation = ACTIVATION_NONE};
+}

@@ -1,0 +1,142 @@
+#include "models/program/program.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+
+const char *const step_name[STEP_KINDS] = {
+    [STEP_LINEAR] = "linear",
+    [STEP_DGRAD] = "dgrad",
+    [STEP_WGRAD] = "wgrad",
+    [STEP_MAP] = "map",
+    [STEP_AGGREGATE] = "aggregate",
+    [STEP_LOOP_GRAD] = "loop grad",
+    [STEP_HYPEREDGE_GRAD] = "hyperedge grad",
+    [STEP_ATTEND] = "attend",
+    [STEP_ATTEND_BACKWARD] = "attend backward",
+    [STEP_COSINE] = "cosine",
+    [STEP_COSINE_BACKWARD] = "cosine backward",
+    [STEP_REDUCE] = "reduce",
+    [STEP_REDUCE_BACKWARD] = "reduce backward",
+    [STEP_ADD] = "add",
+    [STEP_DROPOUT] = "dropout",
+    [STEP_EPILOGUE] = "epilogue",
+    [STEP_EPILOGUE_BACKWARD] = "epilogue backward",
+    [STEP_NORM_BACKWARD] = "norm backward",
+    [STEP_LOSS] = "loss",
+};
+
+void program_free(struct program *p) {
+  free(p->value);
+  free(p->step);
+  free(p->norm);
+  *p = (struct program){0};
+}
+
+/* Room for one more element of `size`. */
+static int grow(void **list, int used, int *room, size_t size) {
+  const int wanted = 2 * used + 16;
+  if (used < *room) return 0;
+  if (memory_grow(list, used * (int64_t)size, wanted * (int64_t)size, "the steps of a model")) return NONE;
+  *room = wanted;
+  return 0;
+}
+
+int program_value(struct program *p, struct value value) {
+  if (grow((void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return NONE;
+  if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
+  p->value[p->values] = value;
+  return p->values++;
+}
+
+int program_step(struct program *p, struct step step) {
+  if (grow((void **)&p->step, p->steps, &p->step_room, sizeof *p->step)) return NONE;
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step.out[i] != NONE && p->value[step.out[i]].writer == NONE) p->value[step.out[i]].writer = p->steps;
+  p->step[p->steps] = step;
+  return p->steps++;
+}
+
+int program_norm(struct program *p, struct norm_state norm) {
+  if (grow((void **)&p->norm, p->norms, &p->norm_room, sizeof *p->norm)) return NONE;
+  p->norm[p->norms] = norm;
+  return p->norms++;
+}
+
+struct step step_of(enum step_kind kind, int layer) {
+  struct step step = {.kind = kind,
+                      .layer = layer,
+                      .parameter = {NONE, NONE},
+                      .of = NONE,
+                      .head = NONE,
+                      .scale = NONE,
+                      .factor = 1,
+                      .bias = NONE,
+                      .gain = NONE,
+                      .shift = NONE,
+                      .norm = NONE};
+  for (int i = 0; i < STEP_INS; i++) step.in[i] = NONE;
+  for (int i = 0; i < STEP_OUTS; i++) step.out[i] = NONE;
+  for (int i = 0; i < FUSIONS; i++) step.along[i] = NONE;
+  return step;
+}
+
+int program_place(const struct program *p, int value) {
+  while (p->value[value].place != NONE) value = p->value[value].place;
+  return value;
+}
+
+int step_reads(const struct step *step, int value) {
+  for (int i = 0; i < STEP_INS; i++)
+    if (step->in[i] == value) return 1;
+  return 0;
+}
+
+int program_readers(const struct program *p, int value, int *first, int *last) {
+  int readers = 0;
+  for (int s = 0; s < p->steps; s++) {
+    if (!step_reads(&p->step[s], value)) continue;
+    if (first && readers == 0) *first = s;
+    if (last) *last = s;
+    readers++;
+  }
+  return readers;
+}
+
+int program_head(const struct program *p, int step) {
+  while (p->step[step].head != NONE) step = p->step[step].head;
+  return step;
+}
+
+struct tensor program_tensor(const struct program *p, int value) {
+  return value == NONE ? (struct tensor){0} : p->value[value].tensor;
+}
+
+int64_t program_statistics(const struct program *p) {
+  int64_t count = 0;
+  for (int i = 0; i < p->norms; i++) count += p->norm[i].statistics;
+  return count;
+}
+
+static void find_writers(struct program *p) {
+  for (int v = 0; v < p->values; v++) p->value[v].writer = NONE;
+  for (int s = 0; s < p->steps; s++) {
+    for (int i = 0; i < STEP_OUTS; i++) {
+      int v = p->step[s].out[i];
+      if (v != NONE && p->value[v].writer == NONE) p->value[v].writer = s;
+    }
+  }
+}
+
+void program_compact(struct program *p) {
+  int kept = 0;
+  for (int s = 0; s < p->steps; s++)
+    if (p->step[s].kind != STEP_KINDS) p->step[kept++] = p->step[s];
+  p->steps = kept;
+  find_writers(p);
+}
+
+int program_input_is_constant(const struct run *run) {
+  return !run->shard->sparse && run->config->runtime.once && run->config->model.dropout_input == 0;
+}

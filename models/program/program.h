@@ -1,0 +1,93 @@
+/* program: the values and steps of a model, and where the values lie.
+ *
+ * A value is a matrix, as a rule one row a node of this rank. It is written by the step `writer`, may be a view of
+ * columns of another value, and shares the memory of `place` where a step works in place. */
+#ifndef MODELS_PROGRAM_PROGRAM_H
+#define MODELS_PROGRAM_PROGRAM_H
+
+#include "models/program/step.h"
+#include "models/run.h"
+#include "runtime/arena.h"
+
+enum { VALUE_FEATURES = 0 }; /* the first value of each program */
+
+struct value {
+  char name[48]; /* "z2" */
+  enum dtype dtype;
+  int64_t rows, cols, stride;
+  int layer;
+  int writer;        /* NONE: the features */
+  int place;         /* the value whose memory it shares, from column `first` on; NONE: it has its own */
+  int64_t first;
+  int gradient;      /* where its gradient is to lie, a view; NONE: anywhere */
+  int trained;       /* depends on a parameter: it has a gradient */
+  int begin, end;    /* positions in program.order, of all that share its memory */
+  int64_t offset;    /* in the block of values, of a value with memory of its own */
+  struct tensor tensor;
+};
+
+/* Statistics of a norm: of the batch over columns, of a layer norm over a row. */
+struct norm_state {
+  int layer;
+  int64_t cols;
+  int64_t statistics; /* 2 cols with batch norm: running mean, then variance; else 0 */
+  enum norm norm;
+  void *mean, *rstd; /* real [cols] or [own] */
+  void *own_sum;     /* batch norm on several ranks: sums of this one's rows, real [cols] */
+  void *running;     /* real [statistics] */
+};
+
+struct program {
+  struct value *value;
+  struct step *step;
+  struct norm_state *norm;
+  int values, steps, norms, layers;
+  int value_room, step_room, norm_room;
+  int on_hypergraph;
+  int loss;      /* the LOSS: forward steps stand before it, backward steps behind it */
+  int logits, embedding;
+  int panel;     /* features on their way into what is hoisted; NONE */
+  int64_t bytes; /* of the block of values */
+  int64_t least; /* the largest sum of values that are alive at once: no plan needs less */
+};
+
+void program_free(struct program *p);
+
+/* Each gives the index of the new one, or NONE when memory is out (then error_message says so). */
+int program_value(struct program *p, struct value value);
+int program_step(struct program *p, struct step step);
+int program_norm(struct program *p, struct norm_state norm);
+/* A step with nothing in it. */
+struct step step_of(enum step_kind kind, int layer);
+
+/* The value that owns the memory of `value`. */
+int program_place(const struct program *p, int value);
+/* Steps that read a value, not counting `but`; the first and the last of them (any may be NULL). */
+int program_readers(const struct program *p, int value, int *first, int *last);
+int step_reads(const struct step *step, int value);
+/* The step whose run includes this one. */
+int program_head(const struct program *p, int step);
+
+struct tensor program_tensor(const struct program *p, int value); /* absent for NONE */
+
+/* The statistics of all norms of the batch, layer after layer: numbers in all, and *state of the i-th. */
+int64_t program_statistics(const struct program *p);
+
+/* Takes the steps out of which `kind` is STEP_KINDS. */
+void program_compact(struct program *p);
+/* Whether the features, and so what P makes of them, are the same in every epoch, and dense. */
+int program_input_is_constant(const struct run *run);
+
+/* The passes, see step.h. */
+void order_steps(struct program *p, const struct run *run);
+void hoist_steps(struct program *p, const struct run *run);
+int differentiate(struct program *p, const struct run *run);
+int recompute_steps(struct program *p, const struct run *run);
+void fuse_steps(struct program *p, const struct run *run);
+int plan_values(struct program *p);
+/* Places the values in the arena; lays the statistics of norms out as well. */
+void place_values(struct program *p, const struct run *run, struct arena *arena);
+/* The list as text, a line each, by log_info. */
+void program_print(const struct program *p, const struct run *run);
+
+#endif

@@ -1,0 +1,107 @@
+/* recompute: with train.recompute = "layer" what lies inside a layer is not kept for the backward but computed again
+ * from the output of the layer below, shortly before it is read (T. Chen et al., Training Deep Nets with Sublinear
+ * Memory Cost, 2016). Outputs of layers and statistics of norms stay. Invariant: a step that is done again reads the
+ * same values and the same streams of dropout as the first time. */
+#include <stdlib.h>
+
+#include "models/program/program.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+struct recomputation {
+  struct program *p;
+  struct step *backward; /* as it was */
+  int behind;
+  int *again; /* [values of the forward] the value that takes its place in the backward, NONE: it stays */
+  int code;
+};
+
+/* The backward of the topmost two layers follows at once. */
+static int is_computed_again(const struct program *p, int value) {
+  const int writer = value == NONE ? NONE : p->value[value].writer;
+  const struct step *step = writer == NONE || writer > p->loss ? NULL : &p->step[writer];
+  if (!step || step->once || step->layer >= p->layers - 2) return 0;
+  return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step->kind == STEP_ATTEND ||
+         step->kind == STEP_COSINE;
+}
+
+static int copy_value(struct recomputation *r, int value) {
+  struct value copy = r->p->value[value];
+  if (copy.place != NONE && r->again[copy.place] != NONE) copy.place = r->again[copy.place];
+  copy.writer = NONE;
+  int index = program_value(r->p, copy);
+  if (index == NONE) r->code = FAILED;
+  return index;
+}
+
+/* A view has its base copied first. */
+static void take_place(struct recomputation *r, int value) {
+  const int base = r->p->value[value].place;
+  if (r->again[value] != NONE || r->code != OK) return;
+  if (base != NONE && r->p->value[base].writer == NONE && r->again[base] == NONE) {
+    int copy = copy_value(r, base);
+    if (r->code == OK) r->again[base] = copy;
+  }
+  int copy = copy_value(r, value);
+  if (r->code == OK) r->again[value] = copy;
+}
+
+static void compute_again(struct recomputation *r, int value) {
+  const int writer = r->p->value[value].writer;
+  if (r->again[value] != NONE || r->code != OK) return;
+  for (int i = 0; i < STEP_INS; i++) {
+    const int in = r->p->step[writer].in[i];
+    if (is_computed_again(r->p, in)) compute_again(r, in);
+  }
+  struct step copy = r->p->step[writer];
+  for (int i = 0; i < STEP_OUTS && r->code == OK; i++) {
+    if (copy.out[i] == NONE) continue;
+    take_place(r, copy.out[i]);
+    copy.out[i] = r->again[copy.out[i]];
+  }
+  for (int i = 0; i < STEP_INS && r->code == OK; i++)
+    if (copy.in[i] != NONE && r->again[copy.in[i]] != NONE) copy.in[i] = r->again[copy.in[i]];
+  copy.of = writer;
+  copy.again = 1;
+  if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
+}
+
+/* What the backward of a layer will read, before that of the layer above, which ends with the end of this one. */
+static void prepare_layer(struct recomputation *r, int layer) {
+  for (int s = 0; s < r->behind; s++) {
+    const struct step *step = &r->backward[s];
+    for (int i = 0; i < STEP_INS && step->layer == layer; i++)
+      if (is_computed_again(r->p, step->in[i])) compute_again(r, step->in[i]);
+  }
+}
+
+/* A step of the backward reads what is there again. */
+static void add_backward(struct recomputation *r, struct step step) {
+  for (int i = 0; i < STEP_INS; i++)
+    if (step.in[i] != NONE && r->again[step.in[i]] != NONE) step.in[i] = r->again[step.in[i]];
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step.out[i] != NONE) r->p->value[step.out[i]].writer = NONE;
+  if (r->code == OK && program_step(r->p, step) == NONE) r->code = FAILED;
+}
+
+int recompute_steps(struct program *p, const struct run *run) {
+  struct recomputation r = {.p = p};
+  const int values = 4 * (p->values + 1); /* and copies of them */
+  int layer = p->layers;
+  if (run->config->train.recompute != RECOMPUTE_LAYER) return OK;
+  r.behind = p->steps - p->loss - 1;
+  TRY(memory_alloc(&r.backward, (r.behind + 1) * (int64_t)sizeof *r.backward, "the steps of a model"));
+  r.code = memory_alloc(&r.again, values * (int64_t)sizeof *r.again, "the steps of a model");
+  for (int v = 0; v < values && r.code == OK; v++) r.again[v] = NONE;
+  for (int s = 0; s < r.behind; s++) r.backward[s] = p->step[p->loss + 1 + s];
+  p->steps = p->loss + 1;
+  for (int s = 0; s < r.behind && r.code == OK; s++) {
+    const int of = r.backward[s].layer;
+    if (of < layer) prepare_layer(&r, of - 1);
+    if (of < layer) layer = of;
+    add_backward(&r, r.backward[s]);
+  }
+  free(r.backward);
+  free(r.again);
+  return r.code;
+}

@@ -1,0 +1,77 @@
+/* reduce: y_v = max over the neighbours u of x_u, element by element (Hamilton, Ying and Leskovec 2017, pooling). A node
+ * without neighbours has 0; of equal values that of the lowest node id counts in the gradient.
+ *
+ * Forward, the halo carries x; backward the gradient of y and the ids of those who won, side by side in a message.
+ *   REDUCE           in: x; out: y, the message with the winners
+ *   REDUCE_BACKWARD  in: dy, which lies in the message, and the message; out: dx */
+#include "kernels/reduce.h"
+#include "models/program/rules/rules.h"
+#include "runtime/error.h"
+
+struct arcs {
+  const struct pass *pass;
+  const struct step *step;
+};
+
+/* Behind the gradient's columns, the gap behind these included. */
+static struct winners winners_in(struct tensor message, int64_t width) {
+  struct tensor words = tensor_columns(message, tensor_stride(message.dtype, width), 0);
+  return (struct winners){words.data, message.stride * dtype_bytes(message.dtype) / (int64_t)sizeof(int32_t)};
+}
+
+/* Where rows that are not finished keep their sums; y itself where it is real. */
+static struct tensor sums_of(const struct pass *pass, struct tensor y) {
+  struct tensor sums = pass->model->propagation.sums;
+  return y.dtype == pass->run->kernels->real || !sums.data ? (struct tensor){0} : tensor_narrowed(sums, y.cols);
+}
+
+static const uint8_t *unfinished_of(const struct run *run, const struct direction *d, int halo) {
+  return halo || run->comm->size == 1 ? NULL : d->unfinished;
+}
+
+static int reduce_part(struct run *run, const struct direction *d, struct tensor x, int halo, void *context) {
+  const struct arcs *arcs = context;
+  const struct pass *pass = arcs->pass;
+  struct tensor y = tensor_out(pass, arcs->step, 0);
+  struct reduce op = {.a = halo ? d->halo_part : d->own_part,
+                      .reducer = REDUCER_MAX,
+                      .x = x,
+                      .col_id = halo ? d->halo_id : pass->model->id,
+                      .id = pass->model->id,
+                      .unfinished = unfinished_of(run, d, halo),
+                      .accumulate = halo,
+                      .sums = sums_of(pass, y),
+                      .y = y,
+                      .winner = winners_in(tensor_out(pass, arcs->step, 1), y.cols)};
+  if (!halo) op.self_scale = pass->model->propagation.self, op.self = x;
+  return op_reduce(run->kernels, &op);
+}
+
+int run_reduce(const struct pass *pass, const struct step *step) {
+  struct propagation *p = &pass->model->propagation;
+  struct arcs arcs = {pass, step};
+  return propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 0), reduce_part, &arcs);
+}
+
+static int give_back_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                          void *context) {
+  const struct arcs *arcs = context;
+  const struct pass *pass = arcs->pass;
+  struct tensor dx = tensor_out(pass, arcs->step, 0);
+  struct reduce_backward op = {.a = halo ? d->halo_part : d->own_part,
+                               .dy = tensor_columns(message, 0, dx.cols),
+                               .winner = winners_in(message, dx.cols),
+                               .id = pass->model->id,
+                               .unfinished = unfinished_of(run, d, halo),
+                               .accumulate = halo,
+                               .sums = sums_of(pass, dx),
+                               .dx = dx};
+  if (!halo && pass->model->propagation.self) op.self = op.dy, op.self_winner = op.winner;
+  return op_reduce_backward(run->kernels, &op);
+}
+
+int run_reduce_backward(const struct pass *pass, const struct step *step) {
+  struct propagation *p = &pass->model->propagation;
+  struct arcs arcs = {pass, step};
+  return propagate_parts(p, pass->run, &p->backward, tensor_in(pass, step, 1), give_back_part, &arcs);
+}

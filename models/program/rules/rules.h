@@ -1,0 +1,62 @@
+/* rules: how each kind of step runs. A step that runs along with a head is run by the head's rule. */
+#ifndef MODELS_PROGRAM_RULES_RULES_H
+#define MODELS_PROGRAM_RULES_RULES_H
+
+#include "models/model.h"
+
+/* One pass over the program. */
+struct pass {
+  struct model *model;
+  struct run *run;
+  int training;
+};
+
+typedef int rule(const struct pass *pass, const struct step *step);
+
+rule run_linear, run_dgrad, run_wgrad, run_map;                     /* linear.c */
+rule run_aggregate, run_loop_grad, run_hyperedge_grad;              /* aggregate.c */
+rule run_attend, run_attend_backward;                               /* attend.c */
+rule run_cosine, run_cosine_backward;                               /* cosine.c */
+rule run_reduce, run_reduce_backward;                               /* reduce.c */
+rule run_add, run_dropout, run_epilogue, run_epilogue_backward, run_norm_backward; /* epilogue.c */
+
+/* The step that runs along with a head in that way; NULL: none. */
+static inline const struct step *fused(const struct pass *pass, const struct step *head, enum fusion how) {
+  return head->along[how] == NONE ? NULL : &pass->model->program.step[head->along[how]];
+}
+
+static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
+  return program_tensor(&pass->model->program, step->in[i]);
+}
+
+static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
+  return program_tensor(&pass->model->program, step->out[i]);
+}
+
+/* The features' own tensor, which may change from pass to pass, or a value's. */
+struct tensor rule_input(const struct pass *pass, int value);
+
+/* The column scale that a message is multiplied by; NULL: none. */
+const void *rule_scale(const struct pass *pass, const struct step *step);
+
+/* What runs along as the epilogue of a head: that of an EPILOGUE or a DROPOUT, in *epilogue; NULL: none. */
+const struct update *rule_epilogue(const struct pass *pass, const struct step *head, struct update *epilogue);
+/* An EPILOGUE_BACKWARD with all that it needs. */
+struct rule_backward {
+  struct update forward;
+  struct update_backward op;
+  struct gemm chained;
+};
+const struct update_backward *rule_backward(const struct pass *pass, const struct step *head,
+                                            struct rule_backward *backward);
+/* Moments that a batch norm wants of what the head writes; NULL: none. */
+const struct column_moments *rule_moments(const struct pass *pass, const struct step *head,
+                                          struct column_moments *moments);
+
+/* dW = factor x^T dy as one product, of a value x. */
+struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad);
+/* The product of a DGRAD once more, with the batch norm's gradient at its end. */
+int rule_repeat(const struct pass *pass, const struct step *dgrad, const struct batch_norm_backward *norm,
+                int *repeated);
+
+#endif

@@ -1,0 +1,104 @@
+/* step: what a model computes in an epoch, as a list of steps over numbered values.
+ *
+ * The files of models/layers/ write the forward list. The rules of models/program/rules/ say how a kind of step runs
+ * and what the steps of its gradient are, and the passes change the list before anything runs:
+ *   order.c          P (H W) or (P H) W, whichever sends and reads less
+ *   hoist.c          what depends neither on weights nor on the epoch is computed once
+ *   differentiate.c  the backward list, by the rules
+ *   recompute.c      values that a backward computes again in place of keeping them
+ *   fuse.c           steps that run along with another one, their head
+ *   liveness.c       where each value lies */
+#ifndef MODELS_PROGRAM_STEP_H
+#define MODELS_PROGRAM_STEP_H
+
+#include "kernels/ops.h"
+
+enum { NONE = -1, STEP_INS = 8, STEP_OUTS = 7 };
+
+/* What a step reads is in[0], in[1], ... and what it writes out[0], ...; NONE where there is no such value. */
+enum step_kind {
+  /* y = x W (+ x2 W2). in: x, x2 or NONE, M; out: y, a sum for sparse features. W is parameter[0], or M where there is
+   * one; W2 is parameter[1] */
+  STEP_LINEAR,
+  /* dx = dy W^T (+ added). in: dy, added, M; out: dx */
+  STEP_DGRAD,
+  /* dW = factor x^T dy. in: x, dy; writes the gradient of parameter[0] */
+  STEP_WGRAD,
+  /* M = factor W + diagonal I, of all such steps of a pass at once. out: M */
+  STEP_MAP,
+  /* y = P x (+ added) (+ residual), or P^T where `transposed`. in: x, added, residual; out: y, sums of hyperedges.
+   * parameter[0]: what P depends on, gin's eps or the weights of hyperedges */
+  STEP_AGGREGATE,
+  /* Gradients of that parameter. in: dy, x; or the sums of hyperedges, forward and backward */
+  STEP_LOOP_GRAD,
+  STEP_HYPEREDGE_GRAD,
+  /* Attention of struct attention and its gradient. See rules/attend.c */
+  STEP_ATTEND,
+  STEP_ATTEND_BACKWARD,
+  /* Attention by cosines. See rules/cosine.c */
+  STEP_COSINE,
+  STEP_COSINE_BACKWARD,
+  /* The largest neighbour. See rules/reduce.c */
+  STEP_REDUCE,
+  STEP_REDUCE_BACKWARD,
+  /* y = factor x, or y += factor x where there is in[1], which is y. in: x, y; out: y */
+  STEP_ADD,
+  /* y = dropout(x), which is its own gradient. in: x; out: y */
+  STEP_DROPOUT,
+  /* y = dropout(act(norm(z + bias)) + residual). in: z, residual; out: y */
+  STEP_EPILOGUE,
+  /* in: dy, z; out: dz, which lies where dy does, and the gradient of the residual */
+  STEP_EPILOGUE_BACKWARD,
+  /* Behind it, of a batch norm: dz from what all ranks summed. in: dz, z; out: dz */
+  STEP_NORM_BACKWARD,
+  /* The masked loss and its gradient. in: logits; out: their gradient. Run by models/epoch.c, between both lists */
+  STEP_LOSS,
+  STEP_KINDS
+};
+
+/* Which steps run along with a head: fuse.c. */
+enum fusion {
+  FUSE_EPILOGUE,     /* EPILOGUE, DROPOUT or EPILOGUE_BACKWARD of what the head writes */
+  FUSE_MOMENTS,      /* of a batch norm's EPILOGUE, which itself runs behind it */
+  FUSE_LINEAR,       /* the LINEAR that begins the layer above (chained) */
+  FUSE_DGRAD,        /* a second product in the same sums */
+  FUSE_WGRAD,        /* gradients of the weights of both, which read the same rows */
+  FUSE_SECOND_WGRAD,
+  FUSE_CHAINED_WGRAD, /* of an EPILOGUE_BACKWARD: the gradient of the first layer's weight */
+  FUSIONS
+};
+
+/* What stands behind the product of a layer. */
+struct layer_end {
+  int bias, residual;
+  enum norm norm;
+  enum activation activation;
+  double dropout;
+};
+
+struct step {
+  enum step_kind kind;
+  int layer; /* index, for names and for the streams of dropout */
+  int in[STEP_INS], out[STEP_OUTS];
+  int parameter[2];
+  int of;              /* of a backward step: its forward step; of a step done again: the first one; NONE */
+  int again;           /* a forward step that is done again in the backward */
+  int head;            /* the step that it runs along with; NONE: by itself */
+  int along[FUSIONS];  /* of a head */
+  int scale;           /* what it writes is a message: multiplied by the column scale of that AGGREGATE; NONE */
+  int message;         /* AGGREGATE: x comes so */
+  int transposed;      /* AGGREGATE */
+  int fixed;           /* AGGREGATE: its place before or behind the linear map is given. COSINE: beta is not trained */
+  int ties_first;      /* AGGREGATE: it comes first where both orders cost the same */
+  int once;            /* AGGREGATE: hoisted */
+  int64_t exchange;    /* columns of the rows that travel between ranks; 0: none do */
+  double factor, diagonal;
+  struct layer_end end; /* EPILOGUE */
+  int bias, gain, shift; /* its parameters */
+  int norm;              /* its statistics, index into program.norm; NONE */
+  int heads, width;      /* ATTEND */
+};
+
+extern const char *const step_name[STEP_KINDS];
+
+#endif
