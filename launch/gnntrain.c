@@ -81,6 +81,7 @@ static int run_job(struct job *job) {
   TRY(job_setup(job));
   TRY(print_banner(job));
   TRY(job_check_memory(job));
+  if (line.dry_run) program_print(&job->trainer.model.program);
   if (line.dry_run) return OK;
   TRY(PROFILE_HOST("upload", trainer_start(&job->trainer, &job->run)));
   if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "kernels/layout.h"
-#include "models/propagate.h"
 #include "runtime/error.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"

@@ -9,30 +9,7 @@
 #ifndef MODELS_HYPER_H
 #define MODELS_HYPER_H
 
-#include "kernels/incidence.h"
-#include "models/run.h"
-#include "runtime/arena.h"
-
-struct propagation;
-struct propagation_ops;
-
-struct hyper_sums {
-  struct hyper *hyper; /* of the shard, borrowed; NULL: P is of a graph */
-  int trains_weights;  /* set by the layers' init: t follows from parameters, hyper_set_weights gives it */
-  struct incidence inner;
-  struct layout *outer_own, *outer_away, *partial, *rest;
-  void *edge_scale;    /* t, real [edges], 1 for the arrivals behind it */
-  void *size_scale;    /* t where all weights are 1, real [edges]; where weights are trained */
-  int32_t *edge_row;   /* [edges] the hyperedge; where weights are trained */
-  uint8_t *unfinished; /* [own] */
-  struct tensor outer; /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
-  struct tensor
-      outer_sums;       /* real [outer, widest exchange] while they are added up, where dtype is not real */
-  struct tensor away;   /* rows that arrive first: of the halo, or that go back */
-  struct tensor back;   /* [halo.rows] on their way back */
-  struct tensor packed; /* [send rows] */
-  struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
-};
+#include "models/propagation.h"
 
 /* What propagate.h does where P is of a hypergraph. */
 extern const struct propagation_ops hyper_propagation;

@@ -5,9 +5,9 @@
 
 #include "kernels/choose_models.h"
 #include "models/features.h"
+#include "models/layers/types.h"
 #include "models/needs.h"
 #include "models/same.h"
-#include "models/layers/layers.h"
 #include "partition/partition_ahead.h"
 #include "partition/star.h"
 #include "runtime/error.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "models/layers/layers.h"
+#include "models/layers/types.h"
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
 #include "runtime/profile.h"
@@ -64,7 +64,8 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   }
   if (!hoisted(p)) return most;
   most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));
-  return larger(most, propagation_workspace(&model->propagation, run, in % each ? in % each : each, has_panels(model)));
+  return larger(
+      most, propagation_workspace(&model->propagation, run, in % each ? in % each : each, has_panels(model)));
 }
 
 static int64_t gradient_bytes(const struct model *model, const struct run *run, int wgrad) {
@@ -81,9 +82,10 @@ static int64_t gradient_workspace(const struct model *model, const struct run *r
     const struct step *step = &p->step[s];
     int end = step->along[FUSE_EPILOGUE];
     if (step->kind == STEP_WGRAD) most = larger(most, gradient_bytes(model, run, s));
-    most = larger(most, gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
-                            gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
-                            (end == NONE ? 0 : gradient_bytes(model, run, p->step[end].along[FUSE_CHAINED_WGRAD])));
+    most = larger(most,
+                  gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
+                      gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
+                      (end == NONE ? 0 : gradient_bytes(model, run, p->step[end].along[FUSE_CHAINED_WGRAD])));
   }
   return most;
 }
@@ -116,7 +118,12 @@ static int add_features(struct program *p, const struct run *run) {
 /* All layers, forward; then the passes that do not need the tables. */
 static int build(struct model *model, struct run *run) {
   struct program *p = &model->program;
-  struct build b = {.model = model, .run = run, .x = VALUE_FEATURES, .first_layers = 1};
+  struct build b = {.program = p,
+                    .parameters = &model->parameters,
+                    .propagation = &model->propagation,
+                    .run = run,
+                    .x = VALUE_FEATURES,
+                    .first_layers = 1};
   const struct model_type *type = NULL;
   TRY(model_type_of(run->config->model.type, &type));
   TRY(add_features(p, run));
@@ -161,7 +168,8 @@ int model_init(struct model *model, struct run *run) {
   return plan(model, run);
 }
 
-/* Bytes of features that are given back after their aggregate is there, before the other buffers are written. */
+/* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
+ */
 static int64_t replaced_features(const struct model *model, int64_t buffers) {
   const struct step *once = hoisted(&model->program);
   if (!once || !model->features.borrowed || !model->features.once) return 0;
@@ -276,20 +284,32 @@ static int run_step(const struct pass *pass, int s) {
       [STEP_EPILOGUE_BACKWARD] = run_epilogue_backward,
       [STEP_NORM_BACKWARD] = run_norm_backward,
   };
-  const struct step *step = &pass->model->program.step[s];
+  const struct step *step = &pass->program->step[s];
   if (step->head != NONE) return OK;
   return step->again ? PROFILE("recompute", rules[step->kind](pass, step)) : rules[step->kind](pass, step);
 }
 
+static struct pass pass_of(struct model *model, struct run *run, int training) {
+  return (struct pass){.run = run,
+                       .program = &model->program,
+                       .parameters = &model->parameters,
+                       .features = &model->features,
+                       .propagation = &model->propagation,
+                       .id = model->id,
+                       .sums = model->sums,
+                       .loss = training && model->has_loss ? &model->loss : NULL,
+                       .training = training};
+}
+
 int model_forward(struct model *model, struct run *run, int training) {
-  const struct pass pass = {model, run, training};
+  const struct pass pass = pass_of(model, run, training);
   if (!model->features.once) TRY(features_forward(&model->features, run, training));
   for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
   return OK;
 }
 
 int model_backward(struct model *model, struct run *run) {
-  const struct pass pass = {model, run, 1};
+  const struct pass pass = pass_of(model, run, 1);
   for (int s = model->program.loss + 1; s < model->program.steps; s++) TRY(run_step(&pass, s));
   return OK;
 }
@@ -334,7 +354,7 @@ static int has_nonfinite(struct run *run, struct tensor t, int *found) {
 /* Layer by layer, for a later one may come to the place of an output that is read no more. */
 int model_find_nonfinite(struct model *model, struct run *run, int training, int *layer) {
   const struct program *p = &model->program;
-  const struct pass pass = {model, run, training};
+  const struct pass pass = pass_of(model, run, training);
   int found = 0;
   *layer = -1;
   if (!model->features.once) TRY(features_forward(&model->features, run, training));

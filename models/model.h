@@ -47,7 +47,8 @@ int model_backward(struct model *model, struct run *run);
 struct tensor model_logits_grad(const struct model *model);
 const void *model_logits_grad_scale(const struct model *model);
 
-/* Runs a forward pass and gives the index of the first layer whose output holds NaN or infinity on this rank, -1: none. */
+/* Runs a forward pass and gives the index of the first layer whose output holds NaN or infinity on this rank,
+ * -1: none. */
 int model_find_nonfinite(struct model *model, struct run *run, int training, int *layer);
 /* Index of the parameter whose gradient was the first of the backward pass to hold one, -1: none. */
 int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter);

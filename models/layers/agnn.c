@@ -1,12 +1,12 @@
-/* agnn: Z_v = sum_u a_vu h_u, a_vu = softmax over the row of beta cos(h_v, h_u), with exactly one self loop a node
- * (Thekumparampil et al. 2018): propagations with one trained number each, between two linear layers. */
+/* agnn: Z_v = sum_u a_vu h_u, a_vu = softmax over the row of beta cos(h_v, h_u), with exactly one self loop a
+ * node (Thekumparampil et al. 2018): propagations with one trained number each, between two linear layers. */
 #include "kernels/attention.h"
 #include "models/layers/layers.h"
 #include "runtime/error.h"
 
 /* One that is not trained has no gradient, and no weight decay. */
 static void add_beta(struct build *b, struct step *cosine) {
-  struct parameters *parameters = &b->model->parameters;
+  struct parameters *parameters = b->parameters;
   cosine->fixed = b->layer == 1 && !b->run->config->model.learn_first_beta;
   if (cosine->fixed) parameters->group_begin = parameters->count;
   cosine->parameter[0] = build_parameter(b, "beta", 1, 1, START_ONE);
@@ -31,7 +31,8 @@ static void agnn_layer(struct build *b, int64_t out, struct layer_end end) {
 static int check(const struct run *run) {
   const long long layers = run->config->model.layers;
   if (layers < 3)
-    FAIL(BAD_INPUT, "model.layers = %lld: model.type = \"agnn\" has 3 or more, a linear one at each end", layers);
+    FAIL(BAD_INPUT, "model.layers = %lld: model.type = \"agnn\" has 3 or more, a linear one at each end",
+         layers);
   return OK;
 }
 
@@ -41,8 +42,8 @@ static void agnn_build(struct build *b) {
   struct layer_end first = build_hidden(b->run), propagation = {.residual = config->model.residual};
   b->code = check(b->run);
   attention_check(b);
-  b->model->propagation.weighting = WEIGHTING_SUM;
-  b->model->propagation.attends = 1;
+  b->propagation->weighting = WEIGHTING_SUM;
+  b->propagation->attends = 1;
   first.dropout = 0;
   mlp_layer(b, config->model.hidden, first);
   for (int64_t l = 1; l < config->model.layers - 1; l++) {

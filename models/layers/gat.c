@@ -1,6 +1,6 @@
 /* gat: Z_v = sum_u a_vu (W h_u) in each of several heads, a_vu = softmax over the row of
- * LeakyReLU_.2(a_l . W h_u + a_r . W h_v), with exactly one self loop a node (Velickovic et al. 2018). Hidden layers put
- * the heads side by side, the last one takes their mean. */
+ * LeakyReLU_.2(a_l . W h_u + a_r . W h_v), with exactly one self loop a node (Velickovic et al. 2018). Hidden
+ * layers put the heads side by side, the last one takes their mean. */
 #include "kernels/attention.h"
 #include "models/layers/layers.h"
 #include "runtime/error.h"
@@ -53,13 +53,13 @@ static int check(const struct run *run) {
   const struct config *config = run->config;
   long long hidden = config->model.hidden, heads = config->model.heads;
   if (config->model.layers > 1 && hidden % heads != 0)
-    FAIL(BAD_INPUT, "model.hidden = %lld does not divide into model.heads = %lld heads; choose a multiple", hidden,
-         heads);
+    FAIL(BAD_INPUT, "model.hidden = %lld does not divide into model.heads = %lld heads; choose a multiple",
+         hidden, heads);
   return OK;
 }
 
 static void gat_build(struct build *b) {
-  struct propagation *p = &b->model->propagation;
+  struct propagation *p = b->propagation;
   b->code = check(b->run);
   attention_check(b);
   p->weighting = WEIGHTING_SUM;

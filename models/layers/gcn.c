@@ -9,7 +9,7 @@ static void gcn_layer(struct build *b, int64_t out, struct layer_end end) {
 }
 
 static void gcn_build(struct build *b) {
-  b->model->propagation.weighting = WEIGHTING_GCN;
+  b->propagation->weighting = WEIGHTING_GCN;
   build_alike(b, gcn_layer);
 }
 

@@ -1,8 +1,9 @@
-/* gcnii: Z = ((1 - a) P H + a H0) ((1 - b) I + b W), b = log(lambda / l + 1) in convolution l, P as in gcn, H0 the output
- * of a linear layer below all convolutions; another one stands above them (Chen, Wei, Huang, Ding and Li 2020).
+/* gcnii: Z = ((1 - a) P H + a H0) ((1 - b) I + b W), b = log(lambda / l + 1) in convolution l, P as in gcn,
+ * H0 the output of a linear layer below all convolutions; another one stands above them (Chen, Wei, Huang,
+ * Ding and Li 2020).
  *
- * With M = (1 - a) ((1 - b) I + b W) this is S M, S = P H + a / (1 - a) H0: the initial residual is the end of the
- * aggregation, and the identity mapping costs no pass over the nodes. */
+ * With M = (1 - a) ((1 - b) I + b W) this is S M, S = P H + a / (1 - a) H0: the initial residual is the end
+ * of the aggregation, and the identity mapping costs no pass over the nodes. */
 #include <math.h>
 
 #include "models/layers/layers.h"
@@ -15,7 +16,7 @@ static int build_map(struct build *b, int weight, int64_t in, int64_t out, doubl
   map.factor = share;
   map.diagonal = 1 - b->run->config->model.alpha - share;
   map.out[0] = build_value(b, "map", out, 0);
-  b->model->program.value[map.out[0]].rows = in;
+  b->program->value[map.out[0]].rows = in;
   build_step(b, map);
   return map.out[0];
 }
@@ -70,10 +71,10 @@ static int check(const struct run *run) {
 
 void gcnii_build(struct build *b, enum weighting weighting) {
   const struct config *config = b->run->config;
-  struct parameters *parameters = &b->model->parameters;
+  struct parameters *parameters = b->parameters;
   struct layer_end first = build_hidden(b->run), end = build_hidden(b->run);
   b->code = check(b->run);
-  b->model->propagation.weighting = weighting;
+  b->propagation->weighting = weighting;
   first.dropout = 0;
   end.bias = 0;
   mlp_layer(b, config->model.hidden, first);

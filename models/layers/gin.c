@@ -1,13 +1,14 @@
-/* gin: H' = MLP((1 + eps) H + A H), MLP = Linear, batch norm, ReLU, Linear (Xu, Hu, Leskovec and Jegelka 2019).
+/* gin: H' = MLP((1 + eps) H + A H), MLP = Linear, batch norm, ReLU, Linear (Xu, Hu, Leskovec and Jegelka
+ * 2019).
  *
- * The sum and the first Linear are a layer, Z = ((1 + eps) I + A) H W, whose end is the batch norm and the ReLU; the
- * second Linear is a layer of its own, as in mlp. eps is model.eps, or a number of each layer that is trained from there
- * on. */
+ * The sum and the first Linear are a layer, Z = ((1 + eps) I + A) H W, whose end is the batch norm and the
+ * ReLU; the second Linear is a layer of its own, as in mlp. eps is model.eps, or a number of each layer that
+ * is trained from there on. */
 #include "models/layers/layers.h"
 #include "runtime/error.h"
 
 void gin_aggregation(struct build *b, int64_t out, struct layer_end end) {
-  struct propagation *p = &b->model->propagation;
+  struct propagation *p = b->propagation;
   const struct config *config = b->run->config;
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
   struct step epilogue = build_end_parameters(b, out, end);
@@ -16,7 +17,7 @@ void gin_aggregation(struct build *b, int64_t out, struct layer_end end) {
   int eps = NONE;
   if (config->model.learn_eps) {
     eps = build_parameter(b, "eps", 1, 1, START_VALUE);
-    if (b->code == OK) b->model->parameters.list[eps].value = config->model.eps;
+    if (b->code == OK) b->parameters->list[eps].value = config->model.eps;
   }
   struct step sum = build_aggregate_step(b, build_linear(b, b->x, weight), NONE);
   sum.parameter[0] = eps;
@@ -27,7 +28,8 @@ void gin_aggregation(struct build *b, int64_t out, struct layer_end end) {
 
 static int check(const struct run *run) {
   if (run->config->model.residual)
-    FAIL(BAD_INPUT, "model.residual = true does not fit model.type = \"gin\", whose 1 + eps keeps the node itself");
+    FAIL(BAD_INPUT,
+         "model.residual = true does not fit model.type = \"gin\", whose 1 + eps keeps the node itself");
   return OK;
 }
 
@@ -36,7 +38,7 @@ static void gin_build(struct build *b) {
   const struct config *config = b->run->config;
   const int64_t layers = config->model.layers;
   b->code = check(b->run);
-  b->model->propagation.weighting = WEIGHTING_SUM;
+  b->propagation->weighting = WEIGHTING_SUM;
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {
     gin_aggregation(b, config->model.hidden, inner);

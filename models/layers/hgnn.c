@@ -1,12 +1,12 @@
-/* hgnn: Z = P H W + b, P = D_v^-1/2 B W_e D_e^-1 B^T D_v^-1/2, B the incidence matrix, D the degrees of vertices and the
- * sizes of hyperedges (Feng et al. 2019). With model.edge_weights the diagonal W_e is trained, from 1 and in each layer
- * for itself; D_v stays that of weights 1. */
+/* hgnn: Z = P H W + b, P = D_v^-1/2 B W_e D_e^-1 B^T D_v^-1/2, B the incidence matrix, D the degrees of
+ * vertices and the sizes of hyperedges (Feng et al. 2019). With model.edge_weights the diagonal W_e is
+ * trained, from 1 and in each layer for itself; D_v stays that of weights 1. */
 #include "models/layers/layers.h"
 
 /* The sums of hyperedges that the gradient of W_e wants. */
 static int build_hyperedges(struct build *b, int64_t cols) {
   int sums = build_value(b, "hyperedges", cols, 0);
-  b->model->program.value[sums].rows = b->run->shard->hyper.edges;
+  b->program->value[sums].rows = b->run->shard->hyper.edges;
   return sums;
 }
 
@@ -24,8 +24,8 @@ static void hgnn_layer(struct build *b, int64_t out, struct layer_end end) {
 }
 
 static void hgnn_build(struct build *b) {
-  b->model->propagation.weighting = WEIGHTING_HYPER_NORM;
-  b->model->propagation.hyper.trains_weights = b->run->config->model.edge_weights;
+  b->propagation->weighting = WEIGHTING_HYPER_NORM;
+  b->propagation->hyper.trains_weights = b->run->config->model.edge_weights;
   build_alike(b, hgnn_layer);
 }
 

@@ -1,11 +1,12 @@
-/* layers: the types of models. Each file writes the forward steps of its layers, and no more: gradients, the order of
- * work, fusions and memory follow from the steps (models/program/step.h). */
+/* layers: the types of models. Each file writes the forward steps of its layers, and no more: gradients, the
+ * order of work, fusions and memory follow from the steps (models/program/step.h). */
 #ifndef MODELS_LAYERS_LAYERS_H
 #define MODELS_LAYERS_LAYERS_H
 
 #include "models/program/build.h"
 
-/* build: all layers, from the features to the logits. Errors, in b->code: BAD_INPUT for settings that do not fit. */
+/* build: all layers, from the features to the logits. Errors, in b->code: BAD_INPUT for settings that do not
+ * fit. */
 struct model_type {
   const char *name;
   void (*build)(struct build *b);
@@ -13,17 +14,9 @@ struct model_type {
   int self_loops;    /* its products want exactly one self loop a node */
 };
 
-extern const struct model_type agnn_model, gat_model, gcn_model, gcnii_model, gin_model, hgnn_model, mlp_model,
-    sage_model, unigcnii_model, unigin_model;
-
-/* The type of that name. Errors: BAD_INPUT, naming those there are. */
-int model_type_of(const char *name, const struct model_type **type);
-/* Where its products want self loops: among the arcs when every node has exactly one. */
-enum self_loops model_type_loops(const struct model_type *type, const struct config *config);
-
 /* Layers that several types share. */
-build_layer mlp_layer;        /* y = x W */
-build_layer gin_aggregation;  /* y = ((1 + eps) x + P x) W */
+build_layer mlp_layer;                                       /* y = x W */
+build_layer gin_aggregation;                                 /* y = ((1 + eps) x + P x) W */
 void gcnii_build(struct build *b, enum weighting weighting); /* convolutions between two linear layers */
 /* Whether the dataset allows for attention. Errors, in b->code: BAD_INPUT for a graph with weights. */
 void attention_check(struct build *b);

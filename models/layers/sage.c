@@ -1,6 +1,7 @@
-/* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over the
- * neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W alone; "max":
- * Z = H W_self + M W, M_v = max over the neighbours u of relu(H_u W_p + b_p), as wide as hidden layers. */
+/* sage: Z = H W_self + P H W (Hamilton, Ying and Leskovec 2017). model.aggregator "mean": P is the mean over
+ * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
+ * alone; "max": Z = H W_self + M W, M_v = max over the neighbours u of relu(H_u W_p + b_p), as wide as hidden
+ * layers. */
 #include "io/dataset.h"
 #include "kernels/reduce.h"
 #include "models/layers/layers.h"
@@ -37,7 +38,7 @@ static int build_largest(struct build *b, int x) {
   step.out[0] = build_value(b, "most", width, 0);
   step.out[1] = build_value(b, "winners", step.exchange, 0);
   int gradient = build_view(b, "grad most", step.out[1], 0, width);
-  b->model->program.value[step.out[0]].gradient = gradient;
+  b->program->value[step.out[0]].gradient = gradient;
   build_step(b, step);
   return step.out[0];
 }
@@ -61,7 +62,8 @@ static void pool_layer(struct build *b, int64_t out, struct layer_end end) {
 static int check_pool(const struct run *run) {
   const int64_t nodes = run->shard->global_nodes;
   if (run->dataset->weighted)
-    FAIL(BAD_INPUT, "%s: its edges have weights, which model.aggregator = \"max\" has no use for; import it without",
+    FAIL(BAD_INPUT,
+         "%s: its edges have weights, which model.aggregator = \"max\" has no use for; import it without",
          run->config->dataset.path);
   if (nodes >= NO_WINNER)
     FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"max\" takes up to %d", run->config->dataset.path,
@@ -79,7 +81,7 @@ static void sage_build(struct build *b) {
                                         [AGGREGATOR_SUM] = sage_layer,
                                         [AGGREGATOR_MAX] = pool_layer};
   const enum aggregator aggregator = b->run->config->model.aggregator;
-  struct propagation *p = &b->model->propagation;
+  struct propagation *p = b->propagation;
   p->weighting = weightings[aggregator];
   p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
   if (aggregator == AGGREGATOR_MAX) b->code = check_pool(b->run);

@@ -1,5 +1,5 @@
-/* unigcnii: gcnii on a hypergraph, P H = d_i^-1/2 sum over the hyperedges e of i of d_e^-1/2 (mean of H over e), d_e the
- * mean degree of e's vertices (Huang and Yang 2021). */
+/* unigcnii: gcnii on a hypergraph, P H = d_i^-1/2 sum over the hyperedges e of i of d_e^-1/2 (mean of H over
+ * e), d_e the mean degree of e's vertices (Huang and Yang 2021). */
 #include "models/layers/layers.h"
 
 static void unigcnii_build(struct build *b) {

@@ -1,9 +1,9 @@
-/* unigin: Z = ((1 + eps) H + B B^T H) W + b, sums over hyperedges and back to their vertices (Huang and Yang 2021). eps
- * as in gin. */
+/* unigin: Z = ((1 + eps) H + B B^T H) W + b, sums over hyperedges and back to their vertices (Huang and Yang
+ * 2021). eps as in gin. */
 #include "models/layers/layers.h"
 
 static void unigin_build(struct build *b) {
-  b->model->propagation.weighting = WEIGHTING_HYPER_SUM;
+  b->propagation->weighting = WEIGHTING_HYPER_SUM;
   build_alike(b, gin_aggregation);
 }
 

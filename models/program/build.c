@@ -4,19 +4,15 @@
 
 #include "runtime/error.h"
 
-static struct program *program_of(const struct build *b) {
-  return &b->model->program;
-}
-
 int64_t build_cols(const struct build *b, int value) {
-  return program_of(b)->value[value].cols;
+  return b->program->value[value].cols;
 }
 
 int build_parameter(struct build *b, const char *what, int64_t rows, int64_t cols, enum start start) {
   char name[48];
   int index = 0;
   snprintf(name, sizeof name, "layer%d.%s", b->layer, what);
-  if (b->code == OK) b->code = parameters_add(&b->model->parameters, b->run, name, rows, cols, start, &index);
+  if (b->code == OK) b->code = parameters_add(b->parameters, b->run, name, rows, cols, start, &index);
   return index;
 }
 
@@ -33,7 +29,7 @@ struct step build_end_parameters(struct build *b, int64_t cols, struct layer_end
   if (end.norm == NORM_NONE) return step;
   step.gain = build_parameter(b, "gain", 1, cols, START_ONE);
   step.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
-  if (b->code == OK && (step.norm = program_norm(program_of(b), norm)) == NONE) b->code = FAILED;
+  if (b->code == OK && (step.norm = program_norm(b->program, norm)) == NONE) b->code = FAILED;
   return step;
 }
 
@@ -42,7 +38,7 @@ static int add_value(struct build *b, const char *what, struct value value) {
   value.layer = b->layer;
   value.writer = NONE;
   snprintf(value.name, sizeof value.name, "%s%d", what, b->layer);
-  int index = program_value(program_of(b), value);
+  int index = program_value(b->program, value);
   if (index == NONE) b->code = FAILED;
   return index == NONE ? VALUE_FEATURES : index;
 }
@@ -59,7 +55,7 @@ int build_value(struct build *b, const char *what, int64_t cols, int real) {
 }
 
 int build_view(struct build *b, const char *what, int value, int64_t first, int64_t cols) {
-  struct value view = program_of(b)->value[value];
+  struct value view = b->program->value[value];
   view.place = value;
   view.gradient = NONE;
   view.first = first;
@@ -73,11 +69,11 @@ int build_in_place(struct build *b, const char *what, int value) {
 }
 
 void build_step(struct build *b, struct step step) {
-  if (b->code == OK && program_step(program_of(b), step) == NONE) b->code = FAILED;
+  if (b->code == OK && program_step(b->program, step) == NONE) b->code = FAILED;
 }
 
 static int64_t width_of(const struct build *b, int weight) {
-  return b->code == OK ? b->model->parameters.list[weight].cols : 1;
+  return b->code == OK ? b->parameters->list[weight].cols : 1;
 }
 
 int build_linear(struct build *b, int x, int weight) {
@@ -118,10 +114,12 @@ int build_aggregate(struct build *b, int x, int added) {
   return step.out[0];
 }
 
-/* In place where nothing reads z any more: the end's backward works from y then. Attention's reads its own output. */
+/* In place where nothing reads z any more: the end's backward works from y then. Attention's reads its own
+ * output. */
 static int works_in_place(const struct program *p, const struct step *end) {
   const struct step *writer = &p->step[p->value[end->in[0]].writer];
-  const int kept = (writer->kind == STEP_ATTEND || writer->kind == STEP_COSINE) && writer->out[0] == end->in[0];
+  const int kept = (writer->kind == STEP_ATTEND || writer->kind == STEP_COSINE) &&
+                   writer->out[0] == end->in[0];
   return end->end.norm == NORM_NONE && end->in[1] == NONE && !kept;
 }
 
@@ -133,19 +131,20 @@ static void widen(const struct build *b, struct value *z) {
 
 /* Weight decay of the first layer alone ends behind it. */
 static void end_layer(struct build *b) {
-  struct parameters *parameters = &b->model->parameters;
+  struct parameters *parameters = b->parameters;
   if (b->layer < b->first_layers || !b->run->config->train.weight_decay_first_only)
     parameters->decay_end = parameters->count;
   b->layer++;
 }
 
 void build_epilogue(struct build *b, int z, struct step end) {
-  struct program *p = program_of(b);
+  struct program *p = b->program;
   if (b->code != OK) return;
   if (b->last) widen(b, &p->value[z]);
   end.in[0] = z;
   if (end.end.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) end.in[1] = b->x;
-  end.out[0] = works_in_place(p, &end) ? build_in_place(b, "y", z) : build_value(b, "y", build_cols(b, z), b->last);
+  end.out[0] = works_in_place(p, &end) ? build_in_place(b, "y", z)
+                                       : build_value(b, "y", build_cols(b, z), b->last);
   build_step(b, end);
   if (!b->last) p->embedding = end.out[0];
   p->logits = b->x = end.out[0];
@@ -169,5 +168,6 @@ struct layer_end build_hidden(const struct run *run) {
 }
 
 struct layer_end build_last(const struct run *run) {
-  return (struct layer_end){.bias = run->config->model.bias, .norm = NORM_NONE, .activation = ACTIVATION_NONE};
+  return (struct layer_end){
+      .bias = run->config->model.bias, .norm = NORM_NONE, .activation = ACTIVATION_NONE};
 }

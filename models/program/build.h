@@ -1,17 +1,21 @@
-/* build: what the files of models/layers/ write programs with. Declares parameters in the order of the calls, by
- * which initial weights are drawn and checkpoints name them. After an error the calls do nothing more, and
+/* build: what the files of models/layers/ write programs with. Declares parameters in the order of the calls,
+ * by which initial weights are drawn and checkpoints name them. After an error the calls do nothing more, and
  * build_end gives it. */
 #ifndef MODELS_PROGRAM_BUILD_H
 #define MODELS_PROGRAM_BUILD_H
 
-#include "models/model.h"
+#include "models/parameters.h"
+#include "models/program/program.h"
+#include "models/propagation.h"
 
 struct build {
-  struct model *model;
+  struct program *program;
+  struct parameters *parameters;
+  struct propagation *propagation;
   struct run *run;
-  int layer; /* the index of the layer that is being written */
-  int x;     /* its input, a value; then its output */
-  int last;  /* it leaves the logits */
+  int layer;        /* the index of the layer that is being written */
+  int x;            /* its input, a value; then its output */
+  int last;         /* it leaves the logits */
   int first_layers; /* so many layers count as the first one for weight decay */
   int code;
 };
@@ -43,7 +47,8 @@ int build_two_linears(struct build *b, int x, int weight, int x2, int weight2);
 int build_aggregate(struct build *b, int x, int added);
 /* The step of the same, to be changed before build_step; its output is out[0]. */
 struct step build_aggregate_step(struct build *b, int x, int added);
-/* y = the end of z, with the layer's input as its residual where the widths agree; makes y the next layer's input. */
+/* y = the end of z, with the layer's input as its residual where the widths agree; makes y the next layer's
+ * input. */
 void build_epilogue(struct build *b, int z, struct step end);
 
 /* model.layers layers of one kind. */

@@ -1,7 +1,8 @@
 /* differentiate: the backward list from the forward one, in reverse (A. Griewank and A. Walther, Evaluating
- * Derivatives, 2008), by a rule for each kind of step. A value that several steps read gets a part of its gradient
- * from each; a step that can add takes along what there is, or leaves two parts for an aggregation, which adds both.
- * Invariant: each trained value's gradient is complete before the backward of the step that wrote it. */
+ * Derivatives, 2008), by a rule for each kind of step. A value that several steps read gets a part of its
+ * gradient from each; a step that can add takes along what there is, or leaves two parts for an aggregation,
+ * which adds both. Invariant: each trained value's gradient is complete before the backward of the step that
+ * wrote it. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,8 @@ static void added_gradient(struct differentiation *d, int s, int value, int dy) 
   }
   step.in[0] = dy;
   step.in[1] = take_part(d, value);
-  step.out[0] = step.in[1] == NONE ? matrix(d, "grad", value, d->p->value[value].cols, 1) : in_place(d, step.in[1]);
+  step.out[0] = step.in[1] == NONE ? matrix(d, "grad", value, d->p->value[value].cols, 1)
+                                   : in_place(d, step.in[1]);
   add_step(d, step);
   add_part(d, value, step.out[0]);
 }
@@ -179,7 +181,8 @@ static void differentiate_aggregate(struct differentiation *d, int s, int dy) {
   }
   gradient->parts = 0;
   step.out[0] = gradient_of(d, forward.in[0]);
-  if (forward.out[1] != NONE) step.out[1] = matrix(d, "grad", forward.out[1], d->p->value[forward.out[1]].cols, 0);
+  if (forward.out[1] != NONE)
+    step.out[1] = matrix(d, "grad", forward.out[1], d->p->value[forward.out[1]].cols, 0);
   if (forward.parameter[0] != NONE && forward.out[1] == NONE) parameter_gradient_of(d, s, dy, &step);
   add_step(d, step);
   if (forward.out[1] != NONE) parameter_gradient_of(d, s, dy, &step);
@@ -233,7 +236,8 @@ static void differentiate_dropout(struct differentiation *d, int s, int dy) {
   add_part(d, x, step.out[0]);
 }
 
-/* d(x W) and, on their way, messages to the columns of a row and gradients of both terms: see rules/attend.c. */
+/* d(x W) and, on their way, messages to the columns of a row and gradients of both terms: see rules/attend.c.
+ */
 static void differentiate_attend(struct differentiation *d, int s, int dz) {
   const struct step forward = d->p->step[s];
   const struct kernels *k = d->run->kernels;
@@ -292,10 +296,10 @@ static void differentiate_reduce(struct differentiation *d, int s, int dy) {
 
 static void differentiate_step(struct differentiation *d, int s) {
   static void (*const rules[STEP_KINDS])(struct differentiation *, int, int) = {
-      [STEP_LINEAR] = differentiate_linear,     [STEP_AGGREGATE] = differentiate_aggregate,
-      [STEP_ATTEND] = differentiate_attend,     [STEP_COSINE] = differentiate_cosine,
-      [STEP_REDUCE] = differentiate_reduce,     [STEP_ADD] = differentiate_add,
-      [STEP_DROPOUT] = differentiate_dropout,   [STEP_EPILOGUE] = differentiate_epilogue,
+      [STEP_LINEAR] = differentiate_linear,   [STEP_AGGREGATE] = differentiate_aggregate,
+      [STEP_ATTEND] = differentiate_attend,   [STEP_COSINE] = differentiate_cosine,
+      [STEP_REDUCE] = differentiate_reduce,   [STEP_ADD] = differentiate_add,
+      [STEP_DROPOUT] = differentiate_dropout, [STEP_EPILOGUE] = differentiate_epilogue,
   };
   const struct step *step = &d->p->step[s];
   for (int i = 0; i < STEP_OUTS && d->code == OK; i++) {

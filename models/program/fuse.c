@@ -1,6 +1,7 @@
-/* fuse: which steps run along with another one, their head, in one call of an op. Whether one kernel then does the work
- * of both is for the device's table to say, which otherwise does one after the other: the results are the same.
- * Invariant: a step that runs along reads nothing that is written between its head and its own place in the list. */
+/* fuse: which steps run along with another one, their head, in one call of an op. Whether one kernel then
+ * does the work of both is for the device's table to say, which otherwise does one after the other: the
+ * results are the same. Invariant: a step that runs along reads nothing that is written between its head and
+ * its own place in the list. */
 #include "models/program/program.h"
 
 /* The step that writes a value by itself, if it is of that kind; NONE otherwise. */
@@ -66,7 +67,8 @@ static void fuse_dgrad(struct program *p, int s) {
   if (first != NONE && p->step[first].along[FUSE_DGRAD] == NONE) join(p, s, FUSE_DGRAD, first);
 }
 
-/* The gradient of a weight goes with that of the input: both read dy, and the end of the layer below reads H. */
+/* The gradient of a weight goes with that of the input: both read dy, and the end of the layer below reads H.
+ */
 static void fuse_wgrad(struct program *p, int s) {
   const struct step *wgrad = &p->step[s];
   for (int i = 0; i < p->steps; i++) {
@@ -84,7 +86,8 @@ static void fuse_wgrad(struct program *p, int s) {
 static void chain_wgrad(struct program *p, int s) {
   const struct step *end = &p->step[s];
   const int wgrad = reader_of(p, end->out[0], STEP_WGRAD);
-  if (wgrad == NONE || p->step[end->of].end.norm == NORM_BATCH || p->step[wgrad].in[0] == VALUE_FEATURES) return;
+  if (wgrad == NONE || p->step[end->of].end.norm == NORM_BATCH || p->step[wgrad].in[0] == VALUE_FEATURES)
+    return;
   if (p->step[wgrad].head == NONE) join(p, s, FUSE_CHAINED_WGRAD, wgrad);
 }
 
@@ -117,10 +120,12 @@ static void scale_loss(struct program *p) {
 /* A dropout behind an aggregation, as the gradient of a dropout before one is. */
 static void fuse_dropout(struct program *p, int s) {
   const int writer = writer_of(p, p->step[s].in[0], STEP_AGGREGATE);
-  if (writer != NONE && p->value[p->step[s].out[0]].place == p->step[s].in[0]) join(p, writer, FUSE_EPILOGUE, s);
+  if (writer != NONE && p->value[p->step[s].out[0]].place == p->step[s].in[0])
+    join(p, writer, FUSE_EPILOGUE, s);
 }
 
-/* A batch norm's gradient may be made of the product that left dn's sums, made again: what that reads stays. */
+/* A batch norm's gradient may be made of the product that left dn's sums, made again: what that reads stays.
+ */
 static void keep_for_norm(struct program *p, int s) {
   struct step *norm = &p->step[s];
   const int end = writer_of(p, norm->in[0], STEP_EPILOGUE_BACKWARD), head = p->step[end].head;
@@ -135,8 +140,10 @@ static void fuse_maps(struct program *p) {
   int head = NONE;
   for (int s = 0; s < p->loss; s++) {
     if (p->step[s].kind != STEP_MAP) continue;
-    if (head == NONE) head = s;
-    else p->step[s].head = head;
+    if (head == NONE)
+      head = s;
+    else
+      p->step[s].head = head;
   }
 }
 
@@ -146,10 +153,14 @@ void fuse_steps(struct program *p, const struct run *run) {
     enum step_kind kind;
     fuse *fuse;
   } fusions[] = {
-      {STEP_EPILOGUE, fuse_epilogue},       {STEP_LINEAR, chain_linear},
-      {STEP_DGRAD, fuse_dgrad},             {STEP_EPILOGUE_BACKWARD, fuse_epilogue_backward},
-      {STEP_DROPOUT, fuse_dropout},         {STEP_WGRAD, fuse_wgrad},
-      {STEP_EPILOGUE_BACKWARD, chain_wgrad}, {STEP_NORM_BACKWARD, keep_for_norm},
+      {STEP_EPILOGUE, fuse_epilogue},
+      {STEP_LINEAR, chain_linear},
+      {STEP_DGRAD, fuse_dgrad},
+      {STEP_EPILOGUE_BACKWARD, fuse_epilogue_backward},
+      {STEP_DROPOUT, fuse_dropout},
+      {STEP_WGRAD, fuse_wgrad},
+      {STEP_EPILOGUE_BACKWARD, chain_wgrad},
+      {STEP_NORM_BACKWARD, keep_for_norm},
   };
   for (size_t i = 0; i < sizeof fusions / sizeof fusions[0]; i++)
     for (int s = 0; s < p->steps; s++)

@@ -1,5 +1,5 @@
-/* hoist: an aggregate of features that never change is computed once, before the first epoch. Invariant: a hoisted step
- * reads no parameter and nothing that a step of the epoch writes. */
+/* hoist: an aggregate of features that never change is computed once, before the first epoch. Invariant: a
+ * hoisted step reads no parameter and nothing that a step of the epoch writes. */
 #include "models/program/program.h"
 
 void hoist_steps(struct program *p, const struct run *run) {

@@ -1,7 +1,8 @@
-/* liveness: values that are not alive at the same time share memory. A value lives from the step that writes it to the
- * last one that reads it, steps that run along with a head at the time of the head. Largest first, each value comes to
- * the lowest place that is free while it lives (Y. Pisarchyk and J. Lee, Efficient Memory Management for Deep Neural Net
- * Inference, 2020). Invariant: values that live at the same time do not overlap. */
+/* liveness: values that are not alive at the same time share memory. A value lives from the step that writes
+ * it to the last one that reads it, steps that run along with a head at the time of the head. Largest first,
+ * each value comes to the lowest place that is free while it lives (Y. Pisarchyk and J. Lee, Efficient Memory
+ * Management for Deep Neural Net Inference, 2020). Invariant: values that live at the same time do not
+ * overlap. */
 #include <stdlib.h>
 
 #include "models/program/program.h"
@@ -66,7 +67,8 @@ static int64_t most_at_once(const struct program *p) {
   return most;
 }
 
-/* The lowest offset at which v touches none of the values that were placed before and live at the same time. */
+/* The lowest offset at which v touches none of the values that were placed before and live at the same time.
+ */
 static int64_t lowest_place(const struct program *p, const int *placed, int count, int v) {
   const struct value *value = &p->value[v];
   const int64_t bytes = bytes_of(value);

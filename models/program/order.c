@@ -1,11 +1,13 @@
-/* order: P (H W) becomes (P H) W where fewer numbers a row cross the aggregation in a training step, forward and
- * backward. The first layer needs no gradient of its input, so aggregating first costs it one pass; and none where the
- * aggregate is constant. Invariant: the values that other steps read are the same but for rounding. */
+/* order: P (H W) becomes (P H) W where fewer numbers a row cross the aggregation in a training step, forward
+ * and backward. The first layer needs no gradient of its input, so aggregating first costs it one pass; and
+ * none where the aggregate is constant. Invariant: the values that other steps read are the same but for
+ * rounding. */
 #include "models/program/program.h"
 
 /* The LINEAR that writes a value and whose product may change places with P. */
 static struct step *linear_of(struct program *p, int value) {
-  struct step *step = value == NONE || p->value[value].writer == NONE ? NULL : &p->step[p->value[value].writer];
+  struct step *step = value == NONE || p->value[value].writer == NONE ? NULL
+                                                                      : &p->step[p->value[value].writer];
   return step && step->kind == STEP_LINEAR && step->in[1] == NONE && step->in[2] == NONE ? step : NULL;
 }
 
@@ -19,7 +21,8 @@ static int aggregates_first(const struct program *p, const struct run *run, cons
   return before < behind || (before == behind && (first_layer || aggregate->ties_first));
 }
 
-/* z = P (x W) (+ x W2) becomes z = (P x) W (+ x W2): the LINEAR's place is the AGGREGATE's and the other way round. */
+/* z = P (x W) (+ x W2) becomes z = (P x) W (+ x W2): the LINEAR's place is the AGGREGATE's and the other way
+ * round. */
 static void swap(struct program *p, struct step *aggregate, struct step *linear, struct step *added) {
   const int x = linear->in[0], z = aggregate->out[0], between = linear->out[0];
   struct value *value = &p->value[between];

@@ -1,7 +1,7 @@
 /* program: the values and steps of a model, and where the values lie.
  *
- * A value is a matrix, as a rule one row a node of this rank. It is written by the step `writer`, may be a view of
- * columns of another value, and shares the memory of `place` where a step works in place. */
+ * A value is a matrix, as a rule one row a node of this rank. It is written by the step `writer`, may be a
+ * view of columns of another value, and shares the memory of `place` where a step works in place. */
 #ifndef MODELS_PROGRAM_PROGRAM_H
 #define MODELS_PROGRAM_PROGRAM_H
 
@@ -16,13 +16,13 @@ struct value {
   enum dtype dtype;
   int64_t rows, cols, stride;
   int layer;
-  int writer;        /* NONE: the features */
-  int place;         /* the value whose memory it shares, from column `first` on; NONE: it has its own */
+  int writer; /* NONE: the features */
+  int place;  /* the value whose memory it shares, from column `first` on; NONE: it has its own */
   int64_t first;
-  int gradient;      /* where its gradient is to lie, a view; NONE: anywhere */
-  int trained;       /* depends on a parameter: it has a gradient */
-  int begin, end;    /* positions in program.order, of all that share its memory */
-  int64_t offset;    /* in the block of values, of a value with memory of its own */
+  int gradient;   /* where its gradient is to lie, a view; NONE: anywhere */
+  int trained;    /* depends on a parameter: it has a gradient */
+  int begin, end; /* positions in program.order, of all that share its memory */
+  int64_t offset; /* in the block of values, of a value with memory of its own */
   struct tensor tensor;
 };
 
@@ -44,7 +44,7 @@ struct program {
   int values, steps, norms, layers;
   int value_room, step_room, norm_room;
   int on_hypergraph;
-  int loss;      /* the LOSS: forward steps stand before it, backward steps behind it */
+  int loss; /* the LOSS: forward steps stand before it, backward steps behind it */
   int logits, embedding;
   int panel;     /* features on their way into what is hoisted; NONE */
   int64_t bytes; /* of the block of values */
@@ -88,6 +88,6 @@ int plan_values(struct program *p);
 /* Places the values in the arena; lays the statistics of norms out as well. */
 void place_values(struct program *p, const struct run *run, struct arena *arena);
 /* The list as text, a line each, by log_info. */
-void program_print(const struct program *p, const struct run *run);
+void program_print(const struct program *p);
 
 #endif

@@ -1,7 +1,7 @@
-/* recompute: with train.recompute = "layer" what lies inside a layer is not kept for the backward but computed again
- * from the output of the layer below, shortly before it is read (T. Chen et al., Training Deep Nets with Sublinear
- * Memory Cost, 2016). Outputs of layers and statistics of norms stay. Invariant: a step that is done again reads the
- * same values and the same streams of dropout as the first time. */
+/* recompute: with train.recompute = "layer" what lies inside a layer is not kept for the backward but
+ * computed again from the output of the layer below, shortly before it is read (T. Chen et al., Training Deep
+ * Nets with Sublinear Memory Cost, 2016). Outputs of layers and statistics of norms stay. Invariant: a step
+ * that is done again reads the same values and the same streams of dropout as the first time. */
 #include <stdlib.h>
 
 #include "models/program/program.h"
@@ -66,7 +66,8 @@ static void compute_again(struct recomputation *r, int value) {
   if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
 }
 
-/* What the backward of a layer will read, before that of the layer above, which ends with the end of this one. */
+/* What the backward of a layer will read, before that of the layer above, which ends with the end of this
+ * one. */
 static void prepare_layer(struct recomputation *r, int layer) {
   for (int s = 0; s < r->behind; s++) {
     const struct step *step = &r->backward[s];

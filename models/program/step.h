@@ -1,7 +1,7 @@
 /* step: what a model computes in an epoch, as a list of steps over numbered values.
  *
- * The files of models/layers/ write the forward list. The rules of models/program/rules/ say how a kind of step runs
- * and what the steps of its gradient are, and the passes change the list before anything runs:
+ * The files of models/layers/ write the forward list. The rules of models/program/rules/ say how a kind of
+ * step runs and what the steps of its gradient are, and the passes change the list before anything runs:
  *   order.c          P (H W) or (P H) W, whichever sends and reads less
  *   hoist.c          what depends neither on weights nor on the epoch is computed once
  *   differentiate.c  the backward list, by the rules
@@ -15,10 +15,11 @@
 
 enum { NONE = -1, STEP_INS = 8, STEP_OUTS = 7 };
 
-/* What a step reads is in[0], in[1], ... and what it writes out[0], ...; NONE where there is no such value. */
+/* What a step reads is in[0], in[1], ... and what it writes out[0], ...; NONE where there is no such value.
+ */
 enum step_kind {
-  /* y = x W (+ x2 W2). in: x, x2 or NONE, M; out: y, a sum for sparse features. W is parameter[0], or M where there is
-   * one; W2 is parameter[1] */
+  /* y = x W (+ x2 W2). in: x, x2 or NONE, M; out: y, a sum for sparse features. W is parameter[0], or M where
+   * there is one; W2 is parameter[1] */
   STEP_LINEAR,
   /* dx = dy W^T (+ added). in: dy, added, M; out: dx */
   STEP_DGRAD,
@@ -26,8 +27,8 @@ enum step_kind {
   STEP_WGRAD,
   /* M = factor W + diagonal I, of all such steps of a pass at once. out: M */
   STEP_MAP,
-  /* y = P x (+ added) (+ residual), or P^T where `transposed`. in: x, added, residual; out: y, sums of hyperedges.
-   * parameter[0]: what P depends on, gin's eps or the weights of hyperedges */
+  /* y = P x (+ added) (+ residual), or P^T where `transposed`. in: x, added, residual; out: y, sums of
+   * hyperedges. parameter[0]: what P depends on, gin's eps or the weights of hyperedges */
   STEP_AGGREGATE,
   /* Gradients of that parameter. in: dy, x; or the sums of hyperedges, forward and backward */
   STEP_LOOP_GRAD,
@@ -51,18 +52,19 @@ enum step_kind {
   STEP_EPILOGUE_BACKWARD,
   /* Behind it, of a batch norm: dz from what all ranks summed. in: dz, z; out: dz */
   STEP_NORM_BACKWARD,
-  /* The masked loss and its gradient. in: logits; out: their gradient. Run by models/epoch.c, between both lists */
+  /* The masked loss and its gradient. in: logits; out: their gradient. Run by models/epoch.c, between both
+     lists */
   STEP_LOSS,
   STEP_KINDS
 };
 
 /* Which steps run along with a head: fuse.c. */
 enum fusion {
-  FUSE_EPILOGUE,     /* EPILOGUE, DROPOUT or EPILOGUE_BACKWARD of what the head writes */
-  FUSE_MOMENTS,      /* of a batch norm's EPILOGUE, which itself runs behind it */
-  FUSE_LINEAR,       /* the LINEAR that begins the layer above (chained) */
-  FUSE_DGRAD,        /* a second product in the same sums */
-  FUSE_WGRAD,        /* gradients of the weights of both, which read the same rows */
+  FUSE_EPILOGUE, /* EPILOGUE, DROPOUT or EPILOGUE_BACKWARD of what the head writes */
+  FUSE_MOMENTS,  /* of a batch norm's EPILOGUE, which itself runs behind it */
+  FUSE_LINEAR,   /* the LINEAR that begins the layer above (chained) */
+  FUSE_DGRAD,    /* a second product in the same sums */
+  FUSE_WGRAD,    /* gradients of the weights of both, which read the same rows */
   FUSE_SECOND_WGRAD,
   FUSE_CHAINED_WGRAD, /* of an EPILOGUE_BACKWARD: the gradient of the first layer's weight */
   FUSIONS
@@ -81,19 +83,19 @@ struct step {
   int layer; /* index, for names and for the streams of dropout */
   int in[STEP_INS], out[STEP_OUTS];
   int parameter[2];
-  int of;              /* of a backward step: its forward step; of a step done again: the first one; NONE */
-  int again;           /* a forward step that is done again in the backward */
-  int head;            /* the step that it runs along with; NONE: by itself */
-  int along[FUSIONS];  /* of a head */
-  int scale;           /* what it writes is a message: multiplied by the column scale of that AGGREGATE; NONE */
-  int message;         /* AGGREGATE: x comes so */
-  int transposed;      /* AGGREGATE */
-  int fixed;           /* AGGREGATE: its place before or behind the linear map is given. COSINE: beta is not trained */
-  int ties_first;      /* AGGREGATE: it comes first where both orders cost the same */
-  int once;            /* AGGREGATE: hoisted */
-  int64_t exchange;    /* columns of the rows that travel between ranks; 0: none do */
+  int of;             /* of a backward step: its forward step; of a step done again: the first one; NONE */
+  int again;          /* a forward step that is done again in the backward */
+  int head;           /* the step that it runs along with; NONE: by itself */
+  int along[FUSIONS]; /* of a head */
+  int scale;      /* what it writes is a message: multiplied by the column scale of that AGGREGATE; NONE */
+  int message;    /* AGGREGATE: x comes so */
+  int transposed; /* AGGREGATE */
+  int fixed; /* AGGREGATE: its place before or behind the linear map is given. COSINE: beta is not trained */
+  int ties_first;   /* AGGREGATE: it comes first where both orders cost the same */
+  int once;         /* AGGREGATE: hoisted */
+  int64_t exchange; /* columns of the rows that travel between ranks; 0: none do */
   double factor, diagonal;
-  struct layer_end end; /* EPILOGUE */
+  struct layer_end end;  /* EPILOGUE */
   int bias, gain, shift; /* its parameters */
   int norm;              /* its statistics, index into program.norm; NONE */
   int heads, width;      /* ATTEND */

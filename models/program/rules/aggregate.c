@@ -1,11 +1,14 @@
 /* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on. */
+#include "models/graph_sums.h"
+#include "models/hyper.h"
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
 
-/* P is shared: each pass of a layer sets what its own parameter makes of it, and where sums of hyperedges are kept. */
+/* P is shared: each pass of a layer sets what its own parameter makes of it, and where sums of hyperedges are
+ * kept. */
 static int set_parameter(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
-  const void *value = parameter_value(&pass->model->parameters, pass->run, step->parameter[0]).data;
+  struct propagation *p = pass->propagation;
+  const void *value = parameter_value(pass->parameters, pass->run, step->parameter[0]).data;
   if (!p->hyper.trains_weights) return propagation_set_loop(p, pass->run, value);
   p->hyper.kept = tensor_out(pass, step, 1);
   return hyper_set_weights(p, pass->run, value);
@@ -14,9 +17,10 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
 /* With what the head adds in its end: parts of a gradient, gcnii's initial values, the end of a layer. */
 static int aggregate_with(const struct pass *pass, const struct step *step, const struct update *epilogue,
                           const struct update_backward *backward) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   const struct direction *d = step->transposed ? &p->backward : &p->forward;
-  struct tensor x = rule_input(pass, step->in[0]), added = tensor_in(pass, step, 1), y = tensor_out(pass, step, 0);
+  struct tensor x = rule_input(pass, step->in[0]), added = tensor_in(pass, step, 1),
+                y = tensor_out(pass, step, 0);
   if (backward) return propagate_below(p, pass->run, d, x, added, backward);
   if (added.data) return propagate_and_add(p, pass->run, d, x, added, epilogue, y);
   return (step->message ? propagate_message : propagate)(p, pass->run, d, x, epilogue, y);
@@ -36,20 +40,20 @@ int run_aggregate(const struct pass *pass, const struct step *step) {
 
 /* d eps = sum of dy times x, element by element. */
 int run_loop_grad(const struct pass *pass, const struct step *step) {
-  struct tensor grad = parameter_gradient(&pass->model->parameters, pass->run, step->parameter[0]);
+  struct tensor grad = parameter_gradient(pass->parameters, pass->run, step->parameter[0]);
   struct dot dot = {.a = tensor_in(pass, step, 0), .b = tensor_in(pass, step, 1), .out = grad.data};
   return op_dot(pass->run->kernels, &dot);
 }
 
 /* dW_e = (1 / size) (row e of B^T D_v^-1/2 H W) . (row e of B^T D_v^-1/2 dZ) */
 int run_hyperedge_grad(const struct pass *pass, const struct step *step) {
-  const struct hyper_sums *hyper = &pass->model->propagation.hyper;
+  const struct hyper_sums *hyper = &pass->propagation->hyper;
   struct incidence_weights_backward back = {
       .a = tensor_in(pass, step, 0),
       .b = tensor_in(pass, step, 1),
       .id = hyper->edge_row,
       .scale = hyper->size_scale,
-      .grad = parameter_gradient(&pass->model->parameters, pass->run, step->parameter[0]).data,
+      .grad = parameter_gradient(pass->parameters, pass->run, step->parameter[0]).data,
       .count = pass->run->shard->hyper.edges,
       .hyperedges = pass->run->shard->hyper.hyperedges};
   return op_incidence_weights_backward(pass->run->kernels, &back);

@@ -1,12 +1,11 @@
-/* attend: y_v = sum_u a_vu x_u in each of several heads, a_vu = softmax over the row of LeakyReLU_.2(l . x_u + r . x_v),
- * with exactly one self loop a node (Velickovic et al. 2018), x the product H W.
+/* attend: y_v = sum_u a_vu x_u in each of several heads, a_vu = softmax over the row of LeakyReLU_.2(l . x_u
+ * + r . x_v), with exactly one self loop a node (Velickovic et al. 2018), x the product H W.
  *
- * Forward, the halo carries x and l . x. Backward it carries the gradient of y and three numbers a head from which the
- * coefficients follow (struct attention_rows).
- *   ATTEND           in: x | l . x, x; out: y, the heads' mean, r . x, positive, share,
- *                   log_sum; and sums of rows between two parts
- *   ATTEND_BACKWARD  in: dy, x | l . x, r . x, positive, share, log_sum, y; out: dx; and, between its ops, messages,
- *                    gradients of l . x and of r . x, sums of rows between two parts */
+ * Forward, the halo carries x and l . x. Backward it carries the gradient of y and three numbers a head from
+ * which the coefficients follow (struct attention_rows). ATTEND           in: x | l . x, x; out: y, the
+ * heads' mean, r . x, positive, share, log_sum; and sums of rows between two parts ATTEND_BACKWARD  in: dy, x
+ * | l . x, r . x, positive, share, log_sum, y; out: dx; and, between its ops, messages, gradients of l . x
+ * and of r . x, sums of rows between two parts */
 #include "kernels/attention.h"
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
@@ -24,19 +23,20 @@ static struct tensor left_of(const struct pass *pass, struct tensor message, con
 }
 
 static struct tensor parameter_of(const struct pass *pass, const struct step *step, int i) {
-  return parameter_value(&pass->model->parameters, pass->run, step->parameter[i]);
+  return parameter_value(pass->parameters, pass->run, step->parameter[i]);
 }
 
 static struct dropout dropout_in(const struct pass *pass, const struct step *step) {
   struct philox_key key = run_key(pass->run, step->layer, RANDOM_DROPOUT_ATTENTION);
-  return dropout_of(pass->training ? pass->run->config->model.dropout_attention : 0, key, pass->model->id);
+  return dropout_of(pass->training ? pass->run->config->model.dropout_attention : 0, key, pass->id);
 }
 
 static const uint8_t *unfinished_of(const struct run *run, const struct direction *d, int halo) {
   return halo || run->comm->size == 1 ? NULL : d->unfinished;
 }
 
-static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo, void *context) {
+static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                       void *context) {
   const struct arcs *arcs = context;
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
@@ -47,7 +47,7 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
                          .term = left_of(pass, message, step),
                          .row_term = tensor_out(pass, step, 2),
                          .dropout = dropout_in(pass, step),
-                         .col_id = halo ? d->halo_id : pass->model->id,
+                         .col_id = halo ? d->halo_id : pass->id,
                          .unfinished = unfinished_of(run, d, halo),
                          .accumulate = halo,
                          .log_sum = tensor_out(pass, step, 5),
@@ -61,7 +61,7 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
 }
 
 int run_attend(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   struct update epilogue;
   struct tensor message = tensor_in(pass, step, 0);
   struct attention_terms terms = {.x = tensor_in(pass, step, 1),
@@ -74,10 +74,11 @@ int run_attend(const struct pass *pass, const struct step *step) {
   return propagate_parts(p, pass->run, &p->forward, message, attend_part, &arcs);
 }
 
-static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo, void *context) {
+static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                       void *context) {
   const struct arcs *arcs = context;
   const struct pass *pass = arcs->pass;
-  const struct step *step = arcs->step, *forward = &pass->model->program.step[step->of];
+  const struct step *step = arcs->step, *forward = &pass->program->step[step->of];
   struct tensor x = tensor_in(pass, step, 1);
   struct attention_backward op = {.a = halo ? d->halo_part : d->own_part,
                                   .heads = step->heads,
@@ -86,7 +87,7 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
                                   .x = tensor_columns(x, 0, (int64_t)step->heads * step->width),
                                   .term = left_of(pass, x, step),
                                   .dropout = dropout_in(pass, forward),
-                                  .col_id = halo ? d->halo_id : pass->model->id,
+                                  .col_id = halo ? d->halo_id : pass->id,
                                   .accumulate = halo,
                                   .unfinished = unfinished_of(run, d, halo),
                                   .l = parameter_of(pass, step, 0),
@@ -101,8 +102,8 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
 
 /* Gradients of x through values and terms, over all arcs of this rank's nodes; then those of l and r. */
 int run_attend_backward(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
-  const struct parameters *parameters = &pass->model->parameters;
+  struct propagation *p = pass->propagation;
+  const struct parameters *parameters = pass->parameters;
   struct attention_rows rows = {.heads = step->heads,
                                 .dz = tensor_in(pass, step, 0),
                                 .row_term = tensor_in(pass, step, 2),
@@ -112,12 +113,12 @@ int run_attend_backward(const struct pass *pass, const struct step *step) {
                                 .positive = tensor_in(pass, step, 3),
                                 .message = tensor_out(pass, step, 1),
                                 .row_term_grad = tensor_out(pass, step, 3)};
-  struct attention_terms_backward terms = {.x = tensor_columns(tensor_in(pass, step, 1), 0,
-                                                               (int64_t)step->heads * step->width),
-                                           .left_grad = tensor_out(pass, step, 2),
-                                           .right_grad = tensor_out(pass, step, 3),
-                                           .l_grad = parameter_gradient(parameters, pass->run, step->parameter[0]),
-                                           .r_grad = parameter_gradient(parameters, pass->run, step->parameter[1])};
+  struct attention_terms_backward terms = {
+      .x = tensor_columns(tensor_in(pass, step, 1), 0, (int64_t)step->heads * step->width),
+      .left_grad = tensor_out(pass, step, 2),
+      .right_grad = tensor_out(pass, step, 3),
+      .l_grad = parameter_gradient(parameters, pass->run, step->parameter[0]),
+      .r_grad = parameter_gradient(parameters, pass->run, step->parameter[1])};
   struct arcs arcs = {pass, step, NULL};
   TRY(op_attention_rows(pass->run->kernels, &rows));
   TRY(propagate_parts(p, pass->run, &p->backward, rows.message, gather_part, &arcs));

@@ -1,11 +1,11 @@
-/* cosine: y_v = sum_u a_vu x_u, a_vu = softmax over the row of beta cos(x_v, x_u), with exactly one self loop a node
- * (Thekumparampil et al. 2018).
+/* cosine: y_v = sum_u a_vu x_u, a_vu = softmax over the row of beta cos(x_v, x_u), with exactly one self loop
+ * a node (Thekumparampil et al. 2018).
  *
- * Forward, the halo carries x and 1 / |x|; backward also the gradient of y and two numbers (struct cosine_rows). A
- * gradient comes to a node by arcs into it and out of it: in a symmetric graph the same pass sees both.
- *   COSINE           in: x; out: y, log_sum; and between its ops messages, sums of rows between two parts
- *   COSINE_BACKWARD  in: dy, x, y, log_sum, a part of dx; out: dx; and, between its ops, messages, sums of the
- *                    gradients with respect to x and to x / |x|, gradients of beta */
+ * Forward, the halo carries x and 1 / |x|; backward also the gradient of y and two numbers (struct
+ * cosine_rows). A gradient comes to a node by arcs into it and out of it: in a symmetric graph the same pass
+ * sees both. COSINE           in: x; out: y, log_sum; and between its ops messages, sums of rows between two
+ * parts COSINE_BACKWARD  in: dy, x, y, log_sum, a part of dx; out: dx; and, between its ops, messages, sums
+ * of the gradients with respect to x and to x / |x|, gradients of beta */
 #include "kernels/attention.h"
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
@@ -18,10 +18,11 @@ struct arcs {
 };
 
 static const void *beta_of(const struct pass *pass, const struct step *step) {
-  return parameter_value(&pass->model->parameters, pass->run, step->parameter[0]).data;
+  return parameter_value(pass->parameters, pass->run, step->parameter[0]).data;
 }
 
-static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo, void *context) {
+static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                       void *context) {
   const struct arcs *arcs = context;
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
@@ -40,7 +41,7 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
 }
 
 int run_cosine(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   struct update epilogue;
   struct cosine_rows rows = {.x = tensor_in(pass, step, 0), .message = tensor_out(pass, step, 2)};
   struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue), 0};
@@ -48,7 +49,8 @@ int run_cosine(const struct pass *pass, const struct step *step) {
   return propagate_parts(p, pass->run, &p->forward, rows.message, attend_part, &arcs);
 }
 
-static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo, void *context) {
+static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                       void *context) {
   const struct arcs *arcs = context;
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
@@ -67,7 +69,7 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
 
 /* A directed graph has its arcs in and out in two shards: two passes, of which the first needs x alone. */
 static int gather_both_ways(const struct pass *pass, const struct step *step, struct tensor message) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   struct run *run = pass->run;
   struct arcs in = {pass, step, NULL, COSINE_IN}, out = {pass, step, NULL, COSINE_OUT};
   struct arcs both = {pass, step, NULL, COSINE_IN | COSINE_OUT};
@@ -85,7 +87,7 @@ int run_cosine_backward(const struct pass *pass, const struct step *step) {
                              .y = tensor_in(pass, step, 2),
                              .log_sum = tensor_in(pass, step, 3),
                              .message = tensor_out(pass, step, 1)};
-  struct tensor beta = parameter_gradient(&pass->model->parameters, pass->run, step->parameter[0]);
+  struct tensor beta = parameter_gradient(pass->parameters, pass->run, step->parameter[0]);
   struct column_sums sums = {.x = tensor_out(pass, step, 4), .out = beta.data};
   struct cosine_end end = {.message = rows.message,
                            .dx = tensor_out(pass, step, 2),

@@ -1,23 +1,23 @@
-/* epilogue: y = dropout(act(norm(z + bias)) + residual), and its gradient. Batch statistics are of all ranks' rows
- * (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then squares around it), one
- * all-reduce backward. */
+/* epilogue: y = dropout(act(norm(z + bias)) + residual), and its gradient. Batch statistics are of all ranks'
+ * rows (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then squares around
+ * it), one all-reduce backward. */
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
 
 static void *value_of(const struct pass *pass, int parameter) {
-  return parameter == NONE ? NULL : parameter_value(&pass->model->parameters, pass->run, parameter).data;
+  return parameter == NONE ? NULL : parameter_value(pass->parameters, pass->run, parameter).data;
 }
 
-static void *gradient_of(const struct pass *pass, int parameter) {
-  return parameter == NONE ? NULL : parameter_gradient(&pass->model->parameters, pass->run, parameter).data;
+void *rule_gradient(const struct pass *pass, int parameter) {
+  return parameter == NONE ? NULL : parameter_gradient(pass->parameters, pass->run, parameter).data;
 }
 
 static struct dropout dropout_of_step(const struct pass *pass, const struct step *step) {
   struct philox_key key = run_key(pass->run, step->layer, RANDOM_DROPOUT_HIDDEN);
-  return dropout_of(pass->training ? step->end.dropout : 0, key, pass->model->id);
+  return dropout_of(pass->training ? step->end.dropout : 0, key, pass->id);
 }
 
-static struct update epilogue_of(const struct pass *pass, const struct step *step) {
+struct update rule_epilogue_of(const struct pass *pass, const struct step *step) {
   struct update epilogue = {.z = tensor_in(pass, step, 0),
                             .bias = value_of(pass, step->bias),
                             .norm = step->end.norm,
@@ -28,27 +28,27 @@ static struct update epilogue_of(const struct pass *pass, const struct step *ste
                             .residual = tensor_in(pass, step, 1),
                             .y = tensor_out(pass, step, 0)};
   if (step->norm != NONE) {
-    const struct norm_state *norm = &pass->model->program.norm[step->norm];
+    const struct norm_state *norm = &pass->program->norm[step->norm];
     epilogue.mean = norm->mean;
     epilogue.rstd = norm->rstd;
   }
   if (pass->training) epilogue.dropout = dropout_of_step(pass, step);
-  if (pass->training && pass->model->has_loss && step->out[0] == pass->model->program.logits)
-    epilogue.loss = &pass->model->loss;
+  if (pass->loss && step->out[0] == pass->program->logits) epilogue.loss = pass->loss;
   return epilogue;
 }
 
 const void *rule_scale(const struct pass *pass, const struct step *step) {
-  const struct propagation *p = &pass->model->propagation;
+  const struct propagation *p = pass->propagation;
   if (step->scale == NONE) return NULL;
-  return (pass->model->program.step[step->scale].transposed ? &p->backward : &p->forward)->col_scale;
+  return (pass->program->step[step->scale].transposed ? &p->backward : &p->forward)->col_scale;
 }
 
-const struct update *rule_epilogue(const struct pass *pass, const struct step *head, struct update *epilogue) {
+const struct update *rule_epilogue(const struct pass *pass, const struct step *head,
+                                   struct update *epilogue) {
   const struct step *step = fused(pass, head, FUSE_EPILOGUE);
   if (!step || head->again) return NULL;
   if (step->kind == STEP_EPILOGUE)
-    *epilogue = epilogue_of(pass, step);
+    *epilogue = rule_epilogue_of(pass, step);
   else if (step->kind == STEP_DROPOUT)
     *epilogue = (struct update){.z = tensor_in(pass, step, 0),
                                 .dropout = dropout_of_step(pass, step),
@@ -76,7 +76,7 @@ const struct column_moments *rule_moments(const struct pass *pass, const struct 
                                           struct column_moments *moments) {
   const struct step *step = fused(pass, head, FUSE_MOMENTS);
   if (!step || !pass->training || head->again) return NULL;
-  const struct norm_state *norm = &pass->model->program.norm[step->norm];
+  const struct norm_state *norm = &pass->program->norm[step->norm];
   *moments = (struct column_moments){.x = tensor_in(pass, step, 0),
                                      .sum = norm->own_sum ? norm->own_sum : norm->mean,
                                      .squares = norm->rstd};
@@ -84,7 +84,8 @@ const struct column_moments *rule_moments(const struct pass *pass, const struct 
 }
 
 /* Of the rows of z on all ranks; `found`: the product that made z has left its moments. */
-static int batch_statistics(const struct pass *pass, const struct norm_state *norm, struct tensor z, int found) {
+static int batch_statistics(const struct pass *pass, const struct norm_state *norm, struct tensor z,
+                            int found) {
   struct run *run = pass->run;
   int64_t real = dtype_bytes(run->kernels->real);
   struct batch_norm_stats stats = {.step = BATCH_NORM_RUNNING,
@@ -114,8 +115,8 @@ static int batch_statistics(const struct pass *pass, const struct norm_state *no
 }
 
 int run_epilogue(const struct pass *pass, const struct step *step) {
-  const struct program *p = &pass->model->program;
-  struct update epilogue = epilogue_of(pass, step);
+  const struct program *p = pass->program;
+  struct update epilogue = rule_epilogue_of(pass, step);
   if (step->end.norm == NORM_BATCH) {
     const struct step *writer = &p->step[p->value[step->in[0]].writer];
     TRY(batch_statistics(pass, &p->norm[step->norm], epilogue.z, fused(pass, writer, FUSE_MOMENTS) != NULL));
@@ -123,23 +124,24 @@ int run_epilogue(const struct pass *pass, const struct step *step) {
   return op_update(pass->run->kernels, &epilogue);
 }
 
-/* The forward's arguments. What the backward does not read may have lost its memory to another value by now: dy stands
- * for it, which is no other value's. z may be a value that was computed again. */
+/* The forward's arguments. What the backward does not read may have lost its memory to another value by now:
+ * dy stands for it, which is no other value's. z may be a value that was computed again. */
 static struct rule_backward backward_of(const struct pass *pass, const struct step *step) {
-  const struct program *p = &pass->model->program;
+  const struct program *p = pass->program;
   const struct step *forward = &p->step[step->of];
-  struct rule_backward backward = {.forward = epilogue_of(pass, forward)};
+  struct rule_backward backward = {.forward = rule_epilogue_of(pass, forward)};
   backward.forward.loss = NULL;
   if (step->in[1] != forward->out[0]) backward.forward.y = tensor_in(pass, step, 0);
-  if (step->in[1] == NONE) backward.forward.z = backward.forward.y, backward.forward.residual = (struct tensor){0};
+  if (step->in[1] == NONE)
+    backward.forward.z = backward.forward.y, backward.forward.residual = (struct tensor){0};
   if (step->in[1] != NONE && step->in[1] != forward->out[0]) backward.forward.z = tensor_in(pass, step, 1);
   backward.op = (struct update_backward){.dy = tensor_in(pass, step, 0),
                                          .dz = tensor_out(pass, step, 0),
                                          .residual_grad = tensor_out(pass, step, 1),
                                          .scale = rule_scale(pass, step),
-                                         .shift_grad = gradient_of(pass, forward->shift),
-                                         .gain_grad = gradient_of(pass, forward->gain),
-                                         .bias_grad = gradient_of(pass, forward->bias)};
+                                         .shift_grad = rule_gradient(pass, forward->shift),
+                                         .gain_grad = rule_gradient(pass, forward->gain),
+                                         .bias_grad = rule_gradient(pass, forward->bias)};
   return backward;
 }
 
@@ -166,39 +168,4 @@ const struct update_backward *rule_backward(const struct pass *pass, const struc
 int run_epilogue_backward(const struct pass *pass, const struct step *step) {
   struct rule_backward backward = backward_of(pass, step);
   return op_update_backward(pass->run->kernels, link(pass, step, &backward));
-}
-
-/* Of all ranks; *sums: [2, cols], of dn and of dn xhat. Where there is one rank they are the gradients. */
-static int sum_over_ranks(const struct pass *pass, const struct step *forward, void *sums[2]) {
-  struct run *run = pass->run;
-  const int64_t cols = pass->model->program.norm[forward->norm].cols;
-  const int64_t bytes = cols * dtype_bytes(run->kernels->real);
-  sums[0] = gradient_of(pass, forward->shift);
-  sums[1] = gradient_of(pass, forward->gain);
-  if (run->comm->size == 1) return OK;
-  for (int i = 0; i < 2; i++) {
-    void *to = (char *)pass->model->sums + i * bytes;
-    TRY(device_copy(run->device, STREAM_COMPUTE, to, sums[i], bytes));
-    sums[i] = to;
-  }
-  return comm_allreduce(run->comm, pass->model->sums, 2 * cols, run_number(run), REDUCE_SUM);
-}
-
-/* From dn to dz; or the product whose dn was not kept once more: this time dz is made of it, and sums are there. */
-int run_norm_backward(const struct pass *pass, const struct step *step) {
-  const struct step *forward = &pass->model->program.step[step->of];
-  const struct step *product = fused(pass, step, FUSE_DGRAD);
-  struct update epilogue = epilogue_of(pass, forward);
-  void *sums[2];
-  int repeated = 0;
-  epilogue.loss = NULL;
-  epilogue.z = tensor_in(pass, step, 1);
-  TRY(sum_over_ranks(pass, forward, sums));
-  struct batch_norm_backward norm = {.forward = &epilogue,
-                                     .dz = tensor_out(pass, step, 0),
-                                     .sum_dn = sums[0],
-                                     .sum_dn_xhat = sums[1],
-                                     .count = pass->run->shard->global_nodes};
-  if (product) TRY(rule_repeat(pass, product, &norm, &repeated));
-  return repeated ? OK : op_batch_norm_backward(pass->run->kernels, &norm);
 }

@@ -1,19 +1,15 @@
-/* linear: y = x W (+ x2 W2), dx = dy W^T, dW = x^T dy. W is a parameter or what a MAP makes of one. */
+/* linear: y = x W (+ x2 W2), dx = dy W^T. W is a parameter or what a MAP makes of one. */
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
 
 static struct tensor weight_of(const struct pass *pass, const struct step *step, int i) {
   return step->in[2] != NONE ? tensor_in(pass, step, 2)
-                             : parameter_factor(&pass->model->parameters, pass->run, step->parameter[i]);
-}
-
-struct tensor rule_input(const struct pass *pass, int value) {
-  return value == VALUE_FEATURES ? features_tensor(&pass->model->features)
-                                 : program_tensor(&pass->model->program, value);
+                             : parameter_factor(pass->parameters, pass->run, step->parameter[i]);
 }
 
 /* Rows of y times the column scale of the aggregation that reads them. */
-static const struct update *message_of(const struct pass *pass, const struct step *step, struct update *scale) {
+static const struct update *message_of(const struct pass *pass, const struct step *step,
+                                       struct update *scale) {
   struct tensor y = tensor_out(pass, step, 0);
   *scale = (struct update){.z = y, .scale = rule_scale(pass, step), .y = y};
   return scale->scale ? scale : NULL;
@@ -24,7 +20,7 @@ static int linear_of_sparse(const struct pass *pass, const struct step *step, co
   struct tensor y = tensor_out(pass, step, 0), sum = step->out[1] == NONE ? y : tensor_out(pass, step, 1);
   struct gemm product = {.a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = sum};
   TRY(op_gemm(pass->run->kernels, &product));
-  return features_times(&pass->model->features, pass->run, weight_of(pass, step, 1), sum, epilogue, y);
+  return features_times(pass->features, pass->run, weight_of(pass, step, 1), sum, epilogue, y);
 }
 
 int run_linear(const struct pass *pass, const struct step *step) {
@@ -35,7 +31,7 @@ int run_linear(const struct pass *pass, const struct step *step) {
   struct tensor y = tensor_out(pass, step, 0);
   if (!end && step->scale != NONE) end = message_of(pass, step, &scale);
   if (step->in[0] == VALUE_FEATURES)
-    return features_times(&pass->model->features, pass->run, weight_of(pass, step, 0), (struct tensor){0}, end, y);
+    return features_times(pass->features, pass->run, weight_of(pass, step, 0), (struct tensor){0}, end, y);
   if (step->in[1] == VALUE_FEATURES && pass->run->shard->sparse) return linear_of_sparse(pass, step, end);
   struct gemm product = {.a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = y, .update = end};
   struct gemm chained;
@@ -48,21 +44,6 @@ int run_linear(const struct pass *pass, const struct step *step) {
     product.next = &chained;
   }
   product.moments = rule_moments(pass, step, &moments);
-  return op_gemm(pass->run->kernels, &product);
-}
-
-struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad) {
-  struct gemm product = {.a = rule_input(pass, wgrad->in[0]), .transpose_a = 1, .b = tensor_in(pass, wgrad, 1)};
-  product.c = parameter_gradient(&pass->model->parameters, pass->run, wgrad->parameter[0]);
-  if (wgrad->factor != 1) product.factor = &wgrad->factor;
-  return product;
-}
-
-int run_wgrad(const struct pass *pass, const struct step *step) {
-  struct tensor dw = parameter_gradient(&pass->model->parameters, pass->run, step->parameter[0]);
-  if (step->in[0] == VALUE_FEATURES)
-    return features_gradient(&pass->model->features, pass->run, tensor_in(pass, step, 1), dw);
-  struct gemm product = rule_wgrad(pass, step);
   return op_gemm(pass->run->kernels, &product);
 }
 
@@ -117,14 +98,14 @@ int rule_repeat(const struct pass *pass, const struct step *step, const struct b
 
 /* All maps of the program, which run along with the first one. */
 int run_map(const struct pass *pass, const struct step *step) {
-  const struct program *p = &pass->model->program;
+  const struct program *p = pass->program;
   enum { MAPS = 64 };
   struct add maps[MAPS];
   int count = 0;
   for (int s = (int)(step - p->step); s < p->loss; s++) {
     const struct step *map = &p->step[s];
     if (map->kind != STEP_MAP) continue;
-    maps[count++] = (struct add){.x = parameter_value(&pass->model->parameters, pass->run, map->parameter[0]),
+    maps[count++] = (struct add){.x = parameter_value(pass->parameters, pass->run, map->parameter[0]),
                                  .factor = map->factor,
                                  .diagonal = map->diagonal,
                                  .y = tensor_out(pass, map, 0)};

@@ -1,9 +1,10 @@
-/* reduce: y_v = max over the neighbours u of x_u, element by element (Hamilton, Ying and Leskovec 2017, pooling). A node
- * without neighbours has 0; of equal values that of the lowest node id counts in the gradient.
+/* reduce: y_v = max over the neighbours u of x_u, element by element (Hamilton, Ying and Leskovec 2017,
+ * pooling). A node without neighbours has 0; of equal values that of the lowest node id counts in the
+ * gradient.
  *
- * Forward, the halo carries x; backward the gradient of y and the ids of those who won, side by side in a message.
- *   REDUCE           in: x; out: y, the message with the winners
- *   REDUCE_BACKWARD  in: dy, which lies in the message, and the message; out: dx */
+ * Forward, the halo carries x; backward the gradient of y and the ids of those who won, side by side in a
+ * message. REDUCE           in: x; out: y, the message with the winners REDUCE_BACKWARD  in: dy, which lies
+ * in the message, and the message; out: dx */
 #include "kernels/reduce.h"
 #include "models/program/rules/rules.h"
 #include "runtime/error.h"
@@ -21,8 +22,9 @@ static struct winners winners_in(struct tensor message, int64_t width) {
 
 /* Where rows that are not finished keep their sums; y itself where it is real. */
 static struct tensor sums_of(const struct pass *pass, struct tensor y) {
-  struct tensor sums = pass->model->propagation.sums;
-  return y.dtype == pass->run->kernels->real || !sums.data ? (struct tensor){0} : tensor_narrowed(sums, y.cols);
+  struct tensor sums = pass->propagation->sums;
+  return y.dtype == pass->run->kernels->real || !sums.data ? (struct tensor){0}
+                                                           : tensor_narrowed(sums, y.cols);
 }
 
 static const uint8_t *unfinished_of(const struct run *run, const struct direction *d, int halo) {
@@ -36,19 +38,19 @@ static int reduce_part(struct run *run, const struct direction *d, struct tensor
   struct reduce op = {.a = halo ? d->halo_part : d->own_part,
                       .reducer = REDUCER_MAX,
                       .x = x,
-                      .col_id = halo ? d->halo_id : pass->model->id,
-                      .id = pass->model->id,
+                      .col_id = halo ? d->halo_id : pass->id,
+                      .id = pass->id,
                       .unfinished = unfinished_of(run, d, halo),
                       .accumulate = halo,
                       .sums = sums_of(pass, y),
                       .y = y,
                       .winner = winners_in(tensor_out(pass, arcs->step, 1), y.cols)};
-  if (!halo) op.self_scale = pass->model->propagation.self, op.self = x;
+  if (!halo) op.self_scale = pass->propagation->self, op.self = x;
   return op_reduce(run->kernels, &op);
 }
 
 int run_reduce(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   struct arcs arcs = {pass, step};
   return propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 0), reduce_part, &arcs);
 }
@@ -61,17 +63,17 @@ static int give_back_part(struct run *run, const struct direction *d, struct ten
   struct reduce_backward op = {.a = halo ? d->halo_part : d->own_part,
                                .dy = tensor_columns(message, 0, dx.cols),
                                .winner = winners_in(message, dx.cols),
-                               .id = pass->model->id,
+                               .id = pass->id,
                                .unfinished = unfinished_of(run, d, halo),
                                .accumulate = halo,
                                .sums = sums_of(pass, dx),
                                .dx = dx};
-  if (!halo && pass->model->propagation.self) op.self = op.dy, op.self_winner = op.winner;
+  if (!halo && pass->propagation->self) op.self = op.dy, op.self_winner = op.winner;
   return op_reduce_backward(run->kernels, &op);
 }
 
 int run_reduce_backward(const struct pass *pass, const struct step *step) {
-  struct propagation *p = &pass->model->propagation;
+  struct propagation *p = pass->propagation;
   struct arcs arcs = {pass, step};
   return propagate_parts(p, pass->run, &p->backward, tensor_in(pass, step, 1), give_back_part, &arcs);
 }

@@ -2,35 +2,46 @@
 #ifndef MODELS_PROGRAM_RULES_RULES_H
 #define MODELS_PROGRAM_RULES_RULES_H
 
-#include "models/model.h"
+#include "models/features.h"
+#include "models/parameters.h"
+#include "models/program/program.h"
+#include "models/propagate.h"
 
-/* One pass over the program. */
+/* One pass over the program, and what it works on. */
 struct pass {
-  struct model *model;
   struct run *run;
+  const struct program *program;
+  const struct parameters *parameters;
+  const struct features *features;
+  struct propagation *propagation;
+  const int64_t *id;          /* [own] global node ids on the device */
+  void *sums;                 /* real [2 widest norm]: of batch norms over ranks */
+  const struct loss_op *loss; /* that comes along with the logits; NULL: none */
   int training;
 };
 
 typedef int rule(const struct pass *pass, const struct step *step);
 
-rule run_linear, run_dgrad, run_wgrad, run_map;                     /* linear.c */
-rule run_aggregate, run_loop_grad, run_hyperedge_grad;              /* aggregate.c */
-rule run_attend, run_attend_backward;                               /* attend.c */
-rule run_cosine, run_cosine_backward;                               /* cosine.c */
-rule run_reduce, run_reduce_backward;                               /* reduce.c */
-rule run_add, run_dropout, run_epilogue, run_epilogue_backward, run_norm_backward; /* epilogue.c */
+rule run_linear, run_dgrad, run_map;                            /* linear.c */
+rule run_wgrad;                                                 /* wgrad.c */
+rule run_aggregate, run_loop_grad, run_hyperedge_grad;          /* aggregate.c */
+rule run_attend, run_attend_backward;                           /* attend.c */
+rule run_cosine, run_cosine_backward;                           /* cosine.c */
+rule run_reduce, run_reduce_backward;                           /* reduce.c */
+rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
+rule run_norm_backward;                                         /* norm.c */
 
 /* The step that runs along with a head in that way; NULL: none. */
 static inline const struct step *fused(const struct pass *pass, const struct step *head, enum fusion how) {
-  return head->along[how] == NONE ? NULL : &pass->model->program.step[head->along[how]];
+  return head->along[how] == NONE ? NULL : &pass->program->step[head->along[how]];
 }
 
 static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
-  return program_tensor(&pass->model->program, step->in[i]);
+  return program_tensor(pass->program, step->in[i]);
 }
 
 static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
-  return program_tensor(&pass->model->program, step->out[i]);
+  return program_tensor(pass->program, step->out[i]);
 }
 
 /* The features' own tensor, which may change from pass to pass, or a value's. */
@@ -39,6 +50,9 @@ struct tensor rule_input(const struct pass *pass, int value);
 /* The column scale that a message is multiplied by; NULL: none. */
 const void *rule_scale(const struct pass *pass, const struct step *step);
 
+/* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
+struct update rule_epilogue_of(const struct pass *pass, const struct step *step);
+void *rule_gradient(const struct pass *pass, int parameter);
 /* What runs along as the epilogue of a head: that of an EPILOGUE or a DROPOUT, in *epilogue; NULL: none. */
 const struct update *rule_epilogue(const struct pass *pass, const struct step *head, struct update *epilogue);
 /* An EPILOGUE_BACKWARD with all that it needs. */
