@@ -3,7 +3,7 @@
 #define TESTS_RANKS_H
 
 #include "runtime/comm.h"
-#include "runtime/device.h"
+#include "runtime/device_list.h"
 #include "tests/check.h"
 
 /* Rank 0 speaks. A wait of more than `timeout` seconds is an error. */
