@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "io/publish.h"
-#include "runtime/device_list.h"
-#include "runtime/error.h"
-#include "runtime/limits.h"
-#include "runtime/load.h"
-#include "runtime/stop.h"
+#include "io/file/path_check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/load.h"
+#include "runtime/base/stop.h"
+#include "runtime/device/device_list.h"
 #include "version.h"
 
 __attribute__((section(".preinit_array"), used)) static void (*const program_first)(int, char **,

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 struct test {
   const char *name;

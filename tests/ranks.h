@@ -2,8 +2,8 @@
 #ifndef TESTS_RANKS_H
 #define TESTS_RANKS_H
 
-#include "runtime/comm.h"
-#include "runtime/device_list.h"
+#include "runtime/comm/comm.h"
+#include "runtime/device/device_list.h"
 #include "tests/check.h"
 
 /* Rank 0 speaks. A wait of more than `timeout` seconds is an error. */

@@ -1,6 +1,6 @@
-#include "kernels/cpu/table.h"
+#include "kernels/ops/table_cpu.h"
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/common/cpu.h"
 
 const struct kernel_ops REAL(cpu_ops) = {
     .device = "cpu",

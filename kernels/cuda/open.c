@@ -1,11 +1,11 @@
 /* The state that the GPU's tables keep while they are open: what the GPU can do, cuBLASLt, pinned memory. */
 #include <stdlib.h>
 
+#include "kernels/cuda/common/upload.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/layout/tiles.h"
-#include "kernels/cuda/upload.h"
-#include "runtime/log.h"
-#include "runtime/memory.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
 
 static int read_limits(struct cuda_state *state) {
   int gpu = 0;

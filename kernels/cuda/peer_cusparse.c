@@ -3,8 +3,8 @@
 #include <cusparse.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/cuda.h"
-#include "runtime/memory.h"
+#include "kernels/cuda/common/cuda.h"
+#include "runtime/base/memory.h"
 
 static const cusparseSpMMAlg_t algorithms[] = {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2,
                                                CUSPARSE_SPMM_CSR_ALG3};

@@ -2,7 +2,7 @@
 #ifndef KERNELS_CUDA_PEER_CUSPARSE_H
 #define KERNELS_CUDA_PEER_CUSPARSE_H
 
-#include "kernels/peer.h"
+#include "kernels/ops/peer.h"
 
 extern const struct peer_ops peer_cusparse;
 

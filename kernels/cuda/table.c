@@ -1,6 +1,6 @@
-#include "kernels/cuda/table.h"
+#include "kernels/ops/table_cuda.h"
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 
 /* The launchers look at the elements of what they are given: one set serves both tables. */
 #define LAUNCHERS                                                                                  \

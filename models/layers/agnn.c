@@ -1,8 +1,8 @@
 /* agnn: Z_v = sum_u a_vu h_u, a_vu = softmax over the row of beta cos(h_v, h_u), with exactly one self loop a
  * node (Thekumparampil et al. 2018): propagations with one trained number each, between two linear layers. */
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "models/layers/layers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* One that is not trained has no gradient, and no weight decay. */
 static void add_beta(struct build *b, struct step *cosine) {

@@ -1,9 +1,9 @@
 /* gat: Z_v = sum_u a_vu (W h_u) in each of several heads, a_vu = softmax over the row of
  * LeakyReLU_.2(a_l . W h_u + a_r . W h_v), with exactly one self loop a node (Velickovic et al. 2018). Hidden
  * layers put the heads side by side, the last one takes their mean. */
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "models/layers/layers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* What neighbours need: x | the reals l . x. */
 static void attend_to(struct build *b, struct step *attend, int weight, int64_t out) {

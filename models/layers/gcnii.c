@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "models/layers/layers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* M, dtype [in, out]. */
 static int build_map(struct build *b, int weight, int64_t in, int64_t out, double share) {

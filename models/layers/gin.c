@@ -5,7 +5,7 @@
  * ReLU; the second Linear is a layer of its own, as in mlp. eps is model.eps, or a number of each layer that
  * is trained from there on. */
 #include "models/layers/layers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 void gin_aggregation(struct build *b, int64_t out, struct layer_end end) {
   struct propagation *p = b->propagation;

@@ -1,7 +1,7 @@
 #include "models/layers/layers.h"
 
-#include "io/dataset.h"
-#include "runtime/error.h"
+#include "io/dataset/dataset.h"
+#include "runtime/base/error.h"
 
 static int check_unweighted(const struct run *run) {
   if (run->dataset->weighted)

@@ -2,10 +2,10 @@
  * the neighbours; "sum": their sum; "gcn": the mean over the neighbours and the node itself, and Z = P H W
  * alone; "max": Z = H W_self + M W, M_v = max over the neighbours u of relu(H_u W_p + b_p), as wide as hidden
  * layers. */
-#include "io/dataset.h"
-#include "kernels/reduce.h"
+#include "io/dataset/dataset.h"
+#include "kernels/ops/reduce.h"
 #include "models/layers/layers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* One product and its mean: no weight for the node itself. */
 static void mean_layer(struct build *b, int64_t out, struct layer_end end) {

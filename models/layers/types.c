@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 static const struct model_type *const types[] = {&agnn_model,     &gat_model,   &gcn_model, &gcnii_model,
                                                  &gin_model,      &hgnn_model,  &mlp_model, &sage_model,

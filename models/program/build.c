@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 int64_t build_cols(const struct build *b, int value) {
   return b->program->value[value].cols;

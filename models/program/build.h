@@ -4,9 +4,9 @@
 #ifndef MODELS_PROGRAM_BUILD_H
 #define MODELS_PROGRAM_BUILD_H
 
-#include "models/parameters.h"
+#include "models/core/parameters.h"
+#include "models/core/propagation.h"
 #include "models/program/program.h"
-#include "models/propagation.h"
 
 struct build {
   struct program *program;

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "models/program/program.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 enum { PARTS = 2 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "models/program/program.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 static int64_t align(int64_t bytes) {
   enum { UNIT = 256 };

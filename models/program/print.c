@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "models/program/program.h"
-#include "runtime/log.h"
-#include "runtime/memory.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
 
 /* "z2 [64] at 12.0 MiB" */
 static void add_value(const struct program *p, int value, int writes, char *text, size_t size, size_t *used) {

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 const char *const step_name[STEP_KINDS] = {
     [STEP_LINEAR] = "linear",

@@ -5,9 +5,9 @@
 #ifndef MODELS_PROGRAM_PROGRAM_H
 #define MODELS_PROGRAM_PROGRAM_H
 
+#include "models/core/run.h"
 #include "models/program/step.h"
-#include "models/run.h"
-#include "runtime/arena.h"
+#include "runtime/device/arena.h"
 
 enum { VALUE_FEATURES = 0 }; /* the first value of each program */
 

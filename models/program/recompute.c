@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "models/program/program.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 struct recomputation {
   struct program *p;

@@ -11,7 +11,7 @@
 #ifndef MODELS_PROGRAM_STEP_H
 #define MODELS_PROGRAM_STEP_H
 
-#include "kernels/ops.h"
+#include "kernels/ops/ops.h"
 
 enum { NONE = -1, STEP_INS = 8, STEP_OUTS = 7 };
 
@@ -52,8 +52,8 @@ enum step_kind {
   STEP_EPILOGUE_BACKWARD,
   /* Behind it, of a batch norm: dz from what all ranks summed. in: dz, z; out: dz */
   STEP_NORM_BACKWARD,
-  /* The masked loss and its gradient. in: logits; out: their gradient. Run by models/epoch.c, between both
-     lists */
+  /* The masked loss and its gradient. in: logits; out: their gradient. Run by models/train/epoch.c, between
+     both lists */
   STEP_LOSS,
   STEP_KINDS
 };

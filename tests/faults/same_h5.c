@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/h5_hdf5.h"
+#include "io/file/h5_hdf5.h"
 
 static const char *const skipped[] = {"seconds", "order_seconds", "config"};
 

@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/seeds.h"
 #include "tests/fuzz/target.h"
-#include "tests/io/made_files.h"
+#include "tests/io/synthetic_files.h"
 
 static const char *base;
 

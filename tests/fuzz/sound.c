@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/import_read.h"
-#include "runtime/error.h"
+#include "io/import/import_read.h"
+#include "runtime/base/error.h"
 #include "tests/fuzz/target.h"
 
 #define MUST(condition)                                                     \

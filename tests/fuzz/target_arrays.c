@@ -3,9 +3,9 @@
 #include <string.h>
 #include <zip.h>
 
-#include "io/import_read.h"
-#include "io/npy.h"
-#include "runtime/error.h"
+#include "io/file/npy.h"
+#include "io/import/import_read.h"
+#include "runtime/base/error.h"
 #include "tests/fuzz/target.h"
 
 static void read_elements(const struct npy *npy) {

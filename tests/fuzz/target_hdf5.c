@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/checkpoint.h"
-#include "io/dataset.h"
-#include "io/h5.h"
-#include "partition/partition_cache.h"
-#include "runtime/config.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "io/dataset/checkpoint.h"
+#include "io/dataset/dataset.h"
+#include "io/file/h5.h"
+#include "partition/cut/partition_cache.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/config/config.h"
 #include "tests/fuzz/target.h"
 #include "tests/io/tiny.h"
 

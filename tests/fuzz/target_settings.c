@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/choose_models.h"
-#include "launch/gnndata_commands.h"
-#include "launch/gnntrain_options.h"
-#include "runtime/config.h"
-#include "runtime/error.h"
+#include "kernels/cost/cost_models.h"
+#include "launch/gnndata/gnndata_commands.h"
+#include "launch/gnntrain/gnntrain_options.h"
+#include "runtime/base/error.h"
+#include "runtime/config/config.h"
 #include "tests/fuzz/target.h"
 
 /* What was read stands in a checkpoint as text, and is read again from there: nothing may change. */

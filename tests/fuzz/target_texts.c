@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gzip.h"
-#include "io/ids.h"
-#include "io/import_read.h"
-#include "io/metrics.h"
-#include "runtime/error.h"
+#include "io/dataset/ids.h"
+#include "io/dataset/metrics.h"
+#include "io/file/gzip.h"
+#include "io/import/import_read.h"
+#include "runtime/base/error.h"
 #include "tests/fuzz/target.h"
 
 static struct import_options options_of(const char *format, const char *input) {

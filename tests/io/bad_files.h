@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/h5.h"
-#include "runtime/memory.h"
+#include "io/file/h5.h"
+#include "runtime/base/memory.h"
 #include "tests/io/tiny.h"
 
 enum { SECONDS = 90, MEMORY_KIB = 1 << 20 };

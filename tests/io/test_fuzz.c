@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "io/checkpoint.h"
+#include "io/dataset/checkpoint.h"
 
 IN_TINY_FILE("fuzz", path);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/dataset.h"
+#include "io/dataset/dataset.h"
 
 enum { TINY_NODES = 12, TINY_EDGES = 2 * TINY_NODES, TINY_FEATURES = 20, TINY_CLASSES = 3 };
 

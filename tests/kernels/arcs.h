@@ -2,8 +2,8 @@
 #ifndef TESTS_KERNELS_ARCS_H
 #define TESTS_KERNELS_ARCS_H
 
-#include "kernels/attention.h"
-#include "runtime/csr.h"
+#include "kernels/ops/attention.h"
+#include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 
 /* Own rows, columns of the halo behind them. */

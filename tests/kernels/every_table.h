@@ -4,9 +4,9 @@
 #ifndef TESTS_KERNELS_EVERY_TABLE_H
 #define TESTS_KERNELS_EVERY_TABLE_H
 
-#include "kernels/kernels.h"
-#include "runtime/device_list.h"
-#include "runtime/memory.h"
+#include "kernels/ops/kernels.h"
+#include "runtime/base/memory.h"
+#include "runtime/device/device_list.h"
 #include "tests/check.h"
 
 enum { BLOCKS = 4096 };

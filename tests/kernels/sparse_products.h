@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNELS_SPARSE_PRODUCTS_H
 #define TESTS_KERNELS_SPARSE_PRODUCTS_H
 
-#include "runtime/csr.h"
+#include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 
 /* Matrices that a device may treat in different ways: by the mean of their degrees, with empty rows and with

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/h5_hdf5.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "io/file/h5_hdf5.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 static int fail(const char *object) {
   FAIL(BAD_INPUT, "%s cannot be changed", object);

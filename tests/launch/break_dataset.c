@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/h5.h"
-#include "runtime/error.h"
+#include "io/file/h5.h"
+#include "runtime/base/error.h"
 
 enum { NODES = 64, DEGREE = 4, EDGES = NODES * DEGREE, FEATURES = 8, CLASSES = 4 };
 enum { TRAIN = NODES / 2, VAL = NODES / 4, TEST = NODES / 4 };

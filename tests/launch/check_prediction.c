@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/dataset.h"
-#include "io/h5.h"
-#include "runtime/error.h"
-#include "runtime/memory.h"
+#include "io/dataset/dataset.h"
+#include "io/file/h5.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 struct prediction {
   struct h5 h5;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/h5.h"
-#include "runtime/error.h"
+#include "io/file/h5.h"
+#include "runtime/base/error.h"
 
 struct claim {
   int64_t nodes, arcs, features;

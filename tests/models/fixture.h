@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
-#include "models/job.h"
-#include "runtime/log.h"
-#include "runtime/memory.h"
+#include "models/session/job.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
 #include "tests/ranks.h"
 
 struct fixture {

@@ -3,7 +3,7 @@
 #ifndef TESTS_MUTATE_CHANGE_H
 #define TESTS_MUTATE_CHANGE_H
 
-#include "io/h5_hdf5.h"
+#include "io/file/h5_hdf5.h"
 #include "tests/mutate/mutate.h"
 
 enum { SAID = 400, NAME = 200 };

@@ -1,8 +1,8 @@
 /* make_sparse FILE.h5: a small directed graph with several labels a node, sparse features and two splits. */
 #include <stdio.h>
 
-#include "io/h5.h"
-#include "runtime/error.h"
+#include "io/file/h5.h"
+#include "runtime/base/error.h"
 
 enum { NODES = 48, DEGREE = 3, EDGES = NODES * DEGREE, FEATURES = 20, CLASSES = 3, PER_ROW = 2 };
 

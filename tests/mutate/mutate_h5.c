@@ -16,7 +16,7 @@
 
 #include "tests/mutate/mutate.h"
 
-int gnntrain_main(int argc, char **argv); /* launch/gnntrain.c's */
+int gnntrain_main(int argc, char **argv); /* launch/gnntrain/gnntrain.c's */
 
 enum { ARGUMENTS = 24, CPU_SECONDS = 60, WALL_SECONDS = 300, TEXT = 65536, CHANGES = 3 };
 

@@ -2,8 +2,8 @@
 #ifndef TESTS_PARTITION_MAKING_H
 #define TESTS_PARTITION_MAKING_H
 
-#include "partition/partition.h"
-#include "runtime/log.h"
+#include "partition/graph/partition.h"
+#include "runtime/base/log.h"
 #include "tests/partition/random_graph.h"
 
 static struct comm comm;

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/dataset.h"
-#include "partition/graph.h"
-#include "runtime/comm.h"
-#include "runtime/random.h"
+#include "io/dataset/dataset.h"
+#include "partition/graph/graph.h"
+#include "runtime/base/random.h"
+#include "runtime/comm/comm.h"
 #include "tests/check.h"
 
 enum { RANDOM_FEATURES = 19, RANDOM_CLASSES = 4 };

@@ -3,8 +3,8 @@
 #include "kernels/cuda/attention/attention.h"
 
 #include "kernels/cuda/attention/attention_launch.cuh"
-#include "kernels/cuda/spmm/finish_update.cuh"
-#include "kernels/cuda/update.h"
+#include "kernels/cuda/elementwise/epilogue.h"
+#include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 
 static int64_t partial_stride(int64_t width, int64_t heads) {
   return 2 * partial_columns(width) + (3 * heads + 3) / 4 * 4;

@@ -1,7 +1,7 @@
 /* left_v = l . x_v and right_v = r . x_v, head by head, and the gradients of l and r; see struct
  * attention_terms. Forward reads X once, which is what there is to do; backward likewise. */
 #include "kernels/cuda/attention/head_columns.cuh"
-#include "kernels/cuda/partials.cuh"
+#include "kernels/cuda/common/partials.cuh"
 
 constexpr int TERMS_BLOCKS = 3, SUMS_BLOCKS = 2; /* on a multiprocessor */
 

@@ -1,8 +1,8 @@
 /* y_v = sum_u softmax_u(beta n_v . n_u) x_u in one pass over the arcs of a row, with a running maximum; see
  * struct cosine_attention. An arc moves a row of x and 8 bytes. */
 #include "kernels/cuda/attention/cosine.cuh"
-#include "kernels/cuda/spmm/finish_update.cuh"
-#include "kernels/cuda/update.h"
+#include "kernels/cuda/elementwise/epilogue.h"
+#include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 
 struct cosine_row_end {
   struct rows log_sum, y, sums; /* sums: float, of rows in parts; data NULL: y */

@@ -1,6 +1,6 @@
 /* What other nodes need of a node for attention by cosines, and the way of a gradient through x / |x|; see
  * struct cosine_rows and cosine_end. A warp takes a row: rows of any width and address. */
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/vec.cuh"
 
 /* A warp's rows of a matrix, eight columns a lane. */
 static inline dim3 warps() {

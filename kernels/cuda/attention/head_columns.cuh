@@ -2,7 +2,7 @@
 #ifndef KERNELS_CUDA_ATTENTION_HEAD_COLUMNS_CUH
 #define KERNELS_CUDA_ATTENTION_HEAD_COLUMNS_CUH
 
-#include "kernels/cuda/walk.cuh"
+#include "kernels/cuda/common/walk.cuh"
 
 /* Whether a row's lanes hold all of it and the lanes of a head exchange in pairs. */
 static inline bool heads_fit(int64_t width, int64_t heads) {

@@ -8,11 +8,11 @@
  * product that the layer above begins with. All else: "library", cuBLASLt.
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
- * (gemm_pieces.cuh, gemm_wgmma.cuh). */
+ * (gemm_split.cuh, gemm_wgmma.cuh). */
 #ifndef KERNELS_CUDA_GEMM_GEMM_H
 #define KERNELS_CUDA_GEMM_GEMM_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/gemm/gemm.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum {
   ROWS = 600,

@@ -6,7 +6,7 @@
 #ifndef KERNELS_CUDA_GEMM_GEMM_FRAGMENT_CUH
 #define KERNELS_CUDA_GEMM_GEMM_FRAGMENT_CUH
 
-#include "kernels/cuda/gemm/gemm_pieces.cuh"
+#include "kernels/cuda/gemm/gemm_split.cuh"
 #include "kernels/cuda/gemm/gemm_wgmma.cuh"
 
 /* A step of a warp's 16 rows as products take it: hi and mid, or the first and the second half of bf16. */

@@ -5,7 +5,7 @@
 #ifndef KERNELS_CUDA_GEMM_GEMM_NORM_CUH
 #define KERNELS_CUDA_GEMM_GEMM_NORM_CUH
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/vec.cuh"
 
 /* A real for each column; mean NULL: there is no norm. */
 struct norm_end {

@@ -103,7 +103,8 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_end
 }
 
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
- * columns, or 128 by 256: gemm_sums.cu and gemm_bulk_along.cu, which has sums of columns beside them. */
+ * columns, or 128 by 256: gemm_splitk.cu and gemm_tma_bf16_wgrad.cu, which has sums of columns beside them.
+ */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
   enum { LONG = 256 };
   const struct cuda_state *state = k->impl;

@@ -2,7 +2,7 @@
 #ifndef KERNELS_CUDA_GEMM_GEMM_PLACE_CUH
 #define KERNELS_CUDA_GEMM_GEMM_PLACE_CUH
 
-#include "kernels/cuda/gemm/gemm_end.cuh"
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
 
 /* Lane 4 g + q has sums of rows v and v + 8, as far as these are there. */
 struct lane_place {

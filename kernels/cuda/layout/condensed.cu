@@ -6,8 +6,8 @@
  * panel; any order of a block's columns serves, as bits and rows agree. */
 #include <cfloat>
 
+#include "kernels/cuda/common/bf16x2_split.cuh"
 #include "kernels/cuda/layout/condensed.h"
-#include "kernels/cuda/planes.cuh"
 
 constexpr int WARPS = 4; /* of a block of threads */
 

@@ -1,17 +1,17 @@
-/* Condensed windows of a matrix on the GPU (kernels/condensed.h), multiplied on tensor cores, and what
+/* Condensed windows of a matrix on the GPU (kernels/format/condensed.h), multiplied on tensor cores, and what
  * decides which windows these are. */
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_H
 #define KERNELS_CUDA_LAYOUT_CONDENSED_H
 
 #include "kernels/cuda/layout/condensed_build.h"
 #include "kernels/cuda/layout/tiles.h"
-#include "kernels/window_pieces.h"
+#include "kernels/format/window_pieces.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#include "kernels/condensed.h"
+#include "kernels/format/condensed.h"
 
 enum { CONDENSED_PIECE = 128 /* blocks */ };
 

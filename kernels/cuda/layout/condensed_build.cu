@@ -9,11 +9,11 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/upload.h"
+#include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/layout/tiles_build.h"
-#include "kernels/cuda/upload.h"
 extern "C" {
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 }
 
 constexpr int THREADS = 128, WARPS = THREADS / 32;

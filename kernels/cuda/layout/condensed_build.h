@@ -1,15 +1,15 @@
-/* condensed_build: what condensed_split of kernels/condensed.c does, on the GPU, to the bit: windows are
- * measured there, and blocks and the rest written where the layout wants them. */
+/* condensed_build: what condensed_split of kernels/format/condensed.c does, on the GPU, to the bit: windows
+ * are measured there, and blocks and the rest written where the layout wants them. */
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_BUILD_H
 #define KERNELS_CUDA_LAYOUT_CONDENSED_BUILD_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#include "kernels/condensed.h"
+#include "kernels/format/condensed.h"
 
 enum { CONDENSED_BATCH = 1 << 22 /* entries that are sorted at a time, at 16 bytes each */ };
 

@@ -1,12 +1,13 @@
-/* condensed_count of kernels/condensed.c for a matrix that is on the GPU, to the bit. A block of threads a
- * window of 16 rows: it counts the cells of the 128 rows around it, then its own columns. Those that it has
- * met are bits in global memory, set by the first to come; it does not matter which entry that is. */
+/* condensed_count of kernels/format/condensed.c for a matrix that is on the GPU, to the bit. A block of
+ * threads a window of 16 rows: it counts the cells of the 128 rows around it, then its own columns. Those
+ * that it has met are bits in global memory, set by the first to come; it does not matter which entry that
+ * is. */
 #include <algorithm>
 
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/layout/condensed.h"
 extern "C" {
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 }
 
 constexpr int THREADS = 512, HEIGHT = TILE_ROWS / CONDENSED_ROWS, SET = 32;

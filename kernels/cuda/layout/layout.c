@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/upload.h"
-#include "runtime/memory.h"
+#include "kernels/cuda/common/upload.h"
+#include "runtime/base/memory.h"
 
 enum { ALIGNMENT = 256 };
 

@@ -1,13 +1,13 @@
-/* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/slots.h) of what is in neither.
- * The entries lie in one block of device memory, slots in another, columns that were there before in their
- * own. */
+/* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/format/row_segments.h) of what is
+ * in neither. The entries lie in one block of device memory, slots in another, columns that were there before
+ * in their own. */
 #ifndef KERNELS_CUDA_LAYOUT_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_LAYOUT_H
 
 #include "kernels/cuda/layout/condensed.h"
 #include "kernels/cuda/layout/tiles.h"
-#include "kernels/layout.h"
-#include "kernels/slots.h"
+#include "kernels/format/layout.h"
+#include "kernels/format/row_segments.h"
 
 struct cuda_layout {
   struct layout base;

@@ -1,6 +1,6 @@
 /* Whether a matrix has windows that are worth condensing on this GPU, and the lists that their kernel walks.
  */
-#include "kernels/choose_models.h"
+#include "kernels/cost/cost_models.h"
 #include "kernels/cuda/layout/condensed.h"
 
 enum { SAMPLE = 1 << 20 /* about so many entries are looked at */ };

@@ -1,6 +1,6 @@
 /* Which entries of a matrix become tiles on this GPU, and the lists that their kernel walks. */
-#include "kernels/choose_models.h"
-#include "kernels/cuda/cuda.h"
+#include "kernels/cost/cost_models.h"
+#include "kernels/cuda/common/cuda.h"
 #include "kernels/cuda/layout/tiles.h"
 
 static int may_have_tiles(const struct csr *m, const struct layout_plan *plan) {

@@ -1,17 +1,17 @@
-/* The dense tiles of a matrix on the GPU (kernels/tiles.h), multiplied on tensor cores. Windows with tiles
- * are cut into pieces, those with most tiles first: they would run on alone at the end. */
+/* The dense tiles of a matrix on the GPU (kernels/format/tiles.h), multiplied on tensor cores. Windows with
+ * tiles are cut into pieces, those with most tiles first: they would run on alone at the end. */
 #ifndef KERNELS_CUDA_LAYOUT_TILES_H
 #define KERNELS_CUDA_LAYOUT_TILES_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 #include "kernels/cuda/layout/tiles_build.h"
-#include "kernels/window_pieces.h"
+#include "kernels/format/window_pieces.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#include "kernels/tiles.h"
+#include "kernels/format/tiles.h"
 
 enum { TILE_PIECE = 128 /* tiles; sums of more would lose digits too */ };
 

@@ -1,15 +1,15 @@
-/* tiles_build: what kernels/tiles.c does, on the GPU, to the bit: a matrix is copied there once, its cells
- * are counted, tiles and the rest are written where the layout wants them. */
+/* tiles_build: what kernels/format/tiles.c does, on the GPU, to the bit: a matrix is copied there once, its
+ * cells are counted, tiles and the rest are written where the layout wants them. */
 #ifndef KERNELS_CUDA_LAYOUT_TILES_BUILD_H
 #define KERNELS_CUDA_LAYOUT_TILES_BUILD_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#include "kernels/tiles.h"
+#include "kernels/format/tiles.h"
 
 /* A matrix on the device, and what is counted there. */
 struct tiles_build {

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/columns.cuh"
-#include "kernels/cuda/upload.h"
+#include "kernels/cuda/common/upload.h"
+#include "kernels/cuda/common/vec.cuh"
 extern "C" {
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 }
 
 constexpr int THREADS = 1024, WARPS = THREADS / 32;
@@ -48,7 +48,7 @@ static __device__ __forceinline__ void count_segments(const struct pattern &p, i
   __syncthreads();
 }
 
-/* bin_of of kernels/choose.c. */
+/* bin_of of kernels/cost/cost_model.c. */
 static __device__ __forceinline__ int density_bin(int entries) {
   if (entries < 64) return entries;
   const int octave = 31 - __clz(entries);

@@ -1,6 +1,6 @@
 /* Weights of tiles whose bits are there: the bits of strips are counted and added up, then each weight goes
  * where its bit stands among those of its strip. */
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/layout/tiles_build.h"
 
 constexpr int WARPS = BLOCK / 32;

@@ -6,7 +6,7 @@
 #include <cfloat>
 #include <type_traits>
 
-#include "kernels/cuda/bulk.cuh"
+#include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/layout/tiles.h"
 
 struct product {

@@ -4,8 +4,8 @@
  * multiplied by t, and back; the second may begin while the first ends. On request both do some columns, a
  * panel, before they go on to the next: then no more of the sums of hyperedges than a panel is ever kept. On
  * an H200 that was slower at every width: a panel reads slots and ids anew. Fused: one gather over pairs of
- * vertices (kernels/pairs.h). It reads more rows, the more the larger the hyperedges, and saves a step: for
- * few and small ones. */
+ * vertices (kernels/format/pairs.h). It reads more rows, the more the larger the hyperedges, and saves a
+ * step: for few and small ones. */
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/spmm/spmm.h"
 

@@ -1,11 +1,11 @@
-/* Adds up the pieces that long rows of a sparse matrix were cut into (kernels/slots.h), in their order, and
- * ends these rows. */
+/* Adds up the pieces that long rows of a sparse matrix were cut into (kernels/format/row_segments.h), in
+ * their order, and ends these rows. */
 #ifndef KERNELS_CUDA_SPMM_LONG_ROWS_CUH
 #define KERNELS_CUDA_SPMM_LONG_ROWS_CUH
 
-#include "kernels/cuda/follow.cuh"
+#include "kernels/cuda/common/pdl.cuh"
 #include "kernels/cuda/layout/layout.h"
-#include "kernels/cuda/spmm/finish_row.cuh"
+#include "kernels/cuda/spmm/spmm_epilogue.cuh"
 
 struct long_rows {
   const struct long_row *row;

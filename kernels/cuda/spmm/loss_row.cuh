@@ -4,7 +4,7 @@
 #ifndef KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 #define KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 
-#include "kernels/cuda/spmm/finish_row.cuh"
+#include "kernels/cuda/spmm/spmm_epilogue.cuh"
 
 /* What LANES neighbouring threads hold, put together two at a time, the same in each of them; by the whole
  * warp. first: the first of them in the warp, lane: this thread's place among them. */

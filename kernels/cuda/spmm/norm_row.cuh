@@ -3,7 +3,7 @@
 #ifndef KERNELS_CUDA_SPMM_NORM_ROW_CUH
 #define KERNELS_CUDA_SPMM_NORM_ROW_CUH
 
-#include "kernels/cuda/spmm/finish_row.cuh"
+#include "kernels/cuda/spmm/spmm_epilogue.cuh"
 
 /* Over the threads of the row; other rows of the warp may have parted. */
 template <int LANES> static __device__ __forceinline__ float sum_of_group(float x) {

@@ -1,4 +1,4 @@
-/* y_v = reduction of x_u over the entries of row v; see kernels/reduce.h. A kernel for each reducer. */
+/* y_v = reduction of x_u over the entries of row v; see kernels/ops/reduce.h. A kernel for each reducer. */
 #include "kernels/cuda/spmm/reduce.cuh"
 
 /* The expressions of REDUCERS. */

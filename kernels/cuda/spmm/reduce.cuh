@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
-#include "kernels/reduce.h"
+#include "kernels/ops/reduce.h"
 
 /* Rows of winners. */
 struct winner_rows {

@@ -1,8 +1,8 @@
 /* Dropout of the stored values of a sparse matrix: those that are 0 stay 0 in any case. Neighbouring columns
  * of a sparse row rarely share a call of Philox, so each entry makes its own. */
-#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/layout/layout.h"
-#include "kernels/cuda/layout/slot.cuh"
+#include "kernels/cuda/layout/row_segment.cuh"
 
 constexpr int LANES = 8; /* threads of a slot */
 

@@ -8,11 +8,11 @@
  * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
 #include "kernels/cuda/spmm/spmm.h"
 
-#include "kernels/cuda/spmm/finish_update.cuh"
+#include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/long_rows.cuh"
+#include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 #include "kernels/cuda/spmm/spmm_variant.h"
 #include "kernels/cuda/spmm/spmm_windows.h"
-#include "kernels/cuda/update.h"
 
 /* One thread a vector of the copy, whose rows are `vectors` long; what lies behind x's columns becomes 0. */
 template <class T>

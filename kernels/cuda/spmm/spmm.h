@@ -2,7 +2,7 @@
 #ifndef KERNELS_CUDA_SPMM_SPMM_H
 #define KERNELS_CUDA_SPMM_SPMM_H
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/common/cuda.h"
 
 /* Which part of a product, and what it works with beside struct spmm's own. */
 struct spmm_part {

@@ -6,7 +6,7 @@
  * are added as a tree. Rows that very many slots name come through the first-level cache, which is faster for
  * them and slower for all others.
  *
- * The kernel may begin while the one before still writes X (follow.cuh): it reads slots and first ids, then
+ * The kernel may begin while the one before still writes X (pdl.cuh): it reads slots and first ids, then
  * waits. */
 #ifndef KERNELS_CUDA_SPMM_SPMM_STREAM_CUH
 #define KERNELS_CUDA_SPMM_SPMM_STREAM_CUH

@@ -7,7 +7,7 @@
 #define KERNELS_CUDA_SPMM_SPMM_SUM_CUH
 
 #include "kernels/cuda/layout/layout.h"
-#include "kernels/cuda/layout/slot.cuh"
+#include "kernels/cuda/layout/row_segment.cuh"
 #include "kernels/cuda/spmm/loss_row.cuh"
 #include "kernels/cuda/spmm/norm_row.cuh"
 

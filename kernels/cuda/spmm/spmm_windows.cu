@@ -1,6 +1,6 @@
 #include "kernels/cuda/spmm/spmm_windows.h"
 
-#include "kernels/cuda/planes.cuh"
+#include "kernels/cuda/common/bf16x2_split.cuh"
 
 /* X in two bf16 planes whose sum it is to 16 bits, side by side: what tensor cores multiply in place of
  * floats.

@@ -1,8 +1,8 @@
 /* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on. */
-#include "models/graph_sums.h"
-#include "models/hyper.h"
+#include "models/core/graph_sums.h"
+#include "models/core/hyper.h"
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* P is shared: each pass of a layer sets what its own parameter makes of it, and where sums of hyperedges are
  * kept. */

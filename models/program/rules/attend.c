@@ -6,9 +6,9 @@
  * heads' mean, r . x, positive, share, log_sum; and sums of rows between two parts ATTEND_BACKWARD  in: dy, x
  * | l . x, r . x, positive, share, log_sum, y; out: dx; and, between its ops, messages, gradients of l . x
  * and of r . x, sums of rows between two parts */
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* A pass over the arcs in two parts. */
 struct arcs {

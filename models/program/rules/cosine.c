@@ -6,9 +6,9 @@
  * sees both. COSINE           in: x; out: y, log_sum; and between its ops messages, sums of rows between two
  * parts COSINE_BACKWARD  in: dy, x, y, log_sum, a part of dx; out: dx; and, between its ops, messages, sums
  * of the gradients with respect to x and to x / |x|, gradients of beta */
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 struct arcs {
   const struct pass *pass;

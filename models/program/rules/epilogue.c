@@ -2,7 +2,7 @@
  * rows (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then squares around
  * it), one all-reduce backward. */
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 static void *value_of(const struct pass *pass, int parameter) {
   return parameter == NONE ? NULL : parameter_value(pass->parameters, pass->run, parameter).data;

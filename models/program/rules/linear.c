@@ -1,6 +1,6 @@
 /* linear: y = x W (+ x2 W2), dx = dy W^T. W is a parameter or what a MAP makes of one. */
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 static struct tensor weight_of(const struct pass *pass, const struct step *step, int i) {
   return step->in[2] != NONE ? tensor_in(pass, step, 2)

@@ -1,6 +1,6 @@
 /* norm: the gradient of a batch norm (Ioffe and Szegedy 2015), whose sums are over the rows of all ranks. */
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Of all ranks; *sums: [2, cols], of dn and of dn xhat. Where there is one rank they are the gradients. */
 static int sum_over_ranks(const struct pass *pass, const struct step *forward, void *sums[2]) {

@@ -5,9 +5,9 @@
  * Forward, the halo carries x; backward the gradient of y and the ids of those who won, side by side in a
  * message. REDUCE           in: x; out: y, the message with the winners REDUCE_BACKWARD  in: dy, which lies
  * in the message, and the message; out: dx */
-#include "kernels/reduce.h"
+#include "kernels/ops/reduce.h"
 #include "models/program/rules/rules.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 struct arcs {
   const struct pass *pass;

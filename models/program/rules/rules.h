@@ -2,10 +2,10 @@
 #ifndef MODELS_PROGRAM_RULES_RULES_H
 #define MODELS_PROGRAM_RULES_RULES_H
 
-#include "models/features.h"
-#include "models/parameters.h"
+#include "models/core/features.h"
+#include "models/core/parameters.h"
+#include "models/core/propagate.h"
 #include "models/program/program.h"
-#include "models/propagate.h"
 
 /* One pass over the program, and what it works on. */
 struct pass {

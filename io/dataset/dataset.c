@@ -1,0 +1,221 @@
+#include "io/dataset/dataset.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
+
+void dataset_split_name(const struct dataset *d, int64_t split, enum split part,
+                        char name[DATASET_SPLIT_NAME]) {
+  if (split == 0 && d->plain_split)
+    snprintf(name, DATASET_SPLIT_NAME, "/split/%s", split_name[part]);
+  else
+    snprintf(name, DATASET_SPLIT_NAME, "/split/%lld/%s", (long long)split, split_name[part]);
+}
+
+int dataset_knows_split(const struct dataset *d, const char *name) {
+  char number[32];
+  long long split = strtoll(name, NULL, 10);
+  for (int p = 0; p < SPLIT_COUNT && d->plain_split; p++) {
+    if (strcmp(name, split_name[p]) == 0) return 1;
+  }
+  snprintf(number, sizeof number, "%lld", split);
+  return strcmp(name, number) == 0 && split >= 0 && split < d->splits;
+}
+
+int dataset_check_splits(struct dataset *d) {
+  char **names, stray[101] = "";
+  int64_t count;
+  struct h5_shape shape;
+  TRY(h5_shape(&d->h5, "/split", &shape));
+  if (!shape.is_group) return OK;
+  TRY(h5_list(&d->h5, "/split", &names, &count));
+  for (int64_t i = 0; i < count && !stray[0]; i++) {
+    if (!dataset_knows_split(d, names[i])) snprintf(stray, sizeof stray, "%s", names[i]);
+  }
+  h5_free_names(names, count);
+  if (stray[0]) FAIL(BAD_INPUT, "%s: " DATASET_SPLIT_NAMES, d->h5.path, stray);
+  return OK;
+}
+
+/* Offsets into `entries` of rows of `all`. */
+static int read_starts(struct dataset *d, const char *name, int64_t first, int64_t rows, int64_t all,
+                       int64_t entries, int64_t *start) {
+  TRY(h5_read_rows(&d->h5, name, first, rows + 1, H5_INT64, start));
+  for (int64_t i = 0; i <= rows; i++) {
+    int64_t least = i > 0 ? start[i - 1] : 0;
+    int64_t most = first + i == 0 ? 0 : entries;
+    if (first + i == all) least = entries;
+    if (start[i] < least || start[i] > most)
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed there", d->h5.path, name,
+           (long long)(first + i), (long long)start[i], (long long)least, (long long)most);
+  }
+  return OK;
+}
+
+/* The value at `place` is wrong: says so with the value as it stands in the file, where it may be too wide
+ * for the type that was read. */
+static int out_of_range(struct dataset *d, const char *name, int64_t place, int64_t least, int64_t most) {
+  int64_t value;
+  TRY(h5_read_rows(&d->h5, name, place, 1, H5_INT64, &value));
+  FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed", d->h5.path, name, (long long)place,
+       (long long)value, (long long)least, (long long)most);
+}
+
+/* Values from which on several threads look them over. */
+enum { MANY = 1 << 16 };
+
+/* The first id that is not in [least, most]; count: none. */
+static int64_t find_outside(const int32_t *id, int64_t count, int64_t least, int64_t most) {
+  int64_t first = count;
+#pragma omp parallel for schedule(static) reduction(min : first) if (count > MANY)
+  for (int64_t i = 0; i < count; i++) {
+    if ((id[i] < least || id[i] > most) && i < first) first = i;
+  }
+  return first;
+}
+
+/* The first value that is not finite; count: none. */
+static int64_t find_not_finite(const float *value, int64_t count) {
+  int64_t first = count;
+#pragma omp parallel for schedule(static) reduction(min : first) if (count > MANY)
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(value[i]) && i < first) first = i;
+  }
+  return first;
+}
+
+static int read_ids(struct dataset *d, const char *name, int64_t first, int64_t count, int64_t least,
+                    int64_t most, int32_t *id) {
+  TRY(h5_read_rows(&d->h5, name, first, count, H5_INT32, id));
+  int64_t wrong = find_outside(id, count, least, most);
+  return wrong < count ? out_of_range(d, name, first + wrong, least, most) : OK;
+}
+
+static int read_reals(struct dataset *d, const char *name, int64_t first, int64_t count, float *value) {
+  TRY(h5_read_rows(&d->h5, name, first, count, H5_FLOAT, value));
+  int64_t wrong = find_not_finite(value, count);
+  if (wrong < count)
+    FAIL(BAD_INPUT, "%s: %s[%lld] is %g; finite values are allowed", d->h5.path, name,
+         (long long)(first + wrong), (double)value[wrong]);
+  return OK;
+}
+
+int dataset_read_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/graph/indptr", first, rows, d->nodes, d->edges, start));
+  return OK;
+}
+
+int dataset_read_edges(struct dataset *d, int64_t first, int64_t count, int64_t *col, float *weight) {
+  TRY(h5_read_rows(&d->h5, "/graph/indices", first, count, H5_INT64, col));
+  for (int64_t i = 0; i < count; i++) {
+    if (col[i] < 0 || col[i] >= d->nodes) TRY(out_of_range(d, "/graph/indices", first + i, 0, d->nodes - 1));
+  }
+  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
+  return OK;
+}
+
+int dataset_read_columns(struct dataset *d, int64_t first, int64_t count, int32_t *col, float *weight) {
+  TRY(read_ids(d, "/graph/indices", first, count, 0, d->nodes - 1, col));
+  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
+  return OK;
+}
+
+int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float *values) {
+  TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, values));
+  int64_t wrong = find_not_finite(values, rows * d->features);
+  if (wrong < rows * d->features)
+    FAIL(BAD_INPUT, "%s: /node/features: node %lld, column %lld is %g; finite values are allowed", d->h5.path,
+         (long long)(first + wrong / d->features), (long long)(wrong % d->features), (double)values[wrong]);
+  return OK;
+}
+
+int dataset_read_feature_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/node/features/indptr", first, rows, d->nodes, d->feature_nnz, start));
+  return OK;
+}
+
+int dataset_read_feature_entries(struct dataset *d, int64_t first, int64_t count, int32_t *col,
+                                 float *value) {
+  TRY(read_ids(d, "/node/features/indices", first, count, 0, d->features - 1, col));
+  TRY(read_reals(d, "/node/features/data", first, count, value));
+  return OK;
+}
+
+int dataset_read_label(struct dataset *d, int64_t first, int64_t rows, int32_t *label) {
+  TRY(read_ids(d, "/node/labels", first, rows, -1, d->classes - 1, label));
+  return OK;
+}
+
+int dataset_read_labels(struct dataset *d, int64_t first, int64_t rows, uint8_t *labels) {
+  TRY(h5_read_rows(&d->h5, "/node/labels", first, rows, H5_UINT8, labels));
+  for (int64_t i = 0; i < rows * d->classes; i++) {
+    if (labels[i] > 1)
+      FAIL(BAD_INPUT, "%s: /node/labels: node %lld, class %lld is %d; 0 and 1 are allowed", d->h5.path,
+           (long long)(first + i / d->classes), (long long)(i % d->classes), labels[i]);
+  }
+  return OK;
+}
+
+/* Into *node, which the caller frees also after an error. */
+static int read_split(struct dataset *d, const char *name, int64_t **node, int64_t *count) {
+  struct h5_shape shape;
+  TRY(h5_shape(&d->h5, name, &shape));
+  if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] > d->nodes)
+    FAIL(BAD_INPUT, "%s: %s: at most %lld node ids are expected", d->h5.path, name, (long long)d->nodes);
+  TRY(memory_alloc(node, shape.dim[0] * (int64_t)sizeof **node, "a split"));
+  TRY(h5_read_rows(&d->h5, name, 0, shape.dim[0], H5_INT64, *node));
+  for (int64_t i = 0; i < shape.dim[0]; i++) {
+    int64_t v = (*node)[i];
+    if (v < 0 || v >= d->nodes)
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; 0 to %lld are allowed", d->h5.path, name, (long long)i,
+           (long long)v, (long long)d->nodes - 1);
+    if (i > 0 && v <= (*node)[i - 1])
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld after %lld; ascending node ids are expected", d->h5.path, name,
+           (long long)i, (long long)v, (long long)(*node)[i - 1]);
+  }
+  *count = shape.dim[0];
+  return OK;
+}
+
+int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_t **node, int64_t *count) {
+  char name[DATASET_SPLIT_NAME];
+  *node = NULL;
+  *count = 0;
+  if (split < 0 || split >= d->splits)
+    FAIL(BAD_INPUT, "%s: has no split %lld; it has %lld, counted from 0", d->h5.path, (long long)split,
+         (long long)d->splits);
+  dataset_split_name(d, split, part, name);
+  int code = read_split(d, name, node, count);
+  if (code != OK) {
+    free(*node);
+    *node = NULL;
+  }
+  TRY(code);
+  return OK;
+}
+
+int dataset_read_ids(struct dataset *d, int64_t first, int64_t rows, int64_t *id) {
+  TRY(h5_read_rows(&d->h5, "/node/id", first, rows, H5_INT64, id));
+  return OK;
+}
+
+int dataset_read_id_strings(struct dataset *d, int64_t first, int64_t rows, char **id) {
+  TRY(h5_read_strings(&d->h5, "/node/id", first, rows, id));
+  return OK;
+}
+
+int dataset_read_hyper_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
+  TRY(read_starts(d, "/hypergraph/indptr", first, rows, d->hyperedges, d->incidences, start));
+  return OK;
+}
+
+int dataset_read_hyper_vertices(struct dataset *d, int64_t first, int64_t count, int32_t *vertex) {
+  TRY(read_ids(d, "/hypergraph/indices", first, count, 0, d->nodes - 1, vertex));
+  return OK;
+}

@@ -1,0 +1,121 @@
+/* dataset: a graph with features, labels and splits in one HDF5 file, version 1 (the README gives the
+ * format). Read in blocks of rows; what a block holds is checked as it is read, the header when opened.
+ * gnntrain never writes to it. */
+#ifndef IO_DATASET_DATASET_H
+#define IO_DATASET_DATASET_H
+
+#include <stdint.h>
+
+#include "io/file/h5.h"
+
+enum task { TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL };
+enum split { SPLIT_TRAIN, SPLIT_VAL, SPLIT_TEST, SPLIT_COUNT };
+extern const char *const split_name[SPLIT_COUNT]; /* "train", "val", "test" */
+
+enum { DATASET_BLOCK = 64 << 20 };      /* bytes read at a time, at most */
+enum { DATASET_CLASSES = 1000 * 1000 }; /* at most */
+
+struct dataset {
+  struct h5 h5;
+  char name[256];
+  int64_t nodes, edges, features, classes;
+  enum task task;
+  int directed, weighted;
+  int sparse;          /* features are sparse rows */
+  int64_t feature_nnz; /* of sparse features */
+  int ids;             /* 0: none, 1: int64, 2: strings */
+  int64_t splits;      /* numbered splits; a plain /split/train counts as split 0 */
+  int plain_split;     /* split 0 is /split/train and not /split/0/train */
+  int has_graph, has_features, has_labels;
+  int64_t hyperedges, incidences; /* 0: no hypergraph */
+};
+
+/* The attribute "format" of a dataset's file. */
+extern const char dataset_format[];
+
+/* Opens for reading and checks attributes, names, types and shapes against each other (not the contents:
+ * dataset_check does). Errors: BAD_INPUT with file and object named. Probe the file first (h5_probe). */
+int dataset_open(struct dataset *dataset, const char *path);
+void dataset_close(struct dataset *dataset);
+
+/* Offsets indptr[first .. first + rows] (rows + 1 values), checked: ascending, inside [0, edges], 0 at the
+ * start and edges at the end of the graph. */
+int dataset_read_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
+/* Column ids and weights (NULL: not wanted) of edges [first, first + count), checked to lie in [0, nodes). */
+int dataset_read_edges(struct dataset *dataset, int64_t first, int64_t count, int64_t *col, float *weight);
+/* The same for a graph of at most INT32_MAX nodes. */
+int dataset_read_columns(struct dataset *dataset, int64_t first, int64_t count, int32_t *col, float *weight);
+/* Dense features of rows, [rows, features]; NaN or infinite values are errors that name node and column. */
+int dataset_read_features(struct dataset *dataset, int64_t first, int64_t rows, float *values);
+/* Sparse features: offsets as above, then entries. */
+int dataset_read_feature_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
+int dataset_read_feature_entries(struct dataset *dataset, int64_t first, int64_t count, int32_t *col,
+                                 float *value);
+/* Labels of rows: multiclass int32 in [-1, classes). Multilabel uint8 [rows, classes] of 0 and 1. */
+int dataset_read_label(struct dataset *dataset, int64_t first, int64_t rows, int32_t *label);
+int dataset_read_labels(struct dataset *dataset, int64_t first, int64_t rows, uint8_t *labels);
+/* Node ids of a split, ascending, in range; *node is malloc'ed. A split that is not there is BAD_INPUT. */
+int dataset_read_split(struct dataset *dataset, int64_t split, enum split part, int64_t **node,
+                       int64_t *count);
+/* User ids of rows: int64, or malloc'ed strings (dataset.ids says which). */
+int dataset_read_ids(struct dataset *dataset, int64_t first, int64_t rows, int64_t *id);
+int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows, char **id);
+
+/* Hypergraph: offsets of hyperedges and their vertices, checked as those of the graph. */
+int dataset_read_hyper_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
+int dataset_read_hyper_vertices(struct dataset *dataset, int64_t first, int64_t count, int32_t *vertex);
+
+/* Errors: BAD_INPUT when something in /split has a name that nobody reads, as a number after a gap. */
+int dataset_check_splits(struct dataset *dataset);
+/* Whether a name in /split is read; what is said of one that is not. */
+int dataset_knows_split(const struct dataset *dataset, const char *name);
+#define DATASET_SPLIT_NAMES \
+  "/split/%.100s: train, val and test, or numbers from 0 without gaps, are allowed there"
+
+/* Name of a split's part in the file, "/split/0/train". */
+enum { DATASET_SPLIT_NAME = 64 };
+void dataset_split_name(const struct dataset *dataset, int64_t split, enum split part,
+                        char name[DATASET_SPLIT_NAME]);
+
+/* Goes through every invariant of the format; calls `say` once for each violation (at most 20 a kind), with
+ * its place. *violations counts them all. Errors: FAILED (memory); BAD_INPUT when the file cannot be read on.
+ */
+int dataset_check(struct dataset *dataset, void (*say)(const char *violation, void *context), void *context,
+                  int64_t *violations);
+
+/* A dataset in host memory, to be written. Arrays belong to whoever fills it (dataset_source_free frees
+ * them all with free()). Rows sorted, no duplicates, symmetric unless directed. */
+struct dataset_source {
+  char name[256];
+  int64_t nodes, features, classes;
+  enum task task;
+  int directed;
+  int64_t *start; /* [nodes + 1] */
+  int32_t *col;
+  float *weight; /* NULL: none */
+  int64_t hyperedges;
+  int64_t *hyper_start; /* [hyperedges + 1], or NULL */
+  int32_t *hyper_vertex;
+  float *feature; /* dense [nodes, features], or NULL */
+  /* Dense features made in blocks of rows while they are written, or NULL; values is [rows, features]. */
+  int (*feature_rows)(void *context, int64_t first, int64_t rows, float *values);
+  void *feature_context; /* borrowed */
+  int64_t *feature_start;
+  int32_t *feature_col;
+  float *feature_value; /* sparse, or NULL */
+  int32_t *label;       /* multiclass, or NULL */
+  uint8_t *labels;      /* multilabel, or NULL */
+  int64_t *id;          /* user ids, or NULL */
+  int64_t splits;
+  struct split_list {
+    int64_t *node[SPLIT_COUNT];
+    int64_t count[SPLIT_COUNT];
+  } * split; /* [splits] */
+};
+
+/* Writes it beside, syncs, renames. One split is written as /split/train, several as /split/<k>/train.
+ * Features below 10% density are stored as sparse rows, others dense, whichever form they come in. */
+int dataset_write(const struct dataset_source *source, const char *path);
+void dataset_source_free(struct dataset_source *source);
+
+#endif

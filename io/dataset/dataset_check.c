@@ -1,0 +1,158 @@
+/* What a dataset file must hold: features, labels, splits; rows of graphs are dataset_check_rows's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/dataset/dataset_check_rows.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+static int check_dense(struct check *c, int64_t block, float *value) {
+  struct dataset *d = c->d;
+  for (int64_t first = 0; first < d->nodes; first += block) {
+    int64_t rows = check_block(block, d->nodes - first);
+    TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, value));
+    for (int64_t i = 0; i < rows * d->features; i++) {
+      if (!isfinite(value[i]))
+        check_violation(c, VIOLATION_VALUE, "/node/features: node %lld, column %lld is %g; it must be finite",
+                        (long long)(first + i / d->features), (long long)(i % d->features), (double)value[i]);
+    }
+  }
+  return OK;
+}
+
+static int check_dense_features(struct check *c) {
+  struct dataset *d = c->d;
+  float *value;
+  if (!d->has_features || d->sparse) return OK;
+  int64_t row = d->features * (int64_t)sizeof *value, block = check_block(d->nodes, DATASET_BLOCK / row + 1);
+  TRY(memory_alloc(&value, block * row, "a block of features"));
+  int code = check_dense(c, block, value);
+  free(value);
+  TRY(code);
+  return OK;
+}
+
+static int check_label(struct check *c) {
+  struct dataset *d = c->d;
+  TRY(memory_alloc(&c->label, d->nodes * (int64_t)sizeof *c->label, "labels"));
+  TRY(h5_read_rows(&d->h5, "/node/labels", 0, d->nodes, H5_INT32, c->label));
+  for (int64_t v = 0; v < d->nodes; v++) {
+    if (c->label[v] < -1 || c->label[v] >= d->classes)
+      check_violation(c, VIOLATION_LABEL, "/node/labels: node %lld has label %d; -1 to %lld are allowed",
+                      (long long)v, c->label[v], (long long)d->classes - 1);
+  }
+  return OK;
+}
+
+static int check_multilabel(struct check *c, int64_t block, uint8_t *labels) {
+  struct dataset *d = c->d;
+  for (int64_t first = 0; first < d->nodes; first += block) {
+    int64_t rows = check_block(block, d->nodes - first);
+    TRY(h5_read_rows(&d->h5, "/node/labels", first, rows, H5_UINT8, labels));
+    for (int64_t i = 0; i < rows * d->classes; i++) {
+      if (labels[i] > 1)
+        check_violation(c, VIOLATION_LABEL, "/node/labels: node %lld, class %lld is %d; 0 and 1 are allowed",
+                        (long long)(first + i / d->classes), (long long)(i % d->classes), labels[i]);
+    }
+  }
+  return OK;
+}
+
+static int check_labels(struct check *c) {
+  struct dataset *d = c->d;
+  uint8_t *labels;
+  if (d->task == TASK_MULTICLASS) TRY(check_label(c));
+  if (d->task != TASK_MULTILABEL) return OK;
+  int64_t block = check_block(d->nodes, DATASET_BLOCK / d->classes + 1);
+  TRY(memory_alloc(&labels, block * d->classes, "a block of labels"));
+  int code = check_multilabel(c, block, labels);
+  free(labels);
+  TRY(code);
+  return OK;
+}
+
+/* mark[v]: 1 + the part of this split that has node v already, or 0. */
+static void check_part(struct check *c, const char *name, int part, int64_t count, const int64_t *node,
+                       uint8_t *mark) {
+  for (int64_t i = 0; i < count; i++) {
+    int64_t v = node[i];
+    if (v < 0 || v >= c->d->nodes) {
+      check_violation(c, VIOLATION_SPLIT_NODE, "%s[%lld] is %lld; 0 to %lld are allowed", name, (long long)i,
+                      (long long)v, (long long)c->d->nodes - 1);
+      continue;
+    }
+    if (i > 0 && v <= node[i - 1])
+      check_violation(c, VIOLATION_SPLIT_NODE, "%s[%lld] is %lld after %lld; node ids must ascend", name,
+                      (long long)i, (long long)v, (long long)node[i - 1]);
+    if (mark[v] && mark[v] != 1 + part)
+      check_violation(c, VIOLATION_SPLIT_TWICE, "%s: node %lld is in %s of the same split, too", name,
+                      (long long)v, split_name[mark[v] - 1]);
+    mark[v] = (uint8_t)(1 + part);
+    if (c->label && c->label[v] == -1)
+      check_violation(c, VIOLATION_SPLIT_LABEL, "%s: node %lld has no label (-1)", name, (long long)v);
+  }
+}
+
+static int check_split(struct check *c, int64_t split, int64_t *node, uint8_t *mark) {
+  struct dataset *d = c->d;
+  memset(mark, 0, (size_t)d->nodes);
+  for (int p = 0; p < SPLIT_COUNT; p++) {
+    char name[DATASET_SPLIT_NAME];
+    struct h5_shape shape;
+    dataset_split_name(d, split, (enum split)p, name);
+    TRY(h5_shape(&d->h5, name, &shape));
+    TRY(h5_read_rows(&d->h5, name, 0, check_block(shape.dim[0], d->nodes), H5_INT64, node));
+    check_part(c, name, p, check_block(shape.dim[0], d->nodes), node, mark);
+  }
+  return OK;
+}
+
+static int check_split_names(struct check *c) {
+  char **names;
+  int64_t count;
+  struct h5_shape shape;
+  TRY(h5_shape(&c->d->h5, "/split", &shape));
+  if (!shape.is_group) return OK;
+  TRY(h5_list(&c->d->h5, "/split", &names, &count));
+  for (int64_t i = 0; i < count; i++) {
+    if (!dataset_knows_split(c->d, names[i]))
+      check_violation(c, VIOLATION_SPLIT_NAME, DATASET_SPLIT_NAMES, names[i]);
+  }
+  h5_free_names(names, count);
+  return OK;
+}
+
+static int check_splits(struct check *c) {
+  int64_t *node = NULL;
+  uint8_t *mark = NULL;
+  TRY(check_split_names(c));
+  int code = memory_alloc(&node, c->d->nodes * (int64_t)sizeof *node, "a split");
+  if (code == OK) code = memory_alloc(&mark, c->d->nodes, "marks of nodes");
+  for (int64_t s = 0; code == OK && s < c->d->splits; s++) code = check_split(c, s, node, mark);
+  free(node);
+  free(mark);
+  TRY(code);
+  return OK;
+}
+
+static int check_all(struct check *c) {
+  TRY(check_graph(c));
+  TRY(check_hypergraph(c));
+  TRY(check_sparse_features(c));
+  TRY(check_dense_features(c));
+  TRY(check_labels(c));
+  TRY(check_splits(c));
+  return OK;
+}
+
+int dataset_check(struct dataset *dataset, void (*say)(const char *violation, void *context), void *context,
+                  int64_t *violations) {
+  struct check c = {.d = dataset, .say = say, .context = context};
+  int code = check_all(&c);
+  free(c.label);
+  *violations = c.found;
+  TRY(code);
+  return OK;
+}

@@ -1,0 +1,187 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/dataset/dataset.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+static const double sparse_density = .1; /* below it features are stored as sparse rows */
+
+static int64_t edges_of(const struct dataset_source *source) {
+  return source->start ? source->start[source->nodes] : 0;
+}
+
+static int write_attrs(struct h5 *h5, const struct dataset_source *source) {
+  static const char *const task_name[] = {"none", "multiclass", "multilabel"};
+  TRY(h5_write_text(h5, "/", "format", dataset_format));
+  TRY(h5_write_int(h5, "/", "version", 1));
+  TRY(h5_write_text(h5, "/", "name", source->name));
+  TRY(h5_write_int(h5, "/", "num_nodes", source->nodes));
+  TRY(h5_write_int(h5, "/", "num_edges", edges_of(source)));
+  TRY(h5_write_int(h5, "/", "num_features", source->features));
+  TRY(h5_write_int(h5, "/", "num_classes", source->classes));
+  TRY(h5_write_text(h5, "/", "task", task_name[source->task]));
+  TRY(h5_write_int(h5, "/", "directed", source->directed));
+  return OK;
+}
+
+static int write_graph(struct h5 *h5, const struct dataset_source *source) {
+  if (!source->start) return OK;
+  TRY(h5_write_all(h5, "/graph/indptr", H5_INT64, source->nodes + 1, 0, source->start));
+  TRY(h5_write_all(h5, "/graph/indices", H5_INT32, edges_of(source), 0, source->col));
+  if (source->weight) TRY(h5_write_all(h5, "/graph/weights", H5_FLOAT, edges_of(source), 0, source->weight));
+  return OK;
+}
+
+static int write_hypergraph(struct h5 *h5, const struct dataset_source *source) {
+  if (!source->hyper_start) return OK;
+  int64_t incidences = source->hyper_start[source->hyperedges];
+  TRY(h5_write_all(h5, "/hypergraph/indptr", H5_INT64, source->hyperedges + 1, 0, source->hyper_start));
+  TRY(h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex));
+  return OK;
+}
+
+static int write_sparse(struct h5 *h5, int64_t nodes, const int64_t *start, const int32_t *col,
+                        const float *value) {
+  TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, start));
+  TRY(h5_write_all(h5, "/node/features/indices", H5_INT32, start[nodes], 0, col));
+  TRY(h5_write_all(h5, "/node/features/data", H5_FLOAT, start[nodes], 0, value));
+  return OK;
+}
+
+/* The non-zeros of dense rows. */
+static int make_sparse(const struct dataset_source *source, int64_t nnz, struct dataset_source *made) {
+  TRY(memory_alloc(&made->feature_start, (source->nodes + 1) * (int64_t)sizeof(int64_t), "feature offsets"));
+  TRY(memory_alloc(&made->feature_col, nnz * (int64_t)sizeof(int32_t), "feature columns"));
+  TRY(memory_alloc(&made->feature_value, nnz * (int64_t)sizeof(float), "feature values"));
+  for (int64_t v = 0, e = 0; v < source->nodes; v++) {
+    const float *row = source->feature + v * source->features;
+    for (int64_t c = 0; c < source->features; c++) {
+      if (row[c] == 0) continue; /* NaN stays */
+      made->feature_col[e] = (int32_t)c;
+      made->feature_value[e++] = row[c];
+    }
+    made->feature_start[v + 1] = e;
+  }
+  return OK;
+}
+
+/* Dense rows of sparse ones, in the form of dataset_source.feature_rows. */
+static int expand_rows(void *context, int64_t first, int64_t rows, float *values) {
+  const struct dataset_source *source = context;
+  const int64_t *start = source->feature_start;
+  memset(values, 0, (size_t)(rows * source->features) * sizeof *values);
+  for (int64_t v = first; v < first + rows; v++) {
+    float *row = values + (v - first) * source->features;
+    for (int64_t e = start[v]; e < start[v + 1]; e++) row[source->feature_col[e]] = source->feature_value[e];
+  }
+  return OK;
+}
+
+static int write_blocks(struct h5 *h5, const struct dataset_source *source, int64_t block, float *values) {
+  TRY(h5_new_dataset(h5, "/node/features", H5_FLOAT, source->nodes, source->features));
+  for (int64_t first = 0; first < source->nodes; first += block) {
+    int64_t rows = block < source->nodes - first ? block : source->nodes - first;
+    TRY(source->feature_rows(source->feature_context, first, rows, values));
+    TRY(h5_write_rows(h5, "/node/features", first, rows, H5_FLOAT, values));
+  }
+  return OK;
+}
+
+/* Dense features that are made while they are written, a block of rows at a time. */
+static int write_made(struct h5 *h5, const struct dataset_source *source) {
+  float *values;
+  int64_t block = DATASET_BLOCK / (source->features * (int64_t)sizeof *values) + 1;
+  if (block > source->nodes) block = source->nodes;
+  TRY(memory_alloc(&values, block * source->features * (int64_t)sizeof *values, "feature rows"));
+  int code = write_blocks(h5, source, block, values);
+  free(values);
+  TRY(code);
+  return OK;
+}
+
+static int64_t count_nonzeros(const struct dataset_source *source) {
+  int64_t nnz = 0, all = source->nodes * source->features;
+  if (source->feature_start) return source->feature_start[source->nodes];
+  for (int64_t i = 0; i < all; i++) nnz += source->feature[i] != 0;
+  return nnz;
+}
+
+static int write_features(struct h5 *h5, const struct dataset_source *source) {
+  struct dataset_source made = {0};
+  if (source->features == 0) return OK;
+  if (source->feature_rows) return write_made(h5, source);
+  int64_t nnz = count_nonzeros(source);
+  int sparse = (double)nnz < sparse_density * (double)(source->nodes * source->features), code;
+  if (sparse && source->feature_start) {
+    code = write_sparse(h5, source->nodes, source->feature_start, source->feature_col, source->feature_value);
+  } else if (sparse) {
+    code = make_sparse(source, nnz, &made);
+    if (code == OK)
+      code = write_sparse(h5, source->nodes, made.feature_start, made.feature_col, made.feature_value);
+  } else if (!source->feature_start) {
+    code = h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
+  } else {
+    struct dataset_source dense = *source;
+    dense.feature_rows = expand_rows;
+    dense.feature_context = &dense;
+    code = write_made(h5, &dense);
+  }
+  dataset_source_free(&made);
+  TRY(code);
+  return OK;
+}
+
+static int write_labels(struct h5 *h5, const struct dataset_source *source) {
+  if (source->task == TASK_MULTICLASS)
+    TRY(h5_write_all(h5, "/node/labels", H5_INT32, source->nodes, 0, source->label));
+  if (source->task == TASK_MULTILABEL)
+    TRY(h5_write_all(h5, "/node/labels", H5_UINT8, source->nodes, source->classes, source->labels));
+  if (source->id) TRY(h5_write_all(h5, "/node/id", H5_INT64, source->nodes, 0, source->id));
+  return OK;
+}
+
+static int write_splits(struct h5 *h5, const struct dataset_source *source) {
+  struct dataset names = {.plain_split = source->splits == 1};
+  for (int64_t s = 0; s < source->splits; s++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      char name[DATASET_SPLIT_NAME];
+      dataset_split_name(&names, s, (enum split)p, name);
+      TRY(h5_write_all(h5, name, H5_INT64, source->split[s].count[p], 0, source->split[s].node[p]));
+    }
+  }
+  return OK;
+}
+
+static int write_parts(struct h5 *h5, const struct dataset_source *source) {
+  TRY(write_attrs(h5, source));
+  TRY(write_graph(h5, source));
+  TRY(write_hypergraph(h5, source));
+  TRY(write_features(h5, source));
+  TRY(write_labels(h5, source));
+  TRY(write_splits(h5, source));
+  TRY(h5_commit(h5));
+  return OK;
+}
+
+int dataset_write(const struct dataset_source *source, const char *path) {
+  struct h5 h5;
+  TRY(h5_create(&h5, path));
+  int code = write_parts(&h5, source);
+  h5_close(&h5);
+  TRY(code);
+  return OK;
+}
+
+void dataset_source_free(struct dataset_source *source) {
+  for (int64_t s = 0; source->split && s < source->splits; s++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[s].node[p]);
+  }
+  void *const array[] = {source->start,         source->col,         source->weight,
+                         source->feature,       source->hyper_start, source->hyper_vertex,
+                         source->feature_start, source->feature_col, source->feature_value,
+                         source->label,         source->labels,      source->id,
+                         source->split};
+  for (size_t i = 0; i < sizeof array / sizeof array[0]; i++) free(array[i]);
+  memset(source, 0, sizeof *source);
+}

@@ -1,0 +1,125 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/file/h5_hdf5.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+static hid_t file_type(enum h5_type type) {
+  switch (type) {
+  case H5_INT32:
+    return H5T_STD_I32LE;
+  case H5_INT64:
+    return H5T_STD_I64LE;
+  case H5_UINT8:
+    return H5T_STD_U8LE;
+  case H5_FLOAT:
+    return H5T_IEEE_F32LE;
+  case H5_DOUBLE:
+    return H5T_IEEE_F64LE;
+  case H5_TEXT:
+    break;
+  }
+  return -1;
+}
+
+/* The groups above `name`, made where they are missing; without times, so that equal content gives equal
+ * bytes. */
+static int make_groups(struct h5 *h5, const char *name) {
+  char part[256];
+  for (const char *end = strchr(name + 1, '/'); end; end = strchr(end + 1, '/')) {
+    snprintf(part, sizeof part, "%.*s", (int)(end - name), name);
+    if (H5Lexists(h5->file, part, H5P_DEFAULT) > 0) continue;
+    hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    int timeless = H5Pset_obj_track_times(creation, 0) >= 0;
+    hid_t group = timeless ? H5Gcreate2(h5->file, part, H5P_DEFAULT, creation, H5P_DEFAULT) : -1;
+    H5Pclose(creation);
+    if (group < 0) FAIL(FAILED, "%s: %s: the group cannot be made", h5->path, part);
+    H5Gclose(group);
+  }
+  return OK;
+}
+
+/* Chunks of whole rows, about 1 MiB, with checksums; a dataset without elements has no chunks. */
+static herr_t set_chunks(hid_t creation, int64_t rows, int64_t cols, int64_t row_bytes) {
+  if (H5Pset_obj_track_times(creation, 0) < 0) return -1;
+  if (rows == 0 || row_bytes == 0) return 0;
+  int64_t most = CHUNK_BYTES / row_bytes;
+  hsize_t chunk[2] = {(hsize_t)(most < 1 ? 1 : most < rows ? most : rows), (hsize_t)cols};
+  if (H5Pset_chunk(creation, cols > 0 ? 2 : 1, chunk) < 0) return -1;
+  return H5Pset_fletcher32(creation);
+}
+
+static int create_set(struct h5 *h5, const char *name, hid_t type, int64_t rows, int64_t cols) {
+  char text[H5_CAUSE];
+  TRY(make_groups(h5, name));
+  hsize_t extent[2] = {(hsize_t)rows, (hsize_t)cols};
+  hid_t space = H5Screate_simple(cols > 0 ? 2 : 1, extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+  int64_t element = (int64_t)H5Tget_size(type); /* 0: no memory to tell */
+  herr_t status = element > 0 ? set_chunks(creation, rows, cols, element * (cols > 0 ? cols : 1)) : -1;
+  hid_t id = status < 0 ? -1 : H5Dcreate2(h5->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  if (id < 0) h5_cause(h5, text);
+  H5Pclose(creation);
+  H5Sclose(space);
+  if (id < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);
+  H5Dclose(id);
+  return OK;
+}
+
+int h5_new_dataset(struct h5 *h5, const char *name, enum h5_type type, int64_t rows, int64_t cols) {
+  TRY(create_set(h5, name, file_type(type), rows, cols));
+  return OK;
+}
+
+static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t count, hid_t type,
+                     const void *data) {
+  char text[H5_CAUSE];
+  struct h5_set s;
+  int code = h5_open_rows(h5, name, first, count, &s);
+  if (code != OK || count == 0 || s.bytes == 0) {
+    h5_close_set(&s);
+    TRY(code);
+    return OK;
+  }
+  hid_t memory;
+  h5_select_rows(&s, first, count, &memory);
+  herr_t status = H5Dwrite(s.id, type, memory, s.space, H5P_DEFAULT, data);
+  if (status >= 0) status = H5Dflush(s.id); /* what does not fit is said here */
+  if (h5_error(h5)) status = -1;
+  if (status < 0) h5_cause(h5, text);
+  H5Sclose(memory);
+  h5_close_set(&s);
+  if (status < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);
+  return OK;
+}
+
+int h5_write_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, enum h5_type type,
+                  const void *data) {
+  TRY(write_set(h5, name, first, count, h5_memory_type(type), data));
+  return OK;
+}
+
+int h5_write_all(struct h5 *h5, const char *name, enum h5_type type, int64_t rows, int64_t cols,
+                 const void *data) {
+  TRY(h5_new_dataset(h5, name, type, rows, cols));
+  TRY(h5_write_rows(h5, name, 0, rows, type, data));
+  return OK;
+}
+
+int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char *const *text) {
+  size_t width = 1;
+  char *block;
+  for (int64_t i = 0; i < count; i++) width = strlen(text[i]) >= width ? strlen(text[i]) + 1 : width;
+  TRY(memory_alloc(&block, count * (int64_t)width, "strings to be written"));
+  for (int64_t i = 0; i < count; i++) memcpy(block + (size_t)i * width, text[i], strlen(text[i]));
+  hid_t type = h5_string_type(width);
+  int code = create_set(h5, name, type, count, 0);
+  if (code == OK) code = write_set(h5, name, 0, count, type, block);
+  H5Tclose(type);
+  free(block);
+  TRY(code);
+  return OK;
+}

@@ -1,0 +1,232 @@
+#include "io/file/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/file/input.h"
+
+enum { TEXT_BUFFER = 1 << 20 };
+
+int text_open(struct text *text, const char *path) {
+  *text = (struct text){0};
+  if (snprintf(text->path, sizeof text->path, "%s", path) >= (int)sizeof text->path)
+    FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %zu bytes", path, sizeof text->path - 1);
+  errno = 0;
+  text->file = gzip_open(path);
+  int error = errno ? errno : ENOMEM;
+  if (!text->file) FAIL(input_code(error), "%s: cannot be opened: %s", path, strerror(error));
+  text->size = TEXT_BUFFER;
+  TRY(memory_alloc(&text->buffer, text->size + 1, "the text buffer"));
+  return OK;
+}
+
+void text_close(struct text *text) {
+  gzip_close(text->file);
+  free(text->buffer);
+  *text = (struct text){0};
+}
+
+/* Makes room behind `end`: what was given out goes; a line that fills the buffer doubles it. */
+static int make_room(struct text *text) {
+  memmove(text->buffer, text->buffer + text->at, (size_t)(text->end - text->at));
+  text->end -= text->at;
+  text->at = 0;
+  if (text->end < text->size) return OK;
+  text->line++;
+  if (text->size >= TEXT_LINE)
+    TEXT_FAIL(text, "the line is longer than %d MiB: not a text file", TEXT_LINE >> 20);
+  text->line--;
+  TRY(memory_grow(&text->buffer, text->end, 2 * text->size + 1, "the text buffer"));
+  text->size *= 2;
+  return OK;
+}
+
+static int read_on(struct text *text) {
+  TRY(make_room(text));
+  const char *reason = NULL;
+  int64_t got = gzip_read(text->file, text->buffer + text->end, text->size - text->end, &reason);
+  if (got < 0)
+    FAIL(input_code(gzip_error(text->file)), "%s: cannot be read after line %lld: %s", text->path,
+         (long long)text->line, reason);
+  text->end += got;
+  text->ended = got == 0;
+  return OK;
+}
+
+static int fill(struct text *text) {
+  static const char mark[] = "\xef\xbb\xbf";
+  enum { MARK = sizeof mark - 1 };
+  int begins = text->end == 0 && text->line == 0;
+  TRY(read_on(text));
+  while (begins && text->end < MARK && !text->ended) TRY(read_on(text));
+  if (begins && text->end >= MARK && memcmp(text->buffer, mark, MARK) == 0) text->at = MARK;
+  return OK;
+}
+
+int text_next(struct text *text, char **line) {
+  *line = NULL;
+  char *stop = NULL;
+  for (int64_t seen = 0;;) {
+    char *start = text->buffer + text->at;
+    stop = memchr(start + seen, '\n', (size_t)(text->end - text->at - seen));
+    if (stop || text->ended) break;
+    seen = text->end - text->at;
+    TRY(fill(text));
+  }
+  if (!stop && text->at == text->end) return OK;
+  char *start = text->buffer + text->at;
+  char *end = stop ? stop : text->buffer + text->end;
+  text->at = end - text->buffer + (stop != NULL);
+  text->line++;
+  if (end > start && end[-1] == '\r') end--;
+  *end = '\0';
+  if (memchr(start, '\0', (size_t)(end - start))) TEXT_FAIL(text, "holds a NUL byte: not a %s file", "text");
+  *line = start;
+  return OK;
+}
+
+int text_peek(struct text *text, char *line, int64_t size) {
+  int64_t length = 0;
+  while (!text->ended && text->end - text->at < size) TRY(fill(text));
+  for (const char *c = text->buffer + text->at; length < size - 1 && length < text->end - text->at;
+       length++) {
+    if (c[length] == '\n' || c[length] == '\r') break;
+    line[length] = c[length];
+  }
+  line[length] = '\0';
+  return OK;
+}
+
+int text_block(struct text *text, int64_t bytes, char **block, int64_t *length) {
+  const char *stop = NULL;
+  for (;;) {
+    stop = memrchr(text->buffer + text->at, '\n', (size_t)(text->end - text->at));
+    if (text->ended || (stop && text->end - text->at >= bytes)) break;
+    TRY(fill(text));
+  }
+  *block = text->buffer + text->at;
+  *length = text->ended ? text->end - text->at : stop + 1 - *block;
+  text->at += *length;
+  return OK;
+}
+
+static int is_blank(char c) {
+  return c == ' ' || c == '\t' || c == ',';
+}
+
+static int ends_word(char c) {
+  return c == '\0' || is_blank(c);
+}
+
+int text_fields(const struct text *text, const char *line) {
+  int64_t field = 1;
+  int empty = 1;
+  if (!strchr(line, ',')) return OK;
+  for (;; line++) {
+    if (*line != ',' && *line != '\0') {
+      empty = empty && is_blank(*line);
+      continue;
+    }
+    if (empty)
+      TEXT_FAIL(text, "field %lld is empty; a value is expected beside each comma", (long long)field);
+    if (*line == '\0') return OK;
+    empty = 1;
+    field++;
+  }
+}
+
+int text_more(char **at) {
+  while (is_blank(**at)) ++*at;
+  return **at != '\0';
+}
+
+char *text_word(char **at) {
+  if (!text_more(at)) return NULL;
+  char *word = *at;
+  while (!ends_word(**at)) ++*at;
+  if (**at) *(*at)++ = '\0';
+  return word;
+}
+
+int64_t text_count(const char *line) {
+  int64_t words = 0;
+  for (int inside = 0; *line; line++) {
+    words += !inside && !is_blank(*line);
+    inside = !is_blank(*line);
+  }
+  return words;
+}
+
+int text_check_rows(const struct text *text, const char *line, int64_t rows) {
+  enum { SMALL = 1 << 20 }; /* so few are let through: reading on will tell what is missing */
+  int64_t words = text_count(line), least;
+  /* A byte for each, and one that parts it from the next. */
+  int fits = !__builtin_mul_overflow(2 * words, rows, &least);
+  if (!fits || (least > SMALL && !gzip_may_hold(text->file, least - 1)))
+    TEXT_FAIL(text, "has %lld values; %lld such lines are expected, and the file is too small for them",
+              (long long)words, (long long)rows);
+  return OK;
+}
+
+const char *text_quote(const char *at, char quote[TEXT_QUOTE]) {
+  while (is_blank(*at)) at++;
+  if (!*at) return "the end of the line";
+  int n = 0;
+  quote[n++] = '"';
+  for (; !ends_word(*at) && n < TEXT_QUOTE - 5; at++) quote[n++] = *at < ' ' || *at > '~' ? '?' : *at;
+  snprintf(quote + n, (size_t)(TEXT_QUOTE - n), "%s\"", ends_word(*at) ? "" : "...");
+  return quote;
+}
+
+int text_int(const struct text *text, char **at, int64_t *value, const char *expected) {
+  char quote[TEXT_QUOTE];
+  text_more(at);
+  const char *p = *at;
+  int negative = *p == '-';
+  if (*p == '-' || *p == '+') p++;
+  const char *digits = p;
+  int64_t magnitude = 0;
+  int overflow = 0;
+  for (; *p >= '0' && *p <= '9'; p++) {
+    overflow |= __builtin_mul_overflow(magnitude, 10, &magnitude);
+    overflow |= __builtin_add_overflow(magnitude, *p - '0', &magnitude);
+  }
+  if (p == digits || !ends_word(*p))
+    TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  if (overflow) TEXT_FAIL(text, "the number %s does not fit in 64 bits", text_quote(*at, quote));
+  *value = negative ? -magnitude : magnitude;
+  *at += p - *at;
+  return OK;
+}
+
+int text_double(const struct text *text, char **at, double *value, const char *expected) {
+  char quote[TEXT_QUOTE], *end;
+  text_more(at);
+  *value = strtod(*at, &end);
+  if (end == *at || !ends_word(*end))
+    TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  *at = end;
+  return OK;
+}
+
+int text_real(const struct text *text, char **at, float *value, const char *expected) {
+  char quote[TEXT_QUOTE];
+  double number;
+  text_more(at);
+  const char *word = *at;
+  TRY(text_double(text, at, &number, expected));
+  *value = (float)number;
+  if (!isfinite(*value))
+    TEXT_FAIL(text, "%s is not a finite single-precision number", text_quote(word, quote));
+  return OK;
+}
+
+int text_end(const struct text *text, char **at, const char *expected) {
+  char quote[TEXT_QUOTE];
+  if (text_more(at)) TEXT_FAIL(text, "expected %s, found %s", expected, text_quote(*at, quote));
+  return OK;
+}

@@ -1,0 +1,74 @@
+/* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers. A byte
+ * order mark of UTF-8 ahead of the first is passed over.
+ *
+ * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. Whoever
+ * reads a line of values calls text_fields first: words alone do not tell "1,,3" from "1,3". */
+#ifndef IO_FILE_TEXT_H
+#define IO_FILE_TEXT_H
+
+#include <stdint.h>
+
+#include "io/file/gzip.h"
+#include "runtime/base/error.h"
+
+enum { TEXT_LINE = 256 << 20, TEXT_QUOTE = 44 }; /* longest line; room for a quoted word */
+
+struct text {
+  struct gzip *file;
+  char path[1024];
+  int64_t line; /* number of the line that text_next gave last, from 1 */
+  char *buffer; /* [size + 1]; [at, end) is not yet given out */
+  int64_t size, at, end;
+  int ended;
+};
+
+/* Errors: BAD_INPUT when the file is missing or cannot be read; FAILED when the system is at fault. */
+int text_open(struct text *text, const char *path);
+void text_close(struct text *text);
+
+/* The next line without its end, NUL-terminated, owned by text until the next call; NULL when there is none.
+ * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */
+int text_next(struct text *text, char **line);
+
+/* The beginning of the next line, which is then still to come: at most size - 1 characters of it into
+ * line[size]; "" where there is none. Errors: as text_next's, but for NUL bytes. */
+int text_peek(struct text *text, char *line, int64_t size);
+
+/* Whole lines, in about `bytes` bytes or in what is left: [*block, *block + *length), owned by text until the
+ * next call; a last line may lack its end. *length 0: there are none. The caller counts text->line on.
+ * Errors: as text_next's, but for NUL bytes, which are left to the caller. */
+int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
+
+/* Error when there is no word between two commas, ahead of the first or behind the last. */
+int text_fields(const struct text *text, const char *line);
+
+/* Moves *at to the next word; returns 0 when the line has none left. */
+int text_more(char **at);
+
+/* The next word as a number; *at moves behind it. `expected` completes "expected ...". Errors: BAD_INPUT:
+ * no number, more digits than fit, not finite (text_double gives what there is). */
+int text_int(const struct text *text, char **at, int64_t *value, const char *expected);
+int text_real(const struct text *text, char **at, float *value, const char *expected);
+int text_double(const struct text *text, char **at, double *value, const char *expected);
+
+/* Cuts the next word out of the line: NUL-terminated in place; NULL when there is none. */
+char *text_word(char **at);
+
+/* Error when the file is far too small for so many lines of as many words as this one has: nobody allocates
+ * what a damaged file cannot fill. */
+int text_check_rows(const struct text *text, const char *line, int64_t rows);
+
+/* How many words the line has. */
+int64_t text_count(const char *line);
+
+/* Error unless the line is used up. */
+int text_end(const struct text *text, char **at, const char *expected);
+
+/* The next word as messages show it: quoted, printable, cut to length; "the end of the line" without one. */
+const char *text_quote(const char *at, char quote[TEXT_QUOTE]);
+
+/* FAIL(BAD_INPUT) with file and line. */
+#define TEXT_FAIL(text, format, ...) \
+  FAIL(BAD_INPUT, "%s:%lld: " format, (text)->path, (long long)(text)->line, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,195 @@
+/* OGB's node property sets of one graph, as they are downloaded (Hu et al. 2020): FOLDER/raw has edge.csv.gz,
+ * num-node-list.csv.gz, node-feat.csv.gz and node-label.csv.gz, or, for large sets, data.npz and
+ * node-label.npz; splits are in FOLDER/split/<name>, see import_ogb_split.c. What else is there (years,
+ * species, features of edges) is left out. Sets that list every edge once want --undirected. */
+#include "io/import/arrays/ogb.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file/csv.h"
+#include "io/import/import_features.h"
+#include "io/import/import_labels.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+/* The only number of a file. */
+static int take_count(void *context, const struct text *text, char *line, int64_t row) {
+  int64_t *value = context;
+  if (row > 0) TEXT_FAIL(text, "%s", "there is more than one graph; sets of one graph are read");
+  TRY(text_int(text, &line, value, "how many there are"));
+  TRY(text_end(text, &line, "one number"));
+  if (*value < 0) TEXT_FAIL(text, "%lld is no count", (long long)*value);
+  return OK;
+}
+
+static int read_count(const char *path, int64_t *value) {
+  const struct csv_reader reader = {.row = take_count};
+  int64_t rows;
+  *value = 0;
+  TRY(csv_read(path, &reader, value, &rows));
+  return csv_check_rows(path, rows, 1);
+}
+
+static int make_arcs(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct edges *edges = &((struct import *)context)->edges;
+  (void)text, (void)line;
+  if (rows > edges->capacity)
+    TRY(edges_reserve(edges, rows > 2 * edges->capacity ? rows : 2 * edges->capacity));
+  edges->count = rows;
+  return OK;
+}
+
+static int take_arc(void *context, const struct text *text, char *line, int64_t row) {
+  struct edges *edges = &((struct import *)context)->edges;
+  int64_t id[2];
+  for (int k = 0; k < 2; k++) {
+    TRY(text_int(text, &line, &id[k], "two node ids"));
+    if (id[k] < 0 || id[k] >= edges->nodes)
+      TEXT_FAIL(text, "node %lld is outside 0 .. %lld", (long long)id[k], (long long)edges->nodes - 1);
+  }
+  TRY(text_end(text, &line, "two node ids"));
+  edges->arc[row] = (struct arc){id[0], id[1]};
+  if (edges->weighted) edges->weight[row] = 1;
+  return OK;
+}
+
+/* Room for as many arcs as are declared, if a file of that size can hold them. */
+static int reserve_arcs(struct edges *edges, const char *path, int64_t declared) {
+  enum { LINE = 4, DEFLATE_RATIO = 1032 };
+  struct stat status;
+  if (stat(path, &status) != 0 || declared / DEFLATE_RATIO > (int64_t)status.st_size / LINE) return OK;
+  return edges_reserve(edges, declared);
+}
+
+static int read_arcs(struct import *import, const char *raw) {
+  const struct csv_reader reader = {.room = make_arcs, .row = take_arc};
+  char path[OGB_PATH], counts[OGB_PATH];
+  int64_t rows, declared = -1;
+  if (ogb_find(raw, "num-edge-list", counts)) TRY(read_count(counts, &declared));
+  ogb_find(raw, "edge", path);
+  if (declared > 0) TRY(reserve_arcs(&import->edges, path, declared));
+  TRY(csv_read(path, &reader, import, &rows));
+  if (declared >= 0 && rows != declared)
+    FAIL(BAD_INPUT, "%s:1: declares %lld edges, %s has %lld", counts, (long long)declared, path,
+         (long long)rows);
+  return OK;
+}
+
+/* Rows of numbers, one a node: features, or labels. */
+struct table {
+  int64_t nodes, cols;
+  float *value; /* [nodes, cols] */
+  int64_t *label;
+  int labels;
+};
+
+static int make_table(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct table *table = context;
+  int most = table->labels ? DATASET_CLASSES : IMPORT_COLUMNS;
+  (void)rows;
+  if (table->cols) return OK;
+  int64_t cols = text_count(line), count;
+  if (cols < 1 || cols > most) TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", most, (long long)cols);
+  TRY(text_check_rows(text, line, table->nodes));
+  table->cols = cols;
+  count = table->nodes * cols;
+  if (table->labels) return memory_alloc(&table->label, count * (int64_t)sizeof *table->label, "labels");
+  return memory_alloc(&table->value, count * (int64_t)sizeof *table->value, "node features");
+}
+
+/* A whole number, which OGB also writes as 2.0; in a single column none is -1 or nan. */
+static int take_label(const struct table *table, const struct text *text, char **line, int64_t *label) {
+  char quote[TEXT_QUOTE];
+  double value, least = table->cols == 1 ? -1 : 0, most = table->cols == 1 ? 0x1p53 - 1 : 1;
+  text_more(line);
+  const char *shown = text_quote(*line, quote);
+  TRY(text_double(text, line, &value, "a label"));
+  if (table->cols == 1 && isnan(value)) value = -1;
+  if (!(value >= least && value <= most && value == trunc(value)))
+    TEXT_FAIL(text, "label %s; allowed: %s", shown,
+              table->cols == 1 ? "-1 or nan (none), 0, 1, ... 2^53 - 1" : "0, 1");
+  *label = (int64_t)value;
+  return OK;
+}
+
+static int take_values(void *context, const struct text *text, char *line, int64_t row) {
+  struct table *table = context;
+  if (row >= table->nodes)
+    TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)table->nodes);
+  for (int64_t j = 0; j < table->cols; j++)
+    TRY(table->labels ? take_label(table, text, &line, &table->label[row * table->cols + j])
+                      : text_real(text, &line, &table->value[row * table->cols + j],
+                                  "as many values as in the first row"));
+  return text_end(text, &line, "as many values as in the first row");
+}
+
+static int read_table(struct table *table, const char *path) {
+  const struct csv_reader reader = {.room = make_table, .row = take_values};
+  int64_t rows;
+  TRY(csv_read(path, &reader, table, &rows));
+  return csv_check_rows(path, rows, table->nodes);
+}
+
+static int several_labels(struct import *import, const struct table *table) {
+  struct dataset_source *source = &import->source;
+  int64_t count = table->nodes * table->cols;
+  TRY(memory_alloc(&source->labels, count, "labels"));
+  for (int64_t i = 0; i < count; i++) source->labels[i] = (uint8_t)table->label[i];
+  source->classes = table->cols;
+  source->task = TASK_MULTILABEL;
+  return OK;
+}
+
+static int read_features(struct import *import, const char *raw) {
+  char path[OGB_PATH];
+  struct table table = {.nodes = import->edges.nodes};
+  if (!ogb_find(raw, "node-feat", path)) return OK;
+  int code = read_table(&table, path);
+  import->source.feature = table.value;
+  import->source.features = table.cols;
+  return code;
+}
+
+static int read_labels(struct import *import, const char *raw) {
+  char path[OGB_PATH];
+  struct table table = {.nodes = import->edges.nodes, .labels = 1};
+  if (!ogb_find(raw, "node-label", path)) return OK;
+  int code = read_table(&table, path);
+  if (code == OK)
+    code = table.cols == 1 ? import_label_values(&import->source, table.label, table.nodes, path)
+                           : several_labels(import, &table);
+  free(table.label);
+  return code;
+}
+
+static int read_text(struct import *import, const char *raw) {
+  char path[OGB_PATH];
+  if (ogb_find(raw, "num-node-dict", path) || ogb_find(raw, "triplet-type-list", path))
+    FAIL(BAD_INPUT, "%s: the graph has several kinds of nodes or edges; graphs of one kind are read", path);
+  ogb_find(raw, "num-node-list", path);
+  TRY(read_count(path, &import->edges.nodes));
+  if (import->edges.nodes < 1) FAIL(BAD_INPUT, "%s:1: the graph has no nodes", path);
+  TRY(read_arcs(import, raw));
+  char what[OGB_PATH + 16];
+  snprintf(what, sizeof what, "%s:1: nodes", path);
+  TRY(import_check_size(import->edges.nodes, import->edges.count, what));
+  TRY(read_features(import, raw));
+  return read_labels(import, raw);
+}
+
+int import_ogb(struct import *import) {
+  const char *folder = import->options->input;
+  char raw[OGB_PATH], path[OGB_PATH];
+  if (strlen(folder) > OGB_PATH - 2 * OGB_NAME)
+    FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %d bytes", folder, OGB_PATH - 2 * OGB_NAME);
+  ogb_path(raw, folder, "raw");
+  if (access(raw, F_OK) != 0)
+    FAIL(BAD_INPUT, "%s: holds no folder raw, as an unpacked node property set of OGB does", folder);
+  ogb_path(path, raw, "data.npz");
+  TRY(access(path, F_OK) == 0 ? ogb_archives(import, raw) : read_text(import, raw));
+  return ogb_splits(import, folder);
+}

@@ -1,0 +1,53 @@
+/* import: foreign graph files become a dataset_source.
+ *
+ * A format's reader fills the list of arcs and whatever features, labels and splits its file holds; what
+ * follows is the same for all: ids are ranked, arcs sorted, options applied. In a matrix of any format entry
+ * (i, j) is the arc i -> j, so it stands in row j of the dataset. A rectangular matrix is a bipartite graph:
+ * its columns become nodes behind its rows, and every entry stands for both directions. Readers of
+ * hypergraphs fill the source's hyperedges instead. */
+#ifndef IO_IMPORT_IMPORT_H
+#define IO_IMPORT_IMPORT_H
+
+#include <stdint.h>
+
+#include "io/dataset/dataset.h"
+#include "io/dataset/edges.h"
+
+struct import_options {
+  const char *format, *input, *output;
+  int undirected, drop_self_loops, weights, binarize;
+  const char *features; /* FILE.npy, FILE.npz, FILE.csv or random:F; NULL: the input's */
+  const char *labels;   /* FILE, FILE.npy or random:C */
+  const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL */
+  int64_t splits;       /* how many random splits, >= 1 */
+  int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
+  int64_t seed;
+};
+
+struct import {
+  const struct import_options *options; /* borrowed */
+  struct edges edges;
+  struct dataset_source source;
+  int valued;             /* the input has edge values */
+  int64_t declared_nodes; /* by the input's header, when its ids are not simply 0 .. or 1 ..; else 0 */
+  int64_t unlabelled;     /* nodes without a label that were taken out of splits */
+};
+
+void import_free(struct import *import);
+
+/* The readers. */
+int import_npz(struct import *import);
+int import_edgelist(struct import *import);
+int import_konect(struct import *import);
+int import_mtx(struct import *import);
+int import_metis(struct import *import);
+int import_metis_check(struct import *import);
+int import_hypergraph(struct import *import);
+int import_ogb(struct import *import);
+int import_dgl(struct import *import);
+
+/* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
+ * file, line and name of the number. */
+int import_check_size(int64_t nodes, int64_t entries, const char *what);
+
+#endif

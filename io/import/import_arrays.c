@@ -1,0 +1,163 @@
+#include "io/import/import_arrays.h"
+
+#include <stdlib.h>
+
+#include "io/import/import_features.h"
+#include "io/import/import_labels.h"
+#include "io/import/npz_csr.h"
+#include "runtime/base/error.h"
+
+enum { BLOCK = 4096 };
+
+static int is_one(float value) {
+  return !(value < 1.0F || value > 1.0F);
+}
+
+/* The columns of a rectangle follow its rows. Returns where they begin. */
+static int64_t settle_nodes(struct edges *edges, int64_t rows, int64_t cols) {
+  int64_t offset = rows == cols ? 0 : rows;
+  edges->nodes = cols + offset;
+  if (offset) edges->undirected = 1;
+  return offset;
+}
+
+static int add_matrix(struct import *import, const struct csr *m) {
+  struct edges *edges = &import->edges;
+  int64_t offset = settle_nodes(edges, m->rows, m->cols);
+  import->valued |= edges->weighted;
+  TRY(edges_reserve(edges, m->nnz));
+  for (int64_t v = 0; v < m->rows; v++) {
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
+      import->valued |= !is_one(m->weight[e]);
+      TRY(edges_add(edges, v, m->col[e] + offset, m->weight[e]));
+    }
+  }
+  return OK;
+}
+
+int import_csr(struct import *import, const struct npz *npz, const char *prefix) {
+  struct csr m;
+  int code = npz_csr_read(npz, prefix, &m);
+  if (code == OK) code = add_matrix(import, &m);
+  csr_free(&m);
+  return code;
+}
+
+/* The arrays of a COO matrix while they are read. */
+struct members {
+  struct npy shape, row, col, data;
+};
+
+static int read_members(const struct npz *npz, struct members *members) {
+  const struct {
+    const char *name;
+    struct npy *array;
+  } wanted[] = {
+      {"shape", &members->shape}, {"row", &members->row}, {"col", &members->col}, {"data", &members->data}};
+  for (int i = 0; i < 4; i++) {
+    TRY(npz_read(npz, wanted[i].name, wanted[i].array));
+    TRY(npy_check_dims(wanted[i].array, 1, "one"));
+  }
+  return OK;
+}
+
+static int check_shapes(const struct members *members, int64_t size[2]) {
+  const struct npy *shape = &members->shape;
+  if (shape->count != 2)
+    FAIL(BAD_INPUT, "%s: has %lld sizes, expected 2", shape->name, (long long)shape->count);
+  TRY(npy_int64(shape, 0, 2, size));
+  int64_t nnz = members->row.count;
+  if (members->col.count != nnz || members->data.count != nnz)
+    FAIL(BAD_INPUT, "%s: %lld rows, %lld columns and %lld values of entries do not go together", shape->name,
+         (long long)nnz, (long long)members->col.count, (long long)members->data.count);
+  for (int i = 0; i < 2; i++) {
+    if (size[i] < 0) FAIL(BAD_INPUT, "%s: %lld is no size", shape->name, (long long)size[i]);
+    TRY(import_check_size(size[i], nnz, shape->name));
+  }
+  return OK;
+}
+
+static int read_ids(const struct npy *array, int64_t first, int64_t count, int64_t size, int64_t *id) {
+  TRY(npy_int64(array, first, count, id));
+  for (int64_t k = 0; k < count; k++) {
+    if (id[k] < 0 || id[k] >= size)
+      FAIL(BAD_INPUT, "%s: element %lld is %lld, outside 0 .. %lld", array->name, (long long)(first + k),
+           (long long)id[k], (long long)size - 1);
+  }
+  return OK;
+}
+
+static int add_entries(struct import *import, const struct members *members, const int64_t size[2]) {
+  struct edges *edges = &import->edges;
+  int64_t nnz = members->row.count, row[BLOCK], col[BLOCK];
+  int64_t offset = settle_nodes(edges, size[0], size[1]);
+  float value[BLOCK];
+  import->valued |= edges->weighted;
+  TRY(edges_reserve(edges, nnz));
+  for (int64_t first = 0; first < nnz; first += BLOCK) {
+    int64_t count = nnz - first < BLOCK ? nnz - first : BLOCK;
+    TRY(read_ids(&members->row, first, count, size[0], row));
+    TRY(read_ids(&members->col, first, count, size[1], col));
+    TRY(npy_float(&members->data, first, count, value));
+    for (int64_t k = 0; k < count; k++) {
+      import->valued |= !is_one(value[k]);
+      TRY(edges_add(edges, row[k], col[k] + offset, value[k]));
+    }
+  }
+  return OK;
+}
+
+static int import_coo(struct import *import, const struct npz *npz) {
+  struct members members = {0};
+  int64_t size[2];
+  int code = read_members(npz, &members);
+  if (code == OK) code = check_shapes(&members, size);
+  if (code == OK) code = add_entries(import, &members, size);
+  npy_free(&members.shape);
+  npy_free(&members.row);
+  npy_free(&members.col);
+  npy_free(&members.data);
+  return code;
+}
+
+int import_scipy(struct import *import, const struct npz *npz) {
+  int coo = npz_has(npz, "row");
+  TRY(npz_check_format(npz, coo ? "coo" : "csr", "csr or coo"));
+  return coo ? import_coo(import, npz) : import_csr(import, npz, "");
+}
+
+int import_pairs(struct import *import, const struct npy *pairs, int by_arc) {
+  struct edges *edges = &import->edges;
+  if (pairs->dims != 2 || pairs->dim[by_arc] != 2)
+    FAIL(BAD_INPUT, "%s: expected pairs of node ids, %s", pairs->name, by_arc ? "[edges, 2]" : "[2, edges]");
+  int64_t arcs = pairs->dim[!by_arc], limit = edges->nodes ? edges->nodes : INT64_MAX;
+  TRY(edges_reserve(edges, arcs));
+  for (int64_t i = 0; i < arcs; i++) {
+    int64_t pair[2];
+    for (int k = 0; k < 2; k++) {
+      TRY(npy_int64(pairs, by_arc ? 2 * i + k : k * arcs + i, 1, &pair[k]));
+      if (pair[k] < 0 || pair[k] >= limit)
+        FAIL(BAD_INPUT, "%s: edge %lld names node %lld, outside 0 .. %lld", pairs->name, (long long)i,
+             (long long)pair[k], (long long)limit - 1);
+    }
+    TRY(edges_add(edges, pair[0], pair[1], 1));
+  }
+  return OK;
+}
+
+int import_array(struct import *import, const struct npz *npz, const char *name,
+                 int (*take)(struct import *import, const struct npy *array)) {
+  struct npy array;
+  int code = npz_read(npz, name, &array);
+  if (code == OK) code = take(import, &array);
+  npy_free(&array);
+  return code;
+}
+
+int import_take_features(struct import *import, const struct npy *array) {
+  return import_feature_array(&import->source, array, import->edges.nodes);
+}
+
+int import_take_labels(struct import *import, const struct npy *array) {
+  return import_label_array(&import->source, array, import->edges.nodes);
+}

@@ -1,0 +1,164 @@
+#include "io/import/import_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/file/text.h"
+#include "io/import/npz_csr.h"
+#include "io/import/option.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/random.h"
+
+static void drop_features(struct dataset_source *source) {
+  free(source->feature);
+  free(source->feature_start);
+  free(source->feature_col);
+  free(source->feature_value);
+  source->feature = NULL;
+  source->feature_start = NULL;
+  source->feature_col = NULL;
+  source->feature_value = NULL;
+  source->features = 0;
+}
+
+static int new_dense(struct dataset_source *source, int64_t nodes, int64_t features) {
+  int64_t bytes;
+  drop_features(source);
+  if (__builtin_mul_overflow(nodes * (int64_t)sizeof *source->feature, features, &bytes)) bytes = INT64_MAX;
+  TRY(memory_alloc(&source->feature, bytes, "node features"));
+  source->features = features;
+  return OK;
+}
+
+int import_feature_array(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+  if (array->dims < 1 || array->dims > 2 || array->dim[0] != nodes)
+    FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes, features]", array->name,
+         array->dims ? (long long)array->dim[0] : 0, array->dims, (long long)nodes);
+  int64_t features = array->dims == 2 ? array->dim[1] : 1;
+  if (features < 1) FAIL(BAD_INPUT, "%s: has no columns", array->name);
+  TRY(new_dense(source, nodes, features));
+  return npy_float(array, 0, array->count, source->feature);
+}
+
+int import_feature_csr(struct dataset_source *source, const struct npz *npz, const char *prefix,
+                       int64_t nodes) {
+  struct csr m;
+  int code = npz_csr_read(npz, prefix, &m);
+  if (code == OK) code = npz_csr_sort(&m);
+  drop_features(source);
+  source->feature_start = m.start;
+  source->feature_col = m.col;
+  source->feature_value = m.weight;
+  source->features = m.cols;
+  TRY(code);
+  if (m.rows != nodes || m.cols < 1)
+    FAIL(BAD_INPUT, "%s: %s features of %lld x %lld for %lld nodes", npz->path, prefix, (long long)m.rows,
+         (long long)m.cols, (long long)nodes);
+  return OK;
+}
+
+static int features_from_npy(struct import *import, const char *path) {
+  struct npy array;
+  int code = npy_read(&array, path);
+  if (code == OK) code = import_feature_array(&import->source, &array, import->source.nodes);
+  npy_free(&array);
+  return code;
+}
+
+static int features_from_npz(struct import *import, const char *path) {
+  struct npz npz;
+  int code = npz_open(&npz, path);
+  const char *prefix = code == OK && npz_has(&npz, "attr_indptr") ? "attr_" : "";
+  if (code == OK && !*prefix) code = npz_check_format(&npz, "csr", "csr");
+  if (code == OK) code = import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
+  npz_close(&npz);
+  return code;
+}
+
+static int read_row(struct text *text, char *line, float *row, int64_t features) {
+  for (int64_t j = 0; j < features; j++) TRY(text_real(text, &line, &row[j], "a feature value"));
+  return text_end(text, &line, "as many values as in the first row");
+}
+
+static int read_rows(struct import *import, struct text *text, const char *path) {
+  struct dataset_source *source = &import->source;
+  char *line;
+  TRY(text_open(text, path));
+  for (int64_t v = 0;;) {
+    TRY(text_next(text, &line));
+    if (!line && v < source->nodes)
+      TEXT_FAIL(text, "the file ends after %lld of %lld nodes", (long long)v, (long long)source->nodes);
+    if (!line) return OK;
+    if (line[0] == '#') continue;
+    if (v == source->nodes)
+      TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)source->nodes);
+    TRY(text_fields(text, line));
+    if (v == 0) {
+      int64_t columns = text_count(line);
+      if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
+      TRY(text_check_rows(text, line, source->nodes));
+      TRY(new_dense(source, source->nodes, columns));
+    }
+    TRY(read_row(text, line, source->feature + v * source->features, source->features));
+    v++;
+  }
+}
+
+static int features_from_text(struct import *import, const char *path) {
+  struct text text;
+  int code = read_rows(import, &text, path);
+  text_close(&text);
+  return code;
+}
+
+/* Standard normal by Box and Muller: one block gives columns 4j .. 4j+3 of a node. */
+static void fill_normal(float *row, int64_t features, struct philox_key key, int64_t node) {
+  for (int64_t j = 0; j < features; j += 4) {
+    struct philox_block block = random_block(key, (uint64_t)node, (uint64_t)(j / 4));
+    for (int k = 0; k < 4 && j + k < features; k++) {
+      double radius = sqrt(-2 * log(1.0 - (double)random_unit(block.word[k & 2])));
+      double angle = 2 * M_PI * (double)random_unit(block.word[(k & 2) + 1]);
+      row[j + k] = (float)(radius * (k & 1 ? sin(angle) : cos(angle)));
+    }
+  }
+}
+
+static int random_features(struct import *import, const char *number) {
+  struct dataset_source *source = &import->source;
+  int64_t features;
+  TRY(option_count("--features random:", number, 1, IMPORT_COLUMNS, &features));
+  TRY(new_dense(source, source->nodes, features));
+  struct philox_key key = random_key((uint64_t)import->options->seed, 0, 0, RANDOM_IMPORT);
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < source->nodes; v++) fill_normal(source->feature + v * features, features, key, v);
+  return OK;
+}
+
+static float binary(float value) {
+  return value < 0.0F || value > 0.0F ? 1.0F : 0.0F;
+}
+
+static void binarize(struct dataset_source *source) {
+  int64_t dense = source->feature ? source->nodes * source->features : 0;
+  int64_t sparse = source->feature_start ? source->feature_start[source->nodes] : 0;
+  for (int64_t i = 0; i < dense; i++) source->feature[i] = binary(source->feature[i]);
+  for (int64_t i = 0; i < sparse; i++) source->feature_value[i] = binary(source->feature_value[i]);
+}
+
+int import_features(struct import *import) {
+  const char *option = import->options->features;
+  if (option && option_has_prefix(option, "random:")) {
+    TRY(random_features(import, option + 7));
+  } else if (option && option_has_suffix(option, ".npy")) {
+    TRY(features_from_npy(import, option));
+  } else if (option && option_has_suffix(option, ".npz")) {
+    TRY(features_from_npz(import, option));
+  } else if (option) {
+    TRY(features_from_text(import, option));
+  }
+  if (!import->options->binarize) return OK;
+  if (import->source.features == 0) FAIL(BAD_INPUT, "--binarize: %s has no features", import->options->input);
+  binarize(&import->source);
+  return OK;
+}

@@ -1,0 +1,306 @@
+#include "io/import/import_labels.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "io/dataset/ids.h"
+#include "io/file/text.h"
+#include "io/import/option.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/random.h"
+
+void import_drop_labels(struct dataset_source *source) {
+  free(source->label);
+  free(source->labels);
+  source->label = NULL;
+  source->labels = NULL;
+  source->classes = 0;
+  source->task = TASK_NONE;
+}
+
+/* A label file in memory: line i has the word at text + at[i], and the node it is for. */
+struct label_list {
+  char *text;
+  int64_t used, size;
+  int64_t *at, *node;
+  int64_t count, capacity;
+  int64_t strangers; /* ids that are not in the graph */
+};
+
+static void list_free(struct label_list *list) {
+  free(list->text);
+  free(list->at);
+  free(list->node);
+}
+
+static int list_add(struct label_list *list, int64_t node, const char *word) {
+  int64_t length = (int64_t)strlen(word) + 1;
+  if (list->used + length > list->size) {
+    int64_t size = 2 * (list->size + length) + 4096;
+    TRY(memory_grow(&list->text, list->used, size, "labels"));
+    list->size = size;
+  }
+  if (list->count == list->capacity) {
+    int64_t capacity = 2 * list->capacity + 1024, bytes = (int64_t)sizeof *list->at;
+    TRY(memory_grow(&list->at, list->count * bytes, capacity * bytes, "labels"));
+    TRY(memory_grow(&list->node, list->count * bytes, capacity * bytes, "labels"));
+    list->capacity = capacity;
+  }
+  list->at[list->count] = list->used;
+  list->node[list->count++] = node;
+  memcpy(list->text + list->used, word, (size_t)length);
+  list->used += length;
+  return OK;
+}
+
+/* "label" or "id label"; *columns is settled by the first line. */
+static int read_line(struct label_list *list, const struct dataset_source *source, const struct text *text,
+                     char *line, int *columns) {
+  char quote[TEXT_QUOTE], *rest = line;
+  int64_t id = 0, node = list->count;
+  const char *shown = text_quote(line, quote);
+  TRY(text_fields(text, line));
+  int alone = text_word(&rest) && !text_more(&rest);
+  if (!*columns) *columns = alone ? 1 : 2;
+  if (alone != (*columns == 1))
+    TEXT_FAIL(text, "expected %s as in the first line, found %s",
+              *columns == 1 ? "a label" : "an id and a label", shown);
+  if (*columns == 2) {
+    TRY(text_int(text, &line, &id, "a node id"));
+    line = rest;
+    node = ids_find(source->id, source->nodes, id);
+  }
+  char *word = text_word(&line);
+  if (!word) TEXT_FAIL(text, "expected a label, found %s", shown);
+  TRY(text_end(text, &line, "one label a line"));
+  if (node < 0) {
+    list->strangers++;
+    return OK;
+  }
+  if (node >= source->nodes)
+    TEXT_FAIL(text, "there are more labels than the %lld nodes", (long long)source->nodes);
+  return list_add(list, node, word);
+}
+
+static int read_list(struct label_list *list, const struct dataset_source *source, struct text *text,
+                     const char *path) {
+  char *line;
+  int columns = 0;
+  TRY(text_open(text, path));
+  for (;;) {
+    TRY(text_next(text, &line));
+    if (!line) break;
+    if (line[0] != '#') TRY(read_line(list, source, text, line, &columns));
+  }
+  if (columns != 2 && list->count < source->nodes)
+    TEXT_FAIL(text, "the file ends after %lld labels of %lld nodes", (long long)list->count,
+              (long long)source->nodes);
+  if (list->strangers)
+    log_warn("%s: %lld labels are for ids that are not in the graph", path, (long long)list->strangers);
+  return OK;
+}
+
+/* A whole number, also as floating point ("-1", "3.0", "1.00e+01"); nan is -1: no label. 0: another word. */
+static int parse_integer(const char *word, int64_t *value) {
+  const double exact = 9007199254740992.0; /* 2^53 */
+  char *end;
+  errno = 0;
+  *value = -1;
+  if (strcasecmp(word, "nan") == 0) return 1;
+  *value = strtoll(word, &end, 10);
+  if (end != word && !*end && !errno) return 1;
+  if (word[strspn(word, "+-.0123456789eE")] != '\0') return 0;
+  double real = strtod(word, &end);
+  if (end == word || *end || !(fabs(real) <= exact) || floor(real) < real) return 0;
+  *value = (int64_t)real;
+  return 1;
+}
+
+static int is_no_label(const char *word) {
+  int64_t value;
+  return parse_integer(word, &value) && value == -1;
+}
+
+static int compare_words(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Words become their place among the distinct ones, sorted; but for those that are no label. */
+static int rank_words(const struct label_list *list, int64_t *value) {
+  const char **sorted;
+  TRY(memory_alloc(&sorted, list->count * (int64_t)sizeof *sorted, "labels"));
+  int64_t words = 0, distinct = 0;
+  for (int64_t i = 0; i < list->count; i++) {
+    const char *word = list->text + list->at[i];
+    if (!is_no_label(word)) sorted[words++] = word;
+  }
+  qsort(sorted, (size_t)words, sizeof *sorted, compare_words);
+  for (int64_t i = 0; i < words; i++) {
+    if (i == 0 || strcmp(sorted[i], sorted[distinct - 1]) != 0) sorted[distinct++] = sorted[i];
+  }
+  for (int64_t i = 0; i < list->count; i++) {
+    const char *word = list->text + list->at[i];
+    const char **found = bsearch(&word, sorted, (size_t)distinct, sizeof *sorted, compare_words);
+    value[i] = found ? found - sorted : -1;
+  }
+  free(sorted);
+  return OK;
+}
+
+static int list_values(const struct label_list *list, int64_t *value) {
+  for (int64_t i = 0; i < list->count; i++) {
+    if (!parse_integer(list->text + list->at[i], &value[i])) return rank_words(list, value);
+  }
+  return OK;
+}
+
+static int refuse_label(const char *name, int64_t label, int64_t node) {
+  FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)label,
+       (long long)node);
+}
+
+/* value: room for one a line; label: one a node. */
+static int place_values(const struct label_list *list, const char *path, int64_t *value, int64_t *label,
+                        const struct dataset_source *source) {
+  const int64_t nodes = source->nodes, *id = source->id;
+  TRY(list_values(list, value));
+  for (int64_t v = 0; v < nodes; v++) label[v] = INT64_MIN;
+  for (int64_t i = 0; i < list->count; i++) {
+    int64_t v = list->node[i];
+    if (label[v] != INT64_MIN)
+      FAIL(BAD_INPUT, "%s: node %lld has two labels", path, (long long)(id ? id[v] : v));
+    if (value[i] < -1) return refuse_label(path, value[i], v);
+    label[v] = value[i];
+  }
+  for (int64_t v = 0; v < nodes; v++) {
+    if (label[v] == INT64_MIN) label[v] = -1;
+  }
+  return OK;
+}
+
+int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name) {
+  import_drop_labels(source);
+  TRY(memory_alloc(&source->label, nodes * (int64_t)sizeof *source->label, "labels"));
+  int64_t *known, count = 0, *class_value = NULL, classes = 0;
+  TRY(memory_alloc(&known, nodes * (int64_t)sizeof *known, "labels"));
+  int64_t bad = -1;
+  for (int64_t v = 0; v < nodes; v++) {
+    if (value[v] < -1) bad = v;
+    if (value[v] >= 0) known[count++] = value[v];
+  }
+  int code = bad < 0 ? ids_rank(known, count, &class_value, &classes) : OK;
+  for (int64_t v = 0, i = 0; code == OK && v < nodes; v++)
+    source->label[v] = value[v] < 0 ? -1 : (int32_t)known[i++];
+  if (class_value)
+    log_info("labels %lld .. %lld became classes 0 .. %lld", (long long)class_value[0],
+             (long long)class_value[classes - 1], (long long)classes - 1);
+  free(class_value);
+  free(known);
+  TRY(code);
+  if (bad >= 0) return refuse_label(name, value[bad], bad);
+  if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
+  if (classes > DATASET_CLASSES)
+    FAIL(BAD_INPUT, "%s: has %lld different labels; at most %d are allowed", name, (long long)classes,
+         DATASET_CLASSES);
+  source->classes = classes;
+  source->task = TASK_MULTICLASS;
+  return OK;
+}
+
+static int labels_from_list(struct dataset_source *source, const struct label_list *list, const char *path) {
+  int64_t *value, *label;
+  TRY(memory_alloc(&value, (list->count + source->nodes) * (int64_t)sizeof *value, "labels"));
+  label = value + list->count;
+  int code = place_values(list, path, value, label, source);
+  if (code == OK) code = import_label_values(source, label, source->nodes, path);
+  free(value);
+  return code;
+}
+
+static int labels_from_text(struct dataset_source *source, const char *path) {
+  struct text text;
+  struct label_list list = {0};
+  int code = read_list(&list, source, &text, path);
+  text_close(&text);
+  if (code == OK) code = labels_from_list(source, &list, path);
+  list_free(&list);
+  return code;
+}
+
+static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+  int64_t *value;
+  TRY(memory_alloc(&value, nodes * (int64_t)sizeof *value, "labels"));
+  int code = OK;
+  for (int64_t v = 0; v < nodes && code == OK; v++) {
+    value[v] = -1;
+    if (!npy_is_nan(array, v)) code = npy_int64(array, v, 1, &value[v]);
+  }
+  if (code == OK) code = import_label_values(source, value, nodes, array->name);
+  free(value);
+  return code;
+}
+
+static int multi_labels(struct dataset_source *source, const struct npy *array) {
+  import_drop_labels(source);
+  TRY(memory_alloc(&source->labels, array->count, "labels"));
+  for (int64_t i = 0; i < array->count; i++) {
+    int64_t value;
+    TRY(npy_int64(array, i, 1, &value));
+    if (value != 0 && value != 1)
+      FAIL(BAD_INPUT, "%s: label %lld of node %lld is %lld; allowed: 0, 1", array->name,
+           (long long)(i % array->dim[1]), (long long)(i / array->dim[1]), (long long)value);
+    source->labels[i] = (uint8_t)value;
+  }
+  source->classes = array->dim[1];
+  source->task = TASK_MULTILABEL;
+  return OK;
+}
+
+int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+  int single = array->dims == 1 || (array->dims == 2 && array->dim[1] == 1);
+  if (array->dims < 1 || array->dims > 2 || array->dim[0] != nodes || array->count == 0)
+    FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes] or [%lld nodes, classes]",
+         array->name, array->dims ? (long long)array->dim[0] : 0, array->dims, (long long)nodes,
+         (long long)nodes);
+  if (!single && array->dim[1] > DATASET_CLASSES)
+    FAIL(BAD_INPUT, "%s: has %lld classes; at most %d are allowed", array->name, (long long)array->dim[1],
+         DATASET_CLASSES);
+  return single ? single_labels(source, array, nodes) : multi_labels(source, array);
+}
+
+static int labels_from_npy(struct dataset_source *source, const char *path) {
+  struct npy array;
+  int code = npy_read(&array, path);
+  if (code == OK) code = import_label_array(source, &array, source->nodes);
+  npy_free(&array);
+  return code;
+}
+
+static int random_labels(struct import *import, const char *number) {
+  struct dataset_source *source = &import->source;
+  int64_t classes;
+  TRY(option_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
+  import_drop_labels(source);
+  TRY(memory_alloc(&source->label, source->nodes * (int64_t)sizeof *source->label, "labels"));
+  struct philox_key key = random_key((uint64_t)import->options->seed, 0, 1, RANDOM_IMPORT);
+  for (int64_t v = 0; v < source->nodes; v++) {
+    struct philox_block block = random_block(key, (uint64_t)v, 0);
+    source->label[v] = (int32_t)random_below(block.word[0], block.word[1], (uint64_t)classes);
+  }
+  source->classes = classes;
+  source->task = TASK_MULTICLASS;
+  return OK;
+}
+
+int import_labels(struct import *import) {
+  const char *option = import->options->labels;
+  if (!option) return OK;
+  if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
+  if (option_has_suffix(option, ".npy")) return labels_from_npy(&import->source, option);
+  return labels_from_text(&import->source, option);
+}

@@ -1,0 +1,18 @@
+/* import_labels: labels of nodes, as an option asks for them or as graph archives hold them. Random ones come
+ * from Philox streams keyed by the seed and indexed by node. */
+#ifndef IO_IMPORT_IMPORT_LABELS_H
+#define IO_IMPORT_IMPORT_LABELS_H
+
+#include "io/file/npy.h"
+#include "io/import/import.h"
+
+/* Applies the option to import->source, whose nodes are known; nothing happens without one. */
+int import_labels(struct import *import);
+
+/* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
+ * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
+int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes);
+int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name);
+void import_drop_labels(struct dataset_source *source);
+
+#endif

@@ -1,0 +1,131 @@
+#include "io/import/import_read.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/dataset/dataset.h"
+#include "io/file/h5.h"
+#include "io/file/path_check.h"
+#include "io/import/import_features.h"
+#include "io/import/import_labels.h"
+#include "io/import/import_options.h"
+#include "io/import/import_split.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
+
+const struct import_format import_formats[] = {
+    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL},
+    {"edgelist", "a line \"source target [weight]\" for each arc, # or % comments (SNAP)", import_edgelist,
+     NULL},
+    {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL},
+    {"mtx", "MatrixMarket coordinate pattern, real or integer; general or symmetric", import_mtx, NULL},
+    {"metis", "METIS graph file", import_metis, import_metis_check},
+    {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
+     import_hypergraph, NULL},
+    {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL},
+    {"dgl", "the folder of DGL's reddit_data.npz and reddit_graph.npz", import_dgl, NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+static int find_format(const char *name, const struct import_format **format) {
+  char names[256] = "";
+  for (const struct import_format *f = import_formats; f->name; f++) {
+    *format = f;
+    if (strcmp(f->name, name) == 0) return OK;
+    if (names[0]) strncat(names, ", ", sizeof names - strlen(names) - 1);
+    strncat(names, f->name, sizeof names - strlen(names) - 1);
+  }
+  FAIL(BAD_INPUT, "unknown format \"%s\"; allowed: %s", name, names);
+}
+
+/* Weights that are all 1 say nothing. */
+static void drop_unit_weights(struct csr *graph) {
+  for (int64_t e = 0; graph->weight && e < graph->nnz; e++) {
+    if (graph->weight[e] < 1.0F || graph->weight[e] > 1.0F) return;
+  }
+  if (graph->weight) log_info("all edge weights are 1: none are stored");
+  free(graph->weight);
+  graph->weight = NULL;
+}
+
+static int build_graph(struct import *import) {
+  const char *input = import->options->input;
+  struct dataset_source *source = &import->source;
+  if (import->edges.count == 0 && import->edges.nodes == 0) FAIL(BAD_INPUT, "%s: holds no arcs", input);
+  struct csr graph = {0};
+  int code = edges_build(&import->edges, &graph, &source->id);
+  if (code == OK) drop_unit_weights(&graph);
+  source->start = graph.start;
+  source->col = graph.col;
+  source->weight = graph.weight;
+  source->nodes = import->edges.nodes;
+  source->directed = import->edges.directed;
+  if (code == BAD_INPUT) FAIL(BAD_INPUT, "%s: %s", input, error_message());
+  TRY(code);
+  int64_t declared = import->declared_nodes;
+  if (declared && source->nodes > declared)
+    FAIL(BAD_INPUT, "%s: the header declares %lld nodes, %lld different ids are there", input,
+         (long long)declared, (long long)source->nodes);
+  if (declared && source->nodes < declared)
+    log_info("%lld of %lld declared nodes have no arc and no place among the ids: left out",
+             (long long)(declared - source->nodes), (long long)declared);
+  return OK;
+}
+
+/* The output's stem. */
+static void set_name(struct dataset_source *source, const char *path) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  size_t length = strlen(base), dot = strrchr(base, '.') ? (size_t)(strrchr(base, '.') - base) : length;
+  if (dot > 0) length = dot;
+  if (length >= sizeof source->name) length = sizeof source->name - 1;
+  memcpy(source->name, base, length);
+}
+
+int import_check_output(const struct import_options *options) {
+  static const char *const inside[] = {"raw", "split", "reddit_data.npz", "reddit_graph.npz",
+                                       "reddit_self_loop_graph.npz"};
+  enum { INSIDE = sizeof inside / sizeof inside[0], BESIDE = 3 };
+  const char *const beside[BESIDE] = {options->features, options->labels, options->split};
+  const char *inputs[1 + INSIDE + BESIDE + 1] = {NULL};
+  char path[INSIDE][PATH_MAX + 32];
+  struct stat status;
+  int count = 0;
+  if (stat(options->input, &status) == 0 && S_ISDIR(status.st_mode)) {
+    for (int i = 0; i < INSIDE; i++) {
+      snprintf(path[i], sizeof path[i], "%.*s/%s", PATH_MAX, options->input, inside[i]);
+      inputs[count++] = path[i];
+    }
+  } else if (options->input[0]) {
+    inputs[count++] = options->input;
+  }
+  for (int i = 0; i < BESIDE; i++) {
+    if (beside[i] && beside[i][0]) inputs[count++] = beside[i];
+  }
+  TRY(check_writable(options->output, inputs));
+  return h5_check_replaced(options->output, dataset_format, "dataset");
+}
+
+int import_read(struct import *import, const struct import_options *options) {
+  *import = (struct import){.options = options};
+  const struct import_format *format;
+  TRY(find_format(options->format, &format));
+  TRY(import_check_options(options));
+  set_name(&import->source, options->output);
+  import->edges.weighted = options->weights;
+  import->edges.undirected = options->undirected;
+  import->edges.drop_loops = options->drop_self_loops;
+  TRY(format->read(import));
+  if (options->weights && !import->valued)
+    FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
+  if (import->valued && !options->weights) log_info("edge values are left out; --weights keeps them");
+  if (!import->source.hyper_start) TRY(build_graph(import));
+  if (format->check) TRY(format->check(import));
+  TRY(import_features(import));
+  TRY(import_labels(import));
+  TRY(import_split(import));
+  return OK;
+}

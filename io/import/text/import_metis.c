@@ -1,0 +1,163 @@
+#include <string.h>
+
+#include "io/file/text.h"
+#include "io/import/import.h"
+#include "runtime/base/error.h"
+
+/* METIS 5 manual, section 4.1.1: a line for each vertex. */
+struct metis {
+  struct text text;
+  struct import *import;
+  int64_t nodes, edges, header_line;
+  int64_t skip; /* numbers before a vertex's neighbours: its size and weights */
+  int valued;
+};
+
+/* The next line that is not a comment; blank lines are vertices without neighbours. */
+static int next_line(struct text *text, char **line) {
+  do {
+    TRY(text_next(text, line));
+  } while (*line && **line == '%');
+  return OK;
+}
+
+static int is_empty(const char *line) {
+  char *at = (char *)line;
+  return !text_more(&at);
+}
+
+/* fmt: three digits of 0 and 1: vertex sizes, vertex weights, edge weights. */
+static int read_layout(struct metis *metis, char *line) {
+  const struct text *text = &metis->text;
+  int64_t format = 0, weights = 1;
+  if (text_more(&line)) TRY(text_int(text, &line, &format, "fmt"));
+  if (format < 0 || format > 111 || format % 10 > 1 || format / 10 % 10 > 1)
+    TEXT_FAIL(text, "fmt is %lld; allowed: three digits of 0 and 1", (long long)format);
+  int has_weights = format / 10 % 10 == 1;
+  if (text_more(&line)) TRY(text_int(text, &line, &weights, "ncon"));
+  if (weights < 0 || weights > 1024) TEXT_FAIL(text, "ncon is %lld; allowed: 0 to 1024", (long long)weights);
+  TRY(text_end(text, &line, "vertices, edges, fmt and ncon"));
+  metis->valued = format % 10 == 1;
+  metis->skip = format / 100 + (has_weights ? weights : 0);
+  return OK;
+}
+
+static int read_header(struct metis *metis) {
+  const struct text *text = &metis->text;
+  char *line;
+  do {
+    TRY(next_line(&metis->text, &line));
+  } while (line && is_empty(line));
+  if (!line) FAIL(BAD_INPUT, "%s: is empty", text->path);
+  metis->header_line = text->line;
+  TRY(text_int(text, &line, &metis->nodes, "the number of vertices"));
+  TRY(text_int(text, &line, &metis->edges, "the number of edges"));
+  if (metis->nodes < 1 || metis->nodes > INT32_MAX || metis->edges < 0)
+    TEXT_FAIL(text, "%lld vertices and %lld edges; allowed: 1 .. %d and 0 or more", (long long)metis->nodes,
+              (long long)metis->edges, INT32_MAX);
+  return read_layout(metis, line);
+}
+
+static int read_vertex(struct metis *metis, char *line, int64_t vertex) {
+  const struct text *text = &metis->text;
+  int64_t ignored, neighbour;
+  TRY(text_fields(text, line));
+  for (int64_t i = 0; i < metis->skip; i++) TRY(text_int(text, &line, &ignored, "a vertex weight"));
+  while (text_more(&line)) {
+    float weight = 1;
+    TRY(text_int(text, &line, &neighbour, "a vertex"));
+    if (neighbour < 1 || neighbour > metis->nodes)
+      TEXT_FAIL(text, "vertex %lld is outside 1 .. %lld", (long long)neighbour, (long long)metis->nodes);
+    if (metis->valued) TRY(text_real(text, &line, &weight, "an edge weight"));
+    TRY(edges_add(&metis->import->edges, neighbour, vertex, weight));
+  }
+  return OK;
+}
+
+static int read_vertices(struct metis *metis) {
+  char *line;
+  for (int64_t vertex = 1; vertex <= metis->nodes; vertex++) {
+    TRY(next_line(&metis->text, &line));
+    if (!line)
+      TEXT_FAIL(&metis->text, "the file ends after %lld of %lld vertices", (long long)vertex - 1,
+                (long long)metis->nodes);
+    TRY(read_vertex(metis, line, vertex));
+  }
+  for (;;) {
+    TRY(next_line(&metis->text, &line));
+    if (!line) break;
+    if (!is_empty(line))
+      TEXT_FAIL(&metis->text, "more lines than the %lld vertices that line %lld declares",
+                (long long)metis->nodes, (long long)metis->header_line);
+  }
+  int64_t arcs = metis->import->edges.count;
+  if (arcs % 2 || arcs / 2 != metis->edges)
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld edges, the lists have %lld entries, expected twice as many",
+         metis->text.path, (long long)metis->header_line, (long long)metis->edges, (long long)arcs);
+  return OK;
+}
+
+static int read_graph(struct metis *metis) {
+  TRY(text_open(&metis->text, metis->import->options->input));
+  TRY(read_header(metis));
+  TRY(read_vertices(metis));
+  metis->import->edges.nodes = metis->nodes;
+  metis->import->edges.base = 1;
+  metis->import->valued = metis->valued;
+  return OK;
+}
+
+int import_metis(struct import *import) {
+  struct metis metis = {.import = import};
+  int code = read_graph(&metis);
+  text_close(&metis.text);
+  return code;
+}
+
+/* The line of a vertex, for a message; 0 when it cannot be told. */
+static int64_t line_of_vertex(const char *path, int64_t vertex) {
+  struct text text;
+  char *line = NULL;
+  int code = text_open(&text, path), header = 0;
+  while (code == OK && vertex >= 0) {
+    code = next_line(&text, &line);
+    if (!line) break;
+    header |= !is_empty(line);
+    vertex -= header;
+  }
+  int64_t number = line ? text.line : 0;
+  text_close(&text);
+  return number;
+}
+
+static int64_t find_arc(const struct dataset_source *source, int64_t v, int64_t u) {
+  int64_t low = source->start[v], end = source->start[v + 1];
+  for (int64_t high = end; low < high;) {
+    int64_t middle = low + (high - low) / 2;
+    if (source->col[middle] < u)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < end && source->col[low] == u ? low : -1;
+}
+
+int import_metis_check(struct import *import) {
+  const struct dataset_source *source = &import->source;
+  const char *path = import->options->input;
+  if (!source->directed) return OK;
+  for (int64_t v = 0; v < source->nodes; v++) {
+    for (int64_t e = source->start[v]; e < source->start[v + 1]; e++) {
+      int64_t u = source->col[e], back = find_arc(source, u, v);
+      if (back < 0)
+        FAIL(BAD_INPUT,
+             "%s:%lld: vertex %lld lists %lld, which does not list it; METIS graphs are undirected", path,
+             (long long)line_of_vertex(path, v + 1), (long long)v + 1, (long long)u + 1);
+      if (source->weight && memcmp(&source->weight[e], &source->weight[back], sizeof(float)) != 0)
+        FAIL(BAD_INPUT, "%s:%lld: edge %lld, %lld has weight %g one way and %g the other", path,
+             (long long)line_of_vertex(path, v + 1), (long long)v + 1, (long long)u + 1,
+             (double)source->weight[e], (double)source->weight[back]);
+    }
+  }
+  return OK;
+}

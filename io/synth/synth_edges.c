@@ -1,0 +1,142 @@
+#include "io/synth/synth_edges.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { SAMPLE = 1 << 17 };
+
+/* Different pairs that `draws` draws leave on average, from a sample of probabilities (0: no edge). */
+static double different_pairs(const double *probability, double draws) {
+  double sum = 0;
+  for (int64_t i = 0; i < SAMPLE; i++) {
+    if (probability[i] > 0) sum += -expm1(-draws * probability[i]) / probability[i];
+  }
+  return sum / SAMPLE;
+}
+
+static int solve_draws(const double *probability, int64_t nodes, double wanted, int64_t *draws) {
+  double low = wanted, high = 16 * wanted, room = different_pairs(probability, high);
+  if (room < wanted) {
+    FAIL(BAD_INPUT,
+         "a mean degree of %g is more than this graph has room for; allowed: at most about %.4g with %lld "
+         "nodes "
+         "and these communities",
+         2 * wanted / (double)nodes, 2 * room / (double)nodes, (long long)nodes);
+  }
+  while (high - low > 0.5 && high > low * (1 + 1e-9)) {
+    double middle = low + (high - low) / 2;
+    if (different_pairs(probability, middle) < wanted) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  *draws = llround(high);
+  return OK;
+}
+
+int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws) {
+  double *probability;
+  TRY(memory_alloc(&probability, SAMPLE * (int64_t)sizeof *probability, "sample of edges"));
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < SAMPLE; e++) {
+    struct synth_pair pair = model->draw(model->context, (uint64_t)e);
+    probability[e] = pair.u == pair.v ? 0 : model->probability(model->context, pair);
+  }
+  int code = solve_draws(probability, nodes, wanted, draws);
+  free(probability);
+  TRY(code);
+  return OK;
+}
+
+static void draw_pairs(const struct synth_model *model, int64_t draws, const int32_t *new_id,
+                       struct synth_pair *pair) {
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < draws; e++) {
+    pair[e] = model->draw(model->context, (uint64_t)e);
+    if (new_id) pair[e] = (struct synth_pair){new_id[pair[e].u], new_id[pair[e].v]};
+  }
+}
+
+/* Where each row begins when every drawn pair counts in both of its rows. */
+static void count_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *start) {
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < draws; e++) {
+    if (pair[e].u == pair[e].v) continue;
+    __atomic_fetch_add(&start[pair[e].u + 1], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&start[pair[e].v + 1], 1, __ATOMIC_RELAXED);
+  }
+  for (int64_t v = 0; v < nodes; v++) start[v + 1] += start[v];
+}
+
+/* Threads race for places inside a row; sorting the row makes the result one again. */
+static void scatter(const struct synth_pair *pair, int64_t draws, int64_t *next, int32_t *col) {
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < draws; e++) {
+    if (pair[e].u == pair[e].v) continue;
+    col[__atomic_fetch_add(&next[pair[e].u], 1, __ATOMIC_RELAXED)] = pair[e].v;
+    col[__atomic_fetch_add(&next[pair[e].v], 1, __ATOMIC_RELAXED)] = pair[e].u;
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts each row and drops duplicates; kept[v] = length that is left. */
+static void sort_rows(int64_t nodes, const int64_t *start, int32_t *col, int64_t *kept) {
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < nodes; v++) {
+    int32_t *row = col + start[v];
+    int64_t length = start[v + 1] - start[v], count = 0;
+    qsort(row, (size_t)length, sizeof *row, by_value);
+    for (int64_t i = 0; i < length; i++) {
+      if (i == 0 || row[i] != row[i - 1]) row[count++] = row[i];
+    }
+    kept[v] = count;
+  }
+}
+
+/* Moves the rows together. */
+static void compact(int64_t nodes, int64_t *start, int32_t *col, const int64_t *kept) {
+  int64_t to = 0;
+  for (int64_t v = 0; v < nodes; v++) {
+    memmove(col + to, col + start[v], (size_t)kept[v] * sizeof *col);
+    start[v] = to;
+    to += kept[v];
+  }
+  start[nodes] = to;
+}
+
+static int build_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *next,
+                      int64_t *start, int32_t **col) {
+  count_rows(pair, draws, nodes, start);
+  TRY(memory_alloc(col, start[nodes] * (int64_t)sizeof **col, "columns of the graph"));
+  memcpy(next, start, (size_t)nodes * sizeof *next);
+  scatter(pair, draws, next, *col);
+  sort_rows(nodes, start, *col, next);
+  compact(nodes, start, *col, next);
+  return OK;
+}
+
+int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
+                      int64_t **start, int32_t **col) {
+  struct synth_pair *pair = NULL;
+  int64_t *next = NULL;
+  int code = memory_alloc(start, (nodes + 1) * (int64_t)sizeof **start, "rows of the graph");
+  if (code == OK) code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "lengths of rows");
+  if (code == OK) code = memory_alloc(&pair, draws * (int64_t)sizeof *pair, "drawn edges");
+  if (code == OK) {
+    draw_pairs(model, draws, new_id, pair);
+    code = build_rows(pair, draws, nodes, next, *start, col);
+  }
+  free(pair);
+  free(next);
+  TRY(code);
+  return OK;
+}

@@ -1,0 +1,29 @@
+/* Edges of a made graph: a model says which pair of nodes each edge number draws; what is built is symmetric,
+ * sorted, without duplicates and has the mean degree that was asked for. */
+#ifndef IO_SYNTH_SYNTH_EDGES_H
+#define IO_SYNTH_SYNTH_EDGES_H
+
+#include <stdint.h>
+
+struct synth_pair {
+  int32_t u, v; /* equal: this number draws no edge */
+};
+
+struct synth_model {
+  const void *context;
+  struct synth_pair (*draw)(const void *context, uint64_t edge);
+  /* That one draw gives the pair, in either order. */
+  double (*probability)(const void *context, struct synth_pair pair);
+};
+
+/* How many draws leave `wanted` different pairs on average. Of the pairs of the first draws, each stands for
+ * 1/p others: sum over pairs of 1 - exp(-draws p) = mean of (1 - exp(-draws p)) / p. Errors: BAD_INPUT when
+ * even 16 times `wanted` draws leave fewer. */
+int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws);
+
+/* Rows start[nodes + 1] and col of that many draws; new_id renames nodes (NULL: not). The caller frees both
+ * arrays, also after an error. */
+int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
+                      int64_t **start, int32_t **col);
+
+#endif

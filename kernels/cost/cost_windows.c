@@ -1,0 +1,215 @@
+#include "kernels/cost/cost_windows.h"
+
+#include <math.h>
+
+/* What condensed windows have to save of the least that a product may take. */
+static const double WINDOW_MARGIN = .15;
+
+const struct window_rule window_rule_all = {.arc = 1};
+
+struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled) {
+  const struct choose_model *m = c->model;
+  struct choose_rates rates = choose_rates_of(c, cols);
+  enum choose_element e = choose_element_of(c);
+  double width = (double)c->width, block = choose_at_width(m->block[e], width);
+  if (block > 0) block = choose_weighted(c, m->block_weighted[e], block, width);
+  if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
+  return (struct window_rule){.arc = rates.near,
+                              .block = block,
+                              .window = CONDENSED_ROWS * rates.merge,
+                              .once = m->launch + (tiled ? 0 : rates.planes)};
+}
+
+double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
+  return WINDOW_MARGIN * choose_least(c, rows, arcs) * 1e12;
+}
+
+struct window_selector choose_selector(const struct choose_case *c) {
+  const struct choose_model *m = c->model;
+  enum choose_element e = choose_element_of(c);
+  double width = (double)c->width;
+  return (struct window_selector){.bias = choose_at_width(m->selector_bias[e], width),
+                                  .sparsity = choose_at_width(m->selector_sparsity[e], width),
+                                  .columns = choose_at_width(m->selector_columns[e], width)};
+}
+
+int choose_window(const struct window_rule *rule, double arcs, double columns) {
+  double blocks = ceil(columns / CONDENSED_COLS);
+  return arcs * rule->arc > blocks * rule->block + rule->window;
+}
+
+void condensing_window(struct condensing *c, int64_t arcs, int64_t columns, int64_t before) {
+  int octave = 63 - __builtin_clzll((unsigned long long)columns);
+  int64_t share = arcs * (CONDENSED_SHARES - 1) / (CONDENSED_ROWS * columns);
+  if (octave >= COLUMN_OCTAVES) octave = COLUMN_OCTAVES - 1;
+  if (share >= CONDENSED_SHARES) share = CONDENSED_SHARES - 1; /* arcs that are there twice */
+  c->before += before;
+  c->windows[octave][share]++;
+  c->arcs[octave][share] += arcs;
+  c->columns[octave][share] += columns;
+  c->blocks[octave][share] += blocks_of_columns(columns);
+}
+
+enum { NUMBERS = sizeof(struct condensing) / sizeof(int64_t) }; /* all of it, and no padding */
+
+void condensing_add(struct condensing *sum, const struct condensing *part) {
+  int64_t *to = &sum->before;
+  const int64_t *from = &part->before;
+  for (int i = 0; i < NUMBERS; i++) to[i] += from[i];
+}
+
+void condensing_multiply(struct condensing *condensing, int64_t factor) {
+  int64_t *number = &condensing->before;
+  for (int i = 0; i < NUMBERS; i++) number[i] *= factor;
+}
+
+double choose_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs) {
+  if (windows == 0) return 0;
+  return (rule->once + (double)windows * rule->window + (double)blocks * rule->block -
+          (double)arcs * rule->arc) *
+         1e-12;
+}
+
+/* The mean window of a bin decides for all of them. */
+struct mean {
+  double arcs, columns;
+};
+
+static struct mean mean_of(const struct condensing *c, int octave, int share) {
+  double windows = (double)c->windows[octave][share];
+  return (struct mean){(double)c->arcs[octave][share] / windows, (double)c->columns[octave][share] / windows};
+}
+
+static void take_bin(struct window_choice *choice, const struct condensing *c, int octave, int share) {
+  choice->windows += c->windows[octave][share];
+  choice->blocks += c->blocks[octave][share];
+  choice->arcs += c->arcs[octave][share];
+  choice->columns += c->columns[octave][share];
+}
+
+static struct window_choice price(const struct window_rule *rule, struct window_choice choice) {
+  choice.seconds = choose_windows_seconds(rule, choice.windows, choice.blocks, choice.arcs);
+  return choice;
+}
+
+#define FOR_BINS(c, o, s)                                                                              \
+  for (int bin_ = 0; bin_ < COLUMN_OCTAVES * CONDENSED_SHARES; bin_++)                                 \
+    for (int o = bin_ / CONDENSED_SHARES, s = bin_ % CONDENSED_SHARES, once_ = (c)->windows[o][s] > 0; \
+         once_; once_ = 0)
+
+struct window_choice choose_windows(const struct window_rule *rule, const struct condensing *c) {
+  struct window_choice choice = {0};
+  FOR_BINS(c, o, s) {
+    struct mean mean = mean_of(c, o, s);
+    if (choose_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
+  }
+  choice = price(rule, choice);
+  return -choice.seconds > rule->margin * 1e-12 ? choice : (struct window_choice){0};
+}
+
+struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *c) {
+  struct window_choice choice = {0};
+  FOR_BINS(c, o, s) take_bin(&choice, c, o, s);
+  return price(rule, choice);
+}
+
+static double sparsity_of(double arcs, double columns) {
+  return 1 - arcs / (CONDENSED_ROWS * columns);
+}
+
+/* In thousands. Windows of more columns than the samples have are judged as the widest of these. */
+static double columns_of(double columns) {
+  return fmin(columns, 1000) / 1000;
+}
+
+int choose_window_selected(const struct window_selector *selector, double arcs, double columns) {
+  return selector->bias + selector->sparsity * sparsity_of(arcs, columns) +
+             selector->columns * columns_of(columns) >
+         0;
+}
+
+struct window_choice choose_windows_selected(const struct window_selector *selector,
+                                             const struct window_rule *rule, const struct condensing *c,
+                                             double *agreed) {
+  struct window_choice choice = {0};
+  int64_t same = 0, all = 0;
+  FOR_BINS(c, o, s) {
+    struct mean mean = mean_of(c, o, s);
+    int taken = choose_window_selected(selector, mean.arcs, mean.columns);
+    if (taken) take_bin(&choice, c, o, s);
+    all += c->windows[o][s];
+    if (taken == choose_window(rule, mean.arcs, mean.columns)) same += c->windows[o][s];
+  }
+  *agreed = all ? (double)same / (double)all : 1;
+  return price(rule, choice);
+}
+
+/* Solves h x = g for symmetric positive h, 3 x 3, by elimination. */
+static void solve(double h[3][3], double g[3]) {
+  for (int i = 0; i < 3; i++) {
+    for (int j = i + 1; j < 3; j++) {
+      double factor = h[j][i] / h[i][i];
+      for (int k = i; k < 3; k++) h[j][k] -= factor * h[i][k];
+      g[j] -= factor * g[i];
+    }
+  }
+  for (int i = 2; i >= 0; i--) {
+    for (int k = i + 1; k < 3; k++) g[i] -= h[i][k] * g[k];
+    g[i] /= h[i][i];
+  }
+}
+
+/* Samples and weights of the three features: 1, sparsity, columns. */
+struct fit {
+  const struct selector_sample *sample;
+  int samples;
+  double w[3];
+};
+static const double PENALTY = 1e-3;
+
+static double score_of(const double w[3], const struct selector_sample *s, double x[3]) {
+  x[0] = 1;
+  x[1] = sparsity_of(s->arcs, s->columns);
+  x[2] = columns_of(s->columns);
+  return w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
+}
+
+/* log(1 + exp(-margin)), summed, and the penalty: what is made least. */
+static double loss_of(const struct fit *fit, const double w[3]) {
+  double loss = PENALTY / 2 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), x[3];
+  for (int n = 0; n < fit->samples; n++) {
+    double score = score_of(w, &fit->sample[n], x), margin = fit->sample[n].taken ? score : -score;
+    loss += margin > 0 ? log1p(exp(-margin)) : log1p(exp(margin)) - margin;
+  }
+  return loss;
+}
+
+/* Newton's step from fit->w. */
+static void find_step(const struct fit *fit, double step[3]) {
+  double h[3][3] = {{PENALTY, 0, 0}, {0, PENALTY, 0}, {0, 0, PENALTY}}, x[3];
+  for (int i = 0; i < 3; i++) step[i] = -PENALTY * fit->w[i];
+  for (int n = 0; n < fit->samples; n++) {
+    double p = 1 / (1 + exp(-score_of(fit->w, &fit->sample[n], x)));
+    for (int i = 0; i < 3; i++) {
+      step[i] += (fit->sample[n].taken - p) * x[i];
+      for (int j = 0; j < 3; j++) h[i][j] += p * (1 - p) * x[i] * x[j];
+    }
+  }
+  solve(h, step);
+}
+
+struct window_selector choose_selector_fit(const struct selector_sample *sample, int samples) {
+  enum { STEPS = 100 };
+  struct fit fit = {.sample = sample, .samples = samples};
+  for (int n = 0; n < STEPS; n++) {
+    double step[3], next[3], length = 1, loss = loss_of(&fit, fit.w);
+    find_step(&fit, step);
+    do {
+      for (int i = 0; i < 3; i++) next[i] = fit.w[i] + length * step[i];
+      length /= 2;
+    } while (loss_of(&fit, next) > loss && length > 1e-9);
+    if (loss_of(&fit, next) >= loss) break;
+    for (int i = 0; i < 3; i++) fit.w[i] = next[i];
+  }
+  return (struct window_selector){fit.w[0], fit.w[1], fit.w[2]};
+}

@@ -1,0 +1,85 @@
+/* choose_windows: which windows of 16 rows go to tensor cores with their columns moved together
+ * (kernels/format/condensed.h), and what that saves against the gather.
+ *
+ * A condensed window fetches a row of X once for each of its distinct columns, blocks of sixteen at a time;
+ * the gather once for each arc, those that follow the first from the caches. Columns that the gather fetches
+ * from afar are fetched from afar by both, so that the rule knows nothing of them. */
+#ifndef KERNELS_COST_COST_WINDOWS_H
+#define KERNELS_COST_COST_WINDOWS_H
+
+#include "kernels/cost/cost_model.h"
+
+enum { CONDENSED_ROWS = 16, CONDENSED_COLS = 16 };
+
+/* Picoseconds on the whole device. A window is taken where arcs * arc > blocks * block + window, and windows
+ * at all where together they save more than `margin` beyond what they cost `once`. */
+struct window_rule {
+  double arc, block, window, once, margin;
+};
+
+/* The rule of a product with X of `cols` rows, without a margin; tiled: tiles prepare X already. arc 0: the
+ * device has no such windows. */
+struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled);
+/* The margin of the rule for a matrix with so many rows and arcs: a share of the least that they may take. */
+double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs);
+
+/* The rule that takes every window that has an arc. */
+extern const struct window_rule window_rule_all;
+
+static inline int64_t blocks_of_columns(int64_t columns) {
+  return (columns + CONDENSED_COLS - 1) / CONDENSED_COLS;
+}
+
+/* What a rule says of a window. */
+int choose_window(const struct window_rule *rule, double arcs, double columns);
+
+/* Windows with arcs, by octaves of their distinct columns and by their density once condensed. */
+enum { COLUMN_OCTAVES = 32, CONDENSED_SHARES = 65 };
+struct condensing {
+  int64_t before; /* blocks of 16 x 16 with an arc, columns as they stand */
+  int64_t windows[COLUMN_OCTAVES][CONDENSED_SHARES], arcs[COLUMN_OCTAVES][CONDENSED_SHARES],
+      columns[COLUMN_OCTAVES][CONDENSED_SHARES], blocks[COLUMN_OCTAVES][CONDENSED_SHARES];
+};
+
+void condensing_window(struct condensing *condensing, int64_t arcs, int64_t columns, int64_t before);
+void condensing_add(struct condensing *sum, const struct condensing *part);
+void condensing_multiply(struct condensing *condensing, int64_t factor);
+
+/* Windows that are taken, and seconds of them against the gather (negative: saved). */
+struct window_choice {
+  int64_t windows, blocks, arcs, columns;
+  double seconds;
+};
+
+/* What taking these costs against the gather. */
+double choose_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs);
+
+/* Every window that the rule takes, or none where they save too little. */
+struct window_choice choose_windows(const struct window_rule *rule, const struct condensing *condensing);
+/* All of them. */
+struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *condensing);
+
+/* The same choice by a logistic regression on two features of a window, its sparsity once condensed and its
+ * distinct columns, as HC-SpMM has it (Li et al., ICDE 2025): taken where bias + sparsity s + columns c is
+ * above 0, c in thousands and at most 1. `agreed`: the share of the windows of which the rule says the same.
+ */
+struct window_selector {
+  double bias, sparsity, columns;
+};
+struct window_selector choose_selector(const struct choose_case *c);
+int choose_window_selected(const struct window_selector *selector, double arcs, double columns);
+struct window_choice choose_windows_selected(const struct window_selector *selector,
+                                             const struct window_rule *rule,
+                                             const struct condensing *condensing, double *agreed);
+
+/* A window of known answer. */
+struct selector_sample {
+  double arcs, columns;
+  int taken;
+};
+
+/* Fits a selector to samples: Newton's steps on the likelihood with a small penalty, which keeps the weights
+ * of separable samples finite. */
+struct window_selector choose_selector_fit(const struct selector_sample *sample, int samples);
+
+#endif

@@ -1,0 +1,59 @@
+/* Y = diag(r) (B diag(t) B^T + diag(s)) diag(c) X in two sparse products; see struct incidence_sum. */
+#include "kernels/ops/incidence.h"
+
+#include "kernels/cpu/common/cpu.h"
+#include "kernels/format/layout.h"
+#include "runtime/base/error.h"
+
+int64_t REAL(cpu_incidence_workspace)(const struct kernels *k, const struct incidence_sum *op) {
+  (void)k;
+  if (op->kept.data) return 0;
+  return tensor_bytes(tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols));
+}
+
+int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op) {
+  struct tensor sums = op->kept;
+  if (!sums.data) {
+    sums = tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols);
+    TRY(kernels_workspace(k, tensor_bytes(sums), &sums.data));
+  }
+  struct spmm gather = {.a = op->a->edges, .x = op->x, .col_scale = op->col_scale, .y = sums};
+  struct spmm scatter = {.a = op->a->vertices,
+                         .x = sums,
+                         .col_scale = op->edge_scale,
+                         .self_scale = op->self_scale,
+                         .self = op->x,
+                         .self_col_scale = op->col_scale,
+                         .row_scale = op->row_scale,
+                         .unfinished = op->unfinished,
+                         .update = op->update,
+                         .sums = op->sums,
+                         .y = op->y};
+  TRY(REAL(cpu_spmm)(k, &gather));
+  return REAL(cpu_spmm)(k, &scatter);
+}
+
+int REAL(cpu_incidence_weights)(struct kernels *k, const struct incidence_weights *op) {
+  const real *weight = op->weight, *scale = op->scale;
+  real *out = op->out;
+#pragma omp parallel for num_threads(threads_for(k, op->count)) schedule(static)
+  for (int64_t e = 0; e < op->count; e++) out[e] = scale[e] * weight[op->id[e]];
+  return OK;
+}
+
+/* Each hyperedge has one owner, so no two write one gradient. */
+int REAL(cpu_incidence_weights_backward)(struct kernels *k, const struct incidence_weights_backward *op) {
+  const real *scale = op->scale;
+  real *grad = op->grad;
+#pragma omp parallel for num_threads(threads_for(k, op->hyperedges)) schedule(static)
+  for (int64_t e = 0; e < op->hyperedges; e++) grad[e] = 0;
+#pragma omp parallel for num_threads(threads_for(k, op->count * op->a.cols)) schedule(static)
+  for (int64_t e = 0; e < op->count; e++) {
+    const real *a = row_of(op->a, e), *b = row_of(op->b, e);
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < op->a.cols; j++) sum += (double)a[j] * (double)b[j];
+    grad[op->id[e]] = (real)((double)scale[e] * sum);
+  }
+  return OK;
+}

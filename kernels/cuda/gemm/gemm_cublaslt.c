@@ -1,0 +1,187 @@
+/* C = op(A) op(B) (+ C) by cuBLASLt. It counts columns first, so it is asked for C^T = op(B)^T op(A)^T. Its
+ * choice of an algorithm is made once for each shape; sums that are cut are added in fp32 and in a fixed
+ * order (no reduction in place), in a workspace of this table. */
+#include <cublasLt.h>
+#include <stdlib.h>
+
+#include "kernels/cuda/gemm/gemm.h"
+#include "runtime/base/memory.h"
+
+enum { PLANS = 256, WORKSPACE = 32 << 20 };
+
+/* What distinguishes one product from another in a table. */
+struct shape {
+  int64_t m, n, k, a_stride, b_stride, c_stride;
+  int transpose_a, transpose_b, alignment;
+  enum dtype c_dtype;
+};
+
+struct plan {
+  struct shape shape;
+  cublasLtMatmulDesc_t product;
+  cublasLtMatrixLayout_t a, b, c;
+  cublasLtMatmulAlgo_t algorithm;
+};
+
+struct library {
+  cublasLtHandle_t handle;
+  cublasComputeType_t compute;
+  void *workspace;
+  uint64_t workspace_bytes;
+  struct plan *plan[PLANS];
+  int plans;
+};
+
+static int check(cublasStatus_t status, const char *what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return OK;
+  FAIL(FAILED, "cuBLAS: %s in %.60s", cublasLtGetStatusString(status), what);
+}
+
+#define TRY_CUBLAS(call) TRY(check((call), #call))
+
+static void plan_free(struct plan *plan) {
+  if (plan->c) cublasLtMatrixLayoutDestroy(plan->c);
+  if (plan->b) cublasLtMatrixLayoutDestroy(plan->b);
+  if (plan->a) cublasLtMatrixLayoutDestroy(plan->a);
+  if (plan->product) cublasLtMatmulDescDestroy(plan->product);
+  free(plan);
+}
+
+/* Almost all products of floats have kernels of their own. */
+static int is_hardly_used(const struct kernels *k) {
+  const struct cuda_state *state = k->impl;
+  return state->has_wgmma && k->precision == PRECISION_FP32;
+}
+
+int cuda_library_open(struct kernels *k, struct library **library) {
+  TRY(memory_alloc(library, (int64_t)sizeof **library, "matrix products"));
+  (*library)->compute = k->precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  if (!is_hardly_used(k)) (*library)->workspace_bytes = WORKSPACE;
+  TRY_CUBLAS(cublasLtCreate(&(*library)->handle));
+  if ((*library)->workspace_bytes == 0) return OK;
+  return device_alloc(k->device, WORKSPACE, &(*library)->workspace, "workspace of matrix products");
+}
+
+void cuda_library_close(struct kernels *k, struct library *library) {
+  if (!library) return;
+  for (int i = 0; i < library->plans; i++) plan_free(library->plan[i]);
+  device_release(k->device, library->workspace);
+  if (library->handle) cublasLtDestroy(library->handle);
+  free(library);
+}
+
+/* Bytes, at most 256, by which all three addresses can be divided. */
+static int alignment_of(const struct gemm *op) {
+  uintptr_t all = (uintptr_t)op->a.data | (uintptr_t)op->b.data | (uintptr_t)op->c.data | 256;
+  return (int)(all & -all);
+}
+
+static struct shape shape_of(const struct gemm *op) {
+  return (struct shape){
+      .m = op->c.rows,
+      .n = op->c.cols,
+      .k = op->transpose_a ? op->a.rows : op->a.cols,
+      .a_stride = op->a.stride,
+      .b_stride = op->b.stride,
+      .c_stride = op->c.stride,
+      .transpose_a = op->transpose_a,
+      .transpose_b = op->transpose_b,
+      .alignment = alignment_of(op),
+      .c_dtype = op->c.dtype,
+  };
+}
+
+static int is_same(const struct shape *a, const struct shape *b) {
+  return a->m == b->m && a->n == b->n && a->k == b->k && a->a_stride == b->a_stride &&
+         a->b_stride == b->b_stride && a->c_stride == b->c_stride && a->transpose_a == b->transpose_a &&
+         a->transpose_b == b->transpose_b && a->alignment == b->alignment && a->c_dtype == b->c_dtype;
+}
+
+/* A row-major matrix is its own transpose in columns. */
+static int set_layout(cublasLtMatrixLayout_t *layout, struct tensor t) {
+  TRY_CUBLAS(cublasLtMatrixLayoutCreate(layout, t.dtype == BF16 ? CUDA_R_16BF : CUDA_R_32F, (uint64_t)t.cols,
+                                        (uint64_t)t.rows, t.stride));
+  return OK;
+}
+
+static int describe(const struct library *library, struct plan *plan, const struct gemm *op) {
+  cublasOperation_t first = op->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  cublasOperation_t second = op->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  TRY_CUBLAS(cublasLtMatmulDescCreate(&plan->product, library->compute, CUDA_R_32F));
+  TRY_CUBLAS(
+      cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
+  TRY_CUBLAS(
+      cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
+  TRY(set_layout(&plan->a, op->a));
+  TRY(set_layout(&plan->b, op->b));
+  return set_layout(&plan->c, op->c);
+}
+
+static int set_limits(cublasLtMatmulPreference_t limits, uint64_t workspace, int alignment) {
+  static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  const uint32_t bytes = (uint32_t)alignment;
+  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                  &workspace, sizeof workspace));
+  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                  &reductions, sizeof reductions));
+  for (int i = 0; i < 4; i++)
+    TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, alignments[i], &bytes, sizeof bytes));
+  return OK;
+}
+
+static int choose(const struct library *library, struct plan *plan) {
+  cublasLtMatmulPreference_t limits = NULL;
+  cublasLtMatmulHeuristicResult_t best = {0};
+  int found = 0;
+  TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&limits));
+  int code = set_limits(limits, library->workspace_bytes, plan->shape.alignment);
+  if (code == OK)
+    code = check(cublasLtMatmulAlgoGetHeuristic(library->handle, plan->product, plan->b, plan->a, plan->c,
+                                                plan->c, limits, 1, &best, &found),
+                 "cublasLtMatmulAlgoGetHeuristic");
+  cublasLtMatmulPreferenceDestroy(limits);
+  TRY(code);
+  if (found == 0)
+    FAIL(FAILED, "cuBLAS: no algorithm for a product of %lldx%lld by %lldx%lld", (long long)plan->shape.m,
+         (long long)plan->shape.k, (long long)plan->shape.k, (long long)plan->shape.n);
+  plan->algorithm = best.algo;
+  return OK;
+}
+
+/* The oldest plan makes room when there are too many. */
+static int find_plan(struct library *library, const struct gemm *op, struct plan **found) {
+  struct shape shape = shape_of(op);
+  struct plan *plan = NULL;
+  for (int i = 0; i < library->plans; i++) {
+    *found = library->plan[i];
+    if (is_same(&library->plan[i]->shape, &shape)) return OK;
+  }
+  TRY(memory_alloc(&plan, (int64_t)sizeof *plan, "plan of a matrix product"));
+  plan->shape = shape;
+  int code = describe(library, plan, op);
+  if (code == OK) code = choose(library, plan);
+  if (code != OK) {
+    plan_free(plan);
+    return code;
+  }
+  if (library->plans == PLANS) {
+    plan_free(library->plan[0]);
+    library->plan[0] = library->plan[--library->plans];
+  }
+  *found = library->plan[library->plans++] = plan;
+  return OK;
+}
+
+int cuda_gemm_library(struct kernels *k, const struct gemm *op) {
+  struct library *library = ((struct cuda_state *)k->impl)->library;
+  struct plan *plan = NULL;
+  const float alpha = op->factor ? (float)*op->factor : 1, beta = op->accumulate ? 1 : 0;
+  TRY(find_plan(library, op, &plan));
+  TRY_CUBLAS(cublasLtMatmul(library->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data, plan->a,
+                            &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
+                            library->workspace, library->workspace_bytes, cuda_stream(k)));
+  return OK;
+}

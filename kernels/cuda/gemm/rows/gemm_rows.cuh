@@ -1,0 +1,249 @@
+/* C = A B for a tall A [m, k] and a small B [k, n], with the end of a layer: the kernel.
+ *
+ * A team of warpgroups walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The
+ * rows stream through shared memory in parts of 128 bytes of each row, some parts ahead; a warp cuts its 16
+ * into pieces and hands them to the tensor cores, a step of 64 bytes at a time. B lies in shared memory as
+ * these want it (a panel): whole where it fits, for several teams that walk on their own, so that one's end
+ * of a tile hides behind another's products; else it streams with A, for one team. Terms of the sums and
+ * columns of C are permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
+#ifndef KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
+#define KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
+
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
+#include "kernels/cuda/gemm/gemm_fragment.cuh"
+
+struct rows_product {
+  const void *a, *b;
+  const uint4 *panel; /* B as tensor cores want it, by tiles of columns; where it streams */
+  int64_t a_stride, b_stride, m, tiles;
+  int n, k, parts; /* parts of the sum, of two steps each; at least one */
+  int height;      /* rows of a tile */
+  int stages;      /* slots of a team: 2 to 4 */
+  bool a_aligned, transpose_b;
+  struct end end;
+};
+
+/* WARPGROUPS of a team, at most TEAMS in a block; 8 BLOCKS columns. */
+template <int BLOCKS_, int WARPGROUPS_, int TEAMS_, bool STREAMS_> struct team {
+  static constexpr int BLOCKS = BLOCKS_, TEAMS = TEAMS_, THREADS = 128 * WARPGROUPS_, ROWS = 64 * WARPGROUPS_;
+  static constexpr bool STREAMS = STREAMS_;
+  static constexpr int COLS = 8 * BLOCKS, STEP = 32 * BLOCKS;      /* STEP: 16 bytes of the panel */
+  static constexpr int SLOT = 8 * ROWS + (STREAMS ? 2 * STEP : 0); /* and those of a slot */
+  static constexpr int IN_USE = STREAMS ? 2 : 1; /* slots that cannot be loaded: products read the panel */
+};
+
+template <class T>
+static __device__ __forceinline__ T element_of_b(const struct rows_product &p, int row, int64_t col) {
+  if (row >= p.k || col >= p.n) return T(0.0f);
+  return __ldg((const T *)p.b + (p.transpose_b ? col * p.b_stride + row : row * p.b_stride + col));
+}
+
+/* Eight terms of one column in half of a product. plane: floats' hi and mid; bf16: the step's first and
+ * second product. Lane q holds of A's step the floats 4 q to 4 q + 3, or the bf16 8 q to 8 q + 7, and takes
+ * them to be the terms 2 q, 2 q + 1 of one half and of the other. */
+template <class T>
+static __device__ __forceinline__ uint4 panel_chunk(const struct rows_product &p, int step, int plane,
+                                                    int half, int64_t col) {
+  uint32_t word[4];
+#pragma unroll
+  for (int q = 0; q < 4; q++) {
+    const int row = (step * 4 + q) * CHUNK<T> + (sizeof(T) == 4 ? 0 : 4 * plane) + 2 * half;
+    const T x = element_of_b<T>(p, row, col), y = element_of_b<T>(p, row + 1, col);
+    const struct pieces pair = split((float)x, (float)y);
+    word[q] = sizeof(T) == 4 && plane ? pair.mid : pair.hi;
+  }
+  return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+/* Chunk i of a panel [steps][plane][half][block][column]. */
+template <class T, int BLOCKS>
+static __device__ __forceinline__ uint4 chunk_of_panel(const struct rows_product &p, int64_t first_col,
+                                                       int i) {
+  const int g = i % 8, block = i / 8 % BLOCKS, half = i / (8 * BLOCKS) % 2, plane = i / (16 * BLOCKS) % 2;
+  const int64_t col = first_col + block / 2 * 16 + g / 2 * 4 + block % 2 * 2 + g % 2;
+  return panel_chunk<T>(p, i / (32 * BLOCKS), plane, half, col);
+}
+
+/* Its chunks first, first + stride, ...; the reads of some are under way together. */
+template <class T, int BLOCKS>
+static __device__ __forceinline__ void write_panel(const struct rows_product &p, int64_t first_col, int first,
+                                                   int stride, uint4 *panel) {
+  constexpr int TOGETHER = 4;
+  const int chunks = 2 * p.parts * 32 * BLOCKS;
+  for (int i = first; i < chunks; i += TOGETHER * stride) {
+    uint4 chunk[TOGETHER];
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) chunk[j] = chunk_of_panel<T, BLOCKS>(p, first_col, i + j * stride);
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) {
+      if (i + j * stride < chunks) panel[i + j * stride] = chunk[j];
+    }
+  }
+}
+
+/* Where a team stands: a part of a tile, and the slot that it is in. */
+struct place {
+  int64_t tile;
+  int part, slot;
+};
+
+static __device__ __forceinline__ void go_on(const struct rows_product &p, int stride, struct place &at) {
+  if (++at.slot == p.stages) at.slot = 0;
+  if (++at.part < p.parts) return;
+  at.part = 0;
+  at.tile += stride;
+}
+
+static __device__ __forceinline__ int rows_of_tile(const struct rows_product &p, int64_t tile) {
+  return (int)min((int64_t)p.height, p.m - tile * p.height);
+}
+
+/* The eight chunks of a row's part; odd rows have their halves swapped: two rows then lie in all banks. */
+template <class T, class G>
+static __device__ __forceinline__ void load_part(const struct rows_product &p, const struct place &at,
+                                                 int thread, uint4 *ring) {
+  if (at.tile >= p.tiles) return;
+  uint4 *slot = ring + at.slot * G::SLOT;
+  const int row = thread / 8, chunk = thread % 8, rows = rows_of_tile(p, at.tile);
+  const int col = (at.part * 8 + chunk) * CHUNK<T>, count = count_before<T>(col, p.k);
+  const T *from = (const T *)p.a + (at.tile * p.height + row) * p.a_stride + col;
+  uint4 *to = slot + row * 8 + (chunk ^ (row & 1) << 2);
+#pragma unroll
+  for (int r = 0; r < G::ROWS; r += G::THREADS / 8) {
+    const bool is_there = row + r < rows && count > 0;
+    copy_chunk(to + r * 8, is_there ? from + r * p.a_stride : (const T *)p.a, is_there ? count : 0,
+               p.a_aligned);
+  }
+  if constexpr (G::STREAMS) {
+    const uint4 *panel = p.panel + ((int64_t)blockIdx.y * p.parts + at.part) * 2 * G::STEP;
+#pragma unroll
+    for (int i = 0; i < 2 * G::STEP; i += G::THREADS)
+      copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>, true);
+  }
+}
+
+template <class T>
+static __device__ __forceinline__ void read_fragment(const uint4 *rows, int step, int lane,
+                                                     struct fragment &to) {
+  const int g = lane / 4, chunk = (step * 4 + lane % 4) ^ (g & 1) << 2;
+  make_fragment<T>(rows[g * 8 + chunk], rows[(g + 8) * 8 + chunk], to);
+}
+
+/* The threads of a team meet; other teams of the block do not take part. */
+template <class G> static __device__ __forceinline__ void meet(int team) {
+  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(G::THREADS) : "memory");
+}
+
+/* What a block keeps in shared memory: B's panel, a ring of slots for each team, a piece of its sums for each
+ * warp, totals of columns for each warp, bias. */
+struct memory {
+  uint4 *panel, *ring;
+  float4 *piece;
+  double *totals;
+  float *bias;
+};
+
+template <class G> static __device__ __forceinline__ struct memory memory_of(const struct rows_product &p) {
+  extern __shared__ uint4 shared[];
+  const int teams = blockDim.x / G::THREADS, warps = blockDim.x / 32;
+  struct memory m = {shared, shared + (G::STREAMS ? 0 : 2 * p.parts * G::STEP)};
+  m.piece = (float4 *)(m.ring + teams * p.stages * G::SLOT);
+  m.totals = (double *)(m.piece + warps * PIECE);
+  m.bias = (float *)(m.totals + (p.end.sums ? warps * G::COLS : 0));
+  m.ring += threadIdx.x / G::THREADS * p.stages * G::SLOT;
+  m.piece += threadIdx.x / 32 * PIECE;
+  return m;
+}
+
+template <class T, class G>
+static __device__ __forceinline__ void prepare(const struct rows_product &p, const struct memory &m) {
+  const int64_t first_col = (int64_t)blockIdx.y * G::COLS;
+  const int totals = p.end.sums ? blockDim.x / 32 * G::COLS : 0;
+  if (!G::STREAMS) write_panel<T, G::BLOCKS>(p, first_col, threadIdx.x, blockDim.x, m.panel);
+  for (int j = threadIdx.x; j < G::COLS; j += blockDim.x)
+    m.bias[j] = p.end.bias && first_col + j < p.n ? p.end.bias[first_col + j] : 0;
+  for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
+  show_to_products();
+  __syncthreads();
+}
+
+/* The end of the tile's rows that a warp holds. */
+template <class T, class G>
+static __device__ __forceinline__ void end_tile(const struct rows_product &p, const struct memory &m,
+                                                int64_t tile, int row, int lane,
+                                                const float (&sum)[G::BLOCKS][4]) {
+  const struct warp_tile at = {tile * p.height + row, rows_of_tile(p, tile) - row, (int)blockIdx.y * G::COLS,
+                               min(G::COLS, p.n - (int)blockIdx.y * G::COLS)};
+  double *totals = m.totals + threadIdx.x / 32 * G::COLS;
+  if (sizeof(T) == 2 && p.end.c.dtype == F32)
+    end_rows<float>(p.end, at, m.bias, sum, lane, m.piece, totals);
+  else
+    end_rows<T>(p.end, at, m.bias, sum, lane, m.piece, totals);
+}
+
+/* The block's column sums from its warps'. */
+template <class G>
+static __device__ __forceinline__ void write_sums(const struct rows_product &p, const double *totals) {
+  __syncthreads();
+  for (int j = threadIdx.x; j < G::COLS; j += blockDim.x) {
+    double sum = 0;
+    for (int w = 0; w < (int)blockDim.x / 32; w++) sum += totals[w * G::COLS + j];
+    const int64_t col = (int64_t)blockIdx.y * G::COLS + j;
+    if (col < p.n) p.end.sums[(int64_t)blockIdx.x * p.n + col] = sum;
+  }
+}
+
+/* The team's part of the sums: waits for its copies, starts those of a later part, then multiplies. */
+template <class T, class G>
+static __device__ __forceinline__ void add_part(const struct rows_product &p, const struct memory &memory,
+                                                const struct place &at, const struct place &ahead, int team,
+                                                int thread, struct fragment (&a)[2],
+                                                float (&sum)[G::BLOCKS][4]) {
+  wait_for_batches(p.stages - G::IN_USE - 1);
+  if (G::STREAMS) {
+    wait_for_products<2>();
+    show_to_products();
+  }
+  meet<G>(team);
+  load_part<T, G>(p, ahead, thread, memory.ring);
+  close_batch();
+  const uint4 *slot = memory.ring + at.slot * G::SLOT;
+  const uint64_t panel = right_matrix<G::BLOCKS>(G::STREAMS ? slot + 8 * G::ROWS
+                                                            : memory.panel + 2 * at.part * G::STEP);
+#pragma unroll
+  for (int s = 0; s < 2; s++) {
+    wait_for_products<1>();
+    read_fragment<T>(slot + thread / 32 * 128, s, thread % 32, a[s]);
+    multiply_step<T, G::BLOCKS>(a[s], further(panel, s * 16 * G::STEP), at.part + s > 0, sum);
+  }
+}
+
+template <class T, class G>
+static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
+    rows_kernel(const __grid_constant__ struct rows_product p) {
+  follow();
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  const int team = __shfl_sync(~0u, threadIdx.x / G::THREADS, 0), thread = threadIdx.x % G::THREADS;
+  const int teams = blockDim.x / G::THREADS, stride = gridDim.x * teams;
+  const struct memory memory = memory_of<G>(p);
+  struct place at = {(int64_t)blockIdx.x * teams + team, 0, 0}, ahead = at;
+  for (int i = 0; i < p.stages - G::IN_USE; i++, go_on(p, stride, ahead)) {
+    load_part<T, G>(p, ahead, thread, memory.ring);
+    close_batch();
+  }
+  prepare<T, G>(p, memory);
+  while (at.tile < p.tiles) {
+    const int64_t tile = at.tile;
+    float sum[G::BLOCKS][4];
+    struct fragment a[2];
+    for (int part = 0; part < p.parts; part++, go_on(p, stride, at), go_on(p, stride, ahead))
+      add_part<T, G>(p, memory, at, ahead, team, thread, a, sum);
+    wait_for_products<0>();
+    hold(sum);
+    end_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
+  }
+  if (p.end.sums) write_sums<G>(p, memory.totals);
+#endif
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* What an op on the host tells the kernels that end rows; see spmm_epilogue.cuh. */
+#ifndef KERNELS_CUDA_SPMM_SPMM_EPILOGUE_OF_CUH
+#define KERNELS_CUDA_SPMM_SPMM_EPILOGUE_OF_CUH
+
+#include "kernels/cuda/spmm/spmm_epilogue.cuh"
+
+/* Rows of t hold whole vectors of that many columns at multiples of 16 bytes. */
+static inline bool is_whole_or_absent(struct tensor t, int64_t wide) {
+  return !t.data || (cuda_is_aligned(t) && t.stride >= (t.cols + wide - 1) / wide * wide);
+}
+
+/* Rows of t are padded as tensor.h has it: what the gaps hold is nobody's business. */
+static inline bool is_padded_or_absent(struct tensor t) {
+  return !t.data || t.stride == tensor_stride(t.dtype, t.cols);
+}
+
+/* The rows end in `update`; wide: columns of a vector. */
+static inline void add_update(struct finish *f, const struct update *update, int64_t wide) {
+  f->out = rows_of(update->y);
+  f->residual = rows_of(update->residual);
+  f->whole = f->whole && is_whole_or_absent(update->y, wide) && is_whole_or_absent(update->residual, wide);
+  f->fills = f->fills && f->whole && is_padded_or_absent(update->y);
+  f->bias = (const float *)update->bias;
+  f->gain = (const float *)update->gain;
+  f->shift = (const float *)update->shift;
+  f->mean = (float *)update->mean;
+  f->rstd = (float *)update->rstd;
+  f->epsilon = (float)update->epsilon;
+  f->activation = update->activation;
+  f->dropout = update->dropout;
+  f->round[0] = update->dropout.key;
+  for (int round = 1; round < PHILOX_ROUNDS; round++) f->round[round] = philox_next(f->round[round - 1]);
+}
+
+/* The rows end in `loss`. */
+static inline void add_loss(struct finish *f, const struct loss_op *loss, int64_t wide) {
+  f->label = loss->counted;
+  f->grad_scale = (const float *)loss->grad_scale;
+  f->row_loss = (float *)loss->row_loss;
+  f->grad = rows_of(loss->grad);
+  f->loss_scale = (float)loss->scale;
+  f->grad_whole = is_whole_or_absent(loss->grad, wide);
+  f->grad_fills = f->grad_whole && is_padded_or_absent(loss->grad);
+}
+
+#endif

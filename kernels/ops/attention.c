@@ -1,0 +1,184 @@
+#include "kernels/ops/attention.h"
+
+#include <assert.h>
+
+#include "kernels/format/layout.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
+  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
+         (t.data || rows == 0 || cols == 0);
+}
+
+static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return has_shape(t, k->dtype, rows, cols);
+}
+
+static int is_real(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return has_shape(t, k->real, rows, cols);
+}
+
+/* Rows of a message, whose reals lie where reals may. */
+static int is_message(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  int64_t stride = t.stride * dtype_bytes(t.dtype), real = dtype_bytes(k->real);
+  return is_matrix(k, t, rows, cols) && stride % real == 0 && (uintptr_t)t.data % (uintptr_t)real == 0;
+}
+
+static int are_heads(int64_t heads, int64_t width) {
+  return heads >= 1 && heads <= ATTENTION_HEADS && width % heads == 0;
+}
+
+static double bytes_of(struct tensor t) {
+  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
+}
+
+/* A row of x and of terms for each arc; the result once, its positive part too. */
+static double attention_bytes(const struct attention *op) {
+  double arc = 4 + (double)(op->x.cols * dtype_bytes(op->x.dtype) + op->heads * dtype_bytes(op->term.dtype));
+  return (double)op->a->csr->nnz * arc + bytes_of(op->self) + (op->accumulate ? 2 : 1) * bytes_of(op->y) +
+         bytes_of(op->positive);
+}
+
+/* Whether parts of a row can meet in those sums, as many columns wide; y: what stands in for them. */
+static int are_sums(const struct kernels *k, struct tensor sums, struct tensor y, int64_t cols,
+                    int in_parts) {
+  return y.dtype == k->real ? !sums.data : !in_parts || is_real(k, sums, y.rows, cols);
+}
+
+int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {
+  return k->ops->attention_workspace ? k->ops->attention_workspace(a, width, heads) : 0;
+}
+
+int op_attention(struct kernels *k, const struct attention *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
+  assert(are_heads(heads, width));
+  assert(is_matrix(k, op->x, a->cols, width) && is_real(k, op->term, a->cols, heads));
+  assert(!op->self.data || (is_matrix(k, op->self, rows, width) && is_real(k, op->self_term, rows, heads)));
+  assert(is_real(k, op->row_term, rows, heads) && is_real(k, op->log_sum, rows, heads));
+  assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(!op->positive.data ||
+         (is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
+  assert(are_sums(k, op->sums, op->y, attention_sums_cols(k, width), op->unfinished || op->accumulate));
+  assert(!op->mean.data || is_real(k, op->mean, rows, width / heads));
+  assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
+  assert(!op->update || (op->update->norm != NORM_BATCH &&
+                         op->update->z.data == (op->mean.data ? op->mean.data : op->y.data)));
+  double flops = 2 * (double)(a->nnz + (op->self.data ? rows : 0)) * (double)width;
+  return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention(k, op));
+}
+
+int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
+  assert(are_heads(heads, width) && (op->dz.cols == width || op->dz.cols == width / heads));
+  assert(is_matrix(k, op->dz, rows, op->dz.cols) && is_matrix(k, op->y, rows, width));
+  assert(is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads));
+  assert(is_real(k, op->row_term, rows, heads) && is_real(k, op->log_sum, rows, heads));
+  assert(is_message(k, op->message, rows, attention_message_cols(k, op->dz.cols, heads)));
+  assert(is_real(k, op->row_term_grad, rows, heads));
+  double bytes = 2 * bytes_of(op->dz) + bytes_of(op->y) + bytes_of(op->positive);
+  return PROFILE_WORK("attention_rows", bytes, 0, k->ops->attention_rows(k, op));
+}
+
+int op_attention_backward(struct kernels *k, const struct attention_backward *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->x.rows, width = op->x.cols, heads = op->heads;
+  int64_t cols = attention_message_cols(k, op->out, heads);
+  assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
+  assert(is_message(k, op->message, a->cols, cols) && is_matrix(k, op->x, rows, width));
+  assert(!op->self.data || is_message(k, op->self, rows, cols));
+  assert(is_real(k, op->term, rows, heads) && is_real(k, op->term_grad, rows, heads));
+  assert(!op->l.data || (is_real(k, op->l, heads, width / heads) && is_real(k, op->r, heads, width / heads) &&
+                         is_real(k, op->row_term_grad, rows, heads)));
+  assert(is_matrix(k, op->dx, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
+  assert(are_sums(k, op->sums, op->dx, width, op->unfinished || op->accumulate));
+  assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
+  double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
+  bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
+  double flops = 4 * (nnz + (op->self.data ? (double)rows : 0)) * (double)width;
+  return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention_backward(k, op));
+}
+
+int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
+  int64_t rows = op->x.rows, heads = op->l.rows, each = op->x.cols / heads;
+  assert(are_heads(heads, op->x.cols) && is_matrix(k, op->x, rows, op->x.cols));
+  assert(is_real(k, op->l, heads, each) && is_real(k, op->r, heads, each));
+  assert(is_real(k, op->left, rows, heads) && is_real(k, op->right, rows, heads));
+  double bytes = bytes_of(op->x) + 2 * bytes_of(op->left);
+  return PROFILE_WORK("attention_terms", bytes, 4 * (double)(rows * op->x.cols),
+                      k->ops->attention_terms(k, op));
+}
+
+int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op) {
+  int64_t rows = op->x.rows, heads = op->left_grad.cols, each = op->x.cols / heads;
+  assert(are_heads(heads, op->x.cols) && is_matrix(k, op->x, rows, op->x.cols));
+  assert(is_real(k, op->left_grad, rows, heads) && is_real(k, op->right_grad, rows, heads));
+  assert(is_real(k, op->l_grad, heads, each) && is_real(k, op->r_grad, heads, each));
+  double bytes = bytes_of(op->x) + 2 * bytes_of(op->left_grad);
+  return PROFILE_WORK("attention_terms_backward", bytes, 4 * (double)(rows * op->x.cols),
+                      k->ops->attention_terms_backward(k, op));
+}
+
+int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
+  int64_t rows = op->x.rows, width = op->x.cols;
+  assert(is_matrix(k, op->x, rows, width));
+  assert(is_message(k, op->message, rows, cosine_message_cols(k, width, op->dz.cols > 0)));
+  assert(op->dz.cols == 0 || (is_matrix(k, op->dz, rows, width) && is_matrix(k, op->y, rows, width) &&
+                              is_real(k, op->log_sum, rows, 1)));
+  return PROFILE_WORK("cosine_rows", 2 * bytes_of(op->message), 0, k->ops->cosine_rows(k, op));
+}
+
+int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->y.rows, width = op->y.cols;
+  int64_t cols = cosine_message_cols(k, width, 0);
+  assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
+  assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
+  assert(a->row ? a->rows <= rows : a->rows == rows);
+  assert(are_sums(k, op->sums, op->y, width, op->unfinished || op->accumulate));
+  assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
+  double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
+  return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
+                      k->ops->cosine_attention(k, op));
+}
+
+static int are_gradients(const struct kernels *k, struct tensor dx, struct tensor dn, int64_t rows,
+                         int64_t width) {
+  return (dx.dtype == k->dtype || dx.dtype == k->real) && has_shape(dx, dx.dtype, rows, width) &&
+         has_shape(dn, dx.dtype, rows, width);
+}
+
+int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->dx.rows, width = op->dx.cols, cols = op->message.cols;
+  int64_t full = cosine_message_cols(k, width, 1);
+  assert(cols == full || (cols == cosine_message_cols(k, width, 0) && op->arcs == COSINE_IN));
+  assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, full) && op->beta);
+  assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));
+  assert(op->dx.dtype == k->real || (!op->accumulate && op->arcs == (COSINE_IN | COSINE_OUT)));
+  assert(a->row ? a->rows <= rows : a->rows == rows);
+  double arcs = (double)(a->nnz + (op->self ? rows : 0)),
+         row = (double)(cols * dtype_bytes(op->message.dtype));
+  return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
+                      k->ops->cosine_backward(k, op));
+}
+
+int op_cosine_end(struct kernels *k, const struct cosine_end *op) {
+  int64_t rows = op->y.rows, width = op->y.cols;
+  assert(is_matrix(k, op->y, rows, width) && is_message(k, op->message, rows, op->message.cols));
+  assert(op->message.cols > width && are_gradients(k, op->dx, op->dn, rows, width));
+  assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
+  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_end(k, op));
+}
+
+int op_sddmm(struct kernels *k, const struct sddmm *op) {
+  const struct csr *a = op->a->csr;
+  int64_t width = op->x.cols;
+  assert(is_matrix(k, op->x, op->x.rows, width) && is_matrix(k, op->y, a->cols, width));
+  assert(a->row ? a->rows <= op->x.rows : a->rows == op->x.rows);
+  assert(op->a->tiles == 0 && (op->scores || a->nnz == 0));
+  double row = (double)(width * dtype_bytes(op->x.dtype)), entry = 4 + (double)dtype_bytes(k->real);
+  return PROFILE_WORK("sddmm", (double)a->nnz * (entry + row) + bytes_of(op->x), 2 * (double)(a->nnz * width),
+                      k->ops->sddmm(k, op));
+}

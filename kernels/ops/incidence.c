@@ -1,0 +1,128 @@
+#include "kernels/ops/incidence.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/format/layout.h"
+#include "kernels/format/row_segments.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+/* Microseconds of one gather on a GPU, as an H200 takes them: a start; then either all rows at 8 TB/s, or the
+ * longest slot, whose batches of rows come one after the other; adding pieces of longer rows is a second
+ * start, some of which is over by then. */
+static double gather_time(const struct gather_shape *g, int64_t row) {
+  const double start = 3.2, again = 1.2, batch = .23, bytes_a_us = 8e6;
+  int64_t rows = g->rows > 0 ? g->rows : 1;
+  int64_t limit = slots_limit(rows, g->entries, g->longest, row, slots_may_stream(rows, g->entries));
+  int64_t slot = g->longest < limit ? g->longest : limit;
+  double ahead = row > 256 && g->entries / rows < 8 ? 2 : 4; /* rows of a batch: see spmm_variant.cuh */
+  double all = (double)g->entries * (double)(row + g->beside) / bytes_a_us;
+  return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)slot / ahead);
+}
+
+int incidence_fusing_pays(const struct incidence *a, int64_t row) {
+  return gather_time(&a->fused, row) < gather_time(&a->there, row) + gather_time(&a->back, row);
+}
+
+enum { CROWD = 128 };
+
+static struct gather_shape shape_of(const struct csr *m) {
+  struct gather_shape shape = {.rows = m->rows, .entries = m->nnz, .beside = 4};
+  for (int64_t i = 0; i < m->rows; i++) {
+    int64_t entries = m->start[i + 1] - m->start[i];
+    if (entries > shape.longest) shape.longest = entries;
+    if (entries > m->nnz / CROWD) shape.crowded |= 1u << i % 32;
+  }
+  return shape;
+}
+
+static int init_pairs(struct kernels *k, const struct csr *edges, const struct csr *vertices,
+                      struct incidence *incidence) {
+  const struct layout_plan plan = {.tiers = LAYOUT_GATHER, .streams = 1};
+  TRY(pairs_init(edges, vertices, &incidence->pairs));
+  int64_t bytes = incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
+  TRY(device_alloc(k->device, bytes, (void **)&incidence->pair_edge, "hyperedges of pairs"));
+  TRY(device_upload(k->device, STREAM_COMPUTE, incidence->pair_edge, incidence->pairs.edge, bytes));
+  TRY(device_synchronize(k->device, STREAM_COMPUTE));
+  free(incidence->pairs.edge);
+  incidence->pairs.edge = NULL;
+  return layout_init(k, &incidence->pairs.csr, &plan, &incidence->pair);
+}
+
+/* Whether rows of some width may be summed over pairs: narrow ones have few bytes beside the starts, long
+ * ones the shortest batches. */
+static int may_fuse(const struct kernels *k, const struct incidence *a) {
+  if (!k->ops->incidence_fuses || a->form == INCIDENCE_STEPS) return 0;
+  return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, ROW_BYTES) ||
+         incidence_fusing_pays(a, 2 * 256);
+}
+
+int incidence_init(struct kernels *k, const struct csr *edges, const struct csr *vertices,
+                   const struct layout_plan *plan, enum incidence_form form, struct incidence *incidence) {
+  assert(edges->rows == vertices->cols && edges->cols == vertices->rows && edges->nnz == vertices->nnz);
+  *incidence = (struct incidence){.form = form, .there = shape_of(edges), .back = shape_of(vertices)};
+  struct gather_shape *fused = &incidence->fused;
+  struct layout_plan streamed = *plan;
+  streamed.streams = 1;
+  *fused = (struct gather_shape){.rows = vertices->rows, .beside = 12};
+  pairs_count(edges, vertices, &fused->entries, &fused->longest);
+  TRY(layout_init(k, edges, &streamed, &incidence->edges));
+  TRY(layout_init(k, vertices, &streamed, &incidence->vertices));
+  return may_fuse(k, incidence) ? init_pairs(k, edges, vertices, incidence) : OK;
+}
+
+void incidence_free(struct kernels *k, struct incidence *incidence) {
+  layout_free(k, incidence->edges);
+  layout_free(k, incidence->vertices);
+  layout_free(k, incidence->pair);
+  device_release(k->device, incidence->pair_edge);
+  pairs_free(&incidence->pairs);
+  *incidence = (struct incidence){0};
+}
+
+int64_t incidence_bytes(const struct incidence *incidence) {
+  int64_t bytes = incidence->edges->bytes + incidence->vertices->bytes;
+  if (!incidence->pair) return bytes;
+  return bytes + incidence->pair->bytes + incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
+}
+
+static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
+  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
+         (t.data || rows == 0 || cols == 0);
+}
+
+int64_t incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
+  return k->ops->incidence_workspace ? k->ops->incidence_workspace(k, op) : 0;
+}
+
+/* A gathered row for each incidence in both steps, the result once. */
+static double sum_bytes(const struct incidence_sum *op) {
+  const struct csr *a = op->a->edges->csr;
+  double row = (double)op->y.cols * (double)dtype_bytes(op->x.dtype);
+  return 2 * (double)a->nnz * (4 + row) + (double)op->y.rows * row;
+}
+
+int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
+  const struct csr *a = op->a->edges->csr;
+  assert(has_shape(op->x, k->dtype, a->cols, op->y.cols));
+  assert(op->y.dtype == k->dtype || op->y.dtype == k->real);
+  assert(has_shape(op->y, op->y.dtype, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
+  assert(!op->sums.data || has_shape(op->sums, k->real, a->cols, op->y.cols));
+  assert(!op->kept.data || has_shape(op->kept, k->dtype, a->rows, op->y.cols));
+  assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
+  double flops = 4 * (double)a->nnz * (double)op->y.cols;
+  return PROFILE_WORK("incidence_sum", sum_bytes(op), flops, k->ops->incidence_sum(k, op));
+}
+
+int op_incidence_weights(struct kernels *k, const struct incidence_weights *op) {
+  assert(op->count == 0 || (op->weight && op->id && op->scale && op->out));
+  return PROFILE("incidence_weights", k->ops->incidence_weights(k, op));
+}
+
+int op_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op) {
+  assert(has_shape(op->a, k->dtype, op->count, op->a.cols));
+  assert(has_shape(op->b, k->dtype, op->count, op->a.cols) && op->grad);
+  return PROFILE("incidence_weights_backward", k->ops->incidence_weights_backward(k, op));
+}

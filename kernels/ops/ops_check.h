@@ -1,0 +1,71 @@
+/* What all ops are checked for before a table gets them, in builds with assertions; and the bytes of
+ * matrices, for the profile. */
+#ifndef KERNELS_OPS_OPS_CHECK_H
+#define KERNELS_OPS_OPS_CHECK_H
+
+#include <assert.h>
+
+#include "kernels/ops/ops.h"
+
+/* t has that shape. */
+static inline int has_shape(struct tensor t, int64_t rows, int64_t cols) {
+  return t.rows == rows && t.cols == cols && t.stride >= cols && (t.data || rows == 0 || cols == 0);
+}
+
+/* t is a matrix of activations with that shape. */
+static inline int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return t.dtype == k->dtype && has_shape(t, rows, cols);
+}
+
+static inline int is_real_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return t.dtype == k->real && has_shape(t, rows, cols);
+}
+
+static inline int is_either_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return is_matrix(k, t, rows, cols) || is_real_matrix(k, t, rows, cols);
+}
+
+static inline int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+  return !t.data || is_matrix(k, t, rows, cols);
+}
+
+static inline void check_update(const struct kernels *k, const struct update *op, int64_t rows,
+                                int64_t cols) {
+  assert(is_either_matrix(k, op->z, rows, cols) && has_shape(op->y, rows, cols));
+  assert(op->y.dtype == op->z.dtype);
+  assert(!op->residual.data || (has_shape(op->residual, rows, cols) && op->residual.dtype == op->z.dtype));
+  assert(op->norm == NORM_NONE || (op->mean && op->rstd) || rows == 0);
+  assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
+}
+
+static inline void check_update_backward(const struct kernels *k, const struct update_backward *op) {
+  int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
+  check_update(k, op->forward, rows, cols);
+  assert(!op->forward->scale && (!op->scale || op->forward->norm != NORM_BATCH));
+  assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
+         (op->forward->norm == NORM_NONE && !op->forward->residual.data));
+  assert(is_matrix(k, op->dy, rows, cols) && is_matrix(k, op->dz, rows, cols));
+  assert(op->forward->z.dtype == k->dtype ||
+         (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
+  assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
+  assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
+}
+
+static inline void check_loss(const struct kernels *k, const struct loss_op *op) {
+  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
+  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
+  assert(op->count >= 0 && op->count <= op->logits.rows);
+}
+
+/* op is the gradient of a weight, A^T dz, and nothing more. */
+static inline int is_gradient_of(struct tensor dz, const struct gemm *op) {
+  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
+         !op->beside && !op->a2.data && !op->beside2 && !op->factor && !op->moments;
+}
+
+/* What an op moves when each matrix passes once. */
+static inline double bytes_of(struct tensor t) {
+  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* Ops on rows and columns of dense matrices. */
+#include <math.h>
+
+#include "kernels/ops/ops_check.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id) {
+  assert(rate >= 0 && rate < 1);
+  const long threshold = lround(rate * 65536);
+  return (struct dropout){.key = key,
+                          .threshold = (uint32_t)(threshold < 65535 ? threshold : 65535),
+                          .scale = (float)(1 / (1 - rate)),
+                          .id = id,
+                          .wide_scale = 1 / (1 - rate)};
+}
+
+static double update_bytes(const struct update *op) {
+  return bytes_of(op->z) + bytes_of(op->y) + bytes_of(op->residual);
+}
+
+static double update_backward_bytes(const struct update_backward *op) {
+  return bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
+}
+
+int op_gather(struct kernels *k, const struct gather *op) {
+  assert(is_matrix(k, op->x, op->x.rows, op->y.cols) && is_matrix(k, op->y, op->y.rows, op->y.cols));
+  return PROFILE_WORK("gather", 2 * bytes_of(op->y), 0, k->ops->gather(k, op));
+}
+
+int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
+  assert(is_matrix(k, x, y.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
+  return PROFILE("dropout", k->ops->dropout(k, x, op, y));
+}
+
+int op_update(struct kernels *k, const struct update *op) {
+  check_update(k, op, op->z.rows, op->z.cols);
+  assert(!op->loss);
+  return PROFILE_WORK("update", update_bytes(op), 0, k->ops->update(k, op));
+}
+
+int op_update_backward(struct kernels *k, const struct update_backward *op) {
+  check_update_backward(k, op);
+  assert(!op->then || is_gradient_of(op->dz, op->then));
+  TRY(PROFILE_WORK("update_backward", update_backward_bytes(op), 0, k->ops->update_backward(k, op)));
+  return op->then ? op_gemm(k, op->then) : OK;
+}
+
+int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {
+  assert(op->forward->norm == NORM_BATCH && op->count > 0 && op->forward->z.dtype == k->dtype);
+  assert(is_matrix(k, op->dz, op->forward->z.rows, op->forward->z.cols));
+  assert(op->forward->z.data != op->dz.data || op->dz.rows == 0);
+  return PROFILE("batch_norm_backward", k->ops->batch_norm_backward(k, op));
+}
+
+int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
+  assert(op->step == BATCH_NORM_RUNNING || op->count > 0);
+  return PROFILE("batch_norm_stats", k->ops->batch_norm_stats(k, op));
+}
+
+int op_column_sums(struct kernels *k, const struct column_sums *op) {
+  assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
+  return PROFILE("column_sums", k->ops->column_sums(k, op));
+}
+
+int op_column_moments(struct kernels *k, const struct column_moments *op) {
+  assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
+  return PROFILE("column_moments", k->ops->column_moments(k, op));
+}
+
+int op_add_all(struct kernels *k, const struct add *op, int count) {
+  double bytes = 0;
+  for (int i = 0; i < count; i++) {
+    assert(is_either_matrix(k, op[i].x, op->y.rows, op->y.cols) && op[i].x.dtype == op->x.dtype);
+    assert(is_either_matrix(k, op[i].y, op->y.rows, op->y.cols) && op[i].y.dtype == op->y.dtype);
+    assert(op[i].x.data != op[i].y.data || (op->x.dtype == op->y.dtype && op[i].x.stride == op[i].y.stride));
+    bytes += bytes_of(op[i].x) + (op[i].accumulate ? 2 : 1) * bytes_of(op[i].y);
+  }
+  return count > 0 ? PROFILE_WORK("add", bytes, 0, k->ops->add(k, op, count)) : OK;
+}
+
+int op_add(struct kernels *k, const struct add *op) {
+  return op_add_all(k, op, 1);
+}
+
+int op_dot(struct kernels *k, const struct dot *op) {
+  assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->a.rows, op->a.cols));
+  return PROFILE_WORK("dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->dot(k, op));
+}

@@ -1,0 +1,71 @@
+/* Sparse matrices, and what is computed with them. */
+#include "kernels/format/layout.h"
+#include "kernels/ops/ops_check.h"
+#include "runtime/profile/profile.h"
+
+int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                struct layout **layout) {
+  static const struct layout_plan gather = {.tiers = LAYOUT_GATHER};
+  return k->ops->layout_init(k, m, plan ? plan : &gather, layout);
+}
+
+int layout_share(struct kernels *k, const struct layout *from, struct layout **layout) {
+  return k->ops->layout_share(k, from, layout);
+}
+
+void layout_free(struct kernels *k, struct layout *layout) {
+  if (layout) k->ops->layout_free(k, layout);
+}
+
+/* Sparse products have scales of their own. */
+static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
+  const struct loss_op *loss = op->update->loss;
+  check_update(k, op->update, op->y.rows, op->y.cols);
+  assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data && !op->update->scale);
+  if (!loss) return;
+  check_loss(k, loss);
+  assert(loss->logits.data == op->update->y.data && loss->logits.cols == op->y.cols);
+  assert(loss->logits.rows == 0 || (loss->grad.data && loss->grad.data != op->y.data));
+  assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
+}
+
+/* A gathered row passes for each non-zero. */
+static double spmm_bytes(const struct spmm *op) {
+  const struct csr *a = op->a->csr;
+  double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
+  const struct tensor result = op->update && op->update->loss ? op->update->loss->grad : op->y;
+  double row = columns *
+               (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
+  double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
+  if (op->below) self += bytes_of(op->below->forward->y);
+  return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
+}
+
+int op_spmm_may_end(const struct update_backward *below) {
+  const struct update *forward = below->forward;
+  return forward->norm == NORM_NONE && forward->activation == ACTIVATION_RELU && !forward->residual.data &&
+         forward->y.data == forward->z.data && below->dz.data == below->dy.data && !below->scale &&
+         !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->then;
+}
+
+int op_spmm(struct kernels *k, const struct spmm *op) {
+  const struct csr *a = op->a->csr;
+  assert(is_matrix(k, op->x, a->cols, op->y.cols));
+  assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
+  assert(op->y.dtype == k->real
+             ? !op->sums.data
+             : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->unfinished && !op->accumulate));
+  assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
+  assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
+  assert(!op->added.data ||
+         (is_matrix(k, op->added, op->y.rows, op->y.cols) && op->added.data != op->y.data));
+  if (op->update) check_spmm_update(k, op);
+  assert(!op->below || (!op->update && op_spmm_may_end(op->below) && op->below->dy.data == op->y.data));
+  double flops = 2 * (double)a->nnz * (double)op->y.cols;
+  return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
+}
+
+int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
+  assert(op->x->csr == op->y->csr && op->x != op->y && !op->x->csr->row);
+  return PROFILE("sparse_dropout", k->ops->sparse_dropout(k, op));
+}

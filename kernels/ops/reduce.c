@@ -1,0 +1,61 @@
+#include "kernels/ops/reduce.h"
+
+#include <assert.h>
+
+#include "kernels/format/layout.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+#define REDUCER_NAME(NAME, CHOOSES, START, STEP, END) #NAME,
+const char *const reducer_name[REDUCER_COUNT] = {REDUCERS(REDUCER_NAME)};
+
+#define REDUCER_CHOOSES(NAME, CHOOSES, START, STEP, END) CHOOSES,
+int reducer_chooses(enum reducer reducer) {
+  static const int chooses[REDUCER_COUNT] = {REDUCERS(REDUCER_CHOOSES)};
+  return chooses[reducer];
+}
+
+static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
+  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
+         (t.data || rows == 0 || cols == 0);
+}
+
+static int are_winners(struct winners w, int64_t rows, int64_t cols) {
+  return w.stride >= cols && (w.id || rows == 0 || cols == 0);
+}
+
+/* y and sums of an op with that many rows listed or not. */
+static int are_results(const struct kernels *k, const struct csr *a, struct tensor y, struct tensor sums,
+                       int in_parts) {
+  if (!(a->row ? a->rows <= y.rows : a->rows == y.rows)) return 0;
+  if (has_shape(y, k->real, y.rows, y.cols)) return !sums.data;
+  return has_shape(y, k->dtype, y.rows, y.cols) && (!in_parts || has_shape(sums, k->real, y.rows, y.cols));
+}
+
+int op_reduce(struct kernels *k, const struct reduce *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->y.rows, width = op->y.cols;
+  assert(has_shape(op->x, k->dtype, a->cols, width));
+  assert(are_results(k, a, op->y, op->sums, op->unfinished || op->accumulate));
+  assert(!op->self_scale || has_shape(op->self, k->dtype, rows, width));
+  assert(!reducer_chooses(op->reducer) || (are_winners(op->winner, rows, width) && (op->col_id || !a->nnz) &&
+                                           (op->id || !op->self_scale || !rows)));
+  assert(op->reducer != REDUCER_MEAN || op->entries || rows == 0);
+  double columns = (double)width, nnz = (double)a->nnz;
+  double bytes = nnz * (4 + columns * (double)dtype_bytes(op->x.dtype));
+  bytes += (double)rows * columns * (double)(dtype_bytes(op->y.dtype) + 4 * reducer_chooses(op->reducer));
+  return PROFILE_WORK("reduction", bytes, nnz * columns, k->ops->reduce(k, op));
+}
+
+int op_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
+  const struct csr *a = op->a->csr;
+  int64_t rows = op->dx.rows, width = op->dx.cols;
+  assert(has_shape(op->dy, k->dtype, a->cols, width) && are_winners(op->winner, a->cols, width));
+  assert(are_results(k, a, op->dx, op->sums, op->unfinished || op->accumulate));
+  assert(!op->self.data ||
+         (has_shape(op->self, k->dtype, rows, width) && are_winners(op->self_winner, rows, width)));
+  assert(op->id || rows == 0);
+  double columns = (double)width, nnz = (double)a->nnz;
+  double bytes = nnz * (4 + columns * 4) + (double)rows * columns * (double)dtype_bytes(op->dx.dtype);
+  return PROFILE_WORK("reduction_backward", bytes, nnz * columns, k->ops->reduce_backward(k, op));
+}

@@ -1,0 +1,172 @@
+/* bench: what the commands of gnnbench share. gnnbench times single operations of a device, the exchange
+ * between ranks and whole epochs, and checks what can be checked against a reference in the same run. A
+ * command is one file, gnnbench_<command>.c; they share options, graph, matrices, clock and report. Under
+ * mpirun every rank takes part and rank 0 reports. */
+#ifndef LAUNCH_BENCH_BENCH_H
+#define LAUNCH_BENCH_BENCH_H
+
+#include "kernels/ops/kernels.h"
+#include "kernels/ops/peer.h"
+#include "runtime/comm/comm.h"
+
+enum {
+  BENCH_WIDTHS = 32,
+  BENCH_SETTINGS = 64,
+  BENCH_GRAPHS = 64,
+  BENCH_REPS = 1000,
+  BENCH_SAMPLE = 1000, /* rows checked */
+  /* What a GPU's L2 cache delivers at most, GB/s: 660 M sectors of 32 bytes in 2.27 ms kept that of an H200
+   * 90% busy. */
+  BENCH_L2_LIMIT = 10300
+};
+
+enum bench_command {
+  BENCH_SPMM = 1,
+  BENCH_GEMM = 2,
+  BENCH_EXCHANGE = 4,
+  BENCH_EPOCH = 8,
+  BENCH_UPDATE = 16,
+  BENCH_CALIBRATE = 32,
+  BENCH_REDUCE = 64,
+  BENCH_ATTENTION = 128,
+  BENCH_SDDMM = 256,
+  BENCH_HYPER = 512
+};
+
+struct bench_options {
+  enum bench_command command;
+  const char *dataset; /* NULL: a random graph of `nodes` rows with `degree` neighbours each */
+  int64_t nodes, degree;
+  int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
+  int widths, any_width;       /* any_width: none was named */
+  int all, ablate;             /* spmm: the table of tiers, of what each technique brings */
+  char *graph[BENCH_GRAPHS];   /* of these two: names of made ones, or files; none: all made ones */
+  int graphs;
+  const char *out;                 /* calibrate; NULL: where constants are looked for */
+  enum layout_tiers tiers;         /* spmm */
+  int weighted;                    /* spmm: arcs without weights are given some */
+  int scaled;                      /* spmm, hyper: between scales, as a layer has them */
+  int64_t heads;                   /* attention */
+  int64_t hyperedges, incidences;  /* hyper, without a dataset */
+  int64_t huge;                    /* hyper: vertices of one hyperedge more; 0: none */
+  int64_t inner;                   /* gemm: columns of the left matrix */
+  int64_t rows;                    /* exchange: rows from each rank to each other */
+  const char *method;              /* exchange: how the dataset is partitioned */
+  const char *config;              /* epoch */
+  const char *set[BENCH_SETTINGS]; /* epoch: "section.key=VALUE" */
+  int set_count;
+  const char *device;
+  enum precision precision;
+  int any_precision; /* none was named */
+  int threads;       /* 0: from the binding */
+  int reps, json;
+};
+
+/* Reads the arguments after the command. *help is set when --help was answered. Errors: BAD_INPUT. */
+int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
+                       int *help);
+
+/* The ranks, the device and its kernels. */
+struct bench {
+  const struct bench_options *options;
+  struct comm comm;
+  struct device device;
+  struct kernels kernels;
+  int threads; /* of the device that the rows are of */
+  int records; /* measurements are recorded and replayed, where the device can */
+};
+/* The device of this rank; comm is open. Collective. */
+int bench_open(struct bench *bench);
+/* The kernels of a precision, in place of those before. */
+int bench_kernels(struct bench *bench, enum precision precision);
+void bench_close(struct bench *bench);
+
+/* A matrix on the device and on the host. */
+struct bench_matrix {
+  struct tensor tensor;
+  void *host; /* of the same type and shape */
+};
+
+/* Filled with numbers in [-1, 1), the same for equal seeds. */
+int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols, uint64_t seed);
+int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
+                       int64_t cols);
+int bench_matrix_fill(struct bench *bench, struct bench_matrix *m,
+                      double (*value)(const void *context, int64_t i, int64_t j), const void *context);
+int bench_matrix_download(struct bench *bench, struct bench_matrix *m);
+double bench_value(const struct bench_matrix *m, int64_t i, int64_t j);
+void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
+
+/* The graph that the options name; its arrays belong to the caller. */
+int bench_graph(const struct bench_options *options, struct csr *m);
+/* Weights from -1 to 1 for arcs that have none, with more digits than bf16 holds. Errors: FAILED. */
+int bench_weigh(struct csr *m);
+
+/* The same of a hypergraph: a row a hyperedge. */
+int bench_hypergraph(const struct bench_options *options, struct csr *edges);
+
+/* Graphs made here, by number (NULL behind the last) and by name. */
+const char *bench_made_name(int which);
+int bench_is_made(const char *name);
+int bench_made_graph(const char *name, struct csr *m);
+/* A made one of that name, else the graph of that dataset. */
+int bench_graph_of(const char *name, struct csr *m);
+
+struct bench_row {
+  const char *name; /* of the operation */
+  char shape[96];
+  const char *precision;   /* NULL: the kernels' */
+  double median, min, max; /* ms */
+  double bytes, flops;     /* moved and computed by one run */
+  double limit;            /* GB/s that can be had at most; 0: not known */
+  double error;            /* max |x - reference| / max |reference|; negative: not checked */
+  const char *peer;        /* another library that did the same, NULL: none */
+  double peer_median;      /* ms, of its fastest algorithm */
+  int64_t scratch;         /* bytes of workspace that a run takes; 0: not said */
+  const char *share_name;  /* a further number in [0, 1], NULL: none */
+  double share;
+};
+
+/* Runs `run` twice unmeasured and options.reps times on the clock, all ranks together and until the last has
+ * ended; what is too short for the clock of a device that works on its own is repeated back to back within
+ * each measurement, recorded and replayed as epochs are when bench->records is set. Collective. */
+int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
+               struct bench_row *row);
+/* median, min and max of `count` measurements, which are sorted. */
+void bench_spread(double *ms, int count, struct bench_row *row);
+
+/* What is measured on: the device, its threads, the ranks. */
+void bench_print_head(struct bench *bench, const struct device *device);
+void bench_print(const struct bench *bench, const struct bench_row *row);
+
+/* A sparse matrix in another library's hands; ops NULL: there is none for this device. */
+struct bench_peer {
+  const struct peer_ops *ops;
+  void *matrix;
+};
+int bench_peer_open(struct bench *bench, const struct csr *m, struct bench_peer *peer);
+void bench_peer_close(struct bench *bench, struct bench_peer *peer);
+
+/* Measures y = m x, or x_v . y_u of its entries, into row->peer and row->peer_median. x and y are F32. */
+int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
+                    struct bench_row *row);
+int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
+                           struct bench_row *row);
+
+/* Attention by cosines over that graph: rows of the report for `gnnbench attention`. */
+int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *layout, int64_t width);
+
+int gnnbench_spmm(struct bench *bench);
+int gnnbench_spmm_all(struct bench *bench);
+int gnnbench_spmm_ablate(struct bench *bench);
+int gnnbench_calibrate(struct bench *bench);
+int gnnbench_gemm(struct bench *bench);
+int gnnbench_update(struct bench *bench);
+int gnnbench_reduce(struct bench *bench);
+int gnnbench_attention(struct bench *bench);
+int gnnbench_sddmm(struct bench *bench);
+int gnnbench_hyper(struct bench *bench);
+int gnnbench_exchange(struct bench *bench);
+int gnnbench_epoch(struct bench *bench);
+
+#endif

@@ -1,0 +1,31 @@
+/* gnnbench_calibration: matrices that gnnbench calibrate makes, and the time of their products. */
+#ifndef LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
+#define LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
+
+#include "kernels/cost/cost_windows.h"
+#include "launch/bench/bench.h"
+
+extern const int64_t calibrate_width[CHOOSE_WIDTHS];
+enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
+
+/* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
+ * anywhere. */
+struct made {
+  int64_t rows, cols;
+  int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
+};
+int calibrate_make(const struct made *made, struct csr *m);
+
+struct calibration {
+  struct bench *bench;
+  struct choose_model model;
+  enum precision precision;
+  enum choose_element element;
+  int width;    /* number of it */
+  int weighted; /* matrices have weights */
+};
+
+/* Seconds of one product of that width. */
+int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
+
+#endif

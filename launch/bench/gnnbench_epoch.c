@@ -1,0 +1,156 @@
+/* epoch: whole epochs of a configuration and their parts, through the same job that gnntrain runs. */
+#include <stdio.h>
+
+#include "launch/bench/bench.h"
+#include "models/session/job.h"
+#include "models/train/epoch.h"
+#include "models/train/epoch_breakdown.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+enum { WARM_UP = 3 };
+
+/* As many epochs as are measured, after a few that are not; each pass goes on from the one before. */
+struct pass {
+  double ms[BENCH_REPS];          /* of the slowest rank */
+  double part[PARTS][BENCH_REPS]; /* ms, averages of the ranks; where a recording is on */
+  struct parts sum;
+};
+
+static struct job job; /* large */
+
+static int queue_epoch(void) {
+  struct trainer *trainer = &job.trainer;
+  TRY(PROFILE("epoch", epoch_queue(&trainer->epoch, &job.run, trainer->epoch.queued + 1)));
+  return epoch_queue_result(&trainer->epoch, &job.run);
+}
+
+/* The oldest epoch that was queued. */
+static int collect_epoch(double *ms) {
+  struct state *state = &job.trainer.state;
+  struct result result;
+  TRY(epoch_collect(&job.trainer.epoch, &job.run, state->epoch + 1, &result));
+  state->epoch++;
+  state->step++;
+  *ms = result.ms;
+  return OK;
+}
+
+/* What the parts of epoch i took, by what was recorded before and after it. */
+static int add_parts(struct pass *pass, int i, const struct parts *before) {
+  struct parts after = parts_read(), parts = parts_since(&after, before);
+  TRY(parts_average(&parts, &job.comm));
+  for (int p = 0; p < PARTS; p++) pass->part[p][i] = 1e3 * parts.part[p].seconds;
+  parts_add(&pass->sum, &parts);
+  return OK;
+}
+
+static int slowest_ranks(struct pass *pass, int reps) {
+  return comm_reduce(&job.comm, pass->ms, reps, NUMBER_DOUBLE, REDUCE_MAX);
+}
+
+/* The device is one epoch ahead of the host, as in training. */
+static int run_plain(struct pass *pass, int reps) {
+  double ms = 0;
+  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
+  TRY(queue_epoch());
+  for (int i = -WARM_UP; i < reps; i++) {
+    if (i + 1 < reps) TRY(queue_epoch());
+    TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
+  }
+  return slowest_ranks(pass, reps);
+}
+
+static int run_profiled(struct pass *pass, int reps) {
+  double ms = 0;
+  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
+  for (int i = -WARM_UP; i < reps; i++) {
+    struct parts before = parts_read();
+    TRY(comm_barrier(&job.comm));
+    TRY(queue_epoch());
+    TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
+    if (i >= 0) TRY(add_parts(pass, i, &before));
+  }
+  return slowest_ranks(pass, reps);
+}
+
+static struct bench_row row_of(const char *name, const char *pass) {
+  const struct config *config = &job.config;
+  struct bench_row row = {.name = name, .precision = precision_name[config->runtime.precision], .error = -1};
+  snprintf(row.shape, sizeof row.shape, "%.16s %s %lldx%lld%s%s", job.dataset.name, config->model.type,
+           (long long)config->model.layers, (long long)config->model.hidden, pass[0] ? ", " : "", pass);
+  return row;
+}
+
+static void print_epoch(struct bench *bench, struct pass *pass, const struct pass *counted, double *median) {
+  struct bench_row row = row_of("epoch", "");
+  for (int p = 0; p < PARTS; p++) row.flops += counted->sum.part[p].flops / counted->sum.epochs;
+  bench_spread(pass->ms, bench->options->reps, &row);
+  *median = row.median;
+  bench_print(bench, &row);
+}
+
+/* A row a part that took any time: what an epoch spends on it. */
+static void print_parts(struct bench *bench, struct pass *pass, const char *name) {
+  for (int p = 0; p < PARTS; p++) {
+    if (!(pass->sum.part[p].seconds > 0)) continue;
+    struct bench_row row = row_of(part_name[p], name);
+    row.bytes = pass->sum.part[p].bytes / pass->sum.epochs;
+    row.flops = pass->sum.part[p].flops / pass->sum.epochs;
+    if (p == PART_EXCHANGE) {
+      row.share = parts_hidden(&pass->sum);
+      row.share_name = "hidden";
+    }
+    bench_spread(pass->part[p], bench->options->reps, &row);
+    bench_print(bench, &row);
+  }
+}
+
+static void print_bound(struct bench *bench, const struct pass *alone, double median) {
+  struct bench_row row = row_of("bound", "from parts alone");
+  row.median = row.min = row.max = 1e3 * parts_bound(&alone->sum) / alone->sum.epochs;
+  row.peer = "epoch";
+  row.peer_median = median;
+  bench_print(bench, &row);
+}
+
+/* Epochs as users run them; where their time goes; what each part takes when nothing runs beside it. */
+static int measure(struct bench *bench) {
+  static struct pass plain, profiled, alone; /* large */
+  int reps = bench->options->reps;
+  double median = 0;
+  TRY(run_plain(&plain, reps));
+  profile_enable();
+  TRY(run_profiled(&profiled, reps));
+  job.config.runtime.overlap = 0;
+  TRY(run_profiled(&alone, reps));
+  bench_print_head(bench, &job.device);
+  print_epoch(bench, &plain, &profiled, &median);
+  print_parts(bench, &profiled, "profiled");
+  print_parts(bench, &alone, "alone");
+  print_bound(bench, &alone, median);
+  return OK;
+}
+
+static int read_config(const struct bench_options *options) {
+  TRY(config_read(&job.config, options->config, options->set, options->set_count));
+  job.config.train.epochs = 3 * (WARM_UP + (int64_t)options->reps);
+  return OK;
+}
+
+static int run(struct bench *bench) {
+  TRY(comm_agree(&job.comm, read_config(bench->options)));
+  TRY(job_setup(&job));
+  TRY(trainer_start(&job.trainer, &job.run));
+  TRY(model_reset(&job.trainer.model, &job.run));
+  return measure(bench);
+}
+
+/* The job has the ranks while it lasts. */
+int gnnbench_epoch(struct bench *bench) {
+  job.comm = bench->comm;
+  int code = run(bench);
+  job_free(&job);
+  bench->comm = job.comm;
+  return code;
+}

@@ -1,0 +1,119 @@
+#include "launch/bench/gnnbench_halo.h"
+
+#include <stdlib.h>
+
+#include "io/file/h5.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/random.h"
+
+/* `rows` of the ranks nodes each, drawn evenly without repetition, ascending (Knuth, TAOCP 2, algorithm S).
+ */
+static void draw_rows(int64_t first, int64_t nodes, int64_t rows, uint32_t stream, int64_t *id) {
+  const struct philox_key key = random_key(1, 0, stream, RANDOM_SYNTH_EDGE);
+  for (int64_t v = 0, taken = 0; v < nodes && taken < rows; v++) {
+    struct philox_block block = random_block(key, (uint64_t)v, 0);
+    if (random_below(block.word[0], block.word[1], (uint64_t)(nodes - v)) < (uint64_t)(rows - taken))
+      id[taken++] = first + v;
+  }
+}
+
+static int plan_random(struct bench *bench, struct bench_halo *h, int32_t *owner, int32_t *local) {
+  struct comm *comm = &bench->comm;
+  int64_t rows = bench->options->rows, nodes = h->own;
+  struct halo *halo = &h->random;
+  for (int64_t v = 0; v < nodes * comm->size; v++) {
+    owner[v] = (int32_t)(v / nodes);
+    local[v] = (int32_t)(v % nodes);
+  }
+  for (int64_t i = 0; i < nodes; i++) h->random_id[i] = comm->rank * nodes + i;
+  for (int r = 0; r < comm->size; r++) {
+    if (r == comm->rank) continue;
+    draw_rows(r * nodes, nodes, rows, (uint32_t)(comm->rank * comm->size + r), halo->id + halo->rows);
+    halo->rows += rows;
+  }
+  return halo_init(comm, owner, local, h->random_id, halo);
+}
+
+/* Twice as many rows as travel to one rank: some are sent to several, some to none. */
+static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **owner, int32_t **local) {
+  int64_t rows = bench->options->rows, size = bench->comm.size, nodes = 2 * rows * size;
+  if (nodes > INT32_MAX)
+    FAIL(BAD_INPUT, "--rows %lld: at most %lld on %lld ranks", (long long)rows,
+         (long long)(INT32_MAX / 2 / size), (long long)size);
+  h->own = 2 * rows;
+  TRY(memory_alloc(owner, nodes * (int64_t)sizeof **owner, "owners of nodes"));
+  TRY(memory_alloc(local, nodes * (int64_t)sizeof **local, "local ids"));
+  TRY(memory_alloc(&h->random_id, h->own * (int64_t)sizeof *h->random_id, "node ids"));
+  return memory_alloc(&h->random.id, (size - 1) * rows * (int64_t)sizeof *h->random.id, "halo ids");
+}
+
+static int make_random(struct bench *bench, struct bench_halo *h) {
+  int32_t *owner = NULL, *local = NULL;
+  int code = comm_agree(&bench->comm, allocate_random(bench, h, &owner, &local));
+  if (code == OK) code = plan_random(bench, h, owner, local);
+  free(owner);
+  free(local);
+  h->halo = &h->random;
+  h->id = h->random_id;
+  return code;
+}
+
+static int read_config(const struct bench_options *options, struct config *config) {
+  char method[64];
+  TRY(config_parse(config, "", "gnnbench"));
+  snprintf(config->dataset.path, sizeof config->dataset.path, "%s", options->dataset);
+  snprintf(method, sizeof method, "partition.method=%.40s", options->method);
+  return config_set(config, method);
+}
+
+static int open_dataset(struct bench *bench, struct bench_halo *h) {
+  struct comm *comm = &bench->comm;
+  const char *path = bench->options->dataset;
+  TRY(comm_agree(comm, comm->rank == 0 ? h5_probe(path) : OK));
+  TRY(comm_agree(comm, dataset_open(&h->dataset, path)));
+  if (!h->dataset.has_graph) FAIL(BAD_INPUT, "%s: no /graph to partition", path);
+  return OK;
+}
+
+static int read_block(struct bench *bench, struct bench_halo *h, struct graph *block, uint64_t *hash) {
+  struct comm *comm = &bench->comm;
+  int64_t nodes = h->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
+  int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
+  TRY(comm_agree(comm, graph_read(&h->dataset, first, rows, block)));
+  *hash = graph_hash(block);
+  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
+}
+
+static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *block) {
+  static struct config config; /* large */
+  struct comm *comm = &bench->comm;
+  uint64_t hash = 0;
+  TRY(comm_agree(comm, read_config(bench->options, &config)));
+  TRY(comm_agree(comm, open_dataset(bench, h)));
+  TRY(read_block(bench, h, block, &hash));
+  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, comm->size, NULL, &h->partition));
+  return shard_init(comm, &h->dataset, &h->partition, block, LOOPS_APART, &h->shard);
+}
+
+static int make_from_dataset(struct bench *bench, struct bench_halo *h) {
+  struct graph block = {0};
+  int code = make_shard(bench, h, &block);
+  graph_free(&block);
+  h->halo = &h->shard.in.halo;
+  h->own = h->shard.own;
+  h->id = h->shard.global_id;
+  return code;
+}
+
+int bench_halo_init(struct bench *bench, struct bench_halo *h) {
+  return bench->options->dataset ? make_from_dataset(bench, h) : make_random(bench, h);
+}
+
+void bench_halo_free(struct bench_halo *h) {
+  halo_free(&h->random);
+  free(h->random_id);
+  shard_free(&h->shard);
+  partition_free(&h->partition);
+  dataset_close(&h->dataset);
+}

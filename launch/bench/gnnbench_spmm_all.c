@@ -1,0 +1,338 @@
+/* gnnbench spmm --all: each graph, width and precision by every tier alone and as the cost model chooses. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cost/cost_models.h"
+#include "kernels/format/condensed.h"
+#include "kernels/format/layout.h"
+#include "kernels/format/tiles.h"
+#include "launch/bench/bench.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/profile/profile.h"
+
+enum { GATHER, TILES, WINDOWS, AUTO, TIERS, SAMPLE = 200 /* rows checked */ };
+static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_WINDOWS, LAYOUT_AUTO};
+
+/* One line of the table. */
+struct line {
+  char graph[64];
+  enum precision precision;
+  int64_t width;
+  double ms[TIERS], making[TIERS];    /* of a product, of making its layout */
+  double copying;                     /* of making the one of all tiers, in copies to the device */
+  double in_tiles, in_windows;        /* shares of the arcs, of auto */
+  double predicted, predicted_gather; /* ms */
+  double agreed, selected; /* the regression's choice: share of the windows, ms that it costs more */
+  double peer, error;
+};
+
+/* What is kept from line to line: layouts, as equal ones serve equally. */
+struct all {
+  struct csr graph;
+  struct density density;
+  struct condensing condensing; /* of what is left by tiles of condensing_least entries */
+  int64_t condensing_least;
+  struct bench_peer peer;
+  struct layout *layout[TIERS];
+  double making[TIERS]; /* ms of these */
+  struct bench_matrix x;
+  struct tensor y;
+  struct line *line;
+  int lines, room;
+};
+
+static int run_product(struct kernels *k, const void *op) {
+  return op_spmm(k, op);
+}
+
+/* In [-1, 1), cheap and the same in every run. */
+static double value(const void *context, int64_t i, int64_t j) {
+  uint64_t z = ((uint64_t)i << 20 ^ (uint64_t)j) + 0x9E3779B97F4A7C15;
+  (void)context;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+  z = (z ^ z >> 27) * 0x94D049BB133111EB;
+  return (double)(int32_t)(z >> 40) / (1 << 23) - 1;
+}
+
+static void free_matrices(struct bench *bench, struct all *all) {
+  bench_matrix_free(bench, &all->x);
+  device_release(&bench->device, all->y.data);
+  all->y.data = NULL;
+}
+
+static int make_matrices(struct bench *bench, struct all *all, int64_t width) {
+  free_matrices(bench, all);
+  TRY(bench_matrix_alloc(bench, &all->x, bench->kernels.dtype, all->graph.cols, width));
+  TRY(bench_matrix_fill(bench, &all->x, value, NULL));
+  all->y = tensor_padded(NULL, bench->kernels.dtype, all->graph.rows, width);
+  return device_alloc(&bench->device, tensor_bytes(all->y), &all->y.data, "benchmark matrix");
+}
+
+/* Largest difference of a row of the result from its sums in double, and the largest of these. */
+static void compare_row(const struct all *all, int64_t v, const char *row, double *difference,
+                        double *largest) {
+  const struct csr *m = &all->graph;
+  for (int64_t j = 0; j < all->y.cols; j++) {
+    double sum = 0, actual;
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++)
+      sum += (m->weight ? (double)m->weight[e] : 1) * bench_value(&all->x, m->col[e], j);
+    if (all->y.dtype == BF16)
+      actual = (double)float_of_bf16(((const uint16_t *)(const void *)row)[j]);
+    else
+      actual = all->y.dtype == F32 ? (double)((const float *)(const void *)row)[j]
+                                   : ((const double *)(const void *)row)[j];
+    *largest = fmax(*largest, fabs(sum));
+    *difference = fmax(*difference, fabs(sum - actual));
+  }
+}
+
+static int error_of(struct bench *bench, const struct all *all, double *error) {
+  int64_t bytes = all->y.cols * dtype_bytes(all->y.dtype), step = all->graph.rows / SAMPLE + 1;
+  double difference = 0, largest = 0;
+  char *row = NULL;
+  TRY(memory_alloc(&row, bytes, "a row"));
+  int code = OK;
+  for (int64_t v = 0; v < all->graph.rows && code == OK; v += step) {
+    const char *from = (const char *)all->y.data + v * all->y.stride * dtype_bytes(all->y.dtype);
+    code = device_download(&bench->device, STREAM_COMPUTE, row, from, bytes);
+    if (code == OK) code = device_synchronize(&bench->device, STREAM_COMPUTE);
+    if (code == OK) compare_row(all, v, row, &difference, &largest);
+  }
+  free(row);
+  *error = fmax(*error, largest > 0 ? difference / largest : difference);
+  return code;
+}
+
+static const struct choose_model *model_of(const struct bench *bench) {
+  return bench->device.ops->on_host ? &choose_cpu : choose_model_of(bench->device.name);
+}
+
+/* All layouts depend on the width but that of condensed windows. */
+static int is_kept(const struct all *all, int t) {
+  return t == WINDOWS && all->layout[t];
+}
+
+static int find_layout(struct bench *bench, struct all *all, int t, int64_t width) {
+  const struct layout_plan plan = {.tiers = tiers[t], .width = width};
+  if (is_kept(all, t)) return OK;
+  layout_free(&bench->kernels, all->layout[t]);
+  all->layout[t] = NULL;
+  double begun = profile_clock();
+  TRY(layout_init(&bench->kernels, &all->graph, &plan, &all->layout[t]));
+  all->making[t] = 1e3 * (profile_clock() - begun);
+  return OK;
+}
+
+static int measure_layout(struct bench *bench, struct all *all, int t, struct line *line) {
+  struct bench_row row = {0};
+  struct spmm op = {.a = all->layout[t], .x = all->x.tensor, .y = all->y};
+  TRY(bench_time(bench, run_product, &op, &row));
+  line->ms[t] = row.median;
+  return error_of(bench, all, &line->error);
+}
+
+static int are_equal(const struct layout *a, const struct layout *b) {
+  return a->tile_entries == b->tile_entries && a->windows == b->windows;
+}
+
+/* A layout that is equal to one before it takes its time. */
+static int measure_tiers(struct bench *bench, struct all *all, struct line *line) {
+  for (int t = 0; t < TIERS; t++) {
+    int same = 0;
+    TRY(find_layout(bench, all, t, line->width));
+    while (!are_equal(all->layout[same], all->layout[t])) same++;
+    if (same == t)
+      TRY(measure_layout(bench, all, t, line));
+    else
+      line->ms[t] = line->ms[same];
+    line->making[t] = all->making[t];
+    if (t == AUTO) line->copying = 1e3 * all->layout[t]->copying;
+  }
+  double arcs = fmax(1, (double)all->graph.nnz);
+  line->in_tiles = (double)all->layout[AUTO]->tile_entries / arcs;
+  line->in_windows = (double)all->layout[AUTO]->window_entries / arcs;
+  return OK;
+}
+
+/* The regression's choice of windows, at the model's prices, against the model's own. */
+static int predict_selected(struct bench *bench, struct all *all, const struct choose_case *c,
+                            struct line *line) {
+  enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
+  const struct layout *layout = all->layout[AUTO];
+  const struct window_rule rule = choose_window_rule(c, all->graph.cols, layout->tiles > 0);
+  const struct window_selector selector = choose_selector(c);
+  if (all->condensing_least != layout->least)
+    TRY(condensed_count(&all->graph, layout->least, 1 + all->graph.nnz / ENTRIES, bench->device.threads,
+                        &all->condensing));
+  all->condensing_least = layout->least;
+  struct window_choice own = choose_windows(&rule, &all->condensing);
+  struct window_choice other = choose_windows_selected(&selector, &rule, &all->condensing, &line->agreed);
+  line->selected = 1e3 * (other.seconds - own.seconds);
+  return OK;
+}
+
+static int predict(struct bench *bench, struct all *all, struct line *line) {
+  const struct choose_model *model = model_of(bench);
+  const struct layout *layout = all->layout[AUTO];
+  struct choose_case c = {model, line->precision, line->width, all->graph.weight != NULL};
+  struct choice choice = choose_divided(&c, &all->density, layout->least);
+  const struct window_rule rule = choose_window_rule(&c, all->graph.cols, layout->tiles > 0);
+  double threads = model->of_a_thread ? bench->threads : 1;
+  double windows = choose_windows_seconds(&rule, layout->windows, layout->window_blocks,
+                                          layout->window_entries);
+  line->predicted = 1e3 * (choice.seconds + windows) / threads;
+  line->predicted_gather = 1e3 * choice.gather_seconds / threads;
+  return predict_selected(bench, all, &c, line);
+}
+
+static void print_json(const struct line *line) {
+  printf(
+      "{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
+      "%.6g, "
+      "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
+      "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"selector_agrees\": %.4g, "
+      "\"selector_costs_ms\": %.4g, \"making_ms\": %.4g, \"copying_ms\": %.4g, \"making_windows_ms\": %.4g, "
+      "\"peer_ms\": %.6g, "
+      "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
+      line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER], line->ms[TILES],
+      line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather, line->in_tiles,
+      line->in_windows, line->agreed, line->selected, line->making[AUTO], line->copying,
+      line->making[WINDOWS], line->peer, line->peer / line->ms[AUTO], line->error);
+}
+
+static void print_line(const struct bench *bench, const struct line *line) {
+  char peer[32] = "-";
+  if (bench->options->json) {
+    print_json(line);
+  } else {
+    if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[AUTO]);
+    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %5.1f%% %8.4f %7.1f %6.1f %8.1e "
+           "%15s\n",
+           line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
+           line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, 100 * line->in_tiles,
+           100 * line->in_windows, 100 * line->agreed, line->selected, line->making[AUTO], line->copying,
+           line->error, peer);
+  }
+  fflush(stdout);
+}
+
+static int measure_line(struct bench *bench, struct all *all, const char *graph, enum precision precision,
+                        int64_t width, double peer) {
+  struct line *line = &all->line[all->lines++];
+  *line = (struct line){.precision = precision, .width = width, .peer = peer};
+  const char *slash = strrchr(graph, '/');
+  snprintf(line->graph, sizeof line->graph, "%.60s", slash ? slash + 1 : graph);
+  TRY(bench_kernels(bench, precision));
+  TRY(make_matrices(bench, all, width));
+  TRY(measure_tiers(bench, all, line));
+  TRY(predict(bench, all, line));
+  print_line(bench, line);
+  return OK;
+}
+
+/* The other library in fp32, whatever ours is. */
+static int measure_peer(struct bench *bench, struct all *all, int64_t width, double *ms) {
+  struct bench_row row = {0};
+  *ms = 0;
+  if (!all->peer.ops) return OK;
+  TRY(bench_kernels(bench, PRECISION_FP32));
+  TRY(make_matrices(bench, all, width));
+  TRY(bench_peer_time(bench, &all->peer, all->x.tensor, all->y, &row));
+  *ms = row.peer_median;
+  return OK;
+}
+
+/* The precisions that were asked for, or bf16 and fp32 where the device has them. */
+static int is_wanted(const struct bench *bench, enum precision precision) {
+  if (!bench->options->any_precision) return precision == bench->options->precision;
+  return precision == PRECISION_FP32 || (precision == PRECISION_BF16 && !bench->device.ops->on_host);
+}
+
+static int measure_widths(struct bench *bench, struct all *all, const char *graph) {
+  static const int64_t usual[] = {32, 64, 128, 256};
+  const struct bench_options *options = bench->options;
+  int count = options->any_width ? 4 : options->widths;
+  TRY(tiles_density(&all->graph, bench->device.threads, &all->density));
+  TRY(bench_peer_open(bench, &all->graph, &all->peer));
+  for (int w = 0; w < count; w++) {
+    int64_t width = options->any_width ? usual[w] : options->width[w];
+    double peer = 0;
+    TRY(measure_peer(bench, all, width, &peer));
+    for (int p = 0; precision_name[p]; p++)
+      if (is_wanted(bench, (enum precision)p))
+        TRY(measure_line(bench, all, graph, (enum precision)p, width, peer));
+  }
+  return OK;
+}
+
+static void forget_graph(struct bench *bench, struct all *all) {
+  free_matrices(bench, all);
+  bench_peer_close(bench, &all->peer);
+  for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all->layout[t]);
+  csr_free(&all->graph);
+  *all = (struct all){.line = all->line, .lines = all->lines};
+}
+
+static int measure_graph(struct bench *bench, struct all *all, const char *graph) {
+  int code = bench_graph_of(graph, &all->graph);
+  if (code == OK && bench->options->weighted) code = bench_weigh(&all->graph);
+  if (code == OK) code = measure_widths(bench, all, graph);
+  forget_graph(bench, all);
+  return code;
+}
+
+/* Over all lines of a precision: the geometric mean over the other library, the share below it, and how far
+ * auto is above the fastest tier and above the gather at most. */
+static void print_summary(const struct all *all, enum precision precision) {
+  double logs = 0, tier = 0, gather = 0, off = 0;
+  int count = 0, peers = 0, slower = 0;
+  for (int i = 0; i < all->lines; i++) {
+    const struct line *l = &all->line[i];
+    if (l->precision != precision) continue;
+    double ms = l->ms[AUTO], fastest = fmin(fmin(l->ms[GATHER], l->ms[TILES]), l->ms[WINDOWS]);
+    if (l->peer > 0) logs += log(l->peer / ms);
+    peers += l->peer > 0;
+    slower += l->peer > 0 && l->peer < ms;
+    tier = fmax(tier, ms / fastest - 1);
+    gather = fmax(gather, ms / l->ms[GATHER] - 1);
+    off = fmax(off, fabs(l->predicted / ms - 1));
+    count++;
+  }
+  if (count == 0) return;
+  printf("%s: auto above the fastest tier by %.1f%% at most, above the gather by %.1f%%; predicted within "
+         "%.0f%%",
+         precision_name[precision], 100 * tier, 100 * gather, 100 * off);
+  if (peers)
+    printf("; the other library takes x%.2f in the geometric mean, %d of %d below 1", exp(logs / peers),
+           slower, peers);
+  printf("\n");
+}
+
+static int count_lines(struct all *all, int graphs) {
+  return memory_alloc(&all->line, (int64_t)graphs * BENCH_WIDTHS * 8 * (int64_t)sizeof *all->line, "results");
+}
+
+static int measure_graphs(struct bench *bench, struct all *all) {
+  const struct bench_options *options = bench->options;
+  int graphs = options->graphs;
+  while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
+  TRY(count_lines(all, graphs));
+  if (!options->json)
+    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
+           "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
+           "copied", "error", "beside");
+  for (int g = 0; g < graphs; g++)
+    TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_made_name(g)));
+  for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);
+  return OK;
+}
+
+int gnnbench_spmm_all(struct bench *bench) {
+  struct all all = {0};
+  int code = measure_graphs(bench, &all);
+  free(all.line);
+  return code;
+}

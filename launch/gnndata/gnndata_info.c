@@ -1,0 +1,316 @@
+/* gnndata info */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/dataset/dataset.h"
+#include "io/file/h5.h"
+#include "launch/gnndata/gnndata_commands.h"
+#include "partition/cut/partition_cache.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
+
+static void print_help(void) {
+  printf(
+      "usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
+      "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
+      "and the partitions that are kept beside it.\n\n"
+      "  --layout[=GPU]  also how densely the arcs pack, before and after the columns of each window of 16\n"
+      "                  rows are moved together, and for each width and precision the tiles and condensed\n"
+      "                  windows that a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has\n"
+      "                  measured) would take, their share of the arcs, bytes an arc and predicted ms: as\n"
+      "                  chosen, of the gather alone, with all windows condensed; then the share of windows\n"
+      "                  of which a logistic regression on sparsity and columns says the same, and its ms;\n"
+      "                  of a hypergraph, the same of its incidences: sums to hyperedges, sums back\n");
+}
+
+/* What one pass over the rows of the graph tells. */
+struct degrees {
+  int64_t least, most, self_loops, isolated;
+  int64_t bin[BINS]; /* nodes of degree 0, 1, 2-3, 4-7, ... */
+  uint8_t *touched;  /* nodes with a neighbour other than themselves */
+};
+
+static void count_degree(struct degrees *g, int64_t degree) {
+  int b = 0;
+  if (degree < g->least) g->least = degree;
+  if (degree > g->most) g->most = degree;
+  while (degree >> b) b++;
+  g->bin[b < BINS ? b : BINS - 1]++;
+}
+
+/* Edges [first, first + count); *row moves to the row that holds the last. */
+static void count_edges(struct degrees *g, const int64_t *start, int64_t first, int64_t count,
+                        const int64_t *col, int64_t *row) {
+  for (int64_t i = 0; i < count; i++) {
+    while (first + i >= start[*row + 1]) ++*row;
+    if (col[i] == *row)
+      g->self_loops++;
+    else
+      g->touched[col[i]] = g->touched[*row] = 1;
+  }
+}
+
+static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int64_t *col) {
+  int64_t row = 0;
+  g->least = INT64_MAX;
+  TRY(dataset_read_starts(d, 0, d->nodes, start));
+  for (int64_t v = 0; v < d->nodes; v++) count_degree(g, start[v + 1] - start[v]);
+  for (int64_t first = 0; first < d->edges; first += EDGE_BLOCK) {
+    int64_t count = d->edges - first < EDGE_BLOCK ? d->edges - first : EDGE_BLOCK;
+    TRY(dataset_read_edges(d, first, count, col, NULL));
+    count_edges(g, start, first, count, col, &row);
+  }
+  for (int64_t v = 0; v < d->nodes; v++) g->isolated += !g->touched[v];
+  return OK;
+}
+
+static void print_degrees(const struct dataset *d, const struct degrees *g) {
+  int64_t largest = 1;
+  for (int b = 0; b < BINS; b++) largest = g->bin[b] > largest ? g->bin[b] : largest;
+  printf("degree       min %" PRId64 ", mean %.2f, max %" PRId64 "\n", g->least,
+         (double)d->edges / (double)d->nodes, g->most);
+  for (int b = 0; b < BINS; b++) {
+    char range[48];
+    int64_t low = b ? (int64_t)1 << (b - 1) : 0, high = b ? 2 * low - 1 : 0;
+    if (high < g->least || low > g->most) continue;
+    if (low == high)
+      snprintf(range, sizeof range, "%" PRId64, low);
+    else
+      snprintf(range, sizeof range, "%" PRId64 "-%" PRId64, low, high);
+    int bar = (int)((g->bin[b] * BAR + largest - 1) / largest);
+    printf("%20s %10" PRId64 " %.*s\n", range, g->bin[b], bar, "########################################");
+  }
+  printf("isolated     %" PRId64 " nodes\nself loops   %" PRId64 "\n", g->isolated, g->self_loops);
+}
+
+static int show_graph(struct dataset *d) {
+  struct degrees g = {0};
+  int64_t *start = NULL, *col = NULL, block = d->edges < EDGE_BLOCK ? d->edges : EDGE_BLOCK;
+  if (!d->has_graph) return OK;
+  printf("arcs         %" PRId64 ", %s%s\n", d->edges,
+         d->directed ? "directed" : "symmetric (each edge both ways)", d->weighted ? ", weighted" : "");
+  int code = memory_alloc(&start, (d->nodes + 1) * (int64_t)sizeof *start, "row offsets");
+  if (code == OK) code = memory_alloc(&col, block * (int64_t)sizeof *col, "a block of edges");
+  if (code == OK) code = memory_alloc(&g.touched, d->nodes, "marks of nodes");
+  if (code == OK) code = count_graph(d, &g, start, col);
+  if (code == OK) print_degrees(d, &g);
+  free(start);
+  free(col);
+  free(g.touched);
+  TRY(code);
+  return OK;
+}
+
+/* Sizes of hyperedges, vertices in none. */
+static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, uint8_t *touched) {
+  int64_t least = INT64_MAX, most = 0, single = 0, outside = 0;
+  TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, start));
+  for (int64_t e = 0; e < d->hyperedges; e++) {
+    int64_t size = start[e + 1] - start[e];
+    least = size < least ? size : least;
+    most = size > most ? size : most;
+    single += size == 1;
+  }
+  for (int64_t first = 0; first < d->incidences; first += EDGE_BLOCK) {
+    int64_t count = d->incidences - first < EDGE_BLOCK ? d->incidences - first : EDGE_BLOCK;
+    TRY(dataset_read_hyper_vertices(d, first, count, vertex));
+    for (int64_t i = 0; i < count; i++) touched[vertex[i]] = 1;
+  }
+  for (int64_t v = 0; v < d->nodes; v++) outside += !touched[v];
+  printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, %" PRId64 " of one vertex\n", d->hyperedges,
+         d->incidences, single);
+  printf("size         min %" PRId64 ", mean %.2f, max %" PRId64 "\n", least,
+         (double)d->incidences / (double)d->hyperedges, most);
+  printf("vertices     %" PRId64 " in no hyperedge, mean degree %.2f\n", outside,
+         (double)d->incidences / (double)d->nodes);
+  return OK;
+}
+
+static int show_hypergraph(struct dataset *d) {
+  int64_t *start = NULL, block = d->incidences < EDGE_BLOCK ? d->incidences : EDGE_BLOCK;
+  int32_t *vertex = NULL;
+  uint8_t *touched = NULL;
+  if (d->hyperedges == 0) return OK;
+  int code = memory_alloc(&start, (d->hyperedges + 1) * (int64_t)sizeof *start, "hyperedges");
+  if (code == OK) code = memory_alloc(&vertex, block * (int64_t)sizeof *vertex, "a block of vertices");
+  if (code == OK) code = memory_alloc(&touched, d->nodes, "marks of vertices");
+  if (code == OK) code = count_hyperedges(d, start, vertex, touched);
+  free(start);
+  free(vertex);
+  free(touched);
+  return code;
+}
+
+/* Dense features can be larger than memory: the share of the first block stands for all. */
+static int show_dense(struct dataset *d, int64_t rows, float *value) {
+  int64_t filled = 0;
+  TRY(dataset_read_features(d, 0, rows, value));
+  for (int64_t i = 0; i < rows * d->features; i++) filled += value[i] != 0;
+  printf("features     %" PRId64 ", dense, %.4g%% not zero%s\n", d->features,
+         100. * (double)filled / ((double)rows * (double)d->features),
+         rows < d->nodes ? " (in the first rows)" : "");
+  return OK;
+}
+
+static int show_features(struct dataset *d) {
+  float *value;
+  if (!d->has_features) {
+    printf("features     none\n");
+    return OK;
+  }
+  if (d->sparse) {
+    printf("features     %" PRId64 ", sparse rows, %" PRId64 " entries, %.4g%% not zero\n", d->features,
+           d->feature_nnz, 100. * (double)d->feature_nnz / ((double)d->nodes * (double)d->features));
+    return OK;
+  }
+  int64_t row = d->features * (int64_t)sizeof *value, rows = DATASET_BLOCK / row + 1;
+  if (rows > d->nodes) rows = d->nodes;
+  TRY(memory_alloc(&value, rows * row, "a block of features"));
+  int code = show_dense(d, rows, value);
+  free(value);
+  TRY(code);
+  return OK;
+}
+
+static int count_label(struct dataset *d, int64_t *members, int64_t *without, int32_t *label) {
+  TRY(dataset_read_label(d, 0, d->nodes, label));
+  for (int64_t v = 0; v < d->nodes; v++) {
+    if (label[v] < 0)
+      ++*without;
+    else
+      members[label[v]]++;
+  }
+  return OK;
+}
+
+static int count_labels(struct dataset *d, int64_t *members, int64_t *without, uint8_t *labels) {
+  int64_t block = DATASET_BLOCK / d->classes + 1;
+  for (int64_t first = 0; first < d->nodes; first += block) {
+    int64_t rows = d->nodes - first < block ? d->nodes - first : block;
+    TRY(dataset_read_labels(d, first, rows, labels));
+    for (int64_t v = 0; v < rows; v++) {
+      int64_t any = 0;
+      for (int64_t c = 0; c < d->classes; c++) {
+        members[c] += labels[v * d->classes + c];
+        any += labels[v * d->classes + c];
+      }
+      *without += any == 0;
+    }
+  }
+  return OK;
+}
+
+static void print_classes(const struct dataset *d, const int64_t *members, int64_t without) {
+  printf("classes      %" PRId64 ", %s, %" PRId64 " nodes without a label\n", d->classes,
+         d->task == TASK_MULTILABEL ? "multilabel" : "multiclass", without);
+  for (int64_t c = 0; c < d->classes && c < CLASSES_SHOWN; c++)
+    printf("%20" PRId64 " %10" PRId64 " nodes, %.2f%%\n", c, members[c],
+           100. * (double)members[c] / (double)d->nodes);
+  if (d->classes > CLASSES_SHOWN)
+    printf("                     and %" PRId64 " classes more\n", d->classes - CLASSES_SHOWN);
+}
+
+static int show_classes(struct dataset *d) {
+  int64_t *members, without = 0;
+  void *labels = NULL;
+  if (!d->has_labels) {
+    printf("classes      none\n");
+    return OK;
+  }
+  int64_t block = d->task == TASK_MULTILABEL ? (DATASET_BLOCK / d->classes + 1) * d->classes
+                                             : d->nodes * (int64_t)sizeof(int32_t);
+  TRY(memory_alloc(&members, d->classes * (int64_t)sizeof *members, "sizes of classes"));
+  int code = memory_alloc(&labels, block, "labels");
+  if (code == OK)
+    code = d->task == TASK_MULTILABEL ? count_labels(d, members, &without, labels)
+                                      : count_label(d, members, &without, labels);
+  if (code == OK) print_classes(d, members, without);
+  free(labels);
+  free(members);
+  TRY(code);
+  return OK;
+}
+
+static int show_splits(struct dataset *d) {
+  printf("splits       %" PRId64 "\n", d->splits);
+  for (int64_t s = 0; s < d->splits; s++) {
+    printf("%20" PRId64 "  ", s);
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      int64_t *node, count;
+      TRY(dataset_read_split(d, s, (enum split)p, &node, &count));
+      printf("%s%s %" PRId64, p ? ", " : "", split_name[p], count);
+      free(node);
+    }
+    printf("\n");
+  }
+  return OK;
+}
+
+/* Each with what choose predicts for its order at one product, so that orders can be compared. */
+static int show_partition(const struct partition_kept *kept, void *context) {
+  struct choose_case product = {&choose_h200, PRECISION_BF16, 128, 0};
+  char text[400];
+  int *shown = context;
+  int automatic = strcmp(kept->order, kept->chosen) != 0;
+  if (!(*shown)++) printf("partitions\n");
+  printf("%20" PRId64 "  %s, order %s%s%s, made in %.1f s (order %.2f s)\n", kept->parts,
+         kept->parts > 1 ? kept->method : "whole", kept->order, automatic ? ": " : "",
+         automatic ? kept->chosen : "", kept->seconds, kept->order_seconds);
+  if (density_arcs(&kept->density) > 0)
+    printf("                      %.1f%% of the arcs in cells above 3.5%% density; predicted %s\n",
+           100 * density_share(&kept->density, DENSE_CELL),
+           choose_explain(&product, &kept->density, text, sizeof text));
+  return OK;
+}
+
+static int show(struct dataset *d, const char *path, const char *gpu) {
+  char size[16];
+  struct stat status;
+  const struct choose_model *model = NULL;
+  if (gpu) TRY(gnndata_find_gpu(gpu, &model));
+  TRY(h5_probe(path));
+  TRY(dataset_open(d, path));
+  printf("name         %s\n", d->name);
+  if (stat(path, &status) == 0) printf("file         %s, %s\n", path, memory_text(status.st_size, size));
+  printf("nodes        %" PRId64 "%s\n", d->nodes,
+         d->ids == 2   ? ", named by strings"
+         : d->ids == 1 ? ", with ids of their own"
+                       : "");
+  TRY(show_graph(d));
+  TRY(show_hypergraph(d));
+  TRY(show_features(d));
+  TRY(show_classes(d));
+  TRY(show_splits(d));
+  int shown = 0;
+  TRY(partition_cache_list(path, show_partition, &shown));
+  return model ? gnndata_show_layout(d, model) : OK;
+}
+
+int gnndata_info(int argc, char **argv) {
+  struct dataset d = {0};
+  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    print_help();
+    return OK;
+  }
+  const char *path = NULL, *gpu = NULL;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--layout") == 0)
+      gpu = choose_h200.name;
+    else if (strncmp(argv[i], "--layout=", 9) == 0)
+      gpu = argv[i] + 9;
+    else if (argv[i][0] == '-' || path)
+      FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
+    else
+      path = argv[i];
+  }
+  if (!path) FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
+  int code = show(&d, path, gpu);
+  dataset_close(&d);
+  TRY(code);
+  return OK;
+}

@@ -1,0 +1,152 @@
+/* gnndata info --layout: how densely the arcs of a graph and the incidences of a hypergraph pack, and what
+ * products would take on a GPU. */
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+
+#include "kernels/cost/cost_models.h"
+#include "kernels/format/condensed.h"
+#include "kernels/format/row_segments.h"
+#include "kernels/format/tiles.h"
+#include "launch/gnndata/gnndata_commands.h"
+#include "partition/cut/star_expansion.h"
+#include "runtime/base/error.h"
+
+static const int64_t width_of[] = {32, 64, 128, 256, 512};
+enum { WIDTHS = sizeof width_of / sizeof width_of[0] };
+
+enum { SAMPLE = 16 << 20 /* about so many arcs decide over condensed windows */ };
+
+/* How a matrix and its entries are called. */
+struct entries {
+  const char *matrix, *one, *bytes;
+};
+static const struct entries arcs_of_graph = {"the whole graph in the order of its ids", "arc", "bytes/arc"};
+static const struct entries vertices_of_hyperedges = {
+    "sums over the vertices of each hyperedge, in the order of their ids", "incidence", "bytes/inc"};
+static const struct entries hyperedges_of_vertices = {
+    "sums over the hyperedges of each vertex, in the order of their ids", "incidence", "bytes/inc"};
+
+/* A pattern, and its windows less the tiles of `least` arcs. */
+struct pattern {
+  struct csr m;
+  const struct entries *entries;
+  const struct choose_model *model;
+  struct density density;
+  struct condensing whole, left;
+  int64_t least;
+  int weighted;
+};
+
+/* Bytes of a layout: bitmaps and segments of tiles, bitmaps and columns of blocks, ids of the rest, a slot a
+ * row; of weights, and where those of each strip of a tile and of each block begin. */
+static double bytes_of(const struct pattern *p, const struct choice *choice,
+                       const struct window_choice *windows) {
+  double arcs = (double)p->m.nnz, weights = 0;
+  if (p->weighted) weights = 4 * arcs + 8 * (double)(choice->tiles * TILE_STRIPS + windows->blocks);
+  return weights + (double)choice->tiles * (TILE_CELLS / 8 + 4) +
+         (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
+         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * SLOT_BYTES;
+}
+
+static int count_left(struct pattern *p, int64_t least) {
+  if (p->least != least)
+    TRY(condensed_count(&p->m, least, 1 + p->m.nnz / SAMPLE, omp_get_max_threads(), &p->left));
+  p->least = least;
+  return OK;
+}
+
+static int print_product(struct pattern *p, enum precision precision, int64_t width) {
+  struct choose_case c = {p->model, precision, width, p->weighted};
+  struct choice choice = choose(&c, &p->density);
+  TRY(count_left(p, choice.tile_arcs_least));
+  struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
+  const struct window_selector selector = choose_selector(&c);
+  rule.margin = choose_window_margin(&c, p->m.rows, p->m.nnz);
+  struct window_choice windows = choose_windows(&rule, &p->left), other;
+  double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
+  other = choose_windows_selected(&selector, &rule, &p->left, &agreed);
+  printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",
+         precision_name[precision], width, choice.tiles,
+         tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0, 100 * choice.tile_arcs / arcs,
+         100 * (double)windows.arcs / arcs, bytes_of(p, &choice, &windows) / arcs,
+         1e3 * (choice.seconds + windows.seconds), 1e3 * choice.gather_seconds,
+         1e3 * (choice.seconds + choose_windows_all(&rule, &p->left).seconds), 100 * agreed,
+         1e3 * (choice.seconds + other.seconds));
+  return OK;
+}
+
+static void print_blocks(const struct pattern *p) {
+  double count = (double)p->m.nnz;
+  const char *one = p->entries->one;
+  struct window_choice all = choose_windows_all(&window_rule_all, &p->whole);
+  printf("layout       of %s, on %s%s\n", p->entries->matrix, p->model->name,
+         p->weighted ? "; weighted" : "");
+  printf("blocks       %" PRId64
+         " of 16 x 16 with an %s, %.2f %ss in each; columns of each window together: %" PRId64 ", %.2f\n",
+         p->whole.before, one, p->whole.before ? count / (double)p->whole.before : 0, one, all.blocks,
+         all.blocks ? count / (double)all.blocks : 0);
+  printf("tiles        %.1f%% of the %ss in cells of 128 x 64 above 3.5%% density\n",
+         100 * density_share(&p->density, DENSE_CELL), one);
+  printf("%12s %5s %8s %7s %8s %8s %9s %9s %9s %9s %7s %9s\n", "", "width", "tiles", "density", "in tiles",
+         "in wind.", p->entries->bytes, "ms", "gather", "all wind.", "regr.", "ms");
+}
+
+static int show(const struct csr *m, const struct entries *entries, const struct choose_model *model) {
+  static struct pattern p; /* large */
+  p = (struct pattern){.m = *m, .entries = entries, .model = model, .weighted = m->weight != NULL};
+  TRY(tiles_density(&p.m, omp_get_max_threads(), &p.density));
+  TRY(condensed_count(&p.m, TILE_CELLS + 1, 1, omp_get_max_threads(), &p.whole));
+  print_blocks(&p);
+  for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_BF16, width_of[w]));
+  for (int w = 0; w < WIDTHS; w++) TRY(print_product(&p, PRECISION_FP32, width_of[w]));
+  return OK;
+}
+
+/* The rows held of a graph, as a matrix that borrows them. */
+static struct csr rows_of(const struct graph *graph, int64_t cols) {
+  return (struct csr){.rows = graph->rows,
+                      .cols = cols,
+                      .nnz = graph->edges,
+                      .start = graph->start,
+                      .col = graph->col,
+                      .weight = graph->weight};
+}
+
+static int show_graph(struct dataset *d, const struct choose_model *model) {
+  struct graph graph = {0};
+  if (!d->has_graph) return OK;
+  int code = graph_read(d, 0, d->nodes, &graph);
+  const struct csr m = rows_of(&graph, d->nodes);
+  if (code == OK) code = show(&m, &arcs_of_graph, model);
+  graph_free(&graph);
+  return code;
+}
+
+/* Both steps of its sums: to the hyperedges and back. */
+static int show_hypergraph(struct dataset *d, const struct choose_model *model) {
+  struct graph star = {0};
+  struct csr back = {0};
+  if (d->hyperedges == 0) return OK;
+  int code = star_read(d, d->nodes, d->hyperedges, &star);
+  const struct csr there = rows_of(&star, d->nodes);
+  if (code == OK) code = show(&there, &vertices_of_hyperedges, model);
+  if (code == OK) code = csr_transpose(&there, &back, NULL);
+  if (code == OK) code = show(&back, &hyperedges_of_vertices, model);
+  csr_free(&back);
+  graph_free(&star);
+  return code;
+}
+
+int gnndata_find_gpu(const char *gpu, const struct choose_model **model) {
+  static struct choose_constants constants; /* large */
+  TRY(choose_constants_find("auto", &constants));
+  TRY(choose_models_read(constants.text, constants.path));
+  return choose_model_named(gpu, model);
+}
+
+int gnndata_show_layout(struct dataset *d, const struct choose_model *model) {
+  TRY(show_graph(d, model));
+  return show_hypergraph(d, model);
+}

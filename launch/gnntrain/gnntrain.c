@@ -1,0 +1,127 @@
+/* gnntrain: trains a graph neural network on a whole graph. The way of the data, top to bottom:
+ * command line -> configuration -> dataset -> partition -> shard -> model -> epochs -> checkpoint. */
+#include "launch/gnntrain/gnntrain_options.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "io/dataset/checkpoint.h"
+#include "launch/program.h"
+#include "models/core/layouts.h"
+#include "models/session/predict.h"
+#include "models/train/epoch_breakdown.h"
+#include "models/train/rank_consistency.h"
+#include "models/train/report.h"
+#include "models/train/state/rundir.h"
+#include "runtime/base/log.h"
+#include "runtime/profile/profile.h"
+
+static struct command_line line;
+static struct rundir rundir;
+
+static int is_training(void) {
+  return !line.evaluate && !line.predict && !line.dry_run;
+}
+
+static int read_config(struct job *job) {
+  TRY(comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count)));
+  return same_config(&job->comm, &job->config);
+}
+
+/* --resume beside --resume=FILE: the file is where a run begins that has no checkpoint of its own yet. */
+static int settle_resume(struct job *job) {
+  char folder[RUNDIR_PATH], newest[RUNDIR_PATH + 64] = "";
+  if (!line.resume_newest || line.checkpoint[0] == '\0') return OK;
+  snprintf(folder, sizeof folder, "%s/checkpoints", job->config.log.dir);
+  int code = job->comm.rank == 0 ? checkpoint_newest(folder, newest, sizeof newest) : OK;
+  TRY(comm_agree(&job->comm, code));
+  TRY(comm_broadcast(&job->comm, newest, sizeof newest, 0));
+  if (newest[0]) line.checkpoint = "";
+  return OK;
+}
+
+static int train(struct job *job) {
+  struct trainer *trainer = &job->trainer;
+  struct run *run = &job->run;
+  const struct rundir_from from = {line.resume, line.checkpoint};
+  TRY(rundir_claim(&rundir, run, &from));
+  if (line.resume) TRY(trainer_resume(trainer, run, line.checkpoint)); /* a refused one changes nothing */
+  stop_remembers();
+  TRY(rundir_open(run, trainer->resumed && rundir_has(run->config, &from)));
+  TRY(trainer_run(trainer, run));
+  const struct report report = {.state = &trainer->state,
+                                .times = &trainer->times,
+                                .metric = trainer->objective.metric,
+                                .host_estimate = estimate_total(&job->footprint.host),
+                                .device_estimate = estimate_total(&job->footprint.device)};
+  return report_closing(&report, run);
+}
+
+static int print_profile(struct job *job) {
+  char path[RUNDIR_PATH];
+  if (!line.profile) return OK;
+  TRY(profile_print(&job->comm));
+  TRY(job_print_opening(job));
+  TRY(parts_print(&job->comm));
+  TRY(layouts_print(&job->trainer.model.propagation, &job->run));
+  snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? rundir_hold(&job->run) : OK));
+  TRY(profile_write_trace(&job->comm, path));
+  log_info("  trace in %s", path);
+  return OK;
+}
+
+static int run_job(struct job *job) {
+  if (line.profile) profile_enable();
+  TRY(read_config(job));
+  TRY(settle_resume(job));
+  const struct rundir_from from = {line.resume, line.checkpoint};
+  if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
+  if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
+  TRY(job_setup(job));
+  TRY(print_banner(job));
+  TRY(job_check_memory(job));
+  if (line.dry_run) program_print(&job->trainer.model.program);
+  if (line.dry_run) return OK;
+  TRY(PROFILE_HOST("upload", trainer_start(&job->trainer, &job->run)));
+  if (line.evaluate) return trainer_evaluate(&job->trainer, &job->run, line.evaluate);
+  if (line.predict) return trainer_predict(&job->trainer, &job->run, line.predict, line.out);
+  TRY(train(job));
+  return print_profile(job);
+}
+
+/* usage: what reading the command line gave. */
+static int run_on_ranks(int usage, int *argc, char ***argv) {
+  static struct job job; /* large: settings and paths */
+  int code = comm_open(&job.comm, argc, argv);
+  log_open(job.comm.rank == 0);
+  if (code == OK) code = comm_agree(&job.comm, usage);
+  if (code == OK) code = run_job(&job);
+  error_print(stderr, "gnntrain");
+  if (code != OK && job.comm.size != 1 && !error_is_agreed())
+    comm_abort(&job.comm, code); /* the others do not know yet */
+  job_free(&job);
+  rundir_release(&rundir);
+  comm_close(&job.comm);
+  profile_free();
+  return code;
+}
+
+/* Whether anybody reads what it says is no reason to lose what it computes. */
+static int run_program(int argc, char **argv) {
+  int usage = command_line_read(&line, argc, argv), prints = usage == OK && (line.help || line.version);
+  if (usage == OK && !prints && is_training()) stop_leaves(STOPPED);
+  signal(SIGPIPE, SIG_IGN);
+  if (program_start() != OK) {
+    error_print(stderr, "gnntrain");
+    return FAILED;
+  }
+  if (!prints) return run_on_ranks(usage, &argc, &argv);
+  if (line.help) command_line_help();
+  if (line.version && !line.help) print_version("gnntrain");
+  return OK;
+}
+
+int main(int argc, char **argv) {
+  return program_end(run_program(argc, argv), "gnntrain");
+}

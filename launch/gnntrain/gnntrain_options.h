@@ -1,0 +1,25 @@
+/* The command line of gnntrain, and the banner. */
+#ifndef LAUNCH_GNNTRAIN_GNNTRAIN_OPTIONS_H
+#define LAUNCH_GNNTRAIN_GNNTRAIN_OPTIONS_H
+
+#include "models/session/job.h"
+
+/* What the command line asks for. */
+struct command_line {
+  const char *config;
+  const char *set[256]; /* "section.key=VALUE", in order */
+  int set_count;
+  int resume, resume_newest, dry_run, profile, help, version;
+  const char *checkpoint; /* of --resume=FILE; "" */
+  const char *evaluate, *predict, *out;
+  char assignment[3][CONFIG_TEXT]; /* storage for --epochs, --device and their like */
+};
+
+/* Errors: BAD_INPUT naming the argument. */
+int command_line_read(struct command_line *line, int argc, char **argv);
+void command_line_help(void);
+
+/* Effective settings, graph, partition and the estimate of memory per rank. Collective. */
+int print_banner(struct job *job);
+
+#endif

@@ -1,0 +1,279 @@
+#include "models/core/graph_sums.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ops/attention.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/profile/profile.h"
+
+static int layouts_init(struct direction *d, struct run *run, const struct layout_plan *plan,
+                        struct adjacency *adjacency) {
+  d->adjacency = adjacency;
+  TRY(layout_init(run->kernels, &adjacency->own_part, plan, &d->own_part));
+  return layout_init(run->kernels, &adjacency->halo_part, plan, &d->halo_part);
+}
+
+/* Whether every node has a self loop, stored or not; then it is among the arcs. */
+static int adds_loops(const struct propagation *p) {
+  return p->weighting == WEIGHTING_GCN || p->weighting == WEIGHTING_SELF_MEAN;
+}
+
+static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
+  const int gathers = p->reduces || p->attends;
+  assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
+  const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
+                                   .width = width};
+  TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
+  if (run->shard->directed)
+    return PROFILE_HOST("layout", layouts_init(&p->backward, run, &plan, &run->shard->out));
+  p->backward = p->forward;
+  p->backward.borrowed = 1;
+  return OK;
+}
+
+static int direction_plan(struct direction *d, struct run *run, struct arena *arena, int wants_ids) {
+  if (d->borrowed) return OK;
+  d->unfinished = arena_take(arena, run->shard->own);
+  if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
+  return halo_prepare(&d->adjacency->halo, arena);
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* What rows and columns are scaled by. */
+static enum norm_edges norm_of(const struct propagation *p, const struct run *run) {
+  if (p->weighting == WEIGHTING_GCN) return run->config->model.norm_edges;
+  return p->weighting == WEIGHTING_SUM ? EDGES_NONE : EDGES_ROW;
+}
+
+static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
+  int64_t bytes = run->shard->own * dtype_bytes(run->kernels->real);
+  enum norm_edges norm = norm_of(p, run);
+  if (!adds_loops(p) && (p->loop != 0 || run->shard->in.self)) p->self = arena_take(arena, bytes);
+  if (p->loop_changes) p->base = arena_take(arena, bytes);
+  if (norm != EDGES_NONE) p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
+  if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
+}
+
+static int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+  enum dtype dtype = run->kernels->dtype;
+  int64_t own = run->shard->own;
+  const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
+  plan_scales(p, run, arena);
+  TRY(direction_plan(&p->forward, run, arena, p->wants_ids));
+  TRY(direction_plan(&p->backward, run, arena, p->wants_ids));
+  if (p->backward.borrowed) {
+    p->backward.unfinished = p->forward.unfinished;
+    p->backward.halo_id = p->forward.halo_id;
+  }
+  p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
+  p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
+  if (run->comm->size > 1 && dtype != run->kernels->real && !p->attends)
+    p->sums = arena_tensor(arena, run->kernels->real, own, width);
+  return OK;
+}
+
+/* The setting that asks for weights >= 0, for messages. */
+static const char *setting_of(const struct propagation *p, enum norm_edges norm) {
+  if (p->weighting == WEIGHTING_GCN)
+    return norm == EDGES_BOTH ? "model.norm_edges = \"both\"" : "model.norm_edges = \"row\"";
+  return p->weighting == WEIGHTING_MEAN ? "model.aggregator = \"mean\"" : "model.aggregator = \"gcn\"";
+}
+
+/* Adds up the rows of a part. */
+static void sum_part(const struct csr *part, double *degree) {
+  for (int64_t i = 0; i < part->rows; i++) {
+    double sum = 0;
+    for (int64_t e = part->start[i]; e < part->start[i + 1]; e++)
+      sum += part->weight ? (double)part->weight[e] : 1;
+    degree[part->row ? part->row[i] : i] += sum;
+  }
+}
+
+/* Row sums of A in doubles, without self loops that are apart. */
+static void sum_rows(const struct run *run, double *degree) {
+  const struct adjacency *in = &run->shard->in;
+  memset(degree, 0, (size_t)run->shard->own * sizeof *degree);
+  sum_part(&in->own_part, degree);
+  sum_part(&in->halo_part, degree);
+}
+
+/* D~ of row v, whose loop in s is self. The shard's sums are floats, which tables of doubles do not take. */
+static double degree_of(const struct run *run, int64_t v, const double *sum, double self, double stored) {
+  const struct adjacency *in = &run->shard->in;
+  if (run->kernels->real != F64) return (double)in->degree[v] + self - stored;
+  return sum[v] + (in->loops == LOOPS_APART ? self : 0);
+}
+
+/* s, r and c of own rows. */
+static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
+                       double *c) {
+  const struct adjacency *in = &run->shard->in;
+  enum norm_edges norm = norm_of(p, run);
+  if (run->kernels->real == F64) sum_rows(run, r);
+  for (int64_t v = 0; v < run->shard->own; v++) {
+    int has_loop = in->self && !isnan(in->self[v]);
+    double stored = has_loop ? (double)in->self[v] : 0;
+    self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
+    if (norm != EDGES_NONE && stored < 0)
+      FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
+           run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));
+    double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
+    r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
+    c[v] = norm == EDGES_BOTH ? r[v] : 1;
+  }
+  return OK;
+}
+
+static int check_weights(const struct propagation *p, const struct run *run, const struct csr *part) {
+  enum norm_edges norm = norm_of(p, run);
+  if (!part->weight || norm == EDGES_NONE) return OK;
+  for (int64_t e = 0; e < part->nnz; e++) {
+    if (!(part->weight[e] >= 0))
+      FAIL(BAD_INPUT, "%s: an edge has weight %g; %s needs weights >= 0", run->config->dataset.path,
+           (double)part->weight[e], setting_of(p, norm));
+  }
+  return OK;
+}
+
+/* Where it is wanted. */
+static int upload_reals(struct run *run, void *to, const double *from) {
+  return to ? run_upload(run, run_reals(run, to, run->shard->own), from) : OK;
+}
+
+static int upload_scales(struct propagation *p, struct run *run) {
+  int64_t own = run->shard->own;
+  double *scale = NULL;
+  TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
+  double *self = scale, *r = scale + own, *c = scale + 2 * own;
+  int code = node_scales(p, run, self, r, c);
+  if (code == OK) code = upload_reals(run, p->self, self);
+  if (code == OK) code = upload_reals(run, p->base, self);
+  if (code == OK) code = upload_reals(run, p->forward.row_scale, r);
+  if (code == OK) code = upload_reals(run, p->forward.col_scale, c);
+  free(scale);
+  return code;
+}
+
+static int upload_rows(struct run *run, struct direction *d) {
+  const struct halo *halo = &d->adjacency->halo;
+  if (d->borrowed) return OK;
+  if (d->halo_id)
+    TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
+                      halo->rows * (int64_t)sizeof *halo->id));
+  return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
+}
+
+/* Scales first: a self loop of bad weight is named as such, though it may be among the arcs too. */
+static int graph_sums_start(struct propagation *p, struct run *run) {
+  int code = upload_scales(p, run);
+  if (code == OK) code = check_weights(p, run, &run->shard->in.own_part);
+  if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
+  TRY(comm_agree(run->comm, code));
+  TRY(upload_rows(run, &p->forward));
+  return upload_rows(run, &p->backward);
+}
+
+/* Partial sums of long rows; more heads than columns there are not. */
+static int64_t workspace_of_attention(const struct propagation *p, const struct run *run, int64_t width) {
+  const struct direction *both[] = {&p->forward, &p->backward};
+  int64_t most = 0;
+  for (int i = 0; i < 2; i++) {
+    most = larger(most, attention_workspace(run->kernels, both[i]->own_part, width, ATTENTION_HEADS));
+    most = larger(most, attention_workspace(run->kernels, both[i]->halo_part, width, ATTENTION_HEADS));
+  }
+  return most;
+}
+
+static int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
+                                    int message) {
+  const struct direction *both[] = {&p->forward, &p->backward};
+  if (p->attends) return workspace_of_attention(p, run, width);
+  const struct kernels *k = run->kernels;
+  int64_t own = run->shard->own, most = 0;
+  for (int i = 0; i < 2; i++) {
+    const struct adjacency *adjacency = both[i]->adjacency;
+    struct spmm op = {.a = both[i]->own_part,
+                      .x = tensor_padded(NULL, k->dtype, own, width),
+                      .col_scale = message ? NULL : &most, /* there is one */
+                      .y = tensor_padded(NULL, k->dtype, own, width)};
+    most = larger(most, spmm_workspace(k, &op));
+    op.a = both[i]->halo_part;
+    op.x.rows = adjacency->halo.rows;
+    op.col_scale = NULL;
+    most = larger(most, spmm_workspace(k, &op));
+  }
+  return most;
+}
+
+static void graph_sums_free(struct propagation *p, struct run *run) {
+  struct direction *both[] = {&p->forward, &p->backward};
+  for (int i = 0; i < 2; i++) {
+    if (both[i]->borrowed) continue;
+    layout_free(run->kernels, both[i]->own_part);
+    layout_free(run->kernels, both[i]->halo_part);
+  }
+}
+
+/* As the end of a layer that is one column wide: the bias is what is added. */
+int propagation_set_loop(struct propagation *p, struct run *run, const void *more) {
+  struct tensor base = tensor_of(p->base, run->kernels->real, run->shard->own, 1), self = base;
+  self.data = p->self;
+  return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
+}
+
+int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                   const void *scale, const struct sums_end *end, struct tensor y) {
+  struct halo *halo = &d->adjacency->halo;
+  struct kernels *k = run->kernels;
+  int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
+  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), y.cols);
+  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), y.cols), sums = {0};
+  if (exchange && y.dtype != k->real) sums = tensor_narrowed(p->sums, y.cols);
+  struct spmm own = {.a = d->own_part,
+                     .x = x,
+                     .col_scale = scale,
+                     .self_scale = p->self,
+                     .self = x,
+                     .self_col_scale = scale,
+                     .row_scale = d->row_scale,
+                     .added = end->added,
+                     .unfinished = exchange ? d->unfinished : NULL,
+                     .update = end->update,
+                     .below = end->below,
+                     .sums = sums,
+                     .y = y};
+  struct spmm rest = {.a = d->halo_part,
+                      .x = tail,
+                      .row_scale = d->row_scale,
+                      .added = end->added,
+                      .accumulate = 1,
+                      .update = end->update,
+                      .below = end->below,
+                      .sums = sums,
+                      .y = y};
+  if (exchange) TRY(halo_start(halo, run->comm, k, x, scale, packed, tail));
+  if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  TRY(PROFILE("own part", op_spmm(k, &own)));
+  if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
+  return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+}
+
+static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
+                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor y) {
+  return graph_sums_add(p, run, d, x, scale, &(struct sums_end){.update = update}, y);
+}
+
+const struct propagation_ops graph_propagation = {.init = graph_sums_init,
+                                                  .plan = graph_sums_plan,
+                                                  .start = graph_sums_start,
+                                                  .workspace = graph_sums_workspace,
+                                                  .free = graph_sums_free,
+                                                  .multiply = graph_sums_multiply};

@@ -1,0 +1,118 @@
+#include "models/core/layouts.h"
+
+#include <math.h>
+
+#include "kernels/cost/cost_models.h"
+#include "kernels/format/condensed.h"
+#include "kernels/format/layout.h"
+#include "kernels/format/tiles.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/profile/profile.h"
+
+/* What the ranks add up. Doubles alone. */
+struct facts {
+  double arcs, tiles, tile_arcs, windows, window_arcs, blocks_before, blocks;
+  double bytes, products, seconds, predicted, width;
+};
+enum { FACTS = sizeof(struct facts) / sizeof(double) };
+
+static const struct choose_model *model_of(const struct run *run) {
+  return run->device->ops->on_host ? &choose_cpu : choose_model_of(run->device->name);
+}
+
+static double predict(const struct run *run, const struct layout *layout, const struct density *density,
+                      double width) {
+  const struct choose_model *model = model_of(run);
+  struct choose_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
+                          layout->csr->weight != NULL};
+  const struct window_rule rule = choose_window_rule(&c, layout->csr->cols, layout->tiles > 0);
+  double seconds = choose_divided(&c, density, layout->least).seconds +
+                   choose_windows_seconds(&rule, layout->windows, layout->window_blocks,
+                                          layout->window_entries);
+  return model->of_a_thread ? seconds / run->device->threads : seconds;
+}
+
+/* Blocks with an arc as the columns stand, of a layout with condensed windows: in what its tiles leave. */
+static int count_blocks(const struct run *run, const struct layout *layout, struct facts *facts) {
+  static struct condensing condensing; /* large */
+  if (layout->windows == 0) return OK;
+  TRY(condensed_count(layout->csr, layout->least, 1, run->device->threads, &condensing));
+  facts->blocks_before += (double)condensing.before;
+  return OK;
+}
+
+static int add_layout(const struct run *run, const struct layout *layout, double width, double share,
+                      struct facts *facts) {
+  const struct csr *m = layout->csr;
+  struct density density;
+  facts->arcs += (double)m->nnz;
+  facts->tiles += (double)layout->tiles;
+  facts->tile_arcs += (double)layout->tile_entries;
+  facts->windows += (double)layout->windows;
+  facts->window_arcs += (double)layout->window_entries;
+  facts->blocks += (double)layout->window_blocks;
+  facts->bytes += (double)layout->bytes;
+  TRY(count_blocks(run, layout, facts));
+  TRY(tiles_density(m, run->device->threads, &density));
+  facts->predicted += share * predict(run, layout, &density, width);
+  return OK;
+}
+
+/* Whether the parts of that name are sparse products; attention and maxima have no use for tiers. */
+static int multiplies(const char *part) {
+  static const char *const product[] = {"spmm", NULL};
+  struct profile_part spmm = {.names = product};
+  profile_parts(part, &spmm, 1);
+  return spmm.calls > 0;
+}
+
+/* That part of the epochs. Both directions are taken to have run equally often. */
+static int read_part(const struct propagation *p, const struct run *run, int halo, struct facts *facts) {
+  static const char *const region[2][2] = {{"own part"}, {"halo part"}};
+  struct profile_part part = {.names = region[halo]};
+  const struct direction *both[] = {&p->forward, &p->backward};
+  int directions = p->backward.borrowed ? 1 : 2;
+  double arcs = 0;
+  *facts = (struct facts){0};
+  if (!multiplies(*region[halo])) return OK;
+  profile_parts("epoch", &part, 1);
+  facts->products = part.calls;
+  facts->seconds = part.seconds;
+  for (int i = 0; i < directions; i++)
+    arcs += (double)(halo ? both[i]->halo_part : both[i]->own_part)->csr->nnz / directions;
+  facts->width = part.calls > 0 && arcs > 0 ? part.flops / part.calls / 2 / arcs : 0;
+  for (int i = 0; i < directions && part.calls > 0; i++)
+    TRY(add_layout(run, halo ? both[i]->halo_part : both[i]->own_part, fmax(facts->width, 1), 1. / directions,
+                   facts));
+  return OK;
+}
+
+static void print_part(const char *name, const struct facts *sum, int ranks) {
+  double arcs = fmax(sum->arcs, 1), cells = sum->tiles * TILE_CELLS;
+  log_info("  %-10s %14.0f %8.1f%% %9.0f %8.2f%% %9.1f%% %9.2f %8.0f %10.4f %10.4f", name, sum->arcs,
+           100 * sum->tile_arcs / arcs, sum->tiles, cells > 0 ? 100 * sum->tile_arcs / cells : 0,
+           100 * sum->window_arcs / arcs, sum->bytes / arcs, sum->width / ranks, 1e3 * sum->predicted / ranks,
+           1e3 * sum->seconds / fmax(sum->products, 1));
+  if (sum->windows > 0)
+    log_info(
+        "  %-10s %.0f condensed windows: blocks of 16 x 16 with an arc %.0f as columns stand, %.0f condensed",
+        "", sum->windows, sum->blocks_before, sum->blocks);
+}
+
+int layouts_print(const struct propagation *propagation, const struct run *run) {
+  static const char *const name[] = {"own part", "halo part"};
+  struct facts facts[2];
+  int code = OK;
+  if (!propagation->forward.own_part) return OK;
+  for (int part = 0; part < 2 && code == OK; part++) code = read_part(propagation, run, part, &facts[part]);
+  TRY(comm_agree(run->comm, code));
+  TRY(comm_reduce(run->comm, facts, 2 * FACTS, NUMBER_DOUBLE, REDUCE_SUM));
+  if (run->comm->rank != 0 || !(facts[0].products > 0)) return OK;
+  log_info("sparse products, by parts of the adjacency:");
+  log_info("  %-10s %14s %9s %9s %9s %10s %9s %8s %10s %10s", "part", "arcs", "in tiles", "tiles", "density",
+           "in windows", "bytes/arc", "width", "predicted", "ms");
+  for (int part = 0; part < 2; part++)
+    if (facts[part].products > 0) print_part(name[part], &facts[part], run->comm->size);
+  return OK;
+}

@@ -1,0 +1,48 @@
+/* propagate: H' = P H over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the backward.
+ *
+ * What r, s and c are is a matter of the model (enum weighting). The halo is exchanged while the own-column
+ * part is computed; rows with halo columns finish in the second part. P^T = diag(c) (A^T + diag(s)) diag(r):
+ * for a symmetric graph the same layouts and the same plan. */
+#ifndef MODELS_CORE_PROPAGATE_H
+#define MODELS_CORE_PROPAGATE_H
+
+#include "models/core/propagation.h"
+
+/* In three steps: init builds the layouts, for products of `width` columns; plan lays out the buffers for
+ * exchanges up to `width` (once to measure, once over memory, see arena); start fills the scales. start is
+ * collective. Errors: BAD_INPUT for negative weights under a normalisation. */
+int propagation_init(struct propagation *p, struct run *run, int64_t width);
+int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
+int propagation_start(struct propagation *p, struct run *run);
+/* Bytes of the kernels' scratch that propagate asks for at that width; `message`: that propagate_message
+ * does. */
+int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);
+void propagation_free(struct propagation *p, struct run *run);
+
+/* Whether the update of a product with P may have a loss. */
+int propagation_takes_loss(const struct propagation *p);
+
+/* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
+int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
+              const struct update *update, struct tensor y);
+/* y = P x + added [own, w], which is not y's memory; P of a graph. */
+int propagate_and_add(struct propagation *p, struct run *run, const struct direction *direction,
+                      struct tensor x, struct tensor added, const struct update *update, struct tensor y);
+/* below->dy = P^T x (+ added, on a graph; data NULL: nothing), and then `below`, the end of the layer below.
+ */
+int propagate_below(struct propagation *p, struct run *run, const struct direction *direction,
+                    struct tensor x, struct tensor added, const struct update_backward *below);
+/* propagate of rows that were multiplied by direction->col_scale where they were made, which spares a pass.
+ */
+int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
+                      struct tensor message, const struct update *update, struct tensor y);
+
+/* The same way for other work than P x: the rows `message` [own, w] of all ranks' nodes in two parts, own
+ * rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there are any.
+ */
+typedef int propagation_part(struct run *run, const struct direction *direction, struct tensor message,
+                             int halo, void *context);
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
+                    struct tensor message, propagation_part *part, void *context);
+
+#endif

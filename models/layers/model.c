@@ -1,0 +1,377 @@
+#include "models/layers/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/layers/types.h"
+#include "models/program/rules/rules.h"
+#include "runtime/base/error.h"
+#include "runtime/profile/profile.h"
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+enum { LEAST_PANEL = 64 };
+
+/* The widest row that is exchanged in every epoch. */
+static int64_t widest_aggregate(const struct program *p) {
+  int64_t width = 1;
+  for (int s = 0; s < p->steps; s++) width = larger(width, p->step[s].exchange);
+  return width;
+}
+
+/* The widest output of a layer's linear map. */
+static int64_t widest_output(const struct program *p) {
+  int64_t width = 1;
+  for (int i = 0; i < p->norms; i++) width = larger(width, p->norm[i].cols);
+  return width;
+}
+
+static const struct step *hoisted(const struct program *p) {
+  for (int s = 0; s < p->loss; s++)
+    if (p->step[s].once) return &p->step[s];
+  return NULL;
+}
+
+/* Columns that are aggregated at a time where the input is aggregated once: panels begin where rows may. */
+static int64_t panel_width(const struct model *model) {
+  const struct program *p = &model->program;
+  int64_t in = p->value[VALUE_FEATURES].cols, most = larger(widest_aggregate(p), LEAST_PANEL);
+  int64_t whole = most / ROW_BYTES * ROW_BYTES;
+  return in < most ? in : whole > 0 ? whole : most;
+}
+
+/* The widest row that is exchanged: in an epoch, and as a panel of what is aggregated once. */
+static int64_t widest_exchange(const struct model *model) {
+  int64_t width = widest_aggregate(&model->program);
+  return hoisted(&model->program) ? larger(width, panel_width(model)) : width;
+}
+
+/* Whether features pass through the device in panels of a memory of their own. */
+static int has_panels(const struct model *model) {
+  return model->features.once && !model->features.borrowed;
+}
+
+/* Scratch of sparse products, which is not always largest for the widest rows: narrow ones may be copied. */
+static int64_t product_workspace(const struct model *model, const struct run *run) {
+  const struct program *p = &model->program;
+  int64_t most = 0, each = panel_width(model), in = p->value[VALUE_FEATURES].cols;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    if (step->exchange > 0)
+      most = larger(most, propagation_workspace(&model->propagation, run, step->exchange, step->message));
+  }
+  if (!hoisted(p)) return most;
+  most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));
+  return larger(
+      most, propagation_workspace(&model->propagation, run, in % each ? in % each : each, has_panels(model)));
+}
+
+static int64_t gradient_bytes(const struct model *model, const struct run *run, int wgrad) {
+  if (wgrad == NONE) return 0;
+  const struct parameter *weight = &model->parameters.list[model->program.step[wgrad].parameter[0]];
+  return gemm_workspace(run->kernels, weight->rows, weight->cols);
+}
+
+/* And that of the weights' gradients that one kernel may make at once. */
+static int64_t gradient_workspace(const struct model *model, const struct run *run) {
+  const struct program *p = &model->program;
+  int64_t most = 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    int end = step->along[FUSE_EPILOGUE];
+    if (step->kind == STEP_WGRAD) most = larger(most, gradient_bytes(model, run, s));
+    most = larger(most,
+                  gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
+                      gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
+                      (end == NONE ? 0 : gradient_bytes(model, run, p->step[end].along[FUSE_CHAINED_WGRAD])));
+  }
+  return most;
+}
+
+/* Lays out every buffer; called once to measure and once over the allocated block. */
+static int plan(struct model *model, struct run *run) {
+  struct arena *arena = &model->arena;
+  parameters_plan(&model->parameters, run, arena);
+  model->id = arena_take(arena, run->shard->own * (int64_t)sizeof *model->id);
+  features_plan(&model->features, run, arena);
+  if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
+  place_values(&model->program, run, arena);
+  model->sums = arena_take(arena, 2 * widest_output(&model->program) * dtype_bytes(run->kernels->real));
+  return OK;
+}
+
+/* The first value of the program. */
+static int add_features(struct program *p, const struct run *run) {
+  struct value features = {.name = "features",
+                           .dtype = run->kernels->dtype,
+                           .rows = run->shard->own,
+                           .cols = run->shard->features,
+                           .writer = NONE,
+                           .place = NONE,
+                           .gradient = NONE};
+  p->logits = p->embedding = p->panel = NONE;
+  return program_value(p, features) == NONE ? FAILED : OK;
+}
+
+/* All layers, forward; then the passes that do not need the tables. */
+static int build(struct model *model, struct run *run) {
+  struct program *p = &model->program;
+  struct build b = {.program = p,
+                    .parameters = &model->parameters,
+                    .propagation = &model->propagation,
+                    .run = run,
+                    .x = VALUE_FEATURES,
+                    .first_layers = 1};
+  const struct model_type *type = NULL;
+  TRY(model_type_of(run->config->model.type, &type));
+  TRY(add_features(p, run));
+  type->build(&b);
+  TRY(b.code);
+  p->layers = b.layer;
+  p->on_hypergraph = type->on_hypergraph;
+  order_steps(p, run);
+  hoist_steps(p, run);
+  TRY(differentiate(p, run));
+  TRY(recompute_steps(p, run));
+  fuse_steps(p, run);
+  for (int s = 0; s < p->loss; s++) model->uses_graph |= p->step[s].once || p->step[s].exchange > 0;
+  return OK;
+}
+
+/* Whether nothing reads the features but what is computed once. */
+static int features_are_read_once(const struct program *p) {
+  return hoisted(p) && program_readers(p, VALUE_FEATURES, NULL, NULL) == 1;
+}
+
+static int add_panel(struct model *model, const struct run *run) {
+  struct value panel = model->program.value[VALUE_FEATURES];
+  if (!has_panels(model)) return OK;
+  panel.cols = panel_width(model);
+  panel.rows = run->shard->own;
+  panel.stride = tensor_stride(panel.dtype, panel.cols);
+  model->program.panel = program_value(&model->program, panel);
+  return model->program.panel == NONE ? FAILED : OK;
+}
+
+int model_init(struct model *model, struct run *run) {
+  *model = (struct model){0};
+  TRY(build(model, run));
+  TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
+  model->workspace = gradient_workspace(model, run);
+  if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
+  model->arena = arena_measure(run->device);
+  TRY(add_panel(model, run));
+  TRY(plan_values(&model->program));
+  return plan(model, run);
+}
+
+/* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
+ */
+static int64_t replaced_features(const struct model *model, int64_t buffers) {
+  const struct step *once = hoisted(&model->program);
+  if (!once || !model->features.borrowed || !model->features.once) return 0;
+  struct value aggregate = model->program.value[once->out[0]];
+  int64_t features = tensor_bytes(model->features.dense);
+  int64_t later = buffers - aggregate.rows * aggregate.stride * dtype_bytes(aggregate.dtype);
+  return features < later ? features : later;
+}
+
+void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
+                    struct estimate *device) {
+  int64_t count = model->parameters.count, parameters = 4 * count * dtype_bytes(run->kernels->real);
+  int64_t copies = 5 * count * (int64_t)sizeof(double); /* for checkpoints and of the best, see state.h */
+  estimate_add(device, "parameters and optimiser", parameters);
+  estimate_add(host, "parameters and optimiser", copies);
+  int64_t buffers = model->arena.used - parameters;
+  estimate_add(device, "activations and buffers", buffers - replaced_features(model, buffers));
+  estimate_add(device, "scratch of kernels", model->workspace);
+  if (model->features.sparse)
+    estimate_add(host, "transposed features",
+                 csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
+}
+
+/* y = P x, of the features themselves, or of a panel of them, which is scaled there. */
+static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
+  struct propagation *p = &model->propagation;
+  struct update scale = {.z = x, .scale = p->forward.col_scale, .y = x};
+  if (!scale.scale || !has_panels(model)) return propagate(p, run, &p->forward, x, NULL, y);
+  TRY(op_update(run->kernels, &scale));
+  return propagate_message(p, run, &p->forward, x, NULL, y);
+}
+
+/* P X, once and for all; X itself is not needed any more. */
+static int aggregate_once(struct model *model, struct run *run) {
+  const struct step *once = hoisted(&model->program);
+  if (!once) return OK;
+  struct tensor aggregate = program_tensor(&model->program, once->out[0]);
+  struct tensor panel = program_tensor(&model->program, model->program.panel);
+  int64_t each = panel_width(model), in = aggregate.cols;
+  for (int64_t done = 0; done < in; done += each) {
+    int64_t cols = in - done < each ? in - done : each;
+    struct tensor x;
+    TRY(features_panel(&model->features, run, done, cols, panel, &x));
+    TRY(aggregate_panel(model, run, x, tensor_columns(aggregate, done, cols)));
+    TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  }
+  features_release(&model->features, run);
+  return OK;
+}
+
+static int take_memory(struct model *model, struct run *run) {
+  void *workspace = NULL;
+  TRY(arena_allocate(&model->arena, "parameters, activations and buffers"));
+  return kernels_workspace(run->kernels, model->workspace, &workspace);
+}
+
+int model_start(struct model *model, struct run *run) {
+  TRY(comm_agree(run->comm, PROFILE_HOST("memory", take_memory(model, run))));
+  TRY(plan(model, run));
+  TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,
+                    run->shard->own * (int64_t)sizeof *model->id));
+  if (model->uses_graph) TRY(propagation_start(&model->propagation, run));
+  TRY(features_start(&model->features, run, model->id));
+  return aggregate_once(model, run);
+}
+
+static int reset_statistics(struct run *run, const struct norm_state *norm) {
+  double *start = NULL;
+  if (norm->statistics == 0) return OK;
+  TRY(memory_alloc(&start, norm->statistics * (int64_t)sizeof *start, "running statistics"));
+  for (int64_t j = 0; j < norm->cols; j++) start[norm->cols + j] = 1; /* variances; means are 0 */
+  int code = run_upload(run, run_reals(run, norm->running, norm->statistics), start);
+  free(start);
+  return code;
+}
+
+int model_reset(struct model *model, struct run *run) {
+  TRY(parameters_reset(&model->parameters, run));
+  model->features.dropout = dropout_of(run->config->model.dropout_input,
+                                       run_key(run, 0, RANDOM_DROPOUT_INPUT), model->id);
+  for (int i = 0; i < model->program.norms; i++) TRY(reset_statistics(run, &model->program.norm[i]));
+  return OK;
+}
+
+void model_free(struct model *model, struct run *run) {
+  features_free(&model->features, run);
+  propagation_free(&model->propagation, run);
+  parameters_free(&model->parameters);
+  arena_free(&model->arena);
+  program_free(&model->program);
+  *model = (struct model){0};
+}
+
+static int run_step(const struct pass *pass, int s) {
+  static rule *const rules[STEP_KINDS] = {
+      [STEP_LINEAR] = run_linear,
+      [STEP_DGRAD] = run_dgrad,
+      [STEP_WGRAD] = run_wgrad,
+      [STEP_MAP] = run_map,
+      [STEP_AGGREGATE] = run_aggregate,
+      [STEP_LOOP_GRAD] = run_loop_grad,
+      [STEP_HYPEREDGE_GRAD] = run_hyperedge_grad,
+      [STEP_ATTEND] = run_attend,
+      [STEP_ATTEND_BACKWARD] = run_attend_backward,
+      [STEP_COSINE] = run_cosine,
+      [STEP_COSINE_BACKWARD] = run_cosine_backward,
+      [STEP_REDUCE] = run_reduce,
+      [STEP_REDUCE_BACKWARD] = run_reduce_backward,
+      [STEP_ADD] = run_add,
+      [STEP_DROPOUT] = run_dropout,
+      [STEP_EPILOGUE] = run_epilogue,
+      [STEP_EPILOGUE_BACKWARD] = run_epilogue_backward,
+      [STEP_NORM_BACKWARD] = run_norm_backward,
+  };
+  const struct step *step = &pass->program->step[s];
+  if (step->head != NONE) return OK;
+  return step->again ? PROFILE("recompute", rules[step->kind](pass, step)) : rules[step->kind](pass, step);
+}
+
+static struct pass pass_of(struct model *model, struct run *run, int training) {
+  return (struct pass){.run = run,
+                       .program = &model->program,
+                       .parameters = &model->parameters,
+                       .features = &model->features,
+                       .propagation = &model->propagation,
+                       .id = model->id,
+                       .sums = model->sums,
+                       .loss = training && model->has_loss ? &model->loss : NULL,
+                       .training = training};
+}
+
+int model_forward(struct model *model, struct run *run, int training) {
+  const struct pass pass = pass_of(model, run, training);
+  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
+  return OK;
+}
+
+int model_backward(struct model *model, struct run *run) {
+  const struct pass pass = pass_of(model, run, 1);
+  for (int s = model->program.loss + 1; s < model->program.steps; s++) TRY(run_step(&pass, s));
+  return OK;
+}
+
+struct tensor model_logits(const struct model *model) {
+  return program_tensor(&model->program, model->program.logits);
+}
+
+int model_takes_loss(const struct model *model) {
+  const struct program *p = &model->program;
+  const int head = p->step[p->value[p->logits].writer].head;
+  return head != NONE && p->step[head].kind == STEP_AGGREGATE && propagation_takes_loss(&model->propagation);
+}
+
+struct tensor model_embedding(const struct model *model) {
+  return program_tensor(&model->program, model->program.embedding);
+}
+
+struct tensor model_logits_grad(const struct model *model) {
+  return program_tensor(&model->program, model->program.step[model->program.loss].out[0]);
+}
+
+const void *model_logits_grad_scale(const struct model *model) {
+  const struct step *loss = &model->program.step[model->program.loss];
+  return loss->scale == NONE ? NULL : model->propagation.backward.col_scale;
+}
+
+static int has_nonfinite(struct run *run, struct tensor t, int *found) {
+  double *value = NULL;
+  int code = OK;
+  int64_t each = 1024;
+  TRY(memory_alloc(&value, each * t.cols * (int64_t)sizeof *value, "rows to look at"));
+  for (int64_t first = 0; first < t.rows && code == OK && !*found; first += each) {
+    struct tensor piece = tensor_rows(t, first, t.rows - first < each ? t.rows - first : each);
+    code = run_download(run, value, piece);
+    for (int64_t i = 0; i < piece.rows * piece.cols && code == OK; i++) *found |= !isfinite(value[i]);
+  }
+  free(value);
+  return code;
+}
+
+/* Layer by layer, for a later one may come to the place of an output that is read no more. */
+int model_find_nonfinite(struct model *model, struct run *run, int training, int *layer) {
+  const struct program *p = &model->program;
+  const struct pass pass = pass_of(model, run, training);
+  int found = 0;
+  *layer = -1;
+  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  for (int s = 0; s < p->loss; s++) {
+    const struct step *step = &p->step[s];
+    TRY(run_step(&pass, s));
+    if (*layer >= 0 || step->kind != STEP_EPILOGUE) continue;
+    TRY(has_nonfinite(run, program_tensor(p, step->out[0]), &found));
+    if (found) *layer = step->layer;
+  }
+  return OK;
+}
+
+int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter) {
+  int found = 0;
+  *parameter = model->parameters.length;
+  while (!found && --*parameter >= 0)
+    TRY(has_nonfinite(run, parameter_gradient(&model->parameters, run, *parameter), &found));
+  return OK;
+}

@@ -1,0 +1,216 @@
+#include "models/session/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cost/cost_models.h"
+#include "models/core/features.h"
+#include "models/layers/types.h"
+#include "models/session/needs.h"
+#include "models/train/rank_consistency.h"
+#include "partition/cut/partition_ahead.h"
+#include "partition/cut/star_expansion.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/profile/profile.h"
+
+/* Rank 0 reads them, so that all ranks choose alike. */
+static int read_constants(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct choose_constants constants = {0};
+  int code = comm->rank == 0 ? choose_constants_find(job->config.runtime.constants, &constants) : OK;
+  TRY(comm_agree(comm, code));
+  TRY(comm_broadcast(comm, &constants, (int64_t)sizeof constants, 0));
+  if (constants.path[0]) log_info("cost model: constants of %s", constants.path);
+  return comm_agree(comm, choose_models_read(constants.text, constants.path));
+}
+
+static int start_device(struct job *job) {
+  struct comm *comm = &job->comm;
+  int threads = 1;
+  TRY(comm_threads(comm, (int)job->config.runtime.threads, &threads, job->threads, sizeof job->threads));
+  return opening_start(&job->opening, comm, &job->config, threads, &job->device, &job->kernels);
+}
+
+/* For predictions; and in those of a hypergraph its hyperedges have owners too. */
+static int64_t owner_bytes(const struct job *job) {
+  return (job->dataset.nodes + job->star.nodes) * 12;
+}
+
+static int finish_device(struct job *job) {
+  TRY(opening_finish(&job->opening));
+  footprint_add_program(&job->footprint, &job->device, shard_bytes(&job->shard) + owner_bytes(job));
+  footprint_add_taken(&job->footprint, &job->device, "context, libraries, transport between ranks");
+  return OK;
+}
+
+static int check_dataset(const struct job *job, const struct dataset *dataset, const char *path) {
+  if (job->hypergraph && dataset->hyperedges == 0)
+    FAIL(BAD_INPUT, "%s: has no /hypergraph, on which model.type = \"%s\" runs", path,
+         job->config.model.type);
+  if (!job->hypergraph && !dataset->has_graph)
+    FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
+         dataset->hyperedges ? "; model.type hgnn, unigcnii and unigin run on its /hypergraph" : "");
+  if (dataset->task == TASK_NONE)
+    FAIL(BAD_INPUT, "%s: has no labels (task = \"none\"); import it with --labels to train", path);
+  if (dataset->splits == 0)
+    FAIL(BAD_INPUT, "%s: has no /split into train, val and test; import it with --split", path);
+  if (!dataset->has_features) FAIL(BAD_INPUT, "%s: has no /node/features; import it with --features", path);
+  return OK;
+}
+
+/* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
+static int open_dataset(struct job *job) {
+  const char *path = job->config.dataset.path;
+  const struct model_type *type = NULL;
+  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
+  job->hypergraph = type->on_hypergraph;
+  job->loops = model_type_loops(type, &job->config);
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
+  TRY(same_file(&job->comm, path));
+  TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
+  return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
+}
+
+/* This rank's block of rows of the graph and the hash of all of it. */
+static int read_block(struct job *job, uint64_t *hash) {
+  struct comm *comm = &job->comm;
+  if (job->hypergraph) {
+    TRY(star_read_block(comm, &job->dataset, &job->block));
+    return star_hash(comm, &job->dataset, &job->block, hash);
+  }
+  int64_t nodes = job->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
+  int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
+  TRY(comm_agree(comm, graph_read(&job->dataset, first, rows, &job->block)));
+  if (!job->dataset.directed) TRY(graph_check_symmetric(comm, &job->block));
+  *hash = graph_hash(&job->block);
+  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
+}
+
+static int make_partition(struct job *job, uint64_t hash) {
+  struct comm *comm = &job->comm;
+  if (!job->hypergraph)
+    return partition_make(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
+                          job->config.log.dir, &job->partition);
+  TRY(star_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir, &job->star));
+  return comm_agree(comm, star_vertices(&job->star, job->dataset.nodes, &job->partition));
+}
+
+/* A hypergraph's shard has vertices without arcs, and its hyperedges. */
+static int divide_graph(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct graph star = job->block;
+  if (!job->hypergraph)
+    return shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
+  job->block = (struct graph){0};
+  int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
+  if (code == OK)
+    code = shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
+  if (code == OK) code = hyper_init(comm, &job->dataset, &job->star, &star, &job->shard.hyper);
+  graph_free(&star);
+  return code;
+}
+
+static int make_shard(struct job *job) {
+  struct comm *comm = &job->comm;
+  double begun = profile_clock();
+  TRY(PROFILE_HOST("shard", divide_graph(job)));
+  TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
+                                                features_normalized_as_read(&job->config), &job->shard)));
+  TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
+  job->seconds_shard = profile_clock() - begun;
+  return OK;
+}
+
+/* Of rank 0, where nothing was kept. */
+static int64_t making_bytes(const struct job *job) {
+  const struct partition *made = job->hypergraph ? &job->star : &job->partition;
+  if (job->comm.rank > 0) return 0;
+  return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.size, made);
+}
+
+static void add_training(struct job *job) {
+  struct footprint_stages stages = {.graph = shard_bytes(&job->shard),
+                                    .owners = owner_bytes(job),
+                                    .making = making_bytes(job),
+                                    .building = shard_build_bytes(&job->shard, job->comm.size)};
+  footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
+}
+
+/* What the header tells, before anything is read. */
+static int check_header(struct job *job) {
+  struct comm *comm = &job->comm;
+  int code = comm->rank ? OK
+                        : partition_check_ahead(&job->config, &job->dataset, job->hypergraph, comm->size);
+  return comm_agree(comm, code);
+}
+
+/* And whether the machine, and the devices by what they have in all, can hold it. */
+static int check_needs(struct job *job) {
+  struct comm *comm = &job->comm;
+  struct estimate host = {0}, device = {0};
+  int on_host = job->device.ops->on_host;
+  int64_t there[2] = {memory_limit(comm->local_size), job->device.memory};
+  needs_add(&job->config, &job->dataset, job->hypergraph, comm->size, &host, on_host ? &host : &device);
+  TRY(comm_reduce(comm, there, 2, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_agree(comm, needs_check(&host, "memory", comm->size, there[0])));
+  if (on_host) return OK;
+  return comm_agree(comm, needs_check(&device, "GPU memory", comm->size, there[1]));
+}
+
+int job_setup(struct job *job) {
+  double begun = profile_clock();
+  memory_return_large();
+  job->comm.timeout = job->config.runtime.timeout;
+  TRY(read_constants(job));
+  footprint_begin(&job->footprint);
+  TRY(open_dataset(job));
+  TRY(check_header(job));
+  TRY(start_device(job));
+  TRY(check_needs(job));
+  uint64_t hash = 0;
+  TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
+  job->seconds_read = profile_clock() - begun;
+  TRY(PROFILE_HOST("partition", make_partition(job, hash)));
+  memory_return_freed();
+  TRY(make_shard(job));
+  TRY(finish_device(job));
+  job->run = (struct run){.config = &job->config,
+                          .comm = &job->comm,
+                          .device = &job->device,
+                          .kernels = &job->kernels,
+                          .dataset = &job->dataset,
+                          .partition = &job->partition,
+                          .shard = &job->shard,
+                          .dataset_hash = hash};
+  TRY(comm_agree(&job->comm, PROFILE_HOST("model", trainer_init(&job->trainer, &job->run))));
+  footprint_add_taken(&job->footprint, &job->device, "adjacency and sparse features");
+  add_training(job);
+  return OK;
+}
+
+int job_check_memory(struct job *job) {
+  return comm_agree(&job->comm, footprint_check(&job->footprint, &job->device));
+}
+
+int job_print_opening(struct job *job) {
+  double device = job->opening.device_seconds, transport = job->opening.transport_seconds;
+  if (job->device.ops->on_host) return OK;
+  TRY(comm_max_double(&job->comm, &device));
+  TRY(comm_max_double(&job->comm, &transport));
+  log_info("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
+           transport);
+  return OK;
+}
+
+void job_free(struct job *job) {
+  opening_stop(&job->opening);
+  trainer_free(&job->trainer, &job->run);
+  shard_free(&job->shard);
+  graph_free(&job->block);
+  partition_free(&job->partition);
+  partition_free(&job->star);
+  dataset_close(&job->dataset);
+  kernels_close(&job->kernels);
+  device_close(&job->device);
+}

@@ -1,0 +1,43 @@
+/* job: everything a run borrows, owned in one place, and the way from a configuration to a measured trainer:
+ * dataset -> block of the graph -> partition -> shard -> node data -> model, with the device opened
+ * meanwhile. */
+#ifndef MODELS_SESSION_JOB_H
+#define MODELS_SESSION_JOB_H
+
+#include "models/session/footprint.h"
+#include "models/session/startup.h"
+
+struct job {
+  struct config config;
+  struct comm comm;
+  struct device device;
+  struct kernels kernels;
+  struct opening opening;
+  struct dataset dataset;
+  struct graph block; /* this rank's block of rows, until it has become the shard */
+  struct partition partition;
+  struct partition
+      star;       /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
+  int hypergraph; /* the type of model runs on one */
+  enum self_loops loops;
+  struct shard shard;
+  struct trainer trainer;
+  struct run run;
+  struct footprint footprint;
+  char threads[160]; /* how the number of threads was found */
+  double seconds_read, seconds_shard;
+};
+
+/* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
+ * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
+int job_setup(struct job *job);
+/* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
+ * and the settings that matter. */
+int job_check_memory(struct job *job);
+/* Collective. A line on how long the device and the transport took to open, beside --profile's regions of the
+ * time in which they were waited for. */
+int job_print_opening(struct job *job);
+/* Everything but comm. */
+void job_free(struct job *job);
+
+#endif

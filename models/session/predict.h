@@ -1,0 +1,21 @@
+/* predict: what a trained model says of every node, written in the dataset's order.
+ *
+ *   /logits float32 [N, C]; /prediction int32 [N], or uint8 [N, C] when multilabel (logit > 0);
+ *   /embedding float32 [N, hidden]: output of the last hidden layer; /id: the user's ids, where the dataset
+ * has them. */
+#ifndef MODELS_SESSION_PREDICT_H
+#define MODELS_SESSION_PREDICT_H
+
+#include "models/train/trainer.h"
+
+/* Collective, before any work is done. Errors: BAD_INPUT when the file to write cannot be written, or is the
+ * configuration's file, the dataset or the checkpoint. */
+int predict_check(struct comm *comm, const struct config *config, const char *file, const char *checkpoint,
+                  const char *path);
+
+/* Collective. Loads that checkpoint's parameters and writes the file (beside, synced, renamed; its folder
+ * is made) on rank 0.
+ * Errors: BAD_INPUT for a checkpoint of another model, FAILED when the file cannot be written. */
+int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path);
+
+#endif

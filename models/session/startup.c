@@ -1,0 +1,73 @@
+#include "models/session/startup.h"
+
+#include <limits.h>
+#include <omp.h>
+
+#include "models/train/rank_consistency.h"
+#include "runtime/base/error.h"
+#include "runtime/device/device_list.h"
+#include "runtime/profile/profile.h"
+
+/* What the thread has done; its transport counts further steps. */
+enum { READY = 1, ENDED = INT_MAX };
+
+static int choose(struct opening *o, const struct config *config, int threads) {
+  const struct comm *comm = o->comm;
+  TRY(device_choose(o->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
+  return kernels_choose(o->kernels, o->device, o->precision);
+}
+
+static int make_ready(struct opening *o) {
+  TRY(device_start(o->device));
+  return o->stopped ? OK : kernels_open(o->kernels, o->device, o->precision);
+}
+
+static int open_aside(void *context) {
+  struct opening *o = context;
+  double begun = profile_clock();
+  TRY(make_ready(o));
+  double ready = profile_clock();
+  o->device_seconds = ready - begun;
+  o->steps = READY;
+  if (o->stopped) return OK;
+  int code = comm_connect(o->comm, &o->steps);
+  o->transport_seconds = profile_clock() - ready;
+  return code;
+}
+
+static int steps_of(void *context) {
+  struct opening *o = context;
+  return aside_wait(&o->aside, 0) ? ENDED : o->steps;
+}
+
+static int come_to(struct opening *o, int step) {
+  int code = comm_await(o->comm, steps_of, o, step);
+  if (code == OK && !o->aside.running) code = aside_finish(&o->aside);
+  return comm_agree(o->comm, code);
+}
+
+/* The number of threads belongs to the one that sets it: the host as a device is opened by this one. */
+int opening_start(struct opening *o, struct comm *comm, const struct config *config, int threads,
+                  struct device *device, struct kernels *kernels) {
+  *o = (struct opening){
+      .comm = comm, .device = device, .kernels = kernels, .precision = config->runtime.precision};
+  omp_set_num_threads(threads);
+  TRY(comm_agree(comm, PROFILE_HOST("device", choose(o, config, threads))));
+  TRY(same_device(comm, device->ops->name));
+  if (device->ops->on_host) TRY(comm_agree(comm, make_ready(o)));
+  TRY(PROFILE_HOST("transport", comm_meet(comm, device)));
+  return device->ops->on_host ? OK : comm_agree(comm, aside_start(&o->aside, open_aside, o));
+}
+
+int opening_finish(struct opening *o) {
+  TRY(PROFILE_HOST("device", come_to(o, READY)));
+  TRY(PROFILE_HOST("transport", come_to(o, ENDED)));
+  return comm_agree(o->comm, device_adopt(o->device));
+}
+
+void opening_stop(struct opening *o) {
+  if (!o->aside.running) return;
+  o->stopped = 1;
+  comm_connect_stop(o->comm);
+  while (!aside_wait(&o->aside, 1)) continue;
+}

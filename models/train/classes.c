@@ -1,0 +1,81 @@
+#include "models/train/classes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/dataset/dataset.h"
+#include "models/train/report.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
+
+static int64_t largest(const double *logit, int64_t classes) {
+  int64_t best = 0;
+  for (int64_t c = 1; c < classes; c++) {
+    if (logit[c] > logit[best]) best = c;
+  }
+  return best;
+}
+
+static void count_node(const struct shard *shard, int64_t v, const double *logit, struct class_score *score) {
+  int64_t classes = shard->classes;
+  if (!shard->labels) {
+    int64_t predicted = largest(logit, classes), actual = shard->label[v];
+    score[predicted].predicted++;
+    score[actual].actual++;
+    score[actual].hits += predicted == actual;
+    return;
+  }
+  for (int64_t c = 0; c < classes; c++) {
+    int predicted = logit[c] > 0, actual = shard->labels[v * classes + c];
+    score[c].predicted += predicted;
+    score[c].actual += actual;
+    score[c].hits += predicted && actual;
+  }
+}
+
+int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score) {
+  const struct shard *shard = run->shard;
+  double *value = NULL;
+  TRY(memory_alloc(&value, logits.rows * logits.cols * (int64_t)sizeof *value, "logits"));
+  int code = run_download(run, value, logits);
+  for (int64_t c = 0; c < shard->classes; c++) score[c] = (struct class_score){0};
+  for (int64_t i = 0; i < shard->split_count[split] && code == OK; i++) {
+    int64_t v = shard->split[split][i];
+    count_node(shard, v, value + v * logits.cols, score);
+  }
+  free(value);
+  TRY(comm_agree(run->comm, code));
+  return comm_reduce(run->comm, score, 3 * shard->classes, NUMBER_INT64, REDUCE_SUM);
+}
+
+static double share(int64_t part, int64_t whole) {
+  return whole > 0 ? (double)part / (double)whole : NAN;
+}
+
+double class_f1(const struct class_score *score) {
+  return share(2 * score->hits, score->predicted + score->actual);
+}
+
+static void print(const struct class_score *score, int64_t classes, enum split split) {
+  char precision[16], recall[16], f1[16];
+  double sum = 0, count = 0;
+  log_info("  %s by class %8s %10s %8s %8s", split_name[split], "nodes", "precision", "recall", "F1");
+  for (int64_t c = 0; c < classes; c++) {
+    double mine = class_f1(&score[c]);
+    if (!isnan(mine)) sum += mine, count++;
+    log_info("  %13lld %8lld %10s %8s %8s", (long long)c, (long long)score[c].actual,
+             report_percent(share(score[c].hits, score[c].predicted), precision),
+             report_percent(share(score[c].hits, score[c].actual), recall), report_percent(mine, f1));
+  }
+  log_info("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
+}
+
+int classes_print(struct run *run, struct tensor logits, enum split split) {
+  struct class_score *score = NULL;
+  int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
+  if (code == OK) code = classes_count(run, logits, split, score);
+  if (code == OK) print(score, run->shard->classes, split);
+  free(score);
+  return comm_agree(run->comm, code);
+}

@@ -1,0 +1,21 @@
+/* classes: precision, recall and F1 of each class over the nodes of a split. Multiclass: a node counts for
+ * the class of its largest logit (ties to the lowest class); multilabel: for each class with a logit above 0.
+ */
+#ifndef MODELS_TRAIN_CLASSES_H
+#define MODELS_TRAIN_CLASSES_H
+
+#include "models/core/run.h"
+
+struct class_score {
+  int64_t hits, predicted, actual;
+};
+
+/* Collective. score [classes], from this rank's logits on the device; of all ranks. */
+int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score);
+/* Harmonic mean of precision and recall; NaN for a class that neither is nor was predicted. */
+double class_f1(const struct class_score *score);
+/* Collective. A line a class: nodes, precision, recall, F1; then the mean of F1 over classes that have one.
+ */
+int classes_print(struct run *run, struct tensor logits, enum split split);
+
+#endif

@@ -1,0 +1,186 @@
+#include "models/train/objective.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/dataset/dataset.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+int64_t objective_split(const struct run *run, int64_t index) {
+  return (run->config->dataset.split + index) % run->dataset->splits;
+}
+
+static int check_trains(const struct run *run, int64_t split, int64_t nodes) {
+  if (nodes == 0)
+    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", run->config->dataset.path, (long long)split);
+  return OK;
+}
+
+/* Set-up has read that of run 0 alone; later runs must not stop what has been trained by then. */
+static int check_splits(const struct run *run) {
+  int64_t runs = run->comm->rank == 0 ? run->config->train.runs : 1;
+  TRY(check_trains(run, run->config->dataset.split, run->shard->split_global[SPLIT_TRAIN]));
+  for (int64_t r = 1; r < runs && r < run->dataset->splits; r++) {
+    int64_t *node = NULL, count = 0, split = objective_split(run, r);
+    TRY(dataset_read_split(run->dataset, split, SPLIT_TRAIN, &node, &count));
+    free(node);
+    TRY(check_trains(run, split, count));
+  }
+  return OK;
+}
+
+int objective_init(struct objective *objective, struct run *run) {
+  const struct config *config = run->config;
+  *objective = (struct objective){.task = run->dataset->task, .classes = run->shard->classes};
+  TRY(check_splits(run));
+  int multilabel = objective->task == TASK_MULTILABEL;
+  if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
+    FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
+         multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
+         multilabel ? "bce" : "cross_entropy");
+  if (config->train.metric == METRIC_ACCURACY && multilabel)
+    FAIL(BAD_INPUT,
+         "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
+         config->dataset.path);
+  if (config->train.metric == METRIC_ROC_AUC) TRY(area_check(run));
+  objective->metric = config->train.metric == METRIC_ROC_AUC                  ? METRIC_ROC_AUC
+                      : multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
+                                                                              : METRIC_ACCURACY;
+  return OK;
+}
+
+void objective_plan(struct objective *objective, struct run *run, struct arena *arena) {
+  int64_t own = run->shard->own;
+  if (objective->task == TASK_MULTICLASS) {
+    objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
+    objective->counted = arena_take(arena, own * (int64_t)sizeof(int32_t));
+    objective->row_loss = arena_take(arena, own * dtype_bytes(run->kernels->real));
+  } else {
+    objective->labels = arena_take(arena, own * objective->classes);
+  }
+  for (int s = 0; s < SPLIT_COUNT; s++)
+    objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
+  objective->outcome = arena_take(arena, sizeof *objective->outcome);
+}
+
+static int upload_counted(struct objective *objective, struct run *run) {
+  const struct shard *shard = run->shard;
+  int64_t bytes = shard->own * (int64_t)sizeof(int32_t);
+  int32_t *counted = NULL;
+  TRY(memory_alloc(&counted, bytes, "labels of training nodes"));
+  for (int64_t v = 0; v < shard->own; v++) counted[v] = -1;
+  for (int64_t i = 0; i < shard->split_count[SPLIT_TRAIN]; i++) {
+    int32_t v = shard->split[SPLIT_TRAIN][i];
+    counted[v] = shard->label[v];
+  }
+  int code = device_upload(run->device, STREAM_COMPUTE, objective->counted, counted, bytes);
+  if (code == OK) code = device_synchronize(run->device, STREAM_COMPUTE);
+  free(counted);
+  return code;
+}
+
+int objective_start(struct objective *objective, struct run *run) {
+  struct shard *shard = run->shard;
+  struct device *device = run->device;
+  int64_t word = (int64_t)sizeof(int32_t);
+  if (objective->label) {
+    TRY(device_upload(device, STREAM_COMPUTE, objective->label, shard->label, shard->own * word));
+    TRY(upload_counted(objective, run));
+  }
+  if (objective->labels)
+    TRY(device_upload(device, STREAM_COMPUTE, objective->labels, shard->labels,
+                      shard->own * objective->classes));
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    objective->nodes[s] = shard->split_global[s];
+    TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s],
+                      shard->split_count[s] * word));
+  }
+  TRY(device_synchronize(device, STREAM_COMPUTE));
+  return objective_ranks(objective) ? area_start(&objective->area, run) : OK;
+}
+
+void objective_free(struct objective *objective) {
+  area_free(&objective->area);
+}
+
+int64_t objective_host_bytes(const struct objective *objective, const struct run *run) {
+  return objective_ranks(objective) ? area_bytes(run) : 0;
+}
+
+struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
+                                 struct tensor logits, struct tensor grad, const void *grad_scale,
+                                 double *loss) {
+  int64_t global = run->shard->split_global[split];
+  return (struct loss_op){.logits = logits,
+                          .label = objective->label,
+                          .labels = objective->labels,
+                          .rows = objective->rows[split],
+                          .count = run->shard->split_count[split],
+                          .scale = global > 0 ? 1 / (double)global : 0,
+                          .loss = loss,
+                          .grad_scale = grad_scale,
+                          .counted = objective->counted,
+                          .row_loss = objective->row_loss,
+                          .grad = grad};
+}
+
+int objective_comes_along(const struct objective *objective) {
+  return objective->task == TASK_MULTICLASS;
+}
+
+int objective_loss(const struct objective *objective, struct run *run, const struct loss_op *op, int along) {
+  if (along) return op_sum_losses(run->kernels, op);
+  return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, op) : op_bce(run->kernels, op);
+}
+
+static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits) {
+  struct score op = {.logits = logits,
+                     .label = objective->label,
+                     .labels = objective->labels,
+                     .rows = objective->rows[split],
+                     .count = run->shard->split_count[split],
+                     .out = objective->outcome->score[split]};
+  return objective->task == TASK_MULTICLASS ? op_accuracy(run->kernels, &op) : op_micro_f1(run->kernels, &op);
+}
+
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits) {
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    struct loss_op loss = objective_loss_op(objective, run, s, logits, (struct tensor){0}, NULL,
+                                            &objective->outcome->split_loss[s]);
+    TRY(objective_loss(objective, run, &loss, 0));
+    TRY(count_split(objective, run, s, logits));
+  }
+  return OK;
+}
+
+struct tally tally_of(const struct outcome *outcome) {
+  struct tally tally = {0};
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    tally.loss[s] = outcome->split_loss[s];
+    for (int i = 0; i < 3; i++) tally.score[s][i] = (double)outcome->score[s][i];
+  }
+  return tally;
+}
+
+int tally_reduce(struct tally *tally, struct comm *comm) {
+  return comm_reduce(comm, tally, (int64_t)(sizeof *tally / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM);
+}
+
+int objective_ranks(const struct objective *objective) {
+  return objective->metric == METRIC_ROC_AUC;
+}
+
+int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally) {
+  return area_compute(&objective->area, run, logits, tally->area);
+}
+
+/* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal
+ * count, and 0 when both are 0. */
+double tally_metric(const struct objective *objective, const struct tally *tally, enum split split) {
+  const double *score = tally->score[split];
+  double total = score[1] + score[2];
+  if (objective_ranks(objective)) return tally->area[split];
+  if (objective->nodes[split] == 0) return NAN;
+  return total > 0 ? 2 * score[0] / total : 0;
+}

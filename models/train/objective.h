@@ -1,0 +1,72 @@
+/* objective: the masked loss that is minimised and the metric that is reported, over the nodes of each split.
+ * Loss = sum over a split's nodes / their number on all ranks (multilabel: also / classes). */
+#ifndef MODELS_TRAIN_OBJECTIVE_H
+#define MODELS_TRAIN_OBJECTIVE_H
+
+#include "models/train/roc_auc.h"
+#include "runtime/device/arena.h"
+
+struct objective {
+  enum task task;
+  enum metric metric;
+  int64_t classes;
+  int64_t nodes[SPLIT_COUNT]; /* of each split, on all ranks */
+  int32_t *label;             /* device [own]; multiclass */
+  int32_t *counted;           /* the same of training nodes, -1 of the others */
+  void *row_loss;             /* real [own] on the device: where a loss comes along; likewise multiclass */
+  uint8_t *labels;            /* device [own, classes]; multilabel */
+  int32_t *rows[SPLIT_COUNT]; /* device */
+  struct outcome *outcome;    /* device */
+  struct area area;           /* METRIC_ROC_AUC */
+};
+
+/* What the passes of an epoch leave for the host, as one block in the device's memory. Of this rank. */
+struct outcome {
+  double loss;                    /* of the training pass; the others are of the evaluation */
+  double split_loss[SPLIT_COUNT]; /* shares of the mean loss */
+  int64_t score[SPLIT_COUNT][3];  /* correct, predicted, actual */
+};
+
+/* What one evaluation found; sums over ranks make losses and metrics of it. */
+struct tally {
+  double loss[SPLIT_COUNT];     /* shares of the mean loss */
+  double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
+  double area[SPLIT_COUNT];     /* under the ROC curve: set after the sums over ranks, by objective_rank */
+};
+
+/* The split of run r: (dataset.split + r) mod k, where the dataset has k of them. */
+int64_t objective_split(const struct run *run, int64_t index);
+/* Errors: BAD_INPUT for a split of any run without training nodes (rank 0 looks at later ones), and for a
+ * loss or metric of another task. */
+int objective_init(struct objective *objective, struct run *run);
+void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
+/* Uploads labels and splits of run->shard; again after the split has changed. Collective. */
+int objective_start(struct objective *objective, struct run *run);
+void objective_free(struct objective *objective);
+/* Host bytes for objective_rank. */
+int64_t objective_host_bytes(const struct objective *objective, const struct run *run);
+
+/* Loss of a split on this rank (a share of the mean) with the gradient of the logits, where grad.data is
+ * given; its rows are multiplied by grad_scale (real [own]; NULL: 1). */
+struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
+                                 struct tensor logits, struct tensor grad, const void *grad_scale,
+                                 double *loss);
+/* Computes it, all but the sum of what the logits' own op has left (`along`, see struct loss_op), which can
+ * be had of the training nodes where objective_comes_along. */
+int objective_loss(const struct objective *objective, struct run *run, const struct loss_op *op, int along);
+int objective_comes_along(const struct objective *objective);
+/* Loss and counts of every split, into objective->outcome. */
+int objective_tally(struct objective *objective, struct run *run, struct tensor logits);
+
+/* From an outcome that has come to the host. */
+struct tally tally_of(const struct outcome *outcome);
+/* Sums over ranks, in place. */
+int tally_reduce(struct tally *tally, struct comm *comm);
+/* Whether the metric is one of ranks: then every evaluation's logits are wanted on the host, for this, which
+ * follows tally_reduce. Collective. */
+int objective_ranks(const struct objective *objective);
+int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally);
+/* The metric in [0, 1] from reduced counts, 0 where nothing is to be found; NaN for a split without nodes. */
+double tally_metric(const struct objective *objective, const struct tally *tally, enum split split);
+
+#endif

@@ -1,0 +1,160 @@
+#include "models/train/roc_auc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/dataset/dataset.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+int area_check(const struct run *run) {
+  const struct dataset *dataset = run->dataset;
+  if (dataset->task == TASK_MULTICLASS && run->shard->classes == 2) return OK;
+  FAIL(BAD_INPUT, "train.metric = \"roc_auc\" is for datasets of two classes; %s has %lld%s",
+       run->config->dataset.path, (long long)run->shard->classes,
+       dataset->task == TASK_MULTILABEL ? " labels, of which a node may have several" : "");
+}
+
+static int64_t largest_split(const struct run *run) {
+  int64_t largest = 0;
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    if (run->shard->split_global[s] > largest) largest = run->shard->split_global[s];
+  }
+  return largest;
+}
+
+int64_t area_bytes(const struct run *run) {
+  return largest_split(run) * (int64_t)sizeof(struct scored);
+}
+
+/* How many nodes of each split the ranks before this one have. */
+static int count_before(struct area *area, struct run *run) {
+  int64_t *all = NULL, bytes = SPLIT_COUNT * (int64_t)sizeof *all;
+  TRY(memory_alloc(&all, run->comm->size * bytes, "nodes of splits"));
+  int code = comm_gather_all(run->comm, run->shard->split_count, bytes, all);
+  for (int s = 0; s < SPLIT_COUNT; s++) {
+    area->first[s] = 0;
+    for (int r = 0; r < run->comm->rank; r++) area->first[s] += all[r * SPLIT_COUNT + s];
+  }
+  free(all);
+  return code;
+}
+
+static int both_classes(const struct run *run, int64_t positive) {
+  int64_t count = run->shard->split_global[SPLIT_VAL];
+  if (count > 0 && (positive == 0 || positive == count))
+    FAIL(BAD_INPUT, "%s: all validation nodes are of one class; train.metric = \"roc_auc\" needs both",
+         run->config->dataset.path);
+  return OK;
+}
+
+static int check_validation(const struct run *run) {
+  const struct shard *shard = run->shard;
+  int64_t positive = 0;
+  for (int64_t i = 0; i < shard->split_count[SPLIT_VAL]; i++)
+    positive += shard->label[shard->split[SPLIT_VAL][i]] == 1;
+  TRY(comm_sum_int64(run->comm, &positive));
+  return comm_agree(run->comm, both_classes(run, positive));
+}
+
+int area_start(struct area *area, struct run *run) {
+  area_free(area);
+  TRY(comm_agree(run->comm, memory_alloc(&area->node, area_bytes(run), "scores of all ranks")));
+  TRY(count_before(area, run));
+  return check_validation(run);
+}
+
+void area_free(struct area *area) {
+  free(area->node);
+  *area = (struct area){0};
+}
+
+static double element_of(struct tensor t, int64_t i, int64_t j) {
+  int64_t at = i * t.stride + j;
+  return t.dtype == F64 ? ((const double *)t.data)[at] : (double)((const float *)t.data)[at];
+}
+
+/* Each rank adds its nodes to zeros. */
+static int gather_scores(struct area *area, struct run *run, enum split split, struct tensor logits) {
+  const struct shard *shard = run->shard;
+  int64_t count = shard->split_global[split];
+  for (int64_t i = 0; i < count; i++) area->node[i] = (struct scored){0, 0, 0};
+  for (int64_t i = 0; i < shard->split_count[split]; i++) {
+    int64_t v = shard->split[split][i];
+    double zero = element_of(logits, v, 0), one = element_of(logits, v, 1);
+    area->node[area->first[split] + i] = (struct scored){one - zero, fmax(fabs(zero), fabs(one)),
+                                                         shard->label[v] == 1};
+  }
+  return comm_reduce(run->comm, area->node, 3 * count, NUMBER_DOUBLE, REDUCE_SUM);
+}
+
+/* e of roc_auc.h. */
+static double left_open(enum precision precision) {
+  if (precision == PRECISION_FP64) return 1e-13;
+  return precision == PRECISION_FP32 || precision == PRECISION_FP32_STRICT ? 2e-6 : 1e-3;
+}
+
+/* Scores and sizes of logits become intervals. */
+static void widen(struct scored *node, int64_t count, double open) {
+  double mean = 0;
+  for (int64_t i = 0; i < count; i++) mean += node[i].high / (double)count;
+  for (int64_t i = 0; i < count; i++) {
+    double score = node[i].low, reach = open * (node[i].high + mean);
+    node[i].low = score - reach;
+    node[i].high = score + reach;
+  }
+}
+
+/* The end that is next to the other class: where class 1 is to lie above, and where class 0 is. */
+static double end_for_one(const struct scored *node) {
+  return node->positive > 0 ? node->low : node->high;
+}
+
+static double end_for_zero(const struct scored *node) {
+  return node->positive > 0 ? node->high : node->low;
+}
+
+static int in_order(double x, double y) {
+  return x < y ? -1 : x > y;
+}
+
+static int by_end_for_one(const void *a, const void *b) {
+  return in_order(end_for_one(a), end_for_one(b));
+}
+
+static int by_end_for_zero(const void *a, const void *b) {
+  return in_order(end_for_zero(a), end_for_zero(b));
+}
+
+/* Pairs in which the node of class `winner` lies above. */
+static double pairs_won(struct scored *node, int64_t count, int winner) {
+  double (*end_of)(const struct scored *) = winner ? end_for_one : end_for_zero;
+  double beaten = 0, won = 0;
+  qsort(node, (size_t)count, sizeof *node, winner ? by_end_for_one : by_end_for_zero);
+  for (int64_t i = 0, next; i < count; i = next) {
+    double winners = 0;
+    for (next = i; next < count && !(end_of(&node[next]) > end_of(&node[i])); next++)
+      winners += (node[next].positive > 0) == winner;
+    won += winners * beaten;
+    beaten += (double)(next - i) - winners;
+  }
+  return won;
+}
+
+static double area_of(struct scored *node, int64_t count) {
+  double positives = 0;
+  for (int64_t i = 0; i < count; i++) positives += node[i].positive;
+  double pairs = positives * ((double)count - positives);
+  double won = pairs_won(node, count, 1), lost = pairs_won(node, count, 0);
+  return pairs > 0 ? (won + .5 * (pairs - won - lost)) / pairs : NAN;
+}
+
+int area_compute(struct area *area, struct run *run, struct tensor logits, double under[SPLIT_COUNT]) {
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    TRY(gather_scores(area, run, s, logits));
+    int64_t count = run->shard->split_global[s];
+    widen(area->node, count, left_open(run->config->runtime.precision));
+    under[s] = area_of(area->node, count);
+  }
+  return OK;
+}

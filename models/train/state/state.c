@@ -1,0 +1,92 @@
+#include "models/train/state/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+int state_init(struct state *state, const struct model *model, const struct run *run) {
+  const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
+  *state = (struct state){.count = model->parameters.numbers,
+                          .statistics_count = program_statistics(&model->program)};
+  double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
+  for (int i = 0; i < 4; i++)
+    TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
+  TRY(memory_alloc(&state->statistics, state->statistics_count * real, "batch statistics"));
+  TRY(memory_alloc(&state->best_statistics, state->statistics_count * real, "batch statistics"));
+  TRY(memory_alloc(&state->run_val, runs * real, "results"));
+  return memory_alloc(&state->run_test, runs * real, "results");
+}
+
+void state_free(struct state *state) {
+  double *blocks[] = {state->w,          state->m,       state->v,
+                      state->statistics, state->best_w,  state->best_statistics,
+                      state->run_val,    state->run_test};
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) free(blocks[i]);
+  *state = (struct state){0};
+}
+
+int state_capture(struct state *state, const struct model *model, struct run *run) {
+  const struct parameters *p = &model->parameters;
+  double *statistics = state->statistics;
+  TRY(parameters_download(p, run, state->w, p->w));
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    int64_t count = norm->statistics;
+    if (count > 0) TRY(run_download(run, statistics, run_reals(run, norm->running, count)));
+    statistics += count;
+  }
+  TRY(parameters_download(p, run, state->m, p->m));
+  return parameters_download(p, run, state->v, p->v);
+}
+
+int state_capture_best(struct state *state, struct snapshots *snapshots, const struct model *model,
+                       struct run *run) {
+  if (snapshots->best < 0) return OK;
+  const struct snapshot *best = &snapshots->all[snapshots->best];
+  struct tensor running = run_reals(run, best->running, state->statistics_count);
+  TRY(parameters_download(&model->parameters, run, state->best_w, best->weights));
+  if (running.cols > 0) TRY(run_download(run, state->best_statistics, running));
+  snapshots->best = -1;
+  return OK;
+}
+
+int state_restore(const struct state *state, struct model *model, struct run *run) {
+  const double *statistics = state->statistics;
+  struct parameters *p = &model->parameters;
+  TRY(parameters_upload(p, run, p->w, state->w));
+  TRY(parameters_upload(p, run, p->m, state->m));
+  TRY(parameters_upload(p, run, p->v, state->v));
+  for (int i = 0; i < model->program.norms; i++) {
+    const struct norm_state *norm = &model->program.norm[i];
+    int64_t count = norm->statistics;
+    if (count > 0) TRY(run_upload(run, run_reals(run, norm->running, count), statistics));
+    statistics += count;
+  }
+  return OK;
+}
+
+/* Without validation nodes (val is NaN) the latest evaluation is the best. */
+static int improves(const struct best *best, double val, double loss) {
+  if (best->epoch == 0 || isnan(val)) return 1;
+  return val > best->val || (val == best->val && loss < best->loss);
+}
+
+int state_offer(struct state *state, double val, double loss, double test) {
+  if (!improves(&state->best, val, loss)) return 0;
+  state->best = (struct best){.epoch = state->epoch, .val = val, .loss = loss, .test = test};
+  return 1;
+}
+
+int state_is_better(double val, double other) {
+  return isnan(other) || val > other;
+}
+
+void state_begin_run(struct state *state, int64_t run) {
+  state->run = run;
+  state->epoch = state->step = 0;
+  state->seconds = 0;
+  state->best = (struct best){0, NAN, NAN, NAN};
+}

@@ -1,0 +1,59 @@
+#include "models/train/times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/profile/profile_clock.h"
+
+void times_free(struct times *times) {
+  free(times->ms);
+  *times = (struct times){0};
+}
+
+void times_start(struct times *times) {
+  times->since = profile_clock();
+}
+
+/* Room for one more. */
+static int extend(struct times *times) {
+  const int64_t real = (int64_t)sizeof(double);
+  if (times->used < times->room) return OK;
+  times->room = 2 * times->used + 1024;
+  return memory_grow(&times->ms, times->used * real, times->room * real, "epoch times");
+}
+
+int times_add(struct times *times, double ms, double *seconds) {
+  TRY(extend(times));
+  double now = profile_clock();
+  *seconds = now - times->since;
+  times->ms[times->used++] = ms;
+  times->epochs++;
+  times->seconds += *seconds;
+  times->since = now;
+  return OK;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double median_of(const double *value, int64_t count) {
+  double *sorted = malloc((size_t)(count > 0 ? count : 1) * sizeof *sorted);
+  if (!sorted || count == 0) {
+    free(sorted);
+    return NAN;
+  }
+  memcpy(sorted, value, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+  double middle = .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+  free(sorted);
+  return middle;
+}
+
+double times_median(const struct times *times) {
+  return median_of(times->ms, times->used);
+}

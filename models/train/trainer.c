@@ -1,0 +1,393 @@
+#include "models/train/trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "io/dataset/checkpoint.h"
+#include "models/train/classes.h"
+#include "models/train/report.h"
+#include "models/train/state/resume.h"
+#include "models/train/state/rundir.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/stop.h"
+#include "runtime/profile/profile.h"
+
+static void plan(struct trainer *trainer, struct run *run) {
+  objective_plan(&trainer->objective, run, &trainer->arena);
+  rates_plan(&trainer->epoch.rates, &trainer->arena);
+  snapshots_plan(&trainer->snapshots, &trainer->model, run, &trainer->arena);
+}
+
+int trainer_init(struct trainer *trainer, struct run *run) {
+  TRY(objective_init(&trainer->objective, run));
+  TRY(model_init(&trainer->model, run));
+  trainer->epoch = (struct epoch){
+      .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};
+  trainer->arena = arena_measure(run->device);
+  plan(trainer, run);
+  return OK;
+}
+
+void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
+                      struct estimate *device) {
+  model_estimate(&trainer->model, run, host, device);
+  estimate_add(host, "results of epochs",
+               RESULTS * epoch_result_bytes(&trainer->epoch) +
+                   objective_host_bytes(&trainer->objective, run));
+  estimate_add(device, "labels, splits and evaluated weights on the device", trainer->arena.used);
+}
+
+static int begin(struct trainer *trainer, struct run *run) {
+  return epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step);
+}
+
+int trainer_start(struct trainer *trainer, struct run *run) {
+  int code = arena_allocate(&trainer->arena, "labels, splits and evaluated weights");
+  if (code == OK) code = epoch_open(&trainer->epoch, run);
+  TRY(comm_agree(run->comm, code));
+  plan(trainer, run);
+  trainer->ahead = !run->device->ops->on_host; /* there is nothing to gain where the host does the work */
+  TRY(objective_start(&trainer->objective, run));
+  TRY(model_start(&trainer->model, run));
+  /* Only now do the layers know which running statistics they keep. */
+  TRY(comm_agree(run->comm, state_init(&trainer->state, &trainer->model, run)));
+  return begin(trainer, run);
+}
+
+void trainer_free(struct trainer *trainer, struct run *run) {
+  epoch_close(&trainer->epoch, run);
+  metrics_close(&trainer->metrics);
+  state_free(&trainer->state);
+  arena_free(&trainer->arena);
+  objective_free(&trainer->objective);
+  times_free(&trainer->times);
+  model_free(&trainer->model, run);
+  *trainer = (struct trainer){0};
+}
+
+/* Run r uses seed + r and the split of that run; set-up has read that of run 0. */
+static int select_run(struct trainer *trainer, struct run *run, int64_t index) {
+  run->index = index;
+  if (index > 0 && run->dataset->splits > 1) {
+    int64_t split = objective_split(run, index);
+    TRY(shard_read_split(run->comm, run->dataset, run->partition, split, run->shard));
+    TRY(objective_start(&trainer->objective, run));
+  }
+  return model_reset(&trainer->model, run);
+}
+
+static int load(struct trainer *trainer, struct run *run, const char *path, enum state_use use) {
+  struct state *state = &trainer->state;
+  TRY(state_read(state, &trainer->model, run, path, use));
+  TRY(select_run(trainer, run, state->run));
+  return state_restore(state, &trainer->model, run);
+}
+
+/* The newest was found by its name and is what it says: files of later epochs go by their names, too. */
+static int check_name(const struct state *state, const struct run *run, const char *path) {
+  char folder[RUNDIR_PATH], own[RUNDIR_PATH + 64];
+  checkpoint_path(own, sizeof own, rundir_checkpoints(run, folder), state->run, state->epoch);
+  if (strcmp(own, path) != 0)
+    FAIL(BAD_INPUT, "%s: says that it stands in run %lld after epoch %lld, which is not what it is named for",
+         path, (long long)state->run, (long long)state->epoch);
+  return OK;
+}
+
+int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
+  char newest[RUNDIR_PATH + 64];
+  const struct state *state = &trainer->state;
+  if (path[0] == '\0') {
+    TRY(resume_find(run, newest, sizeof newest));
+    if (newest[0] == '\0') {
+      log_info("no checkpoint in %s: starting at epoch 0", run->config->log.dir);
+      return OK;
+    }
+    path = newest;
+  }
+  TRY(load(trainer, run, path, STATE_RESUME));
+  if (path == newest) TRY(comm_agree(run->comm, check_name(state, run, path)));
+  trainer->resumed = 1;
+  log_info("resuming run %lld after epoch %lld from %s", (long long)state->run, (long long)state->epoch,
+           path);
+  return OK;
+}
+
+int trainer_load(struct trainer *trainer, struct run *run, const char *path) {
+  const struct state *state = &trainer->state;
+  TRY(load(trainer, run, path, STATE_EVALUATE));
+  int64_t epoch = state->holds_best ? state->best.epoch : state->epoch;
+  log_info("weights of run %lld after epoch %lld%s from %s", (long long)state->run, (long long)epoch,
+           state->holds_best ? ", the best on validation," : "", path);
+  return OK;
+}
+
+/* What the ranks tell each other after an epoch, in one reduction. */
+struct sums {
+  double loss, stop;
+  struct tally tally;
+};
+
+static int is_evaluated(const struct run *run, int64_t epoch) {
+  return epoch % run->config->train.eval_every == 0 || epoch == run->config->train.epochs;
+}
+
+static int is_saved(const struct run *run, int64_t epoch) {
+  int64_t every = run->config->checkpoint.every;
+  return every > 0 && epoch % every == 0 && epoch < run->config->train.epochs;
+}
+
+/* "first in the output of layer 1", or in the gradient of which parameter; `where` stays when neither has
+ * any. The pass is repeated, since others may be queued behind it: with frozen weights or a snapshot. */
+static int find_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, int training, char *where,
+                          size_t size) {
+  struct model *model = &trainer->model;
+  int layer = -1, parameter = -1;
+  if (!training) TRY(snapshot_restore(&trainer->snapshots, model, run, epoch));
+  TRY(model_find_nonfinite(model, run, training, &layer));
+  int64_t first = layer < 0 ? INT32_MAX : layer;
+  TRY(comm_reduce(run->comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
+  if (training && first == INT32_MAX) TRY(model_find_nonfinite_gradient(model, run, &parameter));
+  if (first != INT32_MAX)
+    snprintf(where, size, "first in the output of layer %lld", (long long)first);
+  else if (parameter >= 0)
+    snprintf(where, size, "first in the gradient of %s", model->parameters.list[parameter].name);
+  return OK;
+}
+
+static int fail_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, const char *what,
+                          int training) {
+  char where[96];
+  snprintf(where, sizeof where, "in the %s", what);
+  TRY(find_nonfinite(trainer, run, epoch, training, where, sizeof where));
+  FAIL(FAILED,
+       "epoch %lld: the %s is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
+       (long long)epoch, what, where);
+}
+
+static int check_finite(struct trainer *trainer, struct run *run, int64_t epoch, const struct sums *sums,
+                        int frozen) {
+  const double *loss = sums->tally.loss;
+  if (!isfinite(sums->loss)) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 1));
+  if (frozen) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "norm of the gradient", 1));
+  if (isfinite(loss[SPLIT_TRAIN] + loss[SPLIT_VAL])) return OK;
+  return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 0));
+}
+
+/* best.h5 holds the best of all runs so far that were evaluated, by validation. */
+static int is_best_run(const struct state *state) {
+  if (state->best.epoch == 0) return 0;
+  for (int64_t r = 0; r < state->run; r++) {
+    if (!state_is_better(state->best.val, state->run_val[r])) return 0;
+  }
+  return 1;
+}
+
+/* Behind a checkpoint, so that best.h5 is never of a later state than what a run can go on from. */
+static int save_best(struct trainer *trainer, struct run *run) {
+  struct state *state = &trainer->state;
+  char path[RUNDIR_PATH];
+  if (!is_best_run(state) || state->best.epoch == trainer->best_saved) return OK;
+  trainer->best_saved = state->best.epoch;
+  return state_write(state, &trainer->model, run, rundir_best(run, path), 1);
+}
+
+/* Metrics first: a checkpoint never stands beyond them. */
+static int ready_to_save(struct trainer *trainer, const struct run *run) {
+  TRY(metrics_sync(&trainer->metrics));
+  return rundir_hold(run);
+}
+
+static int prune(const struct run *run, const char *folder, int64_t index) {
+  TRY(rundir_hold(run));
+  return checkpoint_prune(folder, index, run->config->checkpoint.keep);
+}
+
+static int save(struct trainer *trainer, struct run *run) {
+  struct state *state = &trainer->state;
+  char folder[RUNDIR_PATH], path[RUNDIR_PATH + 64];
+  TRY(comm_agree(run->comm, run->comm->rank == 0 ? ready_to_save(trainer, run) : OK));
+  TRY(state_capture(state, &trainer->model, run));
+  TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
+  checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
+  TRY(PROFILE_HOST("checkpoint", state_write(state, &trainer->model, run, path, 0)));
+  int code = run->comm->rank == 0 ? prune(run, folder, state->run) : OK;
+  return comm_agree(run->comm, code);
+}
+
+/* The row of metrics.jsonl and of the log for an epoch, from sums over ranks. */
+static struct metrics_row row_of(const struct objective *objective, const struct sums *sums,
+                                 const struct run *run, int64_t epoch, double ms) {
+  struct metrics_row row = {run->index, epoch, sums->loss, NAN, NAN, NAN, ms};
+  if (is_evaluated(run, epoch)) {
+    row.train = tally_metric(objective, &sums->tally, SPLIT_TRAIN);
+    row.val = tally_metric(objective, &sums->tally, SPLIT_VAL);
+    row.test = tally_metric(objective, &sums->tally, SPLIT_TEST);
+  }
+  return row;
+}
+
+static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
+                  const struct metrics_row *row) {
+  double val_loss = sums->tally.loss[SPLIT_VAL];
+  if (is_evaluated(run, row->epoch) && state_offer(&trainer->state, row->val, val_loss, row->test))
+    snapshot_keep(&trainer->snapshots, row->epoch);
+  int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
+  report_epoch(&trainer->times, run, row);
+  return code;
+}
+
+static int count_epoch(struct trainer *trainer, double ms) {
+  double seconds;
+  TRY(times_add(&trainer->times, ms, &seconds));
+  trainer->state.epoch++;
+  trainer->state.step++;
+  trainer->state.seconds += seconds;
+  return OK;
+}
+
+/* Learns what came of the oldest epoch under way, and what follows from it. */
+static int finish_epoch(struct trainer *trainer, struct run *run) {
+  struct objective *objective = &trainer->objective;
+  int64_t epoch = trainer->state.epoch + 1;
+  struct result result;
+  TRY(epoch_collect(&trainer->epoch, run, epoch, &result));
+  struct sums sums = {.loss = result.outcome.loss, .stop = stop_requested() != 0};
+  if (is_evaluated(run, epoch)) sums.tally = tally_of(&result.outcome);
+  TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
+  if (is_evaluated(run, epoch) && objective_ranks(objective))
+    TRY(objective_rank(objective, run, result.logits, &sums.tally));
+  TRY(count_epoch(trainer, result.ms));
+  if (sums.stop > 0) trainer->stop = 1;
+  TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
+  struct metrics_row row = row_of(objective, &sums, run, epoch, result.ms);
+  return record(trainer, run, &sums, &row);
+}
+
+/* Whether patience ends after `epoch`, which is evaluated, unless that evaluation is the best. */
+static int out_of_patience(const struct trainer *trainer, const struct run *run, int64_t epoch) {
+  int64_t patience = run->config->train.patience, best = trainer->state.best.epoch;
+  return patience > 0 && best > 0 && epoch - best >= patience && is_evaluated(run, epoch);
+}
+
+/* One more epoch may be queued while one is under way, but not while what follows from that one is open. */
+static int may_queue(const struct trainer *trainer, const struct run *run) {
+  int64_t under_way = trainer->epoch.queued - trainer->state.epoch;
+  if (trainer->epoch.queued >= run->config->train.epochs || under_way > trainer->ahead) return 0;
+  if (trainer->stop || out_of_patience(trainer, run, trainer->epoch.queued)) return 0;
+  return under_way == 0 || !is_saved(run, trainer->epoch.queued);
+}
+
+/* What the profile calls an epoch: the process's first one warms up, and counts where no other follows. */
+static const char *region_of(const struct trainer *trainer, const struct run *run, int64_t epoch) {
+  int first = trainer->times.epochs == 0 && trainer->epoch.queued == trainer->state.epoch;
+  return first && epoch < run->config->train.epochs ? "first epoch" : "epoch";
+}
+
+static int queue_epoch(struct trainer *trainer, struct run *run) {
+  int64_t epoch = trainer->epoch.queued + 1;
+  if (trainer->epoch.queued == trainer->state.epoch) times_start(&trainer->times);
+  TRY(PROFILE(region_of(trainer, run, epoch), epoch_queue(&trainer->epoch, run, epoch)));
+  if (is_evaluated(run, epoch)) TRY(PROFILE("evaluation", epoch_queue_evaluation(&trainer->epoch, run)));
+  return epoch_queue_result(&trainer->epoch, run);
+}
+
+static int save_and_stop(struct trainer *trainer, struct run *run) {
+  TRY(save(trainer, run));
+  TRY(save_best(trainer, run));
+  FAIL(STOPPED, "stopped by a signal after epoch %lld; the checkpoint is in %s: go on with --resume",
+       (long long)trainer->state.epoch, run->config->log.dir);
+}
+
+/* The device works one epoch ahead of what the host knows. */
+static int train_run(struct trainer *trainer, struct run *run) {
+  const struct state *state = &trainer->state;
+  trainer->best_saved = 0;
+  trainer->times.used = 0;
+  TRY(begin(trainer, run));
+  for (;;) {
+    int queues = may_queue(trainer, run);
+    if (queues) TRY(queue_epoch(trainer, run));
+    if (trainer->epoch.queued == state->epoch) break;
+    if (queues && trainer->epoch.queued - state->epoch <= trainer->ahead) continue;
+    TRY(finish_epoch(trainer, run));
+    if (trainer->epoch.queued > state->epoch) continue;
+    if (trainer->stop) return comm_agree(run->comm, save_and_stop(trainer, run));
+    if (!is_saved(run, state->epoch)) continue;
+    TRY(save(trainer, run));
+    TRY(save_best(trainer, run));
+  }
+  if (out_of_patience(trainer, run, state->epoch) && state->epoch < run->config->train.epochs)
+    log_info("no better validation for %lld epochs: stopping early", (long long)run->config->train.patience);
+  return OK;
+}
+
+static int write_final(struct trainer *trainer, struct run *run) {
+  const struct best *best = &trainer->state.best;
+  int64_t peak = run->device->ops->memory_peak(run->device);
+  TRY(comm_max_int64(run->comm, &peak));
+  if (run->comm->rank != 0) return OK;
+  struct metrics_final row = {.run = run->index,
+                              .best_epoch = best->epoch,
+                              .epochs = trainer->state.epoch,
+                              .val = best->val,
+                              .test = best->test,
+                              .seconds = trainer->state.seconds,
+                              .peak_bytes = peak};
+  return metrics_final(&trainer->metrics, &row);
+}
+
+static int finish_run(struct trainer *trainer, struct run *run) {
+  struct state *state = &trainer->state;
+  TRY(save(trainer, run));
+  trainer->best_saved = 0; /* it says what the run ended with */
+  TRY(save_best(trainer, run));
+  TRY(write_final(trainer, run));
+  report_run(state, run);
+  state->run_val[state->run] = state->best.val;
+  state->run_test[state->run] = state->best.test;
+  return OK;
+}
+
+static int open_metrics(struct trainer *trainer, struct run *run) {
+  int code = OK;
+  int64_t epoch = trainer->resumed ? trainer->state.epoch : -1;
+  if (run->comm->rank == 0)
+    code = metrics_open(&trainer->metrics, run->config->log.dir, trainer->state.run, epoch);
+  return comm_agree(run->comm, code);
+}
+
+int trainer_run(struct trainer *trainer, struct run *run) {
+  if (trainer->resumed) TRY(resume_cut_back(&trainer->state, &trainer->model, run));
+  TRY(open_metrics(trainer, run)); /* cut back last: checkpoints never stand beyond it */
+  for (int64_t r = trainer->resumed ? trainer->state.run : 0; r < run->config->train.runs; r++) {
+    if (!trainer->resumed) {
+      state_begin_run(&trainer->state, r);
+      TRY(select_run(trainer, run, r));
+    }
+    trainer->resumed = 0;
+    TRY(train_run(trainer, run));
+    TRY(finish_run(trainer, run));
+  }
+  return OK;
+}
+
+static void print_split(const struct objective *objective, const struct tally *tally, enum split split) {
+  char text[16], loss[32] = "-";
+  if (objective->nodes[split] > 0) snprintf(loss, sizeof loss, "%.4f", tally->loss[split]);
+  log_info("  %-10s %s  loss %s", split_name[split],
+           report_percent(tally_metric(objective, tally, split), text), loss);
+}
+
+int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint) {
+  struct objective *objective = &trainer->objective;
+  struct tally tally = {0};
+  TRY(trainer_load(trainer, run, checkpoint));
+  TRY(epoch_evaluate(&trainer->epoch, run, &tally));
+  TRY(tally_reduce(&tally, run->comm));
+  if (objective_ranks(objective))
+    TRY(objective_rank(objective, run, trainer->epoch.result[0]->logits, &tally));
+  log_info("%s on %s", checkpoint, run->config->dataset.path);
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
+  return classes_print(run, model_logits(&trainer->model), SPLIT_TEST);
+}

@@ -1,0 +1,190 @@
+#include "partition/cut/balance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum load { NODES, NONZEROS, LOADS };
+enum { SWEEPS = 10 };
+
+struct candidate {
+  double price; /* edges lost to its part for each unit of relief */
+  int32_t node;
+};
+
+struct balance {
+  const struct csr *pattern;
+  const int64_t *count, *nnz; /* count NULL: 1 */
+  int parts;
+  int32_t *part;
+  int64_t *load[LOADS], limit[LOADS]; /* [parts] */
+  int64_t *near;                      /* [parts] neighbours of a node in each part; 0 between nodes */
+  int *touched, touches;              /* [parts] parts with neighbours of that node */
+  int *light;                         /* [parts] all parts, those of fewest nodes first */
+  struct candidate *candidate;        /* [nodes] */
+};
+
+static void balance_free(struct balance *b) {
+  for (int l = 0; l < LOADS; l++) free(b->load[l]);
+  free(b->near);
+  free(b->touched);
+  free(b->light);
+  free(b->candidate);
+}
+
+static int64_t weight(const struct balance *b, enum load load, int64_t v) {
+  return load == NONZEROS ? b->nnz[v] : b->count ? b->count[v] : 1;
+}
+
+static int balance_init(struct balance *b, double balance) {
+  int64_t nodes = b->pattern->rows, words = b->parts * (int64_t)sizeof(int64_t);
+  TRY(memory_alloc(&b->near, words, "balance of parts"));
+  TRY(memory_alloc(&b->touched, words, "balance of parts"));
+  TRY(memory_alloc(&b->light, words, "balance of parts"));
+  for (int p = 0; p < b->parts; p++) b->light[p] = p;
+  TRY(memory_alloc(&b->candidate, nodes * (int64_t)sizeof *b->candidate, "balance of parts"));
+  for (int l = 0; l < LOADS; l++) {
+    int64_t sum = 0;
+    TRY(memory_alloc(&b->load[l], words, "balance of parts"));
+    for (int64_t v = 0; v < nodes; v++) {
+      b->load[l][b->part[v]] += weight(b, (enum load)l, v);
+      sum += weight(b, (enum load)l, v);
+    }
+    int64_t even = (sum + b->parts - 1) / b->parts;
+    b->limit[l] = (int64_t)(balance * (double)sum / b->parts);
+    if (b->limit[l] < even) b->limit[l] = even;
+  }
+  return OK;
+}
+
+static double overload(const struct balance *b, enum load load, int part, int64_t more) {
+  int64_t over = b->load[load][part] + more - b->limit[load];
+  return over > 0 ? (double)over / (double)b->limit[load] : 0;
+}
+
+/* How much the sum of all overloads shrinks when v moves to part `to`. Nodes of few non-zeros go where
+ * non-zeros are too many, and hubs come back, until both fit. */
+static double relief(const struct balance *b, int64_t v, int to) {
+  double sum = 0;
+  int from = b->part[v];
+  for (int l = 0; l < LOADS; l++) {
+    enum load load = (enum load)l;
+    int64_t w = weight(b, load, v);
+    sum += overload(b, load, from, 0) - overload(b, load, from, -w);
+    sum += overload(b, load, to, 0) - overload(b, load, to, w);
+  }
+  return sum;
+}
+
+static void count_near(struct balance *b, int64_t v) {
+  for (int64_t e = b->pattern->start[v]; e < b->pattern->start[v + 1]; e++) {
+    int p = b->part[b->pattern->col[e]];
+    if (b->near[p]++ == 0) b->touched[b->touches++] = p;
+  }
+}
+
+static void forget_near(struct balance *b) {
+  while (b->touches > 0) b->near[b->touched[--b->touches]] = 0;
+}
+
+/* Whether p goes before q among parts with as many neighbours: fewer nodes, then the lower number. */
+static int is_lighter(const struct balance *b, int p, int q) {
+  int64_t more = b->load[NODES][p] - b->load[NODES][q];
+  return more < 0 || (more == 0 && p < q);
+}
+
+/* Moves one or two parts whose loads have changed to their places. */
+static void sort_light(struct balance *b) {
+  for (int i = 1; i < b->parts; i++) {
+    int p = b->light[i], at = i;
+    for (; at > 0 && is_lighter(b, p, b->light[at - 1]); at--) b->light[at] = b->light[at - 1];
+    b->light[at] = p;
+  }
+}
+
+/* Of the parts with neighbours of v those that relieve, the one with most; -1: none. */
+static int best_near(const struct balance *b, int64_t v) {
+  int best = -1;
+  for (int i = 0; i < b->touches; i++) {
+    int p = b->touched[i];
+    if (p == b->part[v] || relief(b, v, p) <= 0) continue;
+    int64_t more = best < 0 ? 1 : b->near[p] - b->near[best];
+    if (more > 0 || (more == 0 && is_lighter(b, p, best))) best = p;
+  }
+  return best;
+}
+
+/* Where v should move: of the parts where that relieves, the one with most neighbours of v, the lightest of
+ * equals; -1: none. *price: edges lost to its own part less those won, for each unit of relief. There may be
+ * thousands of parts, of which the first few of the lightest will do where v has no neighbour. */
+static int best_part(struct balance *b, int64_t v, double *price) {
+  int own = b->part[v];
+  count_near(b, v);
+  int best = best_near(b, v);
+  for (int i = 0; i < b->parts && best < 0; i++) {
+    int p = b->light[i];
+    if (p != own && relief(b, v, p) > 0) best = p;
+  }
+  if (best >= 0) *price = (double)(b->near[own] - b->near[best]) / relief(b, v, best);
+  forget_near(b);
+  return best;
+}
+
+static int by_price(const void *left, const void *right) {
+  const struct candidate *a = left, *b = right;
+  if (a->price != b->price) return a->price < b->price ? -1 : 1;
+  return (a->node > b->node) - (a->node < b->node);
+}
+
+static int overloaded(const struct balance *b, int part) {
+  return b->load[NODES][part] > b->limit[NODES] || b->load[NONZEROS][part] > b->limit[NONZEROS];
+}
+
+static void move(struct balance *b, int64_t v, int to) {
+  for (int l = 0; l < LOADS; l++) {
+    b->load[l][b->part[v]] -= weight(b, (enum load)l, v);
+    b->load[l][to] += weight(b, (enum load)l, v);
+  }
+  b->part[v] = to;
+  sort_light(b);
+}
+
+/* Moves nodes out of `part` until its loads are inside their limits; returns how many moved. */
+static int64_t relieve(struct balance *b, int part) {
+  int64_t count = 0, moved = 0;
+  double price = 0;
+  for (int64_t v = 0; v < b->pattern->rows; v++) {
+    if (b->part[v] != part || best_part(b, v, &price) < 0) continue;
+    b->candidate[count++] = (struct candidate){price, (int32_t)v};
+  }
+  qsort(b->candidate, (size_t)count, sizeof *b->candidate, by_price);
+  for (int64_t i = 0; i < count && overloaded(b, part); i++) {
+    int64_t v = b->candidate[i].node;
+    int to = best_part(b, v, &price); /* earlier moves may have filled the part it had in mind */
+    if (to < 0) continue;
+    move(b, v, to);
+    moved++;
+  }
+  return moved;
+}
+
+static void sweep_parts(struct balance *b) {
+  int64_t moved = 1;
+  for (int sweep = 0; sweep < SWEEPS && moved; sweep++) {
+    moved = 0;
+    for (int p = 0; p < b->parts; p++)
+      if (overloaded(b, p)) moved += relieve(b, p);
+  }
+}
+
+int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
+                  double balance, int32_t *part) {
+  struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
+  int code = balance_init(&b, balance);
+  if (code == OK) sort_light(&b);
+  if (code == OK) sweep_parts(&b);
+  balance_free(&b);
+  return code;
+}

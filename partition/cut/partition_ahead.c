@@ -1,0 +1,91 @@
+#include "partition/cut/partition_ahead.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "partition/graph/coarse_graph.h"
+#include "partition/graph/metis.h"
+#include "partition/order/order.h"
+#include "runtime/base/error.h"
+
+/* Nodes and arcs of what is cut; of the symmetric pattern, which a directed graph may need twice the arcs
+ * for. */
+struct size {
+  int64_t nodes, arcs, pattern;
+  int directed;
+};
+
+static struct size size_of(const struct dataset *dataset, int hypergraph) {
+  if (hypergraph)
+    return (struct size){dataset->nodes + dataset->hyperedges, dataset->incidences, 2 * dataset->incidences,
+                         1};
+  int64_t pattern = dataset->directed ? 2 * dataset->edges : dataset->edges;
+  return (struct size){dataset->nodes, dataset->edges, pattern, dataset->directed};
+}
+
+static int metis_assigns(const struct config *config, int parts) {
+  return parts > 1 && config->partition.method == PARTITION_METIS;
+}
+
+/* Whether a file in that folder begins so. */
+static int has_file(const char *folder, const char *prefix) {
+  DIR *dir = opendir(folder);
+  int found = 0;
+  for (const struct dirent *entry; dir && !found && (entry = readdir(dir));)
+    found = strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+  if (dir) closedir(dir);
+  return found;
+}
+
+/* Which graph it is of is not known yet. */
+static int may_be_kept(const struct config *config, const struct dataset *dataset, int parts) {
+  char prefix[64], beside[sizeof dataset->h5.path + 16], folder[CONFIG_TEXT + 16];
+  snprintf(prefix, sizeof prefix, "%s-%d-", partition_method_name[config->partition.method], parts);
+  snprintf(beside, sizeof beside, "%s.parts", dataset->h5.path);
+  snprintf(folder, sizeof folder, "%s/parts", config->log.dir);
+  return has_file(beside, prefix) || has_file(folder, prefix);
+}
+
+/* Surely there: every non-zero is counted; in the pattern all but the loops are, and both ways of an
+ * incidence. */
+int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
+                          int parts) {
+  struct size size = size_of(dataset, hypergraph);
+  int64_t least = hypergraph ? size.pattern : size.arcs - size.nodes;
+  if (metis_assigns(config, parts) && size.arcs > least) least = size.arcs;
+  if (!metis_assigns(config, parts) && config->partition.order != ORDER_METIS) return OK;
+  if (may_be_kept(config, dataset, parts)) return OK;
+  return metis_fits(size.nodes, least, dataset->h5.path);
+}
+
+/* Of the search for an order; LOA begins with clusters. */
+static int64_t order_bytes(const struct config *config, const struct size *size,
+                           const struct partition *made) {
+  enum { CLUSTER_NODE = 80, NODE = 25 };
+  int tried = made->tried | 1 << made->chosen;
+  int64_t sample = size->nodes * NETWORK_SAMPLE < size->pattern ? size->nodes * NETWORK_SAMPLE
+                                                                : size->pattern;
+  if (config->partition.order == ORDER_METIS)
+    return metis_bytes(size->nodes / made->parts, size->pattern / made->parts);
+  if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA))
+    return sample * (int64_t)sizeof(int32_t) + size->nodes * CLUSTER_NODE;
+  return size->nodes * NODE;
+}
+
+int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
+                               int ranks, const struct partition *made) {
+  struct size size = size_of(dataset, hypergraph);
+  enum node_order order = config->partition.order;
+  int assigns = metis_assigns(config, made->parts), counts = hypergraph ? 2 : 1;
+  int divided = made->parts == 1 || config->partition.method == PARTITION_BLOCK;
+  if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return 0;
+  int64_t words = size.nodes * (int64_t)sizeof(int64_t);
+  int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
+  int64_t block = ranks > 1 || hypergraph ? graph / ranks : 0; /* else it is the graph */
+  int wants = assigns || order == ORDER_METIS || (size.directed && order_needs_pattern(order));
+  int64_t pattern = wants ? words + size.pattern * (int64_t)sizeof(int32_t) : 0;
+  int64_t assigning = assigns ? counts * words + metis_bytes(size.nodes, size.pattern) : 0;
+  int64_t ordering = (assigns ? counts * words : 0) + order_bytes(config, &size, made);
+  return graph + block + pattern + (assigning > ordering ? assigning : ordering);
+}

@@ -1,0 +1,19 @@
+/* partition_ahead: what making a partition asks of METIS and of memory, told without the graph. */
+#ifndef PARTITION_CUT_PARTITION_AHEAD_H
+#define PARTITION_CUT_PARTITION_AHEAD_H
+
+#include "partition/graph/partition.h"
+
+/* Of a dataset's graph, or of the star of its hypergraph. Errors: BAD_INPUT where METIS is to cut it and
+ * surely cannot, since its indices are too short; not where a partition into as many parts is kept, which
+ * may be the one wanted. */
+int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
+                          int parts);
+
+/* Bytes that rank 0 of `ranks` took at the peak of making that partition, its own block of rows included, the
+ * partition itself not; 0 where nothing had to be made. To within a quarter of what was measured (metis.h).
+ */
+int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
+                               int ranks, const struct partition *made);
+
+#endif

@@ -1,0 +1,38 @@
+/* partition_cache: partitions kept as HDF5 files beside the dataset, named by everything they depend on. */
+#ifndef PARTITION_CUT_PARTITION_CACHE_H
+#define PARTITION_CUT_PARTITION_CACHE_H
+
+#include "partition/graph/partition.h"
+
+/* What a partition depends on, and where it may lie. Borrowed. */
+struct partition_key {
+  const struct config *config;
+  const char *dataset, *run_dir; /* run_dir may be NULL */
+  uint64_t hash;
+  int parts;
+  int64_t nodes, edges; /* edges: stored arcs; of a star, incidences */
+};
+
+/* 1 when a matching, intact file was found; one that is damaged or does not match is passed over with a
+ * line. */
+int partition_cache_read(const struct partition_key *key, struct partition *partition);
+
+/* The same of owners alone, partition->part, from a file that keeps another order. */
+int partition_cache_read_owners(const struct partition_key *key, struct partition *partition);
+
+/* Writes the file to the first place that takes it and sets partition->path; says so when none does. */
+void partition_cache_write(const struct partition_key *key, struct partition *partition);
+
+/* What a kept file says of itself. */
+struct partition_kept {
+  char path[1200], method[64], order[64], chosen[64], hash[64];
+  int64_t parts, edge_cut;
+  double seconds, order_seconds;
+  struct density density;
+};
+
+/* Calls visit for each file beside the dataset, by name; those that do not read well are passed over. */
+int partition_cache_list(const char *dataset, int (*visit)(const struct partition_kept *kept, void *context),
+                         void *context);
+
+#endif

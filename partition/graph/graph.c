@@ -1,0 +1,117 @@
+#include "partition/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/graph/row_shuffle.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+void graph_free(struct graph *graph) {
+  free(graph->start);
+  free(graph->col);
+  free(graph->weight);
+  *graph = (struct graph){0};
+}
+
+int graph_without_edges(int64_t nodes, struct graph *graph) {
+  *graph = (struct graph){.nodes = nodes};
+  TRY(memory_alloc(&graph->start, (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  return memory_alloc(&graph->col, 0, "edges of the graph");
+}
+
+int64_t graph_block(int64_t nodes, int size, int r) {
+  return nodes / size * r + smaller(r, nodes % size);
+}
+
+int graph_block_of(int64_t nodes, int size, int64_t v) {
+  int64_t small = nodes / size, larger = nodes % size, edge = larger * (small + 1);
+  return (int)(v < edge ? v / (small + 1) : larger + (v - edge) / small);
+}
+
+static int read_starts(struct dataset *dataset, struct graph *graph) {
+  int64_t step = rows_block / (int64_t)sizeof(int64_t);
+  for (int64_t row = 0; row < graph->rows; row += step) {
+    int64_t count = smaller(step, graph->rows - row);
+    TRY(dataset_read_starts(dataset, graph->first + row, count, graph->start + row));
+  }
+  return OK;
+}
+
+static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph) {
+  int64_t step = rows_block / (int64_t)sizeof(int64_t);
+  for (int64_t e = 0; e < graph->edges; e += step) {
+    float *weight = graph->weight ? graph->weight + e : NULL;
+    TRY(dataset_read_columns(dataset, base + e, smaller(step, graph->edges - e), graph->col + e, weight));
+  }
+  return OK;
+}
+
+/* The first edge of a row that is not above the one before it; its row's end: none. */
+static int64_t find_fall(const struct graph *graph, int64_t row) {
+  int64_t e = graph->start[row] + 1, end = graph->start[row + 1];
+  while (e < end && graph->col[e] > graph->col[e - 1]) e++;
+  return e < end ? e : end;
+}
+
+static int check_rows(const struct graph *graph) {
+  int64_t wrong = graph->rows;
+#pragma omp parallel for schedule(static) reduction(min : wrong)
+  for (int64_t row = 0; row < graph->rows; row++) {
+    if (row < wrong && find_fall(graph, row) < graph->start[row + 1]) wrong = row;
+  }
+  if (wrong == graph->rows) return OK;
+  int64_t e = find_fall(graph, wrong);
+  FAIL(BAD_INPUT,
+       "%s: row %lld of /graph is not strictly ascending (%d after %d); rows must be sorted and without "
+       "duplicates",
+       graph->path, (long long)(graph->first + wrong), graph->col[e], graph->col[e - 1]);
+}
+
+int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *graph) {
+  *graph = (struct graph){.nodes = dataset->nodes, .first = first, .rows = rows, .path = dataset->h5.path};
+  if (dataset->nodes > INT32_MAX)
+    FAIL(BAD_INPUT, "%s: %lld nodes; at most %d are supported", graph->path, (long long)dataset->nodes,
+         INT32_MAX);
+  TRY(memory_alloc(&graph->start, (rows + 1) * (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  if (dataset->has_graph) TRY(read_starts(dataset, graph));
+  int64_t base = graph->start[0];
+  for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
+  graph->edges = graph->start[rows];
+  TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
+  if (dataset->weighted)
+    TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
+  TRY(read_edges(dataset, base, graph));
+  return check_rows(graph);
+}
+
+static uint64_t mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+uint64_t graph_edge_hash(int64_t row, int64_t col, uint32_t weight) {
+  return mix(mix(((uint64_t)row << 32) | (uint64_t)col) + weight);
+}
+
+uint32_t graph_weight_bits(const struct graph *graph, int64_t e) {
+  uint32_t bits = 0;
+  if (graph->weight) memcpy(&bits, &graph->weight[e], sizeof bits);
+  return bits;
+}
+
+uint64_t graph_hash(const struct graph *graph) {
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (int64_t row = 0; row < graph->rows; row++) {
+    for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++)
+      sum += graph_edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
+  }
+  return sum;
+}

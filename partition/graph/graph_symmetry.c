@@ -1,0 +1,106 @@
+/* Symmetry of a graph whose rows lie on several ranks. */
+#include <stdlib.h>
+
+#include "partition/graph/graph.h"
+#include "partition/graph/row_shuffle.h"
+#include "runtime/base/error.h"
+
+struct arc {
+  int32_t row, col;
+  float weight;
+};
+
+struct search {
+  const struct graph *block;
+  int64_t row, edge;   /* the next arc to send */
+  int64_t found;       /* smallest (row, col) of an arc without an equal reverse, packed */
+  float weight, other; /* its weight, and that of its reverse */
+  int reversed;        /* it has a reverse, of another weight */
+};
+
+static int64_t packed(int64_t row, int64_t col) {
+  return row * ((int64_t)INT32_MAX + 1) + col;
+}
+
+static int send_arcs(struct rows *rows, void *context) {
+  struct search *s = context;
+  const struct graph *g = s->block;
+  for (; s->row < g->rows; s->row++) {
+    for (; s->edge < g->start[s->row + 1]; s->edge++) {
+      int32_t col = g->col[s->edge];
+      struct arc *arc = rows_put(rows, graph_block_of(g->nodes, rows->comm->size, col));
+      if (!arc) return OK;
+      *arc = (struct arc){(int32_t)(g->first + s->row), col, g->weight ? g->weight[s->edge] : 1};
+    }
+  }
+  rows->ended = 1;
+  return OK;
+}
+
+/* The place of `col` in a held row, -1 when it is not there. */
+static int64_t find_edge(const struct graph *g, int64_t row, int32_t col) {
+  int64_t low = g->start[row - g->first], high = g->start[row - g->first + 1];
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (g->col[middle] == col) return middle;
+    if (g->col[middle] < col)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return -1;
+}
+
+static int look_up(const void *records, int64_t count, void *context) {
+  struct search *s = context;
+  const struct arc *arc = records;
+  for (int64_t i = 0; i < count; i++, arc++) {
+    int64_t e = find_edge(s->block, arc->col, arc->row), key = packed(arc->row, arc->col);
+    float other = e < 0 ? 0 : s->block->weight ? s->block->weight[e] : 1;
+    if ((e >= 0 && other == arc->weight) || key >= s->found) continue;
+    s->found = key;
+    s->reversed = e >= 0;
+    s->weight = arc->weight;
+    s->other = other;
+  }
+  return OK;
+}
+
+/* Row v lists u: the arc u -> v. */
+static int refuse(const struct search *s) {
+  long long row = s->found / ((int64_t)INT32_MAX + 1), col = s->found % ((int64_t)INT32_MAX + 1);
+  if (s->reversed)
+    FAIL(BAD_INPUT,
+         "%s: arc %lld -> %lld has weight %g, its reverse %g although directed = 0; import it with "
+         "--undirected",
+         s->block->path, col, row, (double)s->weight, (double)s->other);
+  FAIL(BAD_INPUT, "%s: arc %lld -> %lld has no reverse although directed = 0; import it with --undirected",
+       s->block->path, col, row);
+}
+
+/* The sum of (hash of arc - hash of reverse) over all arcs is 0 when the graph is symmetric. */
+static uint64_t asymmetry(const struct graph *g) {
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (int64_t row = 0; row < g->rows; row++) {
+    for (int64_t e = g->start[row]; e < g->start[row + 1]; e++) {
+      uint32_t weight = graph_weight_bits(g, e);
+      sum += graph_edge_hash(g->first + row, g->col[e], weight);
+      sum -= graph_edge_hash(g->col[e], g->first + row, weight);
+    }
+  }
+  return sum;
+}
+
+int graph_check_symmetric(struct comm *comm, const struct graph *block) {
+  uint64_t sum = asymmetry(block);
+  TRY(comm_reduce(comm, &sum, 1, NUMBER_UINT64, REDUCE_SUM));
+  if (sum == 0) return OK;
+  /* Only a graph that is refused (or one with weights -0 and 0) pays for the search. */
+  struct search search = {.block = block, .found = INT64_MAX};
+  TRY(rows_exchange(comm, sizeof(struct arc), send_arcs, look_up, &search));
+  int64_t first = search.found;
+  TRY(comm_reduce(comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
+  if (first == INT64_MAX) return OK;
+  return comm_agree(comm, first == search.found ? refuse(&search) : OK);
+}

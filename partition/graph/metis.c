@@ -1,0 +1,136 @@
+#include "partition/graph/metis.h"
+
+#include <metis.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+/* One call of METIS_PartGraphKway. */
+struct job {
+  idx_t nodes, constraints, parts;
+  idx_t *start, *col, *weight;
+  real_t balance[2];
+  idx_t option[METIS_NOPTIONS];
+  idx_t objective; /* METIS's: the volume or the cut reached */
+  idx_t *part;
+  int status;
+};
+
+static void job_free(struct job *job, const struct csr *pattern) {
+  free(job->start);
+  if ((void *)job->col != (void *)pattern->col) free(job->col);
+  free(job->weight);
+  free(job->part);
+}
+
+int64_t metis_bytes(int64_t nodes, int64_t arcs) {
+  enum { NODE = 180, ARC = 38 };
+  return (nodes * NODE + arcs * ARC) * (int64_t)sizeof(idx_t) / 4;
+}
+
+int metis_fits(int64_t nodes, int64_t arcs, const char *dataset) {
+  if (nodes <= IDX_MAX && arcs <= IDX_MAX) return OK;
+  FAIL(BAD_INPUT,
+       "%s: METIS here has %d-bit indices and cannot take %lld nodes and %lld arcs; use partition.method = "
+       "\"block\" or \"random\" and an order other than \"metis\", or build with a METIS of 64-bit indices",
+       dataset, IDXTYPEWIDTH, (long long)nodes, (long long)arcs);
+}
+
+/* METIS's copy of the pattern; columns are shared when the types agree. */
+static int job_init(const struct csr *pattern, int parts, int64_t seed, struct job *job) {
+  job->nodes = (idx_t)pattern->rows;
+  job->parts = parts;
+  job->constraints = 1;
+  TRY(memory_alloc(&job->start, (pattern->rows + 1) * (int64_t)sizeof(idx_t), "the graph for METIS"));
+  TRY(memory_alloc(&job->part, pattern->rows * (int64_t)sizeof(idx_t), "the result of METIS"));
+  for (int64_t v = 0; v <= pattern->rows; v++) job->start[v] = (idx_t)pattern->start[v];
+  if (sizeof(idx_t) == sizeof *pattern->col) {
+    job->col = (idx_t *)pattern->col;
+  } else {
+    TRY(memory_alloc(&job->col, pattern->nnz * (int64_t)sizeof(idx_t), "the graph for METIS"));
+    for (int64_t e = 0; e < pattern->nnz; e++) job->col[e] = (idx_t)pattern->col[e];
+  }
+  METIS_SetDefaultOptions(job->option);
+  job->option[METIS_OPTION_SEED] = (idx_t)(seed & INT32_MAX);
+  return OK;
+}
+
+/* METIS says that it is at a loss by a SIGTERM to its own thread, where it is blocked: see
+ * runtime/base/stop.h. */
+static int has_terminated_itself(void) {
+  siginfo_t sent;
+  sigset_t terminate;
+  sigemptyset(&terminate);
+  sigaddset(&terminate, SIGTERM);
+  if (sigtimedwait(&terminate, &sent, &(struct timespec){0}) < 0) return 0;
+  if (sent.si_code == SI_TKILL && sent.si_pid == getpid()) return 1;
+  kill(getpid(), SIGTERM); /* another's, meant for the process */
+  return 0;
+}
+
+static int run(void *argument) {
+  struct job *job = argument;
+  job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
+                                    NULL, &job->parts, NULL, job->balance, job->option, &job->objective,
+                                    job->part);
+  if (has_terminated_itself()) job->status = METIS_ERROR;
+  return OK;
+}
+
+static int run_aside(struct watch *watch, struct job *job) {
+  TRY(watch_work(watch, "partitioning with METIS", run, job));
+  if (job->status == METIS_ERROR_MEMORY)
+    FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
+         (long long)job->start[job->nodes]);
+  if (job->status != METIS_OK)
+    FAIL(FAILED, "METIS failed with status %d on %lld nodes and %lld parts", job->status,
+         (long long)job->nodes, (long long)job->parts);
+  return OK;
+}
+
+/* Two weights a node: 1 or its count, and the non-zeros of its row. */
+static int weigh(const int64_t *count, const int64_t *nnz, double balance, struct job *job) {
+  int64_t sum = 0;
+  for (int64_t v = 0; v < job->nodes; v++) sum += nnz[v];
+  job->balance[0] = job->balance[1] = (real_t)balance;
+  if (sum == 0) return OK; /* METIS divides by the sum */
+  if (sum > IDX_MAX) FAIL(BAD_INPUT, "METIS cannot count %lld non-zeros", (long long)sum);
+  job->constraints = 2;
+  TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
+  for (int64_t v = 0; v < job->nodes; v++) {
+    job->weight[2 * v] = count ? (idx_t)count[v] : 1;
+    job->weight[2 * v + 1] = (idx_t)nnz[v];
+  }
+  return OK;
+}
+
+static int solve(struct watch *watch, struct job *job, int32_t *part) {
+  TRY(run_aside(watch, job));
+  for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
+  return OK;
+}
+
+int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *count, const int64_t *nnz,
+                    int parts, int64_t seed, double balance, int32_t *part) {
+  struct job job = {0};
+  int code = job_init(pattern, parts, seed, &job);
+  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
+  if (code == OK) code = weigh(count, nnz, balance, &job);
+  if (code == OK) code = solve(watch, &job, part);
+  job_free(&job, pattern);
+  return code;
+}
+
+int metis_clusters(struct watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+                   int32_t *cluster) {
+  struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
+  int code = job_init(pattern, clusters, seed, &job);
+  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
+  if (code == OK) code = solve(watch, &job, cluster);
+  job_free(&job, pattern);
+  return code;
+}

@@ -1,0 +1,132 @@
+#include "partition/graph/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
+
+const char *const partition_method_name[] = {"metis", "block", "random"};
+
+int partition_init(struct partition *partition, int parts, int64_t nodes) {
+  *partition = (struct partition){.parts = parts, .nodes = nodes};
+  TRY(memory_alloc(&partition->part, nodes * (int64_t)sizeof *partition->part, "owners of nodes"));
+  TRY(memory_alloc(&partition->order, nodes * (int64_t)sizeof *partition->order, "order of nodes"));
+  TRY(memory_alloc(&partition->offset, (parts + 1) * (int64_t)sizeof(int64_t), "partition"));
+  TRY(memory_alloc(&partition->halo, parts * (int64_t)sizeof(int64_t), "partition"));
+  return memory_alloc(&partition->nnz, parts * (int64_t)sizeof(int64_t), "partition");
+}
+
+void partition_free(struct partition *partition) {
+  free(partition->part);
+  free(partition->order);
+  free(partition->offset);
+  free(partition->halo);
+  free(partition->nnz);
+  *partition = (struct partition){0};
+}
+
+void partition_count(struct partition *partition) {
+  memset(partition->offset, 0, (size_t)(partition->parts + 1) * sizeof *partition->offset);
+  for (int64_t v = 0; v < partition->nodes; v++) partition->offset[partition->part[v] + 1]++;
+  for (int p = 0; p < partition->parts; p++) partition->offset[p + 1] += partition->offset[p];
+}
+
+int partition_measure(struct partition *partition, const struct graph *graph) {
+  int32_t *seen = NULL; /* the last part that counted the node, plus 1 */
+  if (partition->parts == 1) {
+    partition->nnz[0] = graph->edges;
+    return OK;
+  }
+  TRY(memory_alloc(&seen, partition->nodes * (int64_t)sizeof *seen, "halo marks"));
+  partition->edge_cut = 0;
+  for (int p = 0; p < partition->parts; p++) {
+    partition->halo[p] = partition->nnz[p] = 0;
+    for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++) {
+      int64_t v = partition->order[i];
+      partition->nnz[p] += graph->start[v + 1] - graph->start[v];
+      for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++) {
+        int32_t u = graph->col[e];
+        if (partition->part[u] == p) continue;
+        partition->edge_cut++;
+        partition->halo[p] += seen[u] != p + 1;
+        seen[u] = p + 1;
+      }
+    }
+  }
+  free(seen);
+  return OK;
+}
+
+int partition_local_ids(const struct partition *partition, int p, int32_t **local) {
+  TRY(memory_alloc(local, partition->nodes * (int64_t)sizeof **local, "local ids"));
+  for (int64_t v = 0; v < partition->nodes; v++) (*local)[v] = -1;
+  for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++)
+    (*local)[partition->order[i]] = (int32_t)(i - partition->offset[p]);
+  return OK;
+}
+
+static double imbalance(const int64_t *value, int parts) {
+  int64_t largest = 0, sum = 0;
+  for (int p = 0; p < parts; p++) {
+    sum += value[p];
+    if (value[p] > largest) largest = value[p];
+  }
+  return sum ? (double)largest * parts / (double)sum : 1;
+}
+
+double partition_node_balance(const struct partition *partition) {
+  int64_t largest = 0;
+  for (int p = 0; p < partition->parts; p++) {
+    int64_t nodes = partition->offset[p + 1] - partition->offset[p];
+    if (nodes > largest) largest = nodes;
+  }
+  return partition->nodes ? (double)largest * partition->parts / (double)partition->nodes : 1;
+}
+
+double partition_edge_balance(const struct partition *partition) {
+  return imbalance(partition->nnz, partition->parts);
+}
+
+/* At one product, whatever the run does, so that orders can be compared. */
+static void print_order(const struct partition *partition) {
+  struct choose_case product = {&choose_h200, PRECISION_BF16, 128, 0};
+  char text[400];
+  if (density_arcs(&partition->density) == 0) return;
+  log_info("order: made in %.2f s; %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density",
+           partition->order_seconds, 100 * density_share(&partition->density, DENSE_CELL));
+  log_info("predicted %s", choose_explain(&product, &partition->density, text, sizeof text));
+}
+
+void partition_origin(const struct partition *partition, char *text, size_t size) {
+  char bytes[16];
+  int used = snprintf(text, size, ", %.1f s", partition->seconds);
+  if (partition->cached)
+    snprintf(text + used, size - (size_t)used, ", read from %s", partition->path);
+  else if (partition->memory > 0)
+    snprintf(text + used, size - (size_t)used, ", %s on rank 0", memory_text(partition->memory, bytes));
+}
+
+void partition_print(const struct partition *partition, const struct config *config, int64_t edges) {
+  const char *method = partition->parts > 1 ? partition_method_name[config->partition.method] : "whole graph";
+  char origin[sizeof partition->path + 64], order[64];
+  partition_origin(partition, origin, sizeof origin);
+  snprintf(order, sizeof order, "%s%s%s", node_order_name[config->partition.order],
+           config->partition.order == ORDER_AUTO ? ": " : "",
+           config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
+  log_info("partition: %s, %d %s, order %s%s", method, partition->parts,
+           partition->parts == 1 ? "part" : "parts", order, origin);
+  print_order(partition);
+  if (partition->parts == 1) return;
+  log_info("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,
+           edges ? 100.0 * (double)partition->edge_cut / (double)edges : 0.0);
+  log_info("%6s %12s %14s %12s %10s", "rank", "rows", "non-zeros", "halo rows", "halo/rows");
+  for (int p = 0; p < partition->parts; p++) {
+    int64_t rows = partition->offset[p + 1] - partition->offset[p];
+    log_info("%6d %12lld %14lld %12lld %10.3f", p, (long long)rows, (long long)partition->nnz[p],
+             (long long)partition->halo[p], rows ? (double)partition->halo[p] / (double)rows : 0.0);
+  }
+  log_info("balance (largest / mean): rows %.3f, non-zeros %.3f", partition_node_balance(partition),
+           partition_edge_balance(partition));
+}

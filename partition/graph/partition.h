@@ -1,0 +1,68 @@
+/* partition: which rank owns which node, and the order of the nodes inside each shard; made once, kept
+ * beside the dataset. METIS: Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998). */
+#ifndef PARTITION_GRAPH_PARTITION_H
+#define PARTITION_GRAPH_PARTITION_H
+
+#include <stdint.h>
+
+#include "kernels/cost/cost_model.h"
+#include "partition/graph/graph.h"
+#include "runtime/comm/comm.h"
+#include "runtime/config/config.h"
+
+struct partition {
+  int parts;
+  int64_t nodes;
+  int32_t *part;          /* [nodes] owner */
+  int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order */
+  int64_t *offset;        /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
+  int64_t edge_cut;       /* arcs between different parts */
+  int64_t *halo;          /* [parts] rows each part receives */
+  int64_t *nnz;           /* [parts] non-zeros of each part's rows */
+  enum node_order chosen; /* the order that auto took, else the one asked for */
+  int tried;              /* bit o: auto has made order o */
+  struct density density; /* of the order; all zero where it was not rated. Rank 0 */
+  double seconds;         /* that making it took ... */
+  double order_seconds;   /* ... and of these the order */
+  int64_t memory;         /* rank 0's peak until it was made, where it was */
+  int cached;             /* read from a file */
+  char path[1200];        /* that file, "" when there is none */
+};
+
+/* Collective. Reads the cached partition that matches (method, parts, seed, balance, order, graph hash) or
+ * makes it on rank 0 (progress lines while METIS runs) and writes it to <dataset>.parts/ (or to
+ * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
+ * with a line; owners are taken over from one of another order. Every rank receives the result. hash: of the
+ * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
+ * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. Errors: BAD_INPUT
+ * when there are more parts than nodes, or when METIS cannot take the graph (32-bit indices), naming the
+ * alternatives. */
+int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
+                   const struct graph *block, int parts, const char *run_dir, struct partition *partition);
+void partition_free(struct partition *partition);
+
+/* ", 1.2 s, 530 MiB on rank 0" or ", 0.0 s, read from FILE", into text[size]. */
+void partition_origin(const struct partition *partition, char *text, size_t size);
+
+/* Imbalance (largest / mean) of owned nodes and of non-zeros. */
+double partition_node_balance(const struct partition *partition);
+double partition_edge_balance(const struct partition *partition);
+
+/* Prints the table: method, order and how densely it packs the arcs, edge cut, then rows, non-zeros and halo
+ * rows per rank, balances. */
+void partition_print(const struct partition *partition, const struct config *config, int64_t edges);
+
+/* local[v]: the place of node v in the order of part `p`, -1 where p does not own v. The caller frees it. */
+int partition_local_ids(const struct partition *partition, int p, int32_t **local);
+
+/* Zeroed arrays of that shape. */
+int partition_init(struct partition *partition, int parts, int64_t nodes);
+
+/* Counts offset from part; edge_cut, halo and nnz from the graph. */
+void partition_count(struct partition *partition);
+int partition_measure(struct partition *partition, const struct graph *graph);
+
+/* Names as they stand in the configuration. */
+extern const char *const partition_method_name[];
+
+#endif

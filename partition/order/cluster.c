@@ -1,0 +1,177 @@
+#include "partition/order/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { ROUNDS = 12, SHARES = 8, SHARES_SMALL = 64, SMALL = 20000 };
+
+/* Arcs of a share below which one thread is faster than the team is called. */
+enum { ALONE = 1 << 14 };
+
+static const double RESOLUTION = 4, COARSER = .25, SETTLED = .05;
+
+/* From round PATIENCE on, one in which almost as many move as in the one before is the last: where there are
+ * no communities, nodes move for ever. */
+enum { PATIENCE = 5 };
+static const double ALMOST = .85;
+
+struct moving {
+  const struct network *network;
+  double resolution; /* over the total volume */
+  int32_t *label, *next;
+  int64_t *volume;   /* of each label */
+  int shares, alone; /* alone: by one thread */
+};
+
+static double gain(const struct moving *m, double weight, int64_t volume, int64_t own) {
+  return weight - m->resolution * (double)own * (double)volume;
+}
+
+/* The label with the largest gain; the present one when none is better; of equals the smallest. */
+static int32_t best_label(const struct moving *m, struct tally *t, int64_t v) {
+  int64_t own = m->network->volume[v];
+  int32_t best = m->label[v];
+  double weight = 0;
+  tally_clear(t);
+  tally_row(t, m->network, v, m->label, -1);
+  for (int64_t i = 0; i < t->count; i++)
+    if (t->label[t->touched[i]] == best) weight = (double)t->sum[t->touched[i]];
+  double most = gain(m, weight, m->volume[best] - own, own);
+  for (int64_t i = 0; i < t->count; i++) {
+    int32_t label = t->label[t->touched[i]];
+    if (label == m->label[v]) continue;
+    double here = gain(m, (double)t->sum[t->touched[i]], m->volume[label], own);
+    if (here < most || (here == most && (best == m->label[v] || label > best))) continue;
+    most = here;
+    best = label;
+  }
+  return best;
+}
+
+/* Every shares-th node from `share` on decides, all from the same labels. */
+static int decide(struct moving *m, int share, int64_t longest) {
+  int code = OK;
+#pragma omp parallel if (!m->alone)
+  {
+    struct tally tally = {0};
+    int mine = tally_init(&tally, longest);
+#pragma omp for schedule(dynamic, 256)
+    for (int64_t v = share; v < m->network->nodes; v += m->shares)
+      if (mine == OK) m->next[v] = best_label(m, &tally, v);
+    tally_free(&tally);
+    if (mine != OK) {
+#pragma omp atomic write
+      code = mine;
+    }
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to cluster %lld nodes", (long long)m->network->nodes);
+  return OK;
+}
+
+/* Volumes are whole numbers: their sums do not depend on the order. */
+static int64_t move(struct moving *m, int share) {
+  int64_t moved = 0;
+#pragma omp parallel for schedule(static) reduction(+ : moved) if (!m->alone)
+  for (int64_t v = share; v < m->network->nodes; v += m->shares) {
+    int32_t from = m->label[v], to = m->next[v];
+    if (from == to) continue;
+    moved++;
+    m->label[v] = to;
+#pragma omp atomic
+    m->volume[from] -= m->network->volume[v];
+#pragma omp atomic
+    m->volume[to] += m->network->volume[v];
+  }
+  return moved;
+}
+
+static int settle(struct moving *m) {
+  int64_t nodes = m->network->nodes, longest = network_longest_row(m->network), before = nodes;
+  for (int round = 0; round < ROUNDS; round++) {
+    int64_t moved = 0;
+    for (int share = 0; share < m->shares; share++) {
+      TRY(decide(m, share, longest));
+      moved += move(m, share);
+    }
+    if ((double)moved <= SETTLED * (double)nodes) return OK;
+    if (round >= PATIENCE && (double)moved > ALMOST * (double)before) return OK;
+    before = moved;
+  }
+  return OK;
+}
+
+/* Labels 0, 1, ... in the order of their first nodes; returns how many. number: scratch. */
+static int64_t renumber(int64_t nodes, int32_t *label, int32_t *number) {
+  int64_t count = 0;
+  memset(number, -1, (size_t)nodes * sizeof *number);
+  for (int64_t v = 0; v < nodes; v++) {
+    if (number[label[v]] < 0) number[label[v]] = (int32_t)count++;
+    label[v] = number[label[v]];
+  }
+  return count;
+}
+
+static int label_nodes(const struct network *network, double resolution, int32_t *label, int32_t *next,
+                       int64_t *volume, int64_t *labels) {
+  int64_t nodes = network->nodes;
+  struct moving moving = {network, 0, label, next, volume, nodes < SMALL ? SHARES_SMALL : SHARES, 0};
+  moving.alone = network->start[nodes] / moving.shares < ALONE;
+  if (network->total) moving.resolution = resolution / (double)network->total;
+  for (int64_t v = 0; v < nodes; v++) label[v] = (int32_t)v;
+  memcpy(volume, network->volume, (size_t)nodes * sizeof *volume);
+  TRY(settle(&moving));
+  *labels = renumber(nodes, label, next);
+  return OK;
+}
+
+/* One level: labels into clusters, and the network they are the nodes of. */
+static int add_level(struct network *network, double resolution, struct clusters *c) {
+  int level = c->levels;
+  int64_t nodes = network->nodes, labels = 0, *volume = NULL;
+  int32_t *next = NULL;
+  TRY(memory_alloc(&c->of[level], nodes * (int64_t)sizeof *c->of[level], "clusters"));
+  c->count[level] = nodes;
+  c->levels++;
+  int code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "clusters");
+  if (code == OK) code = memory_alloc(&volume, nodes * (int64_t)sizeof *volume, "clusters");
+  if (code == OK) code = label_nodes(network, resolution, c->of[level], next, volume, &labels);
+  free(next);
+  free(volume);
+  TRY(code);
+  struct network coarse = {0};
+  code = network_contract(network, c->of[level], labels, &coarse);
+  network_free(network);
+  *network = coarse;
+  TRY(code);
+  c->count[level + 1] = labels;
+  TRY(memory_alloc(&c->volume[level], labels * (int64_t)sizeof *c->volume[level], "clusters"));
+  memcpy(c->volume[level], coarse.volume, (size_t)labels * sizeof *coarse.volume);
+  return OK;
+}
+
+static int add_levels(struct network *network, struct clusters *c) {
+  double resolution = RESOLUTION;
+  do {
+    TRY(add_level(network, resolution, c));
+    resolution *= COARSER;
+  } while (c->levels < CLUSTER_LEVELS && network->start[network->nodes] > 0);
+  return OK;
+}
+
+int clusters_find(struct network *network, struct clusters *clusters) {
+  *clusters = (struct clusters){0};
+  int code = add_levels(network, clusters);
+  network_free(network);
+  return code;
+}
+
+void clusters_free(struct clusters *clusters) {
+  for (int l = 0; l < CLUSTER_LEVELS; l++) {
+    free(clusters->of[l]);
+    free(clusters->volume[l]);
+  }
+  *clusters = (struct clusters){0};
+}

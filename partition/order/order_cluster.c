@@ -1,0 +1,194 @@
+/* Order "cluster": nested communities of each shard, the densest first, and in the last of them nodes of many
+ * arcs first. Communities that are too small scatter the arcs between them, large ones those inside: the
+ * level of the nest at which nodes are sorted by degree is the one that is rated best. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/order/cluster.h"
+#include "partition/order/order_kinds.h"
+#include "partition/order/order_rate.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { WINDOWS_RATED = 1024 };
+
+/* Levels are compared at this one product, whatever the run will do: an order depends on the graph alone. */
+static const struct choose_case rated = {&choose_h200, PRECISION_BF16, 128, 0};
+
+struct communities {
+  const struct order_input *input;
+  struct partition *partition;
+  struct clusters *clusters; /* [parts] */
+  int64_t *by_degree;        /* [nodes] shard after shard */
+  int32_t *local;            /* [nodes] place of a node among its shard's ascending ids */
+  int64_t *best;             /* [nodes] the best order so far */
+  double seconds;            /* predicted for it */
+};
+
+static void communities_free(struct communities *c) {
+  for (int p = 0; c->clusters && p < c->partition->parts; p++) clusters_free(&c->clusters[p]);
+  free(c->clusters);
+  free(c->by_degree);
+  free(c->local);
+  free(c->best);
+}
+
+static int find(struct communities *c, int32_t *local) {
+  const struct partition *partition = c->partition;
+  int alone = partition->parts == 1;
+  for (int64_t v = 0; v < partition->nodes; v++) local[v] = -1;
+  for (int p = 0; p < partition->parts; p++) {
+    const int64_t *id = partition->order + partition->offset[p];
+    int64_t count = partition->offset[p + 1] - partition->offset[p];
+    struct network network = {0};
+    order_list(id, count, local);
+    int code = network_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local,
+                              c->input->seed, &network);
+    if (code == OK) code = clusters_find(&network, &c->clusters[p]);
+    network_free(&network);
+    order_unlist(id, count, local);
+    TRY(code);
+  }
+  return OK;
+}
+
+/* A cluster among its siblings. */
+struct sibling {
+  int32_t parent_rank, index;
+  double density; /* arcs a node */
+};
+
+static int by_parent(const void *left, const void *right) {
+  const struct sibling *a = left, *b = right;
+  if (a->parent_rank != b->parent_rank) return a->parent_rank < b->parent_rank ? -1 : 1;
+  if (a->density != b->density) return a->density > b->density ? -1 : 1;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
+/* rank[x]: the place of cluster x of level l, whose parents' places are given (NULL: it is the last level).
+ * nodes: of each cluster. */
+static int rank_level(const struct clusters *c, int l, const int64_t *nodes, const int32_t *parent_rank,
+                      int32_t *rank) {
+  struct sibling *sibling = NULL;
+  int64_t count = c->count[l + 1];
+  TRY(memory_alloc(&sibling, count * (int64_t)sizeof *sibling, "order of clusters"));
+  for (int64_t x = 0; x < count; x++)
+    sibling[x] = (struct sibling){.parent_rank = parent_rank ? parent_rank[c->of[l + 1][x]] : 0,
+                                  .index = (int32_t)x,
+                                  .density = (double)c->volume[l][x] / (double)nodes[x]};
+  qsort(sibling, (size_t)count, sizeof *sibling, by_parent);
+  for (int64_t i = 0; i < count; i++) rank[sibling[i].index] = (int32_t)i;
+  free(sibling);
+  return OK;
+}
+
+/* From the last level down to `level`, whose places are left in rank. */
+static int rank_down(const struct clusters *c, int level, int64_t **nodes, int32_t *rank, int32_t *parent) {
+  for (int l = c->levels - 1; l >= level; l--) {
+    TRY(rank_level(c, l, nodes[l], l == c->levels - 1 ? NULL : parent, rank));
+    memcpy(parent, rank, (size_t)c->count[l + 1] * sizeof *rank);
+  }
+  return OK;
+}
+
+static int count_nodes(const struct clusters *c, int64_t **nodes) {
+  for (int l = 0; l < c->levels; l++) {
+    TRY(memory_alloc(&nodes[l], c->count[l + 1] * (int64_t)sizeof *nodes[l], "sizes of clusters"));
+    for (int64_t x = 0; x < c->count[l]; x++) nodes[l][c->of[l][x]] += l ? nodes[l - 1][x] : 1;
+  }
+  return OK;
+}
+
+static int rank_clusters(const struct clusters *c, int level, int32_t **rank) {
+  int64_t *nodes[CLUSTER_LEVELS] = {0}, bytes = c->count[level + 1] * (int64_t)sizeof **rank;
+  int32_t *parent = NULL;
+  int code = memory_alloc(rank, bytes, "order of clusters");
+  if (code == OK) code = memory_alloc(&parent, bytes, "order of clusters");
+  if (code == OK) code = count_nodes(c, nodes);
+  if (code == OK) code = rank_down(c, level, nodes, *rank, parent);
+  for (int l = 0; l < CLUSTER_LEVELS; l++) free(nodes[l]);
+  free(parent);
+  return code;
+}
+
+static int32_t cluster_at(const struct clusters *c, int level, int32_t node) {
+  for (int l = 0; l <= level; l++) node = c->of[l][node];
+  return node;
+}
+
+/* Shard p's nodes by the place of their cluster, then by degree. */
+static int fill_shard(struct communities *c, int p, int level, int64_t *order) {
+  const struct clusters *clusters = &c->clusters[p];
+  const int64_t *node = c->by_degree + c->partition->offset[p];
+  int64_t count = c->partition->offset[p + 1] - c->partition->offset[p], *place = NULL;
+  int32_t *rank = NULL;
+  if (level >= clusters->levels) level = clusters->levels - 1;
+  int code = rank_clusters(clusters, level, &rank);
+  if (code == OK)
+    code = memory_alloc(&place, (clusters->count[level + 1] + 1) * (int64_t)sizeof *place, "order of nodes");
+  if (code == OK) {
+    for (int64_t i = 0; i < count; i++) place[rank[cluster_at(clusters, level, c->local[node[i]])] + 1]++;
+    for (int64_t x = 0; x < clusters->count[level + 1]; x++) place[x + 1] += place[x];
+    for (int64_t i = 0; i < count; i++)
+      order[place[rank[cluster_at(clusters, level, c->local[node[i]])]]++] = node[i];
+  }
+  free(rank);
+  free(place);
+  return code;
+}
+
+static int rate(const struct communities *c, const int64_t *order, double *seconds) {
+  struct density density;
+  struct order_view view = {c->partition->parts, c->partition->nodes, order, c->partition->offset};
+  TRY(order_rate(c->input->graph, view, order_rate_step(c->partition->nodes, WINDOWS_RATED), &density));
+  *seconds = choose(&rated, &density).seconds;
+  return OK;
+}
+
+/* Goes up the levels while they get better. The whole shard by degree stands for the level above all. */
+static int pick_level(struct communities *c) {
+  int64_t *order = c->partition->order, bytes = c->partition->nodes * (int64_t)sizeof *order;
+  double seconds;
+  int levels = 0;
+  memcpy(c->best, c->by_degree, (size_t)bytes);
+  TRY(rate(c, c->best, &c->seconds));
+  for (int p = 0; p < c->partition->parts; p++)
+    if (c->clusters[p].levels > levels) levels = c->clusters[p].levels;
+  double before = INFINITY;
+  for (int level = 0; level < levels; level++, before = seconds) {
+    for (int p = 0; p < c->partition->parts; p++)
+      TRY(fill_shard(c, p, level, order + c->partition->offset[p]));
+    TRY(rate(c, order, &seconds));
+    if (seconds < c->seconds) {
+      c->seconds = seconds;
+      memcpy(c->best, order, (size_t)bytes);
+    }
+    if (seconds > before) break;
+  }
+  memcpy(order, c->best, (size_t)bytes);
+  return OK;
+}
+
+static int order_communities(struct communities *c) {
+  struct partition *partition = c->partition;
+  int64_t nodes = partition->nodes;
+  TRY(memory_alloc(&c->clusters, partition->parts * (int64_t)sizeof *c->clusters, "clusters"));
+  TRY(memory_alloc(&c->local, nodes * (int64_t)sizeof *c->local, "order of nodes"));
+  TRY(find(c, c->local));
+  for (int p = 0; p < partition->parts; p++)
+    order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
+               c->local);
+  TRY(memory_alloc(&c->by_degree, nodes * (int64_t)sizeof *c->by_degree, "order of nodes"));
+  TRY(memory_alloc(&c->best, nodes * (int64_t)sizeof *c->best, "order of nodes"));
+  TRY(order_degree(c->input, partition));
+  memcpy(c->by_degree, partition->order, (size_t)nodes * sizeof *c->by_degree);
+  return pick_level(c);
+}
+
+int order_cluster(const struct order_input *input, struct partition *partition) {
+  struct communities communities = {.input = input, .partition = partition};
+  int code = order_communities(&communities);
+  communities_free(&communities);
+  return code;
+}

@@ -1,0 +1,191 @@
+/* Order "loa": the locality-optimised arrangement of HC-SpMM (Li et al., ICDE 2025, algorithm 4), inside the
+ * communities of order "cluster".
+ *
+ * A window of 16 rows grows by the row that leaves its computing intensity, non-zeros over different columns,
+ * the highest. How many of a row's columns the window has already is counted as columns join it: each new one
+ * adds 1 to all rows that have it, so only the neighbours of neighbours are ever looked at. The rows are cut
+ * into pieces of `loa_window` consecutive ones; each is arranged by itself, so threads share the work and the
+ * result does not depend on them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/order/order_kinds.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+enum { WINDOW = 16 };
+
+/* The rows of a piece and the columns that they have, numbered from 0. */
+struct piece {
+  int64_t rows, columns, arcs;
+  int64_t *row_start; /* [rows + 1] */
+  int32_t *col;       /* [arcs] */
+  int64_t *col_start; /* [columns + 2] */
+  int32_t *row;       /* [arcs] the rows of each column, ascending */
+  int32_t *common;    /* [rows] columns of the row that the window has */
+  int32_t *in_window; /* [columns] the last window that the column joined, from 1 */
+  uint8_t *placed;    /* [rows] */
+  int64_t *arranged;  /* [rows] the nodes in their new order */
+  int64_t *key;       /* [mask + 1] hash table: column + 1, 0: free */
+  int32_t *number;    /* [mask + 1] */
+  int64_t mask, room; /* room: arcs that there is space for */
+};
+
+static void piece_free(struct piece *piece) {
+  free(piece->row_start);
+  free(piece->col);
+  free(piece->col_start);
+  free(piece->row);
+  free(piece->common);
+  free(piece->in_window);
+  free(piece->placed);
+  free(piece->arranged);
+  free(piece->key);
+  free(piece->number);
+  *piece = (struct piece){0};
+}
+
+static int piece_init(struct piece *piece, int64_t rows, int64_t arcs) {
+  int64_t size = 16;
+  while (size < 2 * arcs) size *= 2;
+  piece->mask = size - 1;
+  piece->room = arcs;
+  TRY(memory_alloc(&piece->row_start, (rows + 1) * (int64_t)sizeof *piece->row_start, "rows to arrange"));
+  TRY(memory_alloc(&piece->col, arcs * (int64_t)sizeof *piece->col, "rows to arrange"));
+  TRY(memory_alloc(&piece->col_start, (arcs + 2) * (int64_t)sizeof *piece->col_start, "rows to arrange"));
+  TRY(memory_alloc(&piece->row, arcs * (int64_t)sizeof *piece->row, "rows to arrange"));
+  TRY(memory_alloc(&piece->common, rows * (int64_t)sizeof *piece->common, "rows to arrange"));
+  TRY(memory_alloc(&piece->in_window, arcs * (int64_t)sizeof *piece->in_window, "rows to arrange"));
+  TRY(memory_alloc(&piece->placed, rows, "rows to arrange"));
+  TRY(memory_alloc(&piece->arranged, rows * (int64_t)sizeof *piece->arranged, "rows to arrange"));
+  TRY(memory_alloc(&piece->key, size * (int64_t)sizeof *piece->key, "rows to arrange"));
+  return memory_alloc(&piece->number, size * (int64_t)sizeof *piece->number, "rows to arrange");
+}
+
+static int32_t number_of(struct piece *piece, int64_t column) {
+  int64_t at = (int64_t)(graph_edge_hash(column, 0, 0) & (uint64_t)piece->mask);
+  while (piece->key[at] && piece->key[at] != column + 1) at = (at + 1) & piece->mask;
+  if (!piece->key[at]) {
+    piece->key[at] = column + 1;
+    piece->number[at] = (int32_t)piece->columns++;
+  }
+  return piece->number[at];
+}
+
+static void read_rows(struct piece *piece, const struct graph *graph, const int64_t *node) {
+  memset(piece->key, 0, (size_t)(piece->mask + 1) * sizeof *piece->key);
+  piece->columns = piece->arcs = 0;
+  for (int64_t i = 0; i < piece->rows; i++) {
+    for (int64_t e = graph->start[node[i]]; e < graph->start[node[i] + 1]; e++)
+      if (graph->col[e] != node[i]) piece->col[piece->arcs++] = number_of(piece, graph->col[e]);
+    piece->row_start[i + 1] = piece->arcs;
+  }
+}
+
+static void list_columns(struct piece *piece) {
+  int64_t *next = piece->col_start + 1;
+  memset(piece->col_start, 0, (size_t)(piece->columns + 2) * sizeof *piece->col_start);
+  for (int64_t e = 0; e < piece->arcs; e++) piece->col_start[piece->col[e] + 2]++;
+  for (int64_t c = 0; c < piece->columns; c++) next[c + 1] += next[c];
+  for (int64_t i = 0; i < piece->rows; i++)
+    for (int64_t e = piece->row_start[i]; e < piece->row_start[i + 1]; e++)
+      piece->row[next[piece->col[e]]++] = (int32_t)i;
+}
+
+/* A window as it grows. */
+struct window {
+  int32_t number; /* from 1 */
+  int64_t arcs, columns;
+};
+
+static void add_row(struct piece *piece, struct window *window, int64_t row) {
+  piece->placed[row] = 1;
+  window->arcs += piece->row_start[row + 1] - piece->row_start[row];
+  for (int64_t e = piece->row_start[row]; e < piece->row_start[row + 1]; e++) {
+    int32_t c = piece->col[e];
+    if (piece->in_window[c] == window->number) continue;
+    piece->in_window[c] = window->number;
+    window->columns++;
+    for (int64_t i = piece->col_start[c]; i < piece->col_start[c + 1]; i++) piece->common[piece->row[i]]++;
+  }
+}
+
+/* The row that shares columns with the window and leaves the highest intensity; the first of equals; where
+ * none shares any, the first that is left. */
+static int64_t next_row(const struct piece *piece, const struct window *window, int64_t first) {
+  int64_t best = -1, best_arcs = 0, best_columns = 1;
+  for (int64_t row = first; row < piece->rows; row++) {
+    if (piece->placed[row] || !piece->common[row]) continue;
+    int64_t degree = piece->row_start[row + 1] - piece->row_start[row];
+    int64_t arcs = window->arcs + degree, columns = window->columns + degree - piece->common[row];
+    if (best >= 0 && arcs * best_columns <= best_arcs * columns) continue;
+    best = row;
+    best_arcs = arcs;
+    best_columns = columns;
+  }
+  return best >= 0 ? best : first;
+}
+
+static void arrange(struct piece *piece, int64_t *node) {
+  int64_t first = 0;
+  memset(piece->placed, 0, (size_t)piece->rows);
+  memset(piece->in_window, 0, (size_t)piece->columns * sizeof *piece->in_window);
+  struct window window = {0};
+  for (int64_t at = 0; at < piece->rows; at++) {
+    if (at % WINDOW == 0) {
+      window = (struct window){.number = window.number + 1};
+      memset(piece->common, 0, (size_t)piece->rows * sizeof *piece->common);
+    }
+    while (piece->placed[first]) first++;
+    int64_t row = next_row(piece, &window, first);
+    add_row(piece, &window, row);
+    piece->arranged[at] = node[row];
+  }
+  memcpy(node, piece->arranged, (size_t)piece->rows * sizeof *node);
+}
+
+/* Nodes [first, first + rows) of the order, whatever space it takes. */
+static int arrange_piece(struct piece *piece, const struct graph *graph, int64_t *node, int64_t rows,
+                         int64_t most) {
+  int64_t arcs = 0;
+  for (int64_t i = 0; i < rows; i++) arcs += graph->start[node[i] + 1] - graph->start[node[i]];
+  if (!piece->row_start || arcs > piece->room) {
+    piece_free(piece);
+    TRY(piece_init(piece, most, arcs + arcs / 4));
+  }
+  piece->rows = rows;
+  read_rows(piece, graph, node);
+  list_columns(piece);
+  arrange(piece, node);
+  return OK;
+}
+
+static int arrange_shard(const struct order_input *input, int64_t *node, int64_t count) {
+  int64_t rows = input->loa_window;
+  int code = OK;
+#pragma omp parallel
+  {
+    struct piece piece = {0};
+    int mine = OK;
+#pragma omp for schedule(dynamic)
+    for (int64_t first = 0; first < count; first += rows)
+      if (mine == OK)
+        mine = arrange_piece(&piece, input->graph, node + first, first + rows < count ? rows : count - first,
+                             rows);
+    piece_free(&piece);
+    if (mine != OK) {
+#pragma omp atomic write
+      code = mine;
+    }
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to arrange rows; lower partition.loa_window");
+  return OK;
+}
+
+int order_loa(const struct order_input *input, struct partition *partition) {
+  TRY(order_cluster(input, partition));
+  for (int p = 0; p < partition->parts; p++)
+    TRY(arrange_shard(input, partition->order + partition->offset[p],
+                      partition->offset[p + 1] - partition->offset[p]));
+  return OK;
+}

@@ -1,0 +1,245 @@
+#include "partition/order/order_rate.h"
+
+#include <stdlib.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+/* Times the mean of arcs from which a window always counts. */
+enum { HEAVY = 2 };
+
+struct rating {
+  const struct graph *graph;
+  struct order_view view;
+  int64_t step;
+  int32_t *place; /* [nodes] of a node in the order */
+  uint64_t *mark; /* a bit a place: in the halo of the shard at hand */
+  int32_t *below; /* [words] marks before each word */
+  int64_t halo;   /* rows of the shard at hand */
+};
+
+static void rating_free(struct rating *r) {
+  free(r->place);
+  free(r->mark);
+  free(r->below);
+}
+
+/* Where row v of the graph begins, of those that it holds; that of v + 1 is where it ends. */
+static int64_t start_of(const struct graph *g, int64_t v) {
+  return g->start[v - g->first];
+}
+
+static int64_t words_of(const struct rating *r) {
+  return r->view.nodes / 64 + 1;
+}
+
+static int rating_init(struct rating *r) {
+  int64_t nodes = r->view.nodes;
+  TRY(memory_alloc(&r->place, nodes * (int64_t)sizeof *r->place, "rating of an order"));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < nodes; i++) r->place[r->view.order[i]] = (int32_t)i;
+  if (r->view.parts == 1) return OK;
+  TRY(memory_alloc(&r->mark, words_of(r) * (int64_t)sizeof *r->mark, "rating of an order"));
+  return memory_alloc(&r->below, words_of(r) * (int64_t)sizeof *r->below, "rating of an order");
+}
+
+/* Marks the places of shard p's halo and counts them. */
+static void mark_halo(struct rating *r, int p) {
+  const struct graph *g = r->graph;
+  int64_t first = r->view.offset[p], last = r->view.offset[p + 1];
+  for (int64_t w = 0; w < words_of(r); w++) r->mark[w] = 0;
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (int64_t i = first; i < last; i++) {
+    int64_t v = r->view.order[i];
+    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
+      int32_t place = r->place[g->col[e]];
+      if (place >= first && place < last) continue;
+      uint64_t bit = (uint64_t)1 << (place & 63);
+      if (__atomic_load_n(&r->mark[place >> 6], __ATOMIC_RELAXED) & bit) continue;
+#pragma omp atomic
+      r->mark[place >> 6] |= bit;
+    }
+  }
+  r->halo = 0;
+  for (int64_t w = 0; w < words_of(r); w++) {
+    r->below[w] = (int32_t)r->halo;
+    r->halo += __builtin_popcountll(r->mark[w]);
+  }
+}
+
+static int64_t segments(int64_t columns) {
+  return (columns + TILE_COLS - 1) / TILE_COLS;
+}
+
+/* Which 64 columns of shard p's [own | halo] a place falls in; the halo begins a segment. */
+static int64_t segment_of(const struct rating *r, int p, int32_t place) {
+  int64_t first = r->view.offset[p], last = r->view.offset[p + 1];
+  if (place >= first && place < last) return (place - first) / TILE_COLS;
+  uint64_t before = r->mark[place >> 6] & (((uint64_t)1 << (place & 63)) - 1);
+  return segments(last - first) + (r->below[place >> 6] + __builtin_popcountll(before)) / TILE_COLS;
+}
+
+enum { SHORT_WINDOW = 16 };
+
+/* Arcs and different columns of the windows of shard p; last[u]: the window that had column u last, from 1.
+ */
+static void measure_windows(const struct graph *g, struct order_view view, int p, int32_t *last,
+                            int32_t *window, int64_t *arcs, int64_t *columns) {
+#pragma omp for schedule(dynamic, 64)
+  for (int64_t first = view.offset[p]; first < view.offset[p + 1]; first += SHORT_WINDOW) {
+    ++*window;
+    for (int64_t i = first; i < first + SHORT_WINDOW && i < view.offset[p + 1]; i++) {
+      int64_t v = view.order[i];
+      *arcs += g->start[v + 1] - g->start[v];
+      for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
+        *columns += last[g->col[e]] != *window;
+        last[g->col[e]] = *window;
+      }
+    }
+  }
+}
+
+int order_intensity(const struct graph *graph, struct order_view view, double *intensity) {
+  int64_t arcs = 0, columns = 0;
+  int code = OK;
+#pragma omp parallel reduction(+ : arcs, columns)
+  {
+    int32_t *last = NULL, window = 0;
+    int mine = memory_alloc(&last, view.nodes * (int64_t)sizeof *last, "rating of an order");
+    if (mine != OK) {
+#pragma omp atomic write
+      code = mine;
+    }
+#pragma omp barrier
+    if (code == OK)
+      for (int p = 0; p < view.parts; p++) measure_windows(graph, view, p, last, &window, &arcs, &columns);
+    free(last);
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to rate an order of %lld nodes", (long long)view.nodes);
+  *intensity = columns ? (double)arcs / (double)columns : 1;
+  return OK;
+}
+
+/* What a thread counts in. */
+struct counting {
+  int32_t *arcs;    /* of each segment, 0 between windows */
+  int32_t *touched; /* segments with arcs, and one place more */
+  struct density sampled, whole;
+};
+
+static int64_t window_end(const struct rating *r, int p, int64_t first) {
+  int64_t end = r->view.offset[p + 1];
+  return first + TILE_ROWS < end ? first + TILE_ROWS : end;
+}
+
+static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
+  int64_t arcs = 0;
+  for (int64_t i = first; i < end; i++)
+    arcs += start_of(r->graph, r->view.order[i] + 1) - start_of(r->graph, r->view.order[i]);
+  return arcs;
+}
+
+static void count_window(const struct rating *r, int p, int64_t first, struct counting *c,
+                         struct density *density) {
+  const struct graph *g = r->graph;
+  int64_t end = window_end(r, p, first), touched = 0;
+  for (int64_t i = first; i < end; i++) {
+    int64_t v = r->view.order[i];
+    for (int64_t e = start_of(g, v); e < start_of(g, v + 1); e++) {
+      if (g->col[e] == v) continue;
+      int64_t segment = segment_of(r, p, r->place[g->col[e]]);
+      c->touched[touched] = (int32_t)segment; /* kept when it is new; a branch would be guessed wrong */
+      touched += c->arcs[segment]++ == 0;
+    }
+  }
+  int64_t most = 0;
+  for (int64_t t = 0; t < touched; t++) {
+    int32_t *arcs = &c->arcs[c->touched[t]];
+    density_count(density, *arcs);
+    if (*arcs > most) most = *arcs;
+    *arcs = 0;
+  }
+  if (most) density_count_window(density, most);
+}
+
+/* Windows of many arcs are few and hold much: all of them count. Of the others every step-th does. */
+static void look_at(const struct rating *r, int p, int64_t w, int64_t mean, struct counting *c) {
+  int64_t first = r->view.offset[p] + w * TILE_ROWS;
+  int heavy = r->step > 1 && arcs_of(r, first, window_end(r, p, first)) > HEAVY * mean;
+  if (heavy)
+    count_window(r, p, first, c, &c->whole);
+  else if (w % r->step == r->step / 2)
+    count_window(r, p, first, c, &c->sampled);
+}
+
+static void density_scale(struct density *density, int64_t times) {
+  for (int b = 0; b < DENSITY_BINS; b++) {
+    density->cells[b] *= times;
+    density->arcs[b] *= times;
+    density->windows[b] *= times;
+  }
+}
+
+static int counting_init(struct counting *c, int64_t columns) {
+  TRY(memory_alloc(&c->arcs, columns * (int64_t)sizeof *c->arcs, "rating of an order"));
+  return memory_alloc(&c->touched, (columns + 1) * (int64_t)sizeof *c->touched, "rating of an order");
+}
+
+static int rate_part(struct rating *r, int p, struct density *density) {
+  int64_t first = r->view.offset[p], own = r->view.offset[p + 1] - first;
+  int64_t windows = (own + TILE_ROWS - 1) / TILE_ROWS;
+  int64_t mean = windows ? arcs_of(r, first, first + own) / windows : 0;
+  int code = OK;
+  if (r->view.parts > 1) mark_halo(r, p);
+  density->rows += own;
+  density->cols += own + r->halo;
+#pragma omp parallel
+  {
+    struct counting counting = {0};
+    int mine = counting_init(&counting, segments(own) + segments(r->halo));
+#pragma omp for schedule(dynamic, 8)
+    for (int64_t w = 0; w < windows; w++)
+      if (mine == OK) look_at(r, p, w, mean, &counting);
+    density_scale(&counting.sampled, r->step);
+#pragma omp critical(density)
+    {
+      density_add(density, &counting.sampled);
+      density_add(density, &counting.whole);
+      if (mine != OK) code = mine;
+    }
+    free(counting.arcs);
+    free(counting.touched);
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to rate an order of %lld nodes", (long long)own);
+  return OK;
+}
+
+static int rate_parts(struct rating *r, struct density *density) {
+  *density = (struct density){0};
+  TRY(rating_init(r));
+  for (int p = 0; p < r->view.parts; p++) TRY(rate_part(r, p, density));
+  density->cols /= r->view.parts;
+  return OK;
+}
+
+int64_t order_rate_step(int64_t nodes, int64_t windows) {
+  return nodes / TILE_ROWS / windows + 1;
+}
+
+int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density) {
+  struct rating rating = {.graph = graph, .view = view, .step = step};
+  int code = rate_parts(&rating, density);
+  rating_free(&rating);
+  return code;
+}
+
+int order_rate_part(const struct graph *graph, struct order_view view, int p, int64_t step,
+                    struct density *density, int64_t *halo) {
+  struct rating rating = {.graph = graph, .view = view, .step = step};
+  *density = (struct density){0};
+  int code = rating_init(&rating);
+  if (code == OK) code = rate_part(&rating, p, density);
+  *halo = rating.halo;
+  rating_free(&rating);
+  return code;
+}

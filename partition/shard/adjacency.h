@@ -1,0 +1,40 @@
+/* adjacency: one direction of a shard's edges, divided into columns of own nodes and of halo nodes, with the
+ * plan that fills the halo. */
+#ifndef PARTITION_SHARD_ADJACENCY_H
+#define PARTITION_SHARD_ADJACENCY_H
+
+#include <stdint.h>
+
+#include "partition/graph/partition.h"
+#include "partition/shard/halo.h"
+#include "runtime/base/csr.h"
+
+/* Where self loops are. */
+enum self_loops {
+  LOOPS_APART,  /* in `self` as stored, in neither part */
+  LOOPS_WITHIN, /* besides, each own row has exactly one among its entries: the stored one, else one of weight
+                   1 */
+};
+
+/* Rows are own nodes, columns local ids [own | halo]. */
+struct adjacency {
+  enum self_loops loops;
+  struct csr own_part;  /* [own, own] */
+  struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
+  struct halo halo;     /* the plan that fills the halo */
+  uint8_t *unfinished;  /* [own] 1: the row has halo columns */
+  float *self;          /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
+  float *degree;        /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
+                           the forward adjacency in both directions */
+};
+
+/* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
+ * `forward` is given: the transpose of that adjacency) and divides them. The block is freed as soon as it
+ * has been sent, unless keep_block. global_id [own]: the node of each own row. */
+int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
+                   const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
+                   struct adjacency *adjacency);
+void adjacency_free(struct adjacency *adjacency);
+int64_t adjacency_bytes(const struct adjacency *adjacency);
+
+#endif

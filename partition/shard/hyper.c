@@ -1,0 +1,274 @@
+#include "partition/shard/hyper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/shard/adjacency.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/memory.h"
+
+/* Local ids of the star: own vertices, own hyperedges, then a halo of its own for each direction. */
+struct building {
+  struct hyper *hyper;
+  struct adjacency in;       /* row of a hyperedge: its vertices */
+  struct adjacency out;      /* row of a vertex: its hyperedges */
+  int32_t *place;            /* [edges] number of each own hyperedge: inner ones, then outer ones */
+  struct hyper_vertex *fact; /* [own + edges + halo of in] */
+};
+
+static void building_free(struct building *b) {
+  adjacency_free(&b->in);
+  adjacency_free(&b->out);
+  free(b->place);
+  free(b->fact);
+}
+
+int64_t hyper_arrivals(const struct hyper *hyper) {
+  return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&hyper->halo) : hyper->halo.rows;
+}
+
+static int number_edges(const struct partition *star, int rank, struct building *b) {
+  struct hyper *h = b->hyper;
+  const int64_t *id = star->order + star->offset[rank];
+  int64_t total = star->offset[rank + 1] - star->offset[rank];
+  while (h->own < total && id[h->own] < h->vertices) h->own++;
+  h->edges = total - h->own;
+  for (int64_t e = 0; e < h->edges; e++) h->outer += b->in.unfinished[h->own + e];
+  h->inner = h->edges - h->outer;
+  TRY(memory_alloc(&b->place, h->edges * (int64_t)sizeof *b->place, "own hyperedges"));
+  TRY(memory_alloc(&h->edge_id, h->edges * (int64_t)sizeof *h->edge_id, "own hyperedges"));
+  int64_t inner = 0, outer = h->inner;
+  for (int64_t e = 0; e < h->edges; e++) {
+    int64_t place = b->in.unfinished[h->own + e] ? outer++ : inner++;
+    b->place[e] = (int32_t)place;
+    h->edge_id[place] = id[h->own + e] - h->vertices;
+  }
+  return OK;
+}
+
+/* Hyperedges of own vertices, wherever they belong; one of size 1 has its vertex alone. */
+static void count_part(const struct csr *part, const float *size, struct hyper_vertex *fact) {
+  for (int64_t i = 0; i < part->rows; i++) {
+    struct hyper_vertex *v = &fact[part->row ? part->row[i] : i];
+    for (int64_t e = part->start[i]; e < part->start[i + 1]; e++) {
+      v->degree++;
+      if (size[part->col[e]] < 1.5F) v->lonely = 0;
+    }
+  }
+}
+
+static void add_vertex(struct hyper_edge *edge, const struct hyper_vertex *vertex) {
+  edge->size++;
+  edge->degrees += vertex->degree;
+  edge->lonely += vertex->lonely;
+}
+
+static void sum_edges(const struct building *b) {
+  const struct hyper *h = b->hyper;
+  const struct csr *own = &b->in.own_part, *away = &b->in.halo_part;
+  int64_t total = h->own + h->edges;
+  for (int64_t e = 0; e < h->edges; e++) {
+    for (int64_t i = own->start[h->own + e]; i < own->start[h->own + e + 1]; i++)
+      add_vertex(&h->edge[b->place[e]], &b->fact[own->col[i]]);
+  }
+  for (int64_t r = 0; r < away->rows; r++) {
+    for (int64_t i = away->start[r]; i < away->start[r + 1]; i++)
+      add_vertex(&h->edge[b->place[away->row[r] - h->own]], &b->fact[total + away->col[i]]);
+  }
+}
+
+static int alloc_facts(struct building *b) {
+  struct hyper *h = b->hyper;
+  int64_t total = h->own + h->edges;
+  TRY(memory_alloc(&b->fact, (total + b->in.halo.rows) * (int64_t)sizeof *b->fact, "degrees of vertices"));
+  TRY(memory_alloc(&h->vertex, h->own * (int64_t)sizeof *h->vertex, "degrees of vertices"));
+  return memory_alloc(&h->edge, h->edges * (int64_t)sizeof *h->edge, "sizes of hyperedges");
+}
+
+static int find_facts(struct comm *comm, struct building *b) {
+  struct hyper *h = b->hyper;
+  int64_t total = h->own + h->edges;
+  TRY(comm_agree(comm, alloc_facts(b)));
+  for (int64_t v = 0; v < h->own; v++) b->fact[v].lonely = 1;
+  count_part(&b->out.own_part, b->out.degree, b->fact);
+  count_part(&b->out.halo_part, b->out.degree + total, b->fact);
+  TRY(halo_swap(&b->in.halo, comm, b->fact, sizeof *b->fact, b->fact + total));
+  memcpy(h->vertex, b->fact, (size_t)h->own * sizeof *h->vertex);
+  sum_edges(b);
+  return OK;
+}
+
+/* What fewer rows bring; the plan of that. */
+static int choose_travel(struct comm *comm, struct building *b) {
+  struct hyper *h = b->hyper;
+  int64_t rows[2] = {b->in.halo.rows, b->out.halo.rows};
+  TRY(comm_reduce(comm, rows, 2, NUMBER_INT64, REDUCE_SUM));
+  h->travel = rows[0] <= rows[1] ? TRAVEL_VERTICES : TRAVEL_HYPEREDGES;
+  struct halo *halo = h->travel == TRAVEL_VERTICES ? &b->in.halo : &b->out.halo;
+  h->halo = *halo;
+  *halo = (struct halo){0};
+  for (int64_t i = 0; i < halo_send_rows(&h->halo) && h->travel == TRAVEL_HYPEREDGES; i++)
+    h->halo.send_row[i] = (int32_t)(b->place[h->halo.send_row[i] - h->own] - h->inner);
+  return OK;
+}
+
+/* Own vertices of own hyperedges number [first, first + rows). */
+static int take_rows(const struct building *b, int64_t first, int64_t rows, struct csr *m) {
+  const struct hyper *h = b->hyper;
+  const struct csr *from = &b->in.own_part;
+  int64_t nnz = 0, row = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 1) TRY(csr_init(m, rows, h->own, nnz, 0));
+    nnz = row = 0;
+    for (int64_t e = 0; e < h->edges; e++) {
+      if (b->place[e] < first || b->place[e] >= first + rows) continue;
+      for (int64_t i = from->start[h->own + e]; i < from->start[h->own + e + 1]; i++, nnz++) {
+        if (pass == 1) m->col[nnz] = from->col[i];
+      }
+      if (pass == 1) m->start[++row] = nnz;
+    }
+  }
+  return OK;
+}
+
+/* Row r lists the i of target[i] = r. */
+static int list_by_target(const int32_t *target, int64_t count, int64_t rows, struct csr *m) {
+  TRY(csr_init(m, rows, count, count, 0));
+  for (int64_t i = 0; i < count; i++) m->start[target[i] + 1]++;
+  for (int64_t r = 0; r < rows; r++) m->start[r + 1] += m->start[r];
+  for (int64_t i = 0; i < count; i++) m->col[m->start[target[i]]++] = (int32_t)i;
+  memmove(m->start + 1, m->start, (size_t)rows * sizeof *m->start);
+  m->start[0] = 0;
+  return OK;
+}
+
+/* A matrix with all of its first `rows` rows in place of those it lists. */
+static int expand_rows(struct csr *m, int64_t rows) {
+  int64_t *start = NULL;
+  TRY(memory_alloc(&start, (rows + 1) * (int64_t)sizeof *start, "row offsets"));
+  for (int64_t i = 0; i < m->rows; i++) start[m->row[i] + 1] = m->start[i + 1] - m->start[i];
+  for (int64_t r = 0; r < rows; r++) start[r + 1] += start[r];
+  free(m->start);
+  free(m->row);
+  m->start = start;
+  m->row = NULL;
+  m->rows = rows;
+  return OK;
+}
+
+/* Rows of `own` with those of `away` behind them, where there is anything. */
+static int join(const struct csr *own, const struct csr *away, struct hyper *h) {
+  struct csr *m = &h->rest;
+  int64_t rows = 0, nnz = 0;
+  TRY(memory_alloc(&h->unfinished, h->own, "row flags"));
+  for (int64_t v = 0; v < h->own; v++) {
+    h->unfinished[v] = own->start[v + 1] > own->start[v] || away->start[v + 1] > away->start[v];
+    rows += h->unfinished[v];
+  }
+  TRY(csr_init(m, rows, own->cols + away->cols, own->nnz + away->nnz, 0));
+  TRY(memory_alloc(&m->row, rows * (int64_t)sizeof *m->row, "rows with outer hyperedges"));
+  rows = 0;
+  for (int64_t v = 0; v < h->own; v++) {
+    if (!h->unfinished[v]) continue;
+    for (int64_t i = own->start[v]; i < own->start[v + 1]; i++) m->col[nnz++] = own->col[i];
+    for (int64_t i = away->start[v]; i < away->start[v + 1]; i++)
+      m->col[nnz++] = (int32_t)(own->cols + away->col[i]);
+    m->row[rows++] = (int32_t)v;
+    m->start[rows] = nnz;
+  }
+  return OK;
+}
+
+/* What is foreign of the outer hyperedges; *away: what arrives for own vertices. */
+static int vertices_travel(struct building *b, struct csr *away) {
+  struct hyper *h = b->hyper;
+  h->outer_away = b->in.halo_part; /* its rows are the outer hyperedges, in their order */
+  b->in.halo_part = (struct csr){0};
+  free(h->outer_away.row);
+  h->outer_away.row = NULL;
+  TRY(csr_transpose(&h->outer_away, &h->partial, NULL));
+  return list_by_target(h->halo.send_row, halo_send_rows(&h->halo), h->own, away);
+}
+
+static int hyperedges_travel(struct building *b, struct csr *away) {
+  struct hyper *h = b->hyper;
+  TRY(list_by_target(h->halo.send_row, halo_send_rows(&h->halo), h->outer, &h->outer_away));
+  *away = b->out.halo_part;
+  b->out.halo_part = (struct csr){0};
+  TRY(expand_rows(away, h->own));
+  return csr_transpose(away, &h->partial, NULL);
+}
+
+static int divide(struct building *b) {
+  struct hyper *h = b->hyper;
+  struct csr own = {0}, away = {0};
+  TRY(take_rows(b, 0, h->inner, &h->inner_edges));
+  TRY(take_rows(b, h->inner, h->outer, &h->outer_own));
+  TRY(csr_transpose(&h->inner_edges, &h->inner_vertices, NULL));
+  int code = csr_transpose(&h->outer_own, &own, NULL);
+  if (code == OK)
+    code = h->travel == TRAVEL_VERTICES ? vertices_travel(b, &away) : hyperedges_travel(b, &away);
+  if (code == OK) code = join(&own, &away, h);
+  csr_free(&own);
+  csr_free(&away);
+  return code;
+}
+
+static int build(struct comm *comm, const struct partition *star, struct graph *block, struct building *b) {
+  const int64_t *id = star->order + star->offset[comm->rank];
+  TRY(adjacency_init(comm, star, block, 1, id, LOOPS_APART, NULL, &b->in));
+  TRY(adjacency_init(comm, star, block, 0, id, LOOPS_APART, &b->in, &b->out));
+  TRY(comm_agree(comm, number_edges(star, comm->rank, b)));
+  TRY(find_facts(comm, b));
+  TRY(choose_travel(comm, b));
+  return comm_agree(comm, divide(b));
+}
+
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *star,
+               struct graph *block, struct hyper *hyper) {
+  struct building building = {.hyper = hyper};
+  *hyper = (struct hyper){
+      .vertices = dataset->nodes, .hyperedges = dataset->hyperedges, .incidences = dataset->incidences};
+  if (star->parts != comm->size)
+    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", star->parts, comm->size);
+  int code = build(comm, star, block, &building);
+  building_free(&building);
+  return code;
+}
+
+static const int MATRICES = 6;
+
+static struct csr *matrix_of(struct hyper *h, int i) {
+  struct csr *const all[] = {&h->inner_edges, &h->inner_vertices, &h->outer_own,
+                             &h->outer_away,  &h->partial,        &h->rest};
+  return all[i];
+}
+
+void hyper_free(struct hyper *hyper) {
+  for (int i = 0; i < MATRICES; i++) csr_free(matrix_of(hyper, i));
+  halo_free(&hyper->halo);
+  free(hyper->edge_id);
+  free(hyper->vertex);
+  free(hyper->edge);
+  free(hyper->unfinished);
+  *hyper = (struct hyper){0};
+}
+
+int64_t hyper_bytes(const struct hyper *hyper) {
+  int64_t bytes = halo_bytes(&hyper->halo);
+  if (hyper->vertices == 0) return 0;
+  for (int i = 0; i < MATRICES; i++) bytes += csr_bytes(matrix_of((struct hyper *)hyper, i));
+  return bytes + hyper->own * (int64_t)(sizeof *hyper->vertex + 1) +
+         hyper->edges * (int64_t)(sizeof *hyper->edge + sizeof *hyper->edge_id);
+}
+
+int hyper_print(struct comm *comm, const struct hyper *hyper) {
+  int64_t count[2] = {hyper->halo.rows, hyper->outer};
+  if (comm->size == 1) return OK;
+  TRY(comm_reduce(comm, count, 2, NUMBER_INT64, REDUCE_SUM));
+  log_info("%lld of %lld hyperedges span ranks; %lld rows of %s travel there and back in a product",
+           (long long)count[1], (long long)hyper->hyperedges, (long long)count[0],
+           hyper->travel == TRAVEL_VERTICES ? "vertices" : "hyperedges");
+  return OK;
+}

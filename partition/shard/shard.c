@@ -1,0 +1,81 @@
+#include "partition/shard/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+static int list_own(const struct partition *partition, int rank, struct shard *shard) {
+  int64_t first = partition->offset[rank];
+  shard->own = partition->offset[rank + 1] - first;
+  TRY(memory_alloc(&shard->global_id, shard->own * (int64_t)sizeof *shard->global_id, "ids of own rows"));
+  memcpy(shard->global_id, partition->order + first, (size_t)shard->own * sizeof *shard->global_id);
+  return OK;
+}
+
+int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+               struct graph *block, enum self_loops loops, struct shard *shard) {
+  *shard = (struct shard){.global_nodes = dataset->nodes,
+                          .global_edges = dataset->edges,
+                          .directed = dataset->directed,
+                          .features = dataset->features,
+                          .classes = dataset->classes,
+                          .sparse = dataset->sparse};
+  if (partition->parts != comm->size)
+    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
+  TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
+  TRY(adjacency_init(comm, partition, block, shard->directed, shard->global_id, loops, NULL, &shard->in));
+  if (!shard->directed) return OK;
+  return adjacency_init(comm, partition, block, 0, shard->global_id, loops, &shard->in, &shard->out);
+}
+
+void shard_free(struct shard *shard) {
+  adjacency_free(&shard->in);
+  adjacency_free(&shard->out);
+  hyper_free(&shard->hyper);
+  csr_free(&shard->feature_rows);
+  free(shard->global_id);
+  free(shard->feature);
+  free(shard->label);
+  free(shard->labels);
+  for (int s = 0; s < SPLIT_COUNT; s++) free(shard->split[s]);
+  *shard = (struct shard){0};
+}
+
+int64_t shard_bytes(const struct shard *shard) {
+  int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
+  bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
+  if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
+  if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
+  if (shard->label) bytes += own * (int64_t)sizeof *shard->label;
+  if (shard->labels) bytes += own * shard->classes;
+  for (int s = 0; s < SPLIT_COUNT; s++) bytes += shard->split_count[s] * (int64_t)sizeof *shard->split[s];
+  return bytes;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
+static int64_t adjacency_build_bytes(const struct shard *shard, int ranks) {
+  const struct adjacency *in = &shard->in;
+  int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz;
+  int64_t edge = in->own_part.weight ? 8 : 4;
+  int64_t block = shard->global_edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
+  int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
+  int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
+  return nnz * edge + shard->own * 16 + nodes * 8 + larger(block + rounds, divided);
+}
+
+int64_t shard_build_bytes(const struct shard *shard, int ranks) {
+  int64_t features = shard->feature ? shard->own * shard->features * (int64_t)sizeof *shard->feature
+                                    : csr_bytes(&shard->feature_rows);
+  int64_t data = shard_bytes(shard) + 2 * smaller(DATASET_BLOCK, features); /* own rows and two blocks */
+  return larger(adjacency_build_bytes(shard, ranks), data);
+}

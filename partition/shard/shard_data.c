@@ -1,0 +1,307 @@
+/* Features and labels on their way from the file to the owners of their rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/graph/graph.h"
+#include "partition/graph/row_shuffle.h"
+#include "partition/shard/shard.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+/* A column of the node table: a fixed number of bytes a node. */
+struct column {
+  const char *name;
+  int64_t bytes; /* of a node's value */
+  int (*read)(struct dataset *dataset, int64_t first, int64_t rows, void *values);
+  char *own; /* [own] where values arrive */
+};
+
+struct delivery {
+  struct dataset *dataset;
+  const struct partition *partition;
+  const int32_t *local; /* [nodes] own row of own nodes */
+  struct shard *shard;
+  struct column column;
+  int64_t next, last; /* rows of the file that this rank still has to read */
+  char *piece;        /* rows [piece_first, next) as read */
+  int64_t piece_first, sent, piece_rows;
+  int64_t *start; /* sparse: offsets of those rows */
+  int32_t *col;   /* sparse: entries [entry_first, entry_last) */
+  float *value;
+  int64_t entry, entry_first, entry_last;
+  int64_t *filled; /* [own] sparse: entries there so far */
+};
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void delivery_free(struct delivery *d) {
+  free(d->piece);
+  free(d->start);
+  free(d->col);
+  free(d->value);
+  free(d->filled);
+  d->piece = NULL;
+  d->start = NULL;
+  d->col = NULL;
+  d->value = NULL;
+  d->filled = NULL;
+}
+
+static void rewind_rows(struct comm *comm, struct delivery *d) {
+  d->next = graph_block(d->dataset->nodes, comm->size, comm->rank);
+  d->last = graph_block(d->dataset->nodes, comm->size, comm->rank + 1);
+  d->piece_first = d->sent = d->next;
+  d->entry = d->entry_first = d->entry_last = 0;
+}
+
+static int stays(const struct delivery *d, int64_t node) {
+  return d->local[node] >= 0;
+}
+
+/* Values of this rank's own nodes in the piece need no way. */
+static void take_staying(struct delivery *d) {
+  size_t bytes = (size_t)d->column.bytes;
+#pragma omp parallel for schedule(static)
+  for (int64_t v = d->piece_first; v < d->next; v++) {
+    if (stays(d, v))
+      memcpy(d->column.own + d->local[v] * d->column.bytes, d->piece + (v - d->piece_first) * d->column.bytes,
+             bytes);
+  }
+}
+
+/* Columns: a record is the node's id and its value. */
+static int send_values(struct rows *rows, void *context) {
+  struct delivery *d = context;
+  for (;; d->sent++) {
+    if (d->sent == d->next) {
+      int64_t count = smaller(d->piece_rows, d->last - d->next);
+      rows->ended = count == 0;
+      if (rows->ended) return OK;
+      TRY(d->column.read(d->dataset, d->next, count, d->piece));
+      d->piece_first = d->next;
+      d->next += count;
+      take_staying(d);
+    }
+    if (stays(d, d->sent)) continue;
+    char *record = rows_put(rows, d->partition->part[d->sent]);
+    if (!record) return OK;
+    int32_t id = (int32_t)d->sent;
+    memcpy(record, &id, sizeof id);
+    memcpy(record + sizeof id, d->piece + (d->sent - d->piece_first) * d->column.bytes,
+           (size_t)d->column.bytes);
+  }
+}
+
+static int take_values(const void *records, int64_t count, void *context) {
+  struct delivery *d = context;
+  const char *record = records;
+  for (int64_t i = 0; i < count; i++, record += (int64_t)sizeof(int32_t) + d->column.bytes) {
+    int32_t id;
+    memcpy(&id, record, sizeof id);
+    memcpy(d->column.own + d->local[id] * d->column.bytes, record + sizeof id, (size_t)d->column.bytes);
+  }
+  return OK;
+}
+
+/* Moves one column into *own, which it allocates. */
+static int deliver_column(struct comm *comm, struct delivery *d, struct column column, void **own) {
+  if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
+  d->column = column;
+  rewind_rows(comm, d);
+  int64_t step = rows_block / column.bytes;
+  d->piece_rows = step > 0 ? step : 1;
+  int code = memory_alloc_bytes(own, d->shard->own * column.bytes, column.name);
+  if (code == OK)
+    code = memory_alloc(&d->piece, smaller(d->piece_rows, d->last - d->next) * column.bytes,
+                        "a block of rows");
+  d->column.own = *own;
+  TRY(comm_agree(comm, code));
+  code = rows_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, d);
+  delivery_free(d);
+  return code;
+}
+
+static int read_features(struct dataset *dataset, int64_t first, int64_t rows, void *values) {
+  return dataset_read_features(dataset, first, rows, values);
+}
+
+static int read_label(struct dataset *dataset, int64_t first, int64_t rows, void *values) {
+  return dataset_read_label(dataset, first, rows, values);
+}
+
+static int read_labels(struct dataset *dataset, int64_t first, int64_t rows, void *values) {
+  return dataset_read_labels(dataset, first, rows, values);
+}
+
+struct length {
+  int32_t row, count;
+};
+
+struct entry {
+  int32_t row, col;
+  float value;
+};
+
+/* Rows whose offsets, and entries, are read at a time. */
+static int64_t start_rows(void) {
+  return rows_block / 4 / (int64_t)sizeof(int64_t);
+}
+
+static int64_t entries_at_once(void) {
+  return rows_block / 4 / (int64_t)sizeof(struct entry);
+}
+
+/* Offsets of the next rows of sparse features; rows->ended when there are none. */
+static int read_starts(struct rows *rows, struct delivery *d) {
+  int64_t count = smaller(start_rows(), d->last - d->next);
+  rows->ended = count == 0;
+  if (rows->ended) return OK;
+  TRY(dataset_read_feature_starts(d->dataset, d->next, count, d->start));
+  d->piece_first = d->next;
+  d->next += count;
+  d->entry = d->start[0];
+  return OK;
+}
+
+static int send_lengths(struct rows *rows, void *context) {
+  struct delivery *d = context;
+  for (;; d->sent++) {
+    if (d->sent == d->next) TRY(read_starts(rows, d));
+    if (rows->ended) return OK;
+    const int64_t *start = d->start + (d->sent - d->piece_first);
+    if (start[1] - start[0] > d->dataset->features)
+      FAIL(BAD_INPUT, "%s: row %lld of /node/features has %lld entries; at most %lld columns are there",
+           d->dataset->h5.path, (long long)d->sent, (long long)(start[1] - start[0]),
+           (long long)d->dataset->features);
+    struct length *length = rows_put(rows, d->partition->part[d->sent]);
+    if (!length) return OK;
+    *length = (struct length){(int32_t)d->sent, (int32_t)(start[1] - start[0])};
+  }
+}
+
+static int take_lengths(const void *records, int64_t count, void *context) {
+  struct delivery *d = context;
+  const struct length *length = records;
+  for (int64_t i = 0; i < count; i++)
+    d->shard->feature_rows.start[d->local[length[i].row] + 1] = length[i].count;
+  return OK;
+}
+
+static int read_entries(struct delivery *d) {
+  int64_t count = smaller(entries_at_once(), d->start[d->next - d->piece_first] - d->entry);
+  d->entry_first = d->entry;
+  d->entry_last = d->entry + count;
+  return dataset_read_feature_entries(d->dataset, d->entry, count, d->col, d->value);
+}
+
+static int send_entries(struct rows *rows, void *context) {
+  struct delivery *d = context;
+  for (;; d->sent++) {
+    if (d->sent == d->next) TRY(read_starts(rows, d));
+    if (rows->ended) return OK;
+    int64_t end = d->start[d->sent - d->piece_first + 1];
+    for (; d->entry < end; d->entry++) {
+      if (d->entry >= d->entry_last || d->entry < d->entry_first) TRY(read_entries(d));
+      struct entry *entry = rows_put(rows, d->partition->part[d->sent]);
+      if (!entry) return OK;
+      int64_t at = d->entry - d->entry_first;
+      *entry = (struct entry){(int32_t)d->sent, d->col[at], d->value[at]};
+    }
+  }
+}
+
+/* A row has one reader: its entries arrive in the file's order. */
+static int take_entries(const void *records, int64_t count, void *context) {
+  struct delivery *d = context;
+  const struct entry *entry = records;
+  for (int64_t i = 0; i < count; i++, entry++) {
+    int32_t row = d->local[entry->row];
+    int64_t at = d->shard->feature_rows.start[row] + d->filled[row]++;
+    d->shard->feature_rows.col[at] = entry->col;
+    d->shard->feature_rows.weight[at] = entry->value;
+  }
+  return OK;
+}
+
+static int prepare_lengths(struct delivery *d) {
+  struct csr *rows = &d->shard->feature_rows;
+  TRY(memory_alloc(&d->start, (start_rows() + 1) * (int64_t)sizeof *d->start, "feature offsets"));
+  *rows = (struct csr){.rows = d->shard->own, .cols = d->dataset->features};
+  return memory_alloc(&rows->start, (rows->rows + 1) * (int64_t)sizeof *rows->start, "sparse features");
+}
+
+static int prepare_entries(struct delivery *d) {
+  struct csr *rows = &d->shard->feature_rows;
+  for (int64_t v = 0; v < rows->rows; v++) rows->start[v + 1] += rows->start[v];
+  rows->nnz = rows->start[rows->rows];
+  TRY(memory_alloc(&rows->col, rows->nnz * (int64_t)sizeof *rows->col, "sparse features"));
+  TRY(memory_alloc(&rows->weight, rows->nnz * (int64_t)sizeof *rows->weight, "sparse features"));
+  TRY(memory_alloc(&d->filled, rows->rows * (int64_t)sizeof *d->filled, "row lengths"));
+  TRY(memory_alloc(&d->col, entries_at_once() * (int64_t)sizeof *d->col, "a block of features"));
+  return memory_alloc(&d->value, entries_at_once() * (int64_t)sizeof *d->value, "a block of features");
+}
+
+static int deliver_sparse(struct comm *comm, struct delivery *d) {
+  rewind_rows(comm, d);
+  TRY(comm_agree(comm, prepare_lengths(d)));
+  TRY(rows_exchange(comm, sizeof(struct length), send_lengths, take_lengths, d));
+  rewind_rows(comm, d);
+  TRY(comm_agree(comm, prepare_entries(d)));
+  return rows_exchange(comm, sizeof(struct entry), send_entries, take_entries, d);
+}
+
+static void scale_row(float *value, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += (double)value[i];
+  if (sum == 0) return;
+  for (int64_t i = 0; i < count; i++) value[i] = (float)((double)value[i] / sum);
+}
+
+static void normalize_rows(struct shard *shard) {
+  const struct csr *sparse = &shard->feature_rows;
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < shard->own; v++) {
+    if (shard->sparse)
+      scale_row(sparse->weight + sparse->start[v], sparse->start[v + 1] - sparse->start[v]);
+    else
+      scale_row(shard->feature + v * shard->features, shard->features);
+  }
+}
+
+static int deliver_all(struct comm *comm, struct delivery *d) {
+  struct shard *shard = d->shard;
+  const struct dataset *dataset = d->dataset;
+  if (dataset->has_features && dataset->sparse) {
+    int code = deliver_sparse(comm, d);
+    delivery_free(d);
+    TRY(code);
+  } else if (dataset->has_features) {
+    struct column dense = {"features of own rows", dataset->features * (int64_t)sizeof(float), read_features,
+                           NULL};
+    TRY(deliver_column(comm, d, dense, (void **)&shard->feature));
+  }
+  if (!dataset->has_labels) return OK;
+  if (dataset->task == TASK_MULTILABEL) {
+    struct column labels = {"labels of own rows", dataset->classes, read_labels, NULL};
+    return deliver_column(comm, d, labels, (void **)&shard->labels);
+  }
+  struct column label = {"labels of own rows", sizeof(int32_t), read_label, NULL};
+  return deliver_column(comm, d, label, (void **)&shard->label);
+}
+
+int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+                    enum normalize normalize, struct shard *shard) {
+  int32_t *local = NULL;
+  struct delivery delivery = {.dataset = dataset, .partition = partition, .shard = shard};
+  int code = comm_agree(comm, partition_local_ids(partition, comm->rank, &local));
+  delivery.local = local;
+  if (code == OK) code = deliver_all(comm, &delivery);
+  delivery_free(&delivery);
+  free(local);
+  TRY(code);
+  TRY(shard_hash_data(comm, dataset, shard));
+  if (dataset->has_features && normalize == NORMALIZE_ROW) normalize_rows(shard);
+  return OK;
+}

@@ -1,0 +1,171 @@
+/* The split of own rows, and rows on their way back into the dataset's order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/graph/row_shuffle.h"
+#include "partition/shard/shard.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+/* A part of a split as it is read. */
+struct reading {
+  struct dataset *dataset;
+  int64_t split;
+  const int32_t *local; /* [nodes] local row of own nodes, else -1 */
+  uint8_t *part;        /* [own] 1 + the part that the row is in, or 0 */
+};
+
+/* The node can be learnt from, and is in no other part. */
+static int check_node(const struct reading *r, const struct shard *shard, enum split part, int64_t node) {
+  char name[DATASET_SPLIT_NAME];
+  int32_t row = r->local[node];
+  dataset_split_name(r->dataset, r->split, part, name);
+  if (shard->label && shard->label[row] < 0)
+    FAIL(BAD_INPUT, "%s: %s: node %lld has no label (-1); nodes with a label are allowed in a split",
+         r->dataset->h5.path, name, (long long)node);
+  if (r->part[row])
+    FAIL(BAD_INPUT, "%s: %s: node %lld is in %s of the same split, too; one part is allowed",
+         r->dataset->h5.path, name, (long long)node, split_name[r->part[row] - 1]);
+  r->part[row] = (uint8_t)(1 + part);
+  return OK;
+}
+
+/* Local rows of the listed nodes that are own, ascending. */
+static int select_own(const struct reading *r, enum split part, const int64_t *node, int64_t count,
+                      struct shard *shard) {
+  int64_t selected = 0, at = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (r->local[node[i]] < 0) continue;
+    TRY(check_node(r, shard, part, node[i]));
+    selected++;
+  }
+  shard->split_count[part] = selected;
+  TRY(memory_alloc(&shard->split[part], selected * (int64_t)sizeof *shard->split[part], "split"));
+  for (int64_t v = 0; v < shard->own; v++) {
+    if (r->part[v] == 1 + part) shard->split[part][at++] = (int32_t)v;
+  }
+  return OK;
+}
+
+static int read_part(const struct reading *r, enum split part, struct shard *shard) {
+  int64_t *node = NULL;
+  int code = dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]);
+  if (code == OK) code = select_own(r, part, node, shard->split_global[part], shard);
+  free(node);
+  return code;
+}
+
+static int read_parts(struct dataset *dataset, int64_t split, const int32_t *local, struct shard *shard) {
+  struct reading r = {.dataset = dataset, .split = split, .local = local};
+  int code = memory_alloc(&r.part, shard->own, "split");
+  for (int part = 0; part < SPLIT_COUNT && code == OK; part++) {
+    free(shard->split[part]);
+    shard->split[part] = NULL;
+    shard->split_count[part] = 0;
+    code = read_part(&r, (enum split)part, shard);
+  }
+  free(r.part);
+  return code;
+}
+
+int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+                     int64_t split, struct shard *shard) {
+  int32_t *local = NULL;
+  int code = dataset_check_splits(dataset);
+  if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
+  if (code == OK) code = read_parts(dataset, split, local, shard);
+  free(local);
+  return comm_agree(comm, code);
+}
+
+struct gathering {
+  const struct partition *partition;
+  const char *rows;
+  int64_t row_bytes, step;
+  int32_t *local;
+  char *mine;               /* [step] rows of a block that are own */
+  char *all;                /* [step] rank 0: rows of a block, by rank */
+  char *sorted;             /* [step] rank 0: in the dataset's order */
+  int64_t *offset;          /* [size + 1] rank 0: of each rank's rows in `all` */
+  struct message *messages; /* [size] */
+};
+
+static void gathering_free(struct gathering *g) {
+  free(g->local);
+  free(g->mine);
+  free(g->all);
+  free(g->sorted);
+  free(g->offset);
+  free(g->messages);
+}
+
+static int gathering_init(struct comm *comm, struct gathering *g) {
+  int64_t step = rows_block / 4 / g->row_bytes;
+  if (step < 1) step = 1;
+  g->step = step < g->partition->nodes ? step : g->partition->nodes;
+  int64_t bytes = g->step * g->row_bytes;
+  TRY(partition_local_ids(g->partition, comm->rank, &g->local));
+  TRY(memory_alloc(&g->mine, bytes, "a block of rows"));
+  TRY(memory_alloc(&g->offset, (comm->size + 1) * (int64_t)sizeof *g->offset, "row offsets"));
+  TRY(memory_alloc(&g->messages, comm->size * (int64_t)sizeof *g->messages, "messages"));
+  if (comm->rank != 0) return OK;
+  TRY(memory_alloc(&g->all, bytes, "a block of rows"));
+  return memory_alloc(&g->sorted, bytes, "a block of rows");
+}
+
+/* Own rows of the block, in the order of their global ids. */
+static int64_t pack(struct gathering *g, int64_t first, int64_t count) {
+  int64_t packed = 0;
+  for (int64_t v = first; v < first + count; v++) {
+    if (g->local[v] < 0) continue;
+    memcpy(g->mine + packed++ * g->row_bytes, g->rows + g->local[v] * g->row_bytes, (size_t)g->row_bytes);
+  }
+  return packed;
+}
+
+static int collect(struct comm *comm, struct gathering *g, int64_t first, int64_t count) {
+  int64_t mine = pack(g, first, count);
+  if (comm->rank != 0) {
+    struct message send = {0, g->mine, mine * g->row_bytes};
+    return comm_swap(comm, &send, mine > 0, NULL, 0);
+  }
+  const int32_t *part = g->partition->part;
+  memset(g->offset, 0, (size_t)(comm->size + 1) * sizeof *g->offset);
+  for (int64_t v = first; v < first + count; v++) g->offset[part[v] + 1]++;
+  int recvs = 0;
+  for (int r = 0; r < comm->size; r++) {
+    int64_t rows = g->offset[r + 1];
+    g->offset[r + 1] += g->offset[r];
+    if (r > 0 && rows)
+      g->messages[recvs++] = (struct message){r, g->all + g->offset[r] * g->row_bytes, rows * g->row_bytes};
+  }
+  memcpy(g->all, g->mine, (size_t)(mine * g->row_bytes));
+  TRY(comm_swap(comm, NULL, 0, g->messages, recvs));
+  for (int64_t v = first; v < first + count; v++)
+    memcpy(g->sorted + (v - first) * g->row_bytes, g->all + g->offset[part[v]]++ * g->row_bytes,
+           (size_t)g->row_bytes);
+  return OK;
+}
+
+static int gather_blocks(struct comm *comm, struct gathering *g,
+                         int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
+                         void *context) {
+  TRY(comm_agree(comm, gathering_init(comm, g)));
+  int64_t nodes = g->partition->nodes;
+  for (int64_t first = 0; first < nodes; first += g->step) {
+    int64_t count = first + g->step < nodes ? g->step : nodes - first;
+    TRY(collect(comm, g, first, count));
+    TRY(comm_agree(comm, comm->rank == 0 ? sink(first, count, g->sorted, context) : OK));
+  }
+  return OK;
+}
+
+int shard_gather_rows(struct comm *comm, const struct partition *partition, const void *rows,
+                      int64_t row_bytes,
+                      int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
+                      void *context) {
+  struct gathering gathering = {.partition = partition, .rows = rows, .row_bytes = row_bytes};
+  int code = gather_blocks(comm, &gathering, sink, context);
+  gathering_free(&gathering);
+  return code;
+}

@@ -1,0 +1,49 @@
+#include "runtime/base/csr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+int csr_init(struct csr *m, int64_t rows, int64_t cols, int64_t nnz, int weighted) {
+  *m = (struct csr){.rows = rows, .cols = cols, .nnz = nnz};
+  TRY(memory_alloc(&m->start, (rows + 1) * (int64_t)sizeof *m->start, "row offsets"));
+  TRY(memory_alloc(&m->col, nnz * (int64_t)sizeof *m->col, "column indices"));
+  if (weighted) TRY(memory_alloc(&m->weight, nnz * (int64_t)sizeof *m->weight, "edge weights"));
+  return OK;
+}
+
+void csr_free(struct csr *m) {
+  free(m->start);
+  free(m->col);
+  free(m->weight);
+  free(m->row);
+  free(m->wide);
+  *m = (struct csr){0};
+}
+
+int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry) {
+  TRY(csr_init(t, m->cols, m->rows, m->nnz, m->weight != NULL));
+  if (m->wide) TRY(memory_alloc(&t->wide, m->nnz * (int64_t)sizeof *t->wide, "edge weights"));
+  if (entry) TRY(memory_alloc(entry, m->nnz * (int64_t)sizeof **entry, "transposed entries"));
+  for (int64_t e = 0; e < m->nnz; e++) t->start[m->col[e] + 1]++;
+  for (int64_t v = 0; v < t->rows; v++) t->start[v + 1] += t->start[v];
+  for (int64_t v = 0; v < m->rows; v++) {
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
+      int64_t at = t->start[m->col[e]]++; /* start[v] runs to the old start[v + 1] */
+      t->col[at] = (int32_t)v;
+      if (m->weight) t->weight[at] = m->weight[e];
+      if (m->wide) t->wide[at] = m->wide[e];
+      if (entry) (*entry)[at] = e;
+    }
+  }
+  memmove(t->start + 1, t->start, (size_t)t->rows * sizeof *t->start);
+  t->start[0] = 0;
+  return OK;
+}
+
+int64_t csr_bytes(const struct csr *m) {
+  int64_t per_nnz = (int64_t)sizeof *m->col + (m->weight ? (int64_t)sizeof *m->weight : 0);
+  return (m->rows + 1) * (int64_t)sizeof *m->start + m->nnz * per_nnz + (m->row ? m->rows * 4 : 0);
+}

@@ -1,0 +1,5 @@
+#include "runtime/base/types.h"
+
+#include <stddef.h>
+
+const char *const precision_name[] = {PRECISION_NAMES, NULL};

@@ -1,0 +1,27 @@
+/* types: the kinds of numbers and of ops that a device computes with, as kernels and configurations name
+ * them. */
+#ifndef RUNTIME_BASE_TYPES_H
+#define RUNTIME_BASE_TYPES_H
+
+enum dtype { F32, BF16, F64 }; /* F64: CPU only, for gradient checks */
+
+/* Choices of a configuration stand in the order of their names there. */
+enum precision { PRECISION_FP32, PRECISION_FP32_STRICT, PRECISION_TF32, PRECISION_BF16, PRECISION_FP64 };
+#define PRECISION_NAMES "fp32", "fp32-strict", "tf32", "bf16", "fp64"
+extern const char *const precision_name[]; /* NULL at the end */
+
+enum norm { NORM_NONE, NORM_BATCH, NORM_LAYER };
+enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_ELU, ACTIVATION_LEAKY_RELU };
+enum optimizer { OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_SGD };
+
+enum layout_tiers {
+  LAYOUT_AUTO,
+  LAYOUT_GATHER,
+  LAYOUT_TILES,
+  LAYOUT_WINDOWS,
+  LAYOUT_GATHER_IN_ORDER, /* these two are no settings, but for measurements: rows not sorted inside windows,
+                           */
+  LAYOUT_TILES_ALL        /* and whatever has an entry is a tile */
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* aside: work in a thread of its own while the thread that started it goes on. Its error is carried over. */
+#ifndef RUNTIME_BASE_WORKER_H
+#define RUNTIME_BASE_WORKER_H
+
+#include <pthread.h>
+
+/* Stays where it is while it runs. */
+struct aside {
+  int (*call)(void *context);
+  void *context;
+  pthread_t thread;
+  int running; /* and nobody has noticed its end */
+  int threads; /* of its parallel regions: as many as those of the thread that started it */
+  int code;
+  char message[1024];
+};
+
+/* Errors: FAILED when there is no thread to be had. */
+int aside_start(struct aside *aside, int (*call)(void *context), void *context);
+
+/* Whether it has ended, or was never started; waits for that at most `seconds`. Only the thread that started
+ * it may ask. */
+int aside_wait(struct aside *aside, double seconds);
+
+/* Waits; returns what the call returned, with its message. */
+int aside_finish(struct aside *aside);
+
+#endif

@@ -1,0 +1,97 @@
+/* Buffers in a device's memory: the table that carries them, and what goes through it. */
+#include <assert.h>
+#include <limits.h>
+
+#include "runtime/base/worker.h"
+#include "runtime/comm/comm_mpi.h"
+#ifdef GNNTRAIN_HAVE_CUDA
+#include "runtime/comm/comm_nccl.h"
+#endif
+#include "runtime/base/error.h"
+#include "runtime/device/device.h"
+#include "runtime/profile/profile.h"
+
+/* The compiled tables; the first that can carry the device's buffers is taken. */
+static const struct comm_ops *const comm_list[] = {&comm_mpi_ops,
+#ifdef GNNTRAIN_HAVE_CUDA
+                                                   &comm_nccl_ops,
+#endif
+                                                   NULL};
+
+int comm_meet(struct comm *comm, struct device *device) {
+  for (int i = 0; comm_list[i]; i++) {
+    if (!comm_list[i]->carries(device)) continue;
+    if (comm->ops) comm->ops->close(comm);
+    comm->ops = comm_list[i];
+    comm->device = device;
+    return comm->ops->open(comm, device);
+  }
+  FAIL(BAD_INPUT, "this build has no way to exchange buffers of device \"%s\" between ranks",
+       device->ops->name);
+}
+
+int comm_connect(struct comm *comm, atomic_int *steps) {
+  return comm->ops->connect ? comm->ops->connect(comm, steps) : OK;
+}
+
+void comm_connect_stop(struct comm *comm) {
+  if (comm->ops && comm->ops->stop) comm->ops->stop(comm);
+}
+
+/* comm_connect in another thread, while this one watches the other ranks. */
+struct connecting {
+  struct comm *comm;
+  struct aside aside;
+  atomic_int steps;
+};
+
+static int connect_aside(void *context) {
+  struct connecting *connecting = context;
+  return comm_connect(connecting->comm, &connecting->steps);
+}
+
+static int steps_of(void *context) {
+  struct connecting *connecting = context;
+  return aside_wait(&connecting->aside, 0) ? INT_MAX : connecting->steps;
+}
+
+int comm_attach(struct comm *comm, struct device *device) {
+  struct connecting connecting = {.comm = comm};
+  TRY(comm_meet(comm, device));
+  if (!comm->ops->connect) return OK;
+  TRY(comm_agree(comm, aside_start(&connecting.aside, connect_aside, &connecting)));
+  int code = comm_await(comm, steps_of, &connecting, INT_MAX);
+  if (code != OK) {
+    comm_connect_stop(comm);
+    while (!aside_wait(&connecting.aside, 1)) continue;
+    return code;
+  }
+  return comm_agree(comm, aside_finish(&connecting.aside));
+}
+
+int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
+                  int recv_count) {
+  double bytes = 0;
+  for (int i = 0; i < send_count; i++) bytes += (double)sends[i].bytes;
+  profile_begin_beside(STREAM_EXCHANGE, "exchange", bytes);
+  int code = comm->ops->exchange(comm, sends, send_count, recvs, recv_count);
+  /* On a stream the end is queued behind the messages; host buffers are known to be there after the wait. */
+  if (!comm->device->ops->on_host) profile_end_beside(STREAM_EXCHANGE);
+  return code;
+}
+
+int comm_exchange_blocks(struct comm *comm, const void *send, void *recv, int64_t bytes) {
+  assert(comm->size > 1);
+  return comm->ops->all_to_all(comm, send, recv, bytes);
+}
+
+int comm_wait(struct comm *comm) {
+  int code = comm->ops->wait(comm);
+  profile_end_beside(STREAM_EXCHANGE);
+  return code;
+}
+
+int comm_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
+  double bytes = (double)count * (type == NUMBER_FLOAT ? 4 : 8);
+  return PROFILE_WORK("reduce", bytes, 0, comm->ops->allreduce(comm, data, count, type, op));
+}

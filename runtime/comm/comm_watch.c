@@ -1,0 +1,119 @@
+/* Waits: other ranks' signs are answered, and a deadline ends the job. */
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/stop.h"
+#include "runtime/comm/comm_mpi.h"
+#include "runtime/comm/launcher.h"
+#include "runtime/profile/profile.h"
+
+static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
+static const double look_seconds = 1e-3;   /* how often signs are answered */
+static const double early_seconds = 5;     /* a wait as long as this is no part of a steady epoch */
+static const double answer_seconds = 0.5;  /* until then a rank that lives has answered the early roll call */
+static const double ended_seconds = 5;     /* from another rank's end of the job to one's own */
+enum { SLEEP_MICROSECONDS = 50 };
+
+void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
+                      const struct comm_requests *requests) {
+  double now = profile_clock();
+  *watch = (struct comm_watch){
+      .comm = comm, .call = call, .requests = requests, .start = now, .next_look = now + look_seconds};
+  comm->mpi->watch = watch;
+}
+
+void comm_watch_finish(struct comm_watch *watch) {
+  watch->comm->mpi->watch = NULL;
+}
+
+static void call_roll(struct comm *comm) {
+  if (comm_rollcall_start(comm) == OK) return;
+  error_print(stderr, "gnntrain");
+  comm_abort(comm, FAILED);
+}
+
+/* A launcher that notices a lost host ahead of the deadline ends the ranks, and leaves them no time to ask.
+ * The first rank has asked by then, and says who is missing. */
+static void ask_early(struct comm_watch *watch, double waited) {
+  if (watch->comm->rank != 0) return;
+  if (waited < early_seconds) {
+    watch->early = NOT_ASKED;
+  } else if (watch->early == NOT_ASKED) {
+    call_roll(watch->comm);
+    watch->early = ASKED;
+  } else if (watch->early == ASKED && waited > early_seconds + answer_seconds &&
+             stop_requested() == SIGTERM) {
+    comm_rollcall_name(watch->comm, waited);
+    watch->early = TOLD;
+  }
+}
+
+static void check_deadline(struct comm_watch *watch, double now) {
+  struct comm *comm = watch->comm;
+  double since = comm->mpi->sign_of_life > watch->start ? comm->mpi->sign_of_life : watch->start;
+  if (now - since <= comm->timeout) {
+    watch->called = 0;
+    ask_early(watch, now - since);
+  } else if (watch->called == 0) {
+    watch->called = now;
+    call_roll(comm);
+  } else {
+    comm_rollcall_conclude(watch, now - watch->called);
+  }
+}
+
+/* The launcher has this long to end a rank that knows the job to be over. */
+static void follow_end(struct comm *comm, double now) {
+  static int followed;
+  if (!followed++) launcher_end_later();
+  if (now - comm->mpi->ending > ended_seconds) comm_abort(comm, FAILED);
+}
+
+int comm_watch_is_due(struct comm_watch *watch, double now) {
+  if (now < watch->next_look) return 0;
+  watch->next_look = now + look_seconds;
+  return 1;
+}
+
+void comm_watch_check(struct comm_watch *watch, double now) {
+  if (watch->comm->mpi->ending > 0)
+    follow_end(watch->comm, now);
+  else
+    check_deadline(watch, now);
+}
+
+void comm_watch_rest(const struct comm_watch *watch, double now) {
+  if (now - watch->start < yield_seconds)
+    sched_yield();
+  else
+    usleep(SLEEP_MICROSECONDS);
+}
+
+int comm_watch_test(struct comm_watch *watch, MPI_Request *request, int *done) {
+  int code = comm_mpi_check(MPI_Test(request, done, MPI_STATUS_IGNORE), comm_call_name(watch->call));
+  if (code != OK) comm_mpi_abandon(watch->comm->mpi);
+  return code;
+}
+
+static int settle(struct comm_watch *watch, MPI_Request *request) {
+  for (int done = 0;;) {
+    TRY(comm_watch_test(watch, request, &done));
+    if (done) return OK;
+    double now = profile_clock();
+    if (comm_watch_is_due(watch, now)) {
+      TRY(comm_signs_look(watch->comm));
+      comm_watch_check(watch, now);
+    }
+    comm_watch_rest(watch, now);
+  }
+}
+
+int comm_watch_settle(struct comm *comm, MPI_Request *request, enum comm_call call) {
+  struct comm_watch watch;
+  comm_watch_start(&watch, comm, call, NULL);
+  int code = settle(&watch, request);
+  comm_watch_finish(&watch);
+  return code;
+}

@@ -1,0 +1,109 @@
+#include "runtime/device/device.h"
+
+#include <assert.h>
+
+#include "runtime/base/error.h"
+#include "runtime/profile/profile_device.h"
+
+int device_start(struct device *device) {
+  return device->ops->open(device);
+}
+
+int device_adopt(struct device *device) {
+  const struct device_ops *ops = device->ops;
+  if (ops->adopt) TRY(ops->adopt(device));
+  if (!ops->profile) return OK;
+  struct profile_device profile = {0};
+  TRY(ops->profile(device, &profile));
+  profile_attach(&profile);
+  device->profile = profile.context;
+  return OK;
+}
+
+void device_close(struct device *device) {
+  if (device->profile) profile_detach(device->profile);
+  if (device->ops) device->ops->close(device);
+  *device = (struct device){0};
+}
+
+int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  device->allocations++;
+  return device->ops->alloc(device, bytes, pointer, what);
+}
+
+void device_release(struct device *device, void *pointer) {
+  if (pointer) device->ops->release(device, pointer);
+}
+
+int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->upload(device, stream, to, from, bytes);
+}
+
+int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->download(device, stream, to, from, bytes);
+}
+
+int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
+  return device->ops->copy(device, stream, to, from, bytes);
+}
+
+int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes) {
+  return device->ops->clear(device, stream, pointer, bytes);
+}
+
+int device_record(struct device *device, enum event event, enum stream stream) {
+  return device->ops->record(device, event, stream);
+}
+
+int device_wait(struct device *device, enum stream stream, enum event event) {
+  return device->ops->wait(device, stream, event);
+}
+
+int device_synchronize(struct device *device, enum stream stream) {
+  TRY(device->ops->synchronize(device, stream));
+  profile_resolve();
+  return OK;
+}
+
+int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
+  return device->ops->host_alloc(device, bytes, pointer, what);
+}
+
+void device_host_release(struct device *device, void *pointer) {
+  if (pointer) device->ops->host_release(device, pointer);
+}
+
+int device_mark(struct device *device, int mark, enum stream stream) {
+  assert(mark >= 0 && mark < MARKS);
+  return device->ops->mark(device, mark, stream);
+}
+
+int device_reach(struct device *device, int mark) {
+  TRY(device->ops->reach(device, mark));
+  profile_resolve();
+  return OK;
+}
+
+int device_elapsed(struct device *device, int from, int to, double *ms) {
+  return device->ops->elapsed(device, from, to, ms);
+}
+
+int device_can_capture(const struct device *device) {
+  return device->ops->capture_begin != NULL;
+}
+
+int device_capture_begin(struct device *device, enum stream stream) {
+  return device->ops->capture_begin(device, stream);
+}
+
+int device_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
+  return device->ops->capture_end(device, stream, graph);
+}
+
+int device_replay(struct device *device, enum stream stream, struct device_graph *graph) {
+  return device->ops->replay(device, stream, graph);
+}
+
+void device_graph_free(struct device *device, struct device_graph *graph) {
+  if (graph) device->ops->graph_free(device, graph);
+}

@@ -1,0 +1,120 @@
+/* device: where tensors live and kernels run. One table, one implementation a kind of device.
+ *
+ * Work is queued on streams; events order streams against each other; marks tell the host how far a stream
+ * has come, and when. On the CPU streams and events are no-ops and every call has finished when it returns.
+ * Host <-> device only through device_upload and device_download. Where a device can, work queued between
+ * device_capture_begin and device_capture_end is recorded as a graph in place of being done, and repeated as
+ * a whole by device_replay. */
+#ifndef RUNTIME_DEVICE_DEVICE_H
+#define RUNTIME_DEVICE_DEVICE_H
+
+#include <stdint.h>
+
+enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAMS };
+enum event { EVENT_PACKED, EVENT_RECEIVED, EVENTS };
+enum { MARKS = 8 };
+
+struct device_graph; /* recorded work */
+
+/* What the host does while it waits for the device: the transport watches the other ranks here. */
+struct device_wait {
+  void (*start)(void *context);
+  int (*poll)(void *context); /* an error ends the wait */
+  void (*finish)(void *context);
+  void *context;
+};
+
+struct device {
+  const struct device_ops *ops;
+  char name[128]; /* for people: processor or GPU model */
+  int index;      /* which one on this node */
+  int threads;    /* host threads of this rank */
+  int64_t memory; /* bytes of a memory of its own, in all */
+  struct device_wait wait;
+  int64_t allocations; /* calls of device_alloc so far */
+  void *impl;
+  void *profile; /* what the profile holds of it */
+};
+
+struct profile_device;
+
+struct device_ops {
+  const char *name;       /* "cpu", "cuda" */
+  int on_host;            /* device pointers are host pointers */
+  int (*available)(void); /* how many of this kind this node has (0: none) */
+  const char *(*absent)(
+      void); /* after available: why there are none or fewer, "": it is no wonder; NULL: "" */
+  int (*choose)(struct device *device, int local_rank, int local_size); /* which one: its index and name */
+  int (*open)(struct device *device);
+  int (*adopt)(struct device *device); /* for calls of this thread from now on; NULL: of any thread */
+  void (*close)(struct device *device);
+  int (*alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
+  void (*release)(struct device *device, void *pointer);
+  int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*copy)(struct device *device, enum stream stream, void *to, const void *from,
+              int64_t bytes);                                                            /* inside it */
+  int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
+  int (*record)(struct device *device, enum event event, enum stream stream);
+  int (*wait)(struct device *device, enum stream stream,
+              enum event event);                                 /* stream waits, the host does not */
+  int (*synchronize)(struct device *device, enum stream stream); /* the host waits */
+  int (*host_alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
+  void (*host_release)(struct device *device, void *pointer);
+  int (*mark)(struct device *device, int mark, enum stream stream);
+  int (*reach)(struct device *device, int mark); /* the host waits */
+  int (*elapsed)(struct device *device, int from, int to, double *ms);
+  int (*capture_begin)(struct device *device, enum stream stream); /* NULL: nothing can be recorded */
+  int (*capture_end)(struct device *device, enum stream stream, struct device_graph **graph);
+  int (*replay)(struct device *device, enum stream stream, struct device_graph *graph);
+  void (*graph_free)(struct device *device, struct device_graph *graph);
+  int64_t (*memory_free)(struct device *device); /* bytes that can still be allocated */
+  int64_t (*memory_used)(struct device *device); /* bytes that this process takes now */
+  int64_t (*memory_peak)(struct device *device); /* and took at most */
+  /* How the profile reads the time on its streams. NULL: a call has done its work when it returns. */
+  int (*profile)(struct device *device, struct profile_device *profile);
+};
+
+/* The start of a device that was chosen (device_list.h), which another thread may do, and then what makes it
+ * the calling thread's. */
+int device_start(struct device *device);
+int device_adopt(struct device *device);
+void device_close(struct device *device);
+
+int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
+void device_release(struct device *device, void *pointer);
+int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes);
+int device_record(struct device *device, enum event event, enum stream stream);
+int device_wait(struct device *device, enum stream stream, enum event event);
+int device_synchronize(struct device *device, enum stream stream);
+
+/* Host threads that prepare what is copied, piece by piece: 16 brought 51 of the 54 GB/s of a bus, and all
+ * wait for the last of them at every piece. */
+static inline int device_copying_threads(const struct device *device) {
+  enum { ENOUGH = 16 };
+  return device->threads < ENOUGH ? device->threads : ENOUGH;
+}
+
+/* Host memory that the device reads and writes while the host goes on: for downloads that nobody awaits. */
+int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
+void device_host_release(struct device *device, void *pointer);
+
+/* Sets mark 0 .. MARKS - 1 behind what `stream` holds now; waits until a mark that was set has been reached;
+ * milliseconds between two that have been. */
+int device_mark(struct device *device, int mark, enum stream stream);
+int device_reach(struct device *device, int mark);
+int device_elapsed(struct device *device, int from, int to, double *ms);
+
+/* Whether this device can record. Between begin and end the host must neither wait nor allocate, and a stream
+ * that joined by events must have been joined back. A capture that fails leaves nothing behind; *graph is
+ * NULL then. Replays keep every address and argument; the memory behind them is the caller's affair. */
+int device_can_capture(const struct device *device);
+int device_capture_begin(struct device *device, enum stream stream);
+int device_capture_end(struct device *device, enum stream stream, struct device_graph **graph);
+int device_replay(struct device *device, enum stream stream, struct device_graph *graph);
+void device_graph_free(struct device *device, struct device_graph *graph); /* NULL is fine */
+
+#endif

@@ -1,5 +1,0 @@
-#include "runtime/types.h"
-
-#include <stddef.h>
-
-const char *const precision_name[] = {PRECISION_NAMES, NULL};

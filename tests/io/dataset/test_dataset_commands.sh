@@ -1,0 +1,48 @@
+# gnndata check and gnndata info on a good dataset, a damaged one and what is no dataset.
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
+
+gnndata synth good.h5 --nodes 3000 --degree 8 --features 16 --classes 4 >/dev/null
+sum=$(cksum <good.h5)
+gnndata check good.h5 >out.txt
+says '^good.h5: ok \(3000 nodes, [0-9]+ arcs, 16 features, 4 classes, 1 split\)$'
+gnndata info good.h5 >out.txt
+says '^name +good$'
+says '^nodes +3000$'
+says '^arcs +[0-9]+, symmetric'
+says '^degree +min [0-9]+, mean [0-9.]+, max [0-9]+$'
+says '^features +16, dense, 100% not zero$'
+says '^classes +4, multiclass, 0 nodes without a label$'
+says 'train 300, val 300, test 2400$'
+lacks '^layout'
+gnndata info good.h5 --layout >out.txt
+says '^layout +of the whole graph in the order of its ids, on NVIDIA H200$'
+says '^blocks +[0-9]+ of 16 x 16 with an arc, [0-9.]+ arcs in each; columns of each window together: [0-9]+, '
+says '^ +bf16 +128 +[0-9]+( +[0-9.]+%){3}( +[0-9.]+){4} +[0-9.]+% +[0-9.]+$'
+says '^ +fp32 +512 '
+printf '%s\n' '0 16' '0 32' '0 48' >hyperedges.txt
+gnndata import hypergraph hyperedges.txt hyper.h5 >/dev/null
+gnndata info hyper.h5 --layout >out.txt
+says '^layout +of sums over the vertices of each hyperedge, in the order of their ids, on NVIDIA H200$'
+says '^blocks +4 of 16 x 16 with an incidence, 1.50 incidences in each; columns of each window together: 1, 6.00$'
+says '^layout +of sums over the hyperedges of each vertex, in the order of their ids, on NVIDIA H200$'
+says '^blocks +4 of 16 x 16 with an incidence, 1.50 incidences in each; columns of each window together: 4, 1.50$'
+[[ $(grep -c '^ *fp32  *512 ' out.txt) == 2 ]] || fail "no products of both directions"
+refused 2 'nothing is known of a GPU "foo"; allowed: NVIDIA H200' env XDG_CONFIG_HOME=/nowhere gnndata info good.h5 --layout=foo
+[[ ! -s out.txt ]] || fail "a GPU of which nothing is known is refused after other output"
+[[ $(cksum <good.h5) == "$sum" ]] || fail "reading changed the file"
+
+for command in check info; do
+  gnndata "$command" --help >out.txt
+  says "^usage: gnndata $command"
+  refused 2 "absent.h5: cannot be read: No such file or directory" gnndata "$command" absent.h5
+  refused 2 ".: is a folder" gnndata "$command" .
+  refused 2 "usage: gnndata $command" gnndata "$command"
+  refused 2 "usage: gnndata $command" gnndata "$command" good.h5 good.h5
+  refused 2 "test_dataset_commands.sh: is not an HDF5 file" gnndata "$command" \
+    "$GNNTRAIN_SOURCE/tests/io/dataset/test_dataset_commands.sh"
+  head -c 50000 good.h5 >short.h5
+  refused 2 "short.h5: is a damaged or truncated HDF5 file" gnndata "$command" short.h5
+  cp good.h5 flipped.h5
+  printf 'XXXX' | dd of=flipped.h5 bs=1 seek=100000 conv=notrunc status=none
+  refused 2 "damaged" gnndata "$command" flipped.h5
+done

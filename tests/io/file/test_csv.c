@@ -1,0 +1,98 @@
+/* Rows of numbers: every row comes once, with its number, whatever the blocks; the first bad one is named. */
+#include "io/file/csv.h"
+#include "tests/io/synthetic_files.h"
+
+IN_MADE_FOLDER;
+
+struct seen {
+  int64_t *value, room, capacity;
+};
+
+static int make_room(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct seen *seen = context;
+  (void)line;
+  if (rows <= seen->room) TEXT_FAIL(text, "%lld rows twice", (long long)rows);
+  seen->room = rows;
+  return rows <= seen->capacity ? OK : FAILED;
+}
+
+static int take(void *context, const struct text *text, char *line, int64_t row) {
+  struct seen *seen = context;
+  TRY(text_int(text, &line, &seen->value[row], "a number"));
+  return text_end(text, &line, "one number");
+}
+
+static const struct csv_reader reader = {make_room, take};
+
+static int read_numbers(const char *path, int64_t *value, int64_t capacity, int64_t *rows) {
+  struct seen seen = {value, 0, capacity};
+  return csv_read(path, &reader, &seen, rows);
+}
+
+enum { MANY = 2 << 20 }; /* lines of 8 bytes: several blocks */
+
+/* "0000000\n" and so on; line `bad` (from 1) is no number. */
+static char *numbers(int64_t bad) {
+  char *text = malloc(8 * MANY + 1);
+  assert_non_null(text);
+  for (int64_t i = 0; i < MANY; i++) snprintf(text + 8 * i, 9, "%07u\n", (unsigned)(i % 10000000));
+  if (bad) text[8 * bad - 3] = 'x';
+  return text;
+}
+
+TEST(every_row_comes_once) {
+  int64_t *value = malloc(MANY * sizeof *value), rows = 0;
+  char *text = numbers(0);
+  made_gzip("many.gz", text);
+  memset(value, 0xff, MANY * sizeof *value);
+  assert_ok(read_numbers("many.gz", value, MANY, &rows));
+  assert_int_equal(rows, MANY);
+  for (int64_t i = 0; i < MANY; i++) assert_int_equal(value[i], i);
+  free(text);
+  free(value);
+}
+
+TEST(the_first_bad_row_is_named) {
+  int64_t *value = malloc(MANY * sizeof *value), rows = 0;
+  char *text = numbers(1500001);
+  memcpy(text + 8 * 1500100, "abc", 3);
+  made_gzip("bad.gz", text);
+  for (int i = 0; i < 3; i++)
+    assert_fails(read_numbers("bad.gz", value, MANY, &rows), BAD_INPUT,
+                 "bad.gz:1500001: expected a number, found");
+  free(text);
+  free(value);
+}
+
+TEST(ends_of_lines_do_not_matter) {
+  int64_t value[4], rows;
+  const char *files[] = {"1\n2\n3\n", "1\n2\n3", "1\r\n2\r\n3\r\n"};
+  for (int i = 0; i < 3; i++) {
+    made_text("file", files[i]);
+    assert_ok(read_numbers("file", value, 4, &rows));
+    assert_int_equal(rows, 3);
+    assert_int_equal(value[2], 3);
+  }
+  made_text("file", "");
+  assert_ok(read_numbers("file", value, 4, &rows));
+  assert_int_equal(rows, 0);
+  assert_fails(csv_check_rows("file", 2, 3), BAD_INPUT, "file:2: the file ends after 2 of 3 rows");
+}
+
+TEST(what_is_no_text_is_refused) {
+  int64_t value[8], rows;
+  made_file("nul", "1\n2\n\0003\n", 7);
+  assert_fails(read_numbers("nul", value, 8, &rows), BAD_INPUT, "nul:3: holds a NUL byte");
+  made_text("blank", "1\n\n3\n");
+  assert_fails(read_numbers("blank", value, 8, &rows), BAD_INPUT,
+               "blank:2: expected a number, found the end");
+  made_text("field", "1\n2,\n3\n");
+  assert_fails(read_numbers("field", value, 8, &rows), BAD_INPUT, "field:2: field 2 is empty");
+  made_gzip("cut.gz", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  size_t size;
+  unsigned char *bytes = made_bytes("cut.gz", &size);
+  made_file("cut.gz", bytes, size - 9);
+  free(bytes);
+  assert_fails(read_numbers("cut.gz", value, 8, &rows), BAD_INPUT, "cut.gz: cannot be read");
+  assert_fails(read_numbers("nowhere", value, 8, &rows), BAD_INPUT, "nowhere: cannot be opened");
+}

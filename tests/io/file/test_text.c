@@ -1,0 +1,250 @@
+#include "io/file/text.h"
+#include "tests/io/synthetic_files.h"
+
+IN_MADE_FOLDER;
+
+static void assert_lines(const char *path, const char *const *expected, int count) {
+  struct text text;
+  char *line;
+  assert_ok(text_open(&text, path));
+  for (int i = 0; i < count; i++) {
+    assert_ok(text_next(&text, &line));
+    assert_non_null(line);
+    assert_string_equal(line, expected[i]);
+    assert_int_equal(text.line, i + 1);
+  }
+  assert_ok(text_next(&text, &line));
+  assert_null(line);
+  assert_ok(text_next(&text, &line)); /* the end stays the end */
+  assert_null(line);
+  text_close(&text);
+}
+
+TEST(line_ends_and_gzip_do_not_matter) {
+  const char *lines[] = {"one", "", "  two three", "four\rfive"};
+  made_text("lf", "one\n\n  two three\nfour\rfive\n");
+  made_text("open_end", "one\n\n  two three\nfour\rfive");
+  made_text("crlf", "one\r\n\r\n  two three\r\nfour\rfive\r\n");
+  made_gzip("gz", "one\r\n\n  two three\nfour\rfive");
+  assert_lines("lf", lines, 4);
+  assert_lines("open_end", lines, 4);
+  assert_lines("crlf", lines, 4);
+  assert_lines("gz", lines, 4);
+  made_text("empty", "");
+  made_gzip("empty.gz", "");
+  assert_lines("empty", lines, 0);
+  assert_lines("empty.gz", lines, 0);
+}
+
+TEST(a_byte_order_mark_is_no_part_of_the_first_line) {
+  const char *lines[] = {"0 1", "\357\273\2772"}, *one[] = {"1"};
+  made_text("mark", "\357\273\2770 1\r\n\357\273\2772");
+  made_gzip("mark.gz", "\357\273\2770 1\n\357\273\2772");
+  made_text("mark_alone", "\357\273\277");
+  made_text("short", "1");
+  assert_lines("mark", lines, 2);
+  assert_lines("mark.gz", lines, 2);
+  assert_lines("mark_alone", lines, 0);
+  assert_lines("short", one, 1);
+}
+
+TEST(long_lines_are_read_whole) {
+  size_t length = 5 << 20;
+  char *content = malloc(length + 8);
+  memset(content, 'x', length);
+  memcpy(content + length, "\nshort\n", 8);
+  made_gzip("long.gz", content);
+  made_text("long", content);
+  content[length] = '\0';
+  const char *lines[] = {content, "short"};
+  assert_lines("long.gz", lines, 2);
+  assert_lines("long", lines, 2);
+  free(content);
+}
+
+static int read_all(const char *path) {
+  struct text text;
+  char *line = NULL;
+  int code = text_open(&text, path);
+  do {
+    if (code == OK) code = text_next(&text, &line);
+  } while (code == OK && line);
+  text_close(&text);
+  return code;
+}
+
+TEST(truncated_gzip_is_reported) {
+  char content[4001];
+  for (int i = 0; i < 4000; i++) content[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 26);
+  content[4000] = '\0';
+  made_gzip("whole.gz", content);
+  assert_ok(read_all("whole.gz"));
+  size_t size;
+  unsigned char *bytes = made_bytes("whole.gz", &size);
+  made_file("half.gz", bytes, size / 2);
+  assert_fails(read_all("half.gz"), BAD_INPUT, "half.gz: cannot be read after line");
+  made_file("tail.gz", bytes, size - 1);
+  assert_fails(read_all("tail.gz"), BAD_INPUT, "truncated");
+  bytes[size - 8] ^= 1; /* checksum */
+  made_file("flip.gz", bytes, size);
+  assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read");
+  free(bytes);
+}
+
+enum { ZEROS = 1 << 19 };
+
+/* The files a and b one behind the other, and zeros; the caller frees the bytes. */
+static unsigned char *joined(const char *a, const char *b, size_t *first, size_t *size) {
+  size_t second;
+  unsigned char *front = made_bytes(a, first), *back = made_bytes(b, &second);
+  *size = *first + second;
+  front = realloc(front, *size + ZEROS);
+  assert_non_null(front);
+  memcpy(front + *first, back, second);
+  memset(front + *size, 0, ZEROS);
+  free(back);
+  return front;
+}
+
+TEST(every_member_of_a_gzip_file_is_read) {
+  const char *lines[] = {"one", "two three", "four"};
+  made_gzip("a.gz", "one\ntwo ");
+  made_gzip("b.gz", "three\nfour\n");
+  size_t first, size;
+  unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
+  made_file("both.gz", bytes, size);
+  assert_lines("both.gz", lines, 3);
+  made_file("zeros.gz", bytes, size + ZEROS);
+  assert_lines("zeros.gz", lines, 3);
+  free(bytes);
+}
+
+TEST(a_damaged_later_member_is_reported) {
+  made_gzip("a.gz", "one\ntwo ");
+  made_gzip("b.gz", "three\nfour\n");
+  size_t first, size;
+  unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
+  for (size_t left = first + 1; left < size; left++) {
+    made_file("cut.gz", bytes, left);
+    assert_fails(read_all("cut.gz"), BAD_INPUT, "cut.gz: cannot be read after line 0: the gzip data is ");
+  }
+  for (int bit = 0; bit < 16; bit++) {
+    bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
+    made_file("magic.gz", bytes, size);
+    assert_fails(read_all("magic.gz"), BAD_INPUT,
+                 "magic.gz: cannot be read after line 0: the gzip data is damaged");
+    bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  bytes[size - 8] ^= 1; /* checksum */
+  made_file("flip.gz", bytes, size);
+  assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read after line 0: incorrect data check");
+  bytes[size - 8] ^= 1;
+  bytes[size + ZEROS - 1] = 'x';
+  made_file("behind.gz", bytes, size + ZEROS);
+  assert_fails(read_all("behind.gz"), BAD_INPUT, "neither another one nor zeros");
+  free(bytes);
+}
+
+/* Lines of 16 bytes, stored as they are: a file of exactly that many bytes. */
+static void made_stored(const char *path, size_t size) {
+  size_t count = size - size / 1000, got = 0;
+  for (int round = 0; round < 3; round++) {
+    char *content = malloc(count);
+    assert_non_null(content);
+    for (size_t i = 0; i < count; i++) content[i] = (char)(i % 16 == 15 ? '\n' : 'a' + (int)(i / 16 % 26));
+    gzFile file = gzopen(path, "wb0");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, content, (unsigned)count), (int)count);
+    assert_int_equal(gzclose(file), Z_OK);
+    free(content);
+    free(made_bytes(path, &got));
+    count += size - got;
+  }
+  assert_int_equal(got, size);
+}
+
+TEST(members_may_end_anywhere_in_the_buffer_of_a_reader) {
+  made_gzip("b.gz", "\nlast\n");
+  for (size_t size = (1 << 18) - 2; size <= (1 << 18) + 1; size++) {
+    struct text text;
+    char *line, last[8] = "";
+    size_t first, both;
+    made_stored("a.gz", size);
+    unsigned char *bytes = joined("a.gz", "b.gz", &first, &both);
+    made_file("long.gz", bytes, both);
+    made_file("short.gz", bytes, first + 1);
+    free(bytes);
+    assert_fails(read_all("short.gz"), BAD_INPUT, "short.gz: cannot be read after line");
+    assert_ok(text_open(&text, "long.gz"));
+    for (;;) {
+      assert_ok(text_next(&text, &line));
+      if (!line) break;
+      snprintf(last, sizeof last, "%.7s", line);
+    }
+    text_close(&text);
+    assert_string_equal(last, "last");
+  }
+}
+
+TEST(what_is_no_text_is_refused) {
+  made_file("nul", "a\nb\0c\n", 6);
+  assert_fails(read_all("nul"), BAD_INPUT, "nul:2: holds a NUL byte");
+  assert_fails(read_all("missing"), BAD_INPUT, "missing: cannot be opened: No such file");
+  assert_fails(read_all("."), BAD_INPUT, ".: cannot be read");
+}
+
+static struct text at_line_17(void) {
+  return (struct text){.path = "soc.txt", .line = 17};
+}
+
+TEST(numbers_are_read_and_checked) {
+  struct text text = at_line_17();
+  int64_t value;
+  float real;
+  char line[] = " 12,\t-7 +9223372036854775807 -9223372036854775807 1.5e2";
+  char *at = line;
+  const int64_t expected[] = {12, -7, INT64_MAX, -INT64_MAX};
+  for (int i = 0; i < 4; i++) {
+    assert_ok(text_int(&text, &at, &value, "a number"));
+    assert_int_equal(value, expected[i]);
+  }
+  assert_ok(text_real(&text, &at, &real, "a value"));
+  assert_true(real == 150.0F);
+  assert_ok(text_end(&text, &at, "nothing"));
+}
+
+TEST(bad_numbers_name_file_line_and_word) {
+  struct text text = at_line_17();
+  int64_t value;
+  float real;
+  char *at = " abc 2";
+  assert_fails(text_int(&text, &at, &value, "two node ids"), BAD_INPUT,
+               "soc.txt:17: expected two node ids, found \"abc\"");
+  at = "12x";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "expected an id, found \"12x\"");
+  at = "  ";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "found the end of the line");
+  at = "9223372036854775808";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "does not fit in 64 bits");
+  at = "99999999999999999999999999999999999999999999999999999999";
+  assert_fails(text_int(&text, &at, &value, "an id"), BAD_INPUT, "999...\" does not fit in 64 bits");
+  at = "nan";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "\"nan\" is not a finite");
+  at = "1e39";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "\"1e39\" is not a finite");
+  at = "1.5.2";
+  assert_fails(text_real(&text, &at, &real, "a value"), BAD_INPUT, "expected a value, found \"1.5.2\"");
+  at = "\x01\xff rest";
+  assert_fails(text_end(&text, &at, "two numbers"), BAD_INPUT, "expected two numbers, found \"\?\?\"");
+}
+
+TEST(an_empty_field_is_an_error) {
+  struct text text = at_line_17();
+  const char *good[] = {"", " ", "1", "1,2", "1, 2", "1 ,\t2 3", " 1 2 "};
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) assert_ok(text_fields(&text, good[i]));
+  assert_fails(text_fields(&text, "1,,3"), BAD_INPUT, "soc.txt:17: field 2 is empty; a value is expected");
+  assert_fails(text_fields(&text, "1, \t,3"), BAD_INPUT, "soc.txt:17: field 2 is empty");
+  assert_fails(text_fields(&text, " ,2,3"), BAD_INPUT, "soc.txt:17: field 1 is empty");
+  assert_fails(text_fields(&text, "1,2, "), BAD_INPUT, "soc.txt:17: field 3 is empty");
+  assert_fails(text_fields(&text, ","), BAD_INPUT, "soc.txt:17: field 1 is empty");
+}

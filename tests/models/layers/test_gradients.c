@@ -1,0 +1,56 @@
+/* Gradients of every parameter by central differences in double, for every combination of settings that
+ * changes the formula, on any number of ranks. */
+#include "tests/models/layers/slope.h"
+
+TEST(gcn_of_two_layers) {
+  check_model(&plain, "model.dropout = 0.0");
+  check_model(&plain, "model.dropout = 0.3\nruntime.overlap = false");
+}
+
+TEST(gcn_of_one_layer) {
+  check_model(&plain, "model.layers = 1");
+}
+
+TEST(aggregate_first_and_transform_first_agree_with_the_slope) {
+  check_model(&plain, "runtime.once = false\nmodel.hidden = 3");
+  check_model(&plain, "runtime.once = false\nmodel.hidden = 2\nmodel.layers = 3\nmodel.activation = \"elu\"");
+}
+
+TEST(input_dropout_dense_and_sparse) {
+  check_model(&plain, "model.dropout_input = 0.25");
+  check_model(&sparse, "model.dropout_input = 0.25");
+  check_model(&sparse, "model.dropout_input = 0.0");
+}
+
+TEST(batch_norm_uses_the_statistics_of_all_ranks) {
+  check_model(&plain, "model.norm = \"batch\"\nmodel.layers = 3");
+  check_model(&plain,
+              "model.norm = \"batch\"\nmodel.residual = true\nmodel.layers = 4\nmodel.activation = \"elu\"");
+}
+
+TEST(layer_norm_and_residuals) {
+  check_model(&plain, "model.norm = \"layer\"\nmodel.layers = 3");
+  check_model(&plain, "model.residual = true\nmodel.layers = 4\nmodel.activation = \"leaky_relu\"");
+  check_model(&plain, "model.norm = \"layer\"\nmodel.residual = true\nmodel.layers = 3\nmodel.bias = false");
+}
+
+TEST(edge_norms_and_weights) {
+  check_model(&plain, "model.norm_edges = \"row\"");
+  check_model(&plain, "model.norm_edges = \"none\"");
+  check_model(&weighted, "model.norm_edges = \"both\"");
+  check_model(&weighted, "model.norm_edges = \"row\"\nmodel.layers = 3");
+}
+
+TEST(directed_graphs_use_the_transposed_shard) {
+  check_model(&directed, "model.norm_edges = \"row\"\nmodel.layers = 3");
+  check_model(&directed_weighted, "model.norm_edges = \"both\"\nruntime.once = false");
+}
+
+TEST(multilabel_loss) {
+  check_model(&multilabel, "model.activation = \"elu\"");
+}
+
+TEST(mlp) {
+  check_model(&plain, "model.type = \"mlp\"\nmodel.layers = 3\nmodel.residual = true");
+  check_model(&sparse, "model.type = \"mlp\"\nmodel.norm = \"batch\"");
+}

@@ -1,3 +1,0 @@
-# test_recompute.sh on a GPU.
-. "$GNNTRAIN_SOURCE/tests/lib.sh"
-GNNTRAIN_TEST_DEVICE=cuda exec bash "$GNNTRAIN_SOURCE/tests/models/test_recompute.sh"

@@ -1,0 +1,225 @@
+/* Partitions: balanced, complete and the same each time. */
+#include "partition/graph/partition.h"
+
+#include "partition/cut/balance.h"
+#include "partition/graph/metis.h"
+#include "runtime/base/log.h"
+#include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 30);
+
+/* Every node once, in the shard that owns it; counts agree with the graph. */
+static void check_partition(const struct random_graph *g, const struct partition *p) {
+  int64_t n = g->nodes, cut = 0, nnz = 0;
+  char *seen = calloc((size_t)n, 1);
+  for (int part = 0; part < p->parts; part++) {
+    for (int64_t i = p->offset[part]; i < p->offset[part + 1]; i++) {
+      assert_int_equal(p->part[p->order[i]], part);
+      assert_int_equal(seen[p->order[i]]++, 0);
+    }
+    nnz += p->nnz[part];
+  }
+  assert_int_equal(p->offset[p->parts], n);
+  for (int64_t v = 0; v < n; v++) {
+    for (int64_t u = 0; u < n; u++) {
+      cut += g->matrix[v * n + u] != 0 && p->part[v] != p->part[u];
+      nnz -= g->matrix[v * n + u] != 0;
+    }
+  }
+  assert_int_equal(nnz, 0);
+  assert_int_equal(cut, p->edge_cut);
+  free(seen);
+}
+
+TEST(every_method_places_every_node_once) {
+  struct random_graph g = {.nodes = 300, .density = .03, .task = TASK_MULTICLASS, .seed = 2};
+  struct dataset dataset;
+  random_dataset(&comm, &g, "test_partition", &dataset);
+  for (int method = PARTITION_METIS; method <= PARTITION_RANDOM; method++) {
+    for (int parts = 1; parts <= 7; parts += 2) {
+      struct partition p;
+      configure((enum partition_method)method, (enum node_order)(parts % 3));
+      make(&dataset, 17, parts, &p);
+      check_partition(&g, &p);
+      assert_true(partition_node_balance(&p) < 1.06);
+      if (method == PARTITION_METIS) assert_true(partition_edge_balance(&p) < 1.06);
+      partition_free(&p);
+    }
+  }
+  random_end(&comm, &g, &dataset);
+}
+
+/* Blocks in the order given: each rank measures its own, and no file is left. */
+TEST(ranks_measure_their_blocks_as_one_would) {
+  for (int directed = 0; directed < 2; directed++) {
+    struct random_graph g = {
+        .nodes = 700, .density = .02, .directed = directed, .task = TASK_MULTICLASS, .seed = 4};
+    struct dataset dataset;
+    struct graph block = {0};
+    struct partition one, all;
+    random_dataset(&comm, &g, "test_partition_blocks", &dataset);
+    random_block_of_rows(&comm, &dataset, &block);
+    configure(PARTITION_BLOCK, ORDER_GIVEN);
+    make(&dataset, 23 + (uint64_t)directed, comm.size, &one);
+    assert_ok(partition_make(&comm, &config, &dataset, 29, &block, comm.size, run_folder(), &all));
+    check_partition(&g, &all);
+    assert_string_equal(all.path, "");
+    assert_int_equal(all.chosen, one.chosen);
+    assert_memory_equal(all.part, one.part, (size_t)g.nodes * sizeof *all.part);
+    assert_memory_equal(all.order, one.order, (size_t)g.nodes * sizeof *all.order);
+    assert_memory_equal(all.nnz, one.nnz, (size_t)comm.size * sizeof *all.nnz);
+    assert_memory_equal(all.halo, one.halo, (size_t)comm.size * sizeof *all.halo);
+    if (comm.rank == 0 && comm.size > 1) assert_memory_equal(&all.density, &one.density, sizeof all.density);
+    partition_free(&one);
+    partition_free(&all);
+    graph_free(&block);
+    random_end(&comm, &g, &dataset);
+  }
+}
+
+TEST(the_seed_decides) {
+  struct random_graph g = {.nodes = 200, .density = .03, .task = TASK_MULTICLASS, .seed = 2};
+  struct dataset dataset;
+  random_dataset(&comm, &g, "test_partition_seed", &dataset);
+  for (int method = PARTITION_METIS; method <= PARTITION_RANDOM; method += 2) {
+    struct partition p[3];
+    configure((enum partition_method)method, ORDER_GIVEN);
+    for (int i = 0; i < 3; i++) {
+      config.partition.seed = i < 2 ? 5 : 6;
+      make(&dataset, (uint64_t)(100 + i), 3, &p[i]); /* another hash: not from the file */
+      assert_int_equal(p[i].cached, 0);
+    }
+    assert_memory_equal(p[0].part, p[1].part, 200 * sizeof *p[0].part);
+    assert_memory_not_equal(p[0].part, p[2].part, 200 * sizeof *p[0].part);
+    for (int i = 0; i < 3; i++) partition_free(&p[i]);
+  }
+  random_end(&comm, &g, &dataset);
+}
+
+TEST(order_by_degree_descends) {
+  struct random_graph g = {.nodes = 150, .density = .05, .task = TASK_MULTICLASS, .seed = 9};
+  struct dataset dataset;
+  struct partition p;
+  random_dataset(&comm, &g, "test_partition_degree", &dataset);
+  configure(PARTITION_RANDOM, ORDER_DEGREE);
+  make(&dataset, 17, 3, &p);
+  int64_t before = INT64_MAX;
+  for (int64_t i = 0; i < 150; i++) {
+    int64_t v = p.order[i], degree = 0;
+    for (int64_t u = 0; u < 150; u++) degree += g.matrix[v * 150 + u] != 0;
+    int first = i == p.offset[p.part[v]];
+    assert_true(first || degree < before || (degree == before && v > p.order[i - 1]));
+    before = degree;
+  }
+  partition_free(&p);
+  random_end(&comm, &g, &dataset);
+}
+
+/* A grid of 64 x 64 nodes with shuffled ids: clusters bring neighbours together again. */
+static int64_t grid_id(int64_t x, int64_t y) {
+  return ((y * 64 + x) * 1031) % 4096;
+}
+
+static void grid_dataset(const char *path) {
+  struct dataset_source s = {.nodes = 4096, .name = "grid"};
+  s.start = calloc(4097, sizeof *s.start);
+  s.col = calloc(4 * 4096, sizeof *s.col);
+  int32_t(*row)[5] = calloc(4096, sizeof *row); /* count, then neighbours ascending */
+  int64_t place[4096];
+  for (int64_t i = 0; i < 4096; i++) place[grid_id(i % 64, i / 64)] = i;
+  for (int64_t u = 0; u < 4096; u++) { /* ascending: rows come out sorted */
+    int64_t x = place[u] % 64, y = place[u] / 64;
+    const int64_t near[4][2] = {{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}};
+    for (int k = 0; k < 4; k++) {
+      if (near[k][0] < 0 || near[k][0] > 63 || near[k][1] < 0 || near[k][1] > 63) continue;
+      int32_t *to = row[grid_id(near[k][0], near[k][1])];
+      to[++to[0]] = (int32_t)u;
+    }
+  }
+  for (int64_t v = 0; v < 4096; v++) {
+    memcpy(s.col + s.start[v], row[v] + 1, (size_t)row[v][0] * sizeof(int32_t));
+    s.start[v + 1] = s.start[v] + row[v][0];
+  }
+  free(row);
+  assert_ok(dataset_write(&s, path));
+  dataset_source_free(&s);
+}
+
+static double mean_distance(const struct graph *graph, const struct partition *p) {
+  int64_t place[4096], sum = 0;
+  for (int64_t i = 0; i < 4096; i++) place[p->order[i]] = i;
+  for (int64_t v = 0; v < 4096; v++)
+    for (int64_t e = graph->start[v]; e < graph->start[v + 1]; e++)
+      sum += llabs(place[v] - place[graph->col[e]]);
+  return (double)sum / (double)graph->edges;
+}
+
+TEST(order_metis_brings_neighbours_together) {
+  struct dataset dataset;
+  struct graph graph = {0};
+  char path[64];
+  snprintf(path, sizeof path, "test_partition_grid.%d.h5", comm.size);
+  if (comm.rank == 0) grid_dataset(path);
+  assert_ok(comm_barrier(&comm));
+  assert_ok(dataset_open(&dataset, path));
+  assert_ok(graph_read(&dataset, 0, 4096, &graph));
+  double distance[2];
+  for (int i = 0; i < 2; i++) {
+    struct partition p;
+    configure(PARTITION_METIS, i ? ORDER_METIS : ORDER_GIVEN);
+    make(&dataset, 17, 1, &p);
+    distance[i] = mean_distance(&graph, &p);
+    partition_free(&p);
+  }
+  assert_true(distance[1] < distance[0] / 2);
+  graph_free(&graph);
+  struct random_graph none = {0};
+  random_end(&comm, &none, &dataset);
+}
+
+/* One part has the hubs, the other the many: no single constraint shows it, swapping mends it. */
+TEST(balance_swaps_hubs_for_leaves) {
+  struct csr pattern;
+  int64_t nnz[1000];
+  int32_t part[1000], again[1000];
+  assert_ok(csr_init(&pattern, 1000, 1000, 0, 0));
+  for (int v = 0; v < 1000; v++) {
+    part[v] = again[v] = v < 400 ? 0 : 1;
+    nnz[v] = v < 400 ? 60 + v % 40 : 1 + v % 5;
+  }
+  assert_ok(balance_parts(&pattern, NULL, nnz, 2, 1.05, part));
+  int64_t nodes[2] = {0}, edges[2] = {0};
+  for (int v = 0; v < 1000; v++) {
+    nodes[part[v]]++;
+    edges[part[v]] += nnz[v];
+  }
+  double sum = (double)(edges[0] + edges[1]);
+  for (int p = 0; p < 2; p++) {
+    assert_true(nodes[p] <= 525);
+    assert_true((double)edges[p] <= 1.05 * sum / 2);
+  }
+  assert_ok(balance_parts(&pattern, NULL, nnz, 2, 1.05, again));
+  assert_memory_equal(part, again, sizeof part);
+  csr_free(&pattern);
+}
+
+TEST(a_graph_beyond_metis_names_the_alternatives) {
+  struct csr huge = {.rows = 10, .nnz = (int64_t)1 << 62};
+  assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT,
+               "partition.method = \"block\" or \"random\"");
+  huge.nnz = 1 << 20;
+  assert_ok(metis_fits(huge.rows, huge.nnz, "huge.h5"));
+}
+
+TEST(more_parts_than_nodes_are_refused) {
+  struct random_graph g = {.nodes = 9, .density = .3, .task = TASK_MULTICLASS, .seed = 2};
+  struct dataset dataset;
+  struct partition p;
+  random_dataset(&comm, &g, "test_partition_few", &dataset);
+  configure(PARTITION_BLOCK, ORDER_GIVEN);
+  assert_fails(partition_make(&comm, &config, &dataset, 1, NULL, 10, NULL, &p), BAD_INPUT,
+               comm.rank == 0 ? "9 nodes and cannot be cut into 10 parts" : "");
+  partition_free(&p);
+  random_end(&comm, &g, &dataset);
+}

@@ -1,0 +1,215 @@
+/* Hypergraphs on ranks: owners and their balance, what each rank holds of the incidences, the degrees that it
+ * knows, and a plan that brings rows there and back. */
+#include "partition/shard/hyper.h"
+
+#include <unistd.h>
+
+#include "kernels/ops/kernels.h"
+#include "partition/cut/star_expansion.h"
+#include "runtime/base/memory.h"
+#include "runtime/device/device_list.h"
+#include "tests/partition/making.h"
+#include "tests/ranks.h"
+
+RANK_TESTS(comm, 120);
+
+enum { VERTICES = 300, SHORT = 700, LONG = 40 };
+
+/* Hyperedges of up to 4 near vertices each; or few of many anywhere. Every ninth has one vertex. */
+static int has(int wide, int64_t e, int64_t v) {
+  uint32_t word =
+      random_block(random_key(17, 0, (uint32_t)wide, RANDOM_IMPORT), (uint64_t)(e * VERTICES + v), 0).word[0];
+  if (v % 23 == 4) return 0;
+  if (e % 9 == 3) return v == e % VERTICES;
+  if (wide) return word % 3 == 0;
+  return (v - e % VERTICES + VERTICES) % VERTICES < 8 && word % 2;
+}
+
+static const char *path_of(int wide) {
+  static char path[64];
+  snprintf(path, sizeof path, "test_hyper.%d.%d.h5", wide, comm.size);
+  return path;
+}
+
+static void write_file(int wide) {
+  int64_t edges = wide ? LONG : SHORT, filled = 0;
+  struct dataset_source s = {.name = "hyper", .nodes = VERTICES, .hyperedges = edges};
+  assert_ok(memory_alloc(&s.hyper_start, (edges + 1) * 8, "test"));
+  assert_ok(memory_alloc(&s.hyper_vertex, edges * VERTICES * 4, "test"));
+  for (int64_t e = 0; e < edges; e++) {
+    for (int64_t v = 0; v < VERTICES; v++)
+      if (has(wide, e, v)) s.hyper_vertex[filled++] = (int32_t)v;
+    s.hyper_start[e + 1] = filled;
+  }
+  if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(wide)));
+  dataset_source_free(&s);
+  assert_ok(comm_barrier(&comm));
+}
+
+static struct dataset dataset;
+static struct partition star;
+static struct hyper hyper;
+
+static void open_hyper(int wide, enum partition_method method, enum node_order order) {
+  struct graph block;
+  uint64_t hash;
+  write_file(wide);
+  configure(method, order);
+  assert_ok(dataset_open(&dataset, path_of(wide)));
+  assert_ok(star_read_block(&comm, &dataset, &block));
+  assert_ok(star_hash(&comm, &dataset, &block, &hash));
+  assert_ok(star_partition(&comm, &config, &dataset, hash, comm.size, NULL, &star));
+  assert_ok(hyper_init(&comm, &dataset, &star, &block, &hyper));
+}
+
+static void close_hyper(int wide) {
+  char command[256];
+  hyper_free(&hyper);
+  partition_free(&star);
+  dataset_close(&dataset);
+  snprintf(command, sizeof command, "rm -rf %s %s.parts", path_of(wide), path_of(wide));
+  assert_ok(comm_barrier(&comm));
+  if (comm.rank == 0) assert_int_equal(system(command), 0);
+  assert_ok(comm_barrier(&comm));
+}
+
+static int64_t own_vertex(int64_t v) {
+  return star.order[star.offset[comm.rank] + v];
+}
+
+static void check_facts(int wide) {
+  int64_t edges = wide ? LONG : SHORT;
+  for (int64_t v = 0; v < hyper.own; v++) {
+    int64_t degree = 0, alone = 0;
+    for (int64_t e = 0; e < edges; e++) {
+      int64_t size = 0;
+      if (!has(wide, e, own_vertex(v))) continue;
+      for (int64_t u = 0; u < VERTICES; u++) size += has(wide, e, u);
+      degree++;
+      alone |= size == 1;
+    }
+    assert_int_equal(hyper.vertex[v].degree, degree);
+    assert_int_equal(hyper.vertex[v].lonely, !alone);
+  }
+  for (int64_t e = 0; e < hyper.edges; e++) {
+    int64_t size = 0, degrees = 0;
+    for (int64_t u = 0; u < VERTICES; u++) {
+      if (!has(wide, hyper.edge_id[e], u)) continue;
+      size++;
+      for (int64_t other = 0; other < edges; other++) degrees += has(wide, other, u);
+    }
+    assert_int_equal(hyper.edge[e].size, size);
+    assert_int_equal(hyper.edge[e].degrees, degrees);
+  }
+}
+
+static void check_matrices(int wide) {
+  int64_t held[2] = {hyper.inner_edges.nnz + hyper.outer_own.nnz, hyper.edges};
+  int64_t travelling = hyper.travel == TRAVEL_VERTICES ? hyper.outer_away.nnz : hyper.partial.nnz;
+  for (int64_t e = 0; e < hyper.inner; e++) {
+    for (int64_t i = hyper.inner_edges.start[e]; i < hyper.inner_edges.start[e + 1]; i++)
+      assert_true(has(wide, hyper.edge_id[e], own_vertex(hyper.inner_edges.col[i])));
+    assert_int_equal(hyper.inner_edges.start[e + 1] - hyper.inner_edges.start[e], hyper.edge[e].size);
+  }
+  for (int64_t e = 0; e < hyper.outer; e++) {
+    for (int64_t i = hyper.outer_own.start[e]; i < hyper.outer_own.start[e + 1]; i++)
+      assert_true(has(wide, hyper.edge_id[hyper.inner + e], own_vertex(hyper.outer_own.col[i])));
+  }
+  held[0] += travelling;
+  assert_ok(comm_reduce(&comm, held, 2, NUMBER_INT64, REDUCE_SUM));
+  assert_int_equal(held[0], dataset.incidences); /* each incidence once, on one rank */
+  assert_int_equal(held[1], dataset.hyperedges);
+  assert_int_equal(hyper.rest.cols, hyper.outer + hyper_arrivals(&hyper));
+  for (int64_t r = 0; r < hyper.rest.rows; r++) assert_true(hyper.unfinished[hyper.rest.row[r]]);
+}
+
+TEST(each_incidence_is_summed_on_one_rank) {
+  for (int wide = 0; wide < 2; wide++) {
+    for (int method = PARTITION_METIS; method <= PARTITION_RANDOM; method++) {
+      open_hyper(wide, (enum partition_method)method, method == PARTITION_BLOCK ? ORDER_CLUSTER : ORDER_AUTO);
+      if (comm.size > 1) assert_int_equal(hyper.travel, wide ? TRAVEL_HYPEREDGES : TRAVEL_VERTICES);
+      check_facts(wide);
+      check_matrices(wide);
+      close_hyper(wide);
+    }
+  }
+}
+
+TEST(metis_balances_vertices_and_incidences) {
+  open_hyper(0, PARTITION_METIS, ORDER_AUTO);
+  struct star_balance balance = star_balance(&star, VERTICES);
+  assert_true(balance.vertices < 1.12 && balance.incidences < 1.12);
+  double cut = (double)star.edge_cut / (double)dataset.incidences;
+  assert_true(comm.size == 1 ? cut == 0 : cut > 0 && cut < .25); /* a ring of near vertices */
+  close_hyper(0);
+}
+
+TEST(a_kept_partition_is_read_again) {
+  open_hyper(0, PARTITION_METIS, ORDER_DEGREE);
+  struct partition again = {0};
+  struct graph block;
+  uint64_t hash;
+  assert_ok(star_read_block(&comm, &dataset, &block));
+  assert_ok(star_hash(&comm, &dataset, &block, &hash));
+  graph_free(&block);
+  assert_ok(star_partition(&comm, &config, &dataset, hash, comm.size, NULL, &again));
+  assert_int_equal(again.cached, comm.size > 1);
+  assert_memory_equal(again.order, star.order, (size_t)star.nodes * sizeof *star.order);
+  partition_free(&again);
+  struct partition vertices = {0};
+  assert_ok(star_vertices(&star, VERTICES, &vertices));
+  assert_int_equal(vertices.offset[comm.rank + 1] - vertices.offset[comm.rank], hyper.own);
+  assert_true(hyper.own == 0 || vertices.order[vertices.offset[comm.rank]] == own_vertex(0));
+  partition_free(&vertices);
+  close_hyper(0);
+}
+
+/* One hyperedge that does not ascend, one vertex that is not there. */
+TEST(damaged_hyperedges_are_refused_by_name) {
+  static const char *const message[] = {"hyperedge 1 of /hypergraph is not strictly ascending (2 after 3)",
+                                        "/hypergraph/indices[3] is 9; 0 to 7 are allowed"};
+  for (int damage = 0; damage < 2; damage++) {
+    int64_t start[] = {0, 2, 4};
+    int32_t vertex[] = {0, 1, 3, damage ? 9 : 2};
+    struct dataset_source s = {
+        .name = "hyper", .nodes = 8, .hyperedges = 2, .hyper_start = start, .hyper_vertex = vertex};
+    struct graph graph;
+    if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(0)));
+    assert_ok(comm_barrier(&comm));
+    assert_ok(dataset_open(&dataset, path_of(0)));
+    assert_fails(star_read(&dataset, 0, 10, &graph), BAD_INPUT, message[damage]);
+    graph_free(&graph);
+    close_hyper(0);
+  }
+}
+
+/* Row i of what comes back is for own row send_row[i], from the rank whose halo has it. */
+TEST(rows_come_and_go_back) {
+  struct device device = {0};
+  struct kernels k = {0};
+  for (int wide = 0; wide < 2; wide++) {
+    open_hyper(wide, PARTITION_RANDOM, ORDER_AUTO);
+    struct halo *halo = &hyper.halo;
+    int64_t sends = halo_send_rows(halo);
+    double *away = NULL, *back = NULL;
+    assert_ok(device_open(&device, "cpu", 0, 1, 1));
+    assert_ok(kernels_open(&k, &device, PRECISION_FP64));
+    assert_ok(comm_attach(&comm, &device));
+    assert_ok(memory_alloc(&away, (halo->rows + 1) * 32, "test"));
+    assert_ok(memory_alloc(&back, (sends + 1) * 32, "test"));
+    for (int64_t i = 0; i < halo->rows; i++) away[4 * i] = (double)halo->id[i];
+    assert_ok(halo_return_start(halo, &comm, &k, tensor_padded(away, F64, halo->rows, 1),
+                                tensor_padded(back, F64, sends, 1)));
+    assert_ok(halo_finish(halo, &comm, &k));
+    for (int64_t i = 0; i < sends; i++) {
+      int64_t row = halo->send_row[i];
+      double id = (double)(wide ? VERTICES + hyper.edge_id[hyper.inner + row] : own_vertex(row));
+      assert_true(back[4 * i] == id);
+    }
+    free(away);
+    free(back);
+    kernels_close(&k);
+    device_close(&device);
+    close_hyper(wide);
+  }
+}
