@@ -33,7 +33,7 @@ static inline int program_start(void) {
   program_keep_streams();
   signal(SIGXFSZ, SIG_IGN);
   TRY(limits_raise(0));
-  return stop_start(publish_remove_named);
+  return stop_start(atomic_write_remove_named);
 }
 
 /* Whoever read the output has had enough of it, and left. */

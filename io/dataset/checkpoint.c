@@ -129,7 +129,7 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
   if (strncmp(name, canonical, (size_t)length) != 0) return 0; /* as epoch-0-010.h5 */
   *run = r;
   *epoch = e;
-  *temporary = whole > 0 && name[whole] == '\0' && writer != publish_writer();
+  *temporary = whole > 0 && name[whole] == '\0' && writer != atomic_write_writer();
   return *temporary || name[end] == '\0';
 }
 
@@ -145,7 +145,7 @@ static int scan(const char *dir,
                             void *context),
                 void *context) {
   int folder;
-  int code = publish_folder(dir, &folder);
+  int code = atomic_write_folder(dir, &folder);
   if (code != OK && errno == ENOENT) {
     error_clear();
     return OK;
@@ -171,7 +171,7 @@ static int scan(const char *dir,
 /* Unless it has gone already; through the folder, and no link on the way. */
 static int remove_from(const char *dir, const char *name) {
   int folder;
-  TRY(publish_folder(dir, &folder));
+  TRY(atomic_write_folder(dir, &folder));
   int error = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : errno;
   close(folder);
   if (error) FAIL(FAILED, "%s/%s: cannot be removed: %s", dir, name, strerror(error));

@@ -42,7 +42,7 @@ static int copy_rows(const char *path, FILE *from, FILE *to, int64_t resume_run,
 }
 
 /* The former file, NULL where there is none. It is only read: what is written has a new file. */
-static int open_former(const struct publish *p, FILE **former) {
+static int open_former(const struct atomic_write *p, FILE **former) {
   struct stat status;
   int file = openat(p->folder, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   *former = NULL;
@@ -58,7 +58,7 @@ static int open_former(const struct publish *p, FILE **former) {
   return OK;
 }
 
-static int cut_back(const struct publish *p, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
+static int cut_back(const struct atomic_write *p, int64_t resume_run, int64_t resume_epoch, int64_t *last) {
   FILE *former;
   TRY(open_former(p, &former));
   if (!former) return OK;
@@ -69,28 +69,28 @@ static int cut_back(const struct publish *p, int64_t resume_run, int64_t resume_
 
 /* The file that rows are appended to is the one that was written beside: a kill loses nothing, and nothing
  * that stood there is written into. */
-static int replace(struct metrics *metrics, struct publish *p, int64_t resume_run, int64_t resume_epoch,
+static int replace(struct metrics *metrics, struct atomic_write *p, int64_t resume_run, int64_t resume_epoch,
                    int64_t *last) {
   FILE *stream;
-  TRY(publish_stream(p, &stream));
+  TRY(atomic_write_stream(p, &stream));
   if (resume_epoch >= 0) TRY(cut_back(p, resume_run, resume_epoch, last));
   int copy = fcntl(p->file, F_DUPFD_CLOEXEC, 0);
   metrics->file = copy >= 0 ? fdopen(copy, "a") : NULL;
   if (!metrics->file && copy >= 0) close(copy);
   if (!metrics->file) return fail_writing(metrics->path, errno);
-  return publish_commit(p);
+  return atomic_write_commit(p);
 }
 
 int metrics_open(struct metrics *metrics, const char *dir, int64_t resume_run, int64_t resume_epoch) {
-  struct publish p;
+  struct atomic_write p;
   int64_t last = 0;
   memset(metrics, 0, sizeof *metrics);
   if (snprintf(metrics->path, sizeof metrics->path, "%s/metrics.jsonl", dir) >= (int)sizeof metrics->path)
     FAIL(BAD_INPUT, "%s: the folder's name is too long", dir);
   TRY(make_folder(dir));
-  TRY(publish_open(&p, metrics->path));
+  TRY(atomic_write_open(&p, metrics->path));
   int code = replace(metrics, &p, resume_run, resume_epoch, &last);
-  publish_drop(&p);
+  atomic_write_drop(&p);
   if (code != OK) metrics_close(metrics);
   TRY(code);
   if (last < resume_epoch)

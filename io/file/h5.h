@@ -16,8 +16,8 @@ enum h5_type { H5_INT32, H5_INT64, H5_UINT8, H5_FLOAT, H5_DOUBLE, H5_TEXT /* var
 struct h5 {
   int64_t file; /* hid_t; 0: closed */
   char path[1024];
-  struct h5_disk *disk;   /* what HDF5 reads or writes */
-  struct publish written; /* where a file being written stands; not open when reading */
+  struct h5_disk *disk;        /* what HDF5 reads or writes */
+  struct atomic_write written; /* where a file being written stands; not open when reading */
 };
 
 /* What a dataset on disk is. */

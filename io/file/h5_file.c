@@ -73,7 +73,7 @@ int h5_open(struct h5 *h5, const char *path) {
 
 static int create_file(struct h5 *h5) {
   char text[H5_CAUSE];
-  TRY(publish_open(&h5->written, h5->path));
+  TRY(atomic_write_open(&h5->written, h5->path));
   h5->disk->descriptor = h5->written.file;
   hid_t access = file_access(h5), creation = H5Pcreate(H5P_FILE_CREATE);
   herr_t timeless = H5Pset_obj_track_times(creation, 0); /* equal content, equal bytes */
@@ -109,7 +109,7 @@ static int finish(struct h5 *h5) {
   h5->disk->descriptor = -1;
   if (h5_error(h5)) h5_cause(h5, text);
   if (failed || h5_error(h5)) FAIL(FAILED, "%s: cannot be written (%s)", h5->path, text);
-  TRY(publish_commit(&h5->written));
+  TRY(atomic_write_commit(&h5->written));
   return OK;
 }
 
@@ -123,7 +123,7 @@ void h5_close(struct h5 *h5) {
   if (h5->file > 0) H5Fclose(h5->file);
   h5->file = 0;
   if (h5->disk && !h5->written.open && h5->disk->descriptor >= 0) close(h5->disk->descriptor);
-  publish_drop(&h5->written);
+  atomic_write_drop(&h5->written);
   free(h5->disk);
   h5->disk = NULL;
 }

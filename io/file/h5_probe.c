@@ -228,7 +228,7 @@ static int fail_unheard(const char *path, enum hearing hearing, int status) {
 int h5_probe(const char *path) {
   struct verdict verdict = {0};
   int ends[2], status = 0;
-  TRY(check_readable(path));
+  TRY(path_check_readable(path));
   if (pipe2(ends, O_CLOEXEC) != 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
   pid_t pid = fork();
   if (pid == 0) child(path, ends[1]);

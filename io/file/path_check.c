@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/file/input.h"
 
-int check_readable(const char *path) {
+int path_check_readable(const char *path) {
   int file;
   TRY(input_open_file(path, &file));
   close(file);
@@ -58,7 +58,7 @@ static int check_replaced(const char *path, const struct stat *status, const cha
   return code;
 }
 
-int check_writable(const char *path, const char *const *inputs) {
+int path_check_writable(const char *path, const char *const *inputs) {
   struct stat status;
   size_t length = strlen(path);
   if (length == 0) FAIL(BAD_INPUT, "the name of the file to write is empty");
@@ -66,7 +66,7 @@ int check_writable(const char *path, const char *const *inputs) {
   if (length >= sizeof((struct h5){0}).path)
     FAIL(BAD_INPUT, "%.200s...: a path of at most %zu characters is allowed", path,
          sizeof((struct h5){0}).path - 1);
-  TRY(publish_check_name(path));
+  TRY(atomic_write_check_name(path));
   if (stat(path, &status) == 0) TRY(check_replaced(path, &status, inputs));
   return check_folder(path);
 }

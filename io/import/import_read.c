@@ -105,7 +105,7 @@ int import_check_output(const struct import_options *options) {
   for (int i = 0; i < BESIDE; i++) {
     if (beside[i] && beside[i][0]) inputs[count++] = beside[i];
   }
-  TRY(check_writable(options->output, inputs));
+  TRY(path_check_writable(options->output, inputs));
   return h5_check_replaced(options->output, dataset_format, "dataset");
 }
 

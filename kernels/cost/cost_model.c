@@ -81,21 +81,21 @@ static double near_arcs(double arcs) {
   return arcs * (1 - columns / together);
 }
 
-static double gather_cost(const struct choose_rates *rates, double arcs) {
+static double gather_cost(const struct cost_rates *rates, double arcs) {
   double near = near_arcs(arcs);
   return near * rates->near + (arcs - near) * rates->far;
 }
 
-static int is_tile(const struct choose_rates *rates, double arcs) {
+static int is_tile(const struct cost_rates *rates, double arcs) {
   return rates->tile > 0 && gather_cost(rates, arcs) > rates->tile;
 }
 
-int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols) {
-  struct choose_rates rates = choose_rates_of(c, cols);
+int cost_tile(const struct cost_case *c, int64_t arcs, int64_t cols) {
+  struct cost_rates rates = cost_rates_of(c, cols);
   return is_tile(&rates, (double)arcs);
 }
 
-static void price(const struct choose_rates *rates, int64_t rows, struct choice *choice) {
+static void price(const struct cost_rates *rates, int64_t rows, struct choice *choice) {
   choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
   choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
   choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
@@ -107,8 +107,8 @@ static void price(const struct choose_rates *rates, int64_t rows, struct choice 
                     choice->start_seconds;
 }
 
-int64_t choose_tile_least(const struct choose_case *c, int64_t cols) {
-  struct choose_rates rates = choose_rates_of(c, cols);
+int64_t cost_tile_least(const struct cost_case *c, int64_t cols) {
+  struct cost_rates rates = cost_rates_of(c, cols);
   int b = DENSITY_BINS;
   while (b > 1 && is_tile(&rates, (double)least_in(b - 1))) b--;
   return b < DENSITY_BINS ? least_in(b) : TILE_CELLS + 1;
@@ -123,7 +123,7 @@ static void count_near(const struct density *density, double near[DENSITY_BINS])
 }
 
 /* Cells of `least` arcs and more become tiles. */
-static struct choice divide(const struct choose_rates *rates, const struct density *density,
+static struct choice divide(const struct cost_rates *rates, const struct density *density,
                             const double near[DENSITY_BINS], int64_t least) {
   struct choice choice = {.tile_arcs_least = least};
   for (int b = 1; b < DENSITY_BINS; b++) {
@@ -141,8 +141,8 @@ static struct choice divide(const struct choose_rates *rates, const struct densi
   return choice;
 }
 
-struct choice choose(const struct choose_case *c, const struct density *density) {
-  struct choose_rates rates = choose_rates_of(c, density->cols);
+struct choice choose(const struct cost_case *c, const struct density *density) {
+  struct cost_rates rates = cost_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
   struct choice gather = divide(&rates, density, near, TILE_CELLS + 1), best = gather;
@@ -156,8 +156,8 @@ struct choice choose(const struct choose_case *c, const struct density *density)
   return best;
 }
 
-struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least) {
-  struct choose_rates rates = choose_rates_of(c, density->cols);
+struct choice cost_divided(const struct cost_case *c, const struct density *density, int64_t least) {
+  struct cost_rates rates = cost_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
   struct choice choice = divide(&rates, density, near, least);
@@ -165,21 +165,21 @@ struct choice choose_divided(const struct choose_case *c, const struct density *
   return choice;
 }
 
-int choose_is_crowded(const struct choose_case *c, const struct choice *choice, int64_t most) {
+int cost_is_crowded(const struct cost_case *c, const struct choice *choice, int64_t most) {
   if (choice->tiles == 0) return 0;
   double a_tile = choice->tile_seconds / (double)choice->tiles, groups = ceil((double)c->width / TILE_WIDTH);
   double alone = (double)most * a_tile * MULTIPROCESSORS / groups;
   return alone - choice->tile_seconds > choice->gather_seconds - choice->seconds;
 }
 
-double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs) {
-  struct choose_rates rates = choose_rates_of(c, 1);
+double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs) {
+  struct cost_rates rates = cost_rates_of(c, 1);
   double arc = rates.near;
   if (rates.tile > 0) arc = fmin(arc, rates.tile / (TILE_CELLS / 8));
   return ((double)arcs * arc + (double)rows * rates.result) * 1e-12;
 }
 
-char *choose_explain(const struct choose_case *c, const struct density *density, char *text, size_t size) {
+char *cost_explain(const struct cost_case *c, const struct density *density, char *text, size_t size) {
   struct choice choice = choose(c, density);
   double arcs = (double)density_arcs(density);
   if (arcs < 1) arcs = 1;

@@ -1,4 +1,5 @@
-/* choose: what a sparse product costs, predicted from counts of its pattern and the constants of a device.
+/* cost_model: what a sparse product costs, predicted from counts of its pattern and the constants of a
+ * device.
  *
  * The predictions decide between orders of nodes and between tiers of a layout. They depend on the pattern,
  * the configuration and stored constants, never on a measured time, so that choices repeat. Three tiers:
@@ -52,27 +53,27 @@ struct choice {
 /* The cheapest of the gather alone and of tiles with a gather of what they leave, for any least number of
  * arcs in a tile: few tiles may not be worth the merge of their rows. Tiles have to save a share of the
  * gather's time, since predictions are not exact. */
-struct choice choose(const struct choose_case *c, const struct density *density);
+struct choice choose(const struct cost_case *c, const struct density *density);
 
 /* The same for a layout whose cells of `least` arcs and more are tiles; TILE_CELLS + 1: the gather alone. */
-struct choice choose_divided(const struct choose_case *c, const struct density *density, int64_t least);
+struct choice cost_divided(const struct cost_case *c, const struct density *density, int64_t least);
 
 /* Whether a choice with tiles saves nothing because one window has `most` of them: a multiprocessor
  * multiplies them one after the other, long after all others are done. */
-int choose_is_crowded(const struct choose_case *c, const struct choice *choice, int64_t most);
+int cost_is_crowded(const struct cost_case *c, const struct choice *choice, int64_t most);
 
 /* Seconds below which no order of that many rows and arcs is expected to come: all arcs in tiles an eighth
  * full or, without tiles, near. */
-double choose_least(const struct choose_case *c, int64_t rows, int64_t arcs);
+double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs);
 
 /* Fewest arcs in one cell that cost more to gather than as a tile, X having `cols` rows; TILE_CELLS + 1:
  * none. */
-int64_t choose_tile_least(const struct choose_case *c, int64_t cols);
+int64_t cost_tile_least(const struct cost_case *c, int64_t cols);
 
 /* Whether those arcs in one cell cost more to gather than as a tile, X having `cols` rows. */
-int choose_tile(const struct choose_case *c, int64_t arcs, int64_t cols);
+int cost_tile(const struct cost_case *c, int64_t arcs, int64_t cols);
 
 /* One line: which arcs go where, and the predicted times. Returns text. */
-char *choose_explain(const struct choose_case *c, const struct density *density, char *text, size_t size);
+char *cost_explain(const struct cost_case *c, const struct density *density, char *text, size_t size);
 
 #endif

@@ -14,21 +14,21 @@
 enum { MODELS = 4, NAME = 128 };
 
 static struct {
-  struct choose_model model[MODELS];
+  struct cost_model model[MODELS];
   char name[MODELS][NAME];
   int count;
 } known;
 
-static const int width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
-static const char *const element_name[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
+static const int width_of[COST_WIDTHS] = {32, 64, 128, 256, 512};
+static const char *const element_name[COST_ELEMENTS] = {"bf16", "fp32"};
 
 /* Constants of a model as a whole, and tables by element and width. */
-#define FIELD(name) #name, offsetof(struct choose_model, name), 0
-#define WEIGHT(name) #name, offsetof(struct choose_model, name), 1
+#define FIELD(name) #name, offsetof(struct cost_model, name), 0
+#define WEIGHT(name) #name, offsetof(struct cost_model, name), 1
 static const struct constant {
   const char *name;
   size_t offset;
-  int any_sign;
+  int any_heartbeat;
 } whole[] = {{FIELD(cached_bytes)}, {FIELD(distant_bytes)}, {FIELD(row)},   {FIELD(row_byte)},
              {FIELD(merge_byte)},   {FIELD(plane_byte)},    {FIELD(launch)}},
   tables[] = {{FIELD(tile)},
@@ -46,72 +46,72 @@ static const struct constant {
 #undef WEIGHT
 enum { WHOLE = sizeof whole / sizeof whole[0], TABLES = sizeof tables / sizeof tables[0] };
 
-static double *constant_of(struct choose_model *model, const struct constant *constant) {
+static double *constant_of(struct cost_model *model, const struct constant *constant) {
   return (double *)(void *)((char *)model + constant->offset);
 }
 
-const struct choose_model *choose_model_of(const char *device) {
+const struct cost_model *cost_model_of(const char *device) {
   for (int i = 0; i < known.count; i++)
     if (strcmp(known.name[i], device) == 0) return &known.model[i];
-  return &choose_h200;
+  return &cost_model_h200;
 }
 
-int choose_model_named(const char *device, const struct choose_model **model) {
+int cost_model_named(const char *device, const struct cost_model **model) {
   char names[(1 + MODELS) * (NAME + 2)];
-  *model = choose_model_of(device);
-  if (*model != &choose_h200 || strcmp(device, choose_h200.name) == 0) return OK;
-  size_t used = (size_t)snprintf(names, sizeof names, "%s", choose_h200.name);
+  *model = cost_model_of(device);
+  if (*model != &cost_model_h200 || strcmp(device, cost_model_h200.name) == 0) return OK;
+  size_t used = (size_t)snprintf(names, sizeof names, "%s", cost_model_h200.name);
   for (int i = 0; i < known.count; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, ", %s", known.name[i]);
   FAIL(BAD_INPUT, "nothing is known of a GPU \"%s\"; allowed: %s", device, names);
 }
 
-void choose_models_forget(void) {
+void cost_models_forget(void) {
   known.count = 0;
 }
 
 /* The model of that name, made from the source's when it is new; NULL: there is no room. */
-static struct choose_model *add_model(const char *name, size_t length) {
+static struct cost_model *add_model(const char *name, size_t length) {
   for (int i = 0; i < known.count; i++)
     if (strlen(known.name[i]) == length && memcmp(known.name[i], name, length) == 0) return &known.model[i];
   if (known.count == MODELS || length >= NAME) return NULL;
-  struct choose_model *model = &known.model[known.count];
+  struct cost_model *model = &known.model[known.count];
   char *copy = known.name[known.count++];
   memcpy(copy, name, length);
   copy[length] = '\0';
-  *model = choose_h200;
+  *model = cost_model_h200;
   model->name = copy;
   return model;
 }
 
 /* The constant with that name: "row", or "bf16.near_128". NULL: none. */
-static double *find_constant(struct choose_model *model, const char *name, int *any_sign) {
-  *any_sign = 0;
+static double *find_constant(struct cost_model *model, const char *name, int *any_heartbeat) {
+  *any_heartbeat = 0;
   for (int i = 0; i < WHOLE; i++)
     if (strcmp(name, whole[i].name) == 0) return constant_of(model, &whole[i]);
-  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+  for (int e = 0; e < COST_ELEMENTS; e++) {
     for (int t = 0; t < TABLES; t++) {
-      for (int w = 0; w < CHOOSE_WIDTHS; w++) {
+      for (int w = 0; w < COST_WIDTHS; w++) {
         char key[64];
         snprintf(key, sizeof key, "%s.%s_%d", element_name[e], tables[t].name, width_of[w]);
-        *any_sign = tables[t].any_sign;
-        if (strcmp(name, key) == 0) return constant_of(model, &tables[t]) + e * CHOOSE_WIDTHS + w;
+        *any_heartbeat = tables[t].any_heartbeat;
+        if (strcmp(name, key) == 0) return constant_of(model, &tables[t]) + e * COST_WIDTHS + w;
       }
     }
   }
   return NULL;
 }
 
-static int set_constant(struct choose_model *model, const char *constant, const struct config_value *value,
+static int set_constant(struct cost_model *model, const char *constant, const struct config_value *value,
                         const char *file) {
-  int any_sign;
-  double *to = find_constant(model, constant, &any_sign);
+  int any_heartbeat;
+  double *to = find_constant(model, constant, &any_heartbeat);
   double number = value->type == VALUE_INTEGER ? (double)value->integer : value->real;
   if (!to) FAIL(BAD_INPUT, "%s:%d: unknown constant %s", file, value->line, constant);
   if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) ||
-      !(number >= (any_sign ? -1e18 : 0) && number < 1e18))
+      !(number >= (any_heartbeat ? -1e18 : 0) && number < 1e18))
     FAIL(BAD_INPUT, "%s:%d: %s must be a number from %s to 1e18", file, value->line, constant,
-         any_sign ? "-1e18" : "0");
+         any_heartbeat ? "-1e18" : "0");
   *to = number;
   return OK;
 }
@@ -126,7 +126,7 @@ static int visit(const struct config_value *value, void *context) {
   const char *rest = name + length + quoted;
   if (value->type == VALUE_TABLE) return OK;
   if (*rest != '.') FAIL(BAD_INPUT, "%s:%d: %s stands in no section of a GPU", file, value->line, value->key);
-  struct choose_model *model = add_model(name, length);
+  struct cost_model *model = add_model(name, length);
   if (!model)
     FAIL(BAD_INPUT, "%s:%d: at most %d GPUs, with names of at most %d bytes", file, value->line, MODELS,
          NAME - 1);
@@ -142,26 +142,26 @@ static int check_sizes(const char *name) {
   return OK;
 }
 
-int choose_models_read(const char *text, const char *name) {
+int cost_models_read(const char *text, const char *name) {
   union {
     const char *in;
     void *out;
   } context = {.in = name};
-  choose_models_forget();
+  cost_models_forget();
   int code = config_toml_walk(text, name, visit, context.out);
   if (code == OK) code = check_sizes(name);
-  if (code != OK) choose_models_forget();
+  if (code != OK) cost_models_forget();
   return code;
 }
 
-int choose_constants_find(const char *setting, struct choose_constants *constants) {
+int cost_constants_find(const char *setting, struct cost_constants *constants) {
   int named = strcmp(setting, "auto") != 0;
-  *constants = (struct choose_constants){0};
+  *constants = (struct cost_constants){0};
   if (strcmp(setting, "none") == 0) return OK;
   if (named)
     snprintf(constants->path, sizeof constants->path, "%s", setting);
   else
-    choose_models_path(constants->path, sizeof constants->path);
+    cost_models_path(constants->path, sizeof constants->path);
   if (constants->path[0]) TRY(input_check_settings(constants->path));
   FILE *file = constants->path[0] ? input_open(constants->path) : NULL;
   int error = errno;
@@ -185,42 +185,42 @@ int choose_constants_find(const char *setting, struct choose_constants *constant
   return OK;
 }
 
-static void write_model(struct choose_model *model, FILE *out) {
+static void write_model(struct cost_model *model, FILE *out) {
   fprintf(out, "[\"%s\"]\n", model->name);
   for (int i = 0; i < WHOLE; i++) fprintf(out, "%s = %.6e\n", whole[i].name, *constant_of(model, &whole[i]));
-  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+  for (int e = 0; e < COST_ELEMENTS; e++) {
     fprintf(out, "[\"%s\".%s]\n", model->name, element_name[e]);
     for (int t = 0; t < TABLES; t++) {
-      for (int w = 0; w < CHOOSE_WIDTHS; w++)
+      for (int w = 0; w < COST_WIDTHS; w++)
         fprintf(out, "%s_%d = %.6e\n", tables[t].name, width_of[w],
-                constant_of(model, &tables[t])[e * CHOOSE_WIDTHS + w]);
+                constant_of(model, &tables[t])[e * COST_WIDTHS + w]);
     }
   }
 }
 
-static int write_models(struct publish *p) {
+static int write_models(struct atomic_write *p) {
   FILE *out;
-  TRY(publish_stream(p, &out));
+  TRY(atomic_write_stream(p, &out));
   fprintf(out, "# Constants of sparse products, measured by gnnbench calibrate: picoseconds and bytes.\n");
   for (int i = 0; i < known.count; i++) write_model(&known.model[i], out);
-  return publish_commit(p);
+  return atomic_write_commit(p);
 }
 
-int choose_models_write(const struct choose_model *model, const char *path) {
-  struct publish p;
-  struct choose_model *kept = add_model(model->name, strlen(model->name));
+int cost_models_write(const struct cost_model *model, const char *path) {
+  struct atomic_write p;
+  struct cost_model *kept = add_model(model->name, strlen(model->name));
   if (!kept) FAIL(FAILED, "%s: no room for another GPU", path);
   const char *name = kept->name;
   *kept = *model;
   kept->name = name;
   TRY(make_folder_of(path));
-  TRY(publish_open(&p, path));
+  TRY(atomic_write_open(&p, path));
   int code = write_models(&p);
-  publish_drop(&p);
+  atomic_write_drop(&p);
   return code;
 }
 
-void choose_models_path(char *path, size_t size) {
+void cost_models_path(char *path, size_t size) {
   const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   path[0] = '\0';
   if (config && config[0])

@@ -1,4 +1,4 @@
-/* choose_models: which constants hold on which device. The source has those of one GPU and of a processor's
+/* cost_models: which constants hold on which device. The source has those of one GPU and of a processor's
  * thread; a file that `gnnbench calibrate` wrote may have others, a section for each model of a GPU:
  *
  *   ["NVIDIA H200"]
@@ -6,7 +6,7 @@
  *   ["NVIDIA H200".bf16]
  *   near_128 = 12.8
  *
- * All in picoseconds and bytes as in struct choose_model. What is chosen is the same wherever the file is. */
+ * All in picoseconds and bytes as in struct cost_model. What is chosen is the same wherever the file is. */
 #ifndef KERNELS_COST_COST_MODELS_H
 #define KERNELS_COST_COST_MODELS_H
 
@@ -15,33 +15,33 @@
 #include "runtime/config/config_toml.h"
 
 /* The constants that hold for a GPU of that name: of the file that was read, else those of the source. */
-const struct choose_model *choose_model_of(const char *device);
+const struct cost_model *cost_model_of(const char *device);
 /* Errors: BAD_INPUT where there are none of that name, with the names that there are. */
-int choose_model_named(const char *device, const struct choose_model **model);
+int cost_model_named(const char *device, const struct cost_model **model);
 
 /* Takes the constants of `text`, which has at most CONFIG_TOML_BYTES; `name` stands for it in messages. A
  * constant that is not there is the source's. Errors: BAD_INPUT naming line and key. */
-int choose_models_read(const char *text, const char *name);
+int cost_models_read(const char *text, const char *name);
 
 /* A file of them. */
-struct choose_constants {
+struct cost_constants {
   char path[CONFIG_TEXT]; /* "": none */
   char text[CONFIG_TOML_BYTES + 1];
 };
 
-/* Reads the file that the setting names: "none"; "auto": the one of choose_models_path, if there is one; else
+/* Reads the file that the setting names: "none"; "auto": the one of cost_models_path, if there is one; else
  * a path. Errors: BAD_INPUT when a file that is named cannot be read or is too long. */
-int choose_constants_find(const char *setting, struct choose_constants *constants);
+int cost_constants_find(const char *setting, struct cost_constants *constants);
 
 /* Writes the constants that were read, with `model` in place of the one of its name, to that file. Errors:
  * FAILED when it cannot be written. */
-int choose_models_write(const struct choose_model *model, const char *path);
+int cost_models_write(const struct cost_model *model, const char *path);
 
 /* Back to the source's alone. */
-void choose_models_forget(void);
+void cost_models_forget(void);
 
 /* Where the file is looked for and kept unless another is named: $XDG_CONFIG_HOME/gnntrain/constants.toml, or
  * below ~/.config; "" when neither is set. */
-void choose_models_path(char *path, size_t size);
+void cost_models_path(char *path, size_t size);
 
 #endif

@@ -2,14 +2,14 @@
 
 #include <math.h>
 
-static const double width_of[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
+static const double width_of[COST_WIDTHS] = {32, 64, 128, 256, 512};
 
 /* Gathers: fitted to whole products of fifteen graphs of .4 to 131 M arcs at 32 to 512 columns, bf16 and fp32
  * apart, which they repeat within 7 to 14% in the mean and 40% at most. Tiles: what products with them took
  * beyond the gather of the rest; two planes of bf16 in fp32. Condensed windows: what calibrate finds over
  * what it finds for near arcs, times these near arcs. Both at 512 columns: twice 256. With weights:
  * fitted to products with reddit-like in the same way. */
-const struct choose_model choose_h200 = {
+const struct cost_model cost_model_h200 = {
     .name = "NVIDIA H200",
     .tile = {{.2, .18, .33, .65, 1.3}, {.34, .34, .55, 1.1, 2.2}},
     .near = {{3.6, 6.7, 12.7, 25, 50}, {5.5, 10.4, 20.3, 40.8, 81}},
@@ -32,7 +32,7 @@ const struct choose_model choose_h200 = {
 };
 
 /* One thread of a server processor with 32 MiB of shared cache. */
-const struct choose_model choose_cpu = {
+const struct cost_model cost_model_cpu = {
     .name = "processor",
     .of_a_thread = 1,
     .near = {{8e3, 14e3, 28e3, 56e3, 112e3}, {8e3, 14e3, 28e3, 56e3, 112e3}},
@@ -44,40 +44,40 @@ const struct choose_model choose_cpu = {
 };
 
 /* Linear between the widths of the table, proportional beyond them; below the narrowest nothing is gained. */
-double choose_at_width(const double cost[CHOOSE_WIDTHS], double width) {
+double cost_at_width(const double cost[COST_WIDTHS], double width) {
   if (width <= width_of[0]) return cost[0];
-  for (int i = 1; i < CHOOSE_WIDTHS; i++) {
+  for (int i = 1; i < COST_WIDTHS; i++) {
     double share = (width - width_of[i - 1]) / (width_of[i] - width_of[i - 1]);
     if (share <= 1) return cost[i - 1] + share * (cost[i] - cost[i - 1]);
   }
-  return cost[CHOOSE_WIDTHS - 1] * width / width_of[CHOOSE_WIDTHS - 1];
+  return cost[COST_WIDTHS - 1] * width / width_of[COST_WIDTHS - 1];
 }
 
-enum choose_element choose_element_of(const struct choose_case *c) {
-  return c->precision == PRECISION_BF16 ? CHOOSE_BF16 : CHOOSE_FP32;
+enum cost_element cost_element_of(const struct cost_case *c) {
+  return c->precision == PRECISION_BF16 ? COST_BF16 : COST_FP32;
 }
 
-double choose_weighted(const struct choose_case *c, const double table[CHOOSE_WIDTHS], double otherwise,
-                       double width) {
-  return c->weighted && table[0] > 0 ? choose_at_width(table, width) : otherwise;
+double cost_weighted(const struct cost_case *c, const double table[COST_WIDTHS], double otherwise,
+                     double width) {
+  return c->weighted && table[0] > 0 ? cost_at_width(table, width) : otherwise;
 }
 
-struct choose_rates choose_rates_of(const struct choose_case *c, int64_t cols) {
-  const struct choose_model *m = c->model;
-  enum choose_element e = choose_element_of(c);
+struct cost_rates cost_rates_of(const struct cost_case *c, int64_t cols) {
+  const struct cost_model *m = c->model;
+  enum cost_element e = cost_element_of(c);
   /* Numbers of fp64 are two of fp32. */
   double width = (double)c->width * (c->precision == PRECISION_FP64 ? 2 : 1);
-  double row_bytes = width * (e == CHOOSE_BF16 ? 2 : 4);
+  double row_bytes = width * (e == COST_BF16 ? 2 : 4);
   double beyond = log((double)cols * row_bytes / m->cached_bytes) / log(m->distant_bytes / m->cached_bytes);
-  double cached = choose_at_width(m->cached[e], width), distant = choose_at_width(m->distant[e], width);
-  double arc = choose_weighted(c, m->arc_weighted[e], 1, fmin(width, width_of[CHOOSE_WIDTHS - 1]));
-  double tile = choose_at_width(m->tile[e], width);
-  if (tile > 0) tile = choose_weighted(c, m->tile_weighted[e], tile, width);
-  return (struct choose_rates){.tile = TILE_CELLS * tile,
-                               .near = arc * choose_at_width(m->near[e], width),
-                               .far = arc * (cached + fmin(fmax(beyond, 0), 1) * (distant - cached)),
-                               .result = m->row + row_bytes * m->row_byte,
-                               .merge = width * 4 * m->merge_byte,
-                               .planes = e == CHOOSE_FP32 ? (double)cols * row_bytes * m->plane_byte : 0,
-                               .launch = m->launch};
+  double cached = cost_at_width(m->cached[e], width), distant = cost_at_width(m->distant[e], width);
+  double arc = cost_weighted(c, m->arc_weighted[e], 1, fmin(width, width_of[COST_WIDTHS - 1]));
+  double tile = cost_at_width(m->tile[e], width);
+  if (tile > 0) tile = cost_weighted(c, m->tile_weighted[e], tile, width);
+  return (struct cost_rates){.tile = TILE_CELLS * tile,
+                             .near = arc * cost_at_width(m->near[e], width),
+                             .far = arc * (cached + fmin(fmax(beyond, 0), 1) * (distant - cached)),
+                             .result = m->row + row_bytes * m->row_byte,
+                             .merge = width * 4 * m->merge_byte,
+                             .planes = e == COST_FP32 ? (double)cols * row_bytes * m->plane_byte : 0,
+                             .launch = m->launch};
 }

@@ -7,12 +7,12 @@ static const double WINDOW_MARGIN = .15;
 
 const struct window_rule window_rule_all = {.arc = 1};
 
-struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled) {
-  const struct choose_model *m = c->model;
-  struct choose_rates rates = choose_rates_of(c, cols);
-  enum choose_element e = choose_element_of(c);
-  double width = (double)c->width, block = choose_at_width(m->block[e], width);
-  if (block > 0) block = choose_weighted(c, m->block_weighted[e], block, width);
+struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, int tiled) {
+  const struct cost_model *m = c->model;
+  struct cost_rates rates = cost_rates_of(c, cols);
+  enum cost_element e = cost_element_of(c);
+  double width = (double)c->width, block = cost_at_width(m->block[e], width);
+  if (block > 0) block = cost_weighted(c, m->block_weighted[e], block, width);
   if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
   return (struct window_rule){.arc = rates.near,
                               .block = block,
@@ -20,20 +20,20 @@ struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols,
                               .once = m->launch + (tiled ? 0 : rates.planes)};
 }
 
-double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs) {
-  return WINDOW_MARGIN * choose_least(c, rows, arcs) * 1e12;
+double cost_window_margin(const struct cost_case *c, int64_t rows, int64_t arcs) {
+  return WINDOW_MARGIN * cost_least(c, rows, arcs) * 1e12;
 }
 
-struct window_selector choose_selector(const struct choose_case *c) {
-  const struct choose_model *m = c->model;
-  enum choose_element e = choose_element_of(c);
+struct window_selector cost_selector(const struct cost_case *c) {
+  const struct cost_model *m = c->model;
+  enum cost_element e = cost_element_of(c);
   double width = (double)c->width;
-  return (struct window_selector){.bias = choose_at_width(m->selector_bias[e], width),
-                                  .sparsity = choose_at_width(m->selector_sparsity[e], width),
-                                  .columns = choose_at_width(m->selector_columns[e], width)};
+  return (struct window_selector){.bias = cost_at_width(m->selector_bias[e], width),
+                                  .sparsity = cost_at_width(m->selector_sparsity[e], width),
+                                  .columns = cost_at_width(m->selector_columns[e], width)};
 }
 
-int choose_window(const struct window_rule *rule, double arcs, double columns) {
+int cost_window(const struct window_rule *rule, double arcs, double columns) {
   double blocks = ceil(columns / CONDENSED_COLS);
   return arcs * rule->arc > blocks * rule->block + rule->window;
 }
@@ -63,7 +63,7 @@ void condensing_multiply(struct condensing *condensing, int64_t factor) {
   for (int i = 0; i < NUMBERS; i++) number[i] *= factor;
 }
 
-double choose_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs) {
+double cost_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs) {
   if (windows == 0) return 0;
   return (rule->once + (double)windows * rule->window + (double)blocks * rule->block -
           (double)arcs * rule->arc) *
@@ -88,7 +88,7 @@ static void take_bin(struct window_choice *choice, const struct condensing *c, i
 }
 
 static struct window_choice price(const struct window_rule *rule, struct window_choice choice) {
-  choice.seconds = choose_windows_seconds(rule, choice.windows, choice.blocks, choice.arcs);
+  choice.seconds = cost_windows_seconds(rule, choice.windows, choice.blocks, choice.arcs);
   return choice;
 }
 
@@ -97,17 +97,17 @@ static struct window_choice price(const struct window_rule *rule, struct window_
     for (int o = bin_ / CONDENSED_SHARES, s = bin_ % CONDENSED_SHARES, once_ = (c)->windows[o][s] > 0; \
          once_; once_ = 0)
 
-struct window_choice choose_windows(const struct window_rule *rule, const struct condensing *c) {
+struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *c) {
   struct window_choice choice = {0};
   FOR_BINS(c, o, s) {
     struct mean mean = mean_of(c, o, s);
-    if (choose_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
+    if (cost_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
   }
   choice = price(rule, choice);
   return -choice.seconds > rule->margin * 1e-12 ? choice : (struct window_choice){0};
 }
 
-struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *c) {
+struct window_choice cost_windows_all(const struct window_rule *rule, const struct condensing *c) {
   struct window_choice choice = {0};
   FOR_BINS(c, o, s) take_bin(&choice, c, o, s);
   return price(rule, choice);
@@ -122,23 +122,23 @@ static double columns_of(double columns) {
   return fmin(columns, 1000) / 1000;
 }
 
-int choose_window_selected(const struct window_selector *selector, double arcs, double columns) {
+int cost_window_selected(const struct window_selector *selector, double arcs, double columns) {
   return selector->bias + selector->sparsity * sparsity_of(arcs, columns) +
              selector->columns * columns_of(columns) >
          0;
 }
 
-struct window_choice choose_windows_selected(const struct window_selector *selector,
-                                             const struct window_rule *rule, const struct condensing *c,
-                                             double *agreed) {
+struct window_choice cost_windows_selected(const struct window_selector *selector,
+                                           const struct window_rule *rule, const struct condensing *c,
+                                           double *agreed) {
   struct window_choice choice = {0};
   int64_t same = 0, all = 0;
   FOR_BINS(c, o, s) {
     struct mean mean = mean_of(c, o, s);
-    int taken = choose_window_selected(selector, mean.arcs, mean.columns);
+    int taken = cost_window_selected(selector, mean.arcs, mean.columns);
     if (taken) take_bin(&choice, c, o, s);
     all += c->windows[o][s];
-    if (taken == choose_window(rule, mean.arcs, mean.columns)) same += c->windows[o][s];
+    if (taken == cost_window(rule, mean.arcs, mean.columns)) same += c->windows[o][s];
   }
   *agreed = all ? (double)same / (double)all : 1;
   return price(rule, choice);
@@ -198,7 +198,7 @@ static void find_step(const struct fit *fit, double step[3]) {
   solve(h, step);
 }
 
-struct window_selector choose_selector_fit(const struct selector_sample *sample, int samples) {
+struct window_selector cost_selector_fit(const struct selector_sample *sample, int samples) {
   enum { STEPS = 100 };
   struct fit fit = {.sample = sample, .samples = samples};
   for (int n = 0; n < STEPS; n++) {

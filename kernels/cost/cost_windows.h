@@ -1,4 +1,4 @@
-/* choose_windows: which windows of 16 rows go to tensor cores with their columns moved together
+/* cost_windows: which windows of 16 rows go to tensor cores with their columns moved together
  * (kernels/format/condensed.h), and what that saves against the gather.
  *
  * A condensed window fetches a row of X once for each of its distinct columns, blocks of sixteen at a time;
@@ -19,9 +19,9 @@ struct window_rule {
 
 /* The rule of a product with X of `cols` rows, without a margin; tiled: tiles prepare X already. arc 0: the
  * device has no such windows. */
-struct window_rule choose_window_rule(const struct choose_case *c, int64_t cols, int tiled);
+struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, int tiled);
 /* The margin of the rule for a matrix with so many rows and arcs: a share of the least that they may take. */
-double choose_window_margin(const struct choose_case *c, int64_t rows, int64_t arcs);
+double cost_window_margin(const struct cost_case *c, int64_t rows, int64_t arcs);
 
 /* The rule that takes every window that has an arc. */
 extern const struct window_rule window_rule_all;
@@ -31,7 +31,7 @@ static inline int64_t blocks_of_columns(int64_t columns) {
 }
 
 /* What a rule says of a window. */
-int choose_window(const struct window_rule *rule, double arcs, double columns);
+int cost_window(const struct window_rule *rule, double arcs, double columns);
 
 /* Windows with arcs, by octaves of their distinct columns and by their density once condensed. */
 enum { COLUMN_OCTAVES = 32, CONDENSED_SHARES = 65 };
@@ -52,12 +52,12 @@ struct window_choice {
 };
 
 /* What taking these costs against the gather. */
-double choose_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs);
+double cost_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs);
 
 /* Every window that the rule takes, or none where they save too little. */
-struct window_choice choose_windows(const struct window_rule *rule, const struct condensing *condensing);
+struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *condensing);
 /* All of them. */
-struct window_choice choose_windows_all(const struct window_rule *rule, const struct condensing *condensing);
+struct window_choice cost_windows_all(const struct window_rule *rule, const struct condensing *condensing);
 
 /* The same choice by a logistic regression on two features of a window, its sparsity once condensed and its
  * distinct columns, as HC-SpMM has it (Li et al., ICDE 2025): taken where bias + sparsity s + columns c is
@@ -66,11 +66,11 @@ struct window_choice choose_windows_all(const struct window_rule *rule, const st
 struct window_selector {
   double bias, sparsity, columns;
 };
-struct window_selector choose_selector(const struct choose_case *c);
-int choose_window_selected(const struct window_selector *selector, double arcs, double columns);
-struct window_choice choose_windows_selected(const struct window_selector *selector,
-                                             const struct window_rule *rule,
-                                             const struct condensing *condensing, double *agreed);
+struct window_selector cost_selector(const struct cost_case *c);
+int cost_window_selected(const struct window_selector *selector, double arcs, double columns);
+struct window_choice cost_windows_selected(const struct window_selector *selector,
+                                           const struct window_rule *rule,
+                                           const struct condensing *condensing, double *agreed);
 
 /* A window of known answer. */
 struct selector_sample {
@@ -80,6 +80,6 @@ struct selector_sample {
 
 /* Fits a selector to samples: Newton's steps on the likelihood with a small penalty, which keeps the weights
  * of separable samples finite. */
-struct window_selector choose_selector_fit(const struct selector_sample *sample, int samples);
+struct window_selector cost_selector_fit(const struct selector_sample *sample, int samples);
 
 #endif

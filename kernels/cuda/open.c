@@ -12,7 +12,7 @@ static int read_limits(struct cuda_state *state) {
   TRY_CUDA(cudaGetDevice(&gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
   TRY_CUDA(cudaDeviceGetAttribute(&state->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
-  TRY(cuda_kernels_wait(&state->follows));
+  TRY(cuda_pdl_is_compiled(&state->pdl));
   state->has_wgmma = cuda_has_tiles();
   return OK;
 }
@@ -26,9 +26,9 @@ static int check_products(struct kernels *k) {
   if (same) return OK;
   log_warn("products by wgmma differ from cuBLAS on this GPU: cuBLAS does them, which takes longer");
   state->has_wgmma = 0;
-  cuda_library_close(k, state->library);
-  state->library = NULL;
-  return cuda_library_open(k, &state->library);
+  cuda_cublaslt_close(k, state->cublaslt);
+  state->cublaslt = NULL;
+  return cuda_cublaslt_open(k, &state->cublaslt);
 }
 
 int cuda_open(struct kernels *k) {
@@ -37,14 +37,14 @@ int cuda_open(struct kernels *k) {
   k->impl = state;
   TRY(read_limits(state));
   cuda_staging_open(k, &state->staging);
-  TRY(cuda_library_open(k, &state->library));
+  TRY(cuda_cublaslt_open(k, &state->cublaslt));
   return check_products(k);
 }
 
 void cuda_close(struct kernels *k) {
   struct cuda_state *state = k->impl;
   if (!state) return;
-  cuda_library_close(k, state->library);
+  cuda_cublaslt_close(k, state->cublaslt);
   cuda_staging_close(state->staging);
   free(state);
   k->impl = NULL;

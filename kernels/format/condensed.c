@@ -124,7 +124,7 @@ static void measure_window(const struct split *split, int64_t w, struct collecto
   const struct csr *m = split->m;
   int64_t first = w * CONDENSED_ROWS, end = window_end(m, w), arcs = m->start[end] - m->start[first];
   int64_t columns = collect(m, w, c);
-  int taken = arcs > 0 && choose_window(split->rule, (double)arcs, (double)columns);
+  int taken = arcs > 0 && cost_window(split->rule, (double)arcs, (double)columns);
   if (taken) split->condensed->start[w + 1] = blocks_of_columns(columns);
   for (int64_t i = first; i < end && !taken; i++) split->rest->start[i + 1] = m->start[i + 1] - m->start[i];
 }

@@ -3,8 +3,8 @@
  * A GPU's layout has three tiers, and every non-zero is in exactly one of them: tiles
  * (kernels/format/tiles.h), dense blocks as bitmaps for tensor cores; condensed windows
  * (kernels/format/condensed.h), also for tensor cores, of what is left; both where kernels/cost/cost_model.h
- * says that they pay; and slots (kernels/format/row_segments.h), compressed rows cut for the gather. Weights
- * are 4 bytes an arc in each tier; tiles round them to bf16 where X is. */
+ * says that they pay; and row segments (kernels/format/row_segments.h), compressed rows cut for the gather.
+ * Weights are 4 bytes an arc in each tier; tiles round them to bf16 where X is. */
 #ifndef KERNELS_FORMAT_LAYOUT_H
 #define KERNELS_FORMAT_LAYOUT_H
 

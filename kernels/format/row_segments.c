@@ -7,141 +7,148 @@
 #include "runtime/base/memory.h"
 
 enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
-_Static_assert(LONGEST < 1 << SLOT_COUNT_BITS, "a slot's entries can be counted");
+_Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
-void slots_free(struct slots *slots) {
-  free(slots->start);
-  free(slots->long_start);
-  free(slots->piece_start);
-  free(slots->slot.first);
-  free(slots->slot.extent);
-  free(slots->slot.target);
-  free(slots->long_row);
-  free(slots->long_target);
-  free(slots->piece_row);
-  free(slots->tall_row);
-  *slots = (struct slots){0};
+void row_segments_free(struct row_segments *row_segments) {
+  free(row_segments->start);
+  free(row_segments->long_start);
+  free(row_segments->piece_start);
+  free(row_segments->row_segment.first);
+  free(row_segments->row_segment.extent);
+  free(row_segments->row_segment.target);
+  free(row_segments->long_row);
+  free(row_segments->long_target);
+  free(row_segments->piece_row);
+  free(row_segments->tall_row);
+  *row_segments = (struct row_segments){0};
 }
 
 static int64_t degree_of(const struct csr *m, int64_t i) {
   return m->start[i + 1] - m->start[i];
 }
 
-static int64_t pieces_of(const struct slots *slots, int64_t i) {
-  int64_t degree = degree_of(slots->csr, i);
-  return degree > slots->limit ? (degree + slots->limit - 1) / slots->limit : 0;
+static int64_t pieces_of(const struct row_segments *row_segments, int64_t i) {
+  int64_t degree = degree_of(row_segments->csr, i);
+  return degree > row_segments->limit ? (degree + row_segments->limit - 1) / row_segments->limit : 0;
 }
 
 /* Rows [first, end) of a window. */
-static int64_t window_end(const struct slots *slots, int64_t w) {
-  return (w + 1) * WINDOW < slots->csr->rows ? (w + 1) * WINDOW : slots->csr->rows;
+static int64_t window_end(const struct row_segments *row_segments, int64_t w) {
+  return (w + 1) * WINDOW < row_segments->csr->rows ? (w + 1) * WINDOW : row_segments->csr->rows;
 }
 
-/* Which of the two sections a slot of that many entries belongs to. */
-static int64_t section_of(const struct slots *slots, int64_t window, int64_t entries) {
-  return entries > slots->early && !slots->in_order ? window : slots->windows + window;
+/* Which of the two sections a row segment of that many entries belongs to. */
+static int64_t section_of(const struct row_segments *row_segments, int64_t window, int64_t entries) {
+  return entries > row_segments->early && !row_segments->in_order ? window : row_segments->windows + window;
 }
 
-/* How many slots the window has in each section, how many long rows and pieces of these. */
-static void count_window(const struct slots *slots, int64_t w) {
-  int64_t *early = &slots->start[section_of(slots, w, slots->limit) + 1];
-  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
-    int64_t mine = pieces_of(slots, i), whole = mine > 0 ? mine - 1 : 0;
-    slots->long_start[w + 1] += mine > 0;
-    slots->piece_start[w + 1] += mine;
+/* How many row segments the window has in each section, how many long rows and pieces of these. */
+static void count_window(const struct row_segments *row_segments, int64_t w) {
+  int64_t *early = &row_segments->start[section_of(row_segments, w, row_segments->limit) + 1];
+  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
+    int64_t mine = pieces_of(row_segments, i), whole = mine > 0 ? mine - 1 : 0;
+    row_segments->long_start[w + 1] += mine > 0;
+    row_segments->piece_start[w + 1] += mine;
     *early += whole;
-    slots->start[section_of(slots, w, degree_of(slots->csr, i) - whole * slots->limit) + 1]++;
+    row_segments
+        ->start[section_of(row_segments, w, degree_of(row_segments->csr, i) - whole * row_segments->limit) +
+                1]++;
   }
 }
 
-static int count_slots(struct slots *slots) {
-  const struct csr *m = slots->csr;
+static int count_row_segments(struct row_segments *row_segments) {
+  const struct csr *m = row_segments->csr;
 #pragma omp parallel for schedule(static)
-  for (int64_t w = 0; w < slots->windows; w++) count_window(slots, w);
-  for (int64_t w = 0; w < slots->windows; w++) {
-    slots->long_start[w + 1] += slots->long_start[w];
-    slots->piece_start[w + 1] += slots->piece_start[w];
+  for (int64_t w = 0; w < row_segments->windows; w++) count_window(row_segments, w);
+  for (int64_t w = 0; w < row_segments->windows; w++) {
+    row_segments->long_start[w + 1] += row_segments->long_start[w];
+    row_segments->piece_start[w + 1] += row_segments->piece_start[w];
   }
-  for (int64_t w = 0; w < 2 * slots->windows; w++) slots->start[w + 1] += slots->start[w];
-  slots->long_rows = slots->long_start[slots->windows];
-  slots->pieces = slots->piece_start[slots->windows];
-  slots->count = slots->start[2 * slots->windows];
-  if (slots->count > INT32_MAX || m->nnz >> SLOT_ENTRY_BITS > 0)
+  for (int64_t w = 0; w < 2 * row_segments->windows; w++)
+    row_segments->start[w + 1] += row_segments->start[w];
+  row_segments->long_rows = row_segments->long_start[row_segments->windows];
+  row_segments->pieces = row_segments->piece_start[row_segments->windows];
+  row_segments->count = row_segments->start[2 * row_segments->windows];
+  if (row_segments->count > INT32_MAX || m->nnz >> ROW_SEGMENT_ENTRY_BITS > 0)
     FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
          (long long)m->rows, (long long)m->nnz);
   return OK;
 }
 
-static int list_tall_rows(struct slots *slots) {
-  TRY(memory_alloc(&slots->tall_row, slots->long_rows * (int64_t)sizeof *slots->tall_row,
+static int list_tall_rows(struct row_segments *row_segments) {
+  TRY(memory_alloc(&row_segments->tall_row, row_segments->long_rows * (int64_t)sizeof *row_segments->tall_row,
                    "layout tall rows"));
-  for (int64_t i = 0; i < slots->long_rows; i++) {
-    if (slots->long_row[i].pieces > TALL_PIECES) slots->tall_row[slots->tall_rows++] = (int32_t)i;
+  for (int64_t i = 0; i < row_segments->long_rows; i++) {
+    if (row_segments->long_row[i].pieces > TALL_PIECES)
+      row_segments->tall_row[row_segments->tall_rows++] = (int32_t)i;
   }
   return OK;
 }
 
-/* Where each length begins in a window whose longest slots come first. place[limit - length] */
-static void place_lengths(const struct slots *slots, int64_t w, int64_t place[LONGEST + 1]) {
+/* Where each length begins in a window whose longest row segments come first. place[limit - length] */
+static void place_lengths(const struct row_segments *row_segments, int64_t w, int64_t place[LONGEST + 1]) {
   int64_t count[LONGEST + 1] = {0}, sum = 0;
-  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
-    int64_t pieces = pieces_of(slots, i), whole = pieces > 0 ? pieces - 1 : 0;
+  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
+    int64_t pieces = pieces_of(row_segments, i), whole = pieces > 0 ? pieces - 1 : 0;
     count[0] += whole;
-    count[slots->limit - (degree_of(slots->csr, i) - whole * slots->limit)]++;
+    count[row_segments->limit - (degree_of(row_segments->csr, i) - whole * row_segments->limit)]++;
   }
-  if (slots->in_order) {
-    place[0] = slots->start[section_of(slots, w, 0)];
+  if (row_segments->in_order) {
+    place[0] = row_segments->start[section_of(row_segments, w, 0)];
     return;
   }
-  for (int64_t l = 0; l <= slots->limit; l++) {
-    int64_t length = slots->limit - l;
-    if (l == 0 || length == slots->early) sum = slots->start[section_of(slots, w, length)];
+  for (int64_t l = 0; l <= row_segments->limit; l++) {
+    int64_t length = row_segments->limit - l;
+    if (l == 0 || length == row_segments->early)
+      sum = row_segments->start[section_of(row_segments, w, length)];
     place[l] = sum;
     sum += count[l];
   }
 }
 
-static void put_slot(struct packed_slots *slots, int64_t at, const struct slot *slot) {
-  slots->first[at] = (uint32_t)slot->first;
-  slots->extent[at] = (uint16_t)(slot->first >> 32 << SLOT_COUNT_BITS | slot->count);
-  slots->target[at] = slot->target;
+static void put_row_segment(struct packed_row_segments *row_segments, int64_t at,
+                            const struct row_segment *row_segment) {
+  row_segments->first[at] = (uint32_t)row_segment->first;
+  row_segments->extent[at] = (uint16_t)(row_segment->first >> 32 << ROW_SEGMENT_COUNT_BITS |
+                                        row_segment->count);
+  row_segments->target[at] = row_segment->target;
 }
 
-static void put_long_row(struct slots *slots, int64_t at, const struct long_row *row) {
-  slots->long_row[at] = *row;
-  slots->long_target[at] = row->row;
-  for (int64_t p = 0; p < row->pieces; p++) slots->piece_row[row->first_piece + p] = row->row;
+static void put_long_row(struct row_segments *row_segments, int64_t at, const struct long_row *row) {
+  row_segments->long_row[at] = *row;
+  row_segments->long_target[at] = row->row;
+  for (int64_t p = 0; p < row->pieces; p++) row_segments->piece_row[row->first_piece + p] = row->row;
 }
 
-static void fill_window(struct slots *slots, int64_t w) {
-  const struct csr *m = slots->csr;
+static void fill_window(struct row_segments *row_segments, int64_t w) {
+  const struct csr *m = row_segments->csr;
   int64_t place[LONGEST + 1];
-  int64_t at = slots->long_start[w], piece = slots->piece_start[w];
-  place_lengths(slots, w, place);
-  for (int64_t i = w * WINDOW; i < window_end(slots, w); i++) {
-    int64_t pieces = pieces_of(slots, i), left = degree_of(m, i), entry = m->start[i];
+  int64_t at = row_segments->long_start[w], piece = row_segments->piece_start[w];
+  place_lengths(row_segments, w, place);
+  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
+    int64_t pieces = pieces_of(row_segments, i), left = degree_of(m, i), entry = m->start[i];
     int32_t target = m->row ? m->row[i] : (int32_t)i;
     if (pieces > 0) {
-      put_long_row(slots, at++, &(struct long_row){target, (int32_t)piece, (int32_t)pieces, 0});
+      put_long_row(row_segments, at++, &(struct long_row){target, (int32_t)piece, (int32_t)pieces, 0});
       target = ~(int32_t)piece;
       piece += pieces;
     }
     do {
-      int32_t count = left < slots->limit ? (int32_t)left : slots->limit;
-      int64_t *next = slots->in_order ? place : &place[slots->limit - count];
-      put_slot(&slots->slot, (*next)++, &(struct slot){entry, count, target--});
+      int32_t count = left < row_segments->limit ? (int32_t)left : row_segments->limit;
+      int64_t *next = row_segments->in_order ? place : &place[row_segments->limit - count];
+      put_row_segment(&row_segments->row_segment, (*next)++, &(struct row_segment){entry, count, target--});
       entry += count;
       left -= count;
     } while (left > 0);
   }
 }
 
-/* A slot's entries come one batch after the other, about .07 us an entry on an H200, where all of a product
- * takes 1 us for 9 MB of gathered rows: slots are so long that the longest ends about when the others do.
- * Adding up pieces is a further kernel, 1 to 3 us: rows that are hardly longer stay whole. The steps cost .6%
- * more in the mean than the best of 32, 64, 128 and 256 for each of eleven graphs of .4 to 5 M entries, in
- * rows of 64 to 2048 bytes. */
-int32_t slots_limit(int64_t rows, int64_t entries, int64_t longest, int64_t row_bytes, int streams) {
+/* A row segment's entries come one batch after the other, about .07 us an entry on an H200, where all of a
+ * product takes 1 us for 9 MB of gathered rows: row segments are so long that the longest ends about when the
+ * others do. Adding up pieces is a further kernel, 1 to 3 us: rows that are hardly longer stay whole. The
+ * steps cost .6% more in the mean than the best of 32, 64, 128 and 256 for each of eleven graphs of .4 to 5 M
+ * entries, in rows of 64 to 2048 bytes. */
+int32_t row_segments_limit(int64_t rows, int64_t entries, int64_t longest, int64_t row_bytes, int streams) {
   static const struct {
     double bytes;
     int32_t limit;
@@ -167,53 +174,64 @@ static int64_t longest_row(const struct csr *m) {
   return longest;
 }
 
-int slots_cut(const struct csr *m, const struct slots_plan *plan, struct slots *slots) {
-  const int streams = plan->streams && slots_may_stream(m->rows, m->nnz);
-  *slots = (struct slots){.csr = m, .in_order = plan->in_order};
-  slots->limit = slots_limit(m->rows, m->nnz, longest_row(m), plan->row_bytes, streams);
-  slots->windows = (m->rows + WINDOW - 1) / WINDOW;
-  slots->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
-                                                                   : LONGEST;
-  TRY(memory_alloc(&slots->start, (2 * slots->windows + 1) * (int64_t)sizeof *slots->start,
+int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
+                     struct row_segments *row_segments) {
+  const int streams = plan->streams && row_segments_may_stream(m->rows, m->nnz);
+  *row_segments = (struct row_segments){.csr = m, .in_order = plan->in_order};
+  row_segments->limit = row_segments_limit(m->rows, m->nnz, longest_row(m), plan->row_bytes, streams);
+  row_segments->windows = (m->rows + WINDOW - 1) / WINDOW;
+  row_segments->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY
+                            ? (int32_t)(m->nnz / m->rows + 1) * EARLY
+                            : LONGEST;
+  TRY(memory_alloc(&row_segments->start,
+                   (2 * row_segments->windows + 1) * (int64_t)sizeof *row_segments->start, "layout windows"));
+  TRY(memory_alloc(&row_segments->long_start,
+                   (row_segments->windows + 1) * (int64_t)sizeof *row_segments->long_start,
                    "layout windows"));
-  TRY(memory_alloc(&slots->long_start, (slots->windows + 1) * (int64_t)sizeof *slots->long_start,
+  TRY(memory_alloc(&row_segments->piece_start,
+                   (row_segments->windows + 1) * (int64_t)sizeof *row_segments->piece_start,
                    "layout windows"));
-  TRY(memory_alloc(&slots->piece_start, (slots->windows + 1) * (int64_t)sizeof *slots->piece_start,
-                   "layout windows"));
-  TRY(count_slots(slots));
-  TRY(memory_alloc(&slots->slot.first, slots->count * (int64_t)sizeof *slots->slot.first, "layout slots"));
-  TRY(memory_alloc(&slots->slot.extent, slots->count * (int64_t)sizeof *slots->slot.extent, "layout slots"));
-  TRY(memory_alloc(&slots->slot.target, slots->count * (int64_t)sizeof *slots->slot.target, "layout slots"));
-  TRY(memory_alloc(&slots->long_row, slots->long_rows * (int64_t)sizeof *slots->long_row,
+  TRY(count_row_segments(row_segments));
+  TRY(memory_alloc(&row_segments->row_segment.first,
+                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.first, "layout slots"));
+  TRY(memory_alloc(&row_segments->row_segment.extent,
+                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.extent, "layout slots"));
+  TRY(memory_alloc(&row_segments->row_segment.target,
+                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.target, "layout slots"));
+  TRY(memory_alloc(&row_segments->long_row, row_segments->long_rows * (int64_t)sizeof *row_segments->long_row,
                    "layout long rows"));
-  TRY(memory_alloc(&slots->long_target, slots->long_rows * (int64_t)sizeof *slots->long_target,
-                   "layout long rows"));
-  TRY(memory_alloc(&slots->piece_row, slots->pieces * (int64_t)sizeof *slots->piece_row, "layout pieces"));
+  TRY(memory_alloc(&row_segments->long_target,
+                   row_segments->long_rows * (int64_t)sizeof *row_segments->long_target, "layout long rows"));
+  TRY(memory_alloc(&row_segments->piece_row, row_segments->pieces * (int64_t)sizeof *row_segments->piece_row,
+                   "layout pieces"));
 #pragma omp parallel for schedule(static)
-  for (int64_t w = 0; w < slots->windows; w++) fill_window(slots, w);
-  return list_tall_rows(slots);
+  for (int64_t w = 0; w < row_segments->windows; w++) fill_window(row_segments, w);
+  return list_tall_rows(row_segments);
 }
 
-/* Adds the entries of a slot to a row. */
-static void add_slot(const struct csr *m, const struct slot *slot, const double *x, int64_t width,
-                     double *y) {
-  for (int64_t e = slot->first; e < slot->first + slot->count; e++) {
+/* Adds the entries of a row segment to a row. */
+static void add_row_segment(const struct csr *m, const struct row_segment *row_segment, const double *x,
+                            int64_t width, double *y) {
+  for (int64_t e = row_segment->first; e < row_segment->first + row_segment->count; e++) {
     double w = m->weight ? (double)m->weight[e] : 1;
     for (int64_t j = 0; j < width; j++) y[j] += w * x[m->col[e] * width + j];
   }
 }
 
-int slots_multiply(const struct slots *slots, const double *x, int64_t width, double *y) {
+int row_segments_multiply(const struct row_segments *row_segments, const double *x, int64_t width,
+                          double *y) {
   double *piece = NULL;
-  TRY(memory_alloc(&piece, slots->pieces * width * (int64_t)sizeof *piece, "pieces of rows"));
-  for (int64_t s = 0; s < slots->count; s++) {
-    const struct packed_slots *packed = &slots->slot;
-    const struct slot slot = slot_of(packed->first[s], packed->extent[s], packed->target[s]);
-    add_slot(slots->csr, &slot, x, width,
-             slot.target >= 0 ? y + slot.target * width : piece + ~slot.target * (int64_t)width);
+  TRY(memory_alloc(&piece, row_segments->pieces * width * (int64_t)sizeof *piece, "pieces of rows"));
+  for (int64_t s = 0; s < row_segments->count; s++) {
+    const struct packed_row_segments *packed = &row_segments->row_segment;
+    const struct row_segment row_segment = row_segment_of(packed->first[s], packed->extent[s],
+                                                          packed->target[s]);
+    add_row_segment(row_segments->csr, &row_segment, x, width,
+                    row_segment.target >= 0 ? y + row_segment.target * width
+                                            : piece + ~row_segment.target * (int64_t)width);
   }
-  for (int64_t i = 0; i < slots->long_rows; i++) {
-    const struct long_row *row = &slots->long_row[i];
+  for (int64_t i = 0; i < row_segments->long_rows; i++) {
+    const struct long_row *row = &row_segments->long_row[i];
     for (int64_t p = row->first_piece; p < row->first_piece + row->pieces; p++) {
       for (int64_t j = 0; j < width; j++) y[row->row * width + j] += piece[p * width + j];
     }

@@ -60,11 +60,11 @@ int op_attention(struct kernels *k, const struct attention *op) {
   assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
   assert(!op->positive.data ||
          (is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
-  assert(are_sums(k, op->sums, op->y, attention_sums_cols(k, width), op->unfinished || op->accumulate));
+  assert(are_sums(k, op->sums, op->y, attention_sums_cols(k, width), op->has_halo || op->accumulate));
   assert(!op->mean.data || is_real(k, op->mean, rows, width / heads));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
-  assert(!op->update || (op->update->norm != NORM_BATCH &&
-                         op->update->z.data == (op->mean.data ? op->mean.data : op->y.data)));
+  assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH &&
+                           op->epilogue->z.data == (op->mean.data ? op->mean.data : op->y.data)));
   double flops = 2 * (double)(a->nnz + (op->self.data ? rows : 0)) * (double)width;
   return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention(k, op));
 }
@@ -92,7 +92,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   assert(!op->l.data || (is_real(k, op->l, heads, width / heads) && is_real(k, op->r, heads, width / heads) &&
                          is_real(k, op->row_term_grad, rows, heads)));
   assert(is_matrix(k, op->dx, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
-  assert(are_sums(k, op->sums, op->dx, width, op->unfinished || op->accumulate));
+  assert(are_sums(k, op->sums, op->dx, width, op->has_halo || op->accumulate));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
   bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
@@ -136,8 +136,8 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   assert(is_message(k, op->message, a->cols, cols) && is_message(k, op->rows, rows, cols));
   assert(is_matrix(k, op->y, rows, width) && is_real(k, op->log_sum, rows, 1) && op->beta);
   assert(a->row ? a->rows <= rows : a->rows == rows);
-  assert(are_sums(k, op->sums, op->y, width, op->unfinished || op->accumulate));
-  assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
+  assert(are_sums(k, op->sums, op->y, width, op->has_halo || op->accumulate));
+  assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
   return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
                       k->ops->cosine_attention(k, op));
@@ -164,12 +164,12 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
                       k->ops->cosine_backward(k, op));
 }
 
-int op_cosine_end(struct kernels *k, const struct cosine_end *op) {
+int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
   int64_t rows = op->y.rows, width = op->y.cols;
   assert(is_matrix(k, op->y, rows, width) && is_message(k, op->message, rows, op->message.cols));
   assert(op->message.cols > width && are_gradients(k, op->dx, op->dn, rows, width));
   assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
-  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_end(k, op));
+  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_epilogue(k, op));
 }
 
 int op_sddmm(struct kernels *k, const struct sddmm *op) {

@@ -42,7 +42,7 @@ static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width
  *   e_vu = LeakyReLU(term_u + row_term_v), slope .2;  a_vu = softmax of e over the arcs of row v
  *   y_v  = sum_u a_vu k_vu x_u,  k_vu: dropout
  * in one pass with a running maximum; log_sum_v = log sum_u exp(e_vu) is all that is kept of the softmax:
- * a_vu = exp(e_vu - log_sum_v). Rows flagged `unfinished` are done with the columns seen so far, and leave y
+ * a_vu = exp(e_vu - log_sum_v). Rows flagged `has_halo` are done with the columns seen so far, and leave y
  * and positive in `sums`; with `accumulate` what a row has there counts as one more arc, of score log_sum_v
  * and value y_v.
  * positive and share (data NULL: not wanted) are y and the sum of a over arcs with term_u + row_term_v > 0:
@@ -56,15 +56,15 @@ struct attention {
   struct tensor row_term;        /* real [rows, heads] */
   struct dropout dropout;        /* its ids are those of the rows; see attention_counter */
   const int64_t *col_id;         /* [a.cols] global node ids, where there is dropout */
-  const uint8_t *unfinished;     /* [rows]; NULL: all rows finish here */
+  const uint8_t *has_halo;       /* [rows]; NULL: all rows finish here */
   int accumulate;
   struct tensor log_sum;         /* real [rows, heads] */
   struct tensor positive, share; /* dtype [rows, width], real [rows, heads] */
   struct tensor
       sums;        /* real [rows, attention_sums_cols], where dtype is not real; else absent: y, positive */
   struct tensor y; /* dtype [rows, width] */
-  struct tensor mean;          /* over the heads of rows that finish, real [rows, width / heads]; or absent */
-  const struct update *update; /* of rows that finish; its z is mean, or y without. Never a batch norm */
+  struct tensor mean; /* over the heads of rows that finish, real [rows, width / heads]; or absent */
+  const struct epilogue *epilogue; /* of rows that finish; its z is mean, or y without. Never a batch norm */
 };
 
 enum { ATTENTION_HEADS = 64 }; /* at most */
@@ -103,16 +103,17 @@ static inline int64_t attention_message_cols(const struct kernels *k, int64_t ou
 struct attention_backward {
   const struct layout *a;
   int64_t heads;
-  struct tensor message;     /* dtype [a.cols, attention_message_cols] */
-  int64_t out;               /* columns of dz in it: width, or width / heads of a mean */
-  struct tensor self;        /* messages of the rows themselves; data NULL: no self loops */
-  struct tensor x, term;     /* dtype [rows, width], real [rows, heads] */
-  struct dropout dropout;    /* as forward; its ids are those of the rows, here u */
-  const int64_t *col_id;     /* of v */
-  int accumulate;            /* to what `sums` and term_grad hold */
-  const uint8_t *unfinished; /* [rows]; NULL: all rows finish here */
-  struct tensor sums;        /* dx of unfinished rows, real [rows, width], where dtype is not real; else dx */
-  struct tensor l, r;        /* real [heads, width / heads]; data NULL: terms are no products */
+  struct tensor message;   /* dtype [a.cols, attention_message_cols] */
+  int64_t out;             /* columns of dz in it: width, or width / heads of a mean */
+  struct tensor self;      /* messages of the rows themselves; data NULL: no self loops */
+  struct tensor x, term;   /* dtype [rows, width], real [rows, heads] */
+  struct dropout dropout;  /* as forward; its ids are those of the rows, here u */
+  const int64_t *col_id;   /* of v */
+  int accumulate;          /* to what `sums` and term_grad hold */
+  const uint8_t *has_halo; /* [rows]; NULL: all rows finish here */
+  struct tensor
+      sums; /* dx of rows that `has_halo` flags, real [rows, width], where dtype is not real; else dx */
+  struct tensor l, r;          /* real [heads, width / heads]; data NULL: terms are no products */
   struct tensor row_term_grad; /* real [rows, heads], with them */
   struct tensor dx, term_grad; /* dtype [rows, width], real [rows, heads] */
 };
@@ -171,11 +172,11 @@ struct cosine_attention {
   struct tensor message, rows; /* dtype [a.cols, of a forward], [rows, ..] */
   const void *beta;            /* real */
   int self, accumulate;
-  const uint8_t *unfinished;
-  struct tensor log_sum;       /* real [rows, 1] */
-  struct tensor sums;          /* real [rows, width], where dtype is not real; else absent: y */
-  struct tensor y;             /* dtype [rows, width] */
-  const struct update *update; /* of rows that finish; its z is y */
+  const uint8_t *has_halo;
+  struct tensor log_sum;           /* real [rows, 1] */
+  struct tensor sums;              /* real [rows, width], where dtype is not real; else absent: y */
+  struct tensor y;                 /* dtype [rows, width] */
+  const struct epilogue *epilogue; /* of rows that finish; its z is y */
 };
 
 /* With c_vu = n_v . n_u and de_vu = a_vu (dz_v . x_u - delta_v), sums over the layout's entries (row i,
@@ -195,7 +196,7 @@ struct cosine_backward {
 };
 
 /* y_v = dx_v + (dn_v - (dn_v . n_v) n_v) / |x_v| (+ residual_v): through the norm of x. */
-struct cosine_end {
+struct cosine_epilogue {
   struct tensor message;  /* dtype, as cosine_rows has it */
   struct tensor dx, dn;   /* both dtype or both real [rows, width] */
   struct tensor residual; /* dtype; data NULL: none */
@@ -220,7 +221,7 @@ int op_attention_terms_backward(struct kernels *k, const struct attention_terms_
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int op_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int op_cosine_backward(struct kernels *k, const struct cosine_backward *op);
-int op_cosine_end(struct kernels *k, const struct cosine_end *op);
+int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op);
 int op_sddmm(struct kernels *k, const struct sddmm *op);
 
 #endif

@@ -10,16 +10,17 @@
 #include "runtime/profile/profile.h"
 
 /* Microseconds of one gather on a GPU, as an H200 takes them: a start; then either all rows at 8 TB/s, or the
- * longest slot, whose batches of rows come one after the other; adding pieces of longer rows is a second
- * start, some of which is over by then. */
+ * longest row segment, whose batches of rows come one after the other; adding pieces of longer rows is a
+ * second start, some of which is over by then. */
 static double gather_time(const struct gather_shape *g, int64_t row) {
   const double start = 3.2, again = 1.2, batch = .23, bytes_a_us = 8e6;
   int64_t rows = g->rows > 0 ? g->rows : 1;
-  int64_t limit = slots_limit(rows, g->entries, g->longest, row, slots_may_stream(rows, g->entries));
-  int64_t slot = g->longest < limit ? g->longest : limit;
+  int64_t limit = row_segments_limit(rows, g->entries, g->longest, row,
+                                     row_segments_may_stream(rows, g->entries));
+  int64_t row_segment = g->longest < limit ? g->longest : limit;
   double ahead = row > 256 && g->entries / rows < 8 ? 2 : 4; /* rows of a batch: see spmm_variant.cuh */
   double all = (double)g->entries * (double)(row + g->beside) / bytes_a_us;
-  return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)slot / ahead);
+  return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)row_segment / ahead);
 }
 
 int incidence_fusing_pays(const struct incidence *a, int64_t row) {
@@ -111,7 +112,7 @@ int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   assert(has_shape(op->y, op->y.dtype, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
   assert(!op->sums.data || has_shape(op->sums, k->real, a->cols, op->y.cols));
   assert(!op->kept.data || has_shape(op->kept, k->dtype, a->rows, op->y.cols));
-  assert(!op->update || (op->update->norm != NORM_BATCH && op->update->z.data == op->y.data));
+  assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double flops = 4 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("incidence_sum", sum_bytes(op), flops, k->ops->incidence_sum(k, op));
 }

@@ -52,20 +52,20 @@ int incidence_fusing_pays(const struct incidence *a, int64_t row);
 /* Bytes on the device. */
 int64_t incidence_bytes(const struct incidence *incidence);
 
-/* Rows flagged in `unfinished` keep the bare sum, without r, in `sums`: another part of B adds to it later.
+/* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later.
  */
 struct incidence_sum {
   const struct incidence *a;
-  struct tensor x;             /* dtype [vertices, width] */
-  const void *col_scale;       /* c, real [vertices]; NULL: 1 */
-  const void *edge_scale;      /* t, real [hyperedges]; NULL: 1 */
-  const void *self_scale;      /* s, real [vertices]; NULL: 0 */
-  const void *row_scale;       /* r, real [vertices]; NULL: 1 */
-  const uint8_t *unfinished;   /* [vertices]; NULL: all rows finish here */
-  struct tensor kept;          /* dtype [hyperedges, width]: receives B^T diag(c) X; data NULL: not wanted */
-  const struct update *update; /* of rows that finish; its z is y. NULL: none. Never a batch norm */
-  struct tensor sums;          /* as that of struct spmm, real [vertices, width] */
-  struct tensor y;             /* dtype or real [vertices, width]; not x */
+  struct tensor x;         /* dtype [vertices, width] */
+  const void *col_scale;   /* c, real [vertices]; NULL: 1 */
+  const void *edge_scale;  /* t, real [hyperedges]; NULL: 1 */
+  const void *self_scale;  /* s, real [vertices]; NULL: 0 */
+  const void *row_scale;   /* r, real [vertices]; NULL: 1 */
+  const uint8_t *has_halo; /* [vertices]; NULL: all rows finish here */
+  struct tensor kept;      /* dtype [hyperedges, width]: receives B^T diag(c) X; data NULL: not wanted */
+  const struct epilogue *epilogue; /* of rows that finish; its z is y. NULL: none. Never a batch norm */
+  struct tensor sums;              /* as that of struct spmm, real [vertices, width] */
+  struct tensor y;                 /* dtype or real [vertices, width]; not x */
 };
 
 /* t from trained weights of hyperedges: out_e = scale_e weight[id_e]. */

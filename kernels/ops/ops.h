@@ -19,8 +19,8 @@
 #include "runtime/device/device.h"
 
 /* What products a layout is for: with the matrix, the precision and stored constants it decides the tiers
- * (kernels/cost/cost_model.h) and the slots (kernels/format/row_segments.h). A layout serves every width,
- * best this one. */
+ * (kernels/cost/cost_model.h) and the row segments (kernels/format/row_segments.h). A layout serves every
+ * width, best this one. */
 struct layout_plan {
   enum layout_tiers tiers;
   int64_t width; /* columns of X; 0: not known, for the gather alone */
@@ -52,8 +52,8 @@ struct kernels {
 
 /* Y = A X between scales:
  *   sum_v = (accumulate ? y_v : 0) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v
- *   y_v   = r_v sum_v + added_v, then `update` on that row.
- * Rows flagged in `unfinished` keep the bare sum in `sums`: another part of the matrix adds to it later, by
+ *   y_v   = r_v sum_v + added_v, then `epilogue` on that row.
+ * Rows flagged in `has_halo` keep the bare sum in `sums`: another part of the matrix adds to it later, by
  * accumulate. Where the layout lists its rows (csr.row), only those rows of y are touched. (Binary SpMM with
  * factored values: Kipf and Welling 2017; Huang et al., GE-SpMM, SC 2020.) */
 struct spmm {
@@ -65,15 +65,15 @@ struct spmm {
   const void *self_col_scale; /* c of the rows themselves, real [rows]; NULL: 1 */
   const void *row_scale;      /* r, real [rows]; NULL: 1 */
   struct tensor added;        /* dtype [rows, width], to rows that finish; data NULL: none. Not y's memory */
-  const uint8_t *unfinished;  /* [rows]; NULL: all rows finish here */
+  const uint8_t *has_halo;    /* [rows]; NULL: all rows finish here */
   int accumulate;
-  const struct update *update; /* applied to rows that finish; its z is y. NULL: none. Never a batch norm */
-  const struct update_backward *below; /* likewise, y is its dy; op_spmm_may_end. Not with update */
+  const struct epilogue *epilogue;       /* of rows that finish; its z is y. NULL: none. Never a batch norm */
+  const struct epilogue_backward *below; /* likewise, y is its dy; op_spmm_takes_epilogue. Or `epilogue` */
   struct tensor sums; /* real [rows, width], where y is dtype and dtype is not real; else absent: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
 };
 
-/* C = f op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `update` or `backward` on C. op(A) [m, k],
+/* C = f op(A) op(B) (+ A2 op(B2)) (+ C when accumulate), then `epilogue` or `backward` on C. op(A) [m, k],
  * op(B) [k, n], C [m, n]. With `backward` C is the gradient dy of a layer's output; what C holds afterwards
  * is open unless it is dz.
  *
@@ -84,20 +84,20 @@ struct gemm {
   struct tensor a, b, c; /* a, b dtype; c dtype or real */
   struct tensor a2, b2;  /* a second product in the same sums, dtype; data NULL: none. Not with transpose_a */
   int transpose_a, transpose_b, accumulate;
-  const double *factor;                   /* f; NULL: 1. With transpose_a alone */
-  const struct update *update;            /* its z is c. NULL: none. Never a batch norm */
-  const struct update_backward *backward; /* its dy is c. NULL: none. Not with update */
-  const struct column_moments *moments;   /* of c. NULL: not wanted. Without update and backward */
-  /* With a batch norm's `backward`, without `then`: what C holds afterwards is open, its sums are wanted. */
+  const double *factor;                     /* f; NULL: 1. With transpose_a alone */
+  const struct epilogue *epilogue;          /* its z is c. NULL: none. Never a batch norm */
+  const struct epilogue_backward *backward; /* its dy is c. NULL: none. Not with epilogue */
+  const struct column_moments *moments;     /* of c. NULL: not wanted. Without epilogue and backward */
+  /* With a batch norm's `backward`, without its `chained_wgrad`: only C's sums are wanted. */
   int sums_alone;
   const struct batch_norm_backward *norm; /* dn becomes its dz at once, which is c. NULL: it stays */
   /* The gradient of this layer's weight, of which c is the gradient of the input: H^T A for the H that
    * `backward` works from; and H^T A2, of the weight B2. NULL: none. */
-  const struct gemm *beside, *beside2;
-  const struct gemm *next; /* begins the layer above: its A is `update`'s y, its C not A. NULL: none */
+  const struct gemm *fused_wgrad, *fused_wgrad2;
+  const struct gemm *chained; /* begins the layer above: its A is `epilogue`'s y, its C not A. NULL: none */
 };
 
-enum along { ALONG_THEN = 1, ALONG_BESIDE = 2, ALONG_NEXT = 4 };
+enum gemm_fusion { FUSED_CHAINED_WGRAD = 1, FUSED_WGRAD = 2, FUSED_CHAINED_GEMM = 4 };
 
 /* Inverted dropout: element (v, j) is kept when its 16 bits of Philox(counter = (id low, id high, j / 8,
  * scalars.epoch), key) are >= threshold, and multiplied by `scale`. Lane j % 8: word (j % 8) / 2, its low
@@ -118,12 +118,12 @@ struct gather {
   struct tensor y;
 };
 
-/* The element-wise end of a layer:
+/* The element-wise epilogue of a layer:
  *   u = z + bias;  n = norm(u) = (u - mean) rstd gain + shift;  a = act(n);  y = dropout(a + residual)
  * Layer norm (Ba et al. 2016): mean and rstd over a row, computed here, kept in mean[rows], rstd[rows].
  * Batch norm (Ioffe and Szegedy 2015): mean and rstd over a column, given in mean[cols], rstd[cols].
- * y may be z; op_update_backward takes that only without norm and residual, and works from y. */
-struct update {
+ * y may be z; op_epilogue_backward takes that only without norm and residual, and works from y. */
+struct epilogue {
   struct tensor z;  /* dtype or real [rows, cols], as are residual and y */
   const void *bias; /* real [cols]; NULL: none */
   enum norm norm;
@@ -133,30 +133,30 @@ struct update {
   enum activation activation; /* leaky slope .01, ELU alpha 1 */
   struct tensor residual;     /* [rows, cols]; data NULL: none */
   struct dropout dropout;
-  const void *scale;          /* real [rows], of y's rows in the end; NULL: 1. Of op_gemm and op_update */
+  const void *scale;          /* real [rows], of y's rows in the end; NULL: 1. Of op_gemm and op_epilogue */
   struct tensor y;            /* [rows, cols] */
   const struct loss_op *loss; /* of y, its logits; see there. NULL: none. Of op_spmm */
 };
 
-/* Backward of update. `forward` holds the same arguments; saved is z, or y when they were one; without norm
- * and activation it is not read, and may be real where the gradients are dtype. dn = act'(n) dropout'(dy);
- * without norm dz = dn;  layer norm: dz by the row's formula; batch norm: dz receives dn, and
+/* Backward of the epilogue. `forward` holds the same arguments; saved is z, or y when they were one; without
+ * norm and activation it is not read, and may be real where the gradients are dtype. dn = act'(n)
+ * dropout'(dy); without norm dz = dn;  layer norm: dz by the row's formula; batch norm: dz receives dn, and
  * op_batch_norm_backward turns it into the gradient of z. Column sums (any may be NULL): shift_grad = sum dn,
  * gain_grad = sum dn xhat, bias_grad = sum dz. They are of this rank's rows only. dz may be dy. In the end,
- * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. `then`: a product
- * that follows at once, A^T dz for a weight's gradient; dz is not read after it, and may stay unwritten. */
-struct update_backward {
-  const struct update *forward;
+ * past the sums, dz_v is multiplied by scale_v (not with batch norm). forward has no scale. `chained_wgrad`:
+ * A^T dz for a weight's gradient, at once; dz is not read after it, and may stay unwritten. */
+struct epilogue_backward {
+  const struct epilogue *forward;
   struct tensor dy, dz;                     /* dtype */
   struct tensor residual_grad;              /* receives dropout'(dy); data NULL: not wanted; may not be dy */
   const void *scale;                        /* real [rows]; NULL: 1 */
   void *shift_grad, *gain_grad, *bias_grad; /* real [cols] */
-  const struct gemm *then;                  /* its b is dz; NULL: none */
+  const struct gemm *chained_wgrad;         /* its b is dz; NULL: none */
 };
 
 /* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), the sums and count over all ranks. */
 struct batch_norm_backward {
-  const struct update *forward;
+  const struct epilogue *forward;
   struct tensor dz;
   const void *sum_dn, *sum_dn_xhat; /* real [cols] */
   int64_t count;
@@ -209,7 +209,7 @@ struct column_moments {
  * Cross entropy: -log softmax(logits_v)[label_v]; multilabel (bce): mean over classes of
  * -(t log s + (1 - t) log(1 - s)), s = sigmoid. loss = scale * sum over `rows`.
  *
- * Cross entropy may come along with the op that makes the logits (struct update): rows that finish there
+ * Cross entropy may come along with the op that makes the logits (struct epilogue): rows that finish there
  * leave row_loss and their gradient, their logits are open; op_sum_losses then writes `loss`. */
 struct loss_op {
   struct tensor logits;  /* real [n, classes] */
@@ -270,7 +270,7 @@ struct attention_terms_backward;
 struct cosine_rows;
 struct cosine_attention;
 struct cosine_backward;
-struct cosine_end;
+struct cosine_epilogue;
 struct sddmm;
 struct incidence_sum;
 struct incidence_weights;
@@ -290,15 +290,15 @@ struct kernel_ops {
   int64_t (*spmm_workspace)(const struct spmm *op);                               /* NULL: none */
   int64_t (*gemm_workspace)(const struct kernels *k, int64_t rows, int64_t cols); /* NULL: none */
   int (*gemm)(struct kernels *k, const struct gemm *op);
-  /* With backward->then, or all that is beside, or both, in one pass over the rows: *took says which, of
-   * `enum along`; 0: nothing is done. NULL: never. */
-  int (*gemm_along)(struct kernels *k, const struct gemm *op, int *took);
+  /* With backward->chained_wgrad, or all fused wgrads, or both, in one pass over the rows: *took says which,
+   * of `enum gemm_fusion`; 0: nothing is done. NULL: never. */
+  int (*gemm_fused)(struct kernels *k, const struct gemm *op, int *took);
   int (*gemm_repeats)(const struct kernels *k, const struct gemm *op); /* NULL: never */
   int (*gather)(struct kernels *k, const struct gather *op);
   int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
   int (*sparse_dropout)(struct kernels *k, const struct sparse_dropout *op);
-  int (*update)(struct kernels *k, const struct update *op);
-  int (*update_backward)(struct kernels *k, const struct update_backward *op);
+  int (*epilogue)(struct kernels *k, const struct epilogue *op);
+  int (*epilogue_backward)(struct kernels *k, const struct epilogue_backward *op);
   int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
   int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
   int (*column_sums)(struct kernels *k, const struct column_sums *op);
@@ -325,7 +325,7 @@ struct kernel_ops {
   int (*cosine_rows)(struct kernels *k, const struct cosine_rows *op);
   int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
   int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
-  int (*cosine_end)(struct kernels *k, const struct cosine_end *op);
+  int (*cosine_epilogue)(struct kernels *k, const struct cosine_epilogue *op);
   int (*sddmm)(struct kernels *k, const struct sddmm *op);
   /* kernels/ops/incidence.h */
   int incidence_fuses; /* whether it has the fused form */
@@ -353,7 +353,7 @@ void layout_free(struct kernels *k, struct layout *layout); /* NULL is fine */
 
 int op_spmm(struct kernels *k, const struct spmm *op);
 /* Whether rows can end with it: that of a ReLU, from its output, in place and without sums. */
-int op_spmm_may_end(const struct update_backward *below);
+int op_spmm_takes_epilogue(const struct epilogue_backward *below);
 int op_gemm(struct kernels *k, const struct gemm *op);
 /* Whether a product with a batch norm's `backward` is better made twice, see struct gemm. */
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op);
@@ -361,8 +361,8 @@ int op_gather(struct kernels *k, const struct gather *op);
 /* y may be x. */
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
-int op_update(struct kernels *k, const struct update *op);
-int op_update_backward(struct kernels *k, const struct update_backward *op);
+int op_epilogue(struct kernels *k, const struct epilogue *op);
+int op_epilogue_backward(struct kernels *k, const struct epilogue_backward *op);
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
 int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int op_column_sums(struct kernels *k, const struct column_sums *op);

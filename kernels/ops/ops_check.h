@@ -29,8 +29,8 @@ static inline int is_absent_or_matrix(const struct kernels *k, struct tensor t, 
   return !t.data || is_matrix(k, t, rows, cols);
 }
 
-static inline void check_update(const struct kernels *k, const struct update *op, int64_t rows,
-                                int64_t cols) {
+static inline void check_epilogue(const struct kernels *k, const struct epilogue *op, int64_t rows,
+                                  int64_t cols) {
   assert(is_either_matrix(k, op->z, rows, cols) && has_shape(op->y, rows, cols));
   assert(op->y.dtype == op->z.dtype);
   assert(!op->residual.data || (has_shape(op->residual, rows, cols) && op->residual.dtype == op->z.dtype));
@@ -38,9 +38,9 @@ static inline void check_update(const struct kernels *k, const struct update *op
   assert(op->dropout.threshold == 0 || op->dropout.id || rows == 0);
 }
 
-static inline void check_update_backward(const struct kernels *k, const struct update_backward *op) {
+static inline void check_epilogue_backward(const struct kernels *k, const struct epilogue_backward *op) {
   int64_t rows = op->forward->z.rows, cols = op->forward->z.cols;
-  check_update(k, op->forward, rows, cols);
+  check_epilogue(k, op->forward, rows, cols);
   assert(!op->forward->scale && (!op->scale || op->forward->norm != NORM_BATCH));
   assert(op->forward->y.data != op->forward->z.data || rows == 0 ||
          (op->forward->norm == NORM_NONE && !op->forward->residual.data));
@@ -60,7 +60,7 @@ static inline void check_loss(const struct kernels *k, const struct loss_op *op)
 /* op is the gradient of a weight, A^T dz, and nothing more. */
 static inline int is_gradient_of(struct tensor dz, const struct gemm *op) {
   return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
-         !op->beside && !op->a2.data && !op->beside2 && !op->factor && !op->moments;
+         !op->fused_wgrad && !op->a2.data && !op->fused_wgrad2 && !op->factor && !op->moments;
 }
 
 /* What an op moves when each matrix passes once. */

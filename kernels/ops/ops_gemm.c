@@ -11,16 +11,18 @@ static double gemm_flops(const struct gemm *op) {
 /* *took: what was multiplied along with it. What follows backward leaves out one matrix that is written
  * otherwise and reads another one; what goes beside reads nothing more, nor does what follows forward. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
-  const struct gemm *then = op->backward ? op->backward->then : NULL;
-  if ((then || op->beside || op->beside2 || op->next) && k->ops->gemm_along)
-    TRY(k->ops->gemm_along(k, op, took));
+  const struct gemm *chained_wgrad = op->backward ? op->backward->chained_wgrad : NULL;
+  if ((chained_wgrad || op->fused_wgrad || op->fused_wgrad2 || op->chained) && k->ops->gemm_fused)
+    TRY(k->ops->gemm_fused(k, op, took));
   if (!*took) return k->ops->gemm(k, op);
-  if (*took & ALONG_NEXT) profile_work(bytes_of(op->next->b) + bytes_of(op->next->c), gemm_flops(op->next));
-  if (*took & ALONG_THEN)
-    profile_work(bytes_of(then->a) + bytes_of(then->c) - bytes_of(op->c), gemm_flops(then));
-  const struct gemm *beside[] = {op->beside, op->beside2};
-  for (int i = 0; i < 2 && *took & ALONG_BESIDE; i++)
-    if (beside[i]) profile_work(bytes_of(beside[i]->c), gemm_flops(beside[i]));
+  if (*took & FUSED_CHAINED_GEMM)
+    profile_work(bytes_of(op->chained->b) + bytes_of(op->chained->c), gemm_flops(op->chained));
+  if (*took & FUSED_CHAINED_WGRAD)
+    profile_work(bytes_of(chained_wgrad->a) + bytes_of(chained_wgrad->c) - bytes_of(op->c),
+                 gemm_flops(chained_wgrad));
+  const struct gemm *fused_wgrad[] = {op->fused_wgrad, op->fused_wgrad2};
+  for (int i = 0; i < 2 && *took & FUSED_WGRAD; i++)
+    if (fused_wgrad[i]) profile_work(bytes_of(fused_wgrad[i]->c), gemm_flops(fused_wgrad[i]));
   return OK;
 }
 
@@ -33,20 +35,23 @@ static void check_second(const struct kernels *k, const struct gemm *op) {
 }
 
 static void check_batch_norm(const struct gemm *op) {
-  const struct update_backward *backward = op->backward;
-  assert(!op->moments || (!op->update && !backward && op->moments->x.data == op->c.data));
-  assert(!(op->sums_alone || op->norm) || (backward->forward->norm == NORM_BATCH && !backward->then));
+  const struct epilogue_backward *backward = op->backward;
+  assert(!op->moments || (!op->epilogue && !backward && op->moments->x.data == op->c.data));
+  assert(!(op->sums_alone || op->norm) ||
+         (backward->forward->norm == NORM_BATCH && !backward->chained_wgrad));
   assert(!op->norm || (!op->sums_alone && op->norm->forward == backward->forward && op->norm->count > 0 &&
                        op->norm->dz.data == op->c.data && backward->dz.data == op->c.data &&
                        !backward->shift_grad && !backward->gain_grad && !backward->bias_grad));
 }
 
-static void check_next(const struct gemm *op) {
-  const struct gemm *next = op->next;
-  assert(op->update && next->a.data == op->update->y.data && next->a.cols == op->update->y.cols);
-  assert(next->a.stride == op->update->y.stride && next->a.rows == op->c.rows && !next->transpose_a);
-  assert(!next->a2.data && !next->accumulate && !next->backward && !next->moments && !next->next);
-  assert((next->c.data != op->update->y.data && next->c.data != op->a.data) || op->c.rows == 0);
+static void check_chained(const struct gemm *op) {
+  const struct gemm *chained = op->chained;
+  assert(op->epilogue && chained->a.data == op->epilogue->y.data && chained->a.cols == op->epilogue->y.cols);
+  assert(chained->a.stride == op->epilogue->y.stride && chained->a.rows == op->c.rows &&
+         !chained->transpose_a);
+  assert(!chained->a2.data && !chained->accumulate && !chained->backward && !chained->moments &&
+         !chained->chained);
+  assert((chained->c.data != op->epilogue->y.data && chained->c.data != op->a.data) || op->c.rows == 0);
 }
 
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {
@@ -55,33 +60,33 @@ int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
-  const struct gemm *then = op->backward ? op->backward->then : NULL;
+  const struct gemm *chained_wgrad = op->backward ? op->backward->chained_wgrad : NULL;
   int took = 0;
   int64_t inner = op->transpose_a ? op->a.rows : op->a.cols;
   assert(is_either_matrix(k, op->c, op->transpose_a ? op->a.cols : op->a.rows,
                           op->transpose_b ? op->b.rows : op->b.cols));
   assert(inner == (op->transpose_b ? op->b.cols : op->b.rows));
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->b.rows, op->b.cols));
-  if (op->update) {
-    check_update(k, op->update, op->c.rows, op->c.cols);
-    assert(op->update->norm != NORM_BATCH && op->update->z.data == op->c.data && !op->update->loss);
+  if (op->epilogue) {
+    check_epilogue(k, op->epilogue, op->c.rows, op->c.cols);
+    assert(op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->c.data && !op->epilogue->loss);
   }
   if (op->backward) {
-    check_update_backward(k, op->backward);
-    assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->update);
-    assert(!then || is_gradient_of(op->backward->dz, then));
+    check_epilogue_backward(k, op->backward);
+    assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->epilogue);
+    assert(!chained_wgrad || is_gradient_of(op->backward->dz, chained_wgrad));
   }
-  assert(!op->beside || (op->transpose_b && is_gradient_of(op->a, op->beside)));
-  assert(!op->beside2 || (op->transpose_b && is_gradient_of(op->a2, op->beside2)));
+  assert(!op->fused_wgrad || (op->transpose_b && is_gradient_of(op->a, op->fused_wgrad)));
+  assert(!op->fused_wgrad2 || (op->transpose_b && is_gradient_of(op->a2, op->fused_wgrad2)));
   assert(!op->factor || op->transpose_a);
   if (op->a2.data) check_second(k, op);
-  if (op->next) check_next(op);
+  if (op->chained) check_chained(op);
   check_batch_norm(op);
   double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
   if (op->backward) bytes += bytes_of(op->backward->forward->z);
   TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
-  if (op->beside && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside));
-  if (op->beside2 && !(took & ALONG_BESIDE)) TRY(op_gemm(k, op->beside2));
-  if (op->next && !(took & ALONG_NEXT)) TRY(op_gemm(k, op->next));
-  return then && !(took & ALONG_THEN) ? op_gemm(k, then) : OK;
+  if (op->fused_wgrad && !(took & FUSED_WGRAD)) TRY(op_gemm(k, op->fused_wgrad));
+  if (op->fused_wgrad2 && !(took & FUSED_WGRAD)) TRY(op_gemm(k, op->fused_wgrad2));
+  if (op->chained && !(took & FUSED_CHAINED_GEMM)) TRY(op_gemm(k, op->chained));
+  return chained_wgrad && !(took & FUSED_CHAINED_WGRAD) ? op_gemm(k, chained_wgrad) : OK;
 }

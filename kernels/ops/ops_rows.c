@@ -15,11 +15,11 @@ struct dropout dropout_of(double rate, struct philox_key key, const int64_t *id)
                           .wide_scale = 1 / (1 - rate)};
 }
 
-static double update_bytes(const struct update *op) {
+static double epilogue_bytes(const struct epilogue *op) {
   return bytes_of(op->z) + bytes_of(op->y) + bytes_of(op->residual);
 }
 
-static double update_backward_bytes(const struct update_backward *op) {
+static double epilogue_backward_bytes(const struct epilogue_backward *op) {
   return bytes_of(op->dy) + bytes_of(op->dz) + bytes_of(op->forward->z) + bytes_of(op->residual_grad);
 }
 
@@ -33,17 +33,17 @@ int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, str
   return PROFILE("dropout", k->ops->dropout(k, x, op, y));
 }
 
-int op_update(struct kernels *k, const struct update *op) {
-  check_update(k, op, op->z.rows, op->z.cols);
+int op_epilogue(struct kernels *k, const struct epilogue *op) {
+  check_epilogue(k, op, op->z.rows, op->z.cols);
   assert(!op->loss);
-  return PROFILE_WORK("update", update_bytes(op), 0, k->ops->update(k, op));
+  return PROFILE_WORK("update", epilogue_bytes(op), 0, k->ops->epilogue(k, op));
 }
 
-int op_update_backward(struct kernels *k, const struct update_backward *op) {
-  check_update_backward(k, op);
-  assert(!op->then || is_gradient_of(op->dz, op->then));
-  TRY(PROFILE_WORK("update_backward", update_backward_bytes(op), 0, k->ops->update_backward(k, op)));
-  return op->then ? op_gemm(k, op->then) : OK;
+int op_epilogue_backward(struct kernels *k, const struct epilogue_backward *op) {
+  check_epilogue_backward(k, op);
+  assert(!op->chained_wgrad || is_gradient_of(op->dz, op->chained_wgrad));
+  TRY(PROFILE_WORK("update_backward", epilogue_backward_bytes(op), 0, k->ops->epilogue_backward(k, op)));
+  return op->chained_wgrad ? op_gemm(k, op->chained_wgrad) : OK;
 }
 
 int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op) {

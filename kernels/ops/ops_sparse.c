@@ -18,13 +18,13 @@ void layout_free(struct kernels *k, struct layout *layout) {
 }
 
 /* Sparse products have scales of their own. */
-static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
-  const struct loss_op *loss = op->update->loss;
-  check_update(k, op->update, op->y.rows, op->y.cols);
-  assert(op->update->norm != NORM_BATCH && op->update->z.data == op->y.data && !op->update->scale);
+static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) {
+  const struct loss_op *loss = op->epilogue->loss;
+  check_epilogue(k, op->epilogue, op->y.rows, op->y.cols);
+  assert(op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data && !op->epilogue->scale);
   if (!loss) return;
   check_loss(k, loss);
-  assert(loss->logits.data == op->update->y.data && loss->logits.cols == op->y.cols);
+  assert(loss->logits.data == op->epilogue->y.data && loss->logits.cols == op->y.cols);
   assert(loss->logits.rows == 0 || (loss->grad.data && loss->grad.data != op->y.data));
   assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
 }
@@ -33,7 +33,7 @@ static void check_spmm_update(const struct kernels *k, const struct spmm *op) {
 static double spmm_bytes(const struct spmm *op) {
   const struct csr *a = op->a->csr;
   double columns = (double)op->y.cols, index = a->weight ? 8 : 4, rows = (double)a->rows;
-  const struct tensor result = op->update && op->update->loss ? op->update->loss->grad : op->y;
+  const struct tensor result = op->epilogue && op->epilogue->loss ? op->epilogue->loss->grad : op->y;
   double row = columns *
                (double)(dtype_bytes(result.dtype) + (op->accumulate ? dtype_bytes(op->y.dtype) : 0));
   double self = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
@@ -41,11 +41,11 @@ static double spmm_bytes(const struct spmm *op) {
   return (double)a->nnz * (index + columns * (double)dtype_bytes(op->x.dtype)) + rows * (8 + row) + self;
 }
 
-int op_spmm_may_end(const struct update_backward *below) {
-  const struct update *forward = below->forward;
+int op_spmm_takes_epilogue(const struct epilogue_backward *below) {
+  const struct epilogue *forward = below->forward;
   return forward->norm == NORM_NONE && forward->activation == ACTIVATION_RELU && !forward->residual.data &&
          forward->y.data == forward->z.data && below->dz.data == below->dy.data && !below->scale &&
-         !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->then;
+         !below->bias_grad && !below->shift_grad && !below->residual_grad.data && !below->chained_wgrad;
 }
 
 int op_spmm(struct kernels *k, const struct spmm *op) {
@@ -54,13 +54,14 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
   assert(op->y.dtype == k->real
              ? !op->sums.data
-             : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->unfinished && !op->accumulate));
+             : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->has_halo && !op->accumulate));
   assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
   assert(!op->added.data ||
          (is_matrix(k, op->added, op->y.rows, op->y.cols) && op->added.data != op->y.data));
-  if (op->update) check_spmm_update(k, op);
-  assert(!op->below || (!op->update && op_spmm_may_end(op->below) && op->below->dy.data == op->y.data));
+  if (op->epilogue) check_spmm_epilogue(k, op);
+  assert(!op->below ||
+         (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
   return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
 }

@@ -36,7 +36,7 @@ int op_reduce(struct kernels *k, const struct reduce *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols;
   assert(has_shape(op->x, k->dtype, a->cols, width));
-  assert(are_results(k, a, op->y, op->sums, op->unfinished || op->accumulate));
+  assert(are_results(k, a, op->y, op->sums, op->has_halo || op->accumulate));
   assert(!op->self_scale || has_shape(op->self, k->dtype, rows, width));
   assert(!reducer_chooses(op->reducer) || (are_winners(op->winner, rows, width) && (op->col_id || !a->nnz) &&
                                            (op->id || !op->self_scale || !rows)));
@@ -51,7 +51,7 @@ int op_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->dx.rows, width = op->dx.cols;
   assert(has_shape(op->dy, k->dtype, a->cols, width) && are_winners(op->winner, a->cols, width));
-  assert(are_results(k, a, op->dx, op->sums, op->unfinished || op->accumulate));
+  assert(are_results(k, a, op->dx, op->sums, op->has_halo || op->accumulate));
   assert(!op->self.data ||
          (has_shape(op->self, k->dtype, rows, width) && are_winners(op->self_winner, rows, width)));
   assert(op->id || rows == 0);

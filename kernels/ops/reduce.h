@@ -35,18 +35,18 @@ struct winners {
 enum { NO_WINNER = INT32_MAX };
 
 /* y_v = reduction of x_u over the entries u of row v, and of x_v where self_scale_v is not 0. Values of the
- * matrix are not looked at. Rows in two parts: as struct spmm has it, what rows flagged unfinished have so
+ * matrix are not looked at. Rows in two parts: as struct spmm has it, what rows flagged `has_halo` have so
  * far goes to `sums` and to the winners. */
 struct reduce {
   const struct layout *a; /* made with LAYOUT_GATHER */
   enum reducer reducer;
-  struct tensor x;           /* dtype [a.cols, width] */
-  const int64_t *col_id;     /* [a.cols] global node ids; these and winners: where the reducer chooses */
-  const void *self_scale;    /* real [rows]; NULL: 0 */
-  struct tensor self;        /* x of the rows themselves, where self_scale is given */
-  const int64_t *id;         /* [rows] their global ids */
-  const void *entries;       /* real [rows]: entries of a row in all parts; for MEAN */
-  const uint8_t *unfinished; /* [rows]; NULL: all rows finish here */
+  struct tensor x;         /* dtype [a.cols, width] */
+  const int64_t *col_id;   /* [a.cols] global node ids; these and winners: where the reducer chooses */
+  const void *self_scale;  /* real [rows]; NULL: 0 */
+  struct tensor self;      /* x of the rows themselves, where self_scale is given */
+  const int64_t *id;       /* [rows] their global ids */
+  const void *entries;     /* real [rows]: entries of a row in all parts; for MEAN */
+  const uint8_t *has_halo; /* [rows]; NULL: all rows finish here */
   int accumulate;
   struct tensor sums; /* real [rows, width], where y is not; data NULL: y itself */
   struct tensor y;    /* dtype or real [rows, width] */
@@ -62,7 +62,7 @@ struct reduce_backward {
   struct tensor self;     /* dtype [rows, width]; data NULL: no self loops */
   struct winners self_winner;
   const int64_t *id; /* [rows] global ids of u */
-  const uint8_t *unfinished;
+  const uint8_t *has_halo;
   int accumulate;
   struct tensor sums;
   struct tensor dx; /* dtype or real [rows, width] */

@@ -106,9 +106,9 @@ int bench_weigh(struct csr *m);
 int bench_hypergraph(const struct bench_options *options, struct csr *edges);
 
 /* Graphs made here, by number (NULL behind the last) and by name. */
-const char *bench_made_name(int which);
-int bench_is_made(const char *name);
-int bench_made_graph(const char *name, struct csr *m);
+const char *bench_synthetic_name(int which);
+int bench_is_synthetic(const char *name);
+int bench_synthetic_graph(const char *name, struct csr *m);
 /* A made one of that name, else the graph of that dataset. */
 int bench_graph_of(const char *name, struct csr *m);
 

@@ -37,10 +37,10 @@ static int time_matrix(const struct calibration *c, const struct csr *m, enum la
   return code;
 }
 
-static int time_made(const struct calibration *c, const struct made *made, enum layout_tiers tiers,
-                     struct timing *timing) {
+static int time_synthetic(const struct calibration *c, const struct synthetic *synthetic,
+                          enum layout_tiers tiers, struct timing *timing) {
   struct csr m = {0};
-  int code = calibrate_make(made, &m);
+  int code = calibrate_make(synthetic, &m);
   if (code == OK && c->weighted) code = bench_weigh(&m);
   if (code == OK) code = time_matrix(c, &m, tiers, timing);
   csr_free(&m);
@@ -48,18 +48,18 @@ static int time_made(const struct calibration *c, const struct made *made, enum 
 }
 
 static double row_bytes(const struct calibration *c) {
-  return (double)calibrate_width[c->width] * (c->element == CHOOSE_BF16 ? 2 : 4);
+  return (double)calibrate_width[c->width] * (c->element == COST_BF16 ? 2 : 4);
 }
 
 /* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
 static double predict_with(const struct calibration *c, double *constant, double value,
                            const struct timing *timing) {
-  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
+  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   double kept = *constant;
   *constant = value;
-  double seconds = choose_divided(&product, &timing->density, timing->least).seconds;
-  const struct window_rule rule = choose_window_rule(&product, timing->density.cols, 0);
-  seconds += choose_windows_seconds(&rule, timing->windows, timing->window_blocks, timing->window_entries);
+  double seconds = cost_divided(&product, &timing->density, timing->least).seconds;
+  const struct window_rule rule = cost_window_rule(&product, timing->density.cols, 0);
+  seconds += cost_windows_seconds(&rule, timing->windows, timing->window_blocks, timing->window_entries);
   *constant = kept;
   return seconds;
 }
@@ -74,13 +74,13 @@ static void solve(struct calibration *c, double *constant, const struct timing *
 
 /* Rows without arcs, narrow and wide: what a row and a byte of it take. */
 static int find_rows(struct calibration *c) {
-  static const struct made empty = {1 << 20, 64, 0, 0};
+  static const struct synthetic empty = {1 << 20, 64, 0, 0};
   struct timing narrow, wide;
   c->width = 0;
-  TRY(time_made(c, &empty, LAYOUT_GATHER, &narrow));
+  TRY(time_synthetic(c, &empty, LAYOUT_GATHER, &narrow));
   double few = row_bytes(c);
   c->width = MEASURED - 1;
-  TRY(time_made(c, &empty, LAYOUT_GATHER, &wide));
+  TRY(time_synthetic(c, &empty, LAYOUT_GATHER, &wide));
   double rows = (double)empty.rows, many = row_bytes(c);
   c->model.row_byte = fmax(0, (wide.seconds - narrow.seconds) / rows / (many - few)) * 1e12;
   c->model.row = fmax(0, narrow.seconds / rows * 1e12 - few * c->model.row_byte);
@@ -90,17 +90,17 @@ static int find_rows(struct calibration *c) {
 /* Cells whose rows share columns, by the gather, in condensed windows and, fuller, as tiles, where the GPU
  * has them: a gathered arc, sixteen columns of a window, a cell of a tile. */
 static int find_dense(struct calibration *c, double *arc, double *block, double *tile) {
-  const struct made near = {1 << 17, 1 << 17, 32, 256},
-                    full = {1 << 16, 1 << 16, 32, c->weighted ? 1024 : 2048};
+  const struct synthetic near = {1 << 17, 1 << 17, 32, 256},
+                         full = {1 << 16, 1 << 16, 32, c->weighted ? 1024 : 2048};
   struct timing timing;
-  TRY(time_made(c, &near, LAYOUT_GATHER, &timing));
+  TRY(time_synthetic(c, &near, LAYOUT_GATHER, &timing));
   solve(c, arc, &timing);
-  TRY(time_made(c, &near, LAYOUT_WINDOWS, &timing));
+  TRY(time_synthetic(c, &near, LAYOUT_WINDOWS, &timing));
   if (timing.windows > 0)
     solve(c, block, &timing);
   else
     *block = 0;
-  TRY(time_made(c, &full, LAYOUT_TILES_ALL, &timing));
+  TRY(time_synthetic(c, &full, LAYOUT_TILES_ALL, &timing));
   if (timing.least <= TILE_CELLS)
     solve(c, tile, &timing);
   else
@@ -110,18 +110,20 @@ static int find_dense(struct calibration *c, double *arc, double *block, double 
 
 /* Arcs at random, X within the caches and far beyond them; then cells, without weights and with them. */
 static int find_width(struct calibration *c, int w) {
-  struct choose_model *m = &c->model;
-  enum choose_element e = c->element;
+  struct cost_model *m = &c->model;
+  enum cost_element e = c->element;
   struct timing timing;
   c->width = w;
-  struct made cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
-  struct made distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0, 48};
-  TRY(time_made(c, &cached, LAYOUT_GATHER, &timing));
+  struct synthetic cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0,
+                             48};
+  struct synthetic distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0,
+                              48};
+  TRY(time_synthetic(c, &cached, LAYOUT_GATHER, &timing));
   solve(c, &m->cached[e][w], &timing);
-  TRY(time_made(c, &distant, LAYOUT_GATHER, &timing));
+  TRY(time_synthetic(c, &distant, LAYOUT_GATHER, &timing));
   solve(c, &m->distant[e][w], &timing);
-  m->block[e][w] = choose_h200.block[e][w];
-  m->tile[e][w] = choose_h200.tile[e][w];
+  m->block[e][w] = cost_model_h200.block[e][w];
+  m->tile[e][w] = cost_model_h200.tile[e][w];
   TRY(find_dense(c, &m->near[e][w], &m->block[e][w], &m->tile[e][w]));
   c->weighted = 1;
   int code = find_dense(c, &m->arc_weighted[e][w], &m->block_weighted[e][w], &m->tile_weighted[e][w]);
@@ -129,21 +131,21 @@ static int find_width(struct calibration *c, int w) {
   return code;
 }
 
-static void double_width(struct choose_model *m, enum choose_element e) {
+static void double_width(struct cost_model *m, enum cost_element e) {
   double *tables[] = {m->tile[e],    m->tile_weighted[e], m->near[e],          m->cached[e],
                       m->distant[e], m->block[e],         m->block_weighted[e]};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-    tables[t][CHOOSE_WIDTHS - 1] = 2 * tables[t][CHOOSE_WIDTHS - 2];
-  m->arc_weighted[e][CHOOSE_WIDTHS - 1] = m->arc_weighted[e][CHOOSE_WIDTHS - 2];
+    tables[t][COST_WIDTHS - 1] = 2 * tables[t][COST_WIDTHS - 2];
+  m->arc_weighted[e][COST_WIDTHS - 1] = m->arc_weighted[e][COST_WIDTHS - 2];
 }
 
 static int find_constants(struct calibration *c) {
-  static const enum precision precisions[CHOOSE_ELEMENTS] = {PRECISION_BF16, PRECISION_FP32};
-  for (int e = CHOOSE_ELEMENTS - 1; e >= 0; e--) {
-    c->element = (enum choose_element)e;
+  static const enum precision precisions[COST_ELEMENTS] = {PRECISION_BF16, PRECISION_FP32};
+  for (int e = COST_ELEMENTS - 1; e >= 0; e--) {
+    c->element = (enum cost_element)e;
     c->precision = precisions[e];
     TRY(bench_kernels(c->bench, c->precision));
-    if (e == CHOOSE_FP32) TRY(find_rows(c)); /* one set for both */
+    if (e == COST_FP32) TRY(find_rows(c)); /* one set for both */
     for (int w = 0; w < MEASURED; w++) TRY(find_width(c, w));
     TRY(calibrate_selectors(c));
     double_width(&c->model, c->element);
@@ -151,14 +153,14 @@ static int find_constants(struct calibration *c) {
   return OK;
 }
 
-static void print_constants(const struct choose_model *m) {
-  static const char *const element[CHOOSE_ELEMENTS] = {"bf16", "fp32"};
+static void print_constants(const struct cost_model *m) {
+  static const char *const element[COST_ELEMENTS] = {"bf16", "fp32"};
   printf("%s: a row %.3g ps and %.3g a byte, a byte of a merged one %.3g\n", m->name, m->row, m->row_byte,
          m->merge_byte);
   printf("%-5s %6s %8s %8s %8s %8s %8s | %8s %8s %8s | %8s %8s %8s\n", "", "width", "tile", "block", "near",
          "cached", "distant", "tile", "block", "arc", "bias", "sparsity", "columns");
-  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
-    for (int w = 0; w < CHOOSE_WIDTHS; w++)
+  for (int e = 0; e < COST_ELEMENTS; e++) {
+    for (int w = 0; w < COST_WIDTHS; w++)
       printf("%-5s %6lld %8.3g %8.3g %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g\n", element[e],
              (long long)calibrate_width[w], m->tile[e][w], m->block[e][w], m->near[e][w], m->cached[e][w],
              m->distant[e][w], m->tile_weighted[e][w], m->block_weighted[e][w], m->arc_weighted[e][w],
@@ -173,11 +175,11 @@ static void print_constants(const struct choose_model *m) {
 
 /* Cells of one density as tiles and by the gather: does the model take the faster one? */
 static int check_density(struct calibration *c, double density, int *right) {
-  struct made made = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
-  struct choose_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
+  struct synthetic synthetic = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
+  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   struct timing gather, tiles;
   struct csr m = {0};
-  int code = calibrate_make(&made, &m);
+  int code = calibrate_make(&synthetic, &m);
   if (code == OK) code = time_matrix(c, &m, LAYOUT_GATHER, &gather);
   if (code == OK) code = time_matrix(c, &m, LAYOUT_TILES_ALL, &tiles);
   csr_free(&m);
@@ -197,8 +199,8 @@ static int check(struct calibration *c) {
   static const double density[] = {.001, .002, .005, .01, .015, .02, .025, .03,
                                    .035, .04,  .05,  .07, .1,   .2,  .5};
   int right = 0, all = 0;
-  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
-    c->precision = e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32;
+  for (int e = 0; e < COST_ELEMENTS; e++) {
+    c->precision = e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32;
     TRY(bench_kernels(c->bench, c->precision));
     for (c->width = 0; c->width < MEASURED; c->width++) {
       for (size_t d = 0; d < sizeof density / sizeof *density; d++, all++) {
@@ -214,18 +216,18 @@ static int check(struct calibration *c) {
   return OK;
 }
 
-static int keep(const struct bench *bench, const struct choose_model *model) {
+static int keep(const struct bench *bench, const struct cost_model *model) {
   char path[CONFIG_TEXT];
-  choose_models_path(path, sizeof path);
+  cost_models_path(path, sizeof path);
   if (bench->options->out) snprintf(path, sizeof path, "%s", bench->options->out);
   if (strcmp(path, "-") == 0 || path[0] == '\0') return OK;
-  TRY(choose_models_write(model, path));
+  TRY(cost_models_write(model, path));
   printf("kept in %s\n", path);
   return OK;
 }
 
 int gnnbench_calibrate(struct bench *bench) {
-  struct calibration c = {.bench = bench, .model = choose_h200};
+  struct calibration c = {.bench = bench, .model = cost_model_h200};
   if (bench->device.ops->on_host)
     FAIL(BAD_INPUT, "calibrate: the device is a processor, which has one tier; constants are those of GPUs");
   if (bench->comm.size > 1) FAIL(BAD_INPUT, "calibrate: one rank measures a GPU; start it without mpirun");

@@ -26,7 +26,7 @@ struct measured {
 static int describe(const struct csr *m, int threads, struct selector_sample *mean) {
   static struct condensing condensing; /* large */
   TRY(condensed_count(m, TILE_CELLS + 1, 1, threads, &condensing));
-  struct window_choice all = choose_windows_all(&window_rule_all, &condensing);
+  struct window_choice all = cost_windows_all(&window_rule_all, &condensing);
   if (all.windows == 0) FAIL(FAILED, "calibrate: a made matrix has no arcs");
   mean->arcs = (double)all.arcs / (double)all.windows;
   mean->columns = (double)all.columns / (double)all.windows;
@@ -46,9 +46,9 @@ static int time_widths(struct calibration *c, const struct csr *m, enum layout_t
 
 static int measure(struct calibration *c, int which, struct measured *to) {
   double density = densities[which % DENSITIES];
-  struct made made = {ROWS, ROWS, cells[which / DENSITIES], (int64_t)(density * TILE_CELLS + .5)};
+  struct synthetic synthetic = {ROWS, ROWS, cells[which / DENSITIES], (int64_t)(density * TILE_CELLS + .5)};
   struct csr m = {0};
-  int code = calibrate_make(&made, &m);
+  int code = calibrate_make(&synthetic, &m);
   if (code == OK) code = describe(&m, c->bench->device.threads, &to->mean);
   if (code == OK) code = time_widths(c, &m, LAYOUT_GATHER, to->gather);
   if (code == OK) code = time_widths(c, &m, LAYOUT_WINDOWS, to->condensed);
@@ -57,10 +57,10 @@ static int measure(struct calibration *c, int which, struct measured *to) {
 }
 
 /* Of both precisions: they are measured once, to learn from and to check. */
-static struct measured measured[CHOOSE_ELEMENTS][SAMPLES];
+static struct measured measured[COST_ELEMENTS][SAMPLES];
 
 int calibrate_selectors(struct calibration *c) {
-  struct choose_model *m = &c->model;
+  struct cost_model *m = &c->model;
   struct measured *of = measured[c->element];
   for (int i = 0; i < SAMPLES; i++) TRY(measure(c, i, &of[i]));
   for (int w = 0; w < MEASURED; w++) {
@@ -69,7 +69,7 @@ int calibrate_selectors(struct calibration *c) {
       sample[i] = of[i].mean;
       sample[i].taken = of[i].condensed[w] < of[i].gather[w];
     }
-    struct window_selector selector = choose_selector_fit(sample, SAMPLES);
+    struct window_selector selector = cost_selector_fit(sample, SAMPLES);
     m->selector_bias[c->element][w] = selector.bias;
     m->selector_sparsity[c->element][w] = selector.sparsity;
     m->selector_columns[c->element][w] = selector.columns;
@@ -110,27 +110,27 @@ struct outcome {
 };
 
 static struct outcome score_of(const struct calibration *c, int e, int w) {
-  struct choose_case product = {&c->model, e == CHOOSE_BF16 ? PRECISION_BF16 : PRECISION_FP32,
-                                calibrate_width[w], 0};
-  const struct window_rule rule = choose_window_rule(&product, ROWS, 0);
-  const struct window_selector selector = choose_selector(&product);
+  struct cost_case product = {&c->model, e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32, calibrate_width[w],
+                              0};
+  const struct window_rule rule = cost_window_rule(&product, ROWS, 0);
+  const struct window_selector selector = cost_selector(&product);
   struct outcome score = {0};
   for (int i = 0; i < SAMPLES; i++) {
     const struct measured *of = &measured[e][i];
     score.faster += of->condensed[w] < of->gather[w];
     score.model += is_right(of, w, is_condensed(&rule, &of->mean));
-    score.selector += is_right(of, w, choose_window_selected(&selector, of->mean.arcs, of->mean.columns));
+    score.selector += is_right(of, w, cost_window_selected(&selector, of->mean.arcs, of->mean.columns));
   }
   return score;
 }
 
 int calibrate_check_windows(struct calibration *c) {
   struct outcome all = {0};
-  for (int e = 0; e < CHOOSE_ELEMENTS; e++) {
+  for (int e = 0; e < COST_ELEMENTS; e++) {
     for (int w = 0; w < MEASURED; w++) {
       struct outcome score = score_of(c, e, w);
       printf("%s, width %lld: condensed windows are faster in %d of %d kinds, the sparsest %.0f%% full\n",
-             e == CHOOSE_BF16 ? "bf16" : "fp32", (long long)calibrate_width[w], score.faster, (int)SAMPLES,
+             e == COST_BF16 ? "bf16" : "fp32", (long long)calibrate_width[w], score.faster, (int)SAMPLES,
              100 * crossover(e, w));
       all.faster += score.faster;
       all.model += score.model;
@@ -140,6 +140,6 @@ int calibrate_check_windows(struct calibration *c) {
   printf("windows of 64 to 1024 columns, 5 to 70%% full as they stand: condensed ones are faster in %d of %d "
          "cases; "
          "the model takes the faster tier in %d, the regression in %d\n",
-         all.faster, (int)(CHOOSE_ELEMENTS * MEASURED * SAMPLES), all.model, all.selector);
+         all.faster, (int)(COST_ELEMENTS * MEASURED * SAMPLES), all.model, all.selector);
   return OK;
 }

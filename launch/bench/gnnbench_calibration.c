@@ -7,7 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
 
-const int64_t calibrate_width[CHOOSE_WIDTHS] = {32, 64, 128, 256, 512};
+const int64_t calibrate_width[COST_WIDTHS] = {32, 64, 128, 256, 512};
 
 enum { COMMUNITY = 2048 /* rows */ };
 
@@ -18,7 +18,7 @@ static int by_value(const void *a, const void *b) {
 
 /* Arcs of row v, ascending, into col; returns how many. Inside a cell each column is there with the share of
  * arcs that the cell asks for. */
-static int64_t draw_row(const struct made *made, int64_t v, int32_t *col) {
+static int64_t draw_row(const struct synthetic *made, int64_t v, int32_t *col) {
   const struct philox_key key = random_key(7, 0, 0, RANDOM_SYNTH_EDGE);
   int64_t count = 0, segments = made->cols / TILE_COLS;
   struct philox_block block = {{0}};
@@ -39,7 +39,7 @@ static int64_t draw_row(const struct made *made, int64_t v, int32_t *col) {
   return kept;
 }
 
-int calibrate_make(const struct made *made, struct csr *m) {
+int calibrate_make(const struct synthetic *made, struct csr *m) {
   int64_t room = made->cells ? made->cells * TILE_COLS : made->arcs;
   TRY(csr_init(m, made->rows, made->cols, made->rows * room, 0));
 #pragma omp parallel for schedule(static)

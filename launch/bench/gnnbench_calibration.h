@@ -5,22 +5,22 @@
 #include "kernels/cost/cost_windows.h"
 #include "launch/bench/bench.h"
 
-extern const int64_t calibrate_width[CHOOSE_WIDTHS];
-enum { MEASURED = CHOOSE_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
+extern const int64_t calibrate_width[COST_WIDTHS];
+enum { MEASURED = COST_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
 
 /* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
  * anywhere. */
-struct made {
+struct synthetic {
   int64_t rows, cols;
   int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
 };
-int calibrate_make(const struct made *made, struct csr *m);
+int calibrate_make(const struct synthetic *made, struct csr *m);
 
 struct calibration {
   struct bench *bench;
-  struct choose_model model;
+  struct cost_model model;
   enum precision precision;
-  enum choose_element element;
+  enum cost_element element;
   int width;    /* number of it */
   int weighted; /* matrices have weights */
 };

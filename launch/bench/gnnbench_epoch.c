@@ -12,9 +12,9 @@ enum { WARM_UP = 3 };
 
 /* As many epochs as are measured, after a few that are not; each pass goes on from the one before. */
 struct pass {
-  double ms[BENCH_REPS];          /* of the slowest rank */
-  double part[PARTS][BENCH_REPS]; /* ms, averages of the ranks; where a recording is on */
-  struct parts sum;
+  double ms[BENCH_REPS];                /* of the slowest rank */
+  double part[EPOCH_PARTS][BENCH_REPS]; /* ms, averages of the ranks; where a recording is on */
+  struct epoch_breakdown sum;
 };
 
 static struct job job; /* large */
@@ -37,11 +37,11 @@ static int collect_epoch(double *ms) {
 }
 
 /* What the parts of epoch i took, by what was recorded before and after it. */
-static int add_parts(struct pass *pass, int i, const struct parts *before) {
-  struct parts after = parts_read(), parts = parts_since(&after, before);
-  TRY(parts_average(&parts, &job.comm));
-  for (int p = 0; p < PARTS; p++) pass->part[p][i] = 1e3 * parts.part[p].seconds;
-  parts_add(&pass->sum, &parts);
+static int add_parts(struct pass *pass, int i, const struct epoch_breakdown *before) {
+  struct epoch_breakdown after = epoch_breakdown_read(), parts = epoch_breakdown_since(&after, before);
+  TRY(epoch_breakdown_average(&parts, &job.comm));
+  for (int p = 0; p < EPOCH_PARTS; p++) pass->part[p][i] = 1e3 * parts.part[p].seconds;
+  epoch_breakdown_add(&pass->sum, &parts);
   return OK;
 }
 
@@ -65,7 +65,7 @@ static int run_profiled(struct pass *pass, int reps) {
   double ms = 0;
   TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
   for (int i = -WARM_UP; i < reps; i++) {
-    struct parts before = parts_read();
+    struct epoch_breakdown before = epoch_breakdown_read();
     TRY(comm_barrier(&job.comm));
     TRY(queue_epoch());
     TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
@@ -84,7 +84,7 @@ static struct bench_row row_of(const char *name, const char *pass) {
 
 static void print_epoch(struct bench *bench, struct pass *pass, const struct pass *counted, double *median) {
   struct bench_row row = row_of("epoch", "");
-  for (int p = 0; p < PARTS; p++) row.flops += counted->sum.part[p].flops / counted->sum.epochs;
+  for (int p = 0; p < EPOCH_PARTS; p++) row.flops += counted->sum.part[p].flops / counted->sum.epochs;
   bench_spread(pass->ms, bench->options->reps, &row);
   *median = row.median;
   bench_print(bench, &row);
@@ -92,13 +92,13 @@ static void print_epoch(struct bench *bench, struct pass *pass, const struct pas
 
 /* A row a part that took any time: what an epoch spends on it. */
 static void print_parts(struct bench *bench, struct pass *pass, const char *name) {
-  for (int p = 0; p < PARTS; p++) {
+  for (int p = 0; p < EPOCH_PARTS; p++) {
     if (!(pass->sum.part[p].seconds > 0)) continue;
-    struct bench_row row = row_of(part_name[p], name);
+    struct bench_row row = row_of(epoch_part_name[p], name);
     row.bytes = pass->sum.part[p].bytes / pass->sum.epochs;
     row.flops = pass->sum.part[p].flops / pass->sum.epochs;
-    if (p == PART_EXCHANGE) {
-      row.share = parts_hidden(&pass->sum);
+    if (p == EPOCH_EXCHANGE) {
+      row.share = epoch_breakdown_hidden(&pass->sum);
       row.share_name = "hidden";
     }
     bench_spread(pass->part[p], bench->options->reps, &row);
@@ -108,7 +108,7 @@ static void print_parts(struct bench *bench, struct pass *pass, const char *name
 
 static void print_bound(struct bench *bench, const struct pass *alone, double median) {
   struct bench_row row = row_of("bound", "from parts alone");
-  row.median = row.min = row.max = 1e3 * parts_bound(&alone->sum) / alone->sum.epochs;
+  row.median = row.min = row.max = 1e3 * epoch_breakdown_bound(&alone->sum) / alone->sum.epochs;
   row.peer = "epoch";
   row.peer_median = median;
   bench_print(bench, &row);

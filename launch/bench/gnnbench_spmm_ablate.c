@@ -25,25 +25,33 @@ struct ablation {
 
 /* What ends the product: nothing; bias and ReLU in the same kernel or in one of their own; these with
  * dropout; bias and cross entropy likewise. */
-enum end { END_NONE, END_FUSED, END_APART, END_DROP_FUSED, END_DROP_APART, END_LOSS_FUSED, END_LOSS_APART };
+enum ablated_epilogue {
+  EPILOGUE_NONE,
+  EPILOGUE_FUSED,
+  EPILOGUE_APART,
+  EPILOGUE_DROP_FUSED,
+  EPILOGUE_DROP_APART,
+  EPILOGUE_LOSS_FUSED,
+  EPILOGUE_LOSS_APART
+};
 
 struct product {
   struct spmm spmm;
-  struct update update;
+  struct epilogue epilogue;
   struct loss_op loss;
-  enum end end;
+  enum ablated_epilogue epilogue_kind;
 };
 
 static int run_product(struct kernels *k, const void *context) {
   const struct product *product = context;
   TRY(op_spmm(k, &product->spmm));
-  switch (product->end) {
-  case END_APART:
-  case END_DROP_APART:
-    return op_update(k, &product->update);
-  case END_LOSS_FUSED:
+  switch (product->epilogue_kind) {
+  case EPILOGUE_APART:
+  case EPILOGUE_DROP_APART:
+    return op_epilogue(k, &product->epilogue);
+  case EPILOGUE_LOSS_FUSED:
     return op_sum_losses(k, &product->loss);
-  case END_LOSS_APART:
+  case EPILOGUE_LOSS_APART:
     return op_cross_entropy(k, &product->loss);
   default:
     return OK;
@@ -99,8 +107,8 @@ static int find_order(struct bench *bench, struct ablation *a) {
   struct csr *m = &a->shuffled;
   struct graph graph = {.nodes = m->rows, .rows = m->rows, .edges = m->nnz, .start = m->start, .col = m->col};
   struct partition partition = {0};
-  struct watch watch = watch_of(&bench->comm);
-  struct order_input input = {&watch, &graph, m, 1, 512};
+  struct progress progress = progress_of(&bench->comm);
+  struct order_input input = {&progress, &graph, m, 1, 512};
   double began = profile_clock();
   int code = partition_init(&partition, 1, m->rows);
   if (code == OK) {
@@ -114,21 +122,23 @@ static int find_order(struct bench *bench, struct ablation *a) {
 }
 
 static int measure(struct bench *bench, struct ablation *a, const struct csr *m, enum layout_tiers tiers,
-                   enum end end, double *ms) {
+                   enum ablated_epilogue epilogue_kind, double *ms) {
   struct layout_plan plan = {.tiers = tiers, .width = a->x.tensor.cols};
   struct bench_row row = {0};
   layout_free(&bench->kernels, a->layout);
   a->layout = NULL;
   TRY(layout_init(&bench->kernels, m, &plan, &a->layout));
-  const int loses = end == END_LOSS_FUSED || end == END_LOSS_APART;
+  const int loses = epilogue_kind == EPILOGUE_LOSS_FUSED || epilogue_kind == EPILOGUE_LOSS_APART;
   const struct tensor y = loses ? a->loss.logits : a->y.tensor;
-  struct product product = {.spmm = {.a = a->layout, .x = a->x.tensor, .y = y}, .loss = a->loss, .end = end};
-  product.update = (struct update){.z = y, .bias = a->bias, .y = y};
-  if (!loses) product.update.activation = ACTIVATION_RELU;
-  if (end == END_DROP_FUSED || end == END_DROP_APART)
-    product.update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), a->id);
-  if (end == END_LOSS_FUSED) product.update.loss = &product.loss;
-  if (end == END_FUSED || end == END_DROP_FUSED || loses) product.spmm.update = &product.update;
+  struct product product = {
+      .spmm = {.a = a->layout, .x = a->x.tensor, .y = y}, .loss = a->loss, .epilogue_kind = epilogue_kind};
+  product.epilogue = (struct epilogue){.z = y, .bias = a->bias, .y = y};
+  if (!loses) product.epilogue.activation = ACTIVATION_RELU;
+  if (epilogue_kind == EPILOGUE_DROP_FUSED || epilogue_kind == EPILOGUE_DROP_APART)
+    product.epilogue.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), a->id);
+  if (epilogue_kind == EPILOGUE_LOSS_FUSED) product.epilogue.loss = &product.loss;
+  if (epilogue_kind == EPILOGUE_FUSED || epilogue_kind == EPILOGUE_DROP_FUSED || loses)
+    product.spmm.epilogue = &product.epilogue;
   TRY(bench_time(bench, run_product, &product, &row));
   *ms = row.median;
   return OK;
@@ -168,22 +178,22 @@ static int compare(struct bench *bench, struct ablation *a) {
   const struct {
     const struct csr *m;
     enum layout_tiers tiers;
-    enum end end;
-  } of[CASES] = {[CHOSEN] = {&a->graph, LAYOUT_AUTO, END_NONE},
-                 [FUSED] = {&a->graph, LAYOUT_AUTO, END_FUSED},
-                 [APART] = {&a->graph, LAYOUT_AUTO, END_APART},
-                 [DROP_FUSED] = {&a->graph, LAYOUT_AUTO, END_DROP_FUSED},
-                 [DROP_APART] = {&a->graph, LAYOUT_AUTO, END_DROP_APART},
-                 [LOSS_FUSED] = {&a->graph, LAYOUT_AUTO, END_LOSS_FUSED},
-                 [LOSS_APART] = {&a->graph, LAYOUT_AUTO, END_LOSS_APART},
-                 [GATHER] = {&a->graph, LAYOUT_GATHER, END_NONE},
-                 [CONDENSED] = {&a->graph, LAYOUT_WINDOWS, END_NONE},
-                 [UNSORTED] = {&a->graph, LAYOUT_GATHER_IN_ORDER, END_NONE},
-                 [SHUFFLED] = {&a->shuffled, LAYOUT_AUTO, END_NONE},
-                 [ORDERED] = {&a->ordered, LAYOUT_AUTO, END_NONE}};
+    enum ablated_epilogue epilogue_kind;
+  } of[CASES] = {[CHOSEN] = {&a->graph, LAYOUT_AUTO, EPILOGUE_NONE},
+                 [FUSED] = {&a->graph, LAYOUT_AUTO, EPILOGUE_FUSED},
+                 [APART] = {&a->graph, LAYOUT_AUTO, EPILOGUE_APART},
+                 [DROP_FUSED] = {&a->graph, LAYOUT_AUTO, EPILOGUE_DROP_FUSED},
+                 [DROP_APART] = {&a->graph, LAYOUT_AUTO, EPILOGUE_DROP_APART},
+                 [LOSS_FUSED] = {&a->graph, LAYOUT_AUTO, EPILOGUE_LOSS_FUSED},
+                 [LOSS_APART] = {&a->graph, LAYOUT_AUTO, EPILOGUE_LOSS_APART},
+                 [GATHER] = {&a->graph, LAYOUT_GATHER, EPILOGUE_NONE},
+                 [CONDENSED] = {&a->graph, LAYOUT_WINDOWS, EPILOGUE_NONE},
+                 [UNSORTED] = {&a->graph, LAYOUT_GATHER_IN_ORDER, EPILOGUE_NONE},
+                 [SHUFFLED] = {&a->shuffled, LAYOUT_AUTO, EPILOGUE_NONE},
+                 [ORDERED] = {&a->ordered, LAYOUT_AUTO, EPILOGUE_NONE}};
   double ms[CASES] = {0};
   char order[64];
-  for (int i = 0; i < CASES; i++) TRY(measure(bench, a, of[i].m, of[i].tiers, of[i].end, &ms[i]));
+  for (int i = 0; i < CASES; i++) TRY(measure(bench, a, of[i].m, of[i].tiers, of[i].epilogue_kind, &ms[i]));
   snprintf(order, sizeof order, "order found in %.1f s", a->order_seconds);
   print_line(bench, a, "tiles, as chosen", ms[CHOSEN], ms[GATHER]);
   print_line(bench, a, "condensed windows, all of it", ms[CONDENSED], ms[GATHER]);
@@ -277,11 +287,11 @@ static int measure_graph(struct bench *bench, struct ablation *a) {
 int gnnbench_spmm_ablate(struct bench *bench) {
   const struct bench_options *options = bench->options;
   int graphs = options->graphs;
-  while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
+  while (options->graphs == 0 && bench_synthetic_name(graphs)) graphs++;
   if (!options->json)
     printf("%-18s %-5s %5s  %-28s %9s %9s\n", "graph", "", "width", "technique", "ms", "without");
   for (int g = 0; g < graphs; g++) {
-    struct ablation a = {.name = options->graphs ? options->graph[g] : bench_made_name(g)};
+    struct ablation a = {.name = options->graphs ? options->graph[g] : bench_synthetic_name(g)};
     int code = measure_graph(bench, &a);
     csr_free(&a.graph);
     csr_free(&a.shuffled);

@@ -106,8 +106,8 @@ static int error_of(struct bench *bench, const struct all *all, double *error) {
   return code;
 }
 
-static const struct choose_model *model_of(const struct bench *bench) {
-  return bench->device.ops->on_host ? &choose_cpu : choose_model_of(bench->device.name);
+static const struct cost_model *model_of(const struct bench *bench) {
+  return bench->device.ops->on_host ? &cost_model_cpu : cost_model_of(bench->device.name);
 }
 
 /* All layouts depend on the width but that of condensed windows. */
@@ -158,31 +158,31 @@ static int measure_tiers(struct bench *bench, struct all *all, struct line *line
 }
 
 /* The regression's choice of windows, at the model's prices, against the model's own. */
-static int predict_selected(struct bench *bench, struct all *all, const struct choose_case *c,
+static int predict_selected(struct bench *bench, struct all *all, const struct cost_case *c,
                             struct line *line) {
   enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
   const struct layout *layout = all->layout[AUTO];
-  const struct window_rule rule = choose_window_rule(c, all->graph.cols, layout->tiles > 0);
-  const struct window_selector selector = choose_selector(c);
+  const struct window_rule rule = cost_window_rule(c, all->graph.cols, layout->tiles > 0);
+  const struct window_selector selector = cost_selector(c);
   if (all->condensing_least != layout->least)
     TRY(condensed_count(&all->graph, layout->least, 1 + all->graph.nnz / ENTRIES, bench->device.threads,
                         &all->condensing));
   all->condensing_least = layout->least;
-  struct window_choice own = choose_windows(&rule, &all->condensing);
-  struct window_choice other = choose_windows_selected(&selector, &rule, &all->condensing, &line->agreed);
+  struct window_choice own = cost_windows(&rule, &all->condensing);
+  struct window_choice other = cost_windows_selected(&selector, &rule, &all->condensing, &line->agreed);
   line->selected = 1e3 * (other.seconds - own.seconds);
   return OK;
 }
 
 static int predict(struct bench *bench, struct all *all, struct line *line) {
-  const struct choose_model *model = model_of(bench);
+  const struct cost_model *model = model_of(bench);
   const struct layout *layout = all->layout[AUTO];
-  struct choose_case c = {model, line->precision, line->width, all->graph.weight != NULL};
-  struct choice choice = choose_divided(&c, &all->density, layout->least);
-  const struct window_rule rule = choose_window_rule(&c, all->graph.cols, layout->tiles > 0);
+  struct cost_case c = {model, line->precision, line->width, all->graph.weight != NULL};
+  struct choice choice = cost_divided(&c, &all->density, layout->least);
+  const struct window_rule rule = cost_window_rule(&c, all->graph.cols, layout->tiles > 0);
   double threads = model->of_a_thread ? bench->threads : 1;
-  double windows = choose_windows_seconds(&rule, layout->windows, layout->window_blocks,
-                                          layout->window_entries);
+  double windows = cost_windows_seconds(&rule, layout->windows, layout->window_blocks,
+                                        layout->window_entries);
   line->predicted = 1e3 * (choice.seconds + windows) / threads;
   line->predicted_gather = 1e3 * choice.gather_seconds / threads;
   return predict_selected(bench, all, &c, line);
@@ -318,14 +318,14 @@ static int count_lines(struct all *all, int graphs) {
 static int measure_graphs(struct bench *bench, struct all *all) {
   const struct bench_options *options = bench->options;
   int graphs = options->graphs;
-  while (options->graphs == 0 && bench_made_name(graphs)) graphs++;
+  while (options->graphs == 0 && bench_synthetic_name(graphs)) graphs++;
   TRY(count_lines(all, graphs));
   if (!options->json)
     printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
            "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
            "copied", "error", "beside");
   for (int g = 0; g < graphs; g++)
-    TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_made_name(g)));
+    TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_synthetic_name(g)));
   for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);
   return OK;
 }

@@ -128,12 +128,12 @@ static int measure(struct passes *p, const struct pass *pass) {
   return OK;
 }
 
-static int run_update(struct kernels *k, const void *op) {
-  return op_update(k, op);
+static int run_epilogue(struct kernels *k, const void *op) {
+  return op_epilogue(k, op);
 }
 
 static int run_backward(struct kernels *k, const void *op) {
-  return op_update_backward(k, op);
+  return op_epilogue_backward(k, op);
 }
 
 static int run_column_sums(struct kernels *k, const void *op) {
@@ -152,21 +152,21 @@ static int run_cross_entropy(struct kernels *k, const void *op) {
   return op_cross_entropy(k, op);
 }
 
-static int measure_update(struct passes *p, double rate) {
+static int measure_epilogue(struct passes *p, double rate) {
   double matrix = (double)tensor_bytes(p->a.tensor), ids = rate > 0 ? 8 * (double)p->a.tensor.rows : 0;
   p->dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), p->device_id);
-  struct update op = {.z = p->a.tensor, .y = p->out.tensor, .bias = p->bias, .dropout = p->dropout};
+  struct epilogue op = {.z = p->a.tensor, .y = p->out.tensor, .bias = p->bias, .dropout = p->dropout};
   op.activation = ACTIVATION_RELU;
-  return measure(p, &(struct pass){"update", rate > 0 ? "bias relu dropout" : "bias relu", run_update, &op,
+  return measure(p, &(struct pass){"update", rate > 0 ? "bias relu dropout" : "bias relu", run_epilogue, &op,
                                    2 * matrix + ids, &p->out, updated, 0});
 }
 
 static int measure_backward(struct passes *p, double rate, int sums) {
   double matrix = (double)tensor_bytes(p->a.tensor);
   p->dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), p->device_id);
-  struct update forward = {.z = p->a.tensor, .y = p->a.tensor, .dropout = p->dropout};
+  struct epilogue forward = {.z = p->a.tensor, .y = p->a.tensor, .dropout = p->dropout};
   forward.activation = ACTIVATION_RELU;
-  struct update_backward op = {.forward = &forward, .dy = p->b.tensor, .dz = p->out.tensor};
+  struct epilogue_backward op = {.forward = &forward, .dy = p->b.tensor, .dz = p->out.tensor};
   if (sums) op.bias_grad = p->sums;
   const char *what = rate > 0 ? "relu dropout sums" : sums ? "relu sums" : "relu";
   return measure(p, &(struct pass){"backward", what, run_backward, &op, 3 * matrix, &p->out, gradient, sums});
@@ -262,7 +262,7 @@ static void release(struct passes *p) {
 
 static int measure_all(struct passes *p, int64_t width) {
   TRY(make(p, p->bench->options->nodes, width));
-  for (int dropout = 0; dropout < 2; dropout++) TRY(measure_update(p, dropout * .5));
+  for (int dropout = 0; dropout < 2; dropout++) TRY(measure_epilogue(p, dropout * .5));
   TRY(measure_backward(p, 0, 0));
   for (int dropout = 0; dropout < 2; dropout++) TRY(measure_backward(p, dropout * .5, 1));
   TRY(measure_sums(p));

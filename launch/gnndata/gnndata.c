@@ -57,7 +57,7 @@ static int run(int argc, char **argv) {
 
 /* Nobody reads any more: it ends as other programs do, and leaves nothing half-written. */
 static void end_unread(int number) {
-  publish_remove_named();
+  atomic_write_remove_named();
   signal(number, SIG_DFL);
   raise(number);
 }

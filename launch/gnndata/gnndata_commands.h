@@ -10,11 +10,11 @@ int gnndata_check(int argc, char **argv);
 int gnndata_partition(int argc, char **argv);
 
 struct dataset;
-struct choose_model;
+struct cost_model;
 
 /* The cost model of a GPU of that name. Errors: BAD_INPUT where nothing is known of it. */
-int gnndata_find_gpu(const char *gpu, const struct choose_model **model);
+int gnndata_find_gpu(const char *gpu, const struct cost_model **model);
 /* How densely the graph packs and what its products would take on that GPU. */
-int gnndata_show_layout(struct dataset *dataset, const struct choose_model *model);
+int gnndata_show_layout(struct dataset *dataset, const struct cost_model *model);
 
 #endif

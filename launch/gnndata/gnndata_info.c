@@ -253,7 +253,7 @@ static int show_splits(struct dataset *d) {
 
 /* Each with what choose predicts for its order at one product, so that orders can be compared. */
 static int show_partition(const struct partition_kept *kept, void *context) {
-  struct choose_case product = {&choose_h200, PRECISION_BF16, 128, 0};
+  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0};
   char text[400];
   int *shown = context;
   int automatic = strcmp(kept->order, kept->chosen) != 0;
@@ -264,14 +264,14 @@ static int show_partition(const struct partition_kept *kept, void *context) {
   if (density_arcs(&kept->density) > 0)
     printf("                      %.1f%% of the arcs in cells above 3.5%% density; predicted %s\n",
            100 * density_share(&kept->density, DENSE_CELL),
-           choose_explain(&product, &kept->density, text, sizeof text));
+           cost_explain(&product, &kept->density, text, sizeof text));
   return OK;
 }
 
 static int show(struct dataset *d, const char *path, const char *gpu) {
   char size[16];
   struct stat status;
-  const struct choose_model *model = NULL;
+  const struct cost_model *model = NULL;
   if (gpu) TRY(gnndata_find_gpu(gpu, &model));
   TRY(h5_probe(path));
   TRY(dataset_open(d, path));
@@ -300,7 +300,7 @@ int gnndata_info(int argc, char **argv) {
   const char *path = NULL, *gpu = NULL;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--layout") == 0)
-      gpu = choose_h200.name;
+      gpu = cost_model_h200.name;
     else if (strncmp(argv[i], "--layout=", 9) == 0)
       gpu = argv[i] + 9;
     else if (argv[i][0] == '-' || path)

@@ -32,7 +32,7 @@ static const struct entries hyperedges_of_vertices = {
 struct pattern {
   struct csr m;
   const struct entries *entries;
-  const struct choose_model *model;
+  const struct cost_model *model;
   struct density density;
   struct condensing whole, left;
   int64_t least;
@@ -47,7 +47,7 @@ static double bytes_of(const struct pattern *p, const struct choice *choice,
   if (p->weighted) weights = 4 * arcs + 8 * (double)(choice->tiles * TILE_STRIPS + windows->blocks);
   return weights + (double)choice->tiles * (TILE_CELLS / 8 + 4) +
          (double)windows->blocks * (BLOCK_BYTES + CONDENSED_COLS * 4) +
-         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * SLOT_BYTES;
+         (arcs - choice->tile_arcs - (double)windows->arcs) * 4 + (double)p->density.rows * ROW_SEGMENT_BYTES;
 }
 
 static int count_left(struct pattern *p, int64_t least) {
@@ -58,21 +58,21 @@ static int count_left(struct pattern *p, int64_t least) {
 }
 
 static int print_product(struct pattern *p, enum precision precision, int64_t width) {
-  struct choose_case c = {p->model, precision, width, p->weighted};
+  struct cost_case c = {p->model, precision, width, p->weighted};
   struct choice choice = choose(&c, &p->density);
   TRY(count_left(p, choice.tile_arcs_least));
-  struct window_rule rule = choose_window_rule(&c, p->m.cols, choice.tiles > 0);
-  const struct window_selector selector = choose_selector(&c);
-  rule.margin = choose_window_margin(&c, p->m.rows, p->m.nnz);
-  struct window_choice windows = choose_windows(&rule, &p->left), other;
+  struct window_rule rule = cost_window_rule(&c, p->m.cols, choice.tiles > 0);
+  const struct window_selector selector = cost_selector(&c);
+  rule.margin = cost_window_margin(&c, p->m.rows, p->m.nnz);
+  struct window_choice windows = cost_windows(&rule, &p->left), other;
   double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
-  other = choose_windows_selected(&selector, &rule, &p->left, &agreed);
+  other = cost_windows_selected(&selector, &rule, &p->left, &agreed);
   printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",
          precision_name[precision], width, choice.tiles,
          tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0, 100 * choice.tile_arcs / arcs,
          100 * (double)windows.arcs / arcs, bytes_of(p, &choice, &windows) / arcs,
          1e3 * (choice.seconds + windows.seconds), 1e3 * choice.gather_seconds,
-         1e3 * (choice.seconds + choose_windows_all(&rule, &p->left).seconds), 100 * agreed,
+         1e3 * (choice.seconds + cost_windows_all(&rule, &p->left).seconds), 100 * agreed,
          1e3 * (choice.seconds + other.seconds));
   return OK;
 }
@@ -80,7 +80,7 @@ static int print_product(struct pattern *p, enum precision precision, int64_t wi
 static void print_blocks(const struct pattern *p) {
   double count = (double)p->m.nnz;
   const char *one = p->entries->one;
-  struct window_choice all = choose_windows_all(&window_rule_all, &p->whole);
+  struct window_choice all = cost_windows_all(&window_rule_all, &p->whole);
   printf("layout       of %s, on %s%s\n", p->entries->matrix, p->model->name,
          p->weighted ? "; weighted" : "");
   printf("blocks       %" PRId64
@@ -93,7 +93,7 @@ static void print_blocks(const struct pattern *p) {
          "in wind.", p->entries->bytes, "ms", "gather", "all wind.", "regr.", "ms");
 }
 
-static int show(const struct csr *m, const struct entries *entries, const struct choose_model *model) {
+static int show(const struct csr *m, const struct entries *entries, const struct cost_model *model) {
   static struct pattern p; /* large */
   p = (struct pattern){.m = *m, .entries = entries, .model = model, .weighted = m->weight != NULL};
   TRY(tiles_density(&p.m, omp_get_max_threads(), &p.density));
@@ -114,7 +114,7 @@ static struct csr rows_of(const struct graph *graph, int64_t cols) {
                       .weight = graph->weight};
 }
 
-static int show_graph(struct dataset *d, const struct choose_model *model) {
+static int show_graph(struct dataset *d, const struct cost_model *model) {
   struct graph graph = {0};
   if (!d->has_graph) return OK;
   int code = graph_read(d, 0, d->nodes, &graph);
@@ -125,28 +125,28 @@ static int show_graph(struct dataset *d, const struct choose_model *model) {
 }
 
 /* Both steps of its sums: to the hyperedges and back. */
-static int show_hypergraph(struct dataset *d, const struct choose_model *model) {
-  struct graph star = {0};
+static int show_hypergraph(struct dataset *d, const struct cost_model *model) {
+  struct graph expansion = {0};
   struct csr back = {0};
   if (d->hyperedges == 0) return OK;
-  int code = star_read(d, d->nodes, d->hyperedges, &star);
-  const struct csr there = rows_of(&star, d->nodes);
+  int code = star_expansion_read(d, d->nodes, d->hyperedges, &expansion);
+  const struct csr there = rows_of(&expansion, d->nodes);
   if (code == OK) code = show(&there, &vertices_of_hyperedges, model);
   if (code == OK) code = csr_transpose(&there, &back, NULL);
   if (code == OK) code = show(&back, &hyperedges_of_vertices, model);
   csr_free(&back);
-  graph_free(&star);
+  graph_free(&expansion);
   return code;
 }
 
-int gnndata_find_gpu(const char *gpu, const struct choose_model **model) {
-  static struct choose_constants constants; /* large */
-  TRY(choose_constants_find("auto", &constants));
-  TRY(choose_models_read(constants.text, constants.path));
-  return choose_model_named(gpu, model);
+int gnndata_find_gpu(const char *gpu, const struct cost_model **model) {
+  static struct cost_constants constants; /* large */
+  TRY(cost_constants_find("auto", &constants));
+  TRY(cost_models_read(constants.text, constants.path));
+  return cost_model_named(gpu, model);
 }
 
-int gnndata_show_layout(struct dataset *d, const struct choose_model *model) {
+int gnndata_show_layout(struct dataset *d, const struct cost_model *model) {
   TRY(show_graph(d, model));
   return show_hypergraph(d, model);
 }

@@ -135,14 +135,14 @@ static int make(struct comm *comm, const struct request *request, struct dataset
 }
 
 /* A dataset with a hypergraph alone: of its vertices and hyperedges. */
-static int make_star(struct comm *comm, const struct request *request, struct dataset *dataset,
-                     struct graph *block, struct partition *star) {
+static int make_star_expansion(struct comm *comm, const struct request *request, struct dataset *dataset,
+                               struct graph *block, struct partition *expansion) {
   uint64_t hash;
-  TRY(star_read_block(comm, dataset, block));
-  TRY(star_hash(comm, dataset, block, &hash));
-  TRY(star_partition(comm, &request->config, dataset, hash, request->parts, NULL, star));
-  star_print(star, &request->config, dataset->nodes, dataset->incidences);
-  if (!star->cached && star->path[0]) log_info("kept in %s", star->path);
+  TRY(star_expansion_read_block(comm, dataset, block));
+  TRY(star_expansion_hash(comm, dataset, block, &hash));
+  TRY(star_expansion_partition(comm, &request->config, dataset, hash, request->parts, NULL, expansion));
+  star_expansion_print(expansion, &request->config, dataset->nodes, dataset->incidences);
+  if (!expansion->cached && expansion->path[0]) log_info("kept in %s", expansion->path);
   return OK;
 }
 
@@ -156,7 +156,8 @@ static int run(struct comm *comm, const struct request *request) {
   if (code == OK && comm->rank == 0)
     code = partition_check_ahead(&request->config, &dataset, !dataset.has_graph, request->parts);
   code = comm_agree(comm, code);
-  if (code == OK) code = (dataset.has_graph ? make : make_star)(comm, request, &dataset, &block, &partition);
+  if (code == OK)
+    code = (dataset.has_graph ? make : make_star_expansion)(comm, request, &dataset, &block, &partition);
   partition_free(&partition);
   graph_free(&block);
   dataset_close(&dataset);

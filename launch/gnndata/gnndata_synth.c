@@ -197,7 +197,7 @@ int gnndata_synth(int argc, char **argv) {
   const char *out = NULL;
   synth_default(&synth);
   TRY(parse(argc, argv, &synth, &out));
-  TRY(check_writable(out, (const char *[]){NULL}));
+  TRY(path_check_writable(out, (const char *[]){NULL}));
   TRY(h5_check_replaced(out, dataset_format, "dataset"));
   name_after(out, &synth);
   int code = make_and_write(&synth, &source, &features, out);

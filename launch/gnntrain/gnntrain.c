@@ -25,7 +25,7 @@ static int is_training(void) {
 
 static int read_config(struct job *job) {
   TRY(comm_agree(&job->comm, config_read(&job->config, line.config, line.set, line.set_count)));
-  return same_config(&job->comm, &job->config);
+  return rank_consistency_config(&job->comm, &job->config);
 }
 
 /* --resume beside --resume=FILE: the file is where a run begins that has no checkpoint of its own yet. */
@@ -61,8 +61,8 @@ static int print_profile(struct job *job) {
   char path[RUNDIR_PATH];
   if (!line.profile) return OK;
   TRY(profile_print(&job->comm));
-  TRY(job_print_opening(job));
-  TRY(parts_print(&job->comm));
+  TRY(job_print_startup(job));
+  TRY(epoch_breakdown_print(&job->comm));
   TRY(layouts_print(&job->trainer.model.propagation, &job->run));
   snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? rundir_hold(&job->run) : OK));

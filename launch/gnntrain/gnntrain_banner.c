@@ -63,7 +63,7 @@ static int print_partition(struct job *job) {
     partition_print(&job->partition, &job->config, d->edges);
     return OK;
   }
-  star_print(&job->star, &job->config, d->nodes, d->incidences);
+  star_expansion_print(&job->expansion, &job->config, d->nodes, d->incidences);
   return hyper_print(&job->comm, &job->shard.hyper);
 }
 

@@ -121,11 +121,11 @@ struct tensor features_tensor(const struct features *f) {
 }
 
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
-                   const struct update *update, struct tensor y) {
+                   const struct epilogue *epilogue, struct tensor y) {
   const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
-  struct spmm sparse = {.a = rows, .x = w, .accumulate = add.data != NULL, .update = update, .y = y};
+  struct spmm sparse = {.a = rows, .x = w, .accumulate = add.data != NULL, .epilogue = epilogue, .y = y};
   struct gemm dense = {
-      .a = features_tensor(f), .b = w, .c = y, .accumulate = add.data != NULL, .update = update};
+      .a = features_tensor(f), .b = w, .c = y, .accumulate = add.data != NULL, .epilogue = epilogue};
   if (y.dtype != run->kernels->real) sparse.sums = add;
   return f->sparse ? op_spmm(run->kernels, &sparse) : op_gemm(run->kernels, &dense);
 }

@@ -46,10 +46,10 @@ int features_forward(struct features *f, struct run *run, int training);
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);
 
-/* y [own, n] = X w (+ add), w [features, n], then `update` (NULL: none);  dw [features, n] = X^T dy. `add` is
- * y, or real where X is sparse and y is not. */
+/* y [own, n] = X w (+ add), w [features, n], then `epilogue` (NULL: none);  dw [features, n] = X^T dy. `add`
+ * is y, or real where X is sparse and y is not. */
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
-                   const struct update *update, struct tensor y);
+                   const struct epilogue *epilogue, struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);
 
 #endif

@@ -19,7 +19,7 @@ static int layouts_init(struct direction *d, struct run *run, const struct layou
 
 /* Whether every node has a self loop, stored or not; then it is among the arcs. */
 static int adds_loops(const struct propagation *p) {
-  return p->weighting == WEIGHTING_GCN || p->weighting == WEIGHTING_SELF_MEAN;
+  return p->adjacency_norm == ADJACENCY_NORM_GCN || p->adjacency_norm == ADJACENCY_NORM_SELF_MEAN;
 }
 
 static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
@@ -37,7 +37,7 @@ static int graph_sums_init(struct propagation *p, struct run *run, int64_t width
 
 static int direction_plan(struct direction *d, struct run *run, struct arena *arena, int wants_ids) {
   if (d->borrowed) return OK;
-  d->unfinished = arena_take(arena, run->shard->own);
+  d->has_halo = arena_take(arena, run->shard->own);
   if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
   return halo_prepare(&d->adjacency->halo, arena);
 }
@@ -48,8 +48,8 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* What rows and columns are scaled by. */
 static enum norm_edges norm_of(const struct propagation *p, const struct run *run) {
-  if (p->weighting == WEIGHTING_GCN) return run->config->model.norm_edges;
-  return p->weighting == WEIGHTING_SUM ? EDGES_NONE : EDGES_ROW;
+  if (p->adjacency_norm == ADJACENCY_NORM_GCN) return run->config->model.norm_edges;
+  return p->adjacency_norm == ADJACENCY_NORM_SUM ? EDGES_NONE : EDGES_ROW;
 }
 
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
@@ -69,7 +69,7 @@ static int graph_sums_plan(struct propagation *p, struct run *run, struct arena 
   TRY(direction_plan(&p->forward, run, arena, p->wants_ids));
   TRY(direction_plan(&p->backward, run, arena, p->wants_ids));
   if (p->backward.borrowed) {
-    p->backward.unfinished = p->forward.unfinished;
+    p->backward.has_halo = p->forward.has_halo;
     p->backward.halo_id = p->forward.halo_id;
   }
   p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
@@ -81,9 +81,10 @@ static int graph_sums_plan(struct propagation *p, struct run *run, struct arena 
 
 /* The setting that asks for weights >= 0, for messages. */
 static const char *setting_of(const struct propagation *p, enum norm_edges norm) {
-  if (p->weighting == WEIGHTING_GCN)
+  if (p->adjacency_norm == ADJACENCY_NORM_GCN)
     return norm == EDGES_BOTH ? "model.norm_edges = \"both\"" : "model.norm_edges = \"row\"";
-  return p->weighting == WEIGHTING_MEAN ? "model.aggregator = \"mean\"" : "model.aggregator = \"gcn\"";
+  return p->adjacency_norm == ADJACENCY_NORM_MEAN ? "model.aggregator = \"mean\""
+                                                  : "model.aggregator = \"gcn\"";
 }
 
 /* Adds up the rows of a part. */
@@ -167,7 +168,7 @@ static int upload_rows(struct run *run, struct direction *d) {
   if (d->halo_id)
     TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
                       halo->rows * (int64_t)sizeof *halo->id));
-  return device_upload(run->device, STREAM_COMPUTE, d->unfinished, d->adjacency->unfinished, run->shard->own);
+  return device_upload(run->device, STREAM_COMPUTE, d->has_halo, d->adjacency->has_halo, run->shard->own);
 }
 
 /* Scales first: a self loop of bad weight is named as such, though it may be among the arcs too. */
@@ -221,15 +222,15 @@ static void graph_sums_free(struct propagation *p, struct run *run) {
   }
 }
 
-/* As the end of a layer that is one column wide: the bias is what is added. */
+/* As the epilogue of a layer that is one column wide: the bias is what is added. */
 int propagation_set_loop(struct propagation *p, struct run *run, const void *more) {
   struct tensor base = tensor_of(p->base, run->kernels->real, run->shard->own, 1), self = base;
   self.data = p->self;
-  return op_update(run->kernels, &(struct update){.z = base, .bias = more, .y = self});
+  return op_epilogue(run->kernels, &(struct epilogue){.z = base, .bias = more, .y = self});
 }
 
 int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                   const void *scale, const struct sums_end *end, struct tensor y) {
+                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
@@ -243,19 +244,19 @@ int graph_sums_add(struct propagation *p, struct run *run, const struct directio
                      .self = x,
                      .self_col_scale = scale,
                      .row_scale = d->row_scale,
-                     .added = end->added,
-                     .unfinished = exchange ? d->unfinished : NULL,
-                     .update = end->update,
-                     .below = end->below,
+                     .added = epilogue->added,
+                     .has_halo = exchange ? d->has_halo : NULL,
+                     .epilogue = epilogue->epilogue,
+                     .below = epilogue->below,
                      .sums = sums,
                      .y = y};
   struct spmm rest = {.a = d->halo_part,
                       .x = tail,
                       .row_scale = d->row_scale,
-                      .added = end->added,
+                      .added = epilogue->added,
                       .accumulate = 1,
-                      .update = end->update,
-                      .below = end->below,
+                      .epilogue = epilogue->epilogue,
+                      .below = epilogue->below,
                       .sums = sums,
                       .y = y};
   if (exchange) TRY(halo_start(halo, run->comm, k, x, scale, packed, tail));
@@ -266,9 +267,9 @@ int graph_sums_add(struct propagation *p, struct run *run, const struct directio
 }
 
 static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor x, const void *scale, const struct epilogue *epilogue,
                                struct tensor y) {
-  return graph_sums_add(p, run, d, x, scale, &(struct sums_end){.update = update}, y);
+  return graph_sums_add(p, run, d, x, scale, &(struct sums_epilogue){.epilogue = epilogue}, y);
 }
 
 const struct propagation_ops graph_propagation = {.init = graph_sums_init,

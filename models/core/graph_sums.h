@@ -13,14 +13,14 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
 
 /* How sums end: what is added to them past the row scale (data NULL: nothing), then one of the two, or none.
  */
-struct sums_end {
+struct sums_epilogue {
   struct tensor added;
-  const struct update *update;
-  const struct update_backward *below;
+  const struct epilogue *epilogue;
+  const struct epilogue_backward *below;
 };
 
-/* y = diag(r) (A + diag(s)) diag(scale) x, and its end. scale: NULL: 1. */
+/* y = diag(r) (A + diag(s)) diag(scale) x, and its epilogue. scale: NULL: 1. */
 int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                   const void *scale, const struct sums_end *end, struct tensor y);
+                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y);
 
 #endif

@@ -44,9 +44,9 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   int64_t real = dtype_bytes(run->kernels->real), bytes = run->shard->own * real, edges = s->hyper->edges;
   p->self = has_self(p, run) ? arena_take(arena, bytes) : NULL;
   if (p->loop_changes) p->base = arena_take(arena, bytes);
-  if (p->weighting != WEIGHTING_HYPER_SUM)
+  if (p->adjacency_norm != ADJACENCY_NORM_HYPER_SUM)
     p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
-  if (p->weighting == WEIGHTING_HYPER_NORM)
+  if (p->adjacency_norm == ADJACENCY_NORM_HYPER_NORM)
     p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
   s->edge_scale = arena_take(arena, (edges + hyper_arrivals(s->hyper)) * real);
   if (!s->trains_weights) return;
@@ -60,7 +60,7 @@ static int hyper_sums_plan(struct propagation *p, struct run *run, struct arena 
   enum dtype dtype = run->kernels->dtype;
   int64_t sends = halo_send_rows(&h->halo);
   plan_scales(p, run, arena);
-  s->unfinished = arena_take(arena, h->own);
+  s->has_halo = arena_take(arena, h->own);
   s->outer = arena_tensor(arena, dtype, h->outer + hyper_arrivals(h), width);
   s->away = arena_tensor(arena, dtype, h->travel == TRAVEL_VERTICES ? h->halo.rows : sends, width);
   s->back = arena_tensor(arena, dtype, h->halo.rows, width);
@@ -86,7 +86,7 @@ static void vertex_scales(const struct propagation *p, const struct run *run, do
   for (int64_t v = 0; v < h->own; v++) {
     int own = run->config->model.self_hyperedges && h->vertex[v].lonely;
     scale[v] = inverse_root(degree_of(run, h->vertex[v].degree, h->vertex[v].lonely));
-    self[v] = p->loop + (!own ? 0 : p->weighting == WEIGHTING_HYPER_DEGREE ? scale[v] : 1);
+    self[v] = p->loop + (!own ? 0 : p->adjacency_norm == ADJACENCY_NORM_HYPER_DEGREE ? scale[v] : 1);
   }
 }
 
@@ -96,9 +96,9 @@ static void edge_scales(const struct propagation *p, const struct run *run, doub
     const struct hyper_edge *edge = &h->edge[e];
     double size = (double)edge->size, inverse = size > 0 ? 1 / size : 0;
     double mean = degree_of(run, (double)edge->degrees, (double)edge->lonely) * inverse;
-    scale[e] = p->weighting == WEIGHTING_HYPER_SUM      ? 1
-               : p->weighting == WEIGHTING_HYPER_DEGREE ? inverse_root(mean) * inverse
-                                                        : inverse;
+    scale[e] = p->adjacency_norm == ADJACENCY_NORM_HYPER_SUM      ? 1
+               : p->adjacency_norm == ADJACENCY_NORM_HYPER_DEGREE ? inverse_root(mean) * inverse
+                                                                  : inverse;
   }
   for (int64_t i = 0; i < hyper_arrivals(h); i++) scale[h->edges + i] = 1;
 }
@@ -145,7 +145,7 @@ static int hyper_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = upload_rows(p, run);
   TRY(comm_agree(run->comm, code));
-  return device_upload(run->device, STREAM_COMPUTE, p->hyper.unfinished, p->hyper.hyper->unfinished,
+  return device_upload(run->device, STREAM_COMPUTE, p->hyper.has_halo, p->hyper.hyper->has_halo,
                        p->hyper.hyper->own);
 }
 
@@ -192,7 +192,7 @@ struct product {
   const struct direction *d;
   const void *scale; /* of x's rows, NULL: 1 */
   struct tensor x, y;
-  const struct update *update;
+  const struct epilogue *epilogue;
   struct tensor outer, edges, arrivals; /* outer = edges, then arrivals */
   struct tensor edge_sums;              /* real: where edges are added up; edges themselves where these are */
   struct tensor sums;                   /* of rows of y, data NULL: y itself */
@@ -201,7 +201,7 @@ struct product {
 };
 
 static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
-                                 struct tensor x, const void *scale, const struct update *update,
+                                 struct tensor x, const void *scale, const struct epilogue *epilogue,
                                  struct tensor y) {
   const struct hyper_sums *s = &p->hyper;
   struct tensor outer = tensor_narrowed(s->outer, y.cols);
@@ -214,7 +214,7 @@ static struct product product_of(struct propagation *p, struct run *run, const s
                           .scale = scale,
                           .x = x,
                           .y = y,
-                          .update = update,
+                          .epilogue = epilogue,
                           .outer = outer,
                           .edges = edges,
                           .edge_sums = outer.dtype == type ? edges : tensor_narrowed(s->outer_sums, y.cols),
@@ -245,8 +245,8 @@ static int sum_inner(const struct product *t) {
                              .edge_scale = s->edge_scale,
                              .self_scale = t->p->self,
                              .row_scale = t->d->row_scale,
-                             .unfinished = t->run->comm->size > 1 ? s->unfinished : NULL,
-                             .update = t->update,
+                             .has_halo = t->run->comm->size > 1 ? s->has_halo : NULL,
+                             .epilogue = t->epilogue,
                              .sums = t->sums,
                              .y = t->y};
   if (s->kept.data) op.kept = tensor_rows(s->kept, 0, s->hyper->inner);
@@ -320,16 +320,16 @@ static int sum_rest(const struct product *t) {
                     .col_scale = t->outer_scale,
                     .row_scale = t->d->row_scale,
                     .accumulate = 1,
-                    .update = t->update,
+                    .epilogue = t->epilogue,
                     .sums = t->sums,
                     .y = t->y};
   return PROFILE("halo part", op_spmm(t->run->kernels, &op));
 }
 
 static int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const void *scale, const struct update *update,
+                               struct tensor x, const void *scale, const struct epilogue *epilogue,
                                struct tensor y) {
-  struct product t = product_of(p, run, d, x, scale, update, y);
+  struct product t = product_of(p, run, d, x, scale, epilogue, y);
   if (run->comm->size == 1) return sum_inner(&t);
   TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
   return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;

@@ -17,19 +17,19 @@ struct facts {
 };
 enum { FACTS = sizeof(struct facts) / sizeof(double) };
 
-static const struct choose_model *model_of(const struct run *run) {
-  return run->device->ops->on_host ? &choose_cpu : choose_model_of(run->device->name);
+static const struct cost_model *model_of(const struct run *run) {
+  return run->device->ops->on_host ? &cost_model_cpu : cost_model_of(run->device->name);
 }
 
 static double predict(const struct run *run, const struct layout *layout, const struct density *density,
                       double width) {
-  const struct choose_model *model = model_of(run);
-  struct choose_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
-                          layout->csr->weight != NULL};
-  const struct window_rule rule = choose_window_rule(&c, layout->csr->cols, layout->tiles > 0);
-  double seconds = choose_divided(&c, density, layout->least).seconds +
-                   choose_windows_seconds(&rule, layout->windows, layout->window_blocks,
-                                          layout->window_entries);
+  const struct cost_model *model = model_of(run);
+  struct cost_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
+                        layout->csr->weight != NULL};
+  const struct window_rule rule = cost_window_rule(&c, layout->csr->cols, layout->tiles > 0);
+  double seconds = cost_divided(&c, density, layout->least).seconds +
+                   cost_windows_seconds(&rule, layout->windows, layout->window_blocks,
+                                        layout->window_entries);
   return model->of_a_thread ? seconds / run->device->threads : seconds;
 }
 

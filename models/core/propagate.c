@@ -8,7 +8,7 @@
 #include "runtime/profile/profile.h"
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
-  p->ops = p->weighting >= WEIGHTING_HYPER_SUM ? &hyper_propagation : &graph_propagation;
+  p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation : &graph_propagation;
   return p->ops->init(p, run, width);
 }
 
@@ -31,8 +31,8 @@ void propagation_free(struct propagation *p, struct run *run) {
 }
 
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-              const struct update *update, struct tensor y) {
-  return p->ops->multiply(p, run, d, x, d->col_scale, update, y);
+              const struct epilogue *epilogue, struct tensor y) {
+  return p->ops->multiply(p, run, d, x, d->col_scale, epilogue, y);
 }
 
 int propagation_takes_loss(const struct propagation *p) {
@@ -40,24 +40,25 @@ int propagation_takes_loss(const struct propagation *p) {
 }
 
 int propagate_and_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                      struct tensor added, const struct update *update, struct tensor y) {
+                      struct tensor added, const struct epilogue *epilogue, struct tensor y) {
   assert(p->ops == &graph_propagation);
-  return graph_sums_add(p, run, d, x, d->col_scale, &(struct sums_end){.added = added, .update = update}, y);
+  return graph_sums_add(p, run, d, x, d->col_scale,
+                        &(struct sums_epilogue){.added = added, .epilogue = epilogue}, y);
 }
 
 int propagate_below(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    struct tensor added, const struct update_backward *below) {
-  int fuses = p->ops == &graph_propagation && op_spmm_may_end(below);
-  struct sums_end end = {.added = added, .below = fuses ? below : NULL};
+                    struct tensor added, const struct epilogue_backward *below) {
+  int fuses = p->ops == &graph_propagation && op_spmm_takes_epilogue(below);
+  struct sums_epilogue epilogue = {.added = added, .below = fuses ? below : NULL};
   assert(p->ops == &graph_propagation || !added.data);
-  TRY(p->ops == &graph_propagation ? graph_sums_add(p, run, d, x, d->col_scale, &end, below->dy)
+  TRY(p->ops == &graph_propagation ? graph_sums_add(p, run, d, x, d->col_scale, &epilogue, below->dy)
                                    : propagate(p, run, d, x, NULL, below->dy));
-  return fuses ? OK : op_update_backward(run->kernels, below);
+  return fuses ? OK : op_epilogue_backward(run->kernels, below);
 }
 
 int propagate_message(struct propagation *p, struct run *run, const struct direction *d,
-                      struct tensor message, const struct update *update, struct tensor y) {
-  return p->ops->multiply(p, run, d, message, NULL, update, y);
+                      struct tensor message, const struct epilogue *epilogue, struct tensor y) {
+  return p->ops->multiply(p, run, d, message, NULL, epilogue, y);
 }
 
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,

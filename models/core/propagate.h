@@ -1,8 +1,8 @@
 /* propagate: H' = P H over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the backward.
  *
- * What r, s and c are is a matter of the model (enum weighting). The halo is exchanged while the own-column
- * part is computed; rows with halo columns finish in the second part. P^T = diag(c) (A^T + diag(s)) diag(r):
- * for a symmetric graph the same layouts and the same plan. */
+ * What r, s and c are is a matter of the model (enum adjacency_norm). The halo is exchanged while the
+ * own-column part is computed; rows with halo columns finish in the second part. P^T = diag(c) (A^T +
+ * diag(s)) diag(r): for a symmetric graph the same layouts and the same plan. */
 #ifndef MODELS_CORE_PROPAGATE_H
 #define MODELS_CORE_PROPAGATE_H
 
@@ -19,23 +19,24 @@ int propagation_start(struct propagation *p, struct run *run);
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);
 void propagation_free(struct propagation *p, struct run *run);
 
-/* Whether the update of a product with P may have a loss. */
+/* Whether the epilogue of a product with P may have a loss. */
 int propagation_takes_loss(const struct propagation *p);
 
-/* y [own, w] = P x (or P^T x), then `update` (NULL: none; else its z is y). x [own, w]. */
+/* y [own, w] = P x (or P^T x), then `epilogue` (NULL: none; else its z is y). x [own, w]. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
-              const struct update *update, struct tensor y);
+              const struct epilogue *epilogue, struct tensor y);
 /* y = P x + added [own, w], which is not y's memory; P of a graph. */
 int propagate_and_add(struct propagation *p, struct run *run, const struct direction *direction,
-                      struct tensor x, struct tensor added, const struct update *update, struct tensor y);
-/* below->dy = P^T x (+ added, on a graph; data NULL: nothing), and then `below`, the end of the layer below.
+                      struct tensor x, struct tensor added, const struct epilogue *epilogue, struct tensor y);
+/* below->dy = P^T x (+ added, on a graph; data NULL: nothing), and then `below`, the epilogue of the layer
+ * below.
  */
 int propagate_below(struct propagation *p, struct run *run, const struct direction *direction,
-                    struct tensor x, struct tensor added, const struct update_backward *below);
+                    struct tensor x, struct tensor added, const struct epilogue_backward *below);
 /* propagate of rows that were multiplied by direction->col_scale where they were made, which spares a pass.
  */
 int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
-                      struct tensor message, const struct update *update, struct tensor y);
+                      struct tensor message, const struct epilogue *epilogue, struct tensor y);
 
 /* The same way for other work than P x: the rows `message` [own, w] of all ranks' nodes in two parts, own
  * rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there are any.

@@ -1,6 +1,7 @@
 /* propagation: P of a model over all ranks, P = diag(r) (A + diag(s)) diag(c), and its transpose for the
- * backward; what propagate.h multiplies by. What r, s and c are is a matter of the model (enum weighting).
- * P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same plan. */
+ * backward; what propagate.h multiplies by. What r, s and c are is a matter of the model (enum
+ * adjacency_norm). P^T = diag(c) (A^T + diag(s)) diag(r): for a symmetric graph the same layouts and the same
+ * plan. */
 #ifndef MODELS_CORE_PROPAGATION_H
 #define MODELS_CORE_PROPAGATION_H
 
@@ -11,16 +12,17 @@
 struct propagation;
 
 /* How P weighs the arcs of a graph; D~ = row sums of A + diag(s). A row without anything in it gives 0. */
-enum weighting {
-  WEIGHTING_GCN, /* s: exactly one self loop a node, a stored one keeps its weight. model.norm_edges "both":
-                    r = c = D~^-1/2 (Kipf and Welling 2017); "row": r = D~^-1; "none": A + diag(s) */
-  WEIGHTING_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
-  WEIGHTING_MEAN,      /* self loops as stored, r = D~^-1 */
-  WEIGHTING_SUM,       /* self loops as stored and `loop` on top, r = 1 */
+enum adjacency_norm {
+  /* s: exactly one self loop a node, a stored one keeps its weight. model.norm_edges "both": r = c = D~^-1/2
+   * (Kipf and Welling 2017); "row": r = D~^-1; "none": A + diag(s) */
+  ADJACENCY_NORM_GCN,
+  ADJACENCY_NORM_SELF_MEAN, /* the same with r = D~^-1: the mean over the neighbours and the node itself */
+  ADJACENCY_NORM_MEAN,      /* self loops as stored, r = D~^-1 */
+  ADJACENCY_NORM_SUM,       /* self loops as stored and `loop` on top, r = 1 */
   /* Of hypergraphs (models/core/hyper.h); D the hyperedges of a vertex, its own one included: */
-  WEIGHTING_HYPER_SUM,    /* t = r = c = 1 */
-  WEIGHTING_HYPER_NORM,   /* t = 1 / size, r = c = D^-1/2 */
-  WEIGHTING_HYPER_DEGREE, /* t = 1 / size / sqrt(mean D of the hyperedge), r = D^-1/2, c = 1 */
+  ADJACENCY_NORM_HYPER_SUM,    /* t = r = c = 1 */
+  ADJACENCY_NORM_HYPER_NORM,   /* t = 1 / size, r = c = D^-1/2 */
+  ADJACENCY_NORM_HYPER_DEGREE, /* t = 1 / size / sqrt(mean D of the hyperedge), r = D^-1/2, c = 1 */
 };
 
 /* One direction of P on the device. */
@@ -29,7 +31,7 @@ struct direction {
   struct layout *own_part, *halo_part;
   int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
   void *row_scale, *col_scale; /* real [own], NULL: 1; halo rows arrive times their column scale */
-  uint8_t *unfinished;         /* [own] on the device */
+  uint8_t *has_halo;           /* [own] on the device */
   int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
 };
 
@@ -40,9 +42,9 @@ struct propagation_ops {
   int (*start)(struct propagation *p, struct run *run);
   int64_t (*workspace)(const struct propagation *p, const struct run *run, int64_t width, int message);
   void (*free)(struct propagation *p, struct run *run);
-  /* y = diag(r) (A + diag(s)) diag(scale) x and the update; scale: NULL: 1 */
+  /* y = diag(r) (A + diag(s)) diag(scale) x and the epilogue; scale: NULL: 1 */
   int (*multiply)(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                  const void *scale, const struct update *update, struct tensor y);
+                  const void *scale, const struct epilogue *epilogue, struct tensor y);
 };
 
 /* What P of a hypergraph needs, see models/core/hyper.h. */
@@ -54,7 +56,7 @@ struct hyper_sums {
   void *edge_scale;    /* t, real [edges], 1 for the arrivals behind it */
   void *size_scale;    /* t where all weights are 1, real [edges]; where weights are trained */
   int32_t *edge_row;   /* [edges] the hyperedge; where weights are trained */
-  uint8_t *unfinished; /* [own] */
+  uint8_t *has_halo;   /* [own] */
   struct tensor outer; /* dtype [outer + arrivals, widest exchange]: sums of hyperedges, arrivals */
   struct tensor
       outer_sums;       /* real [outer, widest exchange] while they are added up, where dtype is not real */
@@ -65,19 +67,19 @@ struct hyper_sums {
 };
 
 struct propagation {
-  const struct propagation_ops *ops; /* NULL: before propagation_init */
-  enum weighting weighting;          /* set by the layers' init, before propagation_init */
-  int wants_ids;                     /* likewise: of halo rows */
-  int reduces;                       /* likewise: layouts are for reductions, not for products */
-  double loop;                       /* likewise; of the SUMs */
-  int loop_changes;                  /* likewise: propagation_set_loop is called before each use of P */
-  int attends;                       /* likewise: layouts are for attention, not for products */
+  const struct propagation_ops *ops;  /* NULL: before propagation_init */
+  enum adjacency_norm adjacency_norm; /* set by the layers' init, before propagation_init */
+  int wants_ids;                      /* likewise: of halo rows */
+  int reduces;                        /* likewise: layouts are for reductions, not for products */
+  double loop;                        /* likewise; of the SUMs */
+  int loop_changes;                   /* likewise: propagation_set_loop is called before each use of P */
+  int attends;                        /* likewise: layouts are for attention, not for products */
   struct direction forward, backward;
   void *self;           /* s, real [own]; NULL: 0, or the self loops are among the arcs */
   void *base;           /* what propagation_set_loop adds to, real [own] */
   struct tensor packed; /* dtype [send rows, widest exchange] */
   struct tensor tail;   /* dtype [halo rows, widest exchange] */
-  struct tensor sums;   /* real [own, widest exchange] of unfinished rows, where dtype is not real */
+  struct tensor sums; /* real [own, widest exchange] of rows that `has_halo` flags, where dtype is not real */
   struct hyper_sums hyper;
 };
 

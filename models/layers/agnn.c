@@ -13,11 +13,11 @@ static void add_beta(struct build *b, struct step *cosine) {
   if (cosine->fixed) parameters->group_end = parameters->count;
 }
 
-static void agnn_layer(struct build *b, int64_t out, struct layer_end end) {
+static void agnn_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   const struct kernels *k = b->run->kernels;
   struct step cosine = step_of(STEP_COSINE, b->layer);
   add_beta(b, &cosine);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   cosine.in[0] = b->x;
   cosine.exchange = cosine_message_cols(k, out, 1);
   cosine.out[0] = build_value(b, "z", out, 0);
@@ -39,10 +39,10 @@ static int check(const struct run *run) {
 /* Hidden values are dropped once, behind the last propagation. */
 static void agnn_build(struct build *b) {
   const struct config *config = b->run->config;
-  struct layer_end first = build_hidden(b->run), propagation = {.residual = config->model.residual};
+  struct layer_epilogue first = build_hidden(b->run), propagation = {.residual = config->model.residual};
   b->code = check(b->run);
   attention_check(b);
-  b->propagation->weighting = WEIGHTING_SUM;
+  b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->propagation->attends = 1;
   first.dropout = 0;
   mlp_layer(b, config->model.hidden, first);

@@ -33,7 +33,7 @@ static void add_outputs(struct build *b, struct step *attend, int64_t out) {
     attend->out[6] = build_value(b, "sums", attention_sums_cols(k, width), 1);
 }
 
-static void gat_layer(struct build *b, int64_t out, struct layer_end end) {
+static void gat_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   const struct config *config = b->run->config;
   const int heads = (int)(b->last ? config->model.heads_last : config->model.heads);
   struct step attend = step_of(STEP_ATTEND, b->layer);
@@ -42,7 +42,7 @@ static void gat_layer(struct build *b, int64_t out, struct layer_end end) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), (int64_t)heads * attend.width);
   attend.parameter[0] = build_weight(b, "left", heads, attend.width);
   attend.parameter[1] = build_weight(b, "right", heads, attend.width);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   attend_to(b, &attend, weight, out);
   add_outputs(b, &attend, out);
   build_step(b, attend);
@@ -62,7 +62,7 @@ static void gat_build(struct build *b) {
   struct propagation *p = b->propagation;
   b->code = check(b->run);
   attention_check(b);
-  p->weighting = WEIGHTING_SUM;
+  p->adjacency_norm = ADJACENCY_NORM_SUM;
   p->attends = 1;
   p->wants_ids = b->run->config->model.dropout_attention > 0;
   build_alike(b, gat_layer);

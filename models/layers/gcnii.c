@@ -2,8 +2,8 @@
  * H0 the output of a linear layer below all convolutions; another one stands above them (Chen, Wei, Huang,
  * Ding and Li 2020).
  *
- * With M = (1 - a) ((1 - b) I + b W) this is S M, S = P H + a / (1 - a) H0: the initial residual is the end
- * of the aggregation, and the identity mapping costs no pass over the nodes. */
+ * With M = (1 - a) ((1 - b) I + b W) this is S M, S = P H + a / (1 - a) H0: the initial residual is the
+ * epilogue of the aggregation, and the identity mapping costs no pass over the nodes. */
 #include <math.h>
 
 #include "models/layers/layers.h"
@@ -21,12 +21,12 @@ static int build_map(struct build *b, int weight, int64_t in, int64_t out, doubl
   return map.out[0];
 }
 
-static void convolution(struct build *b, int initial, struct layer_end end) {
+static void convolution(struct build *b, int initial, struct layer_epilogue form) {
   const struct config *config = b->run->config;
   const double share = (1 - config->model.alpha) * log(config->model.lambda / b->layer + 1);
   const int64_t width = config->model.hidden;
   int weight = build_weight(b, "weight", width, width);
-  struct step epilogue = build_end_parameters(b, width, end), product = step_of(STEP_LINEAR, b->layer);
+  struct step epilogue = build_epilogue_parameters(b, width, form), product = step_of(STEP_LINEAR, b->layer);
   struct step sum = build_aggregate_step(b, b->x, NONE);
   sum.in[2] = initial;
   sum.fixed = 1;
@@ -54,8 +54,8 @@ static int build_initial(struct build *b, int h0) {
 /* H0 is dropped on its way into the first convolution alone. */
 static void drop_input(struct build *b) {
   struct step dropout = step_of(STEP_DROPOUT, 0);
-  dropout.end.dropout = b->run->config->model.dropout;
-  if (dropout.end.dropout == 0) return;
+  dropout.epilogue.dropout = b->run->config->model.dropout;
+  if (dropout.epilogue.dropout == 0) return;
   dropout.in[0] = b->x;
   b->x = dropout.out[0] = build_value(b, "input", build_cols(b, b->x), 0);
   build_step(b, dropout);
@@ -69,27 +69,27 @@ static int check(const struct run *run) {
   return OK;
 }
 
-void gcnii_build(struct build *b, enum weighting weighting) {
+void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm) {
   const struct config *config = b->run->config;
   struct parameters *parameters = b->parameters;
-  struct layer_end first = build_hidden(b->run), end = build_hidden(b->run);
+  struct layer_epilogue first = build_hidden(b->run), form = build_hidden(b->run);
   b->code = check(b->run);
-  b->propagation->weighting = weighting;
+  b->propagation->adjacency_norm = adjacency_norm;
   first.dropout = 0;
-  end.bias = 0;
+  form.bias = 0;
   mlp_layer(b, config->model.hidden, first);
   int initial = build_initial(b, b->x);
   drop_input(b);
   parameters->group_decay = config->train.weight_decay_convolutions;
   parameters->group_begin = parameters->group_end = parameters->count;
-  for (int64_t l = 0; l < config->model.layers; l++) convolution(b, initial, end);
+  for (int64_t l = 0; l < config->model.layers; l++) convolution(b, initial, form);
   if (parameters->group_decay >= 0) parameters->group_end = parameters->count;
   b->last = 1;
   mlp_layer(b, b->run->shard->classes, build_last(b->run));
 }
 
 static void build_on_graph(struct build *b) {
-  gcnii_build(b, WEIGHTING_GCN);
+  gcnii_build(b, ADJACENCY_NORM_GCN);
 }
 
 const struct model_type gcnii_model = {.name = "gcnii", .build = build_on_graph, .self_loops = 1};

@@ -1,17 +1,17 @@
 /* gin: H' = MLP((1 + eps) H + A H), MLP = Linear, batch norm, ReLU, Linear (Xu, Hu, Leskovec and Jegelka
  * 2019).
  *
- * The sum and the first Linear are a layer, Z = ((1 + eps) I + A) H W, whose end is the batch norm and the
- * ReLU; the second Linear is a layer of its own, as in mlp. eps is model.eps, or a number of each layer that
- * is trained from there on. */
+ * The sum and the first Linear are a layer, Z = ((1 + eps) I + A) H W, whose epilogue is the batch norm and
+ * the ReLU; the second Linear is a layer of its own, as in mlp. eps is model.eps, or a number of each layer
+ * that is trained from there on. */
 #include "models/layers/layers.h"
 #include "runtime/base/error.h"
 
-void gin_aggregation(struct build *b, int64_t out, struct layer_end end) {
+void gin_aggregation(struct build *b, int64_t out, struct layer_epilogue form) {
   struct propagation *p = b->propagation;
   const struct config *config = b->run->config;
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   p->loop = 1 + (config->model.learn_eps ? 0 : config->model.eps);
   p->loop_changes = config->model.learn_eps;
   int eps = NONE;
@@ -34,11 +34,11 @@ static int check(const struct run *run) {
 }
 
 static void gin_build(struct build *b) {
-  const struct layer_end inner = {.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
+  const struct layer_epilogue inner = {.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
   const struct config *config = b->run->config;
   const int64_t layers = config->model.layers;
   b->code = check(b->run);
-  b->propagation->weighting = WEIGHTING_SUM;
+  b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {
     gin_aggregation(b, config->model.hidden, inner);

@@ -10,10 +10,10 @@ static int build_hyperedges(struct build *b, int64_t cols) {
   return sums;
 }
 
-static void hgnn_layer(struct build *b, int64_t out, struct layer_end end) {
+static void hgnn_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   const int trains = b->run->config->model.edge_weights;
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   struct step aggregate = build_aggregate_step(b, build_linear(b, b->x, weight), NONE);
   if (trains) {
     aggregate.parameter[0] = build_parameter(b, "edge_weight", 1, b->run->shard->hyper.hyperedges, START_ONE);
@@ -24,7 +24,7 @@ static void hgnn_layer(struct build *b, int64_t out, struct layer_end end) {
 }
 
 static void hgnn_build(struct build *b) {
-  b->propagation->weighting = WEIGHTING_HYPER_NORM;
+  b->propagation->adjacency_norm = ADJACENCY_NORM_HYPER_NORM;
   b->propagation->hyper.trains_weights = b->run->config->model.edge_weights;
   build_alike(b, hgnn_layer);
 }

@@ -15,9 +15,10 @@ struct model_type {
 };
 
 /* Layers that several types share. */
-build_layer mlp_layer;                                       /* y = x W */
-build_layer gin_aggregation;                                 /* y = ((1 + eps) x + P x) W */
-void gcnii_build(struct build *b, enum weighting weighting); /* convolutions between two linear layers */
+build_layer mlp_layer;       /* y = x W */
+build_layer gin_aggregation; /* y = ((1 + eps) x + P x) W */
+/* Convolutions between two linear layers. */
+void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm);
 /* Whether the dataset allows for attention. Errors, in b->code: BAD_INPUT for a graph with weights. */
 void attention_check(struct build *b);
 

@@ -1,9 +1,9 @@
 /* mlp: Z = H W, the baseline that does not see the graph. */
 #include "models/layers/layers.h"
 
-void mlp_layer(struct build *b, int64_t out, struct layer_end end) {
+void mlp_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   build_epilogue(b, build_linear(b, b->x, weight), epilogue);
 }
 

@@ -80,12 +80,13 @@ static int64_t gradient_workspace(const struct model *model, const struct run *r
   int64_t most = 0;
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
-    int end = step->along[FUSE_EPILOGUE];
+    int epilogue = step->along[FUSE_EPILOGUE];
     if (step->kind == STEP_WGRAD) most = larger(most, gradient_bytes(model, run, s));
-    most = larger(most,
-                  gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
-                      gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
-                      (end == NONE ? 0 : gradient_bytes(model, run, p->step[end].along[FUSE_CHAINED_WGRAD])));
+    most = larger(
+        most,
+        gradient_bytes(model, run, step->along[FUSE_WGRAD]) +
+            gradient_bytes(model, run, step->along[FUSE_SECOND_WGRAD]) +
+            (epilogue == NONE ? 0 : gradient_bytes(model, run, p->step[epilogue].along[FUSE_CHAINED_WGRAD])));
   }
   return most;
 }
@@ -196,9 +197,9 @@ void model_estimate(const struct model *model, const struct run *run, struct est
 /* y = P x, of the features themselves, or of a panel of them, which is scaled there. */
 static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
   struct propagation *p = &model->propagation;
-  struct update scale = {.z = x, .scale = p->forward.col_scale, .y = x};
+  struct epilogue scale = {.z = x, .scale = p->forward.col_scale, .y = x};
   if (!scale.scale || !has_panels(model)) return propagate(p, run, &p->forward, x, NULL, y);
-  TRY(op_update(run->kernels, &scale));
+  TRY(op_epilogue(run->kernels, &scale));
   return propagate_message(p, run, &p->forward, x, NULL, y);
 }
 

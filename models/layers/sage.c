@@ -8,16 +8,16 @@
 #include "runtime/base/error.h"
 
 /* One product and its mean: no weight for the node itself. */
-static void mean_layer(struct build *b, int64_t out, struct layer_end end) {
+static void mean_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   int product = build_linear(b, b->x, weight);
   build_epilogue(b, build_aggregate(b, product, NONE), epilogue);
 }
 
-static void sage_layer(struct build *b, int64_t out, struct layer_end end) {
+static void sage_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   int self = build_weight(b, "self", build_cols(b, b->x), out);
   int product = build_linear(b, b->x, weight), own = build_linear(b, b->x, self);
   build_epilogue(b, build_aggregate(b, product, own), epilogue);
@@ -43,15 +43,15 @@ static int build_largest(struct build *b, int x) {
   return step.out[0];
 }
 
-static void pool_layer(struct build *b, int64_t out, struct layer_end end) {
+static void pool_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   const int64_t in = build_cols(b, b->x), width = b->run->config->model.hidden;
   const int x = b->x;
   int pool = build_weight(b, "pool", in, width);
   struct step relu = step_of(STEP_EPILOGUE, b->layer);
-  relu.end.activation = ACTIVATION_RELU;
+  relu.epilogue.activation = ACTIVATION_RELU;
   relu.bias = build_parameter(b, "pool_bias", 1, width, START_ZERO);
   int weight = build_weight(b, "weight", width, out), self = build_weight(b, "self", in, out);
-  struct step epilogue = build_end_parameters(b, out, end);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
   relu.in[0] = build_linear(b, x, pool);
   relu.out[0] = build_in_place(b, "value", relu.in[0]);
   build_step(b, relu);
@@ -72,17 +72,17 @@ static int check_pool(const struct run *run) {
 }
 
 static void sage_build(struct build *b) {
-  static const enum weighting weightings[] = {[AGGREGATOR_MEAN] = WEIGHTING_MEAN,
-                                              [AGGREGATOR_GCN] = WEIGHTING_SELF_MEAN,
-                                              [AGGREGATOR_SUM] = WEIGHTING_SUM,
-                                              [AGGREGATOR_MAX] = WEIGHTING_SUM};
+  static const enum adjacency_norm adjacency_norms[] = {[AGGREGATOR_MEAN] = ADJACENCY_NORM_MEAN,
+                                                        [AGGREGATOR_GCN] = ADJACENCY_NORM_SELF_MEAN,
+                                                        [AGGREGATOR_SUM] = ADJACENCY_NORM_SUM,
+                                                        [AGGREGATOR_MAX] = ADJACENCY_NORM_SUM};
   static build_layer *const layers[] = {[AGGREGATOR_MEAN] = sage_layer,
                                         [AGGREGATOR_GCN] = mean_layer,
                                         [AGGREGATOR_SUM] = sage_layer,
                                         [AGGREGATOR_MAX] = pool_layer};
   const enum aggregator aggregator = b->run->config->model.aggregator;
   struct propagation *p = b->propagation;
-  p->weighting = weightings[aggregator];
+  p->adjacency_norm = adjacency_norms[aggregator];
   p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
   if (aggregator == AGGREGATOR_MAX) b->code = check_pool(b->run);
   build_alike(b, layers[aggregator]);

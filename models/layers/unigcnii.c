@@ -3,7 +3,7 @@
 #include "models/layers/layers.h"
 
 static void unigcnii_build(struct build *b) {
-  gcnii_build(b, WEIGHTING_HYPER_DEGREE);
+  gcnii_build(b, ADJACENCY_NORM_HYPER_DEGREE);
 }
 
 const struct model_type unigcnii_model = {.name = "unigcnii", .build = unigcnii_build, .on_hypergraph = 1};

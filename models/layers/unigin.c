@@ -3,7 +3,7 @@
 #include "models/layers/layers.h"
 
 static void unigin_build(struct build *b) {
-  b->propagation->weighting = WEIGHTING_HYPER_SUM;
+  b->propagation->adjacency_norm = ADJACENCY_NORM_HYPER_SUM;
   build_alike(b, gin_aggregation);
 }
 

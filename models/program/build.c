@@ -20,13 +20,13 @@ int build_weight(struct build *b, const char *what, int64_t rows, int64_t cols) 
   return build_parameter(b, what, rows, cols, START_GLOROT);
 }
 
-struct step build_end_parameters(struct build *b, int64_t cols, struct layer_end end) {
+struct step build_epilogue_parameters(struct build *b, int64_t cols, struct layer_epilogue form) {
   struct step step = step_of(STEP_EPILOGUE, b->layer);
-  struct norm_state norm = {.layer = b->layer, .cols = cols, .norm = end.norm};
-  step.end = end;
-  if (end.norm == NORM_BATCH) norm.statistics = 2 * cols;
-  if (end.bias && end.norm != NORM_BATCH) step.bias = build_parameter(b, "bias", 1, cols, START_ZERO);
-  if (end.norm == NORM_NONE) return step;
+  struct norm_state norm = {.layer = b->layer, .cols = cols, .norm = form.norm};
+  step.epilogue = form;
+  if (form.norm == NORM_BATCH) norm.statistics = 2 * cols;
+  if (form.bias && form.norm != NORM_BATCH) step.bias = build_parameter(b, "bias", 1, cols, START_ZERO);
+  if (form.norm == NORM_NONE) return step;
   step.gain = build_parameter(b, "gain", 1, cols, START_ONE);
   step.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
   if (b->code == OK && (step.norm = program_norm(b->program, norm)) == NONE) b->code = FAILED;
@@ -114,13 +114,13 @@ int build_aggregate(struct build *b, int x, int added) {
   return step.out[0];
 }
 
-/* In place where nothing reads z any more: the end's backward works from y then. Attention's reads its own
- * output. */
-static int works_in_place(const struct program *p, const struct step *end) {
-  const struct step *writer = &p->step[p->value[end->in[0]].writer];
+/* In place where nothing reads z any more: the epilogue's backward works from y then. Attention's reads its
+ * own output. */
+static int works_in_place(const struct program *p, const struct step *step) {
+  const struct step *writer = &p->step[p->value[step->in[0]].writer];
   const int kept = (writer->kind == STEP_ATTEND || writer->kind == STEP_COSINE) &&
-                   writer->out[0] == end->in[0];
-  return end->end.norm == NORM_NONE && end->in[1] == NONE && !kept;
+                   writer->out[0] == step->in[0];
+  return step->epilogue.norm == NORM_NONE && step->in[1] == NONE && !kept;
 }
 
 /* Logits are as wide as sums. */
@@ -137,17 +137,17 @@ static void end_layer(struct build *b) {
   b->layer++;
 }
 
-void build_epilogue(struct build *b, int z, struct step end) {
+void build_epilogue(struct build *b, int z, struct step step) {
   struct program *p = b->program;
   if (b->code != OK) return;
   if (b->last) widen(b, &p->value[z]);
-  end.in[0] = z;
-  if (end.end.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) end.in[1] = b->x;
-  end.out[0] = works_in_place(p, &end) ? build_in_place(b, "y", z)
-                                       : build_value(b, "y", build_cols(b, z), b->last);
-  build_step(b, end);
-  if (!b->last) p->embedding = end.out[0];
-  p->logits = b->x = end.out[0];
+  step.in[0] = z;
+  if (step.epilogue.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) step.in[1] = b->x;
+  step.out[0] = works_in_place(p, &step) ? build_in_place(b, "y", z)
+                                         : build_value(b, "y", build_cols(b, z), b->last);
+  build_step(b, step);
+  if (!b->last) p->embedding = step.out[0];
+  p->logits = b->x = step.out[0];
   end_layer(b);
 }
 
@@ -158,16 +158,16 @@ void build_alike(struct build *b, build_layer *layer) {
   layer(b, b->run->shard->classes, build_last(b->run));
 }
 
-struct layer_end build_hidden(const struct run *run) {
+struct layer_epilogue build_hidden(const struct run *run) {
   const struct config *config = run->config;
-  return (struct layer_end){.bias = config->model.bias,
-                            .residual = config->model.residual,
-                            .norm = config->model.norm,
-                            .activation = config->model.activation,
-                            .dropout = config->model.dropout};
+  return (struct layer_epilogue){.bias = config->model.bias,
+                                 .residual = config->model.residual,
+                                 .norm = config->model.norm,
+                                 .activation = config->model.activation,
+                                 .dropout = config->model.dropout};
 }
 
-struct layer_end build_last(const struct run *run) {
-  return (struct layer_end){
+struct layer_epilogue build_last(const struct run *run) {
+  return (struct layer_epilogue){
       .bias = run->config->model.bias, .norm = NORM_NONE, .activation = ACTIVATION_NONE};
 }

@@ -193,7 +193,7 @@ static void differentiate_epilogue(struct differentiation *d, int s, int dy) {
   const struct step forward = d->p->step[s];
   struct step step = backward_of(d, s, STEP_EPILOGUE_BACKWARD);
   const int z = forward.in[0], y = forward.out[0], residual = forward.in[1];
-  const int reads = forward.end.norm != NORM_NONE || forward.end.activation != ACTIVATION_NONE;
+  const int reads = forward.epilogue.norm != NORM_NONE || forward.epilogue.activation != ACTIVATION_NONE;
   step.in[0] = dy;
   if (reads) step.in[1] = d->p->value[y].place == z ? y : z;
   step.out[0] = in_place(d, dy);
@@ -203,7 +203,7 @@ static void differentiate_epilogue(struct differentiation *d, int s, int dy) {
   }
   add_step(d, step);
   int dz = step.out[0];
-  if (forward.end.norm == NORM_BATCH) {
+  if (forward.epilogue.norm == NORM_BATCH) {
     struct step norm = backward_of(d, s, STEP_NORM_BACKWARD);
     norm.in[0] = dz;
     norm.in[1] = z;
@@ -229,7 +229,7 @@ static void differentiate_add(struct differentiation *d, int s, int dy) {
 static void differentiate_dropout(struct differentiation *d, int s, int dy) {
   struct step step = backward_of(d, s, STEP_DROPOUT);
   const int x = d->p->step[s].in[0];
-  step.end.dropout = d->p->step[s].end.dropout;
+  step.epilogue.dropout = d->p->step[s].epilogue.dropout;
   step.in[0] = dy;
   step.out[0] = in_place(d, dy);
   add_step(d, step);

@@ -31,12 +31,12 @@ static int is_one_product(const struct step *step) {
   return step->kind == STEP_LINEAR && step->in[1] == NONE && step->in[2] == NONE && !is_of_features(step);
 }
 
-/* The end of a layer goes with what writes z; a batch norm's wants moments of z first. */
+/* The epilogue of a layer goes with what writes z; a batch norm's wants moments of z first. */
 static void fuse_epilogue(struct program *p, int s) {
-  const struct step *end = &p->step[s];
-  const int writer = p->value[end->in[0]].writer;
+  const struct step *step = &p->step[s];
+  const int writer = p->value[step->in[0]].writer;
   const enum step_kind kind = p->step[writer].kind;
-  if (end->end.norm == NORM_BATCH) {
+  if (step->epilogue.norm == NORM_BATCH) {
     if (is_one_product(&p->step[writer])) p->step[writer].along[FUSE_MOMENTS] = s;
     return;
   }
@@ -46,14 +46,16 @@ static void fuse_epilogue(struct program *p, int s) {
 
 /* The layer above begins with a product of what this one ends with, for an aggregation. */
 static void chain_linear(struct program *p, int s) {
-  struct step *next = &p->step[s];
-  const int end = writer_of(p, next->in[0], STEP_EPILOGUE), head = end == NONE ? NONE : p->step[end].head;
-  if (!is_one_product(next) || next->again || next->of != NONE || head == NONE || s != end + 1) return;
-  if (is_one_product(&p->step[head]) && reader_of(p, next->out[0], STEP_AGGREGATE) != NONE)
+  struct step *chained = &p->step[s];
+  const int epilogue = writer_of(p, chained->in[0], STEP_EPILOGUE),
+            head = epilogue == NONE ? NONE : p->step[epilogue].head;
+  if (!is_one_product(chained) || chained->again || chained->of != NONE || head == NONE || s != epilogue + 1)
+    return;
+  if (is_one_product(&p->step[head]) && reader_of(p, chained->out[0], STEP_AGGREGATE) != NONE)
     join(p, head, FUSE_LINEAR, s);
 }
 
-/* Backward: the end of the layer below goes with what completes the gradient of its output. */
+/* Backward: the epilogue of the layer below goes with what completes the gradient of its output. */
 static void fuse_epilogue_backward(struct program *p, int s) {
   const int dy = p->step[s].in[0], writer = p->value[dy].writer;
   struct step *step = &p->step[writer];
@@ -67,7 +69,8 @@ static void fuse_dgrad(struct program *p, int s) {
   if (first != NONE && p->step[first].along[FUSE_DGRAD] == NONE) join(p, s, FUSE_DGRAD, first);
 }
 
-/* The gradient of a weight goes with that of the input: both read dy, and the end of the layer below reads H.
+/* The gradient of a weight goes with that of the input: both read dy, and the epilogue of the layer below
+ * reads H.
  */
 static void fuse_wgrad(struct program *p, int s) {
   const struct step *wgrad = &p->step[s];
@@ -75,18 +78,19 @@ static void fuse_wgrad(struct program *p, int s) {
     const struct step *dgrad = &p->step[i];
     if (dgrad->kind != STEP_DGRAD || dgrad->of != wgrad->of || dgrad->in[0] != wgrad->in[1]) continue;
     if (dgrad->parameter[0] != wgrad->parameter[0] || dgrad->in[2] != NONE) continue;
-    const int head = program_head(p, i), end = p->step[head].along[FUSE_EPILOGUE];
-    if (end == NONE || p->step[p->step[end].of].out[0] != wgrad->in[0]) return;
+    const int head = program_head(p, i), epilogue = p->step[head].along[FUSE_EPILOGUE];
+    if (epilogue == NONE || p->step[p->step[epilogue].of].out[0] != wgrad->in[0]) return;
     join(p, head, head == i ? FUSE_WGRAD : FUSE_SECOND_WGRAD, s);
     return;
   }
 }
 
-/* What the first layer's end leaves is read by the gradient of its weight alone. */
+/* What the first layer's epilogue leaves is read by the gradient of its weight alone. */
 static void chain_wgrad(struct program *p, int s) {
-  const struct step *end = &p->step[s];
-  const int wgrad = reader_of(p, end->out[0], STEP_WGRAD);
-  if (wgrad == NONE || p->step[end->of].end.norm == NORM_BATCH || p->step[wgrad].in[0] == VALUE_FEATURES)
+  const struct step *step = &p->step[s];
+  const int wgrad = reader_of(p, step->out[0], STEP_WGRAD);
+  if (wgrad == NONE || p->step[step->of].epilogue.norm == NORM_BATCH ||
+      p->step[wgrad].in[0] == VALUE_FEATURES)
     return;
   if (p->step[wgrad].head == NONE) join(p, s, FUSE_CHAINED_WGRAD, wgrad);
 }
@@ -99,7 +103,7 @@ static void scale_message(struct program *p, const struct run *run, int s) {
   struct step *step = &p->step[writer];
   const int sparse = is_of_features(step) && run->shard->sparse;
   const int forward = step->kind == STEP_LINEAR && !sparse && aggregate->parameter[0] == NONE;
-  const int backward = step->kind == STEP_EPILOGUE_BACKWARD && p->step[step->of].end.norm != NORM_BATCH;
+  const int backward = step->kind == STEP_EPILOGUE_BACKWARD && p->step[step->of].epilogue.norm != NORM_BATCH;
   if (!forward && !backward) return;
   step->scale = s;
   aggregate->message = 1;
@@ -110,9 +114,9 @@ static void scale_loss(struct program *p) {
   const int s = p->loss + 1;
   if (s >= p->steps || p->step[s].kind != STEP_EPILOGUE_BACKWARD) return;
   const struct step *forward = &p->step[p->step[s].of];
-  const struct layer_end *end = &forward->end;
-  if (forward->bias != NONE || forward->in[1] != NONE || end->norm != NORM_NONE) return;
-  if (end->activation != ACTIVATION_NONE || end->dropout != 0) return;
+  const struct layer_epilogue *epilogue = &forward->epilogue;
+  if (forward->bias != NONE || forward->in[1] != NONE || epilogue->norm != NORM_NONE) return;
+  if (epilogue->activation != ACTIVATION_NONE || epilogue->dropout != 0) return;
   p->step[p->loss].scale = p->step[s].scale;
   p->step[s].scale = NONE;
 }
@@ -128,7 +132,7 @@ static void fuse_dropout(struct program *p, int s) {
  */
 static void keep_for_norm(struct program *p, int s) {
   struct step *norm = &p->step[s];
-  const int end = writer_of(p, norm->in[0], STEP_EPILOGUE_BACKWARD), head = p->step[end].head;
+  const int epilogue = writer_of(p, norm->in[0], STEP_EPILOGUE_BACKWARD), head = p->step[epilogue].head;
   if (head == NONE || p->step[head].kind != STEP_DGRAD) return;
   norm->in[2] = p->step[head].in[0];
   norm->along[FUSE_DGRAD] = head;

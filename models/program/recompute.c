@@ -66,8 +66,8 @@ static void compute_again(struct recomputation *r, int value) {
   if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
 }
 
-/* What the backward of a layer will read, before that of the layer above, which ends with the end of this
- * one. */
+/* What the backward of a layer will read, before that of the layer above, which ends with the epilogue of
+ * this one. */
 static void prepare_layer(struct recomputation *r, int layer) {
   for (int s = 0; s < r->behind; s++) {
     const struct step *step = &r->backward[s];

@@ -71,7 +71,7 @@ enum fusion {
 };
 
 /* What stands behind the product of a layer. */
-struct layer_end {
+struct layer_epilogue {
   int bias, residual;
   enum norm norm;
   enum activation activation;
@@ -95,10 +95,10 @@ struct step {
   int once;         /* AGGREGATE: hoisted */
   int64_t exchange; /* columns of the rows that travel between ranks; 0: none do */
   double factor, diagonal;
-  struct layer_end end;  /* EPILOGUE */
-  int bias, gain, shift; /* its parameters */
-  int norm;              /* its statistics, index into program.norm; NONE */
-  int heads, width;      /* ATTEND */
+  struct layer_epilogue epilogue; /* EPILOGUE */
+  int bias, gain, shift;          /* its parameters */
+  int norm;                       /* its statistics, index into program.norm; NONE */
+  int heads, width;               /* ATTEND */
 };
 
 extern const char *const step_name[STEP_KINDS];

@@ -17,28 +17,28 @@
 /* Rank 0 reads them, so that all ranks choose alike. */
 static int read_constants(struct job *job) {
   struct comm *comm = &job->comm;
-  struct choose_constants constants = {0};
-  int code = comm->rank == 0 ? choose_constants_find(job->config.runtime.constants, &constants) : OK;
+  struct cost_constants constants = {0};
+  int code = comm->rank == 0 ? cost_constants_find(job->config.runtime.constants, &constants) : OK;
   TRY(comm_agree(comm, code));
   TRY(comm_broadcast(comm, &constants, (int64_t)sizeof constants, 0));
   if (constants.path[0]) log_info("cost model: constants of %s", constants.path);
-  return comm_agree(comm, choose_models_read(constants.text, constants.path));
+  return comm_agree(comm, cost_models_read(constants.text, constants.path));
 }
 
 static int start_device(struct job *job) {
   struct comm *comm = &job->comm;
   int threads = 1;
   TRY(comm_threads(comm, (int)job->config.runtime.threads, &threads, job->threads, sizeof job->threads));
-  return opening_start(&job->opening, comm, &job->config, threads, &job->device, &job->kernels);
+  return startup_begin(&job->startup, comm, &job->config, threads, &job->device, &job->kernels);
 }
 
 /* For predictions; and in those of a hypergraph its hyperedges have owners too. */
 static int64_t owner_bytes(const struct job *job) {
-  return (job->dataset.nodes + job->star.nodes) * 12;
+  return (job->dataset.nodes + job->expansion.nodes) * 12;
 }
 
 static int finish_device(struct job *job) {
-  TRY(opening_finish(&job->opening));
+  TRY(startup_finish(&job->startup));
   footprint_add_program(&job->footprint, &job->device, shard_bytes(&job->shard) + owner_bytes(job));
   footprint_add_taken(&job->footprint, &job->device, "context, libraries, transport between ranks");
   return OK;
@@ -67,7 +67,7 @@ static int open_dataset(struct job *job) {
   job->hypergraph = type->on_hypergraph;
   job->loops = model_type_loops(type, &job->config);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
-  TRY(same_file(&job->comm, path));
+  TRY(rank_consistency_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
   return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
 }
@@ -76,8 +76,8 @@ static int open_dataset(struct job *job) {
 static int read_block(struct job *job, uint64_t *hash) {
   struct comm *comm = &job->comm;
   if (job->hypergraph) {
-    TRY(star_read_block(comm, &job->dataset, &job->block));
-    return star_hash(comm, &job->dataset, &job->block, hash);
+    TRY(star_expansion_read_block(comm, &job->dataset, &job->block));
+    return star_expansion_hash(comm, &job->dataset, &job->block, hash);
   }
   int64_t nodes = job->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
   int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
@@ -92,22 +92,23 @@ static int make_partition(struct job *job, uint64_t hash) {
   if (!job->hypergraph)
     return partition_make(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
                           job->config.log.dir, &job->partition);
-  TRY(star_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir, &job->star));
-  return comm_agree(comm, star_vertices(&job->star, job->dataset.nodes, &job->partition));
+  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir,
+                               &job->expansion));
+  return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
 }
 
 /* A hypergraph's shard has vertices without arcs, and its hyperedges. */
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
-  struct graph star = job->block;
+  struct graph expansion = job->block;
   if (!job->hypergraph)
     return shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
   job->block = (struct graph){0};
   int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
   if (code == OK)
     code = shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
-  if (code == OK) code = hyper_init(comm, &job->dataset, &job->star, &star, &job->shard.hyper);
-  graph_free(&star);
+  if (code == OK) code = hyper_init(comm, &job->dataset, &job->expansion, &expansion, &job->shard.hyper);
+  graph_free(&expansion);
   return code;
 }
 
@@ -124,7 +125,7 @@ static int make_shard(struct job *job) {
 
 /* Of rank 0, where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
-  const struct partition *made = job->hypergraph ? &job->star : &job->partition;
+  const struct partition *made = job->hypergraph ? &job->expansion : &job->partition;
   if (job->comm.rank > 0) return 0;
   return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.size, made);
 }
@@ -193,8 +194,8 @@ int job_check_memory(struct job *job) {
   return comm_agree(&job->comm, footprint_check(&job->footprint, &job->device));
 }
 
-int job_print_opening(struct job *job) {
-  double device = job->opening.device_seconds, transport = job->opening.transport_seconds;
+int job_print_startup(struct job *job) {
+  double device = job->startup.device_seconds, transport = job->startup.transport_seconds;
   if (job->device.ops->on_host) return OK;
   TRY(comm_max_double(&job->comm, &device));
   TRY(comm_max_double(&job->comm, &transport));
@@ -204,12 +205,12 @@ int job_print_opening(struct job *job) {
 }
 
 void job_free(struct job *job) {
-  opening_stop(&job->opening);
+  startup_stop(&job->startup);
   trainer_free(&job->trainer, &job->run);
   shard_free(&job->shard);
   graph_free(&job->block);
   partition_free(&job->partition);
-  partition_free(&job->star);
+  partition_free(&job->expansion);
   dataset_close(&job->dataset);
   kernels_close(&job->kernels);
   device_close(&job->device);

@@ -12,12 +12,12 @@ struct job {
   struct comm comm;
   struct device device;
   struct kernels kernels;
-  struct opening opening;
+  struct startup startup;
   struct dataset dataset;
   struct graph block; /* this rank's block of rows, until it has become the shard */
   struct partition partition;
   struct partition
-      star;       /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
+      expansion;  /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
   int hypergraph; /* the type of model runs on one */
   enum self_loops loops;
   struct shard shard;
@@ -36,7 +36,7 @@ int job_setup(struct job *job);
 int job_check_memory(struct job *job);
 /* Collective. A line on how long the device and the transport took to open, beside --profile's regions of the
  * time in which they were waited for. */
-int job_print_opening(struct job *job);
+int job_print_startup(struct job *job);
 /* Everything but comm. */
 void job_free(struct job *job);
 

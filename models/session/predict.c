@@ -114,7 +114,7 @@ static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, c
 static int check_out(const struct config *config, const char *file, const char *checkpoint,
                      const char *path) {
   const char *inputs[] = {file, config->dataset.path, checkpoint, NULL};
-  TRY(check_writable(path, inputs));
+  TRY(path_check_writable(path, inputs));
   return h5_check_replaced(path, predictions_format, "file of predictions");
 }
 

@@ -11,19 +11,19 @@
 /* What the thread has done; its transport counts further steps. */
 enum { READY = 1, ENDED = INT_MAX };
 
-static int choose(struct opening *o, const struct config *config, int threads) {
+static int choose(struct startup *o, const struct config *config, int threads) {
   const struct comm *comm = o->comm;
   TRY(device_choose(o->device, config->runtime.device, comm->local_rank, comm->local_size, threads));
   return kernels_choose(o->kernels, o->device, o->precision);
 }
 
-static int make_ready(struct opening *o) {
+static int make_ready(struct startup *o) {
   TRY(device_start(o->device));
   return o->stopped ? OK : kernels_open(o->kernels, o->device, o->precision);
 }
 
-static int open_aside(void *context) {
-  struct opening *o = context;
+static int open_in_worker(void *context) {
+  struct startup *o = context;
   double begun = profile_clock();
   TRY(make_ready(o));
   double ready = profile_clock();
@@ -36,38 +36,38 @@ static int open_aside(void *context) {
 }
 
 static int steps_of(void *context) {
-  struct opening *o = context;
-  return aside_wait(&o->aside, 0) ? ENDED : o->steps;
+  struct startup *o = context;
+  return worker_wait(&o->worker, 0) ? ENDED : o->steps;
 }
 
-static int come_to(struct opening *o, int step) {
+static int come_to(struct startup *o, int step) {
   int code = comm_await(o->comm, steps_of, o, step);
-  if (code == OK && !o->aside.running) code = aside_finish(&o->aside);
+  if (code == OK && !o->worker.running) code = worker_finish(&o->worker);
   return comm_agree(o->comm, code);
 }
 
 /* The number of threads belongs to the one that sets it: the host as a device is opened by this one. */
-int opening_start(struct opening *o, struct comm *comm, const struct config *config, int threads,
+int startup_begin(struct startup *o, struct comm *comm, const struct config *config, int threads,
                   struct device *device, struct kernels *kernels) {
-  *o = (struct opening){
+  *o = (struct startup){
       .comm = comm, .device = device, .kernels = kernels, .precision = config->runtime.precision};
   omp_set_num_threads(threads);
   TRY(comm_agree(comm, PROFILE_HOST("device", choose(o, config, threads))));
-  TRY(same_device(comm, device->ops->name));
+  TRY(rank_consistency_device(comm, device->ops->name));
   if (device->ops->on_host) TRY(comm_agree(comm, make_ready(o)));
   TRY(PROFILE_HOST("transport", comm_meet(comm, device)));
-  return device->ops->on_host ? OK : comm_agree(comm, aside_start(&o->aside, open_aside, o));
+  return device->ops->on_host ? OK : comm_agree(comm, worker_start(&o->worker, open_in_worker, o));
 }
 
-int opening_finish(struct opening *o) {
+int startup_finish(struct startup *o) {
   TRY(PROFILE_HOST("device", come_to(o, READY)));
   TRY(PROFILE_HOST("transport", come_to(o, ENDED)));
   return comm_agree(o->comm, device_adopt(o->device));
 }
 
-void opening_stop(struct opening *o) {
-  if (!o->aside.running) return;
+void startup_stop(struct startup *o) {
+  if (!o->worker.running) return;
   o->stopped = 1;
   comm_connect_stop(o->comm);
-  while (!aside_wait(&o->aside, 1)) continue;
+  while (!worker_wait(&o->worker, 1)) continue;
 }

@@ -43,7 +43,7 @@ int objective_init(struct objective *objective, struct run *run) {
     FAIL(BAD_INPUT,
          "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
          config->dataset.path);
-  if (config->train.metric == METRIC_ROC_AUC) TRY(area_check(run));
+  if (config->train.metric == METRIC_ROC_AUC) TRY(roc_auc_check(run));
   objective->metric = config->train.metric == METRIC_ROC_AUC                  ? METRIC_ROC_AUC
                       : multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
                                                                               : METRIC_ACCURACY;
@@ -97,15 +97,15 @@ int objective_start(struct objective *objective, struct run *run) {
                       shard->split_count[s] * word));
   }
   TRY(device_synchronize(device, STREAM_COMPUTE));
-  return objective_ranks(objective) ? area_start(&objective->area, run) : OK;
+  return objective_ranks(objective) ? roc_auc_start(&objective->roc_auc, run) : OK;
 }
 
 void objective_free(struct objective *objective) {
-  area_free(&objective->area);
+  roc_auc_free(&objective->roc_auc);
 }
 
 int64_t objective_host_bytes(const struct objective *objective, const struct run *run) {
-  return objective_ranks(objective) ? area_bytes(run) : 0;
+  return objective_ranks(objective) ? roc_auc_bytes(run) : 0;
 }
 
 struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
@@ -172,7 +172,7 @@ int objective_ranks(const struct objective *objective) {
 }
 
 int objective_rank(struct objective *objective, struct run *run, struct tensor logits, struct tally *tally) {
-  return area_compute(&objective->area, run, logits, tally->area);
+  return roc_auc_compute(&objective->roc_auc, run, logits, tally->roc_auc);
 }
 
 /* Accuracy = correct / count; micro-F1 = 2 TP / (predicted + actual), which is the same when both equal
@@ -180,7 +180,7 @@ int objective_rank(struct objective *objective, struct run *run, struct tensor l
 double tally_metric(const struct objective *objective, const struct tally *tally, enum split split) {
   const double *score = tally->score[split];
   double total = score[1] + score[2];
-  if (objective_ranks(objective)) return tally->area[split];
+  if (objective_ranks(objective)) return tally->roc_auc[split];
   if (objective->nodes[split] == 0) return NAN;
   return total > 0 ? 2 * score[0] / total : 0;
 }

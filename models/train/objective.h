@@ -17,7 +17,7 @@ struct objective {
   uint8_t *labels;            /* device [own, classes]; multilabel */
   int32_t *rows[SPLIT_COUNT]; /* device */
   struct outcome *outcome;    /* device */
-  struct area area;           /* METRIC_ROC_AUC */
+  struct roc_auc roc_auc;     /* METRIC_ROC_AUC */
 };
 
 /* What the passes of an epoch leave for the host, as one block in the device's memory. Of this rank. */
@@ -31,7 +31,7 @@ struct outcome {
 struct tally {
   double loss[SPLIT_COUNT];     /* shares of the mean loss */
   double score[SPLIT_COUNT][3]; /* correct, predicted, actual */
-  double area[SPLIT_COUNT];     /* under the ROC curve: set after the sums over ranks, by objective_rank */
+  double roc_auc[SPLIT_COUNT];  /* under the ROC curve: set after the sums over ranks, by objective_rank */
 };
 
 /* The split of run r: (dataset.split + r) mod k, where the dataset has k of them. */

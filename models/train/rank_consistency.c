@@ -48,7 +48,7 @@ static int share_text(struct comm *comm, char *mine, char **text) {
   return comm_broadcast(comm, *text, bytes, 0);
 }
 
-int same_config(struct comm *comm, const struct config *config) {
+int rank_consistency_config(struct comm *comm, const struct config *config) {
   char *mine = NULL, *text = NULL;
   TRY(comm_agree(comm, config_text(config, &mine)));
   int code = share_text(comm, mine, &text);
@@ -96,7 +96,7 @@ static int compare_file(const struct comm *comm, const char *path, uint64_t mine
   return OK;
 }
 
-int same_file(struct comm *comm, const char *path) {
+int rank_consistency_file(struct comm *comm, const char *path) {
   uint64_t mine = 0;
   TRY(comm_agree(comm, sample(path, &mine)));
   uint64_t first = mine;
@@ -113,7 +113,7 @@ static int compare_device(const struct comm *comm, const char *mine, const char 
   return OK;
 }
 
-int same_device(struct comm *comm, const char *name) {
+int rank_consistency_device(struct comm *comm, const char *name) {
   char first[32] = "";
   snprintf(first, sizeof first, "%s", name);
   TRY(comm_broadcast(comm, first, sizeof first, 0));

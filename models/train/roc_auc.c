@@ -7,7 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 
-int area_check(const struct run *run) {
+int roc_auc_check(const struct run *run) {
   const struct dataset *dataset = run->dataset;
   if (dataset->task == TASK_MULTICLASS && run->shard->classes == 2) return OK;
   FAIL(BAD_INPUT, "train.metric = \"roc_auc\" is for datasets of two classes; %s has %lld%s",
@@ -23,18 +23,18 @@ static int64_t largest_split(const struct run *run) {
   return largest;
 }
 
-int64_t area_bytes(const struct run *run) {
+int64_t roc_auc_bytes(const struct run *run) {
   return largest_split(run) * (int64_t)sizeof(struct scored);
 }
 
 /* How many nodes of each split the ranks before this one have. */
-static int count_before(struct area *area, struct run *run) {
+static int count_before(struct roc_auc *roc_auc, struct run *run) {
   int64_t *all = NULL, bytes = SPLIT_COUNT * (int64_t)sizeof *all;
   TRY(memory_alloc(&all, run->comm->size * bytes, "nodes of splits"));
   int code = comm_gather_all(run->comm, run->shard->split_count, bytes, all);
   for (int s = 0; s < SPLIT_COUNT; s++) {
-    area->first[s] = 0;
-    for (int r = 0; r < run->comm->rank; r++) area->first[s] += all[r * SPLIT_COUNT + s];
+    roc_auc->first[s] = 0;
+    for (int r = 0; r < run->comm->rank; r++) roc_auc->first[s] += all[r * SPLIT_COUNT + s];
   }
   free(all);
   return code;
@@ -57,16 +57,16 @@ static int check_validation(const struct run *run) {
   return comm_agree(run->comm, both_classes(run, positive));
 }
 
-int area_start(struct area *area, struct run *run) {
-  area_free(area);
-  TRY(comm_agree(run->comm, memory_alloc(&area->node, area_bytes(run), "scores of all ranks")));
-  TRY(count_before(area, run));
+int roc_auc_start(struct roc_auc *roc_auc, struct run *run) {
+  roc_auc_free(roc_auc);
+  TRY(comm_agree(run->comm, memory_alloc(&roc_auc->node, roc_auc_bytes(run), "scores of all ranks")));
+  TRY(count_before(roc_auc, run));
   return check_validation(run);
 }
 
-void area_free(struct area *area) {
-  free(area->node);
-  *area = (struct area){0};
+void roc_auc_free(struct roc_auc *roc_auc) {
+  free(roc_auc->node);
+  *roc_auc = (struct roc_auc){0};
 }
 
 static double element_of(struct tensor t, int64_t i, int64_t j) {
@@ -75,17 +75,17 @@ static double element_of(struct tensor t, int64_t i, int64_t j) {
 }
 
 /* Each rank adds its nodes to zeros. */
-static int gather_scores(struct area *area, struct run *run, enum split split, struct tensor logits) {
+static int gather_scores(struct roc_auc *roc_auc, struct run *run, enum split split, struct tensor logits) {
   const struct shard *shard = run->shard;
   int64_t count = shard->split_global[split];
-  for (int64_t i = 0; i < count; i++) area->node[i] = (struct scored){0, 0, 0};
+  for (int64_t i = 0; i < count; i++) roc_auc->node[i] = (struct scored){0, 0, 0};
   for (int64_t i = 0; i < shard->split_count[split]; i++) {
     int64_t v = shard->split[split][i];
     double zero = element_of(logits, v, 0), one = element_of(logits, v, 1);
-    area->node[area->first[split] + i] = (struct scored){one - zero, fmax(fabs(zero), fabs(one)),
-                                                         shard->label[v] == 1};
+    roc_auc->node[roc_auc->first[split] + i] = (struct scored){one - zero, fmax(fabs(zero), fabs(one)),
+                                                               shard->label[v] == 1};
   }
-  return comm_reduce(run->comm, area->node, 3 * count, NUMBER_DOUBLE, REDUCE_SUM);
+  return comm_reduce(run->comm, roc_auc->node, 3 * count, NUMBER_DOUBLE, REDUCE_SUM);
 }
 
 /* e of roc_auc.h. */
@@ -141,7 +141,7 @@ static double pairs_won(struct scored *node, int64_t count, int winner) {
   return won;
 }
 
-static double area_of(struct scored *node, int64_t count) {
+static double roc_auc_of(struct scored *node, int64_t count) {
   double positives = 0;
   for (int64_t i = 0; i < count; i++) positives += node[i].positive;
   double pairs = positives * ((double)count - positives);
@@ -149,12 +149,13 @@ static double area_of(struct scored *node, int64_t count) {
   return pairs > 0 ? (won + .5 * (pairs - won - lost)) / pairs : NAN;
 }
 
-int area_compute(struct area *area, struct run *run, struct tensor logits, double under[SPLIT_COUNT]) {
+int roc_auc_compute(struct roc_auc *roc_auc, struct run *run, struct tensor logits,
+                    double under[SPLIT_COUNT]) {
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    TRY(gather_scores(area, run, s, logits));
+    TRY(gather_scores(roc_auc, run, s, logits));
     int64_t count = run->shard->split_global[s];
-    widen(area->node, count, left_open(run->config->runtime.precision));
-    under[s] = area_of(area->node, count);
+    widen(roc_auc->node, count, left_open(run->config->runtime.precision));
+    under[s] = roc_auc_of(roc_auc->node, count);
   }
   return OK;
 }

@@ -64,8 +64,8 @@ static int64_t order_bytes(const struct config *config, const struct size *size,
                            const struct partition *made) {
   enum { CLUSTER_NODE = 80, NODE = 25 };
   int tried = made->tried | 1 << made->chosen;
-  int64_t sample = size->nodes * NETWORK_SAMPLE < size->pattern ? size->nodes * NETWORK_SAMPLE
-                                                                : size->pattern;
+  int64_t sample = size->nodes * COARSE_GRAPH_SAMPLE < size->pattern ? size->nodes * COARSE_GRAPH_SAMPLE
+                                                                     : size->pattern;
   if (config->partition.order == ORDER_METIS)
     return metis_bytes(size->nodes / made->parts, size->pattern / made->parts);
   if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA))

@@ -289,7 +289,7 @@ static int write_open(struct h5 *h5, const struct partition_key *key, const stru
 static int write_file(const struct partition_key *key, const char *path, const struct partition *partition) {
   enum { DAY = 24 * 60 * 60 };
   struct h5 h5 = {0};
-  publish_clean(path, DAY);
+  atomic_write_clean(path, DAY);
   TRY(h5_create(&h5, path));
   int code = write_open(&h5, key, partition);
   h5_close(&h5);

@@ -21,7 +21,7 @@ static int partition_is_trivial(const struct partition_key *key) {
 struct making {
   const struct partition_key *key;
   struct stakes stakes;
-  struct watch watch;
+  struct progress progress;
   const struct graph *graph; /* all rows */
   struct graph read;         /* them, where nobody had them */
   struct csr rows;           /* the graph seen as a matrix: borrows from it */
@@ -49,7 +49,7 @@ static int making_init(struct dataset *dataset, const struct graph *block, struc
   making->graph = block;
   if (!block || block->rows < dataset->nodes) {
     struct reading reading = {dataset, &making->read};
-    TRY(watch_work(&making->watch, "reading the graph", read_rows, &reading));
+    TRY(progress_work(&making->progress, "reading the graph", read_rows, &reading));
     making->graph = &making->read;
   }
   const struct graph *graph = making->graph;
@@ -74,7 +74,7 @@ static int assign_metis(const struct config *config, int directed, struct making
   TRY(want_pattern(making, directed, 1));
   TRY(memory_alloc(&making->nnz, graph->nodes * (int64_t)sizeof *making->nnz, "row lengths"));
   for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = graph->start[v + 1] - graph->start[v];
-  TRY(metis_partition(&making->watch, &making->pattern, NULL, making->nnz, partition->parts,
+  TRY(metis_partition(&making->progress, &making->pattern, NULL, making->nnz, partition->parts,
                       config->partition.seed, balance, partition->part));
   return balance_parts(&making->pattern, NULL, making->nnz, partition->parts, balance, partition->part);
 }
@@ -102,7 +102,7 @@ static int order(const struct config *config, int directed, struct making *makin
   enum node_order wanted = config->partition.order;
   if (wanted == ORDER_METIS || (directed && order_needs_pattern(wanted)))
     TRY(want_pattern(making, directed, wanted == ORDER_METIS));
-  struct order_input input = {&making->watch, making->graph,
+  struct order_input input = {&making->progress, making->graph,
                               making->pattern.start ? &making->pattern : &making->rows,
                               config->partition.seed, config->partition.loa_window};
   double began = profile_clock();
@@ -120,7 +120,7 @@ static int make_steps(const struct config *config, int directed, struct making *
   TRY(assign(config, directed, making, partition));
   TRY(PROFILE_HOST("order", order(config, directed, making, partition)));
   TRY(partition_measure(partition, making->graph));
-  partition->seconds = profile_clock() - making->watch.began;
+  partition->seconds = profile_clock() - making->progress.began;
   partition->memory = memory_peak();
   double reached = partition_node_balance(partition), edges = partition_edge_balance(partition);
   if (edges > reached) reached = edges;
@@ -172,8 +172,8 @@ static int take_turn(struct comm *comm, const struct partition_key *key, struct 
                      const struct graph *block, struct partition *partition) {
   struct turn turn = {key, {.key = key}, dataset, block, partition};
   turn.making.stakes = stakes_of(comm, key->config, dataset, key->parts);
-  turn.making.watch = watch_of(comm);
-  return watch_work(&turn.making.watch, "making the partition", read_or_make, &turn);
+  turn.making.progress = progress_of(comm);
+  return progress_work(&turn.making.progress, "making the partition", read_or_make, &turn);
 }
 
 /* What the other ranks need to lay out the arrays. */

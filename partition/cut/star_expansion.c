@@ -11,110 +11,119 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int check_rows(const struct graph *star, int64_t vertices) {
-  for (int64_t row = 0; row < star->rows; row++) {
-    for (int64_t e = star->start[row] + 1; e < star->start[row + 1]; e++) {
-      if (star->col[e] <= star->col[e - 1])
+static int check_rows(const struct graph *expansion, int64_t vertices) {
+  for (int64_t row = 0; row < expansion->rows; row++) {
+    for (int64_t e = expansion->start[row] + 1; e < expansion->start[row + 1]; e++) {
+      if (expansion->col[e] <= expansion->col[e - 1])
         FAIL(
             BAD_INPUT,
             "%s: hyperedge %lld of /hypergraph is not strictly ascending (%d after %d); its vertices must be "
             "sorted and without duplicates",
-            star->path, (long long)(star->first + row - vertices), star->col[e], star->col[e - 1]);
+            expansion->path, (long long)(expansion->first + row - vertices), expansion->col[e],
+            expansion->col[e - 1]);
     }
   }
   return OK;
 }
 
 /* Hyperedges [first, first + count) into the last rows of the star. */
-static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count, struct graph *star) {
-  int64_t *start = star->start + star->rows - count;
+static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count, struct graph *expansion) {
+  int64_t *start = expansion->start + expansion->rows - count;
   TRY(dataset_read_hyper_starts(dataset, first, count, start));
   int64_t base = start[0];
   for (int64_t e = 0; e <= count; e++) start[e] -= base;
-  star->edges = start[count];
-  TRY(memory_alloc(&star->col, star->edges * (int64_t)sizeof *star->col, "vertices of hyperedges"));
-  int64_t step = DATASET_BLOCK / (int64_t)sizeof *star->col;
-  for (int64_t e = 0; e < star->edges; e += step)
-    TRY(dataset_read_hyper_vertices(dataset, base + e, smaller(step, star->edges - e), star->col + e));
-  return check_rows(star, dataset->nodes);
+  expansion->edges = start[count];
+  TRY(memory_alloc(&expansion->col, expansion->edges * (int64_t)sizeof *expansion->col,
+                   "vertices of hyperedges"));
+  int64_t step = DATASET_BLOCK / (int64_t)sizeof *expansion->col;
+  for (int64_t e = 0; e < expansion->edges; e += step)
+    TRY(dataset_read_hyper_vertices(dataset, base + e, smaller(step, expansion->edges - e),
+                                    expansion->col + e));
+  return check_rows(expansion, dataset->nodes);
 }
 
-int star_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *star) {
+int star_expansion_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *expansion) {
   int64_t vertices = dataset->nodes, nodes = vertices + dataset->hyperedges, last = first + rows;
-  *star = (struct graph){.nodes = nodes, .first = first, .rows = rows, .path = dataset->h5.path};
+  *expansion = (struct graph){.nodes = nodes, .first = first, .rows = rows, .path = dataset->h5.path};
   if (nodes > INT32_MAX)
-    FAIL(BAD_INPUT, "%s: %lld vertices and %lld hyperedges; at most %d together are supported", star->path,
-         (long long)vertices, (long long)dataset->hyperedges, INT32_MAX);
-  TRY(memory_alloc(&star->start, (rows + 1) * (int64_t)sizeof *star->start, "offsets of hyperedges"));
+    FAIL(BAD_INPUT, "%s: %lld vertices and %lld hyperedges; at most %d together are supported",
+         expansion->path, (long long)vertices, (long long)dataset->hyperedges, INT32_MAX);
+  TRY(memory_alloc(&expansion->start, (rows + 1) * (int64_t)sizeof *expansion->start,
+                   "offsets of hyperedges"));
   int64_t from = first > vertices ? first : vertices;
-  if (last <= from) return memory_alloc(&star->col, 0, "vertices of hyperedges");
-  return read_hyperedges(dataset, from - vertices, last - from, star);
+  if (last <= from) return memory_alloc(&expansion->col, 0, "vertices of hyperedges");
+  return read_hyperedges(dataset, from - vertices, last - from, expansion);
 }
 
-int star_read_block(struct comm *comm, struct dataset *dataset, struct graph *block) {
+int star_expansion_read_block(struct comm *comm, struct dataset *dataset, struct graph *block) {
   int64_t hyperedges = dataset->hyperedges, first = graph_block(hyperedges, comm->size, comm->rank);
   int64_t rows = graph_block(hyperedges, comm->size, comm->rank + 1) - first;
-  return comm_agree(comm, star_read(dataset, dataset->nodes + first, rows, block));
+  return comm_agree(comm, star_expansion_read(dataset, dataset->nodes + first, rows, block));
 }
 
-int star_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block, uint64_t *hash) {
+int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block,
+                        uint64_t *hash) {
   *hash = graph_hash(block);
   TRY(comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM));
   *hash += graph_edge_hash(dataset->nodes, dataset->hyperedges, 1);
   return OK;
 }
 
-int star_vertices(const struct partition *star, int64_t vertices, struct partition *partition) {
-  TRY(partition_init(partition, star->parts, vertices));
-  memcpy(partition->part, star->part, (size_t)vertices * sizeof *star->part);
+int star_expansion_vertices(const struct partition *expansion, int64_t vertices,
+                            struct partition *partition) {
+  TRY(partition_init(partition, expansion->parts, vertices));
+  memcpy(partition->part, expansion->part, (size_t)vertices * sizeof *expansion->part);
   partition_count(partition);
   int64_t at = 0;
-  for (int64_t i = 0; i < star->nodes; i++) {
-    if (star->order[i] < vertices) partition->order[at++] = star->order[i];
+  for (int64_t i = 0; i < expansion->nodes; i++) {
+    if (expansion->order[i] < vertices) partition->order[at++] = expansion->order[i];
   }
-  partition->chosen = star->chosen;
+  partition->chosen = expansion->chosen;
   return OK;
 }
 
 /* Vertices of part p. */
-static int64_t vertices_of(const struct partition *star, int64_t vertices, int p) {
-  int64_t low = star->offset[p], high = star->offset[p + 1];
+static int64_t vertices_of(const struct partition *expansion, int64_t vertices, int p) {
+  int64_t low = expansion->offset[p], high = expansion->offset[p + 1];
   while (low < high) { /* they come first */
     int64_t middle = low + (high - low) / 2;
-    if (star->order[middle] < vertices)
+    if (expansion->order[middle] < vertices)
       low = middle + 1;
     else
       high = middle;
   }
-  return low - star->offset[p];
+  return low - expansion->offset[p];
 }
 
-struct star_balance star_balance(const struct partition *star, int64_t vertices) {
+struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices) {
   int64_t most = 0;
-  for (int p = 0; p < star->parts; p++) {
-    int64_t count = vertices_of(star, vertices, p);
+  for (int p = 0; p < expansion->parts; p++) {
+    int64_t count = vertices_of(expansion, vertices, p);
     if (count > most) most = count;
   }
-  return (struct star_balance){(double)most * star->parts / (double)vertices, partition_edge_balance(star)};
+  return (struct star_expansion_balance){(double)most * expansion->parts / (double)vertices,
+                                         partition_edge_balance(expansion)};
 }
 
-void star_print(const struct partition *star, const struct config *config, int64_t vertices,
-                int64_t incidences) {
-  const char *method = star->parts > 1 ? partition_method_name[config->partition.method] : "whole hypergraph";
-  struct star_balance balance = star_balance(star, vertices);
-  char origin[sizeof star->path + 64];
-  partition_origin(star, origin, sizeof origin);
-  log_info("partition: %s, %d %s, order %s%s", method, star->parts, star->parts == 1 ? "part" : "parts",
-           node_order_name[star->chosen], origin);
-  if (star->parts == 1) return;
-  log_info("incidences between parts: %lld of %lld (%.1f%%)", (long long)star->edge_cut,
-           (long long)incidences, incidences ? 100.0 * (double)star->edge_cut / (double)incidences : 0.0);
+void star_expansion_print(const struct partition *expansion, const struct config *config, int64_t vertices,
+                          int64_t incidences) {
+  const char *method = expansion->parts > 1 ? partition_method_name[config->partition.method]
+                                            : "whole hypergraph";
+  struct star_expansion_balance balance = star_expansion_balance(expansion, vertices);
+  char origin[sizeof expansion->path + 64];
+  partition_origin(expansion, origin, sizeof origin);
+  log_info("partition: %s, %d %s, order %s%s", method, expansion->parts,
+           expansion->parts == 1 ? "part" : "parts", node_order_name[expansion->chosen], origin);
+  if (expansion->parts == 1) return;
+  log_info("incidences between parts: %lld of %lld (%.1f%%)", (long long)expansion->edge_cut,
+           (long long)incidences,
+           incidences ? 100.0 * (double)expansion->edge_cut / (double)incidences : 0.0);
   log_info("%6s %12s %12s %14s %16s", "rank", "vertices", "hyperedges", "incidences", "foreign vertices");
-  for (int p = 0; p < star->parts; p++) {
-    int64_t own = vertices_of(star, vertices, p);
+  for (int p = 0; p < expansion->parts; p++) {
+    int64_t own = vertices_of(expansion, vertices, p);
     log_info("%6d %12lld %12lld %14lld %16lld", p, (long long)own,
-             (long long)(star->offset[p + 1] - star->offset[p] - own), (long long)star->nnz[p],
-             (long long)star->halo[p]);
+             (long long)(expansion->offset[p + 1] - expansion->offset[p] - own), (long long)expansion->nnz[p],
+             (long long)expansion->halo[p]);
   }
   log_info("balance (largest / mean): vertices %.3f, incidences %.3f", balance.vertices, balance.incidences);
 }

@@ -1,7 +1,7 @@
-/* star: a hypergraph as a graph of its vertices and hyperedges. Nodes 0 .. N-1 are the vertices, N .. N+M-1
- * the hyperedges; row N + e lists the vertices of e, rows of vertices are empty. Partitioned like a directed
- * graph, so that vertices and hyperedges that belong together get one owner; in a shard's order its vertices
- * come first. */
+/* star_expansion: a hypergraph as a graph of its vertices and hyperedges. Nodes 0 .. N-1 are the vertices, N
+ * .. N+M-1 the hyperedges; row N + e lists the vertices of e, rows of vertices are empty. Partitioned like a
+ * directed graph, so that vertices and hyperedges that belong together get one owner; in a shard's order its
+ * vertices come first. */
 #ifndef PARTITION_CUT_STAR_EXPANSION_H
 #define PARTITION_CUT_STAR_EXPANSION_H
 
@@ -9,29 +9,30 @@
 
 /* Rows [first, first + rows) of the star of a dataset's hypergraph. Errors: BAD_INPUT for too many nodes, for
  * rows that do not ascend, or what dataset_read_hyper_* say. */
-int star_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *star);
+int star_expansion_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *expansion);
 /* This rank's block: hyperedges alone, as equal in number as can be. */
-int star_read_block(struct comm *comm, struct dataset *dataset, struct graph *block);
+int star_expansion_read_block(struct comm *comm, struct dataset *dataset, struct graph *block);
 /* Collective. A hash of the whole hypergraph, from the ranks' blocks. */
-int star_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block, uint64_t *hash);
+int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block,
+                        uint64_t *hash);
 
 /* Collective. As partition_make, of the star: METIS balances vertices, and hyperedges by the number of their
  * vertices; block and random cut the vertices, and a hyperedge goes where most of its vertices are. Orders
  * are those of the star as a graph, vertices first; auto is given. */
-int star_partition(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
-                   int parts, const char *run_dir, struct partition *star);
+int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
+                             uint64_t hash, int parts, const char *run_dir, struct partition *expansion);
 
 /* The vertices of a star's partition by themselves, to be freed by partition_free. */
-int star_vertices(const struct partition *star, int64_t vertices, struct partition *partition);
+int star_expansion_vertices(const struct partition *expansion, int64_t vertices, struct partition *partition);
 
 /* Largest over mean of the parts: of vertices, and of incidences. */
-struct star_balance {
+struct star_expansion_balance {
   double vertices, incidences;
 };
-struct star_balance star_balance(const struct partition *star, int64_t vertices);
+struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices);
 
 /* Prints the table: method, cut incidences, vertices, hyperedges and incidences of each rank. */
-void star_print(const struct partition *star, const struct config *config, int64_t vertices,
-                int64_t incidences);
+void star_expansion_print(const struct partition *expansion, const struct config *config, int64_t vertices,
+                          int64_t incidences);
 
 #endif

@@ -7,20 +7,20 @@
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 
-void network_free(struct network *network) {
-  free(network->start);
-  free(network->col);
-  free(network->weight);
-  free(network->share);
-  free(network->volume);
-  *network = (struct network){0};
+void coarse_graph_free(struct coarse_graph *coarse_graph) {
+  free(coarse_graph->start);
+  free(coarse_graph->col);
+  free(coarse_graph->weight);
+  free(coarse_graph->share);
+  free(coarse_graph->volume);
+  *coarse_graph = (struct coarse_graph){0};
 }
 
-int64_t network_longest_row(const struct network *network) {
+int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph) {
   int64_t longest = 0;
-  for (int64_t v = 0; v < network->nodes; v++)
-    if (network->start[v + 1] - network->start[v] > longest)
-      longest = network->start[v + 1] - network->start[v];
+  for (int64_t v = 0; v < coarse_graph->nodes; v++)
+    if (coarse_graph->start[v + 1] - coarse_graph->start[v] > longest)
+      longest = coarse_graph->start[v + 1] - coarse_graph->start[v];
   return longest;
 }
 
@@ -58,13 +58,13 @@ static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t 
 }
 
 static int64_t kept_of(int64_t volume) {
-  return volume < NETWORK_SAMPLE ? volume : NETWORK_SAMPLE;
+  return volume < COARSE_GRAPH_SAMPLE ? volume : COARSE_GRAPH_SAMPLE;
 }
 
-int network_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
-                   int64_t seed, struct network *n) {
+int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
+                        int64_t seed, struct coarse_graph *n) {
   struct source source = {pattern, id, local, (uint64_t)seed};
-  *n = (struct network){.nodes = count};
+  *n = (struct coarse_graph){.nodes = count};
   TRY(memory_alloc(&n->start, (count + 1) * (int64_t)sizeof *n->start, "sample of the graph"));
   TRY(memory_alloc(&n->volume, count * (int64_t)sizeof *n->volume, "sample of the graph"));
   TRY(memory_alloc(&n->share, count * (int64_t)sizeof *n->share, "sample of the graph"));
@@ -122,7 +122,8 @@ static void add(struct tally *t, int32_t label, float weight) {
 }
 
 /* Labels are fetched in a loop of their own: they lie anywhere, and the fetches overlap. */
-void tally_row(struct tally *t, const struct network *n, int64_t v, const int32_t *label, int32_t except) {
+void tally_row(struct tally *t, const struct coarse_graph *n, int64_t v, const int32_t *label,
+               int32_t except) {
   int64_t first = n->start[v], count = n->start[v + 1] - first;
   for (int64_t e = 0; e < count; e++) t->row[e] = label[n->col[first + e]];
   for (int64_t e = 0; e < count; e++) {
@@ -137,7 +138,8 @@ struct members {
   int32_t *node;  /* [nodes] */
 };
 
-static int members_init(const struct network *n, const int32_t *label, int64_t labels, struct members *m) {
+static int members_init(const struct coarse_graph *n, const int32_t *label, int64_t labels,
+                        struct members *m) {
   TRY(memory_alloc(&m->start, (labels + 2) * (int64_t)sizeof *m->start, "members of clusters"));
   TRY(memory_alloc(&m->node, n->nodes * (int64_t)sizeof *m->node, "members of clusters"));
   int64_t *next = m->start + 1;
@@ -148,13 +150,13 @@ static int members_init(const struct network *n, const int32_t *label, int64_t l
 }
 
 /* Arcs of one contracted row. */
-static void sum_members(struct tally *t, const struct network *fine, const int32_t *label,
+static void sum_members(struct tally *t, const struct coarse_graph *fine, const int32_t *label,
                         const struct members *m, int64_t c) {
   tally_clear(t);
   for (int64_t i = m->start[c]; i < m->start[c + 1]; i++) tally_row(t, fine, m->node[i], label, (int32_t)c);
 }
 
-static void put_row(const struct tally *t, struct network *coarse, int64_t c) {
+static void put_row(const struct tally *t, struct coarse_graph *coarse, int64_t c) {
   for (int64_t i = 0; i < t->count; i++) {
     coarse->col[coarse->start[c] + i] = t->label[t->touched[i]];
     coarse->weight[coarse->start[c] + i] = t->sum[t->touched[i]];
@@ -162,7 +164,7 @@ static void put_row(const struct tally *t, struct network *coarse, int64_t c) {
 }
 
 /* Arcs of a label's members at most, and different labels at most. */
-static int64_t longest_contracted(const struct network *fine, const struct members *m, int64_t labels) {
+static int64_t longest_contracted(const struct coarse_graph *fine, const struct members *m, int64_t labels) {
   int64_t longest = 0;
   for (int64_t c = 0; c < labels; c++) {
     int64_t arcs = 0;
@@ -170,7 +172,7 @@ static int64_t longest_contracted(const struct network *fine, const struct membe
       arcs += fine->start[m->node[i] + 1] - fine->start[m->node[i]];
     if (arcs > longest) longest = arcs;
   }
-  int64_t row = network_longest_row(fine), bound = longest < labels ? longest : labels;
+  int64_t row = coarse_graph_longest_row(fine), bound = longest < labels ? longest : labels;
   return bound > row ? bound : row;
 }
 
@@ -178,8 +180,8 @@ static int64_t longest_contracted(const struct network *fine, const struct membe
 enum { ALONE = 1 << 16 };
 
 /* Counts the rows of `coarse`, or fills them when it has columns. */
-static int contract_rows(const struct network *fine, const int32_t *label, const struct members *m,
-                         int64_t longest, struct network *coarse) {
+static int contract_rows(const struct coarse_graph *fine, const int32_t *label, const struct members *m,
+                         int64_t longest, struct coarse_graph *coarse) {
   int code = OK;
 #pragma omp parallel if (fine->start[fine->nodes] > ALONE)
   {
@@ -205,8 +207,8 @@ static int contract_rows(const struct network *fine, const int32_t *label, const
   return OK;
 }
 
-static int contract(const struct network *fine, const int32_t *label, struct members *m,
-                    struct network *coarse) {
+static int contract(const struct coarse_graph *fine, const int32_t *label, struct members *m,
+                    struct coarse_graph *coarse) {
   int64_t labels = coarse->nodes;
   TRY(memory_alloc(&coarse->start, (labels + 1) * (int64_t)sizeof *coarse->start, "contracted graph"));
   TRY(memory_alloc(&coarse->volume, labels * (int64_t)sizeof *coarse->volume, "contracted graph"));
@@ -221,10 +223,10 @@ static int contract(const struct network *fine, const int32_t *label, struct mem
   return contract_rows(fine, label, m, longest, coarse);
 }
 
-int network_contract(const struct network *fine, const int32_t *label, int64_t labels,
-                     struct network *coarse) {
+int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
+                          struct coarse_graph *coarse) {
   struct members members = {0};
-  *coarse = (struct network){.nodes = labels, .total = fine->total};
+  *coarse = (struct coarse_graph){.nodes = labels, .total = fine->total};
   int code = contract(fine, label, &members, coarse);
   free(members.start);
   free(members.node);

@@ -1,8 +1,8 @@
-/* network: a graph as clustering wants it: a sample of the arcs inside a shard, then its contractions.
+/* coarse_graph: a graph as clustering wants it: a sample of the arcs inside a shard, then its contractions.
  *
- * A node's volume is the number of its arcs in the shard. A node of level 0 keeps at most NETWORK_SAMPLE of
- * them, taken at even steps, each standing for its share of the volume; so a dense graph costs no more than a
- * sparse one. The sample need not be symmetric: only a node's own row speaks for it. */
+ * A node's volume is the number of its arcs in the shard. A node of level 0 keeps at most COARSE_GRAPH_SAMPLE
+ * of them, taken at even steps, each standing for its share of the volume; so a dense graph costs no more
+ * than a sparse one. The sample need not be symmetric: only a node's own row speaks for it. */
 #ifndef PARTITION_GRAPH_COARSE_GRAPH_H
 #define PARTITION_GRAPH_COARSE_GRAPH_H
 
@@ -10,9 +10,9 @@
 
 #include "runtime/base/csr.h"
 
-enum { NETWORK_SAMPLE = 64 };
+enum { COARSE_GRAPH_SAMPLE = 64 };
 
-struct network {
+struct coarse_graph {
   int64_t nodes;
   int64_t *start;  /* [nodes + 1] */
   int32_t *col;    /* [start[nodes]] */
@@ -24,13 +24,13 @@ struct network {
 
 /* The arcs among the nodes id[0 .. count) of a symmetric pattern, node i standing for id[i]. local[v]: the
  * node that v is, -1 when it is none; NULL: id and local are the identity. Self loops count for nothing. */
-int network_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
-                   int64_t seed, struct network *network);
+int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
+                        int64_t seed, struct coarse_graph *coarse_graph);
 
 /* Nodes of equal label become one: label[v] in [0, labels). Arcs inside a label vanish; its volume stays. */
-int network_contract(const struct network *fine, const int32_t *label, int64_t labels,
-                     struct network *coarse);
-void network_free(struct network *network);
+int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
+                          struct coarse_graph *coarse);
+void coarse_graph_free(struct coarse_graph *coarse_graph);
 
 /* Sums of weights by label, for one row at a time: a hash table that is empty between rows. */
 struct tally {
@@ -47,9 +47,9 @@ int tally_init(struct tally *tally, int64_t longest);
 void tally_free(struct tally *tally);
 void tally_clear(struct tally *tally);
 /* Adds the arcs of row v to labels other than `except` (-1: none); a node's arc to itself is left out. */
-void tally_row(struct tally *tally, const struct network *network, int64_t v, const int32_t *label,
+void tally_row(struct tally *tally, const struct coarse_graph *coarse_graph, int64_t v, const int32_t *label,
                int32_t except);
 
-int64_t network_longest_row(const struct network *network);
+int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph);
 
 #endif

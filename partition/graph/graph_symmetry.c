@@ -22,18 +22,18 @@ static int64_t packed(int64_t row, int64_t col) {
   return row * ((int64_t)INT32_MAX + 1) + col;
 }
 
-static int send_arcs(struct rows *rows, void *context) {
+static int send_arcs(struct row_shuffle *shuffle, void *context) {
   struct search *s = context;
   const struct graph *g = s->block;
   for (; s->row < g->rows; s->row++) {
     for (; s->edge < g->start[s->row + 1]; s->edge++) {
       int32_t col = g->col[s->edge];
-      struct arc *arc = rows_put(rows, graph_block_of(g->nodes, rows->comm->size, col));
+      struct arc *arc = row_shuffle_put(shuffle, graph_block_of(g->nodes, shuffle->comm->size, col));
       if (!arc) return OK;
       *arc = (struct arc){(int32_t)(g->first + s->row), col, g->weight ? g->weight[s->edge] : 1};
     }
   }
-  rows->ended = 1;
+  shuffle->ended = 1;
   return OK;
 }
 
@@ -98,7 +98,7 @@ int graph_check_symmetric(struct comm *comm, const struct graph *block) {
   if (sum == 0) return OK;
   /* Only a graph that is refused (or one with weights -0 and 0) pays for the search. */
   struct search search = {.block = block, .found = INT64_MAX};
-  TRY(rows_exchange(comm, sizeof(struct arc), send_arcs, look_up, &search));
+  TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, look_up, &search));
   int64_t first = search.found;
   TRY(comm_reduce(comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
   if (first == INT64_MAX) return OK;

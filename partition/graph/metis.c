@@ -81,8 +81,8 @@ static int run(void *argument) {
   return OK;
 }
 
-static int run_aside(struct watch *watch, struct job *job) {
-  TRY(watch_work(watch, "partitioning with METIS", run, job));
+static int run_worker(struct progress *progress, struct job *job) {
+  TRY(progress_work(progress, "partitioning with METIS", run, job));
   if (job->status == METIS_ERROR_MEMORY)
     FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
          (long long)job->start[job->nodes]);
@@ -108,29 +108,29 @@ static int weigh(const int64_t *count, const int64_t *nnz, double balance, struc
   return OK;
 }
 
-static int solve(struct watch *watch, struct job *job, int32_t *part) {
-  TRY(run_aside(watch, job));
+static int solve(struct progress *progress, struct job *job, int32_t *part) {
+  TRY(run_worker(progress, job));
   for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
   return OK;
 }
 
-int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *count, const int64_t *nnz,
-                    int parts, int64_t seed, double balance, int32_t *part) {
+int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
+                    const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   struct job job = {0};
   int code = job_init(pattern, parts, seed, &job);
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
   if (code == OK) code = weigh(count, nnz, balance, &job);
-  if (code == OK) code = solve(watch, &job, part);
+  if (code == OK) code = solve(progress, &job, part);
   job_free(&job, pattern);
   return code;
 }
 
-int metis_clusters(struct watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,
                    int32_t *cluster) {
   struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
   int code = job_init(pattern, clusters, seed, &job);
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
-  if (code == OK) code = solve(watch, &job, cluster);
+  if (code == OK) code = solve(progress, &job, cluster);
   job_free(&job, pattern);
   return code;
 }

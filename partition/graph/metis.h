@@ -18,12 +18,12 @@ int64_t metis_bytes(int64_t nodes, int64_t arcs);
  * most `balance` times the mean of nodes (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's
  * row) in each part. METIS may miss that balance; balance_parts mends what it left. Errors: FAILED when METIS
  * does. */
-int metis_partition(struct watch *watch, const struct csr *pattern, const int64_t *count, const int64_t *nnz,
-                    int parts, int64_t seed, double balance, int32_t *part);
+int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
+                    const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
 
 /* Divides the nodes of a pattern into clusters of near equal size with few edges between them. METIS numbers
  * clusters by recursive bisection of the coarsest graph: near numbers are near in the graph. */
-int metis_clusters(struct watch *watch, const struct csr *pattern, int clusters, int64_t seed,
+int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,
                    int32_t *cluster);
 
 #endif

@@ -91,12 +91,12 @@ double partition_edge_balance(const struct partition *partition) {
 
 /* At one product, whatever the run does, so that orders can be compared. */
 static void print_order(const struct partition *partition) {
-  struct choose_case product = {&choose_h200, PRECISION_BF16, 128, 0};
+  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0};
   char text[400];
   if (density_arcs(&partition->density) == 0) return;
   log_info("order: made in %.2f s; %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density",
            partition->order_seconds, 100 * density_share(&partition->density, DENSE_CELL));
-  log_info("predicted %s", choose_explain(&product, &partition->density, text, sizeof text));
+  log_info("predicted %s", cost_explain(&product, &partition->density, text, sizeof text));
 }
 
 void partition_origin(const struct partition *partition, char *text, size_t size) {

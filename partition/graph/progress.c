@@ -7,38 +7,38 @@
 #include "runtime/base/worker.h"
 #include "runtime/profile/profile.h"
 
-struct watch watch_of(struct comm *comm) {
+struct progress progress_of(struct comm *comm) {
   double now = profile_clock();
-  return (struct watch){comm, now, now, NULL};
+  return (struct progress){comm, now, now, NULL};
 }
 
 /* Tells the other ranks to be patient, and every few seconds people. */
-static void keep_patient(struct watch *watch) {
+static void keep_patient(struct progress *progress) {
   double now = profile_clock();
-  if (now - watch->spoke >= (log_is_terminal() ? 1 : 5)) {
-    log_progress("%s: %.0f s", watch->doing, now - watch->began);
-    watch->spoke = now;
+  if (now - progress->spoke >= (log_is_terminal() ? 1 : 5)) {
+    log_progress("%s: %.0f s", progress->doing, now - progress->began);
+    progress->spoke = now;
   }
-  if (comm_alive(watch->comm) != OK) {
+  if (comm_alive(progress->comm) != OK) {
     error_print(stderr, program_invocation_short_name);
-    comm_abort(watch->comm, FAILED);
+    comm_abort(progress->comm, FAILED);
   }
 }
 
-static void wait_for(struct watch *watch, struct aside *aside) {
-  while (!aside_wait(aside, 1)) keep_patient(watch);
+static void wait_for(struct progress *progress, struct worker *worker) {
+  while (!worker_wait(worker, 1)) keep_patient(progress);
 }
 
-int watch_work(struct watch *watch, const char *doing, int (*call)(void *context), void *context) {
-  struct aside aside;
-  const char *whole = watch->doing;
+int progress_work(struct progress *progress, const char *doing, int (*call)(void *context), void *context) {
+  struct worker worker;
+  const char *whole = progress->doing;
   int code = OK;
-  watch->doing = doing;
+  progress->doing = doing;
   if (whole)
     code = call(context);
-  else if ((code = aside_start(&aside, call, context)) == OK)
-    wait_for(watch, &aside);
-  watch->doing = whole;
-  if (!whole && code == OK) code = aside_finish(&aside);
+  else if ((code = worker_start(&worker, call, context)) == OK)
+    wait_for(progress, &worker);
+  progress->doing = whole;
+  if (!whole && code == OK) code = worker_finish(&worker);
   return code;
 }

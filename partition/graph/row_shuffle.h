@@ -1,6 +1,6 @@
-/* rows: records of equal size on their way to the ranks that own them, in rounds.
+/* row_shuffle: records of equal size on their way to the ranks that own them, in rounds.
  *
- * A round takes at most rows_block / 2 bytes out of a rank and brings at most as many in, however the
+ * A round takes at most row_shuffle_block / 2 bytes out of a rank and brings at most as many in, however the
  * records are spread, so that memory stays bounded while everything of a dataset moves. */
 #ifndef PARTITION_GRAPH_ROW_SHUFFLE_H
 #define PARTITION_GRAPH_ROW_SHUFFLE_H
@@ -11,9 +11,9 @@
 
 /* Bytes that are read at a time, and that a round moves: DATASET_BLOCK; tests make it small. The same on
  * every rank. */
-extern int64_t rows_block;
+extern int64_t row_shuffle_block;
 
-struct rows {
+struct row_shuffle {
   struct comm *comm;
   int64_t bytes;    /* of a record */
   int64_t room;     /* records to each rank in a round */
@@ -23,16 +23,17 @@ struct rows {
   int ended;        /* set by fill: no record is left */
 };
 
-/* Puts records until rows_put gives NULL or until none is left, then sets rows->ended. */
-typedef int rows_fill(struct rows *rows, void *context);
+/* Puts records until row_shuffle_put gives NULL or until none is left, then sets shuffle->ended. */
+typedef int row_shuffle_fill(struct row_shuffle *shuffle, void *context);
 /* Takes `count` records that one rank sent; called rank by rank, in order. */
-typedef int rows_take(const void *records, int64_t count, void *context);
+typedef int row_shuffle_take(const void *records, int64_t count, void *context);
 
 /* Collective. Runs rounds until every rank has ended; records from one rank arrive in the order in which
  * they were put. An error of fill or take on any rank is agreed on by all. */
-int rows_exchange(struct comm *comm, int64_t bytes, rows_fill *fill, rows_take *take, void *context);
+int row_shuffle_exchange(struct comm *comm, int64_t bytes, row_shuffle_fill *fill, row_shuffle_take *take,
+                         void *context);
 
 /* Room for one record to `rank`; NULL when this round has no more for that rank. */
-void *rows_put(struct rows *rows, int rank);
+void *row_shuffle_put(struct row_shuffle *shuffle, int rank);
 
 #endif

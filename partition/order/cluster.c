@@ -19,7 +19,7 @@ enum { PATIENCE = 5 };
 static const double ALMOST = .85;
 
 struct moving {
-  const struct network *network;
+  const struct coarse_graph *coarse_graph;
   double resolution; /* over the total volume */
   int32_t *label, *next;
   int64_t *volume;   /* of each label */
@@ -32,11 +32,11 @@ static double gain(const struct moving *m, double weight, int64_t volume, int64_
 
 /* The label with the largest gain; the present one when none is better; of equals the smallest. */
 static int32_t best_label(const struct moving *m, struct tally *t, int64_t v) {
-  int64_t own = m->network->volume[v];
+  int64_t own = m->coarse_graph->volume[v];
   int32_t best = m->label[v];
   double weight = 0;
   tally_clear(t);
-  tally_row(t, m->network, v, m->label, -1);
+  tally_row(t, m->coarse_graph, v, m->label, -1);
   for (int64_t i = 0; i < t->count; i++)
     if (t->label[t->touched[i]] == best) weight = (double)t->sum[t->touched[i]];
   double most = gain(m, weight, m->volume[best] - own, own);
@@ -59,7 +59,7 @@ static int decide(struct moving *m, int share, int64_t longest) {
     struct tally tally = {0};
     int mine = tally_init(&tally, longest);
 #pragma omp for schedule(dynamic, 256)
-    for (int64_t v = share; v < m->network->nodes; v += m->shares)
+    for (int64_t v = share; v < m->coarse_graph->nodes; v += m->shares)
       if (mine == OK) m->next[v] = best_label(m, &tally, v);
     tally_free(&tally);
     if (mine != OK) {
@@ -67,7 +67,8 @@ static int decide(struct moving *m, int share, int64_t longest) {
       code = mine;
     }
   }
-  if (code != OK) FAIL(code, "out of memory: no room to cluster %lld nodes", (long long)m->network->nodes);
+  if (code != OK)
+    FAIL(code, "out of memory: no room to cluster %lld nodes", (long long)m->coarse_graph->nodes);
   return OK;
 }
 
@@ -75,21 +76,21 @@ static int decide(struct moving *m, int share, int64_t longest) {
 static int64_t move(struct moving *m, int share) {
   int64_t moved = 0;
 #pragma omp parallel for schedule(static) reduction(+ : moved) if (!m->alone)
-  for (int64_t v = share; v < m->network->nodes; v += m->shares) {
+  for (int64_t v = share; v < m->coarse_graph->nodes; v += m->shares) {
     int32_t from = m->label[v], to = m->next[v];
     if (from == to) continue;
     moved++;
     m->label[v] = to;
 #pragma omp atomic
-    m->volume[from] -= m->network->volume[v];
+    m->volume[from] -= m->coarse_graph->volume[v];
 #pragma omp atomic
-    m->volume[to] += m->network->volume[v];
+    m->volume[to] += m->coarse_graph->volume[v];
   }
   return moved;
 }
 
 static int settle(struct moving *m) {
-  int64_t nodes = m->network->nodes, longest = network_longest_row(m->network), before = nodes;
+  int64_t nodes = m->coarse_graph->nodes, longest = coarse_graph_longest_row(m->coarse_graph), before = nodes;
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < m->shares; share++) {
@@ -114,37 +115,37 @@ static int64_t renumber(int64_t nodes, int32_t *label, int32_t *number) {
   return count;
 }
 
-static int label_nodes(const struct network *network, double resolution, int32_t *label, int32_t *next,
-                       int64_t *volume, int64_t *labels) {
-  int64_t nodes = network->nodes;
-  struct moving moving = {network, 0, label, next, volume, nodes < SMALL ? SHARES_SMALL : SHARES, 0};
-  moving.alone = network->start[nodes] / moving.shares < ALONE;
-  if (network->total) moving.resolution = resolution / (double)network->total;
+static int label_nodes(const struct coarse_graph *coarse_graph, double resolution, int32_t *label,
+                       int32_t *next, int64_t *volume, int64_t *labels) {
+  int64_t nodes = coarse_graph->nodes;
+  struct moving moving = {coarse_graph, 0, label, next, volume, nodes < SMALL ? SHARES_SMALL : SHARES, 0};
+  moving.alone = coarse_graph->start[nodes] / moving.shares < ALONE;
+  if (coarse_graph->total) moving.resolution = resolution / (double)coarse_graph->total;
   for (int64_t v = 0; v < nodes; v++) label[v] = (int32_t)v;
-  memcpy(volume, network->volume, (size_t)nodes * sizeof *volume);
+  memcpy(volume, coarse_graph->volume, (size_t)nodes * sizeof *volume);
   TRY(settle(&moving));
   *labels = renumber(nodes, label, next);
   return OK;
 }
 
-/* One level: labels into clusters, and the network they are the nodes of. */
-static int add_level(struct network *network, double resolution, struct clusters *c) {
+/* One level: labels into clusters, and the coarse graph they are the nodes of. */
+static int add_level(struct coarse_graph *coarse_graph, double resolution, struct clusters *c) {
   int level = c->levels;
-  int64_t nodes = network->nodes, labels = 0, *volume = NULL;
+  int64_t nodes = coarse_graph->nodes, labels = 0, *volume = NULL;
   int32_t *next = NULL;
   TRY(memory_alloc(&c->of[level], nodes * (int64_t)sizeof *c->of[level], "clusters"));
   c->count[level] = nodes;
   c->levels++;
   int code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "clusters");
   if (code == OK) code = memory_alloc(&volume, nodes * (int64_t)sizeof *volume, "clusters");
-  if (code == OK) code = label_nodes(network, resolution, c->of[level], next, volume, &labels);
+  if (code == OK) code = label_nodes(coarse_graph, resolution, c->of[level], next, volume, &labels);
   free(next);
   free(volume);
   TRY(code);
-  struct network coarse = {0};
-  code = network_contract(network, c->of[level], labels, &coarse);
-  network_free(network);
-  *network = coarse;
+  struct coarse_graph coarse = {0};
+  code = coarse_graph_contract(coarse_graph, c->of[level], labels, &coarse);
+  coarse_graph_free(coarse_graph);
+  *coarse_graph = coarse;
   TRY(code);
   c->count[level + 1] = labels;
   TRY(memory_alloc(&c->volume[level], labels * (int64_t)sizeof *c->volume[level], "clusters"));
@@ -152,19 +153,19 @@ static int add_level(struct network *network, double resolution, struct clusters
   return OK;
 }
 
-static int add_levels(struct network *network, struct clusters *c) {
+static int add_levels(struct coarse_graph *coarse_graph, struct clusters *c) {
   double resolution = RESOLUTION;
   do {
-    TRY(add_level(network, resolution, c));
+    TRY(add_level(coarse_graph, resolution, c));
     resolution *= COARSER;
-  } while (c->levels < CLUSTER_LEVELS && network->start[network->nodes] > 0);
+  } while (c->levels < CLUSTER_LEVELS && coarse_graph->start[coarse_graph->nodes] > 0);
   return OK;
 }
 
-int clusters_find(struct network *network, struct clusters *clusters) {
+int clusters_find(struct coarse_graph *coarse_graph, struct clusters *clusters) {
   *clusters = (struct clusters){0};
-  int code = add_levels(network, clusters);
-  network_free(network);
+  int code = add_levels(coarse_graph, clusters);
+  coarse_graph_free(coarse_graph);
   return code;
 }
 

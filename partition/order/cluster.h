@@ -19,8 +19,8 @@ struct clusters {
   int64_t *volume[CLUSTER_LEVELS];   /* [count[l + 1]] arcs of each cluster's nodes */
 };
 
-/* Takes the network over and frees it. */
-int clusters_find(struct network *network, struct clusters *clusters);
+/* Takes the coarse graph over and frees it. */
+int clusters_find(struct coarse_graph *coarse_graph, struct clusters *clusters);
 void clusters_free(struct clusters *clusters);
 
 #endif

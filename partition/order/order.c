@@ -36,7 +36,7 @@ int order_nodes(const struct order_input *input, enum node_order order, struct p
   if (order == ORDER_LOA) ordering.fill = order_loa;
   if (order == ORDER_RCM) ordering.fill = order_rcm;
   if (!ordering.fill) return OK;
-  return watch_work(input->watch, "ordering the nodes", fill, &ordering);
+  return progress_work(input->progress, "ordering the nodes", fill, &ordering);
 }
 
 int order_needs_pattern(enum node_order order) {

@@ -11,10 +11,9 @@
  * degree: descending row length, ties by id.
  * metis: clusters of 512 nodes that METIS finds in the shard, ascending ids in each.
  * cluster: communities (partition/order/cluster.h), nested, the densest first, descending row length in each;
- * the size of these last communities, from small ones to the whole shard, is the one whose order choose
- *   predicts to be the fastest.
- * loa: the same communities, their nodes rearranged for row windows (partition/order/order_loa.c).
- * rcm: reverse Cuthill-McKee (partition/order/order_rcm.c). */
+ * the size of these last communities, from small ones to the whole shard, is the one whose order the cost
+ * model predicts to be the fastest. loa: the same communities, their nodes rearranged for row windows
+ * (partition/order/order_loa.c). rcm: reverse Cuthill-McKee (partition/order/order_rcm.c). */
 int order_nodes(const struct order_input *input, enum node_order order, struct partition *partition);
 
 /* Whether that order reads input.pattern. */

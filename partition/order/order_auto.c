@@ -25,13 +25,13 @@ static const double WORTH = 4;
 /* Share of the arcs that lie in cells of half to all of what makes a tile: above it, loa may make tiles. */
 static const double NEARLY_TILES = .1;
 
-static const struct choose_model *model_of(const struct comm *comm, const struct config *config) {
+static const struct cost_model *model_of(const struct comm *comm, const struct config *config) {
   const struct device_ops *const *device = device_list;
-  if (comm->device) return comm->device->ops->on_host ? &choose_cpu : choose_model_of(comm->device->name);
+  if (comm->device) return comm->device->ops->on_host ? &cost_model_cpu : cost_model_of(comm->device->name);
   const char *name = config->runtime.device;
   int any = strcmp(name, "auto") == 0;
   while (*device && !(any ? (*device)->available() > 0 : strcmp((*device)->name, name) == 0)) device++;
-  return *device && !(*device)->on_host ? &choose_h200 : &choose_cpu;
+  return *device && !(*device)->on_host ? &cost_model_h200 : &cost_model_cpu;
 }
 
 static int64_t narrower(int64_t a, int64_t b) {
@@ -51,7 +51,7 @@ static void count_first(const struct config *config, const struct dataset *datas
 
 struct stakes stakes_of(const struct comm *comm, const struct config *config, const struct dataset *dataset,
                         int parts) {
-  const struct choose_model *model = model_of(comm, config);
+  const struct cost_model *model = model_of(comm, config);
   int64_t layers = config->model.layers, hidden = config->model.hidden, classes = dataset->classes;
   double epochs = (double)config->train.epochs * (double)config->train.runs;
   double forward = 1 + 1 / (double)config->train.eval_every;
@@ -71,15 +71,14 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
   return stakes;
 }
 
-static struct choose_case case_of(const struct stakes *stakes, int kind) {
-  return (struct choose_case){stakes->model, stakes->precision, stakes->product[kind].width,
-                              stakes->weighted};
+static struct cost_case case_of(const struct stakes *stakes, int kind) {
+  return (struct cost_case){stakes->model, stakes->precision, stakes->product[kind].width, stakes->weighted};
 }
 
 double stakes_seconds(const struct stakes *stakes, const struct density *density) {
   double seconds = 0;
   for (int i = 0; i < STAKES_KINDS; i++) {
-    struct choose_case product = case_of(stakes, i);
+    struct cost_case product = case_of(stakes, i);
     if (stakes->product[i].count > 0) seconds += stakes->product[i].count * choose(&product, density).seconds;
   }
   return seconds / stakes->parts;
@@ -87,7 +86,7 @@ double stakes_seconds(const struct stakes *stakes, const struct density *density
 
 /* Predicted seconds of making an order and of rating it. */
 static double cost_of(enum node_order order, const struct stakes *stakes, double nodes, double arcs) {
-  double sampled = fmin(arcs, NETWORK_SAMPLE * nodes);
+  double sampled = fmin(arcs, COARSE_GRAPH_SAMPLE * nodes);
   double seconds = nodes * SORT_NODE + arcs * RATE_ARC;
   if (order == ORDER_CLUSTER || order == ORDER_LOA) seconds += nodes * CLUSTER_NODE + sampled * CLUSTER_ARC;
   if (order == ORDER_LOA) seconds += arcs * ARRANGE_ARC;
@@ -95,7 +94,7 @@ static double cost_of(enum node_order order, const struct stakes *stakes, double
 }
 
 static int nearly_tiles(const struct stakes *stakes, const struct density *density) {
-  struct choose_case product = case_of(stakes, 1);
+  struct cost_case product = case_of(stakes, 1);
   struct choice choice = choose(&product, density);
   double nearly = 0;
   for (int b = 1; b < DENSITY_BINS; b++) {
@@ -111,8 +110,8 @@ static int nearly_tiles(const struct stakes *stakes, const struct density *densi
 static double could_save(const struct stakes *stakes, const struct density *density) {
   double least = 0;
   for (int i = 0; i < STAKES_KINDS; i++) {
-    struct choose_case product = case_of(stakes, i);
-    least += stakes->product[i].count * choose_least(&product, density->rows, density_arcs(density));
+    struct cost_case product = case_of(stakes, i);
+    least += stakes->product[i].count * cost_least(&product, density->rows, density_arcs(density));
   }
   return stakes_seconds(stakes, density) - least / stakes->parts;
 }

@@ -10,7 +10,7 @@
 /* What an order is worth. */
 enum { STAKES_KINDS = 3 };
 struct stakes {
-  const struct choose_model *model;
+  const struct cost_model *model;
   enum precision precision;
   struct {
     int64_t width;

@@ -14,7 +14,7 @@
 enum { WINDOWS_RATED = 1024 };
 
 /* Levels are compared at this one product, whatever the run will do: an order depends on the graph alone. */
-static const struct choose_case rated = {&choose_h200, PRECISION_BF16, 128, 0};
+static const struct cost_case rated = {&cost_model_h200, PRECISION_BF16, 128, 0};
 
 struct communities {
   const struct order_input *input;
@@ -41,12 +41,12 @@ static int find(struct communities *c, int32_t *local) {
   for (int p = 0; p < partition->parts; p++) {
     const int64_t *id = partition->order + partition->offset[p];
     int64_t count = partition->offset[p + 1] - partition->offset[p];
-    struct network network = {0};
+    struct coarse_graph coarse_graph = {0};
     order_list(id, count, local);
-    int code = network_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local,
-                              c->input->seed, &network);
-    if (code == OK) code = clusters_find(&network, &c->clusters[p]);
-    network_free(&network);
+    int code = coarse_graph_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local,
+                                   c->input->seed, &coarse_graph);
+    if (code == OK) code = clusters_find(&coarse_graph, &c->clusters[p]);
+    coarse_graph_free(&coarse_graph);
     order_unlist(id, count, local);
     TRY(code);
   }

@@ -8,7 +8,7 @@
 #include "partition/graph/progress.h"
 
 struct order_input {
-  struct watch *watch;
+  struct progress *progress;
   const struct graph *graph; /* all rows */
   const struct csr *pattern; /* symmetric; metis: without loops. Not read by given and degree */
   int64_t seed, loa_window;

@@ -48,7 +48,7 @@ static int order_shard(const struct order_input *input, int64_t *order, int64_t 
   if (clusters < 2) return OK;
   struct csr inside = {0};
   int code = extract(input->pattern, order, count, local, &inside);
-  if (code == OK) code = metis_clusters(input->watch, &inside, clusters, input->seed, cluster);
+  if (code == OK) code = metis_clusters(input->progress, &inside, clusters, input->seed, cluster);
   csr_free(&inside);
   TRY(code);
   return sort_clusters(order, count, cluster, clusters);

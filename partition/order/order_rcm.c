@@ -34,17 +34,17 @@ static int by_degree(const void *left, const void *right, void *context) {
 /* Walks from `from`; returns the nodes reached, *layers and *last: where the last layer begins in the queue.
  */
 static int64_t layers_from(struct walk *w, int64_t from, int64_t *layers, int64_t *last) {
-  int64_t end = 0, next = 0, layer_end = 1;
+  int64_t end = 0, next = 0, layer_epilogue = 1;
   w->walks++;
   w->queue[end++] = from;
   w->visited[from] = w->walks;
   *layers = 1;
   *last = 0;
   while (next < end) {
-    if (next == layer_end) {
+    if (next == layer_epilogue) {
       ++*layers;
       *last = next;
-      layer_end = end;
+      layer_epilogue = end;
     }
     int64_t v = w->queue[next++];
     for (int64_t e = w->pattern->start[v]; e < w->pattern->start[v + 1]; e++) {

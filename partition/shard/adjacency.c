@@ -76,15 +76,15 @@ static int arrival_init(struct arrival *a) {
   return OK;
 }
 
-static int send_lengths(struct rows *rows, void *context) {
+static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   for (; a->row < a->block->nodes; a->row++) {
     if (!a->count[a->row]) continue;
-    struct length *length = rows_put(rows, a->partition->part[a->row]);
+    struct length *length = row_shuffle_put(shuffle, a->partition->part[a->row]);
     if (!length) return OK;
     *length = (struct length){(int32_t)a->row, a->count[a->row]};
   }
-  rows->ended = 1;
+  shuffle->ended = 1;
   return OK;
 }
 
@@ -100,19 +100,19 @@ static int stays(const struct arrival *a, int64_t row) {
   return !a->transposed && a->local[a->block->first + row] >= 0;
 }
 
-static int send_arcs(struct rows *rows, void *context) {
+static int send_arcs(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   const struct graph *block = a->block;
   for (; a->row < block->rows; a->row++) {
     if (stays(a, a->row)) a->edge = block->start[a->row + 1];
     for (; a->edge < block->start[a->row + 1]; a->edge++) {
       int32_t row = row_of(a, a->row, a->edge);
-      struct arc *arc = rows_put(rows, a->partition->part[row]);
+      struct arc *arc = row_shuffle_put(shuffle, a->partition->part[row]);
       if (!arc) return OK;
       *arc = (struct arc){row, col_of(a, a->row, a->edge), block->weight ? block->weight[a->edge] : 1};
     }
   }
-  rows->ended = 1;
+  shuffle->ended = 1;
   return OK;
 }
 
@@ -182,9 +182,9 @@ static int number_halo(struct arrival *a, struct halo *halo) {
 
 static int receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(comm_agree(comm, arrival_init(a)));
-  TRY(rows_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
+  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
   TRY(comm_agree(comm, lay_out(a)));
-  TRY(rows_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
+  TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
   TRY(comm_agree(comm, number_halo(a, halo)));
   return halo_init(comm, a->partition->part, a->local, a->global_id, halo);
 }
@@ -258,7 +258,7 @@ static int adjacency_alloc(const struct arrival *a, struct shape shape, int loop
   TRY(csr_init(&adj->own_part, a->own, a->own, shape.own, weighted));
   TRY(csr_init(&adj->halo_part, shape.rows, adj->halo.rows, shape.halo, weighted));
   TRY(memory_alloc(&adj->halo_part.row, shape.rows * (int64_t)sizeof *adj->halo_part.row, "rows with halo"));
-  TRY(memory_alloc(&adj->unfinished, a->own, "row flags"));
+  TRY(memory_alloc(&adj->has_halo, a->own, "row flags"));
   if (loops) TRY(memory_alloc(&adj->self, a->own * (int64_t)sizeof *adj->self, "self loops"));
   TRY(memory_alloc(&adj->degree, (a->own + adj->halo.rows) * (int64_t)sizeof *adj->degree, "degrees"));
   return OK;
@@ -278,7 +278,7 @@ static void place_rows(struct arrival *a, struct adjacency *adj) {
     own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops +
                         (adj->loops == LOOPS_WITHIN);
     a->filled[v] = halo_at;
-    adj->unfinished[v] = in_halo > 0;
+    adj->has_halo[v] = in_halo > 0;
     if (!in_halo) continue;
     halo_at += in_halo;
     halo->row[halo_row++] = (int32_t)v;
@@ -356,7 +356,7 @@ void adjacency_free(struct adjacency *adj) {
   csr_free(&adj->own_part);
   csr_free(&adj->halo_part);
   halo_free(&adj->halo);
-  free(adj->unfinished);
+  free(adj->has_halo);
   free(adj->self);
   free(adj->degree);
   *adj = (struct adjacency){0};

@@ -22,7 +22,7 @@ struct adjacency {
   struct csr own_part;  /* [own, own] */
   struct csr halo_part; /* [rows with halo, halo], row[] names them; column j is halo row j */
   struct halo halo;     /* the plan that fills the halo */
-  uint8_t *unfinished;  /* [own] 1: the row has halo columns */
+  uint8_t *has_halo;    /* [own] 1: the row has halo columns */
   float *self;          /* [own] weight of the stored self loop, NaN: none; NULL: none stored on any rank */
   float *degree;        /* [own + halo rows of this direction] row sums of weights incl. stored self loops, of
                            the forward adjacency in both directions */

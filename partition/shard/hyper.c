@@ -28,19 +28,19 @@ int64_t hyper_arrivals(const struct hyper *hyper) {
   return hyper->travel == TRAVEL_VERTICES ? halo_send_rows(&hyper->halo) : hyper->halo.rows;
 }
 
-static int number_edges(const struct partition *star, int rank, struct building *b) {
+static int number_edges(const struct partition *expansion, int rank, struct building *b) {
   struct hyper *h = b->hyper;
-  const int64_t *id = star->order + star->offset[rank];
-  int64_t total = star->offset[rank + 1] - star->offset[rank];
+  const int64_t *id = expansion->order + expansion->offset[rank];
+  int64_t total = expansion->offset[rank + 1] - expansion->offset[rank];
   while (h->own < total && id[h->own] < h->vertices) h->own++;
   h->edges = total - h->own;
-  for (int64_t e = 0; e < h->edges; e++) h->outer += b->in.unfinished[h->own + e];
+  for (int64_t e = 0; e < h->edges; e++) h->outer += b->in.has_halo[h->own + e];
   h->inner = h->edges - h->outer;
   TRY(memory_alloc(&b->place, h->edges * (int64_t)sizeof *b->place, "own hyperedges"));
   TRY(memory_alloc(&h->edge_id, h->edges * (int64_t)sizeof *h->edge_id, "own hyperedges"));
   int64_t inner = 0, outer = h->inner;
   for (int64_t e = 0; e < h->edges; e++) {
-    int64_t place = b->in.unfinished[h->own + e] ? outer++ : inner++;
+    int64_t place = b->in.has_halo[h->own + e] ? outer++ : inner++;
     b->place[e] = (int32_t)place;
     h->edge_id[place] = id[h->own + e] - h->vertices;
   }
@@ -100,7 +100,7 @@ static int find_facts(struct comm *comm, struct building *b) {
 }
 
 /* What fewer rows bring; the plan of that. */
-static int choose_travel(struct comm *comm, struct building *b) {
+static int cost_travel(struct comm *comm, struct building *b) {
   struct hyper *h = b->hyper;
   int64_t rows[2] = {b->in.halo.rows, b->out.halo.rows};
   TRY(comm_reduce(comm, rows, 2, NUMBER_INT64, REDUCE_SUM));
@@ -161,16 +161,16 @@ static int expand_rows(struct csr *m, int64_t rows) {
 static int join(const struct csr *own, const struct csr *away, struct hyper *h) {
   struct csr *m = &h->rest;
   int64_t rows = 0, nnz = 0;
-  TRY(memory_alloc(&h->unfinished, h->own, "row flags"));
+  TRY(memory_alloc(&h->has_halo, h->own, "row flags"));
   for (int64_t v = 0; v < h->own; v++) {
-    h->unfinished[v] = own->start[v + 1] > own->start[v] || away->start[v + 1] > away->start[v];
-    rows += h->unfinished[v];
+    h->has_halo[v] = own->start[v + 1] > own->start[v] || away->start[v + 1] > away->start[v];
+    rows += h->has_halo[v];
   }
   TRY(csr_init(m, rows, own->cols + away->cols, own->nnz + away->nnz, 0));
   TRY(memory_alloc(&m->row, rows * (int64_t)sizeof *m->row, "rows with outer hyperedges"));
   rows = 0;
   for (int64_t v = 0; v < h->own; v++) {
-    if (!h->unfinished[v]) continue;
+    if (!h->has_halo[v]) continue;
     for (int64_t i = own->start[v]; i < own->start[v + 1]; i++) m->col[nnz++] = own->col[i];
     for (int64_t i = away->start[v]; i < away->start[v + 1]; i++)
       m->col[nnz++] = (int32_t)(own->cols + away->col[i]);
@@ -215,24 +215,25 @@ static int divide(struct building *b) {
   return code;
 }
 
-static int build(struct comm *comm, const struct partition *star, struct graph *block, struct building *b) {
-  const int64_t *id = star->order + star->offset[comm->rank];
-  TRY(adjacency_init(comm, star, block, 1, id, LOOPS_APART, NULL, &b->in));
-  TRY(adjacency_init(comm, star, block, 0, id, LOOPS_APART, &b->in, &b->out));
-  TRY(comm_agree(comm, number_edges(star, comm->rank, b)));
+static int build(struct comm *comm, const struct partition *expansion, struct graph *block,
+                 struct building *b) {
+  const int64_t *id = expansion->order + expansion->offset[comm->rank];
+  TRY(adjacency_init(comm, expansion, block, 1, id, LOOPS_APART, NULL, &b->in));
+  TRY(adjacency_init(comm, expansion, block, 0, id, LOOPS_APART, &b->in, &b->out));
+  TRY(comm_agree(comm, number_edges(expansion, comm->rank, b)));
   TRY(find_facts(comm, b));
-  TRY(choose_travel(comm, b));
+  TRY(cost_travel(comm, b));
   return comm_agree(comm, divide(b));
 }
 
-int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *star,
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
                struct graph *block, struct hyper *hyper) {
   struct building building = {.hyper = hyper};
   *hyper = (struct hyper){
       .vertices = dataset->nodes, .hyperedges = dataset->hyperedges, .incidences = dataset->incidences};
-  if (star->parts != comm->size)
-    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", star->parts, comm->size);
-  int code = build(comm, star, block, &building);
+  if (expansion->parts != comm->size)
+    FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", expansion->parts, comm->size);
+  int code = build(comm, expansion, block, &building);
   building_free(&building);
   return code;
 }
@@ -251,7 +252,7 @@ void hyper_free(struct hyper *hyper) {
   free(hyper->edge_id);
   free(hyper->vertex);
   free(hyper->edge);
-  free(hyper->unfinished);
+  free(hyper->has_halo);
   *hyper = (struct hyper){0};
 }
 

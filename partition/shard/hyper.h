@@ -44,14 +44,14 @@ struct hyper {
   struct csr partial;          /* [halo.rows, outer] what goes back; or [halo.rows, own] */
   struct csr rest;             /* rows with outer hyperedges, [own, outer + arrivals] */
   struct halo halo;
-  uint8_t *unfinished; /* [own] 1: `rest` has that row */
+  uint8_t *has_halo; /* [own] 1: `rest` has that row */
 };
 
 /* Rows that arrive for `rest`. */
 int64_t hyper_arrivals(const struct hyper *hyper);
 
 /* Collective. block: this rank's rows of the star, freed on the way. */
-int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *star,
+int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
                struct graph *block, struct hyper *hyper);
 void hyper_free(struct hyper *hyper);
 int64_t hyper_bytes(const struct hyper *hyper);

@@ -72,20 +72,20 @@ static void take_staying(struct delivery *d) {
 }
 
 /* Columns: a record is the node's id and its value. */
-static int send_values(struct rows *rows, void *context) {
+static int send_values(struct row_shuffle *shuffle, void *context) {
   struct delivery *d = context;
   for (;; d->sent++) {
     if (d->sent == d->next) {
       int64_t count = smaller(d->piece_rows, d->last - d->next);
-      rows->ended = count == 0;
-      if (rows->ended) return OK;
+      shuffle->ended = count == 0;
+      if (shuffle->ended) return OK;
       TRY(d->column.read(d->dataset, d->next, count, d->piece));
       d->piece_first = d->next;
       d->next += count;
       take_staying(d);
     }
     if (stays(d, d->sent)) continue;
-    char *record = rows_put(rows, d->partition->part[d->sent]);
+    char *record = row_shuffle_put(shuffle, d->partition->part[d->sent]);
     if (!record) return OK;
     int32_t id = (int32_t)d->sent;
     memcpy(record, &id, sizeof id);
@@ -110,7 +110,7 @@ static int deliver_column(struct comm *comm, struct delivery *d, struct column c
   if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
   d->column = column;
   rewind_rows(comm, d);
-  int64_t step = rows_block / column.bytes;
+  int64_t step = row_shuffle_block / column.bytes;
   d->piece_rows = step > 0 ? step : 1;
   int code = memory_alloc_bytes(own, d->shard->own * column.bytes, column.name);
   if (code == OK)
@@ -118,7 +118,7 @@ static int deliver_column(struct comm *comm, struct delivery *d, struct column c
                         "a block of rows");
   d->column.own = *own;
   TRY(comm_agree(comm, code));
-  code = rows_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, d);
+  code = row_shuffle_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, d);
   delivery_free(d);
   return code;
 }
@@ -146,18 +146,18 @@ struct entry {
 
 /* Rows whose offsets, and entries, are read at a time. */
 static int64_t start_rows(void) {
-  return rows_block / 4 / (int64_t)sizeof(int64_t);
+  return row_shuffle_block / 4 / (int64_t)sizeof(int64_t);
 }
 
 static int64_t entries_at_once(void) {
-  return rows_block / 4 / (int64_t)sizeof(struct entry);
+  return row_shuffle_block / 4 / (int64_t)sizeof(struct entry);
 }
 
-/* Offsets of the next rows of sparse features; rows->ended when there are none. */
-static int read_starts(struct rows *rows, struct delivery *d) {
+/* Offsets of the next rows of sparse features; shuffle->ended when there are none. */
+static int read_starts(struct row_shuffle *shuffle, struct delivery *d) {
   int64_t count = smaller(start_rows(), d->last - d->next);
-  rows->ended = count == 0;
-  if (rows->ended) return OK;
+  shuffle->ended = count == 0;
+  if (shuffle->ended) return OK;
   TRY(dataset_read_feature_starts(d->dataset, d->next, count, d->start));
   d->piece_first = d->next;
   d->next += count;
@@ -165,17 +165,17 @@ static int read_starts(struct rows *rows, struct delivery *d) {
   return OK;
 }
 
-static int send_lengths(struct rows *rows, void *context) {
+static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct delivery *d = context;
   for (;; d->sent++) {
-    if (d->sent == d->next) TRY(read_starts(rows, d));
-    if (rows->ended) return OK;
+    if (d->sent == d->next) TRY(read_starts(shuffle, d));
+    if (shuffle->ended) return OK;
     const int64_t *start = d->start + (d->sent - d->piece_first);
     if (start[1] - start[0] > d->dataset->features)
       FAIL(BAD_INPUT, "%s: row %lld of /node/features has %lld entries; at most %lld columns are there",
            d->dataset->h5.path, (long long)d->sent, (long long)(start[1] - start[0]),
            (long long)d->dataset->features);
-    struct length *length = rows_put(rows, d->partition->part[d->sent]);
+    struct length *length = row_shuffle_put(shuffle, d->partition->part[d->sent]);
     if (!length) return OK;
     *length = (struct length){(int32_t)d->sent, (int32_t)(start[1] - start[0])};
   }
@@ -196,15 +196,15 @@ static int read_entries(struct delivery *d) {
   return dataset_read_feature_entries(d->dataset, d->entry, count, d->col, d->value);
 }
 
-static int send_entries(struct rows *rows, void *context) {
+static int send_entries(struct row_shuffle *shuffle, void *context) {
   struct delivery *d = context;
   for (;; d->sent++) {
-    if (d->sent == d->next) TRY(read_starts(rows, d));
-    if (rows->ended) return OK;
+    if (d->sent == d->next) TRY(read_starts(shuffle, d));
+    if (shuffle->ended) return OK;
     int64_t end = d->start[d->sent - d->piece_first + 1];
     for (; d->entry < end; d->entry++) {
       if (d->entry >= d->entry_last || d->entry < d->entry_first) TRY(read_entries(d));
-      struct entry *entry = rows_put(rows, d->partition->part[d->sent]);
+      struct entry *entry = row_shuffle_put(shuffle, d->partition->part[d->sent]);
       if (!entry) return OK;
       int64_t at = d->entry - d->entry_first;
       *entry = (struct entry){(int32_t)d->sent, d->col[at], d->value[at]};
@@ -246,10 +246,10 @@ static int prepare_entries(struct delivery *d) {
 static int deliver_sparse(struct comm *comm, struct delivery *d) {
   rewind_rows(comm, d);
   TRY(comm_agree(comm, prepare_lengths(d)));
-  TRY(rows_exchange(comm, sizeof(struct length), send_lengths, take_lengths, d));
+  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, d));
   rewind_rows(comm, d);
   TRY(comm_agree(comm, prepare_entries(d)));
-  return rows_exchange(comm, sizeof(struct entry), send_entries, take_entries, d);
+  return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, d);
 }
 
 static void scale_row(float *value, int64_t count) {

@@ -100,7 +100,7 @@ static void gathering_free(struct gathering *g) {
 }
 
 static int gathering_init(struct comm *comm, struct gathering *g) {
-  int64_t step = rows_block / 4 / g->row_bytes;
+  int64_t step = row_shuffle_block / 4 / g->row_bytes;
   if (step < 1) step = 1;
   g->step = step < g->partition->nodes ? step : g->partition->nodes;
   int64_t bytes = g->step * g->row_bytes;

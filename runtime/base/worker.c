@@ -9,17 +9,17 @@
 
 /* Errors and the number of threads belong to the thread that has them. */
 static void *run(void *argument) {
-  struct aside *aside = argument;
-  omp_set_num_threads(aside->threads);
-  aside->code = aside->call(aside->context);
-  if (aside->code != OK) snprintf(aside->message, sizeof aside->message, "%s", error_message());
+  struct worker *worker = argument;
+  omp_set_num_threads(worker->threads);
+  worker->code = worker->call(worker->context);
+  if (worker->code != OK) snprintf(worker->message, sizeof worker->message, "%s", error_message());
   return NULL;
 }
 
-int aside_start(struct aside *aside, int (*call)(void *context), void *context) {
-  *aside = (struct aside){.call = call, .context = context, .threads = omp_get_max_threads()};
-  if (pthread_create(&aside->thread, NULL, run, aside) != 0) FAIL(FAILED, "no thread could be started");
-  aside->running = 1;
+int worker_start(struct worker *worker, int (*call)(void *context), void *context) {
+  *worker = (struct worker){.call = call, .context = context, .threads = omp_get_max_threads()};
+  if (pthread_create(&worker->thread, NULL, run, worker) != 0) FAIL(FAILED, "no thread could be started");
+  worker->running = 1;
   return OK;
 }
 
@@ -32,18 +32,18 @@ static struct timespec after(double seconds) {
   return t;
 }
 
-int aside_wait(struct aside *aside, double seconds) {
-  if (!aside->running) return 1;
+int worker_wait(struct worker *worker, double seconds) {
+  if (!worker->running) return 1;
   struct timespec deadline = after(seconds);
-  int ended = seconds > 0 ? pthread_timedjoin_np(aside->thread, NULL, &deadline)
-                          : pthread_tryjoin_np(aside->thread, NULL);
-  aside->running = ended != 0;
-  return !aside->running;
+  int ended = seconds > 0 ? pthread_timedjoin_np(worker->thread, NULL, &deadline)
+                          : pthread_tryjoin_np(worker->thread, NULL);
+  worker->running = ended != 0;
+  return !worker->running;
 }
 
-int aside_finish(struct aside *aside) {
-  if (aside->running) pthread_join(aside->thread, NULL);
-  aside->running = 0;
-  if (aside->code != OK) FAIL(aside->code, "%s", aside->message);
+int worker_finish(struct worker *worker) {
+  if (worker->running) pthread_join(worker->thread, NULL);
+  worker->running = 0;
+  if (worker->code != OK) FAIL(worker->code, "%s", worker->message);
   return OK;
 }

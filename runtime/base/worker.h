@@ -1,11 +1,11 @@
-/* aside: work in a thread of its own while the thread that started it goes on. Its error is carried over. */
+/* worker: work in a thread of its own while the thread that started it goes on. Its error is carried over. */
 #ifndef RUNTIME_BASE_WORKER_H
 #define RUNTIME_BASE_WORKER_H
 
 #include <pthread.h>
 
 /* Stays where it is while it runs. */
-struct aside {
+struct worker {
   int (*call)(void *context);
   void *context;
   pthread_t thread;
@@ -16,13 +16,13 @@ struct aside {
 };
 
 /* Errors: FAILED when there is no thread to be had. */
-int aside_start(struct aside *aside, int (*call)(void *context), void *context);
+int worker_start(struct worker *worker, int (*call)(void *context), void *context);
 
 /* Whether it has ended, or was never started; waits for that at most `seconds`. Only the thread that started
  * it may ask. */
-int aside_wait(struct aside *aside, double seconds);
+int worker_wait(struct worker *worker, double seconds);
 
 /* Waits; returns what the call returned, with its message. */
-int aside_finish(struct aside *aside);
+int worker_finish(struct worker *worker);
 
 #endif

@@ -3,9 +3,9 @@
  * Two kinds of traffic. Set-up speaks through host buffers (comm_broadcast, comm_gather, ...), always MPI.
  * Training speaks through the table: halo rows and gradients in the device's memory (comm_mpi for host
  * memory; an implementation for another device's memory is another table). Every wait polls with a deadline
- * of comm.timeout seconds; when it passes, the ranks that do not answer a roll call are named and the job is
- * ended. No call blocks without that deadline. Messages over 1 GiB are split inside. Collective calls must
- * be made by all ranks in the same order. */
+ * of comm.timeout seconds; when it passes, the ranks that do not answer a liveness check are named and the
+ * job is ended. No call blocks without that deadline. Messages over 1 GiB are split inside. Collective calls
+ * must be made by all ranks in the same order. */
 #ifndef RUNTIME_COMM_COMM_H
 #define RUNTIME_COMM_COMM_H
 
@@ -100,9 +100,10 @@ int comm_swap(struct comm *comm, const struct message *sends, int send_count, co
 int comm_all_to_all(struct comm *comm, const void *send, const int64_t *send_bytes, void **recv,
                     int64_t *recv_bytes);
 
-/* A sign of life: tells the ranks that wait for this one to go on waiting, and answers their roll calls. A
- * rank that computes for long while the others wait in a collective call makes it from its main thread about
- * once a second (the work runs in another thread); each call starts the others' deadlines anew. */
+/* A heartbeat of life: tells the ranks that wait for this one to go on waiting, and answers their liveness
+ * checks. A rank that computes for long while the others wait in a collective call makes it from its main
+ * thread about once a second (the work runs in another thread); each call starts the others' deadlines anew.
+ */
 int comm_alive(struct comm *comm);
 
 /* Waits, as for other ranks, until steps(context) has come to `last`: for work in another thread of this

@@ -58,11 +58,11 @@ static int conclude(struct comm *comm, const struct verdict *all) {
 
 /* A failure must be heard: the sign of an earlier one leaves first. */
 static int tell_failure(struct comm *comm, int code) {
-  struct sign failed = {.kind = SIGN_FAILED, .number = comm->mpi->agreements, .call = code};
+  struct heartbeat failed = {.kind = HEARTBEAT_FAILED, .number = comm->mpi->agreements, .call = code};
   for (int r = 0; r < comm->size; r++) {
     if (r == comm->rank) continue;
-    TRY(comm_watch_settle(comm, &comm->mpi->peers[r].sending[SIGN_FAILED], CALL_AGREE));
-    TRY(comm_signs_send(comm, r, failed));
+    TRY(comm_watch_settle(comm, &comm->mpi->peers[r].sending[HEARTBEAT_FAILED], CALL_AGREE));
+    TRY(comm_heartbeats_send(comm, r, failed));
   }
   return OK;
 }

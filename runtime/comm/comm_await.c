@@ -21,7 +21,7 @@ static int check_failed(struct comm_watch *watch, double now) {
 int comm_watch_poll(struct comm_watch *watch) {
   double now = profile_clock();
   if (comm_watch_is_due(watch, now)) {
-    TRY(comm_signs_look(watch->comm));
+    TRY(comm_heartbeats_look(watch->comm));
     if (watch->comm->mpi->ending == 0) TRY(check_failed(watch, now));
     comm_watch_check(watch, now);
   }

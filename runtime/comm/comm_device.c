@@ -41,32 +41,32 @@ void comm_connect_stop(struct comm *comm) {
 /* comm_connect in another thread, while this one watches the other ranks. */
 struct connecting {
   struct comm *comm;
-  struct aside aside;
+  struct worker worker;
   atomic_int steps;
 };
 
-static int connect_aside(void *context) {
+static int connect_in_worker(void *context) {
   struct connecting *connecting = context;
   return comm_connect(connecting->comm, &connecting->steps);
 }
 
 static int steps_of(void *context) {
   struct connecting *connecting = context;
-  return aside_wait(&connecting->aside, 0) ? INT_MAX : connecting->steps;
+  return worker_wait(&connecting->worker, 0) ? INT_MAX : connecting->steps;
 }
 
 int comm_attach(struct comm *comm, struct device *device) {
   struct connecting connecting = {.comm = comm};
   TRY(comm_meet(comm, device));
   if (!comm->ops->connect) return OK;
-  TRY(comm_agree(comm, aside_start(&connecting.aside, connect_aside, &connecting)));
+  TRY(comm_agree(comm, worker_start(&connecting.worker, connect_in_worker, &connecting)));
   int code = comm_await(comm, steps_of, &connecting, INT_MAX);
   if (code != OK) {
     comm_connect_stop(comm);
-    while (!aside_wait(&connecting.aside, 1)) continue;
+    while (!worker_wait(&connecting.worker, 1)) continue;
     return code;
   }
-  return comm_agree(comm, aside_finish(&connecting.aside));
+  return comm_agree(comm, worker_finish(&connecting.worker));
 }
 
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,

@@ -1,4 +1,4 @@
-/* Signs between ranks, and the roll call: who does not answer when a deadline has passed? */
+/* Heartbeats between ranks, and the liveness check: who does not answer when a deadline has passed? */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "runtime/comm/launcher.h"
 #include "runtime/profile/profile.h"
 
-enum { SIGN_INTS = sizeof(struct sign) / sizeof(int), SIGN_TAG = 1, NAMED = 4 };
+enum { HEARTBEAT_INTS = sizeof(struct heartbeat) / sizeof(int), HEARTBEAT_TAG = 1, NAMED = 4 };
 
 static const double answer_seconds = 3;  /* how long a living rank may take to answer */
 static const double recover_seconds = 2; /* when all answered: what they wait for may be just arriving */
@@ -34,108 +34,109 @@ const char *comm_call_name(enum comm_call call) {
 }
 
 static int listen(struct comm_mpi *mpi) {
-  TRY_MPI(
-      MPI_Irecv(&mpi->sign_in, SIGN_INTS, MPI_INT, MPI_ANY_SOURCE, SIGN_TAG, mpi->signs, &mpi->sign_request));
+  TRY_MPI(MPI_Irecv(&mpi->heartbeat_in, HEARTBEAT_INTS, MPI_INT, MPI_ANY_SOURCE, HEARTBEAT_TAG,
+                    mpi->heartbeats, &mpi->heartbeat_request));
   return OK;
 }
 
-int comm_signs_open(struct comm *comm) {
+int comm_heartbeats_open(struct comm *comm) {
   return listen(comm->mpi);
 }
 
-void comm_signs_close(struct comm *comm) {
+void comm_heartbeats_close(struct comm *comm) {
   struct comm_mpi *mpi = comm->mpi;
-  if (mpi->sign_request != MPI_REQUEST_NULL) {
-    MPI_Cancel(&mpi->sign_request);
-    MPI_Request_free(&mpi->sign_request);
+  if (mpi->heartbeat_request != MPI_REQUEST_NULL) {
+    MPI_Cancel(&mpi->heartbeat_request);
+    MPI_Request_free(&mpi->heartbeat_request);
   }
   for (int r = 0; mpi->peers && r < comm->size; r++)
-    for (int kind = 0; kind < SIGN_KINDS; kind++)
+    for (int kind = 0; kind < HEARTBEAT_KINDS; kind++)
       if (mpi->peers[r].sending[kind] != MPI_REQUEST_NULL) MPI_Request_free(&mpi->peers[r].sending[kind]);
 }
 
-/* A sign whose predecessor has not left yet is dropped: that peer does not listen. */
-int comm_signs_send(struct comm *comm, int peer, struct sign sign) {
+/* A heartbeat whose predecessor has not left yet is dropped: that peer does not listen. */
+int comm_heartbeats_send(struct comm *comm, int peer, struct heartbeat heartbeat) {
   struct comm_peer *to = &comm->mpi->peers[peer];
   int gone = 0;
-  TRY_MPI(MPI_Test(&to->sending[sign.kind], &gone, MPI_STATUS_IGNORE));
+  TRY_MPI(MPI_Test(&to->sending[heartbeat.kind], &gone, MPI_STATUS_IGNORE));
   if (!gone) return OK;
-  to->out[sign.kind] = sign;
-  TRY_MPI(MPI_Isend(&to->out[sign.kind], SIGN_INTS, MPI_INT, peer, SIGN_TAG, comm->mpi->signs,
-                    &to->sending[sign.kind]));
+  to->out[heartbeat.kind] = heartbeat;
+  TRY_MPI(MPI_Isend(&to->out[heartbeat.kind], HEARTBEAT_INTS, MPI_INT, peer, HEARTBEAT_TAG,
+                    comm->mpi->heartbeats, &to->sending[heartbeat.kind]));
   return OK;
 }
 
-int comm_signs_send_all(struct comm *comm, struct sign sign) {
+int comm_heartbeats_send_all(struct comm *comm, struct heartbeat heartbeat) {
   for (int r = 0; r < comm->size; r++)
-    if (r != comm->rank) TRY(comm_signs_send(comm, r, sign));
+    if (r != comm->rank) TRY(comm_heartbeats_send(comm, r, heartbeat));
   return OK;
 }
 
 static int answer(struct comm *comm, int peer, int number) {
   const struct comm_watch *watch = comm->mpi->watch;
-  struct sign here = {.kind = SIGN_HERE, .number = number, .call = CALL_NONE, .peer = -1};
+  struct heartbeat here = {.kind = HEARTBEAT_HERE, .number = number, .call = CALL_NONE, .peer = -1};
   if (watch) {
     here.call = (int)watch->call;
     here.peer = comm_requests_peer(watch->requests);
   }
-  return comm_signs_send(comm, peer, here);
+  return comm_heartbeats_send(comm, peer, here);
 }
 
-/* Signs of different ranks overtake each other: an older failure must not hide a newer one. */
-static void note_failure(struct comm_mpi *mpi, int from, struct sign sign) {
-  if (mpi->failed_rank >= 0 && sign.number <= mpi->failed.number) return;
-  mpi->failed = sign;
+/* Heartbeats of different ranks overtake each other: an older failure must not hide a newer one. */
+static void note_failure(struct comm_mpi *mpi, int from, struct heartbeat heartbeat) {
+  if (mpi->failed_rank >= 0 && heartbeat.number <= mpi->failed.number) return;
+  mpi->failed = heartbeat;
   mpi->failed_rank = from;
 }
 
-static int heed(struct comm *comm, int from, struct sign sign) {
+static int heed(struct comm *comm, int from, struct heartbeat heartbeat) {
   struct comm_mpi *mpi = comm->mpi;
-  switch ((enum sign_kind)sign.kind) {
-  case SIGN_CALL:
-    return answer(comm, from, sign.number);
-  case SIGN_HERE:
-    mpi->peers[from].answer = sign;
+  switch ((enum heartbeat_kind)heartbeat.kind) {
+  case HEARTBEAT_CALL:
+    return answer(comm, from, heartbeat.number);
+  case HEARTBEAT_HERE:
+    mpi->peers[from].answer = heartbeat;
     mpi->peers[from].answered = profile_clock();
     break;
-  case SIGN_ALIVE:
-    mpi->sign_of_life = profile_clock();
+  case HEARTBEAT_ALIVE:
+    mpi->last_heartbeat = profile_clock();
     break;
-  case SIGN_FAILED:
-    note_failure(mpi, from, sign);
+  case HEARTBEAT_FAILED:
+    note_failure(mpi, from, heartbeat);
     break;
-  case SIGN_ENDING:
+  case HEARTBEAT_ENDING:
     if (mpi->ending == 0) mpi->ending = profile_clock();
     break;
-  case SIGN_KINDS:
+  case HEARTBEAT_KINDS:
     break;
   }
   return OK;
 }
 
-int comm_signs_look(struct comm *comm) {
+int comm_heartbeats_look(struct comm *comm) {
   struct comm_mpi *mpi = comm->mpi;
   for (;;) {
     int came = 0;
     MPI_Status status;
-    if (mpi->sign_request == MPI_REQUEST_NULL) return OK;
-    TRY_MPI(MPI_Test(&mpi->sign_request, &came, &status));
+    if (mpi->heartbeat_request == MPI_REQUEST_NULL) return OK;
+    TRY_MPI(MPI_Test(&mpi->heartbeat_request, &came, &status));
     if (!came) return OK;
-    struct sign sign = mpi->sign_in;
+    struct heartbeat heartbeat = mpi->heartbeat_in;
     TRY(listen(mpi));
-    TRY(heed(comm, status.MPI_SOURCE, sign));
+    TRY(heed(comm, status.MPI_SOURCE, heartbeat));
   }
 }
 
 int comm_alive(struct comm *comm) {
   if (comm->size == 1) return OK;
-  TRY(comm_signs_send_all(comm, (struct sign){.kind = SIGN_ALIVE}));
-  return comm_signs_look(comm);
+  TRY(comm_heartbeats_send_all(comm, (struct heartbeat){.kind = HEARTBEAT_ALIVE}));
+  return comm_heartbeats_look(comm);
 }
 
-int comm_rollcall_start(struct comm *comm) {
+int comm_liveness_start(struct comm *comm) {
   comm->mpi->called = profile_clock();
-  return comm_signs_send_all(comm, (struct sign){.kind = SIGN_CALL, .number = ++comm->mpi->roll_calls});
+  return comm_heartbeats_send_all(
+      comm, (struct heartbeat){.kind = HEARTBEAT_CALL, .number = ++comm->mpi->liveness_checks});
 }
 
 static void name_wait(int rank, int call, int peer, FILE *out) {
@@ -150,7 +151,7 @@ static void name_wait(int rank, int call, int peer, FILE *out) {
 static void name_waits(const struct comm_watch *watch, FILE *out) {
   const struct comm *comm = watch->comm;
   for (int r = 0; r < comm->size && r < NAMED; r++) {
-    const struct sign *answer = &comm->mpi->peers[r].answer;
+    const struct heartbeat *answer = &comm->mpi->peers[r].answer;
     if (r > 0) fprintf(out, ", ");
     if (r == comm->rank)
       name_wait(r, (int)watch->call, comm_requests_peer(watch->requests), out);
@@ -165,7 +166,7 @@ static _Noreturn void speak(const struct comm_watch *watch, int missing) {
   struct comm *comm = watch->comm;
   FILE *out = fmemopen(text, sizeof text, "w");
   comm_abort_start(FAILED);
-  (void)comm_signs_send_all(comm, (struct sign){.kind = SIGN_ENDING});
+  (void)comm_heartbeats_send_all(comm, (struct heartbeat){.kind = HEARTBEAT_ENDING});
   if (out) {
     fprintf(out, "gnntrain: ");
     if (missing > 0)
@@ -181,7 +182,7 @@ static _Noreturn void speak(const struct comm_watch *watch, int missing) {
   comm_abort(comm, FAILED);
 }
 
-void comm_rollcall_name(const struct comm *comm, double seconds) {
+void comm_liveness_name(const struct comm *comm, double seconds) {
   char text[2048];
   FILE *out = comm_missing_host(comm) ? fmemopen(text, sizeof text, "w") : NULL;
   if (!out) return;
@@ -192,7 +193,7 @@ void comm_rollcall_name(const struct comm *comm, double seconds) {
   fputs(text, stderr);
 }
 
-void comm_rollcall_conclude(struct comm_watch *watch, double seconds) {
+void comm_liveness_conclude(struct comm_watch *watch, double seconds) {
   const struct comm *comm = watch->comm;
   int missing = 0, before = 0;
   for (int r = 0; r < comm->size; r++) {

@@ -5,7 +5,7 @@
 
 enum { NAMED = 4 };
 
-/* Which one is answered does not matter: a roll call to a rank that has not fetched the one before is
+/* Which one is answered does not matter: a liveness check to a rank that has not fetched the one before is
  * dropped.
  */
 int comm_answered(const struct comm *comm, int r) {

@@ -1,8 +1,8 @@
 /* comm_mpi: what comm keeps while MPI runs, and how its parts wait. Inside runtime/ only: the rest of the
  * program includes comm.h.
  *
- * Everything is non-blocking MPI and a polling wait (struct comm_watch) that answers signs of other ranks,
- * notices a rank that has failed, and ends the job when a deadline passes. */
+ * Everything is non-blocking MPI and a polling wait (struct comm_watch) that answers heartbeats of other
+ * ranks, notices a rank that has failed, and ends the job when a deadline passes. */
 #ifndef RUNTIME_COMM_COMM_MPI_H
 #define RUNTIME_COMM_COMM_MPI_H
 
@@ -27,27 +27,28 @@ enum comm_call {
 };
 
 /* Short messages between any two ranks at any time. */
-enum sign_kind {
-  SIGN_CALL,   /* do you live? */
-  SIGN_HERE,   /* the answer, with what the rank is doing */
-  SIGN_ALIVE,  /* go on waiting for me */
-  SIGN_FAILED, /* this rank has failed and waits in comm_agree */
-  SIGN_ENDING, /* this rank has said who does not answer, and ends the job */
-  SIGN_KINDS,
+enum heartbeat_kind {
+  HEARTBEAT_CALL,   /* do you live? */
+  HEARTBEAT_HERE,   /* the answer, with what the rank is doing */
+  HEARTBEAT_ALIVE,  /* go on waiting for me */
+  HEARTBEAT_FAILED, /* this rank has failed and waits in comm_agree */
+  HEARTBEAT_ENDING, /* this rank has said who does not answer, and ends the job */
+  HEARTBEAT_KINDS,
 };
 
-struct sign {
-  int kind, number; /* number: of the roll call, or of the agreement */
-  int call, peer; /* SIGN_HERE: what it is doing and for whom it waits (-1: all); SIGN_FAILED: call = code */
+struct heartbeat {
+  int kind, number; /* number: of the liveness check, or of the agreement */
+  int call, peer; /* HEARTBEAT_HERE: what it is doing and for whom it waits (-1: all); HEARTBEAT_FAILED: call
+                     = code */
 };
 
 struct comm_peer {
   char host[64];
-  int pid, node;               /* node: lowest rank on the same one */
-  struct sign answer;          /* to the last roll call that it has heard */
-  double answered;             /* when that came */
-  struct sign out[SIGN_KINDS]; /* being sent */
-  MPI_Request sending[SIGN_KINDS];
+  int pid, node;                         /* node: lowest rank on the same one */
+  struct heartbeat answer;               /* to the last liveness check that it has heard */
+  double answered;                       /* when that came */
+  struct heartbeat out[HEARTBEAT_KINDS]; /* being sent */
+  MPI_Request sending[HEARTBEAT_KINDS];
 };
 
 /* Messages under way, and what is known of each piece of at most comm_message_limit bytes. */
@@ -68,16 +69,16 @@ struct comm_scratch {
 };
 
 struct comm_mpi {
-  int started;                            /* MPI_Init was called */
-  MPI_Comm setup, exchange, agree, signs; /* each kind of traffic on its own */
-  struct comm_peer *peers;                /* [size] */
-  struct sign sign_in;
-  MPI_Request sign_request;
-  double sign_of_life; /* when another rank last asked for patience */
-  int roll_calls;
-  double called;      /* when the last of them went out */
-  double ending;      /* when another rank said that it ends the job, 0: none has */
-  struct sign failed; /* the last rank that said so */
+  int started;                                 /* MPI_Init was called */
+  MPI_Comm setup, exchange, agree, heartbeats; /* each kind of traffic on its own */
+  struct comm_peer *peers;                     /* [size] */
+  struct heartbeat heartbeat_in;
+  MPI_Request heartbeat_request;
+  double last_heartbeat; /* when another rank last asked for patience */
+  int liveness_checks;
+  double called;           /* when the last of them went out */
+  double ending;           /* when another rank said that it ends the job, 0: none has */
+  struct heartbeat failed; /* the last rank that said so */
   int failed_rank;
   int agreements;                   /* ended so far: the same number on all ranks */
   const struct comm_watch *watch;   /* the wait this rank is in, NULL outside */
@@ -109,7 +110,7 @@ struct comm_watch {
   enum comm_call call;
   const struct comm_requests *requests; /* to name whom it waits for; NULL: all */
   double start, next_look;
-  double called;                         /* when the roll call went out, 0: not */
+  double called;                         /* when the liveness check went out, 0: not */
   enum { NOT_ASKED, ASKED, TOLD } early; /* another one, long before the deadline: see ask_early */
   double noticed;                        /* when another rank's failure was seen, 0: not */
 };
@@ -117,8 +118,8 @@ void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_cal
                       const struct comm_requests *requests);
 void comm_watch_finish(struct comm_watch *watch);
 
-/* The steps of a poll: whether other ranks' signs are to be looked at again; what follows from those seen,
- * which ends the job when the deadline has passed; and giving way to others. */
+/* The steps of a poll: whether other ranks' heartbeats are to be looked at again; what follows from those
+ * seen, which ends the job when the deadline has passed; and giving way to others. */
 int comm_watch_is_due(struct comm_watch *watch, double now);
 void comm_watch_check(struct comm_watch *watch, double now);
 void comm_watch_rest(const struct comm_watch *watch, double now);
@@ -139,21 +140,21 @@ const char *comm_call_name(enum comm_call call);
 /* Waits for one request of a collective MPI call, so polling. */
 int comm_watch_request(struct comm *comm, MPI_Request *request, enum comm_call call);
 
-/* Signs and the roll call (comm_liveness.c). */
-int comm_signs_open(struct comm *comm);
-void comm_signs_close(struct comm *comm);
-int comm_signs_look(struct comm *comm);
+/* Heartbeats and the liveness check (comm_liveness.c). */
+int comm_heartbeats_open(struct comm *comm);
+void comm_heartbeats_close(struct comm *comm);
+int comm_heartbeats_look(struct comm *comm);
 /* Dropped where the last sign of that kind to the peer has not left yet. */
-int comm_signs_send(struct comm *comm, int peer, struct sign sign);
-int comm_signs_send_all(struct comm *comm, struct sign sign);
-int comm_rollcall_start(struct comm *comm);
-/* Goes on with a roll call `seconds` old; ends the job once it is known whom to name. */
-void comm_rollcall_conclude(struct comm_watch *watch, double seconds);
+int comm_heartbeats_send(struct comm *comm, int peer, struct heartbeat heartbeat);
+int comm_heartbeats_send_all(struct comm *comm, struct heartbeat heartbeat);
+int comm_liveness_start(struct comm *comm);
+/* Goes on with a liveness check `seconds` old; ends the job once it is known whom to name. */
+void comm_liveness_conclude(struct comm_watch *watch, double seconds);
 /* The launcher ends the job: names whom this rank has waited for, `seconds` long, if it is a whole host. */
-void comm_rollcall_name(const struct comm *comm, double seconds);
+void comm_liveness_name(const struct comm *comm, double seconds);
 
-/* Whether a rank has answered since the last roll call went out; and who has not (comm_missing.c): "host b
- * (ranks 2, 3) has not answered", hosts of which no rank has and single ranks; and whether no rank of some
+/* Whether a rank has answered since the last liveness check went out; and who has not (comm_missing.c): "host
+ * b (ranks 2, 3) has not answered", hosts of which no rank has and single ranks; and whether no rank of some
  * host has. */
 int comm_answered(const struct comm *comm, int r);
 void comm_missing_name(const struct comm *comm, FILE *out);
@@ -163,7 +164,7 @@ int comm_missing_host(const struct comm *comm);
  */
 void comm_abort_start(int code);
 
-/* The first peer that an unfinished request waits for, -1: none or all. */
+/* The first peer that an has_halo request waits for, -1: none or all. */
 int comm_requests_peer(const struct comm_requests *requests);
 
 /* Posts messages on `on`; waits until all have come and gone (comm_message.c). */

@@ -1,6 +1,7 @@
 /* An exchange is one group of ncclSend and ncclRecv on the exchange stream, straight between the ranks' GPU
  * buffers; events order it against the compute stream, so the host never waits for it. Where the host does
- * wait (device_synchronize), it polls: NCCL's asynchronous errors, signs of the other ranks and the deadline.
+ * wait (device_synchronize), it polls: NCCL's asynchronous errors, heartbeats of the other ranks and the
+ * deadline.
  */
 #include "runtime/comm/comm_nccl.h"
 

@@ -37,7 +37,7 @@ static int launched(void) {
 
 /* Where the kernel forbids reading a peer's memory (many containers), Open MPI would warn on every message.
  */
-static void choose_single_copy(void) {
+static void cost_single_copy(void) {
   char from = 0, to = 0;
   struct iovec local = {&to, 1}, remote = {&from, 1};
   if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1)
@@ -72,7 +72,7 @@ static int gather_peers(struct comm *comm) {
   }
   for (int r = 0; r < comm->size; r++) {
     comm->nodes += peers[r].node == r;
-    for (int kind = 0; kind < SIGN_KINDS; kind++) peers[r].sending[kind] = MPI_REQUEST_NULL;
+    for (int kind = 0; kind < HEARTBEAT_KINDS; kind++) peers[r].sending[kind] = MPI_REQUEST_NULL;
   }
   return OK;
 }
@@ -80,7 +80,7 @@ static int gather_peers(struct comm *comm) {
 static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   struct comm_mpi *mpi = comm->mpi;
   int provided = 0;
-  choose_single_copy();
+  cost_single_copy();
   int result = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* before it MPI has no words */
   if (result != MPI_SUCCESS) FAIL(FAILED, "MPI cannot be started: error %d in MPI_Init_thread", result);
   mpi->started = 1;
@@ -93,7 +93,7 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   TRY(duplicate(&mpi->setup));
   TRY(duplicate(&mpi->exchange));
   TRY(duplicate(&mpi->agree));
-  TRY(duplicate(&mpi->signs));
+  TRY(duplicate(&mpi->heartbeats));
   return OK;
 }
 
@@ -105,14 +105,14 @@ static int open_parts(struct comm *comm) {
   TRY(gather_peers(comm));
   if (!mpi->started) return OK;
   TRY(launcher_watch(comm));
-  return comm_signs_open(comm);
+  return comm_heartbeats_open(comm);
 }
 
 static int start(struct comm *comm, int *argc, char ***argv) {
   TRY(memory_alloc(&comm->mpi, (int64_t)sizeof *comm->mpi, "communication"));
   struct comm_mpi *mpi = comm->mpi;
-  mpi->setup = mpi->exchange = mpi->agree = mpi->signs = MPI_COMM_NULL;
-  mpi->sign_request = MPI_REQUEST_NULL;
+  mpi->setup = mpi->exchange = mpi->agree = mpi->heartbeats = MPI_COMM_NULL;
+  mpi->heartbeat_request = MPI_REQUEST_NULL;
   mpi->failed_rank = -1;
   TRY(limits_raise(launched()));
   if (launched()) TRY(start_mpi(comm, argc, argv));
@@ -137,7 +137,7 @@ static int meet_at_end(struct comm *comm) {
 
 static int finalize(struct comm *comm) {
   alarm_start(comm->timeout);
-  comm_signs_close(comm);
+  comm_heartbeats_close(comm);
   int code = comm_mpi_check(MPI_Finalize(), "MPI_Finalize");
   alarm_stop();
   comm->mpi->started = 0;

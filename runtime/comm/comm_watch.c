@@ -1,4 +1,4 @@
-/* Waits: other ranks' signs are answered, and a deadline ends the job. */
+/* Waits: other ranks' heartbeats are answered, and a deadline ends the job. */
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,10 +10,11 @@
 #include "runtime/profile/profile.h"
 
 static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
-static const double look_seconds = 1e-3;   /* how often signs are answered */
+static const double look_seconds = 1e-3;   /* how often heartbeats are answered */
 static const double early_seconds = 5;     /* a wait as long as this is no part of a steady epoch */
-static const double answer_seconds = 0.5;  /* until then a rank that lives has answered the early roll call */
-static const double ended_seconds = 5;     /* from another rank's end of the job to one's own */
+static const double answer_seconds =
+    0.5; /* until then a rank that lives has answered the early liveness check */
+static const double ended_seconds = 5; /* from another rank's end of the job to one's own */
 enum { SLEEP_MICROSECONDS = 50 };
 
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
@@ -28,8 +29,8 @@ void comm_watch_finish(struct comm_watch *watch) {
   watch->comm->mpi->watch = NULL;
 }
 
-static void call_roll(struct comm *comm) {
-  if (comm_rollcall_start(comm) == OK) return;
+static void check_liveness(struct comm *comm) {
+  if (comm_liveness_start(comm) == OK) return;
   error_print(stderr, "gnntrain");
   comm_abort(comm, FAILED);
 }
@@ -41,26 +42,26 @@ static void ask_early(struct comm_watch *watch, double waited) {
   if (waited < early_seconds) {
     watch->early = NOT_ASKED;
   } else if (watch->early == NOT_ASKED) {
-    call_roll(watch->comm);
+    check_liveness(watch->comm);
     watch->early = ASKED;
   } else if (watch->early == ASKED && waited > early_seconds + answer_seconds &&
              stop_requested() == SIGTERM) {
-    comm_rollcall_name(watch->comm, waited);
+    comm_liveness_name(watch->comm, waited);
     watch->early = TOLD;
   }
 }
 
 static void check_deadline(struct comm_watch *watch, double now) {
   struct comm *comm = watch->comm;
-  double since = comm->mpi->sign_of_life > watch->start ? comm->mpi->sign_of_life : watch->start;
+  double since = comm->mpi->last_heartbeat > watch->start ? comm->mpi->last_heartbeat : watch->start;
   if (now - since <= comm->timeout) {
     watch->called = 0;
     ask_early(watch, now - since);
   } else if (watch->called == 0) {
     watch->called = now;
-    call_roll(comm);
+    check_liveness(comm);
   } else {
-    comm_rollcall_conclude(watch, now - watch->called);
+    comm_liveness_conclude(watch, now - watch->called);
   }
 }
 
@@ -103,7 +104,7 @@ static int settle(struct comm_watch *watch, MPI_Request *request) {
     if (done) return OK;
     double now = profile_clock();
     if (comm_watch_is_due(watch, now)) {
-      TRY(comm_signs_look(watch->comm));
+      TRY(comm_heartbeats_look(watch->comm));
       comm_watch_check(watch, now);
     }
     comm_watch_rest(watch, now);

@@ -40,7 +40,7 @@ static int is_trusted_link(const char *path) {
          (status.st_uid == geteuid() || status.st_uid == 0);
 }
 
-int publish_folder(const char *path, int *folder) {
+int atomic_write_folder(const char *path, int *folder) {
   enum { FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
   struct stat status;
   *folder = open(path, FLAGS | O_NOFOLLOW);
@@ -68,7 +68,7 @@ static void draw_writer(void) {
   writer = (int64_t)(number >> 2 | 1ULL << 62);
 }
 
-int64_t publish_writer(void) {
+int64_t atomic_write_writer(void) {
   if (writer_process != getpid()) {
     writer_process = getpid();
     draw_writer();
@@ -81,26 +81,26 @@ static char named[NAME_MAX + 1];
 static int named_folder;
 static atomic_int is_named;
 
-static void note_name(const struct publish *p) {
+static void note_name(const struct atomic_write *p) {
   is_named = 0;
   named_folder = p->folder;
   memcpy(named, p->temporary, sizeof named);
   is_named = 1;
 }
 
-void publish_remove_named(void) {
+void atomic_write_remove_named(void) {
   if (is_named) unlinkat(named_folder, named, 0);
 }
 
-static int make_file(struct publish *p) {
+static int make_file(struct atomic_write *p) {
   struct stat status;
   if (fstatat(p->folder, p->name, &status, 0) == 0 && !S_ISREG(status.st_mode))
     FAIL(FAILED, "%s: cannot be written: is a %s", p->path,
          S_ISDIR(status.st_mode) ? "folder" : "device or pipe");
   p->file = -1;
   for (int attempt = 0; attempt < ATTEMPTS && p->file < 0; attempt++) {
-    snprintf(p->temporary, sizeof p->temporary, "%.*s.tmp-%lld", NAME_MAX - PUBLISH_SUFFIX, p->name,
-             (long long)publish_writer());
+    snprintf(p->temporary, sizeof p->temporary, "%.*s.tmp-%lld", NAME_MAX - ATOMIC_WRITE_SUFFIX, p->name,
+             (long long)atomic_write_writer());
     note_name(p); /* ahead of its making: a signal may come at any time */
     p->file = openat(p->folder, p->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (p->file >= 0) return OK;
@@ -116,23 +116,23 @@ static const char *name_in(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-int publish_check_name(const char *path) {
+int atomic_write_check_name(const char *path) {
   if (strlen(path) >= PATH_MAX)
     FAIL(BAD_INPUT, "%.200s...: a path of at most %d characters is allowed", path, PATH_MAX - 1);
-  if (strlen(name_in(path)) > NAME_MAX - PUBLISH_SUFFIX)
+  if (strlen(name_in(path)) > NAME_MAX - ATOMIC_WRITE_SUFFIX)
     FAIL(BAD_INPUT, "%s: the name of a file that is written has at most %d characters", path,
-         NAME_MAX - PUBLISH_SUFFIX);
+         NAME_MAX - ATOMIC_WRITE_SUFFIX);
   return OK;
 }
 
-int publish_open(struct publish *p, const char *path) {
+int atomic_write_open(struct atomic_write *p, const char *path) {
   char folder[PATH_MAX];
-  *p = (struct publish){0};
-  TRY(publish_check_name(path));
+  *p = (struct atomic_write){0};
+  TRY(atomic_write_check_name(path));
   TRY(parent_of(path, folder));
   snprintf(p->path, sizeof p->path, "%s", path);
   snprintf(p->name, sizeof p->name, "%s", name_in(path));
-  int code = publish_folder(folder, &p->folder);
+  int code = atomic_write_folder(folder, &p->folder);
   if (code != OK) FAIL(code, "%s: cannot be written: %s", path, error_message());
   code = make_file(p);
   p->open = code == OK;
@@ -140,14 +140,14 @@ int publish_open(struct publish *p, const char *path) {
   return code;
 }
 
-int publish_stream(struct publish *p, FILE **stream) {
+int atomic_write_stream(struct atomic_write *p, FILE **stream) {
   *stream = p->stream = fdopen(p->file, "w");
   if (!*stream) FAIL(FAILED, "%s: cannot be written: %s", p->path, strerror(errno));
   return OK;
 }
 
 /* What went wrong; the descriptor is closed even so. */
-static int close_file(struct publish *p, int sync) {
+static int close_file(struct atomic_write *p, int sync) {
   int error = 0;
   if (p->file < 0) return 0;
   errno = 0;
@@ -161,7 +161,7 @@ static int close_file(struct publish *p, int sync) {
 }
 
 /* From here on a signal finds nothing to remove; the number of the descriptor is free for others. */
-static void close_folder(struct publish *p) {
+static void close_folder(struct atomic_write *p) {
   is_named = 0;
   close(p->folder);
   p->open = 0;
@@ -170,21 +170,21 @@ static void close_folder(struct publish *p) {
 static int (*asked)(void *context);
 static void *asked_context;
 
-void publish_ask(int (*check)(void *context), void *context) {
+void atomic_write_ask(int (*check)(void *context), void *context) {
   asked = check;
   asked_context = context;
 }
 
-int publish_commit(struct publish *p) {
+int atomic_write_commit(struct atomic_write *p) {
   int error = close_file(p, 1);
   int code = error == 0 && asked ? asked(asked_context) : OK;
   if (code != OK) {
-    publish_drop(p);
+    atomic_write_drop(p);
     return code;
   }
   if (error == 0 && renameat(p->folder, p->temporary, p->folder, p->name) != 0) error = errno;
   if (error != 0) {
-    publish_drop(p);
+    atomic_write_drop(p);
     FAIL(FAILED, "%s: cannot be written: %s", p->path, strerror(error));
   }
   error = fsync(p->folder) == 0 ? 0 : errno;
@@ -194,7 +194,7 @@ int publish_commit(struct publish *p) {
   return OK;
 }
 
-void publish_drop(struct publish *p) {
+void atomic_write_drop(struct atomic_write *p) {
   if (!p->open) return;
   close_file(p, 0);
   unlinkat(p->folder, p->temporary, 0);
@@ -210,12 +210,12 @@ static int is_left(const char *left, const char *name) {
   return *left && left[strspn(left, "0123456789")] == '\0';
 }
 
-void publish_clean(const char *path, int64_t seconds) {
+void atomic_write_clean(const char *path, int64_t seconds) {
   const char *name = name_in(path);
   char place[PATH_MAX];
   int folder = -1;
   time_t latest = time(NULL) - (time_t)seconds;
-  if (parent_of(path, place) == OK) (void)publish_folder(place, &folder);
+  if (parent_of(path, place) == OK) (void)atomic_write_folder(place, &folder);
   DIR *listing = folder >= 0 ? fdopendir(folder) : NULL;
   for (struct dirent *entry; listing && (entry = readdir(listing));) {
     struct stat status;

@@ -1,5 +1,5 @@
-/* publish: a file becomes visible whole or not at all: written under another name beside its place, synced,
- * renamed.
+/* atomic_write: a file becomes visible whole or not at all: written under another name beside its place,
+ * synced, renamed.
  *
  * Others may write to the folder, too (a group's, on a cluster). So the file is made anew under a name that
  * nobody can guess, and made, renamed and removed through a descriptor of the folder: a link that somebody
@@ -11,52 +11,52 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { PUBLISH_SUFFIX = 24 }; /* characters that the name of a temporary file has more than the file's */
+enum { ATOMIC_WRITE_SUFFIX = 24 }; /* characters that the name of a temporary file has more than the file's */
 
 /* A file being written. Zeroed: none. */
-struct publish {
+struct atomic_write {
   int open;         /* the rest means something */
   int folder, file; /* descriptors; file -1: closed */
-  FILE *stream;     /* of publish_stream; NULL: none. It owns the descriptor */
+  FILE *stream;     /* of atomic_write_stream; NULL: none. It owns the descriptor */
   char path[PATH_MAX];
   char name[NAME_MAX + 1], temporary[NAME_MAX + 1]; /* in the folder */
 };
 
-/* Makes an empty file "<path>.tmp-<publish_writer()>", with the rights that the umask leaves. Errors: FAILED
- * when `path` is there and no plain file, or its folder is missing or not writable, with the system's reason;
- * BAD_INPUT when the name is too long, or the folder a symbolic link of another user. */
-int publish_open(struct publish *publish, const char *path);
+/* Makes an empty file "<path>.tmp-<atomic_write_writer()>", with the rights that the umask leaves. Errors:
+ * FAILED when `path` is there and no plain file, or its folder is missing or not writable, with the system's
+ * reason; BAD_INPUT when the name is too long, or the folder a symbolic link of another user. */
+int atomic_write_open(struct atomic_write *atomic_write, const char *path);
 
 /* The file as a stream, which lasts as long as the file is open. Errors: FAILED: out of memory. */
-int publish_stream(struct publish *publish, FILE **stream);
+int atomic_write_stream(struct atomic_write *atomic_write, FILE **stream);
 
 /* Syncs and closes the file, renames it to `path` and syncs the folder. Errors: FAILED with the system's
  * reason: the former file stays, and nothing is left beside it. */
-int publish_commit(struct publish *publish);
+int atomic_write_commit(struct atomic_write *atomic_write);
 
 /* From here on a commit first asks check(context), and fails as that does. NULL: it asks nobody. */
-void publish_ask(int (*check)(void *context), void *context);
+void atomic_write_ask(int (*check)(void *context), void *context);
 
 /* Of a file that was not committed: closes and removes it. */
-void publish_drop(struct publish *publish);
+void atomic_write_drop(struct atomic_write *atomic_write);
 
 /* The number in the names of this process's temporary files, drawn at random. */
-int64_t publish_writer(void);
+int64_t atomic_write_writer(void);
 
 /* Removes the temporary file that was made last, if it is there; another thread and a handler of signals may
  * call it. */
-void publish_remove_named(void);
+void atomic_write_remove_named(void);
 
 /* Removes what killed writers of `path` left beside it, `seconds` ago or more (0: whenever); nobody may have
  * been writing it for so long. */
-void publish_clean(const char *path, int64_t seconds);
+void atomic_write_clean(const char *path, int64_t seconds);
 
 /* Errors: BAD_INPUT when the path, or the file's name in it, is too long to be written. */
-int publish_check_name(const char *path);
+int atomic_write_check_name(const char *path);
 
 /* Opens a folder in which files are to be made or removed. Errors: FAILED with the system's reason, errno
  * being that; BAD_INPUT when the name is too long or the folder is a symbolic link that another user made. */
-int publish_folder(const char *path, int *folder);
+int atomic_write_folder(const char *path, int *folder);
 
 /* The folder that holds `path`. Errors: BAD_INPUT: the path is too long. */
 int parent_of(const char *path, char folder[PATH_MAX]);

@@ -63,13 +63,13 @@ static int open_waiting(void *context) {
 
 static int open_pipe(const char *path) {
   struct opening o = {.path = path, .descriptor = -1};
-  struct aside aside;
-  if (aside_start(&aside, open_waiting, &o) != OK) {
+  struct worker worker;
+  if (worker_start(&worker, open_waiting, &o) != OK) {
     error_clear();
     open_waiting(&o);
   } else {
-    if (!aside_wait(&aside, PATIENCE)) fprintf(stderr, "waiting for a writer of %s\n", path);
-    (void)aside_finish(&aside);
+    if (!worker_wait(&worker, PATIENCE)) fprintf(stderr, "waiting for a writer of %s\n", path);
+    (void)worker_finish(&worker);
   }
   errno = o.error;
   return o.descriptor;

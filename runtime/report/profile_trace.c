@@ -16,7 +16,7 @@ struct rank_header {
 };
 
 struct trace {
-  struct publish written; /* on rank 0 only */
+  struct atomic_write written; /* on rank 0 only */
   FILE *file;
   struct profile_region *region; /* of all ranks */
   int64_t width;
@@ -64,9 +64,9 @@ static int trace_open(struct trace *trace, struct comm *comm, const char *path) 
   TRY(memory_alloc(&trace->header, comm->size * (int64_t)sizeof *trace->header, "trace"));
   if (comm->rank != 0) return OK;
   TRY(memory_alloc(&trace->event, PROFILE_EVENTS * (int64_t)sizeof *trace->event, "trace"));
-  int code = publish_open(&trace->written, path);
+  int code = atomic_write_open(&trace->written, path);
   if (code != OK) FAIL(code, "the trace: %s", error_message());
-  return publish_stream(&trace->written, &trace->file);
+  return atomic_write_stream(&trace->written, &trace->file);
 }
 
 /* Rank 0 takes the events of one rank after the other: it never holds more than two ranks' events. */
@@ -92,14 +92,14 @@ static int trace_write(struct trace *trace, struct comm *comm) {
 static int write_all(struct trace *trace, struct comm *comm, const char *path) {
   TRY(comm_agree(comm, trace_open(trace, comm, path)));
   TRY(trace_write(trace, comm));
-  TRY(comm_agree(comm, trace->written.open ? publish_commit(&trace->written) : OK));
+  TRY(comm_agree(comm, trace->written.open ? atomic_write_commit(&trace->written) : OK));
   return OK;
 }
 
 int profile_write_trace(struct comm *comm, const char *path) {
   struct trace trace = {0};
   int code = write_all(&trace, comm, path);
-  publish_drop(&trace.written);
+  atomic_write_drop(&trace.written);
   free(trace.region);
   free(trace.header);
   free(trace.event);

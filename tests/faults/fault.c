@@ -81,7 +81,7 @@ static int is_named(const char *name) {
   return 0;
 }
 
-static void choose_error(const char *name) {
+static void cost_error(const char *name) {
   fault.shortens = strcmp(name, "short") == 0;
   fault.kills = strcmp(name, "kill") == 0;
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
@@ -109,7 +109,7 @@ __attribute__((constructor)) static void start(void) {
   fault.counts = setting("FAULT_COUNTS", NULL);
   fault.at = atol(setting("FAULT_AT", "0"));
   fault.always = getenv("FAULT_ALWAYS") != NULL;
-  choose_error(setting("FAULT_ERROR", "EIO"));
+  cost_error(setting("FAULT_ERROR", "EIO"));
   (void)!sscanf(setting("FAULT_EXCEPT", ""), "%" SCNxPTR "-%" SCNxPTR, &fault.except.start,
                 &fault.except.end);
   for (struct fault_call *call = fault_first; call < fault_end; call++) call->is_named = is_named(call->name);

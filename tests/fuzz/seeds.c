@@ -38,7 +38,7 @@ struct members {
 static void add(struct members *m, const char *name, const char *descr, const char *shape, const void *data,
                 size_t bytes) {
   size_t size;
-  void *npy = made_npy(descr, shape, 0, 1, data, bytes, &size);
+  void *npy = synthetic_npy(descr, shape, 0, 1, data, bytes, &size);
   m->used += (size_t)sprintf(m->bytes + m->used, "%s%s%s", m->used ? "====\n" : "", name, size ? "\n" : "");
   memcpy(m->bytes + m->used, npy, size);
   m->used += size;
@@ -149,7 +149,7 @@ static void put_dgl(void) {
 static void put_npy(const char *name, const char *descr, const char *shape, int fortran, int version,
                     const void *data, size_t bytes) {
   size_t size;
-  void *npy = made_npy(descr, shape, fortran, version, data, bytes, &size);
+  void *npy = synthetic_npy(descr, shape, fortran, version, data, bytes, &size);
   put("npy", name, npy, size);
   put("beside", name, npy, size);
   free(npy);
@@ -163,12 +163,12 @@ static void put_arrays(void) {
   put_npy("flags", "|b1", "(5, 2)", 0, 1, FLAGS(1, 0, 0, 1, 1, 1, 0, 0, 1, 0));
   put_npy("text", "<U2", "(1,)", 0, 1, "c\0\0\0s\0\0\0", 8);
   put_npy("empty", "<f8", "(0, 3)", 0, 1, NULL, 0);
-  const struct made_array graph[] = {
+  const struct synthetic_array graph[] = {
       {"edges", "<i8", "(3, 2)", LONGS(0, 1, 1, 2, 2, 3), 0},
       {"node_labels", "<i8", "(4,)", LONGS(0, 1, 2, 0), 0},
       {"train_mask", "|b1", "(4,)", FLAGS(1, 0, 0, 0), 0},
   };
-  made_npz(seed_path("npz", "graph"), graph, 3);
+  synthetic_npz(seed_path("npz", "graph"), graph, 3);
   put_benchmark();
   put_heterophilous();
   put_scipy();
@@ -178,11 +178,11 @@ static void put_arrays(void) {
 }
 
 static void put_gzip(void) {
-  made_gzip(seed_path("gzip", "line"), "0 1\n1 2\n2 0\n");
-  made_gzip(seed_path("edgelist", "gzip"), "0 1\n1 2\n2 0\n");
-  made_gzip(seed_path("csv", "gzip"), "1 2\n3 4\n5 6\n7 8\n9 0\n");
+  synthetic_gzip(seed_path("gzip", "line"), "0 1\n1 2\n2 0\n");
+  synthetic_gzip(seed_path("edgelist", "gzip"), "0 1\n1 2\n2 0\n");
+  synthetic_gzip(seed_path("csv", "gzip"), "1 2\n3 4\n5 6\n7 8\n9 0\n");
   size_t size;
-  unsigned char *member = made_bytes(seed_path("gzip", "line"), &size);
+  unsigned char *member = synthetic_bytes(seed_path("gzip", "line"), &size);
   unsigned char *twice = calloc(2 * size + 8, 1);
   memcpy(twice, member, size);
   memcpy(twice + size, member, size);

@@ -45,10 +45,10 @@ void fuzz_set(const uint8_t *data, size_t size) {
 }
 
 void fuzz_constants(const uint8_t *data, size_t size) {
-  static struct choose_constants constants;
-  int code = choose_constants_find(fuzz_file("constants.toml", data, size), &constants);
-  if (code == OK) code = choose_models_read(constants.text, constants.path);
-  const struct choose_model *model = choose_model_of("NVIDIA H200");
+  static struct cost_constants constants;
+  int code = cost_constants_find(fuzz_file("constants.toml", data, size), &constants);
+  if (code == OK) code = cost_models_read(constants.text, constants.path);
+  const struct cost_model *model = cost_model_of("NVIDIA H200");
   if (!(model->cached_bytes > 0 && model->distant_bytes > model->cached_bytes)) abort();
   fuzz_check_text(code == OK, data, size);
   fuzz_check_code(code);

@@ -9,45 +9,45 @@
 
 #include "tests/check.h"
 
-static char made_folder[64];
+static char synthetic_folder[64];
 
-static inline int made_setup(void) {
-  strcpy(made_folder, "/tmp/gnntrain-test-XXXXXX");
-  return mkdtemp(made_folder) && chdir(made_folder) == 0 ? 0 : -1;
+static inline int synthetic_setup(void) {
+  strcpy(synthetic_folder, "/tmp/gnntrain-test-XXXXXX");
+  return mkdtemp(synthetic_folder) && chdir(synthetic_folder) == 0 ? 0 : -1;
 }
 
-static inline int made_remove(const char *path, const struct stat *status, int flag, struct FTW *place) {
+static inline int synthetic_remove(const char *path, const struct stat *status, int flag, struct FTW *place) {
   (void)status, (void)flag, (void)place;
   return remove(path);
 }
 
-static inline void made_teardown(void) {
-  if (chdir("/tmp") != 0 || nftw(made_folder, made_remove, 16, FTW_DEPTH | FTW_PHYS) != 0)
-    perror(made_folder);
+static inline void synthetic_teardown(void) {
+  if (chdir("/tmp") != 0 || nftw(synthetic_folder, synthetic_remove, 16, FTW_DEPTH | FTW_PHYS) != 0)
+    perror(synthetic_folder);
 }
 
 /* The tests of this program run in an empty folder of its own. */
-#define IN_MADE_FOLDER   \
-  AFTER_ALL {            \
-    made_teardown();     \
-  }                      \
-  BEFORE_ALL {           \
-    return made_setup(); \
-  }                      \
+#define IN_MADE_FOLDER        \
+  AFTER_ALL {                 \
+    synthetic_teardown();     \
+  }                           \
+  BEFORE_ALL {                \
+    return synthetic_setup(); \
+  }                           \
   struct test
 
-static inline void made_file(const char *path, const void *bytes, size_t size) {
+static inline void synthetic_file(const char *path, const void *bytes, size_t size) {
   FILE *file = fopen(path, "wb");
   assert_non_null(file);
   assert_int_equal(fwrite(bytes, 1, size, file), size);
   assert_int_equal(fclose(file), 0);
 }
 
-static inline void made_text(const char *path, const char *text) {
-  made_file(path, text, strlen(text));
+static inline void synthetic_text(const char *path, const char *text) {
+  synthetic_file(path, text, strlen(text));
 }
 
-static inline void made_gzip(const char *path, const char *text) {
+static inline void synthetic_gzip(const char *path, const char *text) {
   gzFile file = gzopen(path, "wb");
   assert_non_null(file);
   if (*text) assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), (int)strlen(text));
@@ -55,7 +55,7 @@ static inline void made_gzip(const char *path, const char *text) {
 }
 
 /* The whole file; the caller frees it. */
-static inline unsigned char *made_bytes(const char *path, size_t *size) {
+static inline unsigned char *synthetic_bytes(const char *path, size_t *size) {
   FILE *file = fopen(path, "rb");
   assert_non_null(file);
   fseek(file, 0, SEEK_END);
@@ -69,8 +69,8 @@ static inline unsigned char *made_bytes(const char *path, size_t *size) {
 }
 
 /* The bytes of an npy file: descr as "<f4", shape as "(2, 3)". The caller frees them. */
-static inline void *made_npy(const char *descr, const char *shape, int fortran, int version, const void *data,
-                             size_t bytes, size_t *size) {
+static inline void *synthetic_npy(const char *descr, const char *shape, int fortran, int version,
+                                  const void *data, size_t bytes, size_t *size) {
   char header[256];
   int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr,
                         fortran ? "True" : "False", shape);
@@ -87,22 +87,22 @@ static inline void *made_npy(const char *descr, const char *shape, int fortran, 
 }
 
 /* One array of an archive. */
-struct made_array {
+struct synthetic_array {
   const char *name, *descr, *shape;
   const void *data;
   size_t bytes;
   int fortran;
 };
 
-static inline void made_npz(const char *path, const struct made_array *array, int arrays) {
+static inline void synthetic_npz(const char *path, const struct synthetic_array *array, int arrays) {
   int code;
   zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
   assert_non_null(zip);
   for (int i = 0; i < arrays; i++) {
     size_t size;
     char member[64];
-    void *bytes = made_npy(array[i].descr, array[i].shape, array[i].fortran, 1, array[i].data, array[i].bytes,
-                           &size);
+    void *bytes = synthetic_npy(array[i].descr, array[i].shape, array[i].fortran, 1, array[i].data,
+                                array[i].bytes, &size);
     zip_source_t *source = zip_source_buffer(zip, bytes, size, 1);
     snprintf(member, sizeof member, "%s.npy", array[i].name);
     zip_int64_t index = zip_file_add(zip, member, source, ZIP_FL_OVERWRITE);

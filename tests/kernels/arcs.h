@@ -47,7 +47,7 @@ static inline void make_part(struct csr *m, int64_t first, int64_t end, int list
 struct parts {
   struct csr own, halo;
   struct layout *own_layout, *halo_layout;
-  uint8_t *unfinished; /* on the device */
+  uint8_t *has_halo; /* on the device */
 };
 
 static inline void open_parts(struct kernels *k, struct parts *p) {
@@ -57,9 +57,9 @@ static inline void open_parts(struct kernels *k, struct parts *p) {
   assert_true(p->halo.rows > 0 && p->halo.rows < own);
   assert_ok(layout_init(k, &p->own, NULL, &p->own_layout));
   assert_ok(layout_init(k, &p->halo, NULL, &p->halo_layout));
-  uint8_t *unfinished = host_block(own);
-  for (int64_t i = 0; i < p->halo.rows; i++) unfinished[p->halo.row[i]] = 1;
-  p->unfinished = device_block(k, unfinished, own);
+  uint8_t *has_halo = host_block(own);
+  for (int64_t i = 0; i < p->halo.rows; i++) has_halo[p->halo.row[i]] = 1;
+  p->has_halo = device_block(k, has_halo, own);
 }
 
 static inline void close_parts(struct kernels *k, struct parts *p) {

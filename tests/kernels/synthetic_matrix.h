@@ -6,7 +6,7 @@
 #include "tests/check.h"
 
 /* The caller frees it. */
-static inline struct csr made_matrix(int64_t rows, int64_t cols, int (*has_arc)(int64_t i, int64_t j)) {
+static inline struct csr synthetic_matrix(int64_t rows, int64_t cols, int (*has_arc)(int64_t i, int64_t j)) {
   struct csr m;
   assert_ok(csr_init(&m, rows, cols, rows * cols, 0));
   m.nnz = 0;

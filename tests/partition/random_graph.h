@@ -146,10 +146,10 @@ static inline void random_block_of_rows(struct comm *comm, struct dataset *datas
 #define TEST_ALSO_IN_BLOCKS(name, bytes)       \
   static void name(void **);                   \
   static void name##_in_blocks(void **state) { \
-    int64_t usual = rows_block;                \
-    rows_block = (bytes);                      \
+    int64_t usual = row_shuffle_block;         \
+    row_shuffle_block = (bytes);               \
     name(state);                               \
-    rows_block = usual;                        \
+    row_shuffle_block = usual;                 \
   }                                            \
   REGISTER_TEST(name##_in_blocks)              \
   TEST(name)

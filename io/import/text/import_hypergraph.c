@@ -74,7 +74,7 @@ static int count_beside(const struct import_options *options, int64_t *nodes) {
   *nodes = 0;
   for (int i = 0; i < 2 && *nodes == 0; i++) {
     if (!beside[i] || option_has_prefix(beside[i], "random:")) continue;
-    TRY(check_readable(beside[i])); /* it is read again later */
+    TRY(path_check_readable(beside[i])); /* it is read again later */
     if (option_has_suffix(beside[i], ".npz"))
       TRY(npz_rows(beside[i], nodes));
     else if (option_has_suffix(beside[i], ".npy"))

@@ -139,9 +139,9 @@ static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, s
     take_arc(op, epoch, &row, row_of(op->self, v), row_of(op->self_term, v), drops ? op->dropout.id[v] : 0);
   take_segments(op, epoch, &row, first, end, place);
   end_row(op, &row);
-  if (op->unfinished && op->unfinished[v]) return;
+  if (op->has_halo && op->has_halo[v]) return;
   if (op->mean.data) average_heads(op, &row);
-  if (op->update) update_row(op->update, epoch, v);
+  if (op->epilogue) epilogue_row(op->epilogue, epoch, v);
 }
 
 int REAL(cpu_attention)(struct kernels *k, const struct attention *op) {

@@ -82,7 +82,7 @@ static void compute_row(const struct attention_backward *op, uint32_t epoch, int
   if (!op->accumulate) clear(op, grad);
   if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0, grad);
   take_segments(op, epoch, u, first, end, grad, place);
-  if (op->l.data && !(op->unfinished && op->unfinished[u])) add_terms(op, u);
+  if (op->l.data && !(op->has_halo && op->has_halo[u])) add_terms(op, u);
 }
 
 int REAL(cpu_attention_backward)(struct kernels *k, const struct attention_backward *op) {

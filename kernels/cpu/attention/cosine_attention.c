@@ -76,7 +76,7 @@ static void compute_row(const struct cosine_attention *op, uint32_t epoch, int64
   take_segments(op, &row, first, end, place);
   log_sum[0] = row.max + real_log(row.total);
   multiply_by(row.total == 0 ? (real)0 : 1 / row.total, width, row.y); /* a row without arcs is 0 */
-  if (op->update && !(op->unfinished && op->unfinished[v])) update_row(op->update, epoch, v);
+  if (op->epilogue && !(op->has_halo && op->has_halo[v])) epilogue_row(op->epilogue, epoch, v);
 }
 
 int REAL(cpu_cosine_attention)(struct kernels *k, const struct cosine_attention *op) {

@@ -1,5 +1,5 @@
 /* What other nodes need of a node for attention by cosines, and the way of a gradient through x / |x|; see
- * struct cosine_rows and cosine_end. */
+ * struct cosine_rows and cosine_epilogue. */
 #include <string.h>
 
 #include "kernels/cpu/attention/attention_arc.h"
@@ -25,7 +25,7 @@ int REAL(cpu_cosine_rows)(struct kernels *k, const struct cosine_rows *op) {
   return OK;
 }
 
-int REAL(cpu_cosine_end)(struct kernels *k, const struct cosine_end *op) {
+int REAL(cpu_cosine_epilogue)(struct kernels *k, const struct cosine_epilogue *op) {
   int64_t rows = op->y.rows, width = op->y.cols;
 #pragma omp parallel for num_threads(threads_for(k, rows *width)) schedule(static)
   for (int64_t v = 0; v < rows; v++) {

@@ -3,7 +3,7 @@
 #include "runtime/base/error.h"
 
 int REAL(cpu_batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op) {
-  const struct update *forward = op->forward;
+  const struct epilogue *forward = op->forward;
   const real *bias = forward->bias, *mean = forward->mean, *rstd = forward->rstd, *gain = forward->gain;
   const real *sum_dn = op->sum_dn, *sum_dn_xhat = op->sum_dn_xhat;
   int threads = threads_for(k, op->dz.rows * op->dz.cols);

@@ -1,5 +1,5 @@
-/* dz from dy, and the gradients of shift, gain and bias; see struct update_backward. With g = dn gain, layer
- * norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row. */
+/* dz from dy, and the gradients of shift, gain and bias; see struct epilogue_backward. With g = dn gain,
+ * layer norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row. */
 #include <string.h>
 
 #include "kernels/cpu/common/partial.h"
@@ -12,12 +12,13 @@ struct scratch {
   real *xhat, *n;              /* [cols] of the current row */
 };
 
-static int saved_is_y(const struct update *forward) {
+static int saved_is_y(const struct epilogue *forward) {
   return forward->y.data == forward->z.data;
 }
 
 /* dz = dropout'(dy). After a ReLU whose output was kept, a dropped element reads as 0 and needs no mask. */
-static void drop_gradient(const struct update *forward, uint32_t epoch, int64_t v, const real *dy, real *dz) {
+static void drop_gradient(const struct epilogue *forward, uint32_t epoch, int64_t v, const real *dy,
+                          real *dz) {
   int64_t cols = forward->z.cols;
   real scale = (real)forward->dropout.wide_scale;
   if (forward->dropout.threshold == 0) {
@@ -51,7 +52,7 @@ static void activate_backward(enum activation activation, int64_t cols, const re
 
 /* The same from y, which is act(n) times the dropout's scale: the sign of n is that of y, and for ELU
  * exp(n) = act(n) + 1. Where y was dropped dz is 0 already. */
-static void activate_backward_from_y(const struct update *forward, const real *y, real *dz) {
+static void activate_backward_from_y(const struct epilogue *forward, const real *y, real *dz) {
   real unscale = forward->dropout.threshold > 0 ? 1 / (real)forward->dropout.wide_scale : (real)1;
   int64_t cols = forward->z.cols;
   if (forward->activation == ACTIVATION_ELU) {
@@ -63,7 +64,7 @@ static void activate_backward_from_y(const struct update *forward, const real *y
 }
 
 /* n of row v again from z; leaves xhat in scratch when there is a norm. */
-static void recompute(const struct update *forward, int64_t v, struct scratch *s) {
+static void recompute(const struct epilogue *forward, int64_t v, struct scratch *s) {
   if (forward->norm == NORM_NONE) {
     add_bias(forward, row_of(forward->z, v), s->n);
     return;
@@ -73,7 +74,7 @@ static void recompute(const struct update *forward, int64_t v, struct scratch *s
   gain_and_shift(forward, s->xhat, s->n);
 }
 
-static void layer_norm_backward(const struct update *forward, int64_t v, const real *xhat, real *dz) {
+static void layer_norm_backward(const struct epilogue *forward, int64_t v, const real *xhat, real *dz) {
   const real *gain = forward->gain;
   int64_t cols = forward->z.cols;
   real sum = 0, sum_xhat = 0, rstd = ((const real *)forward->rstd)[v];
@@ -101,8 +102,8 @@ static void add_row(double *sum, const real *a, const real *b, int64_t cols) {
   }
 }
 
-static void backward_row(const struct update_backward *op, uint32_t epoch, int64_t v, struct scratch *s) {
-  const struct update *forward = op->forward;
+static void backward_row(const struct epilogue_backward *op, uint32_t epoch, int64_t v, struct scratch *s) {
+  const struct epilogue *forward = op->forward;
   int64_t cols = forward->z.cols;
   real *dz = row_of(op->dz, v);
   drop_gradient(forward, epoch, v, row_of(op->dy, v), dz);
@@ -120,7 +121,7 @@ static void backward_row(const struct update_backward *op, uint32_t epoch, int64
   if (op->scale) scale_row(((const real *)op->scale)[v], cols, dz);
 }
 
-int REAL(cpu_update_backward)(struct kernels *k, const struct update_backward *op) {
+int REAL(cpu_epilogue_backward)(struct kernels *k, const struct epilogue_backward *op) {
   int parts = k->device->threads;
   int64_t rows = op->dz.rows, cols = op->dz.cols, stride = 5 * cols; /* in doubles: reals fit too */
   uint32_t epoch = k->scalars->epoch;

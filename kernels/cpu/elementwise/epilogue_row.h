@@ -1,4 +1,4 @@
-/* The element-wise end of a layer on one row; see struct update. */
+/* The element-wise epilogue of a layer on one row; see struct epilogue. */
 #ifndef KERNELS_CPU_ELEMENTWISE_EPILOGUE_ROW_H
 #define KERNELS_CPU_ELEMENTWISE_EPILOGUE_ROW_H
 
@@ -8,7 +8,7 @@
 #define LEAKY_SLOPE ((real)0.01)
 
 /* u = z + bias; u may be z. */
-static inline void add_bias(const struct update *op, const real *z, real *u) {
+static inline void add_bias(const struct epilogue *op, const real *z, real *u) {
   const real *bias = op->bias;
   if (!bias && u == z) return;
 #pragma omp simd
@@ -16,7 +16,7 @@ static inline void add_bias(const struct update *op, const real *z, real *u) {
 }
 
 /* Mean and 1 / deviation over row v, into op->mean[v] and op->rstd[v]. */
-static inline void layer_statistics(const struct update *op, int64_t v, const real *u) {
+static inline void layer_statistics(const struct epilogue *op, int64_t v, const real *u) {
   int64_t cols = op->z.cols;
   real sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
@@ -29,7 +29,7 @@ static inline void layer_statistics(const struct update *op, int64_t v, const re
 }
 
 /* u <- xhat = (u - mean) rstd, by the row's or the columns' statistics. */
-static inline void standardize(const struct update *op, int64_t v, real *u) {
+static inline void standardize(const struct epilogue *op, int64_t v, real *u) {
   const real *mean = op->mean, *rstd = op->rstd;
   if (op->norm == NORM_LAYER) {
     real row_mean = mean[v], row_rstd = rstd[v];
@@ -42,7 +42,7 @@ static inline void standardize(const struct update *op, int64_t v, real *u) {
 }
 
 /* n = xhat gain + shift; n may be xhat. */
-static inline void gain_and_shift(const struct update *op, const real *xhat, real *n) {
+static inline void gain_and_shift(const struct epilogue *op, const real *xhat, real *n) {
   const real *gain = op->gain, *shift = op->shift;
 #pragma omp simd
   for (int64_t j = 0; j < op->z.cols; j++)
@@ -68,8 +68,8 @@ static inline void activate(enum activation activation, int64_t cols, real *y) {
   }
 }
 
-/* All of struct update for row v. */
-static inline void update_row(const struct update *op, uint32_t epoch, int64_t v) {
+/* All of struct epilogue for row v. */
+static inline void epilogue_row(const struct epilogue *op, uint32_t epoch, int64_t v) {
   int64_t cols = op->z.cols;
   real *y = row_of(op->y, v);
   add_bias(op, row_of(op->z, v), y);

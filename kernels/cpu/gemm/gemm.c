@@ -136,7 +136,7 @@ static int add_second(struct kernels *k, const struct gemm *op) {
 }
 
 static int end_backward(struct kernels *k, const struct gemm *op) {
-  TRY(REAL(cpu_update_backward)(k, op->backward));
+  TRY(REAL(cpu_epilogue_backward)(k, op->backward));
   return op->norm ? REAL(cpu_batch_norm_backward)(k, op->norm) : OK;
 }
 
@@ -167,5 +167,5 @@ int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   if (op->a2.data) TRY(add_second(k, op));
   if (op->backward) return end_backward(k, op);
   if (op->moments) return REAL(cpu_column_moments)(k, op->moments);
-  return op->update ? REAL(cpu_update)(k, op->update) : OK;
+  return op->epilogue ? REAL(cpu_epilogue)(k, op->epilogue) : OK;
 }

@@ -25,8 +25,8 @@ int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op) {
                          .self = op->x,
                          .self_col_scale = op->col_scale,
                          .row_scale = op->row_scale,
-                         .unfinished = op->unfinished,
-                         .update = op->update,
+                         .has_halo = op->has_halo,
+                         .epilogue = op->epilogue,
                          .sums = op->sums,
                          .y = op->y};
   TRY(REAL(cpu_spmm)(k, &gather));

@@ -83,7 +83,7 @@ static void reduce_row(const struct reduce *op, const struct reduction *reducer,
   take_segments(op, reducer, first, end, y, winner, place);
   if (self && self[v] != 0)
     reducer->step(y, winner, row_of(op->self, v), winner ? (int32_t)op->id[v] : 0, cols);
-  if (!op->unfinished || !op->unfinished[v]) reducer->end(y, winner, entries ? entries[v] : 0, cols);
+  if (!op->has_halo || !op->has_halo[v]) reducer->end(y, winner, entries ? entries[v] : 0, cols);
 }
 
 int REAL(cpu_reduce)(struct kernels *k, const struct reduce *op) {

@@ -1,5 +1,5 @@
 /* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update and its loss,
- * or the end below; see struct spmm.
+ * or the epilogue below; see struct spmm.
  *
  * A row of y is summed in groups of up to GROUP vectors that stay in registers. The last vector of a row may
  * overlap the one before it, so that no width needs a scalar rest; columns in the overlap are computed twice
@@ -70,9 +70,9 @@ static void add_row(const real *from, real *to, int64_t width) {
   for (int64_t j = 0; j < width; j++) to[j] += from[j];
 }
 
-/* See op_spmm_may_end. */
-static void end_below(const struct update_backward *below, int64_t v, real *dy) {
-  const struct update *forward = below->forward;
+/* See op_spmm_takes_epilogue. */
+static void end_below(const struct epilogue_backward *below, int64_t v, real *dy) {
+  const struct epilogue *forward = below->forward;
   const real *kept = row_of(forward->y, v);
   const real scale = forward->dropout.threshold > 0 ? (real)forward->dropout.wide_scale : (real)1;
 #pragma omp simd
@@ -84,7 +84,7 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   const struct csr *m = a->base.csr;
   const real *self_scale = op->self_scale, *self_col_scale = op->self_col_scale, *row_scale = op->row_scale;
   int64_t v = m->row ? m->row[i] : i;
-  int finishes = !op->unfinished || !op->unfinished[v];
+  int finishes = !op->has_halo || !op->has_halo[v];
   struct sums row = {
       .col = m->col,
       .value = a->value,
@@ -102,8 +102,8 @@ static void compute_row(const struct spmm *op, uint32_t epoch, int64_t i) {
   };
   sum_row(&row, op->y.cols);
   if (finishes && op->added.data) add_row(row_of(op->added, v), row.y, op->y.cols);
-  if (finishes && op->update) update_row(op->update, epoch, v);
-  if (finishes && op->update && op->update->loss) end_in_loss(op->update->loss, v);
+  if (finishes && op->epilogue) epilogue_row(op->epilogue, epoch, v);
+  if (finishes && op->epilogue && op->epilogue->loss) end_in_loss(op->epilogue->loss, v);
   if (finishes && op->below) end_below(op->below, v, row.y);
 }
 

@@ -19,8 +19,8 @@ static int set_sums(struct kernels *k, const struct layout *layout, int64_t widt
                     const struct dropout *dropout, struct attention_task *task) {
   const struct cuda_layout *a = cuda_layout(layout);
   struct attention_sums *op = &task->sums;
-  op->slot = a->slot;
-  op->slots = a->slots;
+  op->row_segment = a->row_segment;
+  op->row_segments = a->row_segments;
   op->long_row = a->long_row;
   op->long_rows = a->long_rows;
   op->col = a->col;
@@ -48,13 +48,13 @@ static bool heads_are_wide(const struct attention_sums *op, enum dtype dtype) {
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     mean_kernel(struct tensor y, struct tensor mean, int64_t heads, const int32_t *row, int64_t rows,
-                const uint8_t *unfinished) {
+                const uint8_t *has_halo) {
   const int64_t i = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) / mean.cols;
   const int64_t col = ((int64_t)blockIdx.x * BLOCK + threadIdx.x) % mean.cols;
   if (i >= rows) return;
   const int32_t v = row ? row[i] : (int32_t)i;
   float sum = 0;
-  if (unfinished && unfinished[v]) return;
+  if (has_halo && has_halo[v]) return;
   for (int64_t h = 0; h < heads; h++) sum += (float)*place_of<T>(y, v, h * mean.cols + col);
   *place_of<float>(mean, v, col) = sum / (float)heads;
 }
@@ -64,7 +64,7 @@ static int average(struct kernels *k, const struct attention *op) {
   const int64_t rows = a->base.csr->rows;
   auto *kernel = op->y.dtype == BF16 ? mean_kernel<bf16> : mean_kernel<float>;
   kernel<<<blocks_of(rows * op->mean.cols, BLOCK), BLOCK, 0, cuda_stream(k)>>>(op->y, op->mean, op->heads,
-                                                                               a->row, rows, op->unfinished);
+                                                                               a->row, rows, op->has_halo);
   TRY_LAUNCH();
   return OK;
 }
@@ -75,51 +75,53 @@ struct rest {
   bool averages, updates;
 };
 
-static struct rest set_end(struct kernels *k, const struct attention *op, struct attention_end *end) {
+static struct rest set_epilogue(struct kernels *k, const struct attention *op,
+                                struct attention_epilogue *epilogue) {
   const int64_t wide = 16 / dtype_bytes(op->y.dtype);
   const struct tensor z = op->mean.data ? op->mean : op->y;
-  const bool averages = op->mean.data && op->heads > 1, norm = op->update && op->update->norm != NORM_NONE;
-  struct finish *f = &end->finish;
-  end->writes_sum = op->mean.data || !op->update || norm;
-  end->updates = !averages && ((op->update && !norm) || op->mean.data);
+  const bool averages = op->mean.data && op->heads > 1,
+             norm = op->epilogue && op->epilogue->norm != NORM_NONE;
+  struct spmm_epilogue *f = &epilogue->finish;
+  epilogue->writes_sum = op->mean.data || !op->epilogue || norm;
+  epilogue->updates = !averages && ((op->epilogue && !norm) || op->mean.data);
   f->y = f->out = f->sums = rows_of(z);
   f->width = (int32_t)z.cols;
   f->whole = is_whole_or_absent(z, wide);
   f->fills = f->whole && is_padded_or_absent(z);
   f->narrow = z.dtype == op->x.dtype;
   f->scalars = k->scalars;
-  if (op->update && !norm && !averages) add_update(f, op->update, wide);
-  return {averages, op->update && (norm || averages)};
+  if (op->epilogue && !norm && !averages) add_epilogue(f, op->epilogue, wide);
+  return {averages, op->epilogue && (norm || averages)};
 }
 
 int cuda_attention(struct kernels *k, const struct attention *op) {
   struct attention_task task = {};
-  struct attention_end *end = &task.end;
-  if (op->y.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  struct attention_epilogue *epilogue = &task.epilogue;
+  if (op->y.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   TRY(set_sums(k, op->a, op->y.cols, op->heads, &op->dropout, &task));
   task.sums.x = rows_of(op->x);
   task.sums.stats = rows_of(op->term);
   task.sums.mine = rows_of(op->row_term);
   task.sums.col_id = op->col_id;
   task.wide = is_wide(op->x) && is_wide(op->self) && heads_are_wide(&task.sums, op->x.dtype);
-  end->self = rows_of(op->self);
-  end->self_stats = rows_of(op->self_term);
-  end->sum = rows_of(op->y);
-  end->log_sum = rows_of(op->log_sum);
-  if (op->positive.data) end->positive = rows_of(op->positive), end->all = rows_of(op->share);
+  epilogue->self = rows_of(op->self);
+  epilogue->self_stats = rows_of(op->self_term);
+  epilogue->sum = rows_of(op->y);
+  epilogue->log_sum = rows_of(op->log_sum);
+  if (op->positive.data) epilogue->positive = rows_of(op->positive), epilogue->all = rows_of(op->share);
   if (op->sums.data) {
-    end->wide_sum = rows_of(op->sums);
-    end->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
+    epilogue->wide_sum = rows_of(op->sums);
+    epilogue->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
   }
-  end->unfinished = op->unfinished;
-  end->accumulate = op->accumulate != 0;
-  const struct rest rest = set_end(k, op, end);
+  epilogue->has_halo = op->has_halo;
+  epilogue->accumulate = op->accumulate != 0;
+  const struct rest rest = set_epilogue(k, op, epilogue);
   task.wide = task.wide && is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums) &&
-              (!end->updates || end->finish.whole);
+              (!epilogue->updates || epilogue->finish.whole);
   TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
   if (rest.averages) TRY(average(k, op));
   if (!rest.updates) return OK;
-  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
+  return cuda_epilogue_rows(k, op->epilogue, cuda_layout(op->a)->row, op->a->csr->rows, op->has_halo);
 }
 
 /* The end of rows in panels, one thread a column: dx += term_grad l + row_term_grad r. */
@@ -131,7 +133,7 @@ static __global__ void __launch_bounds__(BLOCK)
   if (i >= rows) return;
   const int32_t v = row ? row[i] : (int32_t)i;
   const int64_t head = col / op.l.cols, within = col % op.l.cols;
-  if (op.unfinished && op.unfinished[v]) return;
+  if (op.has_halo && op.has_halo[v]) return;
   const float sum = *place_of<float>(op.term_grad, v, head) * *place_of<float>(op.l, head, within) +
                     *place_of<float>(op.row_term_grad, v, head) * *place_of<float>(op.r, head, within);
   T *dx = place_of<T>(op.dx, v, col);
@@ -149,8 +151,8 @@ static int add_terms_of_panels(struct kernels *k, const struct attention_backwar
 
 int cuda_attention_backward(struct kernels *k, const struct attention_backward *op) {
   struct attention_task task = {};
-  struct attention_end *end = &task.end;
-  if (op->x.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  struct attention_epilogue *epilogue = &task.epilogue;
+  if (op->x.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   const struct tensor message = tensor_columns(op->message, 0, op->out),
                       self = tensor_columns(op->self, 0, op->out);
   const int64_t stats = message_elements(k, op->out);
@@ -164,21 +166,21 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   task.wide = is_wide(message) && (!op->self.data || is_wide(self)) && is_wide(op->x) && is_wide(op->dx) &&
               is_wide(op->sums) && heads_are_wide(&task.sums, op->x.dtype);
   if (op->self.data) {
-    end->self = rows_of(self);
-    end->self_stats = rows_of(tensor_reals(k, op->self, stats, 3 * op->heads));
+    epilogue->self = rows_of(self);
+    epilogue->self_stats = rows_of(tensor_reals(k, op->self, stats, 3 * op->heads));
   }
-  end->x = rows_of(op->x);
-  end->sum = rows_of(op->dx);
-  if (op->sums.data) end->wide_sum = rows_of(op->sums);
-  end->all = rows_of(op->term_grad);
+  epilogue->x = rows_of(op->x);
+  epilogue->sum = rows_of(op->dx);
+  if (op->sums.data) epilogue->wide_sum = rows_of(op->sums);
+  epilogue->all = rows_of(op->term_grad);
   if (op->l.data) {
-    end->l = (const float *)op->l.data, end->r = (const float *)op->r.data;
-    end->l_stride = op->l.stride, end->r_stride = op->r.stride;
-    end->row_term_grad = rows_of(op->row_term_grad);
+    epilogue->l = (const float *)op->l.data, epilogue->r = (const float *)op->r.data;
+    epilogue->l_stride = op->l.stride, epilogue->r_stride = op->r.stride;
+    epilogue->row_term_grad = rows_of(op->row_term_grad);
   }
-  end->unfinished = op->unfinished;
-  end->accumulate = op->accumulate != 0;
-  end->whole_terms = is_wide(op->l) && is_wide(op->r);
+  epilogue->has_halo = op->has_halo;
+  epilogue->accumulate = op->accumulate != 0;
+  epilogue->whole_terms = is_wide(op->l) && is_wide(op->r);
   TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
   return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
 }

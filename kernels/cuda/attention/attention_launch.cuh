@@ -8,7 +8,7 @@
 /* What a launch needs beside its arguments. */
 struct attention_task {
   struct attention_sums sums;
-  struct attention_end end;
+  struct attention_epilogue epilogue;
   bool wide;      /* rows of all matrices hold whole vectors, each of one head */
   bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
 };
@@ -16,12 +16,13 @@ struct attention_task {
 template <class S> static int run(struct kernels *k, struct attention_task *task) {
   const struct attention_sums &op = task->sums;
   const unsigned panels = S::SINGLE ? (unsigned)op.heads : blocks_of(op.width, S::PANEL);
-  const dim3 grid(blocks_of(op.slots, S::SLOTS), panels), rest(blocks_of(op.long_rows, S::SLOTS), panels);
+  const dim3 grid(blocks_of(op.row_segments, S::ROW_SEGMENTS), panels),
+      rest(blocks_of(op.long_rows, S::ROW_SEGMENTS), panels);
   task->in_panels = S::SINGLE && op.each > S::PANEL;
-  attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
+  attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
   if (op.long_rows == 0) return OK;
-  attention_kernel<typename S::of_pieces, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
+  attention_kernel<typename S::of_pieces, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->epilogue);
   TRY_LAUNCH();
   return OK;
 }

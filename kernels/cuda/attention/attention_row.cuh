@@ -6,7 +6,7 @@
 #include "kernels/cuda/attention/attention_sum.cuh"
 
 /* What a row ends with, of either direction. */
-struct attention_end {
+struct attention_epilogue {
   struct rows self, self_stats; /* the row's own arc, as x and stats; data NULL: none */
   struct rows x;                /* backward: X of the row */
   struct rows sum;              /* y; or dx */
@@ -16,10 +16,10 @@ struct attention_end {
   struct rows row_term_grad;
   const float *l, *r; /* [heads, l_stride]; NULL: none */
   int64_t l_stride, r_stride;
-  const uint8_t *unfinished;
+  const uint8_t *has_halo;
   bool accumulate, writes_sum, updates; /* writes_sum: also where the update writes its z */
   bool whole_terms;                     /* rows of l and r hold whole vectors at multiples of 16 bytes */
-  struct finish finish;
+  struct spmm_epilogue finish;
 };
 
 static inline __host__ __device__ int64_t partial_columns(int64_t width) {
@@ -78,10 +78,10 @@ static __device__ __forceinline__ void add_piece(const struct attention_sums &op
 /* The arc of a row with itself. */
 template <class S>
 static __device__ __forceinline__ void
-add_self(const struct attention_sums &op, const struct attention_end &end, int32_t row,
+add_self(const struct attention_sums &op, const struct attention_epilogue &epilogue, int32_t row,
          const struct stand<S> &me, uint32_t epoch, struct gathered<S> &g) {
   float stats[S::STATS], keeps = 1;
-  read_stats<S>(end.self_stats, op.heads, row, me.head, stats);
+  read_stats<S>(epilogue.self_stats, op.heads, row, me.head, stats);
   const float score = leaky(*at<float>(op.mine, row, me.head) + stats[0]);
   if (S::FORWARDS && score > g.max) raise_max(g, score);
   const float base = S::FORWARDS ? g.max : stats[S::STATS > 1 ? 1 : 0];
@@ -95,75 +95,76 @@ add_self(const struct attention_sums &op, const struct attention_end &end, int32
   struct columns_in_memory<typename S::T, S::WIDE> x[S::VECS];
 #pragma unroll
   for (int j = 0; j < S::VECS; j++)
-    x[j] = fetch<typename S::T, S::WIDE>(end.self.data + me.offset[j] +
-                                         (uint64_t)(uint32_t)row * end.self.bytes);
+    x[j] = fetch<typename S::T, S::WIDE>(epilogue.self.data + me.offset[j] +
+                                         (uint64_t)(uint32_t)row * epilogue.self.bytes);
   add_row(score > 0 ? w : -w, x, g);
 }
 
 template <class S>
-static __device__ __forceinline__ void read_vector(const struct attention_end &end, const struct rows &m,
-                                                   int32_t row, const struct stand<S> &me, int j,
-                                                   float (&to)[S::WIDE]) {
+static __device__ __forceinline__ void read_vector(const struct attention_epilogue &epilogue,
+                                                   const struct rows &m, int32_t row,
+                                                   const struct stand<S> &me, int j, float (&to)[S::WIDE]) {
   read_columns(at<typename S::T>(m, row, me.col[j]), me.n[j], S::WHOLE, to);
 }
 
 template <class S>
-static __device__ __forceinline__ void write_vector(const struct attention_end &end, const struct rows &m,
-                                                    int32_t row, const struct stand<S> &me, int j,
-                                                    const float (&x)[S::WIDE]) {
+static __device__ __forceinline__ void
+write_vector(const struct attention_epilogue &epilogue, const struct rows &m, int32_t row,
+             const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
   store(at<typename S::T>(m, row, me.col[j]), me.n[j], S::WHOLE, x);
 }
 
 /* The same of what rows in parts keep in between. */
 template <class S>
-static __device__ __forceinline__ void read_part(const struct attention_end &end, const struct rows &wide,
-                                                 const struct rows &m, int32_t row, const struct stand<S> &me,
-                                                 int j, float (&to)[S::WIDE]) {
+static __device__ __forceinline__ void read_part(const struct attention_epilogue &epilogue,
+                                                 const struct rows &wide, const struct rows &m, int32_t row,
+                                                 const struct stand<S> &me, int j, float (&to)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && wide.data)
     load(at<float>(wide, row, me.col[j]), me.n[j], S::WHOLE, to);
   else
-    read_vector(end, m, row, me, j, to);
+    read_vector(epilogue, m, row, me, j, to);
 }
 
 template <class S>
 static __device__ __forceinline__ void
-write_part(const struct attention_end &end, const struct rows &wide, const struct rows &m, int32_t row,
-           const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
+write_part(const struct attention_epilogue &epilogue, const struct rows &wide, const struct rows &m,
+           int32_t row, const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && wide.data)
     store(at<float>(wide, row, me.col[j]), me.n[j], S::WHOLE, x);
   else
-    write_vector(end, m, row, me, j, x);
+    write_vector(epilogue, m, row, me, j, x);
 }
 
 /* What a row has from before counts as an arc of score log_sum. */
 template <class S>
-static __device__ __forceinline__ void add_before(const struct attention_end &end, int32_t row,
+static __device__ __forceinline__ void add_before(const struct attention_epilogue &epilogue, int32_t row,
                                                   const struct stand<S> &me, struct gathered<S> &g) {
-  const float w = weight_of_part(g, *at<float>(end.log_sum, row, me.head));
+  const float w = weight_of_part(g, *at<float>(epilogue.log_sum, row, me.head));
   g.all += w;
-  if (end.all.data) g.some += w * *at<float>(end.all, row, me.head);
+  if (epilogue.all.data) g.some += w * *at<float>(epilogue.all, row, me.head);
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     float sum[S::WIDE], positive[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    read_part(end, end.wide_sum, end.sum, row, me, j, sum);
-    if (end.positive.data) read_part(end, end.wide_positive, end.positive, row, me, j, positive);
+    read_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, sum);
+    if (epilogue.positive.data)
+      read_part(epilogue, epilogue.wide_positive, epilogue.positive, row, me, j, positive);
     add_part<S>(w, j, sum, positive, g);
   }
 }
 
 /* last: of the panels of a row. */
 template <class S>
-static __device__ __forceinline__ void end_forward(const struct attention_sums &op,
-                                                   const struct attention_end &end, int32_t row, bool last,
-                                                   const struct stand<S> &me, struct gathered<S> &g) {
-  const bool finished = !end.unfinished || !end.unfinished[row];
-  if (end.accumulate) add_before(end, row, me, g);
+static __device__ __forceinline__ void
+epilogue_forward(const struct attention_sums &op, const struct attention_epilogue &epilogue, int32_t row,
+                 bool last, const struct stand<S> &me, struct gathered<S> &g) {
+  const bool finished = !epilogue.has_halo || !epilogue.has_halo[row];
+  if (epilogue.accumulate) add_before(epilogue, row, me, g);
   __syncwarp(me.group);                            /* all lanes have read what is written now */
   const float inverse = g.all > 0 ? 1 / g.all : 0; /* a row without arcs is 0 */
   if (me.leads && last) {
-    *at<float>(end.log_sum, row, me.head) = g.all > 0 ? g.max + logf(g.all) : -INFINITY;
-    if (end.all.data) *at<float>(end.all, row, me.head) = g.some * inverse;
+    *at<float>(epilogue.log_sum, row, me.head) = g.all > 0 ? g.max + logf(g.all) : -INFINITY;
+    if (epilogue.all.data) *at<float>(epilogue.all, row, me.head) = g.some * inverse;
   }
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
@@ -171,27 +172,28 @@ static __device__ __forceinline__ void end_forward(const struct attention_sums &
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= inverse, g.positive[j][i] *= inverse;
     if (!finished) {
-      if (end.positive.data) write_part(end, end.wide_positive, end.positive, row, me, j, g.positive[j]);
-      write_part(end, end.wide_sum, end.sum, row, me, j, g.sum[j]);
+      if (epilogue.positive.data)
+        write_part(epilogue, epilogue.wide_positive, epilogue.positive, row, me, j, g.positive[j]);
+      write_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, g.sum[j]);
       continue;
     }
-    if (end.positive.data) write_vector(end, end.positive, row, me, j, g.positive[j]);
-    if (end.writes_sum) write_vector(end, end.sum, row, me, j, g.sum[j]);
-    if (end.updates) finish_row<typename S::T>(end.finish, S::WHOLE, row, me.col[j], g.sum[j]);
+    if (epilogue.positive.data) write_vector(epilogue, epilogue.positive, row, me, j, g.positive[j]);
+    if (epilogue.writes_sum) write_vector(epilogue, epilogue.sum, row, me, j, g.sum[j]);
+    if (epilogue.updates) epilogue_row<typename S::T>(epilogue.finish, S::WHOLE, row, me.col[j], g.sum[j]);
   }
 }
 
 /* x . (sum over arcs of slope times coefficient times dy), of this lane's columns. */
 template <class S>
-static __device__ __forceinline__ float product_of_lane(const struct attention_end &end, int32_t row,
-                                                        const struct stand<S> &me,
+static __device__ __forceinline__ float product_of_lane(const struct attention_epilogue &epilogue,
+                                                        int32_t row, const struct stand<S> &me,
                                                         const struct gathered<S> &g) {
   float product = 0;
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     float x[S::WIDE];
     if (me.n[j] == 0) continue;
-    read_vector(end, end.x, row, me, j, x);
+    read_vector(epilogue, epilogue.x, row, me, j, x);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) {
       const float slope = SCORE_SLOPE * g.sum[j][i] + (1 - SCORE_SLOPE) * g.positive[j][i];
@@ -213,13 +215,13 @@ static __device__ __forceinline__ float sum_of_head(const struct attention_sums 
 /* dx += term_grad l + row_term_grad r */
 template <class S>
 static __device__ __forceinline__ void
-add_terms(const struct attention_sums &op, const struct attention_end &end, int32_t row,
+add_terms(const struct attention_sums &op, const struct attention_epilogue &epilogue, int32_t row,
           const struct stand<S> &me, int j, float term_grad, float (&dx)[S::WIDE]) {
   const int32_t within = me.col[j] - me.head * op.each;
-  const float row_term_grad = *at<float>(end.row_term_grad, row, me.head);
+  const float row_term_grad = *at<float>(epilogue.row_term_grad, row, me.head);
   float l[S::WIDE], r[S::WIDE];
-  load(end.l + me.head * end.l_stride + within, me.n[j], end.whole_terms, l);
-  load(end.r + me.head * end.r_stride + within, me.n[j], end.whole_terms, r);
+  load(epilogue.l + me.head * epilogue.l_stride + within, me.n[j], epilogue.whole_terms, l);
+  load(epilogue.r + me.head * epilogue.r_stride + within, me.n[j], epilogue.whole_terms, r);
 #pragma unroll
   for (int i = 0; i < S::WIDE; i++) dx[i] += term_grad * l[i] + row_term_grad * r[i];
 }
@@ -228,43 +230,46 @@ add_terms(const struct attention_sums &op, const struct attention_end &end, int3
  * of one panel is at its end here; of a wider one that gradient is known too late. */
 template <class S>
 static __device__ __forceinline__ float
-end_backward(const struct attention_sums &op, const struct attention_end &end, int32_t row, bool only,
-             bool last, const struct stand<S> &me, float before, struct gathered<S> &g) {
-  const bool finished = !end.unfinished || !end.unfinished[row];
-  const float product = before + sum_of_head(op, me, product_of_lane(end, row, me, g));
+end_backward(const struct attention_sums &op, const struct attention_epilogue &epilogue, int32_t row,
+             bool only, bool last, const struct stand<S> &me, float before, struct gathered<S> &g) {
+  const bool finished = !epilogue.has_halo || !epilogue.has_halo[row];
+  const float product = before + sum_of_head(op, me, product_of_lane(epilogue, row, me, g));
   float term_grad = product - SCORE_SLOPE * g.all - (1 - SCORE_SLOPE) * g.some;
-  if (end.accumulate) term_grad += *at<float>(end.all, row, me.head);
+  if (epilogue.accumulate) term_grad += *at<float>(epilogue.all, row, me.head);
   __syncwarp(me.group); /* all lanes have read what is written now */
-  if (me.leads && last) *at<float>(end.all, row, me.head) = term_grad;
+  if (me.leads && last) *at<float>(epilogue.all, row, me.head) = term_grad;
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     float dx[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (end.accumulate) read_part(end, end.wide_sum, end.sum, row, me, j, dx);
+    if (epilogue.accumulate) read_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, dx);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) dx[i] += g.sum[j][i];
-    if (finished && end.l && only) add_terms(op, end, row, me, j, term_grad, dx);
+    if (finished && epilogue.l && only) add_terms(op, epilogue, row, me, j, term_grad, dx);
     if (finished)
-      write_vector(end, end.sum, row, me, j, dx);
+      write_vector(epilogue, epilogue.sum, row, me, j, dx);
     else
-      write_part(end, end.wide_sum, end.sum, row, me, j, dx);
+      write_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, dx);
   }
   return product;
 }
 
-/* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else slots, whose arcs are.
+/* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else row segments, whose
+ * arcs are.
  */
 template <class S, bool PIECES>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
-                                              const struct attention_end &end, int64_t i) {
-  const bool there = i < (PIECES ? op.long_rows : op.slots);
+                                              const struct attention_epilogue &epilogue, int64_t i) {
+  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
   const uint32_t epoch = S::DROPS ? op.scalars->epoch : 0;
   const int32_t panels = S::SINGLE ? (op.each + S::PANEL - 1) / S::PANEL : 1;
-  struct slot slot = {0, 0, 0};
+  struct row_segment row_segment = {0, 0, 0};
   struct long_row of = {};
   if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) slot = read_slot(op.slot, i);
-  const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
+  const int32_t row = PIECES                    ? of.row
+                      : row_segment.target >= 0 ? row_segment.target
+                                                : __ldg(op.piece_row + ~row_segment.target);
   float product = 0;
   for (int32_t panel = 0; panel < panels; panel++) {
     struct stand<S> me;
@@ -273,26 +278,26 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
     if constexpr (PIECES)
       clear(g);
     else
-      sum_arcs(op, slot, row, me, epoch, g);
+      sum_arcs(op, row_segment, row, me, epoch, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;
-    if (!PIECES && slot.target < 0) {
-      write_piece(op, ~slot.target, me, g);
+    if (!PIECES && row_segment.target < 0) {
+      write_piece(op, ~row_segment.target, me, g);
       continue;
     }
-    if (end.self.data) add_self(op, end, row, me, epoch, g);
+    if (epilogue.self.data) add_self(op, epilogue, row, me, epoch, g);
     if constexpr (S::FORWARDS)
-      end_forward(op, end, row, panel + 1 == panels, me, g);
+      epilogue_forward(op, epilogue, row, panel + 1 == panels, me, g);
     else
-      product = end_backward(op, end, row, panels == 1, panel + 1 == panels, me, product, g);
+      product = end_backward(op, epilogue, row, panels == 1, panel + 1 == panels, me, product, g);
   }
 }
 
 template <class S, bool PIECES>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     attention_kernel(const __grid_constant__ struct attention_sums op,
-                     const __grid_constant__ struct attention_end end) {
-  do_row<S, PIECES>(op, end, (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES);
+                     const __grid_constant__ struct attention_epilogue epilogue) {
+  do_row<S, PIECES>(op, epilogue, (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES);
 }
 
 #endif

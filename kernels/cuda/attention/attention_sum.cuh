@@ -1,7 +1,7 @@
 /* One pass over the arcs of a row, for both directions of graph attention (struct attention, struct
  * attention_backward): each arc brings a row of a matrix, X or dz, and weighs it by a coefficient a head,
- * which comes from a few numbers of the arc's two ends. A group of LANES threads takes a slot of the layout;
- * a lane has VECS vectors of WIDE columns, each of one head.
+ * which comes from a few numbers of the arc's two ends. A group of LANES threads takes a row segment of the
+ * layout; a lane has VECS vectors of WIDE columns, each of one head.
  *
  * All AHEAD rows of a batch are asked for before anything is done with one of them. The coefficients of a
  * batch are shared out among the TEAM neighbouring lanes that have the same head, and passed round by
@@ -22,8 +22,8 @@ constexpr float LOWEST = -1e30f; /* below every score; finite, so that differenc
 enum direction { FORWARD, BACKWARD };
 
 struct attention_sums {
-  struct packed_slots slot;
-  int64_t slots;
+  struct packed_row_segments row_segment;
+  int64_t row_segments;
   const struct long_row *long_row;
   int64_t long_rows;
   const int32_t *col, *piece_row;
@@ -49,7 +49,7 @@ struct attention_shape {
   typedef T_ T; static constexpr enum direction DIRECTION = DIRECTION_;
   static constexpr bool DROPS = DROPS_, SINGLE = SINGLE_, FORWARDS = DIRECTION_ == FORWARD;
   static constexpr int WIDE = WIDE_, VECS = VECS_, LANES = LANES_, TEAM = TEAM_, AHEAD = AHEAD_;
-  static constexpr int THREADS = 256, BLOCKS = BLOCKS_, GROUPS = 32 / LANES, SLOTS = THREADS / LANES;
+  static constexpr int THREADS = 256, BLOCKS = BLOCKS_, GROUPS = 32 / LANES, ROW_SEGMENTS = THREADS / LANES;
   static constexpr int PANEL = LANES * VECS * WIDE; /* columns */
   static constexpr int OWN = AHEAD / TEAM;          /* arcs of a batch whose coefficients a lane finds */
   static constexpr int STATS = FORWARDS ? 1 : 3;
@@ -104,7 +104,7 @@ template <class S> struct stand {
   bool leads;               /* writes the head's numbers */
 };
 
-/* What a slot's arcs add up to, forward relative to exp(max). */
+/* What a row segment's arcs add up to, forward relative to exp(max). */
 template <class S> struct gathered {
   float sum[S::VECS][S::WIDE], positive[S::VECS][S::WIDE];
   float max;  /* forward */
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void weigh(const struct attention_sums &op, co
 }
 
 /* Adds up to AHEAD arcs of which `left` remain; their ids are with the group's lanes from place b on. Behind
- * a slot's end its last arc is read again and weighs nothing. */
+ * a row segment's end its last arc is read again and weighs nothing. */
 template <class S>
 static __device__ __forceinline__ void add_arcs(const struct attention_sums &op, const struct stand<S> &me,
                                                 int left, int id, int b, float mine, uint32_t epoch,
@@ -263,13 +263,13 @@ static __device__ __forceinline__ void add_arcs(const struct attention_sums &op,
             x[u], g);
 }
 
-/* All arcs of a slot, by the whole warp together. */
+/* All arcs of a row segment, by the whole warp together. */
 template <class S>
-static __device__ __forceinline__ void sum_arcs(const struct attention_sums &op, const struct slot &slot,
-                                                int32_t row, const struct stand<S> &me, uint32_t epoch,
-                                                struct gathered<S> &g) {
-  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
-  const int32_t *ids = op.col + slot.first;
+static __device__ __forceinline__ void
+sum_arcs(const struct attention_sums &op, const struct row_segment &row_segment, int32_t row,
+         const struct stand<S> &me, uint32_t epoch, struct gathered<S> &g) {
+  const int last = row_segment.count - 1, longest = __reduce_max_sync(~0u, row_segment.count);
+  const int32_t *ids = op.col + row_segment.first;
   const int64_t row_id = S::DROPS && last >= 0 ? __ldg(op.dropout.id + row) : 0;
   const float mine = last >= 0 ? __ldg(at<float>(op.mine, row, me.head)) : 0;
   int id = last >= 0 ? __ldg(ids + min(me.lane, last)) : 0;
@@ -278,7 +278,7 @@ static __device__ __forceinline__ void sum_arcs(const struct attention_sums &op,
     const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
 #pragma unroll 1 /* batches must not be drawn together: their loads would not fit the registers */
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD) /* alike for the whole warp */
-      add_arcs(op, me, slot.count - at - b, id, b, mine, epoch, row_id, g);
+      add_arcs(op, me, row_segment.count - at - b, id, b, mine, epoch, row_id, g);
     id = next;
   }
 #pragma unroll
@@ -286,7 +286,7 @@ static __device__ __forceinline__ void sum_arcs(const struct attention_sums &op,
     g.all += __shfl_xor_sync(~0u, g.all, o);
     g.some += __shfl_xor_sync(~0u, g.some, o);
   }
-  if (slot.count == 0) clear(g); /* 0 times what was read in place of its arcs need not be 0 */
+  if (row_segment.count == 0) clear(g); /* 0 times what was read in place of its arcs need not be 0 */
 }
 
 #endif

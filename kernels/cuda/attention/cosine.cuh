@@ -1,17 +1,17 @@
 /* What attention by cosines shares between its directions; see struct cosine_attention. A group of LANES
- * threads takes a slot of the layout, a lane VECS vectors of WIDE columns of each row. A batch is AHEAD arcs;
- * their scalar products are added up over the lanes so that each lane ends with that of one arc, finds its
- * coefficient and passes it round. FITS: the row lies with the group's lanes, and rows of all matrices hold
- * whole vectors at multiples of 16 bytes; else WIDE is 1 and the row goes in panels, each of which forms the
- * whole products anew. */
+ * threads takes a row segment of the layout, a lane VECS vectors of WIDE columns of each row. A batch is
+ * AHEAD arcs; their scalar products are added up over the lanes so that each lane ends with that of one arc,
+ * finds its coefficient and passes it round. FITS: the row lies with the group's lanes, and rows of all
+ * matrices hold whole vectors at multiples of 16 bytes; else WIDE is 1 and the row goes in panels, each of
+ * which forms the whole products anew. */
 #ifndef KERNELS_CUDA_ATTENTION_COSINE_CUH
 #define KERNELS_CUDA_ATTENTION_COSINE_CUH
 
 #include "kernels/cuda/attention/attention_row.cuh"
 
 struct cosine_arcs {
-  struct packed_slots slot;
-  int64_t slots;
+  struct packed_row_segments row_segment;
+  int64_t row_segments;
   const struct long_row *long_row;
   int64_t long_rows;
   const int32_t *col, *piece_row;
@@ -29,7 +29,7 @@ struct cosine_shape {
   typedef T_ T;
   static constexpr bool FITS = FITS_;
   static constexpr int WIDE = WIDE_, VECS = VECS_, LANES = LANES_, AHEAD = AHEAD_, BLOCKS = BLOCKS_;
-  static constexpr int THREADS = 256, SLOTS = THREADS / LANES, PANEL = LANES * VECS * WIDE;
+  static constexpr int THREADS = 256, ROW_SEGMENTS = THREADS / LANES, PANEL = LANES * VECS * WIDE;
   static_assert(LANES % AHEAD == 0, "batches lie within the ids that a group holds");
 };
 
@@ -144,8 +144,8 @@ static inline int set_arcs(struct kernels *k, const struct layout *layout, int64
                            struct tensor message, struct tensor rows, struct cosine_arcs *op) {
   const struct cuda_layout *a = cuda_layout(layout);
   const struct cosine_message parts = cosine_parts(k, message, width);
-  op->slot = a->slot;
-  op->slots = a->slots;
+  op->row_segment = a->row_segment;
+  op->row_segments = a->row_segments;
   op->long_row = a->long_row;
   op->long_rows = a->long_rows;
   op->col = a->col;

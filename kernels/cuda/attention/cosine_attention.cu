@@ -4,11 +4,11 @@
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 
-struct cosine_row_end {
+struct cosine_row_epilogue {
   struct rows log_sum, y, sums; /* sums: float, of rows in parts; data NULL: y */
-  const uint8_t *unfinished;
+  const uint8_t *has_halo;
   bool updates;
-  struct finish finish;
+  struct spmm_epilogue finish;
 };
 
 /* Relative to exp(max). */
@@ -64,11 +64,11 @@ add_arcs(const struct cosine_arcs &op, const struct cosine_stand<S> &me, int lef
 }
 
 template <class S>
-static __device__ __forceinline__ void sum_arcs(const struct cosine_arcs &op, const struct slot &slot,
-                                                int32_t row, const struct cosine_stand<S> &me,
-                                                struct cosine_sums<S> &g) {
-  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
-  const int32_t *ids = op.col + slot.first;
+static __device__ __forceinline__ void sum_arcs(const struct cosine_arcs &op,
+                                                const struct row_segment &row_segment, int32_t row,
+                                                const struct cosine_stand<S> &me, struct cosine_sums<S> &g) {
+  const int last = row_segment.count - 1, longest = __reduce_max_sync(~0u, row_segment.count);
+  const int32_t *ids = op.col + row_segment.first;
   const char *from = row_at(op.rows, row);
   cosine_vector<S> raw[S::VECS];
   float mine[S::VECS][S::WIDE];
@@ -80,12 +80,12 @@ static __device__ __forceinline__ void sum_arcs(const struct cosine_arcs &op, co
     const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
 #pragma unroll 1
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD)
-      add_arcs(op, me, slot.count - at - b, id, b, from, mine, scale, g);
+      add_arcs(op, me, row_segment.count - at - b, id, b, from, mine, scale, g);
     id = next;
   }
 #pragma unroll
   for (int o = 1; o < S::AHEAD; o *= 2) g.total += __shfl_xor_sync(~0u, g.total, o);
-  if (slot.count == 0) g = {LOWEST, 0, {}};
+  if (row_segment.count == 0) g = {LOWEST, 0, {}};
 }
 
 template <class S>
@@ -121,31 +121,31 @@ static __device__ __forceinline__ void add_piece(const struct cosine_arcs &op, i
 
 /* Of rows in parts, what they keep in between. */
 template <class S>
-static __device__ __forceinline__ void read_part(const struct cosine_row_end &end, int32_t row,
+static __device__ __forceinline__ void read_part(const struct cosine_row_epilogue &epilogue, int32_t row,
                                                  const struct cosine_stand<S> &me, int j,
                                                  float (&to)[S::WIDE]) {
-  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
-    load(at<float>(end.sums, row, me.col[j]), me.n[j], S::FITS, to);
+  if (sizeof(typename S::T) < sizeof(float) && epilogue.sums.data)
+    load(at<float>(epilogue.sums, row, me.col[j]), me.n[j], S::FITS, to);
   else
-    load(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, to);
+    load(at<typename S::T>(epilogue.y, row, me.col[j]), me.n[j], S::FITS, to);
 }
 
 template <class S>
-static __device__ __forceinline__ void write_part(const struct cosine_row_end &end, int32_t row,
+static __device__ __forceinline__ void write_part(const struct cosine_row_epilogue &epilogue, int32_t row,
                                                   const struct cosine_stand<S> &me, int j,
                                                   const float (&y)[S::WIDE]) {
-  if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
-    store(at<float>(end.sums, row, me.col[j]), me.n[j], S::FITS, y);
+  if (sizeof(typename S::T) < sizeof(float) && epilogue.sums.data)
+    store(at<float>(epilogue.sums, row, me.col[j]), me.n[j], S::FITS, y);
   else
-    store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, y);
+    store(at<typename S::T>(epilogue.y, row, me.col[j]), me.n[j], S::FITS, y);
 }
 
 template <class S>
-static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, const struct cosine_row_end &end,
-                                               int32_t row, bool last, const struct cosine_stand<S> &me,
-                                               struct cosine_sums<S> &g) {
-  const bool finished = !end.unfinished || !end.unfinished[row];
-  float *log_sum = at<float>(end.log_sum, row, 0);
+static __device__ __forceinline__ void
+end_row(const struct cosine_arcs &op, const struct cosine_row_epilogue &epilogue, int32_t row, bool last,
+        const struct cosine_stand<S> &me, struct cosine_sums<S> &g) {
+  const bool finished = !epilogue.has_halo || !epilogue.has_halo[row];
+  float *log_sum = at<float>(epilogue.log_sum, row, 0);
   if (op.self) {
     const char *from = row_at(op.rows, row);
     const float inverse = *(const float *)(from + op.inverse),
@@ -165,64 +165,68 @@ static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, con
   for (int j = 0; j < S::VECS; j++) {
     float before[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (op.accumulate) read_part(end, row, me, j, before);
+    if (op.accumulate) read_part(epilogue, row, me, j, before);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) g.y[j][i] = (g.y[j][i] + w * before[i]) * inverse;
     if (!finished)
-      write_part(end, row, me, j, g.y[j]);
-    else if (end.updates)
-      finish_row<typename S::T>(end.finish, S::FITS, row, me.col[j], g.y[j]);
+      write_part(epilogue, row, me, j, g.y[j]);
+    else if (epilogue.updates)
+      epilogue_row<typename S::T>(epilogue.finish, S::FITS, row, me.col[j], g.y[j]);
     else
-      store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, g.y[j]);
+      store(at<typename S::T>(epilogue.y, row, me.col[j]), me.n[j], S::FITS, g.y[j]);
   }
 }
 
-/* PIECES: rows are long ones, whose pieces are added up; else slots, whose arcs are. */
+/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose arcs are. */
 template <class S, bool PIECES>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_kernel(const __grid_constant__ struct cosine_arcs op,
-                  const __grid_constant__ struct cosine_row_end end) {
-  const int64_t i = (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES;
-  const bool there = i < (PIECES ? op.long_rows : op.slots);
+                  const __grid_constant__ struct cosine_row_epilogue epilogue) {
+  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES;
+  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
   const int32_t panels = S::FITS ? 1 : (op.width + S::PANEL - 1) / S::PANEL;
-  struct slot slot = {0, 0, 0};
+  struct row_segment row_segment = {0, 0, 0};
   struct long_row of = {};
   if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) slot = read_slot(op.slot, i);
-  const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
+  const int32_t row = PIECES                    ? of.row
+                      : row_segment.target >= 0 ? row_segment.target
+                                                : __ldg(op.piece_row + ~row_segment.target);
   for (int32_t panel = 0; panel < panels; panel++) {
     struct cosine_stand<S> me;
     struct cosine_sums<S> g = {
       LOWEST, 0, {}
     };
     stand_at(op.width, panel, me);
-    if (!PIECES) sum_arcs(op, slot, row, me, g);
+    if (!PIECES) sum_arcs(op, row_segment, row, me, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;
-    if (!PIECES && slot.target < 0)
-      write_piece(op, ~slot.target, me, g);
+    if (!PIECES && row_segment.target < 0)
+      write_piece(op, ~row_segment.target, me, g);
     else
-      end_row(op, end, row, panel + 1 == panels, me, g);
+      end_row(op, epilogue, row, panel + 1 == panels, me, g);
   }
 }
 
 template <class S>
-static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_end *end) {
-  cosine_kernel<S, false><<<blocks_of(op->slots, S::SLOTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *end);
+static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_epilogue *epilogue) {
+  cosine_kernel<S, false>
+      <<<blocks_of(op->row_segments, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
   TRY_LAUNCH();
   if (op->long_rows == 0) return OK;
-  cosine_kernel<S, true><<<blocks_of(op->long_rows, S::SLOTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *end);
+  cosine_kernel<S, true>
+      <<<blocks_of(op->long_rows, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op, *epilogue);
   TRY_LAUNCH();
   return OK;
 }
 
 /* FITS, columns of a vector, vectors of a lane, lanes, arcs under way, blocks on a multiprocessor. */
 template <class T>
-static int launch(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_end *end,
+static int launch(struct kernels *k, const struct cosine_arcs *op, const struct cosine_row_epilogue *epilogue,
                   bool wide) {
   constexpr int WIDE = 16 / (int)sizeof(T);
   const int vectors = (op->width + WIDE - 1) / WIDE;
-#define USE(...) return run<cosine_shape<T, __VA_ARGS__>>(k, op, end)
+#define USE(...) return run<cosine_shape<T, __VA_ARGS__>>(k, op, epilogue)
   if (!wide || vectors > 64) USE(false, 1, 1, 32, 4, 3);
   if (vectors <= 4) USE(true, WIDE, 1, 4, 4, 3);
   if (vectors <= 8) USE(true, WIDE, 1, 8, 8, 2);
@@ -234,29 +238,30 @@ static int launch(struct kernels *k, const struct cosine_arcs *op, const struct 
 
 int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   const int64_t wide = 16 / dtype_bytes(op->y.dtype);
-  const bool norm = op->update && op->update->norm != NORM_NONE;
+  const bool norm = op->epilogue && op->epilogue->norm != NORM_NONE;
   struct cosine_arcs arcs = {};
-  struct cosine_row_end end = {};
-  struct finish *f = &end.finish;
-  if (op->y.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  struct cosine_row_epilogue epilogue = {};
+  struct spmm_epilogue *f = &epilogue.finish;
+  if (op->y.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   TRY(set_arcs(k, op->a, op->y.cols, op->message, op->rows, &arcs));
   arcs.beta = (const float *)op->beta;
   arcs.self = op->self != 0;
   arcs.accumulate = op->accumulate != 0;
-  end.log_sum = rows_of(op->log_sum);
-  end.y = f->y = f->out = f->sums = rows_of(op->y);
-  end.sums = rows_of(op->sums);
-  end.unfinished = op->unfinished;
+  epilogue.log_sum = rows_of(op->log_sum);
+  epilogue.y = f->y = f->out = f->sums = rows_of(op->y);
+  epilogue.sums = rows_of(op->sums);
+  epilogue.has_halo = op->has_halo;
   f->whole = is_whole_or_absent(op->y, wide);
-  end.updates = op->update && !norm;
+  epilogue.updates = op->epilogue && !norm;
   f->width = (int32_t)op->y.cols;
   f->fills = f->whole && is_padded_or_absent(op->y);
   f->narrow = true;
   f->scalars = k->scalars;
-  if (end.updates) add_update(f, op->update, wide);
+  if (epilogue.updates) add_epilogue(f, op->epilogue, wide);
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) && f->whole &&
                        is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
-  TRY(op->y.dtype == BF16 ? launch<bf16>(k, &arcs, &end, vectors) : launch<float>(k, &arcs, &end, vectors));
+  TRY(op->y.dtype == BF16 ? launch<bf16>(k, &arcs, &epilogue, vectors)
+                          : launch<float>(k, &arcs, &epilogue, vectors));
   if (!norm) return OK;
-  return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
+  return cuda_epilogue_rows(k, op->epilogue, cuda_layout(op->a)->row, op->a->csr->rows, op->has_halo);
 }

@@ -118,21 +118,22 @@ add_entries(const struct cosine_arcs &op, const struct cosine_stand<S> &me, int 
 
 template <class S, int ARCS>
 static __device__ __forceinline__ void
-sum_entries(const struct cosine_arcs &op, const struct slot &slot, const struct cosine_stand<S> &me,
-            float beta, const struct cosine_node<S> &node, struct gradient_sums<S> &g) {
-  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
-  const int32_t *ids = op.col + slot.first;
+sum_entries(const struct cosine_arcs &op, const struct row_segment &row_segment,
+            const struct cosine_stand<S> &me, float beta, const struct cosine_node<S> &node,
+            struct gradient_sums<S> &g) {
+  const int last = row_segment.count - 1, longest = __reduce_max_sync(~0u, row_segment.count);
+  const int32_t *ids = op.col + row_segment.first;
   int id = last >= 0 ? __ldg(ids + min(me.lane, last)) : 0;
   for (int at = 0; at < longest; at += S::LANES) {
     const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
 #pragma unroll 1
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD)
-      add_entries<S, ARCS>(op, me, slot.count - at - b, id, b, beta, node, g);
+      add_entries<S, ARCS>(op, me, row_segment.count - at - b, id, b, beta, node, g);
     id = next;
   }
 #pragma unroll
   for (int o = 1; o < S::AHEAD; o *= 2) g.beta += __shfl_xor_sync(~0u, g.beta, o);
-  if (slot.count == 0) g = {};
+  if (row_segment.count == 0) g = {};
 }
 
 template <class S>
@@ -205,32 +206,34 @@ end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int arc
   if (me.lane == 0 && last) *sum = g.beta + (op.accumulate ? *sum : 0);
 }
 
-/* PIECES: rows are long ones, whose pieces are added up, with to.arcs for any ARCS; else slots, whose entries
- * are. */
+/* PIECES: rows are long ones, whose pieces are added up, with to.arcs for any ARCS; else row segments, whose
+ * entries are. */
 template <class S, class SUM, int ARCS, bool PIECES>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_backward_kernel(const __grid_constant__ struct cosine_arcs op,
                            const __grid_constant__ struct cosine_gradients to) {
-  const int64_t i = (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES;
-  const bool there = i < (PIECES ? op.long_rows : op.slots);
+  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES;
+  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
   const int32_t panels = S::FITS ? 1 : (op.width + S::PANEL - 1) / S::PANEL;
   const float beta = __ldg(op.beta);
-  struct slot slot = {0, 0, 0};
+  struct row_segment row_segment = {0, 0, 0};
   struct long_row of = {};
   if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) slot = read_slot(op.slot, i);
-  const int32_t row = PIECES ? of.row : slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
+  const int32_t row = PIECES                    ? of.row
+                      : row_segment.target >= 0 ? row_segment.target
+                                                : __ldg(op.piece_row + ~row_segment.target);
   for (int32_t panel = 0; panel < panels; panel++) {
     struct cosine_stand<S> me;
     struct cosine_node<S> node;
     struct gradient_sums<S> g = {};
     stand_at(op.width, panel, me);
     read_node(op, row, me, node);
-    if (!PIECES) sum_entries<S, ARCS>(op, slot, me, beta, node, g);
+    if (!PIECES) sum_entries<S, ARCS>(op, row_segment, me, beta, node, g);
     for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
     if (!there) continue;
-    if (!PIECES && slot.target < 0)
-      write_piece(op, ~slot.target, me, g);
+    if (!PIECES && row_segment.target < 0)
+      write_piece(op, ~row_segment.target, me, g);
     else
       end_row<S, SUM>(op, to, PIECES ? to.arcs : ARCS, row, panel + 1 == panels, me, beta, node, g);
   }
@@ -238,8 +241,9 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 
 template <class S, class SUM, int ARCS>
 static int run(struct kernels *k, const struct cosine_arcs *op, const struct cosine_gradients *to) {
-  const unsigned slots = blocks_of(op->slots, S::SLOTS), rest = blocks_of(op->long_rows, S::SLOTS);
-  cosine_backward_kernel<S, SUM, ARCS, false><<<slots, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  const unsigned row_segments = blocks_of(op->row_segments, S::ROW_SEGMENTS),
+                 rest = blocks_of(op->long_rows, S::ROW_SEGMENTS);
+  cosine_backward_kernel<S, SUM, ARCS, false><<<row_segments, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
   if (rest == 0) return OK;
   cosine_backward_kernel<S, SUM, 0, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
@@ -275,7 +279,7 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   const int64_t wide = 16 / dtype_bytes(op->message.dtype);
   struct cosine_arcs arcs = {};
   struct cosine_gradients to = {};
-  if (op->dx.cols == 0 || cuda_layout(op->a)->slots == 0) return OK;
+  if (op->dx.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   TRY(set_arcs(k, op->a, op->dx.cols, op->message, op->rows, &arcs));
   arcs.beta = (const float *)op->beta;
   arcs.self = op->self != 0;

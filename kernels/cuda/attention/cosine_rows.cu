@@ -1,5 +1,5 @@
 /* What other nodes need of a node for attention by cosines, and the way of a gradient through x / |x|; see
- * struct cosine_rows and cosine_end. A warp takes a row: rows of any width and address. */
+ * struct cosine_rows and cosine_epilogue. A warp takes a row: rows of any width and address. */
 #include "kernels/cuda/common/vec.cuh"
 
 /* A warp's rows of a matrix, eight columns a lane. */
@@ -60,14 +60,14 @@ int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
   return op->x.dtype == BF16 ? launch<bf16>(k, &of) : launch<float>(k, &of);
 }
 
-struct cosine_end_op {
+struct cosine_epilogue_op {
   struct tensor x, inverse, dx, dn, residual, y;
 };
 
 /* SUM: of dx and dn. */
 template <class T, class SUM, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK)
-    cosine_end_kernel(const __grid_constant__ struct cosine_end_op op) {
+    cosine_epilogue_kernel(const __grid_constant__ struct cosine_epilogue_op op) {
   const int64_t v = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, width = op.y.cols;
   float along = 0, x[GROUP], dn[GROUP];
   if (v >= op.y.rows) return; /* the whole warp */
@@ -93,25 +93,26 @@ static __global__ void __launch_bounds__(BLOCK)
   }
 }
 
-template <class T, class SUM> static int launch_end(struct kernels *k, const struct cosine_end_op *op) {
+template <class T, class SUM>
+static int launch_epilogue(struct kernels *k, const struct cosine_epilogue_op *op) {
   const bool whole = is_whole(op->x) && is_whole(op->dx) && is_whole(op->dn) && is_whole(op->y) &&
                      is_whole_or_absent(op->residual);
-  auto *kernel = whole ? cosine_end_kernel<T, SUM, true> : cosine_end_kernel<T, SUM, false>;
+  auto *kernel = whole ? cosine_epilogue_kernel<T, SUM, true> : cosine_epilogue_kernel<T, SUM, false>;
   kernel<<<blocks_of(op->y.rows, warps().y), warps(), 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;
 }
 
-int cuda_cosine_end(struct kernels *k, const struct cosine_end *op) {
+int cuda_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
   const int64_t width = op->y.cols;
   const struct tensor message = op->message;
-  const struct cosine_end_op of = {tensor_columns(message, 0, width),
-                                   tensor_reals(k, message, message_elements(k, width), 1),
-                                   op->dx,
-                                   op->dn,
-                                   op->residual,
-                                   op->y};
+  const struct cosine_epilogue_op of = {tensor_columns(message, 0, width),
+                                        tensor_reals(k, message, message_elements(k, width), 1),
+                                        op->dx,
+                                        op->dn,
+                                        op->residual,
+                                        op->y};
   if (op->y.rows == 0) return OK;
-  if (op->y.dtype == F32) return launch_end<float, float>(k, &of);
-  return op->dx.dtype == F32 ? launch_end<bf16, float>(k, &of) : launch_end<bf16, bf16>(k, &of);
+  if (op->y.dtype == F32) return launch_epilogue<float, float>(k, &of);
+  return op->dx.dtype == F32 ? launch_epilogue<bf16, float>(k, &of) : launch_epilogue<bf16, bf16>(k, &of);
 }

@@ -6,8 +6,8 @@
 #include "kernels/cuda/attention/attention_row.cuh"
 
 struct score_arcs {
-  struct packed_slots slot;
-  int64_t slots; /* fewer than 2^31 */
+  struct packed_row_segments row_segment;
+  int64_t row_segments; /* fewer than 2^31 */
   const int32_t *col, *piece_row;
   struct rows x, y;
   int32_t width;

@@ -27,15 +27,16 @@ write_scores(const struct score_arcs &op, const struct cosine_stand<S> &me, int 
 template <class S>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     sddmm_kernel(const __grid_constant__ struct score_arcs op) {
-  const int64_t i = (int64_t)blockIdx.x * S::SLOTS + threadIdx.x / S::LANES;
-  struct slot slot = {0, 0, 0};
+  const int64_t i = (int64_t)blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / S::LANES;
+  struct row_segment row_segment = {0, 0, 0};
   struct cosine_stand<S> me;
-  if (i < op.slots) slot = read_slot(op.slot, i);
+  if (i < op.row_segments) row_segment = read_row_segment(op.row_segment, i);
   stand_at(op.width, 0, me);
-  const int last = slot.count - 1, longest = __reduce_max_sync(~0u, slot.count);
-  const int32_t row = slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
+  const int last = row_segment.count - 1, longest = __reduce_max_sync(~0u, row_segment.count);
+  const int32_t row = row_segment.target >= 0 ? row_segment.target
+                                              : __ldg(op.piece_row + ~row_segment.target);
   const char *from = row_at(op.x, row);
-  const int32_t *ids = op.col + slot.first;
+  const int32_t *ids = op.col + row_segment.first;
   cosine_vector<S> raw[S::VECS];
   float mine[S::VECS][S::WIDE];
   fetch_row(from, me, raw);
@@ -45,13 +46,13 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     const int next = last >= 0 ? __ldg(ids + min(me.lane + at + S::LANES, last)) : 0;
 #pragma unroll 1
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD)
-      write_scores(op, me, slot.count - at - b, id, b, from, mine, slot.first + at + b);
+      write_scores(op, me, row_segment.count - at - b, id, b, from, mine, row_segment.first + at + b);
     id = next;
   }
 }
 
 template <class S> static int run(struct kernels *k, const struct score_arcs *op) {
-  sddmm_kernel<S><<<blocks_of(op->slots, S::SLOTS), S::THREADS, 0, cuda_stream(k)>>>(*op);
+  sddmm_kernel<S><<<blocks_of(op->row_segments, S::ROW_SEGMENTS), S::THREADS, 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;
 }
@@ -88,17 +89,12 @@ static int run_special(struct kernels *k, const struct score_arcs *op, enum dtyp
 
 int cuda_sddmm(struct kernels *k, const struct sddmm *op) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  const struct score_arcs arcs = {a->slot,
-                                  a->slots,
-                                  a->col,
-                                  a->piece_row,
-                                  rows_of(op->x),
-                                  rows_of(op->y),
-                                  (int32_t)op->x.cols,
-                                  (float *)op->scores};
+  const struct score_arcs arcs = {a->row_segment,      a->row_segments,    a->col,
+                                  a->piece_row,        rows_of(op->x),     rows_of(op->y),
+                                  (int32_t)op->x.cols, (float *)op->scores};
   const bool vectors = cuda_is_aligned(op->x) && cuda_is_aligned(op->y);
   bool taken = false;
-  if (a->slots == 0) return OK;
+  if (a->row_segments == 0) return OK;
   if (vectors) TRY(run_special(k, &arcs, op->x.dtype, a->gathered / op->a->csr->rows, &taken));
   if (taken) return OK;
   return op->x.dtype == BF16 ? launch<bf16>(k, &arcs, vectors) : launch<float>(k, &arcs, vectors);

@@ -1,30 +1,32 @@
-/* Scores of short rows. There a slot, then its ids and its row of x, then the rows of y come one after the
- * other, and each takes longer than the products. So a group of threads goes from slot to slot, as many apart
- * as there are groups: while it works on one, the ids and the row of the next are under way, and the slot
- * after that. */
+/* Scores of short rows. There a row segment, then its ids and its row of x, then the rows of y come one after
+ * the other, and each takes longer than the products. So a group of threads goes from row segment to row
+ * segment, as many apart as there are groups: while it works on one, the ids and the row of the next are
+ * under way, and the row segment after that. */
 #include "kernels/cuda/attention/cosine.cuh"
 #include "kernels/cuda/attention/score_arcs.h"
 
-/* A slot and what is read of it before its turn. */
+/* A row segment and what is read of it before its turn. */
 template <class S> struct ahead {
-  struct slot slot;
+  struct row_segment row_segment;
   int id; /* of the first entries, one a lane */
   cosine_vector<S> x[S::VECS];
 };
 
-static __device__ __forceinline__ struct slot slot_at(const struct score_arcs &op, uint32_t at) {
-  struct slot slot = {0, 0, 0};
-  if (at < op.slots) slot = read_slot(op.slot, at);
-  return slot;
+static __device__ __forceinline__ struct row_segment row_segment_at(const struct score_arcs &op,
+                                                                    uint32_t at) {
+  struct row_segment row_segment = {0, 0, 0};
+  if (at < op.row_segments) row_segment = read_row_segment(op.row_segment, at);
+  return row_segment;
 }
 
 template <class S>
-static __device__ __forceinline__ void read_ahead(const struct score_arcs &op,
-                                                  const struct cosine_stand<S> &me, const struct slot &slot,
-                                                  struct ahead<S> &to) {
-  const int32_t row = slot.target >= 0 ? slot.target : __ldg(op.piece_row + ~slot.target);
-  to.slot = slot;
-  to.id = me.lane < slot.count ? __ldg(op.col + slot.first + me.lane) : 0;
+static __device__ __forceinline__ void
+read_ahead(const struct score_arcs &op, const struct cosine_stand<S> &me,
+           const struct row_segment &row_segment, struct ahead<S> &to) {
+  const int32_t row = row_segment.target >= 0 ? row_segment.target
+                                              : __ldg(op.piece_row + ~row_segment.target);
+  to.row_segment = row_segment;
+  to.id = me.lane < row_segment.count ? __ldg(op.col + row_segment.first + me.lane) : 0;
   fetch_row(row_at(op.x, row), me, to.x);
 }
 
@@ -51,13 +53,13 @@ static __device__ __forceinline__ void write_scores(const struct score_arcs &op,
 
 template <class S>
 static __device__ __forceinline__ void
-score_slot(const struct score_arcs &op, const struct cosine_stand<S> &me, const struct ahead<S> &now) {
-  const int count = now.slot.count, longest = __reduce_max_sync(~0u, count);
+score_row_segment(const struct score_arcs &op, const struct cosine_stand<S> &me, const struct ahead<S> &now) {
+  const int count = now.row_segment.count, longest = __reduce_max_sync(~0u, count);
   float mine[S::VECS][S::WIDE];
   int id = now.id;
   spread_row<S>(now.x, me, mine);
   for (int at = 0; at < longest; at += S::LANES) {
-    const int64_t first = now.slot.first + at;
+    const int64_t first = now.row_segment.first + at;
     const int next = at + S::LANES + me.lane < count ? __ldg(op.col + first + S::LANES + me.lane) : 0;
 #pragma unroll 1
     for (int b = 0; b < S::LANES && at + b < longest; b += S::AHEAD)
@@ -69,17 +71,17 @@ score_slot(const struct score_arcs &op, const struct cosine_stand<S> &me, const 
 template <class S>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     sddmm_stream_kernel(const __grid_constant__ struct score_arcs op) {
-  const uint32_t step = gridDim.x * S::SLOTS, group = threadIdx.x % 32 / S::LANES;
-  uint32_t first = blockIdx.x * S::SLOTS + threadIdx.x / 32 * (32 / S::LANES); /* of the warp */
+  const uint32_t step = gridDim.x * S::ROW_SEGMENTS, group = threadIdx.x % 32 / S::LANES;
+  uint32_t first = blockIdx.x * S::ROW_SEGMENTS + threadIdx.x / 32 * (32 / S::LANES); /* of the warp */
   struct cosine_stand<S> me;
   struct ahead<S> now, next;
   stand_at(op.width, 0, me);
-  read_ahead<S>(op, me, slot_at(op, first + group), now);
-  struct slot after = slot_at(op, first + group + step);
-  for (; first < op.slots; first += step) {
+  read_ahead<S>(op, me, row_segment_at(op, first + group), now);
+  struct row_segment after = row_segment_at(op, first + group + step);
+  for (; first < op.row_segments; first += step) {
     read_ahead<S>(op, me, after, next);
-    after = slot_at(op, first + group + 2 * step);
-    score_slot<S>(op, me, now);
+    after = row_segment_at(op, first + group + 2 * step);
+    score_row_segment<S>(op, me, now);
     now = next;
   }
 }
@@ -88,7 +90,8 @@ template <class S> static int run(struct kernels *k, const struct score_arcs *op
   int device = 0, processors = 1;
   TRY_CUDA(cudaGetDevice(&device));
   TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  const unsigned blocks = min(blocks_of(op->slots, S::SLOTS), (unsigned)(processors * S::BLOCKS));
+  const unsigned blocks = min(blocks_of(op->row_segments, S::ROW_SEGMENTS),
+                              (unsigned)(processors * S::BLOCKS));
   sddmm_stream_kernel<S><<<blocks, S::THREADS, 0, cuda_stream(k)>>>(*op);
   TRY_LAUNCH();
   return OK;

@@ -27,9 +27,9 @@ extern "C" {
 /* The tables' own part of struct kernels. */
 struct cuda_state {
   int multiprocessors, shared_bytes; /* of the GPU; shared memory that a block can have */
-  int follows;                       /* kernels wait by themselves for those before, see pdl.cuh */
+  int pdl;                           /* kernels wait by themselves for those before, see pdl.cuh */
   int has_wgmma;                     /* compute capability 9.0a, in this build too */
-  struct library *library;
+  struct cublaslt *cublaslt;
   struct staging *staging; /* of upload.c; NULL: none */
 };
 
@@ -46,10 +46,10 @@ static inline int cuda_is_aligned(struct tensor t) {
 #define TRY_LAUNCH() TRY_CUDA(cudaPeekAtLastError())
 
 /* *may: whether a kernel queued now may begin before the one before it has ended; see pdl.cuh. */
-int cuda_may_begin_early(struct kernels *k, int *may);
+int cuda_pdl_is_on(struct kernels *k, int *may);
 /* Whether the kernels, as they are loaded, wait by themselves (pdl.cuh): on a GPU that could have it they
  * may still be compiled for an earlier one. */
-int cuda_kernels_wait(int *wait);
+int cuda_pdl_is_compiled(int *wait);
 
 int cuda_open(struct kernels *k);
 void cuda_close(struct kernels *k);
@@ -62,12 +62,12 @@ int64_t cuda_spmm_workspace(const struct spmm *op);
 int cuda_gemm(struct kernels *k, const struct gemm *op);
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
 int cuda_gemm_repeats(const struct kernels *k, const struct gemm *op);
-int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_fused(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gather(struct kernels *k, const struct gather *op);
 int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
 int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
-int cuda_update(struct kernels *k, const struct update *op);
-int cuda_update_backward(struct kernels *k, const struct update_backward *op);
+int cuda_epilogue(struct kernels *k, const struct epilogue *op);
+int cuda_epilogue_backward(struct kernels *k, const struct epilogue_backward *op);
 int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
 int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
 int cuda_column_sums(struct kernels *k, const struct column_sums *op);
@@ -93,7 +93,7 @@ int cuda_attention_terms_backward(struct kernels *k, const struct attention_term
 int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);
-int cuda_cosine_end(struct kernels *k, const struct cosine_end *op);
+int cuda_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op);
 int cuda_sddmm(struct kernels *k, const struct sddmm *op);
 int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op);
 int cuda_incidence_sum(struct kernels *k, const struct incidence_sum *op);

@@ -5,7 +5,7 @@ constexpr int COLS = 8, ROWS = 128; /* of a block of threads */
 
 static __global__ void __launch_bounds__(COLS *ROWS)
     add_partials_kernel(const double *partial, int64_t parts, int64_t cols, struct tensor out, float *other) {
-  follow();
+  pdl_prologue();
   __shared__ double shared[ROWS][COLS];
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
   double sum = 0;
@@ -26,8 +26,8 @@ static __global__ void __launch_bounds__(COLS *ROWS)
 static int add_partials(struct kernels *k, const double *partial, int64_t parts, int64_t cols,
                         struct tensor out, float *other) {
   if (cols == 0) return OK;
-  return launch_behind(k, add_partials_kernel, blocks_of(cols, COLS), dim3(COLS, ROWS), 0, partial, parts,
-                       cols, out, other);
+  return pdl_launch(k, add_partials_kernel, blocks_of(cols, COLS), dim3(COLS, ROWS), 0, partial, parts, cols,
+                    out, other);
 }
 
 int cuda_add_partials_to(struct kernels *k, const double *partial, int64_t parts, struct tensor out) {

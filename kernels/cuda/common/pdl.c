@@ -12,14 +12,14 @@ static cudaError_t recorded_before(cudaStream_t stream, enum cudaStreamCaptureSt
 
 /* While recording, only behind a single kernel: the edge to each node before would be a programmatic one,
  * which others do not have. */
-int cuda_may_begin_early(struct kernels *k, int *may) {
+int cuda_pdl_is_on(struct kernels *k, int *may) {
   const struct cuda_state *state = k->impl;
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   const cudaGraphNode_t *nodes = NULL;
   size_t count = 0;
   *may = 0;
-  if (!state->follows) return OK;
+  if (!state->pdl) return OK;
   TRY_CUDA(recorded_before(cuda_stream(k), &status, &nodes, &count));
   *may = status == cudaStreamCaptureStatusNone;
   if (*may || count != 1) return OK;

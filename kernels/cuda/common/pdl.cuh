@@ -17,37 +17,37 @@
 #include "kernels/cuda/common/cuda.h"
 
 /* The kernel queued behind may begin: it waits for this one itself. */
-static __device__ __forceinline__ void let_next_begin() {
+static __device__ __forceinline__ void pdl_launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
 /* Until all kernels queued before have ended. x goes through it so that nothing is read there before. */
-static __device__ __forceinline__ void wait_for_last(const char *&x) {
+static __device__ __forceinline__ void pdl_wait(const char *&x) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" : "+l"(x)::"memory");
 #endif
 }
 
 /* Both: what a kernel begins with that has nothing to prepare. */
-static __device__ __forceinline__ void follow() {
+static __device__ __forceinline__ void pdl_prologue() {
 #if __CUDA_ARCH__ >= 900
-  let_next_begin();
+  pdl_launch_dependents();
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
 /* Queues a kernel that waits by itself for the one before, with `bytes` of dynamic shared memory. */
 template <class... PARAMETERS, class... ARGUMENTS>
-static int launch_behind(struct kernels *k, void (*kernel)(PARAMETERS...), dim3 grid, dim3 block,
-                         int64_t bytes, ARGUMENTS &&...arguments) {
+static int pdl_launch(struct kernels *k, void (*kernel)(PARAMETERS...), dim3 grid, dim3 block, int64_t bytes,
+                      ARGUMENTS &&...arguments) {
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   int may = 0;
-  TRY(cuda_may_begin_early(k, &may));
+  TRY(cuda_pdl_is_on(k, &may));
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = (size_t)bytes;

@@ -20,7 +20,7 @@ static int find_encode(encode_function **function) {
   return OK;
 }
 
-int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map) {
+int cuda_tma_map(struct tensor t, int rows, CUtensorMap *map) {
   encode_function *encode = NULL;
   TRY(find_encode(&encode));
   const cuuint64_t bytes = (cuuint64_t)dtype_bytes(t.dtype), pitch[1] = {(cuuint64_t)t.stride * bytes};

@@ -14,7 +14,7 @@ constexpr int BOX_ROWS = 64, BOX = BOX_ROWS * BOX_ROW_BYTES;
 constexpr int TERMS = 16;
 constexpr int TEAM = 128, TEAMS = 2, FED_THREADS = TEAMS * TEAM + 32;
 constexpr int MOST_SLOTS = 8;
-constexpr int BULK_ALIGNMENT = 1024; /* of boxes; what stands before them in shared memory takes as much */
+constexpr int TMA_ALIGNMENT = 1024; /* of boxes; what stands before them in shared memory takes as much */
 
 /* Registers are handed over by four warps: where two teams want more than their share, four warps feed them
  * and keep few. */
@@ -30,7 +30,7 @@ template <int COUNT> static __device__ __forceinline__ void leave_registers() {
 
 /* Of a ring of slots: what was copied is there; what lies there is not needed any more. panel: of a matrix
  * that stays. */
-struct bulk_barriers {
+struct tma_barriers {
   uint64_t panel, full[MOST_SLOTS], empty[MOST_SLOTS];
 };
 
@@ -79,8 +79,7 @@ static __device__ __forceinline__ bool barrier_test(uint64_t *barrier, uint32_t 
 }
 
 /* One thread; then the block's threads must meet. arrivals: at a slot that becomes empty. */
-static __device__ __forceinline__ void open_barriers(struct bulk_barriers &barriers, int slots,
-                                                     int arrivals) {
+static __device__ __forceinline__ void open_barriers(struct tma_barriers &barriers, int slots, int arrivals) {
   barrier_init(&barriers.panel, 1);
   for (int s = 0; s < slots; s++) {
     barrier_init(&barriers.full[s], 1);

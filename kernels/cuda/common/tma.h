@@ -1,4 +1,4 @@
-/* bulk: matrices by bulk tensor copies (PTX ISA; compute capability 9.0), which move boxes of 64 columns of
+/* tma: matrices by bulk tensor copies (PTX ISA; compute capability 9.0), which move boxes of 64 columns of
  * bf16, or 32 of floats, to and from shared memory, 128 bytes a row and swizzled as wgmma reads bf16.
  * tma.cuh has the device's side. */
 #ifndef KERNELS_CUDA_COMMON_TMA_H
@@ -27,7 +27,7 @@ static inline int cuda_takes_boxes(struct tensor t) {
 
 /* How copies see t (cuda_is_boxed, or floats that are cuda_is_aligned), in boxes of `rows` rows: what lies
  * outside of t reads as 0 and is not written (but see cuda_takes_boxes). Errors: FAILED, from the driver. */
-int cuda_bulk_map(struct tensor t, int rows, CUtensorMap *map);
+int cuda_tma_map(struct tensor t, int rows, CUtensorMap *map);
 
 #ifdef __cplusplus
 }

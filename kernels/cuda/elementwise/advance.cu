@@ -2,14 +2,14 @@
 #include "kernels/cuda/common/vec.cuh"
 
 static __global__ void advance_kernel(struct scalars *scalars, const double *rate, int64_t rates) {
-  follow();
+  pdl_prologue();
   if (scalars->frozen) return;
   scalars->epoch++;
   scalars->step++;
   scalars->lr = rate[scalars->epoch % rates];
 }
 
-int cuda_kernels_wait(int *wait) {
+int cuda_pdl_is_compiled(int *wait) {
   struct cudaFuncAttributes loaded = {};
   TRY_CUDA(cudaFuncGetAttributes(&loaded, advance_kernel));
   *wait = loaded.ptxVersion >= 90;
@@ -17,5 +17,5 @@ int cuda_kernels_wait(int *wait) {
 }
 
 int cuda_advance(struct kernels *k, const double *rate, int64_t rates) {
-  return launch_behind(k, advance_kernel, 1, 1, 0, k->scalars, rate, rates);
+  return pdl_launch(k, advance_kernel, 1, 1, 0, k->scalars, rate, rates);
 }

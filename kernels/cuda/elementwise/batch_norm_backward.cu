@@ -4,7 +4,7 @@
 constexpr int BLOCKS = 3; /* on a multiprocessor */
 
 struct batch_norm {
-  struct update forward;
+  struct epilogue forward;
   struct tensor dz;
   const float *sum_dn, *sum_dn_xhat;
   float share; /* 1 / count */

@@ -3,7 +3,7 @@
 #include "kernels/cuda/common/vec.cuh"
 
 static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
-  follow();
+  pdl_prologue();
   float *mean = (float *)op.mean, *rstd = (float *)op.rstd;
   float *running_mean = (float *)op.running_mean, *running_var = (float *)op.running_var;
   double count = (double)op.count;
@@ -31,5 +31,5 @@ static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
 
 int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
   if (op->cols == 0) return OK;
-  return launch_behind(k, batch_norm_stats_kernel, blocks_of(op->cols, BLOCK), BLOCK, 0, *op);
+  return pdl_launch(k, batch_norm_stats_kernel, blocks_of(op->cols, BLOCK), BLOCK, 0, *op);
 }

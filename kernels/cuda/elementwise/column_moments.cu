@@ -42,7 +42,7 @@ template <class T, bool WHOLE> struct moment_step {
 template <class T, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK, BLOCKS)
     column_moments_kernel(const __grid_constant__ struct column_moments_part op) {
-  let_next_begin();
+  pdl_launch_dependents();
   __shared__ double shared[2 * GROUP * BLOCK];
   const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.x.rows);
   struct moment_step<T, WHOLE> step = {
@@ -69,7 +69,7 @@ struct end_moments {
 
 template <class T>
 static __global__ void __launch_bounds__(COLS *ROWS) end_moments_kernel(struct end_moments of) {
-  follow();
+  pdl_prologue();
   __shared__ double shared[2][ROWS][COLS];
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x, cols = of.cols;
   const bool there = col < cols;
@@ -94,7 +94,7 @@ static __global__ void __launch_bounds__(COLS *ROWS) end_moments_kernel(struct e
 }
 
 template <class T> static int end_moments_of(struct kernels *k, const struct end_moments *of) {
-  return launch_behind(k, end_moments_kernel<T>, blocks_of(of->cols, COLS), dim3(COLS, ROWS), 0, *of);
+  return pdl_launch(k, end_moments_kernel<T>, blocks_of(of->cols, COLS), dim3(COLS, ROWS), 0, *of);
 }
 
 int cuda_end_moments(struct kernels *k, const struct column_moments *op, const double *partial, int64_t parts,

@@ -36,7 +36,7 @@ template <class T, bool WHOLE> struct sum_step {
 template <class T, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK, BLOCKS)
     column_sums_kernel(const __grid_constant__ struct column_sums_part op) {
-  let_next_begin();
+  pdl_launch_dependents();
   __shared__ double shared[GROUP * BLOCK];
   const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.x.rows);
   struct sum_step<T, WHOLE> step = {

@@ -7,7 +7,7 @@ constexpr int DOT_PARTS = 256;
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     dot_kernel(struct tensor a, struct tensor b, int lanes, bool aligned, double *partial) {
-  let_next_begin();
+  pdl_launch_dependents();
   const int rows = BLOCK / lanes, lane = (int)threadIdx.x % lanes;
   double sum = 0;
   for (int64_t v = (int64_t)blockIdx.x * rows + threadIdx.x / lanes; v < a.rows; v += DOT_PARTS * rows) {
@@ -25,7 +25,7 @@ static __global__ void __launch_bounds__(BLOCK)
 }
 
 static __global__ void __launch_bounds__(BLOCK) add_dots_kernel(const double *partial, float *out) {
-  follow();
+  pdl_prologue();
   double sum = sum_of_block((int)threadIdx.x < DOT_PARTS ? partial[threadIdx.x] : 0);
   if (threadIdx.x == 0) *out = (float)sum;
 }
@@ -38,5 +38,5 @@ int cuda_dot(struct kernels *k, const struct dot *op) {
   bool aligned = cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
   kernel<<<DOT_PARTS, BLOCK, 0, cuda_stream(k)>>>(op->a, op->b, (int)lanes_of(op->a.cols), aligned, partial);
   TRY_LAUNCH();
-  return launch_behind(k, add_dots_kernel, 1, BLOCK, 0, partial, (float *)op->out);
+  return pdl_launch(k, add_dots_kernel, 1, BLOCK, 0, partial, (float *)op->out);
 }

@@ -1,6 +1,6 @@
-/* dz from dy, and the gradients of shift, gain and bias; see struct update_backward. With g = dn gain, layer
- * norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row: by its lanes together, or
- * where these do not hold all columns, from a kernel before. */
+/* dz from dy, and the gradients of shift, gain and bias; see struct epilogue_backward. With g = dn gain,
+ * layer norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row: by its lanes
+ * together, or where these do not hold all columns, from a kernel before. */
 #include "kernels/cuda/common/partials.cuh"
 #include "kernels/cuda/elementwise/epilogue_backward_row.cuh"
 
@@ -82,7 +82,7 @@ template <class T, saved_values SAVED, bool WHOLE> struct backward_step {
 
 template <class T, saved_values SAVED, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK, (BLOCKS<T, SAVED>))
-    update_backward_kernel(const __grid_constant__ struct backward op) {
+    epilogue_backward_kernel(const __grid_constant__ struct backward op) {
   typedef backward_step<T, SAVED, WHOLE> step_of;
   __shared__ double shared[step_of::SUMS * GROUP * BLOCK];
   const int64_t cols = op.dz.cols, first = first_column();
@@ -100,14 +100,14 @@ static __global__ void __launch_bounds__(BLOCK, (BLOCKS<T, SAVED>))
     reduce_totals(step.totals, i, cols, op.partial + (i * op.cut.parts + blockIdx.x) * cols);
 }
 
-static saved_values saved_by(const struct update_backward *op) {
+static saved_values saved_by(const struct epilogue_backward *op) {
   if (op->forward->norm != NORM_NONE) return Z_OF_NORM;
   if (op->forward->activation == ACTIVATION_NONE) return NOTHING;
   return op->forward->y.data == op->forward->z.data ? Y : Z;
 }
 
 /* Room for the sums that are wanted and behind them for the means of rows longer than a block's lanes. */
-static int take_workspace(struct kernels *k, const struct update_backward *op, struct backward *to) {
+static int take_workspace(struct kernels *k, const struct epilogue_backward *op, struct backward *to) {
   const bool sums = op->bias_grad || op->shift_grad || op->gain_grad;
   const bool means = to->forward.norm == NORM_LAYER && !lanes_hold(to->dz.cols);
   const int64_t count = sums ? (to->forward.norm == NORM_NONE ? 1 : 3) * to->cut.parts * to->dz.cols : 0;
@@ -119,7 +119,7 @@ static int take_workspace(struct kernels *k, const struct update_backward *op, s
   return OK;
 }
 
-static int add_sums(struct kernels *k, const struct update_backward *op, const struct backward *from) {
+static int add_sums(struct kernels *k, const struct epilogue_backward *op, const struct backward *from) {
   const int64_t parts = from->cut.parts, cols = from->dz.cols, step = parts * cols;
   const bool norm = from->forward.norm != NORM_NONE;
   const double *bias = from->partial, *shift = norm ? bias + SHIFT * step : bias;
@@ -131,7 +131,7 @@ static int add_sums(struct kernels *k, const struct update_backward *op, const s
 }
 
 template <class T, saved_values SAVED>
-static int run(struct kernels *k, const struct update_backward *op, struct backward *of) {
+static int run(struct kernels *k, const struct epilogue_backward *op, struct backward *of) {
   const bool whole = is_whole(of->dy) && is_whole(of->dz) && is_whole_or_absent(of->residual_grad) &&
                      (SAVED == NOTHING || is_whole(of->forward.z));
   const dim3 block = block_of(of->dz.cols);
@@ -141,7 +141,7 @@ static int run(struct kernels *k, const struct update_backward *op, struct backw
     layer_means_kernel<T><<<blocks_of(of->dz.rows, block.y), block, 0, cuda_stream(k)>>>(*of);
     TRY_LAUNCH();
   }
-  auto *kernel = whole ? update_backward_kernel<T, SAVED, true> : update_backward_kernel<T, SAVED, false>;
+  auto *kernel = whole ? epilogue_backward_kernel<T, SAVED, true> : epilogue_backward_kernel<T, SAVED, false>;
   if (of->cut.parts > 0 && of->dz.cols > 0) {
     kernel<<<grid_of(of->cut, of->dz.cols), block, 0, cuda_stream(k)>>>(*of);
     TRY_LAUNCH();
@@ -150,7 +150,7 @@ static int run(struct kernels *k, const struct update_backward *op, struct backw
 }
 
 template <class T>
-static int run_with(struct kernels *k, const struct update_backward *op, struct backward *of) {
+static int run_with(struct kernels *k, const struct epilogue_backward *op, struct backward *of) {
   switch (saved_by(op)) {
   case NOTHING:
     return run<T, NOTHING>(k, op, of);
@@ -164,13 +164,13 @@ static int run_with(struct kernels *k, const struct update_backward *op, struct 
 }
 
 /* dz is dy already: what is wanted are its sums. */
-static int sum_gradient(struct kernels *k, const struct update_backward *op) {
+static int sum_gradient(struct kernels *k, const struct epilogue_backward *op) {
   const struct column_sums bias = {op->dz, op->bias_grad}, shift = {op->dz, op->shift_grad};
   if (op->bias_grad) TRY(cuda_column_sums(k, &bias));
   return op->shift_grad ? cuda_column_sums(k, &shift) : OK;
 }
 
-int cuda_update_backward(struct kernels *k, const struct update_backward *op) {
+int cuda_epilogue_backward(struct kernels *k, const struct epilogue_backward *op) {
   const saved_values saved = saved_by(op);
   const bool drops = op->forward->dropout.threshold > 0;
   struct backward of = {};

@@ -1,5 +1,5 @@
-/* What the way back through the end of a layer does to a thread's eight columns; see struct
- * update_backward. */
+/* What the way back through the epilogue of a layer does to a thread's eight columns; see struct
+ * epilogue_backward. */
 #ifndef KERNELS_CUDA_ELEMENTWISE_EPILOGUE_BACKWARD_ROW_CUH
 #define KERNELS_CUDA_ELEMENTWISE_EPILOGUE_BACKWARD_ROW_CUH
 
@@ -9,7 +9,7 @@
 enum saved_values { NOTHING, Y, Z, Z_OF_NORM };
 
 struct backward {
-  struct update forward;
+  struct epilogue forward;
   struct tensor dy, dz, residual_grad;
   const void *scale;
   const struct scalars *scalars;
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void multiply_by_slope(enum activation activat
 
 /* The same from y = act(n) times the dropout's scale: y has n's sign, and for ELU exp(n) = act(n) + 1. Where
  * y was dropped d is 0 already. */
-static __device__ __forceinline__ void multiply_by_slope_at(const struct update &forward,
+static __device__ __forceinline__ void multiply_by_slope_at(const struct epilogue &forward,
                                                             const float (&y)[GROUP], float (&d)[GROUP]) {
   if (forward.activation != ACTIVATION_ELU) {
     multiply_by_slope(forward.activation, y, d);
@@ -52,7 +52,7 @@ static __device__ __forceinline__ void multiply_by_slope_at(const struct update 
 }
 
 /* d *= act'(n) where saved is z - center, which turns into xhat. */
-static __device__ __forceinline__ void norm_backward(const struct update &forward, int v,
+static __device__ __forceinline__ void norm_backward(const struct epilogue &forward, int v,
                                                      const struct norm_columns &c, float (&saved)[GROUP],
                                                      float (&d)[GROUP]) {
   const bool layer = forward.norm == NORM_LAYER && v < forward.z.rows;
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void norm_backward(const struct update &forwar
 /* From dropout'(dy) to dn; saved, of row v, turns into xhat where there is a norm. Rows behind
  * the end are all 0 and stay so in d. */
 template <saved_values SAVED>
-static __device__ __forceinline__ void activation_backward(const struct update &forward, int v,
+static __device__ __forceinline__ void activation_backward(const struct epilogue &forward, int v,
                                                            const struct norm_columns &c,
                                                            float (&saved)[GROUP], float (&d)[GROUP]) {
   if constexpr (SAVED == Y) {

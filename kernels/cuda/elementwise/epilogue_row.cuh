@@ -1,4 +1,4 @@
-/* What the element-wise end of a layer does to a thread's eight columns; see struct update. */
+/* What the element-wise epilogue of a layer does to a thread's eight columns; see struct epilogue. */
 #ifndef KERNELS_CUDA_ELEMENTWISE_EPILOGUE_ROW_CUH
 #define KERNELS_CUDA_ELEMENTWISE_EPILOGUE_ROW_CUH
 
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void multiply_by(float scale, float (&x)[GROUP
 
 /* NORM false: center alone. */
 template <bool NORM>
-static __device__ __forceinline__ void load_norm(const struct update &op, int64_t first, int n,
+static __device__ __forceinline__ void load_norm(const struct epilogue &op, int64_t first, int n,
                                                  struct norm_columns &c) {
   const bool batch = NORM && op.norm == NORM_BATCH;
   float bias[GROUP];

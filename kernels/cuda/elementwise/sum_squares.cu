@@ -5,7 +5,7 @@ constexpr int SQUARES_PARTS = 256;
 
 static __global__ void __launch_bounds__(BLOCK)
     squares_kernel(const float *x, int64_t count, double *partial) {
-  follow();
+  pdl_prologue();
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x; i < count; i += SQUARES_PARTS * BLOCK)
     sum += (double)x[i] * (double)x[i];
@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(BLOCK)
 
 static __global__ void __launch_bounds__(BLOCK)
     add_squares_kernel(const double *partial, struct scalars *scalars) {
-  follow();
+  pdl_prologue();
   double sum = sum_of_block((int)threadIdx.x < SQUARES_PARTS ? partial[threadIdx.x] : 0);
   if (threadIdx.x > 0) return;
   scalars->squares = sum;
@@ -26,6 +26,6 @@ int cuda_sum_squares(struct kernels *k, const void *x, int64_t count) {
   static_assert(SQUARES_PARTS <= BLOCK, "one thread adds one part");
   double *partial = NULL;
   TRY(kernels_workspace(k, SQUARES_PARTS * (int64_t)sizeof *partial, (void **)&partial));
-  TRY(launch_behind(k, squares_kernel, SQUARES_PARTS, BLOCK, 0, (const float *)x, count, partial));
-  return launch_behind(k, add_squares_kernel, 1, BLOCK, 0, partial, k->scalars);
+  TRY(pdl_launch(k, squares_kernel, SQUARES_PARTS, BLOCK, 0, (const float *)x, count, partial));
+  return pdl_launch(k, add_squares_kernel, 1, BLOCK, 0, partial, k->scalars);
 }

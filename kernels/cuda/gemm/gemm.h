@@ -1,11 +1,11 @@
 /* Matrix products on the GPU: gemm_op.c chooses between seven ways.
  *
- * C = A B with A tall and B small: "bulk" for bf16 and "ring" for floats, whose rows come by bulk copies,
- * where matrices are aligned and the end of a layer is one of the usual ones, also two products in one; else
- * "rows", of any type and alignment and with any end, element by element. C = A^T B, both tall (gradients of
- * weights): "sums", cut over the rows and added in order, by bulk copies too where these can bring both; or
- * "along" with a product that reads the same rows. "next": C = A B, and from its rows as they leave the
- * product that the layer above begins with. All else: "library", cuBLASLt.
+ * C = A B with A tall and B small: "tma_bf16" for bf16 and "tma_f32x3" for floats, whose rows come by bulk
+ * copies, where matrices are aligned and the epilogue of a layer is one of the usual ones, also two products
+ * in one; else "rows", of any type and alignment and with any epilogue, element by element. C = A^T B, both
+ * tall (gradients of weights): "splitk", cut over the rows and added in order, by bulk copies too where these
+ * can bring both; or "wgrad" with a product that reads the same rows. "chained": C = A B, and from its rows
+ * as they leave the product that the layer above begins with. All else: "cublaslt".
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_split.cuh, gemm_wgmma.cuh). */
@@ -18,30 +18,30 @@
 extern "C" {
 #endif
 
-/* C = A op(B) (+ A2 op(B2)) with op->update, or op->backward, where they have no norm, or a batch norm's way
- * back; or op->moments. *took: bulk copies can serve it, and do; else nothing is done. */
-int cuda_gemm_bulk(struct kernels *k, const struct gemm *op, int *took);
+/* C = A op(B) (+ A2 op(B2)) with op->epilogue, or op->backward, where they have no norm, or a batch norm's
+ * way back; or op->moments. *took: bulk copies can serve it, and do; else nothing is done. */
+int cuda_gemm_tma_bf16(struct kernels *k, const struct gemm *op, int *took);
 /* The same of floats. */
-int cuda_gemm_ring(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_tma_f32x3(struct kernels *k, const struct gemm *op, int *took);
 /* The same of any matrices, of one product. */
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
 /* As these two, with gradients of weights from the same rows: of struct kernel_ops. */
-int cuda_gemm_bulk_along(struct kernels *k, const struct gemm *op, int *took);
-int cuda_gemm_ring_along(struct kernels *k, const struct gemm *op, int *took);
-/* C = A B with op->update, and op->next from C's rows as they leave. */
-int cuda_gemm_bulk_next(struct kernels *k, const struct gemm *op, int *took);
-int cuda_gemm_ring_next(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_tma_bf16_wgrad(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_tma_f32x3_wgrad(struct kernels *k, const struct gemm *op, int *took);
+/* C = A B with op->epilogue, and op->chained from C's rows as they leave. */
+int cuda_gemm_tma_bf16_chained(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_tma_f32x3_chained(struct kernels *k, const struct gemm *op, int *took);
 /* C = A^T B. */
-int cuda_gemm_sums(struct kernels *k, const struct gemm *op);
-/* C = op(A) op(B) in the table's precision; neither update nor backward. */
-int cuda_gemm_library(struct kernels *k, const struct gemm *op);
+int cuda_gemm_splitk(struct kernels *k, const struct gemm *op);
+/* C = op(A) op(B) in the table's precision; neither epilogue nor backward. */
+int cuda_gemm_cublaslt(struct kernels *k, const struct gemm *op);
 
 /* *same: both ways give the same bits. Errors: those of the products. */
 int cuda_gemm_check(struct kernels *k, int *same);
 
-int cuda_library_open(struct kernels *k, struct library **library);
-void cuda_library_close(struct kernels *k, struct library *library); /* NULL is fine */
+int cuda_cublaslt_open(struct kernels *k, struct cublaslt **cublaslt);
+void cuda_cublaslt_close(struct kernels *k, struct cublaslt *cublaslt); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -106,22 +106,22 @@ static int compare_both(struct check *check, const struct gemm *op) {
   return compare(check, &pair);
 }
 
-/* H W with the end of a layer, dZ W^T with that of the layer below, both also with twice the terms in two
- * products; H^T dZ. */
+/* H W with the epilogue of a layer, dZ W^T with that of the layer below, both also with twice the terms in
+ * two products; H^T dZ. */
 static int compare_layer(struct check *check, int64_t terms, int64_t cols) {
   enum dtype dtype = check->k->dtype;
   struct tensor h = tensor_padded(check->a, dtype, ROWS, terms),
                 c = tensor_padded(check->c, dtype, ROWS, cols);
   struct tensor w = tensor_padded(check->b, dtype, terms, cols),
                 dz = tensor_padded(check->b, dtype, ROWS, cols);
-  struct update end = {.z = c, .bias = check->bias, .activation = ACTIVATION_RELU, .y = c};
-  end.dropout = dropout_of(.5, (struct philox_key){{1, 2}}, check->id);
-  struct gemm product = {.a = h, .b = w, .c = c, .update = &end};
+  struct epilogue epilogue = {.z = c, .bias = check->bias, .activation = ACTIVATION_RELU, .y = c};
+  epilogue.dropout = dropout_of(.5, (struct philox_key){{1, 2}}, check->id);
+  struct gemm product = {.a = h, .b = w, .c = c, .epilogue = &epilogue};
   TRY(compare_both(check, &product));
-  struct update below = end;
+  struct epilogue below = epilogue;
   below.bias = NULL;
   below.z = below.y = tensor_padded(check->saved, dtype, ROWS, cols);
-  struct update_backward back = {.forward = &below, .dy = c, .dz = c, .bias_grad = check->sums};
+  struct epilogue_backward back = {.forward = &below, .dy = c, .dz = c, .bias_grad = check->sums};
   w = tensor_padded(check->b, dtype, cols, terms);
   product = (struct gemm){.a = h, .b = w, .transpose_b = 1, .c = c, .backward = &back};
   TRY(compare_both(check, &product));

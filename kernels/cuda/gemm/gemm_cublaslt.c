@@ -23,7 +23,7 @@ struct plan {
   cublasLtMatmulAlgo_t algorithm;
 };
 
-struct library {
+struct cublaslt {
   cublasLtHandle_t handle;
   cublasComputeType_t compute;
   void *workspace;
@@ -53,21 +53,21 @@ static int is_hardly_used(const struct kernels *k) {
   return state->has_wgmma && k->precision == PRECISION_FP32;
 }
 
-int cuda_library_open(struct kernels *k, struct library **library) {
-  TRY(memory_alloc(library, (int64_t)sizeof **library, "matrix products"));
-  (*library)->compute = k->precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  if (!is_hardly_used(k)) (*library)->workspace_bytes = WORKSPACE;
-  TRY_CUBLAS(cublasLtCreate(&(*library)->handle));
-  if ((*library)->workspace_bytes == 0) return OK;
-  return device_alloc(k->device, WORKSPACE, &(*library)->workspace, "workspace of matrix products");
+int cuda_cublaslt_open(struct kernels *k, struct cublaslt **cublaslt) {
+  TRY(memory_alloc(cublaslt, (int64_t)sizeof **cublaslt, "matrix products"));
+  (*cublaslt)->compute = k->precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  if (!is_hardly_used(k)) (*cublaslt)->workspace_bytes = WORKSPACE;
+  TRY_CUBLAS(cublasLtCreate(&(*cublaslt)->handle));
+  if ((*cublaslt)->workspace_bytes == 0) return OK;
+  return device_alloc(k->device, WORKSPACE, &(*cublaslt)->workspace, "workspace of matrix products");
 }
 
-void cuda_library_close(struct kernels *k, struct library *library) {
-  if (!library) return;
-  for (int i = 0; i < library->plans; i++) plan_free(library->plan[i]);
-  device_release(k->device, library->workspace);
-  if (library->handle) cublasLtDestroy(library->handle);
-  free(library);
+void cuda_cublaslt_close(struct kernels *k, struct cublaslt *cublaslt) {
+  if (!cublaslt) return;
+  for (int i = 0; i < cublaslt->plans; i++) plan_free(cublaslt->plan[i]);
+  device_release(k->device, cublaslt->workspace);
+  if (cublaslt->handle) cublasLtDestroy(cublaslt->handle);
+  free(cublaslt);
 }
 
 /* Bytes, at most 256, by which all three addresses can be divided. */
@@ -104,10 +104,10 @@ static int set_layout(cublasLtMatrixLayout_t *layout, struct tensor t) {
   return OK;
 }
 
-static int describe(const struct library *library, struct plan *plan, const struct gemm *op) {
+static int describe(const struct cublaslt *cublaslt, struct plan *plan, const struct gemm *op) {
   cublasOperation_t first = op->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasOperation_t second = op->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  TRY_CUBLAS(cublasLtMatmulDescCreate(&plan->product, library->compute, CUDA_R_32F));
+  TRY_CUBLAS(cublasLtMatmulDescCreate(&plan->product, cublaslt->compute, CUDA_R_32F));
   TRY_CUBLAS(
       cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
   TRY_CUBLAS(
@@ -132,14 +132,14 @@ static int set_limits(cublasLtMatmulPreference_t limits, uint64_t workspace, int
   return OK;
 }
 
-static int choose(const struct library *library, struct plan *plan) {
+static int choose(const struct cublaslt *cublaslt, struct plan *plan) {
   cublasLtMatmulPreference_t limits = NULL;
   cublasLtMatmulHeuristicResult_t best = {0};
   int found = 0;
   TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&limits));
-  int code = set_limits(limits, library->workspace_bytes, plan->shape.alignment);
+  int code = set_limits(limits, cublaslt->workspace_bytes, plan->shape.alignment);
   if (code == OK)
-    code = check(cublasLtMatmulAlgoGetHeuristic(library->handle, plan->product, plan->b, plan->a, plan->c,
+    code = check(cublasLtMatmulAlgoGetHeuristic(cublaslt->handle, plan->product, plan->b, plan->a, plan->c,
                                                 plan->c, limits, 1, &best, &found),
                  "cublasLtMatmulAlgoGetHeuristic");
   cublasLtMatmulPreferenceDestroy(limits);
@@ -152,36 +152,36 @@ static int choose(const struct library *library, struct plan *plan) {
 }
 
 /* The oldest plan makes room when there are too many. */
-static int find_plan(struct library *library, const struct gemm *op, struct plan **found) {
+static int find_plan(struct cublaslt *cublaslt, const struct gemm *op, struct plan **found) {
   struct shape shape = shape_of(op);
   struct plan *plan = NULL;
-  for (int i = 0; i < library->plans; i++) {
-    *found = library->plan[i];
-    if (is_same(&library->plan[i]->shape, &shape)) return OK;
+  for (int i = 0; i < cublaslt->plans; i++) {
+    *found = cublaslt->plan[i];
+    if (is_same(&cublaslt->plan[i]->shape, &shape)) return OK;
   }
   TRY(memory_alloc(&plan, (int64_t)sizeof *plan, "plan of a matrix product"));
   plan->shape = shape;
-  int code = describe(library, plan, op);
-  if (code == OK) code = choose(library, plan);
+  int code = describe(cublaslt, plan, op);
+  if (code == OK) code = choose(cublaslt, plan);
   if (code != OK) {
     plan_free(plan);
     return code;
   }
-  if (library->plans == PLANS) {
-    plan_free(library->plan[0]);
-    library->plan[0] = library->plan[--library->plans];
+  if (cublaslt->plans == PLANS) {
+    plan_free(cublaslt->plan[0]);
+    cublaslt->plan[0] = cublaslt->plan[--cublaslt->plans];
   }
-  *found = library->plan[library->plans++] = plan;
+  *found = cublaslt->plan[cublaslt->plans++] = plan;
   return OK;
 }
 
-int cuda_gemm_library(struct kernels *k, const struct gemm *op) {
-  struct library *library = ((struct cuda_state *)k->impl)->library;
+int cuda_gemm_cublaslt(struct kernels *k, const struct gemm *op) {
+  struct cublaslt *cublaslt = ((struct cuda_state *)k->impl)->cublaslt;
   struct plan *plan = NULL;
   const float alpha = op->factor ? (float)*op->factor : 1, beta = op->accumulate ? 1 : 0;
-  TRY(find_plan(library, op, &plan));
-  TRY_CUBLAS(cublasLtMatmul(library->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data, plan->a,
+  TRY(find_plan(cublaslt, op, &plan));
+  TRY_CUBLAS(cublasLtMatmul(cublaslt->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data, plan->a,
                             &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
-                            library->workspace, library->workspace_bytes, cuda_stream(k)));
+                            cublaslt->workspace, cublaslt->workspace_bytes, cuda_stream(k)));
   return OK;
 }

@@ -1,5 +1,5 @@
-/* The end of a product: what becomes of a warp's sums, 16 rows of a tile. Forward: C += product, then update;
- * backward: dy = C + product, then dz from it.
+/* The epilogue of a product: what becomes of a warp's sums, 16 rows of a tile. Forward: C += product, then
+ * the epilogue; backward: dy = C + product, then dz from it.
  *
  * Lanes hold four columns of two rows of every pair of blocks, and should go along rows: the sums pass
  * through shared memory in pieces of 64 columns. Of a piece a lane has four columns of every other row. */
@@ -11,42 +11,42 @@
 
 constexpr int PIECE = 256; /* 16 bytes of a piece */
 
-/* The ends that have code of their own. PLAIN: a bias and factors of rows; FORWARD: a bias, a ReLU and maybe
+/* Epilogues that have code of their own. PLAIN: a bias and factors of rows; FORWARD: a bias, a ReLU and maybe
  * dropout, by code that serves PLAIN as well; the last three, of batch norms, by bulk copies alone. */
-enum end_kind {
-  END_ANY,
-  END_PLAIN,
-  END_FORWARD,
-  END_BACKWARD_RELU,
-  END_MOMENTS,
-  END_NORM_SUMS,
-  END_NORM_APPLY
+enum epilogue_kind {
+  EPILOGUE_ANY,
+  EPILOGUE_PLAIN,
+  EPILOGUE_FORWARD,
+  EPILOGUE_BACKWARD_RELU,
+  EPILOGUE_MOMENTS,
+  EPILOGUE_NORM_SUMS,
+  EPILOGUE_NORM_APPLY
 };
 
-static constexpr __host__ __device__ bool is_of_norm(enum end_kind kind) {
-  return kind == END_NORM_SUMS || kind == END_NORM_APPLY;
+static constexpr __host__ __device__ bool is_of_norm(enum epilogue_kind kind) {
+  return kind == EPILOGUE_NORM_SUMS || kind == EPILOGUE_NORM_APPLY;
 }
 
-static constexpr __host__ __device__ bool is_of_batch_norm(enum end_kind kind) {
-  return is_of_norm(kind) || kind == END_MOMENTS;
+static constexpr __host__ __device__ bool is_of_batch_norm(enum epilogue_kind kind) {
+  return is_of_norm(kind) || kind == EPILOGUE_MOMENTS;
 }
 
-static constexpr __host__ __device__ bool is_backward(enum end_kind kind) {
-  return kind == END_BACKWARD_RELU || is_of_norm(kind);
+static constexpr __host__ __device__ bool is_backward(enum epilogue_kind kind) {
+  return kind == EPILOGUE_BACKWARD_RELU || is_of_norm(kind);
 }
 
 /* Sums of each column that there may be. */
-static constexpr __host__ __device__ int sums_of(enum end_kind kind) {
-  return kind == END_MOMENTS || kind == END_NORM_SUMS ? 2 : kind == END_BACKWARD_RELU;
+static constexpr __host__ __device__ int sums_of(enum epilogue_kind kind) {
+  return kind == EPILOGUE_MOMENTS || kind == EPILOGUE_NORM_SUMS ? 2 : kind == EPILOGUE_BACKWARD_RELU;
 }
 
 /* Reals of each column that a block keeps: bias, or for moments the first row, or what a norm has. */
-static constexpr __host__ __device__ int reals_of(enum end_kind kind) {
-  return kind == END_NORM_APPLY ? (int)NORM_REALS : kind == END_NORM_SUMS ? NORM_SUM_REALS : 1;
+static constexpr __host__ __device__ int reals_of(enum epilogue_kind kind) {
+  return kind == EPILOGUE_NORM_APPLY ? (int)NORM_REALS : kind == EPILOGUE_NORM_SUMS ? NORM_SUM_REALS : 1;
 }
 
-struct end {
-  enum end_kind kind;
+struct gemm_epilogue {
+  enum epilogue_kind kind;
   struct tensor c;                /* what accumulate adds to; holds the bare product afterwards if `keep` */
   struct tensor out;              /* y or dz */
   struct tensor residual;         /* forward: added; backward: receives dropout'(dy) */
@@ -55,7 +55,7 @@ struct end {
   bool backward, from_y;          /* from_y: saved is y */
   bool sums_alone;                /* nothing is written */
   const float *bias;              /* forward, and backward from z; of moments: what is near the mean */
-  struct norm_end norm;
+  struct norm_epilogue norm;
   enum activation activation;
   struct dropout dropout;
   const float *scale; /* [rows]; NULL: 1 */
@@ -126,7 +126,7 @@ static __device__ __forceinline__ void store_quad(const struct tensor &t, const 
 /* Which columns of quads i and i + 1 dropout keeps: bits 0 to 3 the first's, 4 to 7 the second's. A call of
  * Philox serves eight columns, those of two neighbouring lanes: the even one makes it for the first row, the
  * odd one for the second. */
-static __device__ __forceinline__ uint32_t kept_of(const struct end &e, uint32_t epoch,
+static __device__ __forceinline__ uint32_t kept_of(const struct gemm_epilogue &e, uint32_t epoch,
                                                    const struct lane_rows &at, int i) {
   const bool odd = at.col & 4;
   const int mine = i + odd;
@@ -152,7 +152,7 @@ static __device__ __forceinline__ void drop_four(const struct dropout &op, uint3
 }
 
 /* Whether dropout draws: backward after a ReLU whose output was kept, a dropped element reads as 0. */
-static __device__ __forceinline__ bool needs_mask(const struct end &e) {
+static __device__ __forceinline__ bool needs_mask(const struct gemm_epilogue &e) {
   return e.dropout.threshold > 0 && !(e.backward && e.from_y && e.activation == ACTIVATION_RELU);
 }
 
@@ -163,7 +163,7 @@ static __device__ __forceinline__ void add_four(const float (&x)[4], float (&to)
 
 /* What leaves a quad: column sums are of x as it is. */
 template <class T>
-static __device__ __forceinline__ void store_scaled(const struct end &e, const struct quad &at,
+static __device__ __forceinline__ void store_scaled(const struct gemm_epilogue &e, const struct quad &at,
                                                     const float (&x)[4]) {
   const float scale = e.scale ? e.scale[at.v] : 1;
   const float scaled[4] = {x[0] * scale, x[1] * scale, x[2] * scale, x[3] * scale};
@@ -172,8 +172,9 @@ static __device__ __forceinline__ void store_scaled(const struct end &e, const s
 
 /* x: the product. bias: of the quad's columns. kept: its bits of dropout. */
 template <class T>
-static __device__ __forceinline__ void end_forward(const struct end &e, const struct quad &at,
-                                                   const float (&bias)[4], uint32_t kept, float (&x)[4]) {
+static __device__ __forceinline__ void epilogue_forward(const struct gemm_epilogue &e, const struct quad &at,
+                                                        const float (&bias)[4], uint32_t kept,
+                                                        float (&x)[4]) {
   float other[4];
   if (e.accumulate) {
     load_quad<T>(e.c, at, e.aligned, other);
@@ -192,7 +193,7 @@ static __device__ __forceinline__ void end_forward(const struct end &e, const st
 
 /* d act'(n), from n or from y = act(n) times the dropout's scale: y has n's sign, and for ELU exp(n) =
  * act(n) + 1. Where y was dropped the gradient is 0 already. */
-static __device__ __forceinline__ float sloped(const struct end &e, float n, float d) {
+static __device__ __forceinline__ float sloped(const struct gemm_epilogue &e, float n, float d) {
   if (n > 0 || e.activation == ACTIVATION_NONE) return d;
   if (e.activation == ACTIVATION_RELU) return 0;
   if (e.activation != ACTIVATION_ELU) return d * LEAKY_SLOPE;
@@ -201,8 +202,9 @@ static __device__ __forceinline__ float sloped(const struct end &e, float n, flo
 
 /* d: the product, becomes dz. */
 template <class T>
-static __device__ __forceinline__ void end_backward(const struct end &e, const struct quad &at,
-                                                    const float (&bias)[4], uint32_t kept, float (&d)[4]) {
+static __device__ __forceinline__ void epilogue_backward_of(const struct gemm_epilogue &e,
+                                                            const struct quad &at, const float (&bias)[4],
+                                                            uint32_t kept, float (&d)[4]) {
   float n[4] = {};
   if (e.activation != ACTIVATION_NONE) load_quad<T>(e.saved, at, e.aligned, n);
   if (e.accumulate) {
@@ -251,11 +253,11 @@ static __device__ __forceinline__ void take_quad(const float4 *piece, int lane, 
   x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
 }
 
-/* Any end of a lane's quads; total += their columns' sums. */
+/* Any epilogue of a lane's quads; total += their columns' sums. */
 template <class T>
-static __device__ __forceinline__ void end_any(const struct end &e, const struct lane_rows &at,
-                                               const float (&bias)[4], const float4 *piece, int lane,
-                                               float (&total)[4]) {
+static __device__ __forceinline__ void epilogue_any(const struct gemm_epilogue &e, const struct lane_rows &at,
+                                                    const float (&bias)[4], const float4 *piece, int lane,
+                                                    float (&total)[4]) {
   uint32_t kept = 0;
 #pragma unroll 2
   for (int i = 0; i < QUADS; i++) {
@@ -265,9 +267,9 @@ static __device__ __forceinline__ void end_any(const struct end &e, const struct
     take_quad(piece, lane, i, x);
     if (quad.n <= 0) continue;
     if (e.backward)
-      end_backward<T>(e, quad, bias, kept, x);
+      epilogue_backward_of<T>(e, quad, bias, kept, x);
     else
-      end_forward<T>(e, quad, bias, kept, x);
+      epilogue_forward<T>(e, quad, bias, kept, x);
     add_four(x, total);
   }
 }
@@ -311,20 +313,20 @@ static __device__ __forceinline__ void load_scales(const float *scale, const str
 }
 
 /* What a forward end raises its elements to at least: without a ReLU to nothing. */
-static __device__ __forceinline__ float floor_of(const struct end &e) {
+static __device__ __forceinline__ float floor_of(const struct gemm_epilogue &e) {
   return e.activation == ACTIVATION_RELU ? 0 : -INFINITY;
 }
 
 /* The usual ends, with no branches but those on dropout: FORWARD; backward ReLU and its dropout from y. */
-template <class T, enum end_kind KIND>
-static __device__ __forceinline__ void end_usual(const struct end &e, const struct lane_rows &at,
-                                                 const float (&bias)[4], const float4 *piece, int lane,
-                                                 float (&total)[4]) {
+template <class T, enum epilogue_kind KIND>
+static __device__ __forceinline__ void epilogue_usual(const struct gemm_epilogue &e,
+                                                      const struct lane_rows &at, const float (&bias)[4],
+                                                      const float4 *piece, int lane, float (&total)[4]) {
   float x[QUADS][4], saved[QUADS][4] = {}, factor[QUADS];
   uint32_t kept[QUADS / 2] = {};
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
-  const bool drops = KIND == END_FORWARD && e.dropout.threshold > 0;
-  if (KIND == END_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
+  const bool drops = KIND == EPILOGUE_FORWARD && e.dropout.threshold > 0;
+  if (KIND == EPILOGUE_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
   load_scales(e.scale, at, factor);
   if (drops) {
     const uint32_t epoch = e.scalars->epoch;
@@ -336,7 +338,7 @@ static __device__ __forceinline__ void end_usual(const struct end &e, const stru
     take_quad(piece, lane, i, x[i]);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-      if (KIND == END_BACKWARD_RELU) {
+      if (KIND == EPILOGUE_BACKWARD_RELU) {
         x[i][j] = saved[i][j] > 0 ? x[i][j] * scale : 0;
         total[j] += x[i][j];
       } else {
@@ -359,10 +361,10 @@ static __device__ __forceinline__ void add_totals(int lane, int n, float (&total
   }
 }
 
-template <class T, enum end_kind KIND, int BLOCKS>
-static __device__ __forceinline__ void end_pieces(const struct end &e, const struct warp_tile &at,
-                                                  const float *bias, const float (&sum)[BLOCKS][4], int lane,
-                                                  float4 *piece, double *totals) {
+template <class T, enum epilogue_kind KIND, int BLOCKS>
+static __device__ __forceinline__ void
+epilogue_pieces(const struct gemm_epilogue &e, const struct warp_tile &at, const float *bias,
+                const float (&sum)[BLOCKS][4], int lane, float4 *piece, double *totals) {
 #pragma unroll 1
   for (int i = 0; i < (BLOCKS + 7) / 8; i++) {
     const int col = i * 64 + lane % 16 * 4, n = min(4, at.cols - col);
@@ -371,26 +373,27 @@ static __device__ __forceinline__ void end_pieces(const struct end &e, const str
     put_piece(sum, i, lane, piece);
     load(bias + (n > 0 ? col : 0), 4, true, added);
     __syncwarp();
-    if constexpr (KIND == END_ANY)
-      end_any<T>(e, rows, added, piece, lane, total);
+    if constexpr (KIND == EPILOGUE_ANY)
+      epilogue_any<T>(e, rows, added, piece, lane, total);
     else
-      end_usual<T, KIND>(e, rows, added, piece, lane, total);
+      epilogue_usual<T, KIND>(e, rows, added, piece, lane, total);
     __syncwarp();
-    if ((KIND == END_ANY || KIND == END_BACKWARD_RELU) && e.sums) add_totals(lane, n, total, totals + i * 64);
+    if ((KIND == EPILOGUE_ANY || KIND == EPILOGUE_BACKWARD_RELU) && e.sums)
+      add_totals(lane, n, total, totals + i * 64);
   }
 }
 
 /* T: of C. bias, totals: of the tile's columns; piece: the warp's place for one; all in shared memory. */
 template <class T, int BLOCKS>
-static __device__ __forceinline__ void end_rows(const struct end &e, const struct warp_tile &at,
-                                                const float *bias, const float (&sum)[BLOCKS][4], int lane,
-                                                float4 *piece, double *totals) {
-  if (e.kind == END_PLAIN || e.kind == END_FORWARD)
-    end_pieces<T, END_FORWARD>(e, at, bias, sum, lane, piece, totals);
-  else if (e.kind == END_BACKWARD_RELU)
-    end_pieces<T, END_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
+static __device__ __forceinline__ void
+epilogue_rows(const struct gemm_epilogue &e, const struct warp_tile &at, const float *bias,
+              const float (&sum)[BLOCKS][4], int lane, float4 *piece, double *totals) {
+  if (e.kind == EPILOGUE_PLAIN || e.kind == EPILOGUE_FORWARD)
+    epilogue_pieces<T, EPILOGUE_FORWARD>(e, at, bias, sum, lane, piece, totals);
+  else if (e.kind == EPILOGUE_BACKWARD_RELU)
+    epilogue_pieces<T, EPILOGUE_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
   else
-    end_pieces<T, END_ANY>(e, at, bias, sum, lane, piece, totals);
+    epilogue_pieces<T, EPILOGUE_ANY>(e, at, bias, sum, lane, piece, totals);
 }
 
 #endif

@@ -1,17 +1,17 @@
-/* The end of a product, as kernels take it, from the op. */
+/* The epilogue of a product, as kernels take it, from the op. */
 #ifndef KERNELS_CUDA_GEMM_GEMM_EPILOGUE_OF_CUH
 #define KERNELS_CUDA_GEMM_GEMM_EPILOGUE_OF_CUH
 
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/gemm/gemm_epilogue.cuh"
 
-/* Sums of columns at the end of a product, from kernels that leave some of each block: how many there are of
- * each column; room for them in the workspace; and what becomes of them. */
-int cuda_sums_wanted(const struct gemm *op, const struct end *e);
-int cuda_sums_begin(struct kernels *k, const struct gemm *op, int64_t blocks, struct end *e);
-int cuda_sums_end(struct kernels *k, const struct gemm *op, int64_t blocks, const struct end *e);
+/* Sums of columns in the epilogue of a product, from kernels that leave some of each block: how many there
+ * are of each column; room for them in the workspace; and what becomes of them. */
+int cuda_sums_wanted(const struct gemm *op, const struct gemm_epilogue *e);
+int cuda_sums_begin(struct kernels *k, const struct gemm *op, int64_t blocks, struct gemm_epilogue *e);
+int cuda_sums_end(struct kernels *k, const struct gemm *op, int64_t blocks, const struct gemm_epilogue *e);
 
-static bool are_aligned(const struct end *e) {
+static bool are_aligned(const struct gemm_epilogue *e) {
   const struct tensor *all[] = {&e->c, &e->out, &e->residual, &e->saved};
   for (int i = 0; i < 4; i++) {
     if (all[i]->data && !cuda_is_aligned(*all[i])) return false;
@@ -19,30 +19,30 @@ static bool are_aligned(const struct end *e) {
   return true;
 }
 
-static enum end_kind kind_of_norm(const struct end *e) {
+static enum epilogue_kind kind_of_norm(const struct gemm_epilogue *e) {
   if (e->activation != ACTIVATION_RELU || e->dropout.threshold > 0 || e->scale || e->bias || !e->norm.gain ||
       !e->norm.shift)
-    return END_ANY;
-  return e->norm.sum_dn ? END_NORM_APPLY : END_NORM_SUMS;
+    return EPILOGUE_ANY;
+  return e->norm.sum_dn ? EPILOGUE_NORM_APPLY : EPILOGUE_NORM_SUMS;
 }
 
-static enum end_kind kind_of(const struct end *e) {
+static enum epilogue_kind kind_of(const struct gemm_epilogue *e) {
   const bool relu = e->activation == ACTIVATION_RELU, drops = e->dropout.threshold > 0;
-  if (!e->aligned || e->accumulate || e->keep || e->residual.data) return END_ANY;
+  if (!e->aligned || e->accumulate || e->keep || e->residual.data) return EPILOGUE_ANY;
   if (e->norm.mean) return kind_of_norm(e);
-  if (e->scale && !e->backward && (relu || drops)) return END_ANY;
-  if (e->backward) return relu && e->from_y ? END_BACKWARD_RELU : END_ANY;
-  if (relu) return END_FORWARD;
-  return e->activation == ACTIVATION_NONE && !drops ? END_PLAIN : END_ANY;
+  if (e->scale && !e->backward && (relu || drops)) return EPILOGUE_ANY;
+  if (e->backward) return relu && e->from_y ? EPILOGUE_BACKWARD_RELU : EPILOGUE_ANY;
+  if (relu) return EPILOGUE_FORWARD;
+  return e->activation == ACTIVATION_NONE && !drops ? EPILOGUE_PLAIN : EPILOGUE_ANY;
 }
 
-static struct norm_end norm_of(const struct gemm *op) {
-  const struct update *update = op->backward->forward;
-  struct norm_end norm = {};
-  norm.mean = (const float *)update->mean;
-  norm.rstd = (const float *)update->rstd;
-  norm.gain = (const float *)update->gain;
-  norm.shift = (const float *)update->shift;
+static struct norm_epilogue norm_of(const struct gemm *op) {
+  const struct epilogue *epilogue = op->backward->forward;
+  struct norm_epilogue norm = {};
+  norm.mean = (const float *)epilogue->mean;
+  norm.rstd = (const float *)epilogue->rstd;
+  norm.gain = (const float *)epilogue->gain;
+  norm.shift = (const float *)epilogue->shift;
   if (!op->norm) return norm;
   norm.sum_dn = (const float *)op->norm->sum_dn;
   norm.sum_dn_xhat = (const float *)op->norm->sum_dn_xhat;
@@ -50,37 +50,37 @@ static struct norm_end norm_of(const struct gemm *op) {
   return norm;
 }
 
-static struct end end_of(const struct kernels *k, const struct gemm *op) {
-  struct end e = {};
-  const struct update *update = op->backward ? op->backward->forward : op->update;
+static struct gemm_epilogue gemm_epilogue_of(const struct kernels *k, const struct gemm *op) {
+  struct gemm_epilogue e = {};
+  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
   e.c = e.out = op->c;
   e.accumulate = op->accumulate;
   e.scalars = k->scalars;
-  if (update) {
-    e.activation = update->activation;
-    e.dropout = update->dropout;
-    e.bias = (const float *)update->bias;
+  if (epilogue) {
+    e.activation = epilogue->activation;
+    e.dropout = epilogue->dropout;
+    e.bias = (const float *)epilogue->bias;
   }
-  if (op->update) {
-    e.out = update->y;
-    e.residual = update->residual;
-    e.scale = (const float *)update->scale;
-    e.keep = update->y.data != op->c.data;
+  if (op->epilogue) {
+    e.out = epilogue->y;
+    e.residual = epilogue->residual;
+    e.scale = (const float *)epilogue->scale;
+    e.keep = epilogue->y.data != op->c.data;
   }
   if (op->backward) {
     e.backward = true;
     e.out = op->backward->dz;
     e.residual = op->backward->residual_grad;
-    e.saved = update->z;
+    e.saved = epilogue->z;
     e.scale = (const float *)op->backward->scale;
-    e.from_y = update->y.data == update->z.data;
+    e.from_y = epilogue->y.data == epilogue->z.data;
     if (e.from_y) e.bias = NULL;
   }
-  if (op->backward && update->norm == NORM_BATCH) e.norm = norm_of(op);
+  if (op->backward && epilogue->norm == NORM_BATCH) e.norm = norm_of(op);
   e.sums_alone = op->sums_alone;
   e.aligned = are_aligned(&e);
   e.kind = kind_of(&e);
-  if (op->moments) e.kind = e.kind == END_PLAIN ? END_MOMENTS : END_ANY;
+  if (op->moments) e.kind = e.kind == EPILOGUE_PLAIN ? EPILOGUE_MOMENTS : EPILOGUE_ANY;
   return e;
 }
 

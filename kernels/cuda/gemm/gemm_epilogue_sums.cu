@@ -1,5 +1,5 @@
-/* Sums of columns that kernels gather at the end of a product, and whether one below a batch norm is better
- * made twice. */
+/* Sums of columns that kernels gather in the epilogue of a product, and whether one below a batch norm is
+ * better made twice. */
 #include "kernels/cuda/common/partials.cuh"
 #include "kernels/cuda/gemm/gemm_epilogue_of.cuh"
 
@@ -10,7 +10,7 @@ constexpr int FEW_TERMS = 64, MOST_COLS = 256; /* of products that are made twic
 template <class T>
 static __global__ void __launch_bounds__(COLS *TERM_ROWS)
     first_row_kernel(struct tensor a, struct tensor b, float *row) {
-  follow();
+  pdl_prologue();
   __shared__ float shared[TERM_ROWS][COLS];
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
   float sum = 0;
@@ -26,27 +26,27 @@ static __global__ void __launch_bounds__(COLS *TERM_ROWS)
 
 static int find_first_row(struct kernels *k, const struct gemm *op, float *row) {
   auto *kernel = op->a.dtype == BF16 ? first_row_kernel<bf16> : first_row_kernel<float>;
-  return launch_behind(k, kernel, blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, op->a, op->b, row);
+  return pdl_launch(k, kernel, blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, op->a, op->b, row);
 }
 
-int cuda_sums_wanted(const struct gemm *op, const struct end *e) {
-  return e->kind == END_BACKWARD_RELU && !op->backward->bias_grad ? 0 : sums_of(e->kind);
+int cuda_sums_wanted(const struct gemm *op, const struct gemm_epilogue *e) {
+  return e->kind == EPILOGUE_BACKWARD_RELU && !op->backward->bias_grad ? 0 : sums_of(e->kind);
 }
 
-int cuda_sums_begin(struct kernels *k, const struct gemm *op, int64_t blocks, struct end *e) {
+int cuda_sums_begin(struct kernels *k, const struct gemm *op, int64_t blocks, struct gemm_epilogue *e) {
   const int64_t cols = op->c.cols, count = blocks * sums_of(e->kind) * cols;
   TRY(kernels_workspace(k, count * (int64_t)sizeof *e->sums + cols * (int64_t)sizeof *e->bias,
                         (void **)&e->sums));
-  if (e->kind != END_MOMENTS) return OK;
+  if (e->kind != EPILOGUE_MOMENTS) return OK;
   float *row = (float *)(e->sums + count);
   e->bias = row;
   return find_first_row(k, op, row);
 }
 
-int cuda_sums_end(struct kernels *k, const struct gemm *op, int64_t blocks, const struct end *e) {
+int cuda_sums_end(struct kernels *k, const struct gemm *op, int64_t blocks, const struct gemm_epilogue *e) {
   const int64_t cols = op->c.cols;
-  if (e->kind == END_MOMENTS) return cuda_end_moments(k, op->moments, e->sums, blocks, e->bias);
-  if (e->kind == END_BACKWARD_RELU)
+  if (e->kind == EPILOGUE_MOMENTS) return cuda_end_moments(k, op->moments, e->sums, blocks, e->bias);
+  if (e->kind == EPILOGUE_BACKWARD_RELU)
     return cuda_add_partials(k, e->sums, blocks, cols, (float *)op->backward->bias_grad);
   float *const out[] = {(float *)op->backward->shift_grad, (float *)op->backward->gain_grad};
   return cuda_add_pairs(k, e->sums, blocks, cols, out);
@@ -57,5 +57,6 @@ int cuda_gemm_repeats(const struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const bool pieces = k->precision == PRECISION_FP32 || k->precision == PRECISION_BF16;
   return state->has_wgmma && pieces && !op->a2.data && op->a.cols <= FEW_TERMS && cuda_is_aligned(op->a) &&
-         cuda_is_aligned(op->b) && op->c.cols <= MOST_COLS && end_of(k, op).kind == END_NORM_SUMS;
+         cuda_is_aligned(op->b) && op->c.cols <= MOST_COLS &&
+         gemm_epilogue_of(k, op).kind == EPILOGUE_NORM_SUMS;
 }

@@ -21,7 +21,7 @@ static __device__ __forceinline__ void make_fragment(const uint4 &x, const uint4
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     if constexpr (sizeof(T) == 4) {
-      const struct pieces cut = split(__uint_as_float(pair[i][0]), __uint_as_float(pair[i][1]));
+      const struct bf16x2_split cut = split(__uint_as_float(pair[i][0]), __uint_as_float(pair[i][1]));
       to.word[0][i] = cut.hi;
       to.word[1][i] = cut.mid;
     } else {

@@ -1,14 +1,14 @@
-/* A batch norm at the end of a product: the moments of what it makes; and the way back through one below a
- * ReLU. There x is dy, dn = x where n = xhat gain + shift > 0 and else 0, with xhat = (z - mean) rstd: first
- * its sums over rows are wanted, and those of dn xhat; once they are of all ranks, dz = dn gain rstd - (z -
- * mean) slope - constant. */
+/* A batch norm in the epilogue of a product: the moments of what it makes; and the way back through one below
+ * a ReLU. There x is dy, dn = x where n = xhat gain + shift > 0 and else 0, with xhat = (z - mean) rstd:
+ * first its sums over rows are wanted, and those of dn xhat; once they are of all ranks, dz = dn gain rstd -
+ * (z - mean) slope - constant. */
 #ifndef KERNELS_CUDA_GEMM_GEMM_NORM_CUH
 #define KERNELS_CUDA_GEMM_GEMM_NORM_CUH
 
 #include "kernels/cuda/common/vec.cuh"
 
 /* A real for each column; mean NULL: there is no norm. */
-struct norm_end {
+struct norm_epilogue {
   const float *mean, *rstd, *gain, *shift;
   const float *sum_dn, *sum_dn_xhat; /* NULL: not yet */
   float share;                       /* 1 / rows of all ranks */
@@ -19,8 +19,8 @@ enum norm_real { NORM_MEAN, NORM_RSTD, NORM_GAIN, NORM_SHIFT, NORM_SLOPE, NORM_C
 constexpr int NORM_SUM_REALS = NORM_SLOPE; /* while the sums are to come */
 
 /* Column `col` into place `at` of [reals, cols]; 0 for one that is not there. */
-static __device__ __forceinline__ void put_norm(const struct norm_end &norm, int col, bool is_there, int cols,
-                                                int at, float *reals) {
+static __device__ __forceinline__ void put_norm(const struct norm_epilogue &norm, int col, bool is_there,
+                                                int cols, int at, float *reals) {
   const float rstd = is_there ? norm.rstd[col] : 0, gain = is_there ? norm.gain[col] : 0;
   reals[NORM_MEAN * cols + at] = is_there ? norm.mean[col] : 0;
   reals[NORM_RSTD * cols + at] = rstd;

@@ -2,21 +2,21 @@
 
 enum { NARROW = 64, VECTOR = 8, MOST_TERMS = 2048 /* of a sum in one piece */ };
 
-/* The kernel for tall A takes the end along where it goes element by element. */
-static int takes_end(const struct gemm *op) {
-  const struct update *end = op->backward ? op->backward->forward : op->update;
-  return !end || end->norm == NORM_NONE;
+/* The kernel for tall A takes the epilogue along where it goes element by element. */
+static int takes_epilogue(const struct gemm *op) {
+  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
+  return !epilogue || epilogue->norm == NORM_NONE;
 }
 
 /* cuBLASLt is better at products of bf16, but for those with a narrow side, which move bytes more than they
- * multiply; those whose rows are no whole vectors; those with an end that would be a pass of its own; and
- * sums of bf16, of which it rounds the product before it adds it. */
-static int beats_library(const struct gemm *op) {
+ * multiply; those whose rows are no whole vectors; those with an epilogue that would be a pass of its own;
+ * and sums of bf16, of which it rounds the product before it adds it. */
+static int beats_cublaslt(const struct gemm *op) {
   if (op->accumulate && op->c.dtype == BF16) return 1;
   int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
   if (narrow <= NARROW) return 1;
   if (op->transpose_a) return 0;
-  return op->a.cols % VECTOR || op->c.cols % VECTOR || ((op->update || op->backward) && takes_end(op));
+  return op->a.cols % VECTOR || op->c.cols % VECTOR || ((op->epilogue || op->backward) && takes_epilogue(op));
 }
 
 /* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces, and some of bf16.
@@ -24,7 +24,7 @@ static int beats_library(const struct gemm *op) {
 static int is_ours(const struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = k->impl;
   if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
-  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_library(op));
+  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_cublaslt(op));
 }
 
 /* A sum without terms. */
@@ -36,7 +36,7 @@ static int clear(struct kernels *k, const struct gemm *op) {
   return OK;
 }
 
-/* Terms [first, first + MOST_TERMS) of the sums, added to those before; the last ones have the end. */
+/* Terms [first, first + MOST_TERMS) of the sums, added to those before; the last ones have the epilogue. */
 static struct gemm part_of(const struct gemm *op, int64_t first) {
   const int64_t left = op->a.cols - first, terms = left < MOST_TERMS ? left : MOST_TERMS;
   struct gemm part = *op;
@@ -44,7 +44,7 @@ static struct gemm part_of(const struct gemm *op, int64_t first) {
   part.b = op->transpose_b ? tensor_columns(op->b, first, terms) : tensor_rows(op->b, first, terms);
   part.accumulate = op->accumulate || first > 0;
   if (terms == left) return part;
-  part.update = NULL;
+  part.epilogue = NULL;
   part.backward = NULL;
   return part;
 }
@@ -54,52 +54,53 @@ static int multiply_floats(struct kernels *k, const struct gemm *op) {
   for (int64_t first = 0; first < op->a.cols; first += MOST_TERMS) {
     const struct gemm part = part_of(op, first);
     int took = 0;
-    TRY(cuda_gemm_ring(k, &part, &took));
+    TRY(cuda_gemm_tma_f32x3(k, &part, &took));
     if (!took) TRY(cuda_gemm_rows_f32(k, &part));
   }
   return OK;
 }
 
-/* C = A op(B), with the end where the op has it. */
+/* C = A op(B), with the epilogue where the op has it. */
 static int multiply_rows(struct kernels *k, const struct gemm *op) {
   int took = 0;
   if (op->a.dtype == F32) return multiply_floats(k, op);
-  TRY(cuda_gemm_bulk(k, op, &took));
+  TRY(cuda_gemm_tma_bf16(k, op, &took));
   return took ? OK : cuda_gemm_rows_bf16(k, op);
 }
 
-/* *took_end: the end of the layer is applied already. */
-static int multiply(struct kernels *k, const struct gemm *op, int *took_end) {
+/* *took_epilogue: the epilogue of the layer is applied already. */
+static int multiply(struct kernels *k, const struct gemm *op, int *took_epilogue) {
   if (op->c.rows == 0 || op->c.cols == 0) return OK;
   if ((op->transpose_a ? op->a.rows : op->a.cols) == 0) return clear(k, op);
-  if (!is_ours(k, op)) return cuda_gemm_library(k, op);
-  if (op->transpose_a) return cuda_gemm_sums(k, op);
+  if (!is_ours(k, op)) return cuda_gemm_cublaslt(k, op);
+  if (op->transpose_a) return cuda_gemm_splitk(k, op);
   struct gemm bare = *op;
-  bare.update = NULL;
+  bare.epilogue = NULL;
   bare.backward = NULL;
-  *took_end = takes_end(op);
-  if (*took_end) bare = *op;
+  *took_epilogue = takes_epilogue(op);
+  if (*took_epilogue) bare = *op;
   return multiply_rows(k, &bare);
 }
 
 /* Both products in one pass, which wgmma must be able to end; or one after the other. */
-static int multiply_both(struct kernels *k, const struct gemm *op, int *took_end) {
+static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epilogue) {
   struct gemm first = *op;
   first.a2 = first.b2 = (struct tensor){0};
   if (op->c.rows > 0 && op->c.cols > 0 && op->a.cols > 0 && op->a2.cols > 0 && is_ours(k, op) &&
-      takes_end(op)) {
-    TRY(op->a.dtype == F32 ? cuda_gemm_ring(k, op, took_end) : cuda_gemm_bulk(k, op, took_end));
-    if (*took_end) return OK;
+      takes_epilogue(op)) {
+    TRY(op->a.dtype == F32 ? cuda_gemm_tma_f32x3(k, op, took_epilogue)
+                           : cuda_gemm_tma_bf16(k, op, took_epilogue));
+    if (*took_epilogue) return OK;
   }
   struct gemm second = first;
   second.a = op->a2;
   second.b = op->b2;
   second.accumulate = 1;
-  first.update = NULL;
+  first.epilogue = NULL;
   first.backward = NULL;
-  TRY(multiply(k, &first, took_end));
-  *took_end = 0;
-  return multiply(k, &second, took_end);
+  TRY(multiply(k, &first, took_epilogue));
+  *took_epilogue = 0;
+  return multiply(k, &second, took_epilogue);
 }
 
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
@@ -117,42 +118,42 @@ int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols)
   return count * LONG * (narrow * (int64_t)sizeof(float) + (int64_t)sizeof(double));
 }
 
-int cuda_gemm_along(struct kernels *k, const struct gemm *op, int *took) {
+int cuda_gemm_fused(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
   if (!state->has_wgmma) return OK;
   if (k->precision == PRECISION_FP32)
-    return op->next ? cuda_gemm_ring_next(k, op, took) : cuda_gemm_ring_along(k, op, took);
+    return op->chained ? cuda_gemm_tma_f32x3_chained(k, op, took) : cuda_gemm_tma_f32x3_wgrad(k, op, took);
   if (k->precision != PRECISION_BF16) return OK;
-  return op->next ? cuda_gemm_bulk_next(k, op, took) : cuda_gemm_bulk_along(k, op, took);
+  return op->chained ? cuda_gemm_tma_bf16_chained(k, op, took) : cuda_gemm_tma_bf16_wgrad(k, op, took);
 }
 
 /* A product that a batch norm follows, forward or backward, by kernels that do at its end what they can. */
 static int multiply_with_norm(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
-  const struct update_backward *end = op->backward;
-  int backward = end && end->forward->norm == NORM_BATCH && !end->bias_grad &&
-                 (op->norm || (end->shift_grad && end->gain_grad));
+  const struct epilogue_backward *epilogue = op->backward;
+  int backward = epilogue && epilogue->forward->norm == NORM_BATCH && !epilogue->bias_grad &&
+                 (op->norm || (epilogue->shift_grad && epilogue->gain_grad));
   int forward = op->moments && !op->transpose_b && !op->a2.data;
   if (!(backward || forward) || !state->has_wgmma || op->transpose_a || op->accumulate) return OK;
   if (op->c.rows == 0 || op->c.cols == 0 || op->a.cols == 0 || (op->a2.data && op->a2.cols == 0)) return OK;
-  if (k->precision == PRECISION_FP32) return cuda_gemm_ring(k, op, took);
-  return k->precision == PRECISION_BF16 ? cuda_gemm_bulk(k, op, took) : OK;
+  if (k->precision == PRECISION_FP32) return cuda_gemm_tma_f32x3(k, op, took);
+  return k->precision == PRECISION_BF16 ? cuda_gemm_tma_bf16(k, op, took) : OK;
 }
 
-static int end_backward(struct kernels *k, const struct gemm *op) {
-  TRY(cuda_update_backward(k, op->backward));
+static int epilogue_backward_apart(struct kernels *k, const struct gemm *op) {
+  TRY(cuda_epilogue_backward(k, op->backward));
   return op->norm ? cuda_batch_norm_backward(k, op->norm) : OK;
 }
 
 int cuda_gemm(struct kernels *k, const struct gemm *op) {
   struct gemm plain = *op;
-  int took_end = 0;
-  TRY(multiply_with_norm(k, op, &took_end));
-  if (took_end) return OK;
+  int took_epilogue = 0;
+  TRY(multiply_with_norm(k, op, &took_epilogue));
+  if (took_epilogue) return OK;
   plain.moments = NULL;
-  TRY(op->a2.data ? multiply_both(k, &plain, &took_end) : multiply(k, &plain, &took_end));
+  TRY(op->a2.data ? multiply_both(k, &plain, &took_epilogue) : multiply(k, &plain, &took_epilogue));
   if (op->moments) return cuda_column_moments(k, op->moments);
-  if (took_end) return OK;
-  if (op->backward) return end_backward(k, op);
-  return op->update ? cuda_update(k, op->update) : OK;
+  if (took_epilogue) return OK;
+  if (op->backward) return epilogue_backward_apart(k, op);
+  return op->epilogue ? cuda_epilogue(k, op->epilogue) : OK;
 }

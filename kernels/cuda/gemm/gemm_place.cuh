@@ -1,4 +1,5 @@
-/* Where a lane's sums of a product belong, as wgmma leaves them: what the ends of bulk products share. */
+/* Where a lane's sums of a product belong, as wgmma leaves them: what the epilogues of products by bulk
+ * copies share. */
 #ifndef KERNELS_CUDA_GEMM_GEMM_PLACE_CUH
 #define KERNELS_CUDA_GEMM_GEMM_PLACE_CUH
 
@@ -13,13 +14,13 @@ struct lane_place {
   int64_t id[2];
 };
 
-static __device__ __forceinline__ bool drops_forward(const struct end &e) {
-  return e.kind == END_FORWARD && e.dropout.threshold > 0;
+static __device__ __forceinline__ bool drops_forward(const struct gemm_epilogue &e) {
+  return e.kind == EPILOGUE_FORWARD && e.dropout.threshold > 0;
 }
 
 /* In the tile of so many rows that begins at `first`; row: the lane's first. */
-static __device__ __forceinline__ struct lane_place place_of_lane(const struct end &e, int64_t first,
-                                                                  int rows, int row, int lane) {
+static __device__ __forceinline__ struct lane_place
+place_of_lane(const struct gemm_epilogue &e, int64_t first, int rows, int row, int lane) {
   struct lane_place at = {first + row, lane / 4, lane % 4};
 #pragma unroll
   for (int i = 0; i < 2; i++) {
@@ -31,13 +32,13 @@ static __device__ __forceinline__ struct lane_place place_of_lane(const struct e
   return at;
 }
 
-static __device__ __forceinline__ int sums_wanted(const struct end &e) {
+static __device__ __forceinline__ int sums_wanted(const struct gemm_epilogue &e) {
   return e.sums ? sums_of(e.kind) : 0;
 }
 
 /* What a block keeps of column `col`, in place `at` of [reals, cols]. */
-static __device__ __forceinline__ void put_reals(const struct end &e, int col, bool is_there, int cols,
-                                                 int at, float *reals) {
+static __device__ __forceinline__ void put_reals(const struct gemm_epilogue &e, int col, bool is_there,
+                                                 int cols, int at, float *reals) {
   if (is_of_norm(e.kind))
     put_norm(e.norm, col, is_there, cols, at, reals);
   else

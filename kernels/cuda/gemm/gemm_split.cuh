@@ -13,7 +13,7 @@
 template <class T> constexpr int CHUNK = 16 / (int)sizeof(T);
 
 /* Two neighbours in a sum, the first in the lower half of each word. */
-struct pieces {
+struct bf16x2_split {
   uint32_t hi, mid;
 };
 
@@ -22,7 +22,7 @@ static __device__ __forceinline__ uint32_t rounded_pair(float x, float y) {
   return *(const uint32_t *)&pair;
 }
 
-static __device__ __forceinline__ struct pieces split(float x, float y) {
+static __device__ __forceinline__ struct bf16x2_split split(float x, float y) {
   const uint32_t hi = rounded_pair(x, y);
   return {hi, rounded_pair(x - __uint_as_float(hi << 16), y - __uint_as_float(hi & 0xFFFF0000u))};
 }

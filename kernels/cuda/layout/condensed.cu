@@ -77,8 +77,8 @@ static __device__ __forceinline__ void expand(uint32_t byte, const float *value,
 #pragma unroll
   for (int r = 0; r < 4; r++) {
     float even[2], odd[2];
-    split_planes(weight[r], even[0], even[1]);
-    split_planes(weight[4 + r], odd[0], odd[1]);
+    split_bf16x2(weight[r], even[0], even[1]);
+    split_bf16x2(weight[4 + r], odd[0], odd[1]);
 #pragma unroll
     for (int p = 0; p < 2; p++) {
       const __nv_bfloat162 pair = __floats2bfloat162_rn(even[p], odd[p]);

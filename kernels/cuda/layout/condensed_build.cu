@@ -319,7 +319,7 @@ static void take_windows(const struct csr *m, const struct window_rule *rule, co
   for (int64_t w = 0; w < condensed->windows; w++) {
     const int64_t first = w * CONDENSED_ROWS, end = windows_end(m, w + 1);
     const int64_t arcs = m->start[end] - m->start[first];
-    const bool taken = arcs > 0 && choose_window(rule, (double)arcs, (double)columns[w]);
+    const bool taken = arcs > 0 && cost_window(rule, (double)arcs, (double)columns[w]);
     condensed->taken += taken;
     condensed->start[w + 1] = condensed->start[w] + (taken ? blocks_of_columns(columns[w]) : 0);
     for (int64_t i = first; i < end; i++)

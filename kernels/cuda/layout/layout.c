@@ -51,11 +51,11 @@ struct cut {
   int64_t places;
   struct csr rest_of_tiles, rest;
   const struct csr *left; /* what is in no window: one of these, or the matrix itself */
-  struct slots slots;
+  struct row_segments row_segments;
 };
 
 static void cut_free(struct kernels *k, struct cut *cut) {
-  slots_free(&cut->slots);
+  row_segments_free(&cut->row_segments);
   free(cut->compressed);
   cuda_condensed_cut_free(k, &cut->windows, &cut->rest);
   cuda_tiles_cut_free(k, &cut->tiles, &cut->rest_of_tiles);
@@ -154,30 +154,30 @@ static int fill(struct kernels *k, struct cuda_layout *layout, struct cut *cut) 
   return cuda_condensed_build_fill(k, &cut->windows.build, &to);
 }
 
-static void describe_slots(struct cuda_layout *layout, const struct slots *slots) {
-  layout->slots = slots->count;
-  layout->early = slots->start[slots->windows];
-  layout->long_rows = slots->long_rows;
-  layout->pieces = slots->pieces;
-  layout->tall_rows = slots->tall_rows;
+static void describe_row_segments(struct cuda_layout *layout, const struct row_segments *row_segments) {
+  layout->row_segments = row_segments->count;
+  layout->early = row_segments->start[row_segments->windows];
+  layout->long_rows = row_segments->long_rows;
+  layout->pieces = row_segments->pieces;
+  layout->tall_rows = row_segments->tall_rows;
 }
 
-static int cut_slots(struct kernels *k, const struct layout_plan *plan, struct cuda_layout *layout,
-                     struct cut *cut) {
-  const struct slots_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams,
-                                  plan->tiers == LAYOUT_GATHER_IN_ORDER};
-  struct slots *slots = &cut->slots;
-  TRY(slots_cut(cut->left, &cuts, slots));
+static int cut_row_segments(struct kernels *k, const struct layout_plan *plan, struct cuda_layout *layout,
+                            struct cut *cut) {
+  const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams,
+                                         plan->tiers == LAYOUT_GATHER_IN_ORDER};
+  struct row_segments *row_segments = &cut->row_segments;
+  TRY(row_segments_cut(cut->left, &cuts, row_segments));
   struct part parts[] = {
-      ARRAY(slots->slot.first, slots->count, layout->slot.first),
-      ARRAY(slots->slot.extent, slots->count, layout->slot.extent),
-      ARRAY(slots->slot.target, slots->count, layout->slot.target),
-      ARRAY(slots->long_row, slots->long_rows, layout->long_row),
-      ARRAY(slots->long_target, slots->long_rows, layout->long_target),
-      ARRAY(slots->piece_row, slots->pieces, layout->piece_row),
-      ARRAY(slots->tall_row, slots->tall_rows, layout->tall_row),
+      ARRAY(row_segments->row_segment.first, row_segments->count, layout->row_segment.first),
+      ARRAY(row_segments->row_segment.extent, row_segments->count, layout->row_segment.extent),
+      ARRAY(row_segments->row_segment.target, row_segments->count, layout->row_segment.target),
+      ARRAY(row_segments->long_row, row_segments->long_rows, layout->long_row),
+      ARRAY(row_segments->long_target, row_segments->long_rows, layout->long_target),
+      ARRAY(row_segments->piece_row, row_segments->pieces, layout->piece_row),
+      ARRAY(row_segments->tall_row, row_segments->tall_rows, layout->tall_row),
   };
-  describe_slots(layout, slots);
+  describe_row_segments(layout, row_segments);
   return upload_parts(k, layout, parts, COUNT(parts), &layout->block[1]);
 }
 
@@ -191,13 +191,13 @@ static void take_entries(struct cuda_layout *layout, struct tiles_build *build) 
   build->value = NULL;
 }
 
-/* The host cuts slots while the device fills in the tiers. */
+/* The host cuts row segments while the device fills in the tiers. */
 static int make(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct cuda_layout *layout, struct cut *cut) {
   TRY(cut_windows(k, m, plan, cut));
   TRY(upload_entries(k, layout, cut));
   TRY(fill(k, layout, cut));
-  TRY(cut_slots(k, plan, layout, cut));
+  TRY(cut_row_segments(k, plan, layout, cut));
   TRY(device_synchronize(k->device, STREAM_COMPUTE));
   if (cut->tiles.build.col && layout->tiles.count == 0 && !cut->windows.build.m)
     take_entries(layout, &cut->tiles.build);

@@ -1,6 +1,6 @@
-/* The GPU's layout: dense tiles, condensed windows, and the slots (kernels/format/row_segments.h) of what is
- * in neither. The entries lie in one block of device memory, slots in another, columns that were there before
- * in their own. */
+/* The GPU's layout: dense tiles, condensed windows, and the row segments (kernels/format/row_segments.h) of
+ * what is in neither. The entries lie in one block of device memory, row segments in another, columns that
+ * were there before in their own. */
 #ifndef KERNELS_CUDA_LAYOUT_LAYOUT_H
 #define KERNELS_CUDA_LAYOUT_LAYOUT_H
 
@@ -17,12 +17,13 @@ struct cuda_layout {
       *compressed; /* [last listed row + 1] compressed row of each row; NULL: row i, or no windows */
   /* What follows is of the entries that are in none of these. */
   int64_t gathered; /* how many these are */
-  int64_t slots, early, long_rows, pieces, tall_rows;
-  struct packed_slots slot;        /* [slots]; the early ones before all others, see struct slots */
+  int64_t row_segments, early, long_rows, pieces, tall_rows;
+  struct packed_row_segments
+      row_segment; /* [row segments]; the early ones before all others, see struct row segments */
   const struct long_row *long_row; /* [long_rows] */
   const int32_t *long_target;      /* [long_rows] their rows */
   const int32_t *piece_row;        /* [pieces] */
-  const int32_t *tall_row;         /* [tall_rows] see struct slots */
+  const int32_t *tall_row;         /* [tall_rows] see struct row segments */
   const int32_t *col;              /* [nnz] */
   const int32_t *row;              /* [rows] of csr.row; NULL: row i */
   float *value;                    /* [nnz]; NULL: binary */

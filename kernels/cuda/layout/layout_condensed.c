@@ -15,21 +15,21 @@ static int count(struct kernels *k, const struct csr *m, const struct tile_lists
 
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                           const struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
-  struct choose_case c = {.model = choose_model_of(k->device->name),
-                          .precision = k->precision,
-                          .width = plan->width,
-                          .weighted = m->weight != NULL};
+  struct cost_case c = {.model = cost_model_of(k->device->name),
+                        .precision = k->precision,
+                        .width = plan->width,
+                        .weighted = m->weight != NULL};
   struct condensing condensing;
   *wanted = 0;
   if (m->nnz == 0 || !cuda_has_condensed()) return OK;
   *rule = window_rule_all;
   *wanted = plan->tiers == LAYOUT_WINDOWS;
   if (plan->tiers != LAYOUT_AUTO) return OK;
-  *rule = choose_window_rule(&c, m->cols, tiles->choice.tile_arcs_least <= TILE_CELLS);
-  rule->margin = choose_window_margin(&c, m->rows, m->nnz);
+  *rule = cost_window_rule(&c, m->cols, tiles->choice.tile_arcs_least <= TILE_CELLS);
+  rule->margin = cost_window_margin(&c, m->rows, m->nnz);
   if ((double)m->nnz * rule->arc <= rule->once) return OK;
   TRY(count(k, m, tiles, &condensing));
-  *wanted = choose_windows(rule, &condensing).windows > 0;
+  *wanted = cost_windows(rule, &condensing).windows > 0;
   return OK;
 }
 

@@ -8,23 +8,23 @@ static int may_have_tiles(const struct csr *m, const struct layout_plan *plan) {
   return wanted && m->rows > 0 && cuda_has_tiles();
 }
 
-static struct choose_case case_of(const struct kernels *k, const struct csr *m,
-                                  const struct layout_plan *plan) {
-  return (struct choose_case){.model = choose_model_of(k->device->name),
-                              .precision = k->precision,
-                              .width = plan->width,
-                              .weighted = m->weight != NULL};
+static struct cost_case case_of(const struct kernels *k, const struct csr *m,
+                                const struct layout_plan *plan) {
+  return (struct cost_case){.model = cost_model_of(k->device->name),
+                            .precision = k->precision,
+                            .width = plan->width,
+                            .weighted = m->weight != NULL};
 }
 
 int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                       struct tile_lists *lists) {
-  struct choose_case c = case_of(k, m, plan);
+  struct cost_case c = case_of(k, m, plan);
   struct density density;
   int chooses = plan->tiers == LAYOUT_AUTO;
   lists->choice = (struct choice){.tile_arcs_least = TILE_CELLS + 1};
   if (!may_have_tiles(m, plan)) return OK;
   if (!chooses) c.weighted = 0; /* forced ones are the same with weights and without */
-  lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : choose_tile_least(&c, m->cols);
+  lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : cost_tile_least(&c, m->cols);
   if (chooses && lists->choice.tile_arcs_least > TILE_CELLS) return OK;
   if (cuda_tiles_can_build(m)) TRY(cuda_tiles_build_open(k, m, &lists->build));
   if (!chooses) return OK;
@@ -55,11 +55,11 @@ static void forget_tiles(struct tile_lists *lists, struct csr *rest) {
 
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
-  struct choose_case c = case_of(k, m, plan);
+  struct cost_case c = case_of(k, m, plan);
   if (lists->choice.tile_arcs_least > TILE_CELLS) return OK;
   TRY(split(k, m, lists, rest));
   TRY(window_pieces_cut(lists->tiles.start, lists->tiles.windows, TILE_PIECE, 1, &lists->pieces));
-  if (plan->tiers == LAYOUT_AUTO && choose_is_crowded(&c, &lists->choice, longest_of(&lists->pieces)))
+  if (plan->tiers == LAYOUT_AUTO && cost_is_crowded(&c, &lists->choice, longest_of(&lists->pieces)))
     forget_tiles(lists, rest);
   return OK;
 }

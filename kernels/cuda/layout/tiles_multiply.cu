@@ -56,7 +56,7 @@ int cuda_tiles_multiply(struct kernels *k, const struct cuda_tiles *tiles, struc
   if (tiles->pieces == 0 || x.cols == 0) return OK;
   struct tensor planes = x;
   if (plane > 0) planes.cols += plane;
-  TRY(cuda_bulk_map(planes, TILE_COLS, &map));
+  TRY(cuda_tma_map(planes, TILE_COLS, &map));
   if (tiles->value) return launch_weighted(k, tiles, &map, &op);
   if (plane > 0) {
     if (x.cols <= 64) return launch<tile_shape<64, 2, 4, 3>>(k, tiles, &map, &op, x.cols);

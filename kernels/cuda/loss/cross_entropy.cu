@@ -61,9 +61,9 @@ int cuda_cross_entropy(struct kernels *k, const struct loss_op *op) {
 }
 
 int cuda_cross_entropy_rows(struct kernels *k, const struct loss_op *op, const int32_t *rows, int64_t count,
-                            const uint8_t *unfinished) {
+                            const uint8_t *has_halo) {
   struct loss_rows of = {*op,  (float)op->scale, rows == NULL,         cut_rows(count, cross_entropy::BLOCKS),
-                         NULL, unfinished,       (float *)op->row_loss};
+                         NULL, has_halo,         (float *)op->row_loss};
   of.loss.rows = rows;
   of.loss.count = count;
   of.loss.label = op->counted;

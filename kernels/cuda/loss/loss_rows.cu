@@ -5,7 +5,7 @@
 constexpr int ROWS = BLOCK; /* of a block: one for each thread to look up */
 
 static __global__ void add_losses_kernel(const double *partial, int64_t parts, double scale, double *loss) {
-  follow();
+  pdl_prologue();
   double sum = 0;
   for (int64_t p = threadIdx.x; p < parts; p += BLOCK) sum += partial[p];
   sum = sum_of_block(sum);
@@ -13,13 +13,13 @@ static __global__ void add_losses_kernel(const double *partial, int64_t parts, d
 }
 
 int cuda_add_losses(struct kernels *k, const double *partial, int64_t parts, double scale, double *loss) {
-  return launch_behind(k, add_losses_kernel, 1, BLOCK, 0, partial, parts, scale, loss);
+  return pdl_launch(k, add_losses_kernel, 1, BLOCK, 0, partial, parts, scale, loss);
 }
 
 /* A warp's lanes read neighbouring losses; a thread's are BLOCK apart. */
 static __global__ void __launch_bounds__(BLOCK)
     sum_losses_kernel(const float *loss, int64_t rows, int64_t each, double *partial) {
-  follow();
+  pdl_prologue();
   const int64_t begin = blockIdx.x * each, end = min(begin + each, rows);
   double sum = 0;
 #pragma unroll 4
@@ -34,8 +34,8 @@ int cuda_sum_losses(struct kernels *k, const struct loss_op *op) {
   double *partial = NULL;
   TRY(kernels_workspace(k, cut.parts * (int64_t)sizeof *partial, (void **)&partial));
   if (cut.parts > 0)
-    TRY(launch_behind(k, sum_losses_kernel, (unsigned)cut.parts, BLOCK, 0, loss, op->logits.rows, cut.rows,
-                      partial));
+    TRY(pdl_launch(k, sum_losses_kernel, (unsigned)cut.parts, BLOCK, 0, loss, op->logits.rows, cut.rows,
+                   partial));
   return cuda_add_losses(k, partial, cut.parts, op->scale, op->loss);
 }
 
@@ -43,7 +43,7 @@ int cuda_sum_losses(struct kernels *k, const struct loss_op *op) {
  * it for the blocks that begin between its row and the one before. */
 static __global__ void __launch_bounds__(BLOCK)
     places_kernel(const int32_t *rows, int64_t count, int64_t blocks, int32_t *place) {
-  follow();
+  pdl_prologue();
   const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
   if (i > count) return;
   const int64_t from = i > 0 ? rows[i - 1] / ROWS + 1 : 0, to = i < count ? rows[i] / ROWS : blocks;
@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(BLOCK)
 template <class T, bool WHOLE>
 static __global__ void __launch_bounds__(BLOCK)
     clear_unlisted_kernel(const struct tensor grad, const int32_t *rows, const int32_t *place) {
-  follow();
+  pdl_prologue();
   __shared__ bool is_listed[ROWS];
   const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
   const int64_t first = (int64_t)blockIdx.x * ROWS, end = min(first + ROWS, grad.rows);
@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(BLOCK)
 template <class T>
 static int clear_unlisted(struct kernels *k, const struct loss_op *op, int64_t blocks, const int32_t *place) {
   auto *kernel = is_whole(op->grad) ? clear_unlisted_kernel<T, true> : clear_unlisted_kernel<T, false>;
-  return launch_behind(k, kernel, (unsigned)blocks, block_of(op->grad.cols), 0, op->grad, op->rows, place);
+  return pdl_launch(k, kernel, (unsigned)blocks, block_of(op->grad.cols), 0, op->grad, op->rows, place);
 }
 
 int64_t cuda_unlisted_places(int64_t rows) {
@@ -83,8 +83,8 @@ int64_t cuda_unlisted_places(int64_t rows) {
 int cuda_clear_unlisted(struct kernels *k, const struct loss_op *op, int32_t *place) {
   const int64_t blocks = cuda_unlisted_places(op->grad.rows) - 1;
   if (blocks == 0) return OK;
-  TRY(launch_behind(k, places_kernel, blocks_of(op->count + 1, BLOCK), BLOCK, 0, op->rows, op->count, blocks,
-                    place));
+  TRY(pdl_launch(k, places_kernel, blocks_of(op->count + 1, BLOCK), BLOCK, 0, op->rows, op->count, blocks,
+                 place));
   return op->grad.dtype == BF16 ? clear_unlisted<bf16>(k, op, blocks, place)
                                 : clear_unlisted<float>(k, op, blocks, place);
 }

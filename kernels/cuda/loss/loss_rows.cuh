@@ -12,9 +12,9 @@ struct loss_rows {
   float scale;
   bool all; /* every row is listed: row i at place i */
   struct cut cut;
-  double *partial;           /* [parts] */
-  const uint8_t *unfinished; /* listed rows that are passed over; NULL: none */
-  float *row_loss;           /* loss of each row, in place of `partial`; NULL: not wanted */
+  double *partial;         /* [parts] */
+  const uint8_t *has_halo; /* listed rows that are passed over; NULL: none */
+  float *row_loss;         /* loss of each row, in place of `partial`; NULL: not wanted */
 };
 
 /* What a thread has of a row: columns [first, first + n) of it, of which it stores `stored`. */
@@ -43,7 +43,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
 
   __device__ __forceinline__ struct input read(int i) {
     struct input in;
-    in.row = after >= 0 && op.unfinished && op.unfinished[after] ? -1 : after;
+    in.row = after >= 0 && op.has_halo && op.has_halo[after] ? -1 : after;
     after = row_at(i + (int)blockDim.y);
     in.label = in.row >= 0 && op.loss.label ? op.loss.label[in.row] : -1;
     in.grad_scale = in.row >= 0 && op.loss.grad_scale ? ((const float *)op.loss.grad_scale)[in.row] : 1;
@@ -70,7 +70,7 @@ template <class LOSS, class T, bool FAST> struct loss_step {
 template <class LOSS, class T, bool FAST>
 static __global__ void __launch_bounds__(BLOCK, LOSS::BLOCKS)
     loss_kernel(const __grid_constant__ struct loss_rows op) {
-  let_next_begin();
+  pdl_launch_dependents();
   const int begin = (int)(blockIdx.x * op.cut.rows), end = (int)min(begin + op.cut.rows, op.loss.count);
   struct loss_step<LOSS, T, FAST> step = {
     op, end, 0, {}, 0

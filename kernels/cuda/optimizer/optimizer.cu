@@ -37,7 +37,7 @@ static __device__ struct step step_of(const struct scalars &scalars, const struc
 
 static __global__ void __launch_bounds__(BLOCK)
     optimizer_kernel(const __grid_constant__ struct optimizer_op op, const struct scalars *scalars) {
-  follow();
+  pdl_prologue();
   __shared__ struct step s;
   if (scalars->frozen) return;
   if (threadIdx.x == 0) s = step_of(*scalars, op);
@@ -62,5 +62,5 @@ static __global__ void __launch_bounds__(BLOCK)
 
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op) {
   if (op->count == 0) return OK;
-  return launch_behind(k, optimizer_kernel, blocks_of(op->count, BLOCK), BLOCK, 0, *op, k->scalars);
+  return pdl_launch(k, optimizer_kernel, blocks_of(op->count, BLOCK), BLOCK, 0, *op, k->scalars);
 }

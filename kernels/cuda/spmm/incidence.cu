@@ -3,9 +3,9 @@
  * Steps: two gathers by the kernels of spmm, from vertices to hyperedges, whose sums leave the first one
  * multiplied by t, and back; the second may begin while the first ends. On request both do some columns, a
  * panel, before they go on to the next: then no more of the sums of hyperedges than a panel is ever kept. On
- * an H200 that was slower at every width: a panel reads slots and ids anew. Fused: one gather over pairs of
- * vertices (kernels/format/pairs.h). It reads more rows, the more the larger the hyperedges, and saves a
- * step: for few and small ones. */
+ * an H200 that was slower at every width: a panel reads row segments and ids anew. Fused: one gather over
+ * pairs of vertices (kernels/format/pairs.h). It reads more rows, the more the larger the hyperedges, and
+ * saves a step: for few and small ones. */
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/spmm/spmm.h"
 
@@ -39,8 +39,8 @@ static struct steps steps_of(const struct incidence_sum *op) {
   s.scatter.self = op->x;
   s.scatter.self_col_scale = op->col_scale;
   s.scatter.row_scale = op->row_scale;
-  s.scatter.unfinished = op->unfinished;
-  s.scatter.update = op->update;
+  s.scatter.has_halo = op->has_halo;
+  s.scatter.epilogue = op->epilogue;
   s.scatter.sums = op->sums;
   s.scatter.y = op->y;
   s.panel = op->a->panel / size;
@@ -69,7 +69,7 @@ static int sum_panel(struct kernels *k, const struct incidence_sum *op, struct s
   struct spmm_part there = *part, back = *part;
   there.crowded = op->a->back.crowded;
   back.crowded = op->a->there.crowded;
-  back.follows = cuda_layout(s->gather.a)->slots > 0;
+  back.pdl = cuda_layout(s->gather.a)->row_segments > 0;
   TRY(cuda_spmm_part(k, &s->gather, &there));
   return cuda_spmm_part(k, &s->scatter, &back);
 }
@@ -93,8 +93,8 @@ static struct spmm fused_of(const struct incidence_sum *op) {
   sum.col_scale = sum.self_col_scale = op->col_scale;
   sum.self_scale = op->self_scale;
   sum.row_scale = op->row_scale;
-  sum.unfinished = op->unfinished;
-  sum.update = op->update;
+  sum.has_halo = op->has_halo;
+  sum.epilogue = op->epilogue;
   sum.sums = op->sums;
   sum.y = op->y;
   return sum;

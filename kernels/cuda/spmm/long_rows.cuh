@@ -35,20 +35,21 @@ static __device__ __forceinline__ double sum_pieces(const struct long_rows &op, 
 
 /* A block for LONG_COLS columns of a tall row: LONG_ROWS threads a column. */
 template <class T>
-static __device__ __forceinline__ void tall_row(const struct long_rows &op, const struct finish &finish,
-                                                int block, int groups) {
+static __device__ __forceinline__ void tall_row(const struct long_rows &op,
+                                                const struct spmm_epilogue &epilogue, int block, int groups) {
   __shared__ double part[LONG_ROWS][LONG_COLS];
   const struct long_row row = op.row[op.tall[block / groups]];
   const int32_t col = op.first + block % groups * LONG_COLS + (int32_t)threadIdx.x;
-  part[threadIdx.y][threadIdx.x] = col < finish.width ? sum_pieces(op, row, col, (int)threadIdx.y, LONG_ROWS)
-                                                      : 0;
+  part[threadIdx.y][threadIdx.x] = col < epilogue.width
+                                       ? sum_pieces(op, row, col, (int)threadIdx.y, LONG_ROWS)
+                                       : 0;
   __syncthreads();
-  if (threadIdx.y > 0 || col >= finish.width) return;
+  if (threadIdx.y > 0 || col >= epilogue.width) return;
   double total = 0;
 #pragma unroll
   for (int i = 0; i < LONG_ROWS; i++) total += part[i][threadIdx.x];
   float sum[1] = {(float)total};
-  finish_row<T>(finish, finish.whole, row.row, col, sum);
+  epilogue_row<T>(epilogue, epilogue.whole, row.row, col, sum);
 }
 
 /* The first blocks are those of tall rows; the others have LONG_COLS columns of LONG_ROWS rows, a thread for
@@ -56,18 +57,18 @@ static __device__ __forceinline__ void tall_row(const struct long_rows &op, cons
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     long_rows_kernel(const __grid_constant__ struct long_rows op,
-                     const __grid_constant__ struct finish finish) {
-  const int groups = (finish.width - op.first + LONG_COLS - 1) / LONG_COLS;
-  follow();
+                     const __grid_constant__ struct spmm_epilogue epilogue) {
+  const int groups = (epilogue.width - op.first + LONG_COLS - 1) / LONG_COLS;
+  pdl_prologue();
   const int block = (int)blockIdx.x - op.talls * groups;
-  if (block < 0) return tall_row<T>(op, finish, (int)blockIdx.x, groups);
+  if (block < 0) return tall_row<T>(op, epilogue, (int)blockIdx.x, groups);
   const int64_t i = (int64_t)(block / groups) * LONG_ROWS + threadIdx.y;
   const int32_t col = op.first + block % groups * LONG_COLS + (int32_t)threadIdx.x;
-  if (i >= op.count || col >= finish.width) return;
+  if (i >= op.count || col >= epilogue.width) return;
   const struct long_row row = op.row[i];
   if (row.pieces > TALL_PIECES) return;
   float sum[1] = {(float)sum_pieces(op, row, col, 0, 1)};
-  finish_row<T>(finish, finish.whole, row.row, col, sum);
+  epilogue_row<T>(epilogue, epilogue.whole, row.row, col, sum);
 }
 
 #endif

@@ -1,6 +1,6 @@
-/* The end of a row of spmm whose update is followed by a cross entropy: the row lies with LANES neighbouring
- * threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in registers. Rows of
- * all matrices hold whole vectors. */
+/* The epilogue of a row of spmm whose epilogue is followed by a cross entropy: the row lies with LANES
+ * neighbouring threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in
+ * registers. Rows of all matrices hold whole vectors. */
 #ifndef KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 #define KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 
@@ -21,16 +21,17 @@ static __device__ __forceinline__ float over_lanes(float x, int first, int lane,
 
 /* From the row's sums to its logits, if it finishes, or to the bare sums; behind its columns -infinity. */
 template <class T, int VECS, int WIDE>
-static __device__ __forceinline__ void end_logits(const struct finish &f, int32_t row, int32_t col,
-                                                  int32_t pitch, bool finished, float (&u)[VECS][WIDE]) {
+static __device__ __forceinline__ void epilogue_logits(const struct spmm_epilogue &f, int32_t row,
+                                                       int32_t col, int32_t pitch, bool finished,
+                                                       float (&u)[VECS][WIDE]) {
 #pragma unroll
   for (int j = 0; j < VECS; j++) {
     const int32_t mine = col + j * pitch;
     const int n = min(WIDE, f.width - mine);
     if (n > 0) {
-      end_sum<T>(f, true, row, mine, n, finished, u[j]);
+      epilogue_sum<T>(f, true, row, mine, n, finished, u[j]);
       add_bias(f, mine, n, u[j]);
-      update_columns<T>(f, true, row, mine, n, u[j]);
+      epilogue_columns<T>(f, true, row, mine, n, u[j]);
     }
     if (n == WIDE) continue;
 #pragma unroll
@@ -53,7 +54,7 @@ template <int WIDE> static __device__ __forceinline__ float element_of(const flo
 
 /* u: exponentials, which become the gradient by their factor; none where the row does not count. */
 template <class T, int VECS, int WIDE>
-static __device__ __forceinline__ void write_gradient(const struct finish &f, int32_t row, int32_t col,
+static __device__ __forceinline__ void write_gradient(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                       int32_t pitch, bool counts, float share,
                                                       float (&u)[VECS][WIDE]) {
 #pragma unroll
@@ -70,13 +71,13 @@ static __device__ __forceinline__ void write_gradient(const struct finish &f, in
 /* u: the row's sums; this thread's vectors begin at col, col + pitch, ... By the whole warp. there: this
  * thread has a part of a row, whose label that is; label < 0: the row does not count. */
 template <class T, int LANES, int VECS, int WIDE>
-static __device__ __forceinline__ void loss_row(const struct finish &f, bool there, int32_t row,
+static __device__ __forceinline__ void loss_row(const struct spmm_epilogue &f, bool there, int32_t row,
                                                 int32_t label, int first, int lane, int32_t col,
                                                 int32_t pitch, float (&u)[VECS][WIDE]) {
   const bool finished = there && is_finished(f, row);
   float max = -INFINITY, sum = 0, at_label = 0;
   bool has_label = false;
-  if (there) end_logits<T>(f, row, col, pitch, finished, u);
+  if (there) epilogue_logits<T>(f, row, col, pitch, finished, u);
 #pragma unroll
   for (int j = 0; j < VECS; j++) {
     const int32_t place = label - (col + j * pitch);

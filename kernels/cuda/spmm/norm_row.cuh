@@ -1,5 +1,5 @@
-/* The end of a row of spmm with a layer norm: the row lies with LANES neighbouring threads, VECS vectors of
- * WIDE columns each, PITCH columns apart. Rows of all matrices hold whole vectors. */
+/* The epilogue of a row of spmm with a layer norm: the row lies with LANES neighbouring threads, VECS vectors
+ * of WIDE columns each, PITCH columns apart. Rows of all matrices hold whole vectors. */
 #ifndef KERNELS_CUDA_SPMM_NORM_ROW_CUH
 #define KERNELS_CUDA_SPMM_NORM_ROW_CUH
 
@@ -31,8 +31,8 @@ static __device__ __forceinline__ float sum_of_row(const float (&u)[VECS][WIDE],
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void normalize(const struct finish &f, int32_t col, int n, float mean,
-                                                 float rstd, float (&u)[WIDE]) {
+static __device__ __forceinline__ void normalize(const struct spmm_epilogue &f, int32_t col, int n,
+                                                 float mean, float rstd, float (&u)[WIDE]) {
   float gain[WIDE], shift[WIDE];
   if (f.gain) read_reals(f.gain, col, n, gain);
   if (f.shift) read_reals(f.shift, col, n, shift);
@@ -43,14 +43,14 @@ static __device__ __forceinline__ void normalize(const struct finish &f, int32_t
 
 /* u: the row's sums; this thread's vectors begin at col, col + pitch, ... */
 template <class T, int LANES, int VECS, int WIDE>
-static __device__ __forceinline__ void norm_row(const struct finish &f, int32_t row, int32_t col,
+static __device__ __forceinline__ void norm_row(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                 int32_t pitch, float (&u)[VECS][WIDE]) {
   const bool finished = is_finished(f, row);
 #pragma unroll
   for (int j = 0; j < VECS; j++) {
     const int32_t mine = col + j * pitch;
     if (mine >= f.width) break;
-    end_sum<T>(f, true, row, mine, min(WIDE, f.width - mine), finished, u[j]);
+    epilogue_sum<T>(f, true, row, mine, min(WIDE, f.width - mine), finished, u[j]);
     add_bias(f, mine, min(WIDE, f.width - mine), u[j]);
   }
   if (!finished) return; /* all threads of the row */
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void norm_row(const struct finish &f, int32_t 
     const int n = min(WIDE, f.width - mine);
     if (n <= 0) break;
     normalize(f, mine, n, mean, rstd, u[j]);
-    end_columns<T>(f, true, row, mine, n, u[j]);
+    epilogue_and_store<T>(f, true, row, mine, n, u[j]);
   }
 }
 

@@ -14,7 +14,7 @@ REDUCERS(REDUCER)
 #undef REDUCER
 
 struct reduction {
-  struct gathered slots;
+  struct gathered row_segments;
   const int64_t *col_id, *id;
   const float *self_scale, *entries;
   struct rows self;
@@ -86,15 +86,16 @@ static __device__ __forceinline__ void finish(const struct reduction &op, int32_
 
 constexpr int AHEAD = 4; /* rows of x under way */
 
-/* The entries of a slot; by the whole warp together. */
+/* The entries of a row segment; by the whole warp together. */
 template <class T, class R, int LANES, int WIDE>
-static __device__ __forceinline__ void take_slot(const struct reduction &op, const struct slot &slot,
-                                                 const struct stand<LANES> &me, struct state<R, WIDE> &s) {
-  const int longest = __reduce_max_sync(~0u, slot.count);
+static __device__ __forceinline__ void
+take_row_segment(const struct reduction &op, const struct row_segment &row_segment,
+                 const struct stand<LANES> &me, struct state<R, WIDE> &s) {
+  const int longest = __reduce_max_sync(~0u, row_segment.count);
   for (int first = 0; first < longest; first += LANES) {
-    const int mine = min(first + me.lane, slot.count - 1);
-    const int c = slot.count > 0 ? op.slots.col[slot.first + mine] : 0;
-    const int id = R::chooses && slot.count > 0 ? (int)op.col_id[c] : 0;
+    const int mine = min(first + me.lane, row_segment.count - 1);
+    const int c = row_segment.count > 0 ? op.row_segments.col[row_segment.first + mine] : 0;
+    const int id = R::chooses && row_segment.count > 0 ? (int)op.col_id[c] : 0;
 #pragma unroll 1
     for (int b = 0; b < LANES && first + b < longest; b += AHEAD) {
       float x[AHEAD][WIDE];
@@ -103,11 +104,12 @@ static __device__ __forceinline__ void take_slot(const struct reduction &op, con
       for (int u = 0; u < AHEAD; u++) {
         const int other = __shfl_sync(~0u, c, b + u, LANES);
         from[u][0] = R::chooses ? __shfl_sync(~0u, id, b + u, LANES) : 0;
-        load(at<T>(op.slots.x, other, me.from), op.slots.whole ? WIDE : me.n, op.slots.whole, x[u]);
+        load(at<T>(op.row_segments.x, other, me.from), op.row_segments.whole ? WIDE : me.n,
+             op.row_segments.whole, x[u]);
       }
 #pragma unroll
       for (int u = 0; u < AHEAD; u++) {
-        if (first + b + u < slot.count) take(s, x[u], from[u]);
+        if (first + b + u < row_segment.count) take(s, x[u], from[u]);
       }
     }
   }
@@ -116,17 +118,17 @@ static __device__ __forceinline__ void take_slot(const struct reduction &op, con
 template <class T, class R, int LANES>
 static __global__ void __launch_bounds__(BLOCK) reduce_kernel(const __grid_constant__ struct reduction op) {
   constexpr int WIDE = 16 / (int)sizeof(T);
-  const struct stand<LANES> me = stand_of<LANES, WIDE>(op.slots);
-  struct slot slot = {0, 0, 0};
+  const struct stand<LANES> me = stand_of<LANES, WIDE>(op.row_segments);
+  struct row_segment row_segment = {0, 0, 0};
   struct state<R, WIDE> s;
-  if (me.at < op.slots.count) slot = read_slot(op.slots.slot, me.at);
+  if (me.at < op.row_segments.count) row_segment = read_row_segment(op.row_segments.row_segment, me.at);
   begin(s);
-  take_slot<T>(op, slot, me, s);
-  if (me.at >= op.slots.count || me.n == 0) return;
-  if (slot.target >= 0) return finish<T>(op, slot.target, me.col, me.n, s);
-  const int64_t piece = ~slot.target * op.slots.stride + me.col;
-  store(op.slots.partial + piece, WIDE, true, s.value);
-  if constexpr (R::chooses) write_winners(op.slots.partial_winner + piece, WIDE, true, s.winner);
+  take_row_segment<T>(op, row_segment, me, s);
+  if (me.at >= op.row_segments.count || me.n == 0) return;
+  if (row_segment.target >= 0) return finish<T>(op, row_segment.target, me.col, me.n, s);
+  const int64_t piece = ~row_segment.target * op.row_segments.stride + me.col;
+  store(op.row_segments.partial + piece, WIDE, true, s.value);
+  if constexpr (R::chooses) write_winners(op.row_segments.partial_winner + piece, WIDE, true, s.winner);
 }
 
 /* One thread a column puts the pieces of a long row together. */
@@ -137,13 +139,13 @@ static __global__ void __launch_bounds__(BLOCK)
   const int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
   if (i >= count) return;
   const struct long_row row = rows[i];
-  for (int32_t col = (int32_t)threadIdx.x; col < op.slots.width; col += (int32_t)blockDim.x) {
+  for (int32_t col = (int32_t)threadIdx.x; col < op.row_segments.width; col += (int32_t)blockDim.x) {
     struct state<R, 1> s;
     begin(s);
     for (int p = 0; p < row.pieces; p++) {
-      const int64_t piece = (row.first_piece + p) * op.slots.stride + col;
-      const float x[1] = {op.slots.partial[piece]};
-      const int id[1] = {R::chooses ? op.slots.partial_winner[piece] : 0};
+      const int64_t piece = (row.first_piece + p) * op.row_segments.stride + col;
+      const float x[1] = {op.row_segments.partial[piece]};
+      const int id[1] = {R::chooses ? op.row_segments.partial_winner[piece] : 0};
       take(s, x, id);
     }
     finish<T>(op, row.row, col, 1, s);
@@ -152,12 +154,12 @@ static __global__ void __launch_bounds__(BLOCK)
 
 template <class T, class R>
 static int launch(struct kernels *k, const struct cuda_layout *a, const struct reduction &op) {
-  const int lanes = lanes_of_vectors(op.slots.vectors);
+  const int lanes = lanes_of_vectors(op.row_segments.vectors);
   auto *kernel = lanes == 4    ? reduce_kernel<T, R, 4>
                  : lanes == 8  ? reduce_kernel<T, R, 8>
                  : lanes == 16 ? reduce_kernel<T, R, 16>
                                : reduce_kernel<T, R, 32>;
-  kernel<<<grid_of_slots(op.slots, lanes), BLOCK, 0, cuda_stream(k)>>>(op);
+  kernel<<<grid_of_row_segments(op.row_segments, lanes), BLOCK, 0, cuda_stream(k)>>>(op);
   TRY_LAUNCH();
   if (a->long_rows == 0) return OK;
   const dim3 block(32, BLOCK / 32);
@@ -182,18 +184,18 @@ int cuda_reduce(struct kernels *k, const struct reduce *op) {
   const enum dtype dtype = op->x.dtype;
   const int64_t wide = 16 / dtype_bytes(dtype);
   void *workspace = NULL;
-  if (op->y.cols == 0 || a->slots == 0) return OK;
+  if (op->y.cols == 0 || a->row_segments == 0) return OK;
   struct reduction r = {};
-  r.slots = slots_of(a, op->x);
-  TRY(kernels_workspace(k, partial_bytes(a, r.slots, true), &workspace));
-  place_partials(&r.slots, a, workspace);
+  r.row_segments = row_segments_of(a, op->x);
+  TRY(kernels_workspace(k, partial_bytes(a, r.row_segments, true), &workspace));
+  place_partials(&r.row_segments, a, workspace);
   r.col_id = op->col_id;
   r.id = op->id;
   r.self_scale = (const float *)op->self_scale;
   r.entries = (const float *)op->entries;
   r.self = rows_of(op->self);
   r.self_whole = holds_vectors(op->self, wide);
-  r.results = results_of(op->y, op->sums, op->accumulate, op->unfinished, dtype);
+  r.results = results_of(op->y, op->sums, op->accumulate, op->has_halo, dtype);
   r.winner = winner_rows_of(op->winner, op->y.cols, wide);
   return dtype == BF16 ? launch_reducer<bf16>(k, op->reducer, a, r)
                        : launch_reducer<float>(k, op->reducer, a, r);

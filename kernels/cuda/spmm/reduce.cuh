@@ -1,6 +1,6 @@
-/* What both kernels of reduce.cu and reduce_backward.cu share: a group of LANES threads walks over a slot of
- * the layout, each thread at its own 16 bytes of the rows that the slot names, blockIdx.y the panel of LANES
- * such vectors. Ids of entries are read one a lane and passed round by shuffles. */
+/* What both kernels of reduce.cu and reduce_backward.cu share: a group of LANES threads walks over a row
+ * segment of the layout, each thread at its own 16 bytes of the rows that the row segment names, blockIdx.y
+ * the panel of LANES such vectors. Ids of entries are read one a lane and passed round by shuffles. */
 #ifndef KERNELS_CUDA_SPMM_REDUCE_CUH
 #define KERNELS_CUDA_SPMM_REDUCE_CUH
 
@@ -55,9 +55,9 @@ static __device__ __forceinline__ void write_winners(int32_t *to, int n, bool wh
   }
 }
 
-/* The slots of a layout and how the rows of a matrix are read. */
+/* The row segments of a layout and how the rows of a matrix are read. */
 struct gathered {
-  struct packed_slots slot;
+  struct packed_row_segments row_segment;
   int64_t count;
   const int32_t *col;
   struct rows x;
@@ -76,7 +76,7 @@ static inline bool holds_vectors(struct tensor t, int64_t wide) {
 template <int LANES> struct stand {
   int lane, n;       /* n: columns of its vector that there are, 0 behind the row */
   int32_t col, from; /* its first column; the one it reads, behind the row the panel's first */
-  int64_t at;        /* slot */
+  int64_t at;        /* row segment */
 };
 
 template <int LANES, int WIDE>
@@ -96,11 +96,11 @@ lanes_of_vectors(int64_t vectors) {
   return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
 }
 
-static inline struct gathered slots_of(const struct cuda_layout *a, struct tensor x) {
+static inline struct gathered row_segments_of(const struct cuda_layout *a, struct tensor x) {
   const int64_t size = dtype_bytes(x.dtype), wide = 16 / size;
   struct gathered s = {};
-  s.slot = a->slot;
-  s.count = a->slots;
+  s.row_segment = a->row_segment;
+  s.count = a->row_segments;
   s.col = a->col;
   s.x = rows_of(x);
   s.width = (int32_t)x.cols;
@@ -120,7 +120,7 @@ static inline void place_partials(struct gathered *s, const struct cuda_layout *
   s->partial_winner = (int32_t *)(s->partial + a->pieces * s->stride);
 }
 
-static inline dim3 grid_of_slots(const struct gathered &s, int lanes) {
+static inline dim3 grid_of_row_segments(const struct gathered &s, int lanes) {
   return dim3(blocks_of(s.count, BLOCK / lanes), blocks_of(s.vectors, lanes));
 }
 
@@ -129,11 +129,11 @@ struct results {
   struct rows y, sums;
   bool narrow, whole; /* y is T; rows of both hold whole vectors */
   bool accumulate;
-  const uint8_t *unfinished;
+  const uint8_t *has_halo;
 };
 
 static inline struct results results_of(struct tensor y, struct tensor sums, int accumulate,
-                                        const uint8_t *unfinished, enum dtype dtype) {
+                                        const uint8_t *has_halo, enum dtype dtype) {
   const int64_t wide = 16 / dtype_bytes(dtype);
   struct results r = {};
   r.y = rows_of(y);
@@ -141,7 +141,7 @@ static inline struct results results_of(struct tensor y, struct tensor sums, int
   r.narrow = y.dtype == BF16;
   r.whole = holds_vectors(y, wide) && holds_vectors(sums, wide);
   r.accumulate = accumulate != 0;
-  r.unfinished = unfinished;
+  r.has_halo = has_halo;
   return r;
 }
 
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void write_result(const struct results &r, int
 }
 
 static __device__ __forceinline__ bool is_done(const struct results &r, int32_t row) {
-  return !r.unfinished || !r.unfinished[row];
+  return !r.has_halo || !r.has_halo[row];
 }
 
 #endif

@@ -3,8 +3,8 @@
 #include "kernels/cuda/spmm/reduce.cuh"
 
 struct won {
-  struct gathered slots;    /* of dy */
-  const int32_t *piece_row; /* of the layout */
+  struct gathered row_segments; /* of dy */
+  const int32_t *piece_row;     /* of the layout */
   struct winner_rows winner, self_winner;
   struct rows self;
   bool self_whole;
@@ -53,14 +53,15 @@ static __device__ __forceinline__ void finish(const struct won &op, int32_t row,
     store(at<float>(r.sums, row, col), n, r.whole, sum);
 }
 
-/* The entries of a slot; by the whole warp together. */
+/* The entries of a row segment; by the whole warp together. */
 template <class T, int LANES, int WIDE>
-static __device__ __forceinline__ void gather_slot(const struct won &op, const struct slot &slot, int id,
-                                                   const struct stand<LANES> &me, float (&sum)[WIDE]) {
-  const int longest = __reduce_max_sync(~0u, slot.count);
+static __device__ __forceinline__ void gather_row_segment(const struct won &op,
+                                                          const struct row_segment &row_segment, int id,
+                                                          const struct stand<LANES> &me, float (&sum)[WIDE]) {
+  const int longest = __reduce_max_sync(~0u, row_segment.count);
   for (int first = 0; first < longest; first += LANES) {
-    const int mine = min(first + me.lane, slot.count - 1);
-    const int c = slot.count > 0 ? op.slots.col[slot.first + mine] : 0;
+    const int mine = min(first + me.lane, row_segment.count - 1);
+    const int c = row_segment.count > 0 ? op.row_segments.col[row_segment.first + mine] : 0;
 #pragma unroll 1
     for (int b = 0; b < LANES && first + b < longest; b += AHEAD) {
       int winner[AHEAD][WIDE], row[AHEAD];
@@ -71,8 +72,8 @@ static __device__ __forceinline__ void gather_slot(const struct won &op, const s
       }
 #pragma unroll
       for (int u = 0; u < AHEAD; u++) {
-        if (first + b + u < slot.count)
-          add_won(at<T>(op.slots.x, row[u], me.from), me.n, op.slots.whole, winner[u], id, sum);
+        if (first + b + u < row_segment.count)
+          add_won(at<T>(op.row_segments.x, row[u], me.from), me.n, op.row_segments.whole, winner[u], id, sum);
       }
     }
   }
@@ -82,15 +83,15 @@ template <class T, int LANES>
 static __global__ void __launch_bounds__(BLOCK)
     reduce_backward_kernel(const __grid_constant__ struct won op) {
   constexpr int WIDE = 16 / (int)sizeof(T);
-  const struct stand<LANES> me = stand_of<LANES, WIDE>(op.slots);
-  struct slot slot = {0, 0, 0};
+  const struct stand<LANES> me = stand_of<LANES, WIDE>(op.row_segments);
+  struct row_segment row_segment = {0, 0, 0};
   float sum[WIDE] = {};
-  if (me.at < op.slots.count) slot = read_slot(op.slots.slot, me.at);
-  const int id = (int)op.id[slot.target >= 0 ? slot.target : op.piece_row[~slot.target]];
-  gather_slot<T>(op, slot, id, me, sum);
-  if (me.at >= op.slots.count || me.n == 0) return;
-  if (slot.target >= 0) return finish<T>(op, slot.target, me.col, me.n, sum);
-  store(op.slots.partial + ~slot.target * op.slots.stride + me.col, WIDE, true, sum);
+  if (me.at < op.row_segments.count) row_segment = read_row_segment(op.row_segments.row_segment, me.at);
+  const int id = (int)op.id[row_segment.target >= 0 ? row_segment.target : op.piece_row[~row_segment.target]];
+  gather_row_segment<T>(op, row_segment, id, me, sum);
+  if (me.at >= op.row_segments.count || me.n == 0) return;
+  if (row_segment.target >= 0) return finish<T>(op, row_segment.target, me.col, me.n, sum);
+  store(op.row_segments.partial + ~row_segment.target * op.row_segments.stride + me.col, WIDE, true, sum);
 }
 
 /* One thread a column adds the pieces of a long row. */
@@ -100,22 +101,22 @@ static __global__ void __launch_bounds__(BLOCK)
   const int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
   if (i >= count) return;
   const struct long_row row = rows[i];
-  for (int32_t col = (int32_t)threadIdx.x; col < op.slots.width; col += (int32_t)blockDim.x) {
-    const float *piece = op.slots.partial + row.first_piece * op.slots.stride + col;
+  for (int32_t col = (int32_t)threadIdx.x; col < op.row_segments.width; col += (int32_t)blockDim.x) {
+    const float *piece = op.row_segments.partial + row.first_piece * op.row_segments.stride + col;
     double total = 0;
-    for (int p = 0; p < row.pieces; p++) total += (double)piece[p * op.slots.stride];
+    for (int p = 0; p < row.pieces; p++) total += (double)piece[p * op.row_segments.stride];
     float sum[1] = {(float)total};
     finish<T>(op, row.row, col, 1, sum);
   }
 }
 
 template <class T> static int launch(struct kernels *k, const struct cuda_layout *a, const struct won &op) {
-  const int lanes = lanes_of_vectors(op.slots.vectors);
+  const int lanes = lanes_of_vectors(op.row_segments.vectors);
   auto *kernel = lanes == 4    ? reduce_backward_kernel<T, 4>
                  : lanes == 8  ? reduce_backward_kernel<T, 8>
                  : lanes == 16 ? reduce_backward_kernel<T, 16>
                                : reduce_backward_kernel<T, 32>;
-  kernel<<<grid_of_slots(op.slots, lanes), BLOCK, 0, cuda_stream(k)>>>(op);
+  kernel<<<grid_of_row_segments(op.row_segments, lanes), BLOCK, 0, cuda_stream(k)>>>(op);
   TRY_LAUNCH();
   if (a->long_rows == 0) return OK;
   const dim3 block(32, BLOCK / 32);
@@ -130,17 +131,17 @@ int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
   const enum dtype dtype = op->dy.dtype;
   const int64_t wide = 16 / dtype_bytes(dtype), cols = op->dx.cols;
   void *workspace = NULL;
-  if (cols == 0 || a->slots == 0) return OK;
+  if (cols == 0 || a->row_segments == 0) return OK;
   struct won w = {};
-  w.slots = slots_of(a, op->dy);
-  TRY(kernels_workspace(k, partial_bytes(a, w.slots, false), &workspace));
-  place_partials(&w.slots, a, workspace);
+  w.row_segments = row_segments_of(a, op->dy);
+  TRY(kernels_workspace(k, partial_bytes(a, w.row_segments, false), &workspace));
+  place_partials(&w.row_segments, a, workspace);
   w.piece_row = a->piece_row;
   w.winner = winner_rows_of(op->winner, cols, wide);
   w.self_winner = winner_rows_of(op->self_winner, cols, wide);
   w.self = rows_of(op->self);
   w.self_whole = holds_vectors(op->self, wide);
   w.id = op->id;
-  w.results = results_of(op->dx, op->sums, op->accumulate, op->unfinished, dtype);
+  w.results = results_of(op->dx, op->sums, op->accumulate, op->has_halo, dtype);
   return dtype == BF16 ? launch<bf16>(k, a, w) : launch<float>(k, a, w);
 }

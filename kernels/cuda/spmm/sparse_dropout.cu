@@ -4,7 +4,7 @@
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/layout/row_segment.cuh"
 
-constexpr int LANES = 8; /* threads of a slot */
+constexpr int LANES = 8; /* threads of a row segment */
 
 struct sparse {
   struct cuda_layout x;
@@ -17,11 +17,11 @@ struct sparse {
 static __global__ void __launch_bounds__(BLOCK)
     sparse_dropout_kernel(const __grid_constant__ struct sparse op) {
   int64_t at = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
-  if (at >= op.x.slots) return;
-  const struct slot slot = read_slot(op.x.slot, at);
+  if (at >= op.x.row_segments) return;
+  const struct row_segment row_segment = read_row_segment(op.x.row_segment, at);
   uint32_t epoch = op.scalars->epoch;
-  int64_t row = slot.target >= 0 ? slot.target : op.x.piece_row[~slot.target];
-  for (int64_t e = slot.first + threadIdx.x; e < slot.first + slot.count; e += LANES) {
+  int64_t row = row_segment.target >= 0 ? row_segment.target : op.x.piece_row[~row_segment.target];
+  for (int64_t e = row_segment.first + threadIdx.x; e < row_segment.first + row_segment.count; e += LANES) {
     float value = op.x.value ? op.x.value[e] : 1;
     if (op.dropout.threshold > 0) {
       int64_t col = op.x.col[e], node = op.transposed ? col : row, feature = op.transposed ? row : col;
@@ -38,9 +38,9 @@ static __global__ void __launch_bounds__(BLOCK)
 int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
   struct sparse of = {*cuda_layout(op->x), cuda_layout(op->y)->value, op->dropout, op->transposed != 0,
                       k->scalars};
-  if (of.x.slots == 0) return OK;
+  if (of.x.row_segments == 0) return OK;
   dim3 block(LANES, BLOCK / LANES);
-  sparse_dropout_kernel<<<blocks_of(of.x.slots, block.y), block, 0, cuda_stream(k)>>>(of);
+  sparse_dropout_kernel<<<blocks_of(of.x.row_segments, block.y), block, 0, cuda_stream(k)>>>(of);
   TRY_LAUNCH();
   return OK;
 }

@@ -1,11 +1,11 @@
 /* y_v = r_v ((y_v) + sum_{u in row v} w_vu c_u X_u + s_v c_v X_v) (+ added_v), then the update; see struct
  * spmm.
  *
- * Every slot of the layout is summed by a group of threads; a second kernel adds the pieces of long rows in
- * order. X is read as it lies, or copied first: where its rows do not lie at multiples of 16 bytes, and where
- * rows are read so often that scaling each of them once, c_u X_u, costs less than reading c_u for each arc;
- * the self loops of the same rows then read the copy too.
- * (Gathering with wide loads: Huang et al., GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
+ * Every row segment of the layout is summed by a group of threads; a second kernel adds the pieces of long
+ * rows in order. X is read as it lies, or copied first: where its rows do not lie at multiples of 16 bytes,
+ * and where rows are read so often that scaling each of them once, c_u X_u, costs less than reading c_u for
+ * each arc; the self loops of the same rows then read the copy too. (Gathering with wide loads: Huang et al.,
+ * GE-SpMM, SC 2020; Gale et al., Sputnik, SC 2020.) */
 #include "kernels/cuda/spmm/spmm.h"
 
 #include "kernels/cuda/elementwise/epilogue.h"
@@ -65,10 +65,10 @@ static int copy_x(struct kernels *k, const struct spmm *op, const float *scale, 
   return OK;
 }
 
-static struct finish finish_of(struct kernels *k, const struct spmm *op) {
+static struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spmm *op) {
   const int64_t wide = 16 / dtype_bytes(op->x.dtype);
   const struct tensor kept = op->below ? op->below->forward->y : tensor_of(NULL, op->x.dtype, 0, 0);
-  struct finish f = {};
+  struct spmm_epilogue f = {};
   f.kept_scale = 1;
   f.y = f.out = rows_of(op->y);
   f.sums = op->sums.data ? rows_of(op->sums) : f.y;
@@ -87,52 +87,53 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   f.self_scale = (const float *)op->self_scale;
   f.self_col_scale = (const float *)op->self_col_scale;
   f.row_scale = (const float *)op->row_scale;
-  f.unfinished = op->unfinished;
+  f.has_halo = op->has_halo;
   f.scalars = k->scalars;
   return f;
 }
 
-/* How rows end in the kernel of the sums, whose argument `finish` is then; updates: with op->update. */
-struct ending {
-  enum row_end row;
-  bool updates;
-  struct finish finish;
+/* How rows end in the kernel of the sums, whose argument `epilogue` is then; fuses: with op->epilogue. */
+struct fused_rows {
+  enum row_epilogue kind;
+  bool fuses;
+  struct spmm_epilogue epilogue;
 };
 
-static struct finish finish_with_update(const struct finish *bare, const struct spmm *op) {
+static struct spmm_epilogue with_epilogue(const struct spmm_epilogue *bare, const struct spmm *op) {
   const int64_t wide = 16 / dtype_bytes(op->x.dtype);
-  struct finish f = *bare;
-  add_update(&f, op->update, wide);
-  if (op->update->loss) add_loss(&f, op->update->loss, wide);
+  struct spmm_epilogue f = *bare;
+  add_epilogue(&f, op->epilogue, wide);
+  if (op->epilogue->loss) add_loss(&f, op->epilogue->loss, wide);
   return f;
 }
 
-/* vectors: of a row; whole: all of them are summed at once; f: without op->update. */
-static struct ending ending_of(const struct spmm *op, const struct finish *f, int vectors, bool whole,
-                               int64_t degree) {
+/* vectors: of a row; whole: all of them are summed at once; f: without op->epilogue. */
+static struct fused_rows fused_rows_of(const struct spmm *op, const struct spmm_epilogue *f, int vectors,
+                                       bool whole, int64_t degree) {
   const bool dense = degree >= DENSE_DEGREE, whole_row = whole && vectors <= WHOLE_ROW;
   const bool plain = !dense && is_plain(*f, dtype_bytes(op->x.dtype));
-  const bool gains = degree < 32 || op->x.dtype == F32; /* elsewhere a plain update took longer on an H200 */
-  const struct ending bare = {plain ? END_PLAIN : f->whole ? END_SUM : END_ANY, false, *f};
-  const struct update *update = op->update;
-  if (!update) return bare;
-  struct ending end = {END_NORM, true, finish_with_update(f, op)};
-  const bool all_whole = end.finish.whole;
-  if (update->norm != NORM_NONE) return whole_row && !dense && all_whole ? end : bare;
-  end.row = all_whole ? END_SUM : END_ANY;
-  if (plain && gains && is_plain_update(*f, *update)) end.row = END_PLAIN;
-  if (update->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW) && all_whole &&
-      end.finish.grad_whole)
-    end.row = END_LOSS;
-  return end;
+  const bool gains = degree < 32 ||
+                     op->x.dtype == F32; /* elsewhere a plain epilogue took longer on an H200 */
+  const struct fused_rows bare = {plain ? EPILOGUE_PLAIN : f->whole ? EPILOGUE_SUM : EPILOGUE_ANY, false, *f};
+  const struct epilogue *epilogue = op->epilogue;
+  if (!epilogue) return bare;
+  struct fused_rows fused = {EPILOGUE_NORM, true, with_epilogue(f, op)};
+  const bool all_whole = fused.epilogue.whole;
+  if (epilogue->norm != NORM_NONE) return whole_row && !dense && all_whole ? fused : bare;
+  fused.kind = all_whole ? EPILOGUE_SUM : EPILOGUE_ANY;
+  if (plain && gains && is_plain_epilogue(*f, *epilogue)) fused.kind = EPILOGUE_PLAIN;
+  if (epilogue->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW) && all_whole &&
+      fused.epilogue.grad_whole)
+    fused.kind = EPILOGUE_LOSS;
+  return fused;
 }
 
 /* Adds up the pieces of long rows and ends these rows; a norm and a loss are of whole rows and come behind.
  */
 static int end_long_rows(struct kernels *k, const struct spmm *op, const struct sums *sums,
-                         const struct finish *bare, const struct ending *end) {
+                         const struct spmm_epilogue *bare, const struct fused_rows *fused) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  const struct finish *finish = end->row == END_NORM ? bare : &end->finish;
+  const struct spmm_epilogue *epilogue = fused->kind == EPILOGUE_NORM ? bare : &fused->epilogue;
   auto *kernel = op->x.dtype == BF16 ? long_rows_kernel<bf16> : long_rows_kernel<float>;
   if (a->long_rows == 0) return OK;
   struct long_rows rows = {};
@@ -143,30 +144,30 @@ static int end_long_rows(struct kernels *k, const struct spmm *op, const struct 
   rows.partial = sums->partial;
   rows.stride = sums->partial_stride;
   rows.first = sums->first * (int32_t)(16 / dtype_bytes(op->x.dtype));
-  const unsigned groups = (unsigned)column_groups(rows, finish->width);
+  const unsigned groups = (unsigned)column_groups(rows, epilogue->width);
   const dim3 blocks(((unsigned)a->tall_rows + blocks_of(a->long_rows, LONG_ROWS)) * groups);
   const dim3 threads(LONG_COLS, LONG_ROWS);
-  TRY(launch_behind(k, kernel, blocks, threads, 0, rows, *finish));
-  if (end->row == END_NORM)
-    return cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished);
-  return end->row == END_LOSS
-             ? cuda_cross_entropy_rows(k, op->update->loss, a->long_target, a->long_rows, op->unfinished)
+  TRY(pdl_launch(k, kernel, blocks, threads, 0, rows, *epilogue));
+  if (fused->kind == EPILOGUE_NORM)
+    return cuda_epilogue_rows(k, op->epilogue, a->long_target, a->long_rows, op->has_halo);
+  return fused->kind == EPILOGUE_LOSS
+             ? cuda_cross_entropy_rows(k, op->epilogue->loss, a->long_target, a->long_rows, op->has_halo)
              : OK;
 }
 
 /* What the kernels above have left of rows that finish. */
-static int end_apart(struct kernels *k, const struct spmm *op, const struct ending *end) {
+static int epilogue_apart(struct kernels *k, const struct spmm *op, const struct fused_rows *fused) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const int64_t rows = op->a->csr->rows;
-  if (!op->update) return OK;
-  if (!end->updates) TRY(cuda_update_rows(k, op->update, a->row, rows, op->unfinished));
-  return op->update->loss && end->row != END_LOSS
-             ? cuda_cross_entropy_rows(k, op->update->loss, a->row, rows, op->unfinished)
+  if (!op->epilogue) return OK;
+  if (!fused->fuses) TRY(cuda_epilogue_rows(k, op->epilogue, a->row, rows, op->has_halo));
+  return op->epilogue->loss && fused->kind != EPILOGUE_LOSS
+             ? cuda_cross_entropy_rows(k, op->epilogue->loss, a->row, rows, op->has_halo)
              : OK;
 }
 
 /* The self loops read the scaled copy of X where that holds the rows themselves. */
-static void share_copy(struct finish *f, const struct spmm *op, const struct source *from) {
+static void share_copy(struct spmm_epilogue *f, const struct spmm *op, const struct source *from) {
   if (!from->copied || !op->self_scale || op->self.data != op->x.data || op->self.stride != op->x.stride ||
       op->self_col_scale != op->col_scale)
     return;
@@ -174,7 +175,7 @@ static void share_copy(struct finish *f, const struct spmm *op, const struct sou
   f->self_col_scale = NULL;
 }
 
-static void add_tiers(struct finish *f, const struct cuda_layout *a, const struct windows_place *place,
+static void add_tiers(struct spmm_epilogue *f, const struct cuda_layout *a, const struct windows_place *place,
                       const char *workspace) {
   const float *tiles = (const float *)(workspace + place->tiles),
               *condensed = (const float *)(workspace + place->condensed);
@@ -185,36 +186,36 @@ static void add_tiers(struct finish *f, const struct cuda_layout *a, const struc
 static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 
 /* About as many as an H200 works on at once, by eight threads each. */
-constexpr int64_t FEW_SLOTS = 1 << 15;
+constexpr int64_t FEW_ROW_SEGMENTS = 1 << 15;
 
 static struct variant variant_of(enum dtype dtype, const struct task *task) {
   const bool narrow = dtype == BF16;
   if (task->streams) return narrow ? spmm_stream_bf16(task) : spmm_stream_f32(task);
-  if (task->end == END_PLAIN) return narrow ? spmm_plain_bf16(task) : spmm_plain_f32(task);
-  if (task->end >= END_LOSS) return narrow ? spmm_whole_rows_bf16(task) : spmm_whole_rows_f32(task);
-  return narrow ? spmm_ends_bf16(task) : spmm_ends_f32(task);
+  if (task->epilogue == EPILOGUE_PLAIN) return narrow ? spmm_plain_bf16(task) : spmm_plain_f32(task);
+  if (task->epilogue >= EPILOGUE_LOSS) return narrow ? spmm_whole_rows_bf16(task) : spmm_whole_rows_f32(task);
+  return narrow ? spmm_epilogues_bf16(task) : spmm_epilogues_f32(task);
 }
 
-/* Blocks that share the slots. Where these go from slot to slot, they are as many as the GPU holds, for rows
- * of several panels twice that. */
+/* Blocks that share the row segments. Where these go from row segment to row segment, they are as many as the
+ * GPU holds, for rows of several panels twice that. */
 static unsigned row_blocks(const struct cuda_layout *a, const struct variant *variant, int vectors,
                            struct sums *sums) {
   int device = 0, processors = 1;
-  if (variant->blocks == 0) return blocks_of(sums->slots, variant->slots);
+  if (variant->blocks == 0) return blocks_of(sums->row_segments, variant->row_segments);
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   sums->early = (uint32_t)a->early;
   sums->early_blocks = blocks_of(a->early, variant->threads / 32);
   const int held = processors * variant->blocks * (vectors > variant->panel ? 2 : 1);
   const unsigned rest = (unsigned)max(held - (int)sums->early_blocks, processors);
-  return sums->early_blocks + min(blocks_of(sums->slots - a->early, variant->slots), rest);
+  return sums->early_blocks + min(blocks_of(sums->row_segments - a->early, variant->row_segments), rest);
 }
 
 /* follows: the kernel may begin before the one queued before has ended, and waits for it itself. */
-static int launch(struct kernels *k, const struct variant *variant, dim3 grid, bool follows,
-                  const struct sums *sums, const struct finish *finish) {
-  if (follows) return launch_behind(k, variant->kernel, grid, variant->threads, 0, *sums, *finish);
-  variant->kernel<<<grid, variant->threads, 0, cuda_stream(k)>>>(*sums, *finish);
+static int launch(struct kernels *k, const struct variant *variant, dim3 grid, bool pdl,
+                  const struct sums *sums, const struct spmm_epilogue *epilogue) {
+  if (pdl) return pdl_launch(k, variant->kernel, grid, variant->threads, 0, *sums, *epilogue);
+  variant->kernel<<<grid, variant->threads, 0, cuda_stream(k)>>>(*sums, *epilogue);
   TRY_LAUNCH();
   return OK;
 }
@@ -226,19 +227,21 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   const int64_t degree = a->gathered / m->rows;
   const bool whole = part->first == 0 && part->end == op->x.cols;
   const int vectors = sums->vectors - sums->first;
-  struct finish bare = finish_of(k, op);
+  struct spmm_epilogue bare = spmm_epilogue_of(k, op);
   bare.width = (int32_t)part->end;
   share_copy(&bare, op, from);
   add_tiers(&bare, a, place, workspace);
-  const struct ending end = ending_of(op, &bare, vectors, whole, degree);
-  const bool streams = part->streams && slots_may_stream(m->rows, a->gathered) && end.row < END_ANY;
-  const struct task task = {vectors, degree, sums->value || sums->col_scale, a->slots < FEW_SLOTS,
-                            end.row, streams};
+  const struct fused_rows fused = fused_rows_of(op, &bare, vectors, whole, degree);
+  const bool streams = part->streams && row_segments_may_stream(m->rows, a->gathered) &&
+                       fused.kind < EPILOGUE_ANY;
+  const struct task task = {
+      vectors,    degree, sums->value || sums->col_scale, a->row_segments < FEW_ROW_SEGMENTS,
+      fused.kind, streams};
   const struct variant variant = variant_of(op->x.dtype, &task);
   const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
-  TRY(launch(k, &variant, grid, part->follows && streams, sums, &end.finish));
-  TRY(end_long_rows(k, op, sums, &bare, &end));
-  return part->end < op->x.cols ? OK : end_apart(k, op, &end);
+  TRY(launch(k, &variant, grid, part->pdl && streams, sums, &fused.epilogue));
+  TRY(end_long_rows(k, op, sums, &bare, &fused));
+  return part->end < op->x.cols ? OK : epilogue_apart(k, op, &fused);
 }
 
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what
@@ -282,12 +285,12 @@ int cuda_spmm_part(struct kernels *k, const struct spmm *op, const struct spmm_p
   const struct cuda_layout *a = cuda_layout(op->a);
   const int64_t size = dtype_bytes(op->x.dtype);
   char *workspace = part->workspace;
-  if (op->x.cols == 0 || a->slots == 0) return OK;
+  if (op->x.cols == 0 || a->row_segments == 0) return OK;
   struct plan plan = plan_of(op);
   struct source *from = &plan.from;
   struct sums sums = {};
-  sums.slot = a->slot;
-  sums.slots = a->slots;
+  sums.row_segment = a->row_segment;
+  sums.row_segments = a->row_segments;
   sums.col = a->col;
   sums.value = part->value ? part->value : a->value;
   sums.value_id = part->value_id;

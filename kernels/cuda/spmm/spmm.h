@@ -10,7 +10,7 @@ struct spmm_part {
   const float *value;      /* entry i has value[value_id[i]]; NULL: the layout's values */
   const int32_t *value_id; /* [nnz] */
   bool streams;            /* rows may be short: see spmm_stream.cuh */
-  bool follows;            /* the kernel queued before writes X, earlier ones wrote all else */
+  bool pdl;                /* the kernel queued before writes X, earlier ones wrote all else */
   uint32_t crowded;        /* bit i: of columns i, i + 32, ... one has very many entries; with `streams` */
   char *workspace;         /* of cuda_spmm_workspace's size, at a multiple of 128 bytes */
 };

@@ -1,5 +1,5 @@
-/* The end of a row of spmm: self loop, what is there already, row scale, what is added, update. T is the
- * elements of X and of the rows' own X, float or bf16; results are T or float. */
+/* The epilogue of a row of spmm: self loop, what is there already, row scale, what is added, epilogue. T is
+ * the elements of X and of the rows' own X, float or bf16; results are T or float. */
 #ifndef KERNELS_CUDA_SPMM_SPMM_EPILOGUE_CUH
 #define KERNELS_CUDA_SPMM_SPMM_EPILOGUE_CUH
 
@@ -29,8 +29,9 @@ struct window_sums {
 };
 enum { WINDOW_TIERS = 2 };
 
-struct finish {
-  struct rows sums, y, self, added, out, residual; /* out: update's result, y itself or another matrix */
+struct spmm_epilogue {
+  struct rows sums, y, self, added, out,
+      residual;     /* out: the epilogue's result, y itself or another matrix */
   struct rows kept; /* output of the ReLU below, whose gradient y is; that of what is kept times kept_scale */
   float kept_scale;
   int32_t width;
@@ -43,8 +44,8 @@ struct finish {
   int32_t tiers;             /* that tensor cores have summed: tiles, condensed windows */
   const int32_t *compressed; /* see struct cuda_layout */
   struct window_sums tier[WINDOW_TIERS];
-  const uint8_t *unfinished;
-  const float *bias; /* from here on: update's */
+  const uint8_t *has_halo;
+  const float *bias; /* from here on: the epilogue's */
   const float *gain, *shift;
   float *mean, *rstd;
   float epsilon;
@@ -77,8 +78,8 @@ static __device__ __forceinline__ void fill_columns(T *to, int n, const float (&
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(const struct finish &f, bool whole, float *to, int n,
-                                                     const float (&x)[WIDE]) {
+static __device__ __forceinline__ void write_columns(const struct spmm_epilogue &f, bool whole, float *to,
+                                                     int n, const float (&x)[WIDE]) {
   if constexpr (WIDE % 4 == 0) {
     if (f.fills) return fill_columns(to, n, x);
 #pragma unroll
@@ -92,8 +93,8 @@ static __device__ __forceinline__ void write_columns(const struct finish &f, boo
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(const struct finish &f, bool whole, bf16 *to, int n,
-                                                     const float (&x)[WIDE]) {
+static __device__ __forceinline__ void write_columns(const struct spmm_epilogue &f, bool whole, bf16 *to,
+                                                     int n, const float (&x)[WIDE]) {
   if (WIDE % GROUP == 0 && f.fills)
     fill_columns(to, n, x);
   else
@@ -102,8 +103,9 @@ static __device__ __forceinline__ void write_columns(const struct finish &f, boo
 
 /* The same of matrices that are T or float. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void read_either(const struct finish &f, bool whole, const struct rows &m,
-                                                   int32_t row, int32_t col, int n, float (&to)[WIDE]) {
+static __device__ __forceinline__ void read_either(const struct spmm_epilogue &f, bool whole,
+                                                   const struct rows &m, int32_t row, int32_t col, int n,
+                                                   float (&to)[WIDE]) {
   if (sizeof(T) == sizeof(float) || !f.narrow)
     read_columns(at<float>(m, row, col), n, whole, to);
   else
@@ -111,8 +113,9 @@ static __device__ __forceinline__ void read_either(const struct finish &f, bool 
 }
 
 template <class T, int WIDE>
-static __device__ __forceinline__ void write_either(const struct finish &f, bool whole, const struct rows &m,
-                                                    int32_t row, int32_t col, int n, const float (&x)[WIDE]) {
+static __device__ __forceinline__ void write_either(const struct spmm_epilogue &f, bool whole,
+                                                    const struct rows &m, int32_t row, int32_t col, int n,
+                                                    const float (&x)[WIDE]) {
   if (sizeof(T) == sizeof(float) || !f.narrow)
     write_columns(f, whole, at<float>(m, row, col), n, x);
   else
@@ -127,7 +130,7 @@ static __device__ __forceinline__ void read_reals(const float *from, int32_t col
 
 /* Dropout of columns [col, col + WIDE), which share one call of Philox. */
 template <int WIDE>
-static __device__ __forceinline__ void drop_columns(const struct finish &f, int32_t row, int32_t col,
+static __device__ __forceinline__ void drop_columns(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                     float (&x)[WIDE]) {
   struct philox_block bits = dropout_counter(f.dropout, f.scalars->epoch, f.dropout.id[row], col);
 #pragma unroll
@@ -140,7 +143,7 @@ static __device__ __forceinline__ void drop_columns(const struct finish &f, int3
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void add_bias(const struct finish &f, int32_t col, int n,
+static __device__ __forceinline__ void add_bias(const struct spmm_epilogue &f, int32_t col, int n,
                                                 float (&x)[WIDE]) {
   float bias[WIDE];
   if (!f.bias) return;
@@ -151,8 +154,8 @@ static __device__ __forceinline__ void add_bias(const struct finish &f, int32_t 
 
 /* From the normalised columns to the result. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void update_columns(const struct finish &f, bool whole, int32_t row,
-                                                      int32_t col, int n, float (&x)[WIDE]) {
+static __device__ __forceinline__ void epilogue_columns(const struct spmm_epilogue &f, bool whole,
+                                                        int32_t row, int32_t col, int n, float (&x)[WIDE]) {
   activate(f.activation, x);
   if (f.residual.data) {
     float residual[WIDE];
@@ -164,14 +167,14 @@ static __device__ __forceinline__ void update_columns(const struct finish &f, bo
 }
 
 template <class T, int WIDE>
-static __device__ __forceinline__ void end_columns(const struct finish &f, bool whole, int32_t row,
-                                                   int32_t col, int n, float (&x)[WIDE]) {
-  update_columns<T>(f, whole, row, col, n, x);
+static __device__ __forceinline__ void epilogue_and_store(const struct spmm_epilogue &f, bool whole,
+                                                          int32_t row, int32_t col, int n, float (&x)[WIDE]) {
+  epilogue_columns<T>(f, whole, row, col, n, x);
   write_either<T>(f, whole, f.out, row, col, n, x);
 }
 
-static __device__ __forceinline__ bool is_finished(const struct finish &f, int32_t row) {
-  return !f.unfinished || !f.unfinished[row];
+static __device__ __forceinline__ bool is_finished(const struct spmm_epilogue &f, int32_t row) {
+  return !f.has_halo || !f.has_halo[row];
 }
 
 /* What the pieces of compressed row i's window add, in their order. */
@@ -191,8 +194,8 @@ static __device__ __forceinline__ void add_window(const struct window_sums &tier
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void add_windows(const struct finish &f, int32_t row, int32_t col, int n,
-                                                   float (&sum)[WIDE]) {
+static __device__ __forceinline__ void add_windows(const struct spmm_epilogue &f, int32_t row, int32_t col,
+                                                   int n, float (&sum)[WIDE]) {
   const uint32_t i = (uint32_t)(f.compressed ? f.compressed[row] : row);
 #pragma unroll
   for (int t = 0; t < WINDOW_TIERS; t++)
@@ -202,8 +205,8 @@ static __device__ __forceinline__ void add_windows(const struct finish &f, int32
 /* The other tiers, the self loop, what is there already, the row scale, what is added past it and the ReLU
  * below; then what rows that do not finish leave, and z where it is kept apart from the result. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void end_sum(const struct finish &f, bool whole, int32_t row, int32_t col,
-                                               int n, bool finished, float (&sum)[WIDE]) {
+static __device__ __forceinline__ void epilogue_sum(const struct spmm_epilogue &f, bool whole, int32_t row,
+                                                    int32_t col, int n, bool finished, float (&sum)[WIDE]) {
   float other[WIDE];
   if (f.tiers > 0) add_windows(f, row, col, n, sum);
   if (f.self_scale) {
@@ -239,27 +242,27 @@ static __device__ __forceinline__ void end_sum(const struct finish &f, bool whol
 /* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored.
  * Without an update, which is what a zeroed `finish` has, z is the result. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void finish_row(const struct finish &f, bool whole, int32_t row,
-                                                  int32_t col, float (&sum)[WIDE]) {
+static __device__ __forceinline__ void epilogue_row(const struct spmm_epilogue &f, bool whole, int32_t row,
+                                                    int32_t col, float (&sum)[WIDE]) {
   const int n = min(WIDE, f.width - col);
   const bool finished = is_finished(f, row);
-  end_sum<T>(f, whole, row, col, n, finished, sum);
+  epilogue_sum<T>(f, whole, row, col, n, finished, sum);
   if (!finished) return;
   add_bias(f, col, n, sum);
-  end_columns<T>(f, whole, row, col, n, sum);
+  epilogue_and_store<T>(f, whole, row, col, n, sum);
 }
 
-/* The end of rows between whose sums and y nothing is but the row scale and an update of at most a bias, a
- * ReLU and dropout, in place and in whole vectors: finish_row's bits without most of its tests, which sums of
- * few entries feel. */
-static inline bool is_plain(const struct finish &f, int64_t element) {
+/* The epilogue of rows between whose sums and y nothing is but the row scale and an epilogue of at most a
+ * bias, a ReLU and dropout, in place and in whole vectors: finish_row's bits without most of its tests, which
+ * sums of few entries feel. */
+static inline bool is_plain(const struct spmm_epilogue &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.tiers == 0 && !f.self_scale &&
-         !f.accumulate && !f.unfinished && !f.added.data && !f.kept.data;
+         !f.accumulate && !f.has_halo && !f.added.data && !f.kept.data;
 }
 
-static inline bool is_plain_update(const struct finish &f, const struct update &update) {
-  return update.y.data == f.y.data && !update.residual.data &&
-         (update.activation == ACTIVATION_NONE || update.activation == ACTIVATION_RELU);
+static inline bool is_plain_epilogue(const struct spmm_epilogue &f, const struct epilogue &epilogue) {
+  return epilogue.y.data == f.y.data && !epilogue.residual.data &&
+         (epilogue.activation == ACTIVATION_NONE || epilogue.activation == ACTIVATION_RELU);
 }
 
 /* A whole vector, the ReLU of x: in bf16 it comes along with rounding. */
@@ -278,7 +281,7 @@ static __device__ __forceinline__ void store_relu(float *to, const float (&x)[4]
 
 /* Dropout's scale is above 0: the ReLU may follow it. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t row, int32_t col,
+static __device__ __forceinline__ void plain_row(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                  float (&sum)[WIDE]) {
   if (f.row_scale) {
     const float scale = f.row_scale[row];

@@ -14,26 +14,27 @@ static inline bool is_padded_or_absent(struct tensor t) {
   return !t.data || t.stride == tensor_stride(t.dtype, t.cols);
 }
 
-/* The rows end in `update`; wide: columns of a vector. */
-static inline void add_update(struct finish *f, const struct update *update, int64_t wide) {
-  f->out = rows_of(update->y);
-  f->residual = rows_of(update->residual);
-  f->whole = f->whole && is_whole_or_absent(update->y, wide) && is_whole_or_absent(update->residual, wide);
-  f->fills = f->fills && f->whole && is_padded_or_absent(update->y);
-  f->bias = (const float *)update->bias;
-  f->gain = (const float *)update->gain;
-  f->shift = (const float *)update->shift;
-  f->mean = (float *)update->mean;
-  f->rstd = (float *)update->rstd;
-  f->epsilon = (float)update->epsilon;
-  f->activation = update->activation;
-  f->dropout = update->dropout;
-  f->round[0] = update->dropout.key;
+/* The rows end in the epilogue; wide: columns of a vector. */
+static inline void add_epilogue(struct spmm_epilogue *f, const struct epilogue *epilogue, int64_t wide) {
+  f->out = rows_of(epilogue->y);
+  f->residual = rows_of(epilogue->residual);
+  f->whole = f->whole && is_whole_or_absent(epilogue->y, wide) &&
+             is_whole_or_absent(epilogue->residual, wide);
+  f->fills = f->fills && f->whole && is_padded_or_absent(epilogue->y);
+  f->bias = (const float *)epilogue->bias;
+  f->gain = (const float *)epilogue->gain;
+  f->shift = (const float *)epilogue->shift;
+  f->mean = (float *)epilogue->mean;
+  f->rstd = (float *)epilogue->rstd;
+  f->epsilon = (float)epilogue->epsilon;
+  f->activation = epilogue->activation;
+  f->dropout = epilogue->dropout;
+  f->round[0] = epilogue->dropout.key;
   for (int round = 1; round < PHILOX_ROUNDS; round++) f->round[round] = philox_next(f->round[round - 1]);
 }
 
 /* The rows end in `loss`. */
-static inline void add_loss(struct finish *f, const struct loss_op *loss, int64_t wide) {
+static inline void add_loss(struct spmm_epilogue *f, const struct loss_op *loss, int64_t wide) {
   f->label = loss->counted;
   f->grad_scale = (const float *)loss->grad_scale;
   f->row_loss = (float *)loss->row_loss;

@@ -1,13 +1,13 @@
-/* The sums of spmm for short rows. There a slot, then its ids, then the rows of X come one after the other,
- * and each takes longer than the sum. So a group of threads has all three under way at once: while it adds a
- * batch of entries, the rows of the next batch come into shared memory, the ids of one more and the slot
- * behind that into registers. Groups go from slot to slot, as many apart as there are groups, each at its own
- * pace. Long slots, those that stand before all others, are each cut among the groups of a warp, whose sums
- * are added as a tree. Rows that very many slots name come through the first-level cache, which is faster for
- * them and slower for all others.
+/* The sums of spmm for short rows. There a row segment, then its ids, then the rows of X come one after the
+ * other, and each takes longer than the sum. So a group of threads has all three under way at once: while it
+ * adds a batch of entries, the rows of the next batch come into shared memory, the ids of one more and the
+ * row segment behind that into registers. Groups go from row segment to row segment, as many apart as there
+ * are groups, each at its own pace. Long row segments, those that stand before all others, are each cut among
+ * the groups of a warp, whose sums are added as a tree. Rows that very many row segments name come through
+ * the first-level cache, which is faster for them and slower for all others.
  *
- * The kernel may begin while the one before still writes X (pdl.cuh): it reads slots and first ids, then
- * waits. */
+ * The kernel may begin while the one before still writes X (pdl.cuh): it reads row segments and first ids,
+ * then waits. */
 #ifndef KERNELS_CUDA_SPMM_SPMM_STREAM_CUH
 #define KERNELS_CUDA_SPMM_SPMM_STREAM_CUH
 
@@ -22,29 +22,29 @@ template <class T_, int LANES_> struct stream_shape : shape<T_, 1, LANES_, 4, 12
 /* A batch of entries of a slot. */
 struct batch {
   int id;   /* this lane's */
-  int left; /* entries of the slot from its first on */
-  int end;  /* where the sum goes: the slot's target; or one of the following */
+  int left; /* entries of the row segment from its first on */
+  int end;  /* where the sum goes: the row segment's target; or one of the following */
 };
 enum { NOT_YET = INT_MIN, NO_BATCH = INT_MIN + 1 };
 
-/* What a group will sum. A slot of fewer than no entries is none. */
+/* What a group will sum. A row segment of fewer than no entries is none. */
 struct course {
-  struct slot slot, after;
-  int at;              /* entry of `slot` */
-  uint32_t next, step; /* the slot behind `after` */
+  struct row_segment row_segment, after;
+  int at;              /* entry of `row segment` */
+  uint32_t next, step; /* the row segment behind `after` */
 };
 
-static __device__ __forceinline__ struct slot slot_or_none(const struct sums &op, uint32_t at) {
-  struct slot slot = {0, -1, 0};
-  if (at < op.slots) slot = read_slot(op.slot, at);
-  return slot;
+static __device__ __forceinline__ struct row_segment row_segment_or_none(const struct sums &op, uint32_t at) {
+  struct row_segment row_segment = {0, -1, 0};
+  if (at < op.row_segments) row_segment = read_row_segment(op.row_segment, at);
+  return row_segment;
 }
 
 static __device__ __forceinline__ struct course course_of(const struct sums &op, uint32_t first,
                                                           uint32_t step) {
   struct course c;
-  c.slot = slot_or_none(op, first);
-  c.after = slot_or_none(op, first + step);
+  c.row_segment = row_segment_or_none(op, first);
+  c.after = row_segment_or_none(op, first + step);
   c.at = 0;
   c.next = first + 2 * step;
   c.step = step;
@@ -54,14 +54,14 @@ static __device__ __forceinline__ struct course course_of(const struct sums &op,
 template <class S>
 static __device__ __forceinline__ struct batch next_batch(const struct sums &op, int lane, struct course &c) {
   struct batch b;
-  b.left = c.slot.count - c.at;
-  b.id = lane < min(b.left, S::AHEAD) ? __ldg(op.col + c.slot.first + c.at + lane) : 0;
-  b.end = c.slot.count < 0 ? NO_BATCH : b.left > S::AHEAD ? NOT_YET : c.slot.target;
+  b.left = c.row_segment.count - c.at;
+  b.id = lane < min(b.left, S::AHEAD) ? __ldg(op.col + c.row_segment.first + c.at + lane) : 0;
+  b.end = c.row_segment.count < 0 ? NO_BATCH : b.left > S::AHEAD ? NOT_YET : c.row_segment.target;
   c.at += S::AHEAD;
-  if (c.at >= c.slot.count) {
-    c.slot = c.after;
+  if (c.at >= c.row_segment.count) {
+    c.row_segment = c.after;
     c.at = 0;
-    c.after = slot_or_none(op, c.next);
+    c.after = row_segment_or_none(op, c.next);
     c.next = min(c.next + c.step, (uint32_t)INT_MAX);
   }
   return b;
@@ -134,29 +134,30 @@ static __device__ __forceinline__ void add_batch(const uint4 (&rows)[S::AHEAD][S
   }
 }
 
-/* A warp's slot, each group a part of it. */
-template <class S, bool FACTORS, enum row_end END>
-static __device__ __forceinline__ void sum_long_slot(const struct sums &op, const struct finish &finish,
-                                                     const struct place &me, const char *(&x)[1],
-                                                     int vector) {
+/* A warp's row segment, each group a part of it. */
+template <class S, bool FACTORS, enum row_epilogue EPILOGUE>
+static __device__ __forceinline__ void
+sum_long_row_segment(const struct sums &op, const struct spmm_epilogue &epilogue, const struct place &me,
+                     const char *(&x)[1], int vector) {
   const uint32_t at = blockIdx.x * (S::THREADS / 32) + threadIdx.x / 32;
   if (at >= op.early) return;
-  const struct slot slot = read_slot(op.slot, at);
-  const int each = (slot.count + S::GROUPS - 1) / S::GROUPS, before = each * (me.first / S::LANES);
-  const struct slot part = {slot.first + before, max(0, min(each, slot.count - before)), slot.target};
+  const struct row_segment row_segment = read_row_segment(op.row_segment, at);
+  const int each = (row_segment.count + S::GROUPS - 1) / S::GROUPS, before = each * (me.first / S::LANES);
+  const struct row_segment part = {row_segment.first + before, max(0, min(each, row_segment.count - before)),
+                                   row_segment.target};
   float sum[1][S::WIDE] = {};
-  sum_slot<S, FACTORS>(op, part, me, x, sum);
+  sum_row_segment<S, FACTORS>(op, part, me, x, sum);
 #pragma unroll
   for (int o = S::LANES; o < 32; o *= 2) {
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) sum[0][i] += __shfl_xor_sync(~0u, sum[0][i], o);
   }
-  if (me.first == 0) write_slot<S, END>(op, finish, slot, vector, sum);
+  if (me.first == 0) write_row_segment<S, EPILOGUE>(op, epilogue, row_segment, vector, sum);
 }
 
 /* The course of a group from its first batch b on; by whole warps. */
-template <class S, bool FACTORS, enum row_end END>
-static __device__ __forceinline__ void sum_course(const struct sums &op, const struct finish &finish,
+template <class S, bool FACTORS, enum row_epilogue EPILOGUE>
+static __device__ __forceinline__ void sum_course(const struct sums &op, const struct spmm_epilogue &epilogue,
                                                   const struct place &me, const char *x, int vector,
                                                   int64_t entry, struct batch b, struct course &c,
                                                   uint4 (&ring)[S::RING][S::AHEAD][S::THREADS]) {
@@ -171,11 +172,12 @@ static __device__ __forceinline__ void sum_course(const struct sums &op, const s
       fetch_batch<S>(op, b, me.first, x, ring[r]);
       end[r] = b.end;
       if (FACTORS) factor[r] = factor_of(op, entry + me.lane, b.id, me.lane < min(b.left, S::AHEAD));
-      if (FACTORS) entry = c.slot.first + c.at;
+      if (FACTORS) entry = c.row_segment.first + c.at;
       b = next_batch<S>(op, me.lane, c);
       wait_for_copies<S::RING - 1>();
       add_batch<S, FACTORS>(ring[oldest], factor[oldest], me.first, sum);
-      if (end[oldest] > NO_BATCH) write_slot<S, END>(op, finish, slot{0, 0, end[oldest]}, vector, sum);
+      if (end[oldest] > NO_BATCH)
+        write_row_segment<S, EPILOGUE>(op, epilogue, row_segment{0, 0, end[oldest]}, vector, sum);
 #pragma unroll
       for (int i = 0; i < S::WIDE; i++) sum[0][i] = end[oldest] == NOT_YET ? sum[0][i] : 0;
       end[oldest] = NO_BATCH;
@@ -186,34 +188,36 @@ static __device__ __forceinline__ void sum_course(const struct sums &op, const s
   }
 }
 
-template <class S, bool FACTORS, enum row_end END>
+template <class S, bool FACTORS, enum row_epilogue EPILOGUE>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
-    spmm_stream_kernel(const __grid_constant__ struct sums op, const __grid_constant__ struct finish finish) {
+    spmm_stream_kernel(const __grid_constant__ struct sums op,
+                       const __grid_constant__ struct spmm_epilogue epilogue) {
   static_assert(32 % S::LANES == 0 && S::LANES >= S::AHEAD, "groups fill a warp and hold a batch's ids");
   __shared__ uint4 ring[S::RING][S::AHEAD][S::THREADS];
   const int lane = (int)threadIdx.x % S::LANES;
   const struct place me = {(int)threadIdx.x % 32 - lane, lane, false};
   const int first = op.first + (int)blockIdx.y * S::PANEL, vector = first + lane;
   const char *x[1] = {op.x + (vector < op.vectors ? vector : first) * 16}; /* idle lanes: the first one's */
-  let_next_begin();
+  pdl_launch_dependents();
   if (blockIdx.x < op.early_blocks) {
-    wait_for_last(x[0]);
-    return sum_long_slot<S, FACTORS, END>(op, finish, me, x, vector);
+    pdl_wait(x[0]);
+    return sum_long_row_segment<S, FACTORS, EPILOGUE>(op, epilogue, me, x, vector);
   }
   const uint32_t block = blockIdx.x - op.early_blocks;
-  struct course c = course_of(op, op.early + block * S::SLOTS + threadIdx.x / S::LANES,
-                              (gridDim.x - op.early_blocks) * S::SLOTS);
-  const int64_t entry = c.slot.first;
+  struct course c = course_of(op, op.early + block * S::ROW_SEGMENTS + threadIdx.x / S::LANES,
+                              (gridDim.x - op.early_blocks) * S::ROW_SEGMENTS);
+  const int64_t entry = c.row_segment.first;
   const struct batch b = next_batch<S>(op, lane, c);
-  wait_for_last(x[0]);
-  sum_course<S, FACTORS, END>(op, finish, me, x[0], vector, entry, b, c, ring);
+  pdl_wait(x[0]);
+  sum_course<S, FACTORS, EPILOGUE>(op, epilogue, me, x[0], vector, entry, b, c, ring);
 }
 
 template <class S> static struct variant stream_variant_of(const struct task &task) {
-  static constexpr void (*kernel[2][2])(const struct sums, const struct finish) = {
-      {spmm_stream_kernel<S, false, END_PLAIN>, spmm_stream_kernel<S, true, END_PLAIN>},
-      {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>}};
-  return {kernel[task.end == END_SUM][task.factors], S::PANEL, S::THREADS, S::SLOTS, S::BLOCKS};
+  static constexpr void (*kernel[2][2])(const struct sums, const struct spmm_epilogue) = {
+      {spmm_stream_kernel<S, false, EPILOGUE_PLAIN>, spmm_stream_kernel<S, true, EPILOGUE_PLAIN>},
+      {spmm_stream_kernel<S, false, EPILOGUE_SUM>, spmm_stream_kernel<S, true, EPILOGUE_SUM>}};
+  return {kernel[task.epilogue == EPILOGUE_SUM][task.factors], S::PANEL, S::THREADS, S::ROW_SEGMENTS,
+          S::BLOCKS};
 }
 
 template <class T> static struct variant choose_stream(const struct task &task) {

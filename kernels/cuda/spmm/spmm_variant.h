@@ -10,24 +10,25 @@ struct task {
   int vectors;    /* of 16 bytes in a row of X */
   int64_t degree; /* mean of the rows */
   bool factors;   /* entries have values or column scales */
-  bool few;       /* slots: what the last block takes counts */
-  enum row_end end;
-  bool streams; /* see spmm_stream.cuh; with END_PLAIN and END_SUM alone */
+  bool few;       /* row_segments: what the last block takes counts */
+  enum row_epilogue epilogue;
+  bool streams; /* see spmm_stream.cuh; with EPILOGUE_PLAIN and EPILOGUE_SUM alone */
 };
 
 /* A kernel and how it cuts the work. */
 struct variant {
-  void (*kernel)(const struct sums, const struct finish);
-  int panel, threads, slots; /* vectors; of a block, of a block */
-  int blocks; /* on a multiprocessor, of those that go from slot to slot; 0: a group has one slot */
+  void (*kernel)(const struct sums, const struct spmm_epilogue);
+  int panel, threads, row_segments; /* vectors; of a block, of a block */
+  int blocks; /* on a multiprocessor, of those that go from row segment to row segment; 0: a group has one row
+                 segment */
 };
 
-/* A source each, by the type of elements and how rows end: END_PLAIN; END_SUM and END_ANY; END_LOSS and
- * END_NORM, which see whole rows; tasks that stream. */
+/* A source each, by the type of elements and how rows end: EPILOGUE_PLAIN; EPILOGUE_SUM and EPILOGUE_ANY;
+ * EPILOGUE_LOSS and EPILOGUE_NORM, which see whole rows; tasks that stream. */
 struct variant spmm_plain_f32(const struct task *task);
 struct variant spmm_plain_bf16(const struct task *task);
-struct variant spmm_ends_f32(const struct task *task);
-struct variant spmm_ends_bf16(const struct task *task);
+struct variant spmm_epilogues_f32(const struct task *task);
+struct variant spmm_epilogues_bf16(const struct task *task);
 struct variant spmm_whole_rows_f32(const struct task *task);
 struct variant spmm_whole_rows_bf16(const struct task *task);
 struct variant spmm_stream_f32(const struct task *task);

@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(BLOCK)
   bf16 *high = (bf16 *)(to + row * 2 * vectors + vector),
        *low = (bf16 *)(to + (row * 2 + 1) * vectors + vector);
 #pragma unroll
-  for (int j = 0; j < 8; j++) split_planes(v[j], upper[j], lower[j]);
+  for (int j = 0; j < 8; j++) split_bf16x2(v[j], upper[j], lower[j]);
   store(high, 8, true, upper);
   store(low, 8, true, lower);
 }

@@ -62,7 +62,7 @@ int bench_weigh(struct csr *m) {
 }
 
 int bench_graph_of(const char *name, struct csr *m) {
-  return bench_is_made(name) ? bench_made_graph(name, m) : dataset_graph(name, m);
+  return bench_is_synthetic(name) ? bench_synthetic_graph(name, m) : dataset_graph(name, m);
 }
 
 int bench_graph(const struct bench_options *options, struct csr *m) {

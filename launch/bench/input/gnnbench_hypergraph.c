@@ -31,7 +31,7 @@ static int take_hyperedges(const struct dataset_source *source, struct csr *edge
 }
 
 /* Sizes by a power law, their vertices drawn evenly from all: the worst case for caches. */
-static int made_hyperedges(const struct bench_options *options, struct csr *edges) {
+static int synthetic_hyperedges(const struct bench_options *options, struct csr *edges) {
   struct dataset_source source = {0};
   struct synth_features features = {0};
   struct synth synth;
@@ -65,6 +65,6 @@ static int add_huge(int64_t size, struct csr *edges) {
 }
 
 int bench_hypergraph(const struct bench_options *options, struct csr *edges) {
-  TRY(options->dataset ? dataset_hyperedges(options->dataset, edges) : made_hyperedges(options, edges));
+  TRY(options->dataset ? dataset_hyperedges(options->dataset, edges) : synthetic_hyperedges(options, edges));
   return options->huge > 0 ? add_huge(options->huge, edges) : OK;
 }

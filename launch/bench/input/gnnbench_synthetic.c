@@ -6,31 +6,31 @@
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 
-static const struct made {
+static const struct synthetic {
   const char *name;
   int64_t nodes;
   double degree;
   int64_t community_size;
   double inside, community_power;
   int rmat, shuffle;
-} made[] = {
+} synthetic[] = {
     {"arxiv-like", 169343, 14.65, 1000, .65, 0, 0, 0},  {"amazon0601-like", 403394, 12.6, 300, .70, 0, 0, 0},
     {"reddit-like", 232965, 492.3, 4000, .75, 0, 0, 0}, {"products-like", 2449029, 53.5, 2000, .80, 0, 0, 0},
     {"rmat", 1 << 20, 30.52, 1000, .75, 0, 1, 0},       {"community-power", 1000000, 50, 1000, .75, 2, 0, 1},
 };
-enum { MADE = sizeof made / sizeof made[0] };
+enum { MADE = sizeof synthetic / sizeof synthetic[0] };
 
-const char *bench_made_name(int which) {
-  return which < MADE ? made[which].name : NULL;
+const char *bench_synthetic_name(int which) {
+  return which < MADE ? synthetic[which].name : NULL;
 }
 
-static const struct made *find(const char *name) {
+static const struct synthetic *find(const char *name) {
   for (int i = 0; i < MADE; i++)
-    if (strcmp(made[i].name, name) == 0) return &made[i];
+    if (strcmp(synthetic[i].name, name) == 0) return &synthetic[i];
   return NULL;
 }
 
-int bench_is_made(const char *name) {
+int bench_is_synthetic(const char *name) {
   return find(name) != NULL;
 }
 
@@ -44,8 +44,8 @@ static int take_rows(struct dataset_source *source, struct csr *m) {
   return OK;
 }
 
-int bench_made_graph(const char *name, struct csr *m) {
-  const struct made *of = find(name);
+int bench_synthetic_graph(const char *name, struct csr *m) {
+  const struct synthetic *of = find(name);
   struct dataset_source source = {0};
   struct synth_features features = {0};
   struct synth synth;

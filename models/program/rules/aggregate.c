@@ -14,9 +14,10 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
   return hyper_set_weights(p, pass->run, value);
 }
 
-/* With what the head adds in its end: parts of a gradient, gcnii's initial values, the end of a layer. */
-static int aggregate_with(const struct pass *pass, const struct step *step, const struct update *epilogue,
-                          const struct update_backward *backward) {
+/* With what the head adds in its epilogue: parts of a gradient, gcnii's initial values, the epilogue of a
+ * layer. */
+static int aggregate_with(const struct pass *pass, const struct step *step, const struct epilogue *epilogue,
+                          const struct epilogue_backward *backward) {
   struct propagation *p = pass->propagation;
   const struct direction *d = step->transposed ? &p->backward : &p->forward;
   struct tensor x = rule_input(pass, step->in[0]), added = tensor_in(pass, step, 1),
@@ -27,15 +28,15 @@ static int aggregate_with(const struct pass *pass, const struct step *step, cons
 }
 
 int run_aggregate(const struct pass *pass, const struct step *step) {
-  struct update epilogue;
+  struct epilogue held;
   struct rule_backward below;
   struct tensor y = tensor_out(pass, step, 0), residual = tensor_in(pass, step, 2);
-  const struct update_backward *backward = rule_backward(pass, step, &below);
-  const struct update *end = rule_epilogue(pass, step, &epilogue);
-  struct update add = {.z = y, .residual = residual, .y = y};
+  const struct epilogue_backward *backward = rule_backward(pass, step, &below);
+  const struct epilogue *epilogue = rule_epilogue(pass, step, &held);
+  struct epilogue add = {.z = y, .residual = residual, .y = y};
   if (step->once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
-  return aggregate_with(pass, step, residual.data && !end ? &add : end, backward);
+  return aggregate_with(pass, step, residual.data && !epilogue ? &add : epilogue, backward);
 }
 
 /* d eps = sum of dy times x, element by element. */

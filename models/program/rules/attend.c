@@ -14,7 +14,7 @@
 struct arcs {
   const struct pass *pass;
   const struct step *step;
-  const struct update *epilogue;
+  const struct epilogue *epilogue;
 };
 
 static struct tensor left_of(const struct pass *pass, struct tensor message, const struct step *step) {
@@ -31,8 +31,8 @@ static struct dropout dropout_in(const struct pass *pass, const struct step *ste
   return dropout_of(pass->training ? pass->run->config->model.dropout_attention : 0, key, pass->id);
 }
 
-static const uint8_t *unfinished_of(const struct run *run, const struct direction *d, int halo) {
-  return halo || run->comm->size == 1 ? NULL : d->unfinished;
+static const uint8_t *has_halo_of(const struct run *run, const struct direction *d, int halo) {
+  return halo || run->comm->size == 1 ? NULL : d->has_halo;
 }
 
 static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
@@ -48,13 +48,13 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
                          .row_term = tensor_out(pass, step, 2),
                          .dropout = dropout_in(pass, step),
                          .col_id = halo ? d->halo_id : pass->id,
-                         .unfinished = unfinished_of(run, d, halo),
+                         .has_halo = has_halo_of(run, d, halo),
                          .accumulate = halo,
                          .log_sum = tensor_out(pass, step, 5),
                          .sums = tensor_out(pass, step, 6),
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
-                         .update = arcs->epilogue};
+                         .epilogue = arcs->epilogue};
   if (!halo) op.self = op.x, op.self_term = op.term;
   if (pass->training) op.positive = tensor_out(pass, step, 3), op.share = tensor_out(pass, step, 4);
   return op_attention(run->kernels, &op);
@@ -62,7 +62,7 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
 
 int run_attend(const struct pass *pass, const struct step *step) {
   struct propagation *p = pass->propagation;
-  struct update epilogue;
+  struct epilogue epilogue;
   struct tensor message = tensor_in(pass, step, 0);
   struct attention_terms terms = {.x = tensor_in(pass, step, 1),
                                   .l = parameter_of(pass, step, 0),
@@ -89,7 +89,7 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
                                   .dropout = dropout_in(pass, forward),
                                   .col_id = halo ? d->halo_id : pass->id,
                                   .accumulate = halo,
-                                  .unfinished = unfinished_of(run, d, halo),
+                                  .has_halo = has_halo_of(run, d, halo),
                                   .l = parameter_of(pass, step, 0),
                                   .r = parameter_of(pass, step, 1),
                                   .row_term_grad = tensor_out(pass, step, 3),

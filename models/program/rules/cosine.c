@@ -13,7 +13,7 @@
 struct arcs {
   const struct pass *pass;
   const struct step *step;
-  const struct update *epilogue;
+  const struct epilogue *epilogue;
   int ways; /* backward */
 };
 
@@ -32,17 +32,17 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
                                 .beta = beta_of(pass, step),
                                 .self = !halo,
                                 .accumulate = halo,
-                                .unfinished = halo || run->comm->size == 1 ? NULL : d->unfinished,
+                                .has_halo = halo || run->comm->size == 1 ? NULL : d->has_halo,
                                 .log_sum = tensor_out(pass, step, 1),
                                 .sums = tensor_out(pass, step, 3),
                                 .y = tensor_out(pass, step, 0),
-                                .update = arcs->epilogue};
+                                .epilogue = arcs->epilogue};
   return op_cosine_attention(run->kernels, &op);
 }
 
 int run_cosine(const struct pass *pass, const struct step *step) {
   struct propagation *p = pass->propagation;
-  struct update epilogue;
+  struct epilogue epilogue;
   struct cosine_rows rows = {.x = tensor_in(pass, step, 0), .message = tensor_out(pass, step, 2)};
   struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue), 0};
   TRY(op_cosine_rows(pass->run->kernels, &rows));
@@ -89,13 +89,13 @@ int run_cosine_backward(const struct pass *pass, const struct step *step) {
                              .message = tensor_out(pass, step, 1)};
   struct tensor beta = parameter_gradient(pass->parameters, pass->run, step->parameter[0]);
   struct column_sums sums = {.x = tensor_out(pass, step, 4), .out = beta.data};
-  struct cosine_end end = {.message = rows.message,
-                           .dx = tensor_out(pass, step, 2),
-                           .dn = tensor_out(pass, step, 3),
-                           .residual = tensor_in(pass, step, 4),
-                           .y = tensor_out(pass, step, 0)};
+  struct cosine_epilogue epilogue = {.message = rows.message,
+                                     .dx = tensor_out(pass, step, 2),
+                                     .dn = tensor_out(pass, step, 3),
+                                     .residual = tensor_in(pass, step, 4),
+                                     .y = tensor_out(pass, step, 0)};
   TRY(op_cosine_rows(k, &rows));
   TRY(gather_both_ways(pass, step, rows.message));
   if (!step->fixed) TRY(op_column_sums(k, &sums));
-  return op_cosine_end(k, &end);
+  return op_cosine_epilogue(k, &epilogue);
 }

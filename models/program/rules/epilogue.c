@@ -14,19 +14,19 @@ void *rule_gradient(const struct pass *pass, int parameter) {
 
 static struct dropout dropout_of_step(const struct pass *pass, const struct step *step) {
   struct philox_key key = run_key(pass->run, step->layer, RANDOM_DROPOUT_HIDDEN);
-  return dropout_of(pass->training ? step->end.dropout : 0, key, pass->id);
+  return dropout_of(pass->training ? step->epilogue.dropout : 0, key, pass->id);
 }
 
-struct update rule_epilogue_of(const struct pass *pass, const struct step *step) {
-  struct update epilogue = {.z = tensor_in(pass, step, 0),
-                            .bias = value_of(pass, step->bias),
-                            .norm = step->end.norm,
-                            .gain = value_of(pass, step->gain),
-                            .shift = value_of(pass, step->shift),
-                            .epsilon = 1e-5,
-                            .activation = step->end.activation,
-                            .residual = tensor_in(pass, step, 1),
-                            .y = tensor_out(pass, step, 0)};
+struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step) {
+  struct epilogue epilogue = {.z = tensor_in(pass, step, 0),
+                              .bias = value_of(pass, step->bias),
+                              .norm = step->epilogue.norm,
+                              .gain = value_of(pass, step->gain),
+                              .shift = value_of(pass, step->shift),
+                              .epsilon = 1e-5,
+                              .activation = step->epilogue.activation,
+                              .residual = tensor_in(pass, step, 1),
+                              .y = tensor_out(pass, step, 0)};
   if (step->norm != NONE) {
     const struct norm_state *norm = &pass->program->norm[step->norm];
     epilogue.mean = norm->mean;
@@ -43,16 +43,16 @@ const void *rule_scale(const struct pass *pass, const struct step *step) {
   return (pass->program->step[step->scale].transposed ? &p->backward : &p->forward)->col_scale;
 }
 
-const struct update *rule_epilogue(const struct pass *pass, const struct step *head,
-                                   struct update *epilogue) {
+const struct epilogue *rule_epilogue(const struct pass *pass, const struct step *head,
+                                     struct epilogue *epilogue) {
   const struct step *step = fused(pass, head, FUSE_EPILOGUE);
   if (!step || head->again) return NULL;
   if (step->kind == STEP_EPILOGUE)
     *epilogue = rule_epilogue_of(pass, step);
   else if (step->kind == STEP_DROPOUT)
-    *epilogue = (struct update){.z = tensor_in(pass, step, 0),
-                                .dropout = dropout_of_step(pass, step),
-                                .y = tensor_out(pass, step, 0)};
+    *epilogue = (struct epilogue){.z = tensor_in(pass, step, 0),
+                                  .dropout = dropout_of_step(pass, step),
+                                  .y = tensor_out(pass, step, 0)};
   else
     return NULL;
   return epilogue;
@@ -116,12 +116,12 @@ static int batch_statistics(const struct pass *pass, const struct norm_state *no
 
 int run_epilogue(const struct pass *pass, const struct step *step) {
   const struct program *p = pass->program;
-  struct update epilogue = rule_epilogue_of(pass, step);
-  if (step->end.norm == NORM_BATCH) {
+  struct epilogue epilogue = rule_epilogue_of(pass, step);
+  if (step->epilogue.norm == NORM_BATCH) {
     const struct step *writer = &p->step[p->value[step->in[0]].writer];
     TRY(batch_statistics(pass, &p->norm[step->norm], epilogue.z, fused(pass, writer, FUSE_MOMENTS) != NULL));
   }
-  return op_update(pass->run->kernels, &epilogue);
+  return op_epilogue(pass->run->kernels, &epilogue);
 }
 
 /* The forward's arguments. What the backward does not read may have lost its memory to another value by now:
@@ -135,30 +135,30 @@ static struct rule_backward backward_of(const struct pass *pass, const struct st
   if (step->in[1] == NONE)
     backward.forward.z = backward.forward.y, backward.forward.residual = (struct tensor){0};
   if (step->in[1] != NONE && step->in[1] != forward->out[0]) backward.forward.z = tensor_in(pass, step, 1);
-  backward.op = (struct update_backward){.dy = tensor_in(pass, step, 0),
-                                         .dz = tensor_out(pass, step, 0),
-                                         .residual_grad = tensor_out(pass, step, 1),
-                                         .scale = rule_scale(pass, step),
-                                         .shift_grad = rule_gradient(pass, forward->shift),
-                                         .gain_grad = rule_gradient(pass, forward->gain),
-                                         .bias_grad = rule_gradient(pass, forward->bias)};
+  backward.op = (struct epilogue_backward){.dy = tensor_in(pass, step, 0),
+                                           .dz = tensor_out(pass, step, 0),
+                                           .residual_grad = tensor_out(pass, step, 1),
+                                           .scale = rule_scale(pass, step),
+                                           .shift_grad = rule_gradient(pass, forward->shift),
+                                           .gain_grad = rule_gradient(pass, forward->gain),
+                                           .bias_grad = rule_gradient(pass, forward->bias)};
   return backward;
 }
 
 /* Pointers into *backward, once it lies where it stays. */
-static const struct update_backward *link(const struct pass *pass, const struct step *step,
-                                          struct rule_backward *backward) {
+static const struct epilogue_backward *link(const struct pass *pass, const struct step *step,
+                                            struct rule_backward *backward) {
   const struct step *chained = fused(pass, step, FUSE_CHAINED_WGRAD);
   backward->op.forward = &backward->forward;
   if (chained) {
     backward->chained = rule_wgrad(pass, chained);
-    backward->op.then = &backward->chained;
+    backward->op.chained_wgrad = &backward->chained;
   }
   return &backward->op;
 }
 
-const struct update_backward *rule_backward(const struct pass *pass, const struct step *head,
-                                            struct rule_backward *backward) {
+const struct epilogue_backward *rule_backward(const struct pass *pass, const struct step *head,
+                                              struct rule_backward *backward) {
   const struct step *step = fused(pass, head, FUSE_EPILOGUE);
   if (!step || step->kind != STEP_EPILOGUE_BACKWARD) return NULL;
   *backward = backward_of(pass, step);
@@ -167,5 +167,5 @@ const struct update_backward *rule_backward(const struct pass *pass, const struc
 
 int run_epilogue_backward(const struct pass *pass, const struct step *step) {
   struct rule_backward backward = backward_of(pass, step);
-  return op_update_backward(pass->run->kernels, link(pass, step, &backward));
+  return op_epilogue_backward(pass->run->kernels, link(pass, step, &backward));
 }

@@ -8,15 +8,16 @@ static struct tensor weight_of(const struct pass *pass, const struct step *step,
 }
 
 /* Rows of y times the column scale of the aggregation that reads them. */
-static const struct update *message_of(const struct pass *pass, const struct step *step,
-                                       struct update *scale) {
+static const struct epilogue *message_of(const struct pass *pass, const struct step *step,
+                                         struct epilogue *scale) {
   struct tensor y = tensor_out(pass, step, 0);
-  *scale = (struct update){.z = y, .scale = rule_scale(pass, step), .y = y};
+  *scale = (struct epilogue){.z = y, .scale = rule_scale(pass, step), .y = y};
   return scale->scale ? scale : NULL;
 }
 
 /* What a product of two rows adds to: sums of sparse features are wider than what they end in. */
-static int linear_of_sparse(const struct pass *pass, const struct step *step, const struct update *epilogue) {
+static int linear_of_sparse(const struct pass *pass, const struct step *step,
+                            const struct epilogue *epilogue) {
   struct tensor y = tensor_out(pass, step, 0), sum = step->out[1] == NONE ? y : tensor_out(pass, step, 1);
   struct gemm product = {.a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = sum};
   TRY(op_gemm(pass->run->kernels, &product));
@@ -24,30 +25,33 @@ static int linear_of_sparse(const struct pass *pass, const struct step *step, co
 }
 
 int run_linear(const struct pass *pass, const struct step *step) {
-  struct update epilogue, scale;
+  struct epilogue held, scale;
   struct column_moments moments;
-  const struct update *end = rule_epilogue(pass, step, &epilogue);
-  const struct step *next = fused(pass, step, FUSE_LINEAR);
+  const struct epilogue *epilogue = rule_epilogue(pass, step, &held);
+  const struct step *above = fused(pass, step, FUSE_LINEAR);
   struct tensor y = tensor_out(pass, step, 0);
-  if (!end && step->scale != NONE) end = message_of(pass, step, &scale);
+  if (!epilogue && step->scale != NONE) epilogue = message_of(pass, step, &scale);
   if (step->in[0] == VALUE_FEATURES)
-    return features_times(pass->features, pass->run, weight_of(pass, step, 0), (struct tensor){0}, end, y);
-  if (step->in[1] == VALUE_FEATURES && pass->run->shard->sparse) return linear_of_sparse(pass, step, end);
-  struct gemm product = {.a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = y, .update = end};
+    return features_times(pass->features, pass->run, weight_of(pass, step, 0), (struct tensor){0}, epilogue,
+                          y);
+  if (step->in[1] == VALUE_FEATURES && pass->run->shard->sparse)
+    return linear_of_sparse(pass, step, epilogue);
+  struct gemm product = {
+      .a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = y, .epilogue = epilogue};
   struct gemm chained;
-  struct update chained_scale;
+  struct epilogue chained_scale;
   if (step->in[1] != NONE) product.a2 = rule_input(pass, step->in[1]), product.b2 = weight_of(pass, step, 1);
-  if (next) {
-    chained = (struct gemm){.a = tensor_in(pass, next, 0), .b = weight_of(pass, next, 0)};
-    chained.c = tensor_out(pass, next, 0);
-    if (next->scale != NONE) chained.update = message_of(pass, next, &chained_scale);
-    product.next = &chained;
+  if (above) {
+    chained = (struct gemm){.a = tensor_in(pass, above, 0), .b = weight_of(pass, above, 0)};
+    chained.c = tensor_out(pass, above, 0);
+    if (above->scale != NONE) chained.epilogue = message_of(pass, above, &chained_scale);
+    product.chained = &chained;
   }
   product.moments = rule_moments(pass, step, &moments);
   return op_gemm(pass->run->kernels, &product);
 }
 
-/* The product and what runs along, but for the end. */
+/* The product and what runs along, but for the epilogue. */
 struct dgrad {
   struct gemm product, wgrad[2];
 };
@@ -62,8 +66,8 @@ static void fill_dgrad(const struct pass *pass, const struct step *step, struct 
   if (second) product->a2 = tensor_in(pass, second, 0), product->b2 = weight_of(pass, second, 0);
   for (int i = 0; i < 2; i++)
     if (wgrad[i]) dgrad->wgrad[i] = rule_wgrad(pass, wgrad[i]);
-  if (wgrad[0]) product->beside = &dgrad->wgrad[0];
-  if (wgrad[1]) product->beside2 = &dgrad->wgrad[1];
+  if (wgrad[0]) product->fused_wgrad = &dgrad->wgrad[0];
+  if (wgrad[1]) product->fused_wgrad2 = &dgrad->wgrad[1];
 }
 
 /* Whether a batch norm's product is better made twice, see struct gemm. */
@@ -88,11 +92,11 @@ int rule_repeat(const struct pass *pass, const struct step *step, const struct b
   dgrad.product.backward = rule_backward(pass, step, &backward);
   *repeated = repeats(pass, &dgrad);
   if (!*repeated) return OK;
-  struct batch_norm_backward end = *norm;
-  end.forward = &backward.forward;
+  struct batch_norm_backward again = *norm;
+  again.forward = &backward.forward;
   backward.op.shift_grad = backward.op.gain_grad = backward.op.bias_grad = NULL;
-  dgrad.product.beside = dgrad.product.beside2 = NULL;
-  dgrad.product.norm = &end;
+  dgrad.product.fused_wgrad = dgrad.product.fused_wgrad2 = NULL;
+  dgrad.product.norm = &again;
   return op_gemm(pass->run->kernels, &dgrad.product);
 }
 

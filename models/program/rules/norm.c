@@ -23,7 +23,7 @@ static int sum_over_ranks(const struct pass *pass, const struct step *forward, v
 int run_norm_backward(const struct pass *pass, const struct step *step) {
   const struct step *forward = &pass->program->step[step->of];
   const struct step *product = fused(pass, step, FUSE_DGRAD);
-  struct update epilogue = rule_epilogue_of(pass, forward);
+  struct epilogue epilogue = rule_epilogue_of(pass, forward);
   void *sums[2];
   int repeated = 0;
   epilogue.loss = NULL;

@@ -27,8 +27,8 @@ static struct tensor sums_of(const struct pass *pass, struct tensor y) {
                                                            : tensor_narrowed(sums, y.cols);
 }
 
-static const uint8_t *unfinished_of(const struct run *run, const struct direction *d, int halo) {
-  return halo || run->comm->size == 1 ? NULL : d->unfinished;
+static const uint8_t *has_halo_of(const struct run *run, const struct direction *d, int halo) {
+  return halo || run->comm->size == 1 ? NULL : d->has_halo;
 }
 
 static int reduce_part(struct run *run, const struct direction *d, struct tensor x, int halo, void *context) {
@@ -40,7 +40,7 @@ static int reduce_part(struct run *run, const struct direction *d, struct tensor
                       .x = x,
                       .col_id = halo ? d->halo_id : pass->id,
                       .id = pass->id,
-                      .unfinished = unfinished_of(run, d, halo),
+                      .has_halo = has_halo_of(run, d, halo),
                       .accumulate = halo,
                       .sums = sums_of(pass, y),
                       .y = y,
@@ -64,7 +64,7 @@ static int give_back_part(struct run *run, const struct direction *d, struct ten
                                .dy = tensor_columns(message, 0, dx.cols),
                                .winner = winners_in(message, dx.cols),
                                .id = pass->id,
-                               .unfinished = unfinished_of(run, d, halo),
+                               .has_halo = has_halo_of(run, d, halo),
                                .accumulate = halo,
                                .sums = sums_of(pass, dx),
                                .dx = dx};

@@ -51,25 +51,26 @@ struct tensor rule_input(const struct pass *pass, int value);
 const void *rule_scale(const struct pass *pass, const struct step *step);
 
 /* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
-struct update rule_epilogue_of(const struct pass *pass, const struct step *step);
+struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step);
 void *rule_gradient(const struct pass *pass, int parameter);
 /* What runs along as the epilogue of a head: that of an EPILOGUE or a DROPOUT, in *epilogue; NULL: none. */
-const struct update *rule_epilogue(const struct pass *pass, const struct step *head, struct update *epilogue);
+const struct epilogue *rule_epilogue(const struct pass *pass, const struct step *head,
+                                     struct epilogue *epilogue);
 /* An EPILOGUE_BACKWARD with all that it needs. */
 struct rule_backward {
-  struct update forward;
-  struct update_backward op;
+  struct epilogue forward;
+  struct epilogue_backward op;
   struct gemm chained;
 };
-const struct update_backward *rule_backward(const struct pass *pass, const struct step *head,
-                                            struct rule_backward *backward);
+const struct epilogue_backward *rule_backward(const struct pass *pass, const struct step *head,
+                                              struct rule_backward *backward);
 /* Moments that a batch norm wants of what the head writes; NULL: none. */
 const struct column_moments *rule_moments(const struct pass *pass, const struct step *head,
                                           struct column_moments *moments);
 
 /* dW = factor x^T dy as one product, of a value x. */
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad);
-/* The product of a DGRAD once more, with the batch norm's gradient at its end. */
+/* The product of a DGRAD once more, with the batch norm's gradient in its epilogue. */
 int rule_repeat(const struct pass *pass, const struct step *dgrad, const struct batch_norm_backward *norm,
                 int *repeated);
 

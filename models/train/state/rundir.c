@@ -23,18 +23,18 @@ const char *rundir_best(const struct run *run, char *path) {
   return path;
 }
 
-static int write_values(const struct config *config, struct publish *p) {
+static int write_values(const struct config *config, struct atomic_write *p) {
   FILE *out;
-  TRY(publish_stream(p, &out));
+  TRY(atomic_write_stream(p, &out));
   config_write(config, out);
-  return publish_commit(p);
+  return atomic_write_commit(p);
 }
 
 static int write_config(const struct config *config, const char *path) {
-  struct publish p;
-  TRY(publish_open(&p, path));
+  struct atomic_write p;
+  TRY(atomic_write_open(&p, path));
   int code = write_values(config, &p);
-  publish_drop(&p);
+  atomic_write_drop(&p);
   return code;
 }
 
@@ -156,7 +156,7 @@ static int check(const struct config *config, const struct rundir_from *from) {
         "log.overwrite=true or another log.dir",
         config->log.dir, from->file);
   if (stands && from->file[0] == '\0') TRY(check_goes_on(config));
-  return from->resume && from->file[0] ? check_readable(from->file) : OK;
+  return from->resume && from->file[0] ? path_check_readable(from->file) : OK;
 }
 
 static int check_free(struct rundir *dir, const struct config *config, const struct rundir_from *from) {
@@ -187,7 +187,7 @@ static int still_holds(void *context) {
 int rundir_claim(struct rundir *dir, struct run *run, const struct rundir_from *from) {
   run->rundir = dir;
   int code = run->comm->rank == 0 ? claim(dir, run, from) : OK;
-  if (code == OK && run->comm->rank == 0) publish_ask(still_holds, run);
+  if (code == OK && run->comm->rank == 0) atomic_write_ask(still_holds, run);
   return comm_agree(run->comm, code);
 }
 
@@ -196,7 +196,7 @@ int rundir_hold(const struct run *run) {
 }
 
 void rundir_release(struct rundir *dir) {
-  publish_ask(NULL, NULL);
+  atomic_write_ask(NULL, NULL);
   runlock_release(&dir->lock);
 }
 
@@ -206,7 +206,7 @@ static int make(const struct run *run, int goes_on) {
   TRY(make_folder(rundir_checkpoints(run, checkpoints)));
   for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
     snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
-    publish_clean(path, 0);
+    atomic_write_clean(path, 0);
   }
   if (!goes_on) TRY(remove_old(checkpoints, rundir_best(run, best)));
   snprintf(path, sizeof path, "%s/config.toml", config->log.dir);

@@ -108,7 +108,7 @@ static int take_file(struct runlock *lock, const char *folder, int make) {
 int runlock_take(struct runlock *lock, const char *folder, int make) {
   if (lock->held) return runlock_hold(lock, folder);
   runlock_release(lock);
-  int code = publish_folder(folder, &lock->folder);
+  int code = atomic_write_folder(folder, &lock->folder);
   if (code != OK && !make && errno == ENOENT) {
     error_clear();
     return OK;

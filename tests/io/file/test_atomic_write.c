@@ -16,13 +16,13 @@ static const char *const nothing[] = {NULL};
 
 TEST(a_name_that_takes_a_file_is_fine) {
   const char *const inputs[] = {"in", "missing", NULL};
-  made_text("in", "1");
-  made_text("old", "2");
-  assert_ok(check_writable("new", nothing));
-  assert_ok(check_writable("new", inputs));
-  assert_ok(check_writable("old", inputs));
-  assert_ok(check_writable("no/such/folder/new", inputs));
-  assert_ok(check_writable("/tmp/no/such/folder/new", inputs));
+  synthetic_text("in", "1");
+  synthetic_text("old", "2");
+  assert_ok(path_check_writable("new", nothing));
+  assert_ok(path_check_writable("new", inputs));
+  assert_ok(path_check_writable("old", inputs));
+  assert_ok(path_check_writable("no/such/folder/new", inputs));
+  assert_ok(path_check_writable("/tmp/no/such/folder/new", inputs));
   assert_int_equal(access("no", F_OK), -1); /* a check makes nothing */
 }
 
@@ -30,53 +30,56 @@ TEST(an_output_is_no_input_under_any_name) {
   const char *const inputs[] = {"missing", "in", "set", NULL};
   assert_int_equal(mkdir("set", 0777), 0);
   assert_int_equal(mkdir("set/raw", 0777), 0);
-  made_text("in", "1");
-  made_text("set/raw/edge.csv", "2");
+  synthetic_text("in", "1");
+  synthetic_text("set/raw/edge.csv", "2");
   assert_int_equal(symlink("in", "by_symlink"), 0);
   assert_int_equal(link("in", "by_link"), 0);
-  assert_fails(check_writable("in", inputs), BAD_INPUT, "in: cannot be written: it is the input in");
-  assert_fails(check_writable("./set/../in", inputs), BAD_INPUT, "it is the input in");
-  assert_fails(check_writable("by_symlink", inputs), BAD_INPUT, "by_symlink: cannot be written: it is");
-  assert_fails(check_writable("by_link", inputs), BAD_INPUT, "it is the input in");
-  assert_fails(check_writable("set/raw/edge.csv", inputs), BAD_INPUT, "it is the input set/raw/edge.csv");
-  assert_ok(check_writable("in", nothing));
-  assert_ok(check_writable("set/raw/new", inputs));
+  assert_fails(path_check_writable("in", inputs), BAD_INPUT, "in: cannot be written: it is the input in");
+  assert_fails(path_check_writable("./set/../in", inputs), BAD_INPUT, "it is the input in");
+  assert_fails(path_check_writable("by_symlink", inputs), BAD_INPUT, "by_symlink: cannot be written: it is");
+  assert_fails(path_check_writable("by_link", inputs), BAD_INPUT, "it is the input in");
+  assert_fails(path_check_writable("set/raw/edge.csv", inputs), BAD_INPUT,
+               "it is the input set/raw/edge.csv");
+  assert_ok(path_check_writable("in", nothing));
+  assert_ok(path_check_writable("set/raw/new", inputs));
 }
 
 TEST(what_takes_no_file_has_its_sentence) {
-  made_text("file", "1");
+  synthetic_text("file", "1");
   assert_int_equal(mkdir("folder", 0777), 0);
   assert_int_equal(mkfifo("pipe", 0777), 0);
-  assert_fails(check_writable("", nothing), BAD_INPUT, "the name of the file to write is empty");
-  assert_fails(check_writable("folder", nothing), BAD_INPUT, "folder: is a folder; a file is expected");
-  assert_fails(check_writable("new/", nothing), BAD_INPUT, "new/: is a folder; a file is expected");
-  assert_fails(check_writable("pipe", nothing), BAD_INPUT, "pipe: is a device or pipe; a file is expected");
-  assert_fails(check_writable("file/new", nothing), BAD_INPUT,
+  assert_fails(path_check_writable("", nothing), BAD_INPUT, "the name of the file to write is empty");
+  assert_fails(path_check_writable("folder", nothing), BAD_INPUT, "folder: is a folder; a file is expected");
+  assert_fails(path_check_writable("new/", nothing), BAD_INPUT, "new/: is a folder; a file is expected");
+  assert_fails(path_check_writable("pipe", nothing), BAD_INPUT,
+               "pipe: is a device or pipe; a file is expected");
+  assert_fails(path_check_writable("file/new", nothing), BAD_INPUT,
                "new: cannot be written: file is not a folder");
-  assert_fails(check_writable("file/new/er", nothing), BAD_INPUT,
+  assert_fails(path_check_writable("file/new/er", nothing), BAD_INPUT,
                "cannot be written: file/new: Not a directory");
   assert_int_equal(mkdir("closed", 0555), 0);
   if (geteuid() != 0)
-    assert_fails(check_writable("closed/new", nothing), BAD_INPUT, "cannot be written: closed: Permission");
+    assert_fails(path_check_writable("closed/new", nothing), BAD_INPUT,
+                 "cannot be written: closed: Permission");
 }
 
 TEST(only_a_plain_file_is_replaced) {
-  struct publish p;
+  struct atomic_write p;
   if (access("pipe", F_OK) != 0) assert_int_equal(mkfifo("pipe", 0777), 0);
-  assert_fails(publish_open(&p, "pipe"), FAILED, "pipe: cannot be written: is a device or pipe");
+  assert_fails(atomic_write_open(&p, "pipe"), FAILED, "pipe: cannot be written: is a device or pipe");
 }
 
 TEST(writers_have_numbers_of_their_own) {
   char expected[64];
-  struct publish p;
-  int64_t mine = publish_writer();
-  assert_ok(publish_open(&p, "file"));
+  struct atomic_write p;
+  int64_t mine = atomic_write_writer();
+  assert_ok(atomic_write_open(&p, "file"));
   snprintf(expected, sizeof expected, "file.tmp-%lld", (long long)mine);
   assert_int_equal(access(expected, F_OK), 0);
-  publish_drop(&p);
+  atomic_write_drop(&p);
   assert_int_equal(access(expected, F_OK), -1);
   pid_t pid = fork();
-  if (pid == 0) _exit(publish_writer() == mine);
+  if (pid == 0) _exit(atomic_write_writer() == mine);
   int status = -1;
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_int_equal(status, 0);
@@ -89,24 +92,24 @@ TEST(a_file_gets_the_rights_of_the_umask) {
   static const mode_t masks[] = {0, 022, 027, 077};
   mode_t before = umask(0);
   struct stat status;
-  struct publish p;
+  struct atomic_write p;
   FILE *out;
-  made_text("rights", "old");
+  synthetic_text("rights", "old");
   assert_int_equal(chmod("rights", 0600), 0);
   assert_int_equal(link("rights", "other_name"), 0);
   for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
     umask(masks[i]);
-    assert_ok(publish_open(&p, "rights"));
-    assert_ok(publish_stream(&p, &out));
+    assert_ok(atomic_write_open(&p, "rights"));
+    assert_ok(atomic_write_stream(&p, &out));
     fputs("new", out);
-    assert_ok(publish_commit(&p));
+    assert_ok(atomic_write_commit(&p));
     assert_int_equal(stat("rights", &status), 0);
     assert_int_equal(status.st_mode & 07777, 0666 & ~masks[i]);
     assert_int_equal(status.st_size, 3);
   }
   umask(before);
   size_t size;
-  unsigned char *bytes = made_bytes("other_name", &size);
+  unsigned char *bytes = synthetic_bytes("other_name", &size);
   assert_memory_equal(bytes, "old", 3);
   free(bytes);
 }
@@ -124,14 +127,14 @@ TEST(folders_are_not_for_everybody) {
 /* Somebody who knows the name that comes next, or has drawn it too, stops nothing. */
 TEST(a_name_that_is_taken_gives_way_to_another) {
   char taken[64];
-  struct publish p;
-  made_text("victim", "1");
-  snprintf(taken, sizeof taken, "guess.tmp-%lld", (long long)publish_writer());
+  struct atomic_write p;
+  synthetic_text("victim", "1");
+  snprintf(taken, sizeof taken, "guess.tmp-%lld", (long long)atomic_write_writer());
   assert_int_equal(symlink("victim", taken), 0);
-  assert_ok(publish_open(&p, "guess"));
+  assert_ok(atomic_write_open(&p, "guess"));
   assert_string_not_equal(p.temporary, taken);
   assert_int_equal(write(p.file, "new", 3), 3);
-  assert_ok(publish_commit(&p));
+  assert_ok(atomic_write_commit(&p));
   struct stat status;
   assert_int_equal(stat("victim", &status), 0);
   assert_int_equal(status.st_size, 1);
@@ -141,15 +144,16 @@ TEST(a_name_that_is_taken_gives_way_to_another) {
 
 /* A link of another user is not: only root can make one here. */
 TEST(only_links_of_ones_own_lead_to_folders) {
-  struct publish p;
+  struct atomic_write p;
   assert_int_equal(mkdir("real", 0777), 0);
   assert_int_equal(symlink("real", "mine"), 0);
-  assert_ok(publish_open(&p, "mine/file"));
-  assert_ok(publish_commit(&p));
+  assert_ok(atomic_write_open(&p, "mine/file"));
+  assert_ok(atomic_write_commit(&p));
   assert_int_equal(access("real/file", F_OK), 0);
   if (lchown("mine", 12345, (gid_t)-1) != 0) skip();
-  assert_fails(publish_open(&p, "mine/other"), BAD_INPUT, "mine: is a symbolic link that another user made");
-  publish_clean("mine/file", 0);
+  assert_fails(atomic_write_open(&p, "mine/other"), BAD_INPUT,
+               "mine: is a symbolic link that another user made");
+  atomic_write_clean("mine/file", 0);
   assert_int_equal(access("real/other", F_OK), -1);
 }
 
@@ -159,9 +163,9 @@ TEST(a_signal_removes_what_is_being_written) {
   assert_int_equal(mkdir("stopped", 0777), 0);
   pid_t pid = fork();
   if (pid == 0) {
-    struct publish p;
-    if (stop_start(publish_remove_named) != OK) _exit(1);
-    if (publish_open(&p, "stopped/file") != OK || access(p.path, F_OK) == 0 || chdir("/") != 0) _exit(2);
+    struct atomic_write p;
+    if (stop_start(atomic_write_remove_named) != OK) _exit(1);
+    if (atomic_write_open(&p, "stopped/file") != OK || access(p.path, F_OK) == 0 || chdir("/") != 0) _exit(2);
     kill(getpid(), SIGTERM);
     for (;;) pause();
   }
@@ -172,35 +176,35 @@ TEST(a_signal_removes_what_is_being_written) {
 
 TEST(a_name_that_is_too_long_is_refused_at_once) {
   char name[300], path[1200];
-  struct publish p;
+  struct atomic_write p;
   memset(name, 'n', sizeof name);
   name[232] = '\0';
-  assert_fails(check_writable(name, nothing), BAD_INPUT, "at most 231 characters");
-  assert_fails(publish_open(&p, name), BAD_INPUT, "at most 231 characters");
+  assert_fails(path_check_writable(name, nothing), BAD_INPUT, "at most 231 characters");
+  assert_fails(atomic_write_open(&p, name), BAD_INPUT, "at most 231 characters");
   name[231] = '\0';
-  assert_ok(check_writable(name, nothing));
-  assert_ok(publish_open(&p, name));
-  assert_ok(publish_commit(&p));
+  assert_ok(path_check_writable(name, nothing));
+  assert_ok(atomic_write_open(&p, name));
+  assert_ok(atomic_write_commit(&p));
   memset(path, '/', sizeof path);
   path[1100] = '\0';
   path[1099] = 'f';
-  assert_fails(check_writable(path, nothing), BAD_INPUT, "at most 1023 characters");
+  assert_fails(path_check_writable(path, nothing), BAD_INPUT, "at most 1023 characters");
 }
 
 /* What somebody may still be writing stays. */
 TEST(old_leftovers_go) {
   const struct timespec day_ago[2] = {{time(NULL) - 86401, 0}, {time(NULL) - 86401, 0}};
-  made_text("kept.h5.tmp-1", "new");
-  made_text("kept.h5.tmp-2", "old");
-  made_text("kept.h5", "old, too");
-  made_text("kept.h5.tmp-notes", "a person's");
+  synthetic_text("kept.h5.tmp-1", "new");
+  synthetic_text("kept.h5.tmp-2", "old");
+  synthetic_text("kept.h5", "old, too");
+  synthetic_text("kept.h5.tmp-notes", "a person's");
   assert_int_equal(utimensat(AT_FDCWD, "kept.h5.tmp-2", day_ago, 0), 0);
   assert_int_equal(utimensat(AT_FDCWD, "kept.h5", day_ago, 0), 0);
-  publish_clean("kept.h5", 86400);
+  atomic_write_clean("kept.h5", 86400);
   assert_int_equal(access("kept.h5.tmp-1", F_OK), 0);
   assert_int_equal(access("kept.h5.tmp-2", F_OK), -1);
   assert_int_equal(access("kept.h5", F_OK), 0);
-  publish_clean("kept.h5", 0);
+  atomic_write_clean("kept.h5", 0);
   assert_int_equal(access("kept.h5.tmp-1", F_OK), -1);
   assert_int_equal(access("kept.h5.tmp-notes", F_OK), 0);
 }

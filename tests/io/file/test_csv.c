@@ -43,7 +43,7 @@ static char *numbers(int64_t bad) {
 TEST(every_row_comes_once) {
   int64_t *value = malloc(MANY * sizeof *value), rows = 0;
   char *text = numbers(0);
-  made_gzip("many.gz", text);
+  synthetic_gzip("many.gz", text);
   memset(value, 0xff, MANY * sizeof *value);
   assert_ok(read_numbers("many.gz", value, MANY, &rows));
   assert_int_equal(rows, MANY);
@@ -56,7 +56,7 @@ TEST(the_first_bad_row_is_named) {
   int64_t *value = malloc(MANY * sizeof *value), rows = 0;
   char *text = numbers(1500001);
   memcpy(text + 8 * 1500100, "abc", 3);
-  made_gzip("bad.gz", text);
+  synthetic_gzip("bad.gz", text);
   for (int i = 0; i < 3; i++)
     assert_fails(read_numbers("bad.gz", value, MANY, &rows), BAD_INPUT,
                  "bad.gz:1500001: expected a number, found");
@@ -68,12 +68,12 @@ TEST(ends_of_lines_do_not_matter) {
   int64_t value[4], rows;
   const char *files[] = {"1\n2\n3\n", "1\n2\n3", "1\r\n2\r\n3\r\n"};
   for (int i = 0; i < 3; i++) {
-    made_text("file", files[i]);
+    synthetic_text("file", files[i]);
     assert_ok(read_numbers("file", value, 4, &rows));
     assert_int_equal(rows, 3);
     assert_int_equal(value[2], 3);
   }
-  made_text("file", "");
+  synthetic_text("file", "");
   assert_ok(read_numbers("file", value, 4, &rows));
   assert_int_equal(rows, 0);
   assert_fails(csv_check_rows("file", 2, 3), BAD_INPUT, "file:2: the file ends after 2 of 3 rows");
@@ -81,17 +81,17 @@ TEST(ends_of_lines_do_not_matter) {
 
 TEST(what_is_no_text_is_refused) {
   int64_t value[8], rows;
-  made_file("nul", "1\n2\n\0003\n", 7);
+  synthetic_file("nul", "1\n2\n\0003\n", 7);
   assert_fails(read_numbers("nul", value, 8, &rows), BAD_INPUT, "nul:3: holds a NUL byte");
-  made_text("blank", "1\n\n3\n");
+  synthetic_text("blank", "1\n\n3\n");
   assert_fails(read_numbers("blank", value, 8, &rows), BAD_INPUT,
                "blank:2: expected a number, found the end");
-  made_text("field", "1\n2,\n3\n");
+  synthetic_text("field", "1\n2,\n3\n");
   assert_fails(read_numbers("field", value, 8, &rows), BAD_INPUT, "field:2: field 2 is empty");
-  made_gzip("cut.gz", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  synthetic_gzip("cut.gz", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   size_t size;
-  unsigned char *bytes = made_bytes("cut.gz", &size);
-  made_file("cut.gz", bytes, size - 9);
+  unsigned char *bytes = synthetic_bytes("cut.gz", &size);
+  synthetic_file("cut.gz", bytes, size - 9);
   free(bytes);
   assert_fails(read_numbers("cut.gz", value, 8, &rows), BAD_INPUT, "cut.gz: cannot be read");
   assert_fails(read_numbers("nowhere", value, 8, &rows), BAD_INPUT, "nowhere: cannot be opened");

@@ -200,7 +200,7 @@ static void write_until_full(const char *dir, int64_t rows) {
     if (code != FAILED || !said)
       fprintf(stderr, "rows %lld: code %d: %s\n", (long long)rows, code, error_message());
     if (code != FAILED || !said) _exit(1);
-    snprintf(name, sizeof name, "%s/full.h5.tmp-%lld", dir, (long long)publish_writer());
+    snprintf(name, sizeof name, "%s/full.h5.tmp-%lld", dir, (long long)atomic_write_writer());
     if (access(name, F_OK) == 0) _exit(2);
     snprintf(name, sizeof name, "%s/full.h5", dir);
     if (access(name, F_OK) == 0) _exit(3);
@@ -257,7 +257,7 @@ TEST(a_full_disk_fails_with_its_reason_and_leaves_nothing) {
   int created = h5_create(&h5, name);
   if (created == OK) created = h5_commit(&h5);
   h5_close(&h5);
-  snprintf(name, sizeof name, "%s/late.h5.tmp-%lld", dir, (long long)publish_writer());
+  snprintf(name, sizeof name, "%s/late.h5.tmp-%lld", dir, (long long)atomic_write_writer());
   int left = access(name, F_OK) == 0;
   assert_int_equal(umount(dir), 0);
   assert_int_equal(worst, 0);
@@ -271,7 +271,7 @@ TEST(what_is_not_committed_leaves_the_old_file) {
   for (int i = 0; i < 2; i++) {
     char temporary[500];
     assert_ok(h5_create(&h5, file_named("old.h5")));
-    snprintf(temporary, sizeof temporary, "%s.tmp-%lld", path, (long long)publish_writer());
+    snprintf(temporary, sizeof temporary, "%s.tmp-%lld", path, (long long)atomic_write_writer());
     assert_int_equal(access(temporary, F_OK), 0);
     assert_ok(h5_write_int(&h5, "/", "value", i));
     if (i == 0) assert_ok(h5_commit(&h5));

@@ -7,7 +7,7 @@ IN_MADE_FOLDER;
 static int parse(struct npy *npy, const char *descr, const char *shape, int fortran, int version,
                  const void *data, size_t bytes) {
   size_t size;
-  void *file = made_npy(descr, shape, fortran, version, data, bytes, &size);
+  void *file = synthetic_npy(descr, shape, fortran, version, data, bytes, &size);
   return npy_parse(npy, file, (int64_t)size, "x.npy");
 }
 
@@ -151,13 +151,13 @@ TEST(files_are_read_and_cut_ones_refused) {
   size_t size;
   struct npy npy;
   const float data[] = {1, 2, 3, 4};
-  unsigned char *bytes = made_npy("<f4", "(2, 2)", 0, 1, data, sizeof data, &size);
-  made_file("a.npy", bytes, size);
+  unsigned char *bytes = synthetic_npy("<f4", "(2, 2)", 0, 1, data, sizeof data, &size);
+  synthetic_file("a.npy", bytes, size);
   assert_ok(npy_read(&npy, "a.npy"));
   assert_memory_equal(npy.data, data, sizeof data);
   npy_free(&npy);
   for (size_t cut = 0; cut < size; cut++) {
-    made_file("cut.npy", bytes, cut);
+    synthetic_file("cut.npy", bytes, cut);
     assert_fails(npy_read(&npy, "cut.npy"), BAD_INPUT, "cut.npy: ");
     npy_free(&npy);
   }
@@ -168,7 +168,7 @@ TEST(files_are_read_and_cut_ones_refused) {
 
 TEST(every_flipped_bit_is_read_or_refused) {
   size_t size;
-  unsigned char *bytes = made_npy("<f4", "(2, 3)", 1, 1, "abcdefghijklmnopqrstuvwx", 24, &size);
+  unsigned char *bytes = synthetic_npy("<f4", "(2, 3)", 1, 1, "abcdefghijklmnopqrstuvwx", 24, &size);
   for (size_t bit = 0; bit < 8 * size; bit++) {
     unsigned char *copy = malloc(size);
     memcpy(copy, bytes, size);

@@ -7,10 +7,10 @@ static const int64_t numbers[] = {5, 6, 7};
 
 static void make_archive(const char *path) {
   static int32_t zeros[4096];
-  const struct made_array array[] = {{"numbers", "<i8", "(3,)", numbers, sizeof numbers, 0},
-                                     {"stored", "<i8", "(3,)", numbers, sizeof numbers, 0},
-                                     {"zeros", "<i4", "(4096,)", zeros, sizeof zeros, 0}};
-  made_npz(path, array, 3);
+  const struct synthetic_array array[] = {{"numbers", "<i8", "(3,)", numbers, sizeof numbers, 0},
+                                          {"stored", "<i8", "(3,)", numbers, sizeof numbers, 0},
+                                          {"zeros", "<i4", "(4096,)", zeros, sizeof zeros, 0}};
+  synthetic_npz(path, array, 3);
 }
 
 static int read_member(const char *path, const char *name) {
@@ -43,13 +43,13 @@ TEST(members_are_found_and_read) {
 }
 
 TEST(what_is_no_archive_is_refused) {
-  made_text("text.npz", "this is not a zip archive at all");
+  synthetic_text("text.npz", "this is not a zip archive at all");
   assert_fails(read_member("text.npz", "a"), BAD_INPUT, "text.npz: cannot be opened as an npz archive");
   assert_fails(read_member("missing.npz", "a"), BAD_INPUT, "missing.npz: cannot be opened");
   make_archive("whole.npz");
   size_t size;
-  unsigned char *bytes = made_bytes("whole.npz", &size);
-  made_file("cut.npz", bytes, size - 30);
+  unsigned char *bytes = synthetic_bytes("whole.npz", &size);
+  synthetic_file("cut.npz", bytes, size - 30);
   assert_fails(read_member("cut.npz", "numbers"), BAD_INPUT, "cut.npz: cannot be opened");
   free(bytes);
 }
@@ -74,27 +74,27 @@ static void set_compressed_size(unsigned char *entry, uint32_t size) {
 TEST(lying_sizes_and_checksums_are_refused) {
   make_archive("whole.npz");
   size_t size;
-  unsigned char *bytes = made_bytes("whole.npz", &size);
+  unsigned char *bytes = synthetic_bytes("whole.npz", &size);
   size_t entry = central_entry(bytes, size, "zeros.npy");
   unsigned char saved[46];
   memcpy(saved, bytes + entry, sizeof saved);
   set_size(bytes + entry, 4000000000u);
-  made_file("bomb.npz", bytes, size);
+  synthetic_file("bomb.npz", bytes, size);
   assert_fails(read_member("bomb.npz", "zeros"), BAD_INPUT, "claims 4000000000 bytes");
   set_size(bytes + entry, 5000);
-  made_file("short.npz", bytes, size);
+  synthetic_file("short.npz", bytes, size);
   assert_fails(read_member("short.npz", "zeros"), BAD_INPUT, "short.npz: zeros: ");
   set_size(bytes + entry, 20000);
-  made_file("long.npz", bytes, size);
+  synthetic_file("long.npz", bytes, size);
   assert_fails(read_member("long.npz", "zeros"), BAD_INPUT, "long.npz: zeros: ");
   set_compressed_size(bytes + entry, 900000000u); /* where it would have to be written that it is more */
   set_size(bytes + entry, 900000000u);
-  made_file("beyond.npz", bytes, size);
+  synthetic_file("beyond.npz", bytes, size);
   assert_fails(read_member("beyond.npz", "zeros"), BAD_INPUT,
                "claims 900000000 compressed bytes in a file of ");
   memcpy(bytes + entry, saved, sizeof saved);
   bytes[entry + 16] ^= 1; /* checksum */
-  made_file("crc.npz", bytes, size);
+  synthetic_file("crc.npz", bytes, size);
   assert_fails(read_member("crc.npz", "zeros"), BAD_INPUT, "crc.npz: zeros: ");
   free(bytes);
 }
@@ -102,11 +102,11 @@ TEST(lying_sizes_and_checksums_are_refused) {
 TEST(damage_anywhere_is_read_or_refused) {
   make_archive("whole.npz");
   size_t size;
-  unsigned char *bytes = made_bytes("whole.npz", &size);
+  unsigned char *bytes = synthetic_bytes("whole.npz", &size);
   for (size_t i = 0; i < size; i++) {
     unsigned char old = bytes[i];
     bytes[i] = (unsigned char)(old ^ (1 << i % 8));
-    made_file("flip.npz", bytes, size);
+    synthetic_file("flip.npz", bytes, size);
     bytes[i] = old;
     const char *names[] = {"numbers", "stored", "zeros"};
     for (int k = 0; k < 3; k++) {

@@ -22,26 +22,26 @@ static void assert_lines(const char *path, const char *const *expected, int coun
 
 TEST(line_ends_and_gzip_do_not_matter) {
   const char *lines[] = {"one", "", "  two three", "four\rfive"};
-  made_text("lf", "one\n\n  two three\nfour\rfive\n");
-  made_text("open_end", "one\n\n  two three\nfour\rfive");
-  made_text("crlf", "one\r\n\r\n  two three\r\nfour\rfive\r\n");
-  made_gzip("gz", "one\r\n\n  two three\nfour\rfive");
+  synthetic_text("lf", "one\n\n  two three\nfour\rfive\n");
+  synthetic_text("open_end", "one\n\n  two three\nfour\rfive");
+  synthetic_text("crlf", "one\r\n\r\n  two three\r\nfour\rfive\r\n");
+  synthetic_gzip("gz", "one\r\n\n  two three\nfour\rfive");
   assert_lines("lf", lines, 4);
   assert_lines("open_end", lines, 4);
   assert_lines("crlf", lines, 4);
   assert_lines("gz", lines, 4);
-  made_text("empty", "");
-  made_gzip("empty.gz", "");
+  synthetic_text("empty", "");
+  synthetic_gzip("empty.gz", "");
   assert_lines("empty", lines, 0);
   assert_lines("empty.gz", lines, 0);
 }
 
 TEST(a_byte_order_mark_is_no_part_of_the_first_line) {
   const char *lines[] = {"0 1", "\357\273\2772"}, *one[] = {"1"};
-  made_text("mark", "\357\273\2770 1\r\n\357\273\2772");
-  made_gzip("mark.gz", "\357\273\2770 1\n\357\273\2772");
-  made_text("mark_alone", "\357\273\277");
-  made_text("short", "1");
+  synthetic_text("mark", "\357\273\2770 1\r\n\357\273\2772");
+  synthetic_gzip("mark.gz", "\357\273\2770 1\n\357\273\2772");
+  synthetic_text("mark_alone", "\357\273\277");
+  synthetic_text("short", "1");
   assert_lines("mark", lines, 2);
   assert_lines("mark.gz", lines, 2);
   assert_lines("mark_alone", lines, 0);
@@ -53,8 +53,8 @@ TEST(long_lines_are_read_whole) {
   char *content = malloc(length + 8);
   memset(content, 'x', length);
   memcpy(content + length, "\nshort\n", 8);
-  made_gzip("long.gz", content);
-  made_text("long", content);
+  synthetic_gzip("long.gz", content);
+  synthetic_text("long", content);
   content[length] = '\0';
   const char *lines[] = {content, "short"};
   assert_lines("long.gz", lines, 2);
@@ -77,16 +77,16 @@ TEST(truncated_gzip_is_reported) {
   char content[4001];
   for (int i = 0; i < 4000; i++) content[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 26);
   content[4000] = '\0';
-  made_gzip("whole.gz", content);
+  synthetic_gzip("whole.gz", content);
   assert_ok(read_all("whole.gz"));
   size_t size;
-  unsigned char *bytes = made_bytes("whole.gz", &size);
-  made_file("half.gz", bytes, size / 2);
+  unsigned char *bytes = synthetic_bytes("whole.gz", &size);
+  synthetic_file("half.gz", bytes, size / 2);
   assert_fails(read_all("half.gz"), BAD_INPUT, "half.gz: cannot be read after line");
-  made_file("tail.gz", bytes, size - 1);
+  synthetic_file("tail.gz", bytes, size - 1);
   assert_fails(read_all("tail.gz"), BAD_INPUT, "truncated");
   bytes[size - 8] ^= 1; /* checksum */
-  made_file("flip.gz", bytes, size);
+  synthetic_file("flip.gz", bytes, size);
   assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read");
   free(bytes);
 }
@@ -96,7 +96,7 @@ enum { ZEROS = 1 << 19 };
 /* The files a and b one behind the other, and zeros; the caller frees the bytes. */
 static unsigned char *joined(const char *a, const char *b, size_t *first, size_t *size) {
   size_t second;
-  unsigned char *front = made_bytes(a, first), *back = made_bytes(b, &second);
+  unsigned char *front = synthetic_bytes(a, first), *back = synthetic_bytes(b, &second);
   *size = *first + second;
   front = realloc(front, *size + ZEROS);
   assert_non_null(front);
@@ -108,45 +108,45 @@ static unsigned char *joined(const char *a, const char *b, size_t *first, size_t
 
 TEST(every_member_of_a_gzip_file_is_read) {
   const char *lines[] = {"one", "two three", "four"};
-  made_gzip("a.gz", "one\ntwo ");
-  made_gzip("b.gz", "three\nfour\n");
+  synthetic_gzip("a.gz", "one\ntwo ");
+  synthetic_gzip("b.gz", "three\nfour\n");
   size_t first, size;
   unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
-  made_file("both.gz", bytes, size);
+  synthetic_file("both.gz", bytes, size);
   assert_lines("both.gz", lines, 3);
-  made_file("zeros.gz", bytes, size + ZEROS);
+  synthetic_file("zeros.gz", bytes, size + ZEROS);
   assert_lines("zeros.gz", lines, 3);
   free(bytes);
 }
 
 TEST(a_damaged_later_member_is_reported) {
-  made_gzip("a.gz", "one\ntwo ");
-  made_gzip("b.gz", "three\nfour\n");
+  synthetic_gzip("a.gz", "one\ntwo ");
+  synthetic_gzip("b.gz", "three\nfour\n");
   size_t first, size;
   unsigned char *bytes = joined("a.gz", "b.gz", &first, &size);
   for (size_t left = first + 1; left < size; left++) {
-    made_file("cut.gz", bytes, left);
+    synthetic_file("cut.gz", bytes, left);
     assert_fails(read_all("cut.gz"), BAD_INPUT, "cut.gz: cannot be read after line 0: the gzip data is ");
   }
   for (int bit = 0; bit < 16; bit++) {
     bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
-    made_file("magic.gz", bytes, size);
+    synthetic_file("magic.gz", bytes, size);
     assert_fails(read_all("magic.gz"), BAD_INPUT,
                  "magic.gz: cannot be read after line 0: the gzip data is damaged");
     bytes[first + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
   bytes[size - 8] ^= 1; /* checksum */
-  made_file("flip.gz", bytes, size);
+  synthetic_file("flip.gz", bytes, size);
   assert_fails(read_all("flip.gz"), BAD_INPUT, "flip.gz: cannot be read after line 0: incorrect data check");
   bytes[size - 8] ^= 1;
   bytes[size + ZEROS - 1] = 'x';
-  made_file("behind.gz", bytes, size + ZEROS);
+  synthetic_file("behind.gz", bytes, size + ZEROS);
   assert_fails(read_all("behind.gz"), BAD_INPUT, "neither another one nor zeros");
   free(bytes);
 }
 
 /* Lines of 16 bytes, stored as they are: a file of exactly that many bytes. */
-static void made_stored(const char *path, size_t size) {
+static void synthetic_stored(const char *path, size_t size) {
   size_t count = size - size / 1000, got = 0;
   for (int round = 0; round < 3; round++) {
     char *content = malloc(count);
@@ -157,22 +157,22 @@ static void made_stored(const char *path, size_t size) {
     assert_int_equal(gzwrite(file, content, (unsigned)count), (int)count);
     assert_int_equal(gzclose(file), Z_OK);
     free(content);
-    free(made_bytes(path, &got));
+    free(synthetic_bytes(path, &got));
     count += size - got;
   }
   assert_int_equal(got, size);
 }
 
 TEST(members_may_end_anywhere_in_the_buffer_of_a_reader) {
-  made_gzip("b.gz", "\nlast\n");
+  synthetic_gzip("b.gz", "\nlast\n");
   for (size_t size = (1 << 18) - 2; size <= (1 << 18) + 1; size++) {
     struct text text;
     char *line, last[8] = "";
     size_t first, both;
-    made_stored("a.gz", size);
+    synthetic_stored("a.gz", size);
     unsigned char *bytes = joined("a.gz", "b.gz", &first, &both);
-    made_file("long.gz", bytes, both);
-    made_file("short.gz", bytes, first + 1);
+    synthetic_file("long.gz", bytes, both);
+    synthetic_file("short.gz", bytes, first + 1);
     free(bytes);
     assert_fails(read_all("short.gz"), BAD_INPUT, "short.gz: cannot be read after line");
     assert_ok(text_open(&text, "long.gz"));
@@ -187,7 +187,7 @@ TEST(members_may_end_anywhere_in_the_buffer_of_a_reader) {
 }
 
 TEST(what_is_no_text_is_refused) {
-  made_file("nul", "a\nb\0c\n", 6);
+  synthetic_file("nul", "a\nb\0c\n", 6);
   assert_fails(read_all("nul"), BAD_INPUT, "nul:2: holds a NUL byte");
   assert_fails(read_all("missing"), BAD_INPUT, "missing: cannot be opened: No such file");
   assert_fails(read_all("."), BAD_INPUT, ".: cannot be read");

@@ -25,10 +25,10 @@ static char *with_crlf(const char *text) {
 static void in_each_wrapping(const char *format, const char *text, void (*check)(const struct import *import),
                              struct import_options options) {
   char *crlf = with_crlf(text);
-  made_text("lf", text);
-  made_text("crlf", crlf);
-  made_gzip("lf.gz", text);
-  made_gzip("crlf.gz", crlf);
+  synthetic_text("lf", text);
+  synthetic_text("crlf", crlf);
+  synthetic_gzip("lf.gz", text);
+  synthetic_gzip("crlf.gz", crlf);
   free(crlf);
   const char *paths[] = {"lf", "crlf", "lf.gz", "crlf.gz"};
   for (int i = 0; i < 4; i++) {
@@ -192,7 +192,7 @@ TEST(metis_layouts_are_read) {
 
 TEST(unit_weights_are_not_stored) {
   struct import import;
-  made_text("ones", "0 1 1\n1 0 1.0\n");
+  synthetic_text("ones", "0 1 1\n1 0 1.0\n");
   struct import_options options = options_of("edgelist", "ones");
   options.weights = 1;
   assert_ok(import_read(&import, &options));
@@ -202,7 +202,7 @@ TEST(unit_weights_are_not_stored) {
 
 TEST(the_written_file_reads_back) {
   struct import import;
-  made_text("list", list_text);
+  synthetic_text("list", list_text);
   struct import_options options = options_of("edgelist", "list");
   assert_ok(import_read(&import, &options));
   assert_ok(dataset_write(&import.source, "out.h5"));

@@ -79,17 +79,17 @@ TEST(wrong_files_name_file_and_line) {
       {"metis", "2 1 10\nx 2\n1 1\n", "bad:2: expected a vertex weight, found \"x\""},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    made_text("bad", bad[i].content);
+    synthetic_text("bad", bad[i].content);
     struct import_options options = options_of(bad[i].format, "bad");
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
   }
-  made_text("bad", "2 1 1\n2 5\n1 6\n");
+  synthetic_text("bad", "2 1 1\n2 5\n1 6\n");
   struct import_options options = options_of("metis", "bad");
   options.weights = 1;
   assert_fails(import_code(&options), BAD_INPUT, "bad:2: edge 1, 2 has weight 5 one way and 6 the other");
   options = options_of("edgelist", "nowhere.txt");
   assert_fails(import_code(&options), BAD_INPUT, "nowhere.txt: cannot be opened");
-  made_text("bad", MTX "2 2 1\n1 2\n");
+  synthetic_text("bad", MTX "2 2 1\n1 2\n");
   options = options_of("mtx", "bad");
   options.weights = 1;
   assert_fails(import_code(&options), BAD_INPUT, "--weights: bad has no edge values");
@@ -140,7 +140,7 @@ static int read_damaged(const char *format, const unsigned char *bytes, size_t s
 
 static void survives_damage(const char *format, const char *path) {
   size_t size;
-  unsigned char *bytes = made_bytes(path, &size);
+  unsigned char *bytes = synthetic_bytes(path, &size);
   round_now = mmap(NULL, sizeof *round_now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(round_now != MAP_FAILED);
   fflush(NULL);
@@ -159,10 +159,11 @@ static void survives_damage(const char *format, const char *path) {
 }
 
 TEST(damaged_text_is_read_or_refused) {
-  made_text("e", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
-  made_text("k", "% bip weighted\n% 4 3 3\n1 1 2 5\n2 1 3 5\n3 2 1 5\n3 3 1 5\n");
-  made_text("m", "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 2\n2 1 1\n3 2 -1\n4 3 0.5\n");
-  made_text("g", "4 4 11 1\n9 2 5 3 6\n8 1 5 4 1\n7 1 6 4 2\n1 2 1 3 2\n");
+  synthetic_text("e", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
+  synthetic_text("k", "% bip weighted\n% 4 3 3\n1 1 2 5\n2 1 3 5\n3 2 1 5\n3 3 1 5\n");
+  synthetic_text("m",
+                 "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 2\n2 1 1\n3 2 -1\n4 3 0.5\n");
+  synthetic_text("g", "4 4 11 1\n9 2 5 3 6\n8 1 5 4 1\n7 1 6 4 2\n1 2 1 3 2\n");
   survives_damage("edgelist", "e");
   survives_damage("konect", "k");
   survives_damage("mtx", "m");
@@ -170,17 +171,17 @@ TEST(damaged_text_is_read_or_refused) {
 }
 
 TEST(damaged_gzip_is_read_or_refused) {
-  made_gzip("e.gz", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
+  synthetic_gzip("e.gz", "# Nodes: 6 Edges: 6\n0 1 2\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 0 7\n");
   survives_damage("edgelist", "e.gz");
 }
 
 TEST(damaged_archives_are_read_or_refused) {
   static const int64_t pairs[] = {0, 1, 2, 1, 3, 0}, labels[] = {0, 1, 1, 0};
   static const uint8_t mask[] = {1, 0, 0, 1};
-  const struct made_array array[] = {{"edges", "<i8", "(3, 2)", pairs, sizeof pairs, 0},
-                                     {"node_labels", "<i8", "(4,)", labels, sizeof labels, 0},
-                                     {"train_masks", "|b1", "(1, 4)", mask, sizeof mask, 0}};
-  made_npz("a.npz", array, 3);
+  const struct synthetic_array array[] = {{"edges", "<i8", "(3, 2)", pairs, sizeof pairs, 0},
+                                          {"node_labels", "<i8", "(4,)", labels, sizeof labels, 0},
+                                          {"train_masks", "|b1", "(1, 4)", mask, sizeof mask, 0}};
+  synthetic_npz("a.npz", array, 3);
   survives_damage("npz", "a.npz");
 }
 
@@ -194,11 +195,11 @@ TEST(archives_of_damaged_arrays_are_read_or_refused) {
     int64_t *victim[] = {&indptr[block.word[0] % 4], &shape[block.word[0] % 2], &indices[block.word[0] % 3]};
     int64_t *value = victim[block.word[1] % 3], saved = *value;
     *value ^= (int64_t)((uint64_t)1 << block.word[2] % 64);
-    const struct made_array array[] = {{"adj_indptr", "<i8", "(4,)", indptr, sizeof indptr, 0},
-                                       {"adj_indices", "<i8", "(3,)", indices, sizeof indices, 0},
-                                       {"adj_shape", "<i8", "(2,)", shape, sizeof shape, 0},
-                                       {"adj_data", "<f4", "(3,)", data, sizeof data, 0}};
-    made_npz("lying.npz", array, 4);
+    const struct synthetic_array array[] = {{"adj_indptr", "<i8", "(4,)", indptr, sizeof indptr, 0},
+                                            {"adj_indices", "<i8", "(3,)", indices, sizeof indices, 0},
+                                            {"adj_shape", "<i8", "(2,)", shape, sizeof shape, 0},
+                                            {"adj_data", "<f4", "(3,)", data, sizeof data, 0}};
+    synthetic_npz("lying.npz", array, 4);
     struct import_options options = options_of("npz", "lying.npz");
     int code = import_code(&options);
     if (code != OK && code != BAD_INPUT) fail_msg("round %d: code %d: %s", round, code, error_message());

@@ -19,19 +19,19 @@ static const int32_t types[] = {1, 3, 2}, none[] = {1, 0, 2}, strange[] = {1, 4,
 enum { COO = 5, DATA = 3 };
 
 static void make_coo(const char *path, const int32_t *cols) {
-  const struct made_array array[COO] = {ARRAY("row", "<i4", "(4,)", row),
-                                        {"col", "<i4", "(4,)", cols, sizeof col, 0},
-                                        {"format", "|S3", "()", "coo", 3, 0},
-                                        ARRAY("shape", "<i8", "(2,)", shape),
-                                        ARRAY("data", "<f8", "(4,)", ones)};
-  made_npz(path, array, COO);
+  const struct synthetic_array array[COO] = {ARRAY("row", "<i4", "(4,)", row),
+                                             {"col", "<i4", "(4,)", cols, sizeof col, 0},
+                                             {"format", "|S3", "()", "coo", 3, 0},
+                                             ARRAY("shape", "<i8", "(2,)", shape),
+                                             ARRAY("data", "<f8", "(4,)", ones)};
+  synthetic_npz(path, array, COO);
 }
 
 static void make_data(const int32_t *type, const char *rows) {
-  const struct made_array array[DATA] = {{"feature", "<f4", rows, feature, sizeof feature, 0},
-                                         ARRAY("label", "<i8", "(3,)", label),
-                                         {"node_types", "<i4", "(3,)", type, sizeof types, 0}};
-  made_npz("reddit/reddit_data.npz", array, DATA);
+  const struct synthetic_array array[DATA] = {{"feature", "<f4", rows, feature, sizeof feature, 0},
+                                              ARRAY("label", "<i8", "(3,)", label),
+                                              {"node_types", "<i4", "(3,)", type, sizeof types, 0}};
+  synthetic_npz("reddit/reddit_data.npz", array, DATA);
 }
 
 static void start(void) {
@@ -63,13 +63,13 @@ TEST(both_forms_of_the_matrix_are_read) {
   assert_reddit(&import.source);
   import_free(&import);
 
-  const struct made_array csr[] = {ARRAY("indptr", "<i4", "(4,)", indptr),
-                                   ARRAY("indices", "<i4", "(4,)", col),
-                                   {"format", "|S3", "()", "csr", 3, 0},
-                                   ARRAY("shape", "<i8", "(2,)", shape),
-                                   ARRAY("data", "<f8", "(4,)", ones)};
+  const struct synthetic_array csr[] = {ARRAY("indptr", "<i4", "(4,)", indptr),
+                                        ARRAY("indices", "<i4", "(4,)", col),
+                                        {"format", "|S3", "()", "csr", 3, 0},
+                                        ARRAY("shape", "<i8", "(2,)", shape),
+                                        ARRAY("data", "<f8", "(4,)", ones)};
   start();
-  made_npz("reddit/reddit_self_loop_graph.npz", csr, 5);
+  synthetic_npz("reddit/reddit_self_loop_graph.npz", csr, 5);
   assert_ok(import_read(&import, &options));
   assert_reddit(&import.source);
   import_free(&import);
@@ -110,18 +110,18 @@ TEST(what_does_not_fit_is_named) {
   assert_fails(import_code(&options), BAD_INPUT, "reddit_data.npz: feature: has 2 rows");
   assert_int_equal(remove("reddit/reddit_data.npz"), 0);
   assert_fails(import_code(&options), BAD_INPUT, "reddit/reddit_data.npz: cannot be opened");
-  const struct made_array csc[] = {ARRAY("indptr", "<i4", "(4,)", indptr),
-                                   ARRAY("indices", "<i4", "(4,)", col),
-                                   {"format", "|S3", "()", "csc", 3, 0},
-                                   ARRAY("shape", "<i8", "(2,)", shape),
-                                   ARRAY("data", "<f8", "(4,)", ones)};
-  made_npz("reddit/reddit_graph.npz", csc, 5);
+  const struct synthetic_array csc[] = {ARRAY("indptr", "<i4", "(4,)", indptr),
+                                        ARRAY("indices", "<i4", "(4,)", col),
+                                        {"format", "|S3", "()", "csc", 3, 0},
+                                        ARRAY("shape", "<i8", "(2,)", shape),
+                                        ARRAY("data", "<f8", "(4,)", ones)};
+  synthetic_npz("reddit/reddit_graph.npz", csc, 5);
   assert_fails(import_code(&options), BAD_INPUT, "a scipy matrix of format \"csc\"; save it as csr or coo");
-  const struct made_array cut[] = {{"row", "<i4", "(3,)", row, 12, 0},
-                                   ARRAY("col", "<i4", "(4,)", col),
-                                   ARRAY("shape", "<i8", "(2,)", shape),
-                                   ARRAY("data", "<f8", "(4,)", ones)};
-  made_npz("reddit/reddit_graph.npz", cut, 4);
+  const struct synthetic_array cut[] = {{"row", "<i4", "(3,)", row, 12, 0},
+                                        ARRAY("col", "<i4", "(4,)", col),
+                                        ARRAY("shape", "<i8", "(2,)", shape),
+                                        ARRAY("data", "<f8", "(4,)", ones)};
+  synthetic_npz("reddit/reddit_graph.npz", cut, 4);
   assert_fails(import_code(&options), BAD_INPUT,
                "3 rows, 4 columns and 4 values of entries do not go together");
 }

@@ -27,20 +27,20 @@ static void reads(const struct import_options *options, int64_t nodes, const cha
 }
 
 TEST(lines_list_vertices_with_commas_or_blanks) {
-  made_text("h", "3,0,1\r\n# a comment\n2 4\n1\n");
+  synthetic_text("h", "3,0,1\r\n# a comment\n2 4\n1\n");
   struct import_options options = options_of("hypergraph", "h");
   reads(&options, 5, "0 1 3|2 4|1|");
   options.nodes = 7;
   reads(&options, 7, "0 1 3|2 4|1|");
-  made_gzip("h.gz", "3,0,1\n2\t4\n");
+  synthetic_gzip("h.gz", "3,0,1\n2\t4\n");
   options = options_of("hypergraph", "h.gz");
   reads(&options, 5, "0 1 3|2 4|");
 }
 
 TEST(vertices_count_from_one_where_the_last_would_not_fit) {
   struct import import;
-  made_text("h", "1,2\n4,2\n");
-  made_text("labels", "7\n8\n7\n7\n");
+  synthetic_text("h", "1,2\n4,2\n");
+  synthetic_text("labels", "7\n8\n7\n7\n");
   struct import_options options = options_of("hypergraph", "h");
   reads(&options, 4, "0 1|1 3|");
   options.labels = "labels";
@@ -49,26 +49,26 @@ TEST(vertices_count_from_one_where_the_last_would_not_fit) {
   assert_int_equal(import.source.id[0], 1);
   assert_int_equal(import.source.label[1], 1);
   import_free(&import);
-  made_text("labels", "7\n8\n7\n7\n8\n"); /* five vertices: 4 is the last, counted from 0 */
+  synthetic_text("labels", "7\n8\n7\n7\n8\n"); /* five vertices: 4 is the last, counted from 0 */
   reads(&options, 5, "1 2|2 4|");
 }
 
 TEST(repeated_vertices_merge_and_empty_hyperedges_vanish) {
-  made_text("h", "2,0,2\n\n1\n0,2\n");
+  synthetic_text("h", "2,0,2\n\n1\n0,2\n");
   struct import_options options = options_of("hypergraph", "h");
   reads(&options, 3, "0 2|1|0 2|");
 }
 
 TEST(hmetis_files_are_read_without_their_weights) {
-  made_text("h.hgr", "% c\n3 5 11\n2 1 2\n% c\n9 5 1 3\n1 4\n1\n2\n3\n4\n5\n");
+  synthetic_text("h.hgr", "% c\n3 5 11\n2 1 2\n% c\n9 5 1 3\n1 4\n1\n2\n3\n4\n5\n");
   struct import_options options = options_of("hypergraph", "h.hgr");
   reads(&options, 5, "0 1|0 2 4|3|");
-  made_text("h.hgr", "2 6\n1 2\n5 1 3\n");
+  synthetic_text("h.hgr", "2 6\n1 2\n5 1 3\n");
   reads(&options, 6, "0 1|0 2 4|");
 }
 
 TEST(konect_lists_are_grouped_by_their_right_side) {
-  made_text("out.h", "% bip unweighted\n% 5 4 3\n1 3\n2 1 1 99\n4 3\n1 1\n2 3\n");
+  synthetic_text("out.h", "% bip unweighted\n% 5 4 3\n1 3\n2 1 1 99\n4 3\n1 1\n2 3\n");
   struct import_options options = options_of("hypergraph", "out.h");
   reads(&options, 4, "0 1|0 1 3|");
 }
@@ -78,7 +78,7 @@ TEST(written_hypergraphs_read_back) {
   struct dataset dataset;
   int64_t start[3], violations;
   int32_t vertex[4];
-  made_text("h", "3,0,1\n2\n");
+  synthetic_text("h", "3,0,1\n2\n");
   struct import_options options = options_of("hypergraph", "h");
   options.features = "random:2";
   options.labels = "random:2";
@@ -133,20 +133,20 @@ TEST(wrong_files_name_file_and_line) {
       {"bad", "% bip\n", "bad: holds no hyperedges"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    made_text(bad[i].file, bad[i].content);
+    synthetic_text(bad[i].file, bad[i].content);
     struct import_options options = options_of("hypergraph", bad[i].file);
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
   }
 }
 
 TEST(options_that_do_not_fit_are_refused) {
-  made_text("h", "0,5\n");
+  synthetic_text("h", "0,5\n");
   struct import_options options = options_of("hypergraph", "h");
   options.nodes = 4;
   assert_fails(import_code(&options), BAD_INPUT,
                "h: has vertex 5, but --nodes says less; with ids from 0 there must be 6");
   options = options_of("hypergraph", "h");
-  made_text("few", "a\nb\n");
+  synthetic_text("few", "a\nb\n");
   options.labels = "few";
   assert_fails(import_code(&options), BAD_INPUT, "h: has vertex 5, but the files beside list fewer");
   options = options_of("hypergraph", "h");
@@ -174,7 +174,7 @@ static void survives_damage(const char *name, const char *content) {
       else
         *at = (char)(*at ^ 1 << hit.word[2] % 7);
     }
-    made_file(name, copy, round % 3 == 0 ? block.word[1] % size : size);
+    synthetic_file(name, copy, round % 3 == 0 ? block.word[1] % size : size);
     struct import_options options = options_of("hypergraph", name);
     int code = import_code(&options);
     if (code != OK && code != BAD_INPUT) fail_msg("round %d: code %d: %s", round, code, error_message());

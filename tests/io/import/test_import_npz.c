@@ -14,8 +14,8 @@ static const int64_t labels[] = {0, 1, -1, 1}, train[] = {0}, val[] = {3}, test[
   { name, descr, shape, data, sizeof(data), 0 }
 
 enum { BENCHMARK = 12 };
-static void benchmark_arrays(struct made_array array[BENCHMARK]) {
-  const struct made_array all[BENCHMARK] = {
+static void benchmark_arrays(struct synthetic_array array[BENCHMARK]) {
+  const struct synthetic_array all[BENCHMARK] = {
       ARRAY("adj_indptr", "<i8", "(5,)", indptr),  ARRAY("adj_indices", "<i4", "(3,)", indices),
       ARRAY("adj_shape", "<i8", "(2,)", shape),    ARRAY("adj_data", "<f4", "(3,)", ones),
       ARRAY("attr_indptr", "<i8", "(5,)", indptr), ARRAY("attr_indices", "<i4", "(3,)", indices),
@@ -26,9 +26,9 @@ static void benchmark_arrays(struct made_array array[BENCHMARK]) {
 }
 
 TEST(benchmark_archives_are_read) {
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
-  made_npz("a.npz", array, BENCHMARK);
+  synthetic_npz("a.npz", array, BENCHMARK);
   struct import import;
   struct import_options options = options_of("npz", "a.npz");
   assert_ok(import_read(&import, &options));
@@ -59,13 +59,13 @@ TEST(full_features_and_single_masks_are_read) {
   enum { MEMBERS = 8 };
   static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8};
   static const uint8_t val_mask[] = {0, 1, 0, 0}, test_mask[] = {1, 0, 0, 1};
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
-  array[4] = (struct made_array)ARRAY("attr_matrix", "<f4", "(4, 2)", matrix);
+  array[4] = (struct synthetic_array)ARRAY("attr_matrix", "<f4", "(4, 2)", matrix);
   array[5] = array[8]; /* labels */
-  array[6] = (struct made_array)ARRAY("val_mask", "|b1", "(4,)", val_mask);
-  array[7] = (struct made_array)ARRAY("test_mask", "|b1", "(4,)", test_mask);
-  made_npz("a.npz", array, MEMBERS);
+  array[6] = (struct synthetic_array)ARRAY("val_mask", "|b1", "(4,)", val_mask);
+  array[7] = (struct synthetic_array)ARRAY("test_mask", "|b1", "(4,)", test_mask);
+  synthetic_npz("a.npz", array, MEMBERS);
   struct import import;
   struct import_options options = options_of("npz", "a.npz");
   assert_ok(import_read(&import, &options));
@@ -83,9 +83,9 @@ TEST(members_that_nobody_read_are_listed) {
   struct npz npz;
   struct npy read;
   char list[40], short_list[9];
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
-  made_npz("a.npz", array, 4);
+  synthetic_npz("a.npz", array, 4);
   assert_ok(npz_open(&npz, "a.npz"));
   assert_ok(npz_read(&npz, "adj_indices", &read));
   npy_free(&read);
@@ -97,10 +97,10 @@ TEST(members_that_nobody_read_are_listed) {
 }
 
 TEST(undirected_weights_and_binary_features_apply) {
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
   array[3].data = values;
-  made_npz("a.npz", array, BENCHMARK);
+  synthetic_npz("a.npz", array, BENCHMARK);
   struct import import;
   struct import_options options = options_of("npz", "a.npz");
   options.undirected = options.weights = options.binarize = 1;
@@ -115,10 +115,10 @@ TEST(undirected_weights_and_binary_features_apply) {
 
 TEST(multilabel_in_fortran_order_is_read) {
   static const uint8_t many[] = {1, 0, 0, 1, 0, 1, 0, 1}; /* columns of [4, 2] */
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
-  array[8] = (struct made_array){"labels", "|u1", "(4, 2)", many, sizeof many, 1};
-  made_npz("a.npz", array, 9);
+  array[8] = (struct synthetic_array){"labels", "|u1", "(4, 2)", many, sizeof many, 1};
+  synthetic_npz("a.npz", array, 9);
   struct import import;
   struct import_options options = options_of("npz", "a.npz");
   assert_ok(import_read(&import, &options));
@@ -136,8 +136,8 @@ static const uint8_t masks[3][8] = {
     {1, 0, 0, 0, 0, 0, 0, 1}, {0, 1, 0, 0, 1, 0, 0, 0}, {0, 0, 1, 1, 0, 1, 1, 0}};
 static const int64_t classes[] = {0, 1, 1, 0};
 enum { HETEROPHILOUS = 6 };
-static void heterophilous_arrays(struct made_array array[HETEROPHILOUS]) {
-  const struct made_array all[HETEROPHILOUS] = {
+static void heterophilous_arrays(struct synthetic_array array[HETEROPHILOUS]) {
+  const struct synthetic_array all[HETEROPHILOUS] = {
       ARRAY("edges", "<i8", "(3, 2)", pairs),        ARRAY("node_features", "<f4", "(4, 2)", dense),
       ARRAY("node_labels", "<i8", "(4,)", classes),  ARRAY("train_masks", "|b1", "(2, 4)", masks[0]),
       ARRAY("val_masks", "|b1", "(2, 4)", masks[1]), ARRAY("test_masks", "|b1", "(2, 4)", masks[2])};
@@ -145,9 +145,9 @@ static void heterophilous_arrays(struct made_array array[HETEROPHILOUS]) {
 }
 
 TEST(heterophilous_archives_give_a_split_a_mask) {
-  struct made_array array[HETEROPHILOUS];
+  struct synthetic_array array[HETEROPHILOUS];
   heterophilous_arrays(array);
-  made_npz("h.npz", array, HETEROPHILOUS);
+  synthetic_npz("h.npz", array, HETEROPHILOUS);
   struct import import;
   struct import_options options = options_of("npz", "h.npz");
   options.undirected = options.drop_self_loops = 1;
@@ -168,12 +168,12 @@ static int import_scipy(const int64_t *start, const char *rows, const int64_t *s
                         struct import *import) {
   static struct import_options options;
   options = options_of("npz", "s.npz");
-  const struct made_array array[] = {{"indptr", "<i8", rows, start, strcmp(rows, "(5,)") ? 24 : 40, 0},
-                                     ARRAY("indices", "<i4", "(3,)", indices),
-                                     {"shape", "<i8", "(2,)", size, 16, 0},
-                                     {"format", "|S3", "()", format, 3, 0},
-                                     ARRAY("data", "<f4", "(3,)", values)};
-  made_npz("s.npz", array, 5);
+  const struct synthetic_array array[] = {{"indptr", "<i8", rows, start, strcmp(rows, "(5,)") ? 24 : 40, 0},
+                                          ARRAY("indices", "<i4", "(3,)", indices),
+                                          {"shape", "<i8", "(2,)", size, 16, 0},
+                                          {"format", "|S3", "()", format, 3, 0},
+                                          ARRAY("data", "<f4", "(3,)", values)};
+  synthetic_npz("s.npz", array, 5);
   return import_read(import, &options);
 }
 
@@ -190,9 +190,9 @@ TEST(scipy_matrices_are_graphs_square_or_bipartite) {
   assert_fails(import_scipy(indptr, "(5,)", shape, "csc", &import), BAD_INPUT,
                "of format \"csc\"; save it as csr");
   struct import_options options = options_of("npz", "a.npz"); /* the graph is fine, its features are not */
-  struct made_array array[BENCHMARK];
+  struct synthetic_array array[BENCHMARK];
   benchmark_arrays(array);
-  made_npz("a.npz", array, BENCHMARK);
+  synthetic_npz("a.npz", array, BENCHMARK);
   options.features = "s.npz";
   assert_fails(import_code(&options), BAD_INPUT, "s.npz: a scipy matrix of format \"csc\"; save it as csr");
   import_free(&import);
@@ -207,7 +207,7 @@ TEST(arrays_that_do_not_fit_are_named) {
   static const float nan_values[] = {1, NAN, 1};
   const struct {
     int at;
-    struct made_array array;
+    struct synthetic_array array;
     const char *message;
   } bad[] = {
       {0, ARRAY("adj_indptr", "<i8", "(5,)", falling), "a.npz: adj_indptr: offset 2 is smaller"},
@@ -226,10 +226,10 @@ TEST(arrays_that_do_not_fit_are_named) {
       {4, ARRAY("attr_indptr", "|O", "(5,)", indptr), "attr_indptr: holds Python objects"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    struct made_array array[BENCHMARK];
+    struct synthetic_array array[BENCHMARK];
     benchmark_arrays(array);
     array[bad[i].at] = bad[i].array;
-    made_npz("a.npz", array, BENCHMARK);
+    synthetic_npz("a.npz", array, BENCHMARK);
     struct import_options options = options_of("npz", "a.npz");
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
   }
@@ -240,7 +240,7 @@ TEST(heterophilous_arrays_must_fit) {
   static const uint8_t grey[8] = {2};
   const struct {
     int at;
-    struct made_array array;
+    struct synthetic_array array;
     const char *message;
   } bad[] = {
       {0, ARRAY("edges", "<i8", "(1, 2)", far), "h.npz: edges: edge 0 names node 4, outside 0 .. 3"},
@@ -254,10 +254,10 @@ TEST(heterophilous_arrays_must_fit) {
       {5, ARRAY("test_masks", "|b1", "(2, 4)", masks[0]), "test_masks: node 0 is in train and again in test"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    struct made_array array[HETEROPHILOUS];
+    struct synthetic_array array[HETEROPHILOUS];
     heterophilous_arrays(array);
     array[bad[i].at] = bad[i].array;
-    made_npz("h.npz", array, HETEROPHILOUS);
+    synthetic_npz("h.npz", array, HETEROPHILOUS);
     struct import_options options = options_of("npz", "h.npz");
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
   }
@@ -270,17 +270,17 @@ TEST(nodes_are_in_proportion_to_edges) {
   static const char *const message[] = {"e.npz: nodes: 4611686018427387904; at most",
                                         "e.npz: nodes: 2000000000 is out of proportion to the 1 entries"};
   for (int i = 0; i < 2; i++) {
-    const struct made_array array[] = {ARRAY("edges", "<i8", "(1, 2)", pair),
-                                       {"train_mask", "|b1", shape_of[i], NULL, 0, 0}};
-    made_npz("e.npz", array, 2);
+    const struct synthetic_array array[] = {ARRAY("edges", "<i8", "(1, 2)", pair),
+                                            {"train_mask", "|b1", shape_of[i], NULL, 0, 0}};
+    synthetic_npz("e.npz", array, 2);
     struct import_options options = options_of("npz", "e.npz");
     assert_fails(import_code(&options), BAD_INPUT, message[i]);
   }
 }
 
 TEST(unknown_archives_say_what_is_known) {
-  const struct made_array array[] = {ARRAY("x", "<i8", "(1,)", train)};
-  made_npz("x.npz", array, 1);
+  const struct synthetic_array array[] = {ARRAY("x", "<i8", "(1,)", train)};
+  synthetic_npz("x.npz", array, 1);
   struct import_options options = options_of("npz", "x.npz");
   assert_fails(import_code(&options), BAD_INPUT, "x.npz: not a graph archive: neither adj_indptr");
 }

@@ -28,7 +28,7 @@ static void make_folders(void) {
 
 static void make_set(void) {
   make_folders();
-  for (int i = 0; i < FILES; i++) made_gzip(good[i].name, good[i].text);
+  for (int i = 0; i < FILES; i++) synthetic_gzip(good[i].name, good[i].text);
 }
 
 static void assert_features(const struct dataset_source *source) {
@@ -66,8 +66,8 @@ TEST(text_folders_are_read) {
 
 TEST(unpacked_files_and_missing_tables_are_fine) {
   make_folders();
-  made_text("set/raw/num-node-list.csv", "4\r\n");
-  made_text("set/raw/edge.csv", "0,1\r\n2,1\r\n3,0");
+  synthetic_text("set/raw/num-node-list.csv", "4\r\n");
+  synthetic_text("set/raw/edge.csv", "0,1\r\n2,1\r\n3,0");
   struct import import;
   struct import_options options = options_of("ogb", "set");
   if (system("rm -r set/split") != 0) fail_msg("%s", "rm");
@@ -81,11 +81,11 @@ TEST(unpacked_files_and_missing_tables_are_fine) {
 
 TEST(several_labels_and_several_splits_are_read) {
   make_set();
-  made_gzip("set/raw/node-label.csv.gz", "1,0,0\n0,0,0\n1,1,1\n0,1,0\n");
+  synthetic_gzip("set/raw/node-label.csv.gz", "1,0,0\n0,0,0\n1,1,1\n0,1,0\n");
   assert_int_equal(mkdir("set/split/random", 0777), 0);
-  made_text("set/split/random/train.csv", "1\n");
-  made_text("set/split/random/valid.csv", "");
-  made_text("set/split/random/test.csv", "0\n");
+  synthetic_text("set/split/random/train.csv", "1\n");
+  synthetic_text("set/split/random/valid.csv", "");
+  synthetic_text("set/split/random/test.csv", "0\n");
   struct import import;
   struct import_options options = options_of("ogb", "set");
   assert_ok(import_read(&import, &options));
@@ -103,7 +103,7 @@ TEST(several_labels_and_several_splits_are_read) {
 
 TEST(nodes_may_lack_a_label) {
   make_set();
-  made_gzip("set/raw/node-label.csv.gz", "nan\n2.0\n-1\n5\n");
+  synthetic_gzip("set/raw/node-label.csv.gz", "nan\n2.0\n-1\n5\n");
   struct import import;
   struct import_options options = options_of("ogb", "set");
   assert_ok(import_read(&import, &options));
@@ -112,7 +112,7 @@ TEST(nodes_may_lack_a_label) {
   assert_int_equal(import.source.split[0].count[SPLIT_TRAIN], 1);
   assert_int_equal(import.unlabelled, 2);
   import_free(&import);
-  made_gzip("set/raw/node-label.csv.gz", "nan \n2.0\nNaN\n5\n");
+  synthetic_gzip("set/raw/node-label.csv.gz", "nan \n2.0\nNaN\n5\n");
   assert_ok(import_read(&import, &options));
   assert_memory_equal(import.source.label, label, sizeof label);
   import_free(&import);
@@ -120,7 +120,7 @@ TEST(nodes_may_lack_a_label) {
 
 TEST(large_labels_stay_apart) {
   make_set();
-  made_gzip("set/raw/node-label.csv.gz", "16777216\n16777217\n16777218\n16777216\n");
+  synthetic_gzip("set/raw/node-label.csv.gz", "16777216\n16777217\n16777218\n16777216\n");
   struct import import;
   struct import_options options = options_of("ogb", "set");
   assert_ok(import_read(&import, &options));
@@ -136,15 +136,15 @@ TEST(large_labels_stay_apart) {
 static void make_archives(const int64_t *pairs) {
   static const int64_t nodes[] = {4}, edges[] = {3};
   static const float feature[] = {1.5F, -2, 0, .25F, 1e-3F, 4, 5, 6}, label[] = {3, 0, NAN, 3};
-  const struct made_array data[] = {{"edge_index", "<i8", "(2, 3)", pairs, 48, 0},
-                                    ARRAY("node_feat", "<f4", "(4, 2)", feature),
-                                    ARRAY("num_nodes_list", "<i8", "(1,)", nodes),
-                                    ARRAY("num_edges_list", "<i8", "(1,)", edges)};
-  const struct made_array labels[] = {ARRAY("node_label", "<f4", "(4, 1)", label)};
+  const struct synthetic_array data[] = {{"edge_index", "<i8", "(2, 3)", pairs, 48, 0},
+                                         ARRAY("node_feat", "<f4", "(4, 2)", feature),
+                                         ARRAY("num_nodes_list", "<i8", "(1,)", nodes),
+                                         ARRAY("num_edges_list", "<i8", "(1,)", edges)};
+  const struct synthetic_array labels[] = {ARRAY("node_label", "<f4", "(4, 1)", label)};
   make_folders();
-  made_npz("set/raw/data.npz", data, 4);
-  made_npz("set/raw/node-label.npz", labels, 1);
-  for (int i = FILES - 3; i < FILES; i++) made_gzip(good[i].name, good[i].text);
+  synthetic_npz("set/raw/data.npz", data, 4);
+  synthetic_npz("set/raw/node-label.npz", labels, 1);
+  for (int i = FILES - 3; i < FILES; i++) synthetic_gzip(good[i].name, good[i].text);
 }
 
 TEST(archives_of_large_sets_are_read) {
@@ -210,7 +210,7 @@ TEST(wrong_tables_name_file_and_line) {
     char path[128];
     make_set();
     snprintf(path, sizeof path, "set/%s", bad[i].file);
-    made_gzip(path, bad[i].text);
+    synthetic_gzip(path, bad[i].text);
     assert_fails(import_code(&options), BAD_INPUT, bad[i].message);
   }
   make_set();
@@ -234,8 +234,8 @@ TEST(tables_that_no_file_of_that_size_holds_are_refused) {
   row[2 * COLUMNS] = '\0';
   for (int t = 0; t < 2; t++) {
     make_set();
-    made_gzip("set/raw/num-node-list.csv.gz", "1000000\n");
-    made_gzip(table[t], row);
+    synthetic_gzip("set/raw/num-node-list.csv.gz", "1000000\n");
+    synthetic_gzip(table[t], row);
     if (t == 1) assert_int_equal(remove(table[0]), 0);
     struct import_options options = options_of("ogb", "set");
     assert_fails(import_code(&options), BAD_INPUT,
@@ -262,10 +262,10 @@ TEST(damaged_tables_are_read_or_refused) {
       text[place.word[0] % strlen(good[file].text)] = spice[place.word[1] % (sizeof spice - 1)];
     }
     if (round % 4 == 0) text[hit.word[1] % strlen(good[file].text)] = '\0';
-    made_gzip(good[file].name, text);
+    synthetic_gzip(good[file].name, text);
     int code = import_code(&options);
     if (code != OK && code != BAD_INPUT) fail_msg("round %d: code %d: %s", round, code, error_message());
     error_clear();
-    made_gzip(good[file].name, good[file].text);
+    synthetic_gzip(good[file].name, good[file].text);
   }
 }

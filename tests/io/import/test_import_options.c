@@ -9,7 +9,7 @@ static const char ring[] = "10 20\n20 30\n30 40\n40 50\n50 60\n60 10\n";
 /* Imports the ring with these options; the caller frees. */
 static int import_ring(struct import *import, const char *features, const char *labels, const char *split) {
   static struct import_options options;
-  made_text("ring", ring);
+  synthetic_text("ring", ring);
   options = options_of("edgelist", "ring");
   options.features = features;
   options.labels = labels;
@@ -21,25 +21,25 @@ TEST(features_come_from_csv_npy_and_npz) {
   struct import import;
   float expected[2 * NODES];
   for (int i = 0; i < 2 * NODES; i++) expected[i] = (float)i / 8;
-  made_text("f.csv", "# two columns\n0,0.125\n.25 .375\n0.5,0.625\n0.75\t0.875\n1,1.125\n1.25, 1.375\n");
+  synthetic_text("f.csv", "# two columns\n0,0.125\n.25 .375\n0.5,0.625\n0.75\t0.875\n1,1.125\n1.25, 1.375\n");
   assert_ok(import_ring(&import, "f.csv", NULL, NULL));
   assert_int_equal(import.source.features, 2);
   assert_memory_equal(import.source.feature, expected, sizeof expected);
   import_free(&import);
   size_t size;
-  void *bytes = made_npy("<f4", "(6, 2)", 0, 1, expected, sizeof expected, &size);
-  made_file("f.npy", bytes, size);
+  void *bytes = synthetic_npy("<f4", "(6, 2)", 0, 1, expected, sizeof expected, &size);
+  synthetic_file("f.npy", bytes, size);
   free(bytes);
   assert_ok(import_ring(&import, "f.npy", NULL, NULL));
   assert_int_equal(import.source.features, 2);
   assert_memory_equal(import.source.feature, expected, sizeof expected);
   import_free(&import);
   const int64_t indptr[] = {0, 1, 1, 1, 1, 1, 2}, shape[] = {6, 9}, column[] = {8, 0};
-  const struct made_array array[] = {{"indptr", "<i8", "(7,)", indptr, sizeof indptr, 0},
-                                     {"indices", "<i8", "(2,)", column, sizeof column, 0},
-                                     {"shape", "<i8", "(2,)", shape, sizeof shape, 0},
-                                     {"data", "<f4", "(2,)", expected + 1, 8, 0}};
-  made_npz("f.npz", array, 4);
+  const struct synthetic_array array[] = {{"indptr", "<i8", "(7,)", indptr, sizeof indptr, 0},
+                                          {"indices", "<i8", "(2,)", column, sizeof column, 0},
+                                          {"shape", "<i8", "(2,)", shape, sizeof shape, 0},
+                                          {"data", "<f4", "(2,)", expected + 1, 8, 0}};
+  synthetic_npz("f.npz", array, 4);
   assert_ok(import_ring(&import, "f.npz", NULL, NULL));
   assert_int_equal(import.source.features, 9);
   assert_int_equal(import.source.feature_col[0], 8);
@@ -50,7 +50,7 @@ TEST(features_come_from_csv_npy_and_npz) {
 TEST(random_features_depend_on_the_seed_alone) {
   enum { ROWS = 1000, COLUMNS = 7 };
   struct import a, b;
-  made_text("list", "0 999\n");
+  synthetic_text("list", "0 999\n");
   struct import_options options = options_of("edgelist", "list");
   options.nodes = ROWS;
   options.features = "random:7";
@@ -75,7 +75,7 @@ TEST(random_features_depend_on_the_seed_alone) {
 
 static void assert_labels(const char *content, int64_t classes, const int32_t *expected) {
   struct import import;
-  made_text("labels", content);
+  synthetic_text("labels", content);
   assert_ok(import_ring(&import, NULL, "labels", NULL));
   assert_int_equal(import.source.classes, classes);
   assert_memory_equal(import.source.label, expected, NODES * sizeof *expected);
@@ -100,19 +100,20 @@ TEST(label_files_are_read_in_both_forms) {
 TEST(labels_come_from_npy_and_chance) {
   struct import import;
   size_t size;
-  void *bytes = made_npy("|u1", "(6, 3)", 0, 1, "\1\0\0\0\1\1\0\0\0\1\1\1\0\0\1\1\0\0", 18, &size);
-  made_file("l.npy", bytes, size);
+  void *bytes = synthetic_npy("|u1", "(6, 3)", 0, 1, "\1\0\0\0\1\1\0\0\0\1\1\1\0\0\1\1\0\0", 18, &size);
+  synthetic_file("l.npy", bytes, size);
   free(bytes);
   assert_ok(import_ring(&import, NULL, "l.npy", NULL));
   assert_int_equal(import.source.task, TASK_MULTILABEL);
   assert_int_equal(import.source.classes, 3);
   assert_int_equal(import.source.labels[5], 1);
   import_free(&import);
-  bytes = made_npy(">f8", "(6,)", 0, 1,
-                   "\0\0\0\0\0\0\0\0\x3F\xF0\0\0\0\0\0\0\xBF\xF0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-                   "\0\0\0\0\0\0\0\0",
-                   48, &size);
-  made_file("l.npy", bytes, size);
+  bytes = synthetic_npy(
+      ">f8", "(6,)", 0, 1,
+      "\0\0\0\0\0\0\0\0\x3F\xF0\0\0\0\0\0\0\xBF\xF0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+      "\0\0\0\0\0\0\0\0",
+      48, &size);
+  synthetic_file("l.npy", bytes, size);
   free(bytes);
   assert_ok(import_ring(&import, NULL, "l.npy", NULL));
   const int32_t expected[] = {0, 1, -1, 0, 0, 0};
@@ -144,16 +145,16 @@ TEST(more_classes_than_a_dataset_may_have_are_refused) {
   FILE *file = fopen("many", "w");
   for (int i = 0; i < LABELS; i++) fprintf(file, "%d\n", i);
   fclose(file);
-  made_text("list", "0 1\n");
+  synthetic_text("list", "0 1\n");
   struct import_options options = options_of("edgelist", "list");
   options.nodes = LABELS;
   options.labels = "many";
   assert_fails(import_code(&options), BAD_INPUT, "many: has 1000001 different labels; at most 1000000");
-  void *zeros = calloc(LABELS, 1), *bytes = made_npy("|u1", "(1, 1000001)", 0, 1, zeros, LABELS, &size);
-  made_file("many.npy", bytes, size);
+  void *zeros = calloc(LABELS, 1), *bytes = synthetic_npy("|u1", "(1, 1000001)", 0, 1, zeros, LABELS, &size);
+  synthetic_file("many.npy", bytes, size);
   free(bytes);
   free(zeros);
-  made_text("list", "0 0\n");
+  synthetic_text("list", "0 0\n");
   options.nodes = 1;
   options.labels = "many.npy";
   assert_fails(import_code(&options), BAD_INPUT, "many.npy: has 1000001 classes; at most 1000000");
@@ -162,8 +163,8 @@ TEST(more_classes_than_a_dataset_may_have_are_refused) {
 TEST(split_files_are_read) {
   struct import import;
   int part[NODES];
-  made_text("split", "# parts\ntrain\nval\r\n test\nnone\ntrain\ntest\n");
-  made_text("labels", "0\n1\n2\n1\n1\n-1\n");
+  synthetic_text("split", "# parts\ntrain\nval\r\n test\nnone\ntrain\ntest\n");
+  synthetic_text("labels", "0\n1\n2\n1\n1\n-1\n");
   assert_ok(import_ring(&import, NULL, "labels", "split"));
   parts_of(&import.source, 0, part);
   const int expected[] = {0, 1, 2, -1, 0, -1};
@@ -171,8 +172,8 @@ TEST(split_files_are_read) {
   assert_int_equal(import.unlabelled, 1);
   import_free(&import);
   const uint8_t mask[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0};
-  const struct made_array array[] = {{"train_masks", "|b1", "(2, 6)", mask, sizeof mask, 0}};
-  made_npz("split.npz", array, 1);
+  const struct synthetic_array array[] = {{"train_masks", "|b1", "(2, 6)", mask, sizeof mask, 0}};
+  synthetic_npz("split.npz", array, 1);
   assert_ok(import_ring(&import, NULL, NULL, "split.npz"));
   assert_int_equal(import.source.splits, 2);
   assert_int_equal(import.source.split[0].count[SPLIT_TRAIN], 2);
@@ -188,7 +189,7 @@ static int import_many(struct import *import, const char *split, int64_t splits,
   assert_non_null(file);
   for (int v = 0; v < MANY; v++) fprintf(file, "%d\n", v % 10 == 9 ? -1 : v % 10 % 3);
   fclose(file);
-  made_text("list", "0 999\n");
+  synthetic_text("list", "0 999\n");
   options = options_of("edgelist", "list");
   options.nodes = MANY;
   options.labels = "many.labels";
@@ -246,9 +247,9 @@ TEST(rows_that_no_file_of_that_size_holds_are_refused) {
   char *row = malloc(2 * COLUMNS + 1);
   for (int i = 0; i < COLUMNS; i++) memcpy(row + 2 * i, i + 1 < COLUMNS ? "1," : "1\n", 2);
   row[2 * COLUMNS] = '\0';
-  made_text("wide.csv", row);
-  made_gzip("wide.csv.gz", row);
-  made_text("many.mtx", "%%MatrixMarket matrix coordinate pattern general\n1000000 1000000 1\n1 2\n");
+  synthetic_text("wide.csv", row);
+  synthetic_gzip("wide.csv.gz", row);
+  synthetic_text("many.mtx", "%%MatrixMarket matrix coordinate pattern general\n1000000 1000000 1\n1 2\n");
   free(row);
   struct import_options options = options_of("mtx", "many.mtx");
   options.features = "wide.csv";
@@ -259,24 +260,24 @@ TEST(rows_that_no_file_of_that_size_holds_are_refused) {
 }
 
 TEST(bad_options_say_what_is_allowed) {
-  made_text("short.csv", "1,2\n3,4\n");
-  made_text("ragged.csv", "1,2\n3\n");
-  made_text("wide.csv", "1,2\n3,4,5\n");
-  made_text("words.csv", "a,b\n");
-  made_text("more.csv", "1\n1\n1\n1\n1\n1\n1\n");
-  made_text("blank.csv", "\n");
-  made_text("hole.csv", "1,2\n3,,4\n5,6\n");
-  made_text("few", "0\n1\n");
-  made_text("mixed", "0\n1 2\n");
-  made_text("twice", "10 1\n10 1\n");
-  made_text("minus", "0\n1\n-2\n1\n1\n1\n");
-  made_text("least", "0\n1\n-9223372036854775808\n1\n1\n1\n");
-  made_text("seven", "0\n1\n2\n1\n1\n1\n1\n");
-  made_text("none", "-1\n-1\n-1\n-1\n-1\n-1\n");
-  made_text("who", "x 1\n");
-  made_text("part", "train\nvalid\n");
-  made_text("parts", "train\n");
-  made_text("comma", "train\nval,\n");
+  synthetic_text("short.csv", "1,2\n3,4\n");
+  synthetic_text("ragged.csv", "1,2\n3\n");
+  synthetic_text("wide.csv", "1,2\n3,4,5\n");
+  synthetic_text("words.csv", "a,b\n");
+  synthetic_text("more.csv", "1\n1\n1\n1\n1\n1\n1\n");
+  synthetic_text("blank.csv", "\n");
+  synthetic_text("hole.csv", "1,2\n3,,4\n5,6\n");
+  synthetic_text("few", "0\n1\n");
+  synthetic_text("mixed", "0\n1 2\n");
+  synthetic_text("twice", "10 1\n10 1\n");
+  synthetic_text("minus", "0\n1\n-2\n1\n1\n1\n");
+  synthetic_text("least", "0\n1\n-9223372036854775808\n1\n1\n1\n");
+  synthetic_text("seven", "0\n1\n2\n1\n1\n1\n1\n");
+  synthetic_text("none", "-1\n-1\n-1\n-1\n-1\n-1\n");
+  synthetic_text("who", "x 1\n");
+  synthetic_text("part", "train\nvalid\n");
+  synthetic_text("parts", "train\n");
+  synthetic_text("comma", "train\nval,\n");
   const struct {
     const char *features, *labels, *split, *message;
   } bad[] = {
@@ -323,7 +324,7 @@ TEST(bad_options_say_what_is_allowed) {
 }
 
 TEST(options_that_do_not_go_together_are_errors) {
-  made_text("ring", ring);
+  synthetic_text("ring", ring);
   struct import_options options = options_of("edgelist", "ring");
   options.splits = 3;
   assert_fails(import_code(&options), BAD_INPUT, "--splits goes with --split random");

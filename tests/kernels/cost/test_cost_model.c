@@ -3,8 +3,8 @@
 
 #include "tests/check.h"
 
-static struct choose_case on_h200(enum precision precision, int64_t width) {
-  return (struct choose_case){&choose_h200, precision, width, 0};
+static struct cost_case on_h200(enum precision precision, int64_t width) {
+  return (struct cost_case){&cost_model_h200, precision, width, 0};
 }
 
 /* `cells` cells of that many arcs each in a pattern of rows x rows, evenly over all windows. */
@@ -42,13 +42,13 @@ TEST(bins_keep_cells_and_arcs) {
 
 /* Tiles pay from a few percent on, earlier where they are wide. */
 TEST(dense_cells_become_tiles) {
-  struct choose_case narrow = on_h200(PRECISION_BF16, 64), wide = on_h200(PRECISION_BF16, 256);
-  assert_true(choose_tile(&narrow, TILE_CELLS * 35 / 1000, 200000));
-  assert_false(choose_tile(&narrow, TILE_CELLS * 15 / 1000, 200000));
-  assert_true(choose_tile(&wide, TILE_CELLS * 27 / 1000, 200000));
-  assert_false(choose_tile(&wide, TILE_CELLS * 10 / 1000, 200000));
-  struct choose_case processor = {&choose_cpu, PRECISION_FP32, 64, 0};
-  assert_false(choose_tile(&processor, TILE_CELLS, 200000));
+  struct cost_case narrow = on_h200(PRECISION_BF16, 64), wide = on_h200(PRECISION_BF16, 256);
+  assert_true(cost_tile(&narrow, TILE_CELLS * 35 / 1000, 200000));
+  assert_false(cost_tile(&narrow, TILE_CELLS * 15 / 1000, 200000));
+  assert_true(cost_tile(&wide, TILE_CELLS * 27 / 1000, 200000));
+  assert_false(cost_tile(&wide, TILE_CELLS * 10 / 1000, 200000));
+  struct cost_case processor = {&cost_model_cpu, PRECISION_FP32, 64, 0};
+  assert_false(cost_tile(&processor, TILE_CELLS, 200000));
   struct density density = uniform(1 << 20, 1000, TILE_CELLS);
   assert_int_equal(choose(&processor, &density).tiles, 0);
 }
@@ -59,30 +59,29 @@ static double seconds_of_arcs(const struct choice *choice) {
 
 /* Weights have prices of their own in each tier; where the model has none they cost nothing. */
 TEST(weights_have_their_prices) {
-  struct choose_model model = choose_h200;
+  struct cost_model model = cost_model_h200;
   struct density density = uniform(128000, 1000 * 200, 700);
-  for (int i = 0; i < 2 * CHOOSE_WIDTHS; i++) {
-    enum choose_element e = i % 2 ? CHOOSE_BF16 : CHOOSE_FP32;
-    struct choose_case binary = {&model, i % 2 ? PRECISION_BF16 : PRECISION_FP32, 32 << i / 2, 0};
-    struct choose_case weighted = binary;
+  for (int i = 0; i < 2 * COST_WIDTHS; i++) {
+    enum cost_element e = i % 2 ? COST_BF16 : COST_FP32;
+    struct cost_case binary = {&model, i % 2 ? PRECISION_BF16 : PRECISION_FP32, 32 << i / 2, 0};
+    struct cost_case weighted = binary;
     weighted.weighted = 1;
-    struct choice plain = choose_divided(&binary, &density, TILE_CELLS + 1);
-    struct choice gathered = choose_divided(&weighted, &density, TILE_CELLS + 1);
+    struct choice plain = cost_divided(&binary, &density, TILE_CELLS + 1);
+    struct choice gathered = cost_divided(&weighted, &density, TILE_CELLS + 1);
     assert_close(seconds_of_arcs(&gathered), model.arc_weighted[e][i / 2] * seconds_of_arcs(&plain), 1e-9);
-    struct choice tiled = choose_divided(&binary, &density, 1),
-                  dearer = choose_divided(&weighted, &density, 1);
+    struct choice tiled = cost_divided(&binary, &density, 1), dearer = cost_divided(&weighted, &density, 1);
     assert_close(dearer.tile_seconds / tiled.tile_seconds,
                  model.tile_weighted[e][i / 2] / model.tile[e][i / 2], 1e-9);
-    assert_true(choose_tile(&weighted, TILE_CELLS / 4, 200000));
-    assert_close(choose_window_rule(&weighted, 200000, 0).block, model.block_weighted[e][i / 2], 1e-9);
+    assert_true(cost_tile(&weighted, TILE_CELLS / 4, 200000));
+    assert_close(cost_window_rule(&weighted, 200000, 0).block, model.block_weighted[e][i / 2], 1e-9);
   }
-  for (int w = 0; w < CHOOSE_WIDTHS; w++) {
-    model.tile_weighted[CHOOSE_BF16][w] *= 1e3;
-    model.tile_weighted[CHOOSE_FP32][w] = model.arc_weighted[CHOOSE_FP32][w] = 0;
+  for (int w = 0; w < COST_WIDTHS; w++) {
+    model.tile_weighted[COST_BF16][w] *= 1e3;
+    model.tile_weighted[COST_FP32][w] = model.arc_weighted[COST_FP32][w] = 0;
   }
-  struct choose_case dear = {&model, PRECISION_BF16, 128, 1}, free_of = {&model, PRECISION_FP32, 128, 1};
-  struct choose_case binary = {&model, PRECISION_FP32, 128, 0};
-  assert_true(choose_tile_least(&dear, 200000) > TILE_CELLS);
+  struct cost_case dear = {&model, PRECISION_BF16, 128, 1}, free_of = {&model, PRECISION_FP32, 128, 1};
+  struct cost_case binary = {&model, PRECISION_FP32, 128, 0};
+  assert_true(cost_tile_least(&dear, 200000) > TILE_CELLS);
   assert_close(choose(&free_of, &density).seconds, choose(&binary, &density).seconds, 1e-12);
 }
 
@@ -98,14 +97,14 @@ TEST(gathers_are_predicted_as_measured) {
                {403394, 5083962, 38, .158, .302}};
   for (int i = 0; i < 4; i++) {
     struct density density = uniform(graph[i].rows, graph[i].arcs / graph[i].cell, graph[i].cell);
-    struct choose_case bf16 = on_h200(PRECISION_BF16, 128), fp32 = on_h200(PRECISION_FP32, 128);
+    struct cost_case bf16 = on_h200(PRECISION_BF16, 128), fp32 = on_h200(PRECISION_FP32, 128);
     assert_close(1e3 * choose(&bf16, &density).gather_seconds, graph[i].bf16, .12 * graph[i].bf16);
     assert_close(1e3 * choose(&fp32, &density).gather_seconds, graph[i].fp32, .12 * graph[i].fp32);
   }
 }
 
 TEST(predictions_follow_the_constants) {
-  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct cost_case c = on_h200(PRECISION_BF16, 128);
   struct density dense = uniform(12800, 100 * 200, TILE_CELLS), sparse = uniform(12800, 100 * 200, 1);
   struct choice choice = choose(&c, &dense);
   assert_int_equal(choice.tiles, 20000);
@@ -120,7 +119,7 @@ TEST(predictions_follow_the_constants) {
 
 /* A graph of few tiles and many rows: adding the two tiers' results costs more than the tiles save. */
 TEST(few_tiles_are_left_to_the_gather) {
-  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct cost_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(10000000, 10000, 2000);
   assert_int_equal(choose(&c, &density).tiles, 0);
   density = uniform(1280, 10000, 2000);
@@ -132,38 +131,38 @@ TEST(few_tiles_are_left_to_the_gather) {
 /* Tiles that save less of a product than its prediction may be wrong by, or than their kernel takes to start.
  */
 TEST(tiles_that_save_little_are_left_to_the_gather) {
-  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct cost_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(1280, 10000, 2000);
   density.rows = 100000000;
   struct choice choice = choose(&c, &density);
   assert_int_equal(choice.tiles, 0);
   assert_close(choice.seconds, choice.gather_seconds, 0);
-  assert_true(choose_divided(&c, &density, 1900).seconds < choice.seconds);
+  assert_true(cost_divided(&c, &density, 1900).seconds < choice.seconds);
   density = uniform(128, 3, 2000);
   assert_int_equal(choose(&c, &density).tiles, 0);
-  assert_true(choose_divided(&c, &density, 1900).tile_seconds < choose(&c, &density).near_seconds);
+  assert_true(cost_divided(&c, &density, 1900).tile_seconds < choose(&c, &density).near_seconds);
   double start = choose(&c, &density).start_seconds;
-  assert_close(choose_divided(&c, &density, 1900).start_seconds, 1.5 * start, 1e-15);
+  assert_close(cost_divided(&c, &density, 1900).start_seconds, 1.5 * start, 1e-15);
   c.precision = PRECISION_FP32;
-  assert_close(choose_divided(&c, &density, 1900).start_seconds, 2 * start, 1e-15);
+  assert_close(cost_divided(&c, &density, 1900).start_seconds, 2 * start, 1e-15);
 }
 
 /* A thousand tiles in one window, as hubs have them, take longer than they save, unless there are many more.
  */
 TEST(a_window_of_too_many_tiles_saves_nothing) {
-  struct choose_case c = on_h200(PRECISION_FP32, 128);
+  struct cost_case c = on_h200(PRECISION_FP32, 128);
   struct density density = uniform(1 << 20, 3000, 600);
   density_add(&density, &(struct density){.cells = {[1] = 30000000}, .arcs = {[1] = 30000000}});
-  struct choice choice = choose_divided(&c, &density, 500);
+  struct choice choice = cost_divided(&c, &density, 500);
   assert_int_equal(choice.tiles, 3000);
-  assert_false(choose_is_crowded(&c, &choice, 20) && choice.seconds < choice.gather_seconds);
-  assert_true(choose_is_crowded(&c, &choice, 2000));
+  assert_false(cost_is_crowded(&c, &choice, 20) && choice.seconds < choice.gather_seconds);
+  assert_true(cost_is_crowded(&c, &choice, 2000));
   density = uniform(1 << 18, 200000, 600);
   choice = choose(&c, &density);
   assert_true(choice.tiles > 0);
-  assert_false(choose_is_crowded(&c, &choice, 400));
+  assert_false(cost_is_crowded(&c, &choice, 400));
   choice.tiles = 0;
-  assert_false(choose_is_crowded(&c, &choice, 0));
+  assert_false(cost_is_crowded(&c, &choice, 0));
 }
 
 TEST(costs_grow_with_width_precision_and_size) {
@@ -174,7 +173,7 @@ TEST(costs_grow_with_width_precision_and_size) {
   for (int i = 0; i < 3; i++) {
     double narrower = 0;
     for (int64_t width = 1; width <= 4096; width = width * 3 / 2 + 1) {
-      struct choose_case c = on_h200(precisions[i], width);
+      struct cost_case c = on_h200(precisions[i], width);
       double seconds = choose(&c, &small).seconds;
       assert_true(seconds > narrower);
       assert_true(choose(&c, &large).seconds > seconds || width < 32);
@@ -187,11 +186,11 @@ TEST(costs_grow_with_width_precision_and_size) {
 
 TEST(the_explanation_names_the_shares) {
   char text[400], cut[20];
-  struct choose_case c = on_h200(PRECISION_BF16, 128);
+  struct cost_case c = on_h200(PRECISION_BF16, 128);
   struct density density = uniform(12800, 20000, 800);
   density_add(&density, &(struct density){.cells = {[1] = 4000000}, .arcs = {[1] = 4000000}});
-  choose_explain(&c, &density, text, sizeof text);
+  cost_explain(&c, &density, text, sizeof text);
   assert_non_null(strstr(text, "ms at width 128 in bf16 on NVIDIA H200: 80.0% of the arcs in 20000 tiles"));
   assert_non_null(strstr(text, "afar"));
-  assert_true(strlen(choose_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
+  assert_true(strlen(cost_explain(&c, &density, cut, sizeof cut)) < sizeof cut);
 }

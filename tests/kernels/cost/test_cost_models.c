@@ -6,87 +6,86 @@
 #include "tests/check.h"
 
 TEST(the_source_serves_where_no_file_says_otherwise) {
-  assert_ptr_equal(choose_model_of("NVIDIA H200"), &choose_h200);
-  assert_ptr_equal(choose_model_of("another"), &choose_h200);
-  assert_ok(choose_models_read("", "empty"));
-  assert_ptr_equal(choose_model_of("another"), &choose_h200);
+  assert_ptr_equal(cost_model_of("NVIDIA H200"), &cost_model_h200);
+  assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
+  assert_ok(cost_models_read("", "empty"));
+  assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
 }
 
 TEST(constants_are_those_of_the_named_gpu) {
-  assert_ok(choose_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
-                               "selector_bias_64 = -2.5\nblock_64 = 300\n"
-                               "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
-                               "two.toml"));
-  const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
+  assert_ok(cost_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
+                             "selector_bias_64 = -2.5\nblock_64 = 300\n"
+                             "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
+                             "two.toml"));
+  const struct cost_model *a = cost_model_of("GPU A"), *b = cost_model_of("GPU B");
   assert_string_equal(a->name, "GPU A");
   assert_close(a->row, 7, 0);
-  assert_close(a->near[CHOOSE_BF16][2], 3.5, 0);
-  assert_close(a->tile[CHOOSE_BF16][0], 0, 0);
-  assert_close(a->near[CHOOSE_BF16][1], choose_h200.near[CHOOSE_BF16][1], 0);
-  assert_close(a->selector_bias[CHOOSE_BF16][1], -2.5, 0);
-  assert_close(a->block[CHOOSE_BF16][1], 300, 0);
-  assert_close(b->distant[CHOOSE_FP32][4], 400, 0);
-  assert_close(b->row, choose_h200.row, 0);
-  assert_close(choose_model_of("plain")->merge_byte, 2.5, 0);
-  assert_ptr_equal(choose_model_of("NVIDIA H200"), &choose_h200);
-  choose_models_forget();
+  assert_close(a->near[COST_BF16][2], 3.5, 0);
+  assert_close(a->tile[COST_BF16][0], 0, 0);
+  assert_close(a->near[COST_BF16][1], cost_model_h200.near[COST_BF16][1], 0);
+  assert_close(a->selector_bias[COST_BF16][1], -2.5, 0);
+  assert_close(a->block[COST_BF16][1], 300, 0);
+  assert_close(b->distant[COST_FP32][4], 400, 0);
+  assert_close(b->row, cost_model_h200.row, 0);
+  assert_close(cost_model_of("plain")->merge_byte, 2.5, 0);
+  assert_ptr_equal(cost_model_of("NVIDIA H200"), &cost_model_h200);
+  cost_models_forget();
 }
 
 TEST(bad_files_are_refused_with_their_place) {
-  assert_fails(choose_models_read("[A]\nrow = -1\n", "f"), BAD_INPUT, "f:2: row must be a number from 0");
-  assert_fails(choose_models_read("[A]\nrow = \"x\"\n", "f"), BAD_INPUT, "f:2: row must be");
-  assert_fails(choose_models_read("[A]\nrows = 1\n", "f"), BAD_INPUT, "f:2: unknown constant rows");
-  assert_fails(choose_models_read("[A.fp16]\nnear_32 = 1\n", "f"), BAD_INPUT,
-               "unknown constant fp16.near_32");
-  assert_fails(choose_models_read("row = 1\n", "f"), BAD_INPUT, "f:1: row stands in no section");
-  assert_fails(choose_models_read("[A]\ncached_bytes = 2e9\n", "f"), BAD_INPUT, "f: A: cached_bytes");
-  assert_fails(choose_models_read("[A\n", "f"), BAD_INPUT, "not valid TOML");
-  assert_ptr_equal(choose_model_of("A"), &choose_h200);
+  assert_fails(cost_models_read("[A]\nrow = -1\n", "f"), BAD_INPUT, "f:2: row must be a number from 0");
+  assert_fails(cost_models_read("[A]\nrow = \"x\"\n", "f"), BAD_INPUT, "f:2: row must be");
+  assert_fails(cost_models_read("[A]\nrows = 1\n", "f"), BAD_INPUT, "f:2: unknown constant rows");
+  assert_fails(cost_models_read("[A.fp16]\nnear_32 = 1\n", "f"), BAD_INPUT, "unknown constant fp16.near_32");
+  assert_fails(cost_models_read("row = 1\n", "f"), BAD_INPUT, "f:1: row stands in no section");
+  assert_fails(cost_models_read("[A]\ncached_bytes = 2e9\n", "f"), BAD_INPUT, "f: A: cached_bytes");
+  assert_fails(cost_models_read("[A\n", "f"), BAD_INPUT, "not valid TOML");
+  assert_ptr_equal(cost_model_of("A"), &cost_model_h200);
 }
 
 TEST(what_is_written_reads_back_equal) {
-  static struct choose_constants constants;
-  struct choose_model model = choose_h200;
+  static struct cost_constants constants;
+  struct cost_model model = cost_model_h200;
   model.name = "GPU A";
-  model.near[CHOOSE_FP32][1] = 12.25;
-  model.tile[CHOOSE_BF16][3] = 0;
-  model.selector_sparsity[CHOOSE_FP32][0] = -7.5;
+  model.near[COST_FP32][1] = 12.25;
+  model.tile[COST_BF16][3] = 0;
+  model.selector_sparsity[COST_FP32][0] = -7.5;
   unlink("models/deep/constants.toml");
-  assert_ok(choose_models_write(&model, "models/deep/constants.toml"));
+  assert_ok(cost_models_write(&model, "models/deep/constants.toml"));
   model.name = "GPU B";
   model.row = 33;
-  assert_ok(choose_models_write(&model, "models/deep/constants.toml"));
-  choose_models_forget();
-  assert_ok(choose_constants_find("models/deep/constants.toml", &constants));
-  assert_ok(choose_models_read(constants.text, constants.path));
-  const struct choose_model *a = choose_model_of("GPU A"), *b = choose_model_of("GPU B");
-  assert_close(a->near[CHOOSE_FP32][1], 12.25, 0);
-  assert_close(a->tile[CHOOSE_BF16][3], 0, 0);
-  assert_close(a->selector_sparsity[CHOOSE_FP32][0], -7.5, 0);
-  assert_close(a->row, choose_h200.row, 1e-4);
+  assert_ok(cost_models_write(&model, "models/deep/constants.toml"));
+  cost_models_forget();
+  assert_ok(cost_constants_find("models/deep/constants.toml", &constants));
+  assert_ok(cost_models_read(constants.text, constants.path));
+  const struct cost_model *a = cost_model_of("GPU A"), *b = cost_model_of("GPU B");
+  assert_close(a->near[COST_FP32][1], 12.25, 0);
+  assert_close(a->tile[COST_BF16][3], 0, 0);
+  assert_close(a->selector_sparsity[COST_FP32][0], -7.5, 0);
+  assert_close(a->row, cost_model_h200.row, 1e-4);
   assert_close(b->row, 33, 0);
-  choose_models_forget();
+  cost_models_forget();
 }
 
 /* What stands behind a NUL would be passed over. */
 TEST(files_that_hold_a_nul_are_refused) {
-  static struct choose_constants constants;
+  static struct cost_constants constants;
   static const char text[] = "[A]\nrow = 1\0\nrows = 1\n";
   FILE *file = fopen("nul.toml", "wb");
   assert_non_null(file);
   assert_int_equal(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
   assert_int_equal(fclose(file), 0);
-  assert_fails(choose_constants_find("nul.toml", &constants), BAD_INPUT,
+  assert_fails(cost_constants_find("nul.toml", &constants), BAD_INPUT,
                "nul.toml: not a text: byte 12 is NUL");
   unlink("nul.toml");
 }
 
 TEST(settings_name_files) {
-  static struct choose_constants constants;
-  assert_ok(choose_constants_find("none", &constants));
+  static struct cost_constants constants;
+  assert_ok(cost_constants_find("none", &constants));
   assert_string_equal(constants.text, "");
   setenv("XDG_CONFIG_HOME", "nowhere", 1);
-  assert_ok(choose_constants_find("auto", &constants));
+  assert_ok(cost_constants_find("auto", &constants));
   assert_string_equal(constants.path, "");
-  assert_fails(choose_constants_find("no.toml", &constants), BAD_INPUT, "runtime.constants: no.toml");
+  assert_fails(cost_constants_find("no.toml", &constants), BAD_INPUT, "runtime.constants: no.toml");
 }

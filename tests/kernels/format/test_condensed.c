@@ -1,5 +1,5 @@
-/* Every non-zero stands in one block or in the rest, and nothing else does; blocks and the slots of the rest,
- * read plainly, give the product; windows are chosen as the rule and the regression say. */
+/* Every non-zero stands in one block or in the rest, and nothing else does; blocks and the row segments of
+ * the rest, read plainly, give the product; windows are chosen as the rule and the regression say. */
 #include "kernels/format/condensed.h"
 
 #include "kernels/format/row_segments.h"
@@ -16,7 +16,7 @@ static int has_arc(int64_t i, int64_t j) {
 }
 
 static struct csr matrix_of(int64_t rows, int64_t cols, int weighted, int apart) {
-  struct csr m = made_matrix(rows, cols, has_arc);
+  struct csr m = synthetic_matrix(rows, cols, has_arc);
   if (weighted) m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t e = 0; e < m.nnz && weighted; e++) m.weight[e] = (float)(e % 13) - 5.5F;
   if (apart > 1) m.row = calloc((size_t)rows + 1, sizeof *m.row);
@@ -70,7 +70,7 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
   enum { WIDTH = 3 };
   struct csr m = matrix_of(rows, cols, weighted, apart), rest;
   struct condensed c;
-  struct slots slots = {0};
+  struct row_segments row_segments = {0};
   int64_t results = rows * apart + 1;
   double *x = calloc((size_t)(cols * WIDTH) + 1, sizeof *x);
   double *expected = calloc((size_t)(results * WIDTH), sizeof *expected);
@@ -84,20 +84,20 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
     }
   }
   assert_ok(condensed_split(&m, rule, 2, &c, &rest));
-  assert_ok(slots_cut(&rest, &(struct slots_plan){0}, &slots));
+  assert_ok(row_segments_cut(&rest, &(struct row_segments_plan){0}, &row_segments));
   condensed_multiply(&c, &m, x, WIDTH, y);
-  assert_ok(slots_multiply(&slots, x, WIDTH, y));
+  assert_ok(row_segments_multiply(&row_segments, x, WIDTH, y));
   for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
   free(x);
   free(y);
   free(expected);
-  slots_free(&slots);
+  row_segments_free(&row_segments);
   condensed_free(&c);
   tiles_rest_free(&rest);
   csr_free(&m);
 }
 
-TEST(blocks_and_slots_add_up_to_the_product) {
+TEST(blocks_and_row_segments_add_up_to_the_product) {
   const struct window_rule *rules[] = {&window_rule_all, &some};
   for (int i = 0; i < 8; i++) {
     check_product(500, 500, rules[i % 2], i / 2 % 2, 1 + i / 4);
@@ -149,22 +149,22 @@ TEST(counts_are_those_of_the_windows) {
   assert_ok(condensed_count(&m, TILE_CELLS + 1, 1, 3, &three));
   assert_memory_equal(&one, &three, sizeof one);
   assert_ok(condensed_split(&m, &window_rule_all, 2, &c, &rest));
-  struct window_choice all = choose_windows_all(&window_rule_all, &one);
+  struct window_choice all = cost_windows_all(&window_rule_all, &one);
   assert_int_equal(all.windows, c.taken);
   assert_int_equal(all.blocks, c.blocks);
   assert_int_equal(all.arcs, m.nnz);
   assert_true(one.before > c.blocks);
   assert_ok(condensed_count(&m, 1, 1, 2, &less));
-  assert_int_equal(choose_windows_all(&window_rule_all, &less).windows, 0);
+  assert_int_equal(cost_windows_all(&window_rule_all, &less).windows, 0);
   assert_ok(condensed_count(&m, 300, 1, 2, &less));
-  int64_t left = choose_windows_all(&window_rule_all, &less).arcs;
+  int64_t left = cost_windows_all(&window_rule_all, &less).arcs;
   struct tiles tiles;
   struct csr beside;
   assert_ok(tiles_split(&m, 300, 1, &tiles, &beside));
   assert_true(tiles.count > 0);
   assert_int_equal(left, beside.nnz);
   assert_ok(condensed_count(&m, TILE_CELLS + 1, 2, 2, &half));
-  left = choose_windows_all(&window_rule_all, &half).arcs;
+  left = cost_windows_all(&window_rule_all, &half).arcs;
   assert_true(left > m.nnz / 2 && left < m.nnz * 2);
   tiles_free(&tiles);
   tiles_rest_free(&beside);
@@ -198,29 +198,29 @@ TEST(windows_are_cut_into_pieces_of_a_limit) {
 
 /* Dense windows are taken, sparse ones are not, and few of them are left where they save too little. */
 TEST(windows_are_taken_where_they_save) {
-  struct choose_case c = {&choose_h200, PRECISION_BF16, 128, 0};
-  struct window_rule rule = choose_window_rule(&c, 200000, 0), tiled = choose_window_rule(&c, 200000, 1);
+  struct cost_case c = {&cost_model_h200, PRECISION_BF16, 128, 0};
+  struct window_rule rule = cost_window_rule(&c, 200000, 0), tiled = cost_window_rule(&c, 200000, 1);
   static struct condensing counts;
-  assert_true(choose_window(&rule, 16 * 200 * .9, 200));
-  assert_false(choose_window(&rule, 16 * 200 * .08, 200));
+  assert_true(cost_window(&rule, 16 * 200 * .9, 200));
+  assert_false(cost_window(&rule, 16 * 200 * .08, 200));
   for (int i = 0; i < 10000; i++) condensing_window(&counts, 16 * 200 * 9 / 10, 200, 20);
-  struct window_choice choice = choose_windows(&rule, &counts);
+  struct window_choice choice = cost_windows(&rule, &counts);
   assert_int_equal(choice.windows, 10000);
   assert_int_equal(choice.blocks, 13 * 10000);
   assert_true(choice.seconds < 0);
   rule.margin = -2e12 * choice.seconds; /* they save half of it */
-  assert_int_equal(choose_windows(&rule, &counts).windows, 0);
+  assert_int_equal(cost_windows(&rule, &counts).windows, 0);
   rule.margin /= 4;
-  assert_int_equal(choose_windows(&rule, &counts).windows, 10000);
+  assert_int_equal(cost_windows(&rule, &counts).windows, 10000);
   counts = (struct condensing){0};
   condensing_window(&counts, 16 * 200 * 9 / 10, 200, 20);
-  assert_int_equal(choose_windows(&rule, &counts).windows, 0);
+  assert_int_equal(cost_windows(&rule, &counts).windows, 0);
   c.precision = PRECISION_FP32;
-  assert_true(choose_window_rule(&c, 200000, 0).once > choose_window_rule(&c, 200000, 1).once);
+  assert_true(cost_window_rule(&c, 200000, 0).once > cost_window_rule(&c, 200000, 1).once);
   assert_true(tiled.once == rule.once);
-  c.model = &choose_cpu;
-  rule = choose_window_rule(&c, 200000, 0);
-  assert_false(choose_window(&rule, 16 * 200, 200));
+  c.model = &cost_model_cpu;
+  rule = cost_window_rule(&c, 200000, 0);
+  assert_false(cost_window(&rule, 16 * 200, 200));
 }
 
 /* A line between two kinds of windows, with and without a few on the wrong side of it. */
@@ -234,14 +234,14 @@ TEST(the_regression_finds_the_line_between_samples) {
       sample[i] = (struct selector_sample){16 * columns * density, columns, density > .3 + columns / 5000};
       if (wrong && i % 20 == 3) sample[i].taken = !sample[i].taken;
     }
-    struct window_selector selector = choose_selector_fit(sample, SAMPLES);
+    struct window_selector selector = cost_selector_fit(sample, SAMPLES);
     assert_true(selector.sparsity < 0 && selector.columns < 0);
     for (int i = 0; i < SAMPLES; i++)
-      right += choose_window_selected(&selector, sample[i].arcs, sample[i].columns) == sample[i].taken;
+      right += cost_window_selected(&selector, sample[i].arcs, sample[i].columns) == sample[i].taken;
     assert_true(right >= (wrong ? SAMPLES * 9 / 10 : SAMPLES * 98 / 100));
   }
   for (int i = 0; i < SAMPLES; i++) sample[i].taken = 0;
-  struct window_selector never = choose_selector_fit(sample, SAMPLES);
+  struct window_selector never = cost_selector_fit(sample, SAMPLES);
   for (int i = 0; i < SAMPLES; i++)
-    assert_false(choose_window_selected(&never, sample[i].arcs, sample[i].columns));
+    assert_false(cost_window_selected(&never, sample[i].arcs, sample[i].columns));
 }

@@ -15,7 +15,7 @@ static int has_arc(int64_t i, int64_t j) {
 }
 
 static struct csr matrix_of(int64_t rows, int64_t cols, int weighted) {
-  struct csr m = made_matrix(rows, cols, has_arc);
+  struct csr m = synthetic_matrix(rows, cols, has_arc);
   if (!weighted) return m;
   m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t e = 0; e < m.nnz; e++) m.weight[e] = (float)noise(3, e);
@@ -178,19 +178,19 @@ static void make_windows_cheap(const struct kernels *k) {
            "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\ntile_64 = 0.12\n"
            "tile_weighted_64 = 0.12\nblock_64 = 256\nblock_weighted_64 = 256\narc_weighted_64 = 1\n",
            k->device->name, k->device->name);
-  assert_ok(choose_models_read(text, "test"));
+  assert_ok(cost_models_read(text, "test"));
 }
 
 static void check_layout(struct kernels *k, int weighted, enum layout_tiers tiers) {
   const struct layout_plan plan = {.tiers = tiers, .width = 64};
-  const struct choose_case c = {choose_model_of(k->device->name), PRECISION_BF16, 64, weighted};
+  const struct cost_case c = {cost_model_of(k->device->name), PRECISION_BF16, 64, weighted};
   struct csr m = matrix_of(2500, 2500, weighted);
   struct layout *layout = NULL;
   assert_ok(layout_init(k, &m, &plan, &layout));
   assert_true(layout->windows > 0);
   if (tiers == LAYOUT_AUTO) assert_true(cuda_layout(layout)->gathered > 0);
   if (tiers == LAYOUT_AUTO && cuda_has_tiles()) assert_true(layout->tiles > 0);
-  struct window_rule rule = choose_window_rule(&c, m.cols, layout->least <= TILE_CELLS);
+  struct window_rule rule = cost_window_rule(&c, m.cols, layout->least <= TILE_CELLS);
   compare(k, &m, tiers == LAYOUT_AUTO ? &rule : &window_rule_all, cuda_layout(layout));
   layout_free(k, layout);
   csr_free(&m);
@@ -203,7 +203,7 @@ static void layouts(struct kernels *k) {
     check_layout(k, weighted, LAYOUT_AUTO);
     check_layout(k, weighted, LAYOUT_WINDOWS);
   }
-  choose_models_forget();
+  cost_models_forget();
 }
 
 TEST(windows_are_those_that_the_processor_makes) {

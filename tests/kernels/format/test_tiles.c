@@ -1,5 +1,5 @@
-/* Every non-zero stands in one tile or in the rest, and nothing else does; tiles and the slots of the rest,
- * read plainly, give the product. */
+/* Every non-zero stands in one tile or in the rest, and nothing else does; tiles and the row segments of the
+ * rest, read plainly, give the product. */
 #include "kernels/format/tiles.h"
 
 #include "kernels/format/row_segments.h"
@@ -17,7 +17,7 @@ static float weight_of(int64_t i, int64_t j) {
 }
 
 static struct csr weighted_matrix(int64_t rows, int64_t cols, int weighted) {
-  struct csr m = made_matrix(rows, cols, has_arc);
+  struct csr m = synthetic_matrix(rows, cols, has_arc);
   if (!weighted) return m;
   m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t i = 0; i < rows; i++)
@@ -44,7 +44,7 @@ static int64_t bits_set(const struct tiles *tiles, int64_t tile) {
 }
 
 static void check_split(int64_t rows, int64_t cols, int64_t least) {
-  struct csr m = made_matrix(rows, cols, has_arc), rest;
+  struct csr m = synthetic_matrix(rows, cols, has_arc), rest;
   struct tiles tiles;
   assert_ok(tiles_split(&m, least, 3, &tiles, &rest));
   assert_int_equal(tiles.entries + rest.nnz, m.nnz);
@@ -70,13 +70,13 @@ TEST(every_non_zero_is_in_one_tile_or_in_the_rest) {
   check_split(0, 10, 1);
 }
 
-/* The product by way of tiles and of the slots of the rest, against the matrix itself; m.row spreads the
- * rows. */
+/* The product by way of tiles and of the row segments of the rest, against the matrix itself; m.row spreads
+ * the rows. */
 static void check_tiers(int64_t rows, int64_t cols, int64_t least, int weighted, int apart, int in_order) {
   enum { WIDTH = 3 };
   struct csr m = weighted_matrix(rows, cols, weighted), rest;
   struct tiles tiles;
-  struct slots slots = {0};
+  struct row_segments row_segments = {0};
   int64_t results = rows * apart + 1;
   double *x = calloc((size_t)(cols * WIDTH) + 1, sizeof *x), *expected, *y;
   expected = calloc((size_t)(results * WIDTH), sizeof *expected);
@@ -92,20 +92,20 @@ static void check_tiers(int64_t rows, int64_t cols, int64_t least, int weighted,
     }
   }
   assert_ok(tiles_split(&m, least, 2, &tiles, &rest));
-  assert_ok(slots_cut(&rest, &(struct slots_plan){.in_order = in_order}, &slots));
+  assert_ok(row_segments_cut(&rest, &(struct row_segments_plan){.in_order = in_order}, &row_segments));
   tiles_multiply(&tiles, &m, x, WIDTH, y);
-  assert_ok(slots_multiply(&slots, x, WIDTH, y));
+  assert_ok(row_segments_multiply(&row_segments, x, WIDTH, y));
   for (int64_t i = 0; i < results * WIDTH; i++) assert_true(y[i] == expected[i]);
   free(x);
   free(y);
   free(expected);
-  slots_free(&slots);
+  row_segments_free(&row_segments);
   tiles_free(&tiles);
   tiles_rest_free(&rest);
   csr_free(&m);
 }
 
-TEST(tiles_and_slots_add_up_to_the_product) {
+TEST(tiles_and_row_segments_add_up_to_the_product) {
   for (int i = 0; i < 8; i++) {
     int apart = 1 + i % 2, in_order = i / 2 % 2, weighted = i / 4;
     check_tiers(500, 500, 300, weighted, apart, in_order);
@@ -122,70 +122,73 @@ TEST(tiles_and_slots_add_up_to_the_product) {
 TEST(a_giant_row_is_cut_into_pieces) {
   enum { ENTRIES = 1 << 20, ROWS = 1000, GIANT = 700 };
   struct csr m;
-  struct slots slots = {0};
+  struct row_segments row_segments = {0};
   assert_ok(csr_init(&m, ROWS, ENTRIES, ENTRIES + ROWS - 1, 0));
   for (int64_t i = 0, at = 0; i < ROWS; i++) {
     for (int64_t e = 0; e < (i == GIANT ? ENTRIES : 1); e++) m.col[at++] = (int32_t)(i == GIANT ? e : i);
     m.start[i + 1] = at;
   }
-  assert_ok(slots_cut(&m, &(struct slots_plan){0}, &slots));
-  assert_int_equal(slots.long_rows, 1);
-  assert_int_equal(slots.pieces, ENTRIES / slots.limit);
-  assert_int_equal(slots.count, ROWS - 1 + slots.pieces);
+  assert_ok(row_segments_cut(&m, &(struct row_segments_plan){0}, &row_segments));
+  assert_int_equal(row_segments.long_rows, 1);
+  assert_int_equal(row_segments.pieces, ENTRIES / row_segments.limit);
+  assert_int_equal(row_segments.count, ROWS - 1 + row_segments.pieces);
   double *x = calloc(ENTRIES, sizeof *x), y[ROWS] = {0};
   for (int64_t i = 0; i < ENTRIES; i++) x[i] = (double)(i % 3);
-  assert_ok(slots_multiply(&slots, x, 1, y));
+  assert_ok(row_segments_multiply(&row_segments, x, 1, y));
   for (int64_t i = 0; i < ROWS; i++) assert_true(y[i] == (i == GIANT ? ENTRIES - 1 : (double)(i % 3)));
   free(x);
-  slots_free(&slots);
+  row_segments_free(&row_segments);
   csr_free(&m);
 }
 
 /* As in a shard whose entries take more than 16 GiB, and in one that is too large. */
-TEST(slots_name_entries_beyond_32_bits) {
+TEST(row_segments_name_entries_beyond_32_bits) {
   enum { ROWS = 2000 };
   const int64_t before = (int64_t)1 << 36 | 3;
   struct csr m;
-  struct slots slots = {0};
+  struct row_segments row_segments = {0};
   assert_ok(csr_init(&m, ROWS, ROWS, 0, 0));
   m.start[0] = before;
   for (int64_t i = 1; i <= ROWS; i++) m.start[i] = m.start[i - 1] + i % 7;
   m.nnz = m.start[ROWS];
-  assert_ok(slots_cut(&m, &(struct slots_plan){0}, &slots));
-  assert_int_equal(slots.count, ROWS);
+  assert_ok(row_segments_cut(&m, &(struct row_segments_plan){0}, &row_segments));
+  assert_int_equal(row_segments.count, ROWS);
   for (int64_t s = 0; s < ROWS; s++) {
-    const struct slot slot = slot_of(slots.slot.first[s], slots.slot.extent[s], slots.slot.target[s]);
-    assert_int_equal(slot.first, m.start[slot.target]);
-    assert_int_equal(slot.count, m.start[slot.target + 1] - slot.first);
+    const struct row_segment row_segment = row_segment_of(row_segments.row_segment.first[s],
+                                                          row_segments.row_segment.extent[s],
+                                                          row_segments.row_segment.target[s]);
+    assert_int_equal(row_segment.first, m.start[row_segment.target]);
+    assert_int_equal(row_segment.count, m.start[row_segment.target + 1] - row_segment.first);
   }
-  slots_free(&slots);
+  row_segments_free(&row_segments);
   m.nnz = (int64_t)1 << 37;
-  assert_int_equal(slots_cut(&m, &(struct slots_plan){0}, &slots), BAD_INPUT);
-  slots_free(&slots);
+  assert_int_equal(row_segments_cut(&m, &(struct row_segments_plan){0}, &row_segments), BAD_INPUT);
+  row_segments_free(&row_segments);
   csr_free(&m);
 }
 
-TEST(slots_are_as_long_as_the_product_allows) {
-  assert_int_equal(slots_limit(36692, 367662, 1383, 64, 0), 32); /* 24 MB are gathered */
-  assert_int_equal(slots_limit(36692, 367662, 1383, 256, 0), 64);
-  assert_int_equal(slots_limit(36692, 367662, 1383, 1024, 0), 128);
-  assert_int_equal(slots_limit(36692, 367662, 1383, 0, 0), slots_limit(36692, 367662, 1383, 128, 0));
-  assert_int_equal(slots_limit(169343, 2480650, 1000, 128, 0), 128);
-  assert_int_equal(slots_limit(169343, 2480650, 200, 128, 0), 256); /* rows hardly longer stay whole */
-  assert_int_equal(slots_limit(2449029, 131000504, 642, 256, 0), 256);
-  assert_int_equal(slots_limit(232965, 114724500, 2000, 256, 0), 1024);
-  assert_int_equal(slots_limit(100000, 823242, 207, 64, 0), 32);
-  assert_int_equal(slots_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
-  assert_int_equal(slots_limit(40000, 200000, 300, 256, 0), 32);
-  assert_int_equal(slots_limit(40000, 200000, 300, 256, 1), 64);
-  assert_int_equal(slots_limit(0, 0, 0, 64, 0), 256);
-  assert_true(slots_may_stream(100000, 823242));
-  assert_false(slots_may_stream(1000, 8232));
-  assert_false(slots_may_stream(100000, 1600000));
+TEST(row_segments_are_as_long_as_the_product_allows) {
+  assert_int_equal(row_segments_limit(36692, 367662, 1383, 64, 0), 32); /* 24 MB are gathered */
+  assert_int_equal(row_segments_limit(36692, 367662, 1383, 256, 0), 64);
+  assert_int_equal(row_segments_limit(36692, 367662, 1383, 1024, 0), 128);
+  assert_int_equal(row_segments_limit(36692, 367662, 1383, 0, 0),
+                   row_segments_limit(36692, 367662, 1383, 128, 0));
+  assert_int_equal(row_segments_limit(169343, 2480650, 1000, 128, 0), 128);
+  assert_int_equal(row_segments_limit(169343, 2480650, 200, 128, 0), 256); /* rows hardly longer stay whole */
+  assert_int_equal(row_segments_limit(2449029, 131000504, 642, 256, 0), 256);
+  assert_int_equal(row_segments_limit(232965, 114724500, 2000, 256, 0), 1024);
+  assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 0), 32);
+  assert_int_equal(row_segments_limit(100000, 823242, 207, 64, 1), 256); /* eight groups share one */
+  assert_int_equal(row_segments_limit(40000, 200000, 300, 256, 0), 32);
+  assert_int_equal(row_segments_limit(40000, 200000, 300, 256, 1), 64);
+  assert_int_equal(row_segments_limit(0, 0, 0, 64, 0), 256);
+  assert_true(row_segments_may_stream(100000, 823242));
+  assert_false(row_segments_may_stream(1000, 8232));
+  assert_false(row_segments_may_stream(100000, 1600000));
 }
 
 TEST(segments_ascend_inside_a_window) {
-  struct csr m = made_matrix(700, 700, has_arc), rest;
+  struct csr m = synthetic_matrix(700, 700, has_arc), rest;
   struct tiles tiles;
   assert_ok(tiles_split(&m, 200, 1, &tiles, &rest));
   assert_true(tiles.count > 6 && rest.nnz > 0);
@@ -217,7 +220,7 @@ TEST(bits_stand_where_the_fragments_of_a_product_want_them) {
 }
 
 TEST(density_counts_cells_and_arcs) {
-  struct csr m = made_matrix(500, 300, has_arc);
+  struct csr m = synthetic_matrix(500, 300, has_arc);
   struct density one, three;
   assert_ok(tiles_density(&m, 1, &one));
   assert_ok(tiles_density(&m, 3, &three));

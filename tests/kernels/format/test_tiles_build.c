@@ -19,13 +19,14 @@ static int has_arc(int64_t i, int64_t j) {
 static void compare(struct kernels *k, const struct csr *m, const struct cuda_layout *a) {
   struct tiles tiles;
   struct csr rest;
-  struct slots slots;
+  struct row_segments row_segments;
   assert_ok(tiles_split(m, a->base.least, 2, &tiles, &rest));
-  assert_ok(slots_cut(&rest, &(struct slots_plan){.row_bytes = COLUMNS * dtype_bytes(k->dtype)}, &slots));
+  assert_ok(row_segments_cut(&rest, &(struct row_segments_plan){.row_bytes = COLUMNS * dtype_bytes(k->dtype)},
+                             &row_segments));
   assert_int_equal(a->tiles.count, tiles.count);
   assert_int_equal(a->base.tile_entries, tiles.entries);
   assert_int_equal(a->gathered, rest.nnz);
-  assert_int_equal(a->slots, slots.count);
+  assert_int_equal(a->row_segments, row_segments.count);
   assert_same(k, a->tiles.segment, tiles.segment, tiles.count * 4);
   assert_same(k, a->tiles.bits, tiles.bits, tiles.count * TILE_WORDS * 4);
   assert_same(k, a->col, rest.col, rest.nnz * 4);
@@ -34,17 +35,17 @@ static void compare(struct kernels *k, const struct csr *m, const struct cuda_la
     assert_same(k, a->tiles.first, tiles.first, (tiles.count * TILE_STRIPS + 1) * 8);
     assert_same(k, a->tiles.value, tiles.value, tiles.entries * 4);
   }
-  assert_same(k, a->slot.first, slots.slot.first, slots.count * 4);
-  assert_same(k, a->slot.extent, slots.slot.extent, slots.count * 2);
-  assert_same(k, a->slot.target, slots.slot.target, slots.count * 4);
-  slots_free(&slots);
+  assert_same(k, a->row_segment.first, row_segments.row_segment.first, row_segments.count * 4);
+  assert_same(k, a->row_segment.extent, row_segments.row_segment.extent, row_segments.count * 2);
+  assert_same(k, a->row_segment.target, row_segments.row_segment.target, row_segments.count * 4);
+  row_segments_free(&row_segments);
   tiles_free(&tiles);
   tiles_rest_free(&rest);
 }
 
 static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weighted) {
   static const enum layout_tiers tiers[] = {LAYOUT_TILES_ALL, LAYOUT_TILES, LAYOUT_AUTO};
-  struct csr m = made_matrix(rows, cols, has_arc);
+  struct csr m = synthetic_matrix(rows, cols, has_arc);
   if (weighted) m.weight = calloc((size_t)m.nnz + 1, sizeof *m.weight);
   for (int64_t e = 0; weighted && e < m.nnz; e++) m.weight[e] = (float)noise(5, e);
   for (int i = 0; i < 3; i++) {
@@ -60,7 +61,7 @@ static void check_matrix(struct kernels *k, int64_t rows, int64_t cols, int weig
 }
 
 static void check_density(struct kernels *k, int64_t rows, int64_t cols) {
-  struct csr m = made_matrix(rows, cols, has_arc);
+  struct csr m = synthetic_matrix(rows, cols, has_arc);
   struct tiles_build build;
   struct density expected, actual;
   assert_ok(tiles_density(&m, 2, &expected));

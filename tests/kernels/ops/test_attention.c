@@ -80,7 +80,7 @@ static void check_forward(struct kernels *k, double most, double rate, int64_t p
                          .row_term = real_matrix(k, row_term, own, heads),
                          .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
                          .col_id = id,
-                         .unfinished = parts.unfinished,
+                         .has_halo = parts.has_halo,
                          .log_sum = real_matrix(k, NULL, own, heads),
                          .positive = padded_matrix(k, NULL, own, width, pad),
                          .share = real_matrix(k, NULL, own, heads),
@@ -89,9 +89,9 @@ static void check_forward(struct kernels *k, double most, double rate, int64_t p
     op.sums = padded_matrix_of(k, k->real, NULL, own, attention_sums_cols(k, width), pad);
   if (with_mean) op.mean = padded_matrix_of(k, k->real, NULL, own, each, 1);
   double *bias = noise_block(4, width), *ended = host_block(own * width * 8);
-  struct update end = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
-  end.y = with_mean ? op.mean : padded_matrix(k, NULL, own, width, pad);
-  op.update = &end;
+  struct epilogue epilogue = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
+  epilogue.y = with_mean ? op.mean : padded_matrix(k, NULL, own, width, pad);
+  op.epilogue = &epilogue;
   struct expected e = {host_block(own * width * 8), host_block(own * width * 8), host_block(own * each * 8),
                        host_block(own * heads * 8), host_block(own * heads * 8)};
 #pragma omp parallel for num_threads(2)
@@ -103,7 +103,7 @@ static void check_forward(struct kernels *k, double most, double rate, int64_t p
   op.term = tensor_rows(terms, own, halo);
   op.self.data = op.self_term.data = NULL;
   op.col_id = id + own;
-  op.unfinished = NULL;
+  op.has_halo = NULL;
   op.accumulate = 1;
   assert_ok(op_attention(k, &op));
   for (int64_t i = 0; i < own * each; i++) e.mean[i] += bias[i % each];
@@ -115,7 +115,7 @@ static void check_forward(struct kernels *k, double most, double rate, int64_t p
   if (with_mean)
     assert_all_close(values_of(k, op.mean), e.mean, own * each, tolerance_of(k));
   else
-    assert_all_close(values_of(k, end.y), ended, own * width, 2 * tolerance_of(k));
+    assert_all_close(values_of(k, epilogue.y), ended, own * width, 2 * tolerance_of(k));
   close_parts(k, &parts);
 }
 
@@ -266,7 +266,7 @@ static void check_backward(struct kernels *k, int64_t out, double rate, int64_t 
       .term = real_matrix(k, g.term, own, heads),
       .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
       .col_id = id,
-      .unfinished = parts.unfinished,
+      .has_halo = parts.has_halo,
       .l = padded_matrix_of(k, k->real, g.l, heads, each, pad),
       .r = padded_matrix_of(k, k->real, g.r, heads, each, pad),
       .row_term_grad = real_matrix(k, g.row_term_grad, own, heads),
@@ -281,7 +281,7 @@ static void check_backward(struct kernels *k, int64_t out, double rate, int64_t 
   op.self.data = NULL;
   op.col_id = id + own;
   op.accumulate = 1;
-  op.unfinished = NULL;
+  op.has_halo = NULL;
   assert_ok(op_attention_backward(k, &op));
   assert_all_close(values_of(k, op.dx), dx, own * width, 2 * tolerance_of(k));
   assert_all_close(values_of(k, op.term_grad), term_grad, own * heads, 2 * real_tolerance(k));

@@ -51,17 +51,17 @@ static void check_forward(struct kernels *k, int64_t pad) {
                                 .rows = tensor_rows(rows.message, 0, own),
                                 .beta = reals(k, &BETA, 1),
                                 .self = 1,
-                                .unfinished = parts.unfinished,
+                                .has_halo = parts.has_halo,
                                 .log_sum = real_matrix(k, NULL, own, 1),
                                 .y = padded_matrix(k, NULL, own, width, pad)};
   if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, own, width, pad);
-  struct update end = {.z = op.y, .bias = reals(k, bias, width), .y = op.y};
-  op.update = &end; /* in place: ending a row twice would show */
+  struct epilogue epilogue = {.z = op.y, .bias = reals(k, bias, width), .y = op.y};
+  op.epilogue = &epilogue; /* in place: ending a row twice would show */
   assert_ok(op_cosine_attention(k, &op));
   op.a = parts.halo_layout;
   op.message = tensor_rows(rows.message, own, halo);
   op.self = 0;
-  op.unfinished = NULL;
+  op.has_halo = NULL;
   op.accumulate = 1;
   assert_ok(op_cosine_attention(k, &op));
   for (int64_t v = 0; v < own; v++) {
@@ -212,12 +212,12 @@ static void check_end(struct kernels *k, int with_residual, enum dtype dtype, in
       .x = padded_matrix(k, x, cols, width, pad),
       .message = padded_matrix(k, NULL, cols, cosine_message_cols(k, width, 0), WIDE_GAPS)};
   assert_ok(op_cosine_rows(k, &rows));
-  struct cosine_end op = {.message = rows.message,
-                          .dx = padded_matrix_of(k, dtype, dx, cols, width, pad),
-                          .dn = padded_matrix_of(k, dtype, dn, cols, width, pad),
-                          .y = padded_matrix(k, residual, cols, width, pad)};
+  struct cosine_epilogue op = {.message = rows.message,
+                               .dx = padded_matrix_of(k, dtype, dx, cols, width, pad),
+                               .dn = padded_matrix_of(k, dtype, dn, cols, width, pad),
+                               .y = padded_matrix(k, residual, cols, width, pad)};
   if (with_residual) op.residual = op.y;
-  assert_ok(op_cosine_end(k, &op));
+  assert_ok(op_cosine_epilogue(k, &op));
   for (int64_t i = 0; i < cols * width; i++) {
     const double *at = x + i / width * width;
     double along = product(dn + i / width * width, at) * inverse(at) * inverse(at);

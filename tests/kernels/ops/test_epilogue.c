@@ -2,8 +2,8 @@
 
 enum { EPOCH = 77, LIMIT = 64 * 602 };
 
-/* A layer's end with everything in host memory, in double; NULL: absent. */
-struct host_update {
+/* A layer's epilogue with everything in host memory, in double; NULL: absent. */
+struct host_epilogue {
   int64_t rows, cols;
   enum norm norm;
   enum activation activation;
@@ -27,7 +27,7 @@ static void statistics(const double *u, int64_t count, int64_t step, double *mea
   *rstd = 1 / sqrt(squares / (double)count + 1e-5);
 }
 
-static void host_forward(const struct host_update *h, double *y) {
+static void host_forward(const struct host_epilogue *h, double *y) {
   static double u[LIMIT];
   int64_t rows = h->rows, cols = h->cols;
   for (int64_t i = 0; i < rows * cols; i++) u[i] = h->z[i] + (h->bias ? h->bias[i % cols] : 0);
@@ -44,9 +44,9 @@ static void host_forward(const struct host_update *h, double *y) {
   }
 }
 
-static struct host_update make(struct kernels *k, int64_t rows, int64_t cols, enum norm norm,
-                               enum activation activation, int residual, int drop, int in_place) {
-  struct host_update h = {.rows = rows, .cols = cols, .norm = norm, .activation = activation};
+static struct host_epilogue make(struct kernels *k, int64_t rows, int64_t cols, enum norm norm,
+                                 enum activation activation, int residual, int drop, int in_place) {
+  struct host_epilogue h = {.rows = rows, .cols = cols, .norm = norm, .activation = activation};
   h.z = rounded(k, noise_block(1, rows * cols), rows * cols);
   h.bias = noise_block(2, cols);
   h.gain = noise_block(3, cols);
@@ -57,15 +57,15 @@ static struct host_update make(struct kernels *k, int64_t rows, int64_t cols, en
   return h;
 }
 
-/* Calls check for every combination that struct update allows. */
+/* Calls check for every combination that struct epilogue allows. */
 static void every_combination(struct kernels *k, int64_t rows, int64_t cols,
-                              void (*check)(struct kernels *k, struct host_update *h)) {
+                              void (*check)(struct kernels *k, struct host_epilogue *h)) {
   for (enum norm norm = NORM_NONE; norm <= NORM_LAYER; norm++) {
     for (enum activation a = ACTIVATION_NONE; a <= ACTIVATION_LEAKY_RELU; a++) {
       for (int bits = 0; bits < 24; bits++) {
         int residual = bits & 1, drop = bits >> 1 & 1, in_place = bits >> 2 & 1;
         if (in_place && (norm != NORM_NONE || residual)) continue;
-        struct host_update h = make(k, rows, cols, norm, a, residual, drop, in_place);
+        struct host_epilogue h = make(k, rows, cols, norm, a, residual, drop, in_place);
         h.padded = -(bits >> 3);
         if (bits >> 3 != 1) h.scale = row_factors(rows);
         check(k, &h);
@@ -75,14 +75,14 @@ static void every_combination(struct kernels *k, int64_t rows, int64_t cols,
   }
 }
 
-static int64_t padding(const struct host_update *h, int64_t otherwise) {
+static int64_t padding(const struct host_epilogue *h, int64_t otherwise) {
   return h->padded ? h->padded : otherwise;
 }
 
 /* The same on the device, statistics of a batch norm included, and run. */
-static struct update run_forward(struct kernels *k, const struct host_update *h) {
+static struct epilogue run_forward(struct kernels *k, const struct host_epilogue *h) {
   int64_t rows = h->rows, cols = h->cols, statistic = h->norm == NORM_BATCH ? cols : rows;
-  struct update op = {.z = padded_matrix(k, h->z, rows, cols, padding(h, 3)), .norm = h->norm};
+  struct epilogue op = {.z = padded_matrix(k, h->z, rows, cols, padding(h, 3)), .norm = h->norm};
   op.epsilon = 1e-5;
   set_scalars(k, (struct scalars){.epoch = EPOCH});
   op.bias = reals(k, h->bias, cols);
@@ -104,14 +104,14 @@ static struct update run_forward(struct kernels *k, const struct host_update *h)
   op.dropout.id = global_ids(k, rows);
   if (h->scale) op.scale = reals(k, h->scale, rows);
   op.y = h->in_place ? op.z : padded_matrix(k, NULL, rows, cols, padding(h, 1));
-  assert_ok(op_update(k, &op));
+  assert_ok(op_epilogue(k, &op));
   return op;
 }
 
-static void check_forward(struct kernels *k, struct host_update *h) {
+static void check_forward(struct kernels *k, struct host_epilogue *h) {
   double *expected = host_block(h->rows * h->cols * 8);
   host_forward(h, expected);
-  struct update op = run_forward(k, h);
+  struct epilogue op = run_forward(k, h);
   assert_all_close(values_of(k, op.y), expected, h->rows * h->cols, tolerance_of(k));
 }
 
@@ -126,7 +126,7 @@ TEST(forward_follows_the_formula_in_every_combination) {
 }
 
 /* d(sum_i weight_i y_i) / d(*at) by central differences. */
-static double difference(const struct host_update *h, double *at, const double *weight) {
+static double difference(const struct host_epilogue *h, double *at, const double *weight) {
   static double y[2][LIMIT];
   const double step = 1e-5, old = *at;
   *at = old + step;
@@ -140,7 +140,7 @@ static double difference(const struct host_update *h, double *at, const double *
 }
 
 /* Of many elements every 23rd. */
-static void check_gradient(struct kernels *k, const struct host_update *h, double *of, int64_t count,
+static void check_gradient(struct kernels *k, const struct host_epilogue *h, double *of, int64_t count,
                            const double *weight, const double *actual, enum dtype dtype) {
   double *expected = host_block(count * 8);
   memcpy(expected, actual, (size_t)count * 8);
@@ -148,29 +148,29 @@ static void check_gradient(struct kernels *k, const struct host_update *h, doubl
   assert_all_close(actual, expected, count, k->real == F64 ? 1e-8 : 2 * tolerance_in(k, dtype));
 }
 
-static void finish_batch_norm(struct kernels *k, struct update_backward *back) {
+static void finish_batch_norm(struct kernels *k, struct epilogue_backward *back) {
   struct batch_norm_backward op = {.forward = back->forward, .dz = back->dz, .count = back->dz.rows};
   op.sum_dn = back->shift_grad;
   op.sum_dn_xhat = back->gain_grad;
   assert_ok(op_batch_norm_backward(k, &op));
 }
 
-static void check_backward(struct kernels *k, struct host_update *h) {
+static void check_backward(struct kernels *k, struct host_epilogue *h) {
   int64_t rows = h->rows, cols = h->cols;
   double *scale = h->norm == NORM_BATCH ? NULL : h->scale;
   h->scale = NULL;
-  struct update op = run_forward(k, h);
+  struct epilogue op = run_forward(k, h);
   double *weight = rounded(k, noise_block(9, rows * cols), rows * cols), *none = host_block(cols * 8);
   enum dtype sums = h->in_place ? k->dtype : k->real; /* of gradients from a rounded y, or from z */
   struct tensor dy = padded_matrix(k, weight, rows, cols, padding(h, 2));
-  struct update_backward back = {.forward = &op, .dy = dy, .dz = dy, .bias_grad = reals(k, none, cols)};
+  struct epilogue_backward back = {.forward = &op, .dy = dy, .dz = dy, .bias_grad = reals(k, none, cols)};
   if (h->norm != NORM_NONE) {
     back.shift_grad = reals(k, none, cols);
     back.gain_grad = reals(k, none, cols);
   }
   if (h->residual) back.residual_grad = padded_matrix(k, NULL, rows, cols, padding(h, 0));
   if (scale) back.scale = reals(k, scale, rows);
-  assert_ok(op_update_backward(k, &back));
+  assert_ok(op_epilogue_backward(k, &back));
   if (h->norm == NORM_BATCH) finish_batch_norm(k, &back);
   double *dz = values_of(k, dy);
   for (int64_t i = 0; i < rows * cols; i++) dz[i] /= scale ? scale[i / cols] : 1;
@@ -188,7 +188,7 @@ static void check_backward(struct kernels *k, struct host_update *h) {
 static void backward(struct kernels *k) {
   every_combination(k, 5, 11, check_backward);
   for (enum norm norm = NORM_NONE; norm <= NORM_LAYER; norm++) {
-    struct host_update h = make(k, 6, 270, norm, ACTIVATION_ELU, 0, 0, norm == NORM_NONE);
+    struct host_epilogue h = make(k, 6, 270, norm, ACTIVATION_ELU, 0, 0, norm == NORM_NONE);
     check_backward(k, &h);
   }
 }
@@ -202,7 +202,7 @@ static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) 
   int64_t count = rows * cols;
   double *y = integer_block(1, count), *dy = rounded(k, noise_block(2, count), count);
   double *dz = host_block(count * 8), *sum = host_block(cols * 8);
-  struct update forward = {.activation = ACTIVATION_RELU, .z = padded_matrix(k, y, rows, cols, 8)};
+  struct epilogue forward = {.activation = ACTIVATION_RELU, .z = padded_matrix(k, y, rows, cols, 8)};
   forward.y = forward.z;
   forward.dropout = dropout_of(drop ? .3 : 0, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), NULL);
   forward.dropout.id = global_ids(k, rows);
@@ -210,10 +210,10 @@ static void check_tall(struct kernels *k, int64_t rows, int64_t cols, int drop) 
     dz[i] = y[i] > 0 ? dy[i] * (drop ? forward.dropout.wide_scale : 1) : 0;
     sum[i % cols] += dz[i];
   }
-  struct update_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, rows, cols, 8)};
+  struct epilogue_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, rows, cols, 8)};
   op.dz = padded_matrix(k, NULL, rows, cols, 8);
   op.bias_grad = reals(k, sum, cols);
-  assert_ok(op_update_backward(k, &op));
+  assert_ok(op_epilogue_backward(k, &op));
   assert_all_rounded(k, values_of(k, op.dz), dz, count, 1e-6);
   assert_all_close(doubles(k, op.bias_grad, cols), sum, cols, 1e-6);
   free_blocks(k->device);
@@ -238,19 +238,19 @@ static void logits(struct kernels *k) {
     y[i] = z[i] + bias[i % COLS];
     sum[i % COLS] += dy[i];
   }
-  struct update forward = {.z = padded_matrix_of(k, k->real, z, ROWS, COLS, 12)};
+  struct epilogue forward = {.z = padded_matrix_of(k, k->real, z, ROWS, COLS, 12)};
   forward.y = forward.z;
   forward.bias = reals(k, bias, COLS);
-  assert_ok(op_update(k, &forward));
+  assert_ok(op_epilogue(k, &forward));
   assert_all_close(values_of(k, forward.y), y, ROWS * COLS, real_tolerance(k));
-  struct update_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, ROWS, COLS, 12)};
+  struct epilogue_backward op = {.forward = &forward, .dy = padded_matrix(k, dy, ROWS, COLS, 12)};
   op.dz = op.dy;
-  assert_ok(op_update_backward(k, &op));
+  assert_ok(op_epilogue_backward(k, &op));
   op.bias_grad = reals(k, bias, COLS);
-  assert_ok(op_update_backward(k, &op));
+  assert_ok(op_epilogue_backward(k, &op));
   op.dz = matrix(k, NULL, ROWS, COLS);
   op.residual_grad = padded_matrix(k, NULL, ROWS, COLS, 3);
-  assert_ok(op_update_backward(k, &op));
+  assert_ok(op_epilogue_backward(k, &op));
   assert_all_close(doubles(k, op.bias_grad, COLS), sum, COLS, real_tolerance(k));
   assert_all_equal(values_of(k, op.dy), dy, ROWS * COLS);
   assert_all_equal(values_of(k, op.dz), dy, ROWS * COLS);
@@ -263,11 +263,11 @@ TEST(the_end_of_the_last_layer_takes_real_logits) {
 
 /* Without rows the sums over the rows are zero. */
 static void no_rows(struct kernels *k) {
-  struct host_update h = make(k, 0, 4, NORM_NONE, ACTIVATION_RELU, 0, 0, 1);
-  struct update op = run_forward(k, &h);
-  struct update_backward back = {.forward = &op, .dy = op.z, .dz = op.z};
+  struct host_epilogue h = make(k, 0, 4, NORM_NONE, ACTIVATION_RELU, 0, 0, 1);
+  struct epilogue op = run_forward(k, &h);
+  struct epilogue_backward back = {.forward = &op, .dy = op.z, .dz = op.z};
   back.bias_grad = reals(k, noise_block(1, 4), 4);
-  assert_ok(op_update_backward(k, &back));
+  assert_ok(op_epilogue_backward(k, &back));
   assert_all_equal(doubles(k, back.bias_grad, 4), host_block(4 * 8), 4);
 }
 
@@ -276,9 +276,9 @@ TEST(sums_over_no_rows_are_zero) {
 }
 
 static void not_a_number(struct kernels *k) {
-  struct host_update h = make(k, 2, 3, NORM_NONE, ACTIVATION_RELU, 0, 0, 0);
+  struct host_epilogue h = make(k, 2, 3, NORM_NONE, ACTIVATION_RELU, 0, 0, 0);
   h.z[4] = (double)NAN;
-  struct update op = run_forward(k, &h);
+  struct epilogue op = run_forward(k, &h);
   double *y = values_of(k, op.y);
   for (int i = 0; i < 6; i++) assert_int_equal(isnan(y[i]) != 0, i == 4);
 }

@@ -1,6 +1,6 @@
 #include "tests/kernels/products.h"
 
-/* Y = end(A B), and Y2 = scale_v (Y B2 + bias2)_v from it. */
+/* Y = epilogue(A B), and Y2 = scale_v (Y B2 + bias2)_v from it. */
 struct chain {
   int64_t m, inner, n, n2;
   enum activation activation;
@@ -36,25 +36,26 @@ static struct outputs run(struct kernels *k, const struct chain *c, const double
   struct gemm op = {.a = operand(k, a, c->m, c->inner, c->pad)};
   op.b = operand(k, noise_block(2, c->inner * c->n), c->inner, c->n, c->pad);
   op.c = result(k, k->dtype, NULL, c->m, c->n, c->pad);
-  struct update end = {.z = op.c, .activation = c->activation, .y = op.c};
-  end.norm = c->norm;
-  end.epsilon = 1e-5;
-  end.mean = reals(k, host_block(c->m * 8), c->m);
-  end.rstd = reals(k, host_block(c->m * 8), c->m);
-  if (c->bias) end.bias = reals(k, noise_block(3, c->n), c->n);
+  struct epilogue epilogue = {.z = op.c, .activation = c->activation, .y = op.c};
+  epilogue.norm = c->norm;
+  epilogue.epsilon = 1e-5;
+  epilogue.mean = reals(k, host_block(c->m * 8), c->m);
+  epilogue.rstd = reals(k, host_block(c->m * 8), c->m);
+  if (c->bias) epilogue.bias = reals(k, noise_block(3, c->n), c->n);
   if (c->dropout > 0)
-    end.dropout = dropout_of(c->dropout, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, c->m));
-  struct gemm next = {.a = op.c, .b = operand(k, noise_block(4, c->n * c->n2), c->n, c->n2, c->pad)};
-  next.c = result(k, k->dtype, NULL, c->m, c->n2, c->pad);
-  struct update end2 = {.z = next.c, .y = next.c};
+    epilogue.dropout = dropout_of(c->dropout, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN),
+                                  global_ids(k, c->m));
+  struct gemm chained = {.a = op.c, .b = operand(k, noise_block(4, c->n * c->n2), c->n, c->n2, c->pad)};
+  chained.c = result(k, k->dtype, NULL, c->m, c->n2, c->pad);
+  struct epilogue end2 = {.z = chained.c, .y = chained.c};
   if (c->bias) end2.bias = reals(k, noise_block(5, c->n2), c->n2);
   if (c->scaled) end2.scale = reals(k, row_factors(c->m), c->m);
-  if (c->bias || c->scaled) next.update = &end2;
-  op.update = &end;
-  op.next = along ? &next : NULL;
+  if (c->bias || c->scaled) chained.epilogue = &end2;
+  op.epilogue = &epilogue;
+  op.chained = along ? &chained : NULL;
   assert_ok(op_gemm(k, &op));
-  if (!along) assert_ok(op_gemm(k, &next));
-  return (struct outputs){values_of(k, op.c), values_of(k, next.c)};
+  if (!along) assert_ok(op_gemm(k, &chained));
+  return (struct outputs){values_of(k, op.c), values_of(k, chained.c)};
 }
 
 static double tolerance_of_sums(const struct kernels *k, const struct chain *c) {

@@ -9,7 +9,7 @@ static int64_t far_rows_of(const struct kernels *k) {
 }
 
 /* What goes along with a backward pass: dW = L^T R, of rows of a period that are there so many times. */
-static void check_along(struct kernels *k, const struct gemm *along, const double *left,
+static void check_fused(struct kernels *k, const struct gemm *along, const double *left,
                         const double *right) {
   int64_t far = along->a.rows;
   int64_t m = along->c.rows, n = along->c.cols;
@@ -44,27 +44,27 @@ static void check_far_rows(struct kernels *k, int64_t far, int64_t n, int64_t in
   }
   double *left = integer_block(4, PERIOD * LEFT);
   struct tensor c = result(k, k->dtype, NULL, far, n, -1);
-  struct update end = {.z = c, .activation = ACTIVATION_RELU, .y = c};
-  struct update_backward back = {.forward = &end, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
-  struct gemm then = {
+  struct epilogue epilogue = {.z = c, .activation = ACTIVATION_RELU, .y = c};
+  struct epilogue_backward back = {.forward = &epilogue, .dy = c, .dz = c, .bias_grad = reals(k, saved, n)};
+  struct gemm chained_wgrad = {
       .a = operand(k, repeated(left, LEFT, far, PERIOD), far, LEFT, -1), .transpose_a = 1, .b = c};
-  then.c = result(k, k->real, NULL, LEFT, n, -1);
-  if (along & FOLLOWED) back.then = &then;
+  chained_wgrad.c = result(k, k->real, NULL, LEFT, n, -1);
+  if (along & FOLLOWED) back.chained_wgrad = &chained_wgrad;
   p.op.c = c;
-  p.op.update = backward ? NULL : &end;
+  p.op.epilogue = backward ? NULL : &epilogue;
   p.op.backward = backward ? &back : NULL;
-  if (backward) end.z = end.y = result(k, k->dtype, repeated(saved, n, far, PERIOD), far, n, -1);
-  struct gemm beside = {.a = end.y, .transpose_a = 1, .b = p.op.a};
-  beside.c = result(k, k->real, NULL, n, inner, -1);
-  struct gemm beside2 = {.a = end.y, .transpose_a = 1, .b = p.op.a2};
-  beside2.c = result(k, k->real, NULL, n, inner2, -1);
-  if (along & ACCOMPANIED) p.op.beside = &beside;
-  if (along & ACCOMPANIED && inner2 > 0) p.op.beside2 = &beside2;
+  if (backward) epilogue.z = epilogue.y = result(k, k->dtype, repeated(saved, n, far, PERIOD), far, n, -1);
+  struct gemm fused_wgrad = {.a = epilogue.y, .transpose_a = 1, .b = p.op.a};
+  fused_wgrad.c = result(k, k->real, NULL, n, inner, -1);
+  struct gemm fused_wgrad2 = {.a = epilogue.y, .transpose_a = 1, .b = p.op.a2};
+  fused_wgrad2.c = result(k, k->real, NULL, n, inner2, -1);
+  if (along & ACCOMPANIED) p.op.fused_wgrad = &fused_wgrad;
+  if (along & ACCOMPANIED && inner2 > 0) p.op.fused_wgrad2 = &fused_wgrad2;
   assert_ok(op_gemm(k, &p.op));
   if (!(along & FOLLOWED)) assert_all_equal(values_of(k, c), repeated(z, n, far, PERIOD), far * n);
-  if (along & FOLLOWED) check_along(k, &then, left, z);
-  if (along & ACCOMPANIED) check_along(k, &beside, saved, rows);
-  if (p.op.beside2) check_along(k, &beside2, saved, rows2);
+  if (along & FOLLOWED) check_fused(k, &chained_wgrad, left, z);
+  if (along & ACCOMPANIED) check_fused(k, &fused_wgrad, saved, rows);
+  if (p.op.fused_wgrad2) check_fused(k, &fused_wgrad2, saved, rows2);
   if (backward) assert_all_close(doubles(k, back.bias_grad, n), sums, n, tolerance_of(k));
   free_blocks(k->device);
 }
@@ -124,8 +124,8 @@ static double sloped(enum activation activation, double n, double d) {
 
 enum { EPOCH = 5 };
 
-/* One end of a layer on its product: what differs from case to case. */
-struct end_case {
+/* One epilogue of a layer on its product: what differs from case to case. */
+struct epilogue_case {
   int64_t m, n, inner, pad;
   enum activation activation;
   double dropout;
@@ -133,7 +133,7 @@ struct end_case {
   int scaled;                /* rows have factors */
 };
 
-static const struct end_case end_cases[] = {
+static const struct epilogue_case epilogue_cases[] = {
     {500, 256, 41, -1, ACTIVATION_RELU, .5, 1, 0, 0, 0},
     {500, 256, 100, -1, ACTIVATION_RELU, 0, 1, 0, 0, 0},
     {200, 41, 64, -1, ACTIVATION_NONE, 0, 1, 0, 0, 0},
@@ -155,20 +155,20 @@ static const struct end_case end_cases[] = {
     {1001, 100, 130, -1, ACTIVATION_RELU, 0, 1, 0, 0, 1},
     {1500, 200, 200, -1, ACTIVATION_RELU, .5, 1, 0, 0, 0},
 };
-enum { END_CASES = sizeof end_cases / sizeof end_cases[0] };
+enum { EPILOGUE_CASES = sizeof epilogue_cases / sizeof epilogue_cases[0] };
 
-static struct dropout dropout_of_case(struct kernels *k, const struct end_case *c) {
+static struct dropout dropout_of_case(struct kernels *k, const struct epilogue_case *c) {
   set_scalars(k, (struct scalars){.epoch = EPOCH});
   return dropout_of(c->dropout, random_key(1, 0, 2, RANDOM_DROPOUT_HIDDEN), global_ids(k, c->m));
 }
 
 /* Terms of a second product. */
-static int64_t inner2_of_case(const struct end_case *c) {
+static int64_t inner2_of_case(const struct epilogue_case *c) {
   static const int64_t inner2[] = {47, 100, 41, 128, 17};
-  return inner2[(c - end_cases) % 5];
+  return inner2[(c - epilogue_cases) % 5];
 }
 
-static struct product product_of_case(struct kernels *k, const struct end_case *c, int kind, int pair) {
+static struct product product_of_case(struct kernels *k, const struct epilogue_case *c, int kind, int pair) {
   double *a = noise_block(1, c->m * c->inner), *b = noise_block(2, c->inner * c->n);
   struct product p = product_of(k, a, b, c->m, c->n, c->inner, kind, c->pad);
   int64_t inner2 = inner2_of_case(c);
@@ -176,39 +176,39 @@ static struct product product_of_case(struct kernels *k, const struct end_case *
   return p;
 }
 
-static void check_end(struct kernels *k, const struct end_case *c, enum dtype dtype, int pair) {
+static void check_end(struct kernels *k, const struct epilogue_case *c, enum dtype dtype, int pair) {
   int64_t count = c->m * c->n;
   struct product p = product_of_case(k, c, 0, pair);
   double *bias = noise_block(3, c->n), *residual = noise_block(4, count), *z = host_block(count * 8);
   double *y = host_block(count * 8);
   for (int64_t i = 0; i < count; i++) residual[i] = element(dtype, residual[i]);
-  struct update end = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
+  struct epilogue epilogue = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
   double *factor = row_factors(c->m);
-  if (c->scaled) end.scale = reals(k, factor, c->m);
-  if (c->bias) end.bias = reals(k, bias, c->n);
-  if (c->residual) end.residual = result(k, dtype, residual, c->m, c->n, c->pad);
-  p.op.c = end.z = end.y = result(k, dtype, NULL, c->m, c->n, c->pad);
-  if (c->apart) end.y = result(k, dtype, NULL, c->m, c->n, c->pad);
-  p.op.update = &end;
+  if (c->scaled) epilogue.scale = reals(k, factor, c->m);
+  if (c->bias) epilogue.bias = reals(k, bias, c->n);
+  if (c->residual) epilogue.residual = result(k, dtype, residual, c->m, c->n, c->pad);
+  p.op.c = epilogue.z = epilogue.y = result(k, dtype, NULL, c->m, c->n, c->pad);
+  if (c->apart) epilogue.y = result(k, dtype, NULL, c->m, c->n, c->pad);
+  p.op.epilogue = &epilogue;
   compute(&p, z, 1);
   for (int64_t i = 0; i < count; i++) {
     double n = z[i] + (c->bias ? bias[i % c->n] : 0);
     y[i] = activated(c->activation, n) + (c->residual ? residual[i] : 0);
-    y[i] = dropped(&end.dropout, EPOCH, global_id(i / c->n), i % c->n, y[i]);
+    y[i] = dropped(&epilogue.dropout, EPOCH, global_id(i / c->n), i % c->n, y[i]);
     if (c->scaled) y[i] *= factor[i / c->n];
   }
   assert_ok(op_gemm(k, &p.op));
   double tolerance = (1 + pair) * tolerance_in(k, dtype) + product_tolerance(k); /* pair: and in between */
   double of_y = tolerance + 2 * tolerance_in(k, dtype); /* z may be rounded before, and dropout scales that */
-  assert_all_close(values_of(k, end.y), y, count, of_y);
-  if (c->apart) assert_all_close(values_of(k, end.z), z, count, tolerance);
+  assert_all_close(values_of(k, epilogue.y), y, count, of_y);
+  if (c->apart) assert_all_close(values_of(k, epilogue.z), z, count, tolerance);
   free_blocks(k->device);
 }
 
 static void ends(struct kernels *k) {
-  for (int i = 0; i < 2 * END_CASES; i++) {
-    check_end(k, &end_cases[i / 2], k->dtype, i % 2);
-    if (k->dtype != k->real) check_end(k, &end_cases[i / 2], k->real, i % 2);
+  for (int i = 0; i < 2 * EPILOGUE_CASES; i++) {
+    check_end(k, &epilogue_cases[i / 2], k->dtype, i % 2);
+    if (k->dtype != k->real) check_end(k, &epilogue_cases[i / 2], k->real, i % 2);
   }
 }
 
@@ -218,31 +218,31 @@ TEST(a_product_takes_the_end_of_its_layer) {
 
 /* The end of the layer below, [m, n], as its forward pass left it: of[0] = n, of[1] = y, and dy of a product.
  */
-static void check_backward(struct kernels *k, const struct end_case *c, int accumulate, int pair) {
+static void check_backward(struct kernels *k, const struct epilogue_case *c, int accumulate, int pair) {
   int64_t count = c->m * c->n;
   struct product p = product_of_case(k, c, 2, pair);
   double *z = rounded(k, noise_block(5, count), count), *bias = noise_block(3, c->n);
   double *dz = rounded(k, noise_block(6, count), count), *sums = host_block(c->n * 8),
          *kept = host_block(count * 8);
   double *dropped_dy = host_block(count * 8), *factor = row_factors(c->m);
-  struct update end = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
-  if (c->bias) end.bias = reals(k, bias, c->n);
+  struct epilogue epilogue = {.activation = c->activation, .dropout = dropout_of_case(k, c)};
+  if (c->bias) epilogue.bias = reals(k, bias, c->n);
   struct tensor old = result(k, k->dtype, dz, c->m, c->n, c->pad);
   if (!accumulate) memset(dz, 0, (size_t)count * 8);
   compute(&p, dz, 1);
   for (int64_t i = 0; i < count; i++) {
     int64_t id = global_id(i / c->n), j = i % c->n;
     double n = z[i] + (c->bias ? bias[j] : 0);
-    kept[i] = element(k->dtype, dropped(&end.dropout, EPOCH, id, j, activated(c->activation, n)));
+    kept[i] = element(k->dtype, dropped(&epilogue.dropout, EPOCH, id, j, activated(c->activation, n)));
     if (!c->apart && fabs(kept[i]) < 1e-2) kept[i] = n = 0; /* a sign that rounding may not change */
-    dropped_dy[i] = dropped(&end.dropout, EPOCH, id, j, dz[i]);
+    dropped_dy[i] = dropped(&epilogue.dropout, EPOCH, id, j, dz[i]);
     dz[i] = sloped(c->activation, n, dropped_dy[i]);
     sums[j] += dz[i];
     if (c->scaled) dz[i] *= factor[i / c->n];
   }
-  end.z = end.y = result(k, k->dtype, c->apart ? z : kept, c->m, c->n, c->pad);
-  if (c->apart) end.y = result(k, k->dtype, kept, c->m, c->n, c->pad);
-  struct update_backward back = {.forward = &end, .dy = old, .dz = old};
+  epilogue.z = epilogue.y = result(k, k->dtype, c->apart ? z : kept, c->m, c->n, c->pad);
+  if (c->apart) epilogue.y = result(k, k->dtype, kept, c->m, c->n, c->pad);
+  struct epilogue_backward back = {.forward = &epilogue, .dy = old, .dz = old};
   if (c->residual) back.residual_grad = back.dz = result(k, k->dtype, NULL, c->m, c->n, c->pad);
   if (c->residual) back.dz = result(k, k->dtype, NULL, c->m, c->n, c->pad);
   back.bias_grad = reals(k, bias, c->n);
@@ -260,8 +260,8 @@ static void check_backward(struct kernels *k, const struct end_case *c, int accu
 }
 
 static void ends_backward(struct kernels *k) {
-  for (int i = 0; i < END_CASES; i++) {
-    for (int kind = 0; kind < 4; kind++) check_backward(k, &end_cases[i], kind & 1, kind >> 1);
+  for (int i = 0; i < EPILOGUE_CASES; i++) {
+    for (int kind = 0; kind < 4; kind++) check_backward(k, &epilogue_cases[i], kind & 1, kind >> 1);
   }
 }
 
@@ -269,7 +269,7 @@ TEST(a_product_takes_the_gradient_of_the_end_below) {
   on_every_table(ends_backward);
 }
 
-/* Everything that a hidden layer's end has, on a sum that was begun before. */
+/* Everything that a hidden layer's epilogue has, on a sum that was begun before. */
 static void end_of_sum(struct kernels *k) {
   enum { M = 70, N = 41, INNER = 24 };
   set_scalars(k, (struct scalars){.epoch = 5});
@@ -277,12 +277,13 @@ static void end_of_sum(struct kernels *k) {
   double *bias = integer_block(4, N), *expected[2];
   for (int fused = 0; fused < 2; fused++) {
     struct gemm op = {.a = matrix(k, a, M, INNER), .b = matrix(k, b, INNER, N), .c = matrix(k, old, M, N)};
-    struct update end = {.z = op.c, .bias = reals(k, bias, N), .activation = ACTIVATION_RELU, .y = op.c};
-    end.dropout = dropout_of(.25, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, M));
+    struct epilogue epilogue = {
+        .z = op.c, .bias = reals(k, bias, N), .activation = ACTIVATION_RELU, .y = op.c};
+    epilogue.dropout = dropout_of(.25, random_key(1, 2, 3, RANDOM_DROPOUT_HIDDEN), global_ids(k, M));
     op.accumulate = 1;
-    op.update = fused ? &end : NULL;
+    op.epilogue = fused ? &epilogue : NULL;
     assert_ok(op_gemm(k, &op));
-    if (!fused) assert_ok(op_update(k, &end));
+    if (!fused) assert_ok(op_epilogue(k, &epilogue));
     expected[fused] = values_of(k, op.c);
   }
   assert_all_close(expected[1], expected[0], M * N, tolerance_of(k));

@@ -80,8 +80,8 @@ struct below {
   int64_t far, n;
   double *z, *mean, *rstd, *gain, *shift; /* z: of a period */
   double *dn, *dz, *sum, *product;        /* likewise dn and dz; sums of dn and of dn xhat over all rows */
-  struct update end;
-  struct update_backward back;
+  struct epilogue epilogue;
+  struct epilogue_backward back;
 };
 
 /* No n comes near 0, where rounding may change its sign. */
@@ -97,11 +97,11 @@ static void set_norm(struct kernels *k, struct below *b) {
     b->gain[j] = (j % 5 == 4 ? -1 : 1) * (1 + (double)(j % 2));
     b->shift[j] = .125 * (double)(j % 4 - 1);
   }
-  b->end = (struct update){.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
-  b->end.mean = reals(k, b->mean, b->n);
-  b->end.rstd = reals(k, b->rstd, b->n);
-  b->end.gain = reals(k, b->gain, b->n);
-  b->end.shift = reals(k, b->shift, b->n);
+  b->epilogue = (struct epilogue){.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
+  b->epilogue.mean = reals(k, b->mean, b->n);
+  b->epilogue.rstd = reals(k, b->rstd, b->n);
+  b->epilogue.gain = reals(k, b->gain, b->n);
+  b->epilogue.shift = reals(k, b->shift, b->n);
 }
 
 static void compute_below(struct below *b, const double *dy) {
@@ -137,10 +137,10 @@ static struct product product_below(struct kernels *k, const struct norm_case *c
   compute(period, dy, 1);
   set_norm(k, b);
   compute_below(b, dy);
-  b->end.z = result(k, k->dtype, repeated(b->z, c->n, b->far, PERIOD), b->far, c->n, c->pad);
-  b->end.y = result(k, k->dtype, NULL, b->far, c->n, c->pad);
+  b->epilogue.z = result(k, k->dtype, repeated(b->z, c->n, b->far, PERIOD), b->far, c->n, c->pad);
+  b->epilogue.y = result(k, k->dtype, NULL, b->far, c->n, c->pad);
   p.op.c = result(k, k->dtype, NULL, b->far, c->n, c->pad);
-  b->back = (struct update_backward){.forward = &b->end, .dy = p.op.c, .dz = p.op.c};
+  b->back = (struct epilogue_backward){.forward = &b->epilogue, .dy = p.op.c, .dz = p.op.c};
   b->back.shift_grad = reals(k, dy, c->n);
   b->back.gain_grad = reals(k, dy, c->n);
   p.op.backward = &b->back;
@@ -160,10 +160,10 @@ static void check_below(struct kernels *k, const struct norm_case *c) {
   p.op.sums_alone = 1;
   assert_ok(op_gemm(k, &p.op));
   check_sums(k, &b, of_sums);
-  struct batch_norm_backward norm = {.forward = &b.end, .dz = out, .count = b.far};
+  struct batch_norm_backward norm = {.forward = &b.epilogue, .dz = out, .count = b.far};
   norm.sum_dn = b.back.shift_grad;
   norm.sum_dn_xhat = b.back.gain_grad;
-  struct update_backward again = b.back;
+  struct epilogue_backward again = b.back;
   again.shift_grad = again.gain_grad = NULL;
   p.op.sums_alone = 0;
   p.op.backward = &again;
@@ -204,8 +204,8 @@ static void check_in_a_row(struct kernels *k, const struct norm_case *c) {
   double *sum = NULL, *product = NULL;
   p.op.a = grown(k, p.op.a, rows);
   p.op.c = b.back.dy = b.back.dz = grown(k, p.op.c, rows);
-  b.end.z = grown(k, b.end.z, rows);
-  b.end.y = p.op.c; /* not read */
+  b.epilogue.z = grown(k, b.epilogue.z, rows);
+  b.epilogue.y = p.op.c; /* not read */
   for (int i = 0; i < (k->device->ops->on_host ? 2 : IN_A_ROW); i++) {
     p.op.sums_alone = i % 2;
     assert_ok(op_gemm(k, &p.op));

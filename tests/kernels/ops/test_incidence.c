@@ -58,8 +58,8 @@ struct scales {
   double *col, *edge, *self, *row; /* NULL: not there */
 };
 
-/* sums [edges, width] = B^T c X; y = r (B t sums + s c X), unfinished rows without r. */
-static void reference(const struct scales *s, const double *x, int64_t width, const uint8_t *unfinished,
+/* sums [edges, width] = B^T c X; y = r (B t sums + s c X), has_halo rows without r. */
+static void reference(const struct scales *s, const double *x, int64_t width, const uint8_t *has_halo,
                       double *sums, double *y) {
   const struct csr *m = &hypergraph.edges;
   memset(sums, 0, (size_t)(m->rows * width) * sizeof *sums);
@@ -78,8 +78,7 @@ static void reference(const struct scales *s, const double *x, int64_t width, co
     }
   }
   for (int64_t v = 0; v < m->cols; v++) {
-    for (int64_t j = 0; j < width && s->row && !(unfinished && unfinished[v]); j++)
-      y[v * width + j] *= s->row[v];
+    for (int64_t j = 0; j < width && s->row && !(has_halo && has_halo[v]); j++) y[v * width + j] *= s->row[v];
   }
 }
 
@@ -106,7 +105,7 @@ static void open_incidence(struct kernels *k, const struct way *way, struct inci
   if (k->ops->incidence_fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
 }
 
-/* which: bits for scales c, t, s, r, for `kept` and for unfinished rows. */
+/* which: bits for scales c, t, s, r, for `kept` and for has_halo rows. */
 static void check(struct kernels *k, const struct way *way, int64_t width, int which) {
   int64_t vertices = hypergraph.edges.cols, edges = hypergraph.edges.rows;
   struct incidence a = {0};
@@ -115,8 +114,8 @@ static void check(struct kernels *k, const struct way *way, int64_t width, int w
                      which & 4 ? noise_block(3, vertices) : NULL,
                      which & 8 ? noise_block(4, vertices) : NULL};
   double *x = rounded(k, noise_block(5, vertices * width), vertices * width);
-  uint8_t *unfinished = host_block(vertices);
-  for (int64_t v = 0; v < vertices; v++) unfinished[v] = which & 32 && v % 4 == 2;
+  uint8_t *has_halo = host_block(vertices);
+  for (int64_t v = 0; v < vertices; v++) has_halo[v] = which & 32 && v % 4 == 2;
   struct incidence_sum op = {.a = &a,
                              .x = padded_matrix(k, x, vertices, width, which % 3 - 1),
                              .col_scale = real_or_null(k, s.col, vertices),
@@ -124,18 +123,17 @@ static void check(struct kernels *k, const struct way *way, int64_t width, int w
                              .self_scale = real_or_null(k, s.self, vertices),
                              .row_scale = real_or_null(k, s.row, vertices),
                              .y = padded_matrix(k, NULL, vertices, width, which % 2)};
-  if (which & 32) op.unfinished = device_block(k, unfinished, vertices);
-  int apart = which & 32 && k->dtype != k->real; /* unfinished sums cannot lie in y */
+  if (which & 32) op.has_halo = device_block(k, has_halo, vertices);
+  int apart = which & 32 && k->dtype != k->real; /* has_halo sums cannot lie in y */
   if (apart) op.sums = padded_matrix_of(k, k->real, NULL, vertices, width, OWN_GAPS);
   if (which & 16) op.kept = padded_matrix(k, NULL, edges, width, OWN_GAPS);
   double *sums = host_block(edges * width * 8), *y = host_block(vertices * width * 8);
-  reference(&s, x, width, which & 32 ? unfinished : NULL, sums, y);
+  reference(&s, x, width, which & 32 ? has_halo : NULL, sums, y);
   int64_t scratch = incidence_workspace(k, &op);
   assert_ok(op_incidence_sum(k, &op));
   assert_true(k->workspace_bytes >= scratch);
   double *bare = apart ? values_of(k, op.sums) : NULL, *ended = values_of(k, op.y);
-  for (int64_t i = 0; apart && i < vertices * width; i++)
-    ended[i] = unfinished[i / width] ? bare[i] : ended[i];
+  for (int64_t i = 0; apart && i < vertices * width; i++) ended[i] = has_halo[i / width] ? bare[i] : ended[i];
   /* Sums of hyperedges are rounded on their way, and may cancel; X is where it is scaled before them. */
   double kept = tolerance_of(k) * (k->dtype == BF16 && s.col ? 1.5 : 1);
   assert_all_close(ended, y, vertices * width, tolerance_of(k) * (k->dtype == BF16 ? 3 : 1));
@@ -203,30 +201,30 @@ static void check_end(struct kernels *k, const struct way *way, enum norm norm, 
   struct tensor z = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
   struct tensor y = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
   struct tensor expected = padded_matrix(k, NULL, vertices, width, OWN_GAPS);
-  struct update end = {.z = z,
-                       .bias = reals(k, noise_block(31, width), width),
-                       .norm = norm,
-                       .gain = reals(k, noise_block(32, width), width),
-                       .shift = reals(k, noise_block(33, width), width),
-                       .mean = reals(k, noise_block(34, vertices), vertices),
-                       .rstd = reals(k, noise_block(35, vertices), vertices),
-                       .epsilon = 1e-5,
-                       .activation = ACTIVATION_RELU,
-                       .dropout = dropout_of(.4, (struct philox_key){{3, 5}}, global_ids(k, vertices)),
-                       .y = y};
+  struct epilogue epilogue = {.z = z,
+                              .bias = reals(k, noise_block(31, width), width),
+                              .norm = norm,
+                              .gain = reals(k, noise_block(32, width), width),
+                              .shift = reals(k, noise_block(33, width), width),
+                              .mean = reals(k, noise_block(34, vertices), vertices),
+                              .rstd = reals(k, noise_block(35, vertices), vertices),
+                              .epsilon = 1e-5,
+                              .activation = ACTIVATION_RELU,
+                              .dropout = dropout_of(.4, (struct philox_key){{3, 5}}, global_ids(k, vertices)),
+                              .y = y};
   struct incidence_sum op = {
       .a = &a,
       .x = padded_matrix(k, rounded(k, noise_block(36, vertices * width), vertices * width), vertices, width,
                          OWN_GAPS),
       .edge_scale = reals(k, row_factors(hypergraph.edges.rows), hypergraph.edges.rows),
-      .update = &end,
+      .epilogue = &epilogue,
       .y = z};
   assert_ok(op_incidence_sum(k, &op));
   double *ended = values_of(k, y);
-  op.update = NULL;
+  op.epilogue = NULL;
   assert_ok(op_incidence_sum(k, &op));
-  end.y = expected;
-  assert_ok(op_update(k, &end));
+  epilogue.y = expected;
+  assert_ok(op_epilogue(k, &epilogue));
   /* Beside the sums as they are: z is rounded to its type, and a norm divides by what may be small. */
   assert_all_close(ended, values_of(k, expected), vertices * width, 8 * tolerance_of(k));
   incidence_free(k, &a);

@@ -90,12 +90,12 @@ static double *loops_of(const struct graph *g) {
 }
 
 /* Rows that have columns behind `first`. */
-static const uint8_t *unfinished_of(struct kernels *k, const struct graph *g, int64_t first) {
-  uint8_t *unfinished = host_block(g->own);
+static const uint8_t *has_halo_of(struct kernels *k, const struct graph *g, int64_t first) {
+  uint8_t *has_halo = host_block(g->own);
   for (int64_t v = 0; v < g->own; v++) {
-    for (int64_t u = first; u < g->nodes; u++) unfinished[v] |= (uint8_t)has_arc(g, v, u);
+    for (int64_t u = first; u < g->nodes; u++) has_halo[v] |= (uint8_t)has_arc(g, v, u);
   }
-  return device_block(k, unfinished, g->own);
+  return device_block(k, has_halo, g->own);
 }
 
 /* Winners with `pad` numbers behind each row, at first 7. */
@@ -146,7 +146,7 @@ static void check_reduce(struct kernels *k, const struct setting *s, enum reduce
                       .self = padded_matrix(k, x, g->own, cols, s->pad),
                       .id = ids_of(k, 0, g->own),
                       .entries = reals(k, entries_of(g), g->own),
-                      .unfinished = in_parts ? unfinished_of(k, g, s->border) : NULL,
+                      .has_halo = in_parts ? has_halo_of(k, g, s->border) : NULL,
                       .y = padded_matrix_of(k, s->result, NULL, g->own, cols, s->pad)};
   if (reducer_chooses(reducer)) op.winner = make_winners(k, g->own, cols, s->pad);
   if (narrow && in_parts) op.sums = padded_matrix_of(k, k->real, NULL, g->own, cols, s->pad);
@@ -156,7 +156,7 @@ static void check_reduce(struct kernels *k, const struct setting *s, enum reduce
     op.x = padded_matrix(k, x + s->border * cols, tail, cols, s->pad);
     op.col_id = ids_of(k, s->border, tail);
     op.self_scale = NULL;
-    op.unfinished = NULL;
+    op.has_halo = NULL;
     op.accumulate = 1;
     assert_ok(op_reduce(k, &op));
   }
@@ -200,7 +200,7 @@ static void check_backward(struct kernels *k, const struct setting *s) {
                                .self = padded_matrix(k, dy, g->own, cols, s->pad),
                                .self_winner = all,
                                .id = ids_of(k, 0, g->own),
-                               .unfinished = in_parts ? unfinished_of(k, g, s->border) : NULL,
+                               .has_halo = in_parts ? has_halo_of(k, g, s->border) : NULL,
                                .dx = padded_matrix_of(k, s->result, NULL, g->own, cols, s->pad)};
   if (narrow && in_parts) op.sums = padded_matrix_of(k, k->real, NULL, g->own, cols, s->pad);
   assert_ok(op_reduce_backward(k, &op));
@@ -209,7 +209,7 @@ static void check_backward(struct kernels *k, const struct setting *s) {
     op.dy = padded_matrix(k, dy + s->border * cols, tail, cols, s->pad);
     op.winner.id += s->border * all.stride;
     op.self.data = NULL;
-    op.unfinished = NULL;
+    op.has_halo = NULL;
     op.accumulate = 1;
     assert_ok(op_reduce_backward(k, &op));
   }

@@ -9,7 +9,7 @@ struct reference {
   const struct csr *a;
   int64_t width, rows;
   const double *x, *col_scale, *self_scale, *self, *self_col_scale, *row_scale, *y;
-  const uint8_t *unfinished;
+  const uint8_t *has_halo;
 };
 
 static void compute(const struct reference *r, double *y) {
@@ -25,8 +25,7 @@ static void compute(const struct reference *r, double *y) {
       }
       if (r->self_scale)
         sum += r->self_scale[v] * (r->self_col_scale ? r->self_col_scale[v] : 1) * r->self[v * r->width + j];
-      y[v * r->width + j] = sum *
-                            (r->row_scale && !(r->unfinished && r->unfinished[v]) ? r->row_scale[v] : 1);
+      y[v * r->width + j] = sum * (r->row_scale && !(r->has_halo && r->has_halo[v]) ? r->row_scale[v] : 1);
     }
   }
 }
@@ -82,10 +81,10 @@ static void check_scales(struct kernels *k, const struct csr *m, const struct la
                          enum dtype type, int shared) {
   int64_t rows = m->rows, count = rows * width;
   int apart = type != k->real;
-  uint8_t *unfinished = host_block(rows);
-  for (int64_t v = 0; v < rows; v++) unfinished[v] = v % 5 == 1;
+  uint8_t *has_halo = host_block(rows);
+  for (int64_t v = 0; v < rows; v++) has_halo[v] = v % 5 == 1;
   double *old = noise_block(3, count), *expected = host_block(count * 8);
-  struct reference r = {.a = m, .width = width, .rows = rows, .y = old, .unfinished = unfinished};
+  struct reference r = {.a = m, .width = width, .rows = rows, .y = old, .has_halo = has_halo};
   double *x = rounded(k, noise_block(1, m->cols * width), m->cols * width);
   double *self = rounded(k, noise_block(2, count), count);
   r.x = x;
@@ -103,14 +102,14 @@ static void check_scales(struct kernels *k, const struct csr *m, const struct la
   op.self = shared ? tensor_rows(op.x, 0, rows) : padded_matrix(k, self, rows, width, 1);
   op.self_col_scale = shared ? op.col_scale : reals(k, r.self_col_scale, rows);
   op.row_scale = reals(k, r.row_scale, rows);
-  op.unfinished = device_block(k, unfinished, rows);
+  op.has_halo = device_block(k, has_halo, rows);
   assert_ok(op_spmm(k, &op));
   double *y = result_of(k, op.y), *sums = apart ? result_of(k, op.sums) : y, size = 8;
   /* c X may be rounded first, and in tiles the weights. */
   double tolerance = tolerance_of(k) + (k->dtype == BF16 ? (m->weight ? 2 : 1) / 512. : 0);
   for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(expected[i]));
   for (int64_t i = 0; i < count; i++) {
-    int rest = unfinished[i / width];
+    int rest = has_halo[i / width];
     assert_close((rest ? sums : y)[i], expected[i], tolerance * size);
     if (apart) assert_true((rest ? y : sums)[i] == (rest ? 99 : (double)(float)old[i]));
   }

@@ -10,21 +10,21 @@ struct updated {
   int all;                       /* rows finish, scaled ones */
 };
 
-static struct update make_update(struct kernels *k, const struct updated *u, enum dtype type,
-                                 struct tensor z) {
+static struct epilogue make_epilogue(struct kernels *k, const struct updated *u, enum dtype type,
+                                     struct tensor z) {
   int64_t rows = z.rows, width = z.cols;
-  struct update update = {.z = z, .norm = u->norm, .activation = ACTIVATION_RELU, .epsilon = 1e-5};
-  update.bias = reals(k, noise_block(2, width), width);
-  update.gain = reals(k, noise_block(3, width), width);
-  update.shift = reals(k, noise_block(4, width), width);
-  update.mean = reals(k, host_block(rows * 8), rows);
-  update.rstd = reals(k, host_block(rows * 8), rows);
-  update.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
-  update.y = u->in_place ? z : padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
+  struct epilogue epilogue = {.z = z, .norm = u->norm, .activation = ACTIVATION_RELU, .epsilon = 1e-5};
+  epilogue.bias = reals(k, noise_block(2, width), width);
+  epilogue.gain = reals(k, noise_block(3, width), width);
+  epilogue.shift = reals(k, noise_block(4, width), width);
+  epilogue.mean = reals(k, host_block(rows * 8), rows);
+  epilogue.rstd = reals(k, host_block(rows * 8), rows);
+  epilogue.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
+  epilogue.y = u->in_place ? z : padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
   if (u->residual)
-    update.residual = padded_matrix_of(k, type, rounded(k, noise_block(9, rows * width), rows * width), rows,
-                                       width, whole_rows(width));
-  return update;
+    epilogue.residual = padded_matrix_of(k, type, rounded(k, noise_block(9, rows * width), rows * width),
+                                         rows, width, whole_rows(width));
+  return epilogue;
 }
 
 /* How far a row's sums may move where they are rounded on their way to the norm, doubled by the dropout. */
@@ -54,7 +54,7 @@ static struct tensor finished_sums(struct kernels *k, const struct updated *u, s
 
 /* The fused result against the bare sums in reals and an update of their own, on rows that finish; the others
  * keep the bare sums. */
-static void check_update(struct kernels *k, const struct updated *u, enum dtype type) {
+static void check_epilogue(struct kernels *k, const struct updated *u, enum dtype type) {
   int64_t rows = u->m->rows, cols = u->m->cols, width = u->width, count = rows * width;
   int apart = type != k->real;
   uint8_t *flag = host_block(rows);
@@ -66,15 +66,15 @@ static void check_update(struct kernels *k, const struct updated *u, enum dtype 
   struct spmm op = {.a = u->a, .x = x, .y = bare};
   if (u->added || u->all) op.row_scale = halves_and_twos(k, rows);
   if (u->added) op.added = padded_matrix(k, noise_block(7, count), rows, width, whole_rows(width));
-  struct update alone = make_update(k, u, k->real, finished_sums(k, u, op));
+  struct epilogue alone = make_epilogue(k, u, k->real, finished_sums(k, u, op));
   double *z = result_of(k, alone.z);
-  if (!u->all) op.unfinished = device_block(k, flag, rows);
+  if (!u->all) op.has_halo = device_block(k, flag, rows);
   op.y = padded_matrix_of(k, type, NULL, rows, width, whole_rows(width));
   if (apart) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
-  struct update fused = make_update(k, u, type, op.y);
-  op.update = &fused;
+  struct epilogue fused = make_epilogue(k, u, type, op.y);
+  op.epilogue = &fused;
   assert_ok(op_spmm(k, &op));
-  assert_ok(op_update(k, &alone));
+  assert_ok(op_epilogue(k, &alone));
   double *rest = result_of(k, apart ? op.sums : op.y);
   double *actual = result_of(k, fused.y), *expected = result_of(k, alone.y);
   double *mean[2] = {doubles(k, fused.mean, rows), doubles(k, alone.mean, rows)};
@@ -113,16 +113,16 @@ static void check_below(struct kernels *k, const struct updated *u) {
   if (u->added) op.row_scale = halves_and_twos(k, rows);
   if (u->added) op.added = padded_matrix(k, noise_block(7, count), rows, width, whole_rows(width));
   double *sum = result_of(k, finished_sums(k, u, op));
-  op.unfinished = device_block(k, flag, rows);
+  op.has_halo = device_block(k, flag, rows);
   op.y = padded_matrix(k, NULL, rows, width, whole_rows(width));
   if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
   struct tensor saved = padded_matrix(k, kept, rows, width, whole_rows(width));
-  struct update forward = {.z = saved, .activation = ACTIVATION_RELU, .y = saved};
-  struct update_backward below = {.forward = &forward, .dy = op.y, .dz = op.y};
+  struct epilogue forward = {.z = saved, .activation = ACTIVATION_RELU, .y = saved};
+  struct epilogue_backward below = {.forward = &forward, .dy = op.y, .dz = op.y};
   if (u->in_place)
     forward.dropout = dropout_of(.5, random_key(1, 0, 0, RANDOM_DROPOUT_HIDDEN), global_ids(k, rows));
   op.below = &below;
-  assert_true(op_spmm_may_end(&below));
+  assert_true(op_spmm_takes_epilogue(&below));
   assert_ok(op_spmm(k, &op));
   double *rest = result_of(k, op.sums.data ? op.sums : op.y), *actual = result_of(k, op.y);
   for (int64_t i = 0; i < count; i++) {
@@ -197,9 +197,9 @@ static void make_rest(const struct csr *m, struct csr *rest) {
 static void multiply_in_two(struct kernels *k, struct spmm op, const struct layout *rest) {
   uint8_t *flag = host_block(op.y.rows);
   for (int64_t v = 0; v < op.y.rows; v++) flag[v] = (uint8_t)is_rest(v);
-  op.unfinished = device_block(k, flag, op.y.rows);
+  op.has_halo = device_block(k, flag, op.y.rows);
   assert_ok(op_spmm(k, &op));
-  op.unfinished = NULL;
+  op.has_halo = NULL;
   op.accumulate = 1;
   op.a = rest;
   assert_ok(op_spmm(k, &op));
@@ -212,16 +212,16 @@ static void check_loss(struct kernels *k, const struct updated *u, const struct 
   struct tensor x = padded_matrix(k, noise_block(1, cols * width), cols, width, whole_rows(width));
   double *bias = noise_block(2, width);
   for (int64_t j = 0; j < width; j++) bias[j] *= most;
-  struct update update = {.bias = reals(k, bias, width), .norm = u->norm, .epsilon = 1e-5};
-  update.mean = reals(k, host_block(rows * 8), rows);
-  update.rstd = reals(k, host_block(rows * 8), rows);
-  struct spmm op = {.a = u->a, .x = x, .update = &update, .row_scale = halves_and_twos(k, rows)};
+  struct epilogue epilogue = {.bias = reals(k, bias, width), .norm = u->norm, .epsilon = 1e-5};
+  epilogue.mean = reals(k, host_block(rows * 8), rows);
+  epilogue.rstd = reals(k, host_block(rows * 8), rows);
+  struct spmm op = {.a = u->a, .x = x, .epilogue = &epilogue, .row_scale = halves_and_twos(k, rows)};
   if (u->added) op.added = padded_matrix(k, noise_block(7, rows * width), rows, width, whole_rows(width));
   struct losses found[2];
   for (int along = 0; along < 2; along++) {
-    op.y = update.z = update.y = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
+    op.y = epilogue.z = epilogue.y = padded_matrix_of(k, k->real, NULL, rows, width, whole_rows(width));
     struct loss_op loss = make_loss(k, op.y, u->in_place ? 3 : 1000);
-    update.loss = along ? &loss : NULL;
+    epilogue.loss = along ? &loss : NULL;
     if (rest)
       multiply_in_two(k, op, rest);
     else
@@ -276,7 +276,7 @@ TEST(the_loss_of_rows_comes_along_with_their_logits) {
   on_every_table(fused_loss);
 }
 
-static void fused_update(struct kernels *k) {
+static void fused_epilogue(struct kernels *k) {
   static const int64_t some[] = {3, 30, 41, 100, 200, 602};
   enum dtype type[2];
   int types = result_types(k, type);
@@ -289,11 +289,11 @@ static void fused_update(struct kernels *k) {
     for (int i = 0; i < 6 * 8; i++) {
       struct updated u = {&m,         a,          some[i / 8],     i & 1 ? NORM_LAYER : NORM_NONE,
                           i >> 1 & 1, i >> 2 & 1, (i / 8 + i) & 1, 0};
-      for (int t = 0; t < types; t++) check_update(k, &u, type[t]);
+      for (int t = 0; t < types; t++) check_epilogue(k, &u, type[t]);
       if (u.norm == NORM_NONE && !u.residual) check_below(k, &u);
       u.added = 0;
       u.all = 1;
-      for (int t = 0; t < types && u.in_place && !u.residual; t++) check_update(k, &u, type[t]);
+      for (int t = 0; t < types && u.in_place && !u.residual; t++) check_epilogue(k, &u, type[t]);
     }
     layout_free(k, a);
     csr_free(&m);
@@ -301,5 +301,5 @@ static void fused_update(struct kernels *k) {
 }
 
 TEST(update_and_layer_norm_end_the_rows_that_finish) {
-  on_every_type(fused_update);
+  on_every_type(fused_epilogue);
 }

@@ -8,7 +8,7 @@
 
 static struct comm comm;
 static struct config config;
-static struct opening opening;
+static struct startup startup;
 static struct device device;
 static struct kernels kernels;
 
@@ -16,11 +16,11 @@ static int start(const char *name, enum precision precision) {
   error_clear();
   config.runtime.precision = precision;
   snprintf(config.runtime.device, sizeof config.runtime.device, "%s", name);
-  return opening_start(&opening, &comm, &config, 2, &device, &kernels);
+  return startup_begin(&startup, &comm, &config, 2, &device, &kernels);
 }
 
 static void end(void) {
-  opening_stop(&opening);
+  startup_stop(&startup);
   kernels_close(&kernels);
   device_close(&device);
   error_clear();
@@ -28,9 +28,9 @@ static void end(void) {
 
 TEST(the_host_needs_no_thread) {
   assert_ok(start("cpu", PRECISION_FP32));
-  assert_null(opening.aside.call);
+  assert_null(startup.worker.call);
   assert_string_equal(device.ops->name, "cpu");
-  assert_ok(opening_finish(&opening));
+  assert_ok(startup_finish(&startup));
   assert_int_equal(device.threads, 2);
   end();
 }
@@ -39,7 +39,7 @@ TEST(the_best_device_there_is_is_opened) {
   assert_ok(start("auto", PRECISION_FP32));
   assert_string_equal(device.ops->name, ranks_have("cuda", comm.local_size) ? "cuda" : "cpu");
   assert_ptr_equal(comm.device, &device);
-  assert_ok(opening_finish(&opening));
+  assert_ok(startup_finish(&startup));
   void *block = NULL;
   assert_ok(device_alloc(&device, 64, &block, "a block"));
   device_release(&device, block);
@@ -50,12 +50,12 @@ TEST(the_best_device_there_is_is_opened) {
 TEST(a_stop_at_any_time_ends_the_thread_and_keeps_the_error) {
   for (int steps = 0; steps <= 2; steps++) { /* at once; while the ranks connect; while they first speak */
     assert_ok(start("auto", PRECISION_FP32));
-    while (!aside_wait(&opening.aside, .01) && opening.steps < steps) continue;
+    while (!worker_wait(&startup.worker, .01) && startup.steps < steps) continue;
     error_raise(BAD_INPUT, "file", 1, "function", "row %d is not sorted", 7);
-    opening_stop(&opening);
-    assert_false(opening.aside.running);
+    startup_stop(&startup);
+    assert_false(startup.worker.running);
     assert_string_equal(error_message(), "row 7 is not sorted");
-    opening_stop(&opening);
+    startup_stop(&startup);
     end();
   }
 }

@@ -10,7 +10,7 @@ static int label_of(int64_t v) {
 }
 
 /* Of nodes of that split, from the scores of all nodes and how far each reaches (NULL: nowhere). */
-static double expected_area(enum split split, const double *score, const double *reach) {
+static double expected_roc_auc(enum split split, const double *score, const double *reach) {
   double pairs = 0, won = 0;
   for (int64_t v = 0; v < two.nodes; v++) {
     for (int64_t u = 0; u < two.nodes; u++) {
@@ -41,14 +41,14 @@ static struct tensor make_logits(const struct run *run, enum dtype dtype, double
 
 TEST(pairs_in_order_are_counted_over_all_ranks) {
   fixture_open(&job, &two, "train.metric = \"roc_auc\"\npartition.method = \"random\"");
-  double score[203], area[SPLIT_COUNT], other[SPLIT_COUNT];
+  double score[203], roc_auc[SPLIT_COUNT], other[SPLIT_COUNT];
   for (int64_t v = 0; v < two.nodes; v++) score[v] = (double)(draw((uint64_t)v, 11) % 9) - 4;
   struct tensor narrow = make_logits(&job.run, F32, 1), wide = make_logits(&job.run, F64, -1);
-  assert_ok(area_compute(&job.trainer.objective.area, &job.run, narrow, area));
-  assert_ok(area_compute(&job.trainer.objective.area, &job.run, wide, other));
+  assert_ok(roc_auc_compute(&job.trainer.objective.roc_auc, &job.run, narrow, roc_auc));
+  assert_ok(roc_auc_compute(&job.trainer.objective.roc_auc, &job.run, wide, other));
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    assert_close(area[s], expected_area(s, score, NULL), 1e-14);
-    assert_close(area[s] + other[s], 1, 1e-14);
+    assert_close(roc_auc[s], expected_roc_auc(s, score, NULL), 1e-14);
+    assert_close(roc_auc[s] + other[s], 1, 1e-14);
   }
   free(narrow.data);
   free(wide.data);
@@ -71,7 +71,7 @@ TEST(evaluations_bring_their_logits) {
   for (int64_t i = 0; i < logits.rows; i++) score[run->shard->global_id[i]] = value[2 * i + 1] - value[2 * i];
   assert_ok(comm_reduce(run->comm, score, two.nodes, NUMBER_DOUBLE, REDUCE_SUM));
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++)
-    assert_close(tally_metric(&trainer->objective, &tally, s), expected_area(s, score, NULL), 1e-12);
+    assert_close(tally_metric(&trainer->objective, &tally, s), expected_roc_auc(s, score, NULL), 1e-12);
   free(score);
   free(value);
   fixture_close(&job);
@@ -110,7 +110,7 @@ static void check_twins(const char *settings, double open) {
   snprintf(text, sizeof text, "train.metric = \"roc_auc\"\npartition.method = \"random\"\n%s", settings);
   fixture_open(&job, &twins, text);
   struct run *run = &job.run;
-  double score[203], reach[203], area[SPLIT_COUNT];
+  double score[203], reach[203], roc_auc[SPLIT_COUNT];
   int moved = 0;
   assert_ok(model_forward(&job.trainer.model, run, 0));
   double *logit = all_logits(run);
@@ -120,10 +120,10 @@ static void check_twins(const char *settings, double open) {
     moved += own[1] - own[0] != score[v];
   }
   if (run->comm->size > 1) assert_true(moved > 0); /* or there would be nothing to see */
-  assert_ok(area_compute(&job.trainer.objective.area, run, model_logits(&job.trainer.model), area));
+  assert_ok(roc_auc_compute(&job.trainer.objective.roc_auc, run, model_logits(&job.trainer.model), roc_auc));
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
     find_reaches(s, logit, open, reach);
-    assert_close(area[s], expected_area(s, score, reach), 1e-14);
+    assert_close(roc_auc[s], expected_roc_auc(s, score, reach), 1e-14);
   }
   free(logit);
   fixture_close(&job);
@@ -141,15 +141,15 @@ TEST(twins_tie_on_any_number_of_ranks) {
 TEST(close_scores_are_no_chain) {
   fixture_open(&job, &two, "train.metric = \"roc_auc\"\npartition.method = \"random\"");
   struct tensor logits = make_logits(&job.run, F64, 1);
-  double score[203], area[SPLIT_COUNT];
+  double score[203], roc_auc[SPLIT_COUNT];
   for (int64_t v = 0; v < two.nodes; v++) score[v] = 1 + (double)((v * 89) % two.nodes) * 1.2e-5;
   for (int64_t i = 0; i < logits.rows; i++) {
     double *row = (double *)logits.data + i * logits.stride;
     row[0] = 0, row[1] = score[job.shard.global_id[i]];
   }
-  assert_ok(area_compute(&job.trainer.objective.area, &job.run, logits, area));
+  assert_ok(roc_auc_compute(&job.trainer.objective.roc_auc, &job.run, logits, roc_auc));
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++)
-    assert_close(area[s], expected_area(s, score, NULL), 1e-14);
+    assert_close(roc_auc[s], expected_roc_auc(s, score, NULL), 1e-14);
   free(logits.data);
   fixture_close(&job);
 }

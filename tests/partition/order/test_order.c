@@ -57,8 +57,8 @@ TEST(orders_of_degenerate_graphs) {
       if (v) graph.col[v - 1] = (int32_t)v; /* row 0; the others have column 0 */
     }
     struct csr rows = {.rows = nodes, .cols = nodes, .nnz = edges, .start = graph.start, .col = graph.col};
-    struct watch watch = watch_of(&comm);
-    struct order_input input = {&watch, &graph, &rows, 1, 64};
+    struct progress progress = progress_of(&comm);
+    struct order_input input = {&progress, &graph, &rows, 1, 64};
     for (int order = ORDER_GIVEN; order < ORDER_AUTO; order++) {
       struct partition p;
       assert_ok(partition_init(&p, 1, nodes));
@@ -144,13 +144,13 @@ TEST(threads_and_ranks_do_not_decide) {
   const enum node_order orders[] = {ORDER_DEGREE, ORDER_CLUSTER, ORDER_LOA, ORDER_RCM};
   struct csr rows = {
       .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
-  struct watch watch = watch_of(&comm);
+  struct progress progress = progress_of(&comm);
   int threads = omp_get_max_threads();
   for (int i = 0; i < 4; i++) {
     struct partition together, alone;
     configure(PARTITION_BLOCK, orders[i]);
     make(&dataset, 17, 3, &together);
-    struct order_input input = {&watch, &graph, &rows, config.partition.seed, config.partition.loa_window};
+    struct order_input input = {&progress, &graph, &rows, config.partition.seed, config.partition.loa_window};
     for (int n = 1; n <= 3; n += 2) {
       omp_set_num_threads(comm.rank % 2 ? 2 : n);
       assert_ok(partition_init(&alone, 3, graph.nodes));
@@ -241,8 +241,8 @@ static void order_made(const struct graph *graph, enum node_order order, int64_t
                      .nnz = graph->edges,
                      .start = graph->start,
                      .col = graph->col};
-  struct watch watch = watch_of(&comm);
-  struct order_input input = {&watch, graph, &rows, 1, window};
+  struct progress progress = progress_of(&comm);
+  struct order_input input = {&progress, graph, &rows, 1, window};
   assert_ok(partition_init(p, 1, graph->nodes));
   partition_count(p);
   assert_ok(order_nodes(&input, order, p));
@@ -337,24 +337,24 @@ TEST(a_sample_stands_for_the_whole_row) {
   struct random_graph g = {.nodes = 700, .density = .5, .task = TASK_MULTICLASS, .seed = 5, .loops = 1};
   struct dataset dataset;
   struct graph graph = {0};
-  struct network network;
+  struct coarse_graph coarse_graph;
   random_dataset(&comm, &g, "test_order_sample", &dataset);
   assert_ok(graph_read(&dataset, 0, g.nodes, &graph));
   struct csr rows = {
       .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
-  assert_ok(network_sample(&rows, NULL, g.nodes, NULL, 1, &network));
+  assert_ok(coarse_graph_sample(&rows, NULL, g.nodes, NULL, 1, &coarse_graph));
   for (int64_t v = 0; v < g.nodes; v++) {
-    int64_t degree = 0, kept = network.start[v + 1] - network.start[v];
+    int64_t degree = 0, kept = coarse_graph.start[v + 1] - coarse_graph.start[v];
     for (int64_t u = 0; u < g.nodes; u++) degree += u != v && g.matrix[v * g.nodes + u] != 0;
-    assert_int_equal(network.volume[v], degree);
-    assert_int_equal(kept, degree < NETWORK_SAMPLE ? degree : NETWORK_SAMPLE);
-    if (kept) assert_close(network.share[v] * (float)kept, degree, 1e-3);
-    for (int64_t e = network.start[v]; e < network.start[v + 1]; e++) {
-      assert_true(g.matrix[v * g.nodes + network.col[e]] != 0 && network.col[e] != v);
-      assert_true(e == network.start[v] || network.col[e] > network.col[e - 1]);
+    assert_int_equal(coarse_graph.volume[v], degree);
+    assert_int_equal(kept, degree < COARSE_GRAPH_SAMPLE ? degree : COARSE_GRAPH_SAMPLE);
+    if (kept) assert_close(coarse_graph.share[v] * (float)kept, degree, 1e-3);
+    for (int64_t e = coarse_graph.start[v]; e < coarse_graph.start[v + 1]; e++) {
+      assert_true(g.matrix[v * g.nodes + coarse_graph.col[e]] != 0 && coarse_graph.col[e] != v);
+      assert_true(e == coarse_graph.start[v] || coarse_graph.col[e] > coarse_graph.col[e - 1]);
     }
   }
-  network_free(&network);
+  coarse_graph_free(&coarse_graph);
   graph_free(&graph);
   random_end(&comm, &g, &dataset);
 }

@@ -47,7 +47,7 @@ static void write_file(int wide) {
 }
 
 static struct dataset dataset;
-static struct partition star;
+static struct partition expansion;
 static struct hyper hyper;
 
 static void open_hyper(int wide, enum partition_method method, enum node_order order) {
@@ -56,16 +56,16 @@ static void open_hyper(int wide, enum partition_method method, enum node_order o
   write_file(wide);
   configure(method, order);
   assert_ok(dataset_open(&dataset, path_of(wide)));
-  assert_ok(star_read_block(&comm, &dataset, &block));
-  assert_ok(star_hash(&comm, &dataset, &block, &hash));
-  assert_ok(star_partition(&comm, &config, &dataset, hash, comm.size, NULL, &star));
-  assert_ok(hyper_init(&comm, &dataset, &star, &block, &hyper));
+  assert_ok(star_expansion_read_block(&comm, &dataset, &block));
+  assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, comm.size, NULL, &expansion));
+  assert_ok(hyper_init(&comm, &dataset, &expansion, &block, &hyper));
 }
 
 static void close_hyper(int wide) {
   char command[256];
   hyper_free(&hyper);
-  partition_free(&star);
+  partition_free(&expansion);
   dataset_close(&dataset);
   snprintf(command, sizeof command, "rm -rf %s %s.parts", path_of(wide), path_of(wide));
   assert_ok(comm_barrier(&comm));
@@ -74,7 +74,7 @@ static void close_hyper(int wide) {
 }
 
 static int64_t own_vertex(int64_t v) {
-  return star.order[star.offset[comm.rank] + v];
+  return expansion.order[expansion.offset[comm.rank] + v];
 }
 
 static void check_facts(int wide) {
@@ -120,7 +120,7 @@ static void check_matrices(int wide) {
   assert_int_equal(held[0], dataset.incidences); /* each incidence once, on one rank */
   assert_int_equal(held[1], dataset.hyperedges);
   assert_int_equal(hyper.rest.cols, hyper.outer + hyper_arrivals(&hyper));
-  for (int64_t r = 0; r < hyper.rest.rows; r++) assert_true(hyper.unfinished[hyper.rest.row[r]]);
+  for (int64_t r = 0; r < hyper.rest.rows; r++) assert_true(hyper.has_halo[hyper.rest.row[r]]);
 }
 
 TEST(each_incidence_is_summed_on_one_rank) {
@@ -137,9 +137,9 @@ TEST(each_incidence_is_summed_on_one_rank) {
 
 TEST(metis_balances_vertices_and_incidences) {
   open_hyper(0, PARTITION_METIS, ORDER_AUTO);
-  struct star_balance balance = star_balance(&star, VERTICES);
+  struct star_expansion_balance balance = star_expansion_balance(&expansion, VERTICES);
   assert_true(balance.vertices < 1.12 && balance.incidences < 1.12);
-  double cut = (double)star.edge_cut / (double)dataset.incidences;
+  double cut = (double)expansion.edge_cut / (double)dataset.incidences;
   assert_true(comm.size == 1 ? cut == 0 : cut > 0 && cut < .25); /* a ring of near vertices */
   close_hyper(0);
 }
@@ -149,15 +149,15 @@ TEST(a_kept_partition_is_read_again) {
   struct partition again = {0};
   struct graph block;
   uint64_t hash;
-  assert_ok(star_read_block(&comm, &dataset, &block));
-  assert_ok(star_hash(&comm, &dataset, &block, &hash));
+  assert_ok(star_expansion_read_block(&comm, &dataset, &block));
+  assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
   graph_free(&block);
-  assert_ok(star_partition(&comm, &config, &dataset, hash, comm.size, NULL, &again));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, comm.size, NULL, &again));
   assert_int_equal(again.cached, comm.size > 1);
-  assert_memory_equal(again.order, star.order, (size_t)star.nodes * sizeof *star.order);
+  assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
   partition_free(&again);
   struct partition vertices = {0};
-  assert_ok(star_vertices(&star, VERTICES, &vertices));
+  assert_ok(star_expansion_vertices(&expansion, VERTICES, &vertices));
   assert_int_equal(vertices.offset[comm.rank + 1] - vertices.offset[comm.rank], hyper.own);
   assert_true(hyper.own == 0 || vertices.order[vertices.offset[comm.rank]] == own_vertex(0));
   partition_free(&vertices);
@@ -177,7 +177,7 @@ TEST(damaged_hyperedges_are_refused_by_name) {
     if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(0)));
     assert_ok(comm_barrier(&comm));
     assert_ok(dataset_open(&dataset, path_of(0)));
-    assert_fails(star_read(&dataset, 0, 10, &graph), BAD_INPUT, message[damage]);
+    assert_fails(star_expansion_read(&dataset, 0, 10, &graph), BAD_INPUT, message[damage]);
     graph_free(&graph);
     close_hyper(0);
   }

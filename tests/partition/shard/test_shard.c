@@ -57,7 +57,7 @@ static void scatter(const struct shard *shard, const struct adjacency *adj, floa
   for (int p = 0; p < 2; p++) {
     for (int64_t i = 0; i < part[p]->rows; i++) {
       int64_t row = part[p]->row ? part[p]->row[i] : i;
-      if (p == 1) assert_int_equal(adj->unfinished[row], 1);
+      if (p == 1) assert_int_equal(adj->has_halo[row], 1);
       for (int64_t e = part[p]->start[i]; e < part[p]->start[i + 1]; e++) {
         if (e > part[p]->start[i]) assert_true(part[p]->col[e] > part[p]->col[e - 1]);
         int64_t u = p ? adj->halo.id[part[p]->col[e]] : shard->global_id[part[p]->col[e]];

@@ -21,30 +21,30 @@ static int do_work(void *context) {
 
 TEST(it_goes_on_beside_its_starter) {
   struct work work = {.code = OK};
-  struct aside aside;
+  struct worker worker;
   omp_set_num_threads(3);
-  assert_ok(aside_start(&aside, do_work, &work));
-  assert_false(aside_wait(&aside, 0));
-  assert_false(aside_wait(&aside, .02));
+  assert_ok(worker_start(&worker, do_work, &work));
+  assert_false(worker_wait(&worker, 0));
+  assert_false(worker_wait(&worker, .02));
   work.go = 1;
-  assert_ok(aside_finish(&aside));
-  assert_true(aside_wait(&aside, 0));
+  assert_ok(worker_finish(&worker));
+  assert_true(worker_wait(&worker, 0));
   assert_int_equal(work.threads, 3);
 }
 
 TEST(its_error_becomes_that_of_its_starter_when_asked_for) {
   struct work work = {.code = BAD_INPUT, .go = 1};
-  struct aside aside;
+  struct worker worker;
   error_clear();
-  assert_ok(aside_start(&aside, do_work, &work));
-  while (!aside_wait(&aside, 1)) continue;
+  assert_ok(worker_start(&worker, do_work, &work));
+  while (!worker_wait(&worker, 1)) continue;
   assert_string_equal(error_message(), "");
-  assert_fails(aside_finish(&aside), BAD_INPUT, "work of code 2");
-  assert_fails(aside_finish(&aside), BAD_INPUT, "work of code 2");
+  assert_fails(worker_finish(&worker), BAD_INPUT, "work of code 2");
+  assert_fails(worker_finish(&worker), BAD_INPUT, "work of code 2");
 }
 
 TEST(one_that_never_started_has_ended_well) {
-  struct aside aside = {0};
-  assert_true(aside_wait(&aside, 10));
-  assert_ok(aside_finish(&aside));
+  struct worker worker = {0};
+  assert_true(worker_wait(&worker, 10));
+  assert_ok(worker_finish(&worker));
 }

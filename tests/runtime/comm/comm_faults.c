@@ -47,10 +47,11 @@ static int mismatch(struct comm *comm, float *a, float *b) {
   return exchange_once(comm, a, b);
 }
 
-/* Rank 0 computes long past the deadline and the roll call; with signs of life the others wait for it. */
-static int compute(struct comm *comm, float *a, int signs) {
+/* Rank 0 computes long past the deadline and the liveness check; with heartbeats of life the others wait for
+ * it. */
+static int compute(struct comm *comm, float *a, int heartbeats) {
   for (int i = 0; i < (int)(10 * comm->timeout + 70) && comm->rank == 0; i++) {
-    if (signs && i % 5 == 0) TRY(comm_alive(comm));
+    if (heartbeats && i % 5 == 0) TRY(comm_alive(comm));
     usleep(100000);
   }
   TRY(comm_broadcast(comm, a, NUMBERS * sizeof *a, 0));
@@ -68,7 +69,7 @@ static int fail_inside(struct comm *comm, float *a, float *b) {
 
 /* Work in a second thread of each rank. */
 struct start {
-  struct aside aside;
+  struct worker worker;
   atomic_int steps, last;
   useconds_t microseconds; /* of a step */
   int fails;
@@ -86,20 +87,20 @@ static int take_steps(void *context) {
 
 static int steps_of(void *context) {
   struct start *start = context;
-  return aside_wait(&start->aside, 0) ? 1000 : start->steps;
+  return worker_wait(&start->worker, 0) ? 1000 : start->steps;
 }
 
 /* Fifteen steps of 0.6 s; rank 1 fails in its first while those of the others would go on, or stands still.
  */
-static int start_aside(struct comm *comm, int fails, int stands) {
+static int start_worker(struct comm *comm, int fails, int stands) {
   struct start start = {.last = fails ? 100 : 15, .microseconds = 600000};
   if (comm->rank == 1) start.fails = fails;
   if (comm->rank == 1 && stands) start.microseconds = 100000000;
-  TRY(aside_start(&start.aside, take_steps, &start));
+  TRY(worker_start(&start.worker, take_steps, &start));
   int code = comm_await(comm, steps_of, &start, 1000);
   start.last = 0;
-  while (!aside_wait(&start.aside, 1)) continue;
-  if (code == OK) code = aside_finish(&start.aside);
+  while (!worker_wait(&start.worker, 1)) continue;
+  if (code == OK) code = worker_finish(&start.worker);
   TRY(comm_agree(comm, code));
   if (comm->rank == 0) printf("all have started\n");
   return OK;
@@ -112,9 +113,9 @@ static int run(struct comm *comm, const char *name, float *a, float *b) {
   if (strcmp(name, "compute") == 0) return compute(comm, a, 1);
   if (strcmp(name, "mute") == 0) return compute(comm, a, 0);
   if (strcmp(name, "fail") == 0) return fail_inside(comm, a, b);
-  if (strcmp(name, "start") == 0) return start_aside(comm, 0, 0);
-  if (strcmp(name, "start_fails") == 0) return start_aside(comm, 1, 0);
-  if (strcmp(name, "start_stands") == 0) return start_aside(comm, 0, 1);
+  if (strcmp(name, "start") == 0) return start_worker(comm, 0, 0);
+  if (strcmp(name, "start_fails") == 0) return start_worker(comm, 1, 0);
+  if (strcmp(name, "start_stands") == 0) return start_worker(comm, 0, 1);
   if (strcmp(name, "abort") == 0 && comm->rank == 1) comm_abort(comm, 5);
   if (strcmp(name, "abort") == 0) return train(comm, a, b);
   FAIL(BAD_INPUT, "unknown case %s", name);

@@ -7,7 +7,7 @@
 
 enum { STREAMS_MADE = 2, ENOUGH = 20000 };
 
-struct made_stamp {
+struct synthetic_stamp {
   double time;
   int64_t number; /* stamps are come to in the order in which they were queued */
 };
@@ -23,9 +23,9 @@ static struct made {
 static int stamp(void *context, int stream, void **of) {
   struct made *m = context;
   if (m->broken) return -1;
-  struct made_stamp *s = malloc(sizeof *s);
+  struct synthetic_stamp *s = malloc(sizeof *s);
   assert_non_null(s);
-  *s = (struct made_stamp){m->clock[stream], m->queued++};
+  *s = (struct synthetic_stamp){m->clock[stream], m->queued++};
   m->held++;
   *of = s;
   return 0;
@@ -33,7 +33,7 @@ static int stamp(void *context, int stream, void **of) {
 
 static int seconds_between(void *context, void *from, void *to, double *seconds, int *ready) {
   const struct made *m = context;
-  const struct made_stamp *a = from, *b = to;
+  const struct synthetic_stamp *a = from, *b = to;
   *ready = a->number < m->reached && b->number < m->reached;
   *seconds = b->time - a->time;
   return m->broken ? -1 : 0;

@@ -1,4 +1,4 @@
-/* C = A B for a tall A [m, k] and a small B [k, n], with the end of a layer: the kernel.
+/* C = A B for a tall A [m, k] and a small B [k, n], with the epilogue of a layer: the kernel.
  *
  * A team of warpgroups walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The
  * rows stream through shared memory in parts of 128 bytes of each row, some parts ahead; a warp cuts its 16
@@ -20,7 +20,7 @@ struct rows_product {
   int height;      /* rows of a tile */
   int stages;      /* slots of a team: 2 to 4 */
   bool a_aligned, transpose_b;
-  struct end end;
+  struct gemm_epilogue epilogue;
 };
 
 /* WARPGROUPS of a team, at most TEAMS in a block; 8 BLOCKS columns. */
@@ -49,7 +49,7 @@ static __device__ __forceinline__ uint4 panel_chunk(const struct rows_product &p
   for (int q = 0; q < 4; q++) {
     const int row = (step * 4 + q) * CHUNK<T> + (sizeof(T) == 4 ? 0 : 4 * plane) + 2 * half;
     const T x = element_of_b<T>(p, row, col), y = element_of_b<T>(p, row + 1, col);
-    const struct pieces pair = split((float)x, (float)y);
+    const struct bf16x2_split pair = split((float)x, (float)y);
     word[q] = sizeof(T) == 4 && plane ? pair.mid : pair.hi;
   }
   return make_uint4(word[0], word[1], word[2], word[3]);
@@ -149,7 +149,7 @@ template <class G> static __device__ __forceinline__ struct memory memory_of(con
   struct memory m = {shared, shared + (G::STREAMS ? 0 : 2 * p.parts * G::STEP)};
   m.piece = (float4 *)(m.ring + teams * p.stages * G::SLOT);
   m.totals = (double *)(m.piece + warps * PIECE);
-  m.bias = (float *)(m.totals + (p.end.sums ? warps * G::COLS : 0));
+  m.bias = (float *)(m.totals + (p.epilogue.sums ? warps * G::COLS : 0));
   m.ring += threadIdx.x / G::THREADS * p.stages * G::SLOT;
   m.piece += threadIdx.x / 32 * PIECE;
   return m;
@@ -158,27 +158,27 @@ template <class G> static __device__ __forceinline__ struct memory memory_of(con
 template <class T, class G>
 static __device__ __forceinline__ void prepare(const struct rows_product &p, const struct memory &m) {
   const int64_t first_col = (int64_t)blockIdx.y * G::COLS;
-  const int totals = p.end.sums ? blockDim.x / 32 * G::COLS : 0;
+  const int totals = p.epilogue.sums ? blockDim.x / 32 * G::COLS : 0;
   if (!G::STREAMS) write_panel<T, G::BLOCKS>(p, first_col, threadIdx.x, blockDim.x, m.panel);
   for (int j = threadIdx.x; j < G::COLS; j += blockDim.x)
-    m.bias[j] = p.end.bias && first_col + j < p.n ? p.end.bias[first_col + j] : 0;
+    m.bias[j] = p.epilogue.bias && first_col + j < p.n ? p.epilogue.bias[first_col + j] : 0;
   for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
   show_to_products();
   __syncthreads();
 }
 
-/* The end of the tile's rows that a warp holds. */
+/* The epilogue of the tile's rows that a warp holds. */
 template <class T, class G>
-static __device__ __forceinline__ void end_tile(const struct rows_product &p, const struct memory &m,
-                                                int64_t tile, int row, int lane,
-                                                const float (&sum)[G::BLOCKS][4]) {
+static __device__ __forceinline__ void epilogue_tile(const struct rows_product &p, const struct memory &m,
+                                                     int64_t tile, int row, int lane,
+                                                     const float (&sum)[G::BLOCKS][4]) {
   const struct warp_tile at = {tile * p.height + row, rows_of_tile(p, tile) - row, (int)blockIdx.y * G::COLS,
                                min(G::COLS, p.n - (int)blockIdx.y * G::COLS)};
   double *totals = m.totals + threadIdx.x / 32 * G::COLS;
-  if (sizeof(T) == 2 && p.end.c.dtype == F32)
-    end_rows<float>(p.end, at, m.bias, sum, lane, m.piece, totals);
+  if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
+    epilogue_rows<float>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
   else
-    end_rows<T>(p.end, at, m.bias, sum, lane, m.piece, totals);
+    epilogue_rows<T>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
 }
 
 /* The block's column sums from its warps'. */
@@ -189,7 +189,7 @@ static __device__ __forceinline__ void write_sums(const struct rows_product &p, 
     double sum = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) sum += totals[w * G::COLS + j];
     const int64_t col = (int64_t)blockIdx.y * G::COLS + j;
-    if (col < p.n) p.end.sums[(int64_t)blockIdx.x * p.n + col] = sum;
+    if (col < p.n) p.epilogue.sums[(int64_t)blockIdx.x * p.n + col] = sum;
   }
 }
 
@@ -221,7 +221,7 @@ static __device__ __forceinline__ void add_part(const struct rows_product &p, co
 template <class T, class G>
 static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
     rows_kernel(const __grid_constant__ struct rows_product p) {
-  follow();
+  pdl_prologue();
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int team = __shfl_sync(~0u, threadIdx.x / G::THREADS, 0), thread = threadIdx.x % G::THREADS;
   const int teams = blockDim.x / G::THREADS, stride = gridDim.x * teams;
@@ -240,9 +240,9 @@ static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
       add_part<T, G>(p, memory, at, ahead, team, thread, a, sum);
     wait_for_products<0>();
     hold(sum);
-    end_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
+    epilogue_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
   }
-  if (p.end.sums) write_sums<G>(p, memory.totals);
+  if (p.epilogue.sums) write_sums<G>(p, memory.totals);
 #endif
 }
 

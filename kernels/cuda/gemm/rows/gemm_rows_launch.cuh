@@ -17,7 +17,7 @@ struct rows_launch {
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK)
     panel_kernel(const __grid_constant__ struct rows_product p, uint4 *panel) {
-  follow();
+  pdl_prologue();
   write_panel<T, G::BLOCKS>(p, (int64_t)blockIdx.y * G::COLS, (int)(blockIdx.x * blockDim.x + threadIdx.x),
                             (int)(gridDim.x * blockDim.x),
                             panel + (int64_t)blockIdx.y * 2 * p.parts * G::STEP);
@@ -62,8 +62,8 @@ template <class G> static void lay_tiles(const struct cuda_state *state, struct 
 template <class T, class G> static int start(struct kernels *k, const struct rows_launch *launch) {
   const auto kernel = rows_kernel<T, G>;
   TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch->bytes));
-  return launch_behind(k, kernel, dim3(launch->blocks, launch->column_tiles), launch->threads, launch->bytes,
-                       launch->product);
+  return pdl_launch(k, kernel, dim3(launch->blocks, launch->column_tiles), launch->threads, launch->bytes,
+                    launch->product);
 }
 
 /* Column sums lie behind B's panel in the workspace. */
@@ -76,14 +76,14 @@ static int run(struct kernels *k, const struct gemm *op, bool sums, struct rows_
   uint4 *workspace = NULL;
   TRY(kernels_workspace(k, panel * 16 + partials * (int64_t)sizeof(double), (void **)&workspace));
   p.panel = workspace;
-  p.end.sums = sums ? (double *)(workspace + panel) : NULL;
+  p.epilogue.sums = sums ? (double *)(workspace + panel) : NULL;
   if (G::STREAMS) {
     dim3 grid(blocks_of(2 * p.parts * G::STEP, BLOCK), launch->column_tiles);
-    TRY((launch_behind(k, panel_kernel<T, G>, grid, BLOCK, 0, p, workspace)));
+    TRY((pdl_launch(k, panel_kernel<T, G>, grid, BLOCK, 0, p, workspace)));
   }
   TRY((start<T, G>(k, launch)));
   if (!sums) return OK;
-  return cuda_add_partials(k, p.end.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
+  return cuda_add_partials(k, p.epilogue.sums, launch->blocks, p.n, (float *)op->backward->bias_grad);
 }
 
 /* B whole in shared memory if that can be, else streaming. */
@@ -111,7 +111,7 @@ static struct rows_launch launch_of(const struct kernels *k, const struct gemm *
   p.parts = (int)max((int64_t)1, (p.k + part - 1) / part);
   p.a_aligned = cuda_is_aligned(op->a);
   p.transpose_b = op->transpose_b;
-  p.end = end_of(k, op);
+  p.epilogue = gemm_epilogue_of(k, op);
   return launch;
 }
 

@@ -59,7 +59,7 @@ static __device__ __forceinline__ void add_columns(const struct share_sums &p, u
 
 static __global__ void __launch_bounds__(COLS *LANES)
     add_shares_kernel(const __grid_constant__ struct share_blocks p) {
-  follow();
+  pdl_prologue();
   unsigned begin = 0;
   for (int i = 0; i < p.sums.tiles; i++) {
     if (blockIdx.x < p.end[i]) return add_tile(p.sums.tile[i], blockIdx.x - begin);
@@ -94,7 +94,7 @@ int cuda_add_shares(struct kernels *k, const struct share_sums *sums) {
     p.end[i] = blocks;
   }
   if (sums->partial) blocks += blocks_of(sums->cols, COLS);
-  return blocks > 0 ? launch_behind(k, add_shares_kernel, blocks, dim3(COLS, LANES), 0, p) : OK;
+  return blocks > 0 ? pdl_launch(k, add_shares_kernel, blocks, dim3(COLS, LANES), 0, p) : OK;
 }
 
 /* Of one product alone. */
@@ -105,58 +105,60 @@ static int add_tiles(struct kernels *k, const struct tile_sum &tile) {
 }
 
 /* Whether bulk copies can bring both matrices, of bf16, and one of them is narrow enough. */
-static bool can_be_bulk(const struct gemm *op) {
+static bool can_be_tma_bf16(const struct gemm *op) {
   const int64_t narrow = min(op->c.rows, op->c.cols), wide = max(op->c.rows, op->c.cols);
   return narrow <= BOX_COLS && wide <= LEFT_COLS && op->a.rows > 0 && cuda_is_boxed(op->a) &&
          cuda_is_boxed(op->b);
 }
 
 template <int BLOCKS, int EACH>
-static int run_bulk(struct kernels *k, const struct gemm *op, bool is_turned) {
+static int run_tma_bf16(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const struct tensor left = is_turned ? op->b : op->a, right = is_turned ? op->a : op->b;
-  struct bulk_sums_maps maps;
-  struct bulk_sums p = {};
+  struct tma_bf16_splitk_maps maps;
+  struct tma_bf16_splitk p = {};
   p.rows = left.rows;
-  TRY(cuda_bulk_map(left, BOX_ROWS, &maps.left));
-  TRY(cuda_bulk_map(right, BOX_ROWS, &maps.right));
+  TRY(cuda_tma_map(left, BOX_ROWS, &maps.left));
+  TRY(cuda_tma_map(right, BOX_ROWS, &maps.right));
   p.boxes = (int)blocks_of(left.cols, BOX_COLS);
-  p.slots = min(MOST_SLOTS, (state->shared_bytes - BULK_ALIGNMENT) / part_bytes(p.boxes));
+  p.slots = min(MOST_SLOTS, (state->shared_bytes - TMA_ALIGNMENT) / part_bytes(p.boxes));
   p.share = blocks_of(blocks_of(p.rows, state->multiprocessors), TERMS) * (int64_t)TERMS;
   const int bytes = p.slots * part_bytes(p.boxes);
   const unsigned shares = blocks_of(p.rows, p.share);
   TRY(kernels_workspace(k, (int64_t)shares * p.boxes * BOX_COLS * 8 * BLOCKS * (int64_t)sizeof(float),
                         (void **)&p.partial));
-  TRY_CUDA(cudaFuncSetAttribute(bulk_sums_kernel<BLOCKS, EACH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                bytes));
-  TRY((launch_behind(k, bulk_sums_kernel<BLOCKS, EACH>, shares, FED_THREADS, bytes, maps, p)));
+  TRY_CUDA(cudaFuncSetAttribute(tma_bf16_splitk_kernel<BLOCKS, EACH>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY((pdl_launch(k, tma_bf16_splitk_kernel<BLOCKS, EACH>, shares, FED_THREADS, bytes, maps, p)));
   const struct tile_sum sum = {
       p.partial, shares,       1, 1, p.boxes * BOX_COLS, 8 * BLOCKS, is_turned, (bool)op->accumulate,
       op->c,     factor_of(op)};
   return add_tiles(k, sum);
 }
 
-template <class S> static int run_ring(struct kernels *k, const struct gemm *op, bool is_turned) {
+template <class S> static int run_tma_f32x3(struct kernels *k, const struct gemm *op, bool is_turned) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const struct tensor left = is_turned ? op->b : op->a, right = is_turned ? op->a : op->b;
-  struct ring_sums_maps maps;
-  struct ring_sums p = {};
+  struct tma_f32x3_splitk_maps maps;
+  struct tma_f32x3_splitk p = {};
   p.left = (int)left.cols;
   p.right = (int)right.cols;
   p.right_tiles = (int)blocks_of(right.cols, S::RIGHT);
   p.tiles = (int)blocks_of(left.cols, S::LEFT) * p.right_tiles;
   p.product.m = left.rows;
-  p.product.ring = min(MOST_BOXES, (state->shared_bytes - BULK_ALIGNMENT - S::FIXED) / BOX);
+  p.product.ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - S::FIXED) / BOX);
   const int64_t most = shares_of(state, left.rows, p.tiles, BOX_ROWS / 2);
   p.share = blocks_of(blocks_of(left.rows, most), TERMS) * (int64_t)TERMS;
   const unsigned shares = blocks_of(left.rows, p.share);
   const int bytes = S::FIXED + p.product.ring * BOX;
-  TRY(cuda_bulk_map(left, BOX_ROWS, &maps.left));
-  TRY(cuda_bulk_map(right, BOX_ROWS, &maps.right));
+  TRY(cuda_tma_map(left, BOX_ROWS, &maps.left));
+  TRY(cuda_tma_map(right, BOX_ROWS, &maps.right));
   TRY(kernels_workspace(k, (int64_t)shares * p.tiles * S::LEFT * S::RIGHT * (int64_t)sizeof(float),
                         (void **)&p.partial));
-  TRY_CUDA(cudaFuncSetAttribute(ring_sums_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  TRY(launch_behind(k, ring_sums_kernel<S>, shares * (unsigned)p.tiles, TWO_TEAMS_THREADS, bytes, maps, p));
+  TRY_CUDA(
+      cudaFuncSetAttribute(tma_f32x3_splitk_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY(pdl_launch(k, tma_f32x3_splitk_kernel<S>, shares * (unsigned)p.tiles, TWO_TEAMS_THREADS, bytes, maps,
+                 p));
   const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
                                S::LEFT,   S::RIGHT,     is_turned, (bool)op->accumulate,
                                op->c,     factor_of(op)};
@@ -180,7 +182,7 @@ template <class T, class G> static int run(struct kernels *k, const struct gemm 
   if (shares > 0) {
     const auto kernel = sums_kernel<T, G>;
     TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    TRY(launch_behind(k, kernel, (unsigned)(shares * p.tiles), BLOCK, bytes, p));
+    TRY(pdl_launch(k, kernel, (unsigned)(shares * p.tiles), BLOCK, bytes, p));
   }
   const struct tile_sum sum = {p.partial, shares,       p.tiles,   p.right_tiles,
                                LEFT_COLS, G::COLS,      is_turned, (bool)op->accumulate,
@@ -216,20 +218,20 @@ template <class T> static int choose(struct kernels *k, const struct gemm *op) {
   return run<T, tile_of<T, 6, ROWS<T>>>(k, op, best % 2);
 }
 
-int cuda_gemm_sums(struct kernels *k, const struct gemm *op) {
+int cuda_gemm_splitk(struct kernels *k, const struct gemm *op) {
   const bool is_turned = op->c.cols > op->c.rows;
-  if (can_be_bulk(op)) {
+  if (can_be_tma_bf16(op)) {
     const bool narrow = min(op->c.rows, op->c.cols) <= 48,
                one = max(op->c.rows, op->c.cols) <= TEAMS * BOX_COLS;
-    if (one) return narrow ? run_bulk<6, 1>(k, op, is_turned) : run_bulk<8, 1>(k, op, is_turned);
-    return narrow ? run_bulk<6, 2>(k, op, is_turned) : run_bulk<8, 2>(k, op, is_turned);
+    if (one) return narrow ? run_tma_bf16<6, 1>(k, op, is_turned) : run_tma_bf16<8, 1>(k, op, is_turned);
+    return narrow ? run_tma_bf16<6, 2>(k, op, is_turned) : run_tma_bf16<8, 2>(k, op, is_turned);
   }
   if (op->a.dtype != F32) return choose<bf16>(k, op);
   if (op->a.rows == 0 || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->b)) return choose<float>(k, op);
   const bool narrow = min(op->c.rows, op->c.cols) <= 48;
   if (max(op->c.rows, op->c.cols) <= 128)
-    return narrow ? run_ring<ring_sums_shape<1, 6>>(k, op, is_turned)
-                  : run_ring<ring_sums_shape<1, 16>>(k, op, is_turned);
-  return narrow ? run_ring<ring_sums_shape<2, 6>>(k, op, is_turned)
-                : run_ring<ring_sums_shape<2, 16>>(k, op, is_turned);
+    return narrow ? run_tma_f32x3<tma_f32x3_splitk_shape<1, 6>>(k, op, is_turned)
+                  : run_tma_f32x3<tma_f32x3_splitk_shape<1, 16>>(k, op, is_turned);
+  return narrow ? run_tma_f32x3<tma_f32x3_splitk_shape<2, 6>>(k, op, is_turned)
+                : run_tma_f32x3<tma_f32x3_splitk_shape<2, 16>>(k, op, is_turned);
 }

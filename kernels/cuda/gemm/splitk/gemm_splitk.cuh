@@ -83,7 +83,7 @@ template <class T, int COUNT> struct alignas(COUNT * sizeof(T)) neighbours {
 
 /* Two rows' elements of a column as products take them: hi and mid, or bf16 as they are. */
 static __device__ __forceinline__ void pair_rows(float x, float y, uint32_t (&word)[2]) {
-  const struct pieces pair = split(x, y);
+  const struct bf16x2_split pair = split(x, y);
   word[0] = pair.hi;
   word[1] = pair.mid;
 }
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void add_part(const uint4 *slot, const uint4 *
 template <class T, class G>
 static __global__ void __launch_bounds__(BLOCK, 1)
     sums_kernel(const __grid_constant__ struct sums_product p) {
-  follow();
+  pdl_prologue();
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ uint4 shared[];
   const int tile = blockIdx.x % p.tiles;

@@ -1,61 +1,63 @@
-/* Y = end(A B) of bf16 for a tall A and a small B, and Y2 = end(Y B2) from it while its rows lie in shared
- * memory: the kernel, for all columns of both at once. Y is written as well, but not read again: the layer
- * below makes it, the layer above begins with Y2.
+/* Y = epilogue(A B) of bf16 for a tall A and a small B, and Y2 = epilogue(Y B2) from it while its rows lie in
+ * shared memory: the kernel, for all columns of both at once. Y is written as well, but not read again: the
+ * layer below makes it, the layer above begins with Y2.
  *
  * As gemm_tma_bf16.cuh has it: a block keeps B and B2, a thread brings tiles of A, teams take them in turn.
- * What a team's end leaves for the bulk copy that writes Y is what tensor cores read for Y2. A team waits
- * more often than there, so there are as many of them as registers and shared memory allow. */
+ * What a team's epilogue leaves for the bulk copy that writes Y is what tensor cores read for Y2. A team
+ * waits more often than there, so there are as many of them as registers and shared memory allow. */
 #ifndef KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_CHAINED_CUH
 #define KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_CHAINED_CUH
 
 #include "kernels/cuda/gemm/tma_bf16/gemm_tma_bf16.cuh"
 
-struct next_maps {
-  struct bulk_maps first;
+struct chained_maps {
+  struct tma_bf16_maps first;
   CUtensorMap b, out; /* of the second product */
 };
 
-struct next_product {
-  struct bulk_product first;
+struct chained_product {
+  struct tma_bf16_product first;
   int n, steps, depth, boxes; /* of the second: columns; products of a sum; boxes of a tile of Y; of Y2 */
-  struct end end;
+  struct gemm_epilogue epilogue;
 };
 
 /* 8 BLOCKS columns of Y, 8 NEXT of Y2. REGISTERS: of a team's thread, once those that a block begins with are
  * shared out anew. */
-template <int BLOCKS_, int NEXT_> struct next_shape {
-  static constexpr int BLOCKS = BLOCKS_, NEXT = NEXT_, MOST = BLOCKS > NEXT ? BLOCKS : NEXT;
-  static constexpr int COLS = BULK_COLS<BLOCKS>, NEXT_COLS = BULK_COLS<NEXT>;
+template <int BLOCKS_, int NEXT_> struct chained_shape {
+  static constexpr int BLOCKS = BLOCKS_, CHAINED = NEXT_, MOST = BLOCKS > CHAINED ? BLOCKS : CHAINED;
+  static constexpr int COLS = TMA_BF16_COLS<BLOCKS>, CHAINED_COLS = TMA_BF16_COLS<CHAINED>;
   static constexpr int TEAMS_HERE = MOST <= 8 ? 4 : MOST <= 16 ? 3 : 2;
   static constexpr int THREADS = (TEAMS_HERE + 1) * TEAM;
   static constexpr int REGISTERS = MOST <= 8 ? 112 : MOST <= 16 ? 160 : TWO_TEAMS_REGISTERS;
-  static constexpr int RESULT = COLS / BOX_COLS * BOX, NEXT_RESULT = NEXT_COLS / BOX_COLS * BOX; /* bytes */
+  static constexpr int RESULT = COLS / BOX_COLS * BOX,
+                       CHAINED_RESULT = CHAINED_COLS / BOX_COLS * BOX; /* bytes */
 };
 
-struct next_memory {
-  struct bulk_memory first;
+struct chained_memory {
+  struct tma_bf16_memory first;
   unsigned char *panel, *results; /* B2; a place for each team's part of Y2 */
   float *reals;
 };
 
 /* All but the slots. */
-template <class S> static inline int fixed_bytes(const struct next_product &p) {
-  return panel_bytes(S::COLS, p.first.depth) + panel_bytes(S::NEXT_COLS, p.depth) +
-         S::TEAMS_HERE * (S::RESULT + S::NEXT_RESULT) + (S::COLS + S::NEXT_COLS) * (int)sizeof(float);
+template <class S> static inline int fixed_bytes(const struct chained_product &p) {
+  return panel_bytes(S::COLS, p.first.depth) + panel_bytes(S::CHAINED_COLS, p.depth) +
+         S::TEAMS_HERE * (S::RESULT + S::CHAINED_RESULT) + (S::COLS + S::CHAINED_COLS) * (int)sizeof(float);
 }
 
 template <class S>
-static __device__ __forceinline__ struct next_memory next_memory_of(const struct next_product &p) {
-  struct next_memory m = {bulk_memory_of<S::BLOCKS>(p.first)};
+static __device__ __forceinline__ struct chained_memory chained_memory_of(const struct chained_product &p) {
+  struct chained_memory m = {tma_bf16_memory_of<S::BLOCKS>(p.first)};
   m.results = m.first.results + S::TEAMS_HERE * S::RESULT;
-  m.panel = m.results + S::TEAMS_HERE * S::NEXT_RESULT;
-  m.first.reals = (float *)(m.panel + panel_bytes(S::NEXT_COLS, p.depth));
+  m.panel = m.results + S::TEAMS_HERE * S::CHAINED_RESULT;
+  m.first.reals = (float *)(m.panel + panel_bytes(S::CHAINED_COLS, p.depth));
   m.reals = m.first.reals + S::COLS;
   return m;
 }
 
-static __device__ __forceinline__ void feed_next_panel(const struct next_product &p, const CUtensorMap *b,
-                                                       unsigned char *panel, uint64_t *barrier) {
+static __device__ __forceinline__ void feed_chained_panel(const struct chained_product &p,
+                                                          const CUtensorMap *b, unsigned char *panel,
+                                                          uint64_t *barrier) {
   barrier_expect(barrier, (uint32_t)(p.boxes * p.depth * BOX));
   for (int i = 0; i < p.boxes; i++) copy_box(panel + i * p.depth * BOX, b, barrier, i * BOX_COLS, 0);
 }
@@ -63,15 +65,17 @@ static __device__ __forceinline__ void feed_next_panel(const struct next_product
 /* A tile's part of Y2 from its part of Y, which lies in `from`: into `to`, and from there to memory. */
 template <class S>
 static __device__ __forceinline__ void
-multiply_next(const struct next_product &p, const struct next_maps &maps, const struct next_memory &m,
-              int team, int64_t tile, int rows, const unsigned char *from, unsigned char *to) {
+multiply_chained(const struct chained_product &p, const struct chained_maps &maps,
+                 const struct chained_memory &m, int team, int64_t tile, int rows, const unsigned char *from,
+                 unsigned char *to) {
   const int thread = threadIdx.x % TEAM, first = (int)tile * p.first.height;
-  const struct lane_place at = lane_place_of(p.end, first, rows, thread);
-  float sum[S::NEXT][4];
-  multiply_tile<S::NEXT, true>(p.steps, p.depth * BOX, from, m.panel, sum);
+  const struct lane_place at = lane_place_of(p.epilogue, first, rows, thread);
+  float sum[S::CHAINED][4];
+  multiply_tile<S::CHAINED, true>(p.steps, p.depth * BOX, from, m.panel, sum);
   wait_for_products<0>();
   hold(sum);
-  end_boxes<S::NEXT, END_PLAIN>(p.end, m.reals, S::NEXT_COLS, NULL, 0, at, thread / 32, 0, to, sum);
+  epilogue_boxes<S::CHAINED, EPILOGUE_PLAIN>(p.epilogue, m.reals, S::CHAINED_COLS, NULL, 0, at, thread / 32,
+                                             0, to, sum);
   show_to_products();
   meet_team(team);
   if (thread > 0) return;
@@ -81,10 +85,10 @@ multiply_next(const struct next_product &p, const struct next_maps &maps, const 
 
 /* The team's tiles of the block's. */
 template <class S>
-static __device__ __forceinline__ void take_pairs(const struct next_product &p, const struct next_maps &maps,
-                                                  const struct next_memory &m, struct bulk_barriers &barriers,
-                                                  uint64_t *panel, int team) {
-  const struct bulk_product &first = p.first;
+static __device__ __forceinline__ void
+take_pairs(const struct chained_product &p, const struct chained_maps &maps, const struct chained_memory &m,
+           struct tma_barriers &barriers, uint64_t *panel, int team) {
+  const struct tma_bf16_product &first = p.first;
   const int thread = threadIdx.x % TEAM;
   unsigned char *boxes = m.first.results + team * S::RESULT;
   barrier_wait(&barriers.panel, 0);
@@ -95,7 +99,7 @@ static __device__ __forceinline__ void take_pairs(const struct next_product &p, 
     const int slot = i % first.slots;
     const unsigned char *from = m.first.slots + slot * slot_bytes(S::COLS, first.depth, false);
     const int rows = (int)min((int64_t)first.height, first.m - tile * first.height);
-    const struct lane_place at = lane_place_of(first.end, tile * first.height, rows, thread);
+    const struct lane_place at = lane_place_of(first.epilogue, tile * first.height, rows, thread);
     float sum[S::BLOCKS][4];
     barrier_wait(&barriers.full[slot], i / first.slots & 1);
     multiply_tile<S::BLOCKS, true>(first.steps, first.depth * BOX, from, m.first.panel, sum);
@@ -105,12 +109,12 @@ static __device__ __forceinline__ void take_pairs(const struct next_product &p, 
     hold(sum);
     if (thread % 32 == 0) barrier_arrive(&barriers.empty[slot]);
     meet_team(team); /* the results before these have left */
-    end_tile_of<S::BLOCKS, END_FORWARD>(first.end, m.first, at, thread / 32, boxes, sum);
+    epilogue_tile_of<S::BLOCKS, EPILOGUE_FORWARD>(first.epilogue, m.first, at, thread / 32, boxes, sum);
     show_to_products();
     meet_team(team);
     if (thread == 0) write_result(first, maps.first, tile, 0, boxes);
     __syncwarp();
-    multiply_next<S>(p, maps, m, team, tile, rows, boxes, m.results + team * S::NEXT_RESULT);
+    multiply_chained<S>(p, maps, m, team, tile, rows, boxes, m.results + team * S::CHAINED_RESULT);
     i += S::TEAMS_HERE;
   }
   if (thread == 0) wait_for_boxes();
@@ -118,17 +122,17 @@ static __device__ __forceinline__ void take_pairs(const struct next_product &p, 
 
 template <class S>
 static __global__ void __launch_bounds__(S::THREADS, 1)
-    bulk_next_kernel(const __grid_constant__ struct next_maps maps,
-                     const __grid_constant__ struct next_product p) {
+    tma_bf16_chained_kernel(const __grid_constant__ struct chained_maps maps,
+                            const __grid_constant__ struct chained_product p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  __shared__ struct bulk_barriers barriers;
+  __shared__ struct tma_barriers barriers;
   __shared__ uint64_t panel;
-  const struct next_memory memory = next_memory_of<S>(p);
+  const struct chained_memory memory = chained_memory_of<S>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   if (threadIdx.x == 0) barrier_init(&panel, 1);
-  prepare_bulk<S::BLOCKS>(p.first, memory.first, barriers);
-  for (int j = threadIdx.x; j < S::NEXT_COLS; j += blockDim.x)
-    put_reals(p.end, j, j < p.n, S::NEXT_COLS, j, memory.reals);
+  prepare_tma_bf16<S::BLOCKS>(p.first, memory.first, barriers);
+  for (int j = threadIdx.x; j < S::CHAINED_COLS; j += blockDim.x)
+    put_reals(p.epilogue, j, j < p.n, S::CHAINED_COLS, j, memory.reals);
   __syncthreads();
   if (team < S::TEAMS_HERE) {
     take_registers<S::REGISTERS>();
@@ -136,7 +140,7 @@ static __global__ void __launch_bounds__(S::THREADS, 1)
   } else {
     leave_registers<FEED_REGISTERS>();
     if (threadIdx.x == S::TEAMS_HERE * TEAM) {
-      feed_next_panel(p, &maps.b, memory.panel, &panel);
+      feed_chained_panel(p, &maps.b, memory.panel, &panel);
       feed<S::BLOCKS>(p.first, maps.first, memory.first, barriers);
     }
     __syncwarp();

@@ -7,11 +7,11 @@
 #include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/gemm/gemm_epilogue.cuh"
 
-struct bulk_maps {
+struct tma_bf16_maps {
   CUtensorMap a, b, a2, b2, saved, out;
 };
 
-struct bulk_product {
+struct tma_bf16_product {
   int64_t m, tiles;
   int n, height;    /* of a tile */
   int steps, depth; /* products of a sum; boxes of a tile of A and A2 */
@@ -19,7 +19,7 @@ struct bulk_product {
   int boxes;        /* of a tile of C */
   int slots;
   bool transpose_b;
-  struct end end;
+  struct gemm_epilogue epilogue;
 };
 
 /* Products of a sum; boxes of a tile of A and A2, and of A2. */
@@ -37,7 +37,7 @@ static inline struct terms_in_boxes terms_of(const struct gemm *op) {
 
 /* Tiles of equal height, in as few rounds of so many blocks as their largest height allows; as many blocks as
  * have one. */
-static inline unsigned lay_tiles(int64_t blocks, struct bulk_product *p) {
+static inline unsigned lay_tiles(int64_t blocks, struct tma_bf16_product *p) {
   const int64_t rounds = (p->m + blocks * BOX_ROWS - 1) / (blocks * BOX_ROWS), tiles = rounds * blocks;
   p->height = (int)((p->m + tiles - 1) / tiles);
   p->tiles = (p->m + p->height - 1) / p->height;

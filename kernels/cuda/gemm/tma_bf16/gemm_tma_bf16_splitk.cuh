@@ -3,8 +3,8 @@
  *
  * A block has a share of the rows. One thread brings them, in parts of 64, into a ring of slots, from where
  * tensor cores read them as they lie: each of two teams of four warps takes EACH boxes of 64 left columns,
- * every other one. Every BULK_FLUSH rows the sums are added, rounded to nearest, to totals, for tensor cores
- * cut off; the totals of all shares are added afterwards, in order. */
+ * every other one. Every TMA_BF16_FLUSH rows the sums are added, rounded to nearest, to totals, for tensor
+ * cores cut off; the totals of all shares are added afterwards, in order. */
 #ifndef KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
 #define KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
 
@@ -12,13 +12,13 @@
 #include "kernels/cuda/gemm/gemm_tiles.cuh"
 #include "kernels/cuda/gemm/gemm_wgmma.cuh"
 
-constexpr int BULK_FLUSH = 512;
+constexpr int TMA_BF16_FLUSH = 512;
 
-struct bulk_sums_maps {
+struct tma_bf16_splitk_maps {
   CUtensorMap left, right;
 };
 
-struct bulk_sums {
+struct tma_bf16_splitk {
   int64_t rows, share; /* share: a multiple of TERMS */
   int boxes;           /* of left columns */
   int slots;
@@ -35,15 +35,15 @@ struct block_share {
   int parts;
 };
 
-static __device__ __forceinline__ struct block_share share_of_block(const struct bulk_sums &p) {
+static __device__ __forceinline__ struct block_share share_of_block(const struct tma_bf16_splitk &p) {
   const int64_t begin = blockIdx.x * p.share, end = min(begin + p.share, p.rows);
   return {begin, end, (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS)};
 }
 
-static __device__ __forceinline__ void feed_parts(const struct bulk_sums &p,
-                                                  const struct bulk_sums_maps &maps,
+static __device__ __forceinline__ void feed_parts(const struct tma_bf16_splitk &p,
+                                                  const struct tma_bf16_splitk_maps &maps,
                                                   const struct block_share &share, unsigned char *slots,
-                                                  struct bulk_barriers &barriers) {
+                                                  struct tma_barriers &barriers) {
   for (int i = 0; i < share.parts; i++) {
     const int slot = i % p.slots, row = (int)share.begin + i * BOX_ROWS;
     unsigned char *to = slots + slot * part_bytes(p.boxes);
@@ -58,9 +58,9 @@ static __device__ __forceinline__ void feed_parts(const struct bulk_sums &p,
 /* sum[b] (+)= the team's box b of a part, turned, times its right box; a box that is not there goes by as if
  * it were the last. */
 template <int BLOCKS, int EACH>
-static __device__ __forceinline__ void multiply_part(const struct bulk_sums &p, const unsigned char *part,
-                                                     int team, int steps, bool adds,
-                                                     float (&sum)[EACH][BLOCKS][4]) {
+static __device__ __forceinline__ void multiply_part(const struct tma_bf16_splitk &p,
+                                                     const unsigned char *part, int team, int steps,
+                                                     bool adds, float (&sum)[EACH][BLOCKS][4]) {
   const uint64_t right = boxed_matrix(shared_address(part), 0);
 #pragma unroll 1
   for (int s = 0; s < steps; s++) {
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void flush_sums(float (&sum)[EACH][BLOCKS][4],
 
 /* A lane's totals: of left columns v and v + 8 the right ones 8 j + 2 q and its neighbour. */
 template <int BLOCKS, int EACH>
-static __device__ __forceinline__ void write_totals(const struct bulk_sums &p, int team,
+static __device__ __forceinline__ void write_totals(const struct tma_bf16_splitk &p, int team,
                                                     const float (&total)[EACH][BLOCKS][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32;
   float *partial = p.partial + (int64_t)blockIdx.x * p.boxes * BOX_COLS * 8 * BLOCKS;
@@ -106,10 +106,10 @@ static __device__ __forceinline__ void write_totals(const struct bulk_sums &p, i
 }
 
 template <int BLOCKS, int EACH>
-static __device__ __forceinline__ void take_parts(const struct bulk_sums &p, const struct block_share &share,
-                                                  const unsigned char *slots, struct bulk_barriers &barriers,
-                                                  int team) {
-  constexpr int PARTS = BULK_FLUSH / BOX_ROWS;
+static __device__ __forceinline__ void take_parts(const struct tma_bf16_splitk &p,
+                                                  const struct block_share &share, const unsigned char *slots,
+                                                  struct tma_barriers &barriers, int team) {
+  constexpr int PARTS = TMA_BF16_FLUSH / BOX_ROWS;
   float sum[EACH][BLOCKS][4], total[EACH][BLOCKS][4] = {};
   for (int i = 0; i < share.parts; i++) {
     const int slot = i % p.slots;
@@ -128,15 +128,15 @@ static __device__ __forceinline__ void take_parts(const struct bulk_sums &p, con
 
 template <int BLOCKS, int EACH>
 static __global__ void __launch_bounds__(FED_THREADS, 1)
-    bulk_sums_kernel(const __grid_constant__ struct bulk_sums_maps maps,
-                     const __grid_constant__ struct bulk_sums p) {
+    tma_bf16_splitk_kernel(const __grid_constant__ struct tma_bf16_splitk_maps maps,
+                           const __grid_constant__ struct tma_bf16_splitk p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) unsigned char slots[];
-  __shared__ struct bulk_barriers barriers;
+  __shared__ struct tma_barriers barriers;
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   const struct block_share share = share_of_block(p);
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, TEAMS * TEAM / 32);
-  follow();
+  pdl_prologue();
   __syncthreads();
   if (team < TEAMS)
     take_parts<BLOCKS, EACH>(p, share, slots, barriers, team);

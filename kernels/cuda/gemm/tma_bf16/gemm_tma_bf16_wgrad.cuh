@@ -1,6 +1,7 @@
-/* dZ = end'(A B^T (+ A2 B2^T)) of bf16, and along with it gradients of weights from the rows that lie in
- * shared memory meanwhile: H^T A (and H^T A2) of the saved output H ("beside"); and L^T dZ ("then"), after
- * which nobody reads dZ and it is not written. The kernel, for at most 256 columns of dZ and H and 128 of L
+/* dZ = epilogue'(A B^T (+ A2 B2^T)) of bf16, and along with it gradients of weights from the rows that lie in
+ * shared memory meanwhile: H^T A (and H^T A2) of the saved output H (`fused_wgrad`); and L^T dZ
+ * (`chained_wgrad`), after which nobody reads dZ and it is not written. The kernel, for at most 256 columns
+ * of dZ and H and 128 of L
  * ("left").
  *
  * A block has a share of the rows, in tiles of 64: of A, of H and of L, which come by bulk copies into a ring
@@ -15,49 +16,49 @@
 #include "kernels/cuda/gemm/gemm_tiles.cuh"
 #include "kernels/cuda/gemm/tma_bf16/gemm_tma_bf16.cuh"
 
-struct along_maps {
+struct wgrad_maps {
   CUtensorMap a, b, a2, b2, saved, left, out; /* left with then, out without */
 };
 
-struct along_product {
+struct wgrad_product {
   int64_t m, share;                     /* share: a multiple of TERMS, of BOX_ROWS where dZ is written */
   int n, steps;                         /* columns of dZ; products of a sum of A B^T + A2 B2^T */
   int depth, depth2, boxes, left_boxes; /* depth: of A and A2 */
   int slots;
-  struct end end;
+  struct gemm_epilogue epilogue;
   /* [shares, columns of all left boxes, 8 BLOCKS], [shares, 8 BLOCKS, 8 A_BLOCKS], both */
-  float *then, *beside, *beside2;
+  float *chained_wgrad, *fused_wgrad, *fused_wgrad2;
 };
 
 /* 8 BLOCKS columns of dZ, half of them in boxes of each team; THEN: with L^T dZ; 8 A_BLOCKS of A with H^T A,
  * 0 without; PAIR: and as many of A2 with H^T A2. */
-template <int BLOCKS_, bool THEN_, int A_BLOCKS_, bool PAIR_ = false> struct along_shape {
+template <int BLOCKS_, bool THEN_, int A_BLOCKS_, bool PAIR_ = false> struct wgrad_shape {
   static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS, BOXES = COLS / BOX_COLS, EACH = BOXES / TEAMS;
-  static constexpr bool THEN = THEN_, BESIDE = A_BLOCKS_ > 0, PAIR = PAIR_;
-  static constexpr int A_BLOCKS = BESIDE ? A_BLOCKS_ : 6;
+  static constexpr bool CHAINED_WGRAD = THEN_, FUSED_WGRAD = A_BLOCKS_ > 0, PAIR = PAIR_;
+  static constexpr int A_BLOCKS = FUSED_WGRAD ? A_BLOCKS_ : 6;
 };
 
 /* A slot: the boxes of A and A2, of dZ, of L. */
-static __host__ __device__ __forceinline__ int along_slot_bytes(int cols, int depth, int left_boxes) {
+static __host__ __device__ __forceinline__ int wgrad_slot_bytes(int cols, int depth, int left_boxes) {
   return (depth + cols / BOX_COLS + left_boxes) * BOX;
 }
 
-struct along_memory {
+struct wgrad_memory {
   unsigned char *panel, *slots;
   double *totals; /* [warps, half of the columns] */
 };
 
 template <class S>
-static __device__ __forceinline__ struct along_memory along_memory_of(const struct along_product &p) {
+static __device__ __forceinline__ struct wgrad_memory wgrad_memory_of(const struct wgrad_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
-  struct along_memory m = {boxes, boxes + panel_bytes(S::COLS, p.depth)};
-  m.totals = (double *)(m.slots + p.slots * along_slot_bytes(S::COLS, p.depth, p.left_boxes));
+  struct wgrad_memory m = {boxes, boxes + panel_bytes(S::COLS, p.depth)};
+  m.totals = (double *)(m.slots + p.slots * wgrad_slot_bytes(S::COLS, p.depth, p.left_boxes));
   return m;
 }
 
 template <class S>
-static __device__ __forceinline__ void feed_panel_along(const struct along_product &p,
-                                                        const struct along_maps &maps, unsigned char *panel,
+static __device__ __forceinline__ void feed_panel_along(const struct wgrad_product &p,
+                                                        const struct wgrad_maps &maps, unsigned char *panel,
                                                         uint64_t *barrier) {
   const int depth1 = p.depth - p.depth2;
   barrier_expect(barrier, (uint32_t)panel_bytes(S::COLS, p.depth));
@@ -68,12 +69,12 @@ static __device__ __forceinline__ void feed_panel_along(const struct along_produ
 
 /* Tile i of the share that begins at `begin`, into its slot. */
 template <class S>
-static __device__ __forceinline__ void feed_along(const struct along_product &p,
-                                                  const struct along_maps &maps, int64_t begin, int i,
-                                                  unsigned char *slots, struct bulk_barriers &barriers) {
+static __device__ __forceinline__ void feed_wgrad(const struct wgrad_product &p,
+                                                  const struct wgrad_maps &maps, int64_t begin, int i,
+                                                  unsigned char *slots, struct tma_barriers &barriers) {
   const int slot = i % p.slots, row = (int)begin + i * BOX_ROWS;
   uint64_t *full = &barriers.full[slot];
-  unsigned char *to = slots + slot * along_slot_bytes(S::COLS, p.depth, p.left_boxes);
+  unsigned char *to = slots + slot * wgrad_slot_bytes(S::COLS, p.depth, p.left_boxes);
   barrier_expect(full, (uint32_t)((p.depth + p.boxes + p.left_boxes) * BOX));
   const int depth1 = p.depth - p.depth2;
   for (int b = 0; b < depth1; b++) copy_box(to + b * BOX, &maps.a, full, b * BOX_COLS, row);
@@ -113,42 +114,44 @@ static __device__ __forceinline__ void write_gradient(float *to, const float (&g
 }
 
 /* What a team's threads hold from tile to tile. */
-template <class S> struct along_sums {
-  float then[S::THEN ? S::BLOCKS : 1][4], beside[S::EACH][S::A_BLOCKS][4];
-  float beside2[S::PAIR ? S::EACH : 1][S::A_BLOCKS][4];
+template <class S> struct wgrad_sums {
+  float chained_wgrad[S::CHAINED_WGRAD ? S::BLOCKS : 1][4], fused_wgrad[S::EACH][S::A_BLOCKS][4];
+  float fused_wgrad2[S::PAIR ? S::EACH : 1][S::A_BLOCKS][4];
 };
 
 template <class S>
-static __device__ __forceinline__ void write_along(const struct along_product &p, int team,
-                                                   const struct along_sums<S> &sums) {
-  if constexpr (S::THEN) {
+static __device__ __forceinline__ void write_wgrad(const struct wgrad_product &p, int team,
+                                                   const struct wgrad_sums<S> &sums) {
+  if constexpr (S::CHAINED_WGRAD) {
     if (team < p.left_boxes)
-      write_gradient(p.then + ((int64_t)blockIdx.x * p.left_boxes + team) * BOX_COLS * S::COLS, sums.then);
+      write_gradient(p.chained_wgrad + ((int64_t)blockIdx.x * p.left_boxes + team) * BOX_COLS * S::COLS,
+                     sums.chained_wgrad);
   }
-  if constexpr (S::BESIDE) {
+  if constexpr (S::FUSED_WGRAD) {
 #pragma unroll
     for (int e = 0; e < S::EACH; e++) {
       const int64_t at = ((int64_t)blockIdx.x * S::BOXES + team * S::EACH + e) * BOX_COLS * 8 * S::A_BLOCKS;
-      write_gradient(p.beside + at, sums.beside[e]);
-      if constexpr (S::PAIR) write_gradient(p.beside2 + at, sums.beside2[e]);
+      write_gradient(p.fused_wgrad + at, sums.fused_wgrad[e]);
+      if constexpr (S::PAIR) write_gradient(p.fused_wgrad2 + at, sums.fused_wgrad2[e]);
     }
   }
 }
 
 /* dZ of the team's columns of a tile, a box after the other, in the place of H; H^T A before that. */
 template <class S>
-static __device__ __forceinline__ void end_along(const struct along_product &p, const struct along_memory &m,
-                                                 const struct lane_place &at, const unsigned char *a,
-                                                 unsigned char *dz, int team, int steps, bool adds,
-                                                 struct along_sums<S> &sums) {
+static __device__ __forceinline__ void
+epilogue_wgrad(const struct wgrad_product &p, const struct wgrad_memory &m, const struct lane_place &at,
+               const unsigned char *a, unsigned char *dz, int team, int steps, bool adds,
+               struct wgrad_sums<S> &sums) {
   double *totals = m.totals + threadIdx.x / 32 * S::EACH * BOX_COLS;
   dz += team * S::EACH * BOX;
-  if constexpr (S::BESIDE) {
+  if constexpr (S::FUSED_WGRAD) {
 #pragma unroll
     for (int e = 0; e < S::EACH; e++) {
-      add_gradient<S::A_BLOCKS>(dz + e * BOX, a, steps, adds, sums.beside[e]);
+      add_gradient<S::A_BLOCKS>(dz + e * BOX, a, steps, adds, sums.fused_wgrad[e]);
       if constexpr (S::PAIR)
-        add_gradient<S::A_BLOCKS>(dz + e * BOX, a + (p.depth - p.depth2) * BOX, steps, adds, sums.beside2[e]);
+        add_gradient<S::A_BLOCKS>(dz + e * BOX, a + (p.depth - p.depth2) * BOX, steps, adds,
+                                  sums.fused_wgrad2[e]);
     }
   }
 #pragma unroll
@@ -158,74 +161,74 @@ static __device__ __forceinline__ void end_along(const struct along_product &p, 
     multiply_tile<8, false>(p.steps, S::COLS * BOX_ROW_BYTES, a, panel, sum);
     wait_for_products<0>();
     hold(sum);
-    if constexpr (S::BESIDE) {
-      hold(sums.beside[e]);
-      if constexpr (S::PAIR) hold(sums.beside2[e]);
+    if constexpr (S::FUSED_WGRAD) {
+      hold(sums.fused_wgrad[e]);
+      if constexpr (S::PAIR) hold(sums.fused_wgrad2[e]);
       if (e == 0) meet_team(team); /* no warp of the team reads H any more */
     }
-    end_boxes<8, END_BACKWARD_RELU>(p.end, NULL, 0, totals + e * BOX_COLS, 0, at, threadIdx.x % TEAM / 32, 0,
-                                    dz + e * BOX, sum);
+    epilogue_boxes<8, EPILOGUE_BACKWARD_RELU>(p.epilogue, NULL, 0, totals + e * BOX_COLS, 0, at,
+                                              threadIdx.x % TEAM / 32, 0, dz + e * BOX, sum);
   }
 }
 
 template <class S>
-static __device__ __forceinline__ void take_share(const struct along_product &p,
-                                                  const struct along_maps &maps, const struct along_memory &m,
-                                                  struct bulk_barriers &barriers) {
+static __device__ __forceinline__ void take_share(const struct wgrad_product &p,
+                                                  const struct wgrad_maps &maps, const struct wgrad_memory &m,
+                                                  struct tma_barriers &barriers) {
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   const int64_t begin = blockIdx.x * p.share, end = min(begin + p.share, p.m);
   const int tiles = (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS);
-  struct along_sums<S> sums;
+  struct wgrad_sums<S> sums;
   if (threadIdx.x == 0) {
     feed_panel_along<S>(p, maps, m.panel, &barriers.panel);
-    for (int i = 0; i < min(p.slots, tiles); i++) feed_along<S>(p, maps, begin, i, m.slots, barriers);
+    for (int i = 0; i < min(p.slots, tiles); i++) feed_wgrad<S>(p, maps, begin, i, m.slots, barriers);
   }
   __syncwarp();
   barrier_wait(&barriers.panel, 0);
   for (int i = 0; i < tiles; i++) {
     const int64_t row = begin + (int64_t)i * BOX_ROWS;
     const int rows = (int)min((int64_t)BOX_ROWS, end - row), steps = (rows + TERMS - 1) / TERMS;
-    const struct lane_place at = lane_place_of(p.end, row, rows, threadIdx.x % TEAM);
-    unsigned char *a = m.slots + i % p.slots * along_slot_bytes(S::COLS, p.depth, p.left_boxes);
+    const struct lane_place at = lane_place_of(p.epilogue, row, rows, threadIdx.x % TEAM);
+    unsigned char *a = m.slots + i % p.slots * wgrad_slot_bytes(S::COLS, p.depth, p.left_boxes);
     unsigned char *dz = a + p.depth * BOX, *left = dz + S::BOXES * BOX;
     barrier_wait(&barriers.full[i % p.slots], i / p.slots & 1);
-    end_along<S>(p, m, at, a, dz, team, steps, i > 0, sums);
+    epilogue_wgrad<S>(p, m, at, a, dz, team, steps, i > 0, sums);
     show_to_products();
     __syncthreads(); /* both halves of dZ are there, and the tile before is not needed any more */
     if (threadIdx.x == 0) {
-      if (!S::THEN) wait_for_boxes();
-      if (i > 0 && i - 1 + p.slots < tiles) feed_along<S>(p, maps, begin, i - 1 + p.slots, m.slots, barriers);
-      for (int b = 0; !S::THEN && b < p.boxes; b++)
+      if (!S::CHAINED_WGRAD) wait_for_boxes();
+      if (i > 0 && i - 1 + p.slots < tiles) feed_wgrad<S>(p, maps, begin, i - 1 + p.slots, m.slots, barriers);
+      for (int b = 0; !S::CHAINED_WGRAD && b < p.boxes; b++)
         write_box(&maps.out, dz + b * BOX, b * BOX_COLS, (int)row);
-      if (!S::THEN) close_boxes();
+      if (!S::CHAINED_WGRAD) close_boxes();
     }
     __syncwarp();
-    if constexpr (S::THEN)
-      add_gradient<S::BLOCKS>(left + min(team, p.left_boxes - 1) * BOX, dz, steps, i > 0, sums.then);
+    if constexpr (S::CHAINED_WGRAD)
+      add_gradient<S::BLOCKS>(left + min(team, p.left_boxes - 1) * BOX, dz, steps, i > 0, sums.chained_wgrad);
   }
   wait_for_products<0>();
-  if constexpr (S::THEN) hold(sums.then);
-  if (!S::THEN && threadIdx.x == 0) wait_for_boxes();
-  write_along<S>(p, team, sums);
+  if constexpr (S::CHAINED_WGRAD) hold(sums.chained_wgrad);
+  if (!S::CHAINED_WGRAD && threadIdx.x == 0) wait_for_boxes();
+  write_wgrad<S>(p, team, sums);
 }
 
 template <class S>
 static __global__ void __launch_bounds__(TEAMS *TEAM, 1)
-    along_kernel(const __grid_constant__ struct along_maps maps,
-                 const __grid_constant__ struct along_product p) {
+    wgrad_kernel(const __grid_constant__ struct wgrad_maps maps,
+                 const __grid_constant__ struct wgrad_product p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  __shared__ struct bulk_barriers barriers;
-  const struct along_memory memory = along_memory_of<S>(p);
+  __shared__ struct tma_barriers barriers;
+  const struct wgrad_memory memory = wgrad_memory_of<S>(p);
   if (threadIdx.x == 0) open_barriers(barriers, p.slots, 1);
-  for (int j = threadIdx.x; p.end.sums && j < TEAMS * TEAM / 32 * S::COLS / 2; j += blockDim.x)
+  for (int j = threadIdx.x; p.epilogue.sums && j < TEAMS * TEAM / 32 * S::COLS / 2; j += blockDim.x)
     memory.totals[j] = 0;
-  follow();
+  pdl_prologue();
   __syncthreads();
   take_share<S>(p, maps, memory, barriers);
-  if (!p.end.sums) return;
+  if (!p.epilogue.sums) return;
   __syncthreads();
   write_half_sums(memory.totals, TEAM / 32, S::COLS / 2, p.n, TEAMS * TEAM,
-                  p.end.sums + (int64_t)blockIdx.x * p.n);
+                  p.epilogue.sums + (int64_t)blockIdx.x * p.n);
 #endif
 }
 

@@ -1,10 +1,10 @@
-/* C = A B (+ A2 B2) of floats for a tall A [m, k] and a small B [k, n], with the end of a layer, by bulk
+/* C = A B (+ A2 B2) of floats for a tall A [m, k] and a small B [k, n], with the epilogue of a layer, by bulk
  * copies: the kernel. A2 and B2 are further boxes of the same sums.
  *
  * A block walks over tiles of rows. One thread feeds it through a ring of boxes of 64 rows by 32 columns,
  * which are given back one by one: first B, which the block cuts into pieces and keeps (a panel), then tile
- * by tile A and the saved output that a backward end reads. Teams of four warps take the tiles in turn, so
- * that one's end hides behind another's products. A warp cuts its 16 rows of a box of A in registers and
+ * by tile A and the saved output that a backward epilogue reads. Teams of four warps take the tiles in turn,
+ * so that one's end hides behind another's products. A warp cuts its 16 rows of a box of A in registers and
  * gives the box back before the products have ended. Columns of C are permuted so that a lane has four
  * neighbours of a row: forward these go by way of boxes of results, which bulk copies write, backward
  * straight to memory, 64 bytes of a row with the neighbours'. */
@@ -16,14 +16,15 @@
 
 /* All teams meet. */
 template <int BLOCKS> static __device__ __forceinline__ void meet_teams() {
-  asm volatile("bar.sync %0, %1;" ::"n"(RING_TEAMS<BLOCKS> + 1), "n"(RING_TEAMS<BLOCKS> * TEAM) : "memory");
+  asm volatile("bar.sync %0, %1;" ::"n"(TMA_F32X3_TEAMS<BLOCKS> + 1), "n"(TMA_F32X3_TEAMS<BLOCKS> * TEAM)
+               : "memory");
 }
 
 /* Until the boxes of the saved output, from this one on, have come: for the next team they are boxes before
  * its own. */
-static __device__ __forceinline__ void await_saved(const struct ring_product &p,
-                                                   struct ring_barriers &barriers, struct ring_place from) {
-  const int boxes = p.end.backward ? p.boxes : 0;
+static __device__ __forceinline__ void
+await_saved(const struct tma_f32x3_product &p, struct tma_f32x3_barriers &barriers, struct ring_place from) {
+  const int boxes = p.epilogue.backward ? p.boxes : 0;
   for (int i = 0; i < boxes; i++) {
     await_next_box(barriers, from);
     next_box(p, from);
@@ -33,8 +34,9 @@ static __device__ __forceinline__ void await_saved(const struct ring_product &p,
 /* sum = the tile times B; its boxes are given back, and the next team takes its turn. */
 template <int BLOCKS>
 static __device__ __forceinline__ void
-multiply_ring(const struct ring_product &p, const struct ring_memory &m, struct ring_barriers &barriers,
-              uint64_t *turn, int warp, int lane, struct ring_place &at, float (&sum)[BLOCKS][4]) {
+multiply_ring(const struct tma_f32x3_product &p, const struct tma_f32x3_memory &m,
+              struct tma_f32x3_barriers &barriers, uint64_t *turn, int warp, int lane, struct ring_place &at,
+              float (&sum)[BLOCKS][4]) {
   const int row = warp * 16 + row_of_lane(lane);
   uint64_t panel = right_matrix<BLOCKS>(m.panel);
   struct fragment a[2];
@@ -61,7 +63,7 @@ multiply_ring(const struct ring_product &p, const struct ring_memory &m, struct 
 }
 
 /* By one thread; then the block's threads must meet. */
-static __device__ __forceinline__ void open_ring(struct ring_barriers &barriers, int boxes) {
+static __device__ __forceinline__ void open_ring(struct tma_f32x3_barriers &barriers, int boxes) {
   for (int i = 0; i < boxes; i++) {
     barrier_init(&barriers.full[i], 1);
     barrier_init(&barriers.empty[i], TEAM / 32);
@@ -74,12 +76,12 @@ static __device__ __forceinline__ void open_ring(struct ring_barriers &barriers,
 /* By COUNT teams, which must meet then: what stays in shared memory. first: B's first box of the ring. */
 template <int BLOCKS, int COUNT>
 static __device__ __forceinline__ void
-prepare_product(const struct ring_product &p, const struct ring_memory &m, struct ring_barriers &barriers,
-                int first, int team, int first_col) {
+prepare_product(const struct tma_f32x3_product &p, const struct tma_f32x3_memory &m,
+                struct tma_f32x3_barriers &barriers, int first, int team, int first_col) {
   constexpr int THREADS = COUNT * TEAM;
-  const int totals = sums_wanted(p.end) * RING_TOTALS<BLOCKS>;
+  const int totals = sums_wanted(p.epilogue) * TMA_F32X3_TOTALS<BLOCKS>;
   for (int j = threadIdx.x; j < 8 * BLOCKS; j += THREADS)
-    put_reals(p.end, first_col + j, first_col + j < p.n, 8 * BLOCKS, j, m.reals);
+    put_reals(p.epilogue, first_col + j, first_col + j < p.n, 8 * BLOCKS, j, m.reals);
   for (int j = threadIdx.x; j < totals; j += THREADS) m.totals[j] = 0;
   cut_panel<BLOCKS, COUNT>(p, m, barriers, first, team, threadIdx.x % TEAM);
   show_to_products();
@@ -87,11 +89,11 @@ prepare_product(const struct ring_product &p, const struct ring_memory &m, struc
 
 /* The team's share of the block's tiles. */
 template <int BLOCKS>
-static __device__ __forceinline__ void take_ring(const struct ring_maps &maps, const struct ring_product &p,
-                                                 const struct ring_memory &m, struct ring_barriers &barriers,
-                                                 int team, int first_col) {
-  constexpr int COUNT = RING_TEAMS<BLOCKS>;
-  const int each = p.depth + (p.end.backward ? p.boxes : 0);
+static __device__ __forceinline__ void
+take_ring(const struct tma_f32x3_maps &maps, const struct tma_f32x3_product &p,
+          const struct tma_f32x3_memory &m, struct tma_f32x3_barriers &barriers, int team, int first_col) {
+  constexpr int COUNT = TMA_F32X3_TEAMS<BLOCKS>;
+  const int each = p.depth + (p.epilogue.backward ? p.boxes : 0);
   int i = team;
   prepare_product<BLOCKS, COUNT>(p, m, barriers, 0, team, first_col);
   meet_teams<BLOCKS>();
@@ -101,33 +103,33 @@ static __device__ __forceinline__ void take_ring(const struct ring_maps &maps, c
     barrier_wait(&barriers.turn[team], i / COUNT & 1);
     multiply_ring<BLOCKS>(p, m, barriers, &barriers.turn[(team + 1) % COUNT], threadIdx.x % TEAM / 32,
                           threadIdx.x % 32, at, sum);
-    end_tile<BLOCKS>(p, maps.out, m, barriers, tile, team, i / COUNT * p.boxes, first_col, at, sum);
+    epilogue_tile<BLOCKS>(p, maps.out, m, barriers, tile, team, i / COUNT * p.boxes, first_col, at, sum);
     i += COUNT;
   }
   if (threadIdx.x % TEAM == 0) wait_for_boxes();
-  if (!p.end.sums) return;
+  if (!p.epilogue.sums) return;
   meet_teams<BLOCKS>();
   if (team > 0) return;
-  const int sums = sums_wanted(p.end);
+  const int sums = sums_wanted(p.epilogue);
   for (int s = 0; s < sums; s++)
-    write_column_sums(m.totals + s * RING_TOTALS<BLOCKS>, COUNT * TEAM / 32, BOXED_COLS<BLOCKS>,
+    write_column_sums(m.totals + s * TMA_F32X3_TOTALS<BLOCKS>, COUNT * TEAM / 32, BOXED_COLS<BLOCKS>,
                       min(8 * BLOCKS, p.n - first_col), TEAM,
-                      p.end.sums + ((int64_t)blockIdx.x * sums + s) * p.n + first_col);
+                      p.epilogue.sums + ((int64_t)blockIdx.x * sums + s) * p.n + first_col);
 }
 
 template <int BLOCKS>
-static __global__ void __launch_bounds__((RING_TEAMS<BLOCKS> + 1) * TEAM, 1)
-    ring_kernel(const __grid_constant__ struct ring_maps maps,
-                const __grid_constant__ struct ring_product p) {
+static __global__ void __launch_bounds__((TMA_F32X3_TEAMS<BLOCKS> + 1) * TEAM, 1)
+    tma_f32x3_kernel(const __grid_constant__ struct tma_f32x3_maps maps,
+                     const __grid_constant__ struct tma_f32x3_product p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  __shared__ struct ring_barriers barriers;
-  const struct ring_memory memory = ring_memory_of<BLOCKS>(p);
+  __shared__ struct tma_f32x3_barriers barriers;
+  const struct tma_f32x3_memory memory = tma_f32x3_memory_of<BLOCKS>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = (int)blockIdx.y * 8 * BLOCKS;
   if (threadIdx.x == 0) open_ring(barriers, p.ring);
-  follow();
+  pdl_prologue();
   __syncthreads();
-  if (team < RING_TEAMS<BLOCKS>) {
-    take_registers<RING_REGISTERS<BLOCKS>>();
+  if (team < TMA_F32X3_TEAMS<BLOCKS>) {
+    take_registers<TMA_F32X3_REGISTERS<BLOCKS>>();
     take_ring<BLOCKS>(maps, p, memory, barriers, team, first_col);
   } else {
     leave_registers<FEED_REGISTERS>();

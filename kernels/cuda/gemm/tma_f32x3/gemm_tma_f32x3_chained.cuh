@@ -1,5 +1,5 @@
-/* Y = end(A B) of floats, and from its rows as they leave Y2 = scale_v (Y B2 + bias2)_v, the product that the
- * layer above begins with: the kernel, for Y of one block of columns.
+/* Y = epilogue(A B) of floats, and from its rows as they leave Y2 = scale_v (Y B2 + bias2)_v, the product
+ * that the layer above begins with: the kernel, for Y of one block of columns.
  *
  * Tiles come and are ended as in gemm_tma_f32x3.cuh; B2 is cut into a panel of its own behind B's. A lane's
  * sums are of four neighbours in each 16 columns of its rows, which is what it reads of a box of A: once the
@@ -10,50 +10,54 @@
 
 #include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3.cuh"
 
-struct ring_next_maps {
-  struct ring_maps first, second; /* of the second b and out alone */
+struct tma_f32x3_chained_maps {
+  struct tma_f32x3_maps first, second; /* of the second b and out alone */
 };
 
 /* The second product's A is Y: it has the tiles and the ring of the first. Its depth is that of all columns
  * that the first one's sums have room for. */
-struct ring_next {
-  struct ring_product first, second;
+struct tma_f32x3_chained {
+  struct tma_f32x3_product first, second;
 };
 
 /* Boxes of Y, where it is the left matrix. */
-template <int BLOCKS> constexpr int NEXT_DEPTH = BLOCKS * 8 / RING_COLS;
+template <int BLOCKS> constexpr int CHAINED_DEPTH = BLOCKS * 8 / TMA_F32X3_COLS;
 
 /* Shared memory: the ring; two boxes for each team's results; both panels; reals of columns of both. */
-template <int BLOCKS, int BLOCKS2> static __host__ __device__ __forceinline__ int ring_next_fixed(int depth) {
-  return result_boxes<BLOCKS>(false) * BOX + ring_panel_bytes<BLOCKS>(depth) +
-         ring_panel_bytes<BLOCKS2>(NEXT_DEPTH<BLOCKS>) + 8 * (BLOCKS + BLOCKS2) * (int)sizeof(float);
+template <int BLOCKS, int BLOCKS2>
+static __host__ __device__ __forceinline__ int tma_f32x3_chained_fixed(int depth) {
+  return result_boxes<BLOCKS>(false) * BOX + tma_f32x3_panel_bytes<BLOCKS>(depth) +
+         tma_f32x3_panel_bytes<BLOCKS2>(CHAINED_DEPTH<BLOCKS>) + 8 * (BLOCKS + BLOCKS2) * (int)sizeof(float);
 }
 
-struct ring_next_memory {
-  struct ring_memory first, second;
+struct tma_f32x3_chained_memory {
+  struct tma_f32x3_memory first, second;
 };
 
 template <int BLOCKS, int BLOCKS2>
-static __device__ __forceinline__ struct ring_next_memory ring_next_memory_of(const struct ring_product &p) {
+static __device__ __forceinline__ struct tma_f32x3_chained_memory
+tma_f32x3_chained_memory_of(const struct tma_f32x3_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   unsigned char *results = boxes + p.ring * BOX, *panel = results + result_boxes<BLOCKS>(false) * BOX;
-  unsigned char *panel2 = panel + ring_panel_bytes<BLOCKS>(p.depth);
-  float *reals = (float *)(panel2 + ring_panel_bytes<BLOCKS2>(NEXT_DEPTH<BLOCKS>));
+  unsigned char *panel2 = panel + tma_f32x3_panel_bytes<BLOCKS>(p.depth);
+  float *reals = (float *)(panel2 + tma_f32x3_panel_bytes<BLOCKS2>(CHAINED_DEPTH<BLOCKS>));
   return {{boxes, results, (uint4 *)panel, NULL, reals},
           {boxes, results, (uint4 *)panel2, NULL, reals + 8 * BLOCKS}};
 }
 
 /* First B and B2, then tile by tile A. */
 template <int BLOCKS, int BLOCKS2>
-static __device__ __forceinline__ void feed_next(const struct ring_next &p, const struct ring_next_maps &maps,
-                                                 unsigned char *ring, struct ring_barriers &barriers) {
-  const struct ring_product &first = p.first;
+static __device__ __forceinline__ void
+feed_chained(const struct tma_f32x3_chained &p, const struct tma_f32x3_chained_maps &maps,
+             unsigned char *ring, struct tma_f32x3_barriers &barriers) {
+  const struct tma_f32x3_product &first = p.first;
   struct ring_place at = {0, 0};
   feed_panel<BLOCKS>(first, maps.first, ring, barriers, at, 0);
   feed_panel<BLOCKS2>(p.second, maps.second, ring, barriers, at, 0);
   for (int64_t tile = blockIdx.x; tile < first.tiles; tile += gridDim.x) {
     for (int i = 0; i < first.depth; i++)
-      feed_box(first, &maps.first.a, ring, barriers, at, first.height, i * RING_COLS, tile * first.height);
+      feed_box(first, &maps.first.a, ring, barriers, at, first.height, i * TMA_F32X3_COLS,
+               tile * first.height);
   }
 }
 
@@ -81,22 +85,22 @@ static __device__ __forceinline__ void multiply_held(const uint4 *second, const 
 }
 
 /* sent: boxes of results that the team has sent before. */
-static __device__ __forceinline__ struct ring_tile tile_of_next(const struct ring_product &p, int64_t index,
-                                                                int team, int sent) {
+static __device__ __forceinline__ struct tma_f32x3_tile tile_of_chained(const struct tma_f32x3_product &p,
+                                                                        int64_t index, int team, int sent) {
   const int lane = threadIdx.x % 32, row = threadIdx.x % TEAM / 32 * 16 + row_of_lane(lane);
   const int height = (int)min((int64_t)p.height, p.m - index * p.height);
-  struct ring_tile tile = {index, team, sent, row, 0, p.n};
-  tile.at = place_of_lane(p.end, index * p.height, height, row, lane);
+  struct tma_f32x3_tile tile = {index, team, sent, row, 0, p.n};
+  tile.at = place_of_lane(p.epilogue, index * p.height, height, row, lane);
   return tile;
 }
 
 /* The team's share of the block's tiles. */
 template <int BLOCKS, int BLOCKS2>
-static __device__ __forceinline__ void take_next(const struct ring_next_maps &maps, const struct ring_next &p,
-                                                 const struct ring_next_memory &m,
-                                                 struct ring_barriers &barriers, int team) {
-  constexpr int COUNT = RING_TEAMS<BLOCKS>;
-  const struct ring_product &first = p.first, &second = p.second;
+static __device__ __forceinline__ void
+take_chained(const struct tma_f32x3_chained_maps &maps, const struct tma_f32x3_chained &p,
+             const struct tma_f32x3_chained_memory &m, struct tma_f32x3_barriers &barriers, int team) {
+  constexpr int COUNT = TMA_F32X3_TEAMS<BLOCKS>;
+  const struct tma_f32x3_product &first = p.first, &second = p.second;
   int i = team, sent = 0;
   prepare_product<BLOCKS, COUNT>(first, m.first, barriers, 0, team, 0);
   prepare_product<BLOCKS2, COUNT>(second, m.second, barriers, first.b_boxes, team, 0);
@@ -107,13 +111,13 @@ static __device__ __forceinline__ void take_next(const struct ring_next_maps &ma
     barrier_wait(&barriers.turn[team], i / COUNT & 1);
     multiply_ring<BLOCKS>(first, m.first, barriers, &barriers.turn[(team + 1) % COUNT],
                           threadIdx.x % TEAM / 32, threadIdx.x % 32, at, sum);
-    const struct ring_tile now = tile_of_next(first, tile, team, sent);
-    end_boxes<BLOCKS, END_FORWARD, true>(first, maps.first.out, m.first, barriers, now, at,
-                                         sum); /* sum = Y */
+    const struct tma_f32x3_tile now = tile_of_chained(first, tile, team, sent);
+    epilogue_boxes<BLOCKS, EPILOGUE_FORWARD, true>(first, maps.first.out, m.first, barriers, now, at,
+                                                   sum); /* sum = Y */
     sent += first.boxes;
-    const struct ring_tile next = tile_of_next(second, tile, team, sent);
+    const struct tma_f32x3_tile next = tile_of_chained(second, tile, team, sent);
     multiply_held<BLOCKS, BLOCKS2>(m.second.panel, sum, sum2);
-    end_boxes<BLOCKS2, END_PLAIN>(second, maps.second.out, m.second, barriers, next, at, sum2);
+    epilogue_boxes<BLOCKS2, EPILOGUE_PLAIN>(second, maps.second.out, m.second, barriers, next, at, sum2);
     sent += second.boxes;
     i += COUNT;
   }
@@ -121,22 +125,22 @@ static __device__ __forceinline__ void take_next(const struct ring_next_maps &ma
 }
 
 template <int BLOCKS, int BLOCKS2>
-static __global__ void __launch_bounds__((RING_TEAMS<BLOCKS> + 1) * TEAM, 1)
-    ring_next_kernel(const __grid_constant__ struct ring_next_maps maps,
-                     const __grid_constant__ struct ring_next p) {
+static __global__ void __launch_bounds__((TMA_F32X3_TEAMS<BLOCKS> + 1) * TEAM, 1)
+    tma_f32x3_chained_kernel(const __grid_constant__ struct tma_f32x3_chained_maps maps,
+                             const __grid_constant__ struct tma_f32x3_chained p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  __shared__ struct ring_barriers barriers;
-  const struct ring_next_memory memory = ring_next_memory_of<BLOCKS, BLOCKS2>(p.first);
+  __shared__ struct tma_f32x3_barriers barriers;
+  const struct tma_f32x3_chained_memory memory = tma_f32x3_chained_memory_of<BLOCKS, BLOCKS2>(p.first);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   if (threadIdx.x == 0) open_ring(barriers, p.first.ring);
-  follow();
+  pdl_prologue();
   __syncthreads();
-  if (team < RING_TEAMS<BLOCKS>) {
-    take_registers<RING_REGISTERS<BLOCKS>>();
-    take_next<BLOCKS, BLOCKS2>(maps, p, memory, barriers, team);
+  if (team < TMA_F32X3_TEAMS<BLOCKS>) {
+    take_registers<TMA_F32X3_REGISTERS<BLOCKS>>();
+    take_chained<BLOCKS, BLOCKS2>(maps, p, memory, barriers, team);
   } else {
     leave_registers<FEED_REGISTERS>();
-    if (threadIdx.x % TEAM == 0) feed_next<BLOCKS, BLOCKS2>(p, maps, memory.first.ring, barriers);
+    if (threadIdx.x % TEAM == 0) feed_chained<BLOCKS, BLOCKS2>(p, maps, memory.first.ring, barriers);
   }
 #endif
 }

@@ -12,7 +12,7 @@ static __device__ __forceinline__ void put_terms(uint4 *panel, int step, int hal
                                                  const float (&x)[8]) {
   const int block = col / 16 * 2 + col % 4 / 2, column = col % 16 / 4 * 2 + col % 2;
   uint4 *to = panel + step * 32 * BLOCKS + half * 8 * BLOCKS + block * 8 + column;
-  struct pieces pair[4];
+  struct bf16x2_split pair[4];
 #pragma unroll
   for (int q = 0; q < 4; q++) pair[q] = split(x[2 * q], x[2 * q + 1]);
   to[0] = make_uint4(pair[0].hi, pair[1].hi, pair[2].hi, pair[3].hi);
@@ -55,9 +55,9 @@ static __device__ __forceinline__ void cut_columns(const unsigned char *box, int
 
 /* The team's share of B's boxes, of which `first` is the first one's number in the ring. */
 template <int BLOCKS, int SHARES>
-static __device__ __forceinline__ void cut_panel(const struct ring_product &p, const struct ring_memory &m,
-                                                 struct ring_barriers &barriers, int first, int team,
-                                                 int thread) {
+static __device__ __forceinline__ void
+cut_panel(const struct tma_f32x3_product &p, const struct tma_f32x3_memory &m,
+          struct tma_f32x3_barriers &barriers, int first, int team, int thread) {
   for (int i = team; i < p.b_boxes; i += SHARES) {
     const struct ring_place at = place_of_box(p, first + i);
     const unsigned char *box = m.ring + at.box * BOX;

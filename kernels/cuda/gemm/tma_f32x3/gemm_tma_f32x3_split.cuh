@@ -7,9 +7,9 @@
 #include "kernels/cuda/gemm/gemm_fragment.cuh"
 #include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3_boxes.cuh"
 
-/* Every RING_FLUSH tiles teams that cut a tile together add their sums, rounded to nearest, to those in
+/* Every TMA_F32X3_FLUSH tiles teams that cut a tile together add their sums, rounded to nearest, to those in
  * memory, for tensor cores cut off. */
-constexpr int RING_FLUSH = 24;
+constexpr int TMA_F32X3_FLUSH = 24;
 
 static __device__ __forceinline__ void meet_both() {
   asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
@@ -18,8 +18,8 @@ static __device__ __forceinline__ void meet_both() {
 /* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; `instead`
  * for one that is not there: boxes of the other team may be given back, and filled again, at any time. */
 static __device__ __forceinline__ const unsigned char *
-await_nth(const struct ring_product &p, const unsigned char *ring, struct ring_barriers &barriers, int first,
-          int i, int count, const unsigned char *instead) {
+await_nth(const struct tma_f32x3_product &p, const unsigned char *ring, struct tma_f32x3_barriers &barriers,
+          int first, int i, int count, const unsigned char *instead) {
   if (i >= count) return instead;
   const struct ring_place at = place_of_box(p, first + i);
   await_box(barriers, at);
@@ -27,13 +27,14 @@ await_nth(const struct ring_product &p, const unsigned char *ring, struct ring_b
 }
 
 /* A team gives back those of its two boxes, from number 2 `pair` on, that are there. */
-static __device__ __forceinline__ void give_pair(const struct ring_product &p, struct ring_barriers &barriers,
-                                                 int first, int pair, int count) {
+static __device__ __forceinline__ void give_pair(const struct tma_f32x3_product &p,
+                                                 struct tma_f32x3_barriers &barriers, int first, int pair,
+                                                 int count) {
   for (int i = 2 * pair; i < min(2 * pair + 2, count); i++) give_box(barriers, place_of_box(p, first + i));
 }
 
 /* Boxes of 64 columns of bf16 each. */
-struct planes_of_boxes {
+struct split_boxes {
   unsigned char *hi, *mid;
 };
 
@@ -47,7 +48,7 @@ static __device__ __forceinline__ int place_of_column(int col) {
  * `first_row` on; by a team. A thread cuts eight columns of two rows: eight lanes in a sequence read and
  * write all banks. IS_RIGHT: rows are put as place_of_column has them. */
 template <bool IS_RIGHT>
-static __device__ __forceinline__ void cut_box(const unsigned char *box, const struct planes_of_boxes &to,
+static __device__ __forceinline__ void cut_box(const unsigned char *box, const struct split_boxes &to,
                                                int first_row, int half) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32, eight = lane % 4;
   const int of_eight = lane / 8 * 2 ^ (lane / 4 % 2 ? 5 : 0);
@@ -56,7 +57,7 @@ static __device__ __forceinline__ void cut_box(const unsigned char *box, const s
     const int row = (2 * warp + i) * 8 + of_eight;
     const float4 x = *(const float4 *)&chunk_of_box(box, row, 2 * eight),
                  y = *(const float4 *)&chunk_of_box(box, row, 2 * eight + 1);
-    const struct pieces pair[4] = {split(x.x, x.y), split(x.z, x.w), split(y.x, y.y), split(y.z, y.w)};
+    const struct bf16x2_split pair[4] = {split(x.x, x.y), split(x.z, x.w), split(y.x, y.y), split(y.z, y.w)};
     const int at = IS_RIGHT ? place_of_column(first_row + row) : first_row + row;
     chunk_of_box(to.hi, at, 4 * half + eight) = make_uint4(pair[0].hi, pair[1].hi, pair[2].hi, pair[3].hi);
     chunk_of_box(to.mid, at, 4 * half + eight) = make_uint4(pair[0].mid, pair[1].mid, pair[2].mid,
@@ -65,9 +66,9 @@ static __device__ __forceinline__ void cut_box(const unsigned char *box, const s
 }
 
 /* Four neighbours of a row, of box `box` of planes. */
-static __device__ __forceinline__ void put_four(const struct planes_of_boxes &to, int box, int row, int col,
+static __device__ __forceinline__ void put_four(const struct split_boxes &to, int box, int row, int col,
                                                 const float (&x)[4]) {
-  const struct pieces pair[2] = {split(x[0], x[1]), split(x[2], x[3])};
+  const struct bf16x2_split pair[2] = {split(x[0], x[1]), split(x[2], x[3])};
   const int chunk = col / 8, word = col / 4 % 2;
   ((uint2 *)&chunk_of_box(to.hi + box * BOX, row, chunk))[word] = make_uint2(pair[0].hi, pair[1].hi);
   ((uint2 *)&chunk_of_box(to.mid + box * BOX, row, chunk))[word] = make_uint2(pair[0].mid, pair[1].mid);
@@ -82,7 +83,7 @@ static __device__ __forceinline__ void turn_columns(const unsigned char *box, in
   for (int half = 0; half < 2; half++) {
     const float2 x = ((const float2 *)&chunk_of_box(box, row + 8 * half, chunk))[g % 2],
                  y = ((const float2 *)&chunk_of_box(box, row + 8 * half + 1, chunk))[g % 2];
-    const struct pieces even = split(x.x, y.x), odd = split(x.y, y.y);
+    const struct bf16x2_split even = split(x.x, y.x), odd = split(x.y, y.y);
     to.word[0][2 * half] = is_there ? even.hi : 0, to.word[1][2 * half] = is_there ? even.mid : 0;
     to.word[0][2 * half + 1] = is_there ? odd.hi : 0, to.word[1][2 * half + 1] = is_there ? odd.mid : 0;
   }

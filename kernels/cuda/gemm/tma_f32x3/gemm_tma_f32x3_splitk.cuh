@@ -13,20 +13,20 @@
 #include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3.cuh"
 #include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3_split.cuh"
 
-struct ring_sums_maps {
+struct tma_f32x3_splitk_maps {
   CUtensorMap left, right;
 };
 
-struct ring_sums {
-  struct ring_product product; /* m and ring alone */
-  int64_t share;               /* rows of a block: a multiple of TERMS */
-  int left, right;             /* columns */
-  int right_tiles, tiles;      /* of C */
-  float *partial;              /* [shares, tiles, left columns of a tile, right columns] */
+struct tma_f32x3_splitk {
+  struct tma_f32x3_product product; /* m and ring alone */
+  int64_t share;                    /* rows of a block: a multiple of TERMS */
+  int left, right;                  /* columns */
+  int right_tiles, tiles;           /* of C */
+  float *partial;                   /* [shares, tiles, left columns of a tile, right columns] */
 };
 
 /* Of a tile: 128 EACH left columns, 8 BLOCKS right ones. */
-template <int EACH_, int BLOCKS_> struct ring_sums_shape {
+template <int EACH_, int BLOCKS_> struct tma_f32x3_splitk_shape {
   static constexpr int EACH = EACH_, BLOCKS = BLOCKS_, LEFT = 128 * EACH, RIGHT = 8 * BLOCKS;
   static constexpr int PLANE = (RIGHT + BOX_COLS - 1) / BOX_COLS * BOX, FIXED = 4 * PLANE; /* bytes */
 };
@@ -38,7 +38,7 @@ struct sums_share {
 };
 
 template <class S>
-static __device__ __forceinline__ struct sums_share sums_share_of(const struct ring_sums &p) {
+static __device__ __forceinline__ struct sums_share sums_share_of(const struct tma_f32x3_splitk &p) {
   const int tile = blockIdx.x % p.tiles, left = tile / p.right_tiles * S::LEFT,
             right = tile % p.right_tiles * S::RIGHT;
   const int64_t begin = blockIdx.x / p.tiles * p.share, end = min(begin + p.share, p.product.m);
@@ -47,28 +47,31 @@ static __device__ __forceinline__ struct sums_share sums_share_of(const struct r
           (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS),
           left,
           right,
-          (min(S::LEFT, p.left - left) + RING_COLS - 1) / RING_COLS,
-          (min(S::RIGHT, p.right - right) + RING_COLS - 1) / RING_COLS};
+          (min(S::LEFT, p.left - left) + TMA_F32X3_COLS - 1) / TMA_F32X3_COLS,
+          (min(S::RIGHT, p.right - right) + TMA_F32X3_COLS - 1) / TMA_F32X3_COLS};
 }
 
-static __device__ __forceinline__ void feed_sums(const struct ring_sums &p, const struct ring_sums_maps &maps,
+static __device__ __forceinline__ void feed_sums(const struct tma_f32x3_splitk &p,
+                                                 const struct tma_f32x3_splitk_maps &maps,
                                                  const struct sums_share &share, unsigned char *ring,
-                                                 struct ring_barriers &barriers) {
+                                                 struct tma_f32x3_barriers &barriers) {
   struct ring_place at = {0, 0};
   for (int tile = 0; tile < share.tiles; tile++) {
     const int64_t row = share.begin + (int64_t)tile * BOX_ROWS;
     for (int i = 0; i < share.right_boxes; i++)
-      feed_box(p.product, &maps.right, ring, barriers, at, BOX_ROWS, share.first_right + i * RING_COLS, row);
+      feed_box(p.product, &maps.right, ring, barriers, at, BOX_ROWS, share.first_right + i * TMA_F32X3_COLS,
+               row);
     for (int i = 0; i < share.left_boxes; i++)
-      feed_box(p.product, &maps.left, ring, barriers, at, BOX_ROWS, share.first_left + i * RING_COLS, row);
+      feed_box(p.product, &maps.left, ring, barriers, at, BOX_ROWS, share.first_left + i * TMA_F32X3_COLS,
+               row);
   }
 }
 
 /* Both teams cut the right boxes, from number `first` of the ring on. */
-static __device__ __forceinline__ void cut_right_boxes(const struct ring_product &p,
+static __device__ __forceinline__ void cut_right_boxes(const struct tma_f32x3_product &p,
                                                        const unsigned char *ring,
-                                                       struct ring_barriers &barriers, int team, int first,
-                                                       int count, const struct planes_of_boxes &to) {
+                                                       struct tma_f32x3_barriers &barriers, int team,
+                                                       int first, int count, const struct split_boxes &to) {
   for (int i = team; i < count; i += TEAMS) {
     const unsigned char *box = await_nth(p, ring, barriers, first, i, count, NULL);
     cut_box<false>(box, {to.hi + i / 2 * BOX, to.mid + i / 2 * BOX}, 0, i % 2);
@@ -79,9 +82,9 @@ static __device__ __forceinline__ void cut_right_boxes(const struct ring_product
 /* sum[e] += the team's left columns, of boxes from number `first` of the ring on, times the planes. */
 template <class S>
 static __device__ __forceinline__ void
-multiply_left(const struct ring_product &p, const unsigned char *ring, struct ring_barriers &barriers,
-              int team, int first, int count, const struct planes_of_boxes &right, int steps, bool adds,
-              float (&sum)[S::EACH][S::BLOCKS][4]) {
+multiply_left(const struct tma_f32x3_product &p, const unsigned char *ring,
+              struct tma_f32x3_barriers &barriers, int team, int first, int count,
+              const struct split_boxes &right, int steps, bool adds, float (&sum)[S::EACH][S::BLOCKS][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32;
   const uint64_t hi = boxed_matrix(shared_address(right.hi), BOX),
                  mid = boxed_matrix(shared_address(right.mid), BOX);
@@ -111,7 +114,7 @@ multiply_left(const struct ring_product &p, const unsigned char *ring, struct ri
 }
 
 template <class S>
-static __device__ __forceinline__ void flush_left(const struct ring_sums &p, int team, bool adds,
+static __device__ __forceinline__ void flush_left(const struct tma_f32x3_splitk &p, int team, bool adds,
                                                   float (&sum)[S::EACH][S::BLOCKS][4]) {
   float *tile = p.partial + (int64_t)blockIdx.x * S::LEFT * S::RIGHT;
   wait_for_products<0>();
@@ -123,16 +126,15 @@ static __device__ __forceinline__ void flush_left(const struct ring_sums &p, int
 }
 
 template <class S>
-static __device__ __forceinline__ void take_sums(const struct ring_sums &p, const struct sums_share &share,
-                                                 unsigned char *ring, struct ring_barriers &barriers,
-                                                 int team) {
+static __device__ __forceinline__ void take_sums(const struct tma_f32x3_splitk &p,
+                                                 const struct sums_share &share, unsigned char *ring,
+                                                 struct tma_f32x3_barriers &barriers, int team) {
   const int each = share.right_boxes + share.left_boxes;
   unsigned char *planes = ring + p.product.ring * BOX;
-  for (int begin = 0; begin < share.tiles; begin += RING_FLUSH) {
+  for (int begin = 0; begin < share.tiles; begin += TMA_F32X3_FLUSH) {
     float sum[S::EACH][S::BLOCKS][4];
-    for (int i = begin; i < min(begin + RING_FLUSH, share.tiles); i++) {
-      const struct planes_of_boxes right = {planes + i % 2 * 2 * S::PLANE,
-                                            planes + (i % 2 * 2 + 1) * S::PLANE};
+    for (int i = begin; i < min(begin + TMA_F32X3_FLUSH, share.tiles); i++) {
+      const struct split_boxes right = {planes + i % 2 * 2 * S::PLANE, planes + (i % 2 * 2 + 1) * S::PLANE};
       const int64_t rows = share.end - share.begin - (int64_t)i * BOX_ROWS;
       const int steps = (int)(min((int64_t)BOX_ROWS, rows) + TERMS - 1) / TERMS;
       cut_right_boxes(p.product, ring, barriers, team, i * each, share.right_boxes, right);
@@ -148,15 +150,15 @@ static __device__ __forceinline__ void take_sums(const struct ring_sums &p, cons
 
 template <class S>
 static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
-    ring_sums_kernel(const __grid_constant__ struct ring_sums_maps maps,
-                     const __grid_constant__ struct ring_sums p) {
+    tma_f32x3_splitk_kernel(const __grid_constant__ struct tma_f32x3_splitk_maps maps,
+                            const __grid_constant__ struct tma_f32x3_splitk p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) unsigned char boxes[];
-  __shared__ struct ring_barriers barriers;
+  __shared__ struct tma_f32x3_barriers barriers;
   const struct sums_share share = sums_share_of<S>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   if (threadIdx.x == 0) open_ring(barriers, p.product.ring);
-  follow();
+  pdl_prologue();
   __syncthreads();
   if (team < TEAMS) {
     take_registers<TWO_TEAMS_REGISTERS>();

@@ -2,5 +2,5 @@
 #include "kernels/cuda/spmm/spmm_variant.cuh"
 
 struct variant spmm_plain_bf16(const struct task *task) {
-  return choose_panels<bf16, END_PLAIN>(*task);
+  return choose_panels<bf16, EPILOGUE_PLAIN>(*task);
 }

@@ -2,5 +2,5 @@
 #include "kernels/cuda/spmm/spmm_variant.cuh"
 
 struct variant spmm_plain_f32(const struct task *task) {
-  return choose_panels<float, END_PLAIN>(*task);
+  return choose_panels<float, EPILOGUE_PLAIN>(*task);
 }
