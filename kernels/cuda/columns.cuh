@@ -246,12 +246,13 @@ static __device__ __forceinline__ float activated(enum activation activation, fl
 }
 
 /* x <- act(x), all elements alike. */
-static __device__ __forceinline__ void activate(enum activation activation, float (&x)[GROUP]) {
+template <int COUNT>
+static __device__ __forceinline__ void activate(enum activation activation, float (&x)[COUNT]) {
   if (activation == ACTIVATION_NONE) return;
 #pragma unroll
-  for (int j = 0; j < GROUP && activation == ACTIVATION_RELU; j++) x[j] = relu(x[j]);
+  for (int j = 0; j < COUNT && activation == ACTIVATION_RELU; j++) x[j] = relu(x[j]);
 #pragma unroll
-  for (int j = 0; j < GROUP && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
+  for (int j = 0; j < COUNT && activation != ACTIVATION_RELU; j++) x[j] = activated(activation, x[j]);
 }
 
 #endif

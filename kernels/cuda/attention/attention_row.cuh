@@ -176,7 +176,7 @@ static __device__ __forceinline__ void end_forward(const struct attention_sums &
     }
     if (end.positive.data) write_vector(end, end.positive, row, me, j, g.positive[j]);
     if (end.writes_sum) write_vector(end, end.sum, row, me, j, g.sum[j]);
-    if (end.updates) finish_row<typename S::T, true>(end.finish, row, me.col[j], g.sum[j]);
+    if (end.updates) finish_row<typename S::T>(end.finish, end.finish.whole, row, me.col[j], g.sum[j]);
   }
 }
 

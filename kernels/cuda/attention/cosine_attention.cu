@@ -171,7 +171,7 @@ static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, con
     if (!finished)
       write_part(end, row, me, j, g.y[j]);
     else if (end.updates)
-      finish_row<typename S::T, true>(end.finish, row, me.col[j], g.y[j]);
+      finish_row<typename S::T>(end.finish, end.finish.whole, row, me.col[j], g.y[j]);
     else
       store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, g.y[j]);
   }

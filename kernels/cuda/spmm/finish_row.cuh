@@ -35,7 +35,8 @@ struct finish {
   float kept_scale;
   int32_t width;
   bool accumulate;
-  bool whole;  /* rows of all seven hold whole vectors at multiples of 16 bytes */
+  bool whole;  /* rows of all seven hold whole vectors at multiples of 16 bytes; kernels for such rows alone
+                  do not ask, and pass `true` to what follows */
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
@@ -76,14 +77,14 @@ static __device__ __forceinline__ void fill_columns(T *to, int n, const float (&
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(const struct finish &f, float *to, int n,
+static __device__ __forceinline__ void write_columns(const struct finish &f, bool whole, float *to, int n,
                                                      const float (&x)[WIDE]) {
   if constexpr (WIDE % 4 == 0) {
     if (f.fills) return fill_columns(to, n, x);
 #pragma unroll
     for (int i = 0; i < WIDE; i += 4) {
       const float four[4] = {x[i], x[i + 1], x[i + 2], x[i + 3]};
-      if (n > i) store(to + i, min(n - i, 4), f.whole, four);
+      if (n > i) store(to + i, min(n - i, 4), whole, four);
     }
   } else {
     store(to, n, false, x);
@@ -91,31 +92,31 @@ static __device__ __forceinline__ void write_columns(const struct finish &f, flo
 }
 
 template <int WIDE>
-static __device__ __forceinline__ void write_columns(const struct finish &f, bf16 *to, int n,
+static __device__ __forceinline__ void write_columns(const struct finish &f, bool whole, bf16 *to, int n,
                                                      const float (&x)[WIDE]) {
   if (WIDE % GROUP == 0 && f.fills)
     fill_columns(to, n, x);
   else
-    store(to, n, f.whole, x);
+    store(to, n, whole, x);
 }
 
 /* The same of matrices that are T or float. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void read_either(const struct finish &f, const struct rows &m, int32_t row,
-                                                   int32_t col, int n, float (&to)[WIDE]) {
+static __device__ __forceinline__ void read_either(const struct finish &f, bool whole, const struct rows &m,
+                                                   int32_t row, int32_t col, int n, float (&to)[WIDE]) {
   if (sizeof(T) == sizeof(float) || !f.narrow)
-    read_columns(at<float>(m, row, col), n, f.whole, to);
+    read_columns(at<float>(m, row, col), n, whole, to);
   else
-    read_columns(at<T>(m, row, col), n, f.whole, to);
+    read_columns(at<T>(m, row, col), n, whole, to);
 }
 
 template <class T, int WIDE>
-static __device__ __forceinline__ void write_either(const struct finish &f, const struct rows &m, int32_t row,
-                                                    int32_t col, int n, const float (&x)[WIDE]) {
+static __device__ __forceinline__ void write_either(const struct finish &f, bool whole, const struct rows &m,
+                                                    int32_t row, int32_t col, int n, const float (&x)[WIDE]) {
   if (sizeof(T) == sizeof(float) || !f.narrow)
-    write_columns(f, at<float>(m, row, col), n, x);
+    write_columns(f, whole, at<float>(m, row, col), n, x);
   else
-    write_columns(f, at<T>(m, row, col), n, x);
+    write_columns(f, whole, at<T>(m, row, col), n, x);
 }
 
 /* Reals of the columns, one for each. */
@@ -150,13 +151,12 @@ static __device__ __forceinline__ void add_bias(const struct finish &f, int32_t 
 
 /* From the normalised columns to the result. */
 template <class T, int WIDE>
-static __device__ __forceinline__ void update_columns(const struct finish &f, int32_t row, int32_t col, int n,
-                                                      float (&x)[WIDE]) {
-#pragma unroll
-  for (int i = 0; i < WIDE; i++) x[i] = activated(f.activation, x[i]);
+static __device__ __forceinline__ void update_columns(const struct finish &f, bool whole, int32_t row,
+                                                      int32_t col, int n, float (&x)[WIDE]) {
+  activate(f.activation, x);
   if (f.residual.data) {
     float residual[WIDE];
-    read_either<T>(f, f.residual, row, col, n, residual);
+    read_either<T>(f, whole, f.residual, row, col, n, residual);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) x[i] += residual[i];
   }
@@ -164,10 +164,10 @@ static __device__ __forceinline__ void update_columns(const struct finish &f, in
 }
 
 template <class T, int WIDE>
-static __device__ __forceinline__ void end_columns(const struct finish &f, int32_t row, int32_t col, int n,
-                                                   float (&x)[WIDE]) {
-  update_columns<T>(f, row, col, n, x);
-  write_either<T>(f, f.out, row, col, n, x);
+static __device__ __forceinline__ void end_columns(const struct finish &f, bool whole, int32_t row,
+                                                   int32_t col, int n, float (&x)[WIDE]) {
+  update_columns<T>(f, whole, row, col, n, x);
+  write_either<T>(f, whole, f.out, row, col, n, x);
 }
 
 static __device__ __forceinline__ bool is_finished(const struct finish &f, int32_t row) {
@@ -200,57 +200,58 @@ static __device__ __forceinline__ void add_windows(const struct finish &f, int32
 }
 
 /* The other tiers, the self loop, what is there already, the row scale, what is added past it and the ReLU
- * below; then what rows that do not finish leave, or z. */
-template <class T, bool KEEPS_Z, int WIDE>
-static __device__ __forceinline__ void end_sum(const struct finish &f, int32_t row, int32_t col, int n,
-                                               bool finished, float (&sum)[WIDE]) {
+ * below; then what rows that do not finish leave, and z where it is kept apart from the result. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void end_sum(const struct finish &f, bool whole, int32_t row, int32_t col,
+                                               int n, bool finished, float (&sum)[WIDE]) {
   float other[WIDE];
   if (f.tiers > 0) add_windows(f, row, col, n, sum);
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
-    read_columns(at<T>(f.self, row, col), n, f.whole, other);
+    read_columns(at<T>(f.self, row, col), n, whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += scale * other[i];
   }
   if (f.accumulate) {
-    read_columns(at<float>(f.sums, row, col), n, f.whole, other);
+    read_columns(at<float>(f.sums, row, col), n, whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
-  if (!finished) return write_columns(f, at<float>(f.sums, row, col), n, sum);
+  if (!finished) return write_columns(f, whole, at<float>(f.sums, row, col), n, sum);
   if (f.row_scale) {
     const float scale = f.row_scale[row];
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
   if (f.added.data) {
-    read_columns(at<T>(f.added, row, col), n, f.whole, other);
+    read_columns(at<T>(f.added, row, col), n, whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] += other[i];
   }
   if (f.kept.data) {
-    read_columns(at<T>(f.kept, row, col), n, f.whole, other);
+    read_columns(at<T>(f.kept, row, col), n, whole, other);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] = other[i] > 0 ? sum[i] * f.kept_scale : 0;
   }
-  if (KEEPS_Z || f.out.data != f.y.data) write_either<T>(f, f.y, row, col, n, sum);
+  if (f.out.data != f.y.data) write_either<T>(f, whole, f.y, row, col, n, sum);
 }
 
-/* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored. */
-template <class T, bool UPDATES, int WIDE>
-static __device__ __forceinline__ void finish_row(const struct finish &f, int32_t row, int32_t col,
-                                                  float (&sum)[WIDE]) {
+/* sum: columns [col, col + WIDE) of the row, col a multiple of WIDE; those behind the width are ignored.
+ * Without an update, which is what a zeroed `finish` has, z is the result. */
+template <class T, int WIDE>
+static __device__ __forceinline__ void finish_row(const struct finish &f, bool whole, int32_t row,
+                                                  int32_t col, float (&sum)[WIDE]) {
   const int n = min(WIDE, f.width - col);
   const bool finished = is_finished(f, row);
-  end_sum<T, !UPDATES>(f, row, col, n, finished, sum);
-  if (!UPDATES || !finished) return;
+  end_sum<T>(f, whole, row, col, n, finished, sum);
+  if (!finished) return;
   add_bias(f, col, n, sum);
-  end_columns<T>(f, row, col, n, sum);
+  end_columns<T>(f, whole, row, col, n, sum);
 }
 
-/* The end of rows between whose sums and y nothing is but the row scale, in whole vectors; or the update with
- * at most a bias, a ReLU and dropout, in place: finish_row's bits without its tests, which sums of few
- * entries feel. */
+/* The end of rows between whose sums and y nothing is but the row scale and an update of at most a bias, a
+ * ReLU and dropout, in place and in whole vectors: finish_row's bits without most of its tests, which sums of
+ * few entries feel. */
 static inline bool is_plain(const struct finish &f, int64_t element) {
   return f.whole && f.narrow && f.width * element % 16 == 0 && f.tiers == 0 && !f.self_scale &&
          !f.accumulate && !f.unfinished && !f.added.data && !f.kept.data;
@@ -276,7 +277,7 @@ static __device__ __forceinline__ void store_relu(float *to, const float (&x)[4]
 }
 
 /* Dropout's scale is above 0: the ReLU may follow it. */
-template <class T, bool UPDATES, int WIDE>
+template <class T, int WIDE>
 static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t row, int32_t col,
                                                  float (&sum)[WIDE]) {
   if (f.row_scale) {
@@ -284,9 +285,9 @@ static __device__ __forceinline__ void plain_row(const struct finish &f, int32_t
 #pragma unroll
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
-  if (UPDATES) add_bias(f, col, WIDE, sum);
-  if (UPDATES && f.dropout.threshold > 0) drop_columns(f, row, col, sum);
-  if (UPDATES && f.activation == ACTIVATION_RELU)
+  add_bias(f, col, WIDE, sum);
+  if (f.dropout.threshold > 0) drop_columns(f, row, col, sum);
+  if (f.activation == ACTIVATION_RELU)
     store_relu(at<T>(f.y, row, col), sum);
   else
     store(at<T>(f.y, row, col), WIDE, true, sum);

@@ -34,7 +34,7 @@ static __device__ __forceinline__ double sum_pieces(const struct long_rows &op, 
 }
 
 /* A block for LONG_COLS columns of a tall row: LONG_ROWS threads a column. */
-template <class T, bool UPDATES>
+template <class T>
 static __device__ __forceinline__ void tall_row(const struct long_rows &op, const struct finish &finish,
                                                 int block, int groups) {
   __shared__ double part[LONG_ROWS][LONG_COLS];
@@ -48,26 +48,26 @@ static __device__ __forceinline__ void tall_row(const struct long_rows &op, cons
 #pragma unroll
   for (int i = 0; i < LONG_ROWS; i++) total += part[i][threadIdx.x];
   float sum[1] = {(float)total};
-  finish_row<T, UPDATES>(finish, row.row, col, sum);
+  finish_row<T>(finish, finish.whole, row.row, col, sum);
 }
 
 /* The first blocks are those of tall rows; the others have LONG_COLS columns of LONG_ROWS rows, a thread for
  * each, which adds all pieces. */
-template <class T, bool UPDATES>
+template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     long_rows_kernel(const __grid_constant__ struct long_rows op,
                      const __grid_constant__ struct finish finish) {
   const int groups = (finish.width - op.first + LONG_COLS - 1) / LONG_COLS;
   follow();
   const int block = (int)blockIdx.x - op.talls * groups;
-  if (block < 0) return tall_row<T, UPDATES>(op, finish, (int)blockIdx.x, groups);
+  if (block < 0) return tall_row<T>(op, finish, (int)blockIdx.x, groups);
   const int64_t i = (int64_t)(block / groups) * LONG_ROWS + threadIdx.y;
   const int32_t col = op.first + block % groups * LONG_COLS + (int32_t)threadIdx.x;
   if (i >= op.count || col >= finish.width) return;
   const struct long_row row = op.row[i];
   if (row.pieces > TALL_PIECES) return;
   float sum[1] = {(float)sum_pieces(op, row, col, 0, 1)};
-  finish_row<T, UPDATES>(finish, row.row, col, sum);
+  finish_row<T>(finish, finish.whole, row.row, col, sum);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* The end of a row of spmm whose update is followed by a cross entropy: the row lies with LANES neighbouring
- * threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in registers. */
+ * threads, VECS vectors of WIDE columns each, `pitch` columns apart. Its logits stay in registers. Rows of
+ * all matrices hold whole vectors. */
 #ifndef KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 #define KERNELS_CUDA_SPMM_LOSS_ROW_CUH
 
@@ -27,9 +28,9 @@ static __device__ __forceinline__ void end_logits(const struct finish &f, int32_
     const int32_t mine = col + j * pitch;
     const int n = min(WIDE, f.width - mine);
     if (n > 0) {
-      end_sum<T, false>(f, row, mine, n, finished, u[j]);
+      end_sum<T>(f, true, row, mine, n, finished, u[j]);
       add_bias(f, mine, n, u[j]);
-      update_columns<T>(f, row, mine, n, u[j]);
+      update_columns<T>(f, true, row, mine, n, u[j]);
     }
     if (n == WIDE) continue;
 #pragma unroll
@@ -62,7 +63,7 @@ static __device__ __forceinline__ void write_gradient(const struct finish &f, in
     if (n <= 0) break;
 #pragma unroll
     for (int i = 0; i < WIDE; i++) u[j][i] = counts ? u[j][i] * share : 0;
-    store(at<T>(f.grad, row, mine), f.grad_fills ? WIDE : n, f.grad_whole, u[j]);
+    store(at<T>(f.grad, row, mine), f.grad_fills ? WIDE : n, true, u[j]);
   }
 }
 

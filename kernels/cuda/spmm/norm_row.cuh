@@ -1,5 +1,5 @@
 /* The end of a row of spmm with a layer norm: the row lies with LANES neighbouring threads, VECS vectors of
- * WIDE columns each, PITCH columns apart. */
+ * WIDE columns each, PITCH columns apart. Rows of all matrices hold whole vectors. */
 #ifndef KERNELS_CUDA_SPMM_NORM_ROW_CUH
 #define KERNELS_CUDA_SPMM_NORM_ROW_CUH
 
@@ -50,7 +50,7 @@ static __device__ __forceinline__ void norm_row(const struct finish &f, int32_t 
   for (int j = 0; j < VECS; j++) {
     const int32_t mine = col + j * pitch;
     if (mine >= f.width) break;
-    end_sum<T, false>(f, row, mine, min(WIDE, f.width - mine), finished, u[j]);
+    end_sum<T>(f, true, row, mine, min(WIDE, f.width - mine), finished, u[j]);
     add_bias(f, mine, min(WIDE, f.width - mine), u[j]);
   }
   if (!finished) return; /* all threads of the row */
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void norm_row(const struct finish &f, int32_t 
     const int n = min(WIDE, f.width - mine);
     if (n <= 0) break;
     normalize(f, mine, n, mean, rstd, u[j]);
-    end_columns<T>(f, row, mine, n, u[j]);
+    end_columns<T>(f, true, row, mine, n, u[j]);
   }
 }
 

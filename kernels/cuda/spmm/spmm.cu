@@ -92,29 +92,48 @@ static struct finish finish_of(struct kernels *k, const struct spmm *op) {
   return f;
 }
 
-/* How rows end in the kernel of the sums; vectors: of a row, whole: all of them are summed at once. */
-static enum row_end end_of(const struct spmm *op, const struct finish *finish, int vectors, bool whole,
-                           int64_t degree) {
-  const bool dense = degree >= DENSE_DEGREE, whole_row = whole && vectors <= WHOLE_ROW;
-  const bool plain = !dense && is_plain(*finish, dtype_bytes(op->x.dtype));
-  const struct update *update = op->update;
-  if (update && update->norm == NORM_NONE) {
-    if (update->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW)) return END_LOSS;
-    const bool gains = degree < 32 || op->x.dtype == F32; /* elsewhere it took longer on an H200 */
-    return plain && gains && is_plain_update(*finish, *update) ? END_PLAIN_UPDATE : END_UPDATE;
-  }
-  if (update && whole_row && !dense) return END_NORM;
-  return plain ? END_PLAIN : END_SUM;
+/* How rows end in the kernel of the sums, whose argument `finish` is then; updates: with op->update. */
+struct ending {
+  enum row_end row;
+  bool updates;
+  struct finish finish;
+};
+
+static struct finish finish_with_update(const struct finish *bare, const struct spmm *op) {
+  const int64_t wide = 16 / dtype_bytes(op->x.dtype);
+  struct finish f = *bare;
+  add_update(&f, op->update, wide);
+  if (op->update->loss) add_loss(&f, op->update->loss, wide);
+  return f;
 }
 
-/* Adds up the pieces of long rows and ends these rows. */
+/* vectors: of a row; whole: all of them are summed at once; f: without op->update. */
+static struct ending ending_of(const struct spmm *op, const struct finish *f, int vectors, bool whole,
+                               int64_t degree) {
+  const bool dense = degree >= DENSE_DEGREE, whole_row = whole && vectors <= WHOLE_ROW;
+  const bool plain = !dense && is_plain(*f, dtype_bytes(op->x.dtype));
+  const bool gains = degree < 32 || op->x.dtype == F32; /* elsewhere a plain update took longer on an H200 */
+  const struct ending bare = {plain ? END_PLAIN : f->whole ? END_SUM : END_ANY, false, *f};
+  const struct update *update = op->update;
+  if (!update) return bare;
+  struct ending end = {END_NORM, true, finish_with_update(f, op)};
+  const bool all_whole = end.finish.whole;
+  if (update->norm != NORM_NONE) return whole_row && !dense && all_whole ? end : bare;
+  end.row = all_whole ? END_SUM : END_ANY;
+  if (plain && gains && is_plain_update(*f, *update)) end.row = END_PLAIN;
+  if (update->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW) && all_whole &&
+      end.finish.grad_whole)
+    end.row = END_LOSS;
+  return end;
+}
+
+/* Adds up the pieces of long rows and ends these rows; a norm and a loss are of whole rows and come behind.
+ */
 static int end_long_rows(struct kernels *k, const struct spmm *op, const struct sums *sums,
-                         const struct finish *finish, enum row_end end) {
+                         const struct finish *bare, const struct ending *end) {
   const struct cuda_layout *a = cuda_layout(op->a);
-  const bool updates = end > END_SUM && end < END_NORM;
-  auto *kernel = op->x.dtype == BF16
-                     ? (updates ? long_rows_kernel<bf16, true> : long_rows_kernel<bf16, false>)
-                     : (updates ? long_rows_kernel<float, true> : long_rows_kernel<float, false>);
+  const struct finish *finish = end->row == END_NORM ? bare : &end->finish;
+  auto *kernel = op->x.dtype == BF16 ? long_rows_kernel<bf16> : long_rows_kernel<float>;
   if (a->long_rows == 0) return OK;
   struct long_rows rows = {};
   rows.row = a->long_row;
@@ -128,19 +147,20 @@ static int end_long_rows(struct kernels *k, const struct spmm *op, const struct 
   const dim3 blocks(((unsigned)a->tall_rows + blocks_of(a->long_rows, LONG_ROWS)) * groups);
   const dim3 threads(LONG_COLS, LONG_ROWS);
   TRY(launch_behind(k, kernel, blocks, threads, 0, rows, *finish));
-  if (end == END_NORM) return cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished);
-  return end == END_LOSS
+  if (end->row == END_NORM)
+    return cuda_update_rows(k, op->update, a->long_target, a->long_rows, op->unfinished);
+  return end->row == END_LOSS
              ? cuda_cross_entropy_rows(k, op->update->loss, a->long_target, a->long_rows, op->unfinished)
              : OK;
 }
 
 /* What the kernels above have left of rows that finish. */
-static int end_apart(struct kernels *k, const struct spmm *op, enum row_end end) {
+static int end_apart(struct kernels *k, const struct spmm *op, const struct ending *end) {
   const struct cuda_layout *a = cuda_layout(op->a);
   const int64_t rows = op->a->csr->rows;
   if (!op->update) return OK;
-  if (end <= END_SUM) TRY(cuda_update_rows(k, op->update, a->row, rows, op->unfinished));
-  return op->update->loss && end != END_LOSS
+  if (!end->updates) TRY(cuda_update_rows(k, op->update, a->row, rows, op->unfinished));
+  return op->update->loss && end->row != END_LOSS
              ? cuda_cross_entropy_rows(k, op->update->loss, a->row, rows, op->unfinished)
              : OK;
 }
@@ -168,8 +188,11 @@ static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window
 constexpr int64_t FEW_SLOTS = 1 << 15;
 
 static struct variant variant_of(enum dtype dtype, const struct task *task) {
-  if (task->streams) return dtype == BF16 ? spmm_stream_variant_bf16(task) : spmm_stream_variant_f32(task);
-  return dtype == BF16 ? spmm_variant_bf16(task) : spmm_variant_f32(task);
+  const bool narrow = dtype == BF16;
+  if (task->streams) return narrow ? spmm_stream_bf16(task) : spmm_stream_f32(task);
+  if (task->end == END_PLAIN) return narrow ? spmm_plain_bf16(task) : spmm_plain_f32(task);
+  if (task->end >= END_LOSS) return narrow ? spmm_whole_rows_bf16(task) : spmm_whole_rows_f32(task);
+  return narrow ? spmm_ends_bf16(task) : spmm_ends_f32(task);
 }
 
 /* Blocks that share the slots. Where these go from slot to slot, they are as many as the GPU holds, for rows
@@ -203,21 +226,19 @@ static int run(struct kernels *k, const struct spmm *op, const struct spmm_part 
   const int64_t degree = a->gathered / m->rows;
   const bool whole = part->first == 0 && part->end == op->x.cols;
   const int vectors = sums->vectors - sums->first;
-  struct finish finish = finish_of(k, op);
-  finish.width = (int32_t)part->end;
-  share_copy(&finish, op, from);
-  add_tiers(&finish, a, place, workspace);
-  const enum row_end end = end_of(op, &finish, vectors, whole, degree);
-  if (end > END_SUM) add_update(&finish, op->update, 16 / dtype_bytes(op->x.dtype));
-  if (end == END_LOSS) add_loss(&finish, op->update->loss, 16 / dtype_bytes(op->x.dtype));
-  const bool streams = part->streams && slots_may_stream(m->rows, a->gathered) && end < END_LOSS;
+  struct finish bare = finish_of(k, op);
+  bare.width = (int32_t)part->end;
+  share_copy(&bare, op, from);
+  add_tiers(&bare, a, place, workspace);
+  const struct ending end = ending_of(op, &bare, vectors, whole, degree);
+  const bool streams = part->streams && slots_may_stream(m->rows, a->gathered) && end.row < END_ANY;
   const struct task task = {vectors, degree, sums->value || sums->col_scale, a->slots < FEW_SLOTS,
-                            end,     streams};
+                            end.row, streams};
   const struct variant variant = variant_of(op->x.dtype, &task);
   const dim3 grid(row_blocks(a, &variant, vectors, sums), blocks_of(vectors, variant.panel));
-  TRY(launch(k, &variant, grid, part->follows && streams, sums, &finish));
-  TRY(end_long_rows(k, op, sums, &finish, end));
-  return part->end < op->x.cols ? OK : end_apart(k, op, end);
+  TRY(launch(k, &variant, grid, part->follows && streams, sums, &end.finish));
+  TRY(end_long_rows(k, op, sums, &bare, &end));
+  return part->end < op->x.cols ? OK : end_apart(k, op, &end);
 }
 
 /* What a product keeps in the workspace: sums of pieces of long rows at its beginning, a copy of X, what

@@ -210,12 +210,10 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
 }
 
 template <class S> static struct variant stream_variant_of(const struct task &task) {
-  static constexpr void (*kernel[END_LOSS][2])(const struct sums, const struct finish) = {
+  static constexpr void (*kernel[2][2])(const struct sums, const struct finish) = {
       {spmm_stream_kernel<S, false, END_PLAIN>, spmm_stream_kernel<S, true, END_PLAIN>},
-      {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>},
-      {spmm_stream_kernel<S, false, END_PLAIN_UPDATE>, spmm_stream_kernel<S, true, END_PLAIN_UPDATE>},
-      {spmm_stream_kernel<S, false, END_UPDATE>, spmm_stream_kernel<S, true, END_UPDATE>}};
-  return {kernel[task.end][task.factors], S::PANEL, S::THREADS, S::SLOTS, S::BLOCKS};
+      {spmm_stream_kernel<S, false, END_SUM>, spmm_stream_kernel<S, true, END_SUM>}};
+  return {kernel[task.end == END_SUM][task.factors], S::PANEL, S::THREADS, S::SLOTS, S::BLOCKS};
 }
 
 template <class T> static struct variant choose_stream(const struct task &task) {

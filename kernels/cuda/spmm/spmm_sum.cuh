@@ -26,10 +26,11 @@ struct sums {
   int64_t partial_stride;
 };
 
-/* What ends a row in the same kernel: a row scale at most (see plain_row); all that spmm may add; a row scale
- * and the update, which is plain, too; the update without a norm; that and its loss; the update with a layer
- * norm. */
-enum row_end { END_PLAIN, END_SUM, END_PLAIN_UPDATE, END_UPDATE, END_LOSS, END_NORM };
+/* What ends a row in the same kernel. PLAIN: a row scale and an update at most, which is plain, too (see
+ * plain_row). SUM: all that spmm may add, and the update without a norm. LOSS: that and the update's loss.
+ * NORM: the update with a layer norm. These are for rows of whole vectors; ANY: as SUM, of rows at any
+ * address. */
+enum row_end { END_PLAIN, END_SUM, END_ANY, END_LOSS, END_NORM };
 
 /* Column i of a vector. */
 template <class T> static __device__ __forceinline__ float column_of(const uint32_t (&word)[4], int i) {
@@ -124,25 +125,35 @@ static __device__ __forceinline__ void sum_slot(const struct sums &op, const str
   }
 }
 
+/* A slot of a part of a long row. */
+template <class SHAPE>
+static __device__ __forceinline__ void write_piece(const struct sums &op, int32_t piece, int vector,
+                                                   const float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
+  float *to = op.partial + (int64_t)piece * op.partial_stride;
+#pragma unroll
+  for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
+    if (vector < op.vectors) store(to + vector * SHAPE::WIDE, SHAPE::WIDE, true, sum[j]);
+  }
+}
+
 template <class SHAPE, enum row_end END>
 static __device__ __forceinline__ void write_slot(const struct sums &op, const struct finish &finish,
                                                   const struct slot &slot, int vector,
                                                   float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   constexpr int WIDE = SHAPE::WIDE;
   typedef typename SHAPE::T T;
+  if (slot.target < 0) return write_piece<SHAPE>(op, ~slot.target, vector, sum);
   if constexpr (END == END_NORM) {
-    if (slot.target >= 0)
-      return norm_row<T, SHAPE::LANES>(finish, slot.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
-  }
+    norm_row<T, SHAPE::LANES>(finish, slot.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  } else {
 #pragma unroll
-  for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
-    if (vector >= op.vectors) break;
-    if (slot.target < 0)
-      store(op.partial + (int64_t)~slot.target * op.partial_stride + vector * WIDE, WIDE, true, sum[j]);
-    else if constexpr (END == END_PLAIN || END == END_PLAIN_UPDATE)
-      plain_row<T, END == END_PLAIN_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
-    else
-      finish_row<T, END == END_UPDATE>(finish, slot.target, vector * WIDE, sum[j]);
+    for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
+      if (vector >= op.vectors) break;
+      if constexpr (END == END_PLAIN)
+        plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
+      else
+        finish_row<T>(finish, END == END_SUM || finish.whole, slot.target, vector * WIDE, sum[j]);
+    }
   }
 }
 
@@ -153,7 +164,7 @@ static __device__ __forceinline__ void write_losses(const struct sums &op, const
                                                     bool there, int32_t label, int vector,
                                                     float (&sum)[SHAPE::VECS][SHAPE::WIDE]) {
   constexpr int WIDE = SHAPE::WIDE, LANES = SHAPE::LANES;
-  if (there && slot.target < 0) write_slot<SHAPE, END_SUM>(op, finish, slot, vector, sum);
+  if (there && slot.target < 0) write_piece<SHAPE>(op, ~slot.target, vector, sum);
   loss_row<typename SHAPE::T, LANES>(finish, there && slot.target >= 0, slot.target, label, me.first, me.lane,
                                      vector * WIDE, LANES * WIDE, sum);
 }

@@ -7,40 +7,36 @@
 /* The entries that a shape is chosen for; kernels for others are not compiled. */
 enum entries { ENTRIES_PLAIN, ENTRIES_WITH_FACTORS, ENTRIES_EITHER };
 
-typedef void (*sum_kernel)(const struct sums, const struct finish);
+/* Losses end rows of few columns, in shapes that fit them; kernels for others are not compiled, nor for eight
+ * vectors, which choose_whole_row has as well. */
+template <class SHAPE> constexpr bool ENDS_LOSSES = SHAPE::PANEL <= DENSE_WHOLE_ROW &&SHAPE::PANEL != 8;
 
 template <class SHAPE, enum entries FOR, bool FACTORS, enum row_end END>
-static constexpr sum_kernel kernel_for() {
-  if constexpr (FOR == ENTRIES_EITHER || FACTORS == (FOR == ENTRIES_WITH_FACTORS))
+static constexpr auto kernel_for() -> void (*)(const struct sums, const struct finish) {
+  constexpr bool has_entries = FOR == ENTRIES_EITHER || FACTORS == (FOR == ENTRIES_WITH_FACTORS);
+  if constexpr (has_entries && (END != END_LOSS || ENDS_LOSSES<SHAPE>))
     return spmm_kernel<SHAPE, FACTORS, END>;
   else
     return nullptr;
 }
 
-template <class SHAPE, enum entries FOR, bool FACTORS> static sum_kernel kernel_of(enum row_end end) {
-  static constexpr sum_kernel kernel[END_NORM] = {
-      kernel_for<SHAPE, FOR, FACTORS, END_PLAIN>(), kernel_for<SHAPE, FOR, FACTORS, END_SUM>(),
-      kernel_for<SHAPE, FOR, FACTORS, END_PLAIN_UPDATE>(), kernel_for<SHAPE, FOR, FACTORS, END_UPDATE>(),
-      kernel_for<SHAPE, FOR, FACTORS, END_LOSS>()};
-  return kernel[end];
-}
-
-template <class SHAPE, enum entries FOR> static struct variant variant_of(const struct task &task) {
-  return {task.factors ? kernel_of<SHAPE, FOR, true>(task.end) : kernel_of<SHAPE, FOR, false>(task.end),
+/* The kernel may be NULL with END_LOSS alone. */
+template <class SHAPE, enum entries FOR, enum row_end END>
+static struct variant variant_of(const struct task &task) {
+  return {task.factors ? kernel_for<SHAPE, FOR, true, END>() : kernel_for<SHAPE, FOR, false, END>(),
           SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
-template <class SHAPE> static struct variant whole_row_of(const struct task &task) {
-  static constexpr void (*kernel[2][2])(const struct sums, const struct finish) = {
-      {spmm_kernel<SHAPE, false, END_LOSS>, spmm_kernel<SHAPE, true, END_LOSS>},
-      {spmm_kernel<SHAPE, false, END_NORM>, spmm_kernel<SHAPE, true, END_NORM>}};
-  return {kernel[task.end == END_NORM][task.factors], SHAPE::PANEL, SHAPE::THREADS, SHAPE::SLOTS, 0};
+template <class SHAPE, enum row_end END> static struct variant whole_row_of(const struct task &task) {
+  return {task.factors ? spmm_kernel<SHAPE, true, END> : spmm_kernel<SHAPE, false, END>, SHAPE::PANEL,
+          SHAPE::THREADS, SHAPE::SLOTS, 0};
 }
 
 /* The whole row in one panel. */
-template <class T> static struct variant choose_whole_row(const struct task &task) {
-#define USE(...) return whole_row_of<shape<T, __VA_ARGS__>>(task)
-  if (task.vectors <= 2) USE(1, 2, 8, 256, 4);
+template <class T, enum row_end END> static struct variant choose_whole_row(const struct task &task) {
+#define USE(...) return whole_row_of<shape<T, __VA_ARGS__>, END>(task)
+  if constexpr (END == END_NORM)
+    if (task.vectors <= 2) USE(1, 2, 8, 256, 4);
   if (task.vectors <= 4) USE(1, 4, 8, 256, 4);
   if (task.vectors <= 8) USE(1, 8, 8, 256, 4);
   if (task.vectors <= 16) USE(1, 16, 4, 256, 5);
@@ -52,15 +48,15 @@ template <class T> static struct variant choose_whole_row(const struct task &tas
  * types: vectors in a row of X, lanes, entries under way, threads, blocks on a multiprocessor. Lanes that fit
  * the row bring more than their number being a power of two; for sparse rows many small blocks, for dense
  * ones panels of 128 bytes. */
-template <class T> static struct variant choose_panels(const struct task &task) {
+template <class T, enum row_end END> static struct variant choose_panels(const struct task &task) {
   const int vectors = task.vectors;
   const bool dense = task.degree >= DENSE_DEGREE, denser = task.degree >= 2 * DENSE_DEGREE;
   const bool sparse = task.degree < 32, light = sparse && !task.factors; /* factors take registers */
   const bool sparser = task.degree < 16, sparsest = task.degree < 8;
   constexpr bool FLOATS = sizeof(T) == sizeof(float);
-#define USE(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_EITHER>(task)
-#define USE_PLAIN(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_PLAIN>(task)
-#define USE_WITH_FACTORS(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_WITH_FACTORS>(task)
+#define USE(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_EITHER, END>(task)
+#define USE_PLAIN(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_PLAIN, END>(task)
+#define USE_WITH_FACTORS(...) return variant_of<shape<T, __VA_ARGS__>, ENTRIES_WITH_FACTORS, END>(task)
   if (vectors <= 4 && vectors > 2 && sparsest && light) USE_PLAIN(1, 4, 4, 128, 12);
   if (vectors <= 4 && vectors > 2 && task.degree < 14) USE(1, 4, 4, 256, 5);
   if (vectors <= 4) USE(1, 4, 8, 256, 4);
@@ -94,10 +90,17 @@ template <class T> static struct variant choose_panels(const struct task &task) 
 #undef USE
 }
 
-template <class T> static struct variant choose(const struct task &task) {
-  if (task.end == END_NORM) return choose_whole_row<T>(task);
-  const struct variant variant = choose_panels<T>(task);
-  return task.end == END_LOSS && variant.panel < task.vectors ? choose_whole_row<T>(task) : variant;
+/* Rows at any address: one kernel, whose factors are 1 where there are none. */
+template <class T> static struct variant choose_any() {
+  typedef shape<T, 1, 8, 8, 256, 4> any;
+  return {spmm_kernel<any, true, END_ANY>, any::PANEL, any::THREADS, any::SLOTS, 0};
+}
+
+/* Rows that end in a loss or a norm: in one panel. */
+template <class T> static struct variant choose_whole(const struct task &task) {
+  if (task.end == END_NORM) return choose_whole_row<T, END_NORM>(task);
+  const struct variant variant = choose_panels<T, END_LOSS>(task);
+  return variant.kernel && variant.panel >= task.vectors ? variant : choose_whole_row<T, END_LOSS>(task);
 }
 
 #endif
