@@ -113,8 +113,9 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   }
   end->unfinished = op->unfinished;
   end->accumulate = op->accumulate != 0;
-  end->whole = is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums);
   const struct rest rest = set_end(k, op, end);
+  task.wide = task.wide && is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums) &&
+              (!end->updates || end->finish.whole);
   TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
   if (rest.averages) TRY(average(k, op));
   if (!rest.updates) return OK;
@@ -160,8 +161,8 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   task.sums.averaged = op->out != op->x.cols;
   if (task.sums.averaged) task.sums.factor = 1 / (float)op->heads;
   task.sums.col_id = op->col_id;
-  task.wide = is_wide(message) && (!op->self.data || is_wide(self)) &&
-              heads_are_wide(&task.sums, op->x.dtype);
+  task.wide = is_wide(message) && (!op->self.data || is_wide(self)) && is_wide(op->x) && is_wide(op->dx) &&
+              is_wide(op->sums) && heads_are_wide(&task.sums, op->x.dtype);
   if (op->self.data) {
     end->self = rows_of(self);
     end->self_stats = rows_of(tensor_reals(k, op->self, stats, 3 * op->heads));
@@ -177,7 +178,7 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   }
   end->unfinished = op->unfinished;
   end->accumulate = op->accumulate != 0;
-  end->whole = is_wide(op->x) && is_wide(op->dx) && is_wide(op->sums) && is_wide(op->l) && is_wide(op->r);
+  end->whole_terms = is_wide(op->l) && is_wide(op->r);
   TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
   return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
 }

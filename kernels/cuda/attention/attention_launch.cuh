@@ -9,7 +9,7 @@
 struct attention_task {
   struct attention_sums sums;
   struct attention_end end;
-  bool wide;      /* rows hold whole vectors, each of one head */
+  bool wide;      /* rows of all matrices hold whole vectors, each of one head */
   bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
 };
 
@@ -21,7 +21,7 @@ template <class S> static int run(struct kernels *k, struct attention_task *task
   attention_kernel<S, false><<<grid, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
   TRY_LAUNCH();
   if (op.long_rows == 0) return OK;
-  attention_kernel<S, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
+  attention_kernel<typename S::of_pieces, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(op, task->end);
   TRY_LAUNCH();
   return OK;
 }

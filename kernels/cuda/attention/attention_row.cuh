@@ -18,7 +18,7 @@ struct attention_end {
   int64_t l_stride, r_stride;
   const uint8_t *unfinished;
   bool accumulate, writes_sum, updates; /* writes_sum: also where the update writes its z */
-  bool whole;                           /* rows of all these hold whole vectors at multiples of 16 bytes */
+  bool whole_terms;                     /* rows of l and r hold whole vectors at multiples of 16 bytes */
   struct finish finish;
 };
 
@@ -33,8 +33,8 @@ static __device__ __forceinline__ void write_piece(const struct attention_sums &
   const int64_t columns = partial_columns(op.width);
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
-    store(to + me.col[j], me.n[j], S::WIDE > 1, g.sum[j]);
-    store(to + columns + me.col[j], me.n[j], S::WIDE > 1, g.positive[j]);
+    store(to + me.col[j], me.n[j], S::WHOLE, g.sum[j]);
+    store(to + columns + me.col[j], me.n[j], S::WHOLE, g.positive[j]);
   }
   float *numbers = to + 2 * columns + me.head;
   if (me.leads) numbers[0] = g.max, numbers[op.heads] = g.all, numbers[2 * op.heads] = g.some;
@@ -69,8 +69,8 @@ static __device__ __forceinline__ void add_piece(const struct attention_sums &op
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     float sum[S::WIDE], positive[S::WIDE];
-    load(from + me.col[j], me.n[j], S::WIDE > 1, sum);
-    load(from + columns + me.col[j], me.n[j], S::WIDE > 1, positive);
+    load(from + me.col[j], me.n[j], S::WHOLE, sum);
+    load(from + columns + me.col[j], me.n[j], S::WHOLE, positive);
     add_part<S>(w, j, sum, positive, g);
   }
 }
@@ -80,8 +80,7 @@ template <class S>
 static __device__ __forceinline__ void
 add_self(const struct attention_sums &op, const struct attention_end &end, int32_t row,
          const struct stand<S> &me, uint32_t epoch, struct gathered<S> &g) {
-  const int64_t id = S::DROPS ? op.dropout.id[row] : 0;
-  float stats[S::STATS];
+  float stats[S::STATS], keeps = 1;
   read_stats<S>(end.self_stats, op.heads, row, me.head, stats);
   const float score = leaky(*at<float>(op.mine, row, me.head) + stats[0]);
   if (S::FORWARDS && score > g.max) raise_max(g, score);
@@ -90,7 +89,9 @@ add_self(const struct attention_sums &op, const struct attention_end &end, int32
   const float number = S::FORWARDS ? a : a * stats[S::STATS - 1];
   g.all += number;
   g.some += score > 0 ? number : 0;
-  const float w = (S::FORWARDS ? a : a * op.factor) * kept<S>(op, epoch, id, id, me.head);
+  if (S::DROPS && op.dropout.threshold > 0)
+    keeps = kept<S>(op, epoch, op.dropout.id[row], op.dropout.id[row], me.head);
+  const float w = (S::FORWARDS ? a : a * op.factor) * keeps;
   struct columns_in_memory<typename S::T, S::WIDE> x[S::VECS];
 #pragma unroll
   for (int j = 0; j < S::VECS; j++)
@@ -103,14 +104,14 @@ template <class S>
 static __device__ __forceinline__ void read_vector(const struct attention_end &end, const struct rows &m,
                                                    int32_t row, const struct stand<S> &me, int j,
                                                    float (&to)[S::WIDE]) {
-  load(at<typename S::T>(m, row, me.col[j]), me.n[j], end.whole, to);
+  read_columns(at<typename S::T>(m, row, me.col[j]), me.n[j], S::WHOLE, to);
 }
 
 template <class S>
 static __device__ __forceinline__ void write_vector(const struct attention_end &end, const struct rows &m,
                                                     int32_t row, const struct stand<S> &me, int j,
                                                     const float (&x)[S::WIDE]) {
-  store(at<typename S::T>(m, row, me.col[j]), me.n[j], end.whole, x);
+  store(at<typename S::T>(m, row, me.col[j]), me.n[j], S::WHOLE, x);
 }
 
 /* The same of what rows in parts keep in between. */
@@ -119,7 +120,7 @@ static __device__ __forceinline__ void read_part(const struct attention_end &end
                                                  const struct rows &m, int32_t row, const struct stand<S> &me,
                                                  int j, float (&to)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && wide.data)
-    load(at<float>(wide, row, me.col[j]), me.n[j], end.whole, to);
+    load(at<float>(wide, row, me.col[j]), me.n[j], S::WHOLE, to);
   else
     read_vector(end, m, row, me, j, to);
 }
@@ -129,7 +130,7 @@ static __device__ __forceinline__ void
 write_part(const struct attention_end &end, const struct rows &wide, const struct rows &m, int32_t row,
            const struct stand<S> &me, int j, const float (&x)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && wide.data)
-    store(at<float>(wide, row, me.col[j]), me.n[j], end.whole, x);
+    store(at<float>(wide, row, me.col[j]), me.n[j], S::WHOLE, x);
   else
     write_vector(end, m, row, me, j, x);
 }
@@ -176,7 +177,7 @@ static __device__ __forceinline__ void end_forward(const struct attention_sums &
     }
     if (end.positive.data) write_vector(end, end.positive, row, me, j, g.positive[j]);
     if (end.writes_sum) write_vector(end, end.sum, row, me, j, g.sum[j]);
-    if (end.updates) finish_row<typename S::T>(end.finish, end.finish.whole, row, me.col[j], g.sum[j]);
+    if (end.updates) finish_row<typename S::T>(end.finish, S::WHOLE, row, me.col[j], g.sum[j]);
   }
 }
 
@@ -217,8 +218,8 @@ add_terms(const struct attention_sums &op, const struct attention_end &end, int3
   const int32_t within = me.col[j] - me.head * op.each;
   const float row_term_grad = *at<float>(end.row_term_grad, row, me.head);
   float l[S::WIDE], r[S::WIDE];
-  load(end.l + me.head * end.l_stride + within, me.n[j], end.whole, l);
-  load(end.r + me.head * end.r_stride + within, me.n[j], end.whole, r);
+  load(end.l + me.head * end.l_stride + within, me.n[j], end.whole_terms, l);
+  load(end.r + me.head * end.r_stride + within, me.n[j], end.whole_terms, r);
 #pragma unroll
   for (int i = 0; i < S::WIDE; i++) dx[i] += term_grad * l[i] + row_term_grad * r[i];
 }
@@ -251,7 +252,8 @@ end_backward(const struct attention_sums &op, const struct attention_end &end, i
   return product;
 }
 
-/* PIECES: rows are long ones, whose pieces are added up; else slots, whose arcs are. */
+/* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else slots, whose arcs are.
+ */
 template <class S, bool PIECES>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
                                               const struct attention_end &end, int64_t i) {

@@ -41,7 +41,8 @@ struct attention_sums {
 };
 
 /* Shape of a kernel. SINGLE: a block has one head, any number of columns wide; else its panel holds whole
- * heads, whose vectors are a power of two, those of a lane's head at least. WIDE 1: rows at any address. */
+ * heads, whose vectors are a power of two, those of a lane's head at least. WIDE 1: rows at any address;
+ * else those of all matrices are WHOLE, of whole vectors at multiples of 16 bytes. */
 template <class T_, enum direction DIRECTION_, bool DROPS_, bool SINGLE_, int WIDE_, int VECS_, int LANES_,
           int TEAM_, int AHEAD_, int BLOCKS_>
 struct attention_shape {
@@ -52,6 +53,9 @@ struct attention_shape {
   static constexpr int PANEL = LANES * VECS * WIDE; /* columns */
   static constexpr int OWN = AHEAD / TEAM;          /* arcs of a batch whose coefficients a lane finds */
   static constexpr int STATS = FORWARDS ? 1 : 3;
+  static constexpr bool WHOLE = WIDE > 1;
+  typedef attention_shape<T, DIRECTION, true, SINGLE, WIDE, VECS, LANES, TEAM, AHEAD, BLOCKS>
+      of_pieces;
   static_assert(AHEAD % TEAM == 0 && LANES % AHEAD == 0, "batches lie within the ids that a group holds");
 };
 

@@ -1,8 +1,9 @@
 /* What attention by cosines shares between its directions; see struct cosine_attention. A group of LANES
  * threads takes a slot of the layout, a lane VECS vectors of WIDE columns of each row. A batch is AHEAD arcs;
  * their scalar products are added up over the lanes so that each lane ends with that of one arc, finds its
- * coefficient and passes it round. FITS: the row lies with the group's lanes; else WIDE is 1 and the row goes
- * in panels, each of which forms the whole products anew. */
+ * coefficient and passes it round. FITS: the row lies with the group's lanes, and rows of all matrices hold
+ * whole vectors at multiples of 16 bytes; else WIDE is 1 and the row goes in panels, each of which forms the
+ * whole products anew. */
 #ifndef KERNELS_CUDA_ATTENTION_COSINE_CUH
 #define KERNELS_CUDA_ATTENTION_COSINE_CUH
 

@@ -7,7 +7,7 @@
 struct cosine_row_end {
   struct rows log_sum, y, sums; /* sums: float, of rows in parts; data NULL: y */
   const uint8_t *unfinished;
-  bool updates, whole;
+  bool updates;
   struct finish finish;
 };
 
@@ -125,9 +125,9 @@ static __device__ __forceinline__ void read_part(const struct cosine_row_end &en
                                                  const struct cosine_stand<S> &me, int j,
                                                  float (&to)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
-    load(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, to);
+    load(at<float>(end.sums, row, me.col[j]), me.n[j], S::FITS, to);
   else
-    load(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, to);
+    load(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, to);
 }
 
 template <class S>
@@ -135,9 +135,9 @@ static __device__ __forceinline__ void write_part(const struct cosine_row_end &e
                                                   const struct cosine_stand<S> &me, int j,
                                                   const float (&y)[S::WIDE]) {
   if (sizeof(typename S::T) < sizeof(float) && end.sums.data)
-    store(at<float>(end.sums, row, me.col[j]), me.n[j], end.whole, y);
+    store(at<float>(end.sums, row, me.col[j]), me.n[j], S::FITS, y);
   else
-    store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, y);
+    store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, y);
 }
 
 template <class S>
@@ -171,9 +171,9 @@ static __device__ __forceinline__ void end_row(const struct cosine_arcs &op, con
     if (!finished)
       write_part(end, row, me, j, g.y[j]);
     else if (end.updates)
-      finish_row<typename S::T>(end.finish, end.finish.whole, row, me.col[j], g.y[j]);
+      finish_row<typename S::T>(end.finish, S::FITS, row, me.col[j], g.y[j]);
     else
-      store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], end.whole, g.y[j]);
+      store(at<typename S::T>(end.y, row, me.col[j]), me.n[j], S::FITS, g.y[j]);
   }
 }
 
@@ -247,7 +247,6 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   end.y = f->y = f->out = f->sums = rows_of(op->y);
   end.sums = rows_of(op->sums);
   end.unfinished = op->unfinished;
-  end.whole = is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
   f->whole = is_whole_or_absent(op->y, wide);
   end.updates = op->update && !norm;
   f->width = (int32_t)op->y.cols;
@@ -255,7 +254,8 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   f->narrow = true;
   f->scalars = k->scalars;
   if (end.updates) add_update(f, op->update, wide);
-  const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
+  const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) && f->whole &&
+                       is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);
   TRY(op->y.dtype == BF16 ? launch<bf16>(k, &arcs, &end, vectors) : launch<float>(k, &arcs, &end, vectors));
   if (!norm) return OK;
   return cuda_update_rows(k, op->update, cuda_layout(op->a)->row, op->a->csr->rows, op->unfinished);
