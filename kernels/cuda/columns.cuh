@@ -231,11 +231,15 @@ static __device__ __forceinline__ float exponential(float x) {
 
 #define LEAKY_SLOPE 0.01f
 
-/* A NaN stays one. */
-static __device__ __forceinline__ float relu(float n) {
+/* The larger one; a NaN stays one. */
+static __device__ __forceinline__ float at_least(float n, float floor) {
   float y;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(n));
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(n), "f"(floor));
   return y;
+}
+
+static __device__ __forceinline__ float relu(float n) {
+  return at_least(n, 0);
 }
 
 /* act(n); a NaN stays one. */

@@ -157,20 +157,21 @@ static __device__ __forceinline__ float high_half(uint32_t pair) {
 /* The end of a pair of neighbours in a row. saved: backward, what the forward pass left of them; becomes the
  * result. x: the product; backward it becomes dz without the row's factor. */
 template <enum end_kind KIND>
-static __device__ __forceinline__ void end_pair(float2 bias, float dropout_scale, float factor, uint32_t kept,
+static __device__ __forceinline__ void end_pair(const struct end &e, float2 bias, float factor, uint32_t kept,
                                                 float (&x)[2], uint32_t &saved) {
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
   if (KIND == END_BACKWARD_RELU) {
-    x[0] = low_half(saved) > 0 ? x[0] * dropout_scale : 0;
-    x[1] = high_half(saved) > 0 ? x[1] * dropout_scale : 0;
+    x[0] = low_half(saved) > 0 ? x[0] * scale : 0;
+    x[1] = high_half(saved) > 0 ? x[1] * scale : 0;
   } else {
     x[0] += bias.x, x[1] += bias.y;
-    if (KIND != END_PLAIN) x[0] = x[0] < 0 ? 0 : x[0], x[1] = x[1] < 0 ? 0 : x[1];
-    if (KIND == END_RELU_DROPOUT) {
-      x[0] = kept & 1 ? x[0] * dropout_scale : 0;
-      x[1] = kept & 2 ? x[1] * dropout_scale : 0;
+    if (KIND == END_FORWARD) x[0] = x[0] < floor ? floor : x[0], x[1] = x[1] < floor ? floor : x[1];
+    if (KIND == END_FORWARD && drops_forward(e)) {
+      x[0] = kept & 1 ? x[0] * scale : 0;
+      x[1] = kept & 2 ? x[1] * scale : 0;
     }
   }
-  saved = may_scale(KIND) ? rounded_pair(x[0] * factor, x[1] * factor) : rounded_pair(x[0], x[1]);
+  saved = rounded_pair(x[0] * factor, x[1] * factor);
 }
 
 /* The same where a batch norm is: z, backward, becomes dn or dz; forward x is z. sums: of both columns. */
@@ -201,8 +202,8 @@ static __device__ __forceinline__ void end_boxes(const struct end &e, const floa
                                                  double *totals, int pitch, const struct lane_place &at,
                                                  int warp, int first_col, unsigned char *boxes,
                                                  float (&sum)[BLOCKS][4]) {
-  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
-  const uint32_t epoch = KIND == END_RELU_DROPOUT ? e.scalars->epoch : 0;
+  const bool drops = KIND == END_FORWARD && drops_forward(e);
+  const uint32_t epoch = drops ? e.scalars->epoch : 0;
   constexpr bool NORM = needs_norm_blocks(KIND);
   boxes += (warp * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
 #pragma unroll
@@ -217,7 +218,7 @@ static __device__ __forceinline__ void end_boxes(const struct end &e, const floa
       struct norm_columns_of<2> norm;
       if constexpr (is_of_norm(KIND))
         take_norm<2, KIND == END_NORM_APPLY>(reals, cols, 8 * j + 2 * at.q, norm);
-      if (KIND == END_RELU_DROPOUT && i % 4 == 0) share_kept(e, epoch, at, first_col / GROUP + j, kept);
+      if (drops && i % 4 == 0) share_kept(e, epoch, at, first_col / GROUP + j, kept);
       float sums[2][2] = {};
 #pragma unroll
       for (int r = 0; r < 2; r++) {
@@ -226,7 +227,7 @@ static __device__ __forceinline__ void end_boxes(const struct end &e, const floa
         if constexpr (NORM)
           norm_pair<KIND>(bias, norm, at.is_there[r], x, both, sums);
         else
-          end_pair<KIND>(bias, scale, at.factor[r], kept[i % 4] >> 8 * r, x, both);
+          end_pair<KIND>(e, bias, at.factor[r], kept[i % 4] >> 8 * r, x, both);
         *place = both;
         if (KIND == END_BACKWARD_RELU && at.is_there[r]) sums[0][0] += x[0], sums[0][1] += x[1];
       }
@@ -258,12 +259,8 @@ static __device__ __forceinline__ void end_tile(const struct end &e, const struc
   }
   if (e.kind == END_BACKWARD_RELU)
     end_tile_of<BLOCKS, END_BACKWARD_RELU>(e, m, at, warp, boxes, sum);
-  else if (e.kind == END_RELU)
-    end_tile_of<BLOCKS, END_RELU>(e, m, at, warp, boxes, sum);
-  else if (e.kind == END_RELU_DROPOUT)
-    end_tile_of<BLOCKS, END_RELU_DROPOUT>(e, m, at, warp, boxes, sum);
   else
-    end_tile_of<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
+    end_tile_of<BLOCKS, END_FORWARD>(e, m, at, warp, boxes, sum);
 }
 
 static __device__ __forceinline__ void write_result(const struct bulk_product &p,

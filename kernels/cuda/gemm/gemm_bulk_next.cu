@@ -3,7 +3,7 @@
 #include "kernels/cuda/gemm/gemm_end_of.cuh"
 
 static bool is_usual(enum end_kind kind) {
-  return kind == END_PLAIN || kind == END_RELU || kind == END_RELU_DROPOUT;
+  return kind == END_PLAIN || kind == END_FORWARD;
 }
 
 /* C is tall and of few columns, and all can be boxes; no norm follows. */

@@ -60,18 +60,6 @@ static __device__ __forceinline__ void feed_next_panel(const struct next_product
   for (int i = 0; i < p.boxes; i++) copy_box(panel + i * p.depth * BOX, b, barrier, i * BOX_COLS, 0);
 }
 
-template <int BLOCKS>
-static __device__ __forceinline__ void end_first(const struct end &e, const struct bulk_memory &m,
-                                                 const struct lane_place &at, int warp, unsigned char *boxes,
-                                                 float (&sum)[BLOCKS][4]) {
-  if (e.kind == END_RELU)
-    end_tile_of<BLOCKS, END_RELU>(e, m, at, warp, boxes, sum);
-  else if (e.kind == END_RELU_DROPOUT)
-    end_tile_of<BLOCKS, END_RELU_DROPOUT>(e, m, at, warp, boxes, sum);
-  else
-    end_tile_of<BLOCKS, END_PLAIN>(e, m, at, warp, boxes, sum);
-}
-
 /* A tile's part of Y2 from its part of Y, which lies in `from`: into `to`, and from there to memory. */
 template <class S>
 static __device__ __forceinline__ void
@@ -117,7 +105,7 @@ static __device__ __forceinline__ void take_pairs(const struct next_product &p, 
     hold(sum);
     if (thread % 32 == 0) barrier_arrive(&barriers.empty[slot]);
     meet_team(team); /* the results before these have left */
-    end_first<S::BLOCKS>(first.end, m.first, at, thread / 32, boxes, sum);
+    end_tile_of<S::BLOCKS, END_FORWARD>(first.end, m.first, at, thread / 32, boxes, sum);
     show_to_products();
     meet_team(team);
     if (thread == 0) write_result(first, maps.first, tile, 0, boxes);

@@ -11,13 +11,12 @@
 
 constexpr int PIECE = 256; /* 16 bytes of a piece */
 
-/* The ends that have code of their own; PLAIN: bias alone; the last three, of batch norms, by bulk copies
- * alone. */
+/* The ends that have code of their own. PLAIN: a bias and factors of rows; FORWARD: a bias, a ReLU and maybe
+ * dropout, by code that serves PLAIN as well; the last three, of batch norms, by bulk copies alone. */
 enum end_kind {
   END_ANY,
   END_PLAIN,
-  END_RELU,
-  END_RELU_DROPOUT,
+  END_FORWARD,
   END_BACKWARD_RELU,
   END_MOMENTS,
   END_NORM_SUMS,
@@ -26,6 +25,10 @@ enum end_kind {
 
 static constexpr __host__ __device__ bool is_of_norm(enum end_kind kind) {
   return kind == END_NORM_SUMS || kind == END_NORM_APPLY;
+}
+
+static constexpr __host__ __device__ bool is_of_batch_norm(enum end_kind kind) {
+  return is_of_norm(kind) || kind == END_MOMENTS;
 }
 
 static constexpr __host__ __device__ bool is_backward(enum end_kind kind) {
@@ -307,23 +310,23 @@ static __device__ __forceinline__ void load_scales(const float *scale, const str
   for (int i = 0; i < QUADS; i++) to[i] = scale && has_row(at, i) ? scale[at.v + 2 * i] : 1;
 }
 
-/* Whether the usual ends of that kind look for factors. */
-static constexpr __host__ __device__ bool may_scale(enum end_kind kind) {
-  return kind == END_PLAIN || kind == END_BACKWARD_RELU;
+/* What a forward end raises its elements to at least: without a ReLU to nothing. */
+static __device__ __forceinline__ float floor_of(const struct end &e) {
+  return e.activation == ACTIVATION_RELU ? 0 : -INFINITY;
 }
 
-/* The usual ends, without a branch on their way: forward bias, ReLU, dropout; backward ReLU and its dropout
- * from y; factors of rows, where both are rare together. */
+/* The usual ends, with no branches but those on dropout: FORWARD; backward ReLU and its dropout from y. */
 template <class T, enum end_kind KIND>
 static __device__ __forceinline__ void end_usual(const struct end &e, const struct lane_rows &at,
                                                  const float (&bias)[4], const float4 *piece, int lane,
                                                  float (&total)[4]) {
   float x[QUADS][4], saved[QUADS][4] = {}, factor[QUADS];
-  uint32_t kept[QUADS / 2];
-  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
+  uint32_t kept[QUADS / 2] = {};
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
+  const bool drops = KIND == END_FORWARD && e.dropout.threshold > 0;
   if (KIND == END_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
-  if (may_scale(KIND)) load_scales(e.scale, at, factor);
-  if (KIND == END_RELU_DROPOUT) {
+  load_scales(e.scale, at, factor);
+  if (drops) {
     const uint32_t epoch = e.scalars->epoch;
 #pragma unroll
     for (int i = 0; i < QUADS / 2; i++) kept[i] = kept_of(e, epoch, at, 2 * i);
@@ -337,13 +340,12 @@ static __device__ __forceinline__ void end_usual(const struct end &e, const stru
         x[i][j] = saved[i][j] > 0 ? x[i][j] * scale : 0;
         total[j] += x[i][j];
       } else {
-        x[i][j] += bias[j];
-        if (KIND != END_PLAIN) x[i][j] = relu(x[i][j]);
+        x[i][j] = at_least(x[i][j] + bias[j], floor);
       }
     }
-    if (KIND == END_RELU_DROPOUT) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);
+    if (drops) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);
 #pragma unroll
-    for (int j = 0; j < 4 && may_scale(KIND); j++) x[i][j] *= factor[i];
+    for (int j = 0; j < 4; j++) x[i][j] *= factor[i];
   }
   store_quads<T>(e.out, at, x);
 }
@@ -383,12 +385,8 @@ template <class T, int BLOCKS>
 static __device__ __forceinline__ void end_rows(const struct end &e, const struct warp_tile &at,
                                                 const float *bias, const float (&sum)[BLOCKS][4], int lane,
                                                 float4 *piece, double *totals) {
-  if (e.kind == END_PLAIN)
-    end_pieces<T, END_PLAIN>(e, at, bias, sum, lane, piece, totals);
-  else if (e.kind == END_RELU)
-    end_pieces<T, END_RELU>(e, at, bias, sum, lane, piece, totals);
-  else if (e.kind == END_RELU_DROPOUT)
-    end_pieces<T, END_RELU_DROPOUT>(e, at, bias, sum, lane, piece, totals);
+  if (e.kind == END_PLAIN || e.kind == END_FORWARD)
+    end_pieces<T, END_FORWARD>(e, at, bias, sum, lane, piece, totals);
   else if (e.kind == END_BACKWARD_RELU)
     end_pieces<T, END_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
   else

@@ -32,7 +32,7 @@ static enum end_kind kind_of(const struct end *e) {
   if (e->norm.mean) return kind_of_norm(e);
   if (e->scale && !e->backward && (relu || drops)) return END_ANY;
   if (e->backward) return relu && e->from_y ? END_BACKWARD_RELU : END_ANY;
-  if (relu) return drops ? END_RELU_DROPOUT : END_RELU;
+  if (relu) return END_FORWARD;
   return e->activation == ACTIVATION_NONE && !drops ? END_PLAIN : END_ANY;
 }
 

@@ -13,6 +13,10 @@ struct lane_place {
   int64_t id[2];
 };
 
+static __device__ __forceinline__ bool drops_forward(const struct end &e) {
+  return e.kind == END_FORWARD && e.dropout.threshold > 0;
+}
+
 /* In the tile of so many rows that begins at `first`; row: the lane's first. */
 static __device__ __forceinline__ struct lane_place place_of_lane(const struct end &e, int64_t first,
                                                                   int rows, int row, int lane) {
@@ -22,7 +26,7 @@ static __device__ __forceinline__ struct lane_place place_of_lane(const struct e
     const int64_t v = at.v + 8 * i;
     at.is_there[i] = row + 8 * i < rows;
     at.factor[i] = e.scale && at.is_there[i] ? e.scale[v] : 1;
-    at.id[i] = e.kind == END_RELU_DROPOUT && at.is_there[i] ? e.dropout.id[v] : 0;
+    at.id[i] = drops_forward(e) && at.is_there[i] ? e.dropout.id[v] : 0;
   }
   return at;
 }

@@ -19,7 +19,8 @@ struct ring_tile {
 template <enum end_kind KIND>
 static __device__ __forceinline__ void end_four(const struct end &e, const float4 &added, const float4 &saved,
                                                 uint32_t kept, float (&x)[4]) {
-  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
+  const bool drops = KIND == END_FORWARD && drops_forward(e);
   const float bias[4] = {added.x, added.y, added.z, added.w},
               before[4] = {saved.x, saved.y, saved.z, saved.w};
 #pragma unroll
@@ -28,8 +29,8 @@ static __device__ __forceinline__ void end_four(const struct end &e, const float
       x[j] = before[j] > 0 ? x[j] * scale : 0;
     } else {
       x[j] += bias[j];
-      if (KIND != END_PLAIN) x[j] = relu(x[j]);
-      if (KIND == END_RELU_DROPOUT) x[j] = kept >> j & 1 ? x[j] * scale : 0;
+      if (KIND == END_FORWARD) x[j] = at_least(x[j], floor);
+      if (drops) x[j] = kept >> j & 1 ? x[j] * scale : 0;
     }
   }
 }
@@ -84,7 +85,7 @@ end_quads(const struct end &e, const struct ring_tile &tile, float (&left)[4], f
     }
     if (sums_of(KIND) > 0 && at.is_there[r]) add_to_sums<KIND>(x, other, sums);
 #pragma unroll
-    for (int c = 0; c < 4 && may_scale(KIND); c++) x[c] *= at.factor[r];
+    for (int c = 0; c < 4 && !is_of_batch_norm(KIND); c++) x[c] *= at.factor[r];
     if constexpr (KEEPS)
       left[2 * r] = x[0], left[2 * r + 1] = x[1], right[2 * r] = x[2], right[2 * r + 1] = x[3];
     if (!is_backward(KIND))
@@ -116,9 +117,10 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
                                                  const struct ring_memory &m, struct ring_barriers &barriers,
                                                  const struct ring_tile &tile, struct ring_place &from,
                                                  float (&sum)[BLOCKS][4]) {
-  constexpr bool BACKWARD = is_backward(KIND), DROPS = KIND == END_RELU_DROPOUT;
+  constexpr bool BACKWARD = is_backward(KIND);
+  const bool drops = KIND == END_FORWARD && drops_forward(p.end);
   const struct lane_place &at = tile.at;
-  const uint32_t epoch = DROPS ? p.end.scalars->epoch : 0;
+  const uint32_t epoch = drops ? p.end.scalars->epoch : 0;
 #pragma unroll
   for (int box = 0; box < (BLOCKS + 3) / 4; box++) {
     const unsigned char *saved = m.ring + from.box * BOX;
@@ -128,12 +130,12 @@ static __device__ __forceinline__ void end_boxes(const struct ring_product &p, c
     if (box >= p.boxes) break;
     if (BACKWARD) await_next_box(barriers, from);
     if (!BACKWARD) await_results(tile.team);
-    if (DROPS) kept = kept_of_lane(p.end, epoch, at, tile.first_col / GROUP + 4 * box);
+    if (drops) kept = kept_of_lane(p.end, epoch, at, tile.first_col / GROUP + 4 * box);
 #pragma unroll
     for (int i = 0; i < 2 && 4 * box + 2 * i < BLOCKS; i++) {
       const int j = 4 * box + 2 * i, col = 8 * j + 4 * at.q;
       const float4 bias = BACKWARD ? make_float4(0, 0, 0, 0) : *(const float4 *)(m.reals + col);
-      const uint32_t mine = DROPS ? __shfl_sync(~0u, kept, 4 * at.g + 2 * i + at.q / 2) >> at.q % 2 * 4 : 0;
+      const uint32_t mine = drops ? __shfl_sync(~0u, kept, 4 * at.g + 2 * i + at.q / 2) >> at.q % 2 * 4 : 0;
       struct norm_columns_of<4> norm;
       float sums[2][4] = {};
       if constexpr (is_of_norm(KIND)) take_norm<4, KIND == END_NORM_APPLY>(m.reals, 8 * BLOCKS, col, norm);
@@ -174,12 +176,8 @@ static __device__ __forceinline__ void end_tile(const struct ring_product &p, co
     end_boxes<BLOCKS, END_NORM_APPLY>(p, out, m, barriers, tile, from, sum);
   else if (p.end.kind == END_MOMENTS)
     end_boxes<BLOCKS, END_MOMENTS>(p, out, m, barriers, tile, from, sum);
-  else if (p.end.kind == END_RELU)
-    end_boxes<BLOCKS, END_RELU>(p, out, m, barriers, tile, from, sum);
-  else if (p.end.kind == END_RELU_DROPOUT)
-    end_boxes<BLOCKS, END_RELU_DROPOUT>(p, out, m, barriers, tile, from, sum);
   else
-    end_boxes<BLOCKS, END_PLAIN>(p, out, m, barriers, tile, from, sum);
+    end_boxes<BLOCKS, END_FORWARD>(p, out, m, barriers, tile, from, sum);
 }
 
 #endif

@@ -15,7 +15,7 @@ static bool has_no_norm(const struct gemm *op) {
 }
 
 static bool can_be_first(const struct gemm *op, const struct end &e) {
-  const bool usual = e.kind == END_RELU || e.kind == END_RELU_DROPOUT || (e.kind == END_PLAIN && !e.scale);
+  const bool usual = e.kind == END_FORWARD || (e.kind == END_PLAIN && !e.scale);
   return usual && has_no_norm(op) && !op->backward && !op->transpose_a && !op->transpose_b && !op->a2.data &&
          op->a.rows > 0 && op->a.cols > 0 && op->c.cols > 0 && op->c.cols <= 128 && cuda_is_aligned(op->a) &&
          cuda_is_aligned(op->b) && cuda_takes_boxes(e.out);

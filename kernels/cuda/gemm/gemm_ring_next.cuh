@@ -90,20 +90,6 @@ static __device__ __forceinline__ struct ring_tile tile_of_next(const struct rin
   return tile;
 }
 
-/* sum becomes Y, which is written. */
-template <int BLOCKS>
-static __device__ __forceinline__ void end_first(const struct ring_product &p, const CUtensorMap &out,
-                                                 const struct ring_memory &m, struct ring_barriers &barriers,
-                                                 const struct ring_tile &tile, struct ring_place &from,
-                                                 float (&sum)[BLOCKS][4]) {
-  if (p.end.kind == END_RELU)
-    end_boxes<BLOCKS, END_RELU, true>(p, out, m, barriers, tile, from, sum);
-  else if (p.end.kind == END_RELU_DROPOUT)
-    end_boxes<BLOCKS, END_RELU_DROPOUT, true>(p, out, m, barriers, tile, from, sum);
-  else
-    end_boxes<BLOCKS, END_PLAIN, true>(p, out, m, barriers, tile, from, sum);
-}
-
 /* The team's share of the block's tiles. */
 template <int BLOCKS, int BLOCKS2>
 static __device__ __forceinline__ void take_next(const struct ring_next_maps &maps, const struct ring_next &p,
@@ -121,8 +107,9 @@ static __device__ __forceinline__ void take_next(const struct ring_next_maps &ma
     barrier_wait(&barriers.turn[team], i / COUNT & 1);
     multiply_ring<BLOCKS>(first, m.first, barriers, &barriers.turn[(team + 1) % COUNT],
                           threadIdx.x % TEAM / 32, threadIdx.x % 32, at, sum);
-    end_first<BLOCKS>(first, maps.first.out, m.first, barriers, tile_of_next(first, tile, team, sent), at,
-                      sum);
+    const struct ring_tile now = tile_of_next(first, tile, team, sent);
+    end_boxes<BLOCKS, END_FORWARD, true>(first, maps.first.out, m.first, barriers, now, at,
+                                         sum); /* sum = Y */
     sent += first.boxes;
     const struct ring_tile next = tile_of_next(second, tile, team, sent);
     multiply_held<BLOCKS, BLOCKS2>(m.second.panel, sum, sum2);
