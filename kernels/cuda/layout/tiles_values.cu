@@ -1,7 +1,5 @@
 /* Weights of tiles whose bits are there: the bits of strips are counted and added up, then each weight goes
  * where its bit stands among those of its strip. */
-#include <cub/device/device_scan.cuh>
-
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/layout/tiles_build.h"
 
@@ -58,9 +56,78 @@ static __global__ void __launch_bounds__(BLOCK)
   }
 }
 
+constexpr int EACH = 8, SHARE = BLOCK * EACH; /* items of a thread, of a block */
+
+/* Sum of x over the block's threads before this one; total: over all. */
+static __device__ __forceinline__ int64_t sum_before(int64_t x, int64_t &total) {
+  __shared__ int64_t sums[BLOCK];
+  const int me = (int)threadIdx.x;
+  sums[me] = x;
+  __syncthreads();
+  for (int o = 1; o < BLOCK; o *= 2) {
+    const int64_t other = me >= o ? sums[me - o] : 0;
+    __syncthreads();
+    sums[me] += other;
+    __syncthreads();
+  }
+  total = sums[BLOCK - 1];
+  const int64_t before = sums[me] - x;
+  __syncthreads();
+  return before;
+}
+
+static __device__ __forceinline__ int64_t read_items(const int64_t *item, int64_t items, int64_t from,
+                                                     int64_t (&x)[EACH]) {
+  int64_t sum = 0;
+#pragma unroll
+  for (int i = 0; i < EACH; i++) sum += x[i] = from + i < items ? item[from + i] : 0;
+  return sum;
+}
+
+/* share[b] = the sum of block b's items. */
+static __global__ void __launch_bounds__(BLOCK)
+    share_sums_kernel(const int64_t *item, int64_t items, int64_t *share) {
+  int64_t x[EACH], total = 0;
+  const int64_t from = (int64_t)blockIdx.x * SHARE + threadIdx.x * EACH;
+  sum_before(read_items(item, items, from, x), total);
+  if (threadIdx.x == 0) share[blockIdx.x] = total;
+}
+
+/* share[b] becomes the sum of those before; by one block. */
+static __global__ void __launch_bounds__(BLOCK) add_up_shares_kernel(int64_t *share, int64_t shares) {
+  int64_t carried = 0;
+  for (int64_t first = 0; first < shares; first += BLOCK) {
+    const int64_t i = first + threadIdx.x;
+    int64_t total = 0;
+    const int64_t before = sum_before(i < shares ? share[i] : 0, total);
+    if (i < shares) share[i] = carried + before;
+    carried += total;
+  }
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    add_up_kernel(int64_t *item, int64_t items, const int64_t *share) {
+  int64_t x[EACH], total = 0;
+  const int64_t from = (int64_t)blockIdx.x * SHARE + threadIdx.x * EACH;
+  int64_t sum = sum_before(read_items(item, items, from, x), total) + share[blockIdx.x];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    if (from + i < items) item[from + i] = sum;
+    sum += x[i];
+  }
+}
+
 int cuda_tiles_build_add_up(struct kernels *k, int64_t *first, int64_t items, void *temporary,
                             size_t *bytes) {
-  TRY_CUDA(cub::DeviceScan::ExclusiveSum(temporary, *bytes, first, first, items, cuda_stream(k)));
+  const unsigned blocks = blocks_of(items, SHARE);
+  *bytes = blocks * sizeof(int64_t);
+  if (!temporary || items == 0) return OK;
+  share_sums_kernel<<<blocks, BLOCK, 0, cuda_stream(k)>>>(first, items, (int64_t *)temporary);
+  TRY_LAUNCH();
+  add_up_shares_kernel<<<1, BLOCK, 0, cuda_stream(k)>>>((int64_t *)temporary, blocks);
+  TRY_LAUNCH();
+  add_up_kernel<<<blocks, BLOCK, 0, cuda_stream(k)>>>(first, items, (const int64_t *)temporary);
+  TRY_LAUNCH();
   return OK;
 }
 
