@@ -11,7 +11,7 @@ struct rows {
 };
 
 static inline struct rows rows_of(int64_t nodes, int64_t cols) {
-  return (struct rows){cols, calloc((size_t)(nodes * cols), sizeof(double))};
+  return (struct rows){cols, calloc((size_t)nodes * (size_t)cols, sizeof(double))};
 }
 
 static inline struct rows input_of(const struct fixture *f) {
