@@ -23,6 +23,8 @@ static __device__ __forceinline__ void let_next_begin() {
 #endif
 }
 
+#ifndef KERNELS_DO_NOT_FOLLOW /* of sources that are compiled for sm_80 alone, whatever runs them */
+
 /* Until all kernels queued before have ended. x goes through it so that nothing is read there before. */
 static __device__ __forceinline__ void wait_for_last(const char *&x) {
 #if __CUDA_ARCH__ >= 900
@@ -57,5 +59,7 @@ static int launch_behind(struct kernels *k, void (*kernel)(PARAMETERS...), dim3 
   TRY_CUDA(cudaLaunchKernelEx(&config, kernel, std::forward<ARGUMENTS>(arguments)...));
   return OK;
 }
+
+#endif
 
 #endif

@@ -10,10 +10,8 @@ struct rows {
   double *value;
 };
 
-/* unsigned, for GCC, which takes a negative number of nodes for possible and warns of it */
 static inline struct rows rows_of(int64_t nodes, int64_t cols) {
-  const uint32_t rows = (uint32_t)nodes, columns = (uint32_t)cols;
-  return (struct rows){cols, calloc((size_t)rows * columns, sizeof(double))};
+  return (struct rows){cols, calloc((size_t)nodes * (size_t)cols, sizeof(double))};
 }
 
 static inline struct rows input_of(const struct fixture *f) {

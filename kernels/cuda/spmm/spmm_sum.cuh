@@ -143,15 +143,17 @@ static __device__ __forceinline__ void write_slot(const struct sums &op, const s
   constexpr int WIDE = SHAPE::WIDE;
   typedef typename SHAPE::T T;
   if (slot.target < 0) return write_piece<SHAPE>(op, ~slot.target, vector, sum);
-  if constexpr (END == END_NORM)
-    return norm_row<T, SHAPE::LANES>(finish, slot.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  if constexpr (END == END_NORM) {
+    norm_row<T, SHAPE::LANES>(finish, slot.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  } else {
 #pragma unroll
-  for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
-    if (vector >= op.vectors) break;
-    if constexpr (END == END_PLAIN)
-      plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
-    else
-      finish_row<T>(finish, END == END_SUM || finish.whole, slot.target, vector * WIDE, sum[j]);
+    for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
+      if (vector >= op.vectors) break;
+      if constexpr (END == END_PLAIN)
+        plain_row<T>(finish, slot.target, vector * WIDE, sum[j]);
+      else
+        finish_row<T>(finish, END == END_SUM || finish.whole, slot.target, vector * WIDE, sum[j]);
+    }
   }
 }
 
