@@ -23,7 +23,7 @@ void command_line_help(void) {
       "                            write logits, predictions and the last hidden embedding of every node\n"
       "  --profile                 of a training: print where the time went; write trace.json for\n"
       "                            chrome://tracing\n"
-      "  --dry-run                 stop after the estimate of memory\n"
+      "  --dry-run                 print the estimate of memory and the steps of an epoch, and stop\n"
       "  --version                 version, revision and what was compiled in\n"
       "  --help                    this text and every setting\n"
       "\n"

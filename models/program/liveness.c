@@ -54,17 +54,26 @@ static int owns_memory(const struct program *p, int v) {
   return v != VALUE_FEATURES && value->place == NONE && value->begin <= value->end;
 }
 
-static int64_t most_at_once(const struct program *p) {
-  int64_t most = 0;
-  for (int time = NONE; time <= p->steps; time++) {
-    int64_t alive = 0;
-    for (int v = 0; v < p->values; v++) {
-      const struct value *value = &p->value[v];
-      if (owns_memory(p, v) && value->begin <= time && time <= value->end) alive += bytes_of(value);
-    }
-    if (alive > most) most = alive;
+static int64_t alive_at(const struct program *p, int time) {
+  int64_t alive = 0;
+  for (int v = 0; v < p->values; v++) {
+    const struct value *value = &p->value[v];
+    if (owns_memory(p, v) && value->begin <= time && time <= value->end) alive += bytes_of(value);
   }
-  return most;
+  return alive;
+}
+
+/* Where most is alive is where room is scarce: each value's breadth is the most that is alive beside it. The
+ * largest of all is what no plan can do without. */
+static void find_breadths(struct program *p) {
+  for (int time = NONE; time <= p->steps; time++) {
+    const int64_t alive = alive_at(p, time);
+    if (alive > p->least) p->least = alive;
+    for (int v = 0; v < p->values; v++) {
+      struct value *value = &p->value[v];
+      if (value->begin <= time && time <= value->end && alive > value->breadth) value->breadth = alive;
+    }
+  }
 }
 
 /* The lowest offset at which v touches none of the values that were placed before and live at the same time.
@@ -93,6 +102,12 @@ static int by_size(const void *left, const void *right) {
   return one != other ? (one < other) - (one > other) : (a > b) - (a < b);
 }
 
+static int by_breadth(const void *left, const void *right) {
+  const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
+  return a->breadth != b->breadth ? (a->breadth < b->breadth) - (a->breadth > b->breadth)
+                                  : by_size(left, right);
+}
+
 static int by_begin(const void *left, const void *right) {
   const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
   return a->begin != b->begin ? (a->begin > b->begin) - (a->begin < b->begin) : by_size(left, right);
@@ -118,18 +133,18 @@ static int64_t place(struct program *p, int *order, int count, int (*by)(const v
 }
 
 int plan_values(struct program *p) {
-  static int (*const orders[])(const void *, const void *) = {by_size, by_begin, by_life};
+  static int (*const orders[])(const void *, const void *) = {by_size, by_breadth, by_begin, by_life};
   int *order = NULL, count = 0, best = 0;
   find_lives(p);
+  find_breadths(p);
   TRY(memory_alloc(&order, (p->values + 1) * (int64_t)sizeof *order, "the places of values"));
   for (int v = 0; v < p->values; v++)
     if (owns_memory(p, v)) order[count++] = v;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     const int64_t bytes = place(p, order, count, orders[i]);
     if (i == 0 || bytes < p->bytes) p->bytes = bytes, best = i;
   }
   place(p, order, count, orders[best]);
-  p->least = most_at_once(p);
   free(order);
   return OK;
 }

@@ -19,10 +19,11 @@ struct value {
   int writer; /* NONE: the features */
   int place;  /* the value whose memory it shares, from column `first` on; NONE: it has its own */
   int64_t first;
-  int gradient;   /* where its gradient is to lie, a view; NONE: anywhere */
-  int trained;    /* depends on a parameter: it has a gradient */
-  int begin, end; /* positions in program.order, of all that share its memory */
-  int64_t offset; /* in the block of values, of a value with memory of its own */
+  int gradient;    /* where its gradient is to lie, a view; NONE: anywhere */
+  int trained;     /* depends on a parameter: it has a gradient */
+  int begin, end;  /* positions in program.order, of all that share its memory */
+  int64_t breadth; /* the most that is alive at once while it is */
+  int64_t offset;  /* in the block of values, of a value with memory of its own */
   struct tensor tensor;
 };
 

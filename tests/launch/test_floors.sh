@@ -65,7 +65,6 @@ violations() {
     place["cuda_runtime.h"] = "^kernels/cuda/"
     place["cuda_runtime_api.h"] = "^(runtime/device/device_cuda\\.h|kernels/cuda/)"
     place["nvtx3/nvToolsExt.h"] = "^runtime/device/device_cuda_profile\\.c$"
-    place["cuda_bf16.h"] = "^kernels/cuda/"
     place["cuda.h"] = place["cublas_v2.h"] = place["cublasLt.h"] = place["cusparse.h"] = "^kernels/cuda/"
     place["cblas.h"] = "^kernels/cpu/gemm/gemm\\.c$"
     place["zlib.h"] = "^io/file/gzip\\.c$"

@@ -23,6 +23,8 @@ static __device__ __forceinline__ void pdl_launch_dependents() {
 #endif
 }
 
+#ifndef KERNELS_WITHOUT_PDL /* of sources that are compiled for sm_80 alone, whatever runs them */
+
 /* Until all kernels queued before have ended. x goes through it so that nothing is read there before. */
 static __device__ __forceinline__ void pdl_wait(const char *&x) {
 #if __CUDA_ARCH__ >= 900
@@ -57,5 +59,7 @@ static int pdl_launch(struct kernels *k, void (*kernel)(PARAMETERS...), dim3 gri
   TRY_CUDA(cudaLaunchKernelEx(&config, kernel, std::forward<ARGUMENTS>(arguments)...));
   return OK;
 }
+
+#endif
 
 #endif

@@ -3,11 +3,8 @@
 #ifndef KERNELS_CUDA_COMMON_VEC_CUH
 #define KERNELS_CUDA_COMMON_VEC_CUH
 
-#include <cuda_bf16.h>
-
+#include "kernels/cuda/bf16.cuh"
 #include "kernels/cuda/common/pdl.cuh"
-
-typedef __nv_bfloat16 bf16;
 
 constexpr int GROUP = 8;
 constexpr int BLOCK = 256;
@@ -93,7 +90,7 @@ static __device__ __forceinline__ void load(const bf16 *from, int n, bool aligne
     }
   } else {
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) to[i] = i < n ? __bfloat162float(from[i]) : 0;
+    for (int i = 0; i < COUNT; i++) to[i] = i < n ? (float)from[i] : 0;
   }
 }
 
@@ -102,28 +99,27 @@ static __device__ __forceinline__ void store(bf16 *to, int n, bool aligned, cons
   if (COUNT % 8 == 0 && aligned && n == COUNT) {
 #pragma unroll
     for (int i = 0; i < COUNT; i += 8) {
-      __nv_bfloat162 pair[4];
+      uint32_t pair[4];
 #pragma unroll
       for (int j = 0; j < 4; j++)
-        pair[j] = __floats2bfloat162_rn(from[(i + 2 * j) % COUNT], from[(i + 2 * j + 1) % COUNT]);
-      *(uint4 *)(to + i) = *(const uint4 *)pair;
+        pair[j] = rounded_pair(from[(i + 2 * j) % COUNT], from[(i + 2 * j + 1) % COUNT]);
+      *(uint4 *)(to + i) = make_uint4(pair[0], pair[1], pair[2], pair[3]);
     }
   } else if (COUNT == 8 && aligned) {
-    __nv_bfloat162 two[3];
+    uint32_t two[3];
 #pragma unroll
-    for (int i = 0; i < 3; i++)
-      two[i] = __floats2bfloat162_rn(from[2 * i % COUNT], from[(2 * i + 1) % COUNT]);
+    for (int i = 0; i < 3; i++) two[i] = rounded_pair(from[2 * i % COUNT], from[(2 * i + 1) % COUNT]);
     if (n & 4) {
-      *(uint2 *)to = *(const uint2 *)two;
+      *(uint2 *)to = make_uint2(two[0], two[1]);
       two[0] = two[2];
-      two[1] = __floats2bfloat162_rn(from[6 % COUNT], 0);
+      two[1] = rounded_pair(from[6 % COUNT], 0);
     }
-    if (n & 2) *(__nv_bfloat162 *)(to + (n & 4)) = two[0];
-    if (n & 1) to[n - 1] = n & 2 ? two[1].x : two[0].x;
+    if (n & 2) *(uint32_t *)(to + (n & 4)) = two[0];
+    if (n & 1) to[n - 1].bits = (uint16_t)(n & 2 ? two[1] : two[0]);
   } else {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
-      if (i < n) to[i] = __float2bfloat16(from[i]);
+      if (i < n) to[i] = (bf16)from[i];
     }
   }
 }

@@ -17,14 +17,9 @@ struct bf16x2_split {
   uint32_t hi, mid;
 };
 
-static __device__ __forceinline__ uint32_t rounded_pair(float x, float y) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(x, y);
-  return *(const uint32_t *)&pair;
-}
-
 static __device__ __forceinline__ struct bf16x2_split split(float x, float y) {
   const uint32_t hi = rounded_pair(x, y);
-  return {hi, rounded_pair(x - __uint_as_float(hi << 16), y - __uint_as_float(hi & 0xFFFF0000u))};
+  return {hi, rounded_pair(x - low_half(hi), y - high_half(hi))};
 }
 
 /* 16 bytes of a row on their way to shared memory; elements from `count` on become 0. */

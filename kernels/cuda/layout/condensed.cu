@@ -81,8 +81,7 @@ static __device__ __forceinline__ void expand(uint32_t byte, const float *value,
     split_bf16x2(weight[4 + r], odd[0], odd[1]);
 #pragma unroll
     for (int p = 0; p < 2; p++) {
-      const __nv_bfloat162 pair = __floats2bfloat162_rn(even[p], odd[p]);
-      a[p][r] = *(const uint32_t *)&pair;
+      a[p][r] = rounded_pair(even[p], odd[p]);
     }
   }
 }
@@ -152,8 +151,8 @@ template <class PANEL> static __device__ float sum_arcs(const struct product &op
     const int b = __ffs(word) - 1, c = b / 8 * 4 + b / 2 % 2 * 2 + b % 8 / 4;
     const int id = __ldg(op.a.col + (int64_t)block * CONDENSED_COLS + c);
     const bf16 *x = (const bf16 *)(op.x + (uint64_t)(uint32_t)id * op.x_bytes) + col;
-    float value = __bfloat162float(*x);
-    if (PANEL::PLANES > 1) value += __bfloat162float(x[op.plane_bytes / sizeof(bf16)]);
+    float value = (float)*x;
+    if (PANEL::PLANES > 1) value += (float)x[op.plane_bytes / sizeof(bf16)];
     sum += PANEL::WEIGHTED
                ? value * __ldg(op.a.value + __ldg(op.a.first + block) + bits_before(bits, r % 8, b))
                : value;

@@ -133,12 +133,10 @@ static __device__ __forceinline__ void expand(const uint32_t (&words)[1], const 
   }
 #pragma unroll
   for (int i = 0; i < 16; i++) {
-    const __nv_bfloat162 high = __floats2bfloat162_rn(x[i], y[i]);
-    a[0][i / 4][i % 4] = *(const uint32_t *)&high;
-    if constexpr (SHAPE::FACTORS > 1) {
-      const __nv_bfloat162 low = __floats2bfloat162_rn(x[i] - __low2float(high), y[i] - __high2float(high));
-      a[1][i / 4][i % 4] = *(const uint32_t *)&low;
-    }
+    const uint32_t high = rounded_pair(x[i], y[i]);
+    a[0][i / 4][i % 4] = high;
+    if constexpr (SHAPE::FACTORS > 1)
+      a[1][i / 4][i % 4] = rounded_pair(x[i] - low_half(high), y[i] - high_half(high));
   }
 }
 
@@ -264,8 +262,7 @@ static __device__ void add_arcs(const struct product &op, int tile, int r, int c
 #pragma unroll
       for (int j = 0; j < SHAPE::COLUMNS / 32; j++) {
         if (col + 32 * j >= op.width) continue;
-        sum[j] += weight * (__bfloat162float(x[32 * j]) +
-                            (SHAPE::PLANES > 1 ? __bfloat162float(x[op.plane + 32 * j]) : 0));
+        sum[j] += weight * ((float)x[32 * j] + (SHAPE::PLANES > 1 ? (float)x[op.plane + 32 * j] : 0));
       }
     }
     if (SHAPE::WEIGHTED) value += __popc(bits[q]);

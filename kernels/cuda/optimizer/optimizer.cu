@@ -57,7 +57,7 @@ static __global__ void __launch_bounds__(BLOCK)
     w = w * s.shrink[kind] - s.lr * *m / (sqrtf(*v) * s.unbias + EPSILON);
   }
   ((float *)op.w)[i] = w;
-  if (op.copy) ((bf16 *)op.copy)[i] = __float2bfloat16(w);
+  if (op.copy) ((bf16 *)op.copy)[i] = (bf16)w;
 }
 
 int cuda_optimizer(struct kernels *k, const struct optimizer_op *op) {

@@ -145,16 +145,18 @@ write_row_segment(const struct sums &op, const struct spmm_epilogue &epilogue,
   constexpr int WIDE = SHAPE::WIDE;
   typedef typename SHAPE::T T;
   if (row_segment.target < 0) return write_piece<SHAPE>(op, ~row_segment.target, vector, sum);
-  if constexpr (EPILOGUE == EPILOGUE_NORM)
-    return norm_row<T, SHAPE::LANES>(epilogue, row_segment.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  if constexpr (EPILOGUE == EPILOGUE_NORM) {
+    norm_row<T, SHAPE::LANES>(epilogue, row_segment.target, vector * WIDE, SHAPE::LANES * WIDE, sum);
+  } else {
 #pragma unroll
-  for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
-    if (vector >= op.vectors) break;
-    if constexpr (EPILOGUE == EPILOGUE_PLAIN)
-      plain_row<T>(epilogue, row_segment.target, vector * WIDE, sum[j]);
-    else
-      epilogue_row<T>(epilogue, EPILOGUE == EPILOGUE_SUM || epilogue.whole, row_segment.target, vector * WIDE,
-                      sum[j]);
+    for (int j = 0; j < SHAPE::VECS; j++, vector += SHAPE::LANES) {
+      if (vector >= op.vectors) break;
+      if constexpr (EPILOGUE == EPILOGUE_PLAIN)
+        plain_row<T>(epilogue, row_segment.target, vector * WIDE, sum[j]);
+      else
+        epilogue_row<T>(epilogue, EPILOGUE == EPILOGUE_SUM || epilogue.whole, row_segment.target,
+                        vector * WIDE, sum[j]);
+    }
   }
 }
 

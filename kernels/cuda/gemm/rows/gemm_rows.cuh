@@ -35,7 +35,7 @@ template <int BLOCKS_, int WARPGROUPS_, int TEAMS_, bool STREAMS_> struct team {
 template <class T>
 static __device__ __forceinline__ T element_of_b(const struct rows_product &p, int row, int64_t col) {
   if (row >= p.k || col >= p.n) return T(0.0f);
-  return __ldg((const T *)p.b + (p.transpose_b ? col * p.b_stride + row : row * p.b_stride + col));
+  return read_only((const T *)p.b + (p.transpose_b ? col * p.b_stride + row : row * p.b_stride + col));
 }
 
 /* Eight terms of one column in half of a product. plane: floats' hi and mid; bf16: the step's first and

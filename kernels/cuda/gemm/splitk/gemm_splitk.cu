@@ -39,7 +39,7 @@ static __device__ __forceinline__ void add_tile(const struct tile_sum &p, unsign
     *c = p.accumulate ? *c + sum : sum;
   } else {
     bf16 *c = row_of<bf16>(p.c, row) + col;
-    *c = __float2bfloat16(p.accumulate ? __bfloat162float(*c) + sum : sum);
+    *c = (bf16)(p.accumulate ? (float)*c + sum : sum);
   }
 }
 

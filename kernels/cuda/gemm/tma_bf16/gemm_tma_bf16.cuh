@@ -150,14 +150,6 @@ static __device__ __forceinline__ void add_columns(const struct lane_place &at, 
   totals[at.g * 8 + 2 * at.q + 1] += (double)column[0][1];
 }
 
-static __device__ __forceinline__ float low_half(uint32_t pair) {
-  return __uint_as_float(pair << 16);
-}
-
-static __device__ __forceinline__ float high_half(uint32_t pair) {
-  return __uint_as_float(pair & 0xFFFF0000u);
-}
-
 /* The epilogue of a pair of neighbours in a row. saved: backward, what the forward pass left of them; becomes
  * the result. x: the product; backward it becomes dz without the row's factor. */
 template <enum epilogue_kind KIND>

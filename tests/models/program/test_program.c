@@ -1,0 +1,251 @@
+/* What each pass over the steps of a model promises (models/program/step.h), for every model at several
+ * depths, norms and settings, on any number of ranks. That the numbers are right is checked by differences,
+ * test_gradients and others.
+ */
+#include "models/program/program.h"
+#include "tests/models/fixture.h"
+
+static struct job job;
+static const struct fixture plain = {.nodes = 211, .features = 40, .classes = 7};
+static const struct fixture directed = {.nodes = 97, .features = 40, .classes = 7, .directed = 1};
+static const struct fixture sparse = {.nodes = 97, .features = 150, .classes = 7, .sparse = 1};
+static const struct fixture hyper = {.nodes = 90, .features = 40, .classes = 7, .hyperedges = 70};
+
+BEFORE_ALL {
+  return ranks_open(&job.comm, 60);
+}
+
+AFTER_ALL {
+  comm_close(&job.comm);
+}
+
+typedef void check(const struct program *p, const char *what);
+
+static void check_one(const struct fixture *f, const char *settings, check *checks) {
+  fixture_open(&job, f, settings);
+  checks(&job.trainer.model.program, settings);
+  fixture_close(&job);
+}
+
+/* Calls it for programs of all models. */
+static void for_all_programs(check *checks) {
+  static const char *const models[] = {"gcn",
+                                       "mlp",
+                                       "gin",
+                                       "gcnii",
+                                       "sage",
+                                       "sage\"\nmodel.aggregator = \"max",
+                                       "sage\"\nmodel.aggregator = \"gcn",
+                                       "gin\"\nmodel.learn_eps = true\nmodel.activation = \"elu",
+                                       "gat\"\nmodel.heads = 4\nmodel.activation = \"elu",
+                                       "agnn"};
+  static const char *const hypergraphs[] = {
+      "hgnn", "hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"relu", "unigin", "unigcnii"};
+  static const char *const settings[] = {
+      "model.layers = 3\nmodel.dropout = 0.5", "model.layers = 4\nmodel.norm = \"batch\"\nmodel.hidden = 8",
+      "model.layers = 8\nmodel.norm = \"layer\"",
+      "model.layers = 6\ntrain.recompute = \"layer\"\nmodel.norm = \"batch\"",
+      "model.layers = 3\nruntime.once = false\nmodel.dropout_input = 0.2"};
+  static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
+  char text[512];
+  for (int s = 0; s < 5; s++) {
+    for (int m = 0; m < 10; m++) {
+      snprintf(text, sizeof text, "model.type = \"%s\"\n%s", models[m], settings[s]);
+      check_one(graphs[(s + m) % 3], text, checks);
+    }
+    for (int m = 0; m < 4; m++) {
+      snprintf(text, sizeof text, "model.type = \"%s\"\n%s", hypergraphs[m], settings[s]);
+      check_one(&hyper, text, checks);
+    }
+  }
+}
+
+/* Whether a step runs in the call of the step `head`. */
+static int runs_in(const struct program *p, int s, int head) {
+  return program_head(p, s) == head;
+}
+
+/* The bytes of values, by the value that was written there last. */
+struct block {
+  int16_t *owner; /* a unit each */
+  int64_t units;
+};
+enum { UNIT = 64 };
+
+static void write_value(const struct program *p, const struct block *block, int value) {
+  const int base = program_place(p, value);
+  const struct value *v = &p->value[base];
+  const int64_t bytes = v->rows * v->stride * dtype_bytes(v->dtype), first = v->offset / UNIT;
+  assert_true(v->offset >= 0 && v->offset + bytes <= p->bytes);
+  for (int64_t i = first; i < first + (bytes + UNIT - 1) / UNIT; i++) block->owner[i] = (int16_t)base;
+}
+
+static void read_value(const struct program *p, const struct block *block, int value, int step,
+                       const char *what) {
+  const int base = program_place(p, value);
+  const struct value *v = &p->value[base];
+  const int64_t bytes = v->rows * v->stride * dtype_bytes(v->dtype), first = v->offset / UNIT;
+  for (int64_t i = first; i < first + (bytes + UNIT - 1) / UNIT; i++) {
+    if (block->owner[i] != base)
+      fail_msg("%s: step %d (%s) reads %s, where %s lies by then", what, step, step_name[p->step[step].kind],
+               v->name, block->owner[i] < 0 ? "nothing" : p->value[block->owner[i]].name);
+  }
+}
+
+/* All that a call reads is there before and after it writes. */
+static void call(const struct program *p, const struct block *block, int head, const char *what) {
+  for (int turn = 0; turn < 3; turn++) {
+    for (int s = 0; s < p->steps; s++) {
+      const struct step *step = &p->step[s];
+      if (!runs_in(p, s, head)) continue;
+      for (int i = 0; i < STEP_OUTS && turn == 1; i++)
+        if (step->out[i] != NONE) write_value(p, block, step->out[i]);
+      for (int i = 0; i < STEP_INS && turn != 1; i++) {
+        const int writer = step->in[i] == NONE ? NONE : p->value[step->in[i]].writer;
+        const int inside = writer != NONE && runs_in(p, writer, head);
+        if (writer != NONE && (turn == 2 || !inside)) read_value(p, block, step->in[i], s, what);
+      }
+    }
+  }
+}
+
+static void values_are_there_when_they_are_read_in(const struct program *p, const char *what) {
+  struct block block = {.units = p->bytes / UNIT + 1};
+  block.owner = malloc((size_t)block.units * sizeof *block.owner);
+  memset(block.owner, 0xFF, (size_t)block.units * sizeof *block.owner);
+  for (int s = 0; s < p->loss; s++)
+    if (p->step[s].once) call(p, &block, s, what);
+  for (int epoch = 0; epoch < 2; epoch++)
+    for (int s = 0; s < p->steps; s++)
+      if (p->step[s].head == NONE && !p->step[s].once) call(p, &block, s, what);
+  free(block.owner);
+}
+
+TEST(values_are_there_when_they_are_read) {
+  for_all_programs(values_are_there_when_they_are_read_in);
+}
+
+/* The loss may be computed in the call that makes the logits. */
+static void gradient_has_a_place_with_the_logits_in(const struct program *p, const char *what) {
+  const struct value *gradient = &p->value[program_place(p, p->step[p->loss].out[0])];
+  const int head = program_head(p, p->value[p->logits].writer);
+  for (int i = 0; i < STEP_INS; i++) {
+    if (p->step[head].in[i] <= VALUE_FEATURES) continue;
+    const struct value *x = &p->value[program_place(p, p->step[head].in[i])];
+    const int64_t bytes = x->rows * x->stride * dtype_bytes(x->dtype);
+    const int64_t size = gradient->rows * gradient->stride * dtype_bytes(gradient->dtype);
+    if (x->offset < gradient->offset + size && gradient->offset < x->offset + bytes)
+      fail_msg("%s: the gradient of the logits overwrites %s", what, x->name);
+  }
+}
+
+TEST(the_gradient_of_the_logits_may_come_with_them) {
+  for_all_programs(gradient_has_a_place_with_the_logits_in);
+}
+
+static void plan_is_near_the_bound_in(const struct program *p, const char *what) {
+  if ((double)p->bytes > 1.05 * (double)p->least)
+    fail_msg("%s: %lld bytes, at least %lld are alive at once", what, (long long)p->bytes,
+             (long long)p->least);
+  assert_true(p->bytes >= p->least && p->least > 0);
+}
+
+TEST(the_plan_takes_at_most_1_05_of_what_is_alive_at_once) {
+  for_all_programs(plan_is_near_the_bound_in);
+}
+
+static void calls_wait_for_what_they_read_in(const struct program *p, const char *what) {
+  for (int s = 0; s < p->steps; s++) {
+    const int head = program_head(p, s);
+    for (int i = 0; i < STEP_INS; i++) {
+      const int in = p->step[s].in[i], writer = in == NONE ? NONE : p->value[in].writer;
+      if (writer != NONE && program_head(p, writer) > head)
+        fail_msg("%s: step %d runs with %d, before %d has written what it reads", what, s, head, writer);
+    }
+  }
+}
+
+TEST(steps_that_run_along_read_nothing_that_is_written_later) {
+  for_all_programs(calls_wait_for_what_they_read_in);
+}
+
+/* How many steps write the gradient of a parameter. */
+static int writers_of(const struct program *p, int parameter) {
+  int writers = 0;
+  for (int s = p->loss + 1; s < p->steps; s++) {
+    const struct step *step = &p->step[s], *of = step->of == NONE ? step : &p->step[step->of];
+    const int epilogue = step->kind == STEP_EPILOGUE_BACKWARD;
+    const int own = step->kind == STEP_WGRAD || step->kind == STEP_LOOP_GRAD ||
+                    step->kind == STEP_HYPEREDGE_GRAD || step->kind == STEP_ATTEND_BACKWARD ||
+                    step->kind == STEP_COSINE_BACKWARD;
+    writers += epilogue && (of->bias == parameter || of->gain == parameter || of->shift == parameter);
+    writers += own && (step->parameter[0] == parameter || step->parameter[1] == parameter);
+  }
+  return writers;
+}
+
+static void parameters_have_one_gradient_in(const struct program *p, const char *what) {
+  const struct parameters *parameters = &job.trainer.model.parameters;
+  for (int i = 0; i < parameters->length; i++)
+    if (writers_of(p, i) != 1)
+      fail_msg("%s: %d steps write the gradient of %s", what, writers_of(p, i), parameters->list[i].name);
+}
+
+TEST(each_parameter_has_its_gradient_from_one_step) {
+  for_all_programs(parameters_have_one_gradient_in);
+}
+
+/* The kind of the first step that reads the features, and whether it is hoisted. */
+static enum step_kind first_kind(const char *settings, int *once) {
+  int first = NONE;
+  fixture_open(&job, &plain, settings);
+  const struct program *p = &job.trainer.model.program;
+  assert_true(program_readers(p, VALUE_FEATURES, &first, NULL) > 0);
+  const enum step_kind kind = p->step[first].kind;
+  *once = p->step[first].once;
+  fixture_close(&job);
+  return kind;
+}
+
+/* 40 features. */
+TEST(the_cheaper_of_two_orders_comes_first) {
+  int once;
+  assert_int_equal(first_kind("runtime.once = false\nmodel.hidden = 64", &once), STEP_AGGREGATE);
+  assert_int_equal(first_kind("runtime.once = false\nmodel.hidden = 20", &once), STEP_AGGREGATE);
+  assert_int_equal(first_kind("runtime.once = false\nmodel.hidden = 19", &once), STEP_LINEAR);
+  assert_int_equal(first_kind("model.type = \"gin\"\nmodel.learn_eps = true\nmodel.hidden = 64", &once),
+                   STEP_LINEAR);
+}
+
+TEST(what_never_changes_is_hoisted) {
+  int once;
+  assert_int_equal(first_kind("model.hidden = 8", &once), STEP_AGGREGATE);
+  assert_true(once);
+  first_kind("model.hidden = 64\nruntime.once = false", &once);
+  assert_false(once);
+  first_kind("model.hidden = 64\nmodel.dropout_input = 0.5", &once);
+  assert_false(once);
+  first_kind("model.type = \"sage\"\nmodel.hidden = 8", &once);
+  assert_true(once);
+}
+
+static int64_t bytes_with(const char *settings, int *again) {
+  fixture_open(&job, &plain, settings);
+  const struct program *p = &job.trainer.model.program;
+  int64_t bytes = p->bytes;
+  *again = 0;
+  for (int s = 0; s < p->steps; s++) *again += p->step[s].again;
+  fixture_close(&job);
+  return bytes;
+}
+
+TEST(recomputed_layers_take_less_memory) {
+  static const char *const all = "model.type = \"gat\"\nmodel.heads = 4\nmodel.layers = 8\nmodel.hidden = 64";
+  char text[256];
+  int again;
+  const int64_t kept = bytes_with(all, &again);
+  assert_int_equal(again, 0);
+  snprintf(text, sizeof text, "%s\ntrain.recompute = \"layer\"", all);
+  assert_true((double)bytes_with(text, &again) < .6 * (double)kept);
+  assert_int_equal(again, 12); /* product and attention of six layers */
+}
