@@ -3,7 +3,7 @@
 #ifndef KERNELS_CUDA_COMMON_VEC_CUH
 #define KERNELS_CUDA_COMMON_VEC_CUH
 
-#include "kernels/cuda/bf16.cuh"
+#include "kernels/cuda/common/bf16.cuh"
 #include "kernels/cuda/common/pdl.cuh"
 
 constexpr int GROUP = 8;

@@ -1,7 +1,7 @@
 /* bfloat16, the upper half of a float, rounded to nearest even: what kernels need of cuda_bf16.h, which takes
  * as long to compile as all other headers of a source together. */
-#ifndef KERNELS_CUDA_BF16_CUH
-#define KERNELS_CUDA_BF16_CUH
+#ifndef KERNELS_CUDA_COMMON_BF16_CUH
+#define KERNELS_CUDA_COMMON_BF16_CUH
 
 #include <stdint.h>
 
