@@ -46,6 +46,23 @@ static void take_place(struct recomputation *r, int value) {
   if (r->code == OK) r->again[value] = copy;
 }
 
+static void add_again(struct recomputation *r, struct step copy, int first) {
+  copy.of = first;
+  copy.again = 1;
+  if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
+}
+
+/* An epilogue that runs along with what writes z does so again, and writes what it wrote: the kernel is the
+ * same, and so are the bits of z. */
+static void repeat_epilogue(struct recomputation *r, int z) {
+  for (int s = 0; s < r->p->loss; s++) {
+    struct step copy = r->p->step[s];
+    if (copy.kind != STEP_EPILOGUE || copy.in[0] != z || copy.epilogue.norm == NORM_BATCH) continue;
+    copy.in[0] = r->again[z];
+    add_again(r, copy, s);
+  }
+}
+
 static void compute_again(struct recomputation *r, int value) {
   const int writer = r->p->value[value].writer;
   if (r->again[value] != NONE || r->code != OK) return;
@@ -61,9 +78,8 @@ static void compute_again(struct recomputation *r, int value) {
   }
   for (int i = 0; i < STEP_INS && r->code == OK; i++)
     if (copy.in[i] != NONE && r->again[copy.in[i]] != NONE) copy.in[i] = r->again[copy.in[i]];
-  copy.of = writer;
-  copy.again = 1;
-  if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
+  add_again(r, copy, writer);
+  repeat_epilogue(r, value);
 }
 
 /* What the backward of a layer will read, before that of the layer above, which ends with the epilogue of

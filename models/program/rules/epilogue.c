@@ -46,7 +46,7 @@ const void *rule_scale(const struct pass *pass, const struct step *step) {
 const struct epilogue *rule_epilogue(const struct pass *pass, const struct step *head,
                                      struct epilogue *epilogue) {
   const struct step *step = fused(pass, head, FUSE_EPILOGUE);
-  if (!step || head->again) return NULL;
+  if (!step) return NULL;
   if (step->kind == STEP_EPILOGUE)
     *epilogue = rule_epilogue_of(pass, step);
   else if (step->kind == STEP_DROPOUT)
