@@ -5,7 +5,7 @@
 
 struct cosine_gradients {
   struct rows dx, dn, beta_grad;
-  int arcs; /* COSINE_IN | COSINE_OUT */
+  bool whole;
 };
 
 template <class S> struct gradient_sums { float dx[S::VECS][S::WIDE], dn[S::VECS][S::WIDE], beta; };
@@ -44,18 +44,18 @@ struct entry {
   float dz, x, beta;
 };
 
-/* in = dz_i . x_j, out = dz_j . x_i; the other end's numbers. */
-template <class S>
-static __device__ __forceinline__ struct entry
-entry_of(int arcs, float beta, const struct cosine_node<S> &node, float product, float in, float out,
-         float inverse, float log_sum, float delta) {
+/* ARCS: COSINE_IN | COSINE_OUT. in = dz_i . x_j, out = dz_j . x_i; the other end's numbers. */
+template <class S, int ARCS>
+static __device__ __forceinline__ struct entry entry_of(float beta, const struct cosine_node<S> &node,
+                                                        float product, float in, float out, float inverse,
+                                                        float log_sum, float delta) {
   const float c = product * node.inverse * inverse;
   struct entry entry = {0, 0, 0};
-  if (arcs & COSINE_IN) {
+  if (ARCS & COSINE_IN) {
     entry.x = coefficient(beta, c, node.log_sum, in, node.delta).y;
     entry.beta = entry.x * c;
   }
-  if (arcs & COSINE_OUT) {
+  if (ARCS & COSINE_OUT) {
     const float2 a = coefficient(beta, c, log_sum, out, delta);
     entry.dz = a.x;
     entry.x += a.y;
@@ -106,7 +106,7 @@ add_entries(const struct cosine_arcs &op, const struct cosine_stand<S> &me, int 
   }
   const float whole = sums_of_group<S>(me.lane, product), into = IN ? sums_of_group<S>(me.lane, in) : 0,
               out_of = OUT ? sums_of_group<S>(me.lane, out) : 0;
-  struct entry entry = entry_of<S>(ARCS, beta, node, whole, into, out_of, inverse, log_sum, delta);
+  struct entry entry = entry_of<S, ARCS>(beta, node, whole, into, out_of, inverse, log_sum, delta);
   if (left <= me.member) entry = {0, 0, 0};
   g.beta += entry.beta;
 #pragma unroll
@@ -169,30 +169,30 @@ static __device__ __forceinline__ void add_piece(const struct cosine_arcs &op, i
 
 /* Adds a row of the result, of elements SUM, to sums; what it held before as well, where that counts. */
 template <class S, class SUM>
-static __device__ __forceinline__ void write_row(const struct cosine_arcs &op, const struct rows &m,
-                                                 int32_t row, const struct cosine_stand<S> &me,
-                                                 float (&x)[S::VECS][S::WIDE]) {
+static __device__ __forceinline__ void
+write_row(const struct cosine_arcs &op, const struct cosine_gradients &to, const struct rows &m, int32_t row,
+          const struct cosine_stand<S> &me, float (&x)[S::VECS][S::WIDE]) {
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     float before[S::WIDE] = {};
     if (me.n[j] == 0) continue;
-    if (op.accumulate) load(at<SUM>(m, row, me.col[j]), me.n[j], S::FITS, before);
+    if (op.accumulate) load(at<SUM>(m, row, me.col[j]), me.n[j], to.whole, before);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) x[j][i] += before[i];
-    store(at<SUM>(m, row, me.col[j]), me.n[j], S::FITS, x[j]);
+    store(at<SUM>(m, row, me.col[j]), me.n[j], to.whole, x[j]);
   }
 }
 
-template <class S, class SUM>
+template <class S, class SUM, int ARCS>
 static __device__ __forceinline__ void
-end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int arcs, int32_t row, bool last,
+end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t row, bool last,
         const struct cosine_stand<S> &me, float beta, const struct cosine_node<S> &node,
         struct gradient_sums<S> &g) {
   if (op.self) {
     const float whole = product_of_rows(op, node.message, node.message, me);
     const float in = product_of_rows(op, node.message + op.dz, node.message, me);
-    const struct entry entry = entry_of<S>(arcs, beta, node, whole, in, in, node.inverse, node.log_sum,
-                                           node.delta);
+    const struct entry entry = entry_of<S, ARCS>(beta, node, whole, in, in, node.inverse, node.log_sum,
+                                                 node.delta);
     g.beta += entry.beta;
 #pragma unroll
     for (int i = 0; i < S::VECS * S::WIDE; i++) {
@@ -200,14 +200,13 @@ end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int arc
       g.dn[i / S::WIDE][i % S::WIDE] += entry.x * node.x[i / S::WIDE][i % S::WIDE];
     }
   }
-  write_row<S, SUM>(op, to.dx, row, me, g.dx);
-  write_row<S, SUM>(op, to.dn, row, me, g.dn);
+  write_row<S, SUM>(op, to, to.dx, row, me, g.dx);
+  write_row<S, SUM>(op, to, to.dn, row, me, g.dn);
   float *sum = at<float>(to.beta_grad, row, 0);
   if (me.lane == 0 && last) *sum = g.beta + (op.accumulate ? *sum : 0);
 }
 
-/* PIECES: rows are long ones, whose pieces are added up, with to.arcs for any ARCS; else row segments, whose
- * entries are. */
+/* PIECES: rows are long ones, whose pieces are added up; else row segments, whose entries are. */
 template <class S, class SUM, int ARCS, bool PIECES>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     cosine_backward_kernel(const __grid_constant__ struct cosine_arcs op,
@@ -235,7 +234,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     if (!PIECES && row_segment.target < 0)
       write_piece(op, ~row_segment.target, me, g);
     else
-      end_row<S, SUM>(op, to, PIECES ? to.arcs : ARCS, row, panel + 1 == panels, me, beta, node, g);
+      end_row<S, SUM, ARCS>(op, to, row, panel + 1 == panels, me, beta, node, g);
   }
 }
 
@@ -246,7 +245,7 @@ static int run(struct kernels *k, const struct cosine_arcs *op, const struct cos
   cosine_backward_kernel<S, SUM, ARCS, false><<<row_segments, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
   if (rest == 0) return OK;
-  cosine_backward_kernel<S, SUM, 0, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
+  cosine_backward_kernel<S, SUM, ARCS, true><<<rest, S::THREADS, 0, cuda_stream(k)>>>(*op, *to);
   TRY_LAUNCH();
   return OK;
 }
@@ -287,9 +286,8 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   to.dx = rows_of(op->dx);
   to.dn = rows_of(op->dn);
   to.beta_grad = rows_of(op->beta_grad);
-  to.arcs = op->arcs;
-  const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) &&
-                       is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
+  to.whole = is_whole_or_absent(op->dx, wide) && is_whole_or_absent(op->dn, wide);
+  const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows);
   if (op->dx.dtype == BF16) return launch<bf16, bf16, COSINE_IN | COSINE_OUT>(k, &arcs, &to, vectors);
   return op->message.dtype == BF16 ? launch_arcs<bf16>(k, op->arcs, &arcs, &to, vectors)
                                    : launch_arcs<float>(k, op->arcs, &arcs, &to, vectors);
