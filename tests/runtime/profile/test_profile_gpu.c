@@ -27,16 +27,23 @@ static int clear(enum stream stream, int times) {
   return OK;
 }
 
-/* 100 x 256 MiB take tens of ms on any GPU and far less to queue. */
+/* 100 x 256 MiB take tens of ms on any GPU and far less to queue. On a busy machine the host may be late: then once
+ * more. */
 TEST(a_region_lasts_as_long_as_the_work_not_as_its_queueing) {
+  enum { TRIES = 20 };
+  double measured = 0, whole = 1;
   assert_ok(clear(STREAM_COMPUTE, 1));
-  assert_ok(device_synchronize(&device, STREAM_COMPUTE));
-  double begun = profile_clock();
-  assert_ok(PROFILE("clear", clear(STREAM_COMPUTE, 100)));
-  double queued = profile_clock() - begun;
-  assert_ok(device_synchronize(&device, STREAM_COMPUTE));
-  double whole = profile_clock() - begun, measured = profile_seconds("clear");
-  assert_true(measured > queued && measured <= whole * 1.01);
+  for (int i = 0; i < TRIES && measured <= .8 * whole; i++) {
+    assert_ok(device_synchronize(&device, STREAM_COMPUTE));
+    double before = profile_seconds("clear"), begun = profile_clock();
+    assert_ok(PROFILE("clear", clear(STREAM_COMPUTE, 100)));
+    double queued = profile_clock() - begun;
+    assert_ok(device_synchronize(&device, STREAM_COMPUTE));
+    whole = profile_clock() - begun;
+    measured = profile_seconds("clear") - before;
+    assert_true(measured <= whole * 1.01);
+    if (measured <= queued) measured = 0;
+  }
   assert_true(measured > .8 * whole);
 }
 
