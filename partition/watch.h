@@ -18,6 +18,6 @@ struct watch watch_of(struct comm *comm);
 /* Runs work(context) aside and returns its code, with its message; `doing` names it in progress lines. Called
  * from such work it runs a part of it. When the ranks are lost meanwhile the process ends: the work cannot be
  * stopped. */
-int watch_work(struct watch *watch, const char *doing, int (*work)(void *context), void *context);
+int watch_work(struct watch *watch, const char *doing, int (*call)(void *context), void *context);
 
 #endif

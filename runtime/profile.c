@@ -146,12 +146,12 @@ static int end_call(int32_t r) {
   return 1;
 }
 
-void profile_record(int32_t r, int track, double from, double seconds) {
-  state.region[r].calls++;
-  state.region[r].seconds += seconds;
+void profile_record(int32_t region, int track, double start, double seconds) {
+  state.region[region].calls++;
+  state.region[region].seconds += seconds;
   if (state.events < PROFILE_EVENTS)
     state.event[state.events++] = (struct profile_event){
-        .start = from, .seconds = seconds, .region = r, .track = track};
+        .start = start, .seconds = seconds, .region = region, .track = track};
 }
 
 static void begin(const char *name, int track) {
