@@ -44,12 +44,10 @@ int h5_disk_type(hid_t type, enum h5_type *found) {
     *found = H5_TEXT;
   else if (class == H5T_FLOAT && size <= 8)
     *found = size <= 4 ? H5_FLOAT : H5_DOUBLE;
-  else if (class == H5T_ENUM && size == 1)
-    *found = H5_UINT8; /* h5py's bool */
+  else if (size == 1 && (natural || class == H5T_ENUM)) /* an enum: h5py's bool */
+    *found = H5_UINT8;
   else if (class != H5T_INTEGER || size > 8)
     return 0;
-  else if (size == 1 && natural)
-    *found = H5_UINT8;
   else
     *found = size < 4 || (size == 4 && !natural) ? H5_INT32 : H5_INT64;
   return 1;

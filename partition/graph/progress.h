@@ -18,6 +18,6 @@ struct progress progress_of(struct comm *comm);
 /* Runs work(context) in a worker and returns its code, with its message; `doing` names it in progress lines.
  * Called from such work it runs a part of it. When the ranks are lost meanwhile the process ends: the work
  * cannot be stopped. */
-int progress_work(struct progress *progress, const char *doing, int (*work)(void *context), void *context);
+int progress_work(struct progress *progress, const char *doing, int (*call)(void *context), void *context);
 
 #endif

@@ -18,7 +18,7 @@ static enum effect effect;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static int ignored[SIGNALS]; /* when the program began */
-static void (*clean)(void);
+static void (*cleaning)(void);
 static int leaving_code;
 static int interrupts;
 static atomic_int first;
@@ -52,7 +52,7 @@ static void end_by(int number) {
 static void leave(void) {
   static const char said[] = "stopped by a signal before there was anything to save\n";
   (void)!write(STDERR_FILENO, said, sizeof said - 1);
-  clean();
+  cleaning();
   _exit(leaving_code);
 }
 
@@ -67,7 +67,7 @@ static int is_ignored(int number) {
 static void act(int number) {
   if (is_ignored(number)) return;
   if (effect == LEAVES) leave();
-  if (effect == ENDS) clean();
+  if (effect == ENDS) cleaning();
   interrupts += number == SIGINT;
   if (effect == ENDS || (number == SIGINT && interrupts > 1)) end_by(number);
   if (!first) first = number;
@@ -86,14 +86,14 @@ static void *take(void *unused) {
   return NULL;
 }
 
-int stop_start(void (*call)(void)) {
+int stop_start(void (*clean)(void)) {
   enum { STACK_BYTES = 256 << 10 };
   struct sigaction before;
   pthread_attr_t attributes;
   pthread_t thread;
   for (int i = 0; i < SIGNALS; i++)
     ignored[i] = sigaction(taken[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
-  clean = call;
+  cleaning = clean;
   stop_block();
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);

@@ -69,17 +69,17 @@ config_value describe(const found &one) {
   value.key = one.key.c_str();
   value.line = static_cast<int>(one.node->source().begin.line);
   value.type = one.node->is_table() ? VALUE_TABLE : VALUE_OTHER;
-  if (auto *string = one.node->as_string()) {
+  if (const auto *string = one.node->as_string()) {
     value.type = VALUE_STRING;
     value.string = string->get().c_str();
     value.length = static_cast<int64_t>(string->get().size());
-  } else if (auto *integer = one.node->as_integer()) {
+  } else if (const auto *integer = one.node->as_integer()) {
     value.type = VALUE_INTEGER;
     value.integer = integer->get();
-  } else if (auto *real = one.node->as_floating_point()) {
+  } else if (const auto *real = one.node->as_floating_point()) {
     value.type = VALUE_REAL;
     value.real = real->get();
-  } else if (auto *boolean = one.node->as_boolean()) {
+  } else if (const auto *boolean = one.node->as_boolean()) {
     value.type = VALUE_BOOLEAN;
     value.boolean = boolean->get();
   }

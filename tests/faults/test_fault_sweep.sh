@@ -69,7 +69,7 @@ errors_of() {
 codes_of() {
   case $1 in
     open_memstream) echo "0 1" ;;
-    H5* | open* | fopen | opendir | read | pread | *stat | fstatat | mkdir* | scandir | fts_open) echo "0 1 2" ;;
+    H5* | open* | fopen | read | pread | *stat | fstatat | mkdir* | scandir | fts_open) echo "0 1 2" ;;
     *) echo "0 1" ;;
   esac
 }
@@ -119,7 +119,7 @@ END
 
 # The folder that each scenario starts with, $lab/SCENARIO, and what an undisturbed one leaves, $lab/SCENARIO.end. Of
 # training, what the run's files hold after each epoch: $lab/epochs.RANKS/EPOCH.
-keep() { rm -rf "$lab/$1" && cp -r in "$lab/$1"; }
+keep() { rm -rf "${lab:?}/$1" && cp -r in "$lab/$1"; }
 
 make_training() { # make_training RANKS SUFFIX...
   local ranks=$1 epoch suffix

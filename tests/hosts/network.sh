@@ -48,7 +48,7 @@ all_down() {
   for name in /run/netns/hosts-*; do
     owner=${name#*/hosts-}
     owner=${owner%%.*}
-    [[ $owner == $$ || ! -d /proc/$owner ]] || continue
+    [[ $owner == "$$" || ! -d /proc/$owner ]] || continue
     network=${name##*/}
     network=${network%?}
     hosts_down

@@ -156,7 +156,7 @@ gnnbench epoch made.toml --reps 2 --json >out.txt
 lacks '"op": "exchange"'
 above 0 ms '"op": "bound"'
 
-prints spmm --help
+prints '^usage: gnnbench' --help
 prints --inner gemm --help
 prints --incidences hyper --help
 prints '4200 GB/s' update --help
@@ -168,11 +168,11 @@ refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
 refuses 'unknown or incomplete option "--wide"' spmm --wide
 refuses 'unknown or incomplete option "--inner"' spmm --inner 3
 refuses 'device "abacus" is not in this build' spmm --device abacus
-refuses 'none.h5' spmm --dataset none.h5
+refuses 'none.h5: cannot be read: No such file' spmm --dataset none.h5
 refuses 'constants are those of GPUs' calibrate --device cpu --out -
-refuses 'none.h5' spmm --all --graph none.h5
+refuses 'none.h5: cannot be read: No such file' spmm --all --graph none.h5
 refuses '--graph: no graph given' spmm --all --graph ,
 refuses 'needs two ranks or more: mpirun -n 2' exchange
 refuses 'which configuration' epoch
-refuses 'none.toml' epoch none.toml
-refuses 'model.layer' epoch made.toml --set model.layer=3
+refuses 'none.toml: cannot open the configuration: No such file' epoch none.toml
+refuses 'unknown key model.layer; the nearest allowed one is model.layers' epoch made.toml --set model.layer=3

@@ -18,7 +18,7 @@ mkfifo pipe
 left() {
   exec 3<>pipe 4>pipe 3>&-
   code=0
-  "$GNNTRAIN_BIN/$@" >&4 2>err.txt 4>&- </dev/null || code=$?
+  "$@" >&4 2>err.txt 4>&- </dev/null || code=$?
   exec 4>&-
 }
 left gnntrain run.toml

@@ -32,7 +32,7 @@ done
 sent_to_metis() {
   local signal=$1
   shift
-  "$GNNTRAIN_BIN/$@" >out.txt 2>err.txt </dev/null &
+  "$@" >out.txt 2>err.txt </dev/null &
   job=$!
   began=
   while kill -0 $job 2>/dev/null; do

@@ -18,7 +18,7 @@ for ranks in 1 2; do
       train $ranks --set runtime.precision=$precision --set runtime.once=$once
       ((code == 0)) || fail "training in $precision ended with $code"
       read -r peak peak_unit estimate estimate_unit < <(
-        sed -n 's/^ *GPU memory *\([0-9.]*\) \([MG]iB\) on the fullest rank (estimate \([0-9.]*\) \([MG]iB\))/\1 \2 \3 \4/p' out.txt)
+        sed -n 's/^ *GPU memory *\([0-9.]*\) \([MG]iB\) on the fullest rank (estimate \([0-9.]*\) \([MG]iB\))/\1 \2 \3 \4/p' out.txt) || fail "no line of memory"
       echo "$ranks ranks, $precision, once = $once: peak $peak $peak_unit, estimate $estimate $estimate_unit"
       awk -v p="$(gib "$peak" "$peak_unit")" -v e="$(gib "$estimate" "$estimate_unit")" \
         'BEGIN {exit !(p > 1 && p <= 1.05 * e && e <= 1.05 * p)}' || fail "they are more than 5% apart"

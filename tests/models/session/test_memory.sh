@@ -12,7 +12,7 @@ mib() { awk -v n="$1" -v u="$2" 'BEGIN {print u == "GiB" ? 1024 * n : u == "KiB"
 compare() {
   local estimate peak_unit estimate_unit
   read -r peak peak_unit estimate estimate_unit < <(
-    sed -n 's/^ *memory *\([0-9.]*\) \([KMG]iB\) on the fullest rank (estimate \([0-9.]*\) \([KMG]iB\))/\1 \2 \3 \4/p' "${2-out.txt}")
+    sed -n 's/^ *memory *\([0-9.]*\) \([KMG]iB\) on the fullest rank (estimate \([0-9.]*\) \([KMG]iB\))/\1 \2 \3 \4/p' "${2-out.txt}") || fail "no line of memory"
   echo "$1: peak $peak $peak_unit, estimate $estimate $estimate_unit"
   peak=$(mib "$peak" "$peak_unit")
   awk -v p="$peak" -v e="$(mib "$estimate" "$estimate_unit")" \

@@ -43,7 +43,7 @@ static _Noreturn void follow(const struct play *play, int player, pid_t below) {
   int status = 0;
   waitpid(below, &status, 0);
   play->ids[player + 1] = 0;
-  while (player == LAUNCHER) pause();
+  while (player == LAUNCHER) pause(); /* NOLINT(bugprone-infinite-loop) */
   _exit(WEXITSTATUS(status));
 }
 
