@@ -21,7 +21,7 @@ void gin_aggregation(struct build *b, int64_t out, struct layer_epilogue form) {
   }
   struct step sum = build_aggregate_step(b, build_linear(b, b->x, weight), NONE);
   sum.parameter[0] = eps;
-  sum.ties_first = 1; /* products take more along at their ends than sums over neighbours */
+  sum.aggregation.ties_first = 1; /* products take more along at their ends than sums over neighbours */
   build_step(b, sum);
   build_epilogue(b, sum.out[0], epilogue);
 }

@@ -30,7 +30,7 @@ static int64_t widest_output(const struct program *p) {
 
 static const struct step *hoisted(const struct program *p) {
   for (int s = 0; s < p->loss; s++)
-    if (p->step[s].once) return &p->step[s];
+    if (p->step[s].aggregation.once) return &p->step[s];
   return NULL;
 }
 
@@ -60,7 +60,8 @@ static int64_t product_workspace(const struct model *model, const struct run *ru
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
     if (step->exchange > 0)
-      most = larger(most, propagation_workspace(&model->propagation, run, step->exchange, step->message));
+      most = larger(
+          most, propagation_workspace(&model->propagation, run, step->exchange, step->aggregation.message));
   }
   if (!hoisted(p)) return most;
   most = larger(most, propagation_workspace(&model->propagation, run, each, has_panels(model)));
@@ -137,7 +138,8 @@ static int build(struct model *model, struct run *run) {
   TRY(differentiate(p, run));
   TRY(recompute_steps(p, run));
   fuse_steps(p, run);
-  for (int s = 0; s < p->loss; s++) model->uses_graph |= p->step[s].once || p->step[s].exchange > 0;
+  for (int s = 0; s < p->loss; s++)
+    model->uses_graph |= p->step[s].aggregation.once || p->step[s].exchange > 0;
   return OK;
 }
 

@@ -49,7 +49,7 @@ static void pool_layer(struct build *b, int64_t out, struct layer_epilogue form)
   int pool = build_weight(b, "pool", in, width);
   struct step relu = step_of(STEP_EPILOGUE, b->layer);
   relu.epilogue.activation = ACTIVATION_RELU;
-  relu.bias = build_parameter(b, "pool_bias", 1, width, START_ZERO);
+  relu.index.bias = build_parameter(b, "pool_bias", 1, width, START_ZERO);
   int weight = build_weight(b, "weight", width, out), self = build_weight(b, "self", in, out);
   struct step epilogue = build_epilogue_parameters(b, out, form);
   relu.in[0] = build_linear(b, x, pool);

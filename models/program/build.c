@@ -25,11 +25,11 @@ struct step build_epilogue_parameters(struct build *b, int64_t cols, struct laye
   struct norm_state norm = {.layer = b->layer, .cols = cols, .norm = form.norm};
   step.epilogue = form;
   if (form.norm == NORM_BATCH) norm.statistics = 2 * cols;
-  if (form.bias && form.norm != NORM_BATCH) step.bias = build_parameter(b, "bias", 1, cols, START_ZERO);
+  if (form.bias && form.norm != NORM_BATCH) step.index.bias = build_parameter(b, "bias", 1, cols, START_ZERO);
   if (form.norm == NORM_NONE) return step;
-  step.gain = build_parameter(b, "gain", 1, cols, START_ONE);
-  step.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
-  if (b->code == OK && (step.norm = program_norm(b->program, norm)) == NONE) b->code = FAILED;
+  step.index.gain = build_parameter(b, "gain", 1, cols, START_ONE);
+  step.index.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
+  if (b->code == OK && (step.index.norm = program_norm(b->program, norm)) == NONE) b->code = FAILED;
   return step;
 }
 

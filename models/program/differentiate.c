@@ -170,7 +170,7 @@ static void differentiate_aggregate(struct differentiation *d, int s, int dy) {
   added_gradient(d, s, forward.in[2], dy);
   if (!is_trained(d, forward.in[0])) return;
   struct gradient *gradient = &d->of[forward.in[0]];
-  step.transposed = 1;
+  step.aggregation.transposed = 1;
   step.in[0] = dy;
   step.parameter[0] = forward.parameter[0];
   step.exchange = forward.exchange;
@@ -312,7 +312,7 @@ static void differentiate_step(struct differentiation *d, int s) {
 static void mark_trained(struct program *p) {
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
-    int trained = step->parameter[0] != NONE || step->bias != NONE || step->gain != NONE;
+    int trained = step->parameter[0] != NONE || step->index.bias != NONE || step->index.gain != NONE;
     for (int i = 0; i < STEP_INS; i++) trained |= step->in[i] != NONE && p->value[step->in[i]].trained;
     for (int i = 0; i < STEP_OUTS; i++)
       if (step->out[i] != NONE) p->value[step->out[i]].trained = trained;

@@ -106,7 +106,7 @@ static void scale_message(struct program *p, const struct run *run, int s) {
   const int backward = step->kind == STEP_EPILOGUE_BACKWARD && p->step[step->of].epilogue.norm != NORM_BATCH;
   if (!forward && !backward) return;
   step->scale = s;
-  aggregate->message = 1;
+  aggregate->aggregation.message = 1;
 }
 
 /* Where nothing lies between the logits and the last sum, the gradient of the logits is the message. */
@@ -115,7 +115,7 @@ static void scale_loss(struct program *p) {
   if (s >= p->steps || p->step[s].kind != STEP_EPILOGUE_BACKWARD) return;
   const struct step *forward = &p->step[p->step[s].of];
   const struct layer_epilogue *epilogue = &forward->epilogue;
-  if (forward->bias != NONE || forward->in[1] != NONE || epilogue->norm != NORM_NONE) return;
+  if (forward->index.bias != NONE || forward->in[1] != NONE || epilogue->norm != NORM_NONE) return;
   if (epilogue->activation != ACTIVATION_NONE || epilogue->dropout != 0) return;
   p->step[p->loss].scale = p->step[s].scale;
   p->step[s].scale = NONE;

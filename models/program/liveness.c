@@ -35,12 +35,12 @@ static void find_lives(struct program *p) {
   }
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
-    const int time = step->once ? NONE : program_head(p, s);
+    const int time = step->aggregation.once ? NONE : program_head(p, s);
     for (int i = 0; i < STEP_INS; i++)
       if (step->in[i] > VALUE_FEATURES) extend(p, step->in[i], time);
     for (int i = 0; i < STEP_OUTS; i++)
       if (step->out[i] != NONE) extend(p, step->out[i], time);
-    if (step->once) extend(p, step->out[0], p->steps);
+    if (step->aggregation.once) extend(p, step->out[0], p->steps);
   }
   extend(p, p->logits, p->loss);
   extend(p, p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer)); /* a loss may come along */

@@ -18,7 +18,7 @@ static int aggregates_first(const struct program *p, const struct run *run, cons
   const int64_t before = first_layer ? in : 2 * in, behind = 2 * out;
   if (first_layer && run->shard->sparse) return 0;
   if (first_layer && program_input_is_constant(run)) return 1;
-  return before < behind || (before == behind && (first_layer || aggregate->ties_first));
+  return before < behind || (before == behind && (first_layer || aggregate->aggregation.ties_first));
 }
 
 /* z = P (x W) (+ x W2) becomes z = (P x) W (+ x W2): the LINEAR's place is the AGGREGATE's and the other way

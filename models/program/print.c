@@ -29,7 +29,7 @@ static void print_step(const struct program *p, int s) {
     if (step->out[i] != NONE) add_value(p, step->out[i], 1, writes, sizeof writes, &out);
   if (step->head != NONE)
     snprintf(how, sizeof how, "with step %d", program_head(p, s));
-  else if (step->once)
+  else if (step->aggregation.once)
     snprintf(how, sizeof how, "once");
   else if (step->again)
     snprintf(how, sizeof how, "again");

@@ -72,10 +72,7 @@ struct step step_of(enum step_kind kind, int layer) {
                       .head = NONE,
                       .scale = NONE,
                       .factor = 1,
-                      .bias = NONE,
-                      .gain = NONE,
-                      .shift = NONE,
-                      .norm = NONE};
+                      .index = {NONE, NONE, NONE, NONE}};
   for (int i = 0; i < STEP_INS; i++) step.in[i] = NONE;
   for (int i = 0; i < STEP_OUTS; i++) step.out[i] = NONE;
   for (int i = 0; i < FUSIONS; i++) step.along[i] = NONE;

@@ -20,7 +20,7 @@ struct recomputation {
 static int is_computed_again(const struct program *p, int value) {
   const int writer = value == NONE ? NONE : p->value[value].writer;
   const struct step *step = writer == NONE || writer > p->loss ? NULL : &p->step[writer];
-  if (!step || step->once || step->layer >= p->layers - 2) return 0;
+  if (!step || step->aggregation.once || step->layer >= p->layers - 2) return 0;
   return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step->kind == STEP_ATTEND ||
          step->kind == STEP_COSINE;
 }

@@ -78,6 +78,18 @@ struct layer_epilogue {
   double dropout;
 };
 
+/* Which parameters and statistics (program.norm) an EPILOGUE has; NONE. */
+struct epilogue_index {
+  int bias, gain, shift, norm;
+};
+
+struct aggregation {
+  int message;    /* x comes multiplied by the column scale */
+  int transposed; /* by P^T */
+  int ties_first; /* it comes first where both orders cost the same */
+  int once;       /* hoisted */
+};
+
 struct step {
   enum step_kind kind;
   int layer; /* index, for names and for the streams of dropout */
@@ -87,18 +99,14 @@ struct step {
   int again;          /* a forward step that is done again in the backward */
   int head;           /* the step that it runs along with; NONE: by itself */
   int along[FUSIONS]; /* of a head */
-  int scale;      /* what it writes is a message: multiplied by the column scale of that AGGREGATE; NONE */
-  int message;    /* AGGREGATE: x comes so */
-  int transposed; /* AGGREGATE */
+  int scale; /* what it writes is a message, multiplied by the column scale of that AGGREGATE; NONE */
   int fixed; /* AGGREGATE: its place before or behind the linear map is given. COSINE: beta is not trained */
-  int ties_first;   /* AGGREGATE: it comes first where both orders cost the same */
-  int once;         /* AGGREGATE: hoisted */
   int64_t exchange; /* columns of the rows that travel between ranks; 0: none do */
   double factor, diagonal;
-  struct layer_epilogue epilogue; /* EPILOGUE */
-  int bias, gain, shift;          /* its parameters */
-  int norm;                       /* its statistics, index into program.norm; NONE */
-  int heads, width;               /* ATTEND */
+  struct aggregation aggregation;
+  struct layer_epilogue epilogue;
+  struct epilogue_index index;
+  int heads, width; /* ATTEND */
 };
 
 extern const char *const step_name[STEP_KINDS];

@@ -125,7 +125,7 @@ static void record(int32_t r, int track, double from, double seconds) {
   state.region[r].seconds += seconds;
   if (state.events < PROFILE_EVENTS)
     state.event[state.events++] = (struct profile_event){
-        .start = start, .seconds = seconds, .region = region, .track = track};
+        .start = from, .seconds = seconds, .region = r, .track = track};
 }
 
 /* What the device has come to. */

@@ -19,12 +19,12 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
 static int aggregate_with(const struct pass *pass, const struct step *step, const struct epilogue *epilogue,
                           const struct epilogue_backward *backward) {
   struct propagation *p = pass->propagation;
-  const struct direction *d = step->transposed ? &p->backward : &p->forward;
+  const struct direction *d = step->aggregation.transposed ? &p->backward : &p->forward;
   struct tensor x = rule_input(pass, step->in[0]), added = tensor_in(pass, step, 1),
                 y = tensor_out(pass, step, 0);
   if (backward) return propagate_below(p, pass->run, d, x, added, backward);
   if (added.data) return propagate_and_add(p, pass->run, d, x, added, epilogue, y);
-  return (step->message ? propagate_message : propagate)(p, pass->run, d, x, epilogue, y);
+  return (step->aggregation.message ? propagate_message : propagate)(p, pass->run, d, x, epilogue, y);
 }
 
 int run_aggregate(const struct pass *pass, const struct step *step) {
@@ -34,7 +34,7 @@ int run_aggregate(const struct pass *pass, const struct step *step) {
   const struct epilogue_backward *backward = rule_backward(pass, step, &below);
   const struct epilogue *epilogue = rule_epilogue(pass, step, &held);
   struct epilogue add = {.z = y, .residual = residual, .y = y};
-  if (step->once) return OK;
+  if (step->aggregation.once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
   return aggregate_with(pass, step, residual.data && !epilogue ? &add : epilogue, backward);
 }

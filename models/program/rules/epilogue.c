@@ -19,16 +19,16 @@ static struct dropout dropout_of_step(const struct pass *pass, const struct step
 
 struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step) {
   struct epilogue epilogue = {.z = tensor_in(pass, step, 0),
-                              .bias = value_of(pass, step->bias),
+                              .bias = value_of(pass, step->index.bias),
                               .norm = step->epilogue.norm,
-                              .gain = value_of(pass, step->gain),
-                              .shift = value_of(pass, step->shift),
+                              .gain = value_of(pass, step->index.gain),
+                              .shift = value_of(pass, step->index.shift),
                               .epsilon = 1e-5,
                               .activation = step->epilogue.activation,
                               .residual = tensor_in(pass, step, 1),
                               .y = tensor_out(pass, step, 0)};
-  if (step->norm != NONE) {
-    const struct norm_state *norm = &pass->program->norm[step->norm];
+  if (step->index.norm != NONE) {
+    const struct norm_state *norm = &pass->program->norm[step->index.norm];
     epilogue.mean = norm->mean;
     epilogue.rstd = norm->rstd;
   }
@@ -40,7 +40,7 @@ struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *ste
 const void *rule_scale(const struct pass *pass, const struct step *step) {
   const struct propagation *p = pass->propagation;
   if (step->scale == NONE) return NULL;
-  return (pass->program->step[step->scale].transposed ? &p->backward : &p->forward)->col_scale;
+  return (pass->program->step[step->scale].aggregation.transposed ? &p->backward : &p->forward)->col_scale;
 }
 
 const struct epilogue *rule_epilogue(const struct pass *pass, const struct step *head,
@@ -76,7 +76,7 @@ const struct column_moments *rule_moments(const struct pass *pass, const struct 
                                           struct column_moments *moments) {
   const struct step *step = fused(pass, head, FUSE_MOMENTS);
   if (!step || !pass->training || head->again) return NULL;
-  const struct norm_state *norm = &pass->program->norm[step->norm];
+  const struct norm_state *norm = &pass->program->norm[step->index.norm];
   *moments = (struct column_moments){.x = tensor_in(pass, step, 0),
                                      .sum = norm->own_sum ? norm->own_sum : norm->mean,
                                      .squares = norm->rstd};
@@ -119,7 +119,8 @@ int run_epilogue(const struct pass *pass, const struct step *step) {
   struct epilogue epilogue = rule_epilogue_of(pass, step);
   if (step->epilogue.norm == NORM_BATCH) {
     const struct step *writer = &p->step[p->value[step->in[0]].writer];
-    TRY(batch_statistics(pass, &p->norm[step->norm], epilogue.z, fused(pass, writer, FUSE_MOMENTS) != NULL));
+    TRY(batch_statistics(pass, &p->norm[step->index.norm], epilogue.z,
+                         fused(pass, writer, FUSE_MOMENTS) != NULL));
   }
   return op_epilogue(pass->run->kernels, &epilogue);
 }
@@ -139,9 +140,9 @@ static struct rule_backward backward_of(const struct pass *pass, const struct st
                                            .dz = tensor_out(pass, step, 0),
                                            .residual_grad = tensor_out(pass, step, 1),
                                            .scale = rule_scale(pass, step),
-                                           .shift_grad = rule_gradient(pass, forward->shift),
-                                           .gain_grad = rule_gradient(pass, forward->gain),
-                                           .bias_grad = rule_gradient(pass, forward->bias)};
+                                           .shift_grad = rule_gradient(pass, forward->index.shift),
+                                           .gain_grad = rule_gradient(pass, forward->index.gain),
+                                           .bias_grad = rule_gradient(pass, forward->index.bias)};
   return backward;
 }
 

@@ -5,10 +5,10 @@
 /* Of all ranks; *sums: [2, cols], of dn and of dn xhat. Where there is one rank they are the gradients. */
 static int sum_over_ranks(const struct pass *pass, const struct step *forward, void *sums[2]) {
   struct run *run = pass->run;
-  const int64_t cols = pass->program->norm[forward->norm].cols;
+  const int64_t cols = pass->program->norm[forward->index.norm].cols;
   const int64_t bytes = cols * dtype_bytes(run->kernels->real);
-  sums[0] = rule_gradient(pass, forward->shift);
-  sums[1] = rule_gradient(pass, forward->gain);
+  sums[0] = rule_gradient(pass, forward->index.shift);
+  sums[1] = rule_gradient(pass, forward->index.gain);
   if (run->comm->size == 1) return OK;
   for (int i = 0; i < 2; i++) {
     void *to = (char *)pass->sums + i * bytes;

@@ -114,10 +114,10 @@ static void values_are_there_when_they_are_read_in(const struct program *p, cons
   block.owner = malloc((size_t)block.units * sizeof *block.owner);
   memset(block.owner, 0xFF, (size_t)block.units * sizeof *block.owner);
   for (int s = 0; s < p->loss; s++)
-    if (p->step[s].once) call(p, &block, s, what);
+    if (p->step[s].aggregation.once) call(p, &block, s, what);
   for (int epoch = 0; epoch < 2; epoch++)
     for (int s = 0; s < p->steps; s++)
-      if (p->step[s].head == NONE && !p->step[s].once) call(p, &block, s, what);
+      if (p->step[s].head == NONE && !p->step[s].aggregation.once) call(p, &block, s, what);
   free(block.owner);
 }
 
@@ -178,7 +178,8 @@ static int writers_of(const struct program *p, int parameter) {
     const int own = step->kind == STEP_WGRAD || step->kind == STEP_LOOP_GRAD ||
                     step->kind == STEP_HYPEREDGE_GRAD || step->kind == STEP_ATTEND_BACKWARD ||
                     step->kind == STEP_COSINE_BACKWARD;
-    writers += epilogue && (of->bias == parameter || of->gain == parameter || of->shift == parameter);
+    writers += epilogue &&
+               (of->index.bias == parameter || of->index.gain == parameter || of->index.shift == parameter);
     writers += own && (step->parameter[0] == parameter || step->parameter[1] == parameter);
   }
   return writers;
@@ -202,7 +203,7 @@ static enum step_kind first_kind(const char *settings, int *once) {
   const struct program *p = &job.trainer.model.program;
   assert_true(program_readers(p, VALUE_FEATURES, &first, NULL) > 0);
   const enum step_kind kind = p->step[first].kind;
-  *once = p->step[first].once;
+  *once = p->step[first].aggregation.once;
   fixture_close(&job);
   return kind;
 }
