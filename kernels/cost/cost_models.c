@@ -56,10 +56,14 @@ const struct cost_model *cost_model_of(const char *device) {
   return &cost_model_h200;
 }
 
+int cost_model_is_own(const char *device) {
+  return strcmp(cost_model_of(device)->name, device) == 0;
+}
+
 int cost_model_named(const char *device, const struct cost_model **model) {
   char names[(1 + MODELS) * (NAME + 2)];
   *model = cost_model_of(device);
-  if (*model != &cost_model_h200 || strcmp(device, cost_model_h200.name) == 0) return OK;
+  if (cost_model_is_own(device)) return OK;
   size_t used = (size_t)snprintf(names, sizeof names, "%s", cost_model_h200.name);
   for (int i = 0; i < known.count; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, ", %s", known.name[i]);

@@ -16,6 +16,8 @@
 
 /* The constants that hold for a GPU of that name: of the file that was read, else those of the source. */
 const struct cost_model *cost_model_of(const char *device);
+/* Whether they are of that very GPU; otherwise those of cost_model_of stand in for its own. */
+int cost_model_is_own(const char *device);
 /* Errors: BAD_INPUT where there are none of that name, with the names that there are. */
 int cost_model_named(const char *device, const struct cost_model **model);
 

@@ -37,8 +37,17 @@ static int64_t owner_bytes(const struct job *job) {
   return (job->dataset.nodes + job->expansion.nodes) * 12;
 }
 
+/* What is chosen on a GPU that nobody has measured is chosen by another one's constants. */
+static void say_constants(const struct job *job) {
+  const char *gpu = job->device.name;
+  if (job->device.ops->on_host || cost_model_is_own(gpu)) return;
+  log_info("cost model: no constants of %s, those of %s stand in; gnnbench calibrate measures them", gpu,
+           cost_model_of(gpu)->name);
+}
+
 static int finish_device(struct job *job) {
   TRY(startup_finish(&job->startup));
+  say_constants(job);
   footprint_add_program(&job->footprint, &job->device, shard_bytes(&job->shard) + owner_bytes(job));
   footprint_add_taken(&job->footprint, &job->device, "context, libraries, transport between ranks");
   return OK;

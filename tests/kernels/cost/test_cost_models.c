@@ -8,6 +8,7 @@
 TEST(the_source_serves_where_no_file_says_otherwise) {
   assert_ptr_equal(cost_model_of("NVIDIA H200"), &cost_model_h200);
   assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
+  assert_true(cost_model_is_own("NVIDIA H200") && !cost_model_is_own("another"));
   assert_ok(cost_models_read("", "empty"));
   assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
 }
