@@ -57,7 +57,8 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   enum norm_edges norm = norm_of(p, run);
   if (!adds_loops(p) && (p->loop != 0 || run->shard->in.self)) p->self = arena_take(arena, bytes);
   if (p->loop_changes) p->base = arena_take(arena, bytes);
-  if (norm != EDGES_NONE) p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
+  if (norm != EDGES_NONE || p->factor != 1)
+    p->forward.row_scale = p->backward.col_scale = arena_take(arena, bytes);
   if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
 }
 
@@ -128,6 +129,7 @@ static int node_scales(const struct propagation *p, const struct run *run, doubl
     double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
     r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
     c[v] = norm == EDGES_BOTH ? r[v] : 1;
+    r[v] *= p->factor;
   }
   return OK;
 }

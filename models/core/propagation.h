@@ -72,6 +72,7 @@ struct propagation {
   int wants_ids;                      /* likewise: of halo rows */
   int reduces;                        /* likewise: layouts are for reductions, not for products */
   double loop;                        /* likewise; of the SUMs */
+  double factor;                      /* likewise; of a graph: r is multiplied by it */
   int loop_changes;                   /* likewise: propagation_set_loop is called before each use of P */
   int attends;                        /* likewise: layouts are for attention, not for products */
   struct direction forward, backward;

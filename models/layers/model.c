@@ -28,9 +28,10 @@ static int64_t widest_output(const struct program *p) {
   return width;
 }
 
+/* The last step of what is hoisted, whose output the epochs read. */
 static const struct step *hoisted(const struct program *p) {
   for (int s = 0; s < p->loss; s++)
-    if (p->step[s].aggregation.once) return &p->step[s];
+    if (p->step[s].aggregation.once && !program_passes_by(p, p->step[s].out[0])) return &p->step[s];
   return NULL;
 }
 
@@ -129,6 +130,7 @@ static int build(struct model *model, struct run *run) {
   const struct model_type *type = NULL;
   TRY(model_type_of(run->config->model.type, &type));
   TRY(add_features(p, run));
+  model->propagation.factor = 1;
   type->build(&b);
   TRY(b.code);
   p->layers = b.layer;
@@ -148,14 +150,21 @@ static int features_are_read_once(const struct program *p) {
   return hoisted(p) && program_readers(p, VALUE_FEATURES, NULL, NULL) == 1;
 }
 
-static int add_panel(struct model *model, const struct run *run) {
-  struct value panel = model->program.value[VALUE_FEATURES];
+/* What one hoisted step leaves for another is a panel, too. */
+static int add_panels(struct model *model, const struct run *run) {
+  struct program *p = &model->program;
+  struct value panel = p->value[VALUE_FEATURES];
+  for (int v = 1; v < p->values; v++) {
+    if (!program_passes_by(p, v)) continue;
+    p->value[v].cols = panel_width(model);
+    p->value[v].stride = tensor_stride(p->value[v].dtype, p->value[v].cols);
+  }
   if (!has_panels(model)) return OK;
   panel.cols = panel_width(model);
   panel.rows = run->shard->own;
   panel.stride = tensor_stride(panel.dtype, panel.cols);
-  model->program.panel = program_value(&model->program, panel);
-  return model->program.panel == NONE ? FAILED : OK;
+  p->panel = program_value(p, panel);
+  return p->panel == NONE ? FAILED : OK;
 }
 
 int model_init(struct model *model, struct run *run) {
@@ -166,7 +175,7 @@ int model_init(struct model *model, struct run *run) {
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
   model->arena = arena_measure(run->device);
-  TRY(add_panel(model, run));
+  TRY(add_panels(model, run));
   TRY(plan_values(&model->program));
   return plan(model, run);
 }
@@ -196,7 +205,7 @@ void model_estimate(const struct model *model, const struct run *run, struct est
                  csr_bytes(&model->features.transposed) * (model->features.masked ? 2 : 1));
 }
 
-/* y = P x, of the features themselves, or of a panel of them, which is scaled there. */
+/* y = P x, of the features themselves, or of a panel, which is scaled there. */
 static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
   struct propagation *p = &model->propagation;
   struct epilogue scale = {.z = x, .scale = p->forward.col_scale, .y = x};
@@ -205,20 +214,29 @@ static int aggregate_panel(struct model *model, struct run *run, struct tensor x
   return propagate_message(p, run, &p->forward, x, NULL, y);
 }
 
-/* P X, once and for all; X itself is not needed any more. */
+/* Columns [done, done + cols) through all that is hoisted. */
+static int aggregate_columns(struct model *model, struct run *run, int64_t done, int64_t cols) {
+  const struct program *p = &model->program;
+  struct tensor x, panel = program_tensor(p, p->panel);
+  TRY(features_panel(&model->features, run, done, cols, panel, &x));
+  for (int s = 0; s < p->loss; s++) {
+    const int out = p->step[s].out[0];
+    if (!p->step[s].aggregation.once) continue;
+    struct tensor y = program_tensor(p, out);
+    y = program_passes_by(p, out) ? tensor_narrowed(y, cols) : tensor_columns(y, done, cols);
+    TRY(aggregate_panel(model, run, x, y));
+    x = y;
+  }
+  return device_synchronize(run->device, STREAM_COMPUTE);
+}
+
+/* P X, or P P X and so on, once and for all; X itself is not needed any more. */
 static int aggregate_once(struct model *model, struct run *run) {
   const struct step *once = hoisted(&model->program);
   if (!once) return OK;
-  struct tensor aggregate = program_tensor(&model->program, once->out[0]);
-  struct tensor panel = program_tensor(&model->program, model->program.panel);
-  int64_t each = panel_width(model), in = aggregate.cols;
-  for (int64_t done = 0; done < in; done += each) {
-    int64_t cols = in - done < each ? in - done : each;
-    struct tensor x;
-    TRY(features_panel(&model->features, run, done, cols, panel, &x));
-    TRY(aggregate_panel(model, run, x, tensor_columns(aggregate, done, cols)));
-    TRY(device_synchronize(run->device, STREAM_COMPUTE));
-  }
+  int64_t each = panel_width(model), in = program_tensor(&model->program, once->out[0]).cols;
+  for (int64_t done = 0; done < in; done += each)
+    TRY(aggregate_columns(model, run, done, in - done < each ? in - done : each));
   features_release(&model->features, run);
   return OK;
 }

@@ -40,7 +40,7 @@ static void find_lives(struct program *p) {
       if (step->in[i] > VALUE_FEATURES) extend(p, step->in[i], time);
     for (int i = 0; i < STEP_OUTS; i++)
       if (step->out[i] != NONE) extend(p, step->out[i], time);
-    if (step->aggregation.once) extend(p, step->out[0], p->steps);
+    if (step->aggregation.once && !program_passes_by(p, step->out[0])) extend(p, step->out[0], p->steps);
   }
   extend(p, p->logits, p->loss);
   extend(p, p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer)); /* a loss may come along */

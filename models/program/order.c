@@ -1,7 +1,7 @@
 /* order: P (H W) becomes (P H) W where fewer numbers a row cross the aggregation in a training step, forward
  * and backward. The first layer needs no gradient of its input, so aggregating first costs it one pass; and
- * none where the aggregate is constant. Invariant: the values that other steps read are the same but for
- * rounding. */
+ * none where the aggregate is constant. Of several aggregations behind each other each is asked in turn.
+ * Invariant: the values that other steps read are the same but for rounding. */
 #include "models/program/program.h"
 
 /* The LINEAR that writes a value and whose product may change places with P. */
@@ -13,7 +13,7 @@ static struct step *linear_of(struct program *p, int value) {
 
 static int aggregates_first(const struct program *p, const struct run *run, const struct step *aggregate,
                             const struct step *linear) {
-  const int first_layer = linear->in[0] == VALUE_FEATURES;
+  const int first_layer = program_is_of_features(p, linear->in[0]);
   const int64_t in = p->value[linear->in[0]].cols, out = p->value[linear->out[0]].cols;
   const int64_t before = first_layer ? in : 2 * in, behind = 2 * out;
   if (first_layer && run->shard->sparse) return 0;

@@ -137,3 +137,18 @@ void program_compact(struct program *p) {
 int program_input_is_constant(const struct run *run) {
   return !run->shard->sparse && run->config->runtime.once && run->config->model.dropout_input == 0;
 }
+
+int program_is_of_features(const struct program *p, int value) {
+  const int writer = value == NONE ? NONE : p->value[value].writer;
+  const struct step *step = writer == NONE ? NULL : &p->step[writer];
+  if (!step) return value == VALUE_FEATURES;
+  return step->kind == STEP_AGGREGATE && step->in[1] == NONE && step->in[2] == NONE &&
+         step->parameter[0] == NONE && program_is_of_features(p, step->in[0]);
+}
+
+int program_passes_by(const struct program *p, int value) {
+  int reader = NONE;
+  const int writer = p->value[value].writer;
+  return writer != NONE && p->step[writer].aggregation.once &&
+         program_readers(p, value, &reader, NULL) == 1 && p->step[reader].aggregation.once;
+}

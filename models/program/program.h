@@ -78,6 +78,10 @@ int64_t program_statistics(const struct program *p);
 void program_compact(struct program *p);
 /* Whether the features, and so what P makes of them, are the same in every epoch, and dense. */
 int program_input_is_constant(const struct run *run);
+/* Whether a value is the features, or what sums over the graph alone make of them: it has no gradient. */
+int program_is_of_features(const struct program *p, int value);
+/* Whether it is hoisted and read by another hoisted step alone: it passes by in panels. */
+int program_passes_by(const struct program *p, int value);
 
 /* The passes, see step.h. */
 void order_steps(struct program *p, const struct run *run);

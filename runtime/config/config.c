@@ -36,7 +36,7 @@ static const struct config_key table[] = {
     CHOICE(dataset.normalize, NORMALIZE_NONE, "scale each row of the features to sum 1", "none", "row"),
 
     TEXT(model.type, "gcn", "the kind of layer"),
-    INTEGER(model.layers, 2, 1, 1000, "number of layers"),
+    INTEGER(model.layers, 2, 1, 1000, "number of layers; sgc: of aggregations"),
     INTEGER(model.hidden, 16, 1, 1 << 20, "width of the hidden layers"),
     REAL(model.dropout, 0.5, 0, 0.999, "share of hidden values dropped in training"),
     REAL(model.dropout_input, 0, 0, 0.999, "share of input values dropped in training"),
@@ -49,7 +49,8 @@ static const struct config_key table[] = {
     REAL(model.eps, 0, -1e6, 1e6, "gin, unigin: the node itself counts 1 + eps times"),
     BOOLEAN(model.learn_eps, 0, "gin, unigin: train eps from there on, one a layer"),
     BOOLEAN(model.learn_first_beta, 1, "agnn: train beta of the first propagation, too; else it stays 1"),
-    REAL(model.alpha, 0.1, 0, 0.999, "gcnii, unigcnii: share of the first layer's output in every convolution"),
+    REAL(model.alpha, 0.1, 0, 0.999, "gcnii, unigcnii: share of the first layer's output in every convolution; appnp: of the mlp's in every step"),
+    INTEGER(model.steps, 10, 1, 1000, "appnp: propagations behind the mlp of model.layers layers"),
     REAL(model.lambda, 0.5, 0, 1.718, "gcnii, unigcnii: convolution l has the identity and its weight in shares 1 - b and b = log(lambda / l + 1)"),
     BOOLEAN(model.self_hyperedges, 1, "hypergraphs: a vertex that no hyperedge has alone gets one of its own"),
     BOOLEAN(model.edge_weights, 0, "hgnn: train a weight for each hyperedge, from 1, in each layer"),

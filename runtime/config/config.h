@@ -50,6 +50,7 @@ struct config {
     int learn_eps;
     int learn_first_beta;
     double alpha, lambda; /* gcnii */
+    int64_t steps;        /* appnp */
     int self_hyperedges, edge_weights;
     int residual, bias;
     enum activation activation;

@@ -34,6 +34,8 @@ agrees agnn --set model.type=agnn --set model.layers=4
 agrees gin.fixed --set model.type=gin --set model.eps=0.1 --set model.dropout_input=0.0 --set train.lr=0.002
 agrees gin.learned --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
 agrees gcnii --set model.type=gcnii --set model.layers=8 --set train.weight_decay_convolutions=0.01
+agrees sgc --set model.type=sgc --set model.dropout_input=0.0
+agrees appnp --set model.type=appnp --set model.layers=2 --set model.steps=6
 
 works gnndata synth hyper.h5 --nodes 1200 --hyperedges 500 --degree 4 --features 24 --classes 5 \
   --community-size 100 --seed 3

@@ -29,7 +29,7 @@ same() {
     fail "another training with a rank without rows: ${*:2}"
 }
 seed_of 6
-for model in sage gin gcnii; do same 6 --set model.type=$model; done
+for model in sage gin gcnii sgc appnp; do same 6 --set model.type=$model; done
 for model in gcn sage gat agnn mlp; do same 6 --set model.type=$model --set model.residual=true; done
 for model in gcn sage gat; do same 6 --set model.type=$model --set model.residual=true --set train.recompute=layer; done
 for model in hgnn unigin unigcnii; do

@@ -38,7 +38,9 @@ static void for_all_programs(check *checks) {
                                        "sage\"\nmodel.aggregator = \"gcn",
                                        "gin\"\nmodel.learn_eps = true\nmodel.activation = \"elu",
                                        "gat\"\nmodel.heads = 4\nmodel.activation = \"elu",
-                                       "agnn"};
+                                       "agnn",
+                                       "sgc",
+                                       "appnp"};
   static const char *const hypergraphs[] = {
       "hgnn", "hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"relu", "unigin", "unigcnii"};
   static const char *const settings[] = {
@@ -49,7 +51,7 @@ static void for_all_programs(check *checks) {
   static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
   char text[512];
   for (int s = 0; s < 5; s++) {
-    for (int m = 0; m < 10; m++) {
+    for (int m = 0; m < 12; m++) {
       snprintf(text, sizeof text, "model.type = \"%s\"\n%s", models[m], settings[s]);
       check_one(graphs[(s + m) % 3], text, checks);
     }

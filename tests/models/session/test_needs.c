@@ -22,10 +22,10 @@ static const struct fixture hyper = {.nodes = 300, .features = 3000, .classes = 
 static const struct fixture binary = {.nodes = 300, .features = 3000, .classes = 40};
 
 TEST(a_bound_holds_for_every_model) {
-  static const char *const of_graphs[] = {"gcn", "sage", "gin", "gcnii", "mlp"};
+  static const char *const of_graphs[] = {"gcn", "sage", "gin", "gcnii", "mlp", "sgc", "appnp"};
   static const char *const of_hypergraphs[] = {"hgnn", "unigin", "unigcnii"};
   char text[256];
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 7; i++) {
     snprintf(text, sizeof text, "model.type = \"%s\"\nmodel.layers = 3\nmodel.hidden = 256", of_graphs[i]);
     is_no_more_than_the_estimate(&many, text);
   }

@@ -27,8 +27,8 @@ static int clear(enum stream stream, int times) {
   return OK;
 }
 
-/* 100 x 256 MiB take tens of ms on any GPU and far less to queue. On a busy machine the host may be late: then once
- * more. */
+/* 100 x 256 MiB take tens of ms on any GPU and far less to queue. On a busy machine the host may be late:
+ * then once more. */
 TEST(a_region_lasts_as_long_as_the_work_not_as_its_queueing) {
   enum { TRIES = 20 };
   double measured = 0, whole = 1;
