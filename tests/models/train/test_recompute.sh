@@ -46,6 +46,7 @@ equal gin --set model.type=gin --set model.learn_eps=true --set model.norm=layer
 equal gcnii --set model.type=gcnii --set model.norm=layer --set model.layers=8
 equal gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3
 equal agnn --set model.type=agnn --set model.layers=7
+equal appnp --set model.type=appnp --set model.norm=layer --set model.layers=5 --set model.steps=4
 [[ $device == cpu ]] ||
   equal bf16 --set model.type=gcn --set model.norm=batch --set runtime.precision=bf16 --set model.hidden=64
 echo "recomputing changes nothing"
