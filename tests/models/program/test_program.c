@@ -111,7 +111,7 @@ static void call(const struct program *p, const struct block *block, int head, c
   }
 }
 
-static void values_are_there_when_they_are_read_in(const struct program *p, const char *what) {
+static void values_are_there_when_they_are_read(const struct program *p, const char *what) {
   struct block block = {.units = p->bytes / UNIT + 1};
   block.owner = malloc((size_t)block.units * sizeof *block.owner);
   memset(block.owner, 0xFF, (size_t)block.units * sizeof *block.owner);
@@ -123,12 +123,8 @@ static void values_are_there_when_they_are_read_in(const struct program *p, cons
   free(block.owner);
 }
 
-TEST(values_are_there_when_they_are_read) {
-  for_all_programs(values_are_there_when_they_are_read_in);
-}
-
 /* The loss may be computed in the call that makes the logits. */
-static void gradient_has_a_place_with_the_logits_in(const struct program *p, const char *what) {
+static void the_gradient_of_the_logits_may_come_with_them(const struct program *p, const char *what) {
   const struct value *gradient = &p->value[program_place(p, p->step[p->loss].out[0])];
   const int head = program_head(p, p->value[p->logits].writer);
   for (int i = 0; i < STEP_INS; i++) {
@@ -141,22 +137,15 @@ static void gradient_has_a_place_with_the_logits_in(const struct program *p, con
   }
 }
 
-TEST(the_gradient_of_the_logits_may_come_with_them) {
-  for_all_programs(gradient_has_a_place_with_the_logits_in);
-}
-
-static void plan_is_near_the_bound_in(const struct program *p, const char *what) {
+static void the_plan_takes_at_most_1_05_of_what_is_alive_at_once(const struct program *p, const char *what) {
   if ((double)p->bytes > 1.05 * (double)p->least)
     fail_msg("%s: %lld bytes, at least %lld are alive at once", what, (long long)p->bytes,
              (long long)p->least);
   assert_true(p->bytes >= p->least && p->least > 0);
 }
 
-TEST(the_plan_takes_at_most_1_05_of_what_is_alive_at_once) {
-  for_all_programs(plan_is_near_the_bound_in);
-}
-
-static void calls_wait_for_what_they_read_in(const struct program *p, const char *what) {
+static void steps_that_run_along_read_nothing_that_is_written_later(const struct program *p,
+                                                                    const char *what) {
   for (int s = 0; s < p->steps; s++) {
     const int head = program_head(p, s);
     for (int i = 0; i < STEP_INS; i++) {
@@ -165,10 +154,6 @@ static void calls_wait_for_what_they_read_in(const struct program *p, const char
         fail_msg("%s: step %d runs with %d, before %d has written what it reads", what, s, head, writer);
     }
   }
-}
-
-TEST(steps_that_run_along_read_nothing_that_is_written_later) {
-  for_all_programs(calls_wait_for_what_they_read_in);
 }
 
 /* How many steps write the gradient of a parameter. */
@@ -187,15 +172,24 @@ static int writers_of(const struct program *p, int parameter) {
   return writers;
 }
 
-static void parameters_have_one_gradient_in(const struct program *p, const char *what) {
+static void each_parameter_has_its_gradient_from_one_step(const struct program *p, const char *what) {
   const struct parameters *parameters = &job.trainer.model.parameters;
   for (int i = 0; i < parameters->length; i++)
     if (writers_of(p, i) != 1)
       fail_msg("%s: %d steps write the gradient of %s", what, writers_of(p, i), parameters->list[i].name);
 }
 
-TEST(each_parameter_has_its_gradient_from_one_step) {
-  for_all_programs(parameters_have_one_gradient_in);
+static void all_promises(const struct program *p, const char *what) {
+  values_are_there_when_they_are_read(p, what);
+  the_gradient_of_the_logits_may_come_with_them(p, what);
+  the_plan_takes_at_most_1_05_of_what_is_alive_at_once(p, what);
+  steps_that_run_along_read_nothing_that_is_written_later(p, what);
+  each_parameter_has_its_gradient_from_one_step(p, what);
+}
+
+/* One after the other over each program: to open a job takes longer than to look through its steps. */
+TEST(passes_keep_their_promises_for_every_model) {
+  for_all_programs(all_promises);
 }
 
 /* The kind of the first step that reads the features, and whether it is hoisted. */
