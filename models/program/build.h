@@ -1,6 +1,6 @@
-/* build: what the files of models/layers/ write programs with. Declares parameters in the order of the calls,
- * by which initial weights are drawn and checkpoints name them. After an error the calls do nothing more, and
- * build_end gives it. */
+/* build: what the files of models/layers/ write programs with. Parameters are numbered in the order of the
+ * calls; their initial values and the names in checkpoints follow from it. After an error the calls do
+ * nothing more, and build.code keeps it. Values and parameters are given as indices. */
 #ifndef MODELS_PROGRAM_BUILD_H
 #define MODELS_PROGRAM_BUILD_H
 
@@ -28,27 +28,29 @@ int64_t build_cols(const struct build *b, int value);
 /* Declares a parameter "layer<index>.<what>"; a weight begins with START_GLOROT. */
 int build_parameter(struct build *b, const char *what, int64_t rows, int64_t cols, enum start start);
 int build_weight(struct build *b, const char *what, int64_t rows, int64_t cols);
-/* And those of a layer's epilogue of so many columns, in *step. */
+/* Declares the parameters of a layer's epilogue (bias, gain, shift) for that many columns; returns the step,
+ * which build_epilogue completes. */
 struct step build_epilogue_parameters(struct build *b, int64_t cols, struct layer_epilogue form);
 
-/* A value of one row a node, named after what it is. real: as wide as sums, not as activations. */
+/* A value of one row a node. what: its name, for the printed program. real: of the type of sums (fp32 beside
+ * bf16), not of activations. */
 int build_value(struct build *b, const char *what, int64_t cols, int real);
 /* Columns [first, first + cols) of another value. */
 int build_view(struct build *b, const char *what, int value, int64_t first, int64_t cols);
-/* What a step makes of a value in place. */
+/* A value in the memory of another one, for a step that works in place. */
 int build_in_place(struct build *b, const char *what, int value);
 void build_step(struct build *b, struct step step);
 
-/* y = x W, cols wide. */
+/* Adds y = x W and returns y, as wide as W. */
 int build_linear(struct build *b, int x, int weight);
-/* y = x W + x2 W2. */
+/* Likewise y = x W + x2 W2. */
 int build_two_linears(struct build *b, int x, int weight, int x2, int weight2);
-/* y = P x (+ added). */
+/* Likewise y = P x (+ added, where that is not NONE). */
 int build_aggregate(struct build *b, int x, int added);
-/* The step of the same, to be changed before build_step; its output is out[0]. */
+/* The step of the same, for the caller to change and then to add by build_step; y is out[0]. */
 struct step build_aggregate_step(struct build *b, int x, int added);
-/* y = the epilogue of z, with the layer's input as its residual where the widths agree; makes y the next
- * layer's input. */
+/* Adds the epilogue of z, with the layer's input as the residual where that is asked for and the widths
+ * agree, and ends the layer: b->x is its output. */
 void build_epilogue(struct build *b, int z, struct step step);
 
 /* model.layers layers of one kind. */
