@@ -47,27 +47,28 @@ static int come_to(struct startup *o, int step) {
 }
 
 /* The number of threads belongs to the one that sets it: the host as a device is opened by this one. */
-int startup_begin(struct startup *o, struct comm *comm, const struct config *config, int threads,
+int startup_begin(struct startup *startup, struct comm *comm, const struct config *config, int threads,
                   struct device *device, struct kernels *kernels) {
-  *o = (struct startup){
+  *startup = (struct startup){
       .comm = comm, .device = device, .kernels = kernels, .precision = config->runtime.precision};
   omp_set_num_threads(threads);
-  TRY(comm_agree(comm, PROFILE_HOST("device", choose(o, config, threads))));
+  TRY(comm_agree(comm, PROFILE_HOST("device", choose(startup, config, threads))));
   TRY(rank_consistency_device(comm, device->ops->name));
-  if (device->ops->on_host) TRY(comm_agree(comm, make_ready(o)));
+  if (device->ops->on_host) TRY(comm_agree(comm, make_ready(startup)));
   TRY(PROFILE_HOST("transport", comm_meet(comm, device)));
-  return device->ops->on_host ? OK : comm_agree(comm, worker_start(&o->worker, open_in_worker, o));
+  return device->ops->on_host ? OK
+                              : comm_agree(comm, worker_start(&startup->worker, open_in_worker, startup));
 }
 
-int startup_finish(struct startup *o) {
-  TRY(PROFILE_HOST("device", come_to(o, READY)));
-  TRY(PROFILE_HOST("transport", come_to(o, ENDED)));
-  return comm_agree(o->comm, device_adopt(o->device));
+int startup_finish(struct startup *startup) {
+  TRY(PROFILE_HOST("device", come_to(startup, READY)));
+  TRY(PROFILE_HOST("transport", come_to(startup, ENDED)));
+  return comm_agree(startup->comm, device_adopt(startup->device));
 }
 
-void startup_stop(struct startup *o) {
-  if (!o->worker.running) return;
-  o->stopped = 1;
-  comm_connect_stop(o->comm);
-  while (!worker_wait(&o->worker, 1)) continue;
+void startup_stop(struct startup *startup) {
+  if (!startup->worker.running) return;
+  startup->stopped = 1;
+  comm_connect_stop(startup->comm);
+  while (!worker_wait(&startup->worker, 1)) continue;
 }

@@ -25,7 +25,7 @@ struct coarse_graph {
 /* The arcs among the nodes id[0 .. count) of a symmetric pattern, node i standing for id[i]. local[v]: the
  * node that v is, -1 when it is none; NULL: id and local are the identity. Self loops count for nothing. */
 int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
-                        int64_t seed, struct coarse_graph *coarse_graph);
+                        int64_t seed, struct coarse_graph *n);
 
 /* Nodes of equal label become one: label[v] in [0, labels). Arcs inside a label vanish; its volume stays. */
 int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
@@ -47,7 +47,7 @@ int tally_init(struct tally *tally, int64_t longest);
 void tally_free(struct tally *tally);
 void tally_clear(struct tally *tally);
 /* Adds the arcs of row v to labels other than `except` (-1: none); a node's arc to itself is left out. */
-void tally_row(struct tally *tally, const struct coarse_graph *coarse_graph, int64_t v, const int32_t *label,
+void tally_row(struct tally *t, const struct coarse_graph *n, int64_t v, const int32_t *label,
                int32_t except);
 
 int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph);

@@ -17,7 +17,7 @@ struct timeline {
 static int make_event(struct timeline *timeline) {
   if (timeline->made == timeline->room) {
     int64_t room = timeline->room ? 2 * timeline->room : 256;
-    cudaEvent_t *larger = realloc(timeline->idle, (size_t)room * sizeof *larger);
+    cudaEvent_t *larger = realloc(timeline->idle, (size_t)room * sizeof(cudaEvent_t));
     if (!larger) return -1;
     timeline->idle = larger;
     timeline->room = room;

@@ -25,20 +25,20 @@ struct atomic_write {
 /* Makes an empty file "<path>.tmp-<atomic_write_writer()>", with the rights that the umask leaves. Errors:
  * FAILED when `path` is there and no plain file, or its folder is missing or not writable, with the system's
  * reason; BAD_INPUT when the name is too long, or the folder a symbolic link of another user. */
-int atomic_write_open(struct atomic_write *atomic_write, const char *path);
+int atomic_write_open(struct atomic_write *p, const char *path);
 
 /* The file as a stream, which lasts as long as the file is open. Errors: FAILED: out of memory. */
-int atomic_write_stream(struct atomic_write *atomic_write, FILE **stream);
+int atomic_write_stream(struct atomic_write *p, FILE **stream);
 
 /* Syncs and closes the file, renames it to `path` and syncs the folder. Errors: FAILED with the system's
  * reason: the former file stays, and nothing is left beside it. */
-int atomic_write_commit(struct atomic_write *atomic_write);
+int atomic_write_commit(struct atomic_write *p);
 
 /* From here on a commit first asks check(context), and fails as that does. NULL: it asks nobody. */
 void atomic_write_ask(int (*check)(void *context), void *context);
 
 /* Of a file that was not committed: closes and removes it. */
-void atomic_write_drop(struct atomic_write *atomic_write);
+void atomic_write_drop(struct atomic_write *p);
 
 /* The number in the names of this process's temporary files, drawn at random. */
 int64_t atomic_write_writer(void);

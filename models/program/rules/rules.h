@@ -71,7 +71,7 @@ const struct column_moments *rule_moments(const struct pass *pass, const struct 
 /* dW = factor x^T dy as one product, of a value x. */
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad);
 /* The product of a DGRAD once more, with the batch norm's gradient in its epilogue. */
-int rule_repeat(const struct pass *pass, const struct step *dgrad, const struct batch_norm_backward *norm,
+int rule_repeat(const struct pass *pass, const struct step *step, const struct batch_norm_backward *norm,
                 int *repeated);
 
 #endif
