@@ -63,8 +63,8 @@ enum fusion {
   FUSE_EPILOGUE, /* EPILOGUE, DROPOUT or EPILOGUE_BACKWARD of what the head writes */
   FUSE_MOMENTS,  /* of a batch norm's EPILOGUE, which itself runs behind it */
   FUSE_LINEAR,   /* the LINEAR that begins the layer above (chained) */
-  FUSE_DGRAD,    /* a second product in the same sums */
-  FUSE_WGRAD,    /* gradients of the weights of both, which read the same rows */
+  FUSE_DGRAD,    /* a second product in the same sums; of a NORM_BACKWARD: the product that it may repeat */
+  FUSE_WGRAD,    /* of a DGRAD: the gradient of its weight; and that of the second product's */
   FUSE_SECOND_WGRAD,
   FUSE_CHAINED_WGRAD, /* of an EPILOGUE_BACKWARD: the gradient of the first layer's weight */
   FUSIONS
