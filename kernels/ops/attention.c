@@ -1,22 +1,12 @@
 #include "kernels/ops/attention.h"
 
-#include <assert.h>
-
 #include "kernels/format/layout.h"
+#include "kernels/ops/ops_check.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
-static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
-  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
-         (t.data || rows == 0 || cols == 0);
-}
-
-static int is_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return has_shape(t, k->dtype, rows, cols);
-}
-
 static int is_real(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return has_shape(t, k->real, rows, cols);
+  return is_real_matrix(k, t, rows, cols);
 }
 
 /* Rows of a message, whose reals lie where reals may. */
@@ -27,10 +17,6 @@ static int is_message(const struct kernels *k, struct tensor t, int64_t rows, in
 
 static int are_heads(int64_t heads, int64_t width) {
   return heads >= 1 && heads <= ATTENTION_HEADS && width % heads == 0;
-}
-
-static double bytes_of(struct tensor t) {
-  return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
 }
 
 /* A row of x and of terms for each arc; the result once, its positive part too. */
@@ -47,7 +33,7 @@ static int are_sums(const struct kernels *k, struct tensor sums, struct tensor y
 }
 
 int64_t attention_workspace(const struct kernels *k, const struct layout *a, int64_t width, int64_t heads) {
-  return k->ops->attention_workspace ? k->ops->attention_workspace(a, width, heads) : 0;
+  return k->ops->attention->attention_workspace ? k->ops->attention->attention_workspace(a, width, heads) : 0;
 }
 
 int op_attention(struct kernels *k, const struct attention *op) {
@@ -66,7 +52,7 @@ int op_attention(struct kernels *k, const struct attention *op) {
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH &&
                            op->epilogue->z.data == (op->mean.data ? op->mean.data : op->y.data)));
   double flops = 2 * (double)(a->nnz + (op->self.data ? rows : 0)) * (double)width;
-  return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention(k, op));
+  return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention->attention(k, op));
 }
 
 int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
@@ -78,7 +64,7 @@ int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
   assert(is_message(k, op->message, rows, attention_message_cols(k, op->dz.cols, heads)));
   assert(is_real(k, op->row_term_grad, rows, heads));
   double bytes = 2 * bytes_of(op->dz) + bytes_of(op->y) + bytes_of(op->positive);
-  return PROFILE_WORK("attention_rows", bytes, 0, k->ops->attention_rows(k, op));
+  return PROFILE_WORK("attention_rows", bytes, 0, k->ops->attention->attention_rows(k, op));
 }
 
 int op_attention_backward(struct kernels *k, const struct attention_backward *op) {
@@ -97,7 +83,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
   bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
   double flops = 4 * (nnz + (op->self.data ? (double)rows : 0)) * (double)width;
-  return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention_backward(k, op));
+  return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention->attention_backward(k, op));
 }
 
 int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
@@ -107,7 +93,7 @@ int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
   assert(is_real(k, op->left, rows, heads) && is_real(k, op->right, rows, heads));
   double bytes = bytes_of(op->x) + 2 * bytes_of(op->left);
   return PROFILE_WORK("attention_terms", bytes, 4 * (double)(rows * op->x.cols),
-                      k->ops->attention_terms(k, op));
+                      k->ops->attention->attention_terms(k, op));
 }
 
 int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op) {
@@ -117,7 +103,7 @@ int op_attention_terms_backward(struct kernels *k, const struct attention_terms_
   assert(is_real(k, op->l_grad, heads, each) && is_real(k, op->r_grad, heads, each));
   double bytes = bytes_of(op->x) + 2 * bytes_of(op->left_grad);
   return PROFILE_WORK("attention_terms_backward", bytes, 4 * (double)(rows * op->x.cols),
-                      k->ops->attention_terms_backward(k, op));
+                      k->ops->attention->attention_terms_backward(k, op));
 }
 
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
@@ -126,7 +112,7 @@ int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
   assert(is_message(k, op->message, rows, cosine_message_cols(k, width, op->dz.cols > 0)));
   assert(op->dz.cols == 0 || (is_matrix(k, op->dz, rows, width) && is_matrix(k, op->y, rows, width) &&
                               is_real(k, op->log_sum, rows, 1)));
-  return PROFILE_WORK("cosine_rows", 2 * bytes_of(op->message), 0, k->ops->cosine_rows(k, op));
+  return PROFILE_WORK("cosine_rows", 2 * bytes_of(op->message), 0, k->ops->attention->cosine_rows(k, op));
 }
 
 int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
@@ -140,13 +126,12 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
   return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
-                      k->ops->cosine_attention(k, op));
+                      k->ops->attention->cosine_attention(k, op));
 }
 
 static int are_gradients(const struct kernels *k, struct tensor dx, struct tensor dn, int64_t rows,
                          int64_t width) {
-  return (dx.dtype == k->dtype || dx.dtype == k->real) && has_shape(dx, dx.dtype, rows, width) &&
-         has_shape(dn, dx.dtype, rows, width);
+  return is_either_matrix(k, dx, rows, width) && dn.dtype == dx.dtype && has_shape(dn, rows, width);
 }
 
 int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
@@ -161,7 +146,7 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   double arcs = (double)(a->nnz + (op->self ? rows : 0)),
          row = (double)(cols * dtype_bytes(op->message.dtype));
   return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
-                      k->ops->cosine_backward(k, op));
+                      k->ops->attention->cosine_backward(k, op));
 }
 
 int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
@@ -169,7 +154,7 @@ int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
   assert(is_matrix(k, op->y, rows, width) && is_message(k, op->message, rows, op->message.cols));
   assert(op->message.cols > width && are_gradients(k, op->dx, op->dn, rows, width));
   assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
-  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->cosine_epilogue(k, op));
+  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->attention->cosine_epilogue(k, op));
 }
 
 int op_sddmm(struct kernels *k, const struct sddmm *op) {
@@ -180,5 +165,5 @@ int op_sddmm(struct kernels *k, const struct sddmm *op) {
   assert(op->a->tiles == 0 && (op->scores || a->nnz == 0));
   double row = (double)(width * dtype_bytes(op->x.dtype)), entry = 4 + (double)dtype_bytes(k->real);
   return PROFILE_WORK("sddmm", (double)a->nnz * (entry + row) + bytes_of(op->x), 2 * (double)(a->nnz * width),
-                      k->ops->sddmm(k, op));
+                      k->ops->attention->sddmm(k, op));
 }

@@ -4,7 +4,7 @@
 #ifndef KERNELS_OPS_ATTENTION_H
 #define KERNELS_OPS_ATTENTION_H
 
-#include "kernels/ops/ops.h"
+#include "kernels/ops/epilogue.h"
 
 /* What a row of one rank tells rows of another travels as one row of dtype: elements, and behind them reals
  * as they lie in memory. Each piece begins at a multiple of ROW_BYTES, and messages have tensor_stride's
@@ -209,6 +209,20 @@ struct sddmm {
   const struct layout *a;
   struct tensor x, y; /* dtype [rows, width], [a.cols, width] */
   void *scores;       /* real [nnz] */
+};
+
+struct attention_ops {
+  int64_t (*attention_workspace)(const struct layout *a, int64_t width, int64_t heads); /* NULL: none */
+  int (*attention)(struct kernels *k, const struct attention *op);
+  int (*attention_rows)(struct kernels *k, const struct attention_rows *op);
+  int (*attention_backward)(struct kernels *k, const struct attention_backward *op);
+  int (*attention_terms)(struct kernels *k, const struct attention_terms *op);
+  int (*attention_terms_backward)(struct kernels *k, const struct attention_terms_backward *op);
+  int (*cosine_rows)(struct kernels *k, const struct cosine_rows *op);
+  int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
+  int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
+  int (*cosine_epilogue)(struct kernels *k, const struct cosine_epilogue *op);
+  int (*sddmm)(struct kernels *k, const struct sddmm *op);
 };
 
 /* Bytes of scratch that an op over the arcs of `a` will ask for. */

@@ -1,11 +1,11 @@
 #include "kernels/ops/incidence.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/format/layout.h"
 #include "kernels/format/row_segments.h"
+#include "kernels/ops/ops_check.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
@@ -55,7 +55,7 @@ static int init_pairs(struct kernels *k, const struct csr *edges, const struct c
 /* Whether rows of some width may be summed over pairs: narrow ones have few bytes beside the starts, long
  * ones the shortest batches. */
 static int may_fuse(const struct kernels *k, const struct incidence *a) {
-  if (!k->ops->incidence_fuses || a->form == INCIDENCE_STEPS) return 0;
+  if (!k->ops->incidence->fuses || a->form == INCIDENCE_STEPS) return 0;
   return a->form == INCIDENCE_FUSED || incidence_fusing_pays(a, ROW_BYTES) ||
          incidence_fusing_pays(a, 2 * 256);
 }
@@ -89,13 +89,8 @@ int64_t incidence_bytes(const struct incidence *incidence) {
   return bytes + incidence->pair->bytes + incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
 }
 
-static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
-  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
-         (t.data || rows == 0 || cols == 0);
-}
-
 int64_t incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
-  return k->ops->incidence_workspace ? k->ops->incidence_workspace(k, op) : 0;
+  return k->ops->incidence->incidence_workspace ? k->ops->incidence->incidence_workspace(k, op) : 0;
 }
 
 /* A gathered row for each incidence in both steps, the result once. */
@@ -107,23 +102,22 @@ static double sum_bytes(const struct incidence_sum *op) {
 
 int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   const struct csr *a = op->a->edges->csr;
-  assert(has_shape(op->x, k->dtype, a->cols, op->y.cols));
-  assert(op->y.dtype == k->dtype || op->y.dtype == k->real);
-  assert(has_shape(op->y, op->y.dtype, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
-  assert(!op->sums.data || has_shape(op->sums, k->real, a->cols, op->y.cols));
-  assert(!op->kept.data || has_shape(op->kept, k->dtype, a->rows, op->y.cols));
+  assert(is_matrix(k, op->x, a->cols, op->y.cols));
+  assert(is_either_matrix(k, op->y, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
+  assert(!op->sums.data || is_real_matrix(k, op->sums, a->cols, op->y.cols));
+  assert(!op->kept.data || is_matrix(k, op->kept, a->rows, op->y.cols));
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double flops = 4 * (double)a->nnz * (double)op->y.cols;
-  return PROFILE_WORK("incidence_sum", sum_bytes(op), flops, k->ops->incidence_sum(k, op));
+  return PROFILE_WORK("incidence_sum", sum_bytes(op), flops, k->ops->incidence->incidence_sum(k, op));
 }
 
 int op_incidence_weights(struct kernels *k, const struct incidence_weights *op) {
   assert(op->count == 0 || (op->weight && op->id && op->scale && op->out));
-  return PROFILE("incidence_weights", k->ops->incidence_weights(k, op));
+  return PROFILE("incidence_weights", k->ops->incidence->incidence_weights(k, op));
 }
 
 int op_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op) {
-  assert(has_shape(op->a, k->dtype, op->count, op->a.cols));
-  assert(has_shape(op->b, k->dtype, op->count, op->a.cols) && op->grad);
-  return PROFILE("incidence_weights_backward", k->ops->incidence_weights_backward(k, op));
+  assert(is_matrix(k, op->a, op->count, op->a.cols));
+  assert(is_matrix(k, op->b, op->count, op->a.cols) && op->grad);
+  return PROFILE("incidence_weights_backward", k->ops->incidence->incidence_weights_backward(k, op));
 }

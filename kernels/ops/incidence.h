@@ -11,7 +11,7 @@
 #define KERNELS_OPS_INCIDENCE_H
 
 #include "kernels/format/pairs.h"
-#include "kernels/ops/ops.h"
+#include "kernels/ops/sparse.h"
 
 /* How the sums are made, where a table has the choice. */
 enum incidence_form {
@@ -84,6 +84,14 @@ struct incidence_weights_backward {
   const void *scale; /* real [count] */
   void *grad;        /* real [hyperedges] */
   int64_t count, hyperedges;
+};
+
+struct incidence_ops {
+  int fuses; /* whether it has the fused form */
+  int64_t (*incidence_workspace)(const struct kernels *k, const struct incidence_sum *op);
+  int (*incidence_sum)(struct kernels *k, const struct incidence_sum *op);
+  int (*incidence_weights)(struct kernels *k, const struct incidence_weights *op);
+  int (*incidence_weights_backward)(struct kernels *k, const struct incidence_weights_backward *op);
 };
 
 /* Bytes of scratch that op_incidence_sum will ask for, from shapes alone. */

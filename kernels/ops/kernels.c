@@ -3,10 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/ops/table_cpu.h"
-#ifdef GNNTRAIN_HAVE_CUDA
-#include "kernels/ops/table_cuda.h"
-#endif
 #include "runtime/base/error.h"
 
 const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "kernels/ops/ops.h"
+#include "kernels/ops/epilogue.h"
 
 /* t has that shape. */
 static inline int has_shape(struct tensor t, int64_t rows, int64_t cols) {
@@ -49,18 +49,6 @@ static inline void check_epilogue_backward(const struct kernels *k, const struct
          (op->forward->norm == NORM_NONE && op->forward->activation == ACTIVATION_NONE));
   assert(is_absent_or_matrix(k, op->residual_grad, rows, cols));
   assert(!op->residual_grad.data || op->residual_grad.data != op->dy.data);
-}
-
-static inline void check_loss(const struct kernels *k, const struct loss_op *op) {
-  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols));
-  assert(is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols));
-  assert(op->count >= 0 && op->count <= op->logits.rows);
-}
-
-/* op is the gradient of a weight, A^T dz, and nothing more. */
-static inline int is_gradient_of(struct tensor dz, const struct gemm *op) {
-  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
-         !op->fused_wgrad && !op->a2.data && !op->fused_wgrad2 && !op->factor && !op->moments;
 }
 
 /* What an op moves when each matrix passes once. */

@@ -3,6 +3,7 @@
 #define KERNELS_OPS_PEER_H
 
 #include "kernels/ops/ops.h"
+#include "runtime/base/csr.h"
 
 struct peer_ops {
   const char *name;

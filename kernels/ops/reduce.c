@@ -1,8 +1,7 @@
 #include "kernels/ops/reduce.h"
 
-#include <assert.h>
-
 #include "kernels/format/layout.h"
+#include "kernels/ops/ops_check.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
@@ -15,11 +14,6 @@ int reducer_chooses(enum reducer reducer) {
   return chooses[reducer];
 }
 
-static int has_shape(struct tensor t, enum dtype dtype, int64_t rows, int64_t cols) {
-  return t.dtype == dtype && t.rows == rows && t.cols == cols && t.stride >= cols &&
-         (t.data || rows == 0 || cols == 0);
-}
-
 static int are_winners(struct winners w, int64_t rows, int64_t cols) {
   return w.stride >= cols && (w.id || rows == 0 || cols == 0);
 }
@@ -28,34 +22,34 @@ static int are_winners(struct winners w, int64_t rows, int64_t cols) {
 static int are_results(const struct kernels *k, const struct csr *a, struct tensor y, struct tensor sums,
                        int in_parts) {
   if (!(a->row ? a->rows <= y.rows : a->rows == y.rows)) return 0;
-  if (has_shape(y, k->real, y.rows, y.cols)) return !sums.data;
-  return has_shape(y, k->dtype, y.rows, y.cols) && (!in_parts || has_shape(sums, k->real, y.rows, y.cols));
+  if (is_real_matrix(k, y, y.rows, y.cols)) return !sums.data;
+  return is_matrix(k, y, y.rows, y.cols) && (!in_parts || is_real_matrix(k, sums, y.rows, y.cols));
 }
 
 int op_reduce(struct kernels *k, const struct reduce *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols;
-  assert(has_shape(op->x, k->dtype, a->cols, width));
+  assert(is_matrix(k, op->x, a->cols, width));
   assert(are_results(k, a, op->y, op->sums, op->has_halo || op->accumulate));
-  assert(!op->self_scale || has_shape(op->self, k->dtype, rows, width));
+  assert(!op->self_scale || is_matrix(k, op->self, rows, width));
   assert(!reducer_chooses(op->reducer) || (are_winners(op->winner, rows, width) && (op->col_id || !a->nnz) &&
                                            (op->id || !op->self_scale || !rows)));
   assert(op->reducer != REDUCER_MEAN || op->entries || rows == 0);
   double columns = (double)width, nnz = (double)a->nnz;
   double bytes = nnz * (4 + columns * (double)dtype_bytes(op->x.dtype));
   bytes += (double)rows * columns * (double)(dtype_bytes(op->y.dtype) + 4 * reducer_chooses(op->reducer));
-  return PROFILE_WORK("reduction", bytes, nnz * columns, k->ops->reduce(k, op));
+  return PROFILE_WORK("reduction", bytes, nnz * columns, k->ops->reduce->reduce(k, op));
 }
 
 int op_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->dx.rows, width = op->dx.cols;
-  assert(has_shape(op->dy, k->dtype, a->cols, width) && are_winners(op->winner, a->cols, width));
+  assert(is_matrix(k, op->dy, a->cols, width) && are_winners(op->winner, a->cols, width));
   assert(are_results(k, a, op->dx, op->sums, op->has_halo || op->accumulate));
   assert(!op->self.data ||
-         (has_shape(op->self, k->dtype, rows, width) && are_winners(op->self_winner, rows, width)));
+         (is_matrix(k, op->self, rows, width) && are_winners(op->self_winner, rows, width)));
   assert(op->id || rows == 0);
   double columns = (double)width, nnz = (double)a->nnz;
   double bytes = nnz * (4 + columns * 4) + (double)rows * columns * (double)dtype_bytes(op->dx.dtype);
-  return PROFILE_WORK("reduction_backward", bytes, nnz * columns, k->ops->reduce_backward(k, op));
+  return PROFILE_WORK("reduction_backward", bytes, nnz * columns, k->ops->reduce->reduce_backward(k, op));
 }

@@ -68,6 +68,11 @@ struct reduce_backward {
   struct tensor dx; /* dtype or real [rows, width] */
 };
 
+struct reduce_ops {
+  int (*reduce)(struct kernels *k, const struct reduce *op);
+  int (*reduce_backward)(struct kernels *k, const struct reduce_backward *op);
+};
+
 int op_reduce(struct kernels *k, const struct reduce *op);
 int op_reduce_backward(struct kernels *k, const struct reduce_backward *op);
 

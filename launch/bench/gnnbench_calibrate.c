@@ -8,6 +8,7 @@
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
+#include "kernels/ops/sparse.h"
 #include "launch/bench/gnnbench_calibrate_windows.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"

@@ -5,6 +5,7 @@
 
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
+#include "kernels/ops/sparse.h"
 #include "launch/bench/gnnbench_calibrate_windows.h"
 #include "runtime/base/error.h"
 

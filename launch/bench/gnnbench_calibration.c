@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/format/layout.h"
+#include "kernels/ops/sparse.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
 

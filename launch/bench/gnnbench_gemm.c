@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/ops/gemm.h"
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 

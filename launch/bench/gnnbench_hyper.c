@@ -186,7 +186,7 @@ static int64_t count_pairs(const struct hyper_case *c) {
 static int is_there(const struct bench *bench, const struct hyper_case *c, const struct form *form) {
   int64_t row = c->x.tensor.cols * dtype_bytes(bench->kernels.dtype);
   if (form->form == INCIDENCE_AUTO) return 1;
-  if (!bench->kernels.ops->incidence_fuses) return 0;
+  if (!bench->kernels.ops->incidence->fuses) return 0;
   if (form->form == INCIDENCE_FUSED) return count_pairs(c) <= MOST_PAIRS;
   return form->panel < row || form->panel == forms[0].panel;
 }

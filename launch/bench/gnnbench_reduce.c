@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/ops/reduce.h"
+#include "kernels/ops/sparse.h"
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"

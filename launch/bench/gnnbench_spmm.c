@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/ops/sparse.h"
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/loss.h"
+#include "kernels/ops/sparse.h"
 #include "launch/bench/bench.h"
 #include "partition/order/order.h"
 #include "runtime/base/error.h"

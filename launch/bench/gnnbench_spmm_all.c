@@ -8,6 +8,7 @@
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
+#include "kernels/ops/sparse.h"
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/loss.h"
 #include "launch/bench/bench.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"

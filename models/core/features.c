@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/gemm.h"
+#include "kernels/ops/sparse.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/profile/profile.h"

@@ -6,6 +6,7 @@
 #ifndef MODELS_CORE_FEATURES_H
 #define MODELS_CORE_FEATURES_H
 
+#include "kernels/ops/epilogue.h"
 #include "models/core/run.h"
 #include "runtime/device/arena.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/ops/attention.h"
+#include "kernels/ops/elementwise.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/profile/profile.h"

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "kernels/ops/elementwise.h"
 #include "models/core/graph_sums.h"
 #include "models/core/hyper.h"
 #include "runtime/base/error.h"

@@ -4,6 +4,7 @@
 
 #include "kernels/ops/ops.h"
 #include "partition/shard/shard.h"
+#include "runtime/base/random.h"
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
 #include "runtime/device/device.h"

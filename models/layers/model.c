@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/ops/elementwise.h"
 #include "models/layers/types.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"

@@ -2,6 +2,7 @@
 #ifndef MODELS_LAYERS_MODEL_H
 #define MODELS_LAYERS_MODEL_H
 
+#include "kernels/ops/loss.h"
 #include "models/core/features.h"
 #include "models/core/parameters.h"
 #include "models/core/propagate.h"

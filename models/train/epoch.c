@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "kernels/ops/optimizer.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 

@@ -3,6 +3,7 @@
 #ifndef MODELS_TRAIN_OBJECTIVE_H
 #define MODELS_TRAIN_OBJECTIVE_H
 
+#include "kernels/ops/loss.h"
 #include "models/train/roc_auc.h"
 #include "runtime/device/arena.h"
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "kernels/ops/optimizer.h"
 #include "models/train/schedule.h"
 #include "runtime/base/error.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ops/elementwise.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device.h"

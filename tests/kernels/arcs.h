@@ -3,6 +3,7 @@
 #define TESTS_KERNELS_ARCS_H
 
 #include "kernels/ops/attention.h"
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 

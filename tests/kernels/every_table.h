@@ -4,6 +4,7 @@
 #ifndef TESTS_KERNELS_EVERY_TABLE_H
 #define TESTS_KERNELS_EVERY_TABLE_H
 
+#include "kernels/ops/epilogue.h"
 #include "kernels/ops/kernels.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"

@@ -2,6 +2,7 @@
 #ifndef TESTS_KERNELS_PRODUCTS_H
 #define TESTS_KERNELS_PRODUCTS_H
 
+#include "kernels/ops/gemm.h"
 #include "tests/kernels/every_table.h"
 
 /* A product and its parts: A and B as they are given to the op, in doubles and on the device. */

@@ -2,6 +2,7 @@
 #ifndef TESTS_KERNELS_SPARSE_PRODUCTS_H
 #define TESTS_KERNELS_SPARSE_PRODUCTS_H
 
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 

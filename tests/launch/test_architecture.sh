@@ -82,6 +82,6 @@ sees 'no STEP_LOST' 's/`STEP_LOSS`/`STEP_LOST`/' architecture
 sees 'no page other.md' 's/\(adding.md\)/(other.md)/' architecture
 sees 'no function unit_tests()' 's/`unit_test\(\)`/`unit_tests()`/' adding
 sees 'not in models/layers/sgc.c: ' 's/int z = build_linear/int y = build_linear/' adding
-sees 'no file kernels/cpu/tables.c' 's|^( *```c kernels/cpu/table)\.c|\1s.c|' adding
+sees 'no file kernels/cpu/elementwise/elementwise_tables.c' 's|^( *```c kernels/cpu/elementwise/elementwise_table)\.c|\1s.c|' adding
 sed 's/^io: file | dataset/io: dataset | file/' "$docs/architecture.md" >page.md
 [[ -n $(check_floors page.md) ]] || fail "another order of floors was not seen"

@@ -33,8 +33,8 @@ violations() {
     floors("io", "file | dataset | import synth")
     floors("io/import", ". | text arrays")
     floors("kernels", "cost | format | ops | cpu cuda")
-    floors("kernels/cpu", "common | elementwise gemm optimizer | loss | spmm attention | .")
-    floors("kernels/cuda", "common | elementwise gemm layout optimizer | loss spmm | attention | .")
+    floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
+    floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma_bf16 tma_f32x3 | splitk")
     floors("partition", "graph | order shard | cut")
@@ -51,7 +51,8 @@ violations() {
     shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
       "synth/synth")
     shows("kernels", "cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cusparse format/condensed " \
-      "format/layout format/row_segments format/tiles ops/attention ops/incidence ops/kernels ops/ops ops/peer ops/reduce")
+      "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
+      "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
     shows("models", "core/layouts session/job session/predict train/epoch train/epoch_breakdown train/rank_consistency " \

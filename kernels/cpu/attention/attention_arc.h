@@ -2,7 +2,7 @@
 #ifndef KERNELS_CPU_ATTENTION_ATTENTION_ARC_H
 #define KERNELS_CPU_ATTENTION_ATTENTION_ARC_H
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/attention/attention_ops.h"
 
 #define SCORE_SLOPE ((real)0.2)
 

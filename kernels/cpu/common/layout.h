@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/common/real.h"
 #include "kernels/format/layout.h"
+#include "kernels/ops/sparse.h"
 
 struct cpu_layout {
   struct layout base;
@@ -17,5 +18,10 @@ struct cpu_layout {
 static inline const struct cpu_layout *cpu_layout(const struct layout *layout) {
   return (const struct cpu_layout *)layout;
 }
+
+int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                          struct layout **layout);
+int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout);
+void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout);
 
 #endif

@@ -1,5 +1,5 @@
 /* y = (y +) factor x + diagonal I; see struct add. */
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 static void add_one(struct kernels *k, const struct add *op) {

@@ -1,5 +1,5 @@
 /* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), xhat = (z + bias - mean) rstd. */
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 int REAL(cpu_batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op) {

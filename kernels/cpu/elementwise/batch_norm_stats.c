@@ -2,7 +2,7 @@
  * Squares around a rank's own mean m become those around the mean: + rows (m - mean)^2. */
 #include <math.h>
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 /* What squares grow by around another mean. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 /* sum[0 .. cols): of x - shift; sum[cols .. 2 cols): of its squares. */

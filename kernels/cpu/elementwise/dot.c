@@ -1,6 +1,6 @@
 /* *out = sum of a_ij b_ij. */
-#include "kernels/cpu/common/cpu.h"
 #include "kernels/cpu/common/partial.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 int REAL(cpu_dot)(struct kernels *k, const struct dot *op) {

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/common/philox_lanes.h"
 #include "kernels/cpu/common/real.h"
-#include "kernels/ops/ops.h"
+#include "kernels/ops/epilogue.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half of a word stands first");
 enum { DROPOUT_COLUMNS = 8 * PHILOX_LANES };

@@ -1,4 +1,5 @@
 /* y = dropout(act(norm(z + bias)) + residual); see struct epilogue. */
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
 #include "runtime/base/error.h"
 

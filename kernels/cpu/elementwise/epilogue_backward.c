@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/cpu/common/partial.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
 #include "runtime/base/error.h"
 

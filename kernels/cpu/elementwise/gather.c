@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "runtime/base/error.h"
 
 int REAL(cpu_gather)(struct kernels *k, const struct gather *op) {

@@ -4,7 +4,8 @@
 #include <cblas.h>
 #include <string.h>
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/elementwise/elementwise_ops.h"
+#include "kernels/ops/gemm.h"
 #include "runtime/base/error.h"
 #include "runtime/base/limits.h"
 
@@ -159,7 +160,7 @@ int REAL(cpu_open)(struct kernels *k) {
   return OK;
 }
 
-int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
+static int cpu_gemm(struct kernels *k, const struct gemm *op) {
   struct product p = product_of(op);
   int tall = p.transpose_a && p.k > p.m && (k->device->threads > 1 || p.k > TERMS);
   openblas_set_num_threads(1);
@@ -169,3 +170,7 @@ int REAL(cpu_gemm)(struct kernels *k, const struct gemm *op) {
   if (op->moments) return REAL(cpu_column_moments)(k, op->moments);
   return op->epilogue ? REAL(cpu_epilogue)(k, op->epilogue) : OK;
 }
+
+const struct gemm_ops REAL(cpu_gemm_ops) = {
+    .gemm = cpu_gemm,
+};

@@ -1,5 +1,5 @@
 /* How many rows have their largest logit (the lowest of equal ones) at their label. */
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/loss/loss_ops.h"
 #include "runtime/base/error.h"
 
 int REAL(cpu_accuracy)(struct kernels *k, const struct score *op) {

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/common/cpu.h"
 #include "kernels/cpu/common/exponential.h"
+#include "kernels/ops/loss.h"
 
 /* sum_j exp(x_j - max); the terms go to `term` unless that is NULL (it may be x). */
 static inline double sum_exponentials(const real *x, real max, int64_t classes, real *term) {

@@ -3,7 +3,7 @@
 #ifndef KERNELS_CPU_LOSS_LOSS_ROWS_H
 #define KERNELS_CPU_LOSS_LOSS_ROWS_H
 
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/loss/loss_ops.h"
 
 /* Loss of row v before op->scale; writes its gradient to `grad` unless that is NULL (it may be the logits).
  */

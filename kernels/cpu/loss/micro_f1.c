@@ -1,5 +1,5 @@
 /* True positives, positives predicted (logit > 0) and positives, over all classes. */
-#include "kernels/cpu/common/cpu.h"
+#include "kernels/cpu/loss/loss_ops.h"
 #include "runtime/base/error.h"
 
 int REAL(cpu_micro_f1)(struct kernels *k, const struct score *op) {

@@ -1,6 +1,7 @@
 /* One step of sgd, adam or adamw; see struct optimizer_op. With t steps taken,
  *   m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
  *   w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon) */
+#include "kernels/ops/optimizer.h"
 #include "kernels/cpu/common/cpu.h"
 #include "runtime/base/error.h"
 
@@ -67,7 +68,7 @@ static int64_t range_end(const struct optimizer_op *op, int64_t i) {
   return end;
 }
 
-int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op) {
+static int cpu_optimizer(struct kernels *k, const struct optimizer_op *op) {
   void (*run)(const struct optimizer_op *, struct step, int, int64_t,
               int64_t) = op->optimizer == OPTIMIZER_SGD ? sgd : adam;
   int64_t end;
@@ -78,3 +79,37 @@ int REAL(cpu_optimizer)(struct kernels *k, const struct optimizer_op *op) {
   }
   return OK;
 }
+
+static int cpu_sum_squares(struct kernels *k, const void *x, int64_t count) {
+  int parts = k->device->threads;
+  const real *value = x;
+  double *sum = NULL, total = 0;
+  TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
+#pragma omp parallel for num_threads(threads_for(k, count)) schedule(static, 1)
+  for (int p = 0; p < parts; p++) {
+    double mine = 0;
+    int64_t end = part_first(count, parts, p + 1);
+#pragma omp simd reduction(+ : mine)
+    for (int64_t i = part_first(count, parts, p); i < end; i++) mine += (double)value[i] * (double)value[i];
+    sum[p] = mine;
+  }
+  for (int p = 0; p < parts; p++) total += sum[p];
+  k->scalars->squares = total;
+  if (!isfinite(total)) k->scalars->frozen = 1;
+  return OK;
+}
+
+static int cpu_advance(struct kernels *k, const double *rate, int64_t rates) {
+  struct scalars *scalars = k->scalars;
+  if (scalars->frozen) return OK;
+  scalars->epoch++;
+  scalars->step++;
+  scalars->lr = rate[scalars->epoch % rates];
+  return OK;
+}
+
+const struct optimizer_ops REAL(cpu_optimizer_ops) = {
+    .advance = cpu_advance,
+    .sum_squares = cpu_sum_squares,
+    .optimizer = cpu_optimizer,
+};

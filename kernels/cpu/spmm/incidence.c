@@ -2,16 +2,16 @@
 #include "kernels/ops/incidence.h"
 
 #include "kernels/cpu/common/cpu.h"
-#include "kernels/format/layout.h"
+#include "kernels/cpu/spmm/sparse_ops.h"
 #include "runtime/base/error.h"
 
-int64_t REAL(cpu_incidence_workspace)(const struct kernels *k, const struct incidence_sum *op) {
+static int64_t cpu_incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
   (void)k;
   if (op->kept.data) return 0;
   return tensor_bytes(tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols));
 }
 
-int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op) {
+static int cpu_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   struct tensor sums = op->kept;
   if (!sums.data) {
     sums = tensor_padded(NULL, REAL_DTYPE, op->a->edges->csr->rows, op->y.cols);
@@ -33,7 +33,7 @@ int REAL(cpu_incidence_sum)(struct kernels *k, const struct incidence_sum *op) {
   return REAL(cpu_spmm)(k, &scatter);
 }
 
-int REAL(cpu_incidence_weights)(struct kernels *k, const struct incidence_weights *op) {
+static int cpu_incidence_weights(struct kernels *k, const struct incidence_weights *op) {
   const real *weight = op->weight, *scale = op->scale;
   real *out = op->out;
 #pragma omp parallel for num_threads(threads_for(k, op->count)) schedule(static)
@@ -42,7 +42,7 @@ int REAL(cpu_incidence_weights)(struct kernels *k, const struct incidence_weight
 }
 
 /* Each hyperedge has one owner, so no two write one gradient. */
-int REAL(cpu_incidence_weights_backward)(struct kernels *k, const struct incidence_weights_backward *op) {
+static int cpu_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op) {
   const real *scale = op->scale;
   real *grad = op->grad;
 #pragma omp parallel for num_threads(threads_for(k, op->hyperedges)) schedule(static)
@@ -57,3 +57,10 @@ int REAL(cpu_incidence_weights_backward)(struct kernels *k, const struct inciden
   }
   return OK;
 }
+
+const struct incidence_ops REAL(cpu_incidence_ops) = {
+    .incidence_workspace = cpu_incidence_workspace,
+    .incidence_sum = cpu_incidence_sum,
+    .incidence_weights = cpu_incidence_weights,
+    .incidence_weights_backward = cpu_incidence_weights_backward,
+};

@@ -86,7 +86,7 @@ static void reduce_row(const struct reduce *op, const struct reduction *reducer,
   if (!op->has_halo || !op->has_halo[v]) reducer->end(y, winner, entries ? entries[v] : 0, cols);
 }
 
-int REAL(cpu_reduce)(struct kernels *k, const struct reduce *op) {
+static int cpu_reduce(struct kernels *k, const struct reduce *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   const struct reduction *reducer = &reducers[op->reducer];
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->y.cols);
@@ -137,7 +137,7 @@ static void gather_row(const struct reduce_backward *op, int64_t i, struct segme
     add_won(dx, row_of(op->self, u), op->self_winner.id + u * op->self_winner.stride, id, cols);
 }
 
-int REAL(cpu_reduce_backward)(struct kernels *k, const struct reduce_backward *op) {
+static int cpu_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
   const struct cpu_layout *a = cpu_layout(op->a);
   int threads = threads_for(k, (a->base.csr->nnz + a->base.csr->rows) * op->dx.cols);
   struct segment_place place;
@@ -149,3 +149,8 @@ int REAL(cpu_reduce_backward)(struct kernels *k, const struct reduce_backward *o
   }
   return OK;
 }
+
+const struct reduce_ops REAL(cpu_reduce_ops) = {
+    .reduce = cpu_reduce,
+    .reduce_backward = cpu_reduce_backward,
+};

@@ -4,10 +4,10 @@
  * A row of y is summed in groups of up to GROUP vectors that stay in registers. The last vector of a row may
  * overlap the one before it, so that no width needs a scalar rest; columns in the overlap are computed twice
  * with equal results. Rows narrower than a vector go by single reals. */
-#include "kernels/cpu/common/layout.h"
 #include "kernels/cpu/common/segment.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
 #include "kernels/cpu/loss/cross_entropy_row.h"
+#include "kernels/cpu/spmm/sparse_ops.h"
 #include "runtime/base/error.h"
 
 enum {

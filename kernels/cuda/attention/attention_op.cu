@@ -3,6 +3,7 @@
 #include "kernels/cuda/attention/attention.h"
 
 #include "kernels/cuda/attention/attention_launch.cuh"
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 

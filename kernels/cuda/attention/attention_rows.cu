@@ -1,5 +1,6 @@
 /* What the arcs of a row ask of it in the backward, and the gradient of its own term; see struct
  * attention_rows. Reads dz, y and its positive part once and writes the messages. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/head_columns.cuh"
 
 constexpr int ROWS_BLOCKS = 3; /* on a multiprocessor */

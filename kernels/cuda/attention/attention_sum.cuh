@@ -14,6 +14,7 @@
 #ifndef KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
 #define KERNELS_CUDA_ATTENTION_ATTENTION_SUM_CUH
 
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
 
 constexpr float SCORE_SLOPE = 0.2f;

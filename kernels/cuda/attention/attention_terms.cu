@@ -1,5 +1,6 @@
 /* left_v = l . x_v and right_v = r . x_v, head by head, and the gradients of l and r; see struct
  * attention_terms. Forward reads X once, which is what there is to do; backward likewise. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/head_columns.cuh"
 #include "kernels/cuda/common/partials.cuh"
 

@@ -1,5 +1,6 @@
 /* y_v = sum_u softmax_u(beta n_v . n_u) x_u in one pass over the arcs of a row, with a running maximum; see
  * struct cosine_attention. An arc moves a row of x and 8 bytes. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/cosine.cuh"
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"

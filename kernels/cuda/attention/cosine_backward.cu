@@ -1,5 +1,6 @@
 /* Gradients of x, x / |x| and beta over the arcs into a row and out of it; see struct cosine_backward. An
  * entry moves a row of x, one of dz where arcs go out, and up to 16 bytes. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/cosine.cuh"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
 

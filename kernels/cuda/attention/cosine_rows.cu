@@ -1,5 +1,6 @@
 /* What other nodes need of a node for attention by cosines, and the way of a gradient through x / |x|; see
  * struct cosine_rows and cosine_epilogue. A warp takes a row: rows of any width and address. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/common/vec.cuh"
 
 /* A warp's rows of a matrix, eight columns a lane. */

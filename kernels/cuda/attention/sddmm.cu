@@ -1,5 +1,6 @@
 /* Scores x_v . y_u of the entries of a sparse matrix, as attention by cosines finds them (cosine.cuh), with
  * nothing done to them but written: see struct sddmm. An entry moves a row of y and 8 bytes. */
+#include "kernels/cuda/attention/attention_ops.h"
 #include "kernels/cuda/attention/cosine.cuh"
 #include "kernels/cuda/attention/score_arcs.h"
 

@@ -17,10 +17,7 @@
 extern "C" {
 #endif
 
-#include "kernels/ops/attention.h"
-#include "kernels/ops/incidence.h"
-#include "kernels/ops/ops.h"
-#include "kernels/ops/reduce.h"
+#include "kernels/ops/epilogue.h"
 #include "runtime/base/error.h"
 #include "runtime/device/device_cuda.h"
 
@@ -53,52 +50,16 @@ int cuda_pdl_is_compiled(int *wait);
 
 int cuda_open(struct kernels *k);
 void cuda_close(struct kernels *k);
-int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                     struct layout **layout);
-int cuda_layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
-void cuda_layout_free(struct kernels *k, struct layout *layout);
-int cuda_spmm(struct kernels *k, const struct spmm *op);
-int64_t cuda_spmm_workspace(const struct spmm *op);
-int cuda_gemm(struct kernels *k, const struct gemm *op);
-int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
-int cuda_gemm_repeats(const struct kernels *k, const struct gemm *op);
-int cuda_gemm_fused(struct kernels *k, const struct gemm *op, int *took);
-int cuda_gather(struct kernels *k, const struct gather *op);
-int cuda_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
-int cuda_sparse_dropout(struct kernels *k, const struct sparse_dropout *op);
-int cuda_epilogue(struct kernels *k, const struct epilogue *op);
-int cuda_epilogue_backward(struct kernels *k, const struct epilogue_backward *op);
-int cuda_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
-int cuda_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
-int cuda_column_sums(struct kernels *k, const struct column_sums *op);
-int cuda_column_moments(struct kernels *k, const struct column_moments *op);
-int cuda_add(struct kernels *k, const struct add *op, int count);
-int cuda_dot(struct kernels *k, const struct dot *op);
-int cuda_cross_entropy(struct kernels *k, const struct loss_op *op);
-int cuda_bce(struct kernels *k, const struct loss_op *op);
-int cuda_sum_losses(struct kernels *k, const struct loss_op *op);
-int cuda_accuracy(struct kernels *k, const struct score *op);
-int cuda_micro_f1(struct kernels *k, const struct score *op);
-int cuda_advance(struct kernels *k, const double *rate, int64_t rates);
-int cuda_sum_squares(struct kernels *k, const void *x, int64_t count);
-int cuda_optimizer(struct kernels *k, const struct optimizer_op *op);
-int cuda_reduce(struct kernels *k, const struct reduce *op);
-int cuda_reduce_backward(struct kernels *k, const struct reduce_backward *op);
-int64_t cuda_attention_workspace(const struct layout *a, int64_t width, int64_t heads);
-int cuda_attention(struct kernels *k, const struct attention *op);
-int cuda_attention_rows(struct kernels *k, const struct attention_rows *op);
-int cuda_attention_backward(struct kernels *k, const struct attention_backward *op);
-int cuda_attention_terms(struct kernels *k, const struct attention_terms *op);
-int cuda_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op);
-int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op);
-int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
-int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);
-int cuda_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op);
-int cuda_sddmm(struct kernels *k, const struct sddmm *op);
-int64_t cuda_incidence_workspace(const struct kernels *k, const struct incidence_sum *op);
-int cuda_incidence_sum(struct kernels *k, const struct incidence_sum *op);
-int cuda_incidence_weights(struct kernels *k, const struct incidence_weights *op);
-int cuda_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op);
+
+/* The families of ops, each in its folder. */
+extern const struct attention_ops cuda_attention_ops;
+extern const struct elementwise_ops cuda_elementwise_ops;
+extern const struct gemm_ops cuda_gemm_ops;
+extern const struct incidence_ops cuda_incidence_ops;
+extern const struct loss_ops cuda_loss_ops;
+extern const struct optimizer_ops cuda_optimizer_ops;
+extern const struct reduce_ops cuda_reduce_ops;
+extern const struct sparse_ops cuda_sparse_ops;
 
 #ifdef __cplusplus
 }

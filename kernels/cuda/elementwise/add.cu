@@ -1,5 +1,6 @@
 /* y = (y +) factor x + diagonal I; see struct add. */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 /* What the kernel reads of struct add. */
 struct terms {

@@ -1,4 +1,5 @@
 /* dz <- gain rstd (dn - (sum_dn + xhat sum_dn_xhat) / count), xhat = (z + bias - mean) rstd. */
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 #include "kernels/cuda/elementwise/epilogue_row.cuh"
 
 constexpr int BLOCKS = 3; /* on a multiprocessor */

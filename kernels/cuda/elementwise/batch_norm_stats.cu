@@ -1,6 +1,7 @@
 /* mean = sum / count;  variance = sum of squares around it / count;  rstd = 1 / sqrt(variance + epsilon).
  * Squares around a rank's own mean m become those around the mean: + rows (m - mean)^2. */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 static __global__ void batch_norm_stats_kernel(struct batch_norm_stats op) {
   pdl_prologue();

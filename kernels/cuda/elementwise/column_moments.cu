@@ -1,5 +1,6 @@
 /* sum_j = sum_i x_ij; squares_j = sum_i (x_ij - sum_j / rows)^2; see struct column_moments. */
 #include "kernels/cuda/common/partials.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 constexpr int BLOCKS = 2; /* on a multiprocessor */
 

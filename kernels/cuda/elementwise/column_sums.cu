@@ -1,5 +1,6 @@
 /* out_j = sum_i x_ij. */
 #include "kernels/cuda/common/partials.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 constexpr int BLOCKS = 3; /* on a multiprocessor */
 

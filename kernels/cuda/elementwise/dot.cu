@@ -1,5 +1,6 @@
 /* *out = sum of a_ij b_ij, in two stages: a fixed number of blocks leave a sum each. */
 #include "kernels/cuda/common/totals.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 constexpr int DOT_PARTS = 256;
 

@@ -1,5 +1,6 @@
 /* y = dropout(act(norm(z + bias)) + residual); see struct epilogue. The statistics of a layer norm come from
  * the row's lanes together, or where these do not hold all columns, from a kernel before. */
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/elementwise/epilogue_row.cuh"
 

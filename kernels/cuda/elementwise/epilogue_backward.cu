@@ -2,6 +2,7 @@
  * layer norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row: by its lanes
  * together, or where these do not hold all columns, from a kernel before. */
 #include "kernels/cuda/common/partials.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 #include "kernels/cuda/elementwise/epilogue_backward_row.cuh"
 
 /* Blocks of a kernel on a multiprocessor. */

@@ -1,5 +1,6 @@
 /* y_i = scale[rows[i]] x[rows[i]]; see struct gather. */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 
 constexpr int ROWS = 4; /* of a thread, under way together */
 

@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#include "kernels/ops/gemm.h"
+
 /* C = A op(B) (+ A2 op(B2)) with op->epilogue, or op->backward, where they have no norm, or a batch norm's
  * way back; or op->moments. *took: bulk copies can serve it, and do; else nothing is done. */
 int cuda_gemm_tma_bf16(struct kernels *k, const struct gemm *op, int *took);
@@ -42,6 +44,12 @@ int cuda_gemm_check(struct kernels *k, int *same);
 
 int cuda_cublaslt_open(struct kernels *k, struct cublaslt **cublaslt);
 void cuda_cublaslt_close(struct kernels *k, struct cublaslt *cublaslt); /* NULL is fine */
+
+/* The ops of kernels/ops/gemm.h. */
+int cuda_gemm(struct kernels *k, const struct gemm *op);
+int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
+int cuda_gemm_fused(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_repeats(const struct kernels *k, const struct gemm *op);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+#include "kernels/cuda/elementwise/elementwise_ops.h"
 #include "kernels/cuda/gemm/gemm.h"
 
 enum { NARROW = 64, VECTOR = 8, MOST_TERMS = 2048 /* of a sum in one piece */ };
@@ -157,3 +158,10 @@ int cuda_gemm(struct kernels *k, const struct gemm *op) {
   if (op->backward) return epilogue_backward_apart(k, op);
   return op->epilogue ? cuda_epilogue(k, op->epilogue) : OK;
 }
+
+const struct gemm_ops cuda_gemm_ops = {
+    .gemm = cuda_gemm,
+    .gemm_workspace = cuda_gemm_workspace,
+    .gemm_fused = cuda_gemm_fused,
+    .gemm_repeats = cuda_gemm_repeats,
+};

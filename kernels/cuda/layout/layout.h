@@ -34,4 +34,15 @@ static inline const struct cuda_layout *cuda_layout(const struct layout *layout)
   return (const struct cuda_layout *)layout;
 }
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+int cuda_layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                     struct layout **layout);
+int cuda_layout_share(struct kernels *k, const struct layout *from, struct layout **layout);
+void cuda_layout_free(struct kernels *k, struct layout *layout);
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -6,6 +6,7 @@
 #include "kernels/cuda/common/cuda.h"
 #include "kernels/cuda/layout/tiles_build.h"
 #include "kernels/format/window_pieces.h"
+#include "kernels/ops/sparse.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/common/totals.cuh"
+#include "kernels/cuda/loss/loss_ops.h"
 
 constexpr int LANES = 8; /* of a row */
 

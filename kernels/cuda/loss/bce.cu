@@ -1,5 +1,6 @@
 /* -(t log s + (1 - t) log(1 - s)) with s = sigmoid(x) is max(x, 0) - x t + log(1 + exp(-|x|)); its gradient
  * is s - t. Mean over the classes. */
+#include "kernels/cuda/loss/loss_ops.h"
 #include "kernels/cuda/loss/loss_rows.cuh"
 
 struct bce {

@@ -1,5 +1,6 @@
 /* -log softmax(x)_label = log sum_j exp(x_j - max) + max - x_label; its gradient is softmax(x) - one hot. */
 #include "kernels/cuda/elementwise/epilogue.h"
+#include "kernels/cuda/loss/loss_ops.h"
 #include "kernels/cuda/loss/loss_rows.cuh"
 
 struct cross_entropy {

@@ -1,5 +1,6 @@
 /* What follows the losses of the listed rows: the gradient 0 for the others, and
  *   loss = scale sum_p partial_p, by one block, of blocks of rows or of blocks of losses. */
+#include "kernels/cuda/loss/loss_ops.h"
 #include "kernels/cuda/loss/loss_rows.cuh"
 
 constexpr int ROWS = BLOCK; /* of a block: one for each thread to look up */

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/common/totals.cuh"
+#include "kernels/cuda/loss/loss_ops.h"
 
 static __global__ void __launch_bounds__(BLOCK) micro_f1_kernel(struct score op) {
   int64_t classes = op.logits.cols, count[3] = {0, 0, 0};

@@ -2,6 +2,7 @@
  *   m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
  *   w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon) */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/optimizer/optimizer_ops.h"
 
 #define BETA1 0.9
 #define BETA2 0.999

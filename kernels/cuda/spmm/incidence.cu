@@ -8,6 +8,7 @@
  * saves a step: for few and small ones. */
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/spmm/spmm.h"
+#include "kernels/cuda/spmm/spmm_ops.h"
 
 /* The two steps, and where what they need lies in the workspace: that of spmm, then sums of hyperedges. */
 struct steps {

@@ -1,6 +1,7 @@
 /* t_e = scale_e weight[id_e], and the gradient of the weights: grad[id_e] = scale_e (a_e . b_e). Each
  * hyperedge has one owner, so no two write one gradient. */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/spmm/spmm_ops.h"
 
 static __global__ void __launch_bounds__(BLOCK)
     weights_kernel(const __grid_constant__ struct incidence_weights op) {

@@ -1,5 +1,6 @@
 /* y_v = reduction of x_u over the entries of row v; see kernels/ops/reduce.h. A kernel for each reducer. */
 #include "kernels/cuda/spmm/reduce.cuh"
+#include "kernels/cuda/spmm/spmm_ops.h"
 
 /* The expressions of REDUCERS. */
 template <int> struct reducer_of;

@@ -5,8 +5,8 @@
 #define KERNELS_CUDA_SPMM_REDUCE_CUH
 
 #include "kernels/cuda/layout/layout.h"
+#include "kernels/cuda/spmm/spmm_ops.h"
 #include "kernels/cuda/spmm/spmm_sum.cuh"
-#include "kernels/ops/reduce.h"
 
 /* Rows of winners. */
 struct winner_rows {

@@ -1,6 +1,7 @@
 /* dx_u = sum of dy_v where u won in row v; see struct reduce_backward. Of a row of dy only the vectors in
  * which u won something are read: most winners are others. */
 #include "kernels/cuda/spmm/reduce.cuh"
+#include "kernels/cuda/spmm/spmm_ops.h"
 
 struct won {
   struct gathered row_segments; /* of dy */

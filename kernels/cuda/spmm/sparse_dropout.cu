@@ -3,6 +3,7 @@
 #include "kernels/cuda/common/vec.cuh"
 #include "kernels/cuda/layout/layout.h"
 #include "kernels/cuda/layout/row_segment.cuh"
+#include "kernels/cuda/spmm/spmm_ops.h"
 
 constexpr int LANES = 8; /* threads of a row segment */
 

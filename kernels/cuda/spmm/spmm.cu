@@ -11,6 +11,7 @@
 #include "kernels/cuda/elementwise/epilogue.h"
 #include "kernels/cuda/spmm/long_rows.cuh"
 #include "kernels/cuda/spmm/spmm_epilogue_of.cuh"
+#include "kernels/cuda/spmm/spmm_ops.h"
 #include "kernels/cuda/spmm/spmm_variant.h"
 #include "kernels/cuda/spmm/spmm_windows.h"
 

@@ -3,6 +3,7 @@
 #define KERNELS_CUDA_SPMM_SPMM_EPILOGUE_OF_CUH
 
 #include "kernels/cuda/spmm/spmm_epilogue.cuh"
+#include "kernels/ops/loss.h"
 
 /* Rows of t hold whole vectors of that many columns at multiples of 16 bytes. */
 static inline bool is_whole_or_absent(struct tensor t, int64_t wide) {

@@ -1,4 +1,5 @@
 /* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on. */
+#include "kernels/ops/elementwise.h"
 #include "models/core/graph_sums.h"
 #include "models/core/hyper.h"
 #include "models/program/rules/rules.h"

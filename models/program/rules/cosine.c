@@ -7,6 +7,7 @@
  * parts COSINE_BACKWARD  in: dy, x, y, log_sum, a part of dx; out: dx; and, between its ops, messages, sums
  * of the gradients with respect to x and to x / |x|, gradients of beta */
 #include "kernels/ops/attention.h"
+#include "kernels/ops/elementwise.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 

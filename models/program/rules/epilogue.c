@@ -1,6 +1,7 @@
 /* epilogue: y = dropout(act(norm(z + bias)) + residual), and its gradient. Batch statistics are of all ranks'
  * rows (Ioffe and Szegedy 2015): one pass over them and two all-reduces forward (mean, then squares around
  * it), one all-reduce backward. */
+#include "kernels/ops/elementwise.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 

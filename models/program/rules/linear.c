@@ -1,4 +1,5 @@
 /* linear: y = x W (+ x2 W2), dx = dy W^T. W is a parameter or what a MAP makes of one. */
+#include "kernels/ops/elementwise.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 

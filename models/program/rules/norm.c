@@ -1,4 +1,5 @@
 /* norm: the gradient of a batch norm (Ioffe and Szegedy 2015), whose sums are over the rows of all ranks. */
+#include "kernels/ops/elementwise.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 

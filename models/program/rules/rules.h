@@ -2,6 +2,7 @@
 #ifndef MODELS_PROGRAM_RULES_RULES_H
 #define MODELS_PROGRAM_RULES_RULES_H
 
+#include "kernels/ops/gemm.h"
 #include "models/core/features.h"
 #include "models/core/parameters.h"
 #include "models/core/propagate.h"

@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/every_table.h"
 
 /* x and y of these types, rows `pad` elements apart; in place where the types are one. */

@@ -1,3 +1,4 @@
+#include "kernels/ops/optimizer.h"
 #include "tests/kernels/every_table.h"
 
 static struct scalars read_scalars(struct kernels *k) {

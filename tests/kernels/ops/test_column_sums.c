@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/every_table.h"
 
 /* offset: of all elements, beside which they differ by little. */

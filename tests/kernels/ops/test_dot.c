@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/every_table.h"
 
 static void check_dot(struct kernels *k, int64_t rows, int64_t cols, int64_t pad) {

@@ -1,5 +1,7 @@
 #include "tests/kernels/every_table.h"
 
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 
 static const int64_t widths[] = {1, 3, 7, 8, 16, 17, 41, 64, 100, 128, 602};

@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/every_table.h"
 
 enum { EPOCH = 77, LIMIT = 64 * 602 };

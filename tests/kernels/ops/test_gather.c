@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/every_table.h"
 
 static void gather(struct kernels *k) {

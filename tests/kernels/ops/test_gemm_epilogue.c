@@ -1,3 +1,4 @@
+#include "kernels/ops/elementwise.h"
 #include "tests/kernels/products.h"
 
 /* More rows than a GPU has in hand at a time, the same over and over: those far down are as those above. */

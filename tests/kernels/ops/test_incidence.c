@@ -2,6 +2,7 @@
  * rows; in steps, by panels of columns and fused over pairs; how rows end; what is kept; trained weights and
  * their gradient. */
 #include "kernels/format/layout.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/incidence.h"
 #include "tests/kernels/every_table.h"
 
@@ -102,7 +103,7 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 static void open_incidence(struct kernels *k, const struct way *way, struct incidence *a) {
   assert_ok(incidence_init(k, &hypergraph.edges, &hypergraph.vertices, &gather, way->form, a));
   a->panel = way->panel;
-  if (k->ops->incidence_fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
+  if (k->ops->incidence->fuses && way->form == INCIDENCE_FUSED) assert_non_null(a->pair);
 }
 
 /* which: bits for scales c, t, s, r, for `kept` and for has_halo rows. */

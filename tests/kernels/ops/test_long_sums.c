@@ -1,7 +1,9 @@
 /* Sums of very many terms, all alike: what comes of them is known, and all digits that a long sum loses are
  * lost in the same direction. First rows that list as many others, then the gradient of a weight. */
 #include "kernels/ops/attention.h"
+#include "kernels/ops/gemm.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 

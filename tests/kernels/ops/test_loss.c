@@ -1,3 +1,4 @@
+#include "kernels/ops/loss.h"
 #include "tests/kernels/every_table.h"
 
 /* Logits with labels; `rows` lists the nodes that count. */

@@ -1,3 +1,4 @@
+#include "kernels/ops/optimizer.h"
 #include "tests/kernels/every_table.h"
 
 enum { COUNT = 1003, DECAYED = 500, STEPS = 5 };

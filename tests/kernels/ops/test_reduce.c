@@ -2,6 +2,7 @@
  * integers: ties abound, and sums are exact. */
 #include "kernels/ops/reduce.h"
 
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 #include "tests/kernels/every_table.h"
 

@@ -1,3 +1,4 @@
+#include "kernels/ops/loss.h"
 #include "tests/kernels/every_table.h"
 
 static void expect(struct kernels *k, const int64_t *out, int64_t correct, int64_t predicted,

@@ -1,3 +1,5 @@
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/loss.h"
 #include "tests/kernels/sparse_products.h"
 
 /* A product with an update of every part. */

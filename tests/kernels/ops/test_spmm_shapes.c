@@ -2,6 +2,7 @@
  * device has them. */
 #include "tests/kernels/every_table.h"
 
+#include "kernels/ops/sparse.h"
 #include "runtime/base/csr.h"
 #include "runtime/base/memory.h"
 

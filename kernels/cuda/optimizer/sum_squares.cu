@@ -1,5 +1,6 @@
 /* scalars.squares = sum x_i^2; frozen when that is not finite. */
 #include "kernels/cuda/common/totals.cuh"
+#include "kernels/cuda/optimizer/optimizer_ops.h"
 
 constexpr int SQUARES_PARTS = 256;
 

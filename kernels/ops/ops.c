@@ -15,11 +15,3 @@ int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace) {
   *workspace = k->workspace;
   return OK;
 }
-
-int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
-  return k->ops->spmm_workspace ? k->ops->spmm_workspace(op) : 0;
-}
-
-int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
-  return k->ops->gemm_workspace ? k->ops->gemm_workspace(k, rows, cols) : 0;
-}

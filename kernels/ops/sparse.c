@@ -1,20 +1,26 @@
-/* Sparse matrices, and what is computed with them. */
+#include "kernels/ops/sparse.h"
+
 #include "kernels/format/layout.h"
+#include "kernels/ops/loss.h"
 #include "kernels/ops/ops_check.h"
 #include "runtime/profile/profile.h"
 
 int layout_init(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                 struct layout **layout) {
   static const struct layout_plan gather = {.tiers = LAYOUT_GATHER};
-  return k->ops->layout_init(k, m, plan ? plan : &gather, layout);
+  return k->ops->sparse->layout_init(k, m, plan ? plan : &gather, layout);
 }
 
 int layout_share(struct kernels *k, const struct layout *from, struct layout **layout) {
-  return k->ops->layout_share(k, from, layout);
+  return k->ops->sparse->layout_share(k, from, layout);
 }
 
 void layout_free(struct kernels *k, struct layout *layout) {
-  if (layout) k->ops->layout_free(k, layout);
+  if (layout) k->ops->sparse->layout_free(k, layout);
+}
+
+int64_t spmm_workspace(const struct kernels *k, const struct spmm *op) {
+  return k->ops->sparse->spmm_workspace ? k->ops->sparse->spmm_workspace(op) : 0;
 }
 
 /* Sparse products have scales of their own. */
@@ -23,8 +29,7 @@ static void check_spmm_epilogue(const struct kernels *k, const struct spmm *op) 
   check_epilogue(k, op->epilogue, op->y.rows, op->y.cols);
   assert(op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data && !op->epilogue->scale);
   if (!loss) return;
-  check_loss(k, loss);
-  assert(loss->logits.data == op->epilogue->y.data && loss->logits.cols == op->y.cols);
+  assert(loss_fits(k, loss) && loss->logits.data == op->epilogue->y.data && loss->logits.cols == op->y.cols);
   assert(loss->logits.rows == 0 || (loss->grad.data && loss->grad.data != op->y.data));
   assert(loss->logits.rows == 0 || (loss->counted && loss->row_loss));
 }
@@ -63,10 +68,10 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(!op->below ||
          (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
-  return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->spmm(k, op));
+  return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
 }
 
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
   assert(op->x->csr == op->y->csr && op->x != op->y && !op->x->csr->row);
-  return PROFILE("sparse_dropout", k->ops->sparse_dropout(k, op));
+  return PROFILE("sparse_dropout", k->ops->sparse->sparse_dropout(k, op));
 }

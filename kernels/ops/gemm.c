@@ -1,4 +1,5 @@
-/* op_gemm, and what a product takes along. */
+#include "kernels/ops/gemm.h"
+
 #include "kernels/ops/ops_check.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
@@ -12,9 +13,9 @@ static double gemm_flops(const struct gemm *op) {
  * otherwise and reads another one; what goes beside reads nothing more, nor does what follows forward. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
   const struct gemm *chained_wgrad = op->backward ? op->backward->chained_wgrad : NULL;
-  if ((chained_wgrad || op->fused_wgrad || op->fused_wgrad2 || op->chained) && k->ops->gemm_fused)
-    TRY(k->ops->gemm_fused(k, op, took));
-  if (!*took) return k->ops->gemm(k, op);
+  if ((chained_wgrad || op->fused_wgrad || op->fused_wgrad2 || op->chained) && k->ops->gemm->gemm_fused)
+    TRY(k->ops->gemm->gemm_fused(k, op, took));
+  if (!*took) return k->ops->gemm->gemm(k, op);
   if (*took & FUSED_CHAINED_GEMM)
     profile_work(bytes_of(op->chained->b) + bytes_of(op->chained->c), gemm_flops(op->chained));
   if (*took & FUSED_CHAINED_WGRAD)
@@ -54,9 +55,18 @@ static void check_chained(const struct gemm *op) {
   assert((chained->c.data != op->epilogue->y.data && chained->c.data != op->a.data) || op->c.rows == 0);
 }
 
+int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
+  return k->ops->gemm->gemm_workspace ? k->ops->gemm->gemm_workspace(k, rows, cols) : 0;
+}
+
+int gemm_is_gradient_of(struct tensor dz, const struct gemm *op) {
+  return op->transpose_a && !op->transpose_b && op->b.data == dz.data && op->b.cols == dz.cols &&
+         !op->fused_wgrad && !op->a2.data && !op->fused_wgrad2 && !op->factor && !op->moments;
+}
+
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op) {
-  return op->backward && op->backward->forward->norm == NORM_BATCH && k->ops->gemm_repeats &&
-         k->ops->gemm_repeats(k, op);
+  return op->backward && op->backward->forward->norm == NORM_BATCH && k->ops->gemm->gemm_repeats &&
+         k->ops->gemm->gemm_repeats(k, op);
 }
 
 int op_gemm(struct kernels *k, const struct gemm *op) {
@@ -74,10 +84,10 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   if (op->backward) {
     check_epilogue_backward(k, op->backward);
     assert(op->backward->dy.data == op->c.data && op->c.dtype == k->dtype && !op->epilogue);
-    assert(!chained_wgrad || is_gradient_of(op->backward->dz, chained_wgrad));
+    assert(!chained_wgrad || gemm_is_gradient_of(op->backward->dz, chained_wgrad));
   }
-  assert(!op->fused_wgrad || (op->transpose_b && is_gradient_of(op->a, op->fused_wgrad)));
-  assert(!op->fused_wgrad2 || (op->transpose_b && is_gradient_of(op->a2, op->fused_wgrad2)));
+  assert(!op->fused_wgrad || (op->transpose_b && gemm_is_gradient_of(op->a, op->fused_wgrad)));
+  assert(!op->fused_wgrad2 || (op->transpose_b && gemm_is_gradient_of(op->a2, op->fused_wgrad2)));
   assert(!op->factor || op->transpose_a);
   if (op->a2.data) check_second(k, op);
   if (op->chained) check_chained(op);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "kernels/cpu/common/cpu.h"
-#include "kernels/cpu/common/layout.h"
 #include "kernels/cpu/common/philox_lanes.h"
+#include "kernels/cpu/spmm/sparse_ops.h"
 #include "runtime/base/error.h"
 
 /* What the entries of one row have in common. */

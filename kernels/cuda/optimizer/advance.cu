@@ -1,5 +1,6 @@
 /* The scalars of the next epoch. */
 #include "kernels/cuda/common/vec.cuh"
+#include "kernels/cuda/optimizer/optimizer_ops.h"
 
 static __global__ void advance_kernel(struct scalars *scalars, const double *rate, int64_t rates) {
   pdl_prologue();

@@ -1,0 +1,77 @@
+/* elementwise: ops that go through dense matrices row by row, and sums of their columns. */
+#ifndef KERNELS_OPS_ELEMENTWISE_H
+#define KERNELS_OPS_ELEMENTWISE_H
+
+#include "kernels/ops/epilogue.h"
+
+/* y_i = scale[rows[i]] x[rows[i]]. */
+struct gather {
+  struct tensor x;
+  const int32_t *rows; /* [y.rows] */
+  const void *scale;   /* real [x.rows]; NULL: 1 */
+  struct tensor y;
+};
+
+/* Batch statistics from column moments, in steps of one op:
+ *   MEAN: mean holds sums over all ranks and becomes the mean; rstd holds this rank's squares around the mean
+ * of its own `rows`, whose sums are own_sum, and becomes those around the mean of all; own_sum NULL: no other
+ * rank;
+ *   VARIANCE: rstd holds all ranks' squares around the mean and becomes 1 / sqrt(variance + epsilon); the
+ * running statistics move by `momentum` (variance unbiased, as torch has it); ALONE: both, of one rank;
+ * RUNNING: mean and rstd are taken from the running statistics (evaluation). */
+struct batch_norm_stats {
+  enum { BATCH_NORM_MEAN, BATCH_NORM_VARIANCE, BATCH_NORM_ALONE, BATCH_NORM_RUNNING } step;
+  void *mean, *rstd, *running_mean, *running_var; /* real [cols] */
+  const void *own_sum;
+  int64_t cols, rows, count;
+  double epsilon, momentum;
+};
+
+/* y_ij = (accumulate ? y_ij : 0) + factor x_ij + (i == j ? diagonal : 0). */
+struct add {
+  struct tensor x; /* dtype or real */
+  double factor, diagonal;
+  int accumulate;
+  struct tensor y; /* dtype or real, of x's shape; may be x */
+};
+
+/* *out = sum of a_ij b_ij. */
+struct dot {
+  struct tensor a, b; /* dtype, of one shape */
+  void *out;          /* real */
+};
+
+/* out[j] = sum over rows of x_ij. real [cols] */
+struct column_sums {
+  struct tensor x; /* dtype or real */
+  void *out;
+};
+
+struct elementwise_ops {
+  int (*gather)(struct kernels *k, const struct gather *op);
+  int (*dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
+  int (*epilogue)(struct kernels *k, const struct epilogue *op);
+  int (*epilogue_backward)(struct kernels *k, const struct epilogue_backward *op);
+  int (*batch_norm_backward)(struct kernels *k, const struct batch_norm_backward *op);
+  int (*batch_norm_stats)(struct kernels *k, const struct batch_norm_stats *op);
+  int (*column_sums)(struct kernels *k, const struct column_sums *op);
+  int (*column_moments)(struct kernels *k, const struct column_moments *op);
+  int (*add)(struct kernels *k, const struct add *op, int count);
+  int (*dot)(struct kernels *k, const struct dot *op);
+};
+
+int op_gather(struct kernels *k, const struct gather *op);
+/* y may be x. */
+int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y);
+int op_epilogue(struct kernels *k, const struct epilogue *op);
+int op_epilogue_backward(struct kernels *k, const struct epilogue_backward *op);
+int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *op);
+int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op);
+int op_column_sums(struct kernels *k, const struct column_sums *op);
+int op_column_moments(struct kernels *k, const struct column_moments *op);
+int op_add(struct kernels *k, const struct add *op);
+/* So many that do not touch each other's matrices, of the same shapes and types, at once. */
+int op_add_all(struct kernels *k, const struct add *op, int count);
+int op_dot(struct kernels *k, const struct dot *op);
+
+#endif
