@@ -97,15 +97,19 @@ struct dataset_source {
   int64_t *hyper_start; /* [hyperedges + 1], or NULL */
   int32_t *hyper_vertex;
   float *feature; /* dense [nodes, features], or NULL */
-  /* Dense features made in blocks of rows while they are written, or NULL; values is [rows, features]. */
-  int (*feature_rows)(void *context, int64_t first, int64_t rows, float *values);
-  void *feature_context; /* borrowed */
-  int64_t *feature_start;
-  int32_t *feature_col;
-  float *feature_value; /* sparse, or NULL */
-  int32_t *label;       /* multiclass, or NULL */
-  uint8_t *labels;      /* multilabel, or NULL */
-  int64_t *id;          /* user ids, or NULL */
+  /* Dense features made in blocks while they are written, or rows NULL; values is [rows, features]. */
+  struct {
+    int (*rows)(void *context, int64_t first, int64_t rows, float *values);
+    void *context; /* borrowed */
+  } made;
+  struct {
+    int64_t *start;
+    int32_t *col;
+    float *value;
+  } sparse;        /* features as sparse rows; start NULL: none */
+  int32_t *label;  /* multiclass, or NULL */
+  uint8_t *labels; /* multilabel, or NULL */
+  int64_t *id;     /* user ids, or NULL */
   int64_t splits;
   struct split_list {
     int64_t *node[SPLIT_COUNT];

@@ -51,29 +51,29 @@ static int write_sparse(struct h5 *h5, int64_t nodes, const int64_t *start, cons
 
 /* The non-zeros of dense rows. */
 static int make_sparse(const struct dataset_source *source, int64_t nnz, struct dataset_source *made) {
-  TRY(memory_alloc(&made->feature_start, (source->nodes + 1) * (int64_t)sizeof(int64_t), "feature offsets"));
-  TRY(memory_alloc(&made->feature_col, nnz * (int64_t)sizeof(int32_t), "feature columns"));
-  TRY(memory_alloc(&made->feature_value, nnz * (int64_t)sizeof(float), "feature values"));
+  TRY(memory_alloc(&made->sparse.start, (source->nodes + 1) * (int64_t)sizeof(int64_t), "feature offsets"));
+  TRY(memory_alloc(&made->sparse.col, nnz * (int64_t)sizeof(int32_t), "feature columns"));
+  TRY(memory_alloc(&made->sparse.value, nnz * (int64_t)sizeof(float), "feature values"));
   for (int64_t v = 0, e = 0; v < source->nodes; v++) {
     const float *row = source->feature + v * source->features;
     for (int64_t c = 0; c < source->features; c++) {
       if (row[c] == 0) continue; /* NaN stays */
-      made->feature_col[e] = (int32_t)c;
-      made->feature_value[e++] = row[c];
+      made->sparse.col[e] = (int32_t)c;
+      made->sparse.value[e++] = row[c];
     }
-    made->feature_start[v + 1] = e;
+    made->sparse.start[v + 1] = e;
   }
   return OK;
 }
 
-/* Dense rows of sparse ones, in the form of dataset_source.feature_rows. */
+/* Dense rows of sparse ones, in the form of dataset_source.made.rows. */
 static int expand_rows(void *context, int64_t first, int64_t rows, float *values) {
   const struct dataset_source *source = context;
-  const int64_t *start = source->feature_start;
+  const int64_t *start = source->sparse.start;
   memset(values, 0, (size_t)(rows * source->features) * sizeof *values);
   for (int64_t v = first; v < first + rows; v++) {
     float *row = values + (v - first) * source->features;
-    for (int64_t e = start[v]; e < start[v + 1]; e++) row[source->feature_col[e]] = source->feature_value[e];
+    for (int64_t e = start[v]; e < start[v + 1]; e++) row[source->sparse.col[e]] = source->sparse.value[e];
   }
   return OK;
 }
@@ -82,7 +82,7 @@ static int write_blocks(struct h5 *h5, const struct dataset_source *source, int6
   TRY(h5_new_dataset(h5, "/node/features", H5_FLOAT, source->nodes, source->features));
   for (int64_t first = 0; first < source->nodes; first += block) {
     int64_t rows = block < source->nodes - first ? block : source->nodes - first;
-    TRY(source->feature_rows(source->feature_context, first, rows, values));
+    TRY(source->made.rows(source->made.context, first, rows, values));
     TRY(h5_write_rows(h5, "/node/features", first, rows, H5_FLOAT, values));
   }
   return OK;
@@ -102,7 +102,7 @@ static int write_made(struct h5 *h5, const struct dataset_source *source) {
 
 static int64_t count_nonzeros(const struct dataset_source *source) {
   int64_t nnz = 0, all = source->nodes * source->features;
-  if (source->feature_start) return source->feature_start[source->nodes];
+  if (source->sparse.start) return source->sparse.start[source->nodes];
   for (int64_t i = 0; i < all; i++) nnz += source->feature[i] != 0;
   return nnz;
 }
@@ -110,21 +110,21 @@ static int64_t count_nonzeros(const struct dataset_source *source) {
 static int write_features(struct h5 *h5, const struct dataset_source *source) {
   struct dataset_source made = {0};
   if (source->features == 0) return OK;
-  if (source->feature_rows) return write_made(h5, source);
+  if (source->made.rows) return write_made(h5, source);
   int64_t nnz = count_nonzeros(source);
   int sparse = (double)nnz < sparse_density * (double)(source->nodes * source->features), code;
-  if (sparse && source->feature_start) {
-    code = write_sparse(h5, source->nodes, source->feature_start, source->feature_col, source->feature_value);
+  if (sparse && source->sparse.start) {
+    code = write_sparse(h5, source->nodes, source->sparse.start, source->sparse.col, source->sparse.value);
   } else if (sparse) {
     code = make_sparse(source, nnz, &made);
     if (code == OK)
-      code = write_sparse(h5, source->nodes, made.feature_start, made.feature_col, made.feature_value);
-  } else if (!source->feature_start) {
+      code = write_sparse(h5, source->nodes, made.sparse.start, made.sparse.col, made.sparse.value);
+  } else if (!source->sparse.start) {
     code = h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
   } else {
     struct dataset_source dense = *source;
-    dense.feature_rows = expand_rows;
-    dense.feature_context = &dense;
+    dense.made.rows = expand_rows;
+    dense.made.context = &dense;
     code = write_made(h5, &dense);
   }
   dataset_source_free(&made);
@@ -177,10 +177,9 @@ void dataset_source_free(struct dataset_source *source) {
   for (int64_t s = 0; source->split && s < source->splits; s++) {
     for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[s].node[p]);
   }
-  void *const array[] = {source->start,         source->col,         source->weight,
-                         source->feature,       source->hyper_start, source->hyper_vertex,
-                         source->feature_start, source->feature_col, source->feature_value,
-                         source->label,         source->labels,      source->id,
+  void *const array[] = {source->start,        source->col,          source->weight,       source->feature,
+                         source->hyper_start,  source->hyper_vertex, source->sparse.start, source->sparse.col,
+                         source->sparse.value, source->label,        source->labels,       source->id,
                          source->split};
   for (size_t i = 0; i < sizeof array / sizeof array[0]; i++) free(array[i]);
   memset(source, 0, sizeof *source);

@@ -12,13 +12,13 @@
 
 static void drop_features(struct dataset_source *source) {
   free(source->feature);
-  free(source->feature_start);
-  free(source->feature_col);
-  free(source->feature_value);
+  free(source->sparse.start);
+  free(source->sparse.col);
+  free(source->sparse.value);
   source->feature = NULL;
-  source->feature_start = NULL;
-  source->feature_col = NULL;
-  source->feature_value = NULL;
+  source->sparse.start = NULL;
+  source->sparse.col = NULL;
+  source->sparse.value = NULL;
   source->features = 0;
 }
 
@@ -47,9 +47,9 @@ int import_feature_csr(struct dataset_source *source, const struct npz *npz, con
   int code = npz_csr_read(npz, prefix, &m);
   if (code == OK) code = npz_csr_sort(&m);
   drop_features(source);
-  source->feature_start = m.start;
-  source->feature_col = m.col;
-  source->feature_value = m.weight;
+  source->sparse.start = m.start;
+  source->sparse.col = m.col;
+  source->sparse.value = m.weight;
   source->features = m.cols;
   TRY(code);
   if (m.rows != nodes || m.cols < 1)
@@ -141,9 +141,9 @@ static float binary(float value) {
 
 static void binarize(struct dataset_source *source) {
   int64_t dense = source->feature ? source->nodes * source->features : 0;
-  int64_t sparse = source->feature_start ? source->feature_start[source->nodes] : 0;
+  int64_t sparse = source->sparse.start ? source->sparse.start[source->nodes] : 0;
   for (int64_t i = 0; i < dense; i++) source->feature[i] = binary(source->feature[i]);
-  for (int64_t i = 0; i < sparse; i++) source->feature_value[i] = binary(source->feature_value[i]);
+  for (int64_t i = 0; i < sparse; i++) source->sparse.value[i] = binary(source->sparse.value[i]);
 }
 
 int import_features(struct import *import) {

@@ -224,8 +224,8 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   source->features = synth->features;
   source->classes = synth->classes;
   source->task = TASK_MULTICLASS;
-  source->feature_rows = synth_features_rows;
-  source->feature_context = features;
+  source->made.rows = synth_features_rows;
+  source->made.context = features;
   int code = make_parts(synth, &c, &new_id, source, features);
   synth_communities_free(&c);
   free(new_id);

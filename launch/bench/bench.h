@@ -39,22 +39,30 @@ struct bench_options {
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
   int widths, any_width;       /* any_width: none was named */
-  int all, ablate;             /* spmm: the table of tiers, of what each technique brings */
-  char *graph[BENCH_GRAPHS];   /* of these two: names of made ones, or files; none: all made ones */
-  int graphs;
-  const char *out;                 /* calibrate; NULL: where constants are looked for */
-  enum layout_tiers tiers;         /* spmm */
-  int weighted;                    /* spmm: arcs without weights are given some */
-  int scaled;                      /* spmm, hyper: between scales, as a layer has them */
-  int64_t heads;                   /* attention */
-  int64_t hyperedges, incidences;  /* hyper, without a dataset */
-  int64_t huge;                    /* hyper: vertices of one hyperedge more; 0: none */
-  int64_t inner;                   /* gemm: columns of the left matrix */
-  int64_t rows;                    /* exchange: rows from each rank to each other */
-  const char *method;              /* exchange: how the dataset is partitioned */
-  const char *config;              /* epoch */
-  const char *set[BENCH_SETTINGS]; /* epoch: "section.key=VALUE" */
-  int set_count;
+  const char *out;             /* calibrate; NULL: where constants are looked for */
+  struct {                     /* spmm; of hyper `scaled` */
+    int all, ablate;           /* the table of tiers, of what each technique brings */
+    char *graph[BENCH_GRAPHS]; /* of these two: names of made ones, or files; none: all made ones */
+    int graphs;
+    enum layout_tiers tiers;
+    int weighted; /* arcs without weights are given some */
+    int scaled;   /* between scales, as a layer has them */
+  } sparse;
+  int64_t heads; /* attention */
+  struct {       /* without a dataset */
+    int64_t hyperedges, incidences;
+    int64_t huge; /* vertices of one hyperedge more; 0: none */
+  } hyper;
+  int64_t inner; /* gemm: columns of the left matrix */
+  struct {
+    int64_t rows;       /* from each rank to each other */
+    const char *method; /* how the dataset is partitioned */
+  } exchange;
+  struct {
+    const char *config;
+    const char *set[BENCH_SETTINGS]; /* "section.key=VALUE" */
+    int set_count;
+  } epoch;
   const char *device;
   enum precision precision;
   int any_precision; /* none was named */

@@ -133,7 +133,7 @@ static int measure(struct bench *bench) {
 }
 
 static int read_config(const struct bench_options *options) {
-  TRY(config_read(&job.config, options->config, options->set, options->set_count));
+  TRY(config_read(&job.config, options->epoch.config, options->epoch.set, options->epoch.set_count));
   job.config.train.epochs = 3 * (WARM_UP + (int64_t)options->reps);
   return OK;
 }

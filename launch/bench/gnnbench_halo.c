@@ -20,7 +20,7 @@ static void draw_rows(int64_t first, int64_t nodes, int64_t rows, uint32_t strea
 
 static int plan_random(struct bench *bench, struct bench_halo *h, int32_t *owner, int32_t *local) {
   struct comm *comm = &bench->comm;
-  int64_t rows = bench->options->rows, nodes = h->own;
+  int64_t rows = bench->options->exchange.rows, nodes = h->own;
   struct halo *halo = &h->random;
   for (int64_t v = 0; v < nodes * comm->size; v++) {
     owner[v] = (int32_t)(v / nodes);
@@ -37,7 +37,7 @@ static int plan_random(struct bench *bench, struct bench_halo *h, int32_t *owner
 
 /* Twice as many rows as travel to one rank: some are sent to several, some to none. */
 static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **owner, int32_t **local) {
-  int64_t rows = bench->options->rows, size = bench->comm.size, nodes = 2 * rows * size;
+  int64_t rows = bench->options->exchange.rows, size = bench->comm.size, nodes = 2 * rows * size;
   if (nodes > INT32_MAX)
     FAIL(BAD_INPUT, "--rows %lld: at most %lld on %lld ranks", (long long)rows,
          (long long)(INT32_MAX / 2 / size), (long long)size);
@@ -63,7 +63,7 @@ static int read_config(const struct bench_options *options, struct config *confi
   char method[64];
   TRY(config_parse(config, "", "gnnbench"));
   snprintf(config->dataset.path, sizeof config->dataset.path, "%s", options->dataset);
-  snprintf(method, sizeof method, "partition.method=%.40s", options->method);
+  snprintf(method, sizeof method, "partition.method=%.40s", options->exchange.method);
   return config_set(config, method);
 }
 

@@ -81,7 +81,7 @@ static int init(struct bench *bench, struct hyper_case *c) {
   TRY(csr_transpose(&c->edges, &c->vertices, NULL));
   c->edge_rows = c->edges;
   c->vertex_rows = c->vertices;
-  if (bench->options->scaled) {
+  if (bench->options->sparse.scaled) {
     TRY(init_factor(bench, &c->scale, &c->vertices, inverse_root_of_row));
     TRY(init_factor(bench, &c->size, &c->edges, inverse_of_row));
     TRY(write_values(c));

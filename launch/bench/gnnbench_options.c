@@ -149,10 +149,10 @@ static int small_number(const char *option, const char *text, int high, int *val
 
 static int read_graphs(struct bench_options *options, char *text) {
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
-    if (options->graphs == BENCH_GRAPHS) FAIL(BAD_INPUT, "--graph: at most %d graphs", BENCH_GRAPHS);
-    options->graph[options->graphs++] = part;
+    if (options->sparse.graphs == BENCH_GRAPHS) FAIL(BAD_INPUT, "--graph: at most %d graphs", BENCH_GRAPHS);
+    options->sparse.graph[options->sparse.graphs++] = part;
   }
-  if (options->graphs == 0)
+  if (options->sparse.graphs == 0)
     FAIL(BAD_INPUT, "--graph: no graph given; for example --graph arxiv-like,mine.h5");
   return OK;
 }
@@ -182,15 +182,16 @@ static int read_tiers(struct bench_options *options, const char *text) {
   static const char *const names[] = {"auto", "gather", "tiles", "windows"};
   for (int i = 0; i < 4; i++) {
     if (strcmp(text, names[i]) != 0) continue;
-    options->tiers = (enum layout_tiers)i;
+    options->sparse.tiers = (enum layout_tiers)i;
     return OK;
   }
   FAIL(BAD_INPUT, "--layout: \"%s\" is none of auto, gather, tiles, windows", text);
 }
 
 static int read_setting(struct bench_options *options, const char *text) {
-  if (options->set_count == BENCH_SETTINGS) FAIL(BAD_INPUT, "--set: more than %d settings", BENCH_SETTINGS);
-  options->set[options->set_count++] = text;
+  if (options->epoch.set_count == BENCH_SETTINGS)
+    FAIL(BAD_INPUT, "--set: more than %d settings", BENCH_SETTINGS);
+  options->epoch.set[options->epoch.set_count++] = text;
   return OK;
 }
 
@@ -202,11 +203,11 @@ static const struct {
   size_t place;
 } numbers[] = {
     {'n', "nodes", 1, INT32_MAX, offsetof(struct bench_options, nodes)},
-    {'R', "rows", 1, 1 << 28, offsetof(struct bench_options, rows)},
+    {'R', "rows", 1, 1 << 28, offsetof(struct bench_options, exchange.rows)},
     {'d', "degree", 0, 1 << 20, offsetof(struct bench_options, degree)},
-    {'y', "hyperedges", 1, INT32_MAX, offsetof(struct bench_options, hyperedges)},
-    {'I', "incidences", 1, (int64_t)1 << 40, offsetof(struct bench_options, incidences)},
-    {'u', "huge", 1, INT32_MAX, offsetof(struct bench_options, huge)},
+    {'y', "hyperedges", 1, INT32_MAX, offsetof(struct bench_options, hyper.hyperedges)},
+    {'I', "incidences", 1, (int64_t)1 << 40, offsetof(struct bench_options, hyper.incidences)},
+    {'u', "huge", 1, INT32_MAX, offsetof(struct bench_options, hyper.huge)},
     {'i', "inner", 1, 1 << 20, offsetof(struct bench_options, inner)},
     {'H', "heads", 1, 64, offsetof(struct bench_options, heads)},
 };
@@ -226,14 +227,14 @@ static int read_number(struct bench_options *options, int letter, int *known) {
 /* Keeps an option's text, or sets its flag: 0 where the letter is of neither. */
 static int keep_text(struct bench_options *options, int letter) {
   const char **text = letter == 'f'   ? &options->dataset
-                      : letter == 'm' ? &options->method
+                      : letter == 'm' ? &options->exchange.method
                       : letter == 'D' ? &options->device
                       : letter == 'o' ? &options->out
                                       : NULL;
-  int *flag = letter == 'A'   ? &options->all
-              : letter == 'B' ? &options->ablate
-              : letter == 'S' ? &options->scaled
-              : letter == 'W' ? &options->weighted
+  int *flag = letter == 'A'   ? &options->sparse.all
+              : letter == 'B' ? &options->sparse.ablate
+              : letter == 'S' ? &options->sparse.scaled
+              : letter == 'W' ? &options->sparse.weighted
               : letter == 'j' ? &options->json
                               : NULL;
   if (text) *text = optarg;
@@ -290,18 +291,18 @@ static int check_together(const char *given) {
 
 /* What is left over is the configuration of epoch, and nothing else. */
 static int read_rest(struct bench_options *options, enum bench_command command, int argc, char **argv) {
-  if (command == BENCH_EPOCH && optind < argc) options->config = argv[optind++];
+  if (command == BENCH_EPOCH && optind < argc) options->epoch.config = argv[optind++];
   if (optind < argc)
     FAIL(BAD_INPUT, "\"%s\" is not an option; see gnnbench %s --help", argv[optind], argv[0]);
-  if (command == BENCH_EPOCH && !options->config)
+  if (command == BENCH_EPOCH && !options->epoch.config)
     FAIL(BAD_INPUT, "which configuration? gnnbench epoch CONFIG.toml [OPTION]...");
   return OK;
 }
 
 static void set_hyper_defaults(struct bench_options *options) {
   options->nodes = 200000;
-  options->hyperedges = 100000;
-  options->incidences = 822549;
+  options->hyper.hyperedges = 100000;
+  options->hyper.incidences = 822549;
   options->widths = 4;
   for (int i = 0; i < 4; i++) options->width[i] = 32 << i;
 }
@@ -314,8 +315,8 @@ int bench_options_read(struct bench_options *options, enum bench_command command
   if (command == BENCH_HYPER) set_hyper_defaults(options);
   options->heads = 8;
   options->inner = 128;
-  options->rows = 131072;
-  options->method = "metis";
+  options->exchange.rows = 131072;
+  options->exchange.method = "metis";
   options->device = "auto";
   options->any_precision = options->any_width = 1;
   options->reps = 10;

@@ -103,7 +103,8 @@ int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op
 
 /* Tables of their own begin with their own heads. */
 static int has_own_table(const struct bench *bench) {
-  return bench->options->all || bench->options->ablate || bench->options->command == BENCH_CALIBRATE;
+  return bench->options->sparse.all || bench->options->sparse.ablate ||
+         bench->options->command == BENCH_CALIBRATE;
 }
 
 void bench_print_head(struct bench *bench, const struct device *device) {

@@ -132,7 +132,7 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
   if (!bench->device.ops->on_host) row.limit = BENCH_L2_LIMIT;
   snprintf(row.shape, sizeof row.shape, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
            (long long)m->cols, (long long)m->nnz, (long long)width, c->scale.host ? " scaled" : "");
-  const struct layout_plan plan = {.tiers = bench->options->tiers, .width = width};
+  const struct layout_plan plan = {.tiers = bench->options->sparse.tiers, .width = width};
   TRY(layout_init(&bench->kernels, m, &plan, &c->layout));
   struct spmm op = product(c);
   TRY(bench_time(bench, run, &op, &row));
@@ -144,9 +144,9 @@ static int measure(struct bench *bench, struct spmm_case *c, int64_t width) {
 }
 
 static int measure_all(struct bench *bench, struct spmm_case *c) {
-  int scaled = bench->options->scaled;
+  int scaled = bench->options->sparse.scaled;
   TRY(bench_graph(bench->options, &c->graph));
-  if (bench->options->weighted) TRY(bench_weigh(&c->graph));
+  if (bench->options->sparse.weighted) TRY(bench_weigh(&c->graph));
   if (scaled) TRY(init_scaled(bench, c));
   TRY(bench_peer_open(bench, scaled ? &c->written : &c->graph, &c->peer));
   for (int i = 0; i < bench->options->widths; i++) {
@@ -165,12 +165,12 @@ static int measure_all(struct bench *bench, struct spmm_case *c) {
 int gnnbench_spmm(struct bench *bench) {
   struct spmm_case c = {0};
   const struct bench_options *options = bench->options;
-  if (options->all && options->ablate) FAIL(BAD_INPUT, "--all and --ablate exclude each other");
-  if (options->graphs > 0 && !options->all && !options->ablate)
+  if (options->sparse.all && options->sparse.ablate) FAIL(BAD_INPUT, "--all and --ablate exclude each other");
+  if (options->sparse.graphs > 0 && !options->sparse.all && !options->sparse.ablate)
     FAIL(BAD_INPUT, "--graph goes with --all or --ablate; without these spmm measures --dataset FILE.h5 or a "
                     "random graph");
-  if (options->all) return gnnbench_spmm_all(bench);
-  if (options->ablate) return gnnbench_spmm_ablate(bench);
+  if (options->sparse.all) return gnnbench_spmm_all(bench);
+  if (options->sparse.ablate) return gnnbench_spmm_ablate(bench);
   int code = measure_all(bench, &c);
   bench_peer_close(bench, &c.peer);
   bench_matrix_free(bench, &c.scale);

@@ -289,12 +289,12 @@ static int measure_graph(struct bench *bench, struct ablation *a) {
 
 int gnnbench_spmm_ablate(struct bench *bench) {
   const struct bench_options *options = bench->options;
-  int graphs = options->graphs;
-  while (options->graphs == 0 && bench_synthetic_name(graphs)) graphs++;
+  int graphs = options->sparse.graphs;
+  while (options->sparse.graphs == 0 && bench_synthetic_name(graphs)) graphs++;
   if (!options->json)
     printf("%-18s %-5s %5s  %-28s %9s %9s\n", "graph", "", "width", "technique", "ms", "without");
   for (int g = 0; g < graphs; g++) {
-    struct ablation a = {.name = options->graphs ? options->graph[g] : bench_synthetic_name(g)};
+    struct ablation a = {.name = options->sparse.graphs ? options->sparse.graph[g] : bench_synthetic_name(g)};
     int code = measure_graph(bench, &a);
     csr_free(&a.graph);
     csr_free(&a.shuffled);

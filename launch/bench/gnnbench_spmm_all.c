@@ -279,7 +279,7 @@ static void forget_graph(struct bench *bench, struct all *all) {
 
 static int measure_graph(struct bench *bench, struct all *all, const char *graph) {
   int code = bench_graph_of(graph, &all->graph);
-  if (code == OK && bench->options->weighted) code = bench_weigh(&all->graph);
+  if (code == OK && bench->options->sparse.weighted) code = bench_weigh(&all->graph);
   if (code == OK) code = measure_widths(bench, all, graph);
   forget_graph(bench, all);
   return code;
@@ -318,15 +318,16 @@ static int count_lines(struct all *all, int graphs) {
 
 static int measure_graphs(struct bench *bench, struct all *all) {
   const struct bench_options *options = bench->options;
-  int graphs = options->graphs;
-  while (options->graphs == 0 && bench_synthetic_name(graphs)) graphs++;
+  int graphs = options->sparse.graphs;
+  while (options->sparse.graphs == 0 && bench_synthetic_name(graphs)) graphs++;
   TRY(count_lines(all, graphs));
   if (!options->json)
     printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
            "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
            "copied", "error", "beside");
   for (int g = 0; g < graphs; g++)
-    TRY(measure_graph(bench, all, options->graphs ? options->graph[g] : bench_synthetic_name(g)));
+    TRY(measure_graph(bench, all,
+                      options->sparse.graphs ? options->sparse.graph[g] : bench_synthetic_name(g)));
   for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);
   return OK;
 }

@@ -23,7 +23,7 @@ void footprint_add_program(struct footprint *footprint, const struct device *dev
 
 void footprint_add_taken(struct footprint *footprint, struct device *device, const char *name) {
   if (device->ops->on_host) return;
-  int64_t more = device->ops->memory_used(device) - footprint->taken;
+  int64_t more = device->ops->memory.used(device) - footprint->taken;
   estimate_add(&footprint->device, name, more);
   footprint->taken += more;
   footprint->parts_taken = footprint->device.parts;
@@ -35,7 +35,7 @@ static void add_device(struct footprint *footprint, struct device *device) {
   int64_t total = estimate_total(&footprint->device);
   if (device->ops->on_host) return;
   footprint->needed = total - footprint->taken;
-  int64_t peak = device->ops->memory_peak(device);
+  int64_t peak = device->ops->memory.peak(device);
   estimate_add(&footprint->device, "cutting the layouts, beyond that", peak > total ? peak - total : 0);
 }
 
@@ -55,7 +55,7 @@ void footprint_add_training(struct footprint *footprint, const struct trainer *t
 }
 
 int footprint_check(const struct footprint *footprint, struct device *device) {
-  int64_t needed = footprint->needed, left = device->ops->memory_free(device);
+  int64_t needed = footprint->needed, left = device->ops->memory.left(device);
   char parts[512], more[16], there[16];
   if (device->ops->on_host || left < 0 || needed <= left) return OK;
   estimate_text(&footprint->device, footprint->parts_taken, parts, sizeof parts);

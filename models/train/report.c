@@ -151,7 +151,7 @@ int report_closing(const struct report *report, struct run *run) {
   log_info("  training       %s, evaluation included", duration(times->seconds, seconds));
   TRY(memory_line(run, "memory", memory_peak(), report->host_estimate));
   if (!device->on_host)
-    TRY(memory_line(run, "GPU memory", device->memory_peak(run->device), report->device_estimate));
+    TRY(memory_line(run, "GPU memory", device->memory.peak(run->device), report->device_estimate));
   snprintf(config, sizeof config, "%s/config.toml", dir);
   int has_best = access(rundir_best(run, path), F_OK) == 0;
   log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,

@@ -324,7 +324,7 @@ static int train_run(struct trainer *trainer, struct run *run) {
 
 static int write_final(struct trainer *trainer, struct run *run) {
   const struct best *best = &trainer->state.best;
-  int64_t peak = run->device->ops->memory_peak(run->device);
+  int64_t peak = run->device->ops->memory.peak(run->device);
   TRY(comm_max_int64(run->comm, &peak));
   if (run->comm->rank != 0) return OK;
   struct metrics_final row = {.run = run->index,

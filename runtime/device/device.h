@@ -38,6 +38,36 @@ struct device {
 
 struct profile_device;
 
+/* Memory of the device, and the way between it and the host's. */
+struct device_memory_ops {
+  int (*alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
+  void (*release)(struct device *device, void *pointer);
+  int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
+  int (*copy)(struct device *device, enum stream stream, void *to, const void *from,
+              int64_t bytes);                                                            /* inside it */
+  int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
+  int (*host_alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
+  void (*host_release)(struct device *device, void *pointer);
+  int64_t (*left)(struct device *device); /* bytes that can still be allocated */
+  int64_t (*used)(struct device *device); /* bytes that this process takes now */
+  int64_t (*peak)(struct device *device); /* and took at most */
+};
+
+struct device_stream_ops {
+  int (*record)(struct device *device, enum event event, enum stream stream);
+  int (*wait)(struct device *device, enum stream stream,
+              enum event event);                                 /* stream waits, the host does not */
+  int (*synchronize)(struct device *device, enum stream stream); /* the host waits */
+  int (*mark)(struct device *device, int mark, enum stream stream);
+  int (*reach)(struct device *device, int mark); /* the host waits */
+  int (*elapsed)(struct device *device, int from, int to, double *ms);
+  int (*capture_begin)(struct device *device, enum stream stream); /* NULL: nothing can be recorded */
+  int (*capture_end)(struct device *device, enum stream stream, struct device_graph **graph);
+  int (*replay)(struct device *device, enum stream stream, struct device_graph *graph);
+  void (*graph_free)(struct device *device, struct device_graph *graph);
+};
+
 struct device_ops {
   const char *name;       /* "cpu", "cuda" */
   int on_host;            /* device pointers are host pointers */
@@ -48,29 +78,8 @@ struct device_ops {
   int (*open)(struct device *device);
   int (*adopt)(struct device *device); /* for calls of this thread from now on; NULL: of any thread */
   void (*close)(struct device *device);
-  int (*alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
-  void (*release)(struct device *device, void *pointer);
-  int (*upload)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
-  int (*download)(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
-  int (*copy)(struct device *device, enum stream stream, void *to, const void *from,
-              int64_t bytes);                                                            /* inside it */
-  int (*clear)(struct device *device, enum stream stream, void *pointer, int64_t bytes); /* to zero bytes */
-  int (*record)(struct device *device, enum event event, enum stream stream);
-  int (*wait)(struct device *device, enum stream stream,
-              enum event event);                                 /* stream waits, the host does not */
-  int (*synchronize)(struct device *device, enum stream stream); /* the host waits */
-  int (*host_alloc)(struct device *device, int64_t bytes, void **pointer, const char *what); /* zeroed */
-  void (*host_release)(struct device *device, void *pointer);
-  int (*mark)(struct device *device, int mark, enum stream stream);
-  int (*reach)(struct device *device, int mark); /* the host waits */
-  int (*elapsed)(struct device *device, int from, int to, double *ms);
-  int (*capture_begin)(struct device *device, enum stream stream); /* NULL: nothing can be recorded */
-  int (*capture_end)(struct device *device, enum stream stream, struct device_graph **graph);
-  int (*replay)(struct device *device, enum stream stream, struct device_graph *graph);
-  void (*graph_free)(struct device *device, struct device_graph *graph);
-  int64_t (*memory_free)(struct device *device); /* bytes that can still be allocated */
-  int64_t (*memory_used)(struct device *device); /* bytes that this process takes now */
-  int64_t (*memory_peak)(struct device *device); /* and took at most */
+  struct device_memory_ops memory;
+  struct device_stream_ops stream;
   /* How the profile reads the time on its streams. NULL: a call has done its work when it returns. */
   int (*profile)(struct device *device, struct profile_device *profile);
 };

@@ -46,9 +46,9 @@ static void check_finite(const float *value, int64_t count) {
 
 static void check_features(const struct dataset_source *s) {
   if (s->feature) check_finite(s->feature, s->nodes * s->features);
-  if (!s->feature_start) return;
-  check_rows(s->feature_start, s->feature_col, s->nodes, s->features);
-  check_finite(s->feature_value, s->feature_start[s->nodes]);
+  if (!s->sparse.start) return;
+  check_rows(s->sparse.start, s->sparse.col, s->nodes, s->features);
+  check_finite(s->sparse.value, s->sparse.start[s->nodes]);
 }
 
 static void check_labels(const struct dataset_source *s) {

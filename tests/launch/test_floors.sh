@@ -1,6 +1,6 @@
 # A folder includes only folders below it, of another room only what that shows, and a third-party header is included in
 # one place only; kernels know no configuration; and no modules depend on each other in a circle. Folders have at most 25
-# files, and files of C at most 400 lines.
+# files, files of C at most 400 lines, and structs at most 20 fields.
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 # Prints what is wrong in the tree at $1, one line a violation; nothing when the house stands.
@@ -192,7 +192,23 @@ grep -q '^runtime/config: 3[0-9] files' <<<"$(violations "$copy")" || fail "a fo
 rm "$copy"/runtime/config/planted_*
 [[ -z $(violations "$copy") ]] || fail "a planted line was left behind"
 
-command -v python3 >/dev/null || { echo "circles are not looked for: python3 is not there"; exit 0; }
+command -v python3 >/dev/null || { echo "circles and wide structs are not looked for: python3 is not there"; exit 0; }
+wide() { python3 "$GNNTRAIN_SOURCE/tests/launch/find_wide_structs.py" "$1"; }
+wide "$GNNTRAIN_SOURCE"
+
+# What counts as a field is seen, and what does not.
+fields() { # fields N: the code of a struct that names so many
+  printf 'struct planted {\n  int a; /* int b; */\n  int (*call)(int x, int y);\n  enum { RED, BLUE } color;\n'
+  seq -s ', ' -f 'f%g' 4 "$1" | sed 's/.*/  struct { int x, y; } &;\n};/'
+}
+[[ $(fields 20 | tr -dc ',' | wc -c) -gt 15 ]] || fail "the struct to plant is short"
+fields 20 >"$copy/runtime/base/planted.h"
+wide "$copy" || fail "a struct of 20 fields was taken for a wide one"
+fields 21 >"$copy/runtime/base/planted.h"
+[[ $(wide "$copy") == "runtime/base/planted.h:1: struct planted has 21 fields, more than 20" ]] ||
+  fail "a struct of 21 fields was not noticed"
+rm "$copy/runtime/base/planted.h"
+
 find=$GNNTRAIN_SOURCE/tests/launch/find_circles.py
 circles() { python3 "$find" "$1" "$2"; }
 circles "$GNNTRAIN_SOURCE" "$GNNTRAIN_BIN"

@@ -90,7 +90,7 @@ static struct rest set_epilogue(struct kernels *k, const struct attention *op,
   f->whole = is_whole_or_absent(z, wide);
   f->fills = f->whole && is_padded_or_absent(z);
   f->narrow = z.dtype == op->x.dtype;
-  f->scalars = k->scalars;
+  f->end.scalars = k->scalars;
   if (op->epilogue && !norm && !averages) add_epilogue(f, op->epilogue, wide);
   return {averages, op->epilogue && (norm || averages)};
 }

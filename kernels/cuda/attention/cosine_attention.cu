@@ -257,7 +257,7 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   f->width = (int32_t)op->y.cols;
   f->fills = f->whole && is_padded_or_absent(op->y);
   f->narrow = true;
-  f->scalars = k->scalars;
+  f->end.scalars = k->scalars;
   if (epilogue.updates) add_epilogue(f, op->epilogue, wide);
   const bool vectors = cuda_is_aligned(op->message) && cuda_is_aligned(op->rows) && f->whole &&
                        is_whole_or_absent(op->y, wide) && is_whole_or_absent(op->sums, wide);

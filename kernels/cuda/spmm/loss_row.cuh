@@ -64,7 +64,7 @@ static __device__ __forceinline__ void write_gradient(const struct spmm_epilogue
     if (n <= 0) break;
 #pragma unroll
     for (int i = 0; i < WIDE; i++) u[j][i] = counts ? u[j][i] * share : 0;
-    store(at<T>(f.grad, row, mine), f.grad_fills ? WIDE : n, true, u[j]);
+    store(at<T>(f.loss.grad, row, mine), f.loss.fills ? WIDE : n, true, u[j]);
   }
 }
 
@@ -98,13 +98,14 @@ static __device__ __forceinline__ void loss_row(const struct spmm_epilogue &f, b
   }
   sum = over_lanes<LANES>(sum, first, lane, [](float a, float b) { return a + b; });
   if (!finished) return;
-  const float scale = f.loss_scale * (f.grad_scale ? f.grad_scale[row] : 1), share = __fdividef(scale, sum);
+  const float scale = f.loss.scale * (f.loss.grad_scale ? f.loss.grad_scale[row] : 1),
+              share = __fdividef(scale, sum);
   write_gradient<T>(f, row, col, pitch, label >= 0, share, u);
   if (has_label) {
-    *at<T>(f.grad, row, label) = (T)(exponential(at_label - max) * share - scale);
-    f.row_loss[row] = __logf(sum) + max - at_label;
+    *at<T>(f.loss.grad, row, label) = (T)(exponential(at_label - max) * share - scale);
+    f.loss.of_row[row] = __logf(sum) + max - at_label;
   }
-  if (label < 0 && lane == 0) f.row_loss[row] = 0;
+  if (label < 0 && lane == 0) f.loss.of_row[row] = 0;
 }
 
 #endif

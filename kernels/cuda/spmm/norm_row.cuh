@@ -34,11 +34,11 @@ template <int WIDE>
 static __device__ __forceinline__ void normalize(const struct spmm_epilogue &f, int32_t col, int n,
                                                  float mean, float rstd, float (&u)[WIDE]) {
   float gain[WIDE], shift[WIDE];
-  if (f.gain) read_reals(f.gain, col, n, gain);
-  if (f.shift) read_reals(f.shift, col, n, shift);
+  if (f.end.gain) read_reals(f.end.gain, col, n, gain);
+  if (f.end.shift) read_reals(f.end.shift, col, n, shift);
 #pragma unroll
   for (int i = 0; i < WIDE; i++)
-    u[i] = (u[i] - mean) * rstd * (f.gain ? gain[i] : 1) + (f.shift ? shift[i] : 0);
+    u[i] = (u[i] - mean) * rstd * (f.end.gain ? gain[i] : 1) + (f.end.shift ? shift[i] : 0);
 }
 
 /* u: the row's sums; this thread's vectors begin at col, col + pitch, ... */
@@ -57,8 +57,8 @@ static __device__ __forceinline__ void norm_row(const struct spmm_epilogue &f, i
   const float width = (float)f.width;
   const float mean = sum_of_row<LANES>(u, col, pitch, f.width, 0, false) / width;
   const float variance = sum_of_row<LANES>(u, col, pitch, f.width, mean, true) / width;
-  const float rstd = 1 / sqrtf(variance + f.epsilon);
-  if (col == 0) f.mean[row] = mean, f.rstd[row] = rstd;
+  const float rstd = 1 / sqrtf(variance + f.end.epsilon);
+  if (col == 0) f.end.mean[row] = mean, f.end.rstd[row] = rstd;
 #pragma unroll
   for (int j = 0; j < VECS; j++) {
     const int32_t mine = col + j * pitch;

@@ -89,7 +89,7 @@ static struct spmm_epilogue spmm_epilogue_of(struct kernels *k, const struct spm
   f.self_col_scale = (const float *)op->self_col_scale;
   f.row_scale = (const float *)op->row_scale;
   f.has_halo = op->has_halo;
-  f.scalars = k->scalars;
+  f.end.scalars = k->scalars;
   return f;
 }
 
@@ -124,7 +124,7 @@ static struct fused_rows fused_rows_of(const struct spmm *op, const struct spmm_
   fused.kind = all_whole ? EPILOGUE_SUM : EPILOGUE_ANY;
   if (plain && gains && is_plain_epilogue(*f, *epilogue)) fused.kind = EPILOGUE_PLAIN;
   if (epilogue->loss && whole_row && (!dense || vectors <= DENSE_WHOLE_ROW) && all_whole &&
-      fused.epilogue.grad_whole)
+      fused.epilogue.loss.whole)
     fused.kind = EPILOGUE_LOSS;
   return fused;
 }
@@ -180,9 +180,10 @@ static void add_tiers(struct spmm_epilogue *f, const struct cuda_layout *a, cons
                       const char *workspace) {
   const float *tiles = (const float *)(workspace + place->tiles),
               *condensed = (const float *)(workspace + place->condensed);
-  f->compressed = a->compressed;
-  if (a->tiles.count > 0) f->tier[f->tiers++] = {a->tiles.start, tiles, place->stride, 7};
-  if (a->condensed.blocks > 0) f->tier[f->tiers++] = {a->condensed.start, condensed, place->stride, 4};
+  f->windows.compressed = a->compressed;
+  if (a->tiles.count > 0) f->windows.tier[f->windows.tiers++] = {a->tiles.start, tiles, place->stride, 7};
+  if (a->condensed.blocks > 0)
+    f->windows.tier[f->windows.tiers++] = {a->condensed.start, condensed, place->stride, 4};
 }
 static_assert(TILE_ROWS == 1 << 7 && CONDENSED_ROWS == 1 << 4, "rows of a window are powers of two");
 

@@ -29,6 +29,34 @@ struct window_sums {
 };
 enum { WINDOW_TIERS = 2 };
 
+/* What tensor cores have summed of the rows: tiles, condensed windows. */
+struct summed_windows {
+  int32_t tiers;
+  const int32_t *compressed; /* see struct cuda_layout */
+  struct window_sums tier[WINDOW_TIERS];
+};
+
+/* What struct epilogue does to rows. */
+struct row_end {
+  const float *bias, *gain, *shift;
+  float *mean, *rstd;
+  float epsilon;
+  enum activation activation;
+  struct dropout dropout;
+  struct philox_key round[PHILOX_ROUNDS]; /* dropout.key, and those that follow from it */
+  const struct scalars *scalars;
+};
+
+/* And the loss of the rows that come out of it (loss_row.cuh). */
+struct row_loss {
+  const int32_t *label;
+  const float *grad_scale;
+  float *of_row;
+  struct rows grad;
+  float scale;
+  bool whole, fills; /* as those of struct spmm_epilogue, of grad */
+};
+
 struct spmm_epilogue {
   struct rows sums, y, self, added, out,
       residual;     /* out: the epilogue's result, y itself or another matrix */
@@ -41,24 +69,10 @@ struct spmm_epilogue {
   bool fills;  /* the gaps behind the rows of sums, y and out may be written */
   bool narrow; /* y, out and residual are T, else float */
   const float *self_scale, *self_col_scale, *row_scale;
-  int32_t tiers;             /* that tensor cores have summed: tiles, condensed windows */
-  const int32_t *compressed; /* see struct cuda_layout */
-  struct window_sums tier[WINDOW_TIERS];
   const uint8_t *has_halo;
-  const float *bias; /* from here on: the epilogue's */
-  const float *gain, *shift;
-  float *mean, *rstd;
-  float epsilon;
-  enum activation activation;
-  struct dropout dropout;
-  struct philox_key round[PHILOX_ROUNDS]; /* dropout.key, and those that follow from it */
-  const struct scalars *scalars;
-  const int32_t *label; /* from here on: its loss's (loss_row.cuh) */
-  const float *grad_scale;
-  float *row_loss;
-  struct rows grad;
-  float loss_scale;
-  bool grad_whole, grad_fills; /* as `whole` and `fills`, of grad */
+  struct summed_windows windows;
+  struct row_end end;
+  struct row_loss loss;
 };
 
 /* Columns [0, n) of `from`, n <= WIDE; of whole rows also what the gap behind them holds. */
@@ -132,13 +146,13 @@ static __device__ __forceinline__ void read_reals(const float *from, int32_t col
 template <int WIDE>
 static __device__ __forceinline__ void drop_columns(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                     float (&x)[WIDE]) {
-  struct philox_block bits = dropout_counter(f.dropout, f.scalars->epoch, f.dropout.id[row], col);
+  struct philox_block bits = dropout_counter(f.end.dropout, f.end.scalars->epoch, f.end.dropout.id[row], col);
 #pragma unroll
-  for (int round = 0; round < PHILOX_ROUNDS; round++) bits = philox_round(bits, f.round[round]);
+  for (int round = 0; round < PHILOX_ROUNDS; round++) bits = philox_round(bits, f.end.round[round]);
 #pragma unroll
   for (int j = 0; j < GROUP; j++) {
-    const bool kept = is_kept(f.dropout, bits, j);
-    if (col % GROUP / WIDE == j / WIDE) x[j % WIDE] = kept ? x[j % WIDE] * f.dropout.scale : 0;
+    const bool kept = is_kept(f.end.dropout, bits, j);
+    if (col % GROUP / WIDE == j / WIDE) x[j % WIDE] = kept ? x[j % WIDE] * f.end.dropout.scale : 0;
   }
 }
 
@@ -146,8 +160,8 @@ template <int WIDE>
 static __device__ __forceinline__ void add_bias(const struct spmm_epilogue &f, int32_t col, int n,
                                                 float (&x)[WIDE]) {
   float bias[WIDE];
-  if (!f.bias) return;
-  read_reals(f.bias, col, n, bias);
+  if (!f.end.bias) return;
+  read_reals(f.end.bias, col, n, bias);
 #pragma unroll
   for (int i = 0; i < WIDE; i++) x[i] += bias[i];
 }
@@ -156,14 +170,14 @@ static __device__ __forceinline__ void add_bias(const struct spmm_epilogue &f, i
 template <class T, int WIDE>
 static __device__ __forceinline__ void epilogue_columns(const struct spmm_epilogue &f, bool whole,
                                                         int32_t row, int32_t col, int n, float (&x)[WIDE]) {
-  activate(f.activation, x);
+  activate(f.end.activation, x);
   if (f.residual.data) {
     float residual[WIDE];
     read_either<T>(f, whole, f.residual, row, col, n, residual);
 #pragma unroll
     for (int i = 0; i < WIDE; i++) x[i] += residual[i];
   }
-  if (f.dropout.threshold > 0) drop_columns(f, row, col, x);
+  if (f.end.dropout.threshold > 0) drop_columns(f, row, col, x);
 }
 
 template <class T, int WIDE>
@@ -196,10 +210,10 @@ static __device__ __forceinline__ void add_window(const struct window_sums &tier
 template <int WIDE>
 static __device__ __forceinline__ void add_windows(const struct spmm_epilogue &f, int32_t row, int32_t col,
                                                    int n, float (&sum)[WIDE]) {
-  const uint32_t i = (uint32_t)(f.compressed ? f.compressed[row] : row);
+  const uint32_t i = (uint32_t)(f.windows.compressed ? f.windows.compressed[row] : row);
 #pragma unroll
   for (int t = 0; t < WINDOW_TIERS; t++)
-    if (f.tiers > t) add_window(f.tier[t], i, col, n, sum);
+    if (f.windows.tiers > t) add_window(f.windows.tier[t], i, col, n, sum);
 }
 
 /* The other tiers, the self loop, what is there already, the row scale, what is added past it and the ReLU
@@ -208,7 +222,7 @@ template <class T, int WIDE>
 static __device__ __forceinline__ void epilogue_sum(const struct spmm_epilogue &f, bool whole, int32_t row,
                                                     int32_t col, int n, bool finished, float (&sum)[WIDE]) {
   float other[WIDE];
-  if (f.tiers > 0) add_windows(f, row, col, n, sum);
+  if (f.windows.tiers > 0) add_windows(f, row, col, n, sum);
   if (f.self_scale) {
     const float scale = f.self_scale[row] * (f.self_col_scale ? f.self_col_scale[row] : 1);
     read_columns(at<T>(f.self, row, col), n, whole, other);
@@ -256,7 +270,7 @@ static __device__ __forceinline__ void epilogue_row(const struct spmm_epilogue &
  * bias, a ReLU and dropout, in place and in whole vectors: finish_row's bits without most of its tests, which
  * sums of few entries feel. */
 static inline bool is_plain(const struct spmm_epilogue &f, int64_t element) {
-  return f.whole && f.narrow && f.width * element % 16 == 0 && f.tiers == 0 && !f.self_scale &&
+  return f.whole && f.narrow && f.width * element % 16 == 0 && f.windows.tiers == 0 && !f.self_scale &&
          !f.accumulate && !f.has_halo && !f.added.data && !f.kept.data;
 }
 
@@ -289,8 +303,8 @@ static __device__ __forceinline__ void plain_row(const struct spmm_epilogue &f, 
     for (int i = 0; i < WIDE; i++) sum[i] *= scale;
   }
   add_bias(f, col, WIDE, sum);
-  if (f.dropout.threshold > 0) drop_columns(f, row, col, sum);
-  if (f.activation == ACTIVATION_RELU)
+  if (f.end.dropout.threshold > 0) drop_columns(f, row, col, sum);
+  if (f.end.activation == ACTIVATION_RELU)
     store_relu(at<T>(f.y, row, col), sum);
   else
     store(at<T>(f.y, row, col), WIDE, true, sum);

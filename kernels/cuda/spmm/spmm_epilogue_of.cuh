@@ -22,27 +22,28 @@ static inline void add_epilogue(struct spmm_epilogue *f, const struct epilogue *
   f->whole = f->whole && is_whole_or_absent(epilogue->y, wide) &&
              is_whole_or_absent(epilogue->residual, wide);
   f->fills = f->fills && f->whole && is_padded_or_absent(epilogue->y);
-  f->bias = (const float *)epilogue->bias;
-  f->gain = (const float *)epilogue->gain;
-  f->shift = (const float *)epilogue->shift;
-  f->mean = (float *)epilogue->mean;
-  f->rstd = (float *)epilogue->rstd;
-  f->epsilon = (float)epilogue->epsilon;
-  f->activation = epilogue->activation;
-  f->dropout = epilogue->dropout;
-  f->round[0] = epilogue->dropout.key;
-  for (int round = 1; round < PHILOX_ROUNDS; round++) f->round[round] = philox_next(f->round[round - 1]);
+  f->end.bias = (const float *)epilogue->bias;
+  f->end.gain = (const float *)epilogue->gain;
+  f->end.shift = (const float *)epilogue->shift;
+  f->end.mean = (float *)epilogue->mean;
+  f->end.rstd = (float *)epilogue->rstd;
+  f->end.epsilon = (float)epilogue->epsilon;
+  f->end.activation = epilogue->activation;
+  f->end.dropout = epilogue->dropout;
+  f->end.round[0] = epilogue->dropout.key;
+  for (int round = 1; round < PHILOX_ROUNDS; round++)
+    f->end.round[round] = philox_next(f->end.round[round - 1]);
 }
 
 /* The rows end in `loss`. */
 static inline void add_loss(struct spmm_epilogue *f, const struct loss_op *loss, int64_t wide) {
-  f->label = loss->counted;
-  f->grad_scale = (const float *)loss->grad_scale;
-  f->row_loss = (float *)loss->row_loss;
-  f->grad = rows_of(loss->grad);
-  f->loss_scale = (float)loss->scale;
-  f->grad_whole = is_whole_or_absent(loss->grad, wide);
-  f->grad_fills = f->grad_whole && is_padded_or_absent(loss->grad);
+  f->loss.label = loss->counted;
+  f->loss.grad_scale = (const float *)loss->grad_scale;
+  f->loss.of_row = (float *)loss->row_loss;
+  f->loss.grad = rows_of(loss->grad);
+  f->loss.scale = (float)loss->scale;
+  f->loss.whole = is_whole_or_absent(loss->grad, wide);
+  f->loss.fills = f->loss.whole && is_padded_or_absent(loss->grad);
 }
 
 #endif

@@ -193,7 +193,7 @@ static __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::BLOCKS)
   const bool there = at < op.row_segments && !me.spare;
   int32_t label = -1;
   if (EPILOGUE == EPILOGUE_LOSS && there && row_segment.target >= 0)
-    label = __ldg(epilogue.label + row_segment.target);
+    label = __ldg(epilogue.loss.label + row_segment.target);
   pdl_launch_dependents();
   float sum[SHAPE::VECS][SHAPE::WIDE] = {};
   sum_row_segment<SHAPE, FACTORS>(op, row_segment, me, x, sum);

@@ -37,8 +37,8 @@ static int synthetic_hyperedges(const struct bench_options *options, struct csr 
   struct synth synth;
   synth_default(&synth);
   synth.nodes = options->nodes;
-  synth.hyperedges = options->hyperedges;
-  synth.degree = (double)options->incidences / (double)options->nodes;
+  synth.hyperedges = options->hyper.hyperedges;
+  synth.degree = (double)options->hyper.incidences / (double)options->nodes;
   synth.features = 1;
   synth.classes = 2;
   synth.inside = synth.power = 0;
@@ -66,5 +66,5 @@ static int add_huge(int64_t size, struct csr *edges) {
 
 int bench_hypergraph(const struct bench_options *options, struct csr *edges) {
   TRY(options->dataset ? dataset_hyperedges(options->dataset, edges) : synthetic_hyperedges(options, edges));
-  return options->huge > 0 ? add_huge(options->huge, edges) : OK;
+  return options->hyper.huge > 0 ? add_huge(options->hyper.huge, edges) : OK;
 }

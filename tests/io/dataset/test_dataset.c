@@ -80,17 +80,17 @@ TEST(sparse_input_above_ten_percent_becomes_dense) {
   struct dataset_source dense = tiny_source(TASK_MULTICLASS, 5, 1), s = tiny_source(TASK_MULTICLASS, 5, 1);
   free(s.feature);
   s.feature = NULL;
-  s.feature_start = calloc(TINY_NODES + 1, sizeof *s.feature_start);
-  s.feature_col = calloc(TINY_NODES * 5, sizeof *s.feature_col);
-  s.feature_value = calloc(TINY_NODES * 5, sizeof *s.feature_value);
+  s.sparse.start = calloc(TINY_NODES + 1, sizeof *s.sparse.start);
+  s.sparse.col = calloc(TINY_NODES * 5, sizeof *s.sparse.col);
+  s.sparse.value = calloc(TINY_NODES * 5, sizeof *s.sparse.value);
   int64_t e = 0;
   for (int v = 0; v < TINY_NODES; v++) {
     for (int c = 0; c < TINY_FEATURES; c++) {
       if (dense.feature[v * TINY_FEATURES + c] == 0) continue;
-      s.feature_col[e] = c;
-      s.feature_value[e++] = dense.feature[v * TINY_FEATURES + c];
+      s.sparse.col[e] = c;
+      s.sparse.value[e++] = dense.feature[v * TINY_FEATURES + c];
     }
-    s.feature_start[v + 1] = e;
+    s.sparse.start[v + 1] = e;
   }
   write_tiny(s);
   float feature[TINY_NODES * TINY_FEATURES];

@@ -38,9 +38,9 @@ TEST(benchmark_archives_are_read) {
   assert_int_equal(s->features, 3);
   const int32_t sorted_columns[] = {1, 2, 2};
   const float sorted_values[] = {3, 2, 4};
-  assert_memory_equal(s->feature_start, indptr, sizeof indptr);
-  assert_memory_equal(s->feature_col, sorted_columns, sizeof sorted_columns);
-  assert_memory_equal(s->feature_value, sorted_values, sizeof sorted_values);
+  assert_memory_equal(s->sparse.start, indptr, sizeof indptr);
+  assert_memory_equal(s->sparse.col, sorted_columns, sizeof sorted_columns);
+  assert_memory_equal(s->sparse.value, sorted_values, sizeof sorted_values);
   assert_int_equal(s->task, TASK_MULTICLASS);
   assert_int_equal(s->classes, 2);
   const int32_t expected[] = {0, 1, -1, 1};
@@ -108,7 +108,7 @@ TEST(undirected_weights_and_binary_features_apply) {
   assert_graph(&import.source, "1 2|0 2|0 1||");
   const float weight[] = {3, 2, 3, 4, 2, 4}, binary[] = {1, 1, 1};
   assert_memory_equal(import.source.weight, weight, sizeof weight);
-  assert_memory_equal(import.source.feature_value, binary, sizeof binary);
+  assert_memory_equal(import.source.sparse.value, binary, sizeof binary);
   assert_false(import.source.directed);
   import_free(&import);
 }

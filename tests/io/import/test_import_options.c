@@ -42,8 +42,8 @@ TEST(features_come_from_csv_npy_and_npz) {
   synthetic_npz("f.npz", array, 4);
   assert_ok(import_ring(&import, "f.npz", NULL, NULL));
   assert_int_equal(import.source.features, 9);
-  assert_int_equal(import.source.feature_col[0], 8);
-  assert_true(import.source.feature_value[1] == expected[2]);
+  assert_int_equal(import.source.sparse.col[0], 8);
+  assert_true(import.source.sparse.value[1] == expected[2]);
   import_free(&import);
 }
 

@@ -28,9 +28,8 @@ static struct made make(const struct synth *synth) {
   assert_non_null(made.feature);
   int64_t half = synth->nodes / 2; /* two blocks: where a block begins must not matter */
   struct dataset_source *s = &made.source;
-  assert_ok(s->feature_rows(s->feature_context = &made.features, 0, half, made.feature));
-  assert_ok(
-      s->feature_rows(s->feature_context, half, synth->nodes - half, made.feature + half * synth->features));
+  assert_ok(s->made.rows(s->made.context = &made.features, 0, half, made.feature));
+  assert_ok(s->made.rows(s->made.context, half, synth->nodes - half, made.feature + half * synth->features));
   return made;
 }
 

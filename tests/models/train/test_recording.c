@@ -44,7 +44,7 @@ static void release(struct device *device, struct device_graph *graph) {
 }
 
 static const struct device_ops counting = {
-    .capture_begin = begin, .capture_end = end, .replay = replay, .graph_free = release};
+    .stream = {.capture_begin = begin, .capture_end = end, .replay = replay, .graph_free = release}};
 static const struct device_ops simple = {.on_host = 1};
 
 static struct config config;
