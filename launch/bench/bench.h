@@ -1,12 +1,24 @@
 /* bench: what the commands of gnnbench share. gnnbench times single operations of a device, the exchange
  * between ranks and whole epochs, and checks what can be checked against a reference in the same run. A
- * command is one file, gnnbench_<command>.c; they share options, graph, matrices, clock and report. Under
- * mpirun every rank takes part and rank 0 reports. */
+ * command is one file, gnnbench_<command>.c: it makes graphs and matrices, and hands each operation with its
+ * row of the report and its reference to bench_measure. Under mpirun every rank takes part and rank 0
+ * reports.
+ *
+ * What is made here belongs to the bench and ends with it, or with the width that it was made for
+ * (bench_each_width): commands free nothing. */
 #ifndef LAUNCH_BENCH_BENCH_H
 #define LAUNCH_BENCH_BENCH_H
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "kernels/ops/kernels.h"
 #include "kernels/ops/peer.h"
+#include "kernels/ops/sparse.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 #include "runtime/comm/comm.h"
 
 enum {
@@ -14,10 +26,12 @@ enum {
   BENCH_SETTINGS = 64,
   BENCH_GRAPHS = 64,
   BENCH_REPS = 1000,
+  BENCH_OWNED = 256,
   BENCH_SAMPLE = 1000, /* rows checked */
   /* What a GPU's L2 cache delivers at most, GB/s: 660 M sectors of 32 bytes in 2.27 ms kept that of an H200
-   * 90% busy. */
-  BENCH_L2_LIMIT = 10300
+   * 90% busy; and what an H200 copies. */
+  BENCH_L2_LIMIT = 10300,
+  BENCH_COPY_LIMIT = 4200
 };
 
 enum bench_command {
@@ -38,7 +52,7 @@ struct bench_options {
   const char *dataset; /* NULL: a random graph of `nodes` rows with `degree` neighbours each */
   int64_t nodes, degree;
   int64_t width[BENCH_WIDTHS]; /* columns of the dense matrix, a row of the report each */
-  int widths, any_width;       /* any_width: none was named */
+  int widths;
   const char *out;             /* calibrate; NULL: where constants are looked for */
   struct {                     /* spmm; of hyper `scaled` */
     int all, ablate;           /* the table of tiers, of what each technique brings */
@@ -65,9 +79,9 @@ struct bench_options {
   } epoch;
   const char *device;
   enum precision precision;
-  int any_precision; /* none was named */
-  int threads;       /* 0: from the binding */
-  int reps, json;
+  int any_precision;     /* none was named */
+  int64_t threads, reps; /* threads 0: from the binding */
+  int json;
 };
 
 /* Reads the arguments after the command. *help is set when --help was answered. Errors: BAD_INPUT. */
@@ -82,6 +96,11 @@ struct bench {
   struct kernels kernels;
   int threads; /* of the device that the rows are of */
   int records; /* measurements are recorded and replayed, where the device can */
+  struct bench_owned {
+    void (*end)(struct bench *bench, void *what);
+    void *what;
+  } owned[BENCH_OWNED];
+  int owned_count;
 };
 /* The device of this rank; comm is open. Collective. */
 int bench_open(struct bench *bench);
@@ -89,36 +108,63 @@ int bench_open(struct bench *bench);
 int bench_kernels(struct bench *bench, enum precision precision);
 void bench_close(struct bench *bench);
 
+/* `what` is the bench's from now on, which calls end(bench, what) when its time has come. */
+void bench_own(struct bench *bench, void (*end)(struct bench *bench, void *what), void *what);
+/* Ends all that the bench owns but the first so many, the last first. */
+void bench_forget(struct bench *bench, int first);
+/* Runs `measure` for each width; what it makes ends with it. */
+int bench_each_width(struct bench *bench, int (*measure)(struct bench *bench, void *of, int64_t width),
+                     void *of);
+
+/* Memory of the bench: zeroed, for so many elements; on the device, with what is on the host unless that is
+ * NULL. */
+#define bench_array(bench, pointer, count) \
+  bench_alloc(bench, (void **)(pointer), (count) * (int64_t)sizeof **(pointer))
+int bench_alloc(struct bench *bench, void **pointer, int64_t bytes);
+int bench_upload(struct bench *bench, const void *from, int64_t bytes, void *to);
+int bench_keep_csr(struct bench *bench, struct csr m, struct csr **kept); /* m's arrays, in any case */
+int bench_csr(struct bench *bench, int64_t rows, int64_t cols, int64_t nnz, int weighted, struct csr **m);
+int bench_layout(struct bench *bench, const struct csr *m, enum layout_tiers tiers, int64_t width,
+                 struct layout **layout);
+
 /* A matrix on the device and on the host. */
 struct bench_matrix {
   struct tensor tensor;
   void *host; /* of the same type and shape */
 };
 
-/* Filled with numbers in [-1, 1), the same for equal seeds. */
-int bench_matrix_init(struct bench *bench, struct bench_matrix *m, int64_t rows, int64_t cols, uint64_t seed);
+typedef double bench_element(const void *context, int64_t i, int64_t j);
+
+/* Rows are padded as those of activations are. Zeros; elements; numbers in [-1, 1), the same for equal
+ * seeds. */
 int bench_matrix_alloc(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
                        int64_t cols);
-int bench_matrix_fill(struct bench *bench, struct bench_matrix *m,
-                      double (*value)(const void *context, int64_t i, int64_t j), const void *context);
-int bench_matrix_download(struct bench *bench, struct bench_matrix *m);
+int bench_matrix_fill(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
+                      int64_t cols, bench_element *value, const void *context);
+int bench_matrix_noise(struct bench *bench, struct bench_matrix *m, enum dtype dtype, int64_t rows,
+                       int64_t cols, uint64_t seed);
+/* A column of reals without gaps, a number a row; value NULL: zeros. */
+int bench_column(struct bench *bench, struct bench_matrix *m, int64_t rows, bench_element *value,
+                 const void *context);
+/* The same numbers in floats, which may be m itself. */
+int bench_matrix_floats(struct bench *bench, const struct bench_matrix *m, struct tensor *floats);
+/* Every so many rows of it, to the host. */
+int bench_matrix_download(struct bench *bench, struct bench_matrix *m, int64_t step);
 double bench_value(const struct bench_matrix *m, int64_t i, int64_t j);
-void bench_matrix_free(struct bench *bench, struct bench_matrix *m);
 
-/* The graph that the options name; its arrays belong to the caller. */
-int bench_graph(const struct bench_options *options, struct csr *m);
-/* Weights from -1 to 1 for arcs that have none, with more digits than bf16 holds. Errors: FAILED. */
-int bench_weigh(struct csr *m);
-
-/* The same of a hypergraph: a row a hyperedge. */
-int bench_hypergraph(const struct bench_options *options, struct csr *edges);
-
-/* Graphs made here, by number (NULL behind the last) and by name. */
+/* The graph that the options name, or one of that name: a made one, else a dataset. */
+int bench_graph(struct bench *bench, struct csr **m);
+int bench_graph_of(struct bench *bench, const char *name, struct csr **m);
+/* The graphs of a table: its number `which`, NULL behind the last. */
+const char *bench_graph_name(const struct bench_options *options, int which);
+/* Graphs made here, by number (NULL behind the last) and by name; the caller's. */
 const char *bench_synthetic_name(int which);
 int bench_is_synthetic(const char *name);
 int bench_synthetic_graph(const char *name, struct csr *m);
-/* A made one of that name, else the graph of that dataset. */
-int bench_graph_of(const char *name, struct csr *m);
+/* Weights from -1 to 1 for arcs that have none, with more digits than bf16 holds. Errors: FAILED. */
+int bench_weigh(struct csr *m);
+/* The hypergraph that the options name: a row a hyperedge. */
+int bench_hypergraph(struct bench *bench, struct csr **edges);
 
 struct bench_row {
   const char *name; /* of the operation */
@@ -134,14 +180,39 @@ struct bench_row {
   const char *share_name;  /* a further number in [0, 1], NULL: none */
   double share;
 };
+/* limit: of a GPU. */
+struct bench_row bench_row_of(const struct bench *bench, const char *name, double limit, const char *shape,
+                              ...) __attribute__((format(printf, 4, 5)));
+/* Of an operation that gathers from a graph: "8x8 nnz 20 width 4". */
+struct bench_row bench_graph_row(const struct bench *bench, const char *name, const struct csr *m,
+                                 int64_t width, const char *more);
+
+/* An operation, and op_NAME as one. */
+typedef int bench_run(struct kernels *k, const void *op);
+#define BENCH_RUN(NAME)                                      \
+  static int run_##NAME(struct kernels *k, const void *op) { \
+    return op_##NAME(k, op);                                 \
+  }
 
 /* Runs `run` twice unmeasured and options.reps times on the clock, all ranks together and until the last has
  * ended; what is too short for the clock of a device that works on its own is repeated back to back within
  * each measurement, recorded and replayed as epochs are when bench->records is set. Collective. */
-int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
-               struct bench_row *row);
+int bench_time(struct bench *bench, bench_run *run, const void *op, struct bench_row *row);
 /* median, min and max of `count` measurements, which are sorted. */
 void bench_spread(double *ms, int count, struct bench_row *row);
+
+/* What an operation should have made: rows of `of`, which are zeros before, in double. */
+struct bench_check {
+  struct bench_matrix *of;
+  void (*row)(const void *context, int64_t i, double *row);
+  const void *context;
+  int64_t sample; /* rows looked at, evenly spread */
+};
+/* Raises *error to the largest difference over the largest element. */
+int bench_compare(struct bench *bench, const struct bench_check *check, double *error);
+/* Times, compares unless `check` is NULL, and prints the row. */
+int bench_measure(struct bench *bench, struct bench_row *row, bench_run *run, const void *op,
+                  const struct bench_check *check);
 
 /* What is measured on: the device, its threads, the ranks. */
 void bench_print_head(struct bench *bench, const struct device *device);
@@ -153,13 +224,12 @@ struct bench_peer {
   void *matrix;
 };
 int bench_peer_open(struct bench *bench, const struct csr *m, struct bench_peer *peer);
-void bench_peer_close(struct bench *bench, struct bench_peer *peer);
 
-/* Measures y = m x, or x_v . y_u of its entries, into row->peer and row->peer_median. x and y are F32. */
-int bench_peer_time(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
-                    struct bench_row *row);
-int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, struct tensor x, struct tensor y,
-                           struct bench_row *row);
+/* Measures y = m x, or x_v . y_u of its entries, in floats into row->peer and row->peer_median. */
+int bench_peer_time(struct bench *bench, struct bench_peer *peer, const struct bench_matrix *x,
+                    const struct bench_matrix *y, struct bench_row *row);
+int bench_peer_time_scores(struct bench *bench, struct bench_peer *peer, const struct bench_matrix *x,
+                           const struct bench_matrix *y, struct bench_row *row);
 
 /* Attention by cosines over that graph: rows of the report for `gnnbench attention`. */
 int bench_cosine(struct bench *bench, const struct csr *graph, struct layout *layout, int64_t width);

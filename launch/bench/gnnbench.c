@@ -1,8 +1,6 @@
 /* gnnbench: times operations, exchanges and epochs; see bench.h. */
 #include "launch/bench/bench.h"
 
-#include <string.h>
-
 #include "launch/program.h"
 #include "runtime/base/log.h"
 #include "runtime/profile/profile.h"

@@ -1,17 +1,9 @@
 /* gnnbench calibrate: the constants of kernels/cost/cost_model.h from products of made matrices, each of
  * which one constant decides; those found before are taken off. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
-#include "kernels/ops/sparse.h"
-#include "launch/bench/gnnbench_calibrate_windows.h"
-#include "runtime/base/error.h"
-#include "runtime/base/random.h"
+#include "launch/bench/gnnbench_calibration.h"
 
 /* Seconds of m times X, and what the layout and its cells are. */
 struct timing {
@@ -23,29 +15,26 @@ struct timing {
 static int time_matrix(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                        struct timing *timing) {
   struct bench *bench = c->bench;
-  struct layout_plan plan = {.tiers = tiers, .width = calibrate_width[c->width]};
   struct layout *layout = NULL;
-  int code = tiles_density(m, bench->device.threads, &timing->density);
-  if (code == OK) code = layout_init(&bench->kernels, m, &plan, &layout);
-  if (code == OK) code = calibrate_time_layout(c, layout, &timing->seconds);
-  if (code == OK) {
-    timing->least = layout->least;
-    timing->windows = layout->windows;
-    timing->window_blocks = layout->window_blocks;
-    timing->window_entries = layout->window_entries;
-  }
-  layout_free(&bench->kernels, layout);
-  return code;
+  TRY(tiles_density(m, bench->device.threads, &timing->density));
+  TRY(bench_layout(bench, m, tiers, calibrate_width[c->width], &layout));
+  TRY(calibrate_time_layout(c, layout, &timing->seconds));
+  timing->least = layout->least;
+  timing->windows = layout->windows;
+  timing->window_blocks = layout->window_blocks;
+  timing->window_entries = layout->window_entries;
+  return OK;
 }
 
 static int time_synthetic(const struct calibration *c, const struct synthetic *synthetic,
                           enum layout_tiers tiers, struct timing *timing) {
-  struct csr m = {0};
-  int code = calibrate_make(synthetic, &m);
-  if (code == OK && c->weighted) code = bench_weigh(&m);
-  if (code == OK) code = time_matrix(c, &m, tiers, timing);
-  csr_free(&m);
-  return code;
+  struct csr *m = NULL;
+  const int first = c->bench->owned_count;
+  TRY(calibrate_make(c->bench, synthetic, &m));
+  if (c->weighted) TRY(bench_weigh(m));
+  TRY(time_matrix(c, m, tiers, timing));
+  bench_forget(c->bench, first);
+  return OK;
 }
 
 static double row_bytes(const struct calibration *c) {
@@ -179,12 +168,12 @@ static int check_density(struct calibration *c, double density, int *right) {
   struct synthetic synthetic = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
   struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   struct timing gather, tiles;
-  struct csr m = {0};
-  int code = calibrate_make(&synthetic, &m);
-  if (code == OK) code = time_matrix(c, &m, LAYOUT_GATHER, &gather);
-  if (code == OK) code = time_matrix(c, &m, LAYOUT_TILES_ALL, &tiles);
-  csr_free(&m);
-  TRY(code);
+  struct csr *m = NULL;
+  const int first = c->bench->owned_count;
+  TRY(calibrate_make(c->bench, &synthetic, &m));
+  TRY(time_matrix(c, m, LAYOUT_GATHER, &gather));
+  TRY(time_matrix(c, m, LAYOUT_TILES_ALL, &tiles));
+  bench_forget(c->bench, first);
   int chosen = choose(&product, &gather.density).tiles > 0;
   double taken = chosen ? tiles.seconds : gather.seconds, other = chosen ? gather.seconds : tiles.seconds;
   *right = taken <= 1.05 * other;

@@ -1,13 +1,8 @@
 /* gnnbench calibrate: made windows of known density and number of columns by the gather and condensed. The
  * faster tier of each is what the regression learns, as HC-SpMM trains its selector (Li et al., ICDE 2025),
  * and what the cost model is held against. */
-#include <stdio.h>
-
 #include "kernels/format/condensed.h"
-#include "kernels/format/layout.h"
-#include "kernels/ops/sparse.h"
-#include "launch/bench/gnnbench_calibrate_windows.h"
-#include "runtime/base/error.h"
+#include "launch/bench/gnnbench_calibration.h"
 
 static const double densities[] = {.05, .1, .15, .2, .25, .3, .4, .5, .7};
 static const int64_t cells[] = {1, 2, 4, 16};
@@ -36,25 +31,24 @@ static int describe(const struct csr *m, int threads, struct selector_sample *me
 
 static int time_widths(struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                        double seconds[MEASURED]) {
-  const struct layout_plan plan = {.tiers = tiers, .width = 128};
   struct layout *layout = NULL;
-  int code = layout_init(&c->bench->kernels, m, &plan, &layout);
-  for (c->width = 0; c->width < MEASURED && code == OK; c->width++)
-    code = calibrate_time_layout(c, layout, &seconds[c->width]);
-  layout_free(&c->bench->kernels, layout);
-  return code;
+  TRY(bench_layout(c->bench, m, tiers, 128, &layout));
+  for (c->width = 0; c->width < MEASURED; c->width++)
+    TRY(calibrate_time_layout(c, layout, &seconds[c->width]));
+  return OK;
 }
 
 static int measure(struct calibration *c, int which, struct measured *to) {
   double density = densities[which % DENSITIES];
   struct synthetic synthetic = {ROWS, ROWS, cells[which / DENSITIES], (int64_t)(density * TILE_CELLS + .5)};
-  struct csr m = {0};
-  int code = calibrate_make(&synthetic, &m);
-  if (code == OK) code = describe(&m, c->bench->device.threads, &to->mean);
-  if (code == OK) code = time_widths(c, &m, LAYOUT_GATHER, to->gather);
-  if (code == OK) code = time_widths(c, &m, LAYOUT_WINDOWS, to->condensed);
-  csr_free(&m);
-  return code;
+  struct csr *m = NULL;
+  const int first = c->bench->owned_count;
+  TRY(calibrate_make(c->bench, &synthetic, &m));
+  TRY(describe(m, c->bench->device.threads, &to->mean));
+  TRY(time_widths(c, m, LAYOUT_GATHER, to->gather));
+  TRY(time_widths(c, m, LAYOUT_WINDOWS, to->condensed));
+  bench_forget(c->bench, first);
+  return OK;
 }
 
 /* Of both precisions: they are measured once, to learn from and to check. */

@@ -1,11 +1,6 @@
 #include "launch/bench/gnnbench_calibration.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/format/layout.h"
-#include "kernels/ops/sparse.h"
-#include "runtime/base/error.h"
 #include "runtime/base/random.h"
 
 const int64_t calibrate_width[COST_WIDTHS] = {32, 64, 128, 256, 512};
@@ -40,9 +35,10 @@ static int64_t draw_row(const struct synthetic *made, int64_t v, int32_t *col) {
   return kept;
 }
 
-int calibrate_make(const struct synthetic *made, struct csr *m) {
+int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr **to) {
   int64_t room = made->cells ? made->cells * TILE_COLS : made->arcs;
-  TRY(csr_init(m, made->rows, made->cols, made->rows * room, 0));
+  TRY(bench_csr(bench, made->rows, made->cols, made->rows * room, 0, to));
+  struct csr *m = *to;
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < made->rows; v++) m->start[v + 1] = draw_row(made, v, m->col + v * room);
   for (int64_t v = 0; v < made->rows; v++) {
@@ -54,33 +50,19 @@ int calibrate_make(const struct synthetic *made, struct csr *m) {
   return OK;
 }
 
-static int run_product(struct kernels *k, const void *op) {
-  return op_spmm(k, op);
-}
+BENCH_RUN(spmm)
 
 /* Zeros do: nothing here depends on the numbers of X. */
-static int take_matrix(struct bench *bench, int64_t rows, int64_t cols, struct tensor *t) {
-  *t = tensor_padded(NULL, bench->kernels.dtype, rows, cols);
-  return device_alloc(&bench->device, tensor_bytes(*t), &t->data, "benchmark matrix");
-}
-
-static int time_layout(struct bench *bench, const struct layout *layout, struct tensor x, struct tensor y,
-                       double *seconds) {
-  struct bench_row row = {0};
-  struct spmm op = {.a = layout, .x = x, .y = y};
-  TRY(bench_time(bench, run_product, &op, &row));
-  *seconds = row.median / 1e3;
-  return OK;
-}
-
 int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds) {
   struct bench *bench = c->bench;
-  const struct csr *m = layout->csr;
-  struct tensor x = {0}, y = {0};
-  int code = take_matrix(bench, m->cols, calibrate_width[c->width], &x);
-  if (code == OK) code = take_matrix(bench, m->rows, calibrate_width[c->width], &y);
-  if (code == OK) code = time_layout(bench, layout, x, y, seconds);
-  device_release(&bench->device, x.data);
-  device_release(&bench->device, y.data);
-  return code;
+  const int first = bench->owned_count;
+  struct bench_matrix x, y;
+  struct bench_row row = {0};
+  TRY(bench_matrix_alloc(bench, &x, bench->kernels.dtype, layout->csr->cols, calibrate_width[c->width]));
+  TRY(bench_matrix_alloc(bench, &y, bench->kernels.dtype, layout->csr->rows, calibrate_width[c->width]));
+  struct spmm op = {.a = layout, .x = x.tensor, .y = y.tensor};
+  TRY(bench_time(bench, run_spmm, &op, &row));
+  *seconds = row.median / 1e3;
+  bench_forget(bench, first);
+  return OK;
 }

@@ -14,7 +14,7 @@ struct synthetic {
   int64_t rows, cols;
   int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
 };
-int calibrate_make(const struct synthetic *made, struct csr *m);
+int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr **to);
 
 struct calibration {
   struct bench *bench;
@@ -27,5 +27,10 @@ struct calibration {
 
 /* Seconds of one product of that width. */
 int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
+
+/* gnnbench_calibrate_windows.c: the regression's weights of every width, in the precision at hand; how often
+ * the model and the regression take the faster of gather and condensed windows. */
+int calibrate_selectors(struct calibration *c);
+int calibrate_check_windows(struct calibration *c);
 
 #endif

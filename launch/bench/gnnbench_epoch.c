@@ -1,11 +1,8 @@
 /* epoch: whole epochs of a configuration and their parts, through the same job that gnntrain runs. */
-#include <stdio.h>
-
 #include "launch/bench/bench.h"
 #include "models/session/job.h"
 #include "models/train/epoch.h"
 #include "models/train/epoch_breakdown.h"
-#include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
 enum { WARM_UP = 3 };
@@ -74,18 +71,19 @@ static int run_profiled(struct pass *pass, int reps) {
   return slowest_ranks(pass, reps);
 }
 
-static struct bench_row row_of(const char *name, const char *pass) {
+static struct bench_row row_of(const struct bench *bench, const char *name, const char *pass) {
   const struct config *config = &job.config;
-  struct bench_row row = {.name = name, .precision = precision_name[config->runtime.precision], .error = -1};
-  snprintf(row.shape, sizeof row.shape, "%.16s %s %lldx%lld%s%s", job.dataset.name, config->model.type,
-           (long long)config->model.layers, (long long)config->model.hidden, pass[0] ? ", " : "", pass);
+  struct bench_row row = bench_row_of(bench, name, 0, "%.16s %s %lldx%lld%s%s", job.dataset.name,
+                                      config->model.type, (long long)config->model.layers,
+                                      (long long)config->model.hidden, pass[0] ? ", " : "", pass);
+  row.precision = precision_name[config->runtime.precision];
   return row;
 }
 
 static void print_epoch(struct bench *bench, struct pass *pass, const struct pass *counted, double *median) {
-  struct bench_row row = row_of("epoch", "");
+  struct bench_row row = row_of(bench, "epoch", "");
   for (int p = 0; p < EPOCH_PARTS; p++) row.flops += counted->sum.part[p].flops / counted->sum.epochs;
-  bench_spread(pass->ms, bench->options->reps, &row);
+  bench_spread(pass->ms, (int)bench->options->reps, &row);
   *median = row.median;
   bench_print(bench, &row);
 }
@@ -94,20 +92,20 @@ static void print_epoch(struct bench *bench, struct pass *pass, const struct pas
 static void print_parts(struct bench *bench, struct pass *pass, const char *name) {
   for (int p = 0; p < EPOCH_PARTS; p++) {
     if (!(pass->sum.part[p].seconds > 0)) continue;
-    struct bench_row row = row_of(epoch_part_name[p], name);
+    struct bench_row row = row_of(bench, epoch_part_name[p], name);
     row.bytes = pass->sum.part[p].bytes / pass->sum.epochs;
     row.flops = pass->sum.part[p].flops / pass->sum.epochs;
     if (p == EPOCH_EXCHANGE) {
       row.share = epoch_breakdown_hidden(&pass->sum);
       row.share_name = "hidden";
     }
-    bench_spread(pass->part[p], bench->options->reps, &row);
+    bench_spread(pass->part[p], (int)bench->options->reps, &row);
     bench_print(bench, &row);
   }
 }
 
 static void print_bound(struct bench *bench, const struct pass *alone, double median) {
-  struct bench_row row = row_of("bound", "from parts alone");
+  struct bench_row row = row_of(bench, "bound", "from parts alone");
   row.median = row.min = row.max = 1e3 * epoch_breakdown_bound(&alone->sum) / alone->sum.epochs;
   row.peer = "epoch";
   row.peer_median = median;
@@ -117,7 +115,7 @@ static void print_bound(struct bench *bench, const struct pass *alone, double me
 /* Epochs as users run them; where their time goes; what each part takes when nothing runs beside it. */
 static int measure(struct bench *bench) {
   static struct pass plain, profiled, alone; /* large */
-  int reps = bench->options->reps;
+  int reps = (int)bench->options->reps;
   double median = 0;
   TRY(run_plain(&plain, reps));
   profile_enable();

@@ -1,13 +1,6 @@
 /* exchange: halo rows as training sends them, gathered and packed, beside contiguous blocks of as many bytes
  * that the transport sends in its own ways. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "launch/bench/gnnbench_halo.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
 #include "runtime/device/arena.h"
 
 /* What NCCL brings out of each GPU of one host over NVLink in an all-to-all of 512 MiB. */
@@ -54,24 +47,20 @@ static int prepare(struct bench *bench, struct exchange *e, int64_t width) {
   TRY(lay_out(e, dtype, width));
   TRY(arena_allocate(&e->arena, "rows to send"));
   TRY(lay_out(e, dtype, width));
-  TRY(bench_matrix_alloc(bench, &e->x, bench->kernels.dtype, e->plan->own, width));
-  TRY(bench_matrix_fill(bench, &e->x, own_value, e->plan->id));
-  TRY(bench_matrix_alloc(bench, &e->tail, bench->kernels.dtype, e->plan->halo->rows, width));
+  TRY(bench_matrix_fill(bench, &e->x, dtype, e->plan->own, width, own_value, e->plan->id));
+  TRY(bench_matrix_fill(bench, &e->tail, dtype, e->plan->halo->rows, width, nothing, NULL));
   e->tail.tensor = tensor_packed(e->tail.tensor, width);
-  return bench_matrix_fill(bench, &e->tail, nothing, NULL);
+  return OK;
 }
 
-/* The largest difference of a received number from the one that its owner holds, over all ranks. */
+static void owned_row(const void *context, int64_t i, double *row) {
+  const struct exchange *e = context;
+  for (int64_t j = 0; j < e->tail.tensor.cols; j++) row[j] = expected(e->plan->halo->id[i], j);
+}
+
+/* Every received number beside the one that its owner holds, over all ranks. */
 static int check(struct bench *bench, struct exchange *e, struct bench_row *row) {
-  const int64_t *id = e->plan->halo->id;
-  double error = 0;
-  TRY(bench_matrix_download(bench, &e->tail));
-#pragma omp parallel for schedule(static) reduction(max : error)
-  for (int64_t i = 0; i < e->tail.tensor.rows; i++) {
-    for (int64_t j = 0; j < e->tail.tensor.cols; j++)
-      error = fmax(error, fabs(bench_value(&e->tail, i, j) - expected(id[i], j)));
-  }
-  row->error = error;
+  TRY(bench_compare(bench, &(struct bench_check){&e->tail, owned_row, e, INT64_MAX}, &row->error));
   return comm_max_double(&bench->comm, &row->error);
 }
 
@@ -96,12 +85,11 @@ static int run_blocks(struct kernels *k, const void *op) {
   return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
 }
 
-static int allocate_blocks(struct bench *bench, struct blocks *b) {
-  int64_t all = b->comm->size * b->bytes, list = b->comm->size * (int64_t)sizeof *b->sends;
-  TRY(device_alloc(&bench->device, all, (void **)&b->send, "blocks to send"));
-  TRY(device_alloc(&bench->device, all, (void **)&b->recv, "blocks to receive"));
-  TRY(memory_alloc(&b->sends, list, "messages"));
-  TRY(memory_alloc(&b->recvs, list, "messages"));
+static int make_blocks(struct bench *bench, struct blocks *b) {
+  TRY(bench_upload(bench, NULL, b->comm->size * b->bytes, &b->send));
+  TRY(bench_upload(bench, NULL, b->comm->size * b->bytes, &b->recv));
+  TRY(bench_array(bench, &b->sends, b->comm->size));
+  TRY(bench_array(bench, &b->recvs, b->comm->size));
   for (int r = 0, i = 0; r < b->comm->size; r++) {
     if (r == b->comm->rank) continue;
     b->sends[i] = (struct message){r, b->send + r * b->bytes, b->bytes};
@@ -110,59 +98,45 @@ static int allocate_blocks(struct bench *bench, struct blocks *b) {
   return OK;
 }
 
-static int time_blocks(struct bench *bench, struct blocks *b, struct bench_row *row) {
+static int measure_blocks(struct bench *bench, struct bench_row *row) {
   static const char *const way[] = {"messages", "all-to-all"};
   static char name[32];
-  TRY(comm_agree(b->comm, allocate_blocks(bench, b)));
-  for (b->collective = 0; b->collective < 2; b->collective++) {
+  struct blocks b = {.comm = &bench->comm, .bytes = (int64_t)row->bytes / (bench->comm.size - 1)};
+  TRY(comm_agree(b.comm, make_blocks(bench, &b)));
+  for (b.collective = 0; b.collective < 2; b.collective++) {
     struct bench_row own = {0};
-    TRY(bench_time(bench, run_blocks, b, &own));
+    TRY(bench_time(bench, run_blocks, &b, &own));
     if (row->peer && own.median >= row->peer_median) continue;
-    snprintf(name, sizeof name, "%s %s", b->comm->ops->name, way[b->collective]);
+    snprintf(name, sizeof name, "%s %s", b.comm->ops->name, way[b.collective]);
     row->peer = name;
     row->peer_median = own.median;
   }
   return OK;
 }
 
-static int measure_blocks(struct bench *bench, struct bench_row *row) {
-  struct blocks b = {.comm = &bench->comm, .bytes = (int64_t)row->bytes / (bench->comm.size - 1)};
-  int code = time_blocks(bench, &b, row);
-  device_release(&bench->device, b.send);
-  device_release(&bench->device, b.recv);
-  free(b.sends);
-  free(b.recvs);
-  return code;
-}
-
 static int measure(struct bench *bench, struct exchange *e, int64_t width) {
-  struct bench_row row = {.name = "exchange"};
   TRY(comm_agree(e->comm, prepare(bench, e, width)));
-  row.bytes = (double)tensor_bytes(e->packed);
-  TRY(comm_max_double(e->comm, &row.bytes));
-  int one_node = e->comm->nodes == 1 && !bench->device.ops->on_host;
-  row.limit = one_node ? NVLINK_GBYTES : 0;
-  snprintf(row.shape, sizeof row.shape, "%lld rows out, width %lld, %.1f MiB",
-           (long long)halo_send_rows(e->plan->halo), (long long)width, row.bytes / (1 << 20));
+  double bytes = (double)tensor_bytes(e->packed);
+  TRY(comm_max_double(e->comm, &bytes));
+  struct bench_row row = bench_row_of(
+      bench, "exchange", e->comm->nodes == 1 ? NVLINK_GBYTES : 0, "%lld rows out, width %lld, %.1f MiB",
+      (long long)halo_send_rows(e->plan->halo), (long long)width, bytes / (1 << 20));
+  row.bytes = bytes;
   TRY(bench_time(bench, run_exchange, e, &row));
   TRY(check(bench, e, &row));
   TRY(measure_blocks(bench, &row));
   bench_print(bench, &row);
   if (row.error != 0)
-    FAIL(FAILED, "received rows are not those of their owners: a number is off by %g", row.error);
+    FAIL(FAILED, "received rows are not those of their owners: a number is off by %g of the largest",
+         row.error);
   return OK;
 }
 
-static int measure_widths(struct bench *bench, const struct bench_halo *plan) {
-  for (int i = 0; i < bench->options->widths; i++) {
-    struct exchange e = {.comm = &bench->comm, .plan = plan};
-    int code = comm_agree(&bench->comm, measure(bench, &e, bench->options->width[i]));
-    bench_matrix_free(bench, &e.x);
-    bench_matrix_free(bench, &e.tail);
-    arena_free(&e.arena);
-    TRY(code);
-  }
-  return OK;
+static int measure_width(struct bench *bench, void *plan, int64_t width) {
+  struct exchange e = {.comm = &bench->comm, .plan = plan};
+  int code = comm_agree(&bench->comm, measure(bench, &e, width));
+  arena_free(&e.arena);
+  return code;
 }
 
 /* Whether the device has a table for that precision; those that differ in products alone send the same. */
@@ -175,12 +149,12 @@ static int has_precision(const struct bench *bench, enum precision precision) {
   return 0;
 }
 
-static int measure_precision(struct bench *bench, const struct bench_halo *plan, enum precision precision) {
+static int measure_precision(struct bench *bench, struct bench_halo *plan, enum precision precision) {
   TRY(comm_agree(&bench->comm, bench_kernels(bench, precision)));
-  return measure_widths(bench, plan);
+  return bench_each_width(bench, measure_width, plan);
 }
 
-static int measure_all(struct bench *bench, const struct bench_halo *plan) {
+static int measure_all(struct bench *bench, struct bench_halo *plan) {
   static const enum precision each[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP64};
   const struct bench_options *options = bench->options;
   if (!options->any_precision) return measure_precision(bench, plan, options->precision);

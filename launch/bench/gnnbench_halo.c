@@ -1,10 +1,6 @@
 #include "launch/bench/gnnbench_halo.h"
 
-#include <stdlib.h>
-
 #include "io/file/h5.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 
 /* `rows` of the ranks nodes each, drawn evenly without repetition, ascending (Knuth, TAOCP 2, algorithm S).
@@ -18,23 +14,6 @@ static void draw_rows(int64_t first, int64_t nodes, int64_t rows, uint32_t strea
   }
 }
 
-static int plan_random(struct bench *bench, struct bench_halo *h, int32_t *owner, int32_t *local) {
-  struct comm *comm = &bench->comm;
-  int64_t rows = bench->options->exchange.rows, nodes = h->own;
-  struct halo *halo = &h->random;
-  for (int64_t v = 0; v < nodes * comm->size; v++) {
-    owner[v] = (int32_t)(v / nodes);
-    local[v] = (int32_t)(v % nodes);
-  }
-  for (int64_t i = 0; i < nodes; i++) h->random_id[i] = comm->rank * nodes + i;
-  for (int r = 0; r < comm->size; r++) {
-    if (r == comm->rank) continue;
-    draw_rows(r * nodes, nodes, rows, (uint32_t)(comm->rank * comm->size + r), halo->id + halo->rows);
-    halo->rows += rows;
-  }
-  return halo_init(comm, owner, local, h->random_id, halo);
-}
-
 /* Twice as many rows as travel to one rank: some are sent to several, some to none. */
 static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **owner, int32_t **local) {
   int64_t rows = bench->options->exchange.rows, size = bench->comm.size, nodes = 2 * rows * size;
@@ -42,21 +21,30 @@ static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **
     FAIL(BAD_INPUT, "--rows %lld: at most %lld on %lld ranks", (long long)rows,
          (long long)(INT32_MAX / 2 / size), (long long)size);
   h->own = 2 * rows;
-  TRY(memory_alloc(owner, nodes * (int64_t)sizeof **owner, "owners of nodes"));
-  TRY(memory_alloc(local, nodes * (int64_t)sizeof **local, "local ids"));
-  TRY(memory_alloc(&h->random_id, h->own * (int64_t)sizeof *h->random_id, "node ids"));
+  h->halo = &h->random;
+  TRY(bench_array(bench, owner, nodes));
+  TRY(bench_array(bench, local, nodes));
+  TRY(bench_array(bench, &h->id, h->own));
   return memory_alloc(&h->random.id, (size - 1) * rows * (int64_t)sizeof *h->random.id, "halo ids");
 }
 
 static int make_random(struct bench *bench, struct bench_halo *h) {
+  struct comm *comm = &bench->comm;
+  struct halo *halo = &h->random;
   int32_t *owner = NULL, *local = NULL;
-  int code = comm_agree(&bench->comm, allocate_random(bench, h, &owner, &local));
-  if (code == OK) code = plan_random(bench, h, owner, local);
-  free(owner);
-  free(local);
-  h->halo = &h->random;
-  h->id = h->random_id;
-  return code;
+  TRY(comm_agree(comm, allocate_random(bench, h, &owner, &local)));
+  int64_t rows = bench->options->exchange.rows, nodes = h->own;
+  for (int64_t v = 0; v < nodes * comm->size; v++) {
+    owner[v] = (int32_t)(v / nodes);
+    local[v] = (int32_t)(v % nodes);
+  }
+  for (int64_t i = 0; i < nodes; i++) h->id[i] = comm->rank * nodes + i;
+  for (int r = 0; r < comm->size; r++) {
+    if (r == comm->rank) continue;
+    draw_rows(r * nodes, nodes, rows, (uint32_t)(comm->rank * comm->size + r), halo->id + halo->rows);
+    halo->rows += rows;
+  }
+  return halo_init(comm, owner, local, h->id, halo);
 }
 
 static int read_config(const struct bench_options *options, struct config *config) {
@@ -112,7 +100,6 @@ int bench_halo_init(struct bench *bench, struct bench_halo *h) {
 
 void bench_halo_free(struct bench_halo *h) {
   halo_free(&h->random);
-  free(h->random_id);
   shard_free(&h->shard);
   partition_free(&h->partition);
   dataset_close(&h->dataset);

@@ -1,11 +1,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "launch/bench/bench.h"
-#include "runtime/base/error.h"
 
 enum {
   OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE | BENCH_REDUCE | BENCH_ATTENTION | BENCH_SDDMM |
@@ -16,44 +13,124 @@ enum {
   EVERY = RUNS | BENCH_EPOCH
 };
 
-/* Every option, the commands that have it, and what --help says of it. */
-/* clang-format off */
-static const struct {
+/* An option of some commands, and what --help says of it. */
+struct known {
   int commands;
-  struct option option;
-  const char *value, *help;
-} table[] = {
-    {OF_GRAPHS, {"dataset", 1, NULL, 'f'}, "FILE.h5", "graph of a dataset; else a random one:"},
-    {BENCH_EXCHANGE, {"dataset", 1, NULL, 'f'}, "FILE.h5", "halo of a dataset's partition; else equal rows at random:"},
-    {BENCH_EXCHANGE, {"rows", 1, NULL, 'R'}, "N", "rows from each rank to each other (131072)"},
-    {BENCH_EXCHANGE, {"method", 1, NULL, 'm'}, "M", "partition of the dataset: metis, block or random (metis)"},
-    {BENCH_HYPER, {"dataset", 1, NULL, 'f'}, "FILE.h5", "hypergraph of a dataset; else a random one:"},
-    {BENCH_HYPER, {"nodes", 1, NULL, 'n'}, "N", "vertices (200000)"},
-    {BENCH_HYPER, {"hyperedges", 1, NULL, 'y'}, "M", "hyperedges, whose sizes follow a power law (100000)"},
-    {BENCH_HYPER, {"incidences", 1, NULL, 'I'}, "I", "sum of their sizes, to a few in a hundred (822549)"},
-    {BENCH_HYPER, {"huge", 1, NULL, 'u'}, "K", "one hyperedge of K vertices more (none)"},
-    {BENCH_HYPER, {"scaled", 0, NULL, 'S'}, "", "as HGNN has it: D_v^-1/2 B D_e^-1 B^T D_v^-1/2, factored"},
-    {BENCH_HYPER, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (32,64,128,256)"},
-    {OF_KERNELS & ~BENCH_HYPER, {"nodes", 1, NULL, 'n'}, "N", "rows (100000)"},
-    {OF_GRAPHS, {"degree", 1, NULL, 'd'}, "D", "neighbours of a row (20)"},
-    {BENCH_SPMM, {"layout", 1, NULL, 'L'}, "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)"},
-    {BENCH_SPMM, {"all", 0, NULL, 'A'}, "", "each graph, width and precision by every tier alone and as chosen"},
-    {BENCH_SPMM, {"ablate", 0, NULL, 'B'}, "", "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends"},
-    {BENCH_SPMM, {"graph", 1, NULL, 'g'}, "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)"},
-    {BENCH_CALIBRATE, {"out", 1, NULL, 'o'}, "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone"},
-    {BENCH_SPMM, {"weighted", 0, NULL, 'W'}, "", "arcs that have no weights are given some"},
-    {BENCH_SPMM, {"scaled", 0, NULL, 'S'}, "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored"},
-    {OPS & ~BENCH_HYPER, {"width", 1, NULL, 'w'}, "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)"},
-    {BENCH_ATTENTION, {"heads", 1, NULL, 'H'}, "H", "heads side by side, which divide the width (8)"},
-    {BENCH_GEMM, {"inner", 1, NULL, 'i'}, "K", "columns of the left matrix (128)"},
-    {BENCH_EPOCH, {"set", 1, NULL, 's'}, "KEY=VALUE", "change a setting of the configuration; may be repeated"},
-    {RUNS, {"device", 1, NULL, 'D'}, "auto|cpu|cuda", "where it runs (auto)"},
-    {OF_KERNELS, {"precision", 1, NULL, 'p'}, "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)"},
-    {BENCH_EXCHANGE, {"precision", 1, NULL, 'p'}, "P", "fp32, bf16 or fp64 (each that the device has)"},
-    {RUNS, {"threads", 1, NULL, 't'}, "T", "host threads a rank (the processors it is bound to)"},
-    {EVERY, {"reps", 1, NULL, 'r'}, "R", "measured runs, or epochs (10)"},
-    {EVERY, {"json", 0, NULL, 'j'}, "", "one JSON object a line"},
-    {EVERY, {"help", 0, NULL, 'h'}, "", "this text"},
+  const char *name, *value, *help; /* value "": it takes none */
+  int (*read)(struct bench_options *options, const struct known *known, char *text);
+  size_t place;      /* in struct bench_options, of what `read` sets */
+  int64_t low, high; /* of a whole number */
+};
+
+/* A whole number in [low, high] from the whole text. */
+static int whole_number(const struct known *known, const char *text, int64_t *value) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || errno || *value < known->low || *value > known->high)
+    FAIL(BAD_INPUT, "--%s: \"%s\" is not a whole number from %lld to %lld", known->name, text,
+         (long long)known->low, (long long)known->high);
+  return OK;
+}
+
+static int number(struct bench_options *options, const struct known *known, char *text) {
+  return whole_number(known, text, (int64_t *)((char *)options + known->place));
+}
+
+static int flag(struct bench_options *options, const struct known *known, char *text) {
+  (void)text;
+  *(int *)((char *)options + known->place) = 1;
+  return OK;
+}
+
+static int text(struct bench_options *options, const struct known *known, char *given) {
+  *(const char **)((char *)options + known->place) = given;
+  return OK;
+}
+
+static int graphs(struct bench_options *options, const struct known *known, char *text) {
+  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    if (options->sparse.graphs == BENCH_GRAPHS)
+      FAIL(BAD_INPUT, "--%s: at most %d graphs", known->name, BENCH_GRAPHS);
+    options->sparse.graph[options->sparse.graphs++] = part;
+  }
+  if (options->sparse.graphs == 0)
+    FAIL(BAD_INPUT, "--%s: no graph given; for example --graph arxiv-like,mine.h5", known->name);
+  return OK;
+}
+
+static int widths(struct bench_options *options, const struct known *known, char *text) {
+  options->widths = 0;
+  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
+    if (options->widths == BENCH_WIDTHS)
+      FAIL(BAD_INPUT, "--%s: at most %d widths", known->name, BENCH_WIDTHS);
+    TRY(whole_number(known, part, &options->width[options->widths++]));
+  }
+  if (options->widths == 0) FAIL(BAD_INPUT, "--%s: no width given; for example --width 16,64", known->name);
+  return OK;
+}
+
+static int precision(struct bench_options *options, const struct known *known, char *text) {
+  options->any_precision = 0;
+  for (int p = 0; precision_name[p]; p++) {
+    if (strcmp(text, precision_name[p]) != 0) continue;
+    options->precision = (enum precision)p;
+    return OK;
+  }
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", known->name, text);
+}
+
+static int tiers(struct bench_options *options, const struct known *known, char *text) {
+  static const char *const names[] = {"auto", "gather", "tiles", "windows"};
+  for (int i = 0; i < 4; i++) {
+    if (strcmp(text, names[i]) != 0) continue;
+    options->sparse.tiers = (enum layout_tiers)i;
+    return OK;
+  }
+  FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows", known->name, text);
+}
+
+static int setting(struct bench_options *options, const struct known *known, char *text) {
+  if (options->epoch.set_count == BENCH_SETTINGS)
+    FAIL(BAD_INPUT, "--%s: more than %d settings", known->name, BENCH_SETTINGS);
+  options->epoch.set[options->epoch.set_count++] = text;
+  return OK;
+}
+
+/* clang-format off */
+#define AT(field) offsetof(struct bench_options, field)
+static const struct known table[] = {
+    {OF_GRAPHS, "dataset", "FILE.h5", "graph of a dataset; else a random one:", text, AT(dataset), 0, 0},
+    {BENCH_EXCHANGE, "dataset", "FILE.h5", "halo of a dataset's partition; else equal rows at random:", text, AT(dataset), 0, 0},
+    {BENCH_EXCHANGE, "rows", "N", "rows from each rank to each other (131072)", number, AT(exchange.rows), 1, 1 << 28},
+    {BENCH_EXCHANGE, "method", "M", "partition of the dataset: metis, block or random (metis)", text, AT(exchange.method), 0, 0},
+    {BENCH_HYPER, "dataset", "FILE.h5", "hypergraph of a dataset; else a random one:", text, AT(dataset), 0, 0},
+    {BENCH_HYPER, "nodes", "N", "vertices (200000)", number, AT(nodes), 1, INT32_MAX},
+    {BENCH_HYPER, "hyperedges", "M", "hyperedges, whose sizes follow a power law (100000)", number, AT(hyper.hyperedges), 1, INT32_MAX},
+    {BENCH_HYPER, "incidences", "I", "sum of their sizes, to a few in a hundred (822549)", number, AT(hyper.incidences), 1, (int64_t)1 << 40},
+    {BENCH_HYPER, "huge", "K", "one hyperedge of K vertices more (none)", number, AT(hyper.huge), 1, INT32_MAX},
+    {BENCH_HYPER, "scaled", "", "as HGNN has it: D_v^-1/2 B D_e^-1 B^T D_v^-1/2, factored", flag, AT(sparse.scaled), 0, 0},
+    {BENCH_HYPER, "width", "W,...", "columns of the dense matrix (32,64,128,256)", widths, 0, 1, 1 << 20},
+    {OF_KERNELS & ~BENCH_HYPER, "nodes", "N", "rows (100000)", number, AT(nodes), 1, INT32_MAX},
+    {OF_GRAPHS, "degree", "D", "neighbours of a row (20)", number, AT(degree), 0, 1 << 20},
+    {BENCH_SPMM, "layout", "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)", tiers, 0, 0, 0},
+    {BENCH_SPMM, "all", "", "each graph, width and precision by every tier alone and as chosen", flag, AT(sparse.all), 0, 0},
+    {BENCH_SPMM, "ablate", "", "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends", flag, AT(sparse.ablate), 0, 0},
+    {BENCH_SPMM, "graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)", graphs, 0, 0, 0},
+    {BENCH_CALIBRATE, "out", "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone", text, AT(out), 0, 0},
+    {BENCH_SPMM, "weighted", "", "arcs that have no weights are given some", flag, AT(sparse.weighted), 0, 0},
+    {BENCH_SPMM, "scaled", "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored", flag, AT(sparse.scaled), 0, 0},
+    {OPS & ~BENCH_HYPER, "width", "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)", widths, 0, 1, 1 << 20},
+    {BENCH_ATTENTION, "heads", "H", "heads side by side, which divide the width (8)", number, AT(heads), 1, 64},
+    {BENCH_GEMM, "inner", "K", "columns of the left matrix (128)", number, AT(inner), 1, 1 << 20},
+    {BENCH_EPOCH, "set", "KEY=VALUE", "change a setting of the configuration; may be repeated", setting, 0, 0, 0},
+    {RUNS, "device", "auto|cpu|cuda", "where it runs (auto)", text, AT(device), 0, 0},
+    {OF_KERNELS, "precision", "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)", precision, 0, 0, 0},
+    {BENCH_EXCHANGE, "precision", "P", "fp32, bf16 or fp64 (each that the device has)", precision, 0, 0, 0},
+    {RUNS, "threads", "T", "host threads a rank (the processors it is bound to)", number, AT(threads), 1, 4096},
+    {EVERY, "reps", "R", "measured runs, or epochs (10)", number, AT(reps), 1, BENCH_REPS},
+    {EVERY, "json", "", "one JSON object a line", flag, AT(json), 0, 0},
+    {EVERY, "help", "", "this text", NULL, 0, 0, 0},
 };
 /* clang-format on */
 enum { OPTIONS = sizeof table / sizeof table[0] };
@@ -123,218 +200,91 @@ static void print_help(enum bench_command command, const char *name) {
   for (int i = 0; i < OPTIONS; i++) {
     if (!(table[i].commands & (int)command)) continue;
     char left[64];
-    snprintf(left, sizeof left, "--%s %s", table[i].option.name, table[i].value);
+    snprintf(left, sizeof left, "--%s %s", table[i].name, table[i].value);
     printf("  %-22s %s\n", left, table[i].help);
   }
   printf("\n%s", notes[command]);
 }
 
-/* A whole number in [low, high] from the whole text. */
-static int number(const char *option, const char *text, int64_t low, int64_t high, int64_t *value) {
-  char *end = NULL;
-  errno = 0;
-  *value = strtoll(text, &end, 10);
-  if (end == text || *end != '\0' || errno || *value < low || *value > high)
-    FAIL(BAD_INPUT, "--%s: \"%s\" is not a whole number from %lld to %lld", option, text, (long long)low,
-         (long long)high);
-  return OK;
-}
-
-static int small_number(const char *option, const char *text, int high, int *value) {
-  int64_t wide = 0;
-  TRY(number(option, text, 1, high, &wide));
-  *value = (int)wide;
-  return OK;
-}
-
-static int read_graphs(struct bench_options *options, char *text) {
-  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
-    if (options->sparse.graphs == BENCH_GRAPHS) FAIL(BAD_INPUT, "--graph: at most %d graphs", BENCH_GRAPHS);
-    options->sparse.graph[options->sparse.graphs++] = part;
-  }
-  if (options->sparse.graphs == 0)
-    FAIL(BAD_INPUT, "--graph: no graph given; for example --graph arxiv-like,mine.h5");
-  return OK;
-}
-
-static int read_widths(struct bench_options *options, char *text) {
-  options->any_width = 0;
-  options->widths = 0;
-  for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
-    if (options->widths == BENCH_WIDTHS) FAIL(BAD_INPUT, "--width: at most %d widths", BENCH_WIDTHS);
-    TRY(number("width", part, 1, 1 << 20, &options->width[options->widths++]));
-  }
-  if (options->widths == 0) FAIL(BAD_INPUT, "--width: no width given; for example --width 16,64");
-  return OK;
-}
-
-static int read_precision(struct bench_options *options, const char *text) {
-  options->any_precision = 0;
-  for (int p = 0; precision_name[p]; p++) {
-    if (strcmp(text, precision_name[p]) != 0) continue;
-    options->precision = (enum precision)p;
-    return OK;
-  }
-  FAIL(BAD_INPUT, "--precision: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", text);
-}
-
-static int read_tiers(struct bench_options *options, const char *text) {
-  static const char *const names[] = {"auto", "gather", "tiles", "windows"};
-  for (int i = 0; i < 4; i++) {
-    if (strcmp(text, names[i]) != 0) continue;
-    options->sparse.tiers = (enum layout_tiers)i;
-    return OK;
-  }
-  FAIL(BAD_INPUT, "--layout: \"%s\" is none of auto, gather, tiles, windows", text);
-}
-
-static int read_setting(struct bench_options *options, const char *text) {
-  if (options->epoch.set_count == BENCH_SETTINGS)
-    FAIL(BAD_INPUT, "--set: more than %d settings", BENCH_SETTINGS);
-  options->epoch.set[options->epoch.set_count++] = text;
-  return OK;
-}
-
-/* Options that are a whole number, and where it goes. */
-static const struct {
-  int letter;
-  const char *name;
-  int64_t low, high;
-  size_t place;
-} numbers[] = {
-    {'n', "nodes", 1, INT32_MAX, offsetof(struct bench_options, nodes)},
-    {'R', "rows", 1, 1 << 28, offsetof(struct bench_options, exchange.rows)},
-    {'d', "degree", 0, 1 << 20, offsetof(struct bench_options, degree)},
-    {'y', "hyperedges", 1, INT32_MAX, offsetof(struct bench_options, hyper.hyperedges)},
-    {'I', "incidences", 1, (int64_t)1 << 40, offsetof(struct bench_options, hyper.incidences)},
-    {'u', "huge", 1, INT32_MAX, offsetof(struct bench_options, hyper.huge)},
-    {'i', "inner", 1, 1 << 20, offsetof(struct bench_options, inner)},
-    {'H', "heads", 1, 64, offsetof(struct bench_options, heads)},
-};
-enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
-
-/* *known: the letter is that of a number. */
-static int read_number(struct bench_options *options, int letter, int *known) {
-  for (int i = 0; i < NUMBERS; i++) {
-    if (numbers[i].letter != letter) continue;
-    *known = 1;
-    return number(numbers[i].name, optarg, numbers[i].low, numbers[i].high,
-                  (int64_t *)((char *)options + numbers[i].place));
-  }
-  return OK;
-}
-
-/* Keeps an option's text, or sets its flag: 0 where the letter is of neither. */
-static int keep_text(struct bench_options *options, int letter) {
-  const char **text = letter == 'f'   ? &options->dataset
-                      : letter == 'm' ? &options->exchange.method
-                      : letter == 'D' ? &options->device
-                      : letter == 'o' ? &options->out
-                                      : NULL;
-  int *flag = letter == 'A'   ? &options->sparse.all
-              : letter == 'B' ? &options->sparse.ablate
-              : letter == 'S' ? &options->sparse.scaled
-              : letter == 'W' ? &options->sparse.weighted
-              : letter == 'j' ? &options->json
-                              : NULL;
-  if (text) *text = optarg;
-  if (flag) *flag = 1;
-  return text || flag;
-}
-
-static int read_option(struct bench_options *options, int letter, char **argv) {
-  int known = 0;
-  TRY(read_number(options, letter, &known));
-  if (known || keep_text(options, letter)) return OK;
-  switch (letter) {
-  case 't':
-    return small_number("threads", optarg, 4096, &options->threads);
-  case 'r':
-    return small_number("reps", optarg, BENCH_REPS, &options->reps);
-  case 's':
-    return read_setting(options, optarg);
-  case 'w':
-    return read_widths(options, optarg);
-  case 'p':
-    return read_precision(options, optarg);
-  case 'L':
-    return read_tiers(options, optarg);
-  case 'g':
-    return read_graphs(options, optarg);
-  default:
-    FAIL(BAD_INPUT, "unknown or incomplete option \"%s\"; see gnnbench %s --help", argv[optind - 1], argv[0]);
-  }
-}
-
-static const char *name_of(int letter) {
-  int i = 0;
-  while (table[i].option.val != letter) i++;
-  return table[i].option.name;
+static int is_given(const char given[OPTIONS], const char *name) {
+  for (int i = 0; i < OPTIONS; i++)
+    if (given[i] && strcmp(table[i].name, name) == 0) return 1;
+  return 0;
 }
 
 /* Options that say nothing beside another, or without it. */
-static int check_together(const char *given) {
+static int check_together(const char given[OPTIONS]) {
   static const struct {
-    const char *letters;
-    int other, beside;
-  } rules[] = {{"ndyIR", 'f', 1}, {"ndfLS", 'A', 1}, {"ndfLSW", 'B', 1}, {"m", 'f', 0}};
+    const char *name, *other;
+    int beside;
+  } rules[] = {{"nodes", "dataset", 1},      {"degree", "dataset", 1}, {"hyperedges", "dataset", 1},
+               {"incidences", "dataset", 1}, {"rows", "dataset", 1},   {"nodes", "all", 1},
+               {"degree", "all", 1},         {"dataset", "all", 1},    {"layout", "all", 1},
+               {"scaled", "all", 1},         {"nodes", "ablate", 1},   {"degree", "ablate", 1},
+               {"dataset", "ablate", 1},     {"layout", "ablate", 1},  {"scaled", "ablate", 1},
+               {"weighted", "ablate", 1},    {"method", "dataset", 0}};
   for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
-    for (const char *letter = rules[r].letters; *letter; letter++) {
-      if (!given[(int)*letter] || given[rules[r].other] != rules[r].beside) continue;
-      const char *name = name_of(*letter), *other = name_of(rules[r].other);
-      if (!rules[r].beside) FAIL(BAD_INPUT, "--%s goes with --%s", name, other);
-      FAIL(BAD_INPUT, "--%s would be passed over beside --%s; one of them is allowed", name, other);
-    }
+    const char *name = rules[r].name, *other = rules[r].other;
+    if (!is_given(given, name) || is_given(given, other) != rules[r].beside) continue;
+    if (!rules[r].beside) FAIL(BAD_INPUT, "--%s goes with --%s", name, other);
+    FAIL(BAD_INPUT, "--%s would be passed over beside --%s; one of them is allowed", name, other);
   }
   return OK;
 }
 
 /* What is left over is the configuration of epoch, and nothing else. */
-static int read_rest(struct bench_options *options, enum bench_command command, int argc, char **argv) {
-  if (command == BENCH_EPOCH && optind < argc) options->epoch.config = argv[optind++];
+static int read_rest(struct bench_options *options, int argc, char **argv) {
+  int of_epoch = options->command == BENCH_EPOCH;
+  if (of_epoch && optind < argc) options->epoch.config = argv[optind++];
   if (optind < argc)
     FAIL(BAD_INPUT, "\"%s\" is not an option; see gnnbench %s --help", argv[optind], argv[0]);
-  if (command == BENCH_EPOCH && !options->epoch.config)
+  if (of_epoch && !options->epoch.config)
     FAIL(BAD_INPUT, "which configuration? gnnbench epoch CONFIG.toml [OPTION]...");
   return OK;
 }
 
-static void set_hyper_defaults(struct bench_options *options) {
-  options->nodes = 200000;
-  options->hyper.hyperedges = 100000;
-  options->hyper.incidences = 822549;
-  options->widths = 4;
-  for (int i = 0; i < 4; i++) options->width[i] = 32 << i;
+static void set_widths(struct bench_options *options) {
+  int tables = options->command == BENCH_HYPER || options->sparse.all || options->sparse.ablate;
+  static const int64_t usual[2][4] = {{16, 64, 128}, {32, 64, 128, 256}};
+  if (options->widths > 0) return;
+  memcpy(options->width, usual[tables], sizeof usual[tables]);
+  options->widths = 3 + tables;
 }
 
 int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
                        int *help) {
+  enum { FIRST = 256 }; /* of the numbers by which options are told apart */
   struct option long_options[OPTIONS + 1] = {{0}};
-  *options = (struct bench_options){.nodes = 100000, .degree = 20, .width = {16, 64, 128}, .widths = 3};
-  options->command = command;
-  if (command == BENCH_HYPER) set_hyper_defaults(options);
-  options->heads = 8;
+  char given[OPTIONS] = {0};
+  *options = (struct bench_options){.command = command, .nodes = 100000, .degree = 20, .heads = 8};
+  if (command == BENCH_HYPER) options->nodes = 200000;
+  options->hyper.hyperedges = 100000;
+  options->hyper.incidences = 822549;
   options->inner = 128;
   options->exchange.rows = 131072;
   options->exchange.method = "metis";
   options->device = "auto";
-  options->any_precision = options->any_width = 1;
+  options->any_precision = 1;
   options->reps = 10;
   for (int i = 0, known = 0; i < OPTIONS; i++) {
-    if (table[i].commands & (int)command) long_options[known++] = table[i].option;
+    if (table[i].commands & (int)command)
+      long_options[known++] = (struct option){table[i].name, table[i].value[0] != '\0', NULL, FIRST + i};
   }
   opterr = 0;
-  char given[128] = {0};
-  int letter;
-  while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-    if (letter == 'h') {
+  for (int which; (which = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+    const struct known *known = &table[which - FIRST];
+    if (which < FIRST)
+      FAIL(BAD_INPUT, "unknown or incomplete option \"%s\"; see gnnbench %s --help", argv[optind - 1],
+           argv[0]);
+    if (!known->read) {
       print_help(command, argv[0]);
       *help = 1;
       return OK;
     }
-    TRY(read_option(options, letter, argv));
-    given[letter] = 1;
+    TRY(known->read(options, known, optarg));
+    given[which - FIRST] = 1;
   }
+  set_widths(options);
   TRY(check_together(given));
-  return read_rest(options, command, argc, argv);
+  return read_rest(options, argc, argv);
 }

@@ -1,31 +1,7 @@
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdarg.h>
 
 #include "launch/bench/bench.h"
-#include "runtime/base/error.h"
-#include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
-
-int bench_open(struct bench *bench) {
-  struct comm *comm = &bench->comm;
-  const struct bench_options *options = bench->options;
-  char text[160];
-  int threads = 1;
-  TRY(comm_threads(comm, options->threads, &threads, text, sizeof text));
-  TRY(comm_agree(comm,
-                 device_open(&bench->device, options->device, comm->local_rank, comm->local_size, threads)));
-  return comm_attach(comm, &bench->device);
-}
-
-int bench_kernels(struct bench *bench, enum precision precision) {
-  kernels_close(&bench->kernels);
-  return kernels_open(&bench->kernels, &bench->device, precision);
-}
-
-void bench_close(struct bench *bench) {
-  kernels_close(&bench->kernels);
-  device_close(&bench->device);
-}
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -41,7 +17,7 @@ void bench_spread(double *ms, int count, struct bench_row *row) {
 
 /* What a measurement does: `times` runs back to back, queued one by one or replayed. */
 struct work {
-  int (*run)(struct kernels *k, const void *op);
+  bench_run *run;
   const void *op;
   int times;
   struct device_graph *graph;
@@ -83,7 +59,7 @@ static int record(struct bench *bench, struct work *work) {
 
 static int time_work(struct bench *bench, struct work *work, struct bench_row *row) {
   double ms[BENCH_REPS] = {0};
-  int reps = bench->options->reps;
+  int reps = (int)bench->options->reps;
   for (int warm = 0; warm < 2; warm++) TRY(clock_runs(bench, work, &ms[0]));
   work->times = times_of(bench, ms[0]);
   TRY(comm_agree(&bench->comm, record(bench, work)));
@@ -93,12 +69,56 @@ static int time_work(struct bench *bench, struct work *work, struct bench_row *r
   return OK;
 }
 
-int bench_time(struct bench *bench, int (*run)(struct kernels *k, const void *op), const void *op,
-               struct bench_row *row) {
+int bench_time(struct bench *bench, bench_run *run, const void *op, struct bench_row *row) {
   struct work work = {run, op, 1, NULL};
   int code = time_work(bench, &work, row);
   device_graph_free(&bench->device, work.graph);
   return code;
+}
+
+int bench_compare(struct bench *bench, const struct bench_check *check, double *error) {
+  const struct tensor *t = &check->of->tensor;
+  int64_t step = t->rows / check->sample + 1;
+  double largest = 0, difference = 0;
+  TRY(bench_matrix_download(bench, check->of, step));
+#pragma omp parallel for schedule(dynamic) reduction(max : largest, difference)
+  for (int64_t i = 0; i < t->rows; i += step) {
+    double *row = calloc((size_t)t->cols, sizeof *row);
+    if (!row) abort();
+    check->row(check->context, i, row);
+    for (int64_t j = 0; j < t->cols; j++) {
+      largest = fmax(largest, fabs(row[j]));
+      difference = fmax(difference, fabs(row[j] - bench_value(check->of, i, j)));
+    }
+    free(row);
+  }
+  *error = fmax(*error, largest > 0 ? difference / largest : difference);
+  return OK;
+}
+
+int bench_measure(struct bench *bench, struct bench_row *row, bench_run *run, const void *op,
+                  const struct bench_check *check) {
+  TRY(bench_time(bench, run, op, row));
+  if (check) TRY(bench_compare(bench, check, &row->error));
+  bench_print(bench, row);
+  return OK;
+}
+
+struct bench_row bench_row_of(const struct bench *bench, const char *name, double limit, const char *shape,
+                              ...) {
+  struct bench_row row = {.name = name, .error = -1};
+  va_list values;
+  va_start(values, shape);
+  vsnprintf(row.shape, sizeof row.shape, shape, values);
+  va_end(values);
+  if (bench->device.ops && !bench->device.ops->on_host) row.limit = limit;
+  return row;
+}
+
+struct bench_row bench_graph_row(const struct bench *bench, const char *name, const struct csr *m,
+                                 int64_t width, const char *more) {
+  return bench_row_of(bench, name, BENCH_L2_LIMIT, "%lldx%lld nnz %lld width %lld%s", (long long)m->rows,
+                      (long long)m->cols, (long long)m->nnz, (long long)width, more);
 }
 
 /* Tables of their own begin with their own heads. */
@@ -112,7 +132,7 @@ void bench_print_head(struct bench *bench, const struct device *device) {
   if (bench->options->json || bench->comm.rank != 0) return;
   char ranks[32] = "";
   if (bench->comm.size > 1) snprintf(ranks, sizeof ranks, "%d ranks of ", bench->comm.size);
-  printf("%s, %s%d threads, %d runs\n", device->name, ranks, device->threads, bench->options->reps);
+  printf("%s, %s%d threads, %d runs\n", device->name, ranks, device->threads, (int)bench->options->reps);
   if (has_own_table(bench)) return;
   printf("%-10s %-40s %-11s %10s %10s %10s %8s %6s %9s %9s  %s\n", "op", "shape", "precision", "median ms",
          "min", "max", "GB/s", "limit", "GFLOP/s", "error", "beside");

@@ -1,17 +1,9 @@
 /* gnnbench spmm --all: each graph, width and precision by every tier alone and as the cost model chooses. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
-#include "kernels/ops/sparse.h"
 #include "launch/bench/bench.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
 #include "runtime/profile/profile.h"
 
 enum { GATHER, TILES, WINDOWS, AUTO, TIERS, SAMPLE = 200 /* rows checked */ };
@@ -32,79 +24,34 @@ struct line {
 
 /* What is kept from line to line: layouts, as equal ones serve equally. */
 struct all {
-  struct csr graph;
+  struct csr *graph;
   struct density density;
   struct condensing condensing; /* of what is left by tiles of condensing_least entries */
   int64_t condensing_least;
   struct bench_peer peer;
   struct layout *layout[TIERS];
   double making[TIERS]; /* ms of these */
-  struct bench_matrix x;
-  struct tensor y;
+  struct bench_matrix x, y;
   struct line *line;
-  int lines, room;
+  int lines;
 };
 
-static int run_product(struct kernels *k, const void *op) {
-  return op_spmm(k, op);
-}
+BENCH_RUN(spmm)
 
-/* In [-1, 1), cheap and the same in every run. */
-static double value(const void *context, int64_t i, int64_t j) {
-  uint64_t z = ((uint64_t)i << 20 ^ (uint64_t)j) + 0x9E3779B97F4A7C15;
-  (void)context;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-  z = (z ^ z >> 27) * 0x94D049BB133111EB;
-  return (double)(int32_t)(z >> 40) / (1 << 23) - 1;
-}
-
-static void free_matrices(struct bench *bench, struct all *all) {
-  bench_matrix_free(bench, &all->x);
-  device_release(&bench->device, all->y.data);
-  all->y.data = NULL;
-}
-
-static int make_matrices(struct bench *bench, struct all *all, int64_t width) {
-  free_matrices(bench, all);
-  TRY(bench_matrix_alloc(bench, &all->x, bench->kernels.dtype, all->graph.cols, width));
-  TRY(bench_matrix_fill(bench, &all->x, value, NULL));
-  all->y = tensor_padded(NULL, bench->kernels.dtype, all->graph.rows, width);
-  return device_alloc(&bench->device, tensor_bytes(all->y), &all->y.data, "benchmark matrix");
-}
-
-/* Largest difference of a row of the result from its sums in double, and the largest of these. */
-static void compare_row(const struct all *all, int64_t v, const char *row, double *difference,
-                        double *largest) {
-  const struct csr *m = &all->graph;
-  for (int64_t j = 0; j < all->y.cols; j++) {
-    double sum = 0, actual;
-    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++)
-      sum += (m->weight ? (double)m->weight[e] : 1) * bench_value(&all->x, m->col[e], j);
-    if (all->y.dtype == BF16)
-      actual = (double)float_of_bf16(((const uint16_t *)(const void *)row)[j]);
-    else
-      actual = all->y.dtype == F32 ? (double)((const float *)(const void *)row)[j]
-                                   : ((const double *)(const void *)row)[j];
-    *largest = fmax(*largest, fabs(sum));
-    *difference = fmax(*difference, fabs(sum - actual));
+static void product_row(const void *context, int64_t v, double *row) {
+  const struct all *all = context;
+  const struct csr *m = all->graph;
+  for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
+    double w = m->weight ? (double)m->weight[e] : 1;
+    for (int64_t j = 0; j < all->y.tensor.cols; j++) row[j] += w * bench_value(&all->x, m->col[e], j);
   }
 }
 
-static int error_of(struct bench *bench, const struct all *all, double *error) {
-  int64_t bytes = all->y.cols * dtype_bytes(all->y.dtype), step = all->graph.rows / SAMPLE + 1;
-  double difference = 0, largest = 0;
-  char *row = NULL;
-  TRY(memory_alloc(&row, bytes, "a row"));
-  int code = OK;
-  for (int64_t v = 0; v < all->graph.rows && code == OK; v += step) {
-    const char *from = (const char *)all->y.data + v * all->y.stride * dtype_bytes(all->y.dtype);
-    code = device_download(&bench->device, STREAM_COMPUTE, row, from, bytes);
-    if (code == OK) code = device_synchronize(&bench->device, STREAM_COMPUTE);
-    if (code == OK) compare_row(all, v, row, &difference, &largest);
-  }
-  free(row);
-  *error = fmax(*error, largest > 0 ? difference / largest : difference);
-  return code;
+/* The matrices of a precision and a width. */
+static int make_matrices(struct bench *bench, struct all *all, enum precision precision, int64_t width) {
+  TRY(bench_kernels(bench, precision));
+  TRY(bench_matrix_noise(bench, &all->x, bench->kernels.dtype, all->graph->cols, width, 1));
+  return bench_matrix_alloc(bench, &all->y, bench->kernels.dtype, all->graph->rows, width);
 }
 
 static const struct cost_model *model_of(const struct bench *bench) {
@@ -122,17 +69,17 @@ static int find_layout(struct bench *bench, struct all *all, int t, int64_t widt
   layout_free(&bench->kernels, all->layout[t]);
   all->layout[t] = NULL;
   double begun = profile_clock();
-  TRY(layout_init(&bench->kernels, &all->graph, &plan, &all->layout[t]));
+  TRY(layout_init(&bench->kernels, all->graph, &plan, &all->layout[t]));
   all->making[t] = 1e3 * (profile_clock() - begun);
   return OK;
 }
 
 static int measure_layout(struct bench *bench, struct all *all, int t, struct line *line) {
   struct bench_row row = {0};
-  struct spmm op = {.a = all->layout[t], .x = all->x.tensor, .y = all->y};
-  TRY(bench_time(bench, run_product, &op, &row));
+  struct spmm op = {.a = all->layout[t], .x = all->x.tensor, .y = all->y.tensor};
+  TRY(bench_time(bench, run_spmm, &op, &row));
   line->ms[t] = row.median;
-  return error_of(bench, all, &line->error);
+  return bench_compare(bench, &(struct bench_check){&all->y, product_row, all, SAMPLE}, &line->error);
 }
 
 static int are_equal(const struct layout *a, const struct layout *b) {
@@ -152,7 +99,7 @@ static int measure_tiers(struct bench *bench, struct all *all, struct line *line
     line->making[t] = all->making[t];
     if (t == AUTO) line->copying = 1e3 * all->layout[t]->copying;
   }
-  double arcs = fmax(1, (double)all->graph.nnz);
+  double arcs = fmax(1, (double)all->graph->nnz);
   line->in_tiles = (double)all->layout[AUTO]->tile_entries / arcs;
   line->in_windows = (double)all->layout[AUTO]->window_entries / arcs;
   return OK;
@@ -163,10 +110,10 @@ static int predict_selected(struct bench *bench, struct all *all, const struct c
                             struct line *line) {
   enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
   const struct layout *layout = all->layout[AUTO];
-  const struct window_rule rule = cost_window_rule(c, all->graph.cols, layout->tiles > 0);
+  const struct window_rule rule = cost_window_rule(c, all->graph->cols, layout->tiles > 0);
   const struct window_selector selector = cost_selector(c);
   if (all->condensing_least != layout->least)
-    TRY(condensed_count(&all->graph, layout->least, 1 + all->graph.nnz / ENTRIES, bench->device.threads,
+    TRY(condensed_count(all->graph, layout->least, 1 + all->graph->nnz / ENTRIES, bench->device.threads,
                         &all->condensing));
   all->condensing_least = layout->least;
   struct window_choice own = cost_windows(&rule, &all->condensing);
@@ -178,9 +125,9 @@ static int predict_selected(struct bench *bench, struct all *all, const struct c
 static int predict(struct bench *bench, struct all *all, struct line *line) {
   const struct cost_model *model = model_of(bench);
   const struct layout *layout = all->layout[AUTO];
-  struct cost_case c = {model, line->precision, line->width, all->graph.weight != NULL};
+  struct cost_case c = {model, line->precision, line->width, all->graph->weight != NULL};
   struct choice choice = cost_divided(&c, &all->density, layout->least);
-  const struct window_rule rule = cost_window_rule(&c, all->graph.cols, layout->tiles > 0);
+  const struct window_rule rule = cost_window_rule(&c, all->graph->cols, layout->tiles > 0);
   double threads = model->of_a_thread ? bench->threads : 1;
   double windows = cost_windows_seconds(&rule, layout->windows, layout->window_blocks,
                                         layout->window_entries);
@@ -226,23 +173,10 @@ static int measure_line(struct bench *bench, struct all *all, const char *graph,
   *line = (struct line){.precision = precision, .width = width, .peer = peer};
   const char *slash = strrchr(graph, '/');
   snprintf(line->graph, sizeof line->graph, "%.60s", slash ? slash + 1 : graph);
-  TRY(bench_kernels(bench, precision));
-  TRY(make_matrices(bench, all, width));
+  TRY(make_matrices(bench, all, precision, width));
   TRY(measure_tiers(bench, all, line));
   TRY(predict(bench, all, line));
   print_line(bench, line);
-  return OK;
-}
-
-/* The other library in fp32, whatever ours is. */
-static int measure_peer(struct bench *bench, struct all *all, int64_t width, double *ms) {
-  struct bench_row row = {0};
-  *ms = 0;
-  if (!all->peer.ops) return OK;
-  TRY(bench_kernels(bench, PRECISION_FP32));
-  TRY(make_matrices(bench, all, width));
-  TRY(bench_peer_time(bench, &all->peer, all->x.tensor, all->y, &row));
-  *ms = row.peer_median;
   return OK;
 }
 
@@ -252,37 +186,31 @@ static int is_wanted(const struct bench *bench, enum precision precision) {
   return precision == PRECISION_FP32 || (precision == PRECISION_BF16 && !bench->device.ops->on_host);
 }
 
-static int measure_widths(struct bench *bench, struct all *all, const char *graph) {
-  static const int64_t usual[] = {32, 64, 128, 256};
-  const struct bench_options *options = bench->options;
-  int count = options->any_width ? 4 : options->widths;
-  TRY(tiles_density(&all->graph, bench->device.threads, &all->density));
-  TRY(bench_peer_open(bench, &all->graph, &all->peer));
-  for (int w = 0; w < count; w++) {
-    int64_t width = options->any_width ? usual[w] : options->width[w];
-    double peer = 0;
-    TRY(measure_peer(bench, all, width, &peer));
-    for (int p = 0; precision_name[p]; p++)
-      if (is_wanted(bench, (enum precision)p))
-        TRY(measure_line(bench, all, graph, (enum precision)p, width, peer));
+/* The other library in fp32, whatever ours is; then ours. */
+static int measure_width(struct bench *bench, struct all *all, const char *graph, int64_t width) {
+  struct bench_row row = {0};
+  int first = bench->owned_count, code = OK;
+  if (all->peer.ops) {
+    TRY(make_matrices(bench, all, PRECISION_FP32, width));
+    TRY(bench_peer_time(bench, &all->peer, &all->x, &all->y, &row));
+    bench_forget(bench, first);
   }
-  return OK;
-}
-
-static void forget_graph(struct bench *bench, struct all *all) {
-  free_matrices(bench, all);
-  bench_peer_close(bench, &all->peer);
-  for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all->layout[t]);
-  csr_free(&all->graph);
-  *all = (struct all){.line = all->line, .lines = all->lines};
+  for (int p = 0; precision_name[p] && code == OK; p++) {
+    if (is_wanted(bench, (enum precision)p))
+      code = measure_line(bench, all, graph, (enum precision)p, width, row.peer_median);
+    bench_forget(bench, first);
+  }
+  return code;
 }
 
 static int measure_graph(struct bench *bench, struct all *all, const char *graph) {
-  int code = bench_graph_of(graph, &all->graph);
-  if (code == OK && bench->options->sparse.weighted) code = bench_weigh(&all->graph);
-  if (code == OK) code = measure_widths(bench, all, graph);
-  forget_graph(bench, all);
-  return code;
+  const struct bench_options *options = bench->options;
+  TRY(bench_graph_of(bench, graph, &all->graph));
+  if (options->sparse.weighted) TRY(bench_weigh(all->graph));
+  TRY(tiles_density(all->graph, bench->device.threads, &all->density));
+  TRY(bench_peer_open(bench, all->graph, &all->peer));
+  for (int w = 0; w < options->widths; w++) TRY(measure_width(bench, all, graph, options->width[w]));
+  return OK;
 }
 
 /* Over all lines of a precision: the geometric mean over the other library, the share below it, and how far
@@ -312,29 +240,22 @@ static void print_summary(const struct all *all, enum precision precision) {
   printf("\n");
 }
 
-static int count_lines(struct all *all, int graphs) {
-  return memory_alloc(&all->line, (int64_t)graphs * BENCH_WIDTHS * 8 * (int64_t)sizeof *all->line, "results");
-}
-
-static int measure_graphs(struct bench *bench, struct all *all) {
+int gnnbench_spmm_all(struct bench *bench) {
+  static struct all all; /* large */
   const struct bench_options *options = bench->options;
-  int graphs = options->sparse.graphs;
-  while (options->sparse.graphs == 0 && bench_synthetic_name(graphs)) graphs++;
-  TRY(count_lines(all, graphs));
+  const char *graph;
+  TRY(bench_array(bench, &all.line, BENCH_GRAPHS * BENCH_WIDTHS * 8));
   if (!options->json)
     printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
            "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
            "copied", "error", "beside");
-  for (int g = 0; g < graphs; g++)
-    TRY(measure_graph(bench, all,
-                      options->sparse.graphs ? options->sparse.graph[g] : bench_synthetic_name(g)));
-  for (int p = 0; precision_name[p] && !options->json; p++) print_summary(all, (enum precision)p);
+  for (int g = 0, first = bench->owned_count; (graph = bench_graph_name(options, g)); g++) {
+    int code = measure_graph(bench, &all, graph);
+    for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all.layout[t]);
+    bench_forget(bench, first);
+    all = (struct all){.line = all.line, .lines = all.lines};
+    TRY(code);
+  }
+  for (int p = 0; precision_name[p] && !options->json; p++) print_summary(&all, (enum precision)p);
   return OK;
-}
-
-int gnnbench_spmm_all(struct bench *bench) {
-  struct all all = {0};
-  int code = measure_graphs(bench, &all);
-  free(all.line);
-  return code;
 }

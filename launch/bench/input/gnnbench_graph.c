@@ -1,10 +1,6 @@
-#include <stdlib.h>
-
 #include "io/file/h5.h"
 #include "launch/bench/bench.h"
 #include "partition/graph/graph.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 
 static int by_value(const void *a, const void *b) {
@@ -13,9 +9,10 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Every row has `degree` neighbours, drawn evenly from all nodes: the worst case for caches. */
-static int random_graph(int64_t nodes, int64_t degree, struct csr *m) {
+static int random_graph(struct bench *bench, int64_t nodes, int64_t degree, struct csr **made) {
   const struct philox_key key = random_key(1, 0, 0, RANDOM_SYNTH_EDGE);
-  TRY(csr_init(m, nodes, nodes, nodes * degree, 0));
+  TRY(bench_csr(bench, nodes, nodes, nodes * degree, 0, made));
+  const struct csr *m = *made;
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < nodes; v++) {
     int32_t *row = m->col + v * degree;
@@ -41,14 +38,7 @@ static int dataset_graph(const char *path, struct csr *m) {
   struct graph graph = {0};
   int code = read_graph(&dataset, &graph, path);
   dataset_close(&dataset);
-  if (code == OK) {
-    *m = (struct csr){.rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges};
-    m->start = graph.start;
-    m->col = graph.col;
-    m->weight = graph.weight;
-  } else {
-    graph_free(&graph);
-  }
+  *m = (struct csr){graph.rows, graph.nodes, graph.edges, graph.start, graph.col, graph.weight, NULL, NULL};
   return code;
 }
 
@@ -61,11 +51,26 @@ int bench_weigh(struct csr *m) {
   return OK;
 }
 
-int bench_graph_of(const char *name, struct csr *m) {
-  return bench_is_synthetic(name) ? bench_synthetic_graph(name, m) : dataset_graph(name, m);
+const char *bench_graph_name(const struct bench_options *options, int which) {
+  if (options->sparse.graphs == 0) return bench_synthetic_name(which);
+  return which < options->sparse.graphs ? options->sparse.graph[which] : NULL;
 }
 
-int bench_graph(const struct bench_options *options, struct csr *m) {
-  return options->dataset ? dataset_graph(options->dataset, m)
-                          : random_graph(options->nodes, options->degree, m);
+/* What was made is kept, or what there is of it after an error. */
+static int keep(struct bench *bench, int code, const struct csr *made, struct csr **m) {
+  int kept = bench_keep_csr(bench, *made, m);
+  return code != OK ? code : kept;
+}
+
+int bench_graph_of(struct bench *bench, const char *name, struct csr **m) {
+  struct csr made = {0};
+  if (!bench_is_synthetic(name)) return keep(bench, dataset_graph(name, &made), &made, m);
+  return keep(bench, bench_synthetic_graph(name, &made), &made, m);
+}
+
+int bench_graph(struct bench *bench, struct csr **m) {
+  struct csr made = {0};
+  const struct bench_options *options = bench->options;
+  if (!options->dataset) return random_graph(bench, options->nodes, options->degree, m);
+  return keep(bench, dataset_graph(options->dataset, &made), &made, m);
 }
