@@ -1,8 +1,5 @@
-#include <errno.h>
-#include <getopt.h>
-#include <stddef.h>
-
 #include "launch/bench/bench.h"
+#include "launch/options.h"
 
 enum {
   OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE | BENCH_REDUCE | BENCH_ATTENTION | BENCH_SDDMM |
@@ -13,42 +10,8 @@ enum {
   EVERY = RUNS | BENCH_EPOCH
 };
 
-/* An option of some commands, and what --help says of it. */
-struct known {
-  int commands;
-  const char *name, *value, *help; /* value "": it takes none */
-  int (*read)(struct bench_options *options, const struct known *known, char *text);
-  size_t place;      /* in struct bench_options, of what `read` sets */
-  int64_t low, high; /* of a whole number */
-};
-
-/* A whole number in [low, high] from the whole text. */
-static int whole_number(const struct known *known, const char *text, int64_t *value) {
-  char *end = NULL;
-  errno = 0;
-  *value = strtoll(text, &end, 10);
-  if (end == text || *end != '\0' || errno || *value < known->low || *value > known->high)
-    FAIL(BAD_INPUT, "--%s: \"%s\" is not a whole number from %lld to %lld", known->name, text,
-         (long long)known->low, (long long)known->high);
-  return OK;
-}
-
-static int number(struct bench_options *options, const struct known *known, char *text) {
-  return whole_number(known, text, (int64_t *)((char *)options + known->place));
-}
-
-static int flag(struct bench_options *options, const struct known *known, char *text) {
-  (void)text;
-  *(int *)((char *)options + known->place) = 1;
-  return OK;
-}
-
-static int text(struct bench_options *options, const struct known *known, char *given) {
-  *(const char **)((char *)options + known->place) = given;
-  return OK;
-}
-
-static int graphs(struct bench_options *options, const struct known *known, char *text) {
+static int graphs(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
     if (options->sparse.graphs == BENCH_GRAPHS)
       FAIL(BAD_INPUT, "--%s: at most %d graphs", known->name, BENCH_GRAPHS);
@@ -59,18 +22,20 @@ static int graphs(struct bench_options *options, const struct known *known, char
   return OK;
 }
 
-static int widths(struct bench_options *options, const struct known *known, char *text) {
+static int widths(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
   options->widths = 0;
   for (char *part = strtok(text, ","); part; part = strtok(NULL, ",")) {
     if (options->widths == BENCH_WIDTHS)
       FAIL(BAD_INPUT, "--%s: at most %d widths", known->name, BENCH_WIDTHS);
-    TRY(whole_number(known, part, &options->width[options->widths++]));
+    TRY(option_whole(known, part, &options->width[options->widths++]));
   }
   if (options->widths == 0) FAIL(BAD_INPUT, "--%s: no width given; for example --width 16,64", known->name);
   return OK;
 }
 
-static int precision(struct bench_options *options, const struct known *known, char *text) {
+static int precision(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
   options->any_precision = 0;
   for (int p = 0; precision_name[p]; p++) {
     if (strcmp(text, precision_name[p]) != 0) continue;
@@ -80,7 +45,8 @@ static int precision(struct bench_options *options, const struct known *known, c
   FAIL(BAD_INPUT, "--%s: \"%s\" is none of fp32, fp32-strict, tf32, bf16, fp64", known->name, text);
 }
 
-static int tiers(struct bench_options *options, const struct known *known, char *text) {
+static int tiers(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
   static const char *const names[] = {"auto", "gather", "tiles", "windows"};
   for (int i = 0; i < 4; i++) {
     if (strcmp(text, names[i]) != 0) continue;
@@ -90,7 +56,8 @@ static int tiers(struct bench_options *options, const struct known *known, char 
   FAIL(BAD_INPUT, "--%s: \"%s\" is none of auto, gather, tiles, windows", known->name, text);
 }
 
-static int setting(struct bench_options *options, const struct known *known, char *text) {
+static int setting(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
   if (options->epoch.set_count == BENCH_SETTINGS)
     FAIL(BAD_INPUT, "--%s: more than %d settings", known->name, BENCH_SETTINGS);
   options->epoch.set[options->epoch.set_count++] = text;
@@ -99,41 +66,40 @@ static int setting(struct bench_options *options, const struct known *known, cha
 
 /* clang-format off */
 #define AT(field) offsetof(struct bench_options, field)
-static const struct known table[] = {
-    {OF_GRAPHS, "dataset", "FILE.h5", "graph of a dataset; else a random one:", text, AT(dataset), 0, 0},
-    {BENCH_EXCHANGE, "dataset", "FILE.h5", "halo of a dataset's partition; else equal rows at random:", text, AT(dataset), 0, 0},
-    {BENCH_EXCHANGE, "rows", "N", "rows from each rank to each other (131072)", number, AT(exchange.rows), 1, 1 << 28},
-    {BENCH_EXCHANGE, "method", "M", "partition of the dataset: metis, block or random (metis)", text, AT(exchange.method), 0, 0},
-    {BENCH_HYPER, "dataset", "FILE.h5", "hypergraph of a dataset; else a random one:", text, AT(dataset), 0, 0},
-    {BENCH_HYPER, "nodes", "N", "vertices (200000)", number, AT(nodes), 1, INT32_MAX},
-    {BENCH_HYPER, "hyperedges", "M", "hyperedges, whose sizes follow a power law (100000)", number, AT(hyper.hyperedges), 1, INT32_MAX},
-    {BENCH_HYPER, "incidences", "I", "sum of their sizes, to a few in a hundred (822549)", number, AT(hyper.incidences), 1, (int64_t)1 << 40},
-    {BENCH_HYPER, "huge", "K", "one hyperedge of K vertices more (none)", number, AT(hyper.huge), 1, INT32_MAX},
-    {BENCH_HYPER, "scaled", "", "as HGNN has it: D_v^-1/2 B D_e^-1 B^T D_v^-1/2, factored", flag, AT(sparse.scaled), 0, 0},
-    {BENCH_HYPER, "width", "W,...", "columns of the dense matrix (32,64,128,256)", widths, 0, 1, 1 << 20},
-    {OF_KERNELS & ~BENCH_HYPER, "nodes", "N", "rows (100000)", number, AT(nodes), 1, INT32_MAX},
-    {OF_GRAPHS, "degree", "D", "neighbours of a row (20)", number, AT(degree), 0, 1 << 20},
-    {BENCH_SPMM, "layout", "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)", tiers, 0, 0, 0},
-    {BENCH_SPMM, "all", "", "each graph, width and precision by every tier alone and as chosen", flag, AT(sparse.all), 0, 0},
-    {BENCH_SPMM, "ablate", "", "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends", flag, AT(sparse.ablate), 0, 0},
-    {BENCH_SPMM, "graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)", graphs, 0, 0, 0},
-    {BENCH_CALIBRATE, "out", "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone", text, AT(out), 0, 0},
-    {BENCH_SPMM, "weighted", "", "arcs that have no weights are given some", flag, AT(sparse.weighted), 0, 0},
-    {BENCH_SPMM, "scaled", "", "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored", flag, AT(sparse.scaled), 0, 0},
-    {OPS & ~BENCH_HYPER, "width", "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)", widths, 0, 1, 1 << 20},
-    {BENCH_ATTENTION, "heads", "H", "heads side by side, which divide the width (8)", number, AT(heads), 1, 64},
-    {BENCH_GEMM, "inner", "K", "columns of the left matrix (128)", number, AT(inner), 1, 1 << 20},
-    {BENCH_EPOCH, "set", "KEY=VALUE", "change a setting of the configuration; may be repeated", setting, 0, 0, 0},
-    {RUNS, "device", "auto|cpu|cuda", "where it runs (auto)", text, AT(device), 0, 0},
-    {OF_KERNELS, "precision", "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)", precision, 0, 0, 0},
-    {BENCH_EXCHANGE, "precision", "P", "fp32, bf16 or fp64 (each that the device has)", precision, 0, 0, 0},
-    {RUNS, "threads", "T", "host threads a rank (the processors it is bound to)", number, AT(threads), 1, 4096},
-    {EVERY, "reps", "R", "measured runs, or epochs (10)", number, AT(reps), 1, BENCH_REPS},
-    {EVERY, "json", "", "one JSON object a line", flag, AT(json), 0, 0},
-    {EVERY, "help", "", "this text", NULL, 0, 0, 0},
+static const struct option table[] = {
+    {"dataset", "FILE.h5", "graph of a dataset; else a random one:", OPTION_TEXT, AT(dataset), 0, 0, NULL, OF_GRAPHS, NULL},
+    {"dataset", "FILE.h5", "halo of a dataset's partition; else equal rows at random:", OPTION_TEXT, AT(dataset), 0, 0, NULL, BENCH_EXCHANGE, NULL},
+    {"rows", "N", "rows from each rank to each other (131072)", OPTION_WHOLE, AT(exchange.rows), 1, 1 << 28, NULL, BENCH_EXCHANGE, NULL},
+    {"method", "M", "partition of the dataset: metis, block or random (metis)", OPTION_TEXT, AT(exchange.method), 0, 0, NULL, BENCH_EXCHANGE, NULL},
+    {"dataset", "FILE.h5", "hypergraph of a dataset; else a random one:", OPTION_TEXT, AT(dataset), 0, 0, NULL, BENCH_HYPER, NULL},
+    {"nodes", "N", "vertices (200000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, BENCH_HYPER, NULL},
+    {"hyperedges", "M", "hyperedges, whose sizes follow a power law (100000)", OPTION_WHOLE, AT(hyper.hyperedges), 1, INT32_MAX, NULL, BENCH_HYPER, NULL},
+    {"incidences", "I", "sum of their sizes, to a few in a hundred (822549)", OPTION_WHOLE, AT(hyper.incidences), 1, 0x1p40, NULL, BENCH_HYPER, NULL},
+    {"huge", "K", "one hyperedge of K vertices more (none)", OPTION_WHOLE, AT(hyper.huge), 1, INT32_MAX, NULL, BENCH_HYPER, NULL},
+    {"scaled", NULL, "as HGNN has it: D_v^-1/2 B D_e^-1 B^T D_v^-1/2, factored", OPTION_FLAG, AT(sparse.scaled), 0, 0, NULL, BENCH_HYPER, NULL},
+    {"width", "W,...", "columns of the dense matrix (32,64,128,256)", OPTION_READ, 0, 1, 1 << 20, widths, BENCH_HYPER, NULL},
+    {"nodes", "N", "rows (100000)", OPTION_WHOLE, AT(nodes), 1, INT32_MAX, NULL, OF_KERNELS & ~BENCH_HYPER, NULL},
+    {"degree", "D", "neighbours of a row (20)", OPTION_WHOLE, AT(degree), 0, 1 << 20, NULL, OF_GRAPHS, NULL},
+    {"layout", "auto|gather|tiles|windows", "tiers of the matrix, on GPUs (auto)", OPTION_READ, 0, 0, 0, tiers, BENCH_SPMM, NULL},
+    {"all", NULL, "each graph, width and precision by every tier alone and as chosen", OPTION_FLAG, AT(sparse.all), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"ablate", NULL, "what each technique brings: order, sorted rows, tiles, condensed windows, fused ends", OPTION_FLAG, AT(sparse.ablate), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"graph", "NAME,...", "of these two: arxiv-like, amazon0601-like, reddit-like, products-like, rmat,\n                         community-power, or datasets (all made ones)", OPTION_READ, 0, 0, 0, graphs, BENCH_SPMM, NULL},
+    {"out", "FILE.toml", "where they are kept (~/.config/gnntrain/constants.toml); - prints them alone", OPTION_TEXT, AT(out), 0, 0, NULL, BENCH_CALIBRATE, NULL},
+    {"weighted", NULL, "arcs that have no weights are given some", OPTION_FLAG, AT(sparse.weighted), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"scaled", NULL, "as a GCN has it: D^-1/2 (A + I) D^-1/2, factored", OPTION_FLAG, AT(sparse.scaled), 0, 0, NULL, BENCH_SPMM, NULL},
+    {"width", "W,...", "columns of the dense matrix (16,64,128; --all and --ablate: 32,64,128,256)", OPTION_READ, 0, 1, 1 << 20, widths, OPS & ~BENCH_HYPER, NULL},
+    {"heads", "H", "heads side by side, which divide the width (8)", OPTION_WHOLE, AT(heads), 1, 64, NULL, BENCH_ATTENTION, NULL},
+    {"inner", "K", "columns of the left matrix (128)", OPTION_WHOLE, AT(inner), 1, 1 << 20, NULL, BENCH_GEMM, NULL},
+    {"set", "KEY=VALUE", "change a setting of the configuration; may be repeated", OPTION_READ, 0, 0, 0, setting, BENCH_EPOCH, NULL},
+    {"device", "auto|cpu|cuda", "where it runs (auto)", OPTION_TEXT, AT(device), 0, 0, NULL, RUNS, NULL},
+    {"precision", "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)", OPTION_READ, 0, 0, 0, precision, OF_KERNELS, NULL},
+    {"precision", "P", "fp32, bf16 or fp64 (each that the device has)", OPTION_READ, 0, 0, 0, precision, BENCH_EXCHANGE, NULL},
+    {"threads", "T", "host threads a rank (the processors it is bound to)", OPTION_WHOLE, AT(threads), 1, 4096, NULL, RUNS, NULL},
+    {"reps", "R", "measured runs, or epochs (10)", OPTION_WHOLE, AT(reps), 1, BENCH_REPS, NULL, EVERY, NULL},
+    {"json", NULL, "one JSON object a line", OPTION_FLAG, AT(json), 0, 0, NULL, EVERY, NULL},
+    {0}
 };
 /* clang-format on */
-enum { OPTIONS = sizeof table / sizeof table[0] };
 
 /* clang-format off */
 static const char *const notes[] = {
@@ -195,25 +161,14 @@ static const char *const notes[] = {
 };
 /* clang-format on */
 
-static void print_help(enum bench_command command, const char *name) {
-  printf("usage: gnnbench %s%s [OPTION]...\n\n", name, command == BENCH_EPOCH ? " CONFIG.toml" : "");
-  for (int i = 0; i < OPTIONS; i++) {
-    if (!(table[i].commands & (int)command)) continue;
-    char left[64];
-    snprintf(left, sizeof left, "--%s %s", table[i].name, table[i].value);
-    printf("  %-22s %s\n", left, table[i].help);
-  }
-  printf("\n%s", notes[command]);
-}
-
-static int is_given(const char given[OPTIONS], const char *name) {
-  for (int i = 0; i < OPTIONS; i++)
-    if (given[i] && strcmp(table[i].name, name) == 0) return 1;
-  return 0;
+static void print_help(const struct options *options, int command) {
+  printf("usage: %s%s [OPTION]...\n\n", options->command, command == BENCH_EPOCH ? " CONFIG.toml" : "");
+  options_print(options, 22);
+  printf("  %-22s %s\n\n%s", "--help ", "this text", notes[command]);
 }
 
 /* Options that say nothing beside another, or without it. */
-static int check_together(const char given[OPTIONS]) {
+static int check_together(const struct options *given) {
   static const struct {
     const char *name, *other;
     int beside;
@@ -225,7 +180,7 @@ static int check_together(const char given[OPTIONS]) {
                {"weighted", "ablate", 1},    {"method", "dataset", 0}};
   for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
     const char *name = rules[r].name, *other = rules[r].other;
-    if (!is_given(given, name) || is_given(given, other) != rules[r].beside) continue;
+    if (!options_given(given, name) || options_given(given, other) != rules[r].beside) continue;
     if (!rules[r].beside) FAIL(BAD_INPUT, "--%s goes with --%s", name, other);
     FAIL(BAD_INPUT, "--%s would be passed over beside --%s; one of them is allowed", name, other);
   }
@@ -233,12 +188,12 @@ static int check_together(const char given[OPTIONS]) {
 }
 
 /* What is left over is the configuration of epoch, and nothing else. */
-static int read_rest(struct bench_options *options, int argc, char **argv) {
-  int of_epoch = options->command == BENCH_EPOCH;
-  if (of_epoch && optind < argc) options->epoch.config = argv[optind++];
-  if (optind < argc)
-    FAIL(BAD_INPUT, "\"%s\" is not an option; see gnnbench %s --help", argv[optind], argv[0]);
-  if (of_epoch && !options->epoch.config)
+static int take_words(struct bench_options *options, const struct options *given) {
+  int taken = options->command == BENCH_EPOCH;
+  if (taken) options->epoch.config = given->word[0];
+  if (given->words > taken)
+    FAIL(BAD_INPUT, "\"%s\" is not an option; see %s --help", given->word[taken], given->command);
+  if (taken && !options->epoch.config)
     FAIL(BAD_INPUT, "which configuration? gnnbench epoch CONFIG.toml [OPTION]...");
   return OK;
 }
@@ -253,9 +208,9 @@ static void set_widths(struct bench_options *options) {
 
 int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
                        int *help) {
-  enum { FIRST = 256 }; /* of the numbers by which options are told apart */
-  struct option long_options[OPTIONS + 1] = {{0}};
-  char given[OPTIONS] = {0};
+  char name[32];
+  struct options given = {.command = name, .option = table, .commands = command, .into = options};
+  snprintf(name, sizeof name, "gnnbench %.16s", argv[0]);
   *options = (struct bench_options){.command = command, .nodes = 100000, .degree = 20, .heads = 8};
   if (command == BENCH_HYPER) options->nodes = 200000;
   options->hyper.hyperedges = 100000;
@@ -266,25 +221,13 @@ int bench_options_read(struct bench_options *options, enum bench_command command
   options->device = "auto";
   options->any_precision = 1;
   options->reps = 10;
-  for (int i = 0, known = 0; i < OPTIONS; i++) {
-    if (table[i].commands & (int)command)
-      long_options[known++] = (struct option){table[i].name, table[i].value[0] != '\0', NULL, FIRST + i};
-  }
-  opterr = 0;
-  for (int which; (which = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-    const struct known *known = &table[which - FIRST];
-    if (which < FIRST)
-      FAIL(BAD_INPUT, "unknown or incomplete option \"%s\"; see gnnbench %s --help", argv[optind - 1],
-           argv[0]);
-    if (!known->read) {
-      print_help(command, argv[0]);
-      *help = 1;
-      return OK;
-    }
-    TRY(known->read(options, known, optarg));
-    given[which - FIRST] = 1;
+  TRY(options_read(&given, argc, argv));
+  *help = given.help;
+  if (given.help) {
+    print_help(&given, (int)command);
+    return OK;
   }
   set_widths(options);
-  TRY(check_together(given));
-  return read_rest(options, argc, argv);
+  TRY(check_together(&given));
+  return take_words(options, &given);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "launch/gnntrain/gnntrain_options.h"
+#include "launch/options.h"
 #include "runtime/base/error.h"
 
 void command_line_help(void) {
@@ -34,73 +35,53 @@ void command_line_help(void) {
   config_help(stdout);
 }
 
-/* The value of option `name`: "--name=VALUE" or the next argument. NULL: the argument is not this option. */
-static const char *option_value(const char *name, int argc, char **argv, int *i) {
-  size_t length = strlen(name);
-  if (strncmp(argv[*i], name, length) != 0) return NULL;
-  if (argv[*i][length] == '=') return argv[*i] + length + 1;
-  if (argv[*i][length] != '\0') return NULL;
-  return *i + 1 < argc ? argv[++*i] : "";
-}
-
-static int add_set(struct command_line *line, const char *assignment) {
+static int add_set(void *of, const struct option *option, char *assignment) {
+  struct command_line *line = of;
   int most = (int)(sizeof line->set / sizeof line->set[0]);
-  if (line->set_count == most) FAIL(BAD_INPUT, "--set: more than %d assignments", most);
+  if (line->set_count == most) FAIL(BAD_INPUT, "--%s: more than %d assignments", option->name, most);
   line->set[line->set_count++] = assignment;
   return OK;
 }
 
 /* --epochs 5 is short for --set train.epochs=5. */
-static int add_short(struct command_line *line, int which, const char *key, const char *value) {
-  snprintf(line->assignment[which], sizeof line->assignment[which], "%s=%s", key, value);
-  return add_set(line, line->assignment[which]);
+static int add_short(void *of, const struct option *option, char *value) {
+  struct command_line *line = of;
+  int epochs = strcmp(option->name, "epochs") == 0;
+  snprintf(line->assignment[epochs], sizeof line->assignment[epochs], "%s=%s",
+           epochs ? "train.epochs" : "runtime.device", value);
+  return add_set(line, option, line->assignment[epochs]);
 }
 
-static int read_flag(struct command_line *line, const char *argument, int *known) {
-  *known = 1;
-  if (strcmp(argument, "--dry-run") == 0)
-    line->dry_run = 1;
-  else if (strcmp(argument, "--profile") == 0)
-    line->profile = 1;
-  else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
-    line->help = 1;
-  else if (strcmp(argument, "--version") == 0)
-    line->version = 1;
-  else if (strcmp(argument, "--resume") == 0)
+static int set_resume(void *of, const struct option *option, char *checkpoint) {
+  struct command_line *line = of;
+  (void)option;
+  if (!checkpoint) {
     line->resume_newest = 1;
-  else
-    *known = 0;
-  return OK;
-}
-
-static int read_valued(struct command_line *line, int argc, char **argv, int *i, int *known) {
-  const char *name = argv[*i], *value;
-  *known = 1;
-  if (strncmp(name, "--resume=", 9) == 0) {
-    if (line->resume && line->checkpoint[0] && strcmp(line->checkpoint, name + 9) != 0)
-      FAIL(BAD_INPUT, "--resume=%s and %s: a run goes on from one checkpoint", line->checkpoint, name);
-    line->resume = 1;
-    line->checkpoint = name + 9;
-    value = line->checkpoint;
-  } else if ((value = option_value("--set", argc, argv, i))) {
-    TRY(add_set(line, value));
-  } else if ((value = option_value("--epochs", argc, argv, i))) {
-    TRY(add_short(line, 0, "train.epochs", value));
-  } else if ((value = option_value("--device", argc, argv, i))) {
-    TRY(add_short(line, 1, "runtime.device", value));
-  } else if ((value = option_value("--eval", argc, argv, i))) {
-    line->evaluate = value;
-  } else if ((value = option_value("--predict", argc, argv, i))) {
-    line->predict = value;
-  } else if ((value = option_value("--out", argc, argv, i))) {
-    line->out = value;
-  } else {
-    *known = 0;
     return OK;
   }
-  if (value[0] == '\0') FAIL(BAD_INPUT, "%s: a value is missing; see gnntrain --help", name);
+  if (line->resume && line->checkpoint[0] && strcmp(line->checkpoint, checkpoint) != 0)
+    FAIL(BAD_INPUT, "--resume=%s and --resume=%s: a run goes on from one checkpoint", line->checkpoint,
+         checkpoint);
+  line->resume = 1;
+  line->checkpoint = checkpoint;
   return OK;
 }
+
+#define SETS(name, kind, field) \
+  { name, NULL, NULL, OPTION_##kind, offsetof(struct command_line, field), 0, 0, NULL, 0, NULL }
+#define READS(name, value, kind, read) \
+  { name, value, NULL, OPTION_##kind, 0, 0, 0, read, 0, NULL }
+static const struct option table[] = {SETS("dry-run", FLAG, dry_run),
+                                      SETS("profile", FLAG, profile),
+                                      SETS("version", FLAG, version),
+                                      SETS("eval", TEXT, evaluate),
+                                      SETS("predict", TEXT, predict),
+                                      SETS("out", TEXT, out),
+                                      READS("resume", "FILE", MAYBE, set_resume),
+                                      READS("set", "SECTION.KEY=VALUE", READ, add_set),
+                                      READS("epochs", "N", READ, add_short),
+                                      READS("device", "auto|cpu|cuda", READ, add_short),
+                                      {0}};
 
 static int check(struct command_line *line) {
   if (line->help || line->version) return OK;
@@ -117,18 +98,12 @@ static int check(struct command_line *line) {
 }
 
 int command_line_read(struct command_line *line, int argc, char **argv) {
+  struct options options = {.command = "gnntrain", .option = table, .into = line};
   *line = (struct command_line){.checkpoint = ""};
-  for (int i = 1; i < argc; i++) {
-    int known = 0;
-    if (argv[i][0] == '-' && argv[i][1] != '\0') {
-      TRY(read_flag(line, argv[i], &known));
-      if (!known) TRY(read_valued(line, argc, argv, &i, &known));
-      if (!known) FAIL(BAD_INPUT, "unknown option \"%s\"; gnntrain --help lists all options", argv[i]);
-    } else if (line->config) {
-      FAIL(BAD_INPUT, "more than one configuration: \"%s\" and \"%s\"", line->config, argv[i]);
-    } else {
-      line->config = argv[i];
-    }
-  }
+  TRY(options_read(&options, argc, argv));
+  line->help = options.help;
+  line->config = options.word[0];
+  if (options.words > 1)
+    FAIL(BAD_INPUT, "more than one configuration: \"%s\" and \"%s\"", line->config, options.word[1]);
   return check(line);
 }

@@ -12,7 +12,7 @@ struct command_line {
   int resume, resume_newest, dry_run, profile, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
   const char *evaluate, *predict, *out;
-  char assignment[3][CONFIG_TEXT]; /* storage for --epochs, --device and their like */
+  char assignment[2][CONFIG_TEXT]; /* storage for --epochs and --device */
 };
 
 /* Errors: BAD_INPUT naming the argument. */

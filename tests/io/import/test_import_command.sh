@@ -22,8 +22,8 @@ refuses 'unknown format "csv"' csv list.txt out.h5
 refuses 'unknown option "--direct"' edgelist list.txt out.h5 --direct
 refuses "--undirected takes no value" edgelist list.txt out.h5 --undirected=yes
 refuses "--labels needs a value" edgelist list.txt out.h5 --labels
-refuses '--seed: expected a whole number from 0' edgelist list.txt out.h5 --seed -1
-refuses '--splits: expected a whole number from 1 to 1000, found "many"' edgelist list.txt out.h5 --splits=many
+refuses '--seed is "-1"; allowed: a whole number from 0' edgelist list.txt out.h5 --seed -1
+refuses '--splits is "many"; allowed: a whole number from 1 to 1000' edgelist list.txt out.h5 --splits=many
 # Hypergraphs of more than a buffer come through a pipe whole; labels beside are read twice, unless --nodes is said.
 for ((i = 0; i < 200000; i++)); do echo "$((i % 997)) $((i * 7 % 991)) $((i * 3 % 983))"; done >hyper.txt
 mkfifo hyper.pipe

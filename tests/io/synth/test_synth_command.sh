@@ -54,7 +54,7 @@ refuses 'notes.txt: is there and is no dataset' notes.txt "${shape[@]}"
 refuses '--nodes N is missing' bad.h5 --degree 8 --features 5 --classes 4
 refuses 'no output file' "${shape[@]}"
 refuses 'two output files, bad.h5 and worse.h5' bad.h5 worse.h5 "${shape[@]}"
-refuses 'unknown option --colour' bad.h5 "${shape[@]}" --colour red
+refuses 'unknown option "--colour"' bad.h5 "${shape[@]}" --colour red
 refuses '--size-power goes with --hyperedges' bad.h5 "${shape[@]}" --size-power .5
 refuses '--inside does not go with --rmat' bad.h5 "${shape[@]}" --rmat --inside .5
 refuses '--power does not go with --rmat' bad.h5 "${shape[@]}" --power=.5 --rmat

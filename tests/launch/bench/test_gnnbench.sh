@@ -162,11 +162,11 @@ prints --incidences hyper --help
 prints '4200 GB/s' update --help
 prints '330 GB/s' exchange --help
 refuses 'unknown command "spnn"; allowed: spmm, calibrate, gemm, update, reduce, attention, sddmm, hyper, exchange, epoch' spnn
-refuses '--nodes: "-3" is not a whole number from 1' spmm --nodes -3
-refuses '--width: "x" is not a whole number' spmm --width 8,x
+refuses '--nodes is "-3"; allowed: a whole number from 1' spmm --nodes -3
+refuses '--width is "x"; allowed: a whole number' spmm --width 8,x
 refuses '--precision: "fp8" is none of fp32, ' gemm --precision fp8
-refuses 'unknown or incomplete option "--wide"' spmm --wide
-refuses 'unknown or incomplete option "--inner"' spmm --inner 3
+refuses 'unknown option "--wide"' spmm --wide
+refuses 'unknown option "--inner"' spmm --inner 3
 refuses 'device "abacus" is not in this build' spmm --device abacus
 refuses 'none.h5: cannot be read: No such file' spmm --dataset none.h5
 refuses 'constants are those of GPUs' calibrate --device cpu --out -

@@ -60,7 +60,7 @@ refuse 2 "--parts needs a value" g.h5 --parts
 refuse 2 "FILE.h5 and --parts K are needed" g.h5
 refuse 2 "FILE.h5 and --parts K are needed" --parts 4
 refuse 2 "two datasets, g.h5 and h.h5" g.h5 h.h5 --parts 2
-refuse 2 "unknown option --part" g.h5 --part 2
+refuse 2 'unknown option "--part"' g.h5 --part 2
 refuse 2 'partition.method must be "metis", "block" or "random", not "voodoo"' g.h5 --parts 2 --method voodoo
 refuse 2 'partition.balance must be a number from 1.001 to 2, not 0.5' g.h5 --parts 2 --balance 0.5
 refuse 2 'missing.h5: cannot be read: No such file' missing.h5 --parts 2

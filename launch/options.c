@@ -1,0 +1,104 @@
+#include "launch/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+
+static int is_of(const struct options *options, const struct option *option) {
+  return option->commands == 0 || option->commands & options->commands;
+}
+
+static const struct option *find_option(const struct options *options, const char *name, size_t length) {
+  for (const struct option *o = options->option; o->name; o++) {
+    if (is_of(options, o) && strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  }
+  return NULL;
+}
+
+static int refuse_number(const struct option *o, const char *text) {
+  if (o->kind == OPTION_REAL)
+    FAIL(BAD_INPUT, "--%s is \"%s\"; allowed: a number from %.16g to %.16g", o->name, text, o->least,
+         o->most);
+  FAIL(BAD_INPUT, "--%s is \"%s\"; allowed: a whole number from %.0f to %.0f", o->name, text, o->least,
+       o->most);
+}
+
+int option_whole(const struct option *o, const char *text, int64_t *value) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  int whole = end != text && *end == '\0' && !errno;
+  int64_t most = o->most < 0x1p63 ? (int64_t)o->most : INT64_MAX;
+  return whole && *value >= (int64_t)o->least && *value <= most ? OK : refuse_number(o, text);
+}
+
+static int set_option(const struct options *options, const struct option *o, char *text) {
+  void *place = (char *)options->into + o->place;
+  char *end = NULL;
+  switch (o->kind) {
+  case OPTION_FLAG:
+    *(int *)place = 1;
+    return OK;
+  case OPTION_TEXT:
+    *(const char **)place = text;
+    return OK;
+  case OPTION_WHOLE:
+    return option_whole(o, text, place);
+  case OPTION_REAL:
+    *(double *)place = strtod(text, &end);
+    if (end == text || *end || !(*(double *)place >= o->least && *(double *)place <= o->most))
+      return refuse_number(o, text);
+    return OK;
+  default:
+    return o->read(options->into, o, text);
+  }
+}
+
+/* Takes the option at argv[*i], and the value behind it where it has one. */
+static int read_option(struct options *options, int argc, char **argv, int *i) {
+  char *name = argv[*i] + 2, *equals = strchr(argv[*i], '='), *text = equals ? equals + 1 : NULL;
+  const struct option *o = NULL;
+  if (strncmp(argv[*i], "--", 2) == 0) o = find_option(options, name, strcspn(name, "="));
+  if (!o) FAIL(BAD_INPUT, "unknown option \"%s\"; %s --help lists them", argv[*i], options->command);
+  if (o->kind == OPTION_FLAG && text) FAIL(BAD_INPUT, "--%s takes no value, \"%s\" was given", o->name, text);
+  if (o->kind != OPTION_FLAG && o->kind != OPTION_MAYBE && !text && *i + 1 < argc) text = argv[++*i];
+  if (o->kind != OPTION_FLAG && (text ? text[0] == '\0' : o->kind != OPTION_MAYBE))
+    FAIL(BAD_INPUT, "--%s needs a value: %s", o->name, o->value);
+  options->given |= 1ull << (o - options->option);
+  return set_option(options, o, text);
+}
+
+int options_read(struct options *options, int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    options->help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+  for (int i = 1; i < argc && !options->help; i++) {
+    if (argv[i][0] == '-' && argv[i][1]) {
+      TRY(read_option(options, argc, argv, &i));
+      continue;
+    }
+    if (options->words < 4) options->word[options->words] = argv[i];
+    options->words++;
+  }
+  return OK;
+}
+
+int options_given(const struct options *options, const char *name) {
+  const struct option *o = find_option(options, name, strlen(name));
+  return o && options->given >> (o - options->option) & 1;
+}
+
+void options_print(const struct options *options, int width) {
+  for (const struct option *o = options->option; o->name; o++) {
+    char left[64], range[64] = "";
+    if (!is_of(options, o)) continue;
+    snprintf(left, sizeof left, "--%s %s", o->name, o->value ? o->value : "");
+    printf("  %-*s %s", width, left, o->help);
+    if (o->fallback && o->kind != OPTION_FLAG)
+      snprintf(range, sizeof range, "%.16g to %.16g, ", o->least, o->most);
+    if (o->fallback) printf(" (%s%s%s)", range, o->fallback[0] ? "default: " : "required", o->fallback);
+    printf("\n");
+  }
+}
