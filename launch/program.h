@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "io/file/path_check.h"
@@ -54,6 +55,17 @@ static inline void print_version(const char *name) {
   printf("%s %s (%s)\ndevices:", name, GNNTRAIN_VERSION, GNNTRAIN_REVISION);
   for (int i = 0; device_list[i]; i++) printf(" %s", device_list[i]->name);
   printf("\ncompiler: %s\npackages: %s\n", GNNTRAIN_COMPILER, GNNTRAIN_PACKAGES);
+}
+
+/* What a program of commands says when it is asked for none: whether it did, and the code that ends it. */
+static inline int program_answers(int argc, char **argv, const char *name, void (*print_help)(FILE *out),
+                                  int *code) {
+  const char *word = argc < 2 ? "" : argv[1];
+  int help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0, version = strcmp(word, "--version") == 0;
+  *code = argc < 2 ? BAD_INPUT : OK;
+  if (argc < 2 || help) print_help(help ? stdout : stderr);
+  if (version) print_version(name);
+  return argc < 2 || help || version;
 }
 
 #endif

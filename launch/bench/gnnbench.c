@@ -76,21 +76,11 @@ static int run_on_ranks(const struct command *command, const struct bench_option
 }
 
 static int run_program(int argc, char **argv) {
-  if (argc < 2) {
-    print_help(stderr);
-    return BAD_INPUT;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help(stdout);
-    return OK;
-  }
-  if (strcmp(argv[1], "--version") == 0) {
-    print_version("gnnbench");
-    return OK;
-  }
   const struct command *command = NULL;
   static struct bench_options options;
-  int help = 0, code = find_command(argv[1], &command);
+  int help = 0, code;
+  if (program_answers(argc, argv, "gnnbench", print_help, &code)) return code;
+  code = find_command(argv[1], &command);
   if (code == OK) code = bench_options_read(&options, command->command, argc - 1, argv + 1, &help);
   return help ? OK : run_on_ranks(command, &options, code, &argc, &argv);
 }

@@ -1,8 +1,6 @@
 /* gnndata: makes, imports and inspects dataset files. */
 #include "launch/gnndata/gnndata_commands.h"
 
-#include <string.h>
-
 #include "io/file/path_check.h"
 #include "launch/program.h"
 #include "runtime/comm/comm.h"
@@ -36,19 +34,9 @@ static int dispatch(int argc, char **argv) {
 }
 
 static int run(int argc, char **argv) {
-  if (argc < 2) {
-    print_help(stderr);
-    return BAD_INPUT;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help(stdout);
-    return OK;
-  }
-  if (strcmp(argv[1], "--version") == 0) {
-    print_version("gnndata");
-    return OK;
-  }
-  int threads, code = threads_of_environment(&threads);
+  int threads, code;
+  if (program_answers(argc, argv, "gnndata", print_help, &code)) return code;
+  code = threads_of_environment(&threads);
   if (code == OK) code = limits_threads(0);
   if (code == OK) code = dispatch(argc, argv);
   error_print(stderr, "gnndata");
