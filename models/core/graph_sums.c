@@ -146,21 +146,16 @@ static int check_weights(const struct propagation *p, const struct run *run, con
   return OK;
 }
 
-/* Where it is wanted. */
-static int upload_reals(struct run *run, void *to, const double *from) {
-  return to ? run_upload(run, run_reals(run, to, run->shard->own), from) : OK;
-}
-
 static int upload_scales(struct propagation *p, struct run *run) {
   int64_t own = run->shard->own;
   double *scale = NULL;
   TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
   double *self = scale, *r = scale + own, *c = scale + 2 * own;
   int code = node_scales(p, run, self, r, c);
-  if (code == OK) code = upload_reals(run, p->self, self);
-  if (code == OK) code = upload_reals(run, p->base, self);
-  if (code == OK) code = upload_reals(run, p->forward.row_scale, r);
-  if (code == OK) code = upload_reals(run, p->forward.col_scale, c);
+  if (code == OK) code = run_upload_reals(run, p->self, own, self);
+  if (code == OK) code = run_upload_reals(run, p->base, own, self);
+  if (code == OK) code = run_upload_reals(run, p->forward.row_scale, own, r);
+  if (code == OK) code = run_upload_reals(run, p->forward.col_scale, own, c);
   free(scale);
   return code;
 }

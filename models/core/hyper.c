@@ -103,11 +103,6 @@ static void edge_scales(const struct propagation *p, const struct run *run, doub
   for (int64_t i = 0; i < hyper_arrivals(h); i++) scale[h->edges + i] = 1;
 }
 
-/* Where it is wanted. */
-static int upload(struct run *run, void *to, int64_t count, const double *from) {
-  return to ? run_upload(run, run_reals(run, to, count), from) : OK;
-}
-
 static int upload_scales(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
@@ -117,12 +112,12 @@ static int upload_scales(struct propagation *p, struct run *run) {
   double *scale = self + h->own, *edge = scale + h->own;
   vertex_scales(p, run, self, scale);
   edge_scales(p, run, edge);
-  int code = upload(run, p->self, h->own, self);
-  if (code == OK) code = upload(run, p->base, h->own, self);
-  if (code == OK) code = upload(run, p->forward.row_scale, h->own, scale);
-  if (code == OK) code = upload(run, p->forward.col_scale, h->own, scale);
-  if (code == OK) code = upload(run, s->edge_scale, edges, edge);
-  if (code == OK) code = upload(run, s->size_scale, h->edges, edge);
+  int code = run_upload_reals(run, p->self, h->own, self);
+  if (code == OK) code = run_upload_reals(run, p->base, h->own, self);
+  if (code == OK) code = run_upload_reals(run, p->forward.row_scale, h->own, scale);
+  if (code == OK) code = run_upload_reals(run, p->forward.col_scale, h->own, scale);
+  if (code == OK) code = run_upload_reals(run, s->edge_scale, edges, edge);
+  if (code == OK) code = run_upload_reals(run, s->size_scale, h->edges, edge);
   free(self);
   return code;
 }

@@ -97,6 +97,10 @@ int run_upload(struct run *run, struct tensor to, const double *from) {
   return staged_upload(run, to, (struct numbers){.wide = from, .stride = to.cols});
 }
 
+int run_upload_reals(struct run *run, void *to, int64_t count, const double *from) {
+  return to ? run_upload(run, run_reals(run, to, count), from) : OK;
+}
+
 int run_upload_floats(struct run *run, struct tensor to, struct floats from) {
   return staged_upload(run, to, (struct numbers){.narrow = from, .stride = from.stride});
 }

@@ -47,6 +47,8 @@ struct floats {
 /* Host numbers [rows, cols] to a device matrix of any type, and back; gaps between its rows become zero. On
  * the host rows of doubles lie without gaps. */
 int run_upload(struct run *run, struct tensor to, const double *from);
+/* Where `to` is wanted: reals, so many; NULL: nothing happens. */
+int run_upload_reals(struct run *run, void *to, int64_t count, const double *from);
 int run_upload_floats(struct run *run, struct tensor to, struct floats from);
 int run_download(struct run *run, double *to, struct tensor from);
 

@@ -149,13 +149,14 @@ int plan_values(struct program *p) {
   return OK;
 }
 
-static void place_norm(struct norm_state *norm, const struct run *run, struct arena *arena) {
+static void place_norm(struct norm_state *norm, const struct run *run, struct arena *arena, char **running) {
   const int64_t real = dtype_bytes(run->kernels->real);
   const int batch = norm->norm == NORM_BATCH;
   const int64_t statistics = batch ? norm->cols : run->shard->own;
   norm->mean = arena_take(arena, statistics * real);
   norm->rstd = arena_take(arena, statistics * real);
-  if (batch) norm->running = arena_take(arena, norm->statistics * real);
+  norm->running = *running;
+  if (*running) *running += norm->statistics * real;
   if (batch && run->comm->size > 1) norm->own_sum = arena_take(arena, statistics * real);
 }
 
@@ -170,5 +171,7 @@ void place_values(struct program *p, const struct run *run, struct arena *arena)
     if (!block || base->begin > base->end) continue;
     value->tensor.data = block + base->offset + first * dtype_bytes(value->dtype);
   }
-  for (int i = 0; i < p->norms; i++) place_norm(&p->norm[i], run, arena);
+  char *running = arena_take(arena, program_statistics(p) * dtype_bytes(run->kernels->real));
+  p->running = running;
+  for (int i = 0; i < p->norms; i++) place_norm(&p->norm[i], run, arena, &running);
 }

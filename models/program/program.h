@@ -35,7 +35,7 @@ struct norm_state {
   enum norm norm;
   void *mean, *rstd; /* real [cols] or [own] */
   void *own_sum;     /* batch norm on several ranks: sums of this one's rows, real [cols] */
-  void *running;     /* real [statistics] */
+  void *running;     /* real [statistics], in the program's */
 };
 
 struct program {
@@ -49,6 +49,7 @@ struct program {
   int logits, embedding;
   int panel;     /* features on their way into what is hoisted; NONE */
   int64_t bytes; /* of the block of values */
+  void *running; /* real [program_statistics] of all norms of the batch, layer after layer */
   int64_t least; /* the largest sum of values that are alive at once: no plan needs less */
 };
 
@@ -71,7 +72,7 @@ int program_head(const struct program *p, int step);
 
 struct tensor program_tensor(const struct program *p, int value); /* absent for NONE */
 
-/* The statistics of all norms of the batch, layer after layer: numbers in all, and *state of the i-th. */
+/* How many running statistics all norms of the batch have. */
 int64_t program_statistics(const struct program *p);
 
 /* Takes the steps out of which `kind` is STEP_KINDS. */

@@ -105,39 +105,34 @@ static void widen(struct scored *node, int64_t count, double open) {
   }
 }
 
-/* The end that is next to the other class: where class 1 is to lie above, and where class 0 is. */
-static double end_for_one(const struct scored *node) {
-  return node->positive > 0 ? node->low : node->high;
-}
-
-static double end_for_zero(const struct scored *node) {
-  return node->positive > 0 ? node->high : node->low;
-}
-
-static int in_order(double x, double y) {
+static int by_low(const void *a, const void *b) {
+  double x = ((const struct scored *)a)->low, y = ((const struct scored *)b)->low;
   return x < y ? -1 : x > y;
 }
 
-static int by_end_for_one(const void *a, const void *b) {
-  return in_order(end_for_one(a), end_for_one(b));
+/* Exchanges both ends of the nodes of one class. */
+static void turn(struct scored *node, int64_t count, int class) {
+  for (int64_t i = 0; i < count; i++) {
+    double low = node[i].low;
+    if ((node[i].positive > 0) != class) continue;
+    node[i].low = node[i].high;
+    node[i].high = low;
+  }
 }
 
-static int by_end_for_zero(const void *a, const void *b) {
-  return in_order(end_for_zero(a), end_for_zero(b));
-}
-
-/* Pairs in which the node of class `winner` lies above. */
+/* Pairs in which the node of class `winner` lies above: its lower end above the higher one of the other. */
 static double pairs_won(struct scored *node, int64_t count, int winner) {
-  double (*end_of)(const struct scored *) = winner ? end_for_one : end_for_zero;
   double beaten = 0, won = 0;
-  qsort(node, (size_t)count, sizeof *node, winner ? by_end_for_one : by_end_for_zero);
+  turn(node, count, !winner);
+  qsort(node, (size_t)count, sizeof *node, by_low);
   for (int64_t i = 0, next; i < count; i = next) {
     double winners = 0;
-    for (next = i; next < count && !(end_of(&node[next]) > end_of(&node[i])); next++)
+    for (next = i; next < count && !(node[next].low > node[i].low); next++)
       winners += (node[next].positive > 0) == winner;
     won += winners * beaten;
     beaten += (double)(next - i) - winners;
   }
+  turn(node, count, !winner);
   return won;
 }
 

@@ -37,16 +37,13 @@ static int find(const struct snapshots *snapshots, int64_t epoch) {
   return -1;
 }
 
-/* Queues a copy of all running statistics, between the model's layers and one block. */
-static int copy_running(const struct model *model, struct run *run, char *block, int restore) {
-  for (int i = 0; i < model->program.norms; i++) {
-    const struct norm_state *norm = &model->program.norm[i];
-    int64_t bytes = norm->statistics * dtype_bytes(run->kernels->real);
-    TRY(device_copy(run->device, STREAM_COMPUTE, restore ? norm->running : block,
-                    restore ? block : norm->running, bytes));
-    block += bytes;
-  }
-  return OK;
+/* Queues a copy of all running statistics, from the program or back. */
+static int copy_running(const struct model *model, struct run *run, void *block, int restore) {
+  int64_t bytes = program_statistics(&model->program) * dtype_bytes(run->kernels->real);
+  void *running = model->program.running;
+  if (bytes == 0) return OK;
+  return device_copy(run->device, STREAM_COMPUTE, restore ? running : block, restore ? block : running,
+                     bytes);
 }
 
 int snapshot_take(struct snapshots *snapshots, const struct model *model, struct run *run, int64_t epoch) {

@@ -30,14 +30,9 @@ void state_free(struct state *state) {
 
 int state_capture(struct state *state, const struct model *model, struct run *run) {
   const struct parameters *p = &model->parameters;
-  double *statistics = state->statistics;
+  struct tensor running = run_reals(run, model->program.running, state->statistics_count);
   TRY(parameters_download(p, run, state->w, p->w));
-  for (int i = 0; i < model->program.norms; i++) {
-    const struct norm_state *norm = &model->program.norm[i];
-    int64_t count = norm->statistics;
-    if (count > 0) TRY(run_download(run, statistics, run_reals(run, norm->running, count)));
-    statistics += count;
-  }
+  if (running.cols > 0) TRY(run_download(run, state->statistics, running));
   TRY(parameters_download(p, run, state->m, p->m));
   return parameters_download(p, run, state->v, p->v);
 }
@@ -54,18 +49,12 @@ int state_capture_best(struct state *state, struct snapshots *snapshots, const s
 }
 
 int state_restore(const struct state *state, struct model *model, struct run *run) {
-  const double *statistics = state->statistics;
   struct parameters *p = &model->parameters;
+  struct tensor running = run_reals(run, model->program.running, state->statistics_count);
   TRY(parameters_upload(p, run, p->w, state->w));
   TRY(parameters_upload(p, run, p->m, state->m));
   TRY(parameters_upload(p, run, p->v, state->v));
-  for (int i = 0; i < model->program.norms; i++) {
-    const struct norm_state *norm = &model->program.norm[i];
-    int64_t count = norm->statistics;
-    if (count > 0) TRY(run_upload(run, run_reals(run, norm->running, count), statistics));
-    statistics += count;
-  }
-  return OK;
+  return running.cols > 0 ? run_upload(run, running, state->statistics) : OK;
 }
 
 /* Without validation nodes (val is NaN) the latest evaluation is the best. */
