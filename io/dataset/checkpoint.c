@@ -1,52 +1,33 @@
 #include "io/dataset/checkpoint.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/file/atomic_write.h"
 
 static const char checkpoint_format[] = "gnntrain-checkpoint";
 
-static int write_value(struct h5 *h5, const struct checkpoint_value *value) {
-  switch (value->kind) {
-  case CHECKPOINT_INT:
-    TRY(h5_write_int(h5, "/", value->name, *value->integer));
-    break;
-  case CHECKPOINT_REAL:
-    TRY(h5_write_real(h5, "/", value->name, *value->real));
-    break;
-  case CHECKPOINT_TEXT:
-    TRY(h5_write_text(h5, "/", value->name, value->text));
-    break;
-  }
-  return OK;
-}
-
-static int write_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
-  TRY(h5_write_text(h5, "/", "format", checkpoint_format));
-  TRY(h5_write_int(h5, "/", "version", CHECKPOINT_VERSION));
-  for (int64_t i = 0; i < checkpoint->values; i++) TRY(write_value(h5, &checkpoint->value[i]));
-  for (int64_t i = 0; i < checkpoint->items; i++) {
-    const struct checkpoint_item *item = &checkpoint->item[i];
-    TRY(h5_write_all(h5, item->name, item->type, item->rows, item->cols, item->data));
-  }
-  TRY(h5_commit(h5));
-  return OK;
+static void *place_of(const struct checkpoint_value *v) {
+  return v->kind == CHECKPOINT_INT    ? (void *)v->integer
+         : v->kind == CHECKPOINT_REAL ? (void *)v->real
+                                      : v->text;
 }
 
 int checkpoint_write(const struct checkpoint *checkpoint, const char *path) {
-  struct h5 h5;
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  int code = write_parts(&h5, checkpoint);
-  h5_close(&h5);
-  TRY(code);
-  return OK;
+  TRY(h5_write_text(&h5, "/", "format", checkpoint_format));
+  TRY(h5_write_int(&h5, "/", "version", CHECKPOINT_VERSION));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    TRY(h5_write_value(&h5, value->name, (enum h5_type)value->kind, place_of(value)));
+  }
+  for (int64_t i = 0; i < checkpoint->items; i++) {
+    const struct checkpoint_item *item = &checkpoint->item[i];
+    TRY(h5_write_all(&h5, item->name, item->type, item->rows, item->cols, item->data));
+  }
+  return h5_commit(&h5);
 }
 
 static int check_format(struct h5 *h5) {
@@ -63,22 +44,6 @@ static int check_format(struct h5 *h5) {
   return OK;
 }
 
-static int read_value(struct h5 *h5, const struct checkpoint_value *value) {
-  if (value->optional && !h5_has_attr(h5, "/", value->name)) return OK;
-  switch (value->kind) {
-  case CHECKPOINT_INT:
-    TRY(h5_read_int(h5, "/", value->name, value->integer));
-    break;
-  case CHECKPOINT_REAL:
-    TRY(h5_read_real(h5, "/", value->name, value->real));
-    break;
-  case CHECKPOINT_TEXT:
-    TRY(h5_read_text(h5, "/", value->name, value->text, value->text_size));
-    break;
-  }
-  return OK;
-}
-
 static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
   static const char *const type_name[] = {"int32", "int64", "uint8", "float32", "float64", "text"};
   struct h5_shape shape;
@@ -92,29 +57,31 @@ static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
     FAIL(BAD_INPUT, "%s: /%s: has %d dimensions, %lld x %lld; %lld x %lld is expected (0: none)", h5->path,
          item->name, shape.dims, (long long)rows, (long long)cols, (long long)item->rows,
          (long long)item->cols);
-  TRY(h5_read_rows(h5, item->name, 0, rows, item->type, item->data));
-  return OK;
-}
-
-static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
-  TRY(check_format(h5));
-  for (int64_t i = 0; i < checkpoint->values; i++) TRY(read_value(h5, &checkpoint->value[i]));
-  for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(h5, &checkpoint->item[i]));
-  return OK;
+  return h5_read_rows(h5, item->name, 0, rows, item->type, item->data);
 }
 
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
-  struct h5 h5;
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   if (!checkpoint->probed) TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  int code = read_parts(&h5, checkpoint);
-  h5_close(&h5);
-  TRY(code);
+  TRY(check_format(&h5));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    if (value->optional && !h5_has_attr(&h5, "/", value->name)) continue;
+    TRY(h5_read_value(&h5, value->name, (enum h5_type)value->kind, place_of(value), value->text_size));
+  }
+  for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(&h5, &checkpoint->item[i]));
   return OK;
 }
 
+static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {
+  snprintf(name, 64, "epoch-%lld-%lld.h5", (long long)run, (long long)epoch);
+}
+
 void checkpoint_path(char *path, int64_t size, const char *dir, int64_t run, int64_t epoch) {
-  snprintf(path, (size_t)size, "%s/epoch-%lld-%lld.h5", dir, (long long)run, (long long)epoch);
+  char name[64];
+  checkpoint_name(name, run, epoch);
+  snprintf(path, (size_t)size, "%s/%s", dir, name);
 }
 
 /* A file that checkpoint_path names; `temporary`: one that a killed writer left. */
@@ -125,27 +92,45 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
     return 0;
   if (r < 0 || e < 0) return 0;
   char canonical[64];
-  int length = snprintf(canonical, sizeof canonical, "epoch-%lld-%lld.h5", r, e);
-  if (strncmp(name, canonical, (size_t)length) != 0) return 0; /* as epoch-0-010.h5 */
+  checkpoint_name(canonical, r, e);
+  if (strncmp(name, canonical, strlen(canonical)) != 0) return 0; /* as epoch-0-010.h5 */
   *run = r;
   *epoch = e;
   *temporary = whole > 0 && name[whole] == '\0' && writer != atomic_write_writer();
   return *temporary || name[end] == '\0';
 }
 
-static int compare(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+/* Checkpoints of a folder: runs follow each other, and in each its epochs. */
+struct files {
+  int64_t count, room;
+  struct file {
+    int64_t run, epoch;
+  } * file;
+};
+
+static void files_free(struct files *files) {
+  free(files->file);
 }
 
-/* Calls each(folder, name, run, epoch, temporary, context) for the checkpoints in `dir`, if there is such. A
- * folder that cannot be read to its end has not been searched. */
-static int scan(const char *dir,
-                int (*each)(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
-                            void *context),
-                void *context) {
-  int folder;
-  int code = atomic_write_folder(dir, &folder);
+static int compare(const void *left, const void *right) {
+  const struct file *a = left, *b = right;
+  return a->run != b->run ? COMPARE(a->run, b->run) : COMPARE(a->epoch, b->epoch);
+}
+
+static int add(struct files *files, struct file file) {
+  if (files->count == files->room) {
+    int64_t room = 2 * files->room + 64, bytes = (int64_t)sizeof file;
+    TRY(memory_grow(&files->file, files->count * bytes, room * bytes, "the names of checkpoints"));
+    files->room = room;
+  }
+  files->file[files->count++] = file;
+  return OK;
+}
+
+/* Those in `dir`, if there is such; `clean` removes what killed writers left. A folder that cannot be read to
+ * its end has not been searched. */
+static int list_files(const char *dir, int clean, struct files *files) {
+  int folder, code = atomic_write_folder(dir, &folder), temporary;
   if (code != OK && errno == ENOENT) {
     error_clear();
     return OK;
@@ -156,21 +141,26 @@ static int scan(const char *dir,
   if (!listing) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(errno));
   errno = 0;
   for (struct dirent *entry; code == OK && (entry = readdir(listing)); errno = 0) {
-    int64_t run, epoch;
-    int temporary;
-    if (parse_name(entry->d_name, &run, &epoch, &temporary))
-      code = each(folder, entry->d_name, run, epoch, temporary, context);
+    struct file file;
+    if (!parse_name(entry->d_name, &file.run, &file.epoch, &temporary)) continue;
+    if (!temporary)
+      code = add(files, file);
+    else if (clean)
+      (void)unlinkat(folder, entry->d_name, 0);
   }
   int error = code == OK ? errno : 0;
   closedir(listing);
   TRY(code);
   if (error) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(error));
+  if (files->count > 0) qsort(files->file, (size_t)files->count, sizeof *files->file, compare);
   return OK;
 }
 
 /* Unless it has gone already; through the folder, and no link on the way. */
-static int remove_from(const char *dir, const char *name) {
+static int remove_file(const char *dir, const struct file *file) {
+  char name[64];
   int folder;
+  checkpoint_name(name, file->run, file->epoch);
   TRY(atomic_write_folder(dir, &folder));
   int error = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : errno;
   close(folder);
@@ -178,37 +168,15 @@ static int remove_from(const char *dir, const char *name) {
   return OK;
 }
 
-static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {
-  snprintf(name, 64, "epoch-%lld-%lld.h5", (long long)run, (long long)epoch);
-}
-
-/* Runs follow each other, and in each its epochs. */
-static int is_beyond(int64_t run, int64_t epoch, int64_t other_run, int64_t other_epoch) {
-  return run > other_run || (run == other_run && epoch > other_epoch);
-}
-
-struct newest {
-  int64_t wanted; /* run; -1: any */
-  int64_t run, epoch;
-};
-
-static int keep_newest(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
-                       void *context) {
-  (void)folder, (void)name;
-  struct newest *newest = context;
-  if (temporary || (newest->wanted >= 0 && run != newest->wanted)) return OK;
-  if (is_beyond(run, epoch, newest->run, newest->epoch)) {
-    newest->run = run;
-    newest->epoch = epoch;
-  }
-  return OK;
-}
-
 int checkpoint_newest_of(const char *dir, int64_t run, char *path, int64_t size) {
-  struct newest newest = {run, -1, -1};
+  ENDED_BY(files_free) struct files files = {0};
   path[0] = '\0';
-  TRY(scan(dir, keep_newest, &newest));
-  if (newest.run >= 0) checkpoint_path(path, size, dir, newest.run, newest.epoch);
+  TRY(list_files(dir, 0, &files));
+  for (const struct file *f = files.file + files.count; f-- > files.file;) {
+    if (run >= 0 && f->run != run) continue;
+    checkpoint_path(path, size, dir, f->run, f->epoch);
+    return OK;
+  }
   return OK;
 }
 
@@ -217,48 +185,24 @@ int checkpoint_newest(const char *dir, char *path, int64_t size) {
 }
 
 int checkpoint_cut_back(const char *dir, int64_t run, int64_t epoch, int64_t *removed) {
-  for (*removed = 0;; ++*removed) {
-    struct newest newest = {-1, -1, -1};
-    char name[64];
-    TRY(scan(dir, keep_newest, &newest));
-    if (!is_beyond(newest.run, newest.epoch, run, epoch)) return OK;
-    checkpoint_name(name, newest.run, newest.epoch);
-    TRY(remove_from(dir, name));
-  }
-}
-
-/* The epochs of one run. */
-struct epochs {
-  int64_t run, count, room, *epoch;
-};
-
-static int collect(int folder, const char *name, int64_t run, int64_t epoch, int temporary, void *context) {
-  struct epochs *epochs = context;
-  if (temporary) {
-    (void)unlinkat(folder, name, 0);
-    return OK;
-  }
-  if (run != epochs->run) return OK;
-  if (epochs->count == epochs->room) {
-    int64_t room = 2 * epochs->room + 64, *grown = realloc(epochs->epoch, (size_t)room * sizeof *grown);
-    if (!grown) FAIL(FAILED, "out of memory for the names of %lld checkpoints", (long long)room);
-    epochs->epoch = grown;
-    epochs->room = room;
-  }
-  epochs->epoch[epochs->count++] = epoch;
+  ENDED_BY(files_free) struct files files = {0};
+  const struct file last = {run, epoch};
+  *removed = 0;
+  TRY(list_files(dir, 0, &files));
+  for (; files.count > 0 && compare(&files.file[files.count - 1], &last) > 0; ++*removed)
+    TRY(remove_file(dir, &files.file[--files.count]));
   return OK;
 }
 
 int checkpoint_prune(const char *dir, int64_t run, int64_t keep) {
-  struct epochs epochs = {.run = run};
-  char name[64];
-  int code = scan(dir, collect, &epochs);
-  if (code == OK && epochs.count > 0)
-    qsort(epochs.epoch, (size_t)epochs.count, sizeof *epochs.epoch, compare);
-  for (int64_t i = 0; code == OK && i < epochs.count - keep; i++) {
-    checkpoint_name(name, run, epochs.epoch[i]);
-    code = remove_from(dir, name);
+  ENDED_BY(files_free) struct files files = {0};
+  int64_t of_run = 0;
+  TRY(list_files(dir, 1, &files));
+  for (int64_t i = 0; i < files.count; i++) of_run += files.file[i].run == run;
+  for (const struct file *f = files.file; of_run > keep; f++) {
+    if (f->run != run) continue;
+    TRY(remove_file(dir, f));
+    of_run--;
   }
-  free(epochs.epoch);
-  return code;
+  return OK;
 }

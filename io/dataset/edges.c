@@ -1,18 +1,14 @@
 #include "io/dataset/edges.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/dataset/ids.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { EDGES_FIRST = 1 << 14 };
 
 void edges_free(struct edges *edges) {
-  free(edges->arc);
-  free(edges->weight);
+  free_all(edges->arc, edges->weight);
   *edges = (struct edges){0};
 }
 
@@ -62,7 +58,7 @@ static int rank_declared(struct edges *edges, int64_t **id) {
            (long long)(edges->base + edges->nodes - 1));
   }
   if (edges->base == 0) return OK;
-  TRY(memory_alloc(id, edges->nodes * (int64_t)sizeof **id, "node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, edges->nodes)));
   for (int64_t v = 0; v < edges->nodes; v++) (*id)[v] = edges->base + v;
   return OK;
 }
@@ -153,31 +149,31 @@ static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
   return OK;
 }
 
-static int sort_arcs(struct edges *edges, struct csr *by_source, struct csr *graph) {
-  TRY(scatter_by_source(edges, by_source));
-  free(edges->arc);
-  free(edges->weight);
+static int sort_arcs(struct edges *edges, struct csr *graph) {
+  ENDED_BY(csr_free) struct csr by_source = {0};
+  TRY(scatter_by_source(edges, &by_source));
+  free_all(edges->arc, edges->weight);
   edges->arc = NULL;
   edges->weight = NULL;
   edges->capacity = 0;
-  TRY(csr_transpose(by_source, graph, NULL));
+  TRY(csr_transpose(&by_source, graph, NULL));
   TRY(edges_merge_duplicates(graph));
   edges->duplicates = edges->count - graph->nnz;
   return OK;
 }
 
-static int settle_direction(struct edges *edges, struct csr *graph, struct csr *transposed,
-                            struct csr *both) {
-  TRY(csr_transpose(graph, transposed, NULL));
-  edges->directed = !is_equal(graph, transposed);
+static int settle_direction(struct edges *edges, struct csr *graph) {
+  ENDED_BY(csr_free) struct csr transposed = {0}, both = {0};
+  TRY(csr_transpose(graph, &transposed, NULL));
+  edges->directed = !is_equal(graph, &transposed);
   if (!edges->directed || !edges->undirected) return OK;
-  TRY(unite(graph, transposed, both));
-  edges->mirrored = both->nnz - graph->nnz;
-  edges->unequal = count_unequal(graph, transposed);
+  TRY(unite(graph, &transposed, &both));
+  edges->mirrored = both.nnz - graph->nnz;
+  edges->unequal = count_unequal(graph, &transposed);
   edges->directed = 0;
   struct csr old = *graph;
-  *graph = *both;
-  *both = old;
+  *graph = both;
+  both = old;
   return OK;
 }
 
@@ -189,12 +185,6 @@ int edges_build(struct edges *edges, struct csr *graph, int64_t **id) {
     TRY(ids_rank((int64_t *)edges->arc, 2 * edges->count, id, &edges->nodes));
   }
   if (edges->drop_loops) drop_loops(edges);
-  struct csr by_source = {0}, transposed = {0}, both = {0};
-  int code = sort_arcs(edges, &by_source, graph);
-  csr_free(&by_source);
-  TRY(code);
-  code = settle_direction(edges, graph, &transposed, &both);
-  csr_free(&transposed);
-  csr_free(&both);
-  return code;
+  TRY(sort_arcs(edges, graph));
+  return settle_direction(edges, graph);
 }

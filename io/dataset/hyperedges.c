@@ -1,17 +1,13 @@
 #include "io/dataset/hyperedges.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 void hyperedges_init(struct hyperedges *h) {
   *h = (struct hyperedges){.lowest = INT64_MAX, .highest = -1};
 }
 
 void hyperedges_free(struct hyperedges *h) {
-  free(h->start);
-  free(h->vertex);
+  free_all(h->start, h->vertex);
   *h = (struct hyperedges){0};
 }
 
@@ -38,27 +34,12 @@ int hyperedges_end(struct hyperedges *h) {
   return OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts a row, drops what repeats; returns what is left. */
-static int64_t tidy_row(int32_t *vertex, int64_t count) {
-  int64_t kept = 0;
-  qsort(vertex, (size_t)count, sizeof *vertex, compare_ids);
-  for (int64_t i = 0; i < count; i++) {
-    if (kept == 0 || vertex[i] != vertex[kept - 1]) vertex[kept++] = vertex[i];
-  }
-  return kept;
-}
-
 int hyperedges_build(struct hyperedges *h, int64_t base, int64_t nodes, int64_t *rows, int64_t **start,
                      int32_t **vertex) {
   int64_t at = 0;
   *rows = 0;
-  TRY(memory_alloc(start, (h->count + 1) * (int64_t)sizeof **start, "hyperedges"));
-  TRY(memory_alloc(vertex, h->filled * (int64_t)sizeof **vertex, "vertices of hyperedges"));
+  TRY(memory_arrays("hyperedges", ROOM(start, h->count + 1)));
+  TRY(memory_arrays("vertices of hyperedges", ROOM(vertex, h->filled)));
   for (int64_t e = 0; e < h->count; e++) {
     int64_t count = h->start[e + 1] - h->start[e];
     for (int64_t i = 0; i < count; i++) {
@@ -68,7 +49,7 @@ int hyperedges_build(struct hyperedges *h, int64_t base, int64_t nodes, int64_t 
              (long long)id, (long long)base, (long long)(base + nodes - 1));
       (*vertex)[at + i] = (int32_t)(id - base);
     }
-    int64_t kept = tidy_row(*vertex + at, count);
+    int64_t kept = sort_distinct(*vertex + at, count);
     h->repeated += count - kept;
     h->empty += kept == 0;
     h->single += kept == 1;

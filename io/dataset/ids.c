@@ -1,9 +1,6 @@
 #include "io/dataset/ids.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Open addressing; a slot is free while its key is -1. */
 struct table {
@@ -13,13 +10,12 @@ struct table {
 };
 
 static void table_free(struct table *table) {
-  free(table->key);
-  free(table->rank);
+  free_all(table->key, table->rank);
 }
 
 static int table_init(struct table *table, int64_t size) {
   *table = (struct table){.size = size};
-  TRY(memory_alloc(&table->key, size * (int64_t)sizeof *table->key, "the table of node ids"));
+  TRY(memory_arrays("the table of node ids", ROOM(&table->key, size)));
   for (int64_t i = 0; i < size; i++) table->key[i] = -1;
   return OK;
 }
@@ -49,11 +45,6 @@ static int table_grow(struct table *table) {
   return code;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static int too_many_nodes(void) {
   FAIL(BAD_INPUT, "more than %d nodes; node ids are 32-bit inside a program", INT32_MAX);
 }
@@ -71,13 +62,13 @@ static int fill_table(struct table *table, const int64_t *value, int64_t count) 
 
 static int rank_by_table(struct table *table, int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
   TRY(fill_table(table, value, count));
-  TRY(memory_alloc(id, table->used * (int64_t)sizeof **id, "node ids"));
-  TRY(memory_alloc(&table->rank, table->size * (int64_t)sizeof *table->rank, "the table of node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, table->used)));
+  TRY(memory_arrays("the table of node ids", ROOM(&table->rank, table->size)));
   *nodes = 0;
   for (int64_t i = 0; i < table->size; i++) {
     if (table->key[i] != -1) (*id)[(*nodes)++] = table->key[i];
   }
-  qsort(*id, (size_t)*nodes, sizeof **id, compare_ids);
+  qsort(*id, (size_t)*nodes, sizeof **id, compare_int64);
   for (int64_t v = 0; v < *nodes; v++) table->rank[slot_of(table, (*id)[v])] = (int32_t)v;
   for (int64_t i = 0; i < count; i++) value[i] = table->rank[slot_of(table, value[i])];
   return OK;
@@ -86,12 +77,12 @@ static int rank_by_table(struct table *table, int64_t *value, int64_t count, int
 /* rank[value] for values in [0, limit). */
 static int rank_by_array(int32_t **rank, int64_t limit, int64_t *value, int64_t count, int64_t **id,
                          int64_t *nodes) {
-  TRY(memory_alloc(rank, limit * (int64_t)sizeof **rank, "the table of node ids"));
+  TRY(memory_arrays("the table of node ids", ROOM(rank, limit)));
   for (int64_t i = 0; i < count; i++) (*rank)[value[i]] = 1;
   int64_t distinct = 0;
   for (int64_t v = 0; v < limit; v++) distinct += (*rank)[v];
   if (distinct > INT32_MAX) return too_many_nodes();
-  TRY(memory_alloc(id, distinct * (int64_t)sizeof **id, "node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, distinct)));
   *nodes = 0;
   for (int64_t v = 0; v < limit; v++) {
     if (!(*rank)[v]) continue;
@@ -105,17 +96,10 @@ static int rank_by_array(int32_t **rank, int64_t limit, int64_t *value, int64_t 
 int ids_rank(int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
   int64_t largest = -1;
   for (int64_t i = 0; i < count; i++) largest = value[i] > largest ? value[i] : largest;
-  int code;
-  if (largest < 4 * count + 65536) {
-    int32_t *rank = NULL;
-    code = rank_by_array(&rank, largest + 1, value, count, id, nodes);
-    free(rank);
-  } else {
-    struct table table = {0};
-    code = rank_by_table(&table, value, count, id, nodes);
-    table_free(&table);
-  }
-  TRY(code);
+  FREED int32_t *rank = NULL;
+  ENDED_BY(table_free) struct table table = {0};
+  TRY(largest < 4 * count + 65536 ? rank_by_array(&rank, largest + 1, value, count, id, nodes)
+                                  : rank_by_table(&table, value, count, id, nodes));
   if (*nodes - 1 == largest) { /* no gap: the ids say nothing; the largest may be the last of 64 bits */
     free(*id);
     *id = NULL;

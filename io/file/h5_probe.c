@@ -1,20 +1,18 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "io/file/h5.h"
 #include "io/file/h5_hdf5.h"
 #include "io/file/path_check.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
+#include "runtime/profile/profile_clock.h"
 
 enum {
   CPU_SECONDS = 5,         /* a damaged file loops; slow storage does not burn processor time */
@@ -43,16 +41,6 @@ static int walk_attrs(struct h5 *h5, const char *name, hid_t id) {
   return OK;
 }
 
-static int walk_strings(struct h5 *h5, const char *name, int64_t first, int64_t count) {
-  char **text;
-  TRY(memory_alloc(&text, count * (int64_t)sizeof *text, "strings"));
-  int code = h5_read_strings(h5, name, first, count, text);
-  for (int64_t i = 0; i < count; i++) free(text[i]);
-  free(text);
-  TRY(code);
-  return OK;
-}
-
 /* A row in memory, whose numbers may be wider than those in the file. */
 static int64_t row_bytes(const struct h5_set *s) {
   int64_t numbers = s->bytes / (int64_t)H5Tget_size(s->type) / s->shape.dim[0];
@@ -60,16 +48,17 @@ static int64_t row_bytes(const struct h5_set *s) {
 }
 
 static int walk_rows(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count) {
-  void *data;
+  FREED void *data = NULL;
+  FREED char **text = NULL;
   if (s->shape.type == H5_TEXT) {
-    if (s->shape.dims == 1) TRY(walk_strings(h5, name, first, count));
+    if (s->shape.dims != 1) return OK;
+    TRY(memory_arrays("strings", ROOM(&text, count)));
+    TRY(h5_read_strings(h5, name, first, count, text));
+    for (int64_t i = 0; i < count; i++) free(text[i]);
     return OK;
   }
   TRY(memory_alloc(&data, row_bytes(s) * count, "rows"));
-  int code = h5_read_set(h5, name, s, first, count, s->shape.type, data);
-  free(data);
-  TRY(code);
-  return OK;
+  return h5_read_set(h5, name, s, first, count, s->shape.type, data);
 }
 
 /* A filter that this build of HDF5 lacks is no damage. */
@@ -105,8 +94,7 @@ static int walk_set(struct walk *w, const char *name, struct h5_set *s) {
     return OK;
   }
   TRY(walk_rows(h5, name, s, 0, 1));
-  TRY(walk_rows(h5, name, s, rows - 1, 1));
-  return OK;
+  return walk_rows(h5, name, s, rows - 1, 1);
 }
 
 static int walk(struct walk *w, const char *name, int depth) {
@@ -188,20 +176,14 @@ static _Noreturn void child(const char *path, int pipe_end) {
   _exit(0);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum hearing { HEARD, SILENT, TOO_LATE };
 
 /* Waits for the child's verdict. SILENT: it ended without one, or the pipe is of no use. */
 static enum hearing hear(int pipe_end, struct verdict *verdict) {
-  double deadline = now() + WALL_SECONDS;
+  double deadline = profile_clock() + WALL_SECONDS;
   struct pollfd entry = {.fd = pipe_end, .events = POLLIN};
   size_t heard = 0;
-  for (double left; (left = deadline - now()) > 0;) {
+  for (double left; (left = deadline - profile_clock()) > 0;) {
     int ready = poll(&entry, 1, (int)(left * 1e3) + 1);
     if (ready == 0) return TOO_LATE;
     ssize_t size = ready < 0 ? -1 : read(pipe_end, (char *)verdict + heard, sizeof *verdict - heard);
@@ -241,5 +223,24 @@ int h5_probe(const char *path) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (hearing != HEARD) return fail_unheard(path, hearing, status);
   if (verdict.code != OK) FAIL(verdict.code, "%s", verdict.message);
+  return OK;
+}
+
+static int read_format(const char *path, char *format, int64_t size) {
+  ENDED_BY(h5_close) struct h5 h5 = {0};
+  TRY(h5_probe(path));
+  TRY(h5_open(&h5, path));
+  return h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
+}
+
+int h5_check_replaced(const char *path, const char *format, const char *kind) {
+  char found[64] = "";
+  struct stat status;
+  if (stat(path, &status) != 0 || status.st_size == 0) return OK;
+  int code = read_format(path, found, sizeof found);
+  if (code != BAD_INPUT) TRY(code);
+  error_clear();
+  if (strcmp(found, format) != 0)
+    FAIL(BAD_INPUT, "%s: is there and is no %s; remove it or name another", path, kind);
   return OK;
 }

@@ -1,6 +1,6 @@
 #include "io/import/import.h"
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int import_check_size(int64_t nodes, int64_t entries, const char *what) {
   if (nodes > INT32_MAX) FAIL(BAD_INPUT, "%s: %lld; at most %d", what, (long long)nodes, INT32_MAX);
@@ -10,8 +10,45 @@ int import_check_size(int64_t nodes, int64_t entries, const char *what) {
   return OK;
 }
 
+int import_lines(const char *path, int64_t nodes, const char *what,
+                 int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context) {
+  ENDED_BY(text_close) struct text text = {0};
+  char *line;
+  TRY(text_open(&text, path));
+  for (int64_t i = 0;;) {
+    TRY(text_next(&text, &line));
+    if (!line && i < nodes)
+      TEXT_FAIL(&text, "the file ends after %lld of %lld nodes", (long long)i, (long long)nodes);
+    if (!line) return OK;
+    if (line[0] == '#') continue;
+    if (i == nodes) TEXT_FAIL(&text, "there are more %s than the %lld nodes", what, (long long)nodes);
+    TRY(text_fields(&text, line));
+    TRY(take(context, &text, line, i++));
+  }
+}
+
 void import_free(struct import *import) {
   edges_free(&import->edges);
   dataset_source_free(&import->source);
   *import = (struct import){0};
+}
+
+int option_has_prefix(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+int option_has_suffix(const char *path, const char *suffix) {
+  size_t length = strlen(path), tail = strlen(suffix);
+  return length >= tail && strcmp(path + length - tail, suffix) == 0;
+}
+
+int option_count(const char *option, const char *text, int64_t low, int64_t high, int64_t *value) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(text, &end, 10);
+  if (end == text || *end || errno || number < low || number > high)
+    FAIL(BAD_INPUT, "%s: expected a whole number from %lld to %lld, found \"%s\"", option, (long long)low,
+         (long long)high, text);
+  *value = number;
+  return OK;
 }

@@ -12,6 +12,7 @@
 
 #include "io/dataset/dataset.h"
 #include "io/dataset/edges.h"
+#include "io/file/text.h"
 
 struct import_options {
   const char *format, *input, *output;
@@ -35,6 +36,11 @@ struct import {
 
 void import_free(struct import *import);
 
+/* The nodes: of the arcs while the input is read, then of the graph that was made of them. */
+static inline int64_t import_nodes(const struct import *import) {
+  return import->source.nodes ? import->source.nodes : import->edges.nodes;
+}
+
 /* The readers. */
 int import_npz(struct import *import);
 int import_edgelist(struct import *import);
@@ -46,8 +52,20 @@ int import_hypergraph(struct import *import);
 int import_ogb(struct import *import);
 int import_dgl(struct import *import);
 
+/* Calls take(context, text, line, i) for each of the `nodes` lines of a text, but for comments (#), once
+ * text_fields has passed it. Errors: BAD_INPUT: fewer lines, more of them, which are called `what`. */
+int import_lines(const char *path, int64_t nodes, const char *what,
+                 int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context);
+
 /* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
  * file, line and name of the number. */
 int import_check_size(int64_t nodes, int64_t entries, const char *what);
+
+/* Whether `text` starts with `prefix`, whether `path` ends with `suffix`. */
+int option_has_prefix(const char *text, const char *prefix);
+int option_has_suffix(const char *path, const char *suffix);
+
+/* One integer in [low, high]. Errors: BAD_INPUT naming `option`. */
+int option_count(const char *option, const char *text, int64_t low, int64_t high, int64_t *value);
 
 #endif

@@ -1,22 +1,16 @@
 #include "io/import/import_labels.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "io/dataset/ids.h"
 #include "io/file/text.h"
-#include "io/import/option.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "io/import/import.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 void import_drop_labels(struct dataset_source *source) {
-  free(source->label);
-  free(source->labels);
+  free_all(source->label, source->labels);
   source->label = NULL;
   source->labels = NULL;
   source->classes = 0;
@@ -33,9 +27,7 @@ struct label_list {
 };
 
 static void list_free(struct label_list *list) {
-  free(list->text);
-  free(list->at);
-  free(list->node);
+  free_all(list->text, list->at, list->node);
 }
 
 static int list_add(struct label_list *list, int64_t node, const char *word) {
@@ -132,8 +124,8 @@ static int compare_words(const void *a, const void *b) {
 
 /* Words become their place among the distinct ones, sorted; but for those that are no label. */
 static int rank_words(const struct label_list *list, int64_t *value) {
-  const char **sorted;
-  TRY(memory_alloc(&sorted, list->count * (int64_t)sizeof *sorted, "labels"));
+  FREED const char **sorted = NULL;
+  TRY(memory_arrays("labels", ROOM(&sorted, list->count)));
   int64_t words = 0, distinct = 0;
   for (int64_t i = 0; i < list->count; i++) {
     const char *word = list->text + list->at[i];
@@ -148,7 +140,6 @@ static int rank_words(const struct label_list *list, int64_t *value) {
     const char **found = bsearch(&word, sorted, (size_t)distinct, sizeof *sorted, compare_words);
     value[i] = found ? found - sorted : -1;
   }
-  free(sorted);
   return OK;
 }
 
@@ -185,24 +176,21 @@ static int place_values(const struct label_list *list, const char *path, int64_t
 
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name) {
   import_drop_labels(source);
-  TRY(memory_alloc(&source->label, nodes * (int64_t)sizeof *source->label, "labels"));
-  int64_t *known, count = 0, *class_value = NULL, classes = 0;
-  TRY(memory_alloc(&known, nodes * (int64_t)sizeof *known, "labels"));
+  TRY(memory_arrays("labels", ROOM(&source->label, nodes)));
+  FREED int64_t *known = NULL, *class_value = NULL;
+  int64_t count = 0, classes = 0;
+  TRY(memory_arrays("labels", ROOM(&known, nodes)));
   int64_t bad = -1;
   for (int64_t v = 0; v < nodes; v++) {
     if (value[v] < -1) bad = v;
     if (value[v] >= 0) known[count++] = value[v];
   }
-  int code = bad < 0 ? ids_rank(known, count, &class_value, &classes) : OK;
-  for (int64_t v = 0, i = 0; code == OK && v < nodes; v++)
-    source->label[v] = value[v] < 0 ? -1 : (int32_t)known[i++];
+  if (bad >= 0) return refuse_label(name, value[bad], bad);
+  TRY(ids_rank(known, count, &class_value, &classes));
+  for (int64_t v = 0, i = 0; v < nodes; v++) source->label[v] = value[v] < 0 ? -1 : (int32_t)known[i++];
   if (class_value)
     log_info("labels %lld .. %lld became classes 0 .. %lld", (long long)class_value[0],
              (long long)class_value[classes - 1], (long long)classes - 1);
-  free(class_value);
-  free(known);
-  TRY(code);
-  if (bad >= 0) return refuse_label(name, value[bad], bad);
   if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
   if (classes > DATASET_CLASSES)
     FAIL(BAD_INPUT, "%s: has %lld different labels; at most %d are allowed", name, (long long)classes,
@@ -212,37 +200,24 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
   return OK;
 }
 
-static int labels_from_list(struct dataset_source *source, const struct label_list *list, const char *path) {
-  int64_t *value, *label;
-  TRY(memory_alloc(&value, (list->count + source->nodes) * (int64_t)sizeof *value, "labels"));
-  label = value + list->count;
-  int code = place_values(list, path, value, label, source);
-  if (code == OK) code = import_label_values(source, label, source->nodes, path);
-  free(value);
-  return code;
-}
-
 static int labels_from_text(struct dataset_source *source, const char *path) {
-  struct text text;
-  struct label_list list = {0};
-  int code = read_list(&list, source, &text, path);
-  text_close(&text);
-  if (code == OK) code = labels_from_list(source, &list, path);
-  list_free(&list);
-  return code;
+  ENDED_BY(text_close) struct text text = {0};
+  ENDED_BY(list_free) struct label_list list = {0};
+  TRY(read_list(&list, source, &text, path));
+  FREED int64_t *value = NULL, *label = NULL;
+  TRY(memory_arrays("labels", ROOM(&value, list.count), ROOM(&label, source->nodes)));
+  TRY(place_values(&list, path, value, label, source));
+  return import_label_values(source, label, source->nodes, path);
 }
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
-  int64_t *value;
-  TRY(memory_alloc(&value, nodes * (int64_t)sizeof *value, "labels"));
-  int code = OK;
-  for (int64_t v = 0; v < nodes && code == OK; v++) {
+  FREED int64_t *value = NULL;
+  TRY(memory_arrays("labels", ROOM(&value, nodes)));
+  for (int64_t v = 0; v < nodes; v++) {
     value[v] = -1;
-    if (!npy_is_nan(array, v)) code = npy_int64(array, v, 1, &value[v]);
+    if (!npy_is_nan(array, v)) TRY(npy_int64(array, v, 1, &value[v]));
   }
-  if (code == OK) code = import_label_values(source, value, nodes, array->name);
-  free(value);
-  return code;
+  return import_label_values(source, value, nodes, array->name);
 }
 
 static int multi_labels(struct dataset_source *source, const struct npy *array) {
@@ -261,7 +236,9 @@ static int multi_labels(struct dataset_source *source, const struct npy *array) 
   return OK;
 }
 
-int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+int import_label_array(struct import *import, const struct npy *array) {
+  struct dataset_source *source = &import->source;
+  int64_t nodes = import_nodes(import);
   int single = array->dims == 1 || (array->dims == 2 && array->dim[1] == 1);
   if (array->dims < 1 || array->dims > 2 || array->dim[0] != nodes || array->count == 0)
     FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes] or [%lld nodes, classes]",
@@ -273,12 +250,10 @@ int import_label_array(struct dataset_source *source, const struct npy *array, i
   return single ? single_labels(source, array, nodes) : multi_labels(source, array);
 }
 
-static int labels_from_npy(struct dataset_source *source, const char *path) {
-  struct npy array;
-  int code = npy_read(&array, path);
-  if (code == OK) code = import_label_array(source, &array, source->nodes);
-  npy_free(&array);
-  return code;
+static int labels_from_npy(struct import *import, const char *path) {
+  ENDED_BY(npy_free) struct npy array = {0};
+  TRY(npy_read(&array, path));
+  return import_label_array(import, &array);
 }
 
 static int random_labels(struct import *import, const char *number) {
@@ -286,7 +261,7 @@ static int random_labels(struct import *import, const char *number) {
   int64_t classes;
   TRY(option_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
   import_drop_labels(source);
-  TRY(memory_alloc(&source->label, source->nodes * (int64_t)sizeof *source->label, "labels"));
+  TRY(memory_arrays("labels", ROOM(&source->label, source->nodes)));
   struct philox_key key = random_key((uint64_t)import->options->seed, 0, 1, RANDOM_IMPORT);
   for (int64_t v = 0; v < source->nodes; v++) {
     struct philox_block block = random_block(key, (uint64_t)v, 0);
@@ -301,6 +276,6 @@ int import_labels(struct import *import) {
   const char *option = import->options->labels;
   if (!option) return OK;
   if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
-  if (option_has_suffix(option, ".npy")) return labels_from_npy(&import->source, option);
+  if (option_has_suffix(option, ".npy")) return labels_from_npy(import, option);
   return labels_from_text(&import->source, option);
 }

@@ -1,16 +1,172 @@
 #include "io/import/import_split.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "io/import/import_split_file.h"
-#include "io/import/option.h"
-#include "io/import/splits.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "io/file/text.h"
+#include "io/import/import.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
+
+static void free_splits(struct dataset_source *source) {
+  for (int64_t k = 0; k < source->splits; k++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[k].node[p]);
+  }
+  free(source->split);
+  source->split = NULL;
+  source->splits = 0;
+}
+
+int splits_new(struct dataset_source *source, int64_t splits) {
+  free_splits(source);
+  TRY(memory_arrays("splits", ROOM(&source->split, splits)));
+  source->splits = splits;
+  return OK;
+}
+
+int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes) {
+  struct split_list *list = &source->split[k];
+  for (int64_t v = 0; v < nodes; v++) {
+    if (part[v] != NO_PART) list->count[part[v]]++;
+  }
+  for (int p = 0; p < SPLIT_COUNT; p++) {
+    TRY(memory_arrays("a split", ROOM(&list->node[p], list->count[p])));
+    list->count[p] = 0;
+  }
+  for (int64_t v = 0; v < nodes; v++) {
+    if (part[v] != NO_PART) list->node[part[v]][list->count[part[v]]++] = v;
+  }
+  return OK;
+}
+
+int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place) {
+  if (node < 0 || node >= nodes)
+    FAIL(BAD_INPUT, "%s: node %lld is outside 0 .. %lld", place, (long long)node, (long long)nodes - 1);
+  if (part[node] != NO_PART)
+    FAIL(BAD_INPUT, "%s: node %lld is in %s and again in %s", place, (long long)node, split_name[part[node]],
+         split_name[p]);
+  part[node] = (uint8_t)p;
+  return OK;
+}
+
+static int put_indices(uint8_t *part, int64_t nodes, int p, const struct npy *array) {
+  for (int64_t i = 0; i < array->count; i++) {
+    int64_t node;
+    TRY(npy_int64(array, i, 1, &node));
+    TRY(splits_put(part, nodes, node, p, array->name));
+  }
+  return OK;
+}
+
+static int put_mask(uint8_t *part, int64_t nodes, int p, const struct npy *array, int64_t k) {
+  for (int64_t v = 0; v < nodes; v++) {
+    int64_t inside;
+    TRY(npy_int64(array, k * nodes + v, 1, &inside));
+    if (inside != 0 && inside != 1)
+      FAIL(BAD_INPUT, "%s: element %lld is not 0 or 1", array->name, (long long)(k * nodes + v));
+    if (inside) TRY(splits_put(part, nodes, v, p, array->name));
+  }
+  return OK;
+}
+
+/* The three arrays of an archive: lists of nodes or masks. An absent one is an empty part. */
+struct split_arrays {
+  struct npy array[SPLIT_COUNT];
+  int there[SPLIT_COUNT], masks;
+  int64_t splits;
+};
+
+/* What the names of an archive's arrays end in: lists of nodes, masks of several splits, of one; NULL: none.
+ */
+static const char *ending_of(const struct npz *npz) {
+  static const char *const endings[] = {"masks", "mask", "idx"};
+  char name[32];
+  for (int i = 0; i < 3; i++) {
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      snprintf(name, sizeof name, "%s_%s", split_name[p], endings[i]);
+      if (npz_has(npz, name)) return endings[i];
+    }
+  }
+  return NULL;
+}
+
+static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64_t nodes) {
+  const char *ending = ending_of(npz);
+  arrays->masks = strcmp(ending, "idx") != 0;
+  arrays->splits = arrays->masks ? -1 : 1;
+  for (int p = 0; p < SPLIT_COUNT; p++) {
+    char name[32];
+    snprintf(name, sizeof name, "%s_%s", split_name[p], ending);
+    arrays->there[p] = npz_has(npz, name);
+    if (!arrays->there[p]) continue;
+    struct npy *array = &arrays->array[p];
+    TRY(npz_read(npz, name, array));
+    if (!arrays->masks) {
+      TRY(npy_check_dims(array, 1, "a list of nodes"));
+      continue;
+    }
+    int64_t splits = array->dims == 1 ? 1 : array->dim[0], values;
+    /* An array without columns may have any number of rows. */
+    int fits = !__builtin_mul_overflow(splits, nodes, &values) && array->count == values;
+    if (array->dims > 2 || splits < 1 || !fits || (arrays->splits != -1 && splits != arrays->splits))
+      FAIL(BAD_INPUT, "%s: expected a mask for each of %lld nodes a split, as many as in %s_%s", array->name,
+           (long long)nodes, split_name[SPLIT_TRAIN], ending);
+    arrays->splits = splits;
+  }
+  return OK;
+}
+
+static void arrays_free(struct split_arrays *arrays) {
+  for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
+}
+
+int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes) {
+  ENDED_BY(arrays_free) struct split_arrays arrays = {0};
+  FREED uint8_t *part = NULL;
+  if (!ending_of(npz)) return OK;
+  TRY(read_arrays(&arrays, npz, nodes));
+  TRY(splits_new(source, arrays.splits));
+  TRY(memory_alloc(&part, nodes, "the parts of a split"));
+  for (int64_t k = 0; k < arrays.splits; k++) {
+    memset(part, NO_PART, (size_t)nodes);
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      if (!arrays.there[p]) continue;
+      TRY(arrays.masks ? put_mask(part, nodes, p, &arrays.array[p], k)
+                       : put_indices(part, nodes, p, &arrays.array[p]));
+    }
+    TRY(splits_list(source, k, part, nodes));
+  }
+  return OK;
+}
+
+/* train_idx ... or train_masks ... of an archive. */
+static int split_from_npz(struct dataset_source *source, const char *path) {
+  ENDED_BY(npz_close) struct npz npz = {0};
+  TRY(npz_open(&npz, path));
+  if (!ending_of(&npz))
+    FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
+  return import_split_arrays(source, &npz, source->nodes);
+}
+
+static int take_part(void *context, const struct text *text, char *line, int64_t v) {
+  uint8_t *part = context;
+  char quote[TEXT_QUOTE];
+  const char *shown = text_quote(line, quote), *word = text_word(&line);
+  int p = 0;
+  while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;
+  if (!word || (p == NO_PART && strcmp(word, "none") != 0))
+    TEXT_FAIL(text, "expected train, val, test or none, found %s", shown);
+  part[v] = (uint8_t)p;
+  return text_end(text, &line, "one word");
+}
+
+/* A word a node. */
+static int split_from_text(struct dataset_source *source, const char *path) {
+  TRY(splits_new(source, 1));
+  FREED uint8_t *part = NULL;
+  TRY(memory_alloc(&part, source->nodes, "the parts of a split"));
+  TRY(import_lines(path, source->nodes, "lines", take_part, part));
+  return splits_list(source, 0, part, source->nodes);
+}
 
 int split_rule_parse(struct split_rule *rule, const char *text) {
   *rule = (struct split_rule){.kind = SPLIT_FILE};
@@ -46,8 +202,7 @@ struct ticket {
 
 static int compare_tickets(const void *a, const void *b) {
   const struct ticket *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->node > y->node) - (x->node < y->node);
+  return x->key != y->key ? COMPARE(x->key, y->key) : COMPARE(x->node, y->node);
 }
 
 static int64_t draw_tickets(const struct import *import, int64_t k, struct ticket *ticket) {
@@ -81,7 +236,7 @@ static int split_once(struct import *import, const struct split_rule *rule, int6
                       uint8_t *part) {
   struct dataset_source *source = &import->source;
   int64_t *used, classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1;
-  TRY(memory_alloc(&used, classes * (int64_t)sizeof *used, "counts a class"));
+  TRY(memory_arrays("counts a class", ROOM(&used, classes)));
   int64_t count = draw_tickets(import, k, ticket);
   deal_parts(import, rule, ticket, count, used, part);
   for (int64_t c = 0; k == 0 && rule->kind == SPLIT_PER_CLASS && c < classes; c++) {
@@ -100,14 +255,11 @@ static int split_random(struct import *import, const struct split_rule *rule) {
          source->task == TASK_NONE ? "no labels" : "several");
   int64_t splits = import->options->splits;
   TRY(splits_new(source, splits));
-  struct ticket *ticket;
-  TRY(memory_alloc(&ticket, source->nodes * (int64_t)sizeof *ticket, "a random order of the nodes"));
-  uint8_t *part = NULL;
-  int code = memory_alloc(&part, source->nodes, "the parts of a split");
-  for (int64_t k = 0; code == OK && k < splits; k++) code = split_once(import, rule, k, ticket, part);
-  free(part);
-  free(ticket);
-  return code;
+  FREED struct ticket *ticket = NULL;
+  FREED uint8_t *part = NULL;
+  TRY(memory_arrays("a random order of the nodes", ROOM(&ticket, source->nodes), ROOM(&part, source->nodes)));
+  for (int64_t k = 0; k < splits; k++) TRY(split_once(import, rule, k, ticket, part));
+  return OK;
 }
 
 static void clean_list(const int32_t *label, int64_t *node, int64_t *count, int64_t *dropped) {

@@ -1,15 +1,11 @@
 #include "io/synth/synth.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/synth/synth_communities.h"
 #include "io/synth/synth_edges.h"
 #include "io/synth/synth_hyperedges.h"
-#include "io/synth/synth_rmat.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 void synth_default(struct synth *synth) {
@@ -26,7 +22,7 @@ void synth_default(struct synth *synth) {
 
 /* place[i] = the place that i goes to (Fisher and Yates; each step keyed by its number). */
 static int permute(int64_t count, struct philox_key key, int32_t **place) {
-  TRY(memory_alloc(place, count * (int64_t)sizeof **place, "permutation of the nodes"));
+  TRY(memory_arrays("permutation of the nodes", ROOM(place, count)));
   for (int64_t i = 0; i < count; i++) {
     struct philox_block block = random_block(key, (uint64_t)i, 0);
     int64_t j = (int64_t)random_below(block.word[0], block.word[1], (uint64_t)i + 1);
@@ -54,23 +50,17 @@ static void sink(int32_t *heap, int64_t count, const int64_t *size) {
 
 /* Each community, in a random order, goes to the class that has the fewest nodes so far. */
 static int assign_classes(const struct synth *synth, const struct synth_communities *c, int32_t *class_of) {
-  int64_t *size = NULL;
-  int32_t *order = NULL, *heap = NULL;
-  int code = memory_alloc(&size, synth->classes * (int64_t)sizeof *size, "sizes of classes");
-  if (code == OK) code = memory_alloc(&heap, synth->classes * (int64_t)sizeof *heap, "sizes of classes");
-  if (code == OK)
-    code = permute(c->count, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SYNTH_LABEL), &order);
-  for (int32_t k = 0; code == OK && k < synth->classes; k++) heap[k] = k;
-  for (int64_t i = 0; code == OK && i < c->count; i++) {
+  FREED int64_t *size = NULL;
+  FREED int32_t *order = NULL, *heap = NULL;
+  TRY(memory_arrays("sizes of classes", ROOM(&size, synth->classes), ROOM(&heap, synth->classes)));
+  TRY(permute(c->count, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SYNTH_LABEL), &order));
+  for (int32_t k = 0; k < synth->classes; k++) heap[k] = k;
+  for (int64_t i = 0; i < c->count; i++) {
     int32_t community = order[i];
     class_of[community] = heap[0];
     size[heap[0]] += c->start[community + 1] - c->start[community];
     sink(heap, synth->classes, size);
   }
-  free(size);
-  free(heap);
-  free(order);
-  TRY(code);
   return OK;
 }
 
@@ -96,13 +86,10 @@ static void fill_labels(const struct synth *synth, const struct synth_communitie
 
 static int make_labels(const struct synth *synth, const struct synth_communities *c, const int32_t *new_id,
                        int32_t *planted, struct dataset_source *source) {
-  int32_t *community_class;
-  TRY(memory_alloc(&source->label, synth->nodes * (int64_t)sizeof *source->label, "labels"));
-  TRY(memory_alloc(&community_class, c->count * (int64_t)sizeof *community_class, "classes of communities"));
-  int code = assign_classes(synth, c, community_class);
-  if (code == OK) fill_labels(synth, c, community_class, new_id, planted, source->label);
-  free(community_class);
-  TRY(code);
+  FREED int32_t *community_class = NULL;
+  TRY(memory_arrays("labels", ROOM(&source->label, synth->nodes), ROOM(&community_class, c->count)));
+  TRY(assign_classes(synth, c, community_class));
+  fill_labels(synth, c, community_class, new_id, planted, source->label);
   return OK;
 }
 
@@ -118,7 +105,7 @@ static void fill_split(const struct synth *synth, const int32_t *place, const in
 }
 
 static int make_split(const struct synth *synth, const int32_t *original, struct dataset_source *source) {
-  TRY(memory_alloc(&source->split, (int64_t)sizeof *source->split, "split"));
+  TRY(memory_arrays("split", ROOM(&source->split, 1)));
   source->splits = 1;
   int64_t *count = source->split->count;
   count[SPLIT_TRAIN] = llround(synth->train * (double)synth->nodes);
@@ -126,14 +113,11 @@ static int make_split(const struct synth *synth, const int32_t *original, struct
   if (count[SPLIT_VAL] > synth->nodes - count[SPLIT_TRAIN])
     count[SPLIT_VAL] = synth->nodes - count[SPLIT_TRAIN];
   count[SPLIT_TEST] = synth->nodes - count[SPLIT_TRAIN] - count[SPLIT_VAL];
-  for (int part = 0; part < SPLIT_COUNT; part++) {
-    TRY(memory_alloc(&source->split->node[part], count[part] * (int64_t)sizeof(int64_t), "split"));
-  }
-  int32_t *place = NULL;
-  int code = permute(synth->nodes, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SPLIT), &place);
-  if (code == OK) fill_split(synth, place, original, source->split);
-  free(place);
-  TRY(code);
+  for (int part = 0; part < SPLIT_COUNT; part++)
+    TRY(memory_arrays("split", ROOM(&source->split->node[part], count[part])));
+  FREED int32_t *place = NULL;
+  TRY(permute(synth->nodes, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SPLIT), &place));
+  fill_split(synth, place, original, source->split);
   return OK;
 }
 
@@ -202,23 +186,9 @@ static int check_memory(const struct synth *synth) {
   return OK;
 }
 
-static int make_parts(const struct synth *synth, struct synth_communities *c, int32_t **new_id,
-                      struct dataset_source *source, struct synth_features *features) {
-  TRY(check_memory(synth));
-  TRY(synth_communities_init(c, synth->nodes, community_size(synth), synth->community_power, synth->seed));
-  TRY(check(synth, c));
-  TRY(synth_features_init(features, synth->nodes, synth->features, synth->classes, synth->signal,
-                          synth->seed));
-  if (synth->shuffle) TRY(shuffle(synth, features, new_id));
-  TRY(make_labels(synth, c, *new_id, features->class_of, source));
-  TRY(make_split(synth, features->key_of, source));
-  if (synth->hyperedges) return make_hyperedges(synth, c, *new_id, source);
-  return make_edges(synth, c, *new_id, source);
-}
-
 int synth_make(const struct synth *synth, struct dataset_source *source, struct synth_features *features) {
-  struct synth_communities c = {0};
-  int32_t *new_id = NULL;
+  ENDED_BY(synth_communities_free) struct synth_communities c = {0};
+  FREED int32_t *new_id = NULL;
   memcpy(source->name, synth->name, sizeof source->name);
   source->nodes = synth->nodes;
   source->features = synth->features;
@@ -226,9 +196,14 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   source->task = TASK_MULTICLASS;
   source->made.rows = synth_features_rows;
   source->made.context = features;
-  int code = make_parts(synth, &c, &new_id, source, features);
-  synth_communities_free(&c);
-  free(new_id);
-  TRY(code);
-  return OK;
+  TRY(check_memory(synth));
+  TRY(synth_communities_init(&c, synth->nodes, community_size(synth), synth->community_power, synth->seed));
+  TRY(check(synth, &c));
+  TRY(synth_features_init(features, synth->nodes, synth->features, synth->classes, synth->signal,
+                          synth->seed));
+  if (synth->shuffle) TRY(shuffle(synth, features, &new_id));
+  TRY(make_labels(synth, &c, new_id, features->class_of, source));
+  TRY(make_split(synth, features->key_of, source));
+  if (synth->hyperedges) return make_hyperedges(synth, &c, new_id, source);
+  return make_edges(synth, &c, new_id, source);
 }

@@ -1,11 +1,8 @@
 #include "io/synth/synth_edges.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { SAMPLE = 1 << 17 };
 
@@ -40,17 +37,14 @@ static int solve_draws(const double *probability, int64_t nodes, double wanted, 
 }
 
 int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws) {
-  double *probability;
-  TRY(memory_alloc(&probability, SAMPLE * (int64_t)sizeof *probability, "sample of edges"));
+  FREED double *probability = NULL;
+  TRY(memory_arrays("sample of edges", ROOM(&probability, SAMPLE)));
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < SAMPLE; e++) {
     struct synth_pair pair = model->draw(model->context, (uint64_t)e);
     probability[e] = pair.u == pair.v ? 0 : model->probability(model->context, pair);
   }
-  int code = solve_draws(probability, nodes, wanted, draws);
-  free(probability);
-  TRY(code);
-  return OK;
+  return solve_draws(probability, nodes, wanted, draws);
 }
 
 static void draw_pairs(const struct synth_model *model, int64_t draws, const int32_t *new_id,
@@ -83,23 +77,10 @@ static void scatter(const struct synth_pair *pair, int64_t draws, int64_t *next,
   }
 }
 
-static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sorts each row and drops duplicates; kept[v] = length that is left. */
 static void sort_rows(int64_t nodes, const int64_t *start, int32_t *col, int64_t *kept) {
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < nodes; v++) {
-    int32_t *row = col + start[v];
-    int64_t length = start[v + 1] - start[v], count = 0;
-    qsort(row, (size_t)length, sizeof *row, by_value);
-    for (int64_t i = 0; i < length; i++) {
-      if (i == 0 || row[i] != row[i - 1]) row[count++] = row[i];
-    }
-    kept[v] = count;
-  }
+  for (int64_t v = 0; v < nodes; v++) kept[v] = sort_distinct(col + start[v], start[v + 1] - start[v]);
 }
 
 /* Moves the rows together. */
@@ -113,30 +94,63 @@ static void compact(int64_t nodes, int64_t *start, int32_t *col, const int64_t *
   start[nodes] = to;
 }
 
-static int build_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *next,
-                      int64_t *start, int32_t **col) {
-  count_rows(pair, draws, nodes, start);
-  TRY(memory_alloc(col, start[nodes] * (int64_t)sizeof **col, "columns of the graph"));
-  memcpy(next, start, (size_t)nodes * sizeof *next);
+int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
+                      int64_t **start, int32_t **col) {
+  FREED struct synth_pair *pair = NULL;
+  FREED int64_t *next = NULL;
+  TRY(memory_arrays("rows of the graph", ROOM(start, nodes + 1), ROOM(&next, nodes)));
+  TRY(memory_arrays("drawn edges", ROOM(&pair, draws)));
+  draw_pairs(model, draws, new_id, pair);
+  count_rows(pair, draws, nodes, *start);
+  TRY(memory_arrays("columns of the graph", ROOM(col, (*start)[nodes])));
+  memcpy(next, *start, (size_t)nodes * sizeof *next);
   scatter(pair, draws, next, *col);
-  sort_rows(nodes, start, *col, next);
-  compact(nodes, start, *col, next);
+  sort_rows(nodes, *start, *col, next);
+  compact(nodes, *start, *col, next);
   return OK;
 }
 
-int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
-                      int64_t **start, int32_t **col) {
-  struct synth_pair *pair = NULL;
-  int64_t *next = NULL;
-  int code = memory_alloc(start, (nodes + 1) * (int64_t)sizeof **start, "rows of the graph");
-  if (code == OK) code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "lengths of rows");
-  if (code == OK) code = memory_alloc(&pair, draws * (int64_t)sizeof *pair, "drawn edges");
-  if (code == OK) {
-    draw_pairs(model, draws, new_id, pair);
-    code = build_rows(pair, draws, nodes, next, *start, col);
+/* Of the quadrants (0,0), (0,1), (1,0), (1,1). */
+static const double quadrant[4] = {0.57, 0.19, 0.19, 0.05};
+
+void synth_rmat_init(struct synth_rmat *r, int64_t nodes, int64_t seed) {
+  *r = (struct synth_rmat){.nodes = nodes, .key = random_key((uint64_t)seed, 0, 1, RANDOM_SYNTH_EDGE)};
+  while (((int64_t)1 << r->levels) < nodes) r->levels++;
+}
+
+static int draw_quadrant(uint32_t word) {
+  double unit = word * 0x1p-32, sum = 0;
+  for (int q = 0; q < 3; q++) {
+    sum += quadrant[q];
+    if (unit < sum) return q;
   }
-  free(pair);
-  free(next);
-  TRY(code);
-  return OK;
+  return 3;
+}
+
+static struct synth_pair draw(const void *context, uint64_t edge) {
+  const struct synth_rmat *r = context;
+  struct philox_block block = {{0}};
+  uint32_t u = 0, v = 0;
+  for (int level = 0; level < r->levels; level++) {
+    if (level % 4 == 0) block = random_block(r->key, edge, (uint64_t)level / 4);
+    int q = draw_quadrant(block.word[level % 4]);
+    u = u << 1 | (uint32_t)(q >> 1);
+    v = v << 1 | (uint32_t)(q & 1);
+  }
+  if (u >= r->nodes || v >= r->nodes) return (struct synth_pair){0, 0};
+  return (struct synth_pair){(int32_t)u, (int32_t)v};
+}
+
+/* Both orders are equally likely: the quadrants (0,1) and (1,0) are. */
+static double probability(const void *context, struct synth_pair pair) {
+  const struct synth_rmat *r = context;
+  double product = 2;
+  for (int level = 0; level < r->levels; level++) {
+    product *= quadrant[(pair.u >> level & 1) << 1 | (pair.v >> level & 1)];
+  }
+  return product;
+}
+
+struct synth_model synth_rmat_model(const struct synth_rmat *r) {
+  return (struct synth_model){.context = r, .draw = draw, .probability = probability};
 }

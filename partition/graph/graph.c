@@ -1,26 +1,16 @@
 #include "partition/graph/graph.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/row_shuffle.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+#include "runtime/base/base.h"
 
 void graph_free(struct graph *graph) {
-  free(graph->start);
-  free(graph->col);
-  free(graph->weight);
+  free_all(graph->start, graph->col, graph->weight);
   *graph = (struct graph){0};
 }
 
 int graph_without_edges(int64_t nodes, struct graph *graph) {
   *graph = (struct graph){.nodes = nodes};
-  TRY(memory_alloc(&graph->start, (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  TRY(memory_arrays("row offsets of the graph", ROOM(&graph->start, 1)));
   return memory_alloc(&graph->col, 0, "edges of the graph");
 }
 
@@ -77,14 +67,13 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
   if (dataset->nodes > INT32_MAX)
     FAIL(BAD_INPUT, "%s: %lld nodes; at most %d are supported", graph->path, (long long)dataset->nodes,
          INT32_MAX);
-  TRY(memory_alloc(&graph->start, (rows + 1) * (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  TRY(memory_arrays("row offsets of the graph", ROOM(&graph->start, rows + 1)));
   if (dataset->has_graph) TRY(read_starts(dataset, graph));
   int64_t base = graph->start[0];
   for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
   graph->edges = graph->start[rows];
-  TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
-  if (dataset->weighted)
-    TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
+  TRY(memory_arrays("edges of the graph", ROOM(&graph->col, graph->edges)));
+  if (dataset->weighted) TRY(memory_arrays("edge weights", ROOM(&graph->weight, graph->edges)));
   TRY(read_edges(dataset, base, graph));
   return check_rows(graph);
 }
@@ -114,4 +103,54 @@ uint64_t graph_hash(const struct graph *graph) {
       sum += graph_edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
   }
   return sum;
+}
+
+/* The symmetrised pattern of a whole graph, as partitioners want it. */
+
+/* Union of rows v of a and b (b NULL: none) without v itself; col NULL: only counts. */
+static int64_t merge_row(const struct csr *a, const struct csr *b, int64_t v, int32_t *col) {
+  int64_t i = a->start[v], j = b ? b->start[v] : 0, count = 0;
+  int64_t i_end = a->start[v + 1], j_end = b ? b->start[v + 1] : 0;
+  while (i < i_end || j < j_end) {
+    int32_t next;
+    if (j == j_end || (i < i_end && a->col[i] <= b->col[j])) {
+      next = a->col[i];
+      if (j < j_end && b->col[j] == next) j++;
+      i++;
+    } else {
+      next = b->col[j++];
+    }
+    if (next == v) continue;
+    if (col) col[count] = next;
+    count++;
+  }
+  return count;
+}
+
+static int merge(const struct csr *a, const struct csr *b, struct csr *pattern) {
+  *pattern = (struct csr){.rows = a->rows, .cols = a->cols};
+  TRY(memory_arrays("pattern of the graph", ROOM(&pattern->start, a->rows + 1)));
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (int64_t v = 0; v < a->rows; v++) pattern->start[v + 1] = merge_row(a, b, v, NULL);
+  for (int64_t v = 0; v < a->rows; v++) pattern->start[v + 1] += pattern->start[v];
+  pattern->nnz = pattern->start[a->rows];
+  TRY(memory_arrays("pattern of the graph", ROOM(&pattern->col, pattern->nnz)));
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (int64_t v = 0; v < a->rows; v++) merge_row(a, b, v, pattern->col + pattern->start[v]);
+  return OK;
+}
+
+struct csr graph_rows(const struct graph *graph) {
+  return (struct csr){.rows = graph->rows,
+                      .cols = graph->nodes,
+                      .nnz = graph->edges,
+                      .start = graph->start,
+                      .col = graph->col};
+}
+
+int graph_pattern(const struct graph *graph, int directed, struct csr *pattern) {
+  ENDED_BY(csr_free) struct csr transposed = {0};
+  struct csr rows = graph_rows(graph);
+  if (directed) TRY(csr_transpose(&rows, &transposed, NULL));
+  return merge(&rows, directed ? &transposed : NULL, pattern);
 }

@@ -1,12 +1,8 @@
 /* Features and labels on their way from the file to the owners of their rows. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/graph.h"
 #include "partition/graph/row_shuffle.h"
 #include "partition/shard/shard.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* A column of the node table: a fixed number of bytes a node. */
 struct column {
@@ -32,21 +28,8 @@ struct delivery {
   int64_t *filled; /* [own] sparse: entries there so far */
 };
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void delivery_free(struct delivery *d) {
-  free(d->piece);
-  free(d->start);
-  free(d->col);
-  free(d->value);
-  free(d->filled);
-  d->piece = NULL;
-  d->start = NULL;
-  d->col = NULL;
-  d->value = NULL;
-  d->filled = NULL;
+  free_all(d->piece, d->start, d->col, d->value, d->filled);
 }
 
 static void rewind_rows(struct comm *comm, struct delivery *d) {
@@ -106,21 +89,18 @@ static int take_values(const void *records, int64_t count, void *context) {
 }
 
 /* Moves one column into *own, which it allocates. */
-static int deliver_column(struct comm *comm, struct delivery *d, struct column column, void **own) {
+static int deliver_column(struct comm *comm, const struct delivery *of, struct column column, void **own) {
+  ENDED_BY(delivery_free) struct delivery d = *of;
   if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
-  d->column = column;
-  rewind_rows(comm, d);
-  int64_t step = row_shuffle_block / column.bytes;
-  d->piece_rows = step > 0 ? step : 1;
-  int code = memory_alloc_bytes(own, d->shard->own * column.bytes, column.name);
+  d.column = column;
+  rewind_rows(comm, &d);
+  d.piece_rows = larger(row_shuffle_block / column.bytes, 1);
+  int code = memory_alloc_bytes(own, d.shard->own * column.bytes, column.name);
   if (code == OK)
-    code = memory_alloc(&d->piece, smaller(d->piece_rows, d->last - d->next) * column.bytes,
-                        "a block of rows");
-  d->column.own = *own;
+    code = memory_alloc(&d.piece, smaller(d.piece_rows, d.last - d.next) * column.bytes, "a block of rows");
+  d.column.own = *own;
   TRY(comm_agree(comm, code));
-  code = row_shuffle_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, d);
-  delivery_free(d);
-  return code;
+  return row_shuffle_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, &d);
 }
 
 static int read_features(struct dataset *dataset, int64_t first, int64_t rows, void *values) {
@@ -227,29 +207,29 @@ static int take_entries(const void *records, int64_t count, void *context) {
 
 static int prepare_lengths(struct delivery *d) {
   struct csr *rows = &d->shard->feature_rows;
-  TRY(memory_alloc(&d->start, (start_rows() + 1) * (int64_t)sizeof *d->start, "feature offsets"));
+  TRY(memory_arrays("feature offsets", ROOM(&d->start, start_rows() + 1)));
   *rows = (struct csr){.rows = d->shard->own, .cols = d->dataset->features};
-  return memory_alloc(&rows->start, (rows->rows + 1) * (int64_t)sizeof *rows->start, "sparse features");
+  return memory_arrays("sparse features", ROOM(&rows->start, rows->rows + 1));
 }
 
 static int prepare_entries(struct delivery *d) {
   struct csr *rows = &d->shard->feature_rows;
   for (int64_t v = 0; v < rows->rows; v++) rows->start[v + 1] += rows->start[v];
   rows->nnz = rows->start[rows->rows];
-  TRY(memory_alloc(&rows->col, rows->nnz * (int64_t)sizeof *rows->col, "sparse features"));
-  TRY(memory_alloc(&rows->weight, rows->nnz * (int64_t)sizeof *rows->weight, "sparse features"));
-  TRY(memory_alloc(&d->filled, rows->rows * (int64_t)sizeof *d->filled, "row lengths"));
-  TRY(memory_alloc(&d->col, entries_at_once() * (int64_t)sizeof *d->col, "a block of features"));
-  return memory_alloc(&d->value, entries_at_once() * (int64_t)sizeof *d->value, "a block of features");
+  TRY(memory_arrays("sparse features", ROOM(&rows->col, rows->nnz), ROOM(&rows->weight, rows->nnz)));
+  TRY(memory_arrays("row lengths", ROOM(&d->filled, rows->rows)));
+  return memory_arrays("a block of features", ROOM(&d->col, entries_at_once()),
+                       ROOM(&d->value, entries_at_once()));
 }
 
-static int deliver_sparse(struct comm *comm, struct delivery *d) {
-  rewind_rows(comm, d);
-  TRY(comm_agree(comm, prepare_lengths(d)));
-  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, d));
-  rewind_rows(comm, d);
-  TRY(comm_agree(comm, prepare_entries(d)));
-  return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, d);
+static int deliver_sparse(struct comm *comm, const struct delivery *of) {
+  ENDED_BY(delivery_free) struct delivery d = *of;
+  rewind_rows(comm, &d);
+  TRY(comm_agree(comm, prepare_lengths(&d)));
+  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, &d));
+  rewind_rows(comm, &d);
+  TRY(comm_agree(comm, prepare_entries(&d)));
+  return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, &d);
 }
 
 static void scale_row(float *value, int64_t count) {
@@ -270,13 +250,11 @@ static void normalize_rows(struct shard *shard) {
   }
 }
 
-static int deliver_all(struct comm *comm, struct delivery *d) {
+static int deliver_all(struct comm *comm, const struct delivery *d) {
   struct shard *shard = d->shard;
   const struct dataset *dataset = d->dataset;
   if (dataset->has_features && dataset->sparse) {
-    int code = deliver_sparse(comm, d);
-    delivery_free(d);
-    TRY(code);
+    TRY(deliver_sparse(comm, d));
   } else if (dataset->has_features) {
     struct column dense = {"features of own rows", dataset->features * (int64_t)sizeof(float), read_features,
                            NULL};
@@ -293,14 +271,10 @@ static int deliver_all(struct comm *comm, struct delivery *d) {
 
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard) {
-  int32_t *local = NULL;
-  struct delivery delivery = {.dataset = dataset, .partition = partition, .shard = shard};
-  int code = comm_agree(comm, partition_local_ids(partition, comm->rank, &local));
-  delivery.local = local;
-  if (code == OK) code = deliver_all(comm, &delivery);
-  delivery_free(&delivery);
-  free(local);
-  TRY(code);
+  FREED int32_t *local = NULL;
+  TRY(comm_agree(comm, partition_local_ids(partition, comm->rank, &local)));
+  struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
+  TRY(deliver_all(comm, &delivery));
   TRY(shard_hash_data(comm, dataset, shard));
   if (dataset->has_features && normalize == NORMALIZE_ROW) normalize_rows(shard);
   return OK;

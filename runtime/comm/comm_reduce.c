@@ -1,9 +1,7 @@
 /* Reduction over the ranks in the order of their numbers, so that every rank gets the same bits and a repeat
  * gets them again. Short arrays: every rank gathers all of them and reduces alone. Long ones: each rank
  * reduces one block and sends the result round, which moves 2 (size - 1) / size of the array a rank. */
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 
 enum { PARALLEL_COUNT = 1 << 16 };
@@ -29,20 +27,10 @@ COMBINE(combine_float, float)
 COMBINE(combine_double, double)
 
 static void combine(void *to, const void *from, int64_t count, enum number type, enum reduction op) {
-  switch (type) {
-  case NUMBER_INT64:
-    combine_int64(to, from, count, op);
-    break;
-  case NUMBER_UINT64:
-    combine_uint64(to, from, count, op);
-    break;
-  case NUMBER_FLOAT:
-    combine_float(to, from, count, op);
-    break;
-  case NUMBER_DOUBLE:
-    combine_double(to, from, count, op);
-    break;
-  }
+  if (type == NUMBER_INT64) combine_int64(to, from, count, op);
+  if (type == NUMBER_UINT64) combine_uint64(to, from, count, op);
+  if (type == NUMBER_FLOAT) combine_float(to, from, count, op);
+  if (type == NUMBER_DOUBLE) combine_double(to, from, count, op);
 }
 
 static int reduce_short(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {

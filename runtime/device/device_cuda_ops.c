@@ -1,15 +1,73 @@
-#include "runtime/device/device_cuda_ops.h"
-
+#include <dlfcn.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/device/device_cuda.h"
-#include "runtime/device/device_cuda_graph.h"
-#include "runtime/device/device_cuda_memory.h"
+
+/* The part of the library's interface that is used. It comes with the driver, not with the toolkit: a program
+ * linked against it would not start on a machine without a GPU. */
+struct nvml_memory {
+  unsigned long long total, free, used;
+};
+static struct {
+  int tried, ready;
+  int (*init)(void);
+  int (*handle)(const char *bus, void **device);
+  int (*memory)(void *device, struct nvml_memory *memory);
+} nvml;
+
+static void open_library(void) {
+  nvml.tried = 1;
+  void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  *(void **)&nvml.init = dlsym(library, "nvmlInit_v2");
+  *(void **)&nvml.handle = dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
+  *(void **)&nvml.memory = dlsym(library, "nvmlDeviceGetMemoryInfo");
+  nvml.ready = nvml.init && nvml.handle && nvml.memory && nvml.init() == 0;
+}
+
+static int64_t bytes_taken(const char *bus) {
+  void *device = NULL;
+  struct nvml_memory memory = {0};
+  if (!nvml.tried) open_library();
+  if (!nvml.ready || nvml.handle(bus, &device) != 0) return 0;
+  return nvml.memory(device, &memory) == 0 ? (int64_t)memory.used : 0;
+}
+
+/* A device_graph is a cudaGraphExec_t by another name. */
+static cudaGraphExec_t executable(struct device_graph *graph) {
+  return (cudaGraphExec_t)(void *)graph;
+}
+
+/* Of this thread alone: NCCL queues the work of a non-blocking communicator from a thread of its own, which
+ * may allocate meanwhile. */
+static int cuda_capture_begin(struct device *device, enum stream stream) {
+  TRY_CUDA(cudaStreamBeginCapture(device_cuda_stream(device, stream), cudaStreamCaptureModeThreadLocal));
+  return OK;
+}
+
+/* Nodes keep the priority of the stream that they were recorded on: transfers go first here too. */
+static int cuda_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
+  cudaGraph_t recorded = NULL;
+  cudaGraphExec_t exec = NULL;
+  cudaError_t result = cudaStreamEndCapture(device_cuda_stream(device, stream), &recorded);
+  if (result == cudaSuccess)
+    result = cudaGraphInstantiate(&exec, recorded, cudaGraphInstantiateFlagUseNodePriority);
+  if (recorded) cudaGraphDestroy(recorded);
+  (void)cudaGetLastError(); /* a failed capture must not be taken for a failed launch later */
+  *graph = (struct device_graph *)(void *)exec;
+  return device_cuda_check(result, "recording a graph");
+}
+
+static int cuda_replay(struct device *device, enum stream stream, struct device_graph *graph) {
+  TRY_CUDA(cudaGraphLaunch(executable(graph), device_cuda_stream(device, stream)));
+  return OK;
+}
+
+static void cuda_graph_free(struct device *device, struct device_graph *graph) {
+  (void)device;
+  cudaGraphExecDestroy(executable(graph));
+}
 
 static struct device_cuda *cuda_of(const struct device *device) {
   return device->impl;
@@ -70,7 +128,7 @@ static int choose_gpu(struct device *device, int local_rank, int local_size) {
 }
 
 static int64_t used_since_open(const struct device_cuda *cuda) {
-  return device_cuda_used(cuda->bus) - cuda->used_before;
+  return bytes_taken(cuda->bus) - cuda->used_before;
 }
 
 static void note_peak(struct device_cuda *cuda) {
@@ -97,7 +155,7 @@ static int cuda_choose(struct device *device, int local_rank, int local_size) {
   struct device_cuda *cuda = NULL;
   struct cudaDeviceProp properties;
   TRY(choose_gpu(device, local_rank, local_size));
-  TRY(memory_alloc(&cuda, (int64_t)sizeof *cuda, "a device"));
+  TRY(memory_arrays("a device", ROOM(&cuda, 1)));
   device->impl = cuda;
   TRY(device_cuda_bus(device, cuda->bus));
   TRY_CUDA(cudaGetDeviceProperties(&properties, device->index));
@@ -108,7 +166,7 @@ static int cuda_choose(struct device *device, int local_rank, int local_size) {
 
 static int cuda_open(struct device *device) {
   struct device_cuda *cuda = cuda_of(device);
-  cuda->used_before = device_cuda_used(cuda->bus); /* the next call makes the context */
+  cuda->used_before = bytes_taken(cuda->bus); /* the next call makes the context */
   TRY_CUDA(cudaSetDevice(device->index));
   TRY(open_streams(cuda));
   note_peak(cuda);
@@ -294,8 +352,8 @@ const struct device_ops device_cuda_ops = {
                .mark = cuda_mark,
                .reach = cuda_reach,
                .elapsed = cuda_elapsed,
-               .capture_begin = device_cuda_capture_begin,
-               .capture_end = device_cuda_capture_end,
-               .replay = device_cuda_replay,
-               .graph_free = device_cuda_graph_free},
+               .capture_begin = cuda_capture_begin,
+               .capture_end = cuda_capture_end,
+               .replay = cuda_replay,
+               .graph_free = cuda_graph_free},
 };

@@ -1,12 +1,9 @@
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
-#include "io/import/import_split_file.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "io/import/import_labels.h"
+#include "io/import/import_split.h"
+#include "runtime/base/base.h"
 
 /* adj_*, attr_*, labels, train_idx ... (Shchur et al., "Pitfalls of graph neural network evaluation", 2018)
  */
@@ -16,8 +13,8 @@ static int read_benchmark(struct import *import, const struct npz *npz) {
   if (npz_has(npz, "attr_indptr"))
     TRY(import_feature_csr(&import->source, npz, "attr_", nodes));
   else if (npz_has(npz, "attr_matrix"))
-    TRY(import_array(import, npz, "attr_matrix", import_take_features));
-  if (npz_has(npz, "labels")) TRY(import_array(import, npz, "labels", import_take_labels));
+    TRY(import_array(import, npz, "attr_matrix", import_feature_array));
+  if (npz_has(npz, "labels")) TRY(import_array(import, npz, "labels", import_label_array));
   return import_split_arrays(&import->source, npz, nodes);
 }
 
@@ -30,11 +27,9 @@ static int count_nodes(const struct npz *npz, int64_t *nodes) {
   *nodes = 0;
   for (int i = 0; i < 4 && *nodes == 0; i++) {
     if (!npz_has(npz, arrays[i].name)) continue;
-    struct npy array;
-    int code = npz_read(npz, arrays[i].name, &array);
-    if (code == OK && array.dims > arrays[i].dim) *nodes = array.dim[arrays[i].dim];
-    npy_free(&array);
-    TRY(code);
+    ENDED_BY(npy_free) struct npy array = {0};
+    TRY(npz_read(npz, arrays[i].name, &array));
+    if (array.dims > arrays[i].dim) *nodes = array.dim[arrays[i].dim];
   }
   return OK;
 }
@@ -53,8 +48,8 @@ static int read_heterophilous(struct import *import, const struct npz *npz) {
   char what[sizeof npz->path + 16];
   snprintf(what, sizeof what, "%s: nodes", npz->path);
   TRY(import_check_size(nodes, import->edges.count, what));
-  if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_take_features));
-  if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_take_labels));
+  if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_feature_array));
+  if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_label_array));
   return nodes ? import_split_arrays(&import->source, npz, nodes) : OK;
 }
 
@@ -78,12 +73,11 @@ static int read_schema(struct import *import, const struct npz *npz) {
 }
 
 int import_npz(struct import *import) {
-  struct npz npz;
+  ENDED_BY(npz_close) struct npz npz = {0};
   char left[200] = "";
-  int code = npz_open(&npz, import->options->input);
-  if (code == OK) code = read_schema(import, &npz);
-  if (code == OK) npz_unread(&npz, left, sizeof left);
+  TRY(npz_open(&npz, import->options->input));
+  TRY(read_schema(import, &npz));
+  npz_unread(&npz, left, sizeof left);
   if (left[0]) log_info("%s: not used: %s", npz.path, left);
-  npz_close(&npz);
-  return code;
+  return OK;
 }
