@@ -5,7 +5,7 @@
 
 #include "kernels/ops/elementwise.h"
 #include "models/layers/types.h"
-#include "models/program/rules/rules.h"
+#include "models/program/rules/run_step.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 

@@ -33,9 +33,6 @@ rule run_reduce, run_reduce_backward;                           /* reduce.c */
 rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
 rule run_norm_backward;                                         /* norm.c */
 
-/* Step s, unless it runs along with a head. */
-int run_step(const struct pass *pass, int s);
-
 /* The step that runs along with a head in that way; NULL: none. */
 static inline const struct step *fused(const struct pass *pass, const struct step *head, enum fusion how) {
   return head->along[how] == NONE ? NULL : &pass->program->step[head->along[how]];

@@ -1,5 +1,4 @@
-/* Which rule runs a step, by its kind. */
-#include "models/program/rules/rules.h"
+#include "models/program/rules/run_step.h"
 
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
