@@ -19,11 +19,13 @@ static int are_heads(int64_t heads, int64_t width) {
   return heads >= 1 && heads <= ATTENTION_HEADS && width % heads == 0;
 }
 
-/* A row of x and of terms for each arc; the result once, its positive part too. */
+/* A row of x and of terms for each arc; what rows have of their own and the result once, its positive part
+ * too. */
 static double attention_bytes(const struct attention *op) {
-  double arc = 4 + (double)(op->x.cols * dtype_bytes(op->x.dtype) + op->heads * dtype_bytes(op->term.dtype));
-  return (double)op->a->csr->nnz * arc + bytes_of(op->self) + (op->accumulate ? 2 : 1) * bytes_of(op->y) +
-         bytes_of(op->positive);
+  int64_t terms = op->right.data ? 0 : op->heads * dtype_bytes(op->term.dtype);
+  double arc = 4 + (double)(op->x.cols * dtype_bytes(op->x.dtype) + terms);
+  return (double)op->a->csr->nnz * arc + bytes_of(op->self) + bytes_of(op->right) +
+         (op->accumulate ? 2 : 1) * bytes_of(op->y) + bytes_of(op->positive);
 }
 
 /* Whether parts of a row can meet in those sums, as many columns wide; y: what stands in for them. */
@@ -36,23 +38,35 @@ int64_t attention_workspace(const struct kernels *k, const struct layout *a, int
   return k->ops->attention->attention_workspace ? k->ops->attention->attention_workspace(a, width, heads) : 0;
 }
 
+/* Whether the scores of all arcs can be found. */
+static int has_scores(const struct kernels *k, const struct attention *op) {
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
+  if (op->right.data)
+    return is_matrix(k, op->right, rows, width) && is_real(k, op->score, heads, width / heads) &&
+           !op->positive.data;
+  return is_real(k, op->term, op->a->csr->cols, heads) && is_real(k, op->row_term, rows, heads) &&
+         (!op->self.data || is_real(k, op->self_term, rows, heads));
+}
+
 int op_attention(struct kernels *k, const struct attention *op) {
   const struct csr *a = op->a->csr;
   int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads;
   assert(are_heads(heads, width));
-  assert(is_matrix(k, op->x, a->cols, width) && is_real(k, op->term, a->cols, heads));
-  assert(!op->self.data || (is_matrix(k, op->self, rows, width) && is_real(k, op->self_term, rows, heads)));
-  assert(is_real(k, op->row_term, rows, heads) && is_real(k, op->log_sum, rows, heads));
+  assert(is_matrix(k, op->x, a->cols, width) && has_scores(k, op) && is_real(k, op->log_sum, rows, heads));
+  assert(!op->self.data || is_matrix(k, op->self, rows, width));
   assert(is_matrix(k, op->y, rows, width) && (a->row ? a->rows <= rows : a->rows == rows));
   assert(!op->positive.data ||
          (is_matrix(k, op->positive, rows, width) && is_real(k, op->share, rows, heads)));
-  assert(are_sums(k, op->sums, op->y, attention_sums_cols(k, width), op->has_halo || op->accumulate));
+  assert(are_sums(k, op->sums, op->y, op->right.data ? width : attention_sums_cols(k, width),
+                  op->has_halo || op->accumulate));
   assert(!op->mean.data || is_real(k, op->mean, rows, width / heads));
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH &&
                            op->epilogue->z.data == (op->mean.data ? op->mean.data : op->y.data)));
-  double flops = 2 * (double)(a->nnz + (op->self.data ? rows : 0)) * (double)width;
-  return PROFILE_WORK("attention", attention_bytes(op), flops, k->ops->attention->attention(k, op));
+  double arcs = (double)(a->nnz + (op->self.data ? rows : 0));
+  double flops = (op->right.data ? 6 : 2) * arcs * (double)width;
+  return PROFILE_WORK(op->right.data ? "dynamic_attention" : "attention", attention_bytes(op), flops,
+                      k->ops->attention->attention(k, op));
 }
 
 int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
@@ -104,6 +118,36 @@ int op_attention_terms_backward(struct kernels *k, const struct attention_terms_
   double bytes = bytes_of(op->x) + 2 * bytes_of(op->left_grad);
   return PROFILE_WORK("attention_terms_backward", bytes, 4 * (double)(rows * op->x.cols),
                       k->ops->attention->attention_terms_backward(k, op));
+}
+
+int op_dynamic_rows(struct kernels *k, const struct dynamic_rows *op) {
+  int64_t rows = op->y.rows, width = op->y.cols, heads = op->heads, out = op->dz.cols;
+  assert(are_heads(heads, width) && (out == width || out == width / heads));
+  assert(is_matrix(k, op->dz, rows, out) && is_matrix(k, op->y, rows, width));
+  assert(is_matrix(k, op->right, rows, width) && is_real(k, op->log_sum, rows, heads));
+  assert(is_message(k, op->message, rows, dynamic_message_cols(k, out, width, heads)));
+  double bytes = 2 * bytes_of(op->message) + bytes_of(op->y);
+  return PROFILE_WORK("dynamic_rows", bytes, 0, k->ops->attention->dynamic_rows(k, op));
+}
+
+int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
+  const struct csr *a = op->a->csr;
+  const int in = op->way == DYNAMIC_IN;
+  int64_t rows = op->grad.rows, width = op->grad.cols, heads = op->heads;
+  int64_t cols = dynamic_message_cols(k, op->out, width, heads);
+  assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
+  assert(is_matrix(k, op->x, in ? a->cols : rows, width));
+  assert(is_message(k, op->message, in ? rows : a->cols, cols));
+  assert(is_real(k, op->score, heads, width / heads) && (!op->self || a->cols >= rows));
+  assert(is_matrix(k, op->grad, rows, width) && is_real(k, op->products, rows, width));
+  assert(are_sums(k, op->sums, op->grad, width, op->has_halo || op->accumulate));
+  assert(a->row ? a->rows <= rows : a->rows == rows);
+  assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
+  double nnz = (double)a->nnz, columns = (double)(in ? width : cols) * (double)dtype_bytes(k->dtype);
+  double bytes = nnz * (4 + columns) + bytes_of(in ? op->message : op->x) + 2 * bytes_of(op->products) +
+                 (op->accumulate ? 2 : 1) * bytes_of(op->grad);
+  double flops = (in ? 8 : 10) * (nnz + (op->self ? (double)rows : 0)) * (double)width;
+  return PROFILE_WORK("dynamic_backward", bytes, flops, k->ops->attention->dynamic_backward(k, op));
 }
 
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {

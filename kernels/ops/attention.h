@@ -32,7 +32,8 @@ static inline struct tensor tensor_take_reals(const struct kernels *k, struct te
   return tensor_reals(k, tensor_take(rest, message_reals(k, count)), 0, count);
 }
 
-/* Columns of what rows keep between two parts of attention, y | positive, each at a multiple of ROW_BYTES. */
+/* Columns of what rows keep between two parts of attention, y | positive, each at a multiple of ROW_BYTES;
+ * with dynamic scores only y. */
 static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width) {
   return 2 * tensor_stride(k->real, width);
 }
@@ -41,6 +42,8 @@ static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width
  * each; arcs (v <- u) are those of the layout and, where `self` is given, one (v <- v) a row:
  *   e_vu = LeakyReLU(term_u + row_term_v), slope .2;  a_vu = softmax of e over the arcs of row v
  *   y_v  = sum_u a_vu k_vu x_u,  k_vu: dropout
+ * or, where `right` is given in place of the terms, with dynamic scores (Brody et al. 2022)
+ *   e_vu = score . LeakyReLU(x_u + right_v), head by head,
  * in one pass with a running maximum; log_sum_v = log sum_u exp(e_vu) is all that is kept of the softmax:
  * a_vu = exp(e_vu - log_sum_v). Rows flagged `has_halo` are done with the columns seen so far, and leave y
  * and positive in `sums`; with `accumulate` what a row has there counts as one more arc, of score log_sum_v
@@ -54,12 +57,13 @@ struct attention {
   struct tensor term;            /* real [a.cols, heads] */
   struct tensor self, self_term; /* x and term of the rows themselves; data NULL: no self loops */
   struct tensor row_term;        /* real [rows, heads] */
+  struct tensor right, score;    /* dtype [rows, width], real [heads, width / heads]; data NULL: terms */
   struct dropout dropout;        /* its ids are those of the rows; see attention_counter */
   const int64_t *col_id;         /* [a.cols] global node ids, where there is dropout */
   const uint8_t *has_halo;       /* [rows]; NULL: all rows finish here */
   int accumulate;
   struct tensor log_sum;         /* real [rows, heads] */
-  struct tensor positive, share; /* dtype [rows, width], real [rows, heads] */
+  struct tensor positive, share; /* dtype [rows, width], real [rows, heads]; of terms */
   struct tensor
       sums;        /* real [rows, attention_sums_cols], where dtype is not real; else absent: y, positive */
   struct tensor y; /* dtype [rows, width] */
@@ -131,6 +135,62 @@ struct attention_terms_backward {
   struct tensor x;                     /* dtype [rows, width] */
   struct tensor left_grad, right_grad; /* real [rows, heads] */
   struct tensor l_grad, r_grad;        /* real [heads, width / heads] */
+};
+
+/* The backward of dynamic scores. What an arc (v <- u) needs beside x_u is the message of v, from dz, the
+ * gradient of mean or y:
+ *   message_v = dz_v | right_v | the reals log_sum_v, delta_v,  delta_v = dy_v . y_v a head */
+struct dynamic_rows {
+  int64_t heads;
+  struct tensor dz;       /* dtype [rows, width], or [rows, width / heads]: of the mean */
+  struct tensor right, y; /* dtype [rows, width] */
+  struct tensor log_sum;  /* real [rows, heads] */
+  struct tensor message;  /* dtype [rows, dynamic_message_cols] */
+};
+
+/* out: columns of dz. */
+static inline int64_t dynamic_message_cols(const struct kernels *k, int64_t out, int64_t width,
+                                           int64_t heads) {
+  return tensor_stride(k->dtype,
+                       message_elements(k, out) + message_elements(k, width) + message_reals(k, 2 * heads));
+}
+
+struct dynamic_message {
+  struct tensor dz, right, log_sum, delta;
+};
+static inline struct dynamic_message dynamic_parts(const struct kernels *k, struct tensor message,
+                                                   int64_t out, int64_t width, int64_t heads) {
+  int64_t right = message_elements(k, out);
+  struct tensor reals = tensor_reals(k, message, right + message_elements(k, width), 2 * heads);
+  return (struct dynamic_message){.dz = tensor_columns(message, 0, out),
+                                  .right = tensor_columns(message, right, width),
+                                  .log_sum = tensor_columns(reals, 0, heads),
+                                  .delta = tensor_columns(reals, heads, heads)};
+}
+
+/* With de_vu = a_vu (k_vu dy_v . x_u - delta_v) and s_vu = de_vu LeakyReLU'(x_u + right_v), head by head:
+ *   DYNAMIC_IN:  over the arcs into a row v:  grad_v = sum_u score s_vu, the gradient of right_v
+ *   DYNAMIC_OUT: over the arcs out of a row u, in the transposed pattern:
+ *                grad_u = sum_v a_vu k_vu dy_v + score s_vu, that of x_u
+ * LeakyReLU is homogeneous, so that the gradient of score is a sum over all nodes of
+ *   products_v = right_v sum_u s_vu (DYNAMIC_IN) + x_v sum_w s_wv (DYNAMIC_OUT, which adds to them). */
+enum dynamic_way { DYNAMIC_IN, DYNAMIC_OUT };
+struct dynamic_backward {
+  const struct layout *a;
+  enum dynamic_way way;
+  int64_t heads;
+  int64_t out;             /* columns of dz in messages: width, or width / heads of a mean */
+  struct tensor x;         /* dtype [a.cols, width]; of DYNAMIC_OUT [rows, width] */
+  struct tensor message;   /* dtype [rows, dynamic_message_cols]; of DYNAMIC_OUT [a.cols, ..] */
+  struct tensor score;     /* real [heads, width / heads] */
+  int self;                /* the columns are the rows' nodes, and each has the arc (v <- v) */
+  struct dropout dropout;  /* as forward; its ids are those of the rows */
+  const int64_t *col_id;   /* [a.cols] */
+  int accumulate;          /* to what there is: the second of two parts */
+  const uint8_t *has_halo; /* [rows]; NULL: all rows finish here */
+  struct tensor sums; /* grad of rows that `has_halo` flags, real [rows, width], where dtype is not real; else
+                         grad */
+  struct tensor grad, products; /* dtype, real [rows, width] */
 };
 
 /* Attention by cosines, in one head (Thekumparampil et al. 2018), n = x / |x|, and 0 where x is:
@@ -218,6 +278,8 @@ struct attention_ops {
   int (*attention_backward)(struct kernels *k, const struct attention_backward *op);
   int (*attention_terms)(struct kernels *k, const struct attention_terms *op);
   int (*attention_terms_backward)(struct kernels *k, const struct attention_terms_backward *op);
+  int (*dynamic_rows)(struct kernels *k, const struct dynamic_rows *op);
+  int (*dynamic_backward)(struct kernels *k, const struct dynamic_backward *op);
   int (*cosine_rows)(struct kernels *k, const struct cosine_rows *op);
   int (*cosine_attention)(struct kernels *k, const struct cosine_attention *op);
   int (*cosine_backward)(struct kernels *k, const struct cosine_backward *op);
@@ -232,6 +294,8 @@ int op_attention_rows(struct kernels *k, const struct attention_rows *op);
 int op_attention_backward(struct kernels *k, const struct attention_backward *op);
 int op_attention_terms(struct kernels *k, const struct attention_terms *op);
 int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op);
+int op_dynamic_rows(struct kernels *k, const struct dynamic_rows *op);
+int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op);
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int op_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int op_cosine_backward(struct kernels *k, const struct cosine_backward *op);

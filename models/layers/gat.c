@@ -3,7 +3,6 @@
  * layers put the heads side by side, the last one takes their mean. */
 #include "kernels/ops/attention.h"
 #include "models/layers/layers.h"
-#include "runtime/base/error.h"
 
 /* What neighbours need: x | the reals l . x. */
 static void attend_to(struct build *b, struct step *attend, int weight, int64_t out) {
@@ -49,22 +48,8 @@ static void gat_layer(struct build *b, int64_t out, struct layer_epilogue form) 
   build_epilogue(b, attend.out[b->last], epilogue);
 }
 
-static int check(const struct run *run) {
-  const struct config *config = run->config;
-  long long hidden = config->model.hidden, heads = config->model.heads;
-  if (config->model.layers > 1 && hidden % heads != 0)
-    FAIL(BAD_INPUT, "model.hidden = %lld does not divide into model.heads = %lld heads; choose a multiple",
-         hidden, heads);
-  return OK;
-}
-
 static void gat_build(struct build *b) {
-  struct propagation *p = b->propagation;
-  b->code = check(b->run);
-  attention_check(b);
-  p->adjacency_norm = ADJACENCY_NORM_SUM;
-  p->attends = 1;
-  p->wants_ids = b->run->config->model.dropout_attention > 0;
+  attention_of_heads(b);
   build_alike(b, gat_layer);
 }
 

@@ -21,5 +21,8 @@ build_layer gin_aggregation; /* y = ((1 + eps) x + P x) W */
 void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm);
 /* Whether the dataset allows for attention. Errors, in b->code: BAD_INPUT for a graph with weights. */
 void attention_check(struct build *b);
+/* The same of attention in heads, side by side in hidden layers; sets b->propagation up for it. Errors, in
+ * b->code: BAD_INPUT also for model.heads that do not divide model.hidden. */
+void attention_of_heads(struct build *b);
 
 #endif

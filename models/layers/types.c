@@ -5,9 +5,9 @@
 
 #include "runtime/base/error.h"
 
-static const struct model_type *const types[] = {&agnn_model,  &appnp_model, &gat_model,      &gcn_model,
-                                                 &gcnii_model, &gin_model,   &hgnn_model,     &mlp_model,
-                                                 &sage_model,  &sgc_model,   &unigcnii_model, &unigin_model};
+static const struct model_type *const types[] = {
+    &agnn_model, &appnp_model, &gat_model,  &gatv2_model, &gcn_model,      &gcnii_model, &gin_model,
+    &hgnn_model, &mlp_model,   &sage_model, &sgc_model,   &unigcnii_model, &unigin_model};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 int model_type_of(const char *name, const struct model_type **type) {

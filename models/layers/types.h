@@ -4,8 +4,8 @@
 
 #include "models/layers/layers.h"
 
-extern const struct model_type agnn_model, appnp_model, gat_model, gcn_model, gcnii_model, gin_model,
-    hgnn_model, mlp_model, sage_model, sgc_model, unigcnii_model, unigin_model;
+extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, gcn_model, gcnii_model,
+    gin_model, hgnn_model, mlp_model, sage_model, sgc_model, unigcnii_model, unigin_model;
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int model_type_of(const char *name, const struct model_type **type);

@@ -118,8 +118,7 @@ int build_aggregate(struct build *b, int x, int added) {
  * own output. */
 static int works_in_place(const struct program *p, const struct step *step) {
   const struct step *writer = &p->step[p->value[step->in[0]].writer];
-  const int kept = (writer->kind == STEP_ATTEND || writer->kind == STEP_COSINE) &&
-                   writer->out[0] == step->in[0];
+  const int kept = step_attends(writer->kind) && writer->out[0] == step->in[0];
   return step->epilogue.norm == NORM_NONE && step->in[1] == NONE && !kept;
 }
 

@@ -260,6 +260,29 @@ static void differentiate_attend(struct differentiation *d, int s, int dz) {
   add_part(d, product, step.out[0]);
 }
 
+/* The same with dynamic scores, for both products: see rules/dynamic.c. */
+static void differentiate_dynamic(struct differentiation *d, int s, int dz) {
+  const struct step forward = d->p->step[s];
+  const struct kernels *k = d->run->kernels;
+  struct step step = backward_of(d, s, STEP_DYNAMIC_BACKWARD);
+  const int x = forward.in[0], right = forward.in[1], y = forward.out[0];
+  const int64_t width = d->p->value[y].cols, out = d->p->value[dz].cols;
+  const int ins[] = {dz, x, right, forward.out[2], y};
+  for (int i = 0; i < 5; i++) step.in[i] = ins[i];
+  step.heads = forward.heads;
+  step.width = forward.width;
+  step.parameter[0] = forward.parameter[0];
+  step.exchange = dynamic_message_cols(k, out, width, forward.heads);
+  step.out[0] = gradient_of(d, x);
+  step.out[1] = gradient_of(d, right);
+  step.out[2] = matrix(d, "message", y, step.exchange, 0);
+  step.out[3] = matrix(d, "products", y, width, 1);
+  if (d->run->comm->size > 1 && k->dtype != k->real) step.out[4] = matrix(d, "sums", y, width, 1);
+  add_step(d, step);
+  add_part(d, x, step.out[0]);
+  add_part(d, right, step.out[1]);
+}
+
 /* The same for attention by cosines, straight to dx: see rules/cosine.c. */
 static void differentiate_cosine(struct differentiation *d, int s, int dz) {
   const struct step forward = d->p->step[s];
@@ -296,10 +319,11 @@ static void differentiate_reduce(struct differentiation *d, int s, int dy) {
 
 static void differentiate_step(struct differentiation *d, int s) {
   static void (*const rules[STEP_KINDS])(struct differentiation *, int, int) = {
-      [STEP_LINEAR] = differentiate_linear,   [STEP_AGGREGATE] = differentiate_aggregate,
-      [STEP_ATTEND] = differentiate_attend,   [STEP_COSINE] = differentiate_cosine,
-      [STEP_REDUCE] = differentiate_reduce,   [STEP_ADD] = differentiate_add,
-      [STEP_DROPOUT] = differentiate_dropout, [STEP_EPILOGUE] = differentiate_epilogue,
+      [STEP_LINEAR] = differentiate_linear,     [STEP_AGGREGATE] = differentiate_aggregate,
+      [STEP_ATTEND] = differentiate_attend,     [STEP_COSINE] = differentiate_cosine,
+      [STEP_DYNAMIC] = differentiate_dynamic,   [STEP_REDUCE] = differentiate_reduce,
+      [STEP_ADD] = differentiate_add,           [STEP_DROPOUT] = differentiate_dropout,
+      [STEP_EPILOGUE] = differentiate_epilogue,
   };
   const struct step *step = &d->p->step[s];
   for (int i = 0; i < STEP_OUTS && d->code == OK; i++) {

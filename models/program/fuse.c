@@ -40,8 +40,7 @@ static void fuse_epilogue(struct program *p, int s) {
     if (is_one_product(&p->step[writer])) p->step[writer].along[FUSE_MOMENTS] = s;
     return;
   }
-  if (kind == STEP_LINEAR || kind == STEP_AGGREGATE || kind == STEP_ATTEND || kind == STEP_COSINE)
-    join(p, writer, FUSE_EPILOGUE, s);
+  if (kind == STEP_LINEAR || kind == STEP_AGGREGATE || step_attends(kind)) join(p, writer, FUSE_EPILOGUE, s);
 }
 
 /* The layer above begins with a product of what this one ends with, for an aggregation. */

@@ -21,8 +21,7 @@ static int is_computed_again(const struct program *p, int value) {
   const int writer = value == NONE ? NONE : p->value[value].writer;
   const struct step *step = writer == NONE || writer > p->loss ? NULL : &p->step[writer];
   if (!step || step->aggregation.once || step->layer >= p->layers - 2) return 0;
-  return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step->kind == STEP_ATTEND ||
-         step->kind == STEP_COSINE;
+  return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step_attends(step->kind);
 }
 
 static int copy_value(struct recomputation *r, int value) {

@@ -36,6 +36,9 @@ enum step_kind {
   /* Attention of struct attention and its gradient. See rules/attend.c */
   STEP_ATTEND,
   STEP_ATTEND_BACKWARD,
+  /* The same with dynamic scores. See rules/dynamic.c */
+  STEP_DYNAMIC,
+  STEP_DYNAMIC_BACKWARD,
   /* Attention by cosines. See rules/cosine.c */
   STEP_COSINE,
   STEP_COSINE_BACKWARD,
@@ -106,8 +109,13 @@ struct step {
   struct aggregation aggregation;
   struct layer_epilogue epilogue;
   struct epilogue_index index;
-  int heads, width; /* ATTEND */
+  int heads, width; /* ATTEND, DYNAMIC */
 };
+
+/* Whether it is attention, forward: its epilogue may run along, and its backward reads what it wrote. */
+static inline int step_attends(enum step_kind kind) {
+  return kind == STEP_ATTEND || kind == STEP_DYNAMIC || kind == STEP_COSINE;
+}
 
 extern const char *const step_name[STEP_KINDS];
 

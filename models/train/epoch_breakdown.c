@@ -14,7 +14,7 @@ const char *const epoch_part_name[EPOCH_PARTS] = {"pack",      "exchange",  "wai
                                                   "reduce",    "optimiser", "other"};
 
 /* The regions of each part, NULL at the end. */
-static const char *const region_name[EPOCH_OTHER][16] = {
+static const char *const region_name[EPOCH_OTHER][20] = {
     [EPOCH_PACK] = {"pack"},
     [EPOCH_EXCHANGE] = {"exchange"},
     [EPOCH_WAIT] = {"wait"},
@@ -23,7 +23,8 @@ static const char *const region_name[EPOCH_OTHER][16] = {
     [EPOCH_GEMM] = {"gemm", "spmm"},
     [EPOCH_EPILOGUE] = {"update", "update_backward", "batch_norm_stats", "batch_norm_backward", "column_sums",
                         "column_moments", "add", "dot", "dropout", "sparse_dropout", "attention_terms",
-                        "attention_rows", "attention_terms_backward", "cosine_rows", "cosine_end"},
+                        "attention_rows", "attention_terms_backward", "dynamic_rows", "cosine_rows",
+                        "cosine_end"},
     [EPOCH_LOSS] = {"loss"},
     [EPOCH_REDUCE] = {"reduce"},
     [EPOCH_OPTIMISER] = {"optimiser"},

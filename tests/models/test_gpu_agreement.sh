@@ -74,6 +74,8 @@ plain() {
 # Other models: attention, its dropout included, the last heads averaged; and what comes in two products.
 gat=(--set model.type=gat --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
   --set model.activation=elu)
+gatv2=(--set model.type=gatv2 --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3
+  --set model.activation=elu)
 agnn=(--set model.type=agnn --set model.layers=4)
 sage=(--set model.type=sage --set train.lr=0.002)
 models() { # NAME...
@@ -150,7 +152,7 @@ case $1 in
 fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
 plain | hypergraphs) "$1" ;;
-attention) models gat agnn ;;
+attention) models gat gatv2 agnn ;;
 sage) models sage ;;
 moved) moved && limits ;;
 *) fail "no part $1" ;;

@@ -1,4 +1,4 @@
-# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, GCN on a weighted graph by tiles and by
+# test_gpu_models.sh PART: GIN, GCNII, GraphSAGE, also with max pooling, SGC, APPNP, GATv2, GCN on a weighted graph by tiles and by
 # condensed windows, and the models of hypergraphs on a GPU as on the processor, with dropout on: in fp32 loss curves
 # within 1e-5 over the first 5 epochs and 1e-3 over 50, in bf16 the final loss within 1%; equal bits when repeated and
 # when replayed in place of queued. (The maximum of two values that are equal but for rounding may be either: max
@@ -53,6 +53,12 @@ case $1 in
 gcnii) agrees gcnii --set model.type=gcnii --set model.layers=16 --set train.weight_decay_convolutions=0.01 ;;
 gin) agrees gin --set model.type=gin --set model.learn_eps=true --set model.dropout_input=0.0 --set train.lr=0.002 ;;
 sage) agrees sage --set model.type=sage --set train.lr=0.002 ;;
+sgc) agrees sgc --set model.type=sgc --set model.dropout_input=0.0 ;;
+appnp) agrees appnp --set model.type=appnp --set model.layers=2 --set model.steps=6 ;;
+gatv2)
+  agrees gatv2 --set model.type=gatv2 --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3 \
+    --set model.activation=elu
+  ;;
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
 weighted)
   make_weighted

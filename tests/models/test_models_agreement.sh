@@ -26,9 +26,11 @@ agrees sage.mean --set model.type=sage --set model.norm=layer --set model.residu
 agrees sage.gcn --set model.type=sage --set model.aggregator=gcn
 agrees sage.sum --set model.type=sage --set model.aggregator=sum --set model.norm=batch --set model.dropout_input=0.0
 agrees sage.max --set model.type=sage --set model.aggregator=max --set train.lr=0.005
-# A value that crosses the kink of ReLU or of gat's LeakyReLU on one number of ranks alone, or on one kind of processor,
-# moves what Adam makes of small gradients: gat, and gin with its large sums, take smaller steps.
+# A value that crosses the kink of ReLU or of gat's or gatv2's LeakyReLU on one number of ranks alone, or on one kind of processor,
+# moves what Adam makes of small gradients: these, and gin with its large sums, take smaller steps.
 agrees gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3 \
+  --set model.activation=elu --set train.lr=0.005
+agrees gatv2 --set model.type=gatv2 --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3 \
   --set model.activation=elu --set train.lr=0.005
 agrees agnn --set model.type=agnn --set model.layers=4
 agrees gin.fixed --set model.type=gin --set model.eps=0.1 --set model.dropout_input=0.0 --set train.lr=0.002

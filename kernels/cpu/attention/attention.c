@@ -1,5 +1,5 @@
-/* y_v = sum_u softmax_u(LeakyReLU(term_u + row_term_v)) k_vu x_u in one pass over the arcs of a row, with a
- * running maximum; see struct attention. */
+/* y_v = sum_u softmax_u(e_vu) k_vu x_u in one pass over the arcs of a row, with a running maximum, e_vu of
+ * terms or dynamic; see struct attention. */
 #include <string.h>
 
 #include "kernels/cpu/attention/attention_arc.h"
@@ -10,9 +10,9 @@
 
 /* One row on its way: sums are relative to exp(max), a head each. */
 struct row {
-  int64_t v, width; /* of a head */
-  const real *term;
-  real *y, *positive; /* positive NULL: not wanted */
+  int64_t v, width;         /* of a head */
+  const real *term, *right; /* one of them is NULL */
+  real *y, *positive;       /* positive NULL: not wanted */
   real max[ATTENTION_HEADS], total[ATTENTION_HEADS], share[ATTENTION_HEADS];
 };
 
@@ -49,19 +49,30 @@ static void raise_max(struct row *row, int64_t h, real max) {
   if (row->positive) multiply_by(factor, row->width, row->positive + h * row->width);
 }
 
+/* What LeakyReLU gives of a sum of terms, and whether it is positive; or a dynamic score. */
+static real score_of(const struct attention *op, const struct row *row, const real *x, const real *term,
+                     int64_t h, int *positive) {
+  int64_t at = h * row->width;
+  if (row->right) return dynamic_score(x + at, row->right + at, row_of(op->score, h), row->width);
+  *positive = term[h] + row->term[h] > 0;
+  return leaky(term[h] + row->term[h]);
+}
+
+/* term: NULL with dynamic scores. */
 static void take_arc(const struct attention *op, uint32_t epoch, struct row *row, const real *x,
                      const real *term, int64_t col_id) {
   real keep[ATTENTION_HEADS];
   const struct dropout *dropout = &op->dropout;
   if (dropout->threshold > 0) keep_heads(dropout, epoch, dropout->id[row->v], col_id, op->heads, keep);
   for (int64_t h = 0; h < op->heads; h++) {
-    real sum = term[h] + row->term[h], score = leaky(sum);
+    int positive = 0;
+    real score = score_of(op, row, x, term, h, &positive);
     if (score > row->max[h]) raise_max(row, h, score);
     real weight = exponential(score - row->max[h]), kept = dropout->threshold > 0 ? weight * keep[h] : weight;
     int64_t at = h * row->width;
     row->total[h] += weight;
     add_times(kept, x + at, row->width, row->y + at);
-    if (!row->positive || !(sum > 0)) continue;
+    if (!row->positive || !positive) continue;
     row->share[h] += weight;
     add_times(kept, x + at, row->width, row->positive + at);
   }
@@ -72,7 +83,8 @@ static void take_arcs(const struct attention *op, uint32_t epoch, struct row *ro
   int drops = op->dropout.threshold > 0;
   for (int64_t e = first; e < end; e++) {
     int64_t u = op->a->csr->col[e];
-    take_arc(op, epoch, row, row_of(op->x, u), row_of(op->term, u), drops ? op->col_id[u] : 0);
+    take_arc(op, epoch, row, row_of(op->x, u), row->term ? row_of(op->term, u) : NULL,
+             drops ? op->col_id[u] : 0);
   }
 }
 
@@ -98,7 +110,8 @@ static void take_segments(const struct attention *op, uint32_t epoch, struct row
     return;
   }
   for (; first < end; first += each) {
-    struct row part = {.v = row->v, .width = row->width, .term = row->term, .y = place.at};
+    struct row part = {
+        .v = row->v, .width = row->width, .term = row->term, .right = row->right, .y = place.at};
     if (row->positive) part.positive = place.at + op->y.cols;
     empty_row(op, &part);
     take_segments(op, epoch, &part, first, end - first < each ? end : first + each, segment_within(place));
@@ -130,13 +143,15 @@ static void compute_row(const struct attention *op, uint32_t epoch, int64_t i, s
   int64_t v = m->row ? m->row[i] : i, first = m->start[i], end = m->start[i + 1];
   struct row row = {.v = v,
                     .width = op->y.cols / op->heads,
-                    .term = row_of(op->row_term, v),
+                    .term = op->right.data ? NULL : row_of(op->row_term, v),
+                    .right = op->right.data ? row_of(op->right, v) : NULL,
                     .y = row_of(op->y, v),
                     .positive = op->positive.data ? row_of(op->positive, v) : NULL};
   int drops = op->dropout.threshold > 0;
   begin_row(op, &row);
   if (op->self.data)
-    take_arc(op, epoch, &row, row_of(op->self, v), row_of(op->self_term, v), drops ? op->dropout.id[v] : 0);
+    take_arc(op, epoch, &row, row_of(op->self, v), row.term ? row_of(op->self_term, v) : NULL,
+             drops ? op->dropout.id[v] : 0);
   take_segments(op, epoch, &row, first, end, place);
   end_row(op, &row);
   if (op->has_halo && op->has_halo[v]) return;

@@ -21,6 +21,14 @@ static inline void keep_heads(const struct dropout *op, uint32_t epoch, int64_t 
   }
 }
 
+/* a . LeakyReLU(x + right) of a head's columns. */
+static inline real dynamic_score(const real *x, const real *right, const real *a, int64_t n) {
+  real sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < n; j++) sum += a[j] * leaky(x[j] + right[j]);
+  return sum;
+}
+
 /* A node's message for attention by cosines. */
 struct cosine_row {
   const real *x, *dz;

@@ -5,10 +5,18 @@
 
 #include "kernels/cuda/attention/attention_row.cuh"
 
+/* Dynamic scores: what the two ends of an arc bring beside sums.x and sums.mine; see dynamic.cuh. */
+struct dynamic_ends {
+  struct rows right;     /* of the arcs' other ends, on the way out: right_v */
+  struct rows dz, stats; /* of the rows, on the way in: dz_v, and log_sum and delta, `heads` each */
+  struct rows products;  /* backward */
+};
+
 /* What a launch needs beside its arguments. */
 struct attention_task {
   struct attention_sums sums;
   struct attention_epilogue epilogue;
+  struct dynamic_ends ends;
   bool wide;      /* rows of all matrices hold whole vectors, each of one head */
   bool in_panels; /* set by the launch: heads were wider than what a group of threads holds */
 };

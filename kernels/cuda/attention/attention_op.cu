@@ -1,5 +1,6 @@
-/* Graph attention forward and backward; see struct attention, struct attention_backward. The sums over arcs
- * are in attention_sum.cuh; here is what they are given. */
+/* Graph attention forward and backward; see struct attention, struct attention_backward, struct
+ * dynamic_backward. The sums over arcs are in attention_sum.cuh and dynamic.cuh; here is what they are given.
+ */
 #include "kernels/cuda/attention/attention.h"
 
 #include "kernels/cuda/attention/attention_launch.cuh"
@@ -43,6 +44,12 @@ static bool is_wide(struct tensor t) {
 
 static bool heads_are_wide(const struct attention_sums *op, enum dtype dtype) {
   return op->heads == 1 || op->each % (16 / dtype_bytes(dtype)) == 0;
+}
+
+static void set_score(struct tensor score, struct attention_epilogue *epilogue) {
+  epilogue->l = (const float *)score.data;
+  epilogue->l_stride = score.stride;
+  epilogue->whole_terms = is_wide(score);
 }
 
 /* One thread a column of a finished row: the mean of its heads. */
@@ -102,9 +109,11 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   TRY(set_sums(k, op->a, op->y.cols, op->heads, &op->dropout, &task));
   task.sums.x = rows_of(op->x);
   task.sums.stats = rows_of(op->term);
-  task.sums.mine = rows_of(op->row_term);
+  task.sums.mine = rows_of(op->right.data ? op->right : op->row_term);
   task.sums.col_id = op->col_id;
-  task.wide = is_wide(op->x) && is_wide(op->self) && heads_are_wide(&task.sums, op->x.dtype);
+  task.wide = is_wide(op->x) && is_wide(op->self) && is_wide(op->right) &&
+              heads_are_wide(&task.sums, op->x.dtype);
+  if (op->right.data) set_score(op->score, epilogue);
   epilogue->self = rows_of(op->self);
   epilogue->self_stats = rows_of(op->self_term);
   epilogue->sum = rows_of(op->y);
@@ -112,14 +121,18 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   if (op->positive.data) epilogue->positive = rows_of(op->positive), epilogue->all = rows_of(op->share);
   if (op->sums.data) {
     epilogue->wide_sum = rows_of(op->sums);
-    epilogue->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
+    if (op->positive.data)
+      epilogue->wide_positive = rows_of(tensor_columns(op->sums, op->sums.cols / 2, op->y.cols));
   }
   epilogue->has_halo = op->has_halo;
   epilogue->accumulate = op->accumulate != 0;
   const struct rest rest = set_epilogue(k, op, epilogue);
   task.wide = task.wide && is_wide(op->y) && is_wide(op->positive) && is_wide(op->sums) &&
               (!epilogue->updates || epilogue->finish.whole);
-  TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
+  if (op->right.data)
+    TRY(dynamic_forward(k, &task, op->x.dtype));
+  else
+    TRY(op->x.dtype == BF16 ? attention_forward_bf16(k, &task) : attention_forward_f32(k, &task));
   if (rest.averages) TRY(average(k, op));
   if (!rest.updates) return OK;
   return cuda_epilogue_rows(k, op->epilogue, cuda_layout(op->a)->row, op->a->csr->rows, op->has_halo);
@@ -184,4 +197,32 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   epilogue->whole_terms = is_wide(op->l) && is_wide(op->r);
   TRY(op->x.dtype == BF16 ? attention_backward_bf16(k, &task) : attention_backward_f32(k, &task));
   return op->l.data && task.in_panels ? add_terms_of_panels(k, op) : OK;
+}
+
+/* A row of the pattern is an arc's end v on the way in, u on the way out. */
+int cuda_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
+  struct attention_task task = {};
+  struct attention_epilogue *epilogue = &task.epilogue;
+  const bool in = op->way == DYNAMIC_IN;
+  const int64_t width = op->grad.cols, heads = op->heads;
+  const struct dynamic_message message = dynamic_parts(k, op->message, op->out, width, heads);
+  if (width == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
+  TRY(set_sums(k, op->a, width, heads, &op->dropout, &task));
+  task.sums.x = rows_of(in ? op->x : message.dz);
+  task.sums.mine = rows_of(in ? message.right : op->x);
+  task.sums.averaged = op->out != width;
+  if (task.sums.averaged) task.sums.factor = 1 / (float)heads;
+  task.sums.col_id = op->col_id;
+  task.ends.products = rows_of(op->products);
+  if (in) task.ends.dz = rows_of(message.dz), task.ends.stats = rows_of(message.log_sum);
+  if (!in) task.ends.right = rows_of(message.right), task.sums.stats = rows_of(message.log_sum);
+  set_score(op->score, epilogue);
+  if (op->self) epilogue->self = task.sums.x;
+  epilogue->sum = rows_of(op->grad);
+  epilogue->wide_sum = rows_of(op->sums);
+  epilogue->has_halo = op->has_halo;
+  epilogue->accumulate = op->accumulate != 0;
+  task.wide = is_wide(op->x) && is_wide(message.dz) && is_wide(message.right) && is_wide(op->grad) &&
+              is_wide(op->sums) && is_wide(op->products) && heads_are_wide(&task.sums, op->x.dtype);
+  return in ? dynamic_in(k, &task, op->x.dtype) : dynamic_out(k, &task, op->x.dtype);
 }

@@ -16,6 +16,8 @@ int cuda_attention_rows(struct kernels *k, const struct attention_rows *op);
 int cuda_attention_backward(struct kernels *k, const struct attention_backward *op);
 int cuda_attention_terms(struct kernels *k, const struct attention_terms *op);
 int cuda_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op);
+int cuda_dynamic_rows(struct kernels *k, const struct dynamic_rows *op);
+int cuda_dynamic_backward(struct kernels *k, const struct dynamic_backward *op);
 int cuda_cosine_rows(struct kernels *k, const struct cosine_rows *op);
 int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op);
 int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op);

@@ -34,7 +34,7 @@ static __device__ __forceinline__ void write_piece(const struct attention_sums &
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
     store(to + me.col[j], me.n[j], S::WHOLE, g.sum[j]);
-    store(to + columns + me.col[j], me.n[j], S::WHOLE, g.positive[j]);
+    if (S::SIDES) store(to + columns + me.col[j], me.n[j], S::WHOLE, g.positive[j]);
   }
   float *numbers = to + 2 * columns + me.head;
   if (me.leads) numbers[0] = g.max, numbers[op.heads] = g.all, numbers[2 * op.heads] = g.some;
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void add_part(float w, int j, const float (&su
 #pragma unroll
   for (int i = 0; i < S::WIDE; i++) {
     g.sum[j][i] += w * sum[i];
-    g.positive[j][i] += w * positive[i];
+    if (S::SIDES) g.positive[j][i] += w * positive[i];
   }
 }
 
@@ -68,9 +68,9 @@ static __device__ __forceinline__ void add_piece(const struct attention_sums &op
   g.some += w * numbers[2 * op.heads];
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
-    float sum[S::WIDE], positive[S::WIDE];
+    float sum[S::WIDE], positive[S::WIDE] = {};
     load(from + me.col[j], me.n[j], S::WHOLE, sum);
-    load(from + columns + me.col[j], me.n[j], S::WHOLE, positive);
+    if (S::SIDES) load(from + columns + me.col[j], me.n[j], S::WHOLE, positive);
     add_part<S>(w, j, sum, positive, g);
   }
 }
@@ -147,7 +147,7 @@ static __device__ __forceinline__ void add_before(const struct attention_epilogu
     float sum[S::WIDE], positive[S::WIDE] = {};
     if (me.n[j] == 0) continue;
     read_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, sum);
-    if (epilogue.positive.data)
+    if (S::SIDES && epilogue.positive.data)
       read_part(epilogue, epilogue.wide_positive, epilogue.positive, row, me, j, positive);
     add_part<S>(w, j, sum, positive, g);
   }
@@ -170,14 +170,18 @@ epilogue_forward(const struct attention_sums &op, const struct attention_epilogu
   for (int j = 0; j < S::VECS; j++) {
     if (me.n[j] == 0) continue;
 #pragma unroll
-    for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= inverse, g.positive[j][i] *= inverse;
+    for (int i = 0; i < S::WIDE; i++) {
+      g.sum[j][i] *= inverse;
+      if (S::SIDES) g.positive[j][i] *= inverse;
+    }
     if (!finished) {
-      if (epilogue.positive.data)
+      if (S::SIDES && epilogue.positive.data)
         write_part(epilogue, epilogue.wide_positive, epilogue.positive, row, me, j, g.positive[j]);
       write_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, g.sum[j]);
       continue;
     }
-    if (epilogue.positive.data) write_vector(epilogue, epilogue.positive, row, me, j, g.positive[j]);
+    if (S::SIDES && epilogue.positive.data)
+      write_vector(epilogue, epilogue.positive, row, me, j, g.positive[j]);
     if (epilogue.writes_sum) write_vector(epilogue, epilogue.sum, row, me, j, g.sum[j]);
     if (epilogue.updates) epilogue_row<typename S::T>(epilogue.finish, S::WHOLE, row, me.col[j], g.sum[j]);
   }
@@ -254,22 +258,35 @@ end_backward(const struct attention_sums &op, const struct attention_epilogue &e
   return product;
 }
 
+/* What a group of threads works on. */
+struct row_work {
+  bool there;
+  struct row_segment segment;
+  struct long_row of; /* PIECES */
+  int32_t row;
+};
+
+template <bool PIECES>
+static __device__ __forceinline__ struct row_work work_of(const struct attention_sums &op, int64_t i) {
+  struct row_work work = {i < (PIECES ? op.long_rows : op.row_segments), {0, 0, 0}, {}, 0};
+  if (work.there && PIECES) work.of = op.long_row[i];
+  if (work.there && !PIECES) work.segment = read_row_segment(op.row_segment, i);
+  work.row = PIECES                     ? work.of.row
+             : work.segment.target >= 0 ? work.segment.target
+                                        : __ldg(op.piece_row + ~work.segment.target);
+  return work;
+}
+
 /* PIECES: rows are long ones, whose pieces are added up, and DROPS is for either; else row segments, whose
  * arcs are.
  */
 template <class S, bool PIECES>
 static __device__ __forceinline__ void do_row(const struct attention_sums &op,
                                               const struct attention_epilogue &epilogue, int64_t i) {
-  const bool there = i < (PIECES ? op.long_rows : op.row_segments);
+  const struct row_work work = work_of<PIECES>(op, i);
   const uint32_t epoch = S::DROPS ? op.scalars->epoch : 0;
   const int32_t panels = S::SINGLE ? (op.each + S::PANEL - 1) / S::PANEL : 1;
-  struct row_segment row_segment = {0, 0, 0};
-  struct long_row of = {};
-  if (there && PIECES) of = op.long_row[i];
-  if (there && !PIECES) row_segment = read_row_segment(op.row_segment, i);
-  const int32_t row = PIECES                    ? of.row
-                      : row_segment.target >= 0 ? row_segment.target
-                                                : __ldg(op.piece_row + ~row_segment.target);
+  const int32_t row = work.row;
   float product = 0;
   for (int32_t panel = 0; panel < panels; panel++) {
     struct stand<S> me;
@@ -278,11 +295,11 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
     if constexpr (PIECES)
       clear(g);
     else
-      sum_arcs(op, row_segment, row, me, epoch, g);
-    for (int32_t p = 0; PIECES && p < of.pieces; p++) add_piece(op, of.first_piece + p, me, g);
-    if (!there) continue;
-    if (!PIECES && row_segment.target < 0) {
-      write_piece(op, ~row_segment.target, me, g);
+      sum_arcs(op, work.segment, row, me, epoch, g);
+    for (int32_t p = 0; PIECES && p < work.of.pieces; p++) add_piece(op, work.of.first_piece + p, me, g);
+    if (!work.there) continue;
+    if (!PIECES && work.segment.target < 0) {
+      write_piece(op, ~work.segment.target, me, g);
       continue;
     }
     if (epilogue.self.data) add_self(op, epilogue, row, me, epoch, g);

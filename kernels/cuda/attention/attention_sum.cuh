@@ -54,7 +54,7 @@ struct attention_shape {
   static constexpr int PANEL = LANES * VECS * WIDE; /* columns */
   static constexpr int OWN = AHEAD / TEAM;          /* arcs of a batch whose coefficients a lane finds */
   static constexpr int STATS = FORWARDS ? 1 : 3;
-  static constexpr bool WHOLE = WIDE > 1;
+  static constexpr bool WHOLE = WIDE > 1, SIDES = true; /* SIDES: both sums are kept */
   typedef attention_shape<T, DIRECTION, true, SINGLE, WIDE, VECS, LANES, TEAM, AHEAD, BLOCKS>
       of_pieces;
   static_assert(AHEAD % TEAM == 0 && LANES % AHEAD == 0, "batches lie within the ids that a group holds");
@@ -155,7 +155,24 @@ template <class S> static __device__ __forceinline__ void raise_max(struct gathe
 #pragma unroll
   for (int j = 0; j < S::VECS; j++) {
 #pragma unroll
-    for (int i = 0; i < S::WIDE; i++) g.sum[j][i] *= f, g.positive[j][i] *= f;
+    for (int i = 0; i < S::WIDE; i++) {
+      g.sum[j][i] *= f;
+      if (S::SIDES) g.positive[j][i] *= f;
+    }
+  }
+}
+
+/* y += w x */
+template <class S>
+static __device__ __forceinline__ void
+add_times(float w, const struct columns_in_memory<typename S::T, S::WIDE> (&x)[S::VECS],
+          float (&y)[S::VECS][S::WIDE]) {
+#pragma unroll
+  for (int j = 0; j < S::VECS; j++) {
+    float value[S::WIDE];
+    spread<typename S::T, S::WIDE>(x[j], value);
+#pragma unroll
+    for (int i = 0; i < S::WIDE; i++) y[j][i] = fmaf(w, value[i], y[j][i]);
   }
 }
 

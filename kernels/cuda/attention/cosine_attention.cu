@@ -23,18 +23,6 @@ template <class S> static __device__ __forceinline__ void raise_max(struct cosin
   for (int i = 0; i < S::VECS * S::WIDE; i++) g.y[i / S::WIDE][i % S::WIDE] *= f;
 }
 
-template <class S>
-static __device__ __forceinline__ void add_times(float w, const cosine_vector<S> (&x)[S::VECS],
-                                                 float (&y)[S::VECS][S::WIDE]) {
-#pragma unroll
-  for (int j = 0; j < S::VECS; j++) {
-    float value[S::WIDE];
-    spread<typename S::T, S::WIDE>(x[j], value);
-#pragma unroll
-    for (int i = 0; i < S::WIDE; i++) y[j][i] = fmaf(w, value[i], y[j][i]);
-  }
-}
-
 /* Up to AHEAD arcs of which `left` remain. */
 template <class S>
 static __device__ __forceinline__ void

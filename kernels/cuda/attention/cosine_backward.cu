@@ -65,18 +65,6 @@ static __device__ __forceinline__ struct entry entry_of(float beta, const struct
   return entry;
 }
 
-template <class S>
-static __device__ __forceinline__ void add_times(float w, const cosine_vector<S> (&x)[S::VECS],
-                                                 float (&y)[S::VECS][S::WIDE]) {
-#pragma unroll
-  for (int j = 0; j < S::VECS; j++) {
-    float value[S::WIDE];
-    spread<typename S::T, S::WIDE>(x[j], value);
-#pragma unroll
-    for (int i = 0; i < S::WIDE; i++) y[j][i] = fmaf(w, value[i], y[j][i]);
-  }
-}
-
 /* Up to AHEAD entries of which `left` remain. */
 template <class S, int ARCS>
 static __device__ __forceinline__ void

@@ -26,13 +26,9 @@ static struct tensor parameter_of(const struct pass *pass, const struct step *st
   return parameter_value(pass->parameters, pass->run, step->parameter[i]);
 }
 
-static struct dropout dropout_in(const struct pass *pass, const struct step *step) {
-  struct philox_key key = run_key(pass->run, step->layer, RANDOM_DROPOUT_ATTENTION);
+struct dropout rule_attention_dropout(const struct pass *pass, int layer) {
+  struct philox_key key = run_key(pass->run, layer, RANDOM_DROPOUT_ATTENTION);
   return dropout_of(pass->training ? pass->run->config->model.dropout_attention : 0, key, pass->id);
-}
-
-static const uint8_t *has_halo_of(const struct run *run, const struct direction *d, int halo) {
-  return halo || run->comm->size == 1 ? NULL : d->has_halo;
 }
 
 static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
@@ -46,9 +42,9 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
                          .x = tensor_columns(message, 0, width),
                          .term = left_of(pass, message, step),
                          .row_term = tensor_out(pass, step, 2),
-                         .dropout = dropout_in(pass, step),
+                         .dropout = rule_attention_dropout(pass, step->layer),
                          .col_id = halo ? d->halo_id : pass->id,
-                         .has_halo = has_halo_of(run, d, halo),
+                         .has_halo = rule_has_halo(run, d, halo),
                          .accumulate = halo,
                          .log_sum = tensor_out(pass, step, 5),
                          .sums = tensor_out(pass, step, 6),
@@ -78,7 +74,7 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
                        void *context) {
   const struct arcs *arcs = context;
   const struct pass *pass = arcs->pass;
-  const struct step *step = arcs->step, *forward = &pass->program->step[step->of];
+  const struct step *step = arcs->step;
   struct tensor x = tensor_in(pass, step, 1);
   struct attention_backward op = {.a = halo ? d->halo_part : d->own_part,
                                   .heads = step->heads,
@@ -86,10 +82,10 @@ static int gather_part(struct run *run, const struct direction *d, struct tensor
                                   .out = tensor_in(pass, step, 0).cols,
                                   .x = tensor_columns(x, 0, (int64_t)step->heads * step->width),
                                   .term = left_of(pass, x, step),
-                                  .dropout = dropout_in(pass, forward),
+                                  .dropout = rule_attention_dropout(pass, step->layer),
                                   .col_id = halo ? d->halo_id : pass->id,
                                   .accumulate = halo,
-                                  .has_halo = has_halo_of(run, d, halo),
+                                  .has_halo = rule_has_halo(run, d, halo),
                                   .l = parameter_of(pass, step, 0),
                                   .r = parameter_of(pass, step, 1),
                                   .row_term_grad = tensor_out(pass, step, 3),

@@ -33,7 +33,7 @@ static int attend_part(struct run *run, const struct direction *d, struct tensor
                                 .beta = beta_of(pass, step),
                                 .self = !halo,
                                 .accumulate = halo,
-                                .has_halo = halo || run->comm->size == 1 ? NULL : d->has_halo,
+                                .has_halo = rule_has_halo(run, d, halo),
                                 .log_sum = tensor_out(pass, step, 1),
                                 .sums = tensor_out(pass, step, 3),
                                 .y = tensor_out(pass, step, 0),

@@ -27,6 +27,7 @@ rule run_linear, run_dgrad, run_map;                            /* linear.c */
 rule run_wgrad;                                                 /* wgrad.c */
 rule run_aggregate, run_loop_grad, run_hyperedge_grad;          /* aggregate.c */
 rule run_attend, run_attend_backward;                           /* attend.c */
+rule run_dynamic, run_dynamic_backward;                         /* dynamic.c */
 rule run_cosine, run_cosine_backward;                           /* cosine.c */
 rule run_reduce, run_reduce_backward;                           /* reduce.c */
 rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
@@ -50,6 +51,14 @@ struct tensor rule_input(const struct pass *pass, int value);
 
 /* The column scale that a message is multiplied by; NULL: none. */
 const void *rule_scale(const struct pass *pass, const struct step *step);
+
+/* The dropout of a layer's coefficients of attention. */
+struct dropout rule_attention_dropout(const struct pass *pass, int layer);
+
+/* Which rows a part of two does not finish; NULL: none. */
+static inline const uint8_t *rule_has_halo(const struct run *run, const struct direction *d, int halo) {
+  return halo || run->comm->size == 1 ? NULL : d->has_halo;
+}
 
 /* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
 struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step);

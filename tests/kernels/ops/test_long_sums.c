@@ -163,6 +163,76 @@ static void check_attention_backward(struct kernels *k) {
   close_hub(k, &hub);
 }
 
+/* Of equal rows: a . LeakyReLU(x + right). */
+static double dynamic_score(const double *x, const double *right, const double *a) {
+  double sum = 0;
+  for (int64_t j = 0; j < WIDTH; j++) sum += a[j] * (x[j] + right[j]);
+  return sum;
+}
+
+static void check_dynamic(struct kernels *k) {
+  const int64_t cols = 100000;
+  struct hub hub;
+  open_hub(k, &hub, cols);
+  double *x = equal_rows(k, 1, cols, WIDTH), *right = equal_rows(k, 2, 1, WIDTH), *a = noise_block(3, WIDTH);
+  struct attention op = {.a = hub.layout,
+                         .heads = 1,
+                         .x = padded_matrix(k, x, cols, WIDTH, OWN_GAPS),
+                         .right = padded_matrix(k, right, 1, WIDTH, OWN_GAPS),
+                         .score = real_matrix(k, a, 1, WIDTH),
+                         .log_sum = real_matrix(k, NULL, 1, 1),
+                         .y = padded_matrix(k, NULL, 1, WIDTH, OWN_GAPS)};
+  if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, 1, WIDTH, OWN_GAPS);
+  assert_ok(op_attention(k, &op));
+  const double log_sum = dynamic_score(x, right, a) + log((double)cols);
+  assert_all_close(values_of(k, op.y), x, WIDTH, tolerance_of(k));
+  assert_all_close(values_of(k, op.log_sum), &log_sum, 1, real_tolerance(k));
+  close_hub(k, &hub);
+}
+
+/* delta is dz . dz; of both ends of all arcs there are equal rows. */
+static void check_dynamic_way(struct kernels *k, enum dynamic_way way) {
+  const int64_t cols = 100000, xs = way == DYNAMIC_IN ? cols : 1, messages = cols + 1 - xs;
+  struct hub hub;
+  open_hub(k, &hub, cols);
+  double *x = equal_rows(k, 1, xs, WIDTH), *dz = equal_rows(k, 2, messages, WIDTH);
+  double *right = equal_rows(k, 4, messages, WIDTH), *a = noise_block(3, WIDTH);
+  double *log_sums = host_block(messages * 8), *expected = host_block(2 * WIDTH * 8);
+  const double score = dynamic_score(x, right, a), log_sum = as_real(k, score + log((double)cols) - 1);
+  for (int64_t v = 0; v < messages; v++) log_sums[v] = log_sum;
+  struct dynamic_rows rows = {.heads = 1,
+                              .dz = padded_matrix(k, dz, messages, WIDTH, OWN_GAPS),
+                              .right = padded_matrix(k, right, messages, WIDTH, OWN_GAPS),
+                              .log_sum = real_matrix(k, log_sums, messages, 1)};
+  rows.y = rows.dz;
+  rows.message = padded_matrix(k, NULL, messages, dynamic_message_cols(k, WIDTH, WIDTH, 1), WIDE_GAPS);
+  assert_ok(op_dynamic_rows(k, &rows));
+  struct dynamic_backward op = {.a = hub.layout,
+                                .way = way,
+                                .heads = 1,
+                                .out = WIDTH,
+                                .x = padded_matrix(k, x, xs, WIDTH, OWN_GAPS),
+                                .message = rows.message,
+                                .score = real_matrix(k, a, 1, WIDTH),
+                                .grad = padded_matrix(k, NULL, 1, WIDTH, OWN_GAPS),
+                                .products = real_matrix(k, host_block(WIDTH * 8), 1, WIDTH)};
+  if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, 1, WIDTH, OWN_GAPS);
+  assert_ok(op_dynamic_backward(k, &op));
+  const double sum = (double)cols * exp(score - log_sum), de = sum * (dot_of(dz, x) - dot_of(dz, dz));
+  for (int64_t j = 0; j < WIDTH; j++) {
+    expected[j] = de * a[j] + (way == DYNAMIC_OUT ? sum * dz[j] : 0);
+    expected[WIDTH + j] = de * (way == DYNAMIC_OUT ? x[j] : right[j]);
+  }
+  assert_all_close(values_of(k, op.grad), expected, WIDTH, 2 * tolerance_of(k));
+  assert_all_close(values_of(k, op.products), expected + WIDTH, WIDTH, 2 * real_tolerance(k));
+  close_hub(k, &hub);
+}
+
+static void check_dynamic_backward(struct kernels *k) {
+  check_dynamic_way(k, DYNAMIC_IN);
+  check_dynamic_way(k, DYNAMIC_OUT);
+}
+
 static struct cosine_rows cosine_messages(struct kernels *k, int64_t cols, const double *x, const double *dz,
                                           const double *log_sum) {
   int64_t message = cosine_message_cols(k, WIDTH, dz != NULL);
@@ -255,6 +325,14 @@ TEST(attention_over_many_neighbours_keeps_its_digits) {
 
 TEST(gradients_from_many_neighbours_keep_their_digits) {
   on_every_table(check_attention_backward);
+}
+
+TEST(dynamic_attention_over_many_neighbours_keeps_its_digits) {
+  on_every_table(check_dynamic);
+}
+
+TEST(gradients_of_dynamic_attention_keep_their_digits) {
+  on_every_table(check_dynamic_backward);
 }
 
 TEST(attention_by_cosines_over_many_neighbours_keeps_its_digits) {

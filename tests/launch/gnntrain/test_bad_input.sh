@@ -68,6 +68,8 @@ refuses 2 'the self loop of node 3 has weight -2; model\.aggregator = "gcn"' run
 must_run 2 run.toml --set dataset.path=loop.h5 --set model.norm_edges=none
 refuses 2 'negative_weight\.h5.*weights.*model\.type = "gat"' run.toml --device cpu --set dataset.path=negative_weight.h5 \
   --set model.type=gat
+refuses 2 'negative_weight\.h5.*weights.*model\.type = "gatv2"' run.toml --device cpu --set dataset.path=negative_weight.h5 \
+  --set model.type=gatv2
 
 # More ranks than nodes: one sentence, and no abort.
 echo '0 1' >pair.txt
@@ -106,6 +108,7 @@ refuses 2 'sound\.h5: has no /hypergraph, on which model\.type = "hgnn" runs' ru
 refuses 2 'model\.aggregator must be "mean".*not "median"' run.toml --set model.type=sage --set model.aggregator=median
 refuses 2 'model\.layers must be an integer from 1 to 1000, not 0' run.toml --set model.layers=0
 refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gat --set model.heads=3
+refuses 2 'model\.hidden = 8 .*model\.heads = 3' run.toml --set model.type=gatv2 --set model.heads=3
 refuses 2 'model\.layers = 2.*agnn.*3' run.toml --set model.type=agnn
 refuses 2 'model\.heads must be an integer from 1 to 64, not 0' run.toml --set model.type=gat --set model.heads=0
 refuses 2 'model\.heads_last.*65' run.toml --set model.type=gat --set model.heads_last=65

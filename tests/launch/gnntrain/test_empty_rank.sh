@@ -30,8 +30,8 @@ same() {
 }
 seed_of 6
 for model in sage gin gcnii sgc appnp; do same 6 --set model.type=$model; done
-for model in gcn sage gat agnn mlp; do same 6 --set model.type=$model --set model.residual=true; done
-for model in gcn sage gat; do same 6 --set model.type=$model --set model.residual=true --set train.recompute=layer; done
+for model in gcn sage gat gatv2 agnn mlp; do same 6 --set model.type=$model --set model.residual=true; done
+for model in gcn sage gat gatv2; do same 6 --set model.type=$model --set model.residual=true --set train.recompute=layer; done
 for model in hgnn unigin unigcnii; do
   seed_of 3 --set dataset.path=hyper.h5 --set model.type=$model
   same 3 --set dataset.path=hyper.h5 --set model.type=$model

@@ -38,6 +38,7 @@ static void for_all_programs(check *checks) {
                                        "sage\"\nmodel.aggregator = \"gcn",
                                        "gin\"\nmodel.learn_eps = true\nmodel.activation = \"elu",
                                        "gat\"\nmodel.heads = 4\nmodel.activation = \"elu",
+                                       "gatv2\"\nmodel.heads = 4\nmodel.activation = \"elu",
                                        "agnn",
                                        "sgc",
                                        "appnp"};
@@ -51,7 +52,7 @@ static void for_all_programs(check *checks) {
   static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
   char text[512];
   for (int s = 0; s < 5; s++) {
-    for (int m = 0; m < 12; m++) {
+    for (int m = 0; m < 13; m++) {
       snprintf(text, sizeof text, "model.type = \"%s\"\n%s", models[m], settings[s]);
       check_one(graphs[(s + m) % 3], text, checks);
     }
@@ -164,7 +165,7 @@ static int writers_of(const struct program *p, int parameter) {
     const int epilogue = step->kind == STEP_EPILOGUE_BACKWARD;
     const int own = step->kind == STEP_WGRAD || step->kind == STEP_LOOP_GRAD ||
                     step->kind == STEP_HYPEREDGE_GRAD || step->kind == STEP_ATTEND_BACKWARD ||
-                    step->kind == STEP_COSINE_BACKWARD;
+                    step->kind == STEP_DYNAMIC_BACKWARD || step->kind == STEP_COSINE_BACKWARD;
     writers += epilogue &&
                (of->index.bias == parameter || of->index.gain == parameter || of->index.shift == parameter);
     writers += own && (step->parameter[0] == parameter || step->parameter[1] == parameter);

@@ -35,6 +35,7 @@ TEST(a_bound_holds_for_every_model) {
     is_no_more_than_the_estimate(&hyper, text);
   }
   is_no_more_than_the_estimate(&binary, "model.type = \"gat\"\nmodel.heads = 4\nmodel.hidden = 256");
+  is_no_more_than_the_estimate(&binary, "model.type = \"gatv2\"\nmodel.heads = 4\nmodel.hidden = 256");
   is_no_more_than_the_estimate(&binary, "model.type = \"agnn\"\nmodel.layers = 4\nmodel.hidden = 256");
 }
 

@@ -45,6 +45,7 @@ equal mlp --set model.type=mlp --set model.norm=batch --set model.activation=elu
 equal gin --set model.type=gin --set model.learn_eps=true --set model.norm=layer --set train.lr=0.002
 equal gcnii --set model.type=gcnii --set model.norm=layer --set model.layers=8
 equal gat --set model.type=gat --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3
+equal gatv2 --set model.type=gatv2 --set model.heads=4 --set model.heads_last=2 --set model.dropout_attention=0.3
 equal agnn --set model.type=agnn --set model.layers=7
 equal appnp --set model.type=appnp --set model.norm=layer --set model.layers=5 --set model.steps=4
 [[ $device == cpu ]] ||

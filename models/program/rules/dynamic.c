@@ -1,0 +1,99 @@
+/* dynamic: y_v = sum_u a_vu x_u in each of several heads, a_vu = softmax over the row of a . LeakyReLU_.2(x_u
+ * + r_v), with exactly one self loop a node (Brody et al. 2022); x and r are two products of the layer's
+ * input.
+ *
+ * Forward, the halo carries x. Backward it carries x once more, for the gradient of r over the arcs into a
+ * node, and then what that of x over the arcs out of it needs (struct dynamic_rows).
+ * DYNAMIC           in: x, r; out: y, the heads' mean, log_sum, sums of rows between two parts
+ * DYNAMIC_BACKWARD  in: dy, x, r, log_sum, y; out: dx, dr; and, between its ops, messages, what adds up to
+ * the gradient of a, sums of rows between two parts */
+#include "kernels/ops/attention.h"
+#include "kernels/ops/elementwise.h"
+#include "models/program/rules/rules.h"
+#include "runtime/base/error.h"
+
+/* A pass over the arcs in two parts. */
+struct arcs {
+  const struct pass *pass;
+  const struct step *step;
+  const struct epilogue *epilogue; /* forward */
+  enum dynamic_way way;            /* backward */
+};
+
+/* a is one row, of heads side by side, as column_sums gives its gradient. */
+static struct tensor score_of(const struct pass *pass, const struct step *step) {
+  struct tensor a = parameter_value(pass->parameters, pass->run, step->parameter[0]);
+  return (struct tensor){a.data, a.dtype, step->heads, step->width, step->width};
+}
+
+static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
+                       void *context) {
+  const struct arcs *arcs = context;
+  const struct pass *pass = arcs->pass;
+  const struct step *step = arcs->step;
+  struct attention op = {.a = halo ? d->halo_part : d->own_part,
+                         .heads = step->heads,
+                         .x = message,
+                         .right = tensor_in(pass, step, 1),
+                         .score = score_of(pass, step),
+                         .dropout = rule_attention_dropout(pass, step->layer),
+                         .col_id = halo ? d->halo_id : pass->id,
+                         .has_halo = rule_has_halo(run, d, halo),
+                         .accumulate = halo,
+                         .log_sum = tensor_out(pass, step, 2),
+                         .sums = tensor_out(pass, step, 3),
+                         .y = tensor_out(pass, step, 0),
+                         .mean = tensor_out(pass, step, 1),
+                         .epilogue = arcs->epilogue};
+  if (!halo) op.self = op.x;
+  return op_attention(run->kernels, &op);
+}
+
+int run_dynamic(const struct pass *pass, const struct step *step) {
+  struct propagation *p = pass->propagation;
+  struct epilogue epilogue;
+  struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue), DYNAMIC_IN};
+  return propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 0), attend_part, &arcs);
+}
+
+/* rows: x, or messages, of the columns; the other of the two is of the rows. */
+static int gather_part(struct run *run, const struct direction *d, struct tensor rows, int halo,
+                       void *context) {
+  const struct arcs *arcs = context;
+  const struct pass *pass = arcs->pass;
+  const struct step *step = arcs->step;
+  const int in = arcs->way == DYNAMIC_IN;
+  struct dynamic_backward op = {.a = halo ? d->halo_part : d->own_part,
+                                .way = arcs->way,
+                                .heads = step->heads,
+                                .out = tensor_in(pass, step, 0).cols,
+                                .x = in ? rows : tensor_in(pass, step, 1),
+                                .message = in ? tensor_out(pass, step, 2) : rows,
+                                .score = score_of(pass, step),
+                                .self = !halo,
+                                .dropout = rule_attention_dropout(pass, step->layer),
+                                .col_id = halo ? d->halo_id : pass->id,
+                                .accumulate = halo,
+                                .has_halo = rule_has_halo(run, d, halo),
+                                .sums = tensor_out(pass, step, 4),
+                                .grad = tensor_out(pass, step, in ? 1 : 0),
+                                .products = tensor_out(pass, step, 3)};
+  return op_dynamic_backward(run->kernels, &op);
+}
+
+int run_dynamic_backward(const struct pass *pass, const struct step *step) {
+  struct propagation *p = pass->propagation;
+  struct kernels *k = pass->run->kernels;
+  struct arcs in = {pass, step, NULL, DYNAMIC_IN}, out = {pass, step, NULL, DYNAMIC_OUT};
+  struct dynamic_rows rows = {.heads = step->heads,
+                              .dz = tensor_in(pass, step, 0),
+                              .right = tensor_in(pass, step, 2),
+                              .y = tensor_in(pass, step, 4),
+                              .log_sum = tensor_in(pass, step, 3),
+                              .message = tensor_out(pass, step, 2)};
+  struct column_sums sums = {.x = tensor_out(pass, step, 3), .out = rule_gradient(pass, step->parameter[0])};
+  TRY(op_dynamic_rows(k, &rows));
+  TRY(propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 1), gather_part, &in));
+  TRY(propagate_parts(p, pass->run, &p->backward, rows.message, gather_part, &out));
+  return op_column_sums(k, &sums);
+}
