@@ -10,7 +10,7 @@ enum { IN_FLIGHT = 4 };
 static const double MULTIPROCESSORS = 132, TILE_WIDTH = 128;
 
 /* What tiles have to save of the gather's time. */
-static const double TILE_MARGIN = .05;
+static const double TILE_MARGIN = .03;
 
 /* The first bin of an octave holds 2^k <= arcs < 2^k (1 + 1/16). */
 static int bin_of(int64_t arcs) {
@@ -95,14 +95,17 @@ int cost_tile(const struct cost_case *c, int64_t arcs, int64_t cols) {
   return is_tile(&rates, (double)arcs);
 }
 
-static void price(const struct cost_rates *rates, int64_t rows, struct choice *choice) {
+static void price(const struct cost_case *c, const struct cost_rates *rates, int64_t rows,
+                  struct choice *choice) {
+  const struct cost_start *start = &c->model->start;
   choice->tile_seconds = (double)choice->tiles * rates->tile * 1e-12;
   choice->near_seconds = choice->near_arcs * rates->near * 1e-12;
   choice->far_seconds = choice->far_arcs * rates->far * 1e-12;
   choice->rest_seconds = ((double)rows * rates->result + (double)choice->merged_rows * rates->merge +
                           (choice->tiles > 0 ? rates->planes : 0)) *
                          1e-12;
-  choice->start_seconds = rates->launch * (choice->tiles == 0 ? 1 : rates->planes > 0 ? 2 : 1.5) * 1e-12;
+  choice->start_seconds = (start->launch + (choice->tiles > 0 ? start->kernel : 0) + cost_rows_start(c)) *
+                          1e-12;
   choice->seconds = choice->tile_seconds + choice->near_seconds + choice->far_seconds + choice->rest_seconds +
                     choice->start_seconds;
 }
@@ -123,8 +126,8 @@ static void count_near(const struct density *density, double near[DENSITY_BINS])
 }
 
 /* Cells of `least` arcs and more become tiles. */
-static struct choice divide(const struct cost_rates *rates, const struct density *density,
-                            const double near[DENSITY_BINS], int64_t least) {
+static struct choice divide(const struct cost_case *c, const struct cost_rates *rates,
+                            const struct density *density, const double near[DENSITY_BINS], int64_t least) {
   struct choice choice = {.tile_arcs_least = least};
   for (int b = 1; b < DENSITY_BINS; b++) {
     if (least_in(b) >= least) choice.merged_rows += density->windows[b] * TILE_ROWS;
@@ -137,7 +140,7 @@ static struct choice divide(const struct cost_rates *rates, const struct density
       choice.far_arcs += (double)density->arcs[b] - near[b];
     }
   }
-  price(rates, density->rows, &choice);
+  price(c, rates, density->rows, &choice);
   return choice;
 }
 
@@ -145,10 +148,10 @@ struct choice choose(const struct cost_case *c, const struct density *density) {
   struct cost_rates rates = cost_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
-  struct choice gather = divide(&rates, density, near, TILE_CELLS + 1), best = gather;
+  struct choice gather = divide(c, &rates, density, near, TILE_CELLS + 1), best = gather;
   best.seconds *= 1 - TILE_MARGIN;
   for (int b = DENSITY_BINS - 1; b > 0 && is_tile(&rates, (double)least_in(b)); b--) {
-    struct choice tiles = divide(&rates, density, near, least_in(b));
+    struct choice tiles = divide(c, &rates, density, near, least_in(b));
     if (tiles.seconds < best.seconds) best = tiles;
   }
   if (best.tiles == 0) best = gather;
@@ -160,8 +163,8 @@ struct choice cost_divided(const struct cost_case *c, const struct density *dens
   struct cost_rates rates = cost_rates_of(c, density->cols);
   double near[DENSITY_BINS];
   count_near(density, near);
-  struct choice choice = divide(&rates, density, near, least);
-  choice.gather_seconds = divide(&rates, density, near, TILE_CELLS + 1).seconds;
+  struct choice choice = divide(c, &rates, density, near, least);
+  choice.gather_seconds = divide(c, &rates, density, near, TILE_CELLS + 1).seconds;
   return choice;
 }
 

@@ -24,13 +24,24 @@ static const char *const element_name[COST_ELEMENTS] = {"bf16", "fp32"};
 
 /* Constants of a model as a whole, and tables by element and width. */
 #define FIELD(name) #name, offsetof(struct cost_model, name), 0
+#define PART(name, field) #name, offsetof(struct cost_model, field), 0
 #define WEIGHT(name) #name, offsetof(struct cost_model, name), 1
 static const struct constant {
   const char *name;
   size_t offset;
   int any_heartbeat;
-} whole[] = {{FIELD(cached_bytes)}, {FIELD(distant_bytes)}, {FIELD(row)},   {FIELD(row_byte)},
-             {FIELD(merge_byte)},   {FIELD(plane_byte)},    {FIELD(launch)}},
+} whole[] = {{FIELD(cached_bytes)},
+             {FIELD(distant_bytes)},
+             {FIELD(plane_byte)},
+             {PART(row, result.row)},
+             {PART(row_byte_cached, result.byte_cached)},
+             {PART(row_byte, result.byte)},
+             {PART(merge_byte, result.merge_byte)},
+             {PART(launch, start.launch)},
+             {PART(kernel, start.kernel)},
+             {PART(pieces, start.pieces)},
+             {PART(entry, start.entry)},
+             {PART(block_start, start.block)}},
   tables[] = {{FIELD(tile)},
               {FIELD(near)},
               {FIELD(cached)},
@@ -43,6 +54,7 @@ static const struct constant {
               {WEIGHT(selector_sparsity)},
               {WEIGHT(selector_columns)}};
 #undef FIELD
+#undef PART
 #undef WEIGHT
 enum { WHOLE = sizeof whole / sizeof whole[0], TABLES = sizeof tables / sizeof tables[0] };
 
@@ -50,10 +62,20 @@ static double *constant_of(struct cost_model *model, const struct constant *cons
   return (double *)(void *)((char *)model + constant->offset);
 }
 
+/* The source's; the first stands in for GPUs that it does not know. */
+static const struct cost_model *const built_in[] = {&cost_model_h200, &cost_model_h100};
+enum { BUILT_IN = sizeof built_in / sizeof built_in[0] };
+
+static const struct cost_model *built_in_of(const char *device) {
+  for (int i = 1; i < BUILT_IN; i++)
+    if (strcmp(built_in[i]->name, device) == 0) return built_in[i];
+  return built_in[0];
+}
+
 const struct cost_model *cost_model_of(const char *device) {
   for (int i = 0; i < known.count; i++)
     if (strcmp(known.name[i], device) == 0) return &known.model[i];
-  return &cost_model_h200;
+  return built_in_of(device);
 }
 
 int cost_model_is_own(const char *device) {
@@ -61,10 +83,12 @@ int cost_model_is_own(const char *device) {
 }
 
 int cost_model_named(const char *device, const struct cost_model **model) {
-  char names[(1 + MODELS) * (NAME + 2)];
+  char names[(BUILT_IN + MODELS) * (NAME + 2)];
   *model = cost_model_of(device);
   if (cost_model_is_own(device)) return OK;
-  size_t used = (size_t)snprintf(names, sizeof names, "%s", cost_model_h200.name);
+  size_t used = (size_t)snprintf(names, sizeof names, "%s", built_in[0]->name);
+  for (int i = 1; i < BUILT_IN; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, ", %s", built_in[i]->name);
   for (int i = 0; i < known.count; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, ", %s", known.name[i]);
   FAIL(BAD_INPUT, "nothing is known of a GPU \"%s\"; allowed: %s", device, names);
@@ -83,7 +107,7 @@ static struct cost_model *add_model(const char *name, size_t length) {
   char *copy = known.name[known.count++];
   memcpy(copy, name, length);
   copy[length] = '\0';
-  *model = cost_model_h200;
+  *model = *built_in_of(copy);
   model->name = copy;
   return model;
 }

@@ -1,4 +1,4 @@
-/* cost_models: which constants hold on which device. The source has those of one GPU and of a processor's
+/* cost_models: which constants hold on which device. The source has those of two GPUs and of a processor's
  * thread; a file that `gnnbench calibrate` wrote may have others, a section for each model of a GPU:
  *
  *   ["NVIDIA H200"]

@@ -14,6 +14,22 @@ enum { COST_WIDTHS = 5 };
 /* What X is made of in a product, as far as costs go. */
 enum cost_element { COST_BF16, COST_FP32, COST_ELEMENTS };
 
+/* What a product takes before and beside its arithmetic. On a GPU a small product takes little else: its
+ * longest row is summed batch after batch while most of the device has nothing to do. */
+struct cost_start {
+  double launch; /* until the first results of a kernel: its launch, the first ids, the first rows of X */
+  double kernel; /* each further kernel: tiles, condensed windows, planes */
+  double pieces; /* the kernel that adds the pieces of long rows and waits for the last of them */
+  double entry;  /* an entry of the longest row segment */
+  double block;  /* sixteen columns of the mean condensed window, whose warp takes them one after the other */
+};
+
+/* The rows of the result. Written again and again, small ones stay in the caches. */
+struct cost_result {
+  double row, byte_cached, byte; /* a row; each of its bytes while X fits the caches, and in memory */
+  double merge_byte;             /* a byte of it that two tiers touch */
+};
+
 /* Picoseconds on the whole device, or on one thread of a processor, at 32, 64, 128, 256 and 512 columns;
  * other widths by interpolation. */
 struct cost_model {
@@ -35,13 +51,18 @@ struct cost_model {
   double selector_sparsity[COST_ELEMENTS][COST_WIDTHS];
   double selector_columns[COST_ELEMENTS][COST_WIDTHS];
   double cached_bytes, distant_bytes; /* of X: between them the logarithm decides */
-  double row, row_byte;               /* a row of the result, and each of its bytes */
-  double merge_byte;                  /* a byte of it that two tiers touch */
   double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
-  double launch;     /* the start of a product; of each further kernel half of it */
+  struct cost_result result;
+  struct cost_start start;
 };
 
-extern const struct cost_model cost_model_h200, cost_model_cpu;
+extern const struct cost_model cost_model_h200, cost_model_h100, cost_model_cpu;
+
+/* What of a matrix's rows decides how long a small product takes. All zero: not known. */
+struct cost_rows {
+  int64_t longest; /* entries of the longest row segment (kernels/format/row_segments.h) */
+  int cut;         /* longer rows are cut, and their pieces added */
+};
 
 /* One product: Y [rows, width] = A X [cols, width]. */
 struct cost_case {
@@ -49,6 +70,7 @@ struct cost_case {
   enum precision precision;
   int64_t width;
   int weighted; /* A has values of its own */
+  struct cost_rows rows;
 };
 
 /* A constant at a width that the table may not have. */
@@ -63,10 +85,13 @@ double cost_weighted(const struct cost_case *c, const double table[COST_WIDTHS],
                      double width);
 
 /* Picoseconds of one product with X of a given size: a tile, an arc from near and from afar, a row of the
- * result, a row that two tiers touch, the planes of X, the start of a kernel. */
+ * result, a row that tiles touch as well, or condensed windows, the planes of X and their kernel. */
 struct cost_rates {
-  double tile, near, far, result, merge, planes, launch;
+  double tile, near, far, result, merge, merge_window, planes;
 };
+
+/* Picoseconds that the rows take to start and to end: the longest, and the pieces of those that are cut. */
+double cost_rows_start(const struct cost_case *c);
 
 /* Those with X of `cols` rows. */
 struct cost_rates cost_rates_of(const struct cost_case *c, int64_t cols);

@@ -2,26 +2,36 @@
 
 #include <math.h>
 
-/* What condensed windows have to save of the least that a product may take. */
-static const double WINDOW_MARGIN = .15;
+/* What condensed windows have to save of the gather's time, and beyond what tiles save. */
+static const double WINDOW_MARGIN = .08, BEYOND_TILES = .1;
+
+/* Blocks that a warp takes at most (kernels/cuda/layout/condensed.h). */
+static const double PIECE = 128;
 
 const struct window_rule window_rule_all = {.arc = 1};
 
-struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, int tiled) {
+struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, const struct choice *choice) {
   const struct cost_model *m = c->model;
   struct cost_rates rates = cost_rates_of(c, cols);
   enum cost_element e = cost_element_of(c);
   double width = (double)c->width, block = cost_at_width(m->block[e], width);
+  double arcs = choice->near_arcs + choice->far_arcs;
   if (block > 0) block = cost_weighted(c, m->block_weighted[e], block, width);
   if (block <= 0 || c->precision == PRECISION_FP64) return (struct window_rule){0};
-  return (struct window_rule){.arc = rates.near,
+  return (struct window_rule){.arc = arcs > 0 ? choice->near_arcs / arcs * rates.near : 0,
                               .block = block,
-                              .window = CONDENSED_ROWS * rates.merge,
-                              .once = m->launch + (tiled ? 0 : rates.planes)};
+                              .window = CONDENSED_ROWS * rates.merge_window,
+                              .once = m->start.kernel + (choice->tiles > 0 ? 0 : rates.planes),
+                              .chain = m->start.block,
+                              .margin = WINDOW_MARGIN * choice->gather_seconds * 1e12,
+                              .all = arcs,
+                              .start = cost_rows_start(c)};
 }
 
-double cost_window_margin(const struct cost_case *c, int64_t rows, int64_t arcs) {
-  return WINDOW_MARGIN * cost_least(c, rows, arcs) * 1e12;
+int cost_windows_replace(const struct choice *tiles, const struct window_choice *beside,
+                         const struct choice *gather, const struct window_choice *instead) {
+  return instead->windows > 0 &&
+         gather->seconds * (1 + BEYOND_TILES) + instead->seconds < tiles->seconds + beside->seconds;
 }
 
 struct window_selector cost_selector(const struct cost_case *c) {
@@ -65,9 +75,18 @@ void condensing_multiply(struct condensing *condensing, int64_t factor) {
 
 double cost_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs) {
   if (windows == 0) return 0;
-  return (rule->once + (double)windows * rule->window + (double)blocks * rule->block -
+  double chain = fmin((double)blocks / (double)windows, PIECE) * rule->chain;
+  double start = (double)arcs + .5 >= rule->all ? rule->start : 0;
+  return (rule->once + chain - start + (double)windows * rule->window + (double)blocks * rule->block -
           (double)arcs * rule->arc) *
          1e-12;
+}
+
+double cost_product_seconds(const struct cost_case *c, const struct density *density, int64_t least,
+                            const struct window_choice *windows) {
+  struct choice choice = cost_divided(c, density, least);
+  struct window_rule rule = cost_window_rule(c, density->cols, &choice);
+  return choice.seconds + cost_windows_seconds(&rule, windows->windows, windows->blocks, windows->arcs);
 }
 
 /* The mean window of a bin decides for all of them. */

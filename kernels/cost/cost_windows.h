@@ -3,7 +3,8 @@
  *
  * A condensed window fetches a row of X once for each of its distinct columns, blocks of sixteen at a time;
  * the gather once for each arc, those that follow the first from the caches. Columns that the gather fetches
- * from afar are fetched from afar by both, so that the rule knows nothing of them. */
+ * from afar are fetched from afar by both, so that a rule is about near arcs alone, of which it knows the
+ * share. */
 #ifndef KERNELS_COST_COST_WINDOWS_H
 #define KERNELS_COST_COST_WINDOWS_H
 
@@ -12,16 +13,16 @@
 enum { CONDENSED_ROWS = 16, CONDENSED_COLS = 16 };
 
 /* Picoseconds on the whole device. A window is taken where arcs * arc > blocks * block + window, and windows
- * at all where together they save more than `margin` beyond what they cost `once`. */
+ * at all where together they save more than `margin` beyond what they cost `once`, and `chain` for each block
+ * of the mean window. Where they take `all` arcs, what the gather of them takes to start is saved as well. */
 struct window_rule {
-  double arc, block, window, once, margin;
+  double arc, block, window, once, chain, margin;
+  double all, start;
 };
 
-/* The rule of a product with X of `cols` rows, without a margin; tiled: tiles prepare X already. arc 0: the
- * device has no such windows. */
-struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, int tiled);
-/* The margin of the rule for a matrix with so many rows and arcs: a share of the least that they may take. */
-double cost_window_margin(const struct cost_case *c, int64_t rows, int64_t arcs);
+/* The rule of a product with X of `cols` rows for the arcs that `choice` gathers: those of them that are near
+ * are saved. block 0: the device has no such windows. */
+struct window_rule cost_window_rule(const struct cost_case *c, int64_t cols, const struct choice *choice);
 
 /* The rule that takes every window that has an arc. */
 extern const struct window_rule window_rule_all;
@@ -53,6 +54,14 @@ struct window_choice {
 
 /* What taking these costs against the gather. */
 double cost_windows_seconds(const struct window_rule *rule, int64_t windows, int64_t blocks, int64_t arcs);
+
+/* Whether the gather with the windows `instead` is faster than tiles with those `beside` them. */
+int cost_windows_replace(const struct choice *tiles, const struct window_choice *beside,
+                         const struct choice *gather, const struct window_choice *instead);
+
+/* Seconds of a product whose cells of `least` arcs and more are tiles, beside windows of these counts. */
+double cost_product_seconds(const struct cost_case *c, const struct density *density, int64_t least,
+                            const struct window_choice *windows);
 
 /* Every window that the rule takes, or none where they save too little. */
 struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *condensing);

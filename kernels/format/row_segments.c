@@ -174,11 +174,20 @@ static int64_t longest_row(const struct csr *m) {
   return longest;
 }
 
+static int32_t limit_of(const struct csr *m, const struct row_segments_plan *plan, int64_t longest) {
+  const int streams = plan->streams && row_segments_may_stream(m->rows, m->nnz);
+  return row_segments_limit(m->rows, m->nnz, longest, plan->row_bytes, streams);
+}
+
+struct cost_rows row_segments_foresee(const struct csr *m, const struct row_segments_plan *plan) {
+  const int64_t longest = longest_row(m), limit = limit_of(m, plan, longest);
+  return (struct cost_rows){longest < limit ? longest : limit, longest > limit};
+}
+
 int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
                      struct row_segments *row_segments) {
-  const int streams = plan->streams && row_segments_may_stream(m->rows, m->nnz);
   *row_segments = (struct row_segments){.csr = m, .in_order = plan->in_order};
-  row_segments->limit = row_segments_limit(m->rows, m->nnz, longest_row(m), plan->row_bytes, streams);
+  row_segments->limit = limit_of(m, plan, longest_row(m));
   row_segments->windows = (m->rows + WINDOW - 1) / WINDOW;
   row_segments->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY
                             ? (int32_t)(m->nnz / m->rows + 1) * EARLY

@@ -8,6 +8,7 @@
 #ifndef KERNELS_FORMAT_ROW_SEGMENTS_H
 #define KERNELS_FORMAT_ROW_SEGMENTS_H
 
+#include "kernels/cost/cost_rates.h"
 #include "runtime/base/csr.h"
 #include "runtime/base/host_device.h"
 
@@ -79,6 +80,9 @@ struct row_segments_plan {
   int64_t row_bytes;
   int streams, in_order;
 };
+
+/* What of the rows of m, cut so, decides how long a small product takes. */
+struct cost_rows row_segments_foresee(const struct csr *m, const struct row_segments_plan *plan);
 
 /* Cuts m, which is borrowed, by row_segments_limit. Errors: BAD_INPUT where there are more row segments than
  * a GPU's layout can number, FAILED when memory is short. */

@@ -1,5 +1,5 @@
-/* gnnbench calibrate: the constants of kernels/cost/cost_model.h from products of made matrices, each of
- * which one constant decides; those found before are taken off. */
+/* gnnbench calibrate: the constants of kernels/cost/cost_model.h. Most are fitted to products of the made
+ * graphs; those of tiles and of weights come from made matrices, each of which one constant decides. */
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
@@ -8,7 +8,9 @@
 /* Seconds of m times X, and what the layout and its cells are. */
 struct timing {
   double seconds;
-  int64_t least, windows, window_blocks, window_entries;
+  int64_t least;
+  struct window_choice windows;
+  struct cost_rows rows;
   struct density density;
 };
 
@@ -20,9 +22,9 @@ static int time_matrix(const struct calibration *c, const struct csr *m, enum la
   TRY(bench_layout(bench, m, tiers, calibrate_width[c->width], &layout));
   TRY(calibrate_time_layout(c, layout, &timing->seconds));
   timing->least = layout->least;
-  timing->windows = layout->windows;
-  timing->window_blocks = layout->window_blocks;
-  timing->window_entries = layout->window_entries;
+  timing->windows = (struct window_choice){
+      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
+  timing->rows = calibrate_rows(c, m);
   return OK;
 }
 
@@ -37,19 +39,13 @@ static int time_synthetic(const struct calibration *c, const struct synthetic *s
   return OK;
 }
 
-static double row_bytes(const struct calibration *c) {
-  return (double)calibrate_width[c->width] * (c->element == COST_BF16 ? 2 : 4);
-}
-
 /* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
 static double predict_with(const struct calibration *c, double *constant, double value,
                            const struct timing *timing) {
-  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
+  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted, timing->rows};
   double kept = *constant;
   *constant = value;
-  double seconds = cost_divided(&product, &timing->density, timing->least).seconds;
-  const struct window_rule rule = cost_window_rule(&product, timing->density.cols, 0);
-  seconds += cost_windows_seconds(&rule, timing->windows, timing->window_blocks, timing->window_entries);
+  double seconds = cost_product_seconds(&product, &timing->density, timing->least, &timing->windows);
   *constant = kept;
   return seconds;
 }
@@ -62,34 +58,11 @@ static void solve(struct calibration *c, double *constant, const struct timing *
   *constant = fmax(value, 0);
 }
 
-/* Rows without arcs, narrow and wide: what a row and a byte of it take. */
-static int find_rows(struct calibration *c) {
-  static const struct synthetic empty = {1 << 20, 64, 0, 0};
-  struct timing narrow, wide;
-  c->width = 0;
-  TRY(time_synthetic(c, &empty, LAYOUT_GATHER, &narrow));
-  double few = row_bytes(c);
-  c->width = MEASURED - 1;
-  TRY(time_synthetic(c, &empty, LAYOUT_GATHER, &wide));
-  double rows = (double)empty.rows, many = row_bytes(c);
-  c->model.row_byte = fmax(0, (wide.seconds - narrow.seconds) / rows / (many - few)) * 1e12;
-  c->model.row = fmax(0, narrow.seconds / rows * 1e12 - few * c->model.row_byte);
-  return OK;
-}
-
-/* Cells whose rows share columns, by the gather, in condensed windows and, fuller, as tiles, where the GPU
- * has them: a gathered arc, sixteen columns of a window, a cell of a tile. */
-static int find_dense(struct calibration *c, double *arc, double *block, double *tile) {
-  const struct synthetic near = {1 << 17, 1 << 17, 32, 256},
-                         full = {1 << 16, 1 << 16, 32, c->weighted ? 1024 : 2048};
+/* A cell of a tile, from cells a quarter full; 0: the GPU has no tiles. */
+static int find_tile(struct calibration *c) {
+  const struct synthetic full = {1 << 16, 1 << 16, 32, 2048};
+  double *tile = &c->model.tile[c->element][c->width];
   struct timing timing;
-  TRY(time_synthetic(c, &near, LAYOUT_GATHER, &timing));
-  solve(c, arc, &timing);
-  TRY(time_synthetic(c, &near, LAYOUT_WINDOWS, &timing));
-  if (timing.windows > 0)
-    solve(c, block, &timing);
-  else
-    *block = 0;
   TRY(time_synthetic(c, &full, LAYOUT_TILES_ALL, &timing));
   if (timing.least <= TILE_CELLS)
     solve(c, tile, &timing);
@@ -98,55 +71,70 @@ static int find_dense(struct calibration *c, double *arc, double *block, double 
   return OK;
 }
 
-/* Arcs at random, X within the caches and far beyond them; then cells, without weights and with them. */
-static int find_width(struct calibration *c, int w) {
+/* Cells whose rows share columns, their arcs with weights: by the gather, in condensed windows and, fuller,
+ * as tiles, where the GPU has these. */
+static int find_weighted(struct calibration *c) {
+  const struct synthetic near = {1 << 17, 1 << 17, 32, 256}, full = {1 << 16, 1 << 16, 32, 1024};
   struct cost_model *m = &c->model;
-  enum cost_element e = c->element;
+  const enum cost_element e = c->element;
+  const int w = c->width;
   struct timing timing;
-  c->width = w;
-  struct synthetic cached = {1 << 17, (int64_t)(m->cached_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0,
-                             48};
-  struct synthetic distant = {1 << 17, (int64_t)(m->distant_bytes / row_bytes(c)) / TILE_COLS * TILE_COLS, 0,
-                              48};
-  TRY(time_synthetic(c, &cached, LAYOUT_GATHER, &timing));
-  solve(c, &m->cached[e][w], &timing);
-  TRY(time_synthetic(c, &distant, LAYOUT_GATHER, &timing));
-  solve(c, &m->distant[e][w], &timing);
-  m->block[e][w] = cost_model_h200.block[e][w];
-  m->tile[e][w] = cost_model_h200.tile[e][w];
-  TRY(find_dense(c, &m->near[e][w], &m->block[e][w], &m->tile[e][w]));
-  c->weighted = 1;
-  int code = find_dense(c, &m->arc_weighted[e][w], &m->block_weighted[e][w], &m->tile_weighted[e][w]);
-  c->weighted = 0;
-  return code;
+  m->arc_weighted[e][w] = 1;
+  TRY(time_synthetic(c, &near, LAYOUT_GATHER, &timing));
+  solve(c, &m->arc_weighted[e][w], &timing);
+  m->block_weighted[e][w] = m->block[e][w];
+  if (m->block[e][w] > 0) {
+    TRY(time_synthetic(c, &near, LAYOUT_WINDOWS, &timing));
+    solve(c, &m->block_weighted[e][w], &timing);
+  }
+  m->tile_weighted[e][w] = m->tile[e][w];
+  if (m->tile[e][w] > 0) {
+    TRY(time_synthetic(c, &full, LAYOUT_TILES_ALL, &timing));
+    solve(c, &m->tile_weighted[e][w], &timing);
+  }
+  return OK;
 }
 
 static void double_width(struct cost_model *m, enum cost_element e) {
-  double *tables[] = {m->tile[e],    m->tile_weighted[e], m->near[e],          m->cached[e],
-                      m->distant[e], m->block[e],         m->block_weighted[e]};
+  double *tables[] = {m->tile_weighted[e], m->block_weighted[e]};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     tables[t][COST_WIDTHS - 1] = 2 * tables[t][COST_WIDTHS - 2];
   m->arc_weighted[e][COST_WIDTHS - 1] = m->arc_weighted[e][COST_WIDTHS - 2];
 }
 
+static int find_with_weights(struct calibration *c) {
+  c->weighted = 1;
+  for (c->width = 0; c->width < MEASURED; c->width++) TRY(find_weighted(c));
+  c->weighted = 0;
+  double_width(&c->model, c->element);
+  return OK;
+}
+
 static int find_constants(struct calibration *c) {
-  static const enum precision precisions[COST_ELEMENTS] = {PRECISION_BF16, PRECISION_FP32};
-  for (int e = COST_ELEMENTS - 1; e >= 0; e--) {
-    c->element = (enum cost_element)e;
-    c->precision = precisions[e];
-    TRY(bench_kernels(c->bench, c->precision));
-    if (e == COST_FP32) TRY(find_rows(c)); /* one set for both */
-    for (int w = 0; w < MEASURED; w++) TRY(find_width(c, w));
+  for (int e = 0; e < COST_ELEMENTS; e++) {
+    TRY(calibrate_element(c, e));
+    for (c->width = 0; c->width < COST_WIDTHS; c->width++) TRY(find_tile(c));
+  }
+  TRY(calibrate_fit(c));
+  for (int e = 0; e < COST_ELEMENTS; e++) {
+    TRY(calibrate_element(c, e));
+    TRY(find_with_weights(c));
     TRY(calibrate_selectors(c));
-    double_width(&c->model, c->element);
   }
   return OK;
 }
 
 static void print_constants(const struct cost_model *m) {
   static const char *const element[COST_ELEMENTS] = {"bf16", "fp32"};
-  printf("%s: a row %.3g ps and %.3g a byte, a byte of a merged one %.3g\n", m->name, m->row, m->row_byte,
-         m->merge_byte);
+  const struct cost_result *result = &m->result;
+  const struct cost_start *start = &m->start;
+  printf(
+      "%s: a row %.3g ps and %.3g to %.3g a byte, a byte of a merged one %.3g, of planes %.3g; the first "
+      "kernel "
+      "%.3g us, each further one %.3g, pieces %.3g, an entry of the longest row %.3g ns, a block of a window "
+      "%.3g\n",
+      m->name, result->row, result->byte_cached, result->byte, result->merge_byte, m->plane_byte,
+      start->launch / 1e6, start->kernel / 1e6, start->pieces / 1e6, start->entry / 1e3, start->block / 1e3);
   printf("%-5s %6s %8s %8s %8s %8s %8s | %8s %8s %8s | %8s %8s %8s\n", "", "width", "tile", "block", "near",
          "cached", "distant", "tile", "block", "arc", "bias", "sparsity", "columns");
   for (int e = 0; e < COST_ELEMENTS; e++) {
@@ -166,7 +154,6 @@ static void print_constants(const struct cost_model *m) {
 /* Cells of one density as tiles and by the gather: does the model take the faster one? */
 static int check_density(struct calibration *c, double density, int *right) {
   struct synthetic synthetic = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
-  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted};
   struct timing gather, tiles;
   struct csr *m = NULL;
   const int first = c->bench->owned_count;
@@ -174,6 +161,7 @@ static int check_density(struct calibration *c, double density, int *right) {
   TRY(time_matrix(c, m, LAYOUT_GATHER, &gather));
   TRY(time_matrix(c, m, LAYOUT_TILES_ALL, &tiles));
   bench_forget(c->bench, first);
+  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted, gather.rows};
   int chosen = choose(&product, &gather.density).tiles > 0;
   double taken = chosen ? tiles.seconds : gather.seconds, other = chosen ? gather.seconds : tiles.seconds;
   *right = taken <= 1.05 * other;
@@ -190,8 +178,7 @@ static int check(struct calibration *c) {
                                    .035, .04,  .05,  .07, .1,   .2,  .5};
   int right = 0, all = 0;
   for (int e = 0; e < COST_ELEMENTS; e++) {
-    c->precision = e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32;
-    TRY(bench_kernels(c->bench, c->precision));
+    TRY(calibrate_element(c, e));
     for (c->width = 0; c->width < MEASURED; c->width++) {
       for (size_t d = 0; d < sizeof density / sizeof *density; d++, all++) {
         int one = 0;
@@ -217,7 +204,7 @@ static int keep(const struct bench *bench, const struct cost_model *model) {
 }
 
 int gnnbench_calibrate(struct bench *bench) {
-  struct calibration c = {.bench = bench, .model = cost_model_h200};
+  struct calibration c = {.bench = bench, .model = *cost_model_of(bench->device.name)};
   if (bench->device.ops->on_host)
     FAIL(BAD_INPUT, "calibrate: the device is a processor, which has one tier; constants are those of GPUs");
   if (bench->comm.size > 1) FAIL(BAD_INPUT, "calibrate: one rank measures a GPU; start it without mpirun");

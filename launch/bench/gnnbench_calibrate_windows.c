@@ -2,6 +2,7 @@
  * faster tier of each is what the regression learns, as HC-SpMM trains its selector (Li et al., ICDE 2025),
  * and what the cost model is held against. */
 #include "kernels/format/condensed.h"
+#include "kernels/format/tiles.h"
 #include "launch/bench/gnnbench_calibration.h"
 
 static const double densities[] = {.05, .1, .15, .2, .25, .3, .4, .5, .7};
@@ -16,6 +17,8 @@ enum {
 /* A kind of windows and what they took. */
 struct measured {
   struct selector_sample mean;
+  struct density density;
+  struct cost_rows rows[MEASURED];
   double gather[MEASURED], condensed[MEASURED]; /* seconds, by width */
 };
 
@@ -45,6 +48,8 @@ static int measure(struct calibration *c, int which, struct measured *to) {
   const int first = c->bench->owned_count;
   TRY(calibrate_make(c->bench, &synthetic, &m));
   TRY(describe(m, c->bench->device.threads, &to->mean));
+  TRY(tiles_density(m, c->bench->device.threads, &to->density));
+  for (c->width = 0; c->width < MEASURED; c->width++) to->rows[c->width] = calibrate_rows(c, m);
   TRY(time_widths(c, m, LAYOUT_GATHER, to->gather));
   TRY(time_widths(c, m, LAYOUT_WINDOWS, to->condensed));
   bench_forget(c->bench, first);
@@ -94,10 +99,12 @@ static double crossover(int e, int w) {
 }
 
 /* What the model says of a matrix of such windows. */
-static int is_condensed(const struct window_rule *rule, const struct selector_sample *mean) {
-  double blocks = (double)blocks_of_columns((int64_t)(mean->columns + .5));
-  double saved = mean->arcs * rule->arc - blocks * rule->block - rule->window;
-  return saved * (ROWS / CONDENSED_ROWS) > rule->once;
+static int is_condensed(const struct cost_case *product, const struct measured *of) {
+  const int64_t windows = ROWS / CONDENSED_ROWS, columns = (int64_t)(of->mean.columns + .5);
+  struct choice gather = cost_divided(product, &of->density, TILE_CELLS + 1);
+  const struct window_rule rule = cost_window_rule(product, of->density.cols, &gather);
+  return cost_windows_seconds(&rule, windows, windows * blocks_of_columns(columns),
+                              density_arcs(&of->density)) < 0;
 }
 
 struct outcome {
@@ -105,15 +112,16 @@ struct outcome {
 };
 
 static struct outcome score_of(const struct calibration *c, int e, int w) {
-  struct cost_case product = {&c->model, e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32, calibrate_width[w],
-                              0};
-  const struct window_rule rule = cost_window_rule(&product, ROWS, 0);
+  struct cost_case product = {.model = &c->model,
+                              .precision = e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32,
+                              .width = calibrate_width[w]};
   const struct window_selector selector = cost_selector(&product);
   struct outcome score = {0};
   for (int i = 0; i < SAMPLES; i++) {
     const struct measured *of = &measured[e][i];
     score.faster += of->condensed[w] < of->gather[w];
-    score.model += is_right(of, w, is_condensed(&rule, &of->mean));
+    product.rows = of->rows[w];
+    score.model += is_right(of, w, is_condensed(&product, of));
     score.selector += is_right(of, w, cost_window_selected(&selector, of->mean.arcs, of->mean.columns));
   }
   return score;

@@ -1,6 +1,7 @@
 #include "launch/bench/gnnbench_calibration.h"
 
 #include "kernels/format/layout.h"
+#include "kernels/format/row_segments.h"
 #include "runtime/base/random.h"
 
 const int64_t calibrate_width[COST_WIDTHS] = {32, 64, 128, 256, 512};
@@ -48,6 +49,18 @@ int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr
   }
   m->nnz = m->start[m->rows];
   return OK;
+}
+
+int calibrate_element(struct calibration *c, int e) {
+  c->element = (enum cost_element)e;
+  c->precision = e == COST_BF16 ? PRECISION_BF16 : PRECISION_FP32;
+  return bench_kernels(c->bench, c->precision);
+}
+
+struct cost_rows calibrate_rows(const struct calibration *c, const struct csr *m) {
+  const struct row_segments_plan cuts = {calibrate_width[c->width] * dtype_bytes(c->bench->kernels.dtype), 0,
+                                         0};
+  return row_segments_foresee(m, &cuts);
 }
 
 BENCH_RUN(spmm)

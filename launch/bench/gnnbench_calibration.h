@@ -25,8 +25,18 @@ struct calibration {
   int weighted; /* matrices have weights */
 };
 
+/* From then on in bf16 (0) or fp32 (1). */
+int calibrate_element(struct calibration *c, int e);
+
+/* What of the rows of m decides how long its products of that width take when they are small. */
+struct cost_rows calibrate_rows(const struct calibration *c, const struct csr *m);
+
 /* Seconds of one product of that width. */
 int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
+
+/* gnnbench_calibrate_set.c: fits c->model to products of the made graphs by each tier, and prints how well it
+ * repeats the fastest. */
+int calibrate_fit(struct calibration *c);
 
 /* gnnbench_calibrate_windows.c: the regression's weights of every width, in the precision at hand; how often
  * the model and the regression take the faster of gather and condensed windows. */

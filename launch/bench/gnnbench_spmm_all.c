@@ -2,6 +2,7 @@
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
+#include "kernels/format/row_segments.h"
 #include "kernels/format/tiles.h"
 #include "launch/bench/bench.h"
 #include "runtime/profile/profile.h"
@@ -107,10 +108,10 @@ static int measure_tiers(struct bench *bench, struct all *all, struct line *line
 
 /* The regression's choice of windows, at the model's prices, against the model's own. */
 static int predict_selected(struct bench *bench, struct all *all, const struct cost_case *c,
-                            struct line *line) {
+                            const struct choice *choice, struct line *line) {
   enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
   const struct layout *layout = all->layout[AUTO];
-  const struct window_rule rule = cost_window_rule(c, all->graph->cols, layout->tiles > 0);
+  const struct window_rule rule = cost_window_rule(c, all->graph->cols, choice);
   const struct window_selector selector = cost_selector(c);
   if (all->condensing_least != layout->least)
     TRY(condensed_count(all->graph, layout->least, 1 + all->graph->nnz / ENTRIES, bench->device.threads,
@@ -125,15 +126,16 @@ static int predict_selected(struct bench *bench, struct all *all, const struct c
 static int predict(struct bench *bench, struct all *all, struct line *line) {
   const struct cost_model *model = model_of(bench);
   const struct layout *layout = all->layout[AUTO];
-  struct cost_case c = {model, line->precision, line->width, all->graph->weight != NULL};
+  const struct row_segments_plan cuts = {line->width * dtype_bytes(bench->kernels.dtype), 0, 0};
+  struct cost_case c = {model, line->precision, line->width, all->graph->weight != NULL,
+                        row_segments_foresee(all->graph, &cuts)};
   struct choice choice = cost_divided(&c, &all->density, layout->least);
-  const struct window_rule rule = cost_window_rule(&c, all->graph->cols, layout->tiles > 0);
+  const struct window_choice windows = {
+      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
   double threads = model->of_a_thread ? bench->threads : 1;
-  double windows = cost_windows_seconds(&rule, layout->windows, layout->window_blocks,
-                                        layout->window_entries);
-  line->predicted = 1e3 * (choice.seconds + windows) / threads;
+  line->predicted = 1e3 * cost_product_seconds(&c, &all->density, layout->least, &windows) / threads;
   line->predicted_gather = 1e3 * choice.gather_seconds / threads;
-  return predict_selected(bench, all, &c, line);
+  return predict_selected(bench, all, &c, &choice, line);
 }
 
 static void print_json(const struct line *line) {
@@ -213,30 +215,52 @@ static int measure_graph(struct bench *bench, struct all *all, const char *graph
   return OK;
 }
 
-/* Over all lines of a precision: the geometric mean over the other library, the share below it, and how far
- * auto is above the fastest tier and above the gather at most. */
-static void print_summary(const struct all *all, enum precision precision) {
-  double logs = 0, tier = 0, gather = 0, off = 0;
-  int count = 0, peers = 0, slower = 0;
-  for (int i = 0; i < all->lines; i++) {
-    const struct line *l = &all->line[i];
-    if (l->precision != precision) continue;
-    double ms = l->ms[AUTO], fastest = fmin(fmin(l->ms[GATHER], l->ms[TILES]), l->ms[WINDOWS]);
-    if (l->peer > 0) logs += log(l->peer / ms);
-    peers += l->peer > 0;
-    slower += l->peer > 0 && l->peer < ms;
-    tier = fmax(tier, ms / fastest - 1);
-    gather = fmax(gather, ms / l->ms[GATHER] - 1);
-    off = fmax(off, fabs(l->predicted / ms - 1));
-    count++;
+/* Over all lines of a precision: the geometric mean over the other library, how many are slower than it, how
+ * far auto is above the fastest layout and above the gather, and how far off predictions are. */
+struct summary {
+  int cases, near, far, peers, slower,
+      predicted; /* near: within NEAR; far: beyond FAR; predicted: within OFF */
+  double logs, tier, gather, off;
+};
+static const double NEAR = .03, FAR = .1, OFF = .25;
+
+static void add_line(struct summary *s, const struct line *l) {
+  double ms = l->ms[AUTO], fastest = fmin(fmin(l->ms[GATHER], l->ms[TILES]), l->ms[WINDOWS]);
+  double off = fabs(l->predicted / ms - 1), above = ms / fastest - 1;
+  if (l->peer > 0) s->logs += log(l->peer / ms);
+  s->peers += l->peer > 0;
+  s->slower += l->peer > 0 && l->peer < ms;
+  s->tier = fmax(s->tier, above);
+  s->near += above <= NEAR;
+  s->far += above > FAR;
+  s->gather = fmax(s->gather, ms / l->ms[GATHER] - 1);
+  s->off = fmax(s->off, off);
+  s->predicted += off <= OFF;
+  s->cases++;
+}
+
+static void print_summary_json(const struct summary *s, enum precision precision) {
+  printf(
+      "{\"op\": \"spmm choice\", \"precision\": \"%s\", \"cases\": %d, \"within_3\": %d, \"above_10\": %d, "
+      "\"above_most\": %.3g, \"predicted_within_25\": %d, \"predicted_most_off\": %.3g}\n",
+      precision_name[precision], s->cases, s->near, s->far, 100 * s->tier, s->predicted, 100 * s->off);
+}
+
+static void print_summary(const struct all *all, enum precision precision, int json) {
+  struct summary s = {0};
+  for (int i = 0; i < all->lines; i++)
+    if (all->line[i].precision == precision) add_line(&s, &all->line[i]);
+  if (s.cases == 0) return;
+  if (json) {
+    print_summary_json(&s, precision);
+    return;
   }
-  if (count == 0) return;
-  printf("%s: auto above the fastest tier by %.1f%% at most, above the gather by %.1f%%; predicted within "
-         "%.0f%%",
-         precision_name[precision], 100 * tier, 100 * gather, 100 * off);
-  if (peers)
-    printf("; the other library takes x%.2f in the geometric mean, %d of %d below 1", exp(logs / peers),
-           slower, peers);
+  printf("%s: auto above the fastest tier by %.1f%% at most, above the gather by %.1f%%; within 3%% of the "
+         "fastest in %d of %d cases; predicted within %.0f%%, within 25%% in %d",
+         precision_name[precision], 100 * s.tier, 100 * s.gather, s.near, s.cases, 100 * s.off, s.predicted);
+  if (s.peers)
+    printf("; the other library takes x%.2f in the geometric mean, %d of %d below 1", exp(s.logs / s.peers),
+           s.slower, s.peers);
   printf("\n");
 }
 
@@ -256,6 +280,6 @@ int gnnbench_spmm_all(struct bench *bench) {
     all = (struct all){.line = all.line, .lines = all.lines};
     TRY(code);
   }
-  for (int p = 0; precision_name[p] && !options->json; p++) print_summary(&all, (enum precision)p);
+  for (int p = 0; precision_name[p]; p++) print_summary(&all, (enum precision)p, options->json);
   return OK;
 }

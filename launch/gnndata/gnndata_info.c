@@ -253,7 +253,7 @@ static int show_splits(struct dataset *d) {
 
 /* Each with what choose predicts for its order at one product, so that orders can be compared. */
 static int show_partition(const struct partition_kept *kept, void *context) {
-  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0};
+  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
   char text[400];
   int *shown = context;
   int automatic = strcmp(kept->order, kept->chosen) != 0;

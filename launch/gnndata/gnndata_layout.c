@@ -57,14 +57,32 @@ static int count_left(struct pattern *p, int64_t least) {
   return OK;
 }
 
+/* Tiles, and the windows beside them or instead of them; p->left is what the tiles leave. */
+static int choose_tiers(struct pattern *p, const struct cost_case *c, struct choice *choice,
+                        struct window_choice *windows, struct window_rule *rule) {
+  *choice = choose(c, &p->density);
+  *rule = cost_window_rule(c, p->m.cols, choice);
+  TRY(count_left(p, choice->tile_arcs_least));
+  *windows = cost_windows(rule, &p->left);
+  if (choice->tiles == 0) return OK;
+  struct choice gather = cost_divided(c, &p->density, TILE_CELLS + 1);
+  struct window_rule other = cost_window_rule(c, p->m.cols, &gather);
+  struct window_choice instead = cost_windows(&other, &p->whole);
+  if (!cost_windows_replace(choice, windows, &gather, &instead)) return OK;
+  *choice = gather;
+  *windows = instead;
+  *rule = other;
+  return count_left(p, TILE_CELLS + 1);
+}
+
 static int print_product(struct pattern *p, enum precision precision, int64_t width) {
-  struct cost_case c = {p->model, precision, width, p->weighted};
-  struct choice choice = choose(&c, &p->density);
-  TRY(count_left(p, choice.tile_arcs_least));
-  struct window_rule rule = cost_window_rule(&c, p->m.cols, choice.tiles > 0);
+  const struct row_segments_plan cuts = {width * (precision == PRECISION_BF16 ? 2 : 4), 0, 0};
+  struct cost_case c = {p->model, precision, width, p->weighted, row_segments_foresee(&p->m, &cuts)};
   const struct window_selector selector = cost_selector(&c);
-  rule.margin = cost_window_margin(&c, p->m.rows, p->m.nnz);
-  struct window_choice windows = cost_windows(&rule, &p->left), other;
+  struct choice choice;
+  struct window_choice windows, other;
+  struct window_rule rule;
+  TRY(choose_tiers(p, &c, &choice, &windows, &rule));
   double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
   other = cost_windows_selected(&selector, &rule, &p->left, &agreed);
   printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",

@@ -5,6 +5,7 @@
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
 #include "kernels/format/layout.h"
+#include "kernels/format/row_segments.h"
 #include "kernels/format/tiles.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -24,12 +25,12 @@ static const struct cost_model *model_of(const struct run *run) {
 static double predict(const struct run *run, const struct layout *layout, const struct density *density,
                       double width) {
   const struct cost_model *model = model_of(run);
+  const struct row_segments_plan cuts = {(int64_t)(width + .5) * dtype_bytes(run->kernels->dtype), 0, 0};
   struct cost_case c = {model, run->config->runtime.precision, (int64_t)(width + .5),
-                        layout->csr->weight != NULL};
-  const struct window_rule rule = cost_window_rule(&c, layout->csr->cols, layout->tiles > 0);
-  double seconds = cost_divided(&c, density, layout->least).seconds +
-                   cost_windows_seconds(&rule, layout->windows, layout->window_blocks,
-                                        layout->window_entries);
+                        layout->csr->weight != NULL, row_segments_foresee(layout->csr, &cuts)};
+  const struct window_choice windows = {
+      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
+  double seconds = cost_product_seconds(&c, density, layout->least, &windows);
   return model->of_a_thread ? seconds / run->device->threads : seconds;
 }
 

@@ -93,7 +93,7 @@ double partition_edge_balance(const struct partition *partition) {
 
 /* At one product, whatever the run does, so that orders can be compared. */
 static void print_order(const struct partition *partition) {
-  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0};
+  struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
   char text[400];
   if (density_arcs(&partition->density) == 0) return;
   log_info("order: made in %.2f s; %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density",

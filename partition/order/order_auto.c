@@ -64,7 +64,8 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
 }
 
 static struct cost_case case_of(const struct stakes *stakes, int kind) {
-  return (struct cost_case){stakes->model, stakes->precision, stakes->product[kind].width, stakes->weighted};
+  return (struct cost_case){
+      stakes->model, stakes->precision, stakes->product[kind].width, stakes->weighted, {0, 0}};
 }
 
 double stakes_seconds(const struct stakes *stakes, const struct density *density) {

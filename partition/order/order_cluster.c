@@ -11,7 +11,7 @@
 enum { WINDOWS_RATED = 1024 };
 
 /* Levels are compared at this one product, whatever the run will do: an order depends on the graph alone. */
-static const struct cost_case rated = {&cost_model_h200, PRECISION_BF16, 128, 0};
+static const struct cost_case rated = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
 
 struct communities {
   const struct order_input *input;

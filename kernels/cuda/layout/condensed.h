@@ -33,9 +33,10 @@ int cuda_condensed_count(struct kernels *k, const struct tiles_build *m, int64_t
                          struct condensing *condensing);
 
 /* Whether m, less the tiles that were chosen, has windows to condense: all that have entries where the plan
- * forces it; as the cost model says of a part of them. *rule is what to take them by. */
+ * forces it; else as the cost model says of a part of them, which may give up the tiles for their sake. *rule
+ * is what to take them by. */
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                          const struct tile_lists *tiles, struct window_rule *rule, int *wanted);
+                          struct tile_lists *tiles, struct window_rule *rule, int *wanted);
 
 /* What becomes condensed windows of a matrix: offsets alone, cuda_condensed_build_fill writes the other
  * arrays on the device. */

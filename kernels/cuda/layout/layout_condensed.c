@@ -1,36 +1,49 @@
 /* Whether a matrix has windows that are worth condensing on this GPU, and the lists that their kernel walks.
  */
-#include "kernels/cost/cost_models.h"
 #include "kernels/cuda/layout/condensed.h"
 
 enum { SAMPLE = 1 << 20 /* about so many entries are looked at */ };
 
-/* Of about SAMPLE entries, where the matrix is. */
-static int count(struct kernels *k, const struct csr *m, const struct tile_lists *tiles,
-                 struct condensing *condensing) {
-  const int64_t least = tiles->choice.tile_arcs_least, every = 1 + m->nnz / SAMPLE;
-  if (tiles->build.col) return cuda_condensed_count(k, &tiles->build, least, every, condensing);
-  return condensed_count(m, least, every, k->device->threads, condensing);
+/* What windows there are beside tiles of so many entries, of about SAMPLE entries, where the matrix is; and
+ * which of them pay. */
+static int weigh(struct kernels *k, const struct csr *m, struct tile_lists *tiles,
+                 const struct choice *choice, struct window_rule *rule, struct window_choice *windows) {
+  const int64_t least = choice->tile_arcs_least, every = 1 + m->nnz / SAMPLE;
+  struct condensing condensing;
+  *windows = (struct window_choice){0};
+  *rule = cost_window_rule(&tiles->product, m->cols, choice);
+  if (rule->all * rule->arc + rule->start <= rule->once) return OK;
+  if (tiles->build.col)
+    TRY(cuda_condensed_count(k, &tiles->build, least, every, &condensing));
+  else
+    TRY(condensed_count(m, least, every, k->device->threads, &condensing));
+  *windows = cost_windows(rule, &condensing);
+  return OK;
+}
+
+/* Beside the tiles that were chosen or, where that is faster, instead of them. */
+static int choose_windows(struct kernels *k, const struct csr *m, struct tile_lists *tiles,
+                          struct window_rule *rule, int *wanted) {
+  struct window_choice beside, instead;
+  struct window_rule other;
+  TRY(weigh(k, m, tiles, &tiles->choice, rule, &beside));
+  *wanted = beside.windows > 0;
+  if (tiles->choice.tiles == 0) return OK;
+  TRY(weigh(k, m, tiles, &tiles->gather, &other, &instead));
+  if (!cost_windows_replace(&tiles->choice, &beside, &tiles->gather, &instead)) return OK;
+  tiles->choice = tiles->gather;
+  *rule = other;
+  *wanted = 1;
+  return OK;
 }
 
 int cuda_condensed_wanted(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                          const struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
-  struct cost_case c = {.model = cost_model_of(k->device->name),
-                        .precision = k->precision,
-                        .width = plan->width,
-                        .weighted = m->weight != NULL};
-  struct condensing condensing;
+                          struct tile_lists *tiles, struct window_rule *rule, int *wanted) {
   *wanted = 0;
   if (m->nnz == 0 || !cuda_has_condensed()) return OK;
   *rule = window_rule_all;
   *wanted = plan->tiers == LAYOUT_WINDOWS;
-  if (plan->tiers != LAYOUT_AUTO) return OK;
-  *rule = cost_window_rule(&c, m->cols, tiles->choice.tile_arcs_least <= TILE_CELLS);
-  rule->margin = cost_window_margin(&c, m->rows, m->nnz);
-  if ((double)m->nnz * rule->arc <= rule->once) return OK;
-  TRY(count(k, m, tiles, &condensing));
-  *wanted = cost_windows(rule, &condensing).windows > 0;
-  return OK;
+  return plan->tiers == LAYOUT_AUTO ? choose_windows(k, m, tiles, rule, wanted) : OK;
 }
 
 /* What is on the device for the tiles' sake serves here too. */

@@ -1,39 +1,44 @@
 /* Which entries of a matrix become tiles on this GPU, and the lists that their kernel walks. */
 #include "kernels/cost/cost_models.h"
 #include "kernels/cuda/common/cuda.h"
-#include "kernels/cuda/layout/tiles.h"
-
-static int may_have_tiles(const struct csr *m, const struct layout_plan *plan) {
-  int wanted = plan->tiers == LAYOUT_AUTO || plan->tiers == LAYOUT_TILES || plan->tiers == LAYOUT_TILES_ALL;
-  return wanted && m->rows > 0 && cuda_has_tiles();
-}
+#include "kernels/cuda/layout/condensed.h"
+#include "kernels/format/row_segments.h"
 
 static struct cost_case case_of(const struct kernels *k, const struct csr *m,
                                 const struct layout_plan *plan) {
+  const struct row_segments_plan cuts = {plan->width * dtype_bytes(k->dtype), plan->streams, 0};
   return (struct cost_case){.model = cost_model_of(k->device->name),
                             .precision = k->precision,
                             .width = plan->width,
-                            .weighted = m->weight != NULL};
+                            .weighted = m->weight != NULL,
+                            .rows = row_segments_foresee(m, &cuts)};
 }
 
-int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
-                      struct tile_lists *lists) {
-  struct cost_case c = case_of(k, m, plan);
+/* Tiles and the gather of what they leave, as the cost model has it, condensed windows apart. */
+static int weigh(struct kernels *k, const struct csr *m, struct tile_lists *lists) {
   struct density density;
-  int chooses = plan->tiers == LAYOUT_AUTO;
-  lists->choice = (struct choice){.tile_arcs_least = TILE_CELLS + 1};
-  if (!may_have_tiles(m, plan)) return OK;
-  if (!chooses) c.weighted = 0; /* forced ones are the same with weights and without */
-  lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : cost_tile_least(&c, m->cols);
-  if (chooses && lists->choice.tile_arcs_least > TILE_CELLS) return OK;
-  if (cuda_tiles_can_build(m)) TRY(cuda_tiles_build_open(k, m, &lists->build));
-  if (!chooses) return OK;
+  if (m->nnz == 0 || !cuda_has_condensed()) return OK;
+  if (cuda_has_tiles() && cuda_tiles_can_build(m)) TRY(cuda_tiles_build_open(k, m, &lists->build));
   if (lists->build.col)
     TRY(cuda_tiles_build_density(k, &lists->build, &density));
   else
     TRY(tiles_density(m, k->device->threads, &density));
-  lists->choice = choose(&c, &density);
+  lists->gather = cost_divided(&lists->product, &density, TILE_CELLS + 1);
+  lists->choice = cuda_has_tiles() ? choose(&lists->product, &density) : lists->gather;
   return OK;
+}
+
+int cuda_tiles_choose(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
+                      struct tile_lists *lists) {
+  lists->product = case_of(k, m, plan);
+  lists->choice = (struct choice){.tile_arcs_least = TILE_CELLS + 1};
+  if (plan->tiers == LAYOUT_AUTO) return weigh(k, m, lists);
+  if ((plan->tiers != LAYOUT_TILES && plan->tiers != LAYOUT_TILES_ALL) || m->rows == 0 || !cuda_has_tiles())
+    return OK;
+  struct cost_case binary = lists->product; /* forced ones are the same with weights and without */
+  binary.weighted = 0;
+  lists->choice.tile_arcs_least = plan->tiers == LAYOUT_TILES_ALL ? 1 : cost_tile_least(&binary, m->cols);
+  return cuda_tiles_can_build(m) ? cuda_tiles_build_open(k, m, &lists->build) : OK;
 }
 
 static int64_t longest_of(const struct window_pieces *pieces) {
@@ -55,11 +60,11 @@ static void forget_tiles(struct tile_lists *lists, struct csr *rest) {
 
 int cuda_tiles_cut(struct kernels *k, const struct csr *m, const struct layout_plan *plan,
                    struct tile_lists *lists, struct csr *rest) {
-  struct cost_case c = case_of(k, m, plan);
   if (lists->choice.tile_arcs_least > TILE_CELLS) return OK;
   TRY(split(k, m, lists, rest));
   TRY(window_pieces_cut(lists->tiles.start, lists->tiles.windows, TILE_PIECE, 1, &lists->pieces));
-  if (plan->tiers == LAYOUT_AUTO && cost_is_crowded(&c, &lists->choice, longest_of(&lists->pieces)))
+  if (plan->tiers == LAYOUT_AUTO &&
+      cost_is_crowded(&lists->product, &lists->choice, longest_of(&lists->pieces)))
     forget_tiles(lists, rest);
   return OK;
 }

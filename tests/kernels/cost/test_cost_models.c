@@ -8,7 +8,9 @@
 TEST(the_source_serves_where_no_file_says_otherwise) {
   assert_ptr_equal(cost_model_of("NVIDIA H200"), &cost_model_h200);
   assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
+  assert_ptr_equal(cost_model_of("NVIDIA H100 80GB HBM3"), &cost_model_h100);
   assert_true(cost_model_is_own("NVIDIA H200") && !cost_model_is_own("another"));
+  assert_true(cost_model_is_own("NVIDIA H100 80GB HBM3"));
   assert_ok(cost_models_read("", "empty"));
   assert_ptr_equal(cost_model_of("another"), &cost_model_h200);
 }
@@ -16,19 +18,28 @@ TEST(the_source_serves_where_no_file_says_otherwise) {
 TEST(constants_are_those_of_the_named_gpu) {
   assert_ok(cost_models_read("[\"GPU A\"]\nrow = 7\n[\"GPU A\".bf16]\nnear_128 = 3.5\ntile_32 = 0\n"
                              "selector_bias_64 = -2.5\nblock_64 = 300\n"
-                             "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n",
+                             "[\"GPU B\".fp32]\ndistant_512 = 4e2\n[plain]\nmerge_byte = 2.5\n"
+                             "kernel = 3e6\nentry = 2e4\nblock_start = 5\nrow_byte_cached = 0.25\n"
+                             "[\"NVIDIA H100 80GB HBM3\"]\nrow = 7\n",
                              "two.toml"));
   const struct cost_model *a = cost_model_of("GPU A"), *b = cost_model_of("GPU B");
   assert_string_equal(a->name, "GPU A");
-  assert_close(a->row, 7, 0);
+  assert_close(a->result.row, 7, 0);
   assert_close(a->near[COST_BF16][2], 3.5, 0);
   assert_close(a->tile[COST_BF16][0], 0, 0);
   assert_close(a->near[COST_BF16][1], cost_model_h200.near[COST_BF16][1], 0);
   assert_close(a->selector_bias[COST_BF16][1], -2.5, 0);
   assert_close(a->block[COST_BF16][1], 300, 0);
   assert_close(b->distant[COST_FP32][4], 400, 0);
-  assert_close(b->row, cost_model_h200.row, 0);
-  assert_close(cost_model_of("plain")->merge_byte, 2.5, 0);
+  assert_close(b->result.row, cost_model_h200.result.row, 0);
+  const struct cost_model *plain = cost_model_of("plain"), *h100 = cost_model_of("NVIDIA H100 80GB HBM3");
+  assert_close(plain->result.merge_byte, 2.5, 0);
+  assert_close(plain->start.kernel, 3e6, 0);
+  assert_close(plain->start.entry, 2e4, 0);
+  assert_close(plain->start.block, 5, 0);
+  assert_close(plain->result.byte_cached, .25, 0);
+  assert_close(h100->result.row, 7, 0);
+  assert_close(h100->distant[COST_BF16][2], cost_model_h100.distant[COST_BF16][2], 0); /* not the H200's */
   assert_ptr_equal(cost_model_of("NVIDIA H200"), &cost_model_h200);
   cost_models_forget();
 }
@@ -54,7 +65,7 @@ TEST(what_is_written_reads_back_equal) {
   unlink("models/deep/constants.toml");
   assert_ok(cost_models_write(&model, "models/deep/constants.toml"));
   model.name = "GPU B";
-  model.row = 33;
+  model.result.row = 33;
   assert_ok(cost_models_write(&model, "models/deep/constants.toml"));
   cost_models_forget();
   assert_ok(cost_constants_find("models/deep/constants.toml", &constants));
@@ -63,8 +74,8 @@ TEST(what_is_written_reads_back_equal) {
   assert_close(a->near[COST_FP32][1], 12.25, 0);
   assert_close(a->tile[COST_BF16][3], 0, 0);
   assert_close(a->selector_sparsity[COST_FP32][0], -7.5, 0);
-  assert_close(a->row, cost_model_h200.row, 1e-4);
-  assert_close(b->row, 33, 0);
+  assert_close(a->result.row, cost_model_h200.result.row, 1e-4);
+  assert_close(b->result.row, 33, 0);
   cost_models_forget();
 }
 

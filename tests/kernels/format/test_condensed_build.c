@@ -175,7 +175,8 @@ static void compare(struct kernels *k, const struct csr *m, const struct window_
 static void make_windows_cheap(const struct kernels *k) {
   char text[512];
   snprintf(text, sizeof text,
-           "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\n[\"%s\".bf16]\ntile_64 = 0.12\n"
+           "[\"%s\"]\nmerge_byte = 0\nplane_byte = 0\nlaunch = 0\nkernel = 0\nblock_start = "
+           "0\n[\"%s\".bf16]\ntile_64 = 0.12\n"
            "tile_weighted_64 = 0.12\nblock_64 = 256\nblock_weighted_64 = 256\narc_weighted_64 = 1\n",
            k->device->name, k->device->name);
   assert_ok(cost_models_read(text, "test"));
@@ -183,14 +184,17 @@ static void make_windows_cheap(const struct kernels *k) {
 
 static void check_layout(struct kernels *k, int weighted, enum layout_tiers tiers) {
   const struct layout_plan plan = {.tiers = tiers, .width = 64};
-  const struct cost_case c = {cost_model_of(k->device->name), PRECISION_BF16, 64, weighted};
+  const struct cost_case c = {cost_model_of(k->device->name), PRECISION_BF16, 64, weighted, {0, 0}};
   struct csr m = matrix_of(2500, 2500, weighted);
   struct layout *layout = NULL;
   assert_ok(layout_init(k, &m, &plan, &layout));
   assert_true(layout->windows > 0);
   if (tiers == LAYOUT_AUTO) assert_true(cuda_layout(layout)->gathered > 0);
   if (tiers == LAYOUT_AUTO && cuda_has_tiles()) assert_true(layout->tiles > 0);
-  struct window_rule rule = cost_window_rule(&c, m.cols, layout->least <= TILE_CELLS);
+  struct density density;
+  assert_ok(tiles_density(&m, 1, &density));
+  const struct choice choice = cost_divided(&c, &density, layout->least);
+  struct window_rule rule = cost_window_rule(&c, m.cols, &choice);
   compare(k, &m, tiers == LAYOUT_AUTO ? &rule : &window_rule_all, cuda_layout(layout));
   layout_free(k, layout);
   csr_free(&m);
