@@ -1,11 +1,11 @@
-/* Matrix products on the GPU: gemm_op.c chooses between seven ways.
+/* Matrix products on the GPU: gemm_op.c chooses between six ways.
  *
  * C = A B with A tall and B small: "tma_bf16" for bf16 and "tma_f32x3" for floats, whose rows come by bulk
  * copies, where matrices are aligned and the epilogue of a layer is one of the usual ones, also two products
  * in one; else "rows", of any type and alignment and with any epilogue, element by element. C = A^T B, both
- * tall (gradients of weights): "splitk", cut over the rows and added in order, by bulk copies too where these
- * can bring both; or "wgrad" with a product that reads the same rows. "chained": C = A B, and from its rows
- * as they leave the product that the layer above begins with. All else: "cublaslt".
+ * tall (gradients of weights): "wgrad" with a product that reads the same rows; or "splitk" of floats, cut
+ * over the rows and added in order. "chained": C = A B, and from its rows as they leave the product that the
+ * layer above begins with. All else: "cublaslt".
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_split.cuh, gemm_wgmma.cuh). */
@@ -34,8 +34,10 @@ int cuda_gemm_tma_f32x3_wgrad(struct kernels *k, const struct gemm *op, int *too
 /* C = A B with op->epilogue, and op->chained from C's rows as they leave. */
 int cuda_gemm_tma_bf16_chained(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gemm_tma_f32x3_chained(struct kernels *k, const struct gemm *op, int *took);
-/* C = A^T B. */
-int cuda_gemm_splitk(struct kernels *k, const struct gemm *op);
+/* C = A^T B of floats, both aligned. */
+int cuda_gemm_tma_f32x3_splitk(struct kernels *k, const struct gemm *op);
+/* Whether the product has an epilogue, and one that kernels have code of their own for. */
+int cuda_gemm_epilogue_is_usual(const struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither epilogue nor backward. */
 int cuda_gemm_cublaslt(struct kernels *k, const struct gemm *op);
 

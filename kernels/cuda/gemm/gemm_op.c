@@ -9,23 +9,23 @@ static int takes_epilogue(const struct gemm *op) {
   return !epilogue || epilogue->norm == NORM_NONE;
 }
 
-/* cuBLASLt is better at products of bf16, but for those with a narrow side, which move bytes more than they
- * multiply; those whose rows are no whole vectors; those with an epilogue that would be a pass of its own;
- * and sums of bf16, of which it rounds the product before it adds it. */
-static int beats_cublaslt(const struct gemm *op) {
-  if (op->accumulate && op->c.dtype == BF16) return 1;
-  int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
-  if (narrow <= NARROW) return 1;
-  if (op->transpose_a) return 0;
-  return op->a.cols % VECTOR || op->c.cols % VECTOR || ((op->epilogue || op->backward) && takes_epilogue(op));
+/* cuBLASLt is better at products of bf16, but for narrow ones, which move bytes more than they multiply; those
+ * whose rows are no whole vectors; those with an epilogue that has code of its own, which else would be a pass
+ * of its own; and sums of bf16, of which it rounds the product before it adds it. */
+static int beats_cublaslt(const struct kernels *k, const struct gemm *op) {
+  if ((op->accumulate && op->c.dtype == BF16) || op->c.cols <= NARROW) return 1;
+  return op->a.cols % VECTOR || op->c.cols % VECTOR || cuda_gemm_epilogue_is_usual(k, op);
 }
 
 /* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces, and some of bf16.
  */
 static int is_ours(const struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = k->impl;
-  if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
-  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_cublaslt(op));
+  if (!state->has_wgmma) return 0;
+  if (op->transpose_a)
+    return k->precision == PRECISION_FP32 && !op->transpose_b && cuda_is_aligned(op->a) &&
+           cuda_is_aligned(op->b);
+  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_cublaslt(k, op));
 }
 
 /* A sum without terms. */
@@ -74,7 +74,7 @@ static int multiply(struct kernels *k, const struct gemm *op, int *took_epilogue
   if (op->c.rows == 0 || op->c.cols == 0) return OK;
   if ((op->transpose_a ? op->a.rows : op->a.cols) == 0) return clear(k, op);
   if (!is_ours(k, op)) return cuda_gemm_cublaslt(k, op);
-  if (op->transpose_a) return cuda_gemm_splitk(k, op);
+  if (op->transpose_a) return cuda_gemm_tma_f32x3_splitk(k, op);
   struct gemm bare = *op;
   bare.epilogue = NULL;
   bare.backward = NULL;
@@ -105,8 +105,8 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epi
 }
 
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
- * columns, or 128 by 256: gemm_splitk.cu and gemm_tma_bf16_wgrad.cu, which has sums of columns beside them.
- */
+ * columns, or 128 by 256: gemm_tma_f32x3_splitk.cu, and the wgrad kernels, which have sums of columns beside
+ * them. */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
   enum { LONG = 256 };
   const struct cuda_state *state = k->impl;
