@@ -29,8 +29,9 @@ static int find_first_row(struct kernels *k, const struct gemm *op, float *row) 
   return pdl_launch(k, kernel, blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, op->a, op->b, row);
 }
 
-int cuda_gemm_epilogue_is_usual(const struct kernels *k, const struct gemm *op) {
-  return (op->epilogue || op->backward) && gemm_epilogue_of(k, op).kind != EPILOGUE_ANY;
+int cuda_gemm_takes_epilogue(const struct kernels *k, const struct gemm *op) {
+  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
+  return (!epilogue || epilogue->norm == NORM_NONE) && gemm_epilogue_of(k, op).kind != EPILOGUE_APART;
 }
 
 int cuda_sums_wanted(const struct gemm *op, const struct gemm_epilogue *e) {

@@ -37,8 +37,10 @@ template <class S> static int run(struct kernels *k, const struct gemm *op, bool
   return cuda_add_shares(k, &sums);
 }
 
-int cuda_gemm_tma_f32x3_splitk(struct kernels *k, const struct gemm *op) {
+int cuda_gemm_tma_f32x3_splitk(struct kernels *k, const struct gemm *op, int *took) {
   const bool is_turned = op->c.cols > op->c.rows, narrow = min(op->c.rows, op->c.cols) <= 48;
+  *took = cuda_is_aligned(op->a) && cuda_is_aligned(op->b);
+  if (!*took) return OK;
   if (max(op->c.rows, op->c.cols) <= 128)
     return narrow ? run<tma_f32x3_splitk_shape<1, 6>>(k, op, is_turned)
                   : run<tma_f32x3_splitk_shape<1, 16>>(k, op, is_turned);
