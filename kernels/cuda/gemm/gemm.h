@@ -1,11 +1,11 @@
-/* Matrix products on the GPU: gemm_op.c chooses between seven ways.
+/* Matrix products on the GPU: gemm_op.c chooses between six ways.
  *
  * C = A B with A tall and B small: "tma_bf16" for bf16 and "tma_f32x3" for floats, whose rows come by bulk
- * copies, where matrices are aligned and the epilogue of a layer is one of the usual ones, also two products
- * in one; else "rows", of any type and alignment and with any epilogue, element by element. C = A^T B, both
- * tall (gradients of weights): "splitk", cut over the rows and added in order, by bulk copies too where these
- * can bring both; or "wgrad" with a product that reads the same rows. "chained": C = A B, and from its rows
- * as they leave the product that the layer above begins with. All else: "cublaslt".
+ * copies, also two products in one; else "rows" of either type, where B is too large for shared memory or not
+ * aligned. All of them take the usual epilogues of a layer along; the others are a pass of their own, which
+ * costs no more (docs/decisions/044). C = A^T B, both tall (gradients of weights): "wgrad" with a product
+ * that reads the same rows; or "splitk", cut over the rows and added in order. "chained": C = A B, and from
+ * its rows as they leave the product that the layer above begins with. All else: "cublaslt".
  *
  * All but the last use the tensor cores of compute capability 9.0a: bf16 as it is, float in pieces
  * (gemm_split.cuh, gemm_wgmma.cuh). */
@@ -25,7 +25,8 @@ extern "C" {
 int cuda_gemm_tma_bf16(struct kernels *k, const struct gemm *op, int *took);
 /* The same of floats. */
 int cuda_gemm_tma_f32x3(struct kernels *k, const struct gemm *op, int *took);
-/* The same of any matrices, of one product. */
+/* The same of one product, C += too where there is no epilogue; A and what the epilogue reads and writes are
+ * aligned. */
 int cuda_gemm_rows_f32(struct kernels *k, const struct gemm *op);
 int cuda_gemm_rows_bf16(struct kernels *k, const struct gemm *op);
 /* As these two, with gradients of weights from the same rows: of struct kernel_ops. */
@@ -34,8 +35,11 @@ int cuda_gemm_tma_f32x3_wgrad(struct kernels *k, const struct gemm *op, int *too
 /* C = A B with op->epilogue, and op->chained from C's rows as they leave. */
 int cuda_gemm_tma_bf16_chained(struct kernels *k, const struct gemm *op, int *took);
 int cuda_gemm_tma_f32x3_chained(struct kernels *k, const struct gemm *op, int *took);
-/* C = A^T B. */
-int cuda_gemm_splitk(struct kernels *k, const struct gemm *op);
+/* C = A^T B. *took as above: where A and B are aligned; of bf16 one of them has at most 64 columns. */
+int cuda_gemm_tma_bf16_splitk(struct kernels *k, const struct gemm *op, int *took);
+int cuda_gemm_tma_f32x3_splitk(struct kernels *k, const struct gemm *op, int *took);
+/* Whether kernels of products have code for the epilogue; else it is a pass of its own. True without one. */
+int cuda_gemm_takes_epilogue(const struct kernels *k, const struct gemm *op);
 /* C = op(A) op(B) in the table's precision; neither epilogue nor backward. */
 int cuda_gemm_cublaslt(struct kernels *k, const struct gemm *op);
 

@@ -1,5 +1,5 @@
-/* The epilogue of a product: what becomes of a warp's sums, 16 rows of a tile. Forward: C += product, then
- * the epilogue; backward: dy = C + product, then dz from it.
+/* The epilogue of a product: what becomes of a warp's sums, 16 rows of a tile. Forward y from them; backward
+ * they are dy, and dz comes of it.
  *
  * Lanes hold four columns of two rows of every pair of blocks, and should go along rows: the sums pass
  * through shared memory in pieces of 64 columns. Of a piece a lane has four columns of every other row. */
@@ -11,17 +11,24 @@
 
 constexpr int PIECE = 256; /* 16 bytes of a piece */
 
-/* Epilogues that have code of their own. PLAIN: a bias and factors of rows; FORWARD: a bias, a ReLU and maybe
- * dropout, by code that serves PLAIN as well; the last three, of batch norms, by bulk copies alone. */
+/* Epilogues that have code of their own. APART: this one has none, it is a pass of its own. PLAIN: a bias and
+ * factors of rows; ADD: C += the product, by "rows" alone; FORWARD: a bias, a ReLU and maybe dropout, by code
+ * that serves PLAIN as well; the last three, of batch norms, by bulk copies alone. */
 enum epilogue_kind {
-  EPILOGUE_ANY,
+  EPILOGUE_APART,
   EPILOGUE_PLAIN,
+  EPILOGUE_ADD,
   EPILOGUE_FORWARD,
   EPILOGUE_BACKWARD_RELU,
   EPILOGUE_MOMENTS,
   EPILOGUE_NORM_SUMS,
   EPILOGUE_NORM_APPLY
 };
+
+/* Whether kernels by bulk copies have code for it. */
+static constexpr __host__ __device__ bool is_of_tma(enum epilogue_kind kind) {
+  return kind != EPILOGUE_APART && kind != EPILOGUE_ADD;
+}
 
 static constexpr __host__ __device__ bool is_of_norm(enum epilogue_kind kind) {
   return kind == EPILOGUE_NORM_SUMS || kind == EPILOGUE_NORM_APPLY;
@@ -47,26 +54,18 @@ static constexpr __host__ __device__ int reals_of(enum epilogue_kind kind) {
 
 struct gemm_epilogue {
   enum epilogue_kind kind;
-  struct tensor c;                /* what accumulate adds to; holds the bare product afterwards if `keep` */
-  struct tensor out;              /* y or dz */
-  struct tensor residual;         /* forward: added; backward: receives dropout'(dy) */
-  struct tensor saved;            /* backward: y, or z, as the forward pass left it */
-  bool accumulate, keep, aligned; /* aligned: all of these */
-  bool backward, from_y;          /* from_y: saved is y */
-  bool sums_alone;                /* nothing is written */
-  const float *bias;              /* forward, and backward from z; of moments: what is near the mean */
+  struct tensor c;     /* the product's, of out's type; these three are aligned unless the kind is APART */
+  struct tensor out;   /* y or dz */
+  struct tensor saved; /* backward: y, of a batch norm z, as the forward pass left it */
+  bool backward;
+  bool sums_alone;   /* nothing is written */
+  const float *bias; /* forward; of moments: what is near the mean */
   struct norm_epilogue norm;
   enum activation activation;
   struct dropout dropout;
   const float *scale; /* [rows]; NULL: 1 */
   const struct scalars *scalars;
   double *sums; /* [blocks, sums_of(kind), cols] backward: of dz or dn; of moments; NULL: not wanted */
-};
-
-/* Four columns of row v, the first n of which are there: none when the row is not. */
-struct quad {
-  int64_t v;
-  int col, n;
 };
 
 /* A lane's quads of a piece: columns col, ... (n of four are there) of row v and every other one, as many as
@@ -82,45 +81,25 @@ static __device__ __forceinline__ bool has_row(const struct lane_rows &at, int i
   return 2 * i < at.rows;
 }
 
-static __device__ __forceinline__ struct quad quad_of(const struct lane_rows &at, int i) {
-  return {at.v + 2 * i, at.col, has_row(at, i) ? at.n : 0};
+/* n of four neighbours, all of them 16 bytes or 8 at a time. */
+static __device__ __forceinline__ void load_four(const float *from, int n, float (&x)[4]) {
+  load(from, n, n == 4, x);
 }
 
-static __device__ __forceinline__ void load_four(const float *from, int n, bool aligned, float (&x)[4]) {
-  load(from, n, aligned, x);
+static __device__ __forceinline__ void store_four(float *to, int n, const float (&x)[4]) {
+  store(to, n, n == 4, x);
 }
 
-static __device__ __forceinline__ void store_four(float *to, int n, bool aligned, const float (&x)[4]) {
-  store(to, n, aligned, x);
-}
-
-static __device__ __forceinline__ void load_four(const bf16 *from, int n, bool aligned, float (&x)[4]) {
-  if (!aligned || n < 4) {
-    load(from, n, false, x);
-    return;
-  }
+static __device__ __forceinline__ void load_four(const bf16 *from, int n, float (&x)[4]) {
+  if (n < 4) return load(from, n, false, x);
   const uint2 four = *(const uint2 *)from;
   x[0] = __uint_as_float(four.x << 16), x[1] = __uint_as_float(four.x & 0xFFFF0000u);
   x[2] = __uint_as_float(four.y << 16), x[3] = __uint_as_float(four.y & 0xFFFF0000u);
 }
 
-static __device__ __forceinline__ void store_four(bf16 *to, int n, bool aligned, const float (&x)[4]) {
-  if (aligned && n >= 4)
-    *(uint2 *)to = make_uint2(rounded_pair(x[0], x[1]), rounded_pair(x[2], x[3]));
-  else
-    store(to, n, false, x);
-}
-
-template <class T>
-static __device__ __forceinline__ void load_quad(const struct tensor &t, const struct quad &at, bool aligned,
-                                                 float (&x)[4]) {
-  load_four(row_of<T>(t, at.v) + at.col, at.n, aligned, x);
-}
-
-template <class T>
-static __device__ __forceinline__ void store_quad(const struct tensor &t, const struct quad &at, bool aligned,
-                                                  const float (&x)[4]) {
-  store_four(row_of<T>(t, at.v) + at.col, at.n, aligned, x);
+static __device__ __forceinline__ void store_four(bf16 *to, int n, const float (&x)[4]) {
+  if (n < 4) return store(to, n, false, x);
+  *(uint2 *)to = make_uint2(rounded_pair(x[0], x[1]), rounded_pair(x[2], x[3]));
 }
 
 /* Which columns of quads i and i + 1 dropout keeps: bits 0 to 3 the first's, 4 to 7 the second's. A call of
@@ -149,79 +128,6 @@ static __device__ __forceinline__ uint32_t kept_of(const struct gemm_epilogue &e
 static __device__ __forceinline__ void drop_four(const struct dropout &op, uint32_t kept, float (&x)[4]) {
 #pragma unroll
   for (int j = 0; j < 4; j++) x[j] = kept >> j & 1 ? x[j] * op.scale : 0;
-}
-
-/* Whether dropout draws: backward after a ReLU whose output was kept, a dropped element reads as 0. */
-static __device__ __forceinline__ bool needs_mask(const struct gemm_epilogue &e) {
-  return e.dropout.threshold > 0 && !(e.backward && e.from_y && e.activation == ACTIVATION_RELU);
-}
-
-static __device__ __forceinline__ void add_four(const float (&x)[4], float (&to)[4]) {
-#pragma unroll
-  for (int j = 0; j < 4; j++) to[j] += x[j];
-}
-
-/* What leaves a quad: column sums are of x as it is. */
-template <class T>
-static __device__ __forceinline__ void store_scaled(const struct gemm_epilogue &e, const struct quad &at,
-                                                    const float (&x)[4]) {
-  const float scale = e.scale ? e.scale[at.v] : 1;
-  const float scaled[4] = {x[0] * scale, x[1] * scale, x[2] * scale, x[3] * scale};
-  store_quad<T>(e.out, at, e.aligned, scaled);
-}
-
-/* x: the product. bias: of the quad's columns. kept: its bits of dropout. */
-template <class T>
-static __device__ __forceinline__ void epilogue_forward(const struct gemm_epilogue &e, const struct quad &at,
-                                                        const float (&bias)[4], uint32_t kept,
-                                                        float (&x)[4]) {
-  float other[4];
-  if (e.accumulate) {
-    load_quad<T>(e.c, at, e.aligned, other);
-    add_four(other, x);
-  }
-  if (e.keep) store_quad<T>(e.c, at, e.aligned, x);
-#pragma unroll
-  for (int j = 0; j < 4; j++) x[j] = activated(e.activation, x[j] + bias[j]);
-  if (e.residual.data) {
-    load_quad<T>(e.residual, at, e.aligned, other);
-    add_four(other, x);
-  }
-  if (e.dropout.threshold > 0) drop_four(e.dropout, kept, x);
-  store_scaled<T>(e, at, x);
-}
-
-/* d act'(n), from n or from y = act(n) times the dropout's scale: y has n's sign, and for ELU exp(n) =
- * act(n) + 1. Where y was dropped the gradient is 0 already. */
-static __device__ __forceinline__ float sloped(const struct gemm_epilogue &e, float n, float d) {
-  if (n > 0 || e.activation == ACTIVATION_NONE) return d;
-  if (e.activation == ACTIVATION_RELU) return 0;
-  if (e.activation != ACTIVATION_ELU) return d * LEAKY_SLOPE;
-  return d * (e.from_y ? n * (e.dropout.threshold > 0 ? 1 / e.dropout.scale : 1) + 1 : expf(n));
-}
-
-/* d: the product, becomes dz. */
-template <class T>
-static __device__ __forceinline__ void epilogue_backward_of(const struct gemm_epilogue &e,
-                                                            const struct quad &at, const float (&bias)[4],
-                                                            uint32_t kept, float (&d)[4]) {
-  float n[4] = {};
-  if (e.activation != ACTIVATION_NONE) load_quad<T>(e.saved, at, e.aligned, n);
-  if (e.accumulate) {
-    float other[4];
-    load_quad<T>(e.c, at, e.aligned, other);
-    add_four(other, d);
-  }
-  if (needs_mask(e)) {
-    drop_four(e.dropout, kept, d);
-  } else if (e.dropout.threshold > 0) {
-#pragma unroll
-    for (int j = 0; j < 4; j++) d[j] *= e.dropout.scale;
-  }
-  if (e.residual.data) store_quad<T>(e.residual, at, e.aligned, d);
-#pragma unroll
-  for (int j = 0; j < 4; j++) d[j] = sloped(e, n[j] + bias[j], d[j]);
-  store_scaled<T>(e, at, d);
 }
 
 /* The rows and columns of a tile whose sums a warp holds: `rows` of its 16 are there, and `cols` columns. */
@@ -253,27 +159,6 @@ static __device__ __forceinline__ void take_quad(const float4 *piece, int lane, 
   x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
 }
 
-/* Any epilogue of a lane's quads; total += their columns' sums. */
-template <class T>
-static __device__ __forceinline__ void epilogue_any(const struct gemm_epilogue &e, const struct lane_rows &at,
-                                                    const float (&bias)[4], const float4 *piece, int lane,
-                                                    float (&total)[4]) {
-  uint32_t kept = 0;
-#pragma unroll 2
-  for (int i = 0; i < QUADS; i++) {
-    const struct quad quad = quad_of(at, i);
-    float x[4];
-    if (needs_mask(e)) kept = i % 2 ? kept >> 4 : kept_of(e, e.scalars->epoch, at, i);
-    take_quad(piece, lane, i, x);
-    if (quad.n <= 0) continue;
-    if (e.backward)
-      epilogue_backward_of<T>(e, quad, bias, kept, x);
-    else
-      epilogue_forward<T>(e, quad, bias, kept, x);
-    add_four(x, total);
-  }
-}
-
 /* Quads of a matrix, aligned: whole ones by wide loads and stores, the others by elements. */
 template <class T>
 static __device__ __forceinline__ void load_quads(const struct tensor &t, const struct lane_rows &at,
@@ -281,12 +166,12 @@ static __device__ __forceinline__ void load_quads(const struct tensor &t, const 
   const T *from = row_of<T>(t, at.v) + at.col;
 #pragma unroll
   for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i) && at.n == 4) load_four(from + 2 * i * t.stride, 4, true, x[i]);
+    if (has_row(at, i) && at.n == 4) load_four(from + 2 * i * t.stride, 4, x[i]);
   }
   if (at.n == 4 || at.n <= 0) return;
 #pragma unroll
   for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i)) load_four(from + 2 * i * t.stride, at.n, false, x[i]);
+    if (has_row(at, i)) load_four(from + 2 * i * t.stride, at.n, x[i]);
   }
 }
 
@@ -296,12 +181,12 @@ static __device__ __forceinline__ void store_quads(const struct tensor &t, const
   T *to = row_of<T>(t, at.v) + at.col;
 #pragma unroll
   for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i) && at.n == 4) store_four(to + 2 * i * t.stride, 4, true, x[i]);
+    if (has_row(at, i) && at.n == 4) store_four(to + 2 * i * t.stride, 4, x[i]);
   }
   if (at.n == 4 || at.n <= 0) return;
 #pragma unroll
   for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i)) store_four(to + 2 * i * t.stride, at.n, false, x[i]);
+    if (has_row(at, i)) store_four(to + 2 * i * t.stride, at.n, x[i]);
   }
 }
 
@@ -317,9 +202,9 @@ static __device__ __forceinline__ float floor_of(const struct gemm_epilogue &e) 
   return e.activation == ACTIVATION_RELU ? 0 : -INFINITY;
 }
 
-/* The usual ends, with no branches but those on dropout: FORWARD; backward ReLU and its dropout from y. */
+/* Without branches but those on dropout: ADD; FORWARD; backward ReLU and its dropout from y. */
 template <class T, enum epilogue_kind KIND>
-static __device__ __forceinline__ void epilogue_usual(const struct gemm_epilogue &e,
+static __device__ __forceinline__ void epilogue_quads(const struct gemm_epilogue &e,
                                                       const struct lane_rows &at, const float (&bias)[4],
                                                       const float4 *piece, int lane, float (&total)[4]) {
   float x[QUADS][4], saved[QUADS][4] = {}, factor[QUADS];
@@ -327,6 +212,7 @@ static __device__ __forceinline__ void epilogue_usual(const struct gemm_epilogue
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
   const bool drops = KIND == EPILOGUE_FORWARD && e.dropout.threshold > 0;
   if (KIND == EPILOGUE_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
+  if (KIND == EPILOGUE_ADD) load_quads<T>(e.c, at, saved);
   load_scales(e.scale, at, factor);
   if (drops) {
     const uint32_t epoch = e.scalars->epoch;
@@ -341,6 +227,8 @@ static __device__ __forceinline__ void epilogue_usual(const struct gemm_epilogue
       if (KIND == EPILOGUE_BACKWARD_RELU) {
         x[i][j] = saved[i][j] > 0 ? x[i][j] * scale : 0;
         total[j] += x[i][j];
+      } else if (KIND == EPILOGUE_ADD) {
+        x[i][j] += saved[i][j];
       } else {
         x[i][j] = at_least(x[i][j] + bias[j], floor);
       }
@@ -373,13 +261,9 @@ epilogue_pieces(const struct gemm_epilogue &e, const struct warp_tile &at, const
     put_piece(sum, i, lane, piece);
     load(bias + (n > 0 ? col : 0), 4, true, added);
     __syncwarp();
-    if constexpr (KIND == EPILOGUE_ANY)
-      epilogue_any<T>(e, rows, added, piece, lane, total);
-    else
-      epilogue_usual<T, KIND>(e, rows, added, piece, lane, total);
+    epilogue_quads<T, KIND>(e, rows, added, piece, lane, total);
     __syncwarp();
-    if ((KIND == EPILOGUE_ANY || KIND == EPILOGUE_BACKWARD_RELU) && e.sums)
-      add_totals(lane, n, total, totals + i * 64);
+    if (KIND == EPILOGUE_BACKWARD_RELU && e.sums) add_totals(lane, n, total, totals + i * 64);
   }
 }
 
@@ -388,12 +272,12 @@ template <class T, int BLOCKS>
 static __device__ __forceinline__ void
 epilogue_rows(const struct gemm_epilogue &e, const struct warp_tile &at, const float *bias,
               const float (&sum)[BLOCKS][4], int lane, float4 *piece, double *totals) {
-  if (e.kind == EPILOGUE_PLAIN || e.kind == EPILOGUE_FORWARD)
-    epilogue_pieces<T, EPILOGUE_FORWARD>(e, at, bias, sum, lane, piece, totals);
+  if (e.kind == EPILOGUE_ADD)
+    epilogue_pieces<T, EPILOGUE_ADD>(e, at, bias, sum, lane, piece, totals);
   else if (e.kind == EPILOGUE_BACKWARD_RELU)
     epilogue_pieces<T, EPILOGUE_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
   else
-    epilogue_pieces<T, EPILOGUE_ANY>(e, at, bias, sum, lane, piece, totals);
+    epilogue_pieces<T, EPILOGUE_FORWARD>(e, at, bias, sum, lane, piece, totals);
 }
 
 #endif

@@ -12,28 +12,35 @@ int cuda_sums_begin(struct kernels *k, const struct gemm *op, int64_t blocks, st
 int cuda_sums_end(struct kernels *k, const struct gemm *op, int64_t blocks, const struct gemm_epilogue *e);
 
 static bool are_aligned(const struct gemm_epilogue *e) {
-  const struct tensor *all[] = {&e->c, &e->out, &e->residual, &e->saved};
-  for (int i = 0; i < 4; i++) {
-    if (all[i]->data && !cuda_is_aligned(*all[i])) return false;
-  }
-  return true;
+  return cuda_is_aligned(e->c) && cuda_is_aligned(e->out) && (!e->saved.data || cuda_is_aligned(e->saved));
 }
 
 static enum epilogue_kind kind_of_norm(const struct gemm_epilogue *e) {
   if (e->activation != ACTIVATION_RELU || e->dropout.threshold > 0 || e->scale || e->bias || !e->norm.gain ||
       !e->norm.shift)
-    return EPILOGUE_ANY;
+    return EPILOGUE_APART;
   return e->norm.sum_dn ? EPILOGUE_NORM_APPLY : EPILOGUE_NORM_SUMS;
 }
 
 static enum epilogue_kind kind_of(const struct gemm_epilogue *e) {
   const bool relu = e->activation == ACTIVATION_RELU, drops = e->dropout.threshold > 0;
-  if (!e->aligned || e->accumulate || e->keep || e->residual.data) return EPILOGUE_ANY;
+  if (!are_aligned(e)) return EPILOGUE_APART;
   if (e->norm.mean) return kind_of_norm(e);
-  if (e->scale && !e->backward && (relu || drops)) return EPILOGUE_ANY;
-  if (e->backward) return relu && e->from_y ? EPILOGUE_BACKWARD_RELU : EPILOGUE_ANY;
+  if (e->scale && !e->backward && (relu || drops)) return EPILOGUE_APART;
+  if (e->backward) return relu ? EPILOGUE_BACKWARD_RELU : EPILOGUE_APART;
   if (relu) return EPILOGUE_FORWARD;
-  return e->activation == ACTIVATION_NONE && !drops ? EPILOGUE_PLAIN : EPILOGUE_ANY;
+  return e->activation == ACTIVATION_NONE && !drops ? EPILOGUE_PLAIN : EPILOGUE_APART;
+}
+
+/* What no kernel does along with a product: to keep z where y is written, a residual, sums with what C held.
+ */
+static bool is_apart(const struct gemm *op) {
+  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
+  if (!epilogue) return false;
+  if (op->accumulate) return true;
+  if (op->epilogue) return epilogue->y.data != op->c.data || epilogue->residual.data;
+  return op->backward->residual_grad.data ||
+         (epilogue->norm != NORM_BATCH && epilogue->y.data != epilogue->z.data);
 }
 
 static struct norm_epilogue norm_of(const struct gemm *op) {
@@ -54,7 +61,6 @@ static struct gemm_epilogue gemm_epilogue_of(const struct kernels *k, const stru
   struct gemm_epilogue e = {};
   const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
   e.c = e.out = op->c;
-  e.accumulate = op->accumulate;
   e.scalars = k->scalars;
   if (epilogue) {
     e.activation = epilogue->activation;
@@ -63,24 +69,20 @@ static struct gemm_epilogue gemm_epilogue_of(const struct kernels *k, const stru
   }
   if (op->epilogue) {
     e.out = epilogue->y;
-    e.residual = epilogue->residual;
     e.scale = (const float *)epilogue->scale;
-    e.keep = epilogue->y.data != op->c.data;
   }
   if (op->backward) {
     e.backward = true;
     e.out = op->backward->dz;
-    e.residual = op->backward->residual_grad;
     e.saved = epilogue->z;
     e.scale = (const float *)op->backward->scale;
-    e.from_y = epilogue->y.data == epilogue->z.data;
-    if (e.from_y) e.bias = NULL;
+    if (epilogue->y.data == epilogue->z.data) e.bias = NULL;
   }
   if (op->backward && epilogue->norm == NORM_BATCH) e.norm = norm_of(op);
   e.sums_alone = op->sums_alone;
-  e.aligned = are_aligned(&e);
-  e.kind = kind_of(&e);
-  if (op->moments) e.kind = e.kind == EPILOGUE_PLAIN ? EPILOGUE_MOMENTS : EPILOGUE_ANY;
+  e.kind = is_apart(op) ? EPILOGUE_APART : kind_of(&e);
+  if (op->accumulate && e.kind == EPILOGUE_PLAIN) e.kind = EPILOGUE_ADD;
+  if (op->moments) e.kind = e.kind == EPILOGUE_PLAIN ? EPILOGUE_MOMENTS : EPILOGUE_APART;
   return e;
 }
 

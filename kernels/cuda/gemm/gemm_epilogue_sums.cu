@@ -29,6 +29,11 @@ static int find_first_row(struct kernels *k, const struct gemm *op, float *row) 
   return pdl_launch(k, kernel, blocks_of(op->c.cols, COLS), dim3(COLS, TERM_ROWS), 0, op->a, op->b, row);
 }
 
+int cuda_gemm_takes_epilogue(const struct kernels *k, const struct gemm *op) {
+  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
+  return (!epilogue || epilogue->norm == NORM_NONE) && gemm_epilogue_of(k, op).kind != EPILOGUE_APART;
+}
+
 int cuda_sums_wanted(const struct gemm *op, const struct gemm_epilogue *e) {
   return e->kind == EPILOGUE_BACKWARD_RELU && !op->backward->bias_grad ? 0 : sums_of(e->kind);
 }

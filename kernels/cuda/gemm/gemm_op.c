@@ -3,29 +3,20 @@
 
 enum { NARROW = 64, VECTOR = 8, MOST_TERMS = 2048 /* of a sum in one piece */ };
 
-/* The kernel for tall A takes the epilogue along where it goes element by element. */
-static int takes_epilogue(const struct gemm *op) {
-  const struct epilogue *epilogue = op->backward ? op->backward->forward : op->epilogue;
-  return !epilogue || epilogue->norm == NORM_NONE;
+/* cuBLASLt is better at products of bf16, but for narrow ones, which move bytes more than they multiply;
+ * those whose rows are no whole vectors; those whose epilogue would else be a pass of its own; and sums of
+ * bf16, of which it rounds the product before it adds it. */
+static int beats_cublaslt(const struct kernels *k, const struct gemm *op) {
+  if ((op->accumulate && op->c.dtype == BF16) || op->c.cols <= NARROW) return 1;
+  return op->a.cols % VECTOR || op->c.cols % VECTOR ||
+         ((op->epilogue || op->backward) && cuda_gemm_takes_epilogue(k, op));
 }
 
-/* cuBLASLt is better at products of bf16, but for those with a narrow side, which move bytes more than they
- * multiply; those whose rows are no whole vectors; those with an epilogue that would be a pass of its own;
- * and sums of bf16, of which it rounds the product before it adds it. */
-static int beats_cublaslt(const struct gemm *op) {
-  if (op->accumulate && op->c.dtype == BF16) return 1;
-  int64_t narrow = op->transpose_a && op->c.rows < op->c.cols ? op->c.rows : op->c.cols;
-  if (narrow <= NARROW) return 1;
-  if (op->transpose_a) return 0;
-  return op->a.cols % VECTOR || op->c.cols % VECTOR || ((op->epilogue || op->backward) && takes_epilogue(op));
-}
-
-/* Products that have kernels of their own, on a GPU with wgmma: those of floats, in pieces, and some of bf16.
- */
+/* Products of tall A that have kernels of their own: those of floats, in pieces, and some of bf16. */
 static int is_ours(const struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = k->impl;
-  if (!state->has_wgmma || (op->transpose_a && op->transpose_b)) return 0;
-  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_cublaslt(op));
+  if (!state->has_wgmma || op->transpose_a || !cuda_is_aligned(op->a) || !cuda_is_aligned(op->c)) return 0;
+  return k->precision == PRECISION_FP32 || (k->precision == PRECISION_BF16 && beats_cublaslt(k, op));
 }
 
 /* A sum without terms. */
@@ -37,16 +28,13 @@ static int clear(struct kernels *k, const struct gemm *op) {
   return OK;
 }
 
-/* Terms [first, first + MOST_TERMS) of the sums, added to those before; the last ones have the epilogue. */
+/* Terms [first, first + MOST_TERMS) of the sums, added to those before. */
 static struct gemm part_of(const struct gemm *op, int64_t first) {
   const int64_t left = op->a.cols - first, terms = left < MOST_TERMS ? left : MOST_TERMS;
   struct gemm part = *op;
   part.a = tensor_columns(op->a, first, terms);
   part.b = op->transpose_b ? tensor_columns(op->b, first, terms) : tensor_rows(op->b, first, terms);
   part.accumulate = op->accumulate || first > 0;
-  if (terms == left) return part;
-  part.epilogue = NULL;
-  part.backward = NULL;
   return part;
 }
 
@@ -69,18 +57,27 @@ static int multiply_rows(struct kernels *k, const struct gemm *op) {
   return took ? OK : cuda_gemm_rows_bf16(k, op);
 }
 
+/* C = A^T B, a gradient of a weight. */
+static int multiply_transposed(struct kernels *k, const struct gemm *op) {
+  const struct cuda_state *state = k->impl;
+  int took = 0;
+  if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_FP32)
+    TRY(cuda_gemm_tma_f32x3_splitk(k, op, &took));
+  if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_BF16)
+    TRY(cuda_gemm_tma_bf16_splitk(k, op, &took));
+  return took ? OK : cuda_gemm_cublaslt(k, op);
+}
+
 /* *took_epilogue: the epilogue of the layer is applied already. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took_epilogue) {
   if (op->c.rows == 0 || op->c.cols == 0) return OK;
   if ((op->transpose_a ? op->a.rows : op->a.cols) == 0) return clear(k, op);
+  if (op->transpose_a) return multiply_transposed(k, op);
   if (!is_ours(k, op)) return cuda_gemm_cublaslt(k, op);
-  if (op->transpose_a) return cuda_gemm_splitk(k, op);
-  struct gemm bare = *op;
-  bare.epilogue = NULL;
-  bare.backward = NULL;
-  *took_epilogue = takes_epilogue(op);
-  if (*took_epilogue) bare = *op;
-  return multiply_rows(k, &bare);
+  struct gemm product = *op;
+  *took_epilogue = cuda_gemm_takes_epilogue(k, op) && (op->a.dtype != F32 || op->a.cols <= MOST_TERMS);
+  if (!*took_epilogue) product.epilogue = NULL, product.backward = NULL;
+  return multiply_rows(k, &product);
 }
 
 /* Both products in one pass, which wgmma must be able to end; or one after the other. */
@@ -88,7 +85,7 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epi
   struct gemm first = *op;
   first.a2 = first.b2 = (struct tensor){0};
   if (op->c.rows > 0 && op->c.cols > 0 && op->a.cols > 0 && op->a2.cols > 0 && is_ours(k, op) &&
-      takes_epilogue(op)) {
+      cuda_gemm_takes_epilogue(k, op)) {
     TRY(op->a.dtype == F32 ? cuda_gemm_tma_f32x3(k, op, took_epilogue)
                            : cuda_gemm_tma_bf16(k, op, took_epilogue));
     if (*took_epilogue) return OK;
@@ -105,8 +102,8 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epi
 }
 
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
- * columns, or 128 by 256: gemm_splitk.cu and gemm_tma_bf16_wgrad.cu, which has sums of columns beside them.
- */
+ * columns, or 128 by 256: gemm_tma_f32x3_splitk.cu, and the wgrad kernels, which have sums of columns beside
+ * them. */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
   enum { LONG = 256 };
   const struct cuda_state *state = k->impl;

@@ -22,20 +22,12 @@ static __device__ __forceinline__ struct bf16x2_split split(float x, float y) {
   return {hi, rounded_pair(x - low_half(hi), y - high_half(hi))};
 }
 
-/* 16 bytes of a row on their way to shared memory; elements from `count` on become 0. */
-template <class T>
-static __device__ __forceinline__ void copy_chunk(uint4 *to, const T *from, int count, bool aligned) {
-  if (aligned) {
-    const uint32_t address = (uint32_t)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-                 "r"(count * (int)sizeof(T))
-                 : "memory");
-  } else {
-    T element[CHUNK<T>];
-#pragma unroll
-    for (int j = 0; j < CHUNK<T>; j++) element[j] = j < count ? from[j] : T(0.0f);
-    memcpy(to, element, 16);
-  }
+/* 16 bytes of an aligned row on their way to shared memory; elements from `count` on become 0. */
+template <class T> static __device__ __forceinline__ void copy_chunk(uint4 *to, const T *from, int count) {
+  const uint32_t address = (uint32_t)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+               "r"(count * (int)sizeof(T))
+               : "memory");
 }
 
 /* Elements of a chunk at `first` that lie before `end`. */

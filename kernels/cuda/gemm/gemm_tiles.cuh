@@ -5,8 +5,6 @@
 
 #include "kernels/cuda/gemm/gemm.h"
 
-constexpr int LEFT_COLS = 256; /* of a tile at most */
-
 /* C_ij = factor times the sum over shares of the tiles' elements. is_turned: the left matrix is B, and the
  * tiles are of C^T. */
 struct tile_sum {

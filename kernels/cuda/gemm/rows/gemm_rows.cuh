@@ -19,7 +19,7 @@ struct rows_product {
   int n, k, parts; /* parts of the sum, of two steps each; at least one */
   int height;      /* rows of a tile */
   int stages;      /* slots of a team: 2 to 4 */
-  bool a_aligned, transpose_b;
+  bool transpose_b;
   struct gemm_epilogue epilogue;
 };
 
@@ -111,14 +111,13 @@ static __device__ __forceinline__ void load_part(const struct rows_product &p, c
 #pragma unroll
   for (int r = 0; r < G::ROWS; r += G::THREADS / 8) {
     const bool is_there = row + r < rows && count > 0;
-    copy_chunk(to + r * 8, is_there ? from + r * p.a_stride : (const T *)p.a, is_there ? count : 0,
-               p.a_aligned);
+    copy_chunk(to + r * 8, is_there ? from + r * p.a_stride : (const T *)p.a, is_there ? count : 0);
   }
   if constexpr (G::STREAMS) {
     const uint4 *panel = p.panel + ((int64_t)blockIdx.y * p.parts + at.part) * 2 * G::STEP;
 #pragma unroll
     for (int i = 0; i < 2 * G::STEP; i += G::THREADS)
-      copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>, true);
+      copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>);
   }
 }
 

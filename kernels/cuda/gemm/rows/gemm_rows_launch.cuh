@@ -109,7 +109,6 @@ static struct rows_launch launch_of(const struct kernels *k, const struct gemm *
   p.n = (int)op->c.cols;
   p.k = (int)op->a.cols;
   p.parts = (int)max((int64_t)1, (p.k + part - 1) / part);
-  p.a_aligned = cuda_is_aligned(op->a);
   p.transpose_b = op->transpose_b;
   p.epilogue = gemm_epilogue_of(k, op);
   return launch;

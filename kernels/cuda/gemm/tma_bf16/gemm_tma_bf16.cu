@@ -14,7 +14,7 @@ struct tma_bf16_launch {
 };
 
 static bool can_be_tma_bf16(const struct gemm *op, const struct gemm_epilogue &e) {
-  return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && e.kind != EPILOGUE_ANY &&
+  return op->c.cols <= MOST_BOX_ROWS && op->a.cols <= MOST_BOX_ROWS && is_of_tma(e.kind) &&
          cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.out) && cuda_takes_boxes(e.out) &&
          (!op->a2.data || (op->a2.cols <= MOST_BOX_ROWS && cuda_is_boxed(op->a2) && cuda_is_boxed(op->b2))) &&
          (!e.backward || cuda_is_boxed(e.saved));

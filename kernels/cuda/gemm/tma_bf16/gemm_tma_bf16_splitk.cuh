@@ -1,10 +1,11 @@
 /* C = A^T B of bf16 for tall A [rows, m] and B [rows, n], gradients of weights, where the rows come by bulk
- * copies: the kernel, for at most 256 columns of one matrix ("left") and 64 of the other ("right").
+ * copies: the kernel, for at most 64 columns of one matrix ("right") and any number of the other ("left").
  *
- * A block has a share of the rows. One thread brings them, in parts of 64, into a ring of slots, from where
- * tensor cores read them as they lie: each of two teams of four warps takes EACH boxes of 64 left columns,
- * every other one. Every TMA_BF16_FLUSH rows the sums are added, rounded to nearest, to totals, for tensor
- * cores cut off; the totals of all shares are added afterwards, in order. */
+ * A block has up to 256 left columns (a tile) and a share of the rows. One thread brings them, in parts of
+ * 64, into a ring of slots, from where tensor cores read them as they lie: each of two teams of four warps
+ * takes EACH boxes of 64 left columns, every other one. Every TMA_BF16_FLUSH rows the sums are added, rounded
+ * to nearest, to totals, for tensor cores cut off; the totals of all shares are added afterwards, in order.
+ */
 #ifndef KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
 #define KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
 
@@ -20,9 +21,9 @@ struct tma_bf16_splitk_maps {
 
 struct tma_bf16_splitk {
   int64_t rows, share; /* share: a multiple of TERMS */
-  int boxes;           /* of left columns */
+  int tiles, boxes;    /* of left columns; boxes: of a tile */
   int slots;
-  float *partial; /* [shares, left columns of all boxes, right columns] */
+  float *partial; /* [shares, tiles, left columns of a tile, right columns] */
 };
 
 static __host__ __device__ __forceinline__ int part_bytes(int boxes) {
@@ -36,7 +37,7 @@ struct block_share {
 };
 
 static __device__ __forceinline__ struct block_share share_of_block(const struct tma_bf16_splitk &p) {
-  const int64_t begin = blockIdx.x * p.share, end = min(begin + p.share, p.rows);
+  const int64_t begin = blockIdx.x / p.tiles * p.share, end = min(begin + p.share, p.rows);
   return {begin, end, (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS)};
 }
 
@@ -44,6 +45,7 @@ static __device__ __forceinline__ void feed_parts(const struct tma_bf16_splitk &
                                                   const struct tma_bf16_splitk_maps &maps,
                                                   const struct block_share &share, unsigned char *slots,
                                                   struct tma_barriers &barriers) {
+  const int first = (int)(blockIdx.x % p.tiles) * p.boxes;
   for (int i = 0; i < share.parts; i++) {
     const int slot = i % p.slots, row = (int)share.begin + i * BOX_ROWS;
     unsigned char *to = slots + slot * part_bytes(p.boxes);
@@ -51,7 +53,8 @@ static __device__ __forceinline__ void feed_parts(const struct tma_bf16_splitk &
     if (i >= p.slots) barrier_wait(&barriers.empty[slot], (i / p.slots - 1) & 1);
     barrier_expect(full, (uint32_t)part_bytes(p.boxes));
     copy_box(to, &maps.right, full, 0, row);
-    for (int b = 0; b < p.boxes; b++) copy_box(to + (1 + b) * BOX, &maps.left, full, b * BOX_COLS, row);
+    for (int b = 0; b < p.boxes; b++)
+      copy_box(to + (1 + b) * BOX, &maps.left, full, (first + b) * BOX_COLS, row);
   }
 }
 

@@ -66,7 +66,7 @@ static int run(struct kernels *k, const struct gemm *op, struct tma_f32x3_launch
 }
 
 static bool can_be_tma_f32x3(const struct gemm *op, const struct gemm_epilogue &e) {
-  return e.kind != EPILOGUE_ANY && op->c.cols <= 256 && cuda_is_aligned(op->a) && cuda_is_aligned(op->b) &&
+  return is_of_tma(e.kind) && op->c.cols <= 256 && cuda_is_aligned(op->a) && cuda_is_aligned(op->b) &&
          (!op->a2.data || (cuda_is_aligned(op->a2) && cuda_is_aligned(op->b2))) &&
          (e.backward || cuda_takes_boxes(e.out));
 }
