@@ -37,11 +37,6 @@ int condensed_split(const struct csr *m, const struct window_rule *rule, int thr
                     struct condensed *condensed, struct csr *rest);
 void condensed_free(struct condensed *condensed);
 
-/* y += the windows of m times x, x [m.cols, width], y [rows of the result, width]: what a GPU computes,
- * plainly. */
-void condensed_multiply(const struct condensed *condensed, const struct csr *m, const double *x,
-                        int64_t width, double *y);
-
 /* Where (row, col) of a block stands, for processors and, compiled for them, GPUs. */
 struct block_bit {
   int byte, bit;

@@ -217,34 +217,3 @@ int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
   for (int64_t w = 0; w < row_segments->windows; w++) fill_window(row_segments, w);
   return list_tall_rows(row_segments);
 }
-
-/* Adds the entries of a row segment to a row. */
-static void add_row_segment(const struct csr *m, const struct row_segment *row_segment, const double *x,
-                            int64_t width, double *y) {
-  for (int64_t e = row_segment->first; e < row_segment->first + row_segment->count; e++) {
-    double w = m->weight ? (double)m->weight[e] : 1;
-    for (int64_t j = 0; j < width; j++) y[j] += w * x[m->col[e] * width + j];
-  }
-}
-
-int row_segments_multiply(const struct row_segments *row_segments, const double *x, int64_t width,
-                          double *y) {
-  double *piece = NULL;
-  TRY(memory_alloc(&piece, row_segments->pieces * width * (int64_t)sizeof *piece, "pieces of rows"));
-  for (int64_t s = 0; s < row_segments->count; s++) {
-    const struct packed_row_segments *packed = &row_segments->row_segment;
-    const struct row_segment row_segment = row_segment_of(packed->first[s], packed->extent[s],
-                                                          packed->target[s]);
-    add_row_segment(row_segments->csr, &row_segment, x, width,
-                    row_segment.target >= 0 ? y + row_segment.target * width
-                                            : piece + ~row_segment.target * (int64_t)width);
-  }
-  for (int64_t i = 0; i < row_segments->long_rows; i++) {
-    const struct long_row *row = &row_segments->long_row[i];
-    for (int64_t p = row->first_piece; p < row->first_piece + row->pieces; p++) {
-      for (int64_t j = 0; j < width; j++) y[row->row * width + j] += piece[p * width + j];
-    }
-  }
-  free(piece);
-  return OK;
-}

@@ -90,8 +90,4 @@ int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
                      struct row_segments *row_segments);
 void row_segments_free(struct row_segments *row_segments);
 
-/* y += m x by way of the row segments, x [cols, width], y [rows of the result, width]: what a GPU computes,
- * plainly. Errors: FAILED when memory is short. */
-int row_segments_multiply(const struct row_segments *row_segments, const double *x, int64_t width, double *y);
-
 #endif

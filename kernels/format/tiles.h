@@ -40,12 +40,6 @@ void tiles_free(struct tiles *tiles);
 /* Frees what tiles_split made of rest. */
 void tiles_rest_free(struct csr *rest);
 
-/* y += the tiles of m times x, x [m.cols, width], y [rows of the result, width]: what a GPU computes,
- * plainly.
- */
-void tiles_multiply(const struct tiles *tiles, const struct csr *m, const double *x, int64_t width,
-                    double *y);
-
 /* Where (row, col) of a tile stands, for processors and, compiled for them, GPUs. */
 struct tile_bit {
   int word, bit;

@@ -83,12 +83,6 @@ void incidence_free(struct kernels *k, struct incidence *incidence) {
   *incidence = (struct incidence){0};
 }
 
-int64_t incidence_bytes(const struct incidence *incidence) {
-  int64_t bytes = incidence->edges->bytes + incidence->vertices->bytes;
-  if (!incidence->pair) return bytes;
-  return bytes + incidence->pair->bytes + incidence->pairs.csr.nnz * (int64_t)sizeof *incidence->pair_edge;
-}
-
 int64_t incidence_workspace(const struct kernels *k, const struct incidence_sum *op) {
   return k->ops->incidence->incidence_workspace ? k->ops->incidence->incidence_workspace(k, op) : 0;
 }

@@ -49,9 +49,6 @@ void incidence_free(struct kernels *k, struct incidence *incidence);
 /* Whether the fused form is predicted to take less time than two steps, for rows of that many bytes. */
 int incidence_fusing_pays(const struct incidence *a, int64_t row);
 
-/* Bytes on the device. */
-int64_t incidence_bytes(const struct incidence *incidence);
-
 /* Rows flagged in `has_halo` keep the bare sum, without r, in `sums`: another part of B adds to it later.
  */
 struct incidence_sum {

@@ -86,7 +86,7 @@ int program_place(const struct program *p, int value) {
   return value;
 }
 
-int step_reads(const struct step *step, int value) {
+static int step_reads(const struct step *step, int value) {
   for (int i = 0; i < STEP_INS; i++)
     if (step->in[i] == value) return 1;
   return 0;

@@ -66,7 +66,6 @@ struct step step_of(enum step_kind kind, int layer);
 int program_place(const struct program *p, int value);
 /* Steps that read a value, not counting `but`; the first and the last of them (any may be NULL). */
 int program_readers(const struct program *p, int value, int *first, int *last);
-int step_reads(const struct step *step, int value);
 /* The step whose run includes this one. */
 int program_head(const struct program *p, int step);
 

@@ -135,15 +135,6 @@ int epoch_collect(struct epoch *pass, struct run *run, int64_t epoch, struct res
   return device_elapsed(run->device, mark_of(epoch, MARK_BEGUN), mark_of(epoch, MARK_TRAINED), &result->ms);
 }
 
-int epoch_train(struct epoch *pass, struct run *run, int64_t epoch, double *loss) {
-  struct result result;
-  TRY(epoch_queue(pass, run, epoch));
-  TRY(epoch_queue_result(pass, run));
-  TRY(epoch_collect(pass, run, epoch, &result));
-  *loss = result.outcome.loss;
-  return OK;
-}
-
 int epoch_evaluate(struct epoch *pass, struct run *run, struct tally *tally) {
   struct result *result = pass->result[0];
   TRY(evaluate(pass, run));

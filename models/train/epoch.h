@@ -60,9 +60,6 @@ int epoch_collect(struct epoch *pass, struct run *run, int64_t epoch, struct res
  * `loss`) and the gradient of the logits. */
 int epoch_forward(struct epoch *pass, struct run *run, double *loss);
 
-/* All of it, without evaluation. loss: this rank's share of the mean training loss before the step. */
-int epoch_train(struct epoch *pass, struct run *run, int64_t epoch, double *loss);
-
 /* Forward without dropout, then losses and counts of every split on this rank; waits for them. */
 int epoch_evaluate(struct epoch *pass, struct run *run, struct tally *tally);
 

@@ -161,4 +161,14 @@ static inline void fixture_close(struct job *job) {
   assert_ok(comm_barrier(&job->comm));
 }
 
+/* An epoch without evaluation. loss: this rank's share of the mean training loss before the step. */
+static inline int epoch_train(struct epoch *pass, struct run *run, int64_t epoch, double *loss) {
+  struct result result;
+  TRY(epoch_queue(pass, run, epoch));
+  TRY(epoch_queue_result(pass, run));
+  TRY(epoch_collect(pass, run, epoch, &result));
+  *loss = result.outcome.loss;
+  return OK;
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include "kernels/format/tiles.h"
 #include "kernels/format/window_pieces.h"
 #include "runtime/base/random.h"
+#include "tests/kernels/format/multiply.h"
 #include "tests/kernels/synthetic_matrix.h"
 
 /* Rows of two windows in three share columns, a few at every seventh; others have a few anywhere. */

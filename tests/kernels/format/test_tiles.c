@@ -4,6 +4,7 @@
 
 #include "kernels/format/row_segments.h"
 #include "runtime/base/random.h"
+#include "tests/kernels/format/multiply.h"
 #include "tests/kernels/synthetic_matrix.h"
 
 /* Arcs of a graph of communities of 100 columns: dense blocks on the diagonal, a few arcs elsewhere. */
