@@ -57,7 +57,7 @@ sgc) agrees sgc --set model.type=sgc --set model.dropout_input=0.0 ;;
 appnp) agrees appnp --set model.type=appnp --set model.layers=2 --set model.steps=6 ;;
 gatv2)
   agrees gatv2 --set model.type=gatv2 --set model.heads=6 --set model.heads_last=2 --set model.dropout_attention=0.3 \
-    --set model.activation=elu
+    --set model.activation=elu --set train.lr=0.002
   ;;
 max) repeats max --set model.type=sage --set model.aggregator=max ;;
 weighted)
