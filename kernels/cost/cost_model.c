@@ -176,10 +176,11 @@ int cost_is_crowded(const struct cost_case *c, const struct choice *choice, int6
 }
 
 double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs) {
-  struct cost_rates rates = cost_rates_of(c, 1);
+  struct cost_rates rates = cost_rates_of(c, rows > 0 ? rows : 1);
   double arc = rates.near;
   if (rates.tile > 0) arc = fmin(arc, rates.tile / (TILE_CELLS / 8));
-  return ((double)arcs * arc + (double)rows * rates.result) * 1e-12;
+  return ((double)arcs * arc + (double)rows * rates.result + c->model->start.launch + cost_rows_start(c)) *
+         1e-12;
 }
 
 char *cost_explain(const struct cost_case *c, const struct density *density, char *text, size_t size) {

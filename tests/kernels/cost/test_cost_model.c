@@ -254,6 +254,17 @@ TEST(costs_grow_with_width_precision_and_size) {
   }
 }
 
+/* What no order changes, starts and the rows of the result, is in both. */
+TEST(no_order_takes_less_than_the_least) {
+  for (int i = 0; i < 2; i++) {
+    struct cost_case c = on_h200(i ? PRECISION_BF16 : PRECISION_FP32, 128);
+    c.rows = (struct cost_rows){100, 1};
+    struct density none = {.rows = 3000000, .cols = 3000000}, all = uniform(1280, 30, 100);
+    assert_close(cost_least(&c, none.rows, 0), choose(&c, &none).seconds, 1e-12);
+    assert_true(cost_least(&c, all.rows, density_arcs(&all)) < choose(&c, &all).seconds);
+  }
+}
+
 TEST(the_explanation_names_the_shares) {
   char text[400], cut[20];
   struct cost_case c = on_h200(PRECISION_BF16, 128);
