@@ -30,11 +30,6 @@ struct condensed {
 int condensed_count(const struct csr *m, int64_t least, int64_t every, int threads,
                     struct condensing *condensing);
 
-/* Windows that the rule takes, and *rest (new arrays; compressed row i of m is compressed row i of both,
- * rest.row is m.row, borrowed), on `threads` threads; the result does not depend on their number. Errors:
- * FAILED when memory is short. */
-int condensed_split(const struct csr *m, const struct window_rule *rule, int threads,
-                    struct condensed *condensed, struct csr *rest);
 void condensed_free(struct condensed *condensed);
 
 /* Where (row, col) of a block stands, for processors and, compiled for them, GPUs. */

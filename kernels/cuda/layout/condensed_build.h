@@ -1,5 +1,6 @@
-/* condensed_build: what condensed_split of kernels/format/condensed.c does, on the GPU, to the bit: windows
- * are measured there, and blocks and the rest written where the layout wants them. */
+/* condensed_build: cuts condensed windows (kernels/format/condensed.h) on the GPU: windows are measured
+ * there, and blocks and the rest written where the layout wants them. Tests compare with a plain cut, to the
+ * bit. */
 #ifndef KERNELS_CUDA_LAYOUT_CONDENSED_BUILD_H
 #define KERNELS_CUDA_LAYOUT_CONDENSED_BUILD_H
 

@@ -6,6 +6,7 @@
 #include "kernels/format/tiles.h"
 #include "kernels/format/window_pieces.h"
 #include "runtime/base/random.h"
+#include "tests/kernels/format/condensed_split.h"
 #include "tests/kernels/format/multiply.h"
 #include "tests/kernels/synthetic_matrix.h"
 
@@ -42,7 +43,7 @@ static int times_there(const struct condensed *c, const struct csr *rest, int64_
 static void check_split(int64_t rows, int64_t cols, const struct window_rule *rule) {
   struct csr m = matrix_of(rows, cols, 0, 1), rest;
   struct condensed c;
-  assert_ok(condensed_split(&m, rule, 3, &c, &rest));
+  assert_ok(condensed_split(&m, rule, &c, &rest));
   assert_int_equal(c.entries + rest.nnz, m.nnz);
   if (rule == &none) assert_int_equal(c.taken, 0);
   if (rule == &window_rule_all) assert_int_equal(rest.nnz, 0);
@@ -84,7 +85,7 @@ static void check_product(int64_t rows, int64_t cols, const struct window_rule *
         expected[(m.row ? m.row[i] : i) * WIDTH + j] += w * x[m.col[e] * WIDTH + j];
     }
   }
-  assert_ok(condensed_split(&m, rule, 2, &c, &rest));
+  assert_ok(condensed_split(&m, rule, &c, &rest));
   assert_ok(row_segments_cut(&rest, &(struct row_segments_plan){0}, &row_segments));
   condensed_multiply(&c, &m, x, WIDTH, y);
   assert_ok(row_segments_multiply(&row_segments, x, WIDTH, y));
@@ -111,7 +112,7 @@ TEST(blocks_and_row_segments_add_up_to_the_product) {
 TEST(columns_ascend_inside_a_window) {
   struct csr m = matrix_of(300, 700, 0, 1), rest;
   struct condensed c;
-  assert_ok(condensed_split(&m, &window_rule_all, 1, &c, &rest));
+  assert_ok(condensed_split(&m, &window_rule_all, &c, &rest));
   assert_true(c.blocks > 20);
   for (int64_t w = 0; w < c.windows; w++) {
     int repeats = 0;
@@ -149,7 +150,7 @@ TEST(counts_are_those_of_the_windows) {
   assert_ok(condensed_count(&m, TILE_CELLS + 1, 1, 1, &one));
   assert_ok(condensed_count(&m, TILE_CELLS + 1, 1, 3, &three));
   assert_memory_equal(&one, &three, sizeof one);
-  assert_ok(condensed_split(&m, &window_rule_all, 2, &c, &rest));
+  assert_ok(condensed_split(&m, &window_rule_all, &c, &rest));
   struct window_choice all = cost_windows_all(&window_rule_all, &one);
   assert_int_equal(all.windows, c.taken);
   assert_int_equal(all.blocks, c.blocks);

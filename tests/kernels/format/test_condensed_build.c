@@ -3,6 +3,7 @@
 #include "kernels/cost/cost_models.h"
 #include "kernels/cuda/layout/layout.h"
 #include "runtime/base/random.h"
+#include "tests/kernels/format/condensed_split.h"
 #include "tests/kernels/gpu_layouts.h"
 #include "tests/kernels/synthetic_matrix.h"
 
@@ -55,7 +56,7 @@ static void check_build(struct kernels *k, const struct csr *m, const int64_t *s
   struct condensed_build build;
   struct condensed expected, actual;
   struct csr expected_rest, rest;
-  assert_ok(condensed_split(on_host, rule, 2, &expected, &expected_rest));
+  assert_ok(condensed_split(on_host, rule, &expected, &expected_rest));
   assert_ok(cuda_condensed_build_open(k, m, start, col, value, batch, &build));
   assert_ok(cuda_condensed_build_measure(k, &build, rule, &actual, &rest));
   assert_int_equal(actual.taken, expected.taken);
@@ -156,7 +157,7 @@ static void compare(struct kernels *k, const struct csr *m, const struct window_
   struct condensed expected;
   const struct cuda_condensed *c = &a->condensed;
   assert_ok(tiles_split(m, a->base.least, 2, &tiles, &left));
-  assert_ok(condensed_split(&left, rule, 2, &expected, &rest));
+  assert_ok(condensed_split(&left, rule, &expected, &rest));
   assert_int_equal(a->base.tiles, tiles.count);
   assert_int_equal(a->base.windows, expected.taken);
   assert_int_equal(a->base.window_entries, expected.entries);
