@@ -1,14 +1,9 @@
 #include "io/dataset/checkpoint.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/file/atomic_write.h"
 
 static const char checkpoint_format[] = "gnntrain-checkpoint";
@@ -36,17 +31,13 @@ static int write_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
     const struct checkpoint_item *item = &checkpoint->item[i];
     TRY(h5_write_all(h5, item->name, item->type, item->rows, item->cols, item->data));
   }
-  TRY(h5_commit(h5));
-  return OK;
+  return h5_commit(h5);
 }
 
 int checkpoint_write(const struct checkpoint *checkpoint, const char *path) {
-  struct h5 h5;
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  int code = write_parts(&h5, checkpoint);
-  h5_close(&h5);
-  TRY(code);
-  return OK;
+  return write_parts(&h5, checkpoint);
 }
 
 static int check_format(struct h5 *h5) {
@@ -92,8 +83,7 @@ static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
     FAIL(BAD_INPUT, "%s: /%s: has %d dimensions, %lld x %lld; %lld x %lld is expected (0: none)", h5->path,
          item->name, shape.dims, (long long)rows, (long long)cols, (long long)item->rows,
          (long long)item->cols);
-  TRY(h5_read_rows(h5, item->name, 0, rows, item->type, item->data));
-  return OK;
+  return h5_read_rows(h5, item->name, 0, rows, item->type, item->data);
 }
 
 static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
@@ -104,13 +94,10 @@ static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
 }
 
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
-  struct h5 h5;
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   if (!checkpoint->probed) TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  int code = read_parts(&h5, checkpoint);
-  h5_close(&h5);
-  TRY(code);
-  return OK;
+  return read_parts(&h5, checkpoint);
 }
 
 void checkpoint_path(char *path, int64_t size, const char *dir, int64_t run, int64_t epoch) {

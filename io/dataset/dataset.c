@@ -1,12 +1,8 @@
 #include "io/dataset/dataset.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
 
@@ -107,8 +103,7 @@ static int read_reals(struct dataset *d, const char *name, int64_t first, int64_
 }
 
 int dataset_read_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  TRY(read_starts(d, "/graph/indptr", first, rows, d->nodes, d->edges, start));
-  return OK;
+  return read_starts(d, "/graph/indptr", first, rows, d->nodes, d->edges, start);
 }
 
 int dataset_read_edges(struct dataset *d, int64_t first, int64_t count, int64_t *col, float *weight) {
@@ -136,20 +131,17 @@ int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float 
 }
 
 int dataset_read_feature_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  TRY(read_starts(d, "/node/features/indptr", first, rows, d->nodes, d->feature_nnz, start));
-  return OK;
+  return read_starts(d, "/node/features/indptr", first, rows, d->nodes, d->feature_nnz, start);
 }
 
 int dataset_read_feature_entries(struct dataset *d, int64_t first, int64_t count, int32_t *col,
                                  float *value) {
   TRY(read_ids(d, "/node/features/indices", first, count, 0, d->features - 1, col));
-  TRY(read_reals(d, "/node/features/data", first, count, value));
-  return OK;
+  return read_reals(d, "/node/features/data", first, count, value);
 }
 
 int dataset_read_label(struct dataset *d, int64_t first, int64_t rows, int32_t *label) {
-  TRY(read_ids(d, "/node/labels", first, rows, -1, d->classes - 1, label));
-  return OK;
+  return read_ids(d, "/node/labels", first, rows, -1, d->classes - 1, label);
 }
 
 int dataset_read_labels(struct dataset *d, int64_t first, int64_t rows, uint8_t *labels) {
@@ -168,7 +160,7 @@ static int read_split(struct dataset *d, const char *name, int64_t **node, int64
   TRY(h5_shape(&d->h5, name, &shape));
   if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] > d->nodes)
     FAIL(BAD_INPUT, "%s: %s: at most %lld node ids are expected", d->h5.path, name, (long long)d->nodes);
-  TRY(memory_alloc(node, shape.dim[0] * (int64_t)sizeof **node, "a split"));
+  TRY(memory_arrays("a split", ROOM(node, shape.dim[0])));
   TRY(h5_read_rows(&d->h5, name, 0, shape.dim[0], H5_INT64, *node));
   for (int64_t i = 0; i < shape.dim[0]; i++) {
     int64_t v = (*node)[i];
@@ -196,26 +188,21 @@ int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_
     free(*node);
     *node = NULL;
   }
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int dataset_read_ids(struct dataset *d, int64_t first, int64_t rows, int64_t *id) {
-  TRY(h5_read_rows(&d->h5, "/node/id", first, rows, H5_INT64, id));
-  return OK;
+  return h5_read_rows(&d->h5, "/node/id", first, rows, H5_INT64, id);
 }
 
 int dataset_read_id_strings(struct dataset *d, int64_t first, int64_t rows, char **id) {
-  TRY(h5_read_strings(&d->h5, "/node/id", first, rows, id));
-  return OK;
+  return h5_read_strings(&d->h5, "/node/id", first, rows, id);
 }
 
 int dataset_read_hyper_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  TRY(read_starts(d, "/hypergraph/indptr", first, rows, d->hyperedges, d->incidences, start));
-  return OK;
+  return read_starts(d, "/hypergraph/indptr", first, rows, d->hyperedges, d->incidences, start);
 }
 
 int dataset_read_hyper_vertices(struct dataset *d, int64_t first, int64_t count, int32_t *vertex) {
-  TRY(read_ids(d, "/hypergraph/indices", first, count, 0, d->nodes - 1, vertex));
-  return OK;
+  return read_ids(d, "/hypergraph/indices", first, count, 0, d->nodes - 1, vertex);
 }

@@ -1,12 +1,8 @@
 /* What a dataset file must hold: features, labels, splits; rows of graphs are dataset_check_rows's. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/dataset/dataset_check_rows.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int check_dense(struct check *c, int64_t block, float *value) {
   struct dataset *d = c->d;
@@ -30,13 +26,12 @@ static int check_dense_features(struct check *c) {
   TRY(memory_alloc(&value, block * row, "a block of features"));
   int code = check_dense(c, block, value);
   free(value);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 static int check_label(struct check *c) {
   struct dataset *d = c->d;
-  TRY(memory_alloc(&c->label, d->nodes * (int64_t)sizeof *c->label, "labels"));
+  TRY(memory_arrays("labels", ROOM(&c->label, d->nodes)));
   TRY(h5_read_rows(&d->h5, "/node/labels", 0, d->nodes, H5_INT32, c->label));
   for (int64_t v = 0; v < d->nodes; v++) {
     if (c->label[v] < -1 || c->label[v] >= d->classes)
@@ -62,15 +57,12 @@ static int check_multilabel(struct check *c, int64_t block, uint8_t *labels) {
 
 static int check_labels(struct check *c) {
   struct dataset *d = c->d;
-  uint8_t *labels;
+  FREED uint8_t *labels = NULL;
   if (d->task == TASK_MULTICLASS) TRY(check_label(c));
   if (d->task != TASK_MULTILABEL) return OK;
   int64_t block = check_block(d->nodes, DATASET_BLOCK / d->classes + 1);
   TRY(memory_alloc(&labels, block * d->classes, "a block of labels"));
-  int code = check_multilabel(c, block, labels);
-  free(labels);
-  TRY(code);
-  return OK;
+  return check_multilabel(c, block, labels);
 }
 
 /* mark[v]: 1 + the part of this split that has node v already, or 0. */
@@ -131,10 +123,8 @@ static int check_splits(struct check *c) {
   int code = memory_alloc(&node, c->d->nodes * (int64_t)sizeof *node, "a split");
   if (code == OK) code = memory_alloc(&mark, c->d->nodes, "marks of nodes");
   for (int64_t s = 0; code == OK && s < c->d->splits; s++) code = check_split(c, s, node, mark);
-  free(node);
-  free(mark);
-  TRY(code);
-  return OK;
+  free_all(node, mark);
+  return code;
 }
 
 static int check_all(struct check *c) {
@@ -143,8 +133,7 @@ static int check_all(struct check *c) {
   TRY(check_sparse_features(c));
   TRY(check_dense_features(c));
   TRY(check_labels(c));
-  TRY(check_splits(c));
-  return OK;
+  return check_splits(c);
 }
 
 int dataset_check(struct dataset *dataset, void (*say)(const char *violation, void *context), void *context,
@@ -153,6 +142,5 @@ int dataset_check(struct dataset *dataset, void (*say)(const char *violation, vo
   int code = check_all(&c);
   free(c.label);
   *violations = c.found;
-  TRY(code);
-  return OK;
+  return code;
 }

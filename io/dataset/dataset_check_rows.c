@@ -1,11 +1,8 @@
 #include "io/dataset/dataset_check_rows.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Compressed rows in the file: the graph, sparse features, hyperedges. */
 struct rows {
@@ -18,14 +15,12 @@ struct rows {
 };
 
 static void free_rows(struct rows *r) {
-  free(r->start);
-  free(r->id);
-  free(r->value);
+  free_all(r->start, r->id, r->value);
 }
 
 static int check_starts(struct check *c, struct rows *r) {
   int64_t before = c->found;
-  TRY(memory_alloc(&r->start, (r->rows + 1) * (int64_t)sizeof *r->start, "offsets"));
+  TRY(memory_arrays("offsets", ROOM(&r->start, r->rows + 1)));
   TRY(h5_read_rows(&c->d->h5, r->starts, 0, r->rows + 1, H5_INT64, r->start));
   if (r->start[0] != 0)
     check_violation(c, VIOLATION_START, "%s[0] is %lld; it must be 0", r->starts, (long long)r->start[0]);
@@ -88,24 +83,21 @@ static int check_entries(struct check *c, struct rows *r, int64_t block, int64_t
 }
 
 static int check_rows(struct check *c, struct rows *r) {
-  int64_t *id = NULL, block = check_block(r->entries, DATASET_BLOCK / (int64_t)sizeof *id);
-  float *value = NULL;
+  int64_t block = check_block(r->entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
+  FREED int64_t *id = NULL;
+  FREED float *value = NULL;
   TRY(check_starts(c, r));
   if (!r->start) return OK;
-  int code = memory_alloc(&id, block * (int64_t)sizeof *id, "a block of ids");
-  if (code == OK) code = memory_alloc(&value, block * (int64_t)sizeof *value, "a block of values");
-  if (code == OK) code = check_entries(c, r, block, id, value);
-  free(id);
-  free(value);
-  TRY(code);
-  return OK;
+  TRY(memory_arrays("a block of ids", ROOM(&id, block)));
+  TRY(memory_arrays("a block of values", ROOM(&value, block)));
+  return check_entries(c, r, block, id, value);
 }
 
 /* Walks the rows in order. next[u] stands in row u at the first column that is not below v: in a symmetric
  * graph that is v itself whenever row v lists u. */
 static int check_symmetry(struct check *c, const struct rows *r) {
   int64_t *next;
-  TRY(memory_alloc(&next, r->rows * (int64_t)sizeof *next, "places in rows"));
+  TRY(memory_arrays("places in rows", ROOM(&next, r->rows)));
   memcpy(next, r->start, (size_t)r->rows * sizeof *next);
   for (int64_t v = 0; v < r->rows; v++) {
     for (int64_t e = r->start[v]; e < r->start[v + 1]; e++) {
@@ -130,8 +122,7 @@ static int check_symmetry(struct check *c, const struct rows *r) {
 static int check_graph_rows(struct check *c, struct rows *r) {
   int64_t before = c->found;
   if (!c->d->directed) TRY(memory_alloc(&r->id, r->entries * (int64_t)sizeof *r->id, "edges"));
-  if (!c->d->directed && r->values)
-    TRY(memory_alloc(&r->value, r->entries * (int64_t)sizeof *r->value, "edge weights"));
+  if (!c->d->directed && r->values) TRY(memory_arrays("edge weights", ROOM(&r->value, r->entries)));
   TRY(check_rows(c, r));
   if (!c->d->directed && c->found == before) TRY(check_symmetry(c, r));
   return OK;
@@ -149,8 +140,7 @@ int check_graph(struct check *c) {
   if (d->weighted) r.values = "/graph/weights";
   int code = check_graph_rows(c, &r);
   free_rows(&r);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int check_hypergraph(struct check *c) {
@@ -164,8 +154,7 @@ int check_hypergraph(struct check *c) {
   if (d->hyperedges == 0) return OK;
   int code = check_rows(c, &r);
   free_rows(&r);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int check_sparse_features(struct check *c) {
@@ -180,6 +169,5 @@ int check_sparse_features(struct check *c) {
   if (!d->has_features || !d->sparse) return OK;
   int code = check_rows(c, &r);
   free_rows(&r);
-  TRY(code);
-  return OK;
+  return code;
 }

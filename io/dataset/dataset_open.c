@@ -1,9 +1,7 @@
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "io/dataset/dataset.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 enum { MOST_NODES_A_BYTE = 1000, DATASET_VERSION = 1 };
 
@@ -142,8 +140,7 @@ static int open_hypergraph(struct dataset *d) {
   TRY(expect(d, "/hypergraph/indptr", INTEGERS, starts, 0));
   d->hyperedges = starts - 1;
   TRY(length(d, "/hypergraph/indices", &d->incidences));
-  TRY(expect(d, "/hypergraph/indices", INTEGERS, d->incidences, 0));
-  return OK;
+  return expect(d, "/hypergraph/indices", INTEGERS, d->incidences, 0);
 }
 
 static int open_features(struct dataset *d) {
@@ -163,8 +160,7 @@ static int open_features(struct dataset *d) {
   TRY(expect(d, "/node/features/indptr", INTEGERS, d->nodes + 1, 0));
   TRY(length(d, "/node/features/indices", &d->feature_nnz));
   TRY(expect(d, "/node/features/indices", INTEGERS, d->feature_nnz, 0));
-  TRY(expect(d, "/node/features/data", NUMBERS, d->feature_nnz, 0));
-  return OK;
+  return expect(d, "/node/features/data", NUMBERS, d->feature_nnz, 0);
 }
 
 static int open_labels(struct dataset *d) {
@@ -221,8 +217,7 @@ int dataset_open(struct dataset *dataset, const char *path) {
   TRY(open_hypergraph(dataset));
   TRY(open_features(dataset));
   TRY(open_labels(dataset));
-  TRY(open_splits(dataset));
-  return OK;
+  return open_splits(dataset);
 }
 
 void dataset_close(struct dataset *dataset) {

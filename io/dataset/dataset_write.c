@@ -1,9 +1,5 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/dataset/dataset.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static const double sparse_density = .1; /* below it features are stored as sparse rows */
 
@@ -21,8 +17,7 @@ static int write_attrs(struct h5 *h5, const struct dataset_source *source) {
   TRY(h5_write_int(h5, "/", "num_features", source->features));
   TRY(h5_write_int(h5, "/", "num_classes", source->classes));
   TRY(h5_write_text(h5, "/", "task", task_name[source->task]));
-  TRY(h5_write_int(h5, "/", "directed", source->directed));
-  return OK;
+  return h5_write_int(h5, "/", "directed", source->directed);
 }
 
 static int write_graph(struct h5 *h5, const struct dataset_source *source) {
@@ -37,16 +32,14 @@ static int write_hypergraph(struct h5 *h5, const struct dataset_source *source) 
   if (!source->hyper_start) return OK;
   int64_t incidences = source->hyper_start[source->hyperedges];
   TRY(h5_write_all(h5, "/hypergraph/indptr", H5_INT64, source->hyperedges + 1, 0, source->hyper_start));
-  TRY(h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex));
-  return OK;
+  return h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex);
 }
 
 static int write_sparse(struct h5 *h5, int64_t nodes, const int64_t *start, const int32_t *col,
                         const float *value) {
   TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, start));
   TRY(h5_write_all(h5, "/node/features/indices", H5_INT32, start[nodes], 0, col));
-  TRY(h5_write_all(h5, "/node/features/data", H5_FLOAT, start[nodes], 0, value));
-  return OK;
+  return h5_write_all(h5, "/node/features/data", H5_FLOAT, start[nodes], 0, value);
 }
 
 /* The non-zeros of dense rows. */
@@ -93,11 +86,10 @@ static int write_made(struct h5 *h5, const struct dataset_source *source) {
   float *values;
   int64_t block = DATASET_BLOCK / (source->features * (int64_t)sizeof *values) + 1;
   if (block > source->nodes) block = source->nodes;
-  TRY(memory_alloc(&values, block * source->features * (int64_t)sizeof *values, "feature rows"));
+  TRY(memory_arrays("feature rows", ROOM(&values, block * source->features)));
   int code = write_blocks(h5, source, block, values);
   free(values);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 static int64_t count_nonzeros(const struct dataset_source *source) {
@@ -128,8 +120,7 @@ static int write_features(struct h5 *h5, const struct dataset_source *source) {
     code = write_made(h5, &dense);
   }
   dataset_source_free(&made);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 static int write_labels(struct h5 *h5, const struct dataset_source *source) {
@@ -160,17 +151,13 @@ static int write_parts(struct h5 *h5, const struct dataset_source *source) {
   TRY(write_features(h5, source));
   TRY(write_labels(h5, source));
   TRY(write_splits(h5, source));
-  TRY(h5_commit(h5));
-  return OK;
+  return h5_commit(h5);
 }
 
 int dataset_write(const struct dataset_source *source, const char *path) {
-  struct h5 h5;
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  int code = write_parts(&h5, source);
-  h5_close(&h5);
-  TRY(code);
-  return OK;
+  return write_parts(&h5, source);
 }
 
 void dataset_source_free(struct dataset_source *source) {

@@ -1,18 +1,14 @@
 #include "io/dataset/edges.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/dataset/ids.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { EDGES_FIRST = 1 << 14 };
 
 void edges_free(struct edges *edges) {
-  free(edges->arc);
-  free(edges->weight);
+  free_all(edges->arc, edges->weight);
   *edges = (struct edges){0};
 }
 
@@ -62,7 +58,7 @@ static int rank_declared(struct edges *edges, int64_t **id) {
            (long long)(edges->base + edges->nodes - 1));
   }
   if (edges->base == 0) return OK;
-  TRY(memory_alloc(id, edges->nodes * (int64_t)sizeof **id, "node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, edges->nodes)));
   for (int64_t v = 0; v < edges->nodes; v++) (*id)[v] = edges->base + v;
   return OK;
 }
@@ -155,8 +151,7 @@ static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
 
 static int sort_arcs(struct edges *edges, struct csr *by_source, struct csr *graph) {
   TRY(scatter_by_source(edges, by_source));
-  free(edges->arc);
-  free(edges->weight);
+  free_all(edges->arc, edges->weight);
   edges->arc = NULL;
   edges->weight = NULL;
   edges->capacity = 0;

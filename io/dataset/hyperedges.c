@@ -1,17 +1,13 @@
 #include "io/dataset/hyperedges.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 void hyperedges_init(struct hyperedges *h) {
   *h = (struct hyperedges){.lowest = INT64_MAX, .highest = -1};
 }
 
 void hyperedges_free(struct hyperedges *h) {
-  free(h->start);
-  free(h->vertex);
+  free_all(h->start, h->vertex);
   *h = (struct hyperedges){0};
 }
 
@@ -57,8 +53,8 @@ int hyperedges_build(struct hyperedges *h, int64_t base, int64_t nodes, int64_t 
                      int32_t **vertex) {
   int64_t at = 0;
   *rows = 0;
-  TRY(memory_alloc(start, (h->count + 1) * (int64_t)sizeof **start, "hyperedges"));
-  TRY(memory_alloc(vertex, h->filled * (int64_t)sizeof **vertex, "vertices of hyperedges"));
+  TRY(memory_arrays("hyperedges", ROOM(start, h->count + 1)));
+  TRY(memory_arrays("vertices of hyperedges", ROOM(vertex, h->filled)));
   for (int64_t e = 0; e < h->count; e++) {
     int64_t count = h->start[e + 1] - h->start[e];
     for (int64_t i = 0; i < count; i++) {

@@ -1,9 +1,6 @@
 #include "io/dataset/ids.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Open addressing; a slot is free while its key is -1. */
 struct table {
@@ -13,13 +10,12 @@ struct table {
 };
 
 static void table_free(struct table *table) {
-  free(table->key);
-  free(table->rank);
+  free_all(table->key, table->rank);
 }
 
 static int table_init(struct table *table, int64_t size) {
   *table = (struct table){.size = size};
-  TRY(memory_alloc(&table->key, size * (int64_t)sizeof *table->key, "the table of node ids"));
+  TRY(memory_arrays("the table of node ids", ROOM(&table->key, size)));
   for (int64_t i = 0; i < size; i++) table->key[i] = -1;
   return OK;
 }
@@ -71,8 +67,8 @@ static int fill_table(struct table *table, const int64_t *value, int64_t count) 
 
 static int rank_by_table(struct table *table, int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
   TRY(fill_table(table, value, count));
-  TRY(memory_alloc(id, table->used * (int64_t)sizeof **id, "node ids"));
-  TRY(memory_alloc(&table->rank, table->size * (int64_t)sizeof *table->rank, "the table of node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, table->used)));
+  TRY(memory_arrays("the table of node ids", ROOM(&table->rank, table->size)));
   *nodes = 0;
   for (int64_t i = 0; i < table->size; i++) {
     if (table->key[i] != -1) (*id)[(*nodes)++] = table->key[i];
@@ -86,12 +82,12 @@ static int rank_by_table(struct table *table, int64_t *value, int64_t count, int
 /* rank[value] for values in [0, limit). */
 static int rank_by_array(int32_t **rank, int64_t limit, int64_t *value, int64_t count, int64_t **id,
                          int64_t *nodes) {
-  TRY(memory_alloc(rank, limit * (int64_t)sizeof **rank, "the table of node ids"));
+  TRY(memory_arrays("the table of node ids", ROOM(rank, limit)));
   for (int64_t i = 0; i < count; i++) (*rank)[value[i]] = 1;
   int64_t distinct = 0;
   for (int64_t v = 0; v < limit; v++) distinct += (*rank)[v];
   if (distinct > INT32_MAX) return too_many_nodes();
-  TRY(memory_alloc(id, distinct * (int64_t)sizeof **id, "node ids"));
+  TRY(memory_arrays("node ids", ROOM(id, distinct)));
   *nodes = 0;
   for (int64_t v = 0; v < limit; v++) {
     if (!(*rank)[v]) continue;

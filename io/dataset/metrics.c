@@ -1,15 +1,11 @@
 #include "io/dataset/metrics.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 static int fail_writing(const char *path, int error) {
   FAIL(FAILED, "%s: cannot be written: %s", path, strerror(error));
@@ -122,8 +118,7 @@ int metrics_epoch(struct metrics *metrics, const struct metrics_row *row) {
   put_real(metrics->file, "val", row->val);
   put_real(metrics->file, "test", row->test);
   put_real(metrics->file, "ms", row->ms);
-  TRY(end_line(metrics));
-  return OK;
+  return end_line(metrics);
 }
 
 int metrics_final(struct metrics *metrics, const struct metrics_final *row) {
@@ -137,8 +132,7 @@ int metrics_final(struct metrics *metrics, const struct metrics_final *row) {
   put_real(metrics->file, "test", row->test);
   put_real(metrics->file, "seconds", row->seconds);
   fprintf(metrics->file, ", \"peak_bytes\": %lld", (long long)row->peak_bytes);
-  TRY(end_line(metrics));
-  return OK;
+  return end_line(metrics);
 }
 
 int metrics_sync(struct metrics *metrics) {

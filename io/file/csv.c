@@ -1,9 +1,6 @@
 #include "io/file/csv.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { CSV_BLOCK = 8 << 20 };
 

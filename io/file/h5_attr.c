@@ -1,10 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/h5_hdf5.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { LARGEST_TEXT = 16 << 20 }; /* bytes of a string attribute */
 
@@ -58,14 +53,12 @@ static int read_number(struct h5 *h5, const char *object, const char *name, int 
 
 int h5_read_int(struct h5 *h5, const char *object, const char *name, int64_t *value) {
   *value = 0;
-  TRY(read_number(h5, object, name, 0, value));
-  return OK;
+  return read_number(h5, object, name, 0, value);
 }
 
 int h5_read_real(struct h5 *h5, const char *object, const char *name, double *value) {
   *value = 0;
-  TRY(read_number(h5, object, name, 1, value));
-  return OK;
+  return read_number(h5, object, name, 1, value);
 }
 
 static int read_variable(const struct attr *a, char **string) {
@@ -141,16 +134,13 @@ int h5_write_text(struct h5 *h5, const char *object, const char *name, const cha
   hid_t type = h5_string_type(strlen(text) + 1);
   int code = write_attr(h5, object, name, type, type, text);
   H5Tclose(type);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int h5_write_int(struct h5 *h5, const char *object, const char *name, int64_t value) {
-  TRY(write_attr(h5, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value));
-  return OK;
+  return write_attr(h5, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
 int h5_write_real(struct h5 *h5, const char *object, const char *name, double value) {
-  TRY(write_attr(h5, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value));
-  return OK;
+  return write_attr(h5, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }

@@ -1,10 +1,6 @@
 /* What went wrong with a file: HDF5's words, and the system's reason. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "io/file/h5_hdf5.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 struct cause {
   char *text; /* [H5_CAUSE] */

@@ -1,14 +1,9 @@
 #include "io/file/h5.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "io/file/h5_hdf5.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
 enum { MOST_NAMES = 100 * 1000 }; /* links in one group */
@@ -32,7 +27,7 @@ static int begin(struct h5 *h5, const char *path) {
   if (strlen(path) >= sizeof h5->path)
     FAIL(BAD_INPUT, "%.200s...: a path of at most %zu characters is allowed", path, sizeof h5->path - 1);
   snprintf(h5->path, sizeof h5->path, "%s", path);
-  TRY(memory_alloc(&h5->disk, (int64_t)sizeof *h5->disk, "an HDF5 file"));
+  TRY(memory_arrays("an HDF5 file", ROOM(&h5->disk, 1)));
   h5->disk->descriptor = -1;
   return OK;
 }
@@ -109,8 +104,7 @@ static int finish(struct h5 *h5) {
   h5->disk->descriptor = -1;
   if (h5_error(h5)) h5_cause(h5, text);
   if (failed || h5_error(h5)) FAIL(FAILED, "%s: cannot be written (%s)", h5->path, text);
-  TRY(atomic_write_commit(&h5->written));
-  return OK;
+  return atomic_write_commit(&h5->written);
 }
 
 int h5_commit(struct h5 *h5) {
@@ -133,8 +127,7 @@ int h5_shape(struct h5 *h5, const char *name, struct h5_shape *shape) {
   int code = h5_open_set(h5, name, &s);
   *shape = s.shape;
   h5_close_set(&s);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 /* The i-th name of a group into a malloc'ed string. */
@@ -151,7 +144,7 @@ static int list_group(struct h5 *h5, const char *group, hid_t id, char ***names,
   H5G_info_t info;
   if (H5Gget_info(id, &info) < 0 || info.nlinks > MOST_NAMES)
     FAIL(BAD_INPUT, "%s: %s: is a damaged group, or one of more than %d names", h5->path, group, MOST_NAMES);
-  TRY(memory_alloc(names, (int64_t)info.nlinks * (int64_t)sizeof **names, "names in an HDF5 file"));
+  TRY(memory_arrays("names in an HDF5 file", ROOM(names, (int64_t)info.nlinks)));
   for (hsize_t i = 0; i < info.nlinks; i++) {
     *count = (int64_t)i + 1;
     TRY(copy_name(h5, group, id, i, *names + i));
@@ -174,8 +167,7 @@ int h5_list(struct h5 *h5, const char *group, char ***names, int64_t *count) {
     *names = NULL;
     *count = 0;
   }
-  TRY(code);
-  return OK;
+  return code;
 }
 
 void h5_free_names(char **names, int64_t count) {

@@ -1,10 +1,6 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,8 +9,7 @@
 
 #include "io/file/h5_hdf5.h"
 #include "io/file/path_check.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum {
   CPU_SECONDS = 5,         /* a damaged file loops; slow storage does not burn processor time */
@@ -45,12 +40,11 @@ static int walk_attrs(struct h5 *h5, const char *name, hid_t id) {
 
 static int walk_strings(struct h5 *h5, const char *name, int64_t first, int64_t count) {
   char **text;
-  TRY(memory_alloc(&text, count * (int64_t)sizeof *text, "strings"));
+  TRY(memory_arrays("strings", ROOM(&text, count)));
   int code = h5_read_strings(h5, name, first, count, text);
   for (int64_t i = 0; i < count; i++) free(text[i]);
   free(text);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 /* A row in memory, whose numbers may be wider than those in the file. */
@@ -60,16 +54,13 @@ static int64_t row_bytes(const struct h5_set *s) {
 }
 
 static int walk_rows(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count) {
-  void *data;
+  FREED void *data = NULL;
   if (s->shape.type == H5_TEXT) {
     if (s->shape.dims == 1) TRY(walk_strings(h5, name, first, count));
     return OK;
   }
   TRY(memory_alloc(&data, row_bytes(s) * count, "rows"));
-  int code = h5_read_set(h5, name, s, first, count, s->shape.type, data);
-  free(data);
-  TRY(code);
-  return OK;
+  return h5_read_set(h5, name, s, first, count, s->shape.type, data);
 }
 
 /* A filter that this build of HDF5 lacks is no damage. */
@@ -105,8 +96,7 @@ static int walk_set(struct walk *w, const char *name, struct h5_set *s) {
     return OK;
   }
   TRY(walk_rows(h5, name, s, 0, 1));
-  TRY(walk_rows(h5, name, s, rows - 1, 1));
-  return OK;
+  return walk_rows(h5, name, s, rows - 1, 1);
 }
 
 static int walk(struct walk *w, const char *name, int depth) {

@@ -1,10 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/h5_hdf5.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 hid_t h5_memory_type(enum h5_type type) {
   switch (type) {
@@ -68,14 +63,13 @@ int h5_read_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, 
   int code = h5_open_rows(h5, name, first, count, &s);
   if (code == OK) code = h5_read_set(h5, name, &s, first, count, type, data);
   h5_close_set(&s);
-  TRY(h5_was_read(h5, code));
-  return OK;
+  return h5_was_read(h5, code);
 }
 
 /* Strings of any length, each in memory of HDF5. */
 static int read_variable(const struct h5_set *s, hid_t memory, int64_t count, char **text) {
   char **string;
-  TRY(memory_alloc(&string, count * (int64_t)sizeof *string, "strings"));
+  TRY(memory_arrays("strings", ROOM(&string, count)));
   hid_t type = H5Tcopy(s->type);
   herr_t status = H5Dread(s->id, type, memory, s->space, H5P_DEFAULT, string);
   int short_of_memory = 0;
@@ -126,8 +120,7 @@ static int read_strings(struct h5 *h5, const char *name, struct h5_set *s, int64
   if (code == BAD_INPUT)
     FAIL(BAD_INPUT, "%s: %s: strings %lld to %lld are damaged or cannot be read", h5->path, name,
          (long long)first, (long long)(first + count));
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int h5_read_strings(struct h5 *h5, const char *name, int64_t first, int64_t count, char **text) {
@@ -142,6 +135,5 @@ int h5_read_strings(struct h5 *h5, const char *name, int64_t first, int64_t coun
       text[i] = NULL;
     }
   }
-  TRY(h5_was_read(h5, code));
-  return OK;
+  return h5_was_read(h5, code);
 }

@@ -1,16 +1,13 @@
-#include <string.h>
 #include <sys/stat.h>
 
 #include "io/file/h5.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static int read_format(const char *path, char *format, int64_t size) {
-  struct h5 h5 = {0};
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  int code = h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
-  h5_close(&h5);
-  return code;
+  return h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
 }
 
 int h5_check_replaced(const char *path, const char *format, const char *kind) {

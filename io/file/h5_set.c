@@ -1,11 +1,7 @@
 #include "io/file/h5_hdf5.h"
+#include "runtime/base/base.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "runtime/base/error.h"
 
 enum {
   MOST_COMPRESSION = 1000, /* a dataset larger than this many times its file is a lie */
@@ -121,8 +117,7 @@ static int open_set(struct h5 *h5, const char *name, struct h5_set *s) {
   if (s->shape.is_group) return OK;
   if (H5Iget_type(s->id) != H5I_DATASET)
     FAIL(BAD_INPUT, "%s: %s: is neither a group nor a dataset", h5->path, name);
-  TRY(measure_set(h5, name, s));
-  return OK;
+  return measure_set(h5, name, s);
 }
 
 int h5_open_set(struct h5 *h5, const char *name, struct h5_set *s) {

@@ -1,10 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/h5_hdf5.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
 
@@ -70,8 +65,7 @@ static int create_set(struct h5 *h5, const char *name, hid_t type, int64_t rows,
 }
 
 int h5_new_dataset(struct h5 *h5, const char *name, enum h5_type type, int64_t rows, int64_t cols) {
-  TRY(create_set(h5, name, file_type(type), rows, cols));
-  return OK;
+  return create_set(h5, name, file_type(type), rows, cols);
 }
 
 static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t count, hid_t type,
@@ -98,15 +92,13 @@ static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t cou
 
 int h5_write_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, enum h5_type type,
                   const void *data) {
-  TRY(write_set(h5, name, first, count, h5_memory_type(type), data));
-  return OK;
+  return write_set(h5, name, first, count, h5_memory_type(type), data);
 }
 
 int h5_write_all(struct h5 *h5, const char *name, enum h5_type type, int64_t rows, int64_t cols,
                  const void *data) {
   TRY(h5_new_dataset(h5, name, type, rows, cols));
-  TRY(h5_write_rows(h5, name, 0, rows, type, data));
-  return OK;
+  return h5_write_rows(h5, name, 0, rows, type, data);
 }
 
 int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char *const *text) {
@@ -120,6 +112,5 @@ int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char 
   if (code == OK) code = write_set(h5, name, 0, count, type, block);
   H5Tclose(type);
   free(block);
-  TRY(code);
-  return OK;
+  return code;
 }

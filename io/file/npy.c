@@ -1,14 +1,9 @@
 #include "io/file/npy.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
 enum { NPY_HEADER = 64 << 10 }; /* longest header; numpy's own limit is 10,000 */
@@ -101,12 +96,10 @@ int npy_parse(struct npy *npy, void *bytes, int64_t size, const char *name) {
   if (b[6] > 1 && size >= 12) length |= (int64_t)b[10] << 16 | (int64_t)b[11] << 24;
   if (at + length > size || length > NPY_HEADER)
     FAIL(BAD_INPUT, "%s: a header of %lld bytes in a file of %lld", name, (long long)length, (long long)size);
-  char *header;
+  FREED char *header = NULL;
   TRY(memory_alloc(&header, length + 1, "the header of an npy file"));
   memcpy(header, b + at, (size_t)length);
-  int code = parse_header(npy, header);
-  free(header);
-  TRY(code);
+  TRY(parse_header(npy, header));
   npy->data = b + at + length;
   int64_t need;
   if (__builtin_mul_overflow(npy->count, npy->width, &need) || need != size - at - length)

@@ -1,13 +1,9 @@
 #include "io/file/npz.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { DEFLATE_RATIO = 1032, MEMBER_SLACK = 4096 };
 

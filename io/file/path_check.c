@@ -1,15 +1,12 @@
 #include "io/file/path_check.h"
 
-#include <errno.h>
 #include <fts.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/file/h5.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
 int path_check_readable(const char *path) {

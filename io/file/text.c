@@ -1,12 +1,8 @@
 #include "io/file/text.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
 enum { TEXT_BUFFER = 1 << 20 };
@@ -20,8 +16,7 @@ int text_open(struct text *text, const char *path) {
   int error = errno ? errno : ENOMEM;
   if (!text->file) FAIL(input_code(error), "%s: cannot be opened: %s", path, strerror(error));
   text->size = TEXT_BUFFER;
-  TRY(memory_alloc(&text->buffer, text->size + 1, "the text buffer"));
-  return OK;
+  return memory_alloc(&text->buffer, text->size + 1, "the text buffer");
 }
 
 void text_close(struct text *text) {

@@ -1,11 +1,9 @@
 #include "io/import/import_arrays.h"
 
-#include <stdlib.h>
-
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
 #include "io/import/npz_csr.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 enum { BLOCK = 4096 };
 
@@ -36,11 +34,9 @@ static int add_matrix(struct import *import, const struct csr *m) {
 }
 
 int import_csr(struct import *import, const struct npz *npz, const char *prefix) {
-  struct csr m;
-  int code = npz_csr_read(npz, prefix, &m);
-  if (code == OK) code = add_matrix(import, &m);
-  csr_free(&m);
-  return code;
+  ENDED_BY(csr_free) struct csr m = {0};
+  TRY(npz_csr_read(npz, prefix, &m));
+  return add_matrix(import, &m);
 }
 
 /* The arrays of a COO matrix while they are read. */
@@ -147,11 +143,9 @@ int import_pairs(struct import *import, const struct npy *pairs, int by_arc) {
 
 int import_array(struct import *import, const struct npz *npz, const char *name,
                  int (*take)(struct import *import, const struct npy *array)) {
-  struct npy array;
-  int code = npz_read(npz, name, &array);
-  if (code == OK) code = take(import, &array);
-  npy_free(&array);
-  return code;
+  ENDED_BY(npy_free) struct npy array = {0};
+  TRY(npz_read(npz, name, &array));
+  return take(import, &array);
 }
 
 int import_take_features(struct import *import, const struct npy *array) {

@@ -1,20 +1,15 @@
 #include "io/import/import_features.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/file/text.h"
 #include "io/import/npz_csr.h"
 #include "io/import/option.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 static void drop_features(struct dataset_source *source) {
-  free(source->feature);
-  free(source->sparse.start);
-  free(source->sparse.col);
-  free(source->sparse.value);
+  free_all(source->feature, source->sparse.start, source->sparse.col, source->sparse.value);
   source->feature = NULL;
   source->sparse.start = NULL;
   source->sparse.col = NULL;
@@ -59,11 +54,9 @@ int import_feature_csr(struct dataset_source *source, const struct npz *npz, con
 }
 
 static int features_from_npy(struct import *import, const char *path) {
-  struct npy array;
-  int code = npy_read(&array, path);
-  if (code == OK) code = import_feature_array(&import->source, &array, import->source.nodes);
-  npy_free(&array);
-  return code;
+  ENDED_BY(npy_free) struct npy array = {0};
+  TRY(npy_read(&array, path));
+  return import_feature_array(&import->source, &array, import->source.nodes);
 }
 
 static int features_from_npz(struct import *import, const char *path) {
@@ -106,10 +99,8 @@ static int read_rows(struct import *import, struct text *text, const char *path)
 }
 
 static int features_from_text(struct import *import, const char *path) {
-  struct text text;
-  int code = read_rows(import, &text, path);
-  text_close(&text);
-  return code;
+  ENDED_BY(text_close) struct text text = {0};
+  return read_rows(import, &text, path);
 }
 
 /* Standard normal by Box and Muller: one block gives columns 4j .. 4j+3 of a node. */

@@ -1,22 +1,16 @@
 #include "io/import/import_labels.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "io/dataset/ids.h"
 #include "io/file/text.h"
 #include "io/import/option.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 void import_drop_labels(struct dataset_source *source) {
-  free(source->label);
-  free(source->labels);
+  free_all(source->label, source->labels);
   source->label = NULL;
   source->labels = NULL;
   source->classes = 0;
@@ -33,9 +27,7 @@ struct label_list {
 };
 
 static void list_free(struct label_list *list) {
-  free(list->text);
-  free(list->at);
-  free(list->node);
+  free_all(list->text, list->at, list->node);
 }
 
 static int list_add(struct label_list *list, int64_t node, const char *word) {
@@ -133,7 +125,7 @@ static int compare_words(const void *a, const void *b) {
 /* Words become their place among the distinct ones, sorted; but for those that are no label. */
 static int rank_words(const struct label_list *list, int64_t *value) {
   const char **sorted;
-  TRY(memory_alloc(&sorted, list->count * (int64_t)sizeof *sorted, "labels"));
+  TRY(memory_arrays("labels", ROOM(&sorted, list->count)));
   int64_t words = 0, distinct = 0;
   for (int64_t i = 0; i < list->count; i++) {
     const char *word = list->text + list->at[i];
@@ -185,9 +177,9 @@ static int place_values(const struct label_list *list, const char *path, int64_t
 
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name) {
   import_drop_labels(source);
-  TRY(memory_alloc(&source->label, nodes * (int64_t)sizeof *source->label, "labels"));
+  TRY(memory_arrays("labels", ROOM(&source->label, nodes)));
   int64_t *known, count = 0, *class_value = NULL, classes = 0;
-  TRY(memory_alloc(&known, nodes * (int64_t)sizeof *known, "labels"));
+  TRY(memory_arrays("labels", ROOM(&known, nodes)));
   int64_t bad = -1;
   for (int64_t v = 0; v < nodes; v++) {
     if (value[v] < -1) bad = v;
@@ -199,8 +191,7 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
   if (class_value)
     log_info("labels %lld .. %lld became classes 0 .. %lld", (long long)class_value[0],
              (long long)class_value[classes - 1], (long long)classes - 1);
-  free(class_value);
-  free(known);
+  free_all(class_value, known);
   TRY(code);
   if (bad >= 0) return refuse_label(name, value[bad], bad);
   if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
@@ -214,7 +205,7 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
 
 static int labels_from_list(struct dataset_source *source, const struct label_list *list, const char *path) {
   int64_t *value, *label;
-  TRY(memory_alloc(&value, (list->count + source->nodes) * (int64_t)sizeof *value, "labels"));
+  TRY(memory_arrays("labels", ROOM(&value, list->count + source->nodes)));
   label = value + list->count;
   int code = place_values(list, path, value, label, source);
   if (code == OK) code = import_label_values(source, label, source->nodes, path);
@@ -234,7 +225,7 @@ static int labels_from_text(struct dataset_source *source, const char *path) {
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
   int64_t *value;
-  TRY(memory_alloc(&value, nodes * (int64_t)sizeof *value, "labels"));
+  TRY(memory_arrays("labels", ROOM(&value, nodes)));
   int code = OK;
   for (int64_t v = 0; v < nodes && code == OK; v++) {
     value[v] = -1;
@@ -274,11 +265,9 @@ int import_label_array(struct dataset_source *source, const struct npy *array, i
 }
 
 static int labels_from_npy(struct dataset_source *source, const char *path) {
-  struct npy array;
-  int code = npy_read(&array, path);
-  if (code == OK) code = import_label_array(source, &array, source->nodes);
-  npy_free(&array);
-  return code;
+  ENDED_BY(npy_free) struct npy array = {0};
+  TRY(npy_read(&array, path));
+  return import_label_array(source, &array, source->nodes);
 }
 
 static int random_labels(struct import *import, const char *number) {
@@ -286,7 +275,7 @@ static int random_labels(struct import *import, const char *number) {
   int64_t classes;
   TRY(option_count("--labels random:", number, 1, DATASET_CLASSES, &classes));
   import_drop_labels(source);
-  TRY(memory_alloc(&source->label, source->nodes * (int64_t)sizeof *source->label, "labels"));
+  TRY(memory_arrays("labels", ROOM(&source->label, source->nodes)));
   struct philox_key key = random_key((uint64_t)import->options->seed, 0, 1, RANDOM_IMPORT);
   for (int64_t v = 0; v < source->nodes; v++) {
     struct philox_block block = random_block(key, (uint64_t)v, 0);

@@ -1,11 +1,9 @@
 #include "io/import/import_options.h"
 
-#include <string.h>
-
 #include "io/import/import_features.h"
 #include "io/import/import_split.h"
 #include "io/import/option.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int import_check_options(const struct import_options *options) {
   int64_t count;

@@ -1,9 +1,6 @@
 #include "io/import/import_read.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "io/dataset/dataset.h"
@@ -13,9 +10,7 @@
 #include "io/import/import_labels.h"
 #include "io/import/import_options.h"
 #include "io/import/import_split.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 const struct import_format import_formats[] = {
     {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL},
@@ -126,6 +121,5 @@ int import_read(struct import *import, const struct import_options *options) {
   if (format->check) TRY(format->check(import));
   TRY(import_features(import));
   TRY(import_labels(import));
-  TRY(import_split(import));
-  return OK;
+  return import_split(import);
 }

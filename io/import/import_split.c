@@ -1,15 +1,11 @@
 #include "io/import/import_split.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/import/import_split_file.h"
 #include "io/import/option.h"
 #include "io/import/splits.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 int split_rule_parse(struct split_rule *rule, const char *text) {
@@ -81,7 +77,7 @@ static int split_once(struct import *import, const struct split_rule *rule, int6
                       uint8_t *part) {
   struct dataset_source *source = &import->source;
   int64_t *used, classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1;
-  TRY(memory_alloc(&used, classes * (int64_t)sizeof *used, "counts a class"));
+  TRY(memory_arrays("counts a class", ROOM(&used, classes)));
   int64_t count = draw_tickets(import, k, ticket);
   deal_parts(import, rule, ticket, count, used, part);
   for (int64_t c = 0; k == 0 && rule->kind == SPLIT_PER_CLASS && c < classes; c++) {
@@ -101,12 +97,11 @@ static int split_random(struct import *import, const struct split_rule *rule) {
   int64_t splits = import->options->splits;
   TRY(splits_new(source, splits));
   struct ticket *ticket;
-  TRY(memory_alloc(&ticket, source->nodes * (int64_t)sizeof *ticket, "a random order of the nodes"));
+  TRY(memory_arrays("a random order of the nodes", ROOM(&ticket, source->nodes)));
   uint8_t *part = NULL;
   int code = memory_alloc(&part, source->nodes, "the parts of a split");
   for (int64_t k = 0; code == OK && k < splits; k++) code = split_once(import, rule, k, ticket, part);
-  free(part);
-  free(ticket);
+  free_all(part, ticket);
   return code;
 }
 

@@ -1,13 +1,8 @@
 #include "io/import/import_split_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/text.h"
 #include "io/import/splits.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int put_indices(uint8_t *part, int64_t nodes, int p, const struct npy *array) {
   for (int64_t i = 0; i < array->count; i++) {
@@ -94,17 +89,15 @@ static int split_from_arrays(struct dataset_source *source, struct split_arrays 
                              const struct npz *npz, int64_t nodes) {
   TRY(read_arrays(arrays, npz, nodes));
   TRY(splits_new(source, arrays->splits));
-  uint8_t *part;
+  FREED uint8_t *part = NULL;
   TRY(memory_alloc(&part, nodes, "the parts of a split"));
-  int code = put_arrays(source, arrays, part, nodes);
-  free(part);
-  return code;
+  return put_arrays(source, arrays, part, nodes);
 }
 
 int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes) {
   if (!ending_of(npz)) return OK;
   struct split_arrays *arrays;
-  TRY(memory_alloc(&arrays, (int64_t)sizeof *arrays, "split arrays"));
+  TRY(memory_arrays("split arrays", ROOM(&arrays, 1)));
   int code = split_from_arrays(source, arrays, npz, nodes);
   for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
   free(arrays);

@@ -1,10 +1,8 @@
 #include "io/import/npz_csr.h"
 
-#include <stdio.h>
-
 #include "io/dataset/edges.h"
 #include "io/import/import.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 enum { BLOCK = 4096 };
 
@@ -119,13 +117,11 @@ int npz_csr_sort(struct csr *m) {
 }
 
 int npz_check_format(const struct npz *npz, const char *expected, const char *allowed) {
-  struct npy format;
+  ENDED_BY(npy_free) struct npy format = {0};
   char text[8] = "";
   if (!npz_has(npz, "format")) return OK;
-  int code = npz_read(npz, "format", &format);
-  if (code == OK) code = npy_text(&format, 0, text, sizeof text);
-  npy_free(&format);
-  TRY(code);
+  TRY(npz_read(npz, "format", &format));
+  TRY(npy_text(&format, 0, text, sizeof text));
   for (int i = 0; i < 3; i++) {
     if (text[i] != expected[i])
       FAIL(BAD_INPUT, "%s: a scipy matrix of format \"%s\"; save it as %s", npz->path, text, allowed);

@@ -1,10 +1,6 @@
 #include "io/import/option.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int option_has_prefix(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -1,9 +1,6 @@
 #include "io/import/splits.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static void free_splits(struct dataset_source *source) {
   for (int64_t k = 0; k < source->splits; k++) {
@@ -16,7 +13,7 @@ static void free_splits(struct dataset_source *source) {
 
 int splits_new(struct dataset_source *source, int64_t splits) {
   free_splits(source);
-  TRY(memory_alloc(&source->split, splits * (int64_t)sizeof *source->split, "splits"));
+  TRY(memory_arrays("splits", ROOM(&source->split, splits)));
   source->splits = splits;
   return OK;
 }
@@ -27,7 +24,7 @@ int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, i
     if (part[v] != NO_PART) list->count[part[v]]++;
   }
   for (int p = 0; p < SPLIT_COUNT; p++) {
-    TRY(memory_alloc(&list->node[p], list->count[p] * (int64_t)sizeof *list->node[p], "a split"));
+    TRY(memory_arrays("a split", ROOM(&list->node[p], list->count[p])));
     list->count[p] = 0;
   }
   for (int64_t v = 0; v < nodes; v++) {

@@ -1,15 +1,12 @@
 #include "io/synth/synth.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/synth/synth_communities.h"
 #include "io/synth/synth_edges.h"
 #include "io/synth/synth_hyperedges.h"
 #include "io/synth/synth_rmat.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 void synth_default(struct synth *synth) {
@@ -26,7 +23,7 @@ void synth_default(struct synth *synth) {
 
 /* place[i] = the place that i goes to (Fisher and Yates; each step keyed by its number). */
 static int permute(int64_t count, struct philox_key key, int32_t **place) {
-  TRY(memory_alloc(place, count * (int64_t)sizeof **place, "permutation of the nodes"));
+  TRY(memory_arrays("permutation of the nodes", ROOM(place, count)));
   for (int64_t i = 0; i < count; i++) {
     struct philox_block block = random_block(key, (uint64_t)i, 0);
     int64_t j = (int64_t)random_below(block.word[0], block.word[1], (uint64_t)i + 1);
@@ -67,11 +64,8 @@ static int assign_classes(const struct synth *synth, const struct synth_communit
     size[heap[0]] += c->start[community + 1] - c->start[community];
     sink(heap, synth->classes, size);
   }
-  free(size);
-  free(heap);
-  free(order);
-  TRY(code);
-  return OK;
+  free_all(size, heap, order);
+  return code;
 }
 
 /* A label is the planted class, or with probability label_noise any other one. */
@@ -97,13 +91,12 @@ static void fill_labels(const struct synth *synth, const struct synth_communitie
 static int make_labels(const struct synth *synth, const struct synth_communities *c, const int32_t *new_id,
                        int32_t *planted, struct dataset_source *source) {
   int32_t *community_class;
-  TRY(memory_alloc(&source->label, synth->nodes * (int64_t)sizeof *source->label, "labels"));
-  TRY(memory_alloc(&community_class, c->count * (int64_t)sizeof *community_class, "classes of communities"));
+  TRY(memory_arrays("labels", ROOM(&source->label, synth->nodes)));
+  TRY(memory_arrays("classes of communities", ROOM(&community_class, c->count)));
   int code = assign_classes(synth, c, community_class);
   if (code == OK) fill_labels(synth, c, community_class, new_id, planted, source->label);
   free(community_class);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 /* Nodes whose drawn place is below the share of train are train, then val, then test. */
@@ -118,7 +111,7 @@ static void fill_split(const struct synth *synth, const int32_t *place, const in
 }
 
 static int make_split(const struct synth *synth, const int32_t *original, struct dataset_source *source) {
-  TRY(memory_alloc(&source->split, (int64_t)sizeof *source->split, "split"));
+  TRY(memory_arrays("split", ROOM(&source->split, 1)));
   source->splits = 1;
   int64_t *count = source->split->count;
   count[SPLIT_TRAIN] = llround(synth->train * (double)synth->nodes);
@@ -133,8 +126,7 @@ static int make_split(const struct synth *synth, const int32_t *original, struct
   int code = permute(synth->nodes, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SPLIT), &place);
   if (code == OK) fill_split(synth, place, original, source->split);
   free(place);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 static int make_hyperedges(const struct synth *synth, struct synth_communities *c, const int32_t *new_id,
@@ -217,8 +209,8 @@ static int make_parts(const struct synth *synth, struct synth_communities *c, in
 }
 
 int synth_make(const struct synth *synth, struct dataset_source *source, struct synth_features *features) {
-  struct synth_communities c = {0};
-  int32_t *new_id = NULL;
+  ENDED_BY(synth_communities_free) struct synth_communities c = {0};
+  FREED int32_t *new_id = NULL;
   memcpy(source->name, synth->name, sizeof source->name);
   source->nodes = synth->nodes;
   source->features = synth->features;
@@ -226,9 +218,5 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   source->task = TASK_MULTICLASS;
   source->made.rows = synth_features_rows;
   source->made.context = features;
-  int code = make_parts(synth, &c, &new_id, source, features);
-  synth_communities_free(&c);
-  free(new_id);
-  TRY(code);
-  return OK;
+  return make_parts(synth, &c, &new_id, source, features);
 }

@@ -1,10 +1,8 @@
 #include "io/synth/synth_communities.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static const double WEIGHT_UNIT = 0x1p24; /* 2^31 nodes of the largest mean weight stay far below 2^64 */
 
@@ -34,8 +32,8 @@ int synth_communities_init(struct synth_communities *c, int64_t nodes, int64_t s
                            int64_t seed) {
   *c = (struct synth_communities){.nodes = nodes};
   /* No community is smaller than 2 save the last. */
-  TRY(memory_alloc(&c->start, (nodes / 2 + 2) * (int64_t)sizeof *c->start, "communities"));
-  TRY(memory_alloc(&c->of_node, nodes * (int64_t)sizeof *c->of_node, "communities of nodes"));
+  TRY(memory_arrays("communities", ROOM(&c->start, nodes / 2 + 2)));
+  TRY(memory_arrays("communities of nodes", ROOM(&c->of_node, nodes)));
   fill_sizes(c, size, power, seed);
   return OK;
 }
@@ -56,7 +54,7 @@ static int fill_guide(struct synth_communities *c) {
   uint64_t total = c->below[c->nodes];
   while ((total >> c->guide_shift) > (uint64_t)(2 * c->nodes)) c->guide_shift++;
   int64_t guides = (int64_t)(total >> c->guide_shift) + 1, node = 0;
-  TRY(memory_alloc(&c->guide, guides * (int64_t)sizeof *c->guide, "guide to node weights"));
+  TRY(memory_arrays("guide to node weights", ROOM(&c->guide, guides)));
   for (int64_t g = 0; g < guides; g++) {
     while (node + 1 < c->nodes && c->below[node + 1] <= (uint64_t)g << c->guide_shift) node++;
     c->guide[g] = (int32_t)node;
@@ -67,16 +65,13 @@ static int fill_guide(struct synth_communities *c) {
 int synth_communities_weigh(struct synth_communities *c, double power, double inside, int64_t seed) {
   c->inside = inside;
   c->key = random_key((uint64_t)seed, 0, 0, RANDOM_SYNTH_EDGE);
-  TRY(memory_alloc(&c->below, (c->nodes + 1) * (int64_t)sizeof *c->below, "node weights"));
+  TRY(memory_arrays("node weights", ROOM(&c->below, c->nodes + 1)));
   fill_weights(c, power, seed);
   return fill_guide(c);
 }
 
 void synth_communities_free(struct synth_communities *c) {
-  free(c->start);
-  free(c->of_node);
-  free(c->below);
-  free(c->guide);
+  free_all(c->start, c->of_node, c->below, c->guide);
   *c = (struct synth_communities){0};
 }
 

@@ -1,11 +1,8 @@
 #include "io/synth/synth_edges.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { SAMPLE = 1 << 17 };
 
@@ -40,17 +37,14 @@ static int solve_draws(const double *probability, int64_t nodes, double wanted, 
 }
 
 int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws) {
-  double *probability;
-  TRY(memory_alloc(&probability, SAMPLE * (int64_t)sizeof *probability, "sample of edges"));
+  FREED double *probability = NULL;
+  TRY(memory_arrays("sample of edges", ROOM(&probability, SAMPLE)));
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < SAMPLE; e++) {
     struct synth_pair pair = model->draw(model->context, (uint64_t)e);
     probability[e] = pair.u == pair.v ? 0 : model->probability(model->context, pair);
   }
-  int code = solve_draws(probability, nodes, wanted, draws);
-  free(probability);
-  TRY(code);
-  return OK;
+  return solve_draws(probability, nodes, wanted, draws);
 }
 
 static void draw_pairs(const struct synth_model *model, int64_t draws, const int32_t *new_id,
@@ -116,7 +110,7 @@ static void compact(int64_t nodes, int64_t *start, int32_t *col, const int64_t *
 static int build_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *next,
                       int64_t *start, int32_t **col) {
   count_rows(pair, draws, nodes, start);
-  TRY(memory_alloc(col, start[nodes] * (int64_t)sizeof **col, "columns of the graph"));
+  TRY(memory_arrays("columns of the graph", ROOM(col, start[nodes])));
   memcpy(next, start, (size_t)nodes * sizeof *next);
   scatter(pair, draws, next, *col);
   sort_rows(nodes, start, *col, next);
@@ -135,8 +129,6 @@ int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t dr
     draw_pairs(model, draws, new_id, pair);
     code = build_rows(pair, draws, nodes, next, *start, col);
   }
-  free(pair);
-  free(next);
-  TRY(code);
-  return OK;
+  free_all(pair, next);
+  return code;
 }

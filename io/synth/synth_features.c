@@ -1,10 +1,8 @@
 #include "io/synth/synth_features.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Four standard normals (Box and Muller 1958). The radius takes 1 - u, which is never 0. */
 static void normals(struct philox_block block, float out[4]) {
@@ -35,8 +33,8 @@ int synth_features_init(struct synth_features *f, int64_t nodes, int64_t feature
                         double signal, int64_t seed) {
   *f = (struct synth_features){.nodes = nodes, .features = features, .classes = classes};
   f->key = random_key((uint64_t)seed, 0, 0, RANDOM_SYNTH_FEATURE);
-  TRY(memory_alloc(&f->mean, classes * features * (int64_t)sizeof *f->mean, "class means"));
-  TRY(memory_alloc(&f->class_of, nodes * (int64_t)sizeof *f->class_of, "classes of nodes"));
+  TRY(memory_arrays("class means", ROOM(&f->mean, classes * features)));
+  TRY(memory_arrays("classes of nodes", ROOM(&f->class_of, nodes)));
   struct philox_key key = random_key((uint64_t)seed, 0, 1, RANDOM_SYNTH_FEATURE);
   for (int64_t c = 0; c < classes; c++) {
     noisy_row(key, (uint64_t)c, features, NULL, f->mean + c * features);
@@ -46,9 +44,7 @@ int synth_features_init(struct synth_features *f, int64_t nodes, int64_t feature
 }
 
 void synth_features_free(struct synth_features *f) {
-  free(f->mean);
-  free(f->class_of);
-  free(f->key_of);
+  free_all(f->mean, f->class_of, f->key_of);
   *f = (struct synth_features){0};
 }
 

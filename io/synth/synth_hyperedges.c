@@ -1,11 +1,8 @@
 #include "io/synth/synth_hyperedges.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Streams of the seed. */
 enum { OF_SIZES = 1, OF_CENTRES, OF_MEMBERS };
@@ -93,10 +90,10 @@ int synth_hyperedges_build(const struct synth_hyperedges *h, const struct synth_
         "x --nodes / --hyperedges",
         (long long)h->count, h->mean);
   int64_t *filled = NULL;
-  TRY(memory_alloc(start, (h->count + 1) * (int64_t)sizeof **start, "hyperedges"));
+  TRY(memory_arrays("hyperedges", ROOM(start, h->count + 1)));
   for (int64_t e = 0; e < h->count; e++) (*start)[e + 1] = (*start)[e] + draw_size(h, c->nodes, e);
-  TRY(memory_alloc(vertex, (*start)[h->count] * (int64_t)sizeof **vertex, "vertices of hyperedges"));
-  TRY(memory_alloc(&filled, h->count * (int64_t)sizeof *filled, "sizes of hyperedges"));
+  TRY(memory_arrays("vertices of hyperedges", ROOM(vertex, (*start)[h->count])));
+  TRY(memory_arrays("sizes of hyperedges", ROOM(&filled, h->count)));
   fill(h, c, new_id, *start, filled, *vertex);
   free(filled);
   const double made = (double)(*start)[h->count] / (double)h->count;

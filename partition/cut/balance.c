@@ -1,10 +1,6 @@
 #include "partition/cut/balance.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum load { NODES, NONZEROS, LOADS };
 enum { SWEEPS = 10 };
@@ -27,11 +23,7 @@ struct balance {
 };
 
 static void balance_free(struct balance *b) {
-  for (int l = 0; l < LOADS; l++) free(b->load[l]);
-  free(b->near);
-  free(b->touched);
-  free(b->light);
-  free(b->candidate);
+  free_all(b->load[NODES], b->load[NONZEROS], b->near, b->touched, b->light, b->candidate);
 }
 
 static int64_t weight(const struct balance *b, enum load load, int64_t v) {
@@ -39,22 +31,18 @@ static int64_t weight(const struct balance *b, enum load load, int64_t v) {
 }
 
 static int balance_init(struct balance *b, double balance) {
-  int64_t nodes = b->pattern->rows, words = b->parts * (int64_t)sizeof(int64_t);
-  TRY(memory_alloc(&b->near, words, "balance of parts"));
-  TRY(memory_alloc(&b->touched, words, "balance of parts"));
-  TRY(memory_alloc(&b->light, words, "balance of parts"));
+  int64_t nodes = b->pattern->rows;
+  TRY(memory_arrays("balance of parts", ROOM(&b->near, b->parts), ROOM(&b->touched, b->parts),
+                    ROOM(&b->light, b->parts), ROOM(&b->candidate, nodes), ROOM(&b->load[NODES], b->parts),
+                    ROOM(&b->load[NONZEROS], b->parts)));
   for (int p = 0; p < b->parts; p++) b->light[p] = p;
-  TRY(memory_alloc(&b->candidate, nodes * (int64_t)sizeof *b->candidate, "balance of parts"));
   for (int l = 0; l < LOADS; l++) {
     int64_t sum = 0;
-    TRY(memory_alloc(&b->load[l], words, "balance of parts"));
     for (int64_t v = 0; v < nodes; v++) {
       b->load[l][b->part[v]] += weight(b, (enum load)l, v);
       sum += weight(b, (enum load)l, v);
     }
-    int64_t even = (sum + b->parts - 1) / b->parts;
-    b->limit[l] = (int64_t)(balance * (double)sum / b->parts);
-    if (b->limit[l] < even) b->limit[l] = even;
+    b->limit[l] = larger((int64_t)(balance * (double)sum / b->parts), (sum + b->parts - 1) / b->parts);
   }
   return OK;
 }
@@ -134,8 +122,7 @@ static int best_part(struct balance *b, int64_t v, double *price) {
 
 static int by_price(const void *left, const void *right) {
   const struct candidate *a = left, *b = right;
-  if (a->price != b->price) return a->price < b->price ? -1 : 1;
-  return (a->node > b->node) - (a->node < b->node);
+  return a->price != b->price ? COMPARE(a->price, b->price) : COMPARE(a->node, b->node);
 }
 
 static int overloaded(const struct balance *b, int part) {
@@ -181,10 +168,10 @@ static void sweep_parts(struct balance *b) {
 
 int balance_parts(const struct csr *pattern, const int64_t *count, const int64_t *nnz, int parts,
                   double balance, int32_t *part) {
+  ENDED_BY(balance_free)
   struct balance b = {.pattern = pattern, .count = count, .nnz = nnz, .parts = parts, .part = part};
-  int code = balance_init(&b, balance);
-  if (code == OK) sort_light(&b);
-  if (code == OK) sweep_parts(&b);
-  balance_free(&b);
-  return code;
+  TRY(balance_init(&b, balance));
+  sort_light(&b);
+  sweep_parts(&b);
+  return OK;
 }

@@ -1,13 +1,11 @@
 #include "partition/cut/partition_ahead.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "partition/graph/coarse_graph.h"
 #include "partition/graph/metis.h"
 #include "partition/order/order.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Nodes and arcs of what is cut; of the symmetric pattern, which a directed graph may need twice the arcs
  * for. */
@@ -53,7 +51,7 @@ int partition_check_ahead(const struct config *config, const struct dataset *dat
                           int parts) {
   struct size size = size_of(dataset, hypergraph);
   int64_t least = hypergraph ? size.pattern : size.arcs - size.nodes;
-  if (metis_assigns(config, parts) && size.arcs > least) least = size.arcs;
+  if (metis_assigns(config, parts)) least = larger(least, size.arcs);
   if (!metis_assigns(config, parts) && config->partition.order != ORDER_METIS) return OK;
   if (may_be_kept(config, dataset, parts)) return OK;
   return metis_fits(size.nodes, least, dataset->h5.path);
@@ -64,8 +62,7 @@ static int64_t order_bytes(const struct config *config, const struct size *size,
                            const struct partition *made) {
   enum { CLUSTER_NODE = 80, NODE = 25 };
   int tried = made->tried | 1 << made->chosen;
-  int64_t sample = size->nodes * COARSE_GRAPH_SAMPLE < size->pattern ? size->nodes * COARSE_GRAPH_SAMPLE
-                                                                     : size->pattern;
+  int64_t sample = smaller(size->nodes * COARSE_GRAPH_SAMPLE, size->pattern);
   if (config->partition.order == ORDER_METIS)
     return metis_bytes(size->nodes / made->parts, size->pattern / made->parts);
   if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA))
@@ -87,5 +84,5 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
   int64_t pattern = wants ? words + size.pattern * (int64_t)sizeof(int32_t) : 0;
   int64_t assigning = assigns ? counts * words + metis_bytes(size.nodes, size.pattern) : 0;
   int64_t ordering = (assigns ? counts * words : 0) + order_bytes(config, &size, made);
-  return graph + block + pattern + (assigning > ordering ? assigning : ordering);
+  return graph + block + pattern + larger(assigning, ordering);
 }

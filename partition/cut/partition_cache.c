@@ -1,16 +1,11 @@
 #include "partition/cut/partition_cache.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "io/file/h5.h"
 #include "io/file/path_check.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static const char FORMAT[] = "gnntrain-partition";
 static const char OBJECTIVE[] = "volume";
@@ -145,11 +140,9 @@ static int check_contents(const struct h5 *h5, int64_t edges, struct partition *
   partition_count(partition);
   TRY(check_counts(h5, partition, edges));
   TRY(check_density(h5, partition, edges));
-  uint8_t *seen = NULL;
+  FREED uint8_t *seen = NULL;
   TRY(memory_alloc(&seen, partition->nodes, "check of the order"));
-  int code = check_order(h5, partition, seen);
-  free(seen);
-  return code;
+  return check_order(h5, partition, seen);
 }
 
 static int read_seconds(struct h5 *h5, const char *name, double *seconds) {
@@ -200,12 +193,10 @@ static int read_open(struct h5 *h5, const struct partition_key *key, enum node_o
 
 static int read_file(const struct partition_key *key, enum node_order order, const char *path,
                      struct partition *partition) {
-  struct h5 h5 = {0};
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  int code = read_open(&h5, key, order, partition);
-  h5_close(&h5);
-  return code;
+  return read_open(&h5, key, order, partition);
 }
 
 /* The file of that order in any of the places. quiet: nothing is said of those that are not used. */
@@ -288,12 +279,10 @@ static int write_open(struct h5 *h5, const struct partition_key *key, const stru
 
 static int write_file(const struct partition_key *key, const char *path, const struct partition *partition) {
   enum { DAY = 24 * 60 * 60 };
-  struct h5 h5 = {0};
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   atomic_write_clean(path, DAY);
   TRY(h5_create(&h5, path));
-  int code = write_open(&h5, key, partition);
-  h5_close(&h5);
-  return code;
+  return write_open(&h5, key, partition);
 }
 
 void partition_cache_write(const struct partition_key *key, struct partition *partition) {

@@ -1,10 +1,7 @@
-/* A partition into the blocks of consecutive nodes that the ranks have read, in the order given: every rank
- * measures its own, and none reads the whole graph. */
-#include <string.h>
+#include "partition/cut/partition_divided.h"
 
-#include "partition/cut/partition_steps.h"
 #include "partition/order/order_rate.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 int partition_is_divided(const struct comm *comm, const struct config *config, const struct graph *block,
@@ -17,14 +14,14 @@ int partition_is_divided(const struct comm *comm, const struct config *config, c
 
 /* What this rank's rows are like; the others' places are 0. */
 static int measure_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
-  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   int64_t cut = 0, step = order_rate_step(partition->nodes, RATE_WINDOWS);
 #pragma omp parallel for schedule(static) reduction(+ : cut)
   for (int64_t e = 0; e < block->edges; e++)
     cut += block->col[e] < block->first || block->col[e] >= block->first + block->rows;
   partition->edge_cut = cut;
   partition->nnz[comm->rank] = block->edges;
-  return order_rate_part(block, view, comm->rank, step, &partition->density, &partition->halo[comm->rank]);
+  return order_rate_part(block, order_view_of(partition), comm->rank, step, &partition->density,
+                         &partition->halo[comm->rank]);
 }
 
 static int add_up(struct comm *comm, struct partition *partition) {
@@ -41,7 +38,7 @@ static int add_up(struct comm *comm, struct partition *partition) {
 
 static int make_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
   TRY(partition_init(partition, comm->size, block->nodes));
-  partition_assign_blocks(partition);
+  partition_assign_blocks(partition, partition->nodes);
   partition_count(partition);
   for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
   partition->chosen = ORDER_GIVEN;

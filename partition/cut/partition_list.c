@@ -1,12 +1,9 @@
 /* The partitions that are kept beside a dataset, as they describe themselves. */
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/file/h5.h"
 #include "partition/cut/partition_cache.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 enum { METHODS = PARTITION_RANDOM + 1 };
 
@@ -52,12 +49,10 @@ static int read_kept(struct h5 *h5, struct partition_kept *kept) {
 }
 
 static int read_file(struct partition_kept *kept) {
-  struct h5 h5 = {0};
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_probe(kept->path));
   TRY(h5_open(&h5, kept->path));
-  int code = read_kept(&h5, kept);
-  h5_close(&h5);
-  return code;
+  return read_kept(&h5, kept);
 }
 
 static int is_partition(const struct dirent *entry) {

@@ -1,107 +1,105 @@
-/* How a partition comes about: owners, order, and the file that keeps both. */
-#include <stdlib.h>
-#include <string.h>
-
+/* How a partition comes about: owners, order, and the file that keeps both; of a graph, or of a hypergraph's
+ * star. */
 #include "partition/cut/balance.h"
 #include "partition/cut/partition_cache.h"
-#include "partition/cut/partition_steps.h"
+#include "partition/cut/partition_divided.h"
+#include "partition/cut/star_expansion.h"
 #include "partition/graph/metis.h"
 #include "partition/order/order_auto.h"
 #include "partition/order/order_rate.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
-static int partition_is_trivial(const struct partition_key *key) {
-  return key->parts == 1 && key->config->partition.order == ORDER_GIVEN;
-}
-
-/* What rank 0 holds while it makes a partition. */
+/* What rank 0 does while the others wait (on large graphs, and for many parts, minutes), and what it holds.
+ */
 struct making {
   const struct partition_key *key;
-  struct stakes stakes;
+  struct dataset *dataset;
+  const struct graph *block; /* rows at hand, or NULL */
+  int64_t vertices;          /* of a star, which come first; 0: a graph */
+  int directed;
+  struct partition *partition;
+  struct stakes stakes; /* of a graph */
   struct progress progress;
   const struct graph *graph; /* all rows */
   struct graph read;         /* them, where nobody had them */
   struct csr rows;           /* the graph seen as a matrix: borrows from it */
   struct csr pattern;        /* symmetric, without loops; empty unless it is wanted */
-  int64_t *nnz;              /* [nodes] non-zeros of each row, when METIS assigns */
+  int64_t *nnz;              /* [nodes] non-zeros of each row, when METIS assigns; ... */
+  int64_t *count;            /* ... of a star 1 for vertices, 0 for hyperedges */
 };
 
 static void making_free(struct making *making) {
   graph_free(&making->read);
   csr_free(&making->pattern);
-  free(making->nnz);
+  free_all(making->nnz, making->count);
 }
-
-struct reading {
-  struct dataset *dataset;
-  struct graph *graph;
-};
 
 static int read_rows(void *context) {
-  struct reading *reading = context;
-  return graph_read(reading->dataset, 0, reading->dataset->nodes, reading->graph);
+  struct making *making = context;
+  if (making->vertices)
+    return star_expansion_read(making->dataset, 0, making->partition->nodes, &making->read);
+  return graph_read(making->dataset, 0, making->dataset->nodes, &making->read);
 }
 
-static int making_init(struct dataset *dataset, const struct graph *block, struct making *making) {
-  making->graph = block;
-  if (!block || block->rows < dataset->nodes) {
-    struct reading reading = {dataset, &making->read};
-    TRY(progress_work(&making->progress, "reading the graph", read_rows, &reading));
+static int read_graph(struct making *making) {
+  making->graph = making->block;
+  if (!making->block || making->block->rows < making->partition->nodes) {
+    TRY(progress_work(&making->progress, "reading the graph", read_rows, making));
     making->graph = &making->read;
   }
-  const struct graph *graph = making->graph;
-  making->rows = (struct csr){.rows = graph->rows,
-                              .cols = graph->nodes,
-                              .nnz = graph->edges,
-                              .start = graph->start,
-                              .col = graph->col};
+  making->rows = graph_rows(making->graph);
   return OK;
 }
 
 /* The pattern, for METIS or for an order of a directed graph. */
-static int want_pattern(struct making *making, int directed, int metis) {
-  if (!making->pattern.start) TRY(graph_pattern(making->graph, directed, &making->pattern));
+static int want_pattern(struct making *making, int metis) {
+  if (!making->pattern.start) TRY(graph_pattern(making->graph, making->directed, &making->pattern));
   return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
 }
 
-static int assign_metis(const struct config *config, int directed, struct making *making,
-                        struct partition *partition) {
+static int assign_metis(struct making *making) {
+  const struct config *config = making->key->config;
   const struct graph *graph = making->graph;
+  struct partition *partition = making->partition;
   double balance = config->partition.balance;
-  TRY(want_pattern(making, directed, 1));
-  TRY(memory_alloc(&making->nnz, graph->nodes * (int64_t)sizeof *making->nnz, "row lengths"));
+  TRY(want_pattern(making, 1));
+  TRY(memory_arrays("row lengths", ROOM(&making->nnz, graph->nodes)));
+  if (making->vertices) TRY(memory_arrays("weights of vertices", ROOM(&making->count, graph->nodes)));
   for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = graph->start[v + 1] - graph->start[v];
-  TRY(metis_partition(&making->progress, &making->pattern, NULL, making->nnz, partition->parts,
+  for (int64_t v = 0; v < making->vertices; v++) making->count[v] = 1;
+  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
                       config->partition.seed, balance, partition->part));
-  return balance_parts(&making->pattern, NULL, making->nnz, partition->parts, balance, partition->part);
+  return balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
+                       partition->part);
 }
 
-static int assign(const struct config *config, int directed, struct making *making,
-                  struct partition *partition) {
-  if (partition->parts == 1 || config->partition.method == PARTITION_BLOCK)
-    partition_assign_blocks(partition);
-  else if (config->partition.method == PARTITION_RANDOM)
-    partition_assign_random(partition, config->partition.seed);
-  else if (!partition_cache_read_owners(making->key, partition))
-    TRY(assign_metis(config, directed, making, partition));
-  partition_count(partition);
+/* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
+static int assign_simple(struct making *making, int at_random) {
+  struct partition *partition = making->partition;
+  int64_t nodes = making->vertices ? making->vertices : partition->nodes;
+  partition_assign_blocks(partition, nodes);
+  if (at_random) partition_shuffle(partition, nodes, making->key->config->partition.seed);
+  return making->vertices ? star_expansion_elect(making->graph, making->vertices, partition) : OK;
+}
+
+static int assign(struct making *making) {
+  enum partition_method method = making->key->config->partition.method;
+  if (making->partition->parts == 1 || method != PARTITION_METIS)
+    TRY(assign_simple(making, making->partition->parts > 1 && method == PARTITION_RANDOM));
+  else if (making->vertices || !partition_cache_read_owners(making->key, making->partition))
+    TRY(assign_metis(making));
+  partition_count(making->partition);
   return OK;
 }
 
-static int rate(const struct making *making, struct partition *partition) {
-  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
-  return order_rate(making->graph, view, order_rate_step(partition->nodes, RATE_WINDOWS),
-                    &partition->density);
-}
-
-static int order(const struct config *config, int directed, struct making *making,
-                 struct partition *partition) {
+static int order(struct making *making) {
+  const struct config *config = making->key->config;
+  struct partition *partition = making->partition;
   enum node_order wanted = config->partition.order;
-  if (wanted == ORDER_METIS || (directed && order_needs_pattern(wanted)))
-    TRY(want_pattern(making, directed, wanted == ORDER_METIS));
+  if (wanted == ORDER_AUTO && making->vertices) wanted = ORDER_GIVEN;
+  if (wanted == ORDER_METIS || (making->directed && order_needs_pattern(wanted)))
+    TRY(want_pattern(making, wanted == ORDER_METIS));
   struct order_input input = {&making->progress, making->graph,
                               making->pattern.start ? &making->pattern : &making->rows,
                               config->partition.seed, config->partition.loa_window};
@@ -111,69 +109,68 @@ static int order(const struct config *config, int directed, struct making *makin
     TRY(order_auto(&input, &making->stakes, partition));
   else
     TRY(order_nodes(&input, wanted, partition));
+  if (making->vertices) TRY(star_expansion_vertices_first(making->vertices, partition));
   partition->order_seconds = profile_clock() - began;
-  return wanted == ORDER_AUTO ? OK : rate(making, partition);
+  if (wanted == ORDER_AUTO || making->vertices) return OK;
+  return order_rate(making->graph, order_view_of(partition), order_rate_step(partition->nodes, RATE_WINDOWS),
+                    &partition->density);
 }
 
-static int make_steps(const struct config *config, int directed, struct making *making,
-                      struct partition *partition) {
-  TRY(assign(config, directed, making, partition));
-  TRY(PROFILE_HOST("order", order(config, directed, making, partition)));
+static void say_balance(const struct making *making) {
+  const struct config *config = making->key->config;
+  const struct partition *partition = making->partition;
+  double nodes = making->vertices ? star_expansion_balance(partition, making->vertices).vertices
+                                  : partition_node_balance(partition);
+  double edges = partition_edge_balance(partition), reached = nodes > edges ? nodes : edges;
+  if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
+    log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
+}
+
+/* Whether there is nothing to decide: then the graph stays unread, and no file keeps it. */
+static int is_trivial(const struct making *making) {
+  return making->key->parts == 1 && !making->vertices && making->key->config->partition.order == ORDER_GIVEN;
+}
+
+static int make(struct making *making) {
+  struct partition *partition = making->partition;
+  TRY(partition_init(partition, making->key->parts, making->key->nodes));
+  if (is_trivial(making)) {
+    partition_count(partition);
+    for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
+    partition->nnz[0] = making->key->edges;
+    return OK;
+  }
+  TRY(read_graph(making));
+  TRY(assign(making));
+  TRY(PROFILE_HOST("order", order(making)));
   TRY(partition_measure(partition, making->graph));
   partition->seconds = profile_clock() - making->progress.began;
   partition->memory = memory_peak();
-  double reached = partition_node_balance(partition), edges = partition_edge_balance(partition);
-  if (edges > reached) reached = edges;
-  if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
-    log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
+  say_balance(making);
   return OK;
 }
 
-static int make(const struct partition_key *key, struct making *making, struct dataset *dataset,
-                const struct graph *block, struct partition *partition) {
-  TRY(partition_init(partition, key->parts, dataset->nodes));
-  if (partition_is_trivial(key)) { /* nothing to decide: the graph stays unread */
-    partition_count(partition);
-    for (int64_t v = 0; v < dataset->nodes; v++) partition->order[v] = v;
-    partition->nnz[0] = dataset->edges;
-    return OK;
-  }
-  int code = making_init(dataset, block, making);
-  if (code == OK) code = make_steps(key->config, dataset->directed, making, partition);
-  making_free(making);
-  return code;
+/* Whether a partition that was read is what this run wants. */
+static int stands(const struct making *making) {
+  const struct partition *partition = making->partition;
+  if (making->vertices) return star_expansion_is(partition, making->vertices);
+  if (making->key->config->partition.order != ORDER_AUTO || order_auto_stands(&making->stakes, partition))
+    return 1;
+  log_info("partition: %s is not used: this run is long enough for another order", partition->path);
+  return 0;
 }
-
-/* All that rank 0 does while the others wait: on large graphs, and for many parts, minutes. */
-struct turn {
-  const struct partition_key *key;
-  struct making making;
-  struct dataset *dataset;
-  const struct graph *block;
-  struct partition *partition;
-};
 
 static int read_or_make(void *context) {
-  struct turn *turn = context;
-  const struct partition_key *key = turn->key;
-  struct partition *partition = turn->partition;
-  int trivial = partition_is_trivial(key), automatic = key->config->partition.order == ORDER_AUTO;
-  if (!trivial && partition_cache_read(key, partition)) {
-    if (!automatic || order_auto_stands(&turn->making.stakes, partition)) return OK;
-    log_info("partition: %s is not used: this run is long enough for another order", partition->path);
-    partition_free(partition);
+  struct making *making = context;
+  int kept = making->vertices ? making->key->parts > 1 : !is_trivial(making);
+  if (kept && partition_cache_read(making->key, making->partition)) {
+    if (stands(making)) return OK;
+    partition_free(making->partition);
   }
-  TRY(make(key, &turn->making, turn->dataset, turn->block, partition));
-  if (!trivial) partition_cache_write(key, partition);
-  return OK;
-}
-
-static int take_turn(struct comm *comm, const struct partition_key *key, struct dataset *dataset,
-                     const struct graph *block, struct partition *partition) {
-  struct turn turn = {key, {.key = key}, dataset, block, partition};
-  turn.making.stakes = stakes_of(comm, key->config, dataset, key->parts);
-  turn.making.progress = progress_of(comm);
-  return progress_work(&turn.making.progress, "making the partition", read_or_make, &turn);
+  int code = make(making);
+  making_free(making);
+  if (code == OK && kept) partition_cache_write(making->key, making->partition);
+  return code;
 }
 
 /* What the other ranks need to lay out the arrays. */
@@ -185,11 +182,11 @@ struct summary {
   char path[sizeof((struct partition *)0)->path];
 };
 
-int partition_share(struct comm *comm, int parts, int64_t nodes, struct partition *partition) {
+static int share(struct comm *comm, const struct partition_key *key, struct partition *partition) {
   struct summary summary = {partition->edge_cut, partition->seconds, partition->order_seconds,
                             partition->chosen,   partition->cached,  ""};
   memcpy(summary.path, partition->path, sizeof summary.path);
-  TRY(comm_agree(comm, comm->rank == 0 ? OK : partition_init(partition, parts, nodes)));
+  TRY(comm_agree(comm, comm->rank == 0 ? OK : partition_init(partition, key->parts, key->nodes)));
   TRY(comm_broadcast(comm, &summary, sizeof summary, 0));
   partition->edge_cut = summary.edge_cut;
   partition->seconds = summary.seconds;
@@ -197,28 +194,49 @@ int partition_share(struct comm *comm, int parts, int64_t nodes, struct partitio
   partition->chosen = summary.chosen;
   partition->cached = summary.cached;
   memcpy(partition->path, summary.path, sizeof summary.path);
-  int64_t words = parts * (int64_t)sizeof(int64_t);
-  TRY(comm_broadcast(comm, partition->part, nodes * (int64_t)sizeof *partition->part, 0));
-  TRY(comm_broadcast(comm, partition->order, nodes * (int64_t)sizeof *partition->order, 0));
+  int64_t words = key->parts * (int64_t)sizeof(int64_t);
+  TRY(comm_broadcast(comm, partition->part, key->nodes * (int64_t)sizeof *partition->part, 0));
+  TRY(comm_broadcast(comm, partition->order, key->nodes * (int64_t)sizeof *partition->order, 0));
   TRY(comm_broadcast(comm, partition->offset, words + (int64_t)sizeof(int64_t), 0));
   TRY(comm_broadcast(comm, partition->halo, words, 0));
   return comm_broadcast(comm, partition->nnz, words, 0);
 }
 
-static int check_parts(const struct dataset *dataset, int parts) {
+static int check_parts(const struct dataset *dataset, int parts, const char *nodes) {
   if (parts < 1 || parts > dataset->nodes)
-    FAIL(BAD_INPUT, "%s has %lld nodes and cannot be cut into %d parts; allowed: 1 to the number of nodes",
-         dataset->h5.path, (long long)dataset->nodes, parts);
+    FAIL(BAD_INPUT, "%s has %lld %s and cannot be cut into %d parts; allowed: 1 to the number of %s",
+         dataset->h5.path, (long long)dataset->nodes, nodes, parts, nodes);
   return OK;
+}
+
+static int take_turn(struct comm *comm, struct making *making) {
+  if (comm->rank != 0) return OK;
+  making->progress = progress_of(comm);
+  if (!making->vertices)
+    making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
+  return progress_work(&making->progress, "making the partition", read_or_make, making);
 }
 
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, int parts, const char *run_dir, struct partition *partition) {
   *partition = (struct partition){0};
-  TRY(comm_agree(comm, check_parts(dataset, parts)));
+  TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
   if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
-  int code = comm->rank ? OK : take_turn(comm, &key, dataset, block, partition);
-  TRY(comm_agree(comm, code));
-  return partition_share(comm, parts, dataset->nodes, partition);
+  struct making making = {
+      .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};
+  TRY(comm_agree(comm, take_turn(comm, &making)));
+  return share(comm, &key, partition);
+}
+
+int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
+                             uint64_t hash, int parts, const char *run_dir, struct partition *expansion) {
+  *expansion = (struct partition){0};
+  TRY(comm_agree(comm, check_parts(dataset, parts, "vertices")));
+  int64_t nodes = dataset->nodes + dataset->hyperedges;
+  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
+  struct making making = {
+      .key = &key, .dataset = dataset, .vertices = dataset->nodes, .directed = 1, .partition = expansion};
+  TRY(comm_agree(comm, take_turn(comm, &making)));
+  return share(comm, &key, expansion);
 }

@@ -1,15 +1,6 @@
 #include "partition/cut/star_expansion.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+#include "runtime/base/base.h"
 
 static int check_rows(const struct graph *expansion, int64_t vertices) {
   for (int64_t row = 0; row < expansion->rows; row++) {
@@ -33,8 +24,7 @@ static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count
   int64_t base = start[0];
   for (int64_t e = 0; e <= count; e++) start[e] -= base;
   expansion->edges = start[count];
-  TRY(memory_alloc(&expansion->col, expansion->edges * (int64_t)sizeof *expansion->col,
-                   "vertices of hyperedges"));
+  TRY(memory_arrays("vertices of hyperedges", ROOM(&expansion->col, expansion->edges)));
   int64_t step = DATASET_BLOCK / (int64_t)sizeof *expansion->col;
   for (int64_t e = 0; e < expansion->edges; e += step)
     TRY(dataset_read_hyper_vertices(dataset, base + e, smaller(step, expansion->edges - e),
@@ -48,10 +38,9 @@ int star_expansion_read(struct dataset *dataset, int64_t first, int64_t rows, st
   if (nodes > INT32_MAX)
     FAIL(BAD_INPUT, "%s: %lld vertices and %lld hyperedges; at most %d together are supported",
          expansion->path, (long long)vertices, (long long)dataset->hyperedges, INT32_MAX);
-  TRY(memory_alloc(&expansion->start, (rows + 1) * (int64_t)sizeof *expansion->start,
-                   "offsets of hyperedges"));
-  int64_t from = first > vertices ? first : vertices;
-  if (last <= from) return memory_alloc(&expansion->col, 0, "vertices of hyperedges");
+  TRY(memory_arrays("offsets of hyperedges", ROOM(&expansion->start, rows + 1)));
+  int64_t from = larger(first, vertices);
+  if (last <= from) return memory_arrays("vertices of hyperedges", ROOM(&expansion->col, 0));
   return read_hyperedges(dataset, from - vertices, last - from, expansion);
 }
 
@@ -67,6 +56,63 @@ int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const 
   TRY(comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM));
   *hash += graph_edge_hash(dataset->nodes, dataset->hyperedges, 1);
   return OK;
+}
+
+/* What decides where a hyperedge goes: its vertices in each part, 0 between hyperedges; and the incidences
+ * that a part has already. */
+struct votes {
+  int64_t *count, *load; /* [parts] */
+};
+
+/* The part with most of a hyperedge's vertices, of equals the one with the fewest incidences. */
+static int32_t elect(const struct partition *expansion, const struct graph *graph, int64_t node,
+                     struct votes *votes) {
+  int64_t first = graph->start[node], last = graph->start[node + 1];
+  int32_t best = (int32_t)(node % expansion->parts);
+  for (int64_t e = first; e < last; e++) votes->count[expansion->part[graph->col[e]]]++;
+  for (int64_t e = first; e < last; e++) {
+    int32_t p = expansion->part[graph->col[e]];
+    int64_t more = votes->count[p] - votes->count[best];
+    if (more > 0 || (more == 0 && votes->load[p] < votes->load[best])) best = p;
+  }
+  for (int64_t e = first; e < last; e++) votes->count[expansion->part[graph->col[e]]] = 0;
+  votes->load[best] += last - first;
+  return best;
+}
+
+int star_expansion_elect(const struct graph *graph, int64_t vertices, struct partition *expansion) {
+  FREED int64_t *count = NULL, *load = NULL;
+  TRY(memory_arrays("counts a part", ROOM(&count, expansion->parts), ROOM(&load, expansion->parts)));
+  struct votes votes = {count, load};
+  for (int64_t v = vertices; v < expansion->nodes; v++)
+    expansion->part[v] = elect(expansion, graph, v, &votes);
+  return OK;
+}
+
+int star_expansion_vertices_first(int64_t vertices, struct partition *expansion) {
+  FREED int64_t *edges = NULL;
+  TRY(memory_arrays("order of hyperedges", ROOM(&edges, expansion->nodes)));
+  for (int p = 0; p < expansion->parts; p++) {
+    int64_t at = expansion->offset[p], count = 0;
+    for (int64_t i = expansion->offset[p]; i < expansion->offset[p + 1]; i++) {
+      int64_t v = expansion->order[i];
+      if (v < vertices)
+        expansion->order[at++] = v;
+      else
+        edges[count++] = v;
+    }
+    memcpy(expansion->order + at, edges, (size_t)count * sizeof *edges);
+  }
+  return OK;
+}
+
+int star_expansion_is(const struct partition *expansion, int64_t vertices) {
+  for (int p = 0; p < expansion->parts; p++) {
+    for (int64_t i = expansion->offset[p] + 1; i < expansion->offset[p + 1]; i++) {
+      if (expansion->order[i] < vertices && expansion->order[i - 1] >= vertices) return 0;
+    }
+  }
+  return 1;
 }
 
 int star_expansion_vertices(const struct partition *expansion, int64_t vertices,
@@ -97,10 +143,7 @@ static int64_t vertices_of(const struct partition *expansion, int64_t vertices, 
 
 struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices) {
   int64_t most = 0;
-  for (int p = 0; p < expansion->parts; p++) {
-    int64_t count = vertices_of(expansion, vertices, p);
-    if (count > most) most = count;
-  }
+  for (int p = 0; p < expansion->parts; p++) most = larger(most, vertices_of(expansion, vertices, p));
   return (struct star_expansion_balance){(double)most * expansion->parts / (double)vertices,
                                          partition_edge_balance(expansion)};
 }

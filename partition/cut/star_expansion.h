@@ -22,6 +22,12 @@ int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const 
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
                              uint64_t hash, int parts, const char *run_dir, struct partition *expansion);
 
+/* Steps of it, in a partition that is being made. Every hyperedge goes to the part with most of its vertices;
+ * in each part's order the vertices come first, otherwise as ordered; whether they do. */
+int star_expansion_elect(const struct graph *graph, int64_t vertices, struct partition *expansion);
+int star_expansion_vertices_first(int64_t vertices, struct partition *expansion);
+int star_expansion_is(const struct partition *expansion, int64_t vertices);
+
 /* The vertices of a star's partition by themselves, to be freed by partition_free. */
 int star_expansion_vertices(const struct partition *expansion, int64_t vertices, struct partition *partition);
 

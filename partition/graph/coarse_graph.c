@@ -1,26 +1,18 @@
 #include "partition/graph/coarse_graph.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/graph.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 void coarse_graph_free(struct coarse_graph *coarse_graph) {
-  free(coarse_graph->start);
-  free(coarse_graph->col);
-  free(coarse_graph->weight);
-  free(coarse_graph->share);
-  free(coarse_graph->volume);
+  free_all(coarse_graph->start, coarse_graph->col, coarse_graph->weight, coarse_graph->share,
+           coarse_graph->volume);
   *coarse_graph = (struct coarse_graph){0};
 }
 
 int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph) {
   int64_t longest = 0;
   for (int64_t v = 0; v < coarse_graph->nodes; v++)
-    if (coarse_graph->start[v + 1] - coarse_graph->start[v] > longest)
-      longest = coarse_graph->start[v + 1] - coarse_graph->start[v];
+    longest = larger(longest, coarse_graph->start[v + 1] - coarse_graph->start[v]);
   return longest;
 }
 
@@ -57,27 +49,22 @@ static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t 
   }
 }
 
-static int64_t kept_of(int64_t volume) {
-  return volume < COARSE_GRAPH_SAMPLE ? volume : COARSE_GRAPH_SAMPLE;
-}
-
 int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
                         int64_t seed, struct coarse_graph *n) {
   struct source source = {pattern, id, local, (uint64_t)seed};
   *n = (struct coarse_graph){.nodes = count};
-  TRY(memory_alloc(&n->start, (count + 1) * (int64_t)sizeof *n->start, "sample of the graph"));
-  TRY(memory_alloc(&n->volume, count * (int64_t)sizeof *n->volume, "sample of the graph"));
-  TRY(memory_alloc(&n->share, count * (int64_t)sizeof *n->share, "sample of the graph"));
+  TRY(memory_arrays("sample of the graph", ROOM(&n->start, count + 1), ROOM(&n->volume, count),
+                    ROOM(&n->share, count)));
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t i = 0; i < count; i++) n->volume[i] = arcs_inside(&source, id ? id[i] : i);
   for (int64_t i = 0; i < count; i++) {
     n->total += n->volume[i];
-    n->start[i + 1] = n->start[i] + kept_of(n->volume[i]);
+    n->start[i + 1] = n->start[i] + smaller(n->volume[i], COARSE_GRAPH_SAMPLE);
   }
-  TRY(memory_alloc(&n->col, n->start[count] * (int64_t)sizeof *n->col, "sample of the graph"));
+  TRY(memory_arrays("sample of the graph", ROOM(&n->col, n->start[count])));
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t i = 0; i < count; i++) {
-    int64_t kept = kept_of(n->volume[i]);
+    int64_t kept = n->start[i + 1] - n->start[i];
     if (kept == 0) continue;
     n->share[i] = (float)n->volume[i] / (float)kept;
     draw_row(&source, id ? id[i] : i, n->volume[i], kept, n->col + n->start[i]);
@@ -89,19 +76,15 @@ int tally_init(struct tally *t, int64_t longest) {
   int64_t size = 16;
   while (size < 2 * longest + 2) size *= 2;
   *t = (struct tally){.mask = size - 1};
-  TRY(memory_alloc(&t->label, size * (int64_t)sizeof *t->label, "sums by label"));
-  TRY(memory_alloc(&t->sum, size * (int64_t)sizeof *t->sum, "sums by label"));
-  TRY(memory_alloc(&t->touched, (longest + 1) * (int64_t)sizeof *t->touched, "sums by label"));
-  TRY(memory_alloc(&t->row, (longest + 1) * (int64_t)sizeof *t->row, "labels of a row"));
+  TRY(memory_arrays("sums by label", ROOM(&t->label, size), ROOM(&t->sum, size),
+                    ROOM(&t->touched, longest + 1)));
+  TRY(memory_arrays("labels of a row", ROOM(&t->row, longest + 1)));
   memset(t->label, -1, (size_t)size * sizeof *t->label);
   return OK;
 }
 
 void tally_free(struct tally *t) {
-  free(t->label);
-  free(t->sum);
-  free(t->touched);
-  free(t->row);
+  free_all(t->label, t->sum, t->touched, t->row);
   *t = (struct tally){0};
 }
 
@@ -138,15 +121,8 @@ struct members {
   int32_t *node;  /* [nodes] */
 };
 
-static int members_init(const struct coarse_graph *n, const int32_t *label, int64_t labels,
-                        struct members *m) {
-  TRY(memory_alloc(&m->start, (labels + 2) * (int64_t)sizeof *m->start, "members of clusters"));
-  TRY(memory_alloc(&m->node, n->nodes * (int64_t)sizeof *m->node, "members of clusters"));
-  int64_t *next = m->start + 1;
-  for (int64_t v = 0; v < n->nodes; v++) m->start[label[v] + 2]++;
-  for (int64_t c = 0; c < labels; c++) next[c + 1] += next[c];
-  for (int64_t v = 0; v < n->nodes; v++) m->node[next[label[v]]++] = (int32_t)v;
-  return OK;
+static void members_free(struct members *m) {
+  free_all(m->start, m->node);
 }
 
 /* Arcs of one contracted row. */
@@ -170,10 +146,9 @@ static int64_t longest_contracted(const struct coarse_graph *fine, const struct 
     int64_t arcs = 0;
     for (int64_t i = m->start[c]; i < m->start[c + 1]; i++)
       arcs += fine->start[m->node[i] + 1] - fine->start[m->node[i]];
-    if (arcs > longest) longest = arcs;
+    longest = larger(longest, arcs);
   }
-  int64_t row = coarse_graph_longest_row(fine), bound = longest < labels ? longest : labels;
-  return bound > row ? bound : row;
+  return larger(smaller(longest, labels), coarse_graph_longest_row(fine));
 }
 
 /* Arcs below which one thread is faster than the team is called. */
@@ -183,13 +158,13 @@ enum { ALONE = 1 << 16 };
 static int contract_rows(const struct coarse_graph *fine, const int32_t *label, const struct members *m,
                          int64_t longest, struct coarse_graph *coarse) {
   int code = OK;
-#pragma omp parallel if (fine->start[fine->nodes] > ALONE)
+#pragma omp parallel reduction(max : code) if (fine->start[fine->nodes] > ALONE)
   {
     struct tally tally = {0};
-    int mine = tally_init(&tally, longest);
+    code = tally_init(&tally, longest);
 #pragma omp for schedule(dynamic, 64)
     for (int64_t c = 0; c < coarse->nodes; c++) {
-      if (mine != OK) continue;
+      if (code != OK) continue;
       sum_members(&tally, fine, label, m, c);
       if (coarse->col)
         put_row(&tally, coarse, c);
@@ -197,10 +172,6 @@ static int contract_rows(const struct coarse_graph *fine, const int32_t *label, 
         coarse->start[c + 1] = tally.count;
     }
     tally_free(&tally);
-    if (mine != OK) {
-#pragma omp atomic write
-      code = mine;
-    }
   }
   if (code != OK)
     FAIL(code, "out of memory: no room to contract a graph of %lld nodes", (long long)fine->nodes);
@@ -210,25 +181,21 @@ static int contract_rows(const struct coarse_graph *fine, const int32_t *label, 
 static int contract(const struct coarse_graph *fine, const int32_t *label, struct members *m,
                     struct coarse_graph *coarse) {
   int64_t labels = coarse->nodes;
-  TRY(memory_alloc(&coarse->start, (labels + 1) * (int64_t)sizeof *coarse->start, "contracted graph"));
-  TRY(memory_alloc(&coarse->volume, labels * (int64_t)sizeof *coarse->volume, "contracted graph"));
+  TRY(memory_arrays("contracted graph", ROOM(&coarse->start, labels + 1), ROOM(&coarse->volume, labels)));
   for (int64_t v = 0; v < fine->nodes; v++) coarse->volume[label[v]] += fine->volume[v];
-  TRY(members_init(fine, label, labels, m));
+  TRY(memory_arrays("members of clusters", ROOM(&m->start, labels + 1), ROOM(&m->node, fine->nodes)));
+  group_by_key(label, fine->nodes, labels, m->start, m->node);
   int64_t longest = longest_contracted(fine, m, labels);
   TRY(contract_rows(fine, label, m, longest, coarse));
   for (int64_t c = 0; c < labels; c++) coarse->start[c + 1] += coarse->start[c];
   int64_t arcs = coarse->start[labels];
-  TRY(memory_alloc(&coarse->col, arcs * (int64_t)sizeof *coarse->col, "contracted graph"));
-  TRY(memory_alloc(&coarse->weight, arcs * (int64_t)sizeof *coarse->weight, "contracted graph"));
+  TRY(memory_arrays("contracted graph", ROOM(&coarse->col, arcs), ROOM(&coarse->weight, arcs)));
   return contract_rows(fine, label, m, longest, coarse);
 }
 
 int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
                           struct coarse_graph *coarse) {
-  struct members members = {0};
+  ENDED_BY(members_free) struct members members = {0};
   *coarse = (struct coarse_graph){.nodes = labels, .total = fine->total};
-  int code = contract(fine, label, &members, coarse);
-  free(members.start);
-  free(members.node);
-  return code;
+  return contract(fine, label, &members, coarse);
 }

@@ -1,26 +1,16 @@
 #include "partition/graph/graph.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/row_shuffle.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+#include "runtime/base/base.h"
 
 void graph_free(struct graph *graph) {
-  free(graph->start);
-  free(graph->col);
-  free(graph->weight);
+  free_all(graph->start, graph->col, graph->weight);
   *graph = (struct graph){0};
 }
 
 int graph_without_edges(int64_t nodes, struct graph *graph) {
   *graph = (struct graph){.nodes = nodes};
-  TRY(memory_alloc(&graph->start, (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  TRY(memory_arrays("row offsets of the graph", ROOM(&graph->start, 1)));
   return memory_alloc(&graph->col, 0, "edges of the graph");
 }
 
@@ -77,14 +67,13 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
   if (dataset->nodes > INT32_MAX)
     FAIL(BAD_INPUT, "%s: %lld nodes; at most %d are supported", graph->path, (long long)dataset->nodes,
          INT32_MAX);
-  TRY(memory_alloc(&graph->start, (rows + 1) * (int64_t)sizeof *graph->start, "row offsets of the graph"));
+  TRY(memory_arrays("row offsets of the graph", ROOM(&graph->start, rows + 1)));
   if (dataset->has_graph) TRY(read_starts(dataset, graph));
   int64_t base = graph->start[0];
   for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
   graph->edges = graph->start[rows];
-  TRY(memory_alloc(&graph->col, graph->edges * (int64_t)sizeof *graph->col, "edges of the graph"));
-  if (dataset->weighted)
-    TRY(memory_alloc(&graph->weight, graph->edges * (int64_t)sizeof *graph->weight, "edge weights"));
+  TRY(memory_arrays("edges of the graph", ROOM(&graph->col, graph->edges)));
+  if (dataset->weighted) TRY(memory_arrays("edge weights", ROOM(&graph->weight, graph->edges)));
   TRY(read_edges(dataset, base, graph));
   return check_rows(graph);
 }

@@ -40,6 +40,8 @@ uint64_t graph_hash(const struct graph *graph);
  * BAD_INPUT naming one arc without its reverse and the remedy. */
 int graph_check_symmetric(struct comm *comm, const struct graph *block);
 
+/* The rows as a matrix without weights, which borrows them. */
+struct csr graph_rows(const struct graph *graph);
 /* The union of a whole graph and its transpose (of the graph alone when it is not directed), without self
  * loops and weights. */
 int graph_pattern(const struct graph *graph, int directed, struct csr *pattern);

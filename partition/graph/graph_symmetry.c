@@ -1,9 +1,7 @@
 /* Symmetry of a graph whose rows lie on several ranks. */
-#include <stdlib.h>
-
 #include "partition/graph/graph.h"
 #include "partition/graph/row_shuffle.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 struct arc {
   int32_t row, col;
@@ -39,16 +37,7 @@ static int send_arcs(struct row_shuffle *shuffle, void *context) {
 
 /* The place of `col` in a held row, -1 when it is not there. */
 static int64_t find_edge(const struct graph *g, int64_t row, int32_t col) {
-  int64_t low = g->start[row - g->first], high = g->start[row - g->first + 1];
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (g->col[middle] == col) return middle;
-    if (g->col[middle] < col)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return -1;
+  return find_sorted(g->col, g->start[row - g->first], g->start[row - g->first + 1], col);
 }
 
 static int look_up(const void *records, int64_t count, void *context) {

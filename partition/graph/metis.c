@@ -2,17 +2,15 @@
 
 #include <metis.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* One call of METIS_PartGraphKway. */
 struct job {
   idx_t nodes, constraints, parts;
-  idx_t *start, *col, *weight;
+  idx_t *start, *col, *own_col, *weight; /* own_col: col, where it is no other's */
   real_t balance[2];
   idx_t option[METIS_NOPTIONS];
   idx_t objective; /* METIS's: the volume or the cut reached */
@@ -20,11 +18,8 @@ struct job {
   int status;
 };
 
-static void job_free(struct job *job, const struct csr *pattern) {
-  free(job->start);
-  if ((void *)job->col != (void *)pattern->col) free(job->col);
-  free(job->weight);
-  free(job->part);
+static void job_free(struct job *job) {
+  free_all(job->start, job->own_col, job->weight, job->part);
 }
 
 int64_t metis_bytes(int64_t nodes, int64_t arcs) {
@@ -45,14 +40,15 @@ static int job_init(const struct csr *pattern, int parts, int64_t seed, struct j
   job->nodes = (idx_t)pattern->rows;
   job->parts = parts;
   job->constraints = 1;
-  TRY(memory_alloc(&job->start, (pattern->rows + 1) * (int64_t)sizeof(idx_t), "the graph for METIS"));
-  TRY(memory_alloc(&job->part, pattern->rows * (int64_t)sizeof(idx_t), "the result of METIS"));
+  TRY(memory_arrays("the graph for METIS", ROOM(&job->start, pattern->rows + 1),
+                    ROOM(&job->part, pattern->rows)));
   for (int64_t v = 0; v <= pattern->rows; v++) job->start[v] = (idx_t)pattern->start[v];
   if (sizeof(idx_t) == sizeof *pattern->col) {
     job->col = (idx_t *)pattern->col;
   } else {
-    TRY(memory_alloc(&job->col, pattern->nnz * (int64_t)sizeof(idx_t), "the graph for METIS"));
-    for (int64_t e = 0; e < pattern->nnz; e++) job->col[e] = (idx_t)pattern->col[e];
+    TRY(memory_arrays("the graph for METIS", ROOM(&job->own_col, pattern->nnz)));
+    for (int64_t e = 0; e < pattern->nnz; e++) job->own_col[e] = (idx_t)pattern->col[e];
+    job->col = job->own_col;
   }
   METIS_SetDefaultOptions(job->option);
   job->option[METIS_OPTION_SEED] = (idx_t)(seed & INT32_MAX);
@@ -81,7 +77,7 @@ static int run(void *argument) {
   return OK;
 }
 
-static int run_worker(struct progress *progress, struct job *job) {
+static int solve(struct progress *progress, struct job *job, int32_t *part) {
   TRY(progress_work(progress, "partitioning with METIS", run, job));
   if (job->status == METIS_ERROR_MEMORY)
     FAIL(FAILED, "METIS ran out of memory on %lld nodes and %lld arcs", (long long)job->nodes,
@@ -89,6 +85,7 @@ static int run_worker(struct progress *progress, struct job *job) {
   if (job->status != METIS_OK)
     FAIL(FAILED, "METIS failed with status %d on %lld nodes and %lld parts", job->status,
          (long long)job->nodes, (long long)job->parts);
+  for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
   return OK;
 }
 
@@ -108,29 +105,19 @@ static int weigh(const int64_t *count, const int64_t *nnz, double balance, struc
   return OK;
 }
 
-static int solve(struct progress *progress, struct job *job, int32_t *part) {
-  TRY(run_worker(progress, job));
-  for (int64_t v = 0; v < job->nodes; v++) part[v] = (int32_t)job->part[v];
-  return OK;
-}
-
 int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
-  struct job job = {0};
-  int code = job_init(pattern, parts, seed, &job);
+  ENDED_BY(job_free) struct job job = {0};
+  TRY(job_init(pattern, parts, seed, &job));
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
-  if (code == OK) code = weigh(count, nnz, balance, &job);
-  if (code == OK) code = solve(progress, &job, part);
-  job_free(&job, pattern);
-  return code;
+  TRY(weigh(count, nnz, balance, &job));
+  return solve(progress, &job, part);
 }
 
 int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,
                    int32_t *cluster) {
-  struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
-  int code = job_init(pattern, clusters, seed, &job);
+  ENDED_BY(job_free) struct job job = {.balance = {(real_t)1.1, (real_t)1.1}};
+  TRY(job_init(pattern, clusters, seed, &job));
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
-  if (code == OK) code = solve(progress, &job, cluster);
-  job_free(&job, pattern);
-  return code;
+  return solve(progress, &job, cluster);
 }

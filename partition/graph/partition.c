@@ -1,30 +1,39 @@
 #include "partition/graph/partition.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
+#include "runtime/base/random.h"
 
 const char *const partition_method_name[] = {"metis", "block", "random"};
 
 int partition_init(struct partition *partition, int parts, int64_t nodes) {
   *partition = (struct partition){.parts = parts, .nodes = nodes};
-  TRY(memory_alloc(&partition->part, nodes * (int64_t)sizeof *partition->part, "owners of nodes"));
-  TRY(memory_alloc(&partition->order, nodes * (int64_t)sizeof *partition->order, "order of nodes"));
-  TRY(memory_alloc(&partition->offset, (parts + 1) * (int64_t)sizeof(int64_t), "partition"));
-  TRY(memory_alloc(&partition->halo, parts * (int64_t)sizeof(int64_t), "partition"));
-  return memory_alloc(&partition->nnz, parts * (int64_t)sizeof(int64_t), "partition");
+  return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes),
+                       ROOM(&partition->offset, parts + 1), ROOM(&partition->halo, parts),
+                       ROOM(&partition->nnz, parts));
 }
 
 void partition_free(struct partition *partition) {
-  free(partition->part);
-  free(partition->order);
-  free(partition->offset);
-  free(partition->halo);
-  free(partition->nnz);
+  free_all(partition->part, partition->order, partition->offset, partition->halo, partition->nnz);
   *partition = (struct partition){0};
+}
+
+void partition_assign_blocks(struct partition *partition, int64_t nodes) {
+  for (int p = 0; p < partition->parts; p++) {
+    int64_t last = graph_block(nodes, partition->parts, p + 1);
+    for (int64_t v = graph_block(nodes, partition->parts, p); v < last; v++) partition->part[v] = p;
+  }
+}
+
+/* As Fisher and Yates do. */
+void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed) {
+  struct philox_key key = random_key((uint64_t)seed, 0, 0, RANDOM_PARTITION);
+  for (int64_t v = nodes - 1; v > 0; v--) {
+    struct philox_block word = random_block(key, (uint64_t)v, 0);
+    int64_t u = (int64_t)random_below(word.word[0], word.word[1], (uint64_t)v + 1);
+    int32_t moved = partition->part[v];
+    partition->part[v] = partition->part[u];
+    partition->part[u] = moved;
+  }
 }
 
 void partition_count(struct partition *partition) {
@@ -34,12 +43,12 @@ void partition_count(struct partition *partition) {
 }
 
 int partition_measure(struct partition *partition, const struct graph *graph) {
-  int32_t *seen = NULL; /* the last part that counted the node, plus 1 */
+  FREED int32_t *seen = NULL; /* the last part that counted the node, plus 1 */
   if (partition->parts == 1) {
     partition->nnz[0] = graph->edges;
     return OK;
   }
-  TRY(memory_alloc(&seen, partition->nodes * (int64_t)sizeof *seen, "halo marks"));
+  TRY(memory_arrays("halo marks", ROOM(&seen, partition->nodes)));
   partition->edge_cut = 0;
   for (int p = 0; p < partition->parts; p++) {
     partition->halo[p] = partition->nnz[p] = 0;
@@ -55,38 +64,31 @@ int partition_measure(struct partition *partition, const struct graph *graph) {
       }
     }
   }
-  free(seen);
   return OK;
 }
 
 int partition_local_ids(const struct partition *partition, int p, int32_t **local) {
-  TRY(memory_alloc(local, partition->nodes * (int64_t)sizeof **local, "local ids"));
+  TRY(memory_arrays("local ids", ROOM(local, partition->nodes)));
   for (int64_t v = 0; v < partition->nodes; v++) (*local)[v] = -1;
   for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++)
     (*local)[partition->order[i]] = (int32_t)(i - partition->offset[p]);
   return OK;
 }
 
-static double imbalance(const int64_t *value, int parts) {
-  int64_t largest = 0, sum = 0;
-  for (int p = 0; p < parts; p++) {
-    sum += value[p];
-    if (value[p] > largest) largest = value[p];
-  }
-  return sum ? (double)largest * parts / (double)sum : 1;
-}
-
 double partition_node_balance(const struct partition *partition) {
-  int64_t largest = 0;
-  for (int p = 0; p < partition->parts; p++) {
-    int64_t nodes = partition->offset[p + 1] - partition->offset[p];
-    if (nodes > largest) largest = nodes;
-  }
-  return partition->nodes ? (double)largest * partition->parts / (double)partition->nodes : 1;
+  int64_t most = 0;
+  for (int p = 0; p < partition->parts; p++)
+    most = larger(most, partition->offset[p + 1] - partition->offset[p]);
+  return partition->nodes ? (double)most * partition->parts / (double)partition->nodes : 1;
 }
 
 double partition_edge_balance(const struct partition *partition) {
-  return imbalance(partition->nnz, partition->parts);
+  int64_t most = 0, sum = 0;
+  for (int p = 0; p < partition->parts; p++) {
+    sum += partition->nnz[p];
+    most = larger(most, partition->nnz[p]);
+  }
+  return sum ? (double)most * partition->parts / (double)sum : 1;
 }
 
 /* At one product, whatever the run does, so that orders can be compared. */

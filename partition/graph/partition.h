@@ -58,6 +58,10 @@ int partition_local_ids(const struct partition *partition, int p, int32_t **loca
 /* Zeroed arrays of that shape. */
 int partition_init(struct partition *partition, int parts, int64_t nodes);
 
+/* Owners of the first `nodes` nodes: blocks of consecutive ids, as equal as can be; those shuffled. */
+void partition_assign_blocks(struct partition *partition, int64_t nodes);
+void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed);
+
 /* Counts offset from part; edge_cut, halo and nnz from the graph. */
 void partition_count(struct partition *partition);
 int partition_measure(struct partition *partition, const struct graph *graph);

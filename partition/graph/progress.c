@@ -1,9 +1,6 @@
 #include "partition/graph/progress.h"
 
-#include <errno.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/base/worker.h"
 #include "runtime/profile/profile.h"
 

@@ -1,10 +1,7 @@
 #include "partition/graph/row_shuffle.h"
 
-#include <stdlib.h>
-
 #include "io/dataset/dataset.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int64_t row_shuffle_block = DATASET_BLOCK;
 
@@ -15,21 +12,16 @@ static int64_t notice_words(const struct row_shuffle *shuffle) {
 }
 
 static int row_shuffle_init(struct row_shuffle *shuffle) {
-  int64_t size = shuffle->comm->size, room = row_shuffle_block / 2 / size / shuffle->bytes;
-  shuffle->room = room > 0 ? room : 1;
-  TRY(memory_alloc(&shuffle->queued, size * (int64_t)sizeof *shuffle->queued, "message counts"));
-  TRY(memory_alloc(&shuffle->notices, (size + 1) * notice_words(shuffle) * (int64_t)sizeof *shuffle->notices,
-                   "message counts"));
+  int64_t size = shuffle->comm->size;
+  shuffle->room = larger(row_shuffle_block / 2 / size / shuffle->bytes, 1);
+  TRY(memory_arrays("message counts", ROOM(&shuffle->queued, size),
+                    ROOM(&shuffle->notices, (size + 1) * notice_words(shuffle))));
   TRY(memory_alloc(&shuffle->out, size * shuffle->room * shuffle->bytes, "rows on their way out"));
-  TRY(memory_alloc(&shuffle->in, size * shuffle->room * shuffle->bytes, "rows on their way in"));
-  return OK;
+  return memory_alloc(&shuffle->in, size * shuffle->room * shuffle->bytes, "rows on their way in");
 }
 
 static void row_shuffle_free(struct row_shuffle *shuffle) {
-  free(shuffle->out);
-  free(shuffle->in);
-  free(shuffle->queued);
-  free(shuffle->notices);
+  free_all(shuffle->out, shuffle->in, shuffle->queued, shuffle->notices);
   *shuffle = (struct row_shuffle){0};
 }
 

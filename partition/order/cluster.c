@@ -1,10 +1,6 @@
 #include "partition/order/cluster.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { ROUNDS = 12, SHARES = 8, SHARES_SMALL = 64, SMALL = 20000 };
 
@@ -54,18 +50,14 @@ static int32_t best_label(const struct moving *m, struct tally *t, int64_t v) {
 /* Every shares-th node from `share` on decides, all from the same labels. */
 static int decide(struct moving *m, int share, int64_t longest) {
   int code = OK;
-#pragma omp parallel if (!m->alone)
+#pragma omp parallel reduction(max : code) if (!m->alone)
   {
     struct tally tally = {0};
-    int mine = tally_init(&tally, longest);
+    code = tally_init(&tally, longest);
 #pragma omp for schedule(dynamic, 256)
     for (int64_t v = share; v < m->coarse_graph->nodes; v += m->shares)
-      if (mine == OK) m->next[v] = best_label(m, &tally, v);
+      if (code == OK) m->next[v] = best_label(m, &tally, v);
     tally_free(&tally);
-    if (mine != OK) {
-#pragma omp atomic write
-      code = mine;
-    }
   }
   if (code != OK)
     FAIL(code, "out of memory: no room to cluster %lld nodes", (long long)m->coarse_graph->nodes);
@@ -131,24 +123,21 @@ static int label_nodes(const struct coarse_graph *coarse_graph, double resolutio
 /* One level: labels into clusters, and the coarse graph they are the nodes of. */
 static int add_level(struct coarse_graph *coarse_graph, double resolution, struct clusters *c) {
   int level = c->levels;
-  int64_t nodes = coarse_graph->nodes, labels = 0, *volume = NULL;
-  int32_t *next = NULL;
-  TRY(memory_alloc(&c->of[level], nodes * (int64_t)sizeof *c->of[level], "clusters"));
+  int64_t nodes = coarse_graph->nodes, labels = 0;
+  FREED int64_t *volume = NULL;
+  FREED int32_t *next = NULL;
+  TRY(memory_arrays("clusters", ROOM(&c->of[level], nodes)));
   c->count[level] = nodes;
   c->levels++;
-  int code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "clusters");
-  if (code == OK) code = memory_alloc(&volume, nodes * (int64_t)sizeof *volume, "clusters");
-  if (code == OK) code = label_nodes(coarse_graph, resolution, c->of[level], next, volume, &labels);
-  free(next);
-  free(volume);
-  TRY(code);
+  TRY(memory_arrays("clusters", ROOM(&next, nodes), ROOM(&volume, nodes)));
+  TRY(label_nodes(coarse_graph, resolution, c->of[level], next, volume, &labels));
   struct coarse_graph coarse = {0};
-  code = coarse_graph_contract(coarse_graph, c->of[level], labels, &coarse);
+  int code = coarse_graph_contract(coarse_graph, c->of[level], labels, &coarse);
   coarse_graph_free(coarse_graph);
   *coarse_graph = coarse;
   TRY(code);
   c->count[level + 1] = labels;
-  TRY(memory_alloc(&c->volume[level], labels * (int64_t)sizeof *c->volume[level], "clusters"));
+  TRY(memory_arrays("clusters", ROOM(&c->volume[level], labels)));
   memcpy(c->volume[level], coarse.volume, (size_t)labels * sizeof *coarse.volume);
   return OK;
 }
@@ -171,8 +160,7 @@ int clusters_find(struct coarse_graph *coarse_graph, struct clusters *clusters) 
 
 void clusters_free(struct clusters *clusters) {
   for (int l = 0; l < CLUSTER_LEVELS; l++) {
-    free(clusters->of[l]);
-    free(clusters->volume[l]);
+    free_all(clusters->of[l], clusters->volume[l]);
   }
   *clusters = (struct clusters){0};
 }

@@ -1,17 +1,13 @@
 #include "partition/order/order.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Ascending ids, shard after shard. */
 static int order_given(struct partition *partition) {
-  int64_t *next = NULL;
-  TRY(memory_alloc(&next, partition->parts * (int64_t)sizeof *next, "order of nodes"));
+  FREED int64_t *next = NULL;
+  TRY(memory_arrays("order of nodes", ROOM(&next, partition->parts)));
   for (int p = 0; p < partition->parts; p++) next[p] = partition->offset[p];
   for (int64_t v = 0; v < partition->nodes; v++) partition->order[next[partition->part[v]]++] = v;
-  free(next);
   return OK;
 }
 

@@ -1,15 +1,11 @@
 #include "partition/order/order_auto.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cost/cost_models.h"
 #include "partition/graph/coarse_graph.h"
 #include "partition/order/order_rate.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/device/device_list.h"
 
 /* Seconds of one thread: measured, and rounded up, on graphs of 0.2 to 2.4 M nodes and 2.5 to 131 M arcs. */
@@ -32,10 +28,6 @@ static const struct cost_model *model_of(const struct comm *comm, const struct c
   int any = strcmp(name, "auto") == 0;
   while (*device && !(any ? (*device)->available() > 0 : strcmp((*device)->name, name) == 0)) device++;
   return *device && !(*device)->on_host ? &cost_model_h200 : &cost_model_cpu;
-}
-
-static int64_t narrower(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 /* The first layer needs no gradient of its input: aggregating before the product with the weights takes one
@@ -61,10 +53,10 @@ struct stakes stakes_of(const struct comm *comm, const struct config *config, co
   count_first(config, dataset, layers > 1 ? hidden : classes, forward, &stakes);
   stakes.product[1].width = hidden;
   stakes.product[1].count = layers > 2 ? (double)(layers - 2) * (forward + 1) : 0;
-  stakes.product[2].width = narrower(hidden, classes);
+  stakes.product[2].width = smaller(hidden, classes);
   stakes.product[2].count = layers > 1 ? forward + 1 : 0;
   for (int i = 0; i < STAKES_KINDS; i++) {
-    if (stakes.product[i].width < 1) stakes.product[i].width = 1;
+    stakes.product[i].width = larger(stakes.product[i].width, 1);
     stakes.product[i].count *= epochs;
     if (strcmp(config->model.type, "mlp") == 0) stakes.product[i].count = 0; /* sees no edges */
   }
@@ -136,9 +128,9 @@ int order_auto_stands(const struct stakes *stakes, const struct partition *parti
 static int make_and_rate(const struct order_input *input, enum node_order order, struct partition *partition,
                          struct density *density) {
   TRY(order_nodes(input, order, partition));
-  struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
   partition->tried |= 1 << order;
-  return order_rate(input->graph, view, order_rate_step(partition->nodes, RATE_WINDOWS), density);
+  return order_rate(input->graph, order_view_of(partition), order_rate_step(partition->nodes, RATE_WINDOWS),
+                    density);
 }
 
 /* given: seconds of the products in ascending ids. */
@@ -178,12 +170,10 @@ static void say(const struct stakes *stakes, const struct partition *p, double g
 }
 
 int order_auto(const struct order_input *input, const struct stakes *stakes, struct partition *partition) {
-  int64_t *best = NULL;
-  TRY(memory_alloc(&best, partition->nodes * (int64_t)sizeof *best, "order of nodes"));
+  FREED int64_t *best = NULL;
   double given = 0;
-  int code = try_candidates(input, stakes, partition, best, &given);
-  free(best);
-  TRY(code);
+  TRY(memory_arrays("order of nodes", ROOM(&best, partition->nodes)));
+  TRY(try_candidates(input, stakes, partition, best, &given));
   say(stakes, partition, given);
   return OK;
 }

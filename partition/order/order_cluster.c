@@ -2,14 +2,11 @@
  * arcs first. Communities that are too small scatter the arcs between them, large ones those inside: the
  * level of the nest at which nodes are sorted by degree is the one that is rated best. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "partition/order/cluster.h"
 #include "partition/order/order_kinds.h"
 #include "partition/order/order_rate.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { WINDOWS_RATED = 1024 };
 
@@ -28,10 +25,7 @@ struct communities {
 
 static void communities_free(struct communities *c) {
   for (int p = 0; c->clusters && p < c->partition->parts; p++) clusters_free(&c->clusters[p]);
-  free(c->clusters);
-  free(c->by_degree);
-  free(c->local);
-  free(c->best);
+  free_all(c->clusters, c->by_degree, c->local, c->best);
 }
 
 static int find(struct communities *c, int32_t *local) {
@@ -41,14 +35,12 @@ static int find(struct communities *c, int32_t *local) {
   for (int p = 0; p < partition->parts; p++) {
     const int64_t *id = partition->order + partition->offset[p];
     int64_t count = partition->offset[p + 1] - partition->offset[p];
-    struct coarse_graph coarse_graph = {0};
+    ENDED_BY(coarse_graph_free) struct coarse_graph coarse_graph = {0};
     order_list(id, count, local);
-    int code = coarse_graph_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local,
-                                   c->input->seed, &coarse_graph);
-    if (code == OK) code = clusters_find(&coarse_graph, &c->clusters[p]);
-    coarse_graph_free(&coarse_graph);
+    TRY(coarse_graph_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local, c->input->seed,
+                            &coarse_graph));
+    TRY(clusters_find(&coarse_graph, &c->clusters[p]));
     order_unlist(id, count, local);
-    TRY(code);
   }
   return OK;
 }
@@ -61,25 +53,23 @@ struct sibling {
 
 static int by_parent(const void *left, const void *right) {
   const struct sibling *a = left, *b = right;
-  if (a->parent_rank != b->parent_rank) return a->parent_rank < b->parent_rank ? -1 : 1;
-  if (a->density != b->density) return a->density > b->density ? -1 : 1;
-  return (a->index > b->index) - (a->index < b->index);
+  if (a->parent_rank != b->parent_rank) return COMPARE(a->parent_rank, b->parent_rank);
+  return a->density != b->density ? COMPARE(b->density, a->density) : COMPARE(a->index, b->index);
 }
 
 /* rank[x]: the place of cluster x of level l, whose parents' places are given (NULL: it is the last level).
  * nodes: of each cluster. */
 static int rank_level(const struct clusters *c, int l, const int64_t *nodes, const int32_t *parent_rank,
                       int32_t *rank) {
-  struct sibling *sibling = NULL;
+  FREED struct sibling *sibling = NULL;
   int64_t count = c->count[l + 1];
-  TRY(memory_alloc(&sibling, count * (int64_t)sizeof *sibling, "order of clusters"));
+  TRY(memory_arrays("order of clusters", ROOM(&sibling, count)));
   for (int64_t x = 0; x < count; x++)
     sibling[x] = (struct sibling){.parent_rank = parent_rank ? parent_rank[c->of[l + 1][x]] : 0,
                                   .index = (int32_t)x,
                                   .density = (double)c->volume[l][x] / (double)nodes[x]};
   qsort(sibling, (size_t)count, sizeof *sibling, by_parent);
   for (int64_t i = 0; i < count; i++) rank[sibling[i].index] = (int32_t)i;
-  free(sibling);
   return OK;
 }
 
@@ -94,21 +84,19 @@ static int rank_down(const struct clusters *c, int level, int64_t **nodes, int32
 
 static int count_nodes(const struct clusters *c, int64_t **nodes) {
   for (int l = 0; l < c->levels; l++) {
-    TRY(memory_alloc(&nodes[l], c->count[l + 1] * (int64_t)sizeof *nodes[l], "sizes of clusters"));
+    TRY(memory_arrays("sizes of clusters", ROOM(&nodes[l], c->count[l + 1])));
     for (int64_t x = 0; x < c->count[l]; x++) nodes[l][c->of[l][x]] += l ? nodes[l - 1][x] : 1;
   }
   return OK;
 }
 
 static int rank_clusters(const struct clusters *c, int level, int32_t **rank) {
-  int64_t *nodes[CLUSTER_LEVELS] = {0}, bytes = c->count[level + 1] * (int64_t)sizeof **rank;
-  int32_t *parent = NULL;
-  int code = memory_alloc(rank, bytes, "order of clusters");
-  if (code == OK) code = memory_alloc(&parent, bytes, "order of clusters");
-  if (code == OK) code = count_nodes(c, nodes);
+  int64_t *nodes[CLUSTER_LEVELS] = {0}, count = c->count[level + 1];
+  FREED int32_t *parent = NULL;
+  TRY(memory_arrays("order of clusters", ROOM(rank, count), ROOM(&parent, count)));
+  int code = count_nodes(c, nodes);
   if (code == OK) code = rank_down(c, level, nodes, *rank, parent);
   for (int l = 0; l < CLUSTER_LEVELS; l++) free(nodes[l]);
-  free(parent);
   return code;
 }
 
@@ -121,21 +109,17 @@ static int32_t cluster_at(const struct clusters *c, int level, int32_t node) {
 static int fill_shard(struct communities *c, int p, int level, int64_t *order) {
   const struct clusters *clusters = &c->clusters[p];
   const int64_t *node = c->by_degree + c->partition->offset[p];
-  int64_t count = c->partition->offset[p + 1] - c->partition->offset[p], *place = NULL;
-  int32_t *rank = NULL;
-  if (level >= clusters->levels) level = clusters->levels - 1;
-  int code = rank_clusters(clusters, level, &rank);
-  if (code == OK)
-    code = memory_alloc(&place, (clusters->count[level + 1] + 1) * (int64_t)sizeof *place, "order of nodes");
-  if (code == OK) {
-    for (int64_t i = 0; i < count; i++) place[rank[cluster_at(clusters, level, c->local[node[i]])] + 1]++;
-    for (int64_t x = 0; x < clusters->count[level + 1]; x++) place[x + 1] += place[x];
-    for (int64_t i = 0; i < count; i++)
-      order[place[rank[cluster_at(clusters, level, c->local[node[i]])]]++] = node[i];
-  }
-  free(rank);
-  free(place);
-  return code;
+  int64_t count = c->partition->offset[p + 1] - c->partition->offset[p];
+  FREED int64_t *place = NULL;
+  FREED int32_t *rank = NULL;
+  level = (int)smaller(level, clusters->levels - 1);
+  TRY(rank_clusters(clusters, level, &rank));
+  TRY(memory_arrays("order of nodes", ROOM(&place, clusters->count[level + 1] + 1)));
+  for (int64_t i = 0; i < count; i++) place[rank[cluster_at(clusters, level, c->local[node[i]])] + 1]++;
+  for (int64_t x = 0; x < clusters->count[level + 1]; x++) place[x + 1] += place[x];
+  for (int64_t i = 0; i < count; i++)
+    order[place[rank[cluster_at(clusters, level, c->local[node[i]])]]++] = node[i];
+  return OK;
 }
 
 static int rate(const struct communities *c, const int64_t *order, double *seconds) {
@@ -173,22 +157,19 @@ static int pick_level(struct communities *c) {
 static int order_communities(struct communities *c) {
   struct partition *partition = c->partition;
   int64_t nodes = partition->nodes;
-  TRY(memory_alloc(&c->clusters, partition->parts * (int64_t)sizeof *c->clusters, "clusters"));
-  TRY(memory_alloc(&c->local, nodes * (int64_t)sizeof *c->local, "order of nodes"));
+  TRY(memory_arrays("clusters", ROOM(&c->clusters, partition->parts)));
+  TRY(memory_arrays("order of nodes", ROOM(&c->local, nodes)));
   TRY(find(c, c->local));
   for (int p = 0; p < partition->parts; p++)
     order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
                c->local);
-  TRY(memory_alloc(&c->by_degree, nodes * (int64_t)sizeof *c->by_degree, "order of nodes"));
-  TRY(memory_alloc(&c->best, nodes * (int64_t)sizeof *c->best, "order of nodes"));
+  TRY(memory_arrays("order of nodes", ROOM(&c->by_degree, nodes), ROOM(&c->best, nodes)));
   TRY(order_degree(c->input, partition));
   memcpy(c->by_degree, partition->order, (size_t)nodes * sizeof *c->by_degree);
   return pick_level(c);
 }
 
 int order_cluster(const struct order_input *input, struct partition *partition) {
-  struct communities communities = {.input = input, .partition = partition};
-  int code = order_communities(&communities);
-  communities_free(&communities);
-  return code;
+  ENDED_BY(communities_free) struct communities communities = {.input = input, .partition = partition};
+  return order_communities(&communities);
 }

@@ -20,9 +20,6 @@ int order_cluster(const struct order_input *input, struct partition *partition);
 int order_loa(const struct order_input *input, struct partition *partition);
 int order_rcm(const struct order_input *input, struct partition *partition);
 
-/* Sorts `count` nodes by descending row length, stably. scratch: [count]. */
-int order_by_degree(const struct graph *graph, int64_t *node, int64_t count, int64_t *scratch);
-
 /* local[v] = i for v = id[i], -1 elsewhere; again -1 everywhere after order_unlist. */
 void order_list(const int64_t *id, int64_t count, int32_t *local);
 void order_unlist(const int64_t *id, int64_t count, int32_t *local);

@@ -6,12 +6,8 @@
  * adds 1 to all rows that have it, so only the neighbours of neighbours are ever looked at. The rows are cut
  * into pieces of `loa_window` consecutive ones; each is arranged by itself, so threads share the work and the
  * result does not depend on them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/order/order_kinds.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { WINDOW = 16 };
 
@@ -32,16 +28,8 @@ struct piece {
 };
 
 static void piece_free(struct piece *piece) {
-  free(piece->row_start);
-  free(piece->col);
-  free(piece->col_start);
-  free(piece->row);
-  free(piece->common);
-  free(piece->in_window);
-  free(piece->placed);
-  free(piece->arranged);
-  free(piece->key);
-  free(piece->number);
+  free_all(piece->row_start, piece->col, piece->col_start, piece->row, piece->common, piece->in_window,
+           piece->placed, piece->arranged, piece->key, piece->number);
   *piece = (struct piece){0};
 }
 
@@ -50,16 +38,12 @@ static int piece_init(struct piece *piece, int64_t rows, int64_t arcs) {
   while (size < 2 * arcs) size *= 2;
   piece->mask = size - 1;
   piece->room = arcs;
-  TRY(memory_alloc(&piece->row_start, (rows + 1) * (int64_t)sizeof *piece->row_start, "rows to arrange"));
-  TRY(memory_alloc(&piece->col, arcs * (int64_t)sizeof *piece->col, "rows to arrange"));
-  TRY(memory_alloc(&piece->col_start, (arcs + 2) * (int64_t)sizeof *piece->col_start, "rows to arrange"));
-  TRY(memory_alloc(&piece->row, arcs * (int64_t)sizeof *piece->row, "rows to arrange"));
-  TRY(memory_alloc(&piece->common, rows * (int64_t)sizeof *piece->common, "rows to arrange"));
-  TRY(memory_alloc(&piece->in_window, arcs * (int64_t)sizeof *piece->in_window, "rows to arrange"));
+  TRY(memory_arrays("rows to arrange", ROOM(&piece->row_start, rows + 1), ROOM(&piece->col, arcs),
+                    ROOM(&piece->col_start, arcs + 2), ROOM(&piece->row, arcs), ROOM(&piece->common, rows),
+                    ROOM(&piece->in_window, arcs)));
   TRY(memory_alloc(&piece->placed, rows, "rows to arrange"));
-  TRY(memory_alloc(&piece->arranged, rows * (int64_t)sizeof *piece->arranged, "rows to arrange"));
-  TRY(memory_alloc(&piece->key, size * (int64_t)sizeof *piece->key, "rows to arrange"));
-  return memory_alloc(&piece->number, size * (int64_t)sizeof *piece->number, "rows to arrange");
+  return memory_arrays("rows to arrange", ROOM(&piece->arranged, rows), ROOM(&piece->key, size),
+                       ROOM(&piece->number, size));
 }
 
 static int32_t number_of(struct piece *piece, int64_t column) {
@@ -163,20 +147,15 @@ static int arrange_piece(struct piece *piece, const struct graph *graph, int64_t
 static int arrange_shard(const struct order_input *input, int64_t *node, int64_t count) {
   int64_t rows = input->loa_window;
   int code = OK;
-#pragma omp parallel
+#pragma omp parallel reduction(max : code)
   {
     struct piece piece = {0};
-    int mine = OK;
+    code = OK;
 #pragma omp for schedule(dynamic)
     for (int64_t first = 0; first < count; first += rows)
-      if (mine == OK)
-        mine = arrange_piece(&piece, input->graph, node + first, first + rows < count ? rows : count - first,
-                             rows);
+      if (code == OK)
+        code = arrange_piece(&piece, input->graph, node + first, smaller(rows, count - first), rows);
     piece_free(&piece);
-    if (mine != OK) {
-#pragma omp atomic write
-      code = mine;
-    }
   }
   if (code != OK) FAIL(code, "out of memory: no room to arrange rows; lower partition.loa_window");
   return OK;

@@ -1,9 +1,6 @@
 #include "partition/order/order_rate.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Times the mean of arcs from which a window always counts. */
 enum { HEAVY = 2 };
@@ -19,9 +16,7 @@ struct rating {
 };
 
 static void rating_free(struct rating *r) {
-  free(r->place);
-  free(r->mark);
-  free(r->below);
+  free_all(r->place, r->mark, r->below);
 }
 
 /* Where row v of the graph begins, of those that it holds; that of v + 1 is where it ends. */
@@ -35,12 +30,11 @@ static int64_t words_of(const struct rating *r) {
 
 static int rating_init(struct rating *r) {
   int64_t nodes = r->view.nodes;
-  TRY(memory_alloc(&r->place, nodes * (int64_t)sizeof *r->place, "rating of an order"));
+  TRY(memory_arrays("rating of an order", ROOM(&r->place, nodes)));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < nodes; i++) r->place[r->view.order[i]] = (int32_t)i;
   if (r->view.parts == 1) return OK;
-  TRY(memory_alloc(&r->mark, words_of(r) * (int64_t)sizeof *r->mark, "rating of an order"));
-  return memory_alloc(&r->below, words_of(r) * (int64_t)sizeof *r->below, "rating of an order");
+  return memory_arrays("rating of an order", ROOM(&r->mark, words_of(r)), ROOM(&r->below, words_of(r)));
 }
 
 /* Marks the places of shard p's halo and counts them. */
@@ -128,8 +122,7 @@ struct counting {
 };
 
 static int64_t window_end(const struct rating *r, int p, int64_t first) {
-  int64_t end = r->view.offset[p + 1];
-  return first + TILE_ROWS < end ? first + TILE_ROWS : end;
+  return smaller(first + TILE_ROWS, r->view.offset[p + 1]);
 }
 
 static int64_t arcs_of(const struct rating *r, int64_t first, int64_t end) {
@@ -156,7 +149,7 @@ static void count_window(const struct rating *r, int p, int64_t first, struct co
   for (int64_t t = 0; t < touched; t++) {
     int32_t *arcs = &c->arcs[c->touched[t]];
     density_count(density, *arcs);
-    if (*arcs > most) most = *arcs;
+    most = larger(most, *arcs);
     *arcs = 0;
   }
   if (most) density_count_window(density, most);
@@ -181,8 +174,7 @@ static void density_scale(struct density *density, int64_t times) {
 }
 
 static int counting_init(struct counting *c, int64_t columns) {
-  TRY(memory_alloc(&c->arcs, columns * (int64_t)sizeof *c->arcs, "rating of an order"));
-  return memory_alloc(&c->touched, (columns + 1) * (int64_t)sizeof *c->touched, "rating of an order");
+  return memory_arrays("rating of an order", ROOM(&c->arcs, columns), ROOM(&c->touched, columns + 1));
 }
 
 static int rate_part(struct rating *r, int p, struct density *density) {
@@ -207,18 +199,9 @@ static int rate_part(struct rating *r, int p, struct density *density) {
       density_add(density, &counting.whole);
       if (mine != OK) code = mine;
     }
-    free(counting.arcs);
-    free(counting.touched);
+    free_all(counting.arcs, counting.touched);
   }
   if (code != OK) FAIL(code, "out of memory: no room to rate an order of %lld nodes", (long long)own);
-  return OK;
-}
-
-static int rate_parts(struct rating *r, struct density *density) {
-  *density = (struct density){0};
-  TRY(rating_init(r));
-  for (int p = 0; p < r->view.parts; p++) TRY(rate_part(r, p, density));
-  density->cols /= r->view.parts;
   return OK;
 }
 
@@ -227,19 +210,20 @@ int64_t order_rate_step(int64_t nodes, int64_t windows) {
 }
 
 int order_rate(const struct graph *graph, struct order_view view, int64_t step, struct density *density) {
-  struct rating rating = {.graph = graph, .view = view, .step = step};
-  int code = rate_parts(&rating, density);
-  rating_free(&rating);
-  return code;
+  ENDED_BY(rating_free) struct rating rating = {.graph = graph, .view = view, .step = step};
+  *density = (struct density){0};
+  TRY(rating_init(&rating));
+  for (int p = 0; p < view.parts; p++) TRY(rate_part(&rating, p, density));
+  density->cols /= view.parts;
+  return OK;
 }
 
 int order_rate_part(const struct graph *graph, struct order_view view, int p, int64_t step,
                     struct density *density, int64_t *halo) {
-  struct rating rating = {.graph = graph, .view = view, .step = step};
+  ENDED_BY(rating_free) struct rating rating = {.graph = graph, .view = view, .step = step};
   *density = (struct density){0};
-  int code = rating_init(&rating);
-  if (code == OK) code = rate_part(&rating, p, density);
+  TRY(rating_init(&rating));
+  TRY(rate_part(&rating, p, density));
   *halo = rating.halo;
-  rating_free(&rating);
-  return code;
+  return OK;
 }

@@ -4,7 +4,7 @@
 #define PARTITION_ORDER_ORDER_RATE_H
 
 #include "kernels/cost/cost_model.h"
-#include "partition/graph/graph.h"
+#include "partition/graph/partition.h"
 
 /* An order of the nodes of some shards: those of shard p are order[offset[p] .. offset[p + 1]). */
 struct order_view {
@@ -12,6 +12,9 @@ struct order_view {
   int64_t nodes;
   const int64_t *order, *offset;
 };
+static inline struct order_view order_view_of(const struct partition *partition) {
+  return (struct order_view){partition->parts, partition->nodes, partition->order, partition->offset};
+}
 
 /* Counts the cells of all shards, self loops left out; cols becomes the mean of a shard. Of windows
  * of up to twice the mean of arcs only every `step`-th is looked at, and counted `step` times. */

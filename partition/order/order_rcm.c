@@ -1,11 +1,8 @@
 /* Order "rcm": reverse Cuthill-McKee. Each connected piece of a shard is walked breadth first from a node at
  * its rim, neighbours of few arcs first (Cuthill and McKee 1969); the whole is turned around (George 1971).
  * The rim is found as George and Liu do: the lightest node of the last layer, while layers get more. */
-#include <stdlib.h>
-
 #include "partition/order/order_kinds.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { ATTEMPTS = 4 };
 
@@ -15,6 +12,7 @@ struct walk {
   int32_t *degree;  /* [nodes] arcs inside the shard */
   int32_t *visited; /* [nodes] the last walk that came by, from 1; DONE: placed */
   int64_t *queue;   /* [nodes] */
+  int64_t *seed;    /* [nodes] the shard's, those of few arcs first */
   int32_t walks;
 };
 
@@ -27,8 +25,7 @@ static int inside(const struct walk *w, int64_t v, int32_t u) {
 static int by_degree(const void *left, const void *right, void *context) {
   const struct walk *w = context;
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  if (w->degree[a] != w->degree[b]) return w->degree[a] < w->degree[b] ? -1 : 1;
-  return (a > b) - (a < b);
+  return w->degree[a] != w->degree[b] ? COMPARE(w->degree[a], w->degree[b]) : COMPARE(a, b);
 }
 
 /* Walks from `from`; returns the nodes reached, *layers and *last: where the last layer begins in the queue.
@@ -87,11 +84,10 @@ static int64_t place_piece(struct walk *w, int64_t from, int64_t *order, int64_t
   return at;
 }
 
-/* seed: the shard's nodes, those of few arcs first. */
-static void order_shard(struct walk *w, const int64_t *seed, int64_t count, int64_t *order) {
+static void order_shard(struct walk *w, int64_t count, int64_t *order) {
   int64_t at = 0;
   for (int64_t i = 0; i < count; i++)
-    if (w->visited[seed[i]] != DONE) at = place_piece(w, seed[i], order, at);
+    if (w->visited[w->seed[i]] != DONE) at = place_piece(w, w->seed[i], order, at);
   for (int64_t i = 0; i < count / 2; i++) {
     int64_t moved = order[i];
     order[i] = order[count - 1 - i];
@@ -99,12 +95,13 @@ static void order_shard(struct walk *w, const int64_t *seed, int64_t count, int6
   }
 }
 
-static int walk_init(struct walk *w, const struct partition *partition, int64_t **seed) {
-  int64_t nodes = partition->nodes;
-  TRY(memory_alloc(&w->degree, nodes * (int64_t)sizeof *w->degree, "order of nodes"));
-  TRY(memory_alloc(&w->visited, nodes * (int64_t)sizeof *w->visited, "order of nodes"));
-  TRY(memory_alloc(&w->queue, nodes * (int64_t)sizeof *w->queue, "order of nodes"));
-  TRY(memory_alloc(seed, nodes * (int64_t)sizeof **seed, "order of nodes"));
+static void walk_free(struct walk *w) {
+  free_all(w->degree, w->visited, w->queue, w->seed);
+}
+
+static int walk_init(struct walk *w, int64_t nodes) {
+  TRY(memory_arrays("order of nodes", ROOM(&w->degree, nodes), ROOM(&w->visited, nodes),
+                    ROOM(&w->queue, nodes), ROOM(&w->seed, nodes)));
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t v = 0; v < nodes; v++)
     for (int64_t e = w->pattern->start[v]; e < w->pattern->start[v + 1]; e++)
@@ -112,24 +109,14 @@ static int walk_init(struct walk *w, const struct partition *partition, int64_t 
   return OK;
 }
 
-static int order_shards(struct walk *w, struct partition *partition, int64_t **seed) {
-  TRY(walk_init(w, partition, seed));
+int order_rcm(const struct order_input *input, struct partition *partition) {
+  ENDED_BY(walk_free) struct walk walk = {.pattern = input->pattern, .part = partition->part};
+  TRY(walk_init(&walk, partition->nodes));
   for (int p = 0; p < partition->parts; p++) {
     int64_t first = partition->offset[p], count = partition->offset[p + 1] - first;
-    for (int64_t i = 0; i < count; i++) (*seed)[i] = partition->order[first + i];
-    qsort_r(*seed, (size_t)count, sizeof **seed, by_degree, w);
-    order_shard(w, *seed, count, partition->order + first);
+    memcpy(walk.seed, partition->order + first, (size_t)count * sizeof *walk.seed);
+    qsort_r(walk.seed, (size_t)count, sizeof *walk.seed, by_degree, &walk);
+    order_shard(&walk, count, partition->order + first);
   }
   return OK;
-}
-
-int order_rcm(const struct order_input *input, struct partition *partition) {
-  struct walk walk = {.pattern = input->pattern, .part = partition->part};
-  int64_t *seed = NULL;
-  int code = order_shards(&walk, partition, &seed);
-  free(walk.degree);
-  free(walk.visited);
-  free(walk.queue);
-  free(seed);
-  return code;
 }

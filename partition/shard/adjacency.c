@@ -3,12 +3,9 @@
 
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "partition/graph/row_shuffle.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
 
@@ -38,12 +35,7 @@ struct arrival {
 };
 
 static void arrival_free(struct arrival *a) {
-  free(a->count);
-  free(a->local);
-  free(a->start);
-  free(a->filled);
-  free(a->col);
-  free(a->weight);
+  free_all(a->count, a->local, a->start, a->filled, a->col, a->weight);
 }
 
 /* Rows and columns change places in the transposed direction. */
@@ -66,10 +58,10 @@ static void count_rows(struct arrival *a) {
 
 static int arrival_init(struct arrival *a) {
   const struct graph *block = a->block;
-  TRY(memory_alloc(&a->count, block->nodes * (int64_t)sizeof *a->count, "row lengths"));
-  TRY(memory_alloc(&a->local, block->nodes * (int64_t)sizeof *a->local, "local ids"));
-  TRY(memory_alloc(&a->start, (a->own + 1) * (int64_t)sizeof *a->start, "row offsets"));
-  TRY(memory_alloc(&a->filled, a->own * (int64_t)sizeof *a->filled, "row lengths"));
+  TRY(memory_arrays("row lengths", ROOM(&a->count, block->nodes)));
+  TRY(memory_arrays("local ids", ROOM(&a->local, block->nodes)));
+  TRY(memory_arrays("row offsets", ROOM(&a->start, a->own + 1)));
+  TRY(memory_arrays("row lengths", ROOM(&a->filled, a->own)));
   count_rows(a);
   for (int64_t v = 0; v < block->nodes; v++) a->local[v] = FOREIGN;
   for (int64_t i = 0; i < a->own; i++) a->local[a->global_id[i]] = (int32_t)i;
@@ -157,9 +149,8 @@ static void take_staying(struct arrival *a) {
 
 static int lay_out(struct arrival *a) {
   for (int64_t v = 0; v < a->own; v++) a->start[v + 1] += a->start[v];
-  TRY(memory_alloc(&a->col, a->start[a->own] * (int64_t)sizeof *a->col, "edges of own rows"));
-  if (a->block->weight)
-    TRY(memory_alloc(&a->weight, a->start[a->own] * (int64_t)sizeof *a->weight, "edge weights"));
+  TRY(memory_arrays("edges of own rows", ROOM(&a->col, a->start[a->own])));
+  if (a->block->weight) TRY(memory_arrays("edge weights", ROOM(&a->weight, a->start[a->own])));
   a->row = a->edge = 0;
   take_staying(a);
   return OK;
@@ -169,7 +160,7 @@ static int lay_out(struct arrival *a) {
 static int number_halo(struct arrival *a, struct halo *halo) {
   const struct partition *partition = a->partition;
   for (int64_t v = 0; v < partition->nodes; v++) halo->rows += a->local[v] == WANTED;
-  TRY(memory_alloc(&halo->id, halo->rows * (int64_t)sizeof *halo->id, "halo ids"));
+  TRY(memory_arrays("halo ids", ROOM(&halo->id, halo->rows)));
   int64_t row = 0;
   for (int64_t i = 0; i < partition->nodes; i++) {
     int64_t v = partition->order[i];
@@ -219,7 +210,7 @@ static int renumber(struct arrival *a) {
   for (int64_t v = 0; v < a->own; v++)
     if (a->start[v + 1] - a->start[v] > longest) longest = a->start[v + 1] - a->start[v];
   struct entry *scratch = NULL;
-  TRY(memory_alloc(&scratch, threads * longest * (int64_t)sizeof *scratch, "a row for each thread"));
+  TRY(memory_arrays("a row for each thread", ROOM(&scratch, threads * longest)));
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t v = 0; v < a->own; v++) renumber_row(a, v, scratch + omp_get_thread_num() * longest);
   free(scratch);
@@ -257,11 +248,10 @@ static int adjacency_alloc(const struct arrival *a, struct shape shape, int loop
   int weighted = a->weight != NULL;
   TRY(csr_init(&adj->own_part, a->own, a->own, shape.own, weighted));
   TRY(csr_init(&adj->halo_part, shape.rows, adj->halo.rows, shape.halo, weighted));
-  TRY(memory_alloc(&adj->halo_part.row, shape.rows * (int64_t)sizeof *adj->halo_part.row, "rows with halo"));
+  TRY(memory_arrays("rows with halo", ROOM(&adj->halo_part.row, shape.rows)));
   TRY(memory_alloc(&adj->has_halo, a->own, "row flags"));
   if (loops) TRY(memory_alloc(&adj->self, a->own * (int64_t)sizeof *adj->self, "self loops"));
-  TRY(memory_alloc(&adj->degree, (a->own + adj->halo.rows) * (int64_t)sizeof *adj->degree, "degrees"));
-  return OK;
+  return memory_arrays("degrees", ROOM(&adj->degree, a->own + adj->halo.rows));
 }
 
 static void put_entry(struct csr *m, int64_t at, int64_t col, float weight) {
@@ -356,9 +346,7 @@ void adjacency_free(struct adjacency *adj) {
   csr_free(&adj->own_part);
   csr_free(&adj->halo_part);
   halo_free(&adj->halo);
-  free(adj->has_halo);
-  free(adj->self);
-  free(adj->degree);
+  free_all(adj->has_halo, adj->self, adj->degree);
   *adj = (struct adjacency){0};
 }
 

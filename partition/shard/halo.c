@@ -1,22 +1,12 @@
 #include "partition/shard/halo.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/ops/elementwise.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
 void halo_free(struct halo *halo) {
-  free(halo->id);
-  free(halo->peer);
-  free(halo->send_start);
-  free(halo->recv_start);
-  free(halo->send_row);
-  free(halo->send);
-  free(halo->recv);
+  free_all(halo->id, halo->peer, halo->send_start, halo->recv_start, halo->send_row, halo->send, halo->recv);
   *halo = (struct halo){0};
 }
 

@@ -1,10 +1,7 @@
 /* The plan of a halo: every rank asks the owners for the rows it needs, then both sides compare. */
-#include <stdlib.h>
-
 #include "partition/graph/graph.h"
 #include "partition/shard/halo.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 struct request {
   int64_t *rows;         /* [size] halo rows that each rank owns */
@@ -15,11 +12,7 @@ struct request {
 };
 
 static void request_free(struct request *request) {
-  free(request->rows);
-  free(request->bytes);
-  free(request->wanted_bytes);
-  free(request->wanted);
-  free(request->hash);
+  free_all(request->rows, request->bytes, request->wanted_bytes, request->wanted, request->hash);
 }
 
 static int request_init(struct comm *comm, const int32_t *owner, const struct halo *halo,
@@ -39,7 +32,7 @@ static int find_rows(struct comm *comm, const int32_t *owner, const int32_t *loc
                      const struct request *request, struct halo *halo) {
   int64_t rows = 0, i = 0;
   for (int r = 0; r < comm->size; r++) rows += request->wanted_bytes[r] / (int64_t)sizeof(int64_t);
-  TRY(memory_alloc(&halo->send_row, rows * (int64_t)sizeof *halo->send_row, "halo rows to send"));
+  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, rows)));
   for (int r = 0; r < comm->size; r++) {
     for (int64_t n = request->wanted_bytes[r] / (int64_t)sizeof(int64_t); n > 0; n--, i++) {
       int64_t v = request->wanted[i];
@@ -54,11 +47,10 @@ static int find_rows(struct comm *comm, const int32_t *owner, const int32_t *loc
 
 static int list_peers(struct comm *comm, const struct request *request, struct halo *halo) {
   int64_t bytes = (comm->size + 1) * (int64_t)sizeof(int64_t);
-  TRY(memory_alloc(&halo->peer, comm->size * (int64_t)sizeof *halo->peer, "halo plan"));
+  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size)));
   TRY(memory_alloc(&halo->send_start, bytes, "halo plan"));
   TRY(memory_alloc(&halo->recv_start, bytes, "halo plan"));
-  TRY(memory_alloc(&halo->send, comm->size * (int64_t)sizeof *halo->send, "halo plan"));
-  TRY(memory_alloc(&halo->recv, comm->size * (int64_t)sizeof *halo->recv, "halo plan"));
+  TRY(memory_arrays("halo plan", ROOM(&halo->send, comm->size), ROOM(&halo->recv, comm->size)));
   for (int r = 0; r < comm->size; r++) {
     int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int64_t), in = request->rows[r];
     if (!out && !in) continue;
@@ -110,8 +102,6 @@ static int make_plan(struct comm *comm, const int32_t *owner, const int32_t *loc
 
 int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
               struct halo *halo) {
-  struct request request = {0};
-  int code = make_plan(comm, owner, local, global_id, &request, halo);
-  request_free(&request);
-  return code;
+  ENDED_BY(request_free) struct request request = {0};
+  return make_plan(comm, owner, local, global_id, &request, halo);
 }

@@ -1,12 +1,7 @@
 #include "partition/shard/hyper.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/shard/adjacency.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Local ids of the star: own vertices, own hyperedges, then a halo of its own for each direction. */
 struct building {
@@ -20,8 +15,7 @@ struct building {
 static void building_free(struct building *b) {
   adjacency_free(&b->in);
   adjacency_free(&b->out);
-  free(b->place);
-  free(b->fact);
+  free_all(b->place, b->fact);
 }
 
 int64_t hyper_arrivals(const struct hyper *hyper) {
@@ -36,8 +30,7 @@ static int number_edges(const struct partition *expansion, int rank, struct buil
   h->edges = total - h->own;
   for (int64_t e = 0; e < h->edges; e++) h->outer += b->in.has_halo[h->own + e];
   h->inner = h->edges - h->outer;
-  TRY(memory_alloc(&b->place, h->edges * (int64_t)sizeof *b->place, "own hyperedges"));
-  TRY(memory_alloc(&h->edge_id, h->edges * (int64_t)sizeof *h->edge_id, "own hyperedges"));
+  TRY(memory_arrays("own hyperedges", ROOM(&b->place, h->edges), ROOM(&h->edge_id, h->edges)));
   int64_t inner = 0, outer = h->inner;
   for (int64_t e = 0; e < h->edges; e++) {
     int64_t place = b->in.has_halo[h->own + e] ? outer++ : inner++;
@@ -81,9 +74,9 @@ static void sum_edges(const struct building *b) {
 static int alloc_facts(struct building *b) {
   struct hyper *h = b->hyper;
   int64_t total = h->own + h->edges;
-  TRY(memory_alloc(&b->fact, (total + b->in.halo.rows) * (int64_t)sizeof *b->fact, "degrees of vertices"));
-  TRY(memory_alloc(&h->vertex, h->own * (int64_t)sizeof *h->vertex, "degrees of vertices"));
-  return memory_alloc(&h->edge, h->edges * (int64_t)sizeof *h->edge, "sizes of hyperedges");
+  TRY(memory_arrays("degrees of vertices", ROOM(&b->fact, total + b->in.halo.rows),
+                    ROOM(&h->vertex, h->own)));
+  return memory_arrays("sizes of hyperedges", ROOM(&h->edge, h->edges));
 }
 
 static int find_facts(struct comm *comm, struct building *b) {
@@ -146,11 +139,10 @@ static int list_by_target(const int32_t *target, int64_t count, int64_t rows, st
 /* A matrix with all of its first `rows` rows in place of those it lists. */
 static int expand_rows(struct csr *m, int64_t rows) {
   int64_t *start = NULL;
-  TRY(memory_alloc(&start, (rows + 1) * (int64_t)sizeof *start, "row offsets"));
+  TRY(memory_arrays("row offsets", ROOM(&start, rows + 1)));
   for (int64_t i = 0; i < m->rows; i++) start[m->row[i] + 1] = m->start[i + 1] - m->start[i];
   for (int64_t r = 0; r < rows; r++) start[r + 1] += start[r];
-  free(m->start);
-  free(m->row);
+  free_all(m->start, m->row);
   m->start = start;
   m->row = NULL;
   m->rows = rows;
@@ -167,7 +159,7 @@ static int join(const struct csr *own, const struct csr *away, struct hyper *h) 
     rows += h->has_halo[v];
   }
   TRY(csr_init(m, rows, own->cols + away->cols, own->nnz + away->nnz, 0));
-  TRY(memory_alloc(&m->row, rows * (int64_t)sizeof *m->row, "rows with outer hyperedges"));
+  TRY(memory_arrays("rows with outer hyperedges", ROOM(&m->row, rows)));
   rows = 0;
   for (int64_t v = 0; v < h->own; v++) {
     if (!h->has_halo[v]) continue;
@@ -202,17 +194,13 @@ static int hyperedges_travel(struct building *b, struct csr *away) {
 
 static int divide(struct building *b) {
   struct hyper *h = b->hyper;
-  struct csr own = {0}, away = {0};
+  ENDED_BY(csr_free) struct csr own = {0}, away = {0};
   TRY(take_rows(b, 0, h->inner, &h->inner_edges));
   TRY(take_rows(b, h->inner, h->outer, &h->outer_own));
   TRY(csr_transpose(&h->inner_edges, &h->inner_vertices, NULL));
-  int code = csr_transpose(&h->outer_own, &own, NULL);
-  if (code == OK)
-    code = h->travel == TRAVEL_VERTICES ? vertices_travel(b, &away) : hyperedges_travel(b, &away);
-  if (code == OK) code = join(&own, &away, h);
-  csr_free(&own);
-  csr_free(&away);
-  return code;
+  TRY(csr_transpose(&h->outer_own, &own, NULL));
+  TRY(h->travel == TRAVEL_VERTICES ? vertices_travel(b, &away) : hyperedges_travel(b, &away));
+  return join(&own, &away, h);
 }
 
 static int build(struct comm *comm, const struct partition *expansion, struct graph *block,
@@ -228,14 +216,12 @@ static int build(struct comm *comm, const struct partition *expansion, struct gr
 
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
                struct graph *block, struct hyper *hyper) {
-  struct building building = {.hyper = hyper};
+  ENDED_BY(building_free) struct building building = {.hyper = hyper};
   *hyper = (struct hyper){
       .vertices = dataset->nodes, .hyperedges = dataset->hyperedges, .incidences = dataset->incidences};
   if (expansion->parts != comm->size)
     FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", expansion->parts, comm->size);
-  int code = build(comm, expansion, block, &building);
-  building_free(&building);
-  return code;
+  return build(comm, expansion, block, &building);
 }
 
 static const int MATRICES = 6;
@@ -249,10 +235,7 @@ static struct csr *matrix_of(struct hyper *h, int i) {
 void hyper_free(struct hyper *hyper) {
   for (int i = 0; i < MATRICES; i++) csr_free(matrix_of(hyper, i));
   halo_free(&hyper->halo);
-  free(hyper->edge_id);
-  free(hyper->vertex);
-  free(hyper->edge);
-  free(hyper->has_halo);
+  free_all(hyper->edge_id, hyper->vertex, hyper->edge, hyper->has_halo);
   *hyper = (struct hyper){0};
 }
 

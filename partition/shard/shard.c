@@ -1,15 +1,11 @@
 #include "partition/shard/shard.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int list_own(const struct partition *partition, int rank, struct shard *shard) {
   int64_t first = partition->offset[rank];
   shard->own = partition->offset[rank + 1] - first;
-  TRY(memory_alloc(&shard->global_id, shard->own * (int64_t)sizeof *shard->global_id, "ids of own rows"));
+  TRY(memory_arrays("ids of own rows", ROOM(&shard->global_id, shard->own)));
   memcpy(shard->global_id, partition->order + first, (size_t)shard->own * sizeof *shard->global_id);
   return OK;
 }
@@ -35,10 +31,7 @@ void shard_free(struct shard *shard) {
   adjacency_free(&shard->out);
   hyper_free(&shard->hyper);
   csr_free(&shard->feature_rows);
-  free(shard->global_id);
-  free(shard->feature);
-  free(shard->label);
-  free(shard->labels);
+  free_all(shard->global_id, shard->feature, shard->label, shard->labels);
   for (int s = 0; s < SPLIT_COUNT; s++) free(shard->split[s]);
   *shard = (struct shard){0};
 }
@@ -52,14 +45,6 @@ int64_t shard_bytes(const struct shard *shard) {
   if (shard->labels) bytes += own * shard->classes;
   for (int s = 0; s < SPLIT_COUNT; s++) bytes += shard->split_count[s] * (int64_t)sizeof *shard->split[s];
   return bytes;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
 }
 
 /* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */

@@ -1,12 +1,8 @@
 /* Features and labels on their way from the file to the owners of their rows. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/graph.h"
 #include "partition/graph/row_shuffle.h"
 #include "partition/shard/shard.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* A column of the node table: a fixed number of bytes a node. */
 struct column {
@@ -32,16 +28,8 @@ struct delivery {
   int64_t *filled; /* [own] sparse: entries there so far */
 };
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void delivery_free(struct delivery *d) {
-  free(d->piece);
-  free(d->start);
-  free(d->col);
-  free(d->value);
-  free(d->filled);
+  free_all(d->piece, d->start, d->col, d->value, d->filled);
   d->piece = NULL;
   d->start = NULL;
   d->col = NULL;
@@ -227,20 +215,19 @@ static int take_entries(const void *records, int64_t count, void *context) {
 
 static int prepare_lengths(struct delivery *d) {
   struct csr *rows = &d->shard->feature_rows;
-  TRY(memory_alloc(&d->start, (start_rows() + 1) * (int64_t)sizeof *d->start, "feature offsets"));
+  TRY(memory_arrays("feature offsets", ROOM(&d->start, start_rows() + 1)));
   *rows = (struct csr){.rows = d->shard->own, .cols = d->dataset->features};
-  return memory_alloc(&rows->start, (rows->rows + 1) * (int64_t)sizeof *rows->start, "sparse features");
+  return memory_arrays("sparse features", ROOM(&rows->start, rows->rows + 1));
 }
 
 static int prepare_entries(struct delivery *d) {
   struct csr *rows = &d->shard->feature_rows;
   for (int64_t v = 0; v < rows->rows; v++) rows->start[v + 1] += rows->start[v];
   rows->nnz = rows->start[rows->rows];
-  TRY(memory_alloc(&rows->col, rows->nnz * (int64_t)sizeof *rows->col, "sparse features"));
-  TRY(memory_alloc(&rows->weight, rows->nnz * (int64_t)sizeof *rows->weight, "sparse features"));
-  TRY(memory_alloc(&d->filled, rows->rows * (int64_t)sizeof *d->filled, "row lengths"));
-  TRY(memory_alloc(&d->col, entries_at_once() * (int64_t)sizeof *d->col, "a block of features"));
-  return memory_alloc(&d->value, entries_at_once() * (int64_t)sizeof *d->value, "a block of features");
+  TRY(memory_arrays("sparse features", ROOM(&rows->col, rows->nnz), ROOM(&rows->weight, rows->nnz)));
+  TRY(memory_arrays("row lengths", ROOM(&d->filled, rows->rows)));
+  return memory_arrays("a block of features", ROOM(&d->col, entries_at_once()),
+                       ROOM(&d->value, entries_at_once()));
 }
 
 static int deliver_sparse(struct comm *comm, struct delivery *d) {

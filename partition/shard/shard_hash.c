@@ -1,11 +1,8 @@
 /* What tells one dataset's node data from another's: sums over nodes of a mix of the node and what it has, so
  * that any division among ranks gives the same. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/graph.h"
 #include "partition/shard/shard.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static uint64_t mix_word(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;

@@ -1,11 +1,7 @@
 /* The split of own rows, and rows on their way back into the dataset's order. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "partition/graph/row_shuffle.h"
 #include "partition/shard/shard.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* A part of a split as it is read. */
 struct reading {
@@ -40,7 +36,7 @@ static int select_own(const struct reading *r, enum split part, const int64_t *n
     selected++;
   }
   shard->split_count[part] = selected;
-  TRY(memory_alloc(&shard->split[part], selected * (int64_t)sizeof *shard->split[part], "split"));
+  TRY(memory_arrays("split", ROOM(&shard->split[part], selected)));
   for (int64_t v = 0; v < shard->own; v++) {
     if (r->part[v] == 1 + part) shard->split[part][at++] = (int32_t)v;
   }
@@ -48,11 +44,9 @@ static int select_own(const struct reading *r, enum split part, const int64_t *n
 }
 
 static int read_part(const struct reading *r, enum split part, struct shard *shard) {
-  int64_t *node = NULL;
-  int code = dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]);
-  if (code == OK) code = select_own(r, part, node, shard->split_global[part], shard);
-  free(node);
-  return code;
+  FREED int64_t *node = NULL;
+  TRY(dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]));
+  return select_own(r, part, node, shard->split_global[part], shard);
 }
 
 static int read_parts(struct dataset *dataset, int64_t split, const int32_t *local, struct shard *shard) {
@@ -91,12 +85,7 @@ struct gathering {
 };
 
 static void gathering_free(struct gathering *g) {
-  free(g->local);
-  free(g->mine);
-  free(g->all);
-  free(g->sorted);
-  free(g->offset);
-  free(g->messages);
+  free_all(g->local, g->mine, g->all, g->sorted, g->offset, g->messages);
 }
 
 static int gathering_init(struct comm *comm, struct gathering *g) {
@@ -106,8 +95,8 @@ static int gathering_init(struct comm *comm, struct gathering *g) {
   int64_t bytes = g->step * g->row_bytes;
   TRY(partition_local_ids(g->partition, comm->rank, &g->local));
   TRY(memory_alloc(&g->mine, bytes, "a block of rows"));
-  TRY(memory_alloc(&g->offset, (comm->size + 1) * (int64_t)sizeof *g->offset, "row offsets"));
-  TRY(memory_alloc(&g->messages, comm->size * (int64_t)sizeof *g->messages, "messages"));
+  TRY(memory_arrays("row offsets", ROOM(&g->offset, comm->size + 1)));
+  TRY(memory_arrays("messages", ROOM(&g->messages, comm->size)));
   if (comm->rank != 0) return OK;
   TRY(memory_alloc(&g->all, bytes, "a block of rows"));
   return memory_alloc(&g->sorted, bytes, "a block of rows");
@@ -164,8 +153,7 @@ int shard_gather_rows(struct comm *comm, const struct partition *partition, cons
                       int64_t row_bytes,
                       int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
                       void *context) {
+  ENDED_BY(gathering_free)
   struct gathering gathering = {.partition = partition, .rows = rows, .row_bytes = row_bytes};
-  int code = gather_blocks(comm, &gathering, sink, context);
-  gathering_free(&gathering);
-  return code;
+  return gather_blocks(comm, &gathering, sink, context);
 }

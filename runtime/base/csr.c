@@ -1,25 +1,17 @@
 #include "runtime/base/csr.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int csr_init(struct csr *m, int64_t rows, int64_t cols, int64_t nnz, int weighted) {
   *m = (struct csr){.rows = rows, .cols = cols, .nnz = nnz};
-  TRY(memory_alloc(&m->start, (rows + 1) * (int64_t)sizeof *m->start, "row offsets"));
-  TRY(memory_alloc(&m->col, nnz * (int64_t)sizeof *m->col, "column indices"));
+  TRY(memory_arrays("row offsets", ROOM(&m->start, rows + 1)));
+  TRY(memory_arrays("column indices", ROOM(&m->col, nnz)));
   if (weighted) TRY(memory_alloc(&m->weight, nnz * (int64_t)sizeof *m->weight, "edge weights"));
   return OK;
 }
 
 void csr_free(struct csr *m) {
-  free(m->start);
-  free(m->col);
-  free(m->weight);
-  free(m->row);
-  free(m->wide);
+  free_all(m->start, m->col, m->weight, m->row, m->wide);
   *m = (struct csr){0};
 }
 

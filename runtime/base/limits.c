@@ -2,13 +2,10 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Measured, and some more: a rank has 21 descriptors open at most, a program alone 8; threads and the stack
  * of main stay within 128 KiB. */
@@ -72,7 +69,7 @@ static int start_threads(pthread_t *thread, int count) {
 int limits_threads(int threads) {
   int count = 2 * (threads > 0 ? threads : omp_get_max_threads()) - 1, started = 0;
   pthread_t *thread = NULL;
-  TRY(memory_alloc(&thread, count * (int64_t)sizeof *thread, "threads"));
+  TRY(memory_arrays("threads", ROOM(&thread, count)));
   started = start_threads(thread, count);
   free(thread);
   if (started < count)

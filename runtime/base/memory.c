@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/integer.h"
 
 char *memory_text(int64_t bytes, char text[16]) {
   static const char *unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -32,6 +34,23 @@ int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
   *pointer = calloc(bytes ? (size_t)bytes : 1, 1); /* large blocks are fresh pages: zeroing costs nothing */
   if (!*pointer) FAIL(FAILED, "out of memory: no %s for %s", memory_text(bytes, text), what);
   return OK;
+}
+
+int memory_rooms(const char *what, const struct memory_room *room) {
+  for (const struct memory_room *r = room; r->pointer; r++) *(void **)r->pointer = NULL;
+  for (int64_t bytes; room->pointer; room++) {
+    if (__builtin_mul_overflow(room->count, room->bytes, &bytes)) bytes = INT64_MAX;
+    TRY(memory_alloc_bytes(room->pointer, bytes, what));
+  }
+  return OK;
+}
+
+void free_list(void *const *pointer, size_t count) {
+  for (size_t i = 0; i < count; i++) free(pointer[i]);
+}
+
+void memory_free_variable(void *pointer) {
+  free(*(void **)pointer);
 }
 
 int memory_grow_bytes(void **pointer, int64_t used, int64_t bytes, const char *what) {
@@ -113,4 +132,56 @@ void memory_return_large(void) {
 
 void memory_return_freed(void) {
   malloc_trim(0);
+}
+
+/* The number in a file; INT64_MAX where there is none ("max", or no such file). */
+static int64_t number_in(const char *folder, const char *name) {
+  char path[1200];
+  long long value;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "r");
+  if (!file) return INT64_MAX;
+  int found = fscanf(file, "%lld", &value) == 1;
+  fclose(file);
+  return found && value >= 0 ? value : INT64_MAX;
+}
+
+/* Of a group and those that it is in; swap comes on top, at most what the machine has. */
+static int64_t limit_of_groups(const char *root, const char *group, const char *name, int64_t swap) {
+  char folder[1100];
+  int64_t least = INT64_MAX;
+  snprintf(folder, sizeof folder, "%s%s", root, group);
+  while (strlen(folder) >= strlen(root)) {
+    least = smaller(least, number_in(folder, name));
+    char *last = strrchr(folder, '/');
+    if (!last) break;
+    *last = '\0';
+  }
+  return least < INT64_MAX - swap ? least + swap : INT64_MAX;
+}
+
+/* "0::/path" of the second version, "9:memory:/path" of the first. */
+static int64_t limit_of_line(char *line, int64_t swap) {
+  char *kinds = strchr(line, ':'), *group = kinds ? strchr(kinds + 1, ':') : NULL;
+  if (!group) return INT64_MAX;
+  *group++ = '\0';
+  group[strcspn(group, "\n")] = '\0';
+  if (kinds[1] == '\0') return limit_of_groups("/sys/fs/cgroup", group, "memory.max", swap);
+  if (strcmp(kinds + 1, "memory") != 0) return INT64_MAX;
+  return limit_of_groups("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", swap);
+}
+
+static int64_t limit_of_process(void) {
+  struct rlimit limit;
+  int known = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known && limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
+}
+
+int64_t memory_limit(int sharers) {
+  int64_t swap = memory_swap(), least = memory_total() + swap;
+  char line[1024];
+  FILE *file = fopen("/proc/self/cgroup", "r");
+  while (file && fgets(line, sizeof line, file)) least = smaller(least, limit_of_line(line, swap));
+  if (file) fclose(file);
+  return smaller(least / sharers, limit_of_process());
 }

@@ -11,6 +11,27 @@
 #define memory_alloc(pointer, bytes, what) memory_alloc_bytes((void **)(pointer), (bytes), (what))
 int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what);
 
+/* Zeroed arrays, for each pointer one of so many elements: memory_arrays("an order", ROOM(&place, nodes),
+ * ROOM(&part, 2)). Errors: as above; a pointer whose turn has not come is NULL then. */
+struct memory_room {
+  void *pointer; /* to the pointer */
+  int64_t count, bytes;
+};
+#define ROOM(pointer, count) \
+  { (pointer), (count), (int64_t)sizeof **(pointer) }
+#define memory_arrays(what, ...) memory_rooms((what), (const struct memory_room[]){__VA_ARGS__, {NULL, 0, 0}})
+int memory_rooms(const char *what, const struct memory_room *room);
+
+/* Frees all that its arguments point to. */
+#define free_all(...) free_list((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void free_list(void *const *pointer, size_t count);
+
+/* What ends with its scope, however that is left: FREED int *place = NULL frees it, ENDED_BY(csr_free) struct
+ * csr m = {0} calls csr_free(&m). */
+#define ENDED_BY(end) __attribute__((cleanup(end)))
+#define FREED ENDED_BY(memory_free_variable)
+void memory_free_variable(void *pointer);
+
 /* Moves a block of memory_alloc into a new one of `bytes`, keeping its first `used` bytes. The old block
  * stays when it fails. */
 #define memory_grow(pointer, used, bytes, what) memory_grow_bytes((void **)(pointer), (used), (bytes), (what))

@@ -3,11 +3,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 enum { SIGNALS = sizeof taken / sizeof taken[0] };

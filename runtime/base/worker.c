@@ -1,11 +1,9 @@
 #include "runtime/base/worker.h"
 
 #include <omp.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <time.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Errors and the number of threads belong to the thread that has them. */
 static void *run(void *argument) {

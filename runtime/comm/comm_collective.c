@@ -1,9 +1,5 @@
 /* Collective calls on host memory, for set-up. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 
 int comm_barrier(struct comm *comm) {

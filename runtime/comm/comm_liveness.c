@@ -1,8 +1,5 @@
 /* Heartbeats between ranks, and the liveness check: who does not answer when a deadline has passed? */
-#include <stdio.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/profile/profile.h"

@@ -1,10 +1,7 @@
 /* Messages of any size between pairs of ranks: split, posted all at once, waited for, and checked. */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 
 enum { TAG = 1 }; /* messages of a pair match in the order they were posted */
@@ -22,7 +19,7 @@ static int reserve(struct comm_requests *requests, int64_t pieces) {
   comm_requests_free(requests);
   TRY(memory_alloc(&requests->request, pieces * (int64_t)sizeof(MPI_Request), "requests"));
   TRY(memory_alloc(&requests->status, pieces * (int64_t)sizeof(MPI_Status), "requests"));
-  TRY(memory_alloc(&requests->piece, pieces * (int64_t)sizeof *requests->piece, "requests"));
+  TRY(memory_arrays("requests", ROOM(&requests->piece, pieces)));
   requests->capacity = (int)pieces;
   return OK;
 }

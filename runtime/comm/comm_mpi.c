@@ -1,12 +1,9 @@
 #include "runtime/comm/comm_mpi.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/launcher.h"
 
 int64_t comm_message_limit = (int64_t)1 << 30;

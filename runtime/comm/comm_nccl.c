@@ -6,12 +6,9 @@
 #include "runtime/comm/comm_nccl.h"
 
 #include <nccl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 #include "runtime/device/device_cuda.h"
 
@@ -202,18 +199,16 @@ enum { FIRST_MESSAGE = 1 << 20 };
 
 /* A message of `block` from each rank to each other. */
 static int first_messages(struct comm *comm, char *block) {
-  struct message *message = NULL;
+  FREED struct message *message = NULL;
   int count = 0;
-  TRY(memory_alloc(&message, 2 * comm->size * (int64_t)sizeof *message, "first messages"));
+  TRY(memory_arrays("first messages", ROOM(&message, 2 * comm->size)));
   for (int r = 0; r < comm->size; r++) {
     if (r == comm->rank) continue;
     message[count] = (struct message){r, block, FIRST_MESSAGE};
     message[comm->size + count++] = (struct message){r, block + (1 + r) * (int64_t)FIRST_MESSAGE,
                                                      FIRST_MESSAGE};
   }
-  int code = nccl_exchange(comm, message, count, message + comm->size, count);
-  free(message);
-  return code;
+  return nccl_exchange(comm, message, count, message + comm->size, count);
 }
 
 static int speak_once(struct comm *comm, char *block) {

@@ -1,13 +1,10 @@
 /* The start and the end of MPI. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/limits.h"
-#include "runtime/base/memory.h"
 #include "runtime/comm/comm_mpi.h"
 #include "runtime/comm/launcher.h"
 
@@ -93,15 +90,13 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   TRY(duplicate(&mpi->setup));
   TRY(duplicate(&mpi->exchange));
   TRY(duplicate(&mpi->agree));
-  TRY(duplicate(&mpi->heartbeats));
-  return OK;
+  return duplicate(&mpi->heartbeats);
 }
 
 static int open_parts(struct comm *comm) {
   struct comm_mpi *mpi = comm->mpi;
-  TRY(memory_alloc(&mpi->peers, comm->size * (int64_t)sizeof *mpi->peers, "ranks"));
-  TRY(memory_alloc(&mpi->sends, comm->size * (int64_t)sizeof *mpi->sends, "messages"));
-  TRY(memory_alloc(&mpi->recvs, comm->size * (int64_t)sizeof *mpi->recvs, "messages"));
+  TRY(memory_arrays("ranks", ROOM(&mpi->peers, comm->size)));
+  TRY(memory_arrays("messages", ROOM(&mpi->sends, comm->size), ROOM(&mpi->recvs, comm->size)));
   TRY(gather_peers(comm));
   if (!mpi->started) return OK;
   TRY(launcher_watch(comm));
@@ -109,7 +104,7 @@ static int open_parts(struct comm *comm) {
 }
 
 static int start(struct comm *comm, int *argc, char ***argv) {
-  TRY(memory_alloc(&comm->mpi, (int64_t)sizeof *comm->mpi, "communication"));
+  TRY(memory_arrays("communication", ROOM(&comm->mpi, 1)));
   struct comm_mpi *mpi = comm->mpi;
   mpi->setup = mpi->exchange = mpi->agree = mpi->heartbeats = MPI_COMM_NULL;
   mpi->heartbeat_request = MPI_REQUEST_NULL;
@@ -160,11 +155,6 @@ void comm_close(struct comm *comm) {
   if (mpi->started) end_mpi(comm);
   launcher_release();
   for (int i = 0; i < 2; i++) comm_requests_free(&mpi->requests[i]);
-  free(mpi->scratch.memory);
-  free(mpi->scratch.abandoned);
-  free(mpi->sends);
-  free(mpi->recvs);
-  free(mpi->peers);
-  free(mpi);
+  free_all(mpi->scratch.memory, mpi->scratch.abandoned, mpi->sends, mpi->recvs, mpi->peers, mpi);
   *comm = (struct comm){0};
 }

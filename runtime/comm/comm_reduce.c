@@ -1,9 +1,7 @@
 /* Reduction over the ranks in the order of their numbers, so that every rank gets the same bits and a repeat
  * gets them again. Short arrays: every rank gathers all of them and reduces alone. Long ones: each rank
  * reduces one block and sends the result round, which moves 2 (size - 1) / size of the array a rank. */
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm_mpi.h"
 
 enum { PARALLEL_COUNT = 1 << 16 };

@@ -1,12 +1,9 @@
 /* Messages under way, as they stand. */
-#include <stdlib.h>
-
+#include "runtime/base/memory.h"
 #include "runtime/comm/comm_mpi.h"
 
 void comm_requests_free(struct comm_requests *requests) {
-  free(requests->request);
-  free(requests->status);
-  free(requests->piece);
+  free_all(requests->request, requests->status, requests->piece);
   *requests = (struct comm_requests){0};
 }
 

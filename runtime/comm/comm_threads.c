@@ -1,13 +1,9 @@
 /* How many threads a rank may start: what it is bound to, shared fairly with the ranks bound to the same. */
 #include <math.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/limits.h"
-#include "runtime/base/memory.h"
 #include "runtime/comm/comm_mpi.h"
 
 /* What one rank tells the others. */
@@ -97,7 +93,7 @@ static int from_binding(struct comm *comm, int *threads, char *text, int64_t siz
   if (sched_getaffinity(0, sizeof mine.mask, &mine.mask) != 0)
     FAIL(FAILED, "cannot find the processors this rank is bound to; set runtime.threads");
   allowed_processors(&mine.mask, &allowed);
-  TRY(memory_alloc(&all, comm->size * (int64_t)sizeof *all, "processor bindings"));
+  TRY(memory_arrays("processor bindings", ROOM(&all, comm->size)));
   int code = comm_gather_all(comm, &mine, sizeof mine, all);
   if (code == OK) {
     struct share share = fair_share(all, comm->size, comm->rank, &allowed);

@@ -4,13 +4,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm.h"
 
 enum { LOOK_SECONDS = 1, OUTLIVE_SECONDS = 10, MAY_BE_OPEN = 65536 };

@@ -2,12 +2,9 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/config/config_key.h"
 #include "runtime/file/input.h"
 
@@ -156,8 +153,7 @@ int config_parse(struct config *config, const char *text, const char *name) {
   if (strlen(name) >= sizeof config->path)
     FAIL(BAD_INPUT, "%.80s...: the name is longer than %d bytes", name, CONFIG_TEXT - 1);
   strcpy(config->path, name);
-  TRY(config_toml_walk(text, config->path, visit_value, config));
-  return OK;
+  return config_toml_walk(text, config->path, visit_value, config);
 }
 
 struct assignment {
@@ -201,8 +197,7 @@ int config_set(struct config *config, const char *assignment) {
   if (code == BAD_INPUT && !state.visited)
     FAIL(BAD_INPUT, "%s: not a TOML value; %s must be %s", assignment, name,
          config_key_allowed(key, allowed));
-  TRY(code);
-  return OK;
+  return code;
 }
 
 /* The whole file, with a NUL at the end. */
@@ -240,8 +235,7 @@ static int default_log_dir(struct config *config) {
   if (code == BAD_INPUT)
     FAIL(BAD_INPUT, "%s: the name is not valid UTF-8, and log.dir cannot be made of it; set log.dir",
          config->path);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 int config_read(struct config *config, const char *path, const char *const *set, int set_count) {

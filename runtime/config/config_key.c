@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static const void *field_of(const struct config_key *key, const void *settings) {
   return (const char *)settings + key->offset;

@@ -1,12 +1,8 @@
 #include "runtime/device/device_cpu.h"
 
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 static int cpu_available(void) {

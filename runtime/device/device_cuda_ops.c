@@ -1,12 +1,8 @@
 #include "runtime/device/device_cuda_ops.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/device/device_cuda_graph.h"
 #include "runtime/device/device_cuda_memory.h"
@@ -97,7 +93,7 @@ static int cuda_choose(struct device *device, int local_rank, int local_size) {
   struct device_cuda *cuda = NULL;
   struct cudaDeviceProp properties;
   TRY(choose_gpu(device, local_rank, local_size));
-  TRY(memory_alloc(&cuda, (int64_t)sizeof *cuda, "a device"));
+  TRY(memory_arrays("a device", ROOM(&cuda, 1)));
   device->impl = cuda;
   TRY(device_cuda_bus(device, cuda->bus));
   TRY_CUDA(cudaGetDeviceProperties(&properties, device->index));

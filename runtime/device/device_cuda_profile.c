@@ -1,10 +1,8 @@
 /* A stamp is an event that keeps the time. Events are pooled: a steady epoch makes none. NVTX's ranges cost a
  * few nanoseconds where no tool listens, so they are there in every run. */
 #include <nvtx3/nvToolsExt.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/device/device_cuda.h"
 #include "runtime/profile/profile_device.h"
 
@@ -57,8 +55,7 @@ static void release(void *context, void *of) {
 static void close_timeline(void *context) {
   struct timeline *timeline = context;
   for (int64_t i = 0; i < timeline->idles; i++) cudaEventDestroy(timeline->idle[i]);
-  free(timeline->idle);
-  free(timeline);
+  free_all(timeline->idle, timeline);
 }
 
 static void push(const char *name) {
@@ -71,7 +68,7 @@ static void pop(void) {
 
 int device_cuda_profile(struct device *device, struct profile_device *profile) {
   struct timeline *timeline = NULL;
-  TRY(memory_alloc(&timeline, (int64_t)sizeof *timeline, "a profile"));
+  TRY(memory_arrays("a profile", ROOM(&timeline, 1)));
   timeline->device = device;
   *profile = (struct profile_device){timeline, stamp, seconds_between, release, close_timeline, push, pop};
   return OK;

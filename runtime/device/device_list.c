@@ -1,13 +1,10 @@
 #include "runtime/device/device_list.h"
 
-#include <string.h>
-
+#include "runtime/base/base.h"
 #include "runtime/device/device_cpu.h"
 #ifdef GNNTRAIN_HAVE_CUDA
 #include "runtime/device/device_cuda_ops.h"
 #endif
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
 
 const struct device_ops *const device_list[] = {
 #ifdef GNNTRAIN_HAVE_CUDA

@@ -1,17 +1,15 @@
 #include "runtime/file/atomic_write.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/fnv.h"
 
 enum {

@@ -1,12 +1,10 @@
 #include "runtime/file/input.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/worker.h"
 
 static const double PATIENCE = .5; /* s, until a line says what is waited for */

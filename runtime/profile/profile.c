@@ -1,11 +1,6 @@
 #include "runtime/profile/profile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile_device.h"
 #include "runtime/profile/profile_tree.h"
 
@@ -49,8 +44,7 @@ static void drop_open(void) {
 void profile_free(void) {
   drop_open();
   profile_drop_spans();
-  free(state.region);
-  free(state.event);
+  free_all(state.region, state.event);
   memset(&state, 0, sizeof state);
 }
 
@@ -233,7 +227,7 @@ double profile_seconds(const char *name) {
 int profile_tree(struct profile_region **region, int64_t *count) {
   profile_resolve();
   *count = state.regions;
-  TRY(memory_alloc(region, *count * (int64_t)sizeof **region, "profile regions"));
+  TRY(memory_arrays("profile regions", ROOM(region, *count)));
   for (int32_t r = 0; r < state.regions; r++) {
     const struct region *from = &state.region[r];
     struct profile_region *to = &(*region)[r];

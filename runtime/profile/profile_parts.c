@@ -1,7 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 #include "runtime/profile/profile_tree.h"
 
@@ -56,7 +53,6 @@ struct profile_part profile_parts(const char *within, struct profile_part *part,
   }
   int *place = calloc((size_t)regions, sizeof *place);
   if (place) whole = sum(region, regions, within, part, count, place);
-  free(place);
-  free(region);
+  free_all(place, region);
   return whole;
 }

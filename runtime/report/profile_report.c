@@ -1,10 +1,4 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm.h"
 #include "runtime/profile/profile.h"
 #include "runtime/profile/profile_tree.h"
@@ -39,10 +33,8 @@ int profile_gather(struct comm *comm, struct profile_region **all, int64_t *widt
     memcpy(padded, mine, (size_t)count * sizeof *mine);
     code = comm_gather_all(comm, padded, bytes, *all);
   }
-  free(mine);
-  free(padded);
-  TRY(code);
-  return OK;
+  free_all(mine, padded);
+  return code;
 }
 
 static int64_t find_or_add(struct report *report, const char *name, int64_t parent) {
@@ -101,9 +93,7 @@ static int report_init(struct report *report, struct comm *comm) {
 }
 
 static void report_free(struct report *report) {
-  free(report->all);
-  free(report->row_of);
-  free(report->row);
+  free_all(report->all, report->row_of, report->row);
 }
 
 int profile_print(struct comm *comm) {
@@ -116,6 +106,5 @@ int profile_print(struct comm *comm) {
     if (any_beside(&report)) log_info("* on a stream of its own, beside the rows around it");
   }
   report_free(&report);
-  TRY(code);
-  return OK;
+  return code;
 }

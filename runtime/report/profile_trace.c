@@ -1,10 +1,5 @@
 /* The Chrome trace: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm.h"
 #include "runtime/file/atomic_write.h"
 #include "runtime/profile/profile.h"
@@ -61,9 +56,9 @@ static void write_rank(struct trace *trace, int rank, const struct profile_event
 }
 
 static int trace_open(struct trace *trace, struct comm *comm, const char *path) {
-  TRY(memory_alloc(&trace->header, comm->size * (int64_t)sizeof *trace->header, "trace"));
+  TRY(memory_arrays("trace", ROOM(&trace->header, comm->size)));
   if (comm->rank != 0) return OK;
-  TRY(memory_alloc(&trace->event, PROFILE_EVENTS * (int64_t)sizeof *trace->event, "trace"));
+  TRY(memory_arrays("trace", ROOM(&trace->event, PROFILE_EVENTS)));
   int code = atomic_write_open(&trace->written, path);
   if (code != OK) FAIL(code, "the trace: %s", error_message());
   return atomic_write_stream(&trace->written, &trace->file);
@@ -92,17 +87,13 @@ static int trace_write(struct trace *trace, struct comm *comm) {
 static int write_all(struct trace *trace, struct comm *comm, const char *path) {
   TRY(comm_agree(comm, trace_open(trace, comm, path)));
   TRY(trace_write(trace, comm));
-  TRY(comm_agree(comm, trace->written.open ? atomic_write_commit(&trace->written) : OK));
-  return OK;
+  return comm_agree(comm, trace->written.open ? atomic_write_commit(&trace->written) : OK);
 }
 
 int profile_write_trace(struct comm *comm, const char *path) {
   struct trace trace = {0};
   int code = write_all(&trace, comm, path);
   atomic_write_drop(&trace.written);
-  free(trace.region);
-  free(trace.header);
-  free(trace.event);
-  TRY(code);
-  return OK;
+  free_all(trace.region, trace.header, trace.event);
+  return code;
 }

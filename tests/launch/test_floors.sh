@@ -44,10 +44,10 @@ violations() {
     floors("launch", ". | gnntrain gnndata bench")
     floors("launch/bench", ". | input")
     # The headers that other rooms may include.
-    shows("runtime", "base/csr base/error base/fnv base/host_device base/limits base/load base/log base/memory " \
-      "base/random base/stop base/tensor base/types base/worker comm/comm config/config config/config_limits " \
-      "config/config_toml device/arena device/device device/device_cuda device/device_list file/atomic_write file/input " \
-      "profile/profile profile/profile_clock")
+    shows("runtime", "base/base base/csr base/error base/fnv base/host_device base/integer base/limits base/load " \
+      "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm config/config " \
+      "config/config_limits config/config_toml device/arena device/device device/device_cuda device/device_list " \
+      "file/atomic_write file/input profile/profile profile/profile_clock")
     shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
       "synth/synth")
     shows("kernels", "cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cusparse format/condensed " \

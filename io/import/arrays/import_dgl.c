@@ -2,16 +2,12 @@
  * train, 2: val, 3: test), and the adjacency as scipy saved it, with self loops in
  * reddit_self_loop_graph.npz.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
 #include "io/import/splits.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { PATH = 1024 };
 
@@ -22,11 +18,9 @@ static int read_graph(struct import *import) {
   if (access(path, F_OK) != 0) snprintf(path, sizeof path, "%s/reddit_self_loop_graph.npz", folder);
   if (access(path, F_OK) != 0)
     FAIL(BAD_INPUT, "%s: holds neither reddit_graph.npz nor reddit_self_loop_graph.npz", folder);
-  struct npz npz;
-  int code = npz_open(&npz, path);
-  if (code == OK) code = import_scipy(import, &npz);
-  npz_close(&npz);
-  return code;
+  ENDED_BY(npz_close) struct npz npz = {0};
+  TRY(npz_open(&npz, path));
+  return import_scipy(import, &npz);
 }
 
 static int put_types(const struct npy *types, uint8_t *part, int64_t nodes) {
@@ -44,16 +38,14 @@ static int put_types(const struct npy *types, uint8_t *part, int64_t nodes) {
 static int take_types(struct import *import, const struct npy *types) {
   struct dataset_source *source = &import->source;
   int64_t nodes = import->edges.nodes;
-  uint8_t *part;
+  FREED uint8_t *part = NULL;
   if (types->dims != 1 || types->count != nodes)
     FAIL(BAD_INPUT, "%s: has %lld elements, expected one for each of %lld nodes", types->name,
          (long long)types->count, (long long)nodes);
   TRY(splits_new(source, 1));
   TRY(memory_alloc(&part, nodes, "the parts of a split"));
-  int code = put_types(types, part, nodes);
-  if (code == OK) code = splits_list(source, 0, part, nodes);
-  free(part);
-  return code;
+  TRY(put_types(types, part, nodes));
+  return splits_list(source, 0, part, nodes);
 }
 
 static int read_data(struct import *import, const struct npz *npz) {
@@ -64,12 +56,10 @@ static int read_data(struct import *import, const struct npz *npz) {
 
 int import_dgl(struct import *import) {
   char path[PATH];
-  struct npz npz;
+  ENDED_BY(npz_close) struct npz npz = {0};
   if (snprintf(path, sizeof path, "%s/reddit_data.npz", import->options->input) > PATH - 32)
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %d bytes", import->options->input, PATH - 32);
   TRY(read_graph(import));
-  int code = npz_open(&npz, path);
-  if (code == OK) code = read_data(import, &npz);
-  npz_close(&npz);
-  return code;
+  TRY(npz_open(&npz, path));
+  return read_data(import, &npz);
 }

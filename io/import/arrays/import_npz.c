@@ -1,12 +1,8 @@
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
 #include "io/import/import_split_file.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 /* adj_*, attr_*, labels, train_idx ... (Shchur et al., "Pitfalls of graph neural network evaluation", 2018)
  */

@@ -5,16 +5,13 @@
 #include "io/import/arrays/ogb.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/file/csv.h"
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* The only number of a file. */
 static int take_count(void *context, const struct text *text, char *line, int64_t row) {
@@ -98,7 +95,7 @@ static int make_table(void *context, const struct text *text, const char *line, 
   table->cols = cols;
   count = table->nodes * cols;
   if (table->labels) return memory_alloc(&table->label, count * (int64_t)sizeof *table->label, "labels");
-  return memory_alloc(&table->value, count * (int64_t)sizeof *table->value, "node features");
+  return memory_arrays("node features", ROOM(&table->value, count));
 }
 
 /* A whole number, which OGB also writes as 2.0; in a single column none is -1 or nan. */

@@ -1,13 +1,9 @@
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/file/csv.h"
 #include "io/import/arrays/ogb.h"
 #include "io/import/splits.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* The ids of a part, in the order of the file. */
 struct list {

@@ -1,11 +1,6 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/text.h"
 #include "io/import/import.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 /* What comments promise, and what the lines keep. */
 struct list {

@@ -1,6 +1,5 @@
 #include "io/import/text/hyper_file.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 /* The next line that holds something and is not a comment; NULL at the end. */
 static int next_line(struct text *text, char **line) {

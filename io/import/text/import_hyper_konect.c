@@ -1,10 +1,5 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/import/text/hyper_file.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* Incidences in the order of the file, then by hyperedge. */
 struct incidences {

@@ -1,14 +1,9 @@
 #include "io/import/text/hyper_file.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/file/npz.h"
 #include "io/file/path_check.h"
 #include "io/import/option.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int hyper_read_lines(struct hyper_file *file) {
   struct text *text = &file->text;
@@ -133,7 +128,7 @@ static int read_file(struct hyper_file *file) {
 /* Ids from 1 are the user's. */
 static int name_vertices(struct dataset_source *source, int64_t base) {
   if (base == 0) return OK;
-  TRY(memory_alloc(&source->id, source->nodes * (int64_t)sizeof *source->id, "ids of vertices"));
+  TRY(memory_arrays("ids of vertices", ROOM(&source->id, source->nodes)));
   for (int64_t v = 0; v < source->nodes; v++) source->id[v] = v + base;
   return OK;
 }

@@ -1,8 +1,6 @@
-#include <string.h>
-
 #include "io/file/text.h"
 #include "io/import/import.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* METIS 5 manual, section 4.1.1: a line for each vertex. */
 struct metis {

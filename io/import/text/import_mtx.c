@@ -1,10 +1,8 @@
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "io/file/text.h"
 #include "io/import/import.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 struct matrix {
   struct text text;
