@@ -12,7 +12,6 @@
 #include "io/file/path_check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/limits.h"
-#include "runtime/base/load.h"
 #include "runtime/base/stop.h"
 #include "runtime/device/device_list.h"
 #include "version.h"

@@ -1,8 +1,23 @@
 #include "io/dataset/dataset_check_rows.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "runtime/base/base.h"
+
+enum { SAID_A_KIND = 20 };
+
+void check_violation(struct check *c, enum violation_kind kind, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  c->found++;
+  if (++c->of_kind[kind] > SAID_A_KIND) return;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  c->say(text, c->context);
+}
 
 /* Compressed rows in the file: the graph, sparse features, hyperedges. */
 struct rows {

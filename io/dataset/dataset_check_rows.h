@@ -2,7 +2,39 @@
 #ifndef IO_DATASET_DATASET_CHECK_ROWS_H
 #define IO_DATASET_DATASET_CHECK_ROWS_H
 
-#include "io/dataset/dataset_violation.h"
+#include "io/dataset/dataset.h"
+
+enum violation_kind {
+  VIOLATION_START,
+  VIOLATION_RANGE,
+  VIOLATION_ORDER,
+  VIOLATION_VALUE,
+  VIOLATION_PATTERN,
+  VIOLATION_WEIGHT,
+  VIOLATION_LABEL,
+  VIOLATION_SPLIT_NODE,
+  VIOLATION_SPLIT_TWICE,
+  VIOLATION_SPLIT_LABEL,
+  VIOLATION_SPLIT_NAME,
+  VIOLATIONS
+};
+
+struct check {
+  struct dataset *d;
+  void (*say)(const char *violation, void *context);
+  void *context;
+  int64_t found, of_kind[VIOLATIONS];
+  int32_t *label; /* multiclass, else NULL */
+};
+
+/* Counts it, and says it unless 20 of its kind have been said. */
+void check_violation(struct check *check, enum violation_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Rows or entries of the next block. */
+static inline int64_t check_block(int64_t most, int64_t left) {
+  return most < left ? most : left;
+}
 
 /* Offsets, ids and values of compressed rows; of an undirected graph that is sound so far, symmetry, too.
  * Nothing to do for what the dataset does not have. Errors: memory; what cannot be read. */

@@ -50,4 +50,11 @@ int import_dgl(struct import *import);
  * file, line and name of the number. */
 int import_check_size(int64_t nodes, int64_t entries, const char *what);
 
+/* Whether `text` starts with `prefix`, whether `path` ends with `suffix`. */
+int option_has_prefix(const char *text, const char *prefix);
+int option_has_suffix(const char *path, const char *suffix);
+
+/* One integer in [low, high]. Errors: BAD_INPUT naming `option`. */
+int option_count(const char *option, const char *text, int64_t low, int64_t high, int64_t *value);
+
 #endif

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "io/file/text.h"
+#include "io/import/import.h"
 #include "io/import/npz_csr.h"
-#include "io/import/option.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 

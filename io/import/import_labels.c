@@ -5,7 +5,7 @@
 
 #include "io/dataset/ids.h"
 #include "io/file/text.h"
-#include "io/import/option.h"
+#include "io/import/import.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 

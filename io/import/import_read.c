@@ -6,11 +6,30 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "io/file/path_check.h"
+#include "io/import/import.h"
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
-#include "io/import/import_options.h"
 #include "io/import/import_split.h"
 #include "runtime/base/base.h"
+
+/* Whether each option can be understood, before anything is read. */
+static int check_options(const struct import_options *options) {
+  int64_t count;
+  const char *features = options->features, *labels = options->labels;
+  if (features && option_has_prefix(features, "random:"))
+    TRY(option_count("--features random:", features + 7, 1, IMPORT_COLUMNS, &count));
+  if (labels && option_has_prefix(labels, "random:"))
+    TRY(option_count("--labels random:", labels + 7, 1, DATASET_CLASSES, &count));
+  struct split_rule rule;
+  if (options->split) TRY(split_rule_parse(&rule, options->split));
+  if (options->splits != 1 && (!options->split || rule.kind == SPLIT_FILE))
+    FAIL(BAD_INPUT, "--splits goes with --split random:... or per-class:... only");
+  if (options->nodes && strcmp(options->format, "edgelist") != 0 &&
+      strcmp(options->format, "hypergraph") != 0)
+    FAIL(BAD_INPUT,
+         "--nodes goes with edgelist and hypergraph only; the other formats say how many nodes there are");
+  return OK;
+}
 
 const struct import_format import_formats[] = {
     {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL},
@@ -108,7 +127,7 @@ int import_read(struct import *import, const struct import_options *options) {
   *import = (struct import){.options = options};
   const struct import_format *format;
   TRY(find_format(options->format, &format));
-  TRY(import_check_options(options));
+  TRY(check_options(options));
   set_name(&import->source, options->output);
   import->edges.weighted = options->weights;
   import->edges.undirected = options->undirected;

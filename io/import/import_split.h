@@ -3,6 +3,10 @@
 #ifndef IO_IMPORT_IMPORT_SPLIT_H
 #define IO_IMPORT_IMPORT_SPLIT_H
 
+#include <stdint.h>
+
+#include "io/dataset/dataset.h"
+#include "io/file/npz.h"
 #include "io/import/import.h"
 
 struct split_rule {
@@ -16,5 +20,25 @@ int split_rule_parse(struct split_rule *rule, const char *text);
 /* Applies the option to import->source, whose nodes and labels are known, and takes nodes with label -1 out
  * of all splits, whoever made them. */
 int import_split(struct import *import);
+
+/* splits: splits of the nodes into training, validation and test. A split is made from the part of each node,
+ * so no node is in two parts and lists ascend. */
+
+enum { NO_PART = SPLIT_COUNT }; /* a node in no part of a split */
+
+/* Room for that many splits in place of those that are there. */
+int splits_new(struct dataset_source *source, int64_t splits);
+/* Split k from the part of each node: SPLIT_TRAIN, ..., or NO_PART. */
+int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes);
+
+/* Notes that the node is in part p. `place` starts messages. Errors: BAD_INPUT: no such node, or it is in a
+ * part already. */
+int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place);
+
+/* import_split_file: splits from files: a word a node of a text, or arrays of an archive. */
+
+/* Splits as train_idx, val_idx, test_idx, as train_mask ... [nodes] or as train_masks ... [S, nodes];
+ * replaces what is there; nothing happens when the archive has none. */
+int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes);
 
 #endif

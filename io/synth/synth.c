@@ -5,7 +5,6 @@
 #include "io/synth/synth_communities.h"
 #include "io/synth/synth_edges.h"
 #include "io/synth/synth_hyperedges.h"
-#include "io/synth/synth_rmat.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "runtime/base/random.h"
+
 struct synth_pair {
   int32_t u, v; /* equal: this number draws no edge */
 };
@@ -25,5 +27,19 @@ int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wan
  * arrays, also after an error. */
 int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
                       int64_t **start, int32_t **col);
+
+/* R-MAT edges (Chakrabarti, Zhan, Faloutsos, SDM 2004): each bit of both ends at once falls into one of four
+ * quadrants with probabilities .57, .19, .19, .05. Ends beyond the number of nodes draw no edge. */
+
+struct synth_rmat {
+  int64_t nodes;
+  int levels; /* bits of an id */
+  struct philox_key key;
+};
+
+void synth_rmat_init(struct synth_rmat *r, int64_t nodes, int64_t seed);
+
+/* The model; borrows r. */
+struct synth_model synth_rmat_model(const struct synth_rmat *r);
 
 #endif

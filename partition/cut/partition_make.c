@@ -2,13 +2,63 @@
  * star. */
 #include "partition/cut/balance.h"
 #include "partition/cut/partition_cache.h"
-#include "partition/cut/partition_divided.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/graph/metis.h"
 #include "partition/order/order_auto.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
+
+/* Whether the parts are the blocks of rows that the ranks hold, in the order given: then every rank measures
+ * its own, and none reads the whole graph. */
+static int is_divided(const struct comm *comm, const struct config *config, const struct graph *block,
+                      int parts) {
+  return parts > 1 && parts == comm->size && config->partition.method == PARTITION_BLOCK &&
+         config->partition.order == ORDER_GIVEN && block &&
+         block->first == graph_block(block->nodes, parts, comm->rank) &&
+         block->first + block->rows == graph_block(block->nodes, parts, comm->rank + 1);
+}
+
+/* What this rank's rows are like; the others' places are 0. */
+static int measure_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
+  int64_t cut = 0, step = order_rate_step(partition->nodes, RATE_WINDOWS);
+#pragma omp parallel for schedule(static) reduction(+ : cut)
+  for (int64_t e = 0; e < block->edges; e++)
+    cut += block->col[e] < block->first || block->col[e] >= block->first + block->rows;
+  partition->edge_cut = cut;
+  partition->nnz[comm->rank] = block->edges;
+  return order_rate_part(block, order_view_of(partition), comm->rank, step, &partition->density,
+                         &partition->halo[comm->rank]);
+}
+
+static int add_up(struct comm *comm, struct partition *partition) {
+  int64_t density[sizeof partition->density / sizeof(int64_t)];
+  memcpy(density, &partition->density, sizeof density);
+  TRY(comm_reduce(comm, &partition->edge_cut, 1, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_reduce(comm, partition->nnz, partition->parts, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_reduce(comm, partition->halo, partition->parts, NUMBER_INT64, REDUCE_SUM));
+  TRY(comm_reduce(comm, density, sizeof density / sizeof density[0], NUMBER_INT64, REDUCE_SUM));
+  memcpy(&partition->density, density, sizeof density);
+  partition->density.cols /= partition->parts;
+  return OK;
+}
+
+static int make_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
+  TRY(partition_init(partition, comm->size, block->nodes));
+  partition_assign_blocks(partition, partition->nodes);
+  partition_count(partition);
+  for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
+  partition->chosen = ORDER_GIVEN;
+  return measure_own(comm, block, partition);
+}
+
+static int make_divided(struct comm *comm, const struct graph *block, struct partition *partition) {
+  double began = profile_clock();
+  TRY(comm_agree(comm, make_own(comm, block, partition)));
+  TRY(add_up(comm, partition));
+  partition->seconds = profile_clock() - began;
+  return OK;
+}
 
 /* What rank 0 does while the others wait (on large graphs, and for many parts, minutes), and what it holds.
  */
@@ -221,7 +271,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    const struct graph *block, int parts, const char *run_dir, struct partition *partition) {
   *partition = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
-  if (partition_is_divided(comm, config, block, parts)) return partition_divided(comm, block, partition);
+  if (is_divided(comm, config, block, parts)) return make_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
   struct making making = {
       .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};

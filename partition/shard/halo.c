@@ -1,6 +1,7 @@
 #include "partition/shard/halo.h"
 
 #include "kernels/ops/elementwise.h"
+#include "partition/graph/graph.h"
 #include "runtime/base/base.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
@@ -87,4 +88,109 @@ int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row
   }
   free(packed);
   return code;
+}
+
+/* The plan of a halo: every rank asks the owners for the rows it needs, then both sides compare. */
+
+struct request {
+  int64_t *rows;         /* [size] halo rows that each rank owns */
+  int64_t *bytes;        /* [size] the same in bytes of ids */
+  int64_t *wanted_bytes; /* [size] bytes of ids that each rank wants from here */
+  int64_t *wanted;       /* those ids, by rank */
+  uint64_t *hash;        /* [2 size] of the ids towards each rank; of what they say */
+};
+
+static void request_free(struct request *request) {
+  free_all(request->rows, request->bytes, request->wanted_bytes, request->wanted, request->hash);
+}
+
+static int request_init(struct comm *comm, const int32_t *owner, const struct halo *halo,
+                        struct request *request) {
+  int64_t bytes = comm->size * (int64_t)sizeof(int64_t);
+  TRY(memory_alloc(&request->rows, bytes, "halo plan"));
+  TRY(memory_alloc(&request->bytes, bytes, "halo plan"));
+  TRY(memory_alloc(&request->wanted_bytes, bytes, "halo plan"));
+  TRY(memory_alloc(&request->hash, (comm->size + 1) * bytes, "halo plan"));
+  for (int64_t i = 0; i < halo->rows; i++) request->rows[owner[halo->id[i]]]++;
+  for (int r = 0; r < comm->size; r++) request->bytes[r] = request->rows[r] * (int64_t)sizeof(int64_t);
+  return OK;
+}
+
+/* Rows to send, in the order in which they are wanted. */
+static int find_rows(struct comm *comm, const int32_t *owner, const int32_t *local,
+                     const struct request *request, struct halo *halo) {
+  int64_t rows = 0, i = 0;
+  for (int r = 0; r < comm->size; r++) rows += request->wanted_bytes[r] / (int64_t)sizeof(int64_t);
+  TRY(memory_arrays("halo rows to send", ROOM(&halo->send_row, rows)));
+  for (int r = 0; r < comm->size; r++) {
+    for (int64_t n = request->wanted_bytes[r] / (int64_t)sizeof(int64_t); n > 0; n--, i++) {
+      int64_t v = request->wanted[i];
+      if (owner[v] != comm->rank)
+        FAIL(FAILED, "rank %d asks rank %d for node %lld, which belongs to rank %d", r, comm->rank,
+             (long long)v, owner[v]);
+      halo->send_row[i] = local[v];
+    }
+  }
+  return OK;
+}
+
+static int list_peers(struct comm *comm, const struct request *request, struct halo *halo) {
+  int64_t bytes = (comm->size + 1) * (int64_t)sizeof(int64_t);
+  TRY(memory_arrays("halo plan", ROOM(&halo->peer, comm->size)));
+  TRY(memory_alloc(&halo->send_start, bytes, "halo plan"));
+  TRY(memory_alloc(&halo->recv_start, bytes, "halo plan"));
+  TRY(memory_arrays("halo plan", ROOM(&halo->send, comm->size), ROOM(&halo->recv, comm->size)));
+  for (int r = 0; r < comm->size; r++) {
+    int64_t out = request->wanted_bytes[r] / (int64_t)sizeof(int64_t), in = request->rows[r];
+    if (!out && !in) continue;
+    int p = halo->peers++;
+    halo->peer[p] = r;
+    halo->send_start[p + 1] = halo->send_start[p] + out;
+    halo->recv_start[p + 1] = halo->recv_start[p] + in;
+  }
+  return OK;
+}
+
+static uint64_t sequence_hash(uint64_t sum, int64_t i, int64_t id) {
+  return sum + graph_edge_hash(i, id, 0);
+}
+
+/* hash[r]: of the ids behind the rows that are packed for rank r, in their order. */
+static void hash_sends(const struct halo *halo, const int64_t *global_id, uint64_t *hash) {
+  for (int p = 0; p < halo->peers; p++) {
+    int64_t first = halo->send_start[p];
+    for (int64_t i = first; i < halo->send_start[p + 1]; i++)
+      hash[halo->peer[p]] = sequence_hash(hash[halo->peer[p]], i - first, global_id[halo->send_row[i]]);
+  }
+}
+
+static int compare(struct comm *comm, const struct halo *halo, const uint64_t *said) {
+  for (int p = 0; p < halo->peers; p++) {
+    int64_t first = halo->recv_start[p], last = halo->recv_start[p + 1];
+    uint64_t sum = 0;
+    for (int64_t i = first; i < last; i++) sum = sequence_hash(sum, i - first, halo->id[i]);
+    if (sum != said[(int64_t)halo->peer[p] * comm->size + comm->rank])
+      FAIL(FAILED, "ranks %d and %d disagree on the %lld halo rows that rank %d sends to rank %d",
+           halo->peer[p], comm->rank, (long long)(last - first), halo->peer[p], comm->rank);
+  }
+  return OK;
+}
+
+static int make_plan(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
+                     struct request *request, struct halo *halo) {
+  TRY(comm_agree(comm, request_init(comm, owner, halo, request)));
+  TRY(comm_all_to_all(comm, halo->id, request->bytes, (void **)&request->wanted, request->wanted_bytes));
+  int code = find_rows(comm, owner, local, request, halo);
+  if (code == OK) code = list_peers(comm, request, halo);
+  TRY(comm_agree(comm, code));
+  hash_sends(halo, global_id, request->hash);
+  uint64_t *said = request->hash + comm->size;
+  TRY(comm_gather_all(comm, request->hash, comm->size * (int64_t)sizeof *said, said));
+  return comm_agree(comm, compare(comm, halo, said));
+}
+
+int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
+              struct halo *halo) {
+  ENDED_BY(request_free) struct request request = {0};
+  return make_plan(comm, owner, local, global_id, &request, halo);
 }

@@ -2,12 +2,9 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/worker.h"
 #include "runtime/comm/comm_mpi.h"
-#ifdef GNNTRAIN_HAVE_CUDA
-#include "runtime/comm/comm_nccl.h"
-#endif
-#include "runtime/base/error.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/memory.h"
 #include "runtime/comm/launcher.h"
 
 int64_t comm_message_limit = (int64_t)1 << 30;
@@ -68,4 +69,21 @@ _Noreturn void comm_abort(struct comm *comm, int code) {
   fflush(stderr);
   if (comm->mpi && comm->mpi->started) MPI_Abort(MPI_COMM_WORLD, code);
   _exit(code);
+}
+
+/* Messages under way, as they stand. */
+
+void comm_requests_free(struct comm_requests *requests) {
+  free_all(requests->request, requests->status, requests->piece);
+  *requests = (struct comm_requests){0};
+}
+
+int comm_requests_peer(const struct comm_requests *requests) {
+  for (int i = 0; requests && i < requests->count; i++) {
+    int done = 1;
+    if (requests->request[i] != MPI_REQUEST_NULL)
+      MPI_Request_get_status(requests->request[i], &done, MPI_STATUS_IGNORE);
+    if (!done) return requests->piece[i].peer;
+  }
+  return -1;
 }

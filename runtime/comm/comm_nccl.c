@@ -3,8 +3,6 @@
  * wait (device_synchronize), it polls: NCCL's asynchronous errors, heartbeats of the other ranks and the
  * deadline.
  */
-#include "runtime/comm/comm_nccl.h"
-
 #include <nccl.h>
 #include <unistd.h>
 

@@ -84,6 +84,10 @@ struct device_ops {
   int (*profile)(struct device *device, struct profile_device *profile);
 };
 
+/* The tables, for device_list.h: the processor as a device, in host memory, whose streams have always
+ * finished; an NVIDIA GPU. */
+extern const struct device_ops device_cpu_ops, device_cuda_ops;
+
 /* The start of a device that was chosen (device_list.h), which another thread may do, and then what makes it
  * the calling thread's. */
 int device_start(struct device *device);

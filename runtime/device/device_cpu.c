@@ -1,4 +1,4 @@
-#include "runtime/device/device_cpu.h"
+#include "runtime/device/device.h"
 
 #include <omp.h>
 

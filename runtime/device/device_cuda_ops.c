@@ -1,11 +1,75 @@
-#include "runtime/device/device_cuda_ops.h"
-
+#include <dlfcn.h>
 #include <sched.h>
+#include <stddef.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/error.h"
 #include "runtime/device/device_cuda.h"
-#include "runtime/device/device_cuda_graph.h"
-#include "runtime/device/device_cuda_memory.h"
+
+/* The part of the library's interface that is used. It comes with the driver, not with the toolkit: a program
+ * linked against it would not start on a machine without a GPU. */
+struct nvml_memory {
+  unsigned long long total, free, used;
+};
+static struct {
+  int tried, ready;
+  int (*init)(void);
+  int (*handle)(const char *bus, void **device);
+  int (*memory)(void *device, struct nvml_memory *memory);
+} nvml;
+
+static void open_library(void) {
+  nvml.tried = 1;
+  void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  *(void **)&nvml.init = dlsym(library, "nvmlInit_v2");
+  *(void **)&nvml.handle = dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
+  *(void **)&nvml.memory = dlsym(library, "nvmlDeviceGetMemoryInfo");
+  nvml.ready = nvml.init && nvml.handle && nvml.memory && nvml.init() == 0;
+}
+
+int64_t device_cuda_used(const char *bus) {
+  void *device = NULL;
+  struct nvml_memory memory = {0};
+  if (!nvml.tried) open_library();
+  if (!nvml.ready || nvml.handle(bus, &device) != 0) return 0;
+  return nvml.memory(device, &memory) == 0 ? (int64_t)memory.used : 0;
+}
+
+/* A device_graph is a cudaGraphExec_t by another name. */
+static cudaGraphExec_t executable(struct device_graph *graph) {
+  return (cudaGraphExec_t)(void *)graph;
+}
+
+/* Of this thread alone: NCCL queues the work of a non-blocking communicator from a thread of its own, which
+ * may allocate meanwhile. */
+int device_cuda_capture_begin(struct device *device, enum stream stream) {
+  TRY_CUDA(cudaStreamBeginCapture(device_cuda_stream(device, stream), cudaStreamCaptureModeThreadLocal));
+  return OK;
+}
+
+/* Nodes keep the priority of the stream that they were recorded on: transfers go first here too. */
+int device_cuda_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
+  cudaGraph_t recorded = NULL;
+  cudaGraphExec_t exec = NULL;
+  cudaError_t result = cudaStreamEndCapture(device_cuda_stream(device, stream), &recorded);
+  if (result == cudaSuccess)
+    result = cudaGraphInstantiate(&exec, recorded, cudaGraphInstantiateFlagUseNodePriority);
+  if (recorded) cudaGraphDestroy(recorded);
+  (void)cudaGetLastError(); /* a failed capture must not be taken for a failed launch later */
+  *graph = (struct device_graph *)(void *)exec;
+  return device_cuda_check(result, "recording a graph");
+}
+
+int device_cuda_replay(struct device *device, enum stream stream, struct device_graph *graph) {
+  TRY_CUDA(cudaGraphLaunch(executable(graph), device_cuda_stream(device, stream)));
+  return OK;
+}
+
+void device_cuda_graph_free(struct device *device, struct device_graph *graph) {
+  (void)device;
+  cudaGraphExecDestroy(executable(graph));
+}
 
 static struct device_cuda *cuda_of(const struct device *device) {
   return device->impl;

@@ -1,10 +1,6 @@
 #include "runtime/device/device_list.h"
 
 #include "runtime/base/base.h"
-#include "runtime/device/device_cpu.h"
-#ifdef GNNTRAIN_HAVE_CUDA
-#include "runtime/device/device_cuda_ops.h"
-#endif
 
 const struct device_ops *const device_list[] = {
 #ifdef GNNTRAIN_HAVE_CUDA

@@ -6,7 +6,7 @@
 
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
-#include "io/import/splits.h"
+#include "io/import/import_split.h"
 #include "runtime/base/base.h"
 
 enum { PATH = 1024 };

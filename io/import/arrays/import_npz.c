@@ -1,7 +1,7 @@
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
-#include "io/import/import_split_file.h"
+#include "io/import/import_split.h"
 #include "runtime/base/base.h"
 
 /* adj_*, attr_*, labels, train_idx ... (Shchur et al., "Pitfalls of graph neural network evaluation", 2018)

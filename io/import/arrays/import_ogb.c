@@ -1,17 +1,168 @@
 /* OGB's node property sets of one graph, as they are downloaded (Hu et al. 2020): FOLDER/raw has edge.csv.gz,
  * num-node-list.csv.gz, node-feat.csv.gz and node-label.csv.gz, or, for large sets, data.npz and
- * node-label.npz; splits are in FOLDER/split/<name>, see import_ogb_split.c. What else is there (years,
+ * node-label.npz; splits are in FOLDER/split/<name>, see ogb_splits. What else is there (years,
  * species, features of edges) is left out. Sets that list every edge once want --undirected. */
-#include "io/import/arrays/ogb.h"
-
+#include <assert.h>
+#include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/file/csv.h"
+#include "io/import/import.h"
+#include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
+#include "io/import/import_split.h"
 #include "runtime/base/base.h"
+#include "runtime/base/error.h"
+
+enum { OGB_PATH = 1200, OGB_NAME = 300 };
+
+/* FOLDER/NAME; the name of OGB's folder is short enough for all that is in it. */
+static void ogb_path(char path[OGB_PATH], const char *folder, const char *name) {
+  int length = snprintf(path, OGB_PATH, "%s/%s", folder, name);
+  assert(length < OGB_PATH);
+}
+
+/* Where the table "name" of a folder is: name.csv, or name.csv.gz. Returns 0 when there is neither. */
+static int ogb_find(const char *folder, const char *name, char path[OGB_PATH]) {
+  static const char *const suffix[] = {".csv", ".csv.gz"};
+  int there = 0;
+  for (int i = 0; i < 2 && !there; i++) {
+    char file[OGB_NAME + 8];
+    snprintf(file, sizeof file, "%.*s%s", OGB_NAME, name, suffix[i]);
+    ogb_path(path, folder, file);
+    there = access(path, F_OK) == 0;
+  }
+  return there;
+}
+
+/* The form of OGB's large sets: data.npz and node-label.npz. */
+
+static int take_nodes(struct import *import, const struct npy *counts) {
+  int64_t nodes;
+  if (counts->count != 1)
+    FAIL(BAD_INPUT, "%s: lists %lld graphs; sets of one graph are read", counts->name,
+         (long long)counts->count);
+  TRY(npy_int64(counts, 0, 1, &nodes));
+  if (nodes < 1) FAIL(BAD_INPUT, "%s: the graph has %lld nodes", counts->name, (long long)nodes);
+  import->edges.nodes = nodes;
+  return OK;
+}
+
+static int take_pairs(struct import *import, const struct npy *pairs) {
+  TRY(import_pairs(import, pairs, 0));
+  return import_check_size(import->edges.nodes, import->edges.count, pairs->name);
+}
+
+static int read_data(struct import *import, const struct npz *npz) {
+  TRY(import_array(import, npz, "num_nodes_list", take_nodes));
+  TRY(import_array(import, npz, "edge_index", take_pairs));
+  return npz_has(npz, "node_feat") ? import_array(import, npz, "node_feat", import_take_features) : OK;
+}
+
+/* Nodes, arcs, features and labels from raw/data.npz and raw/node-label.npz. */
+static int ogb_archives(struct import *import, const char *raw) {
+  char path[OGB_PATH];
+  struct npz npz;
+  ogb_path(path, raw, "data.npz");
+  int code = npz_open(&npz, path);
+  if (code == OK) code = read_data(import, &npz);
+  npz_close(&npz);
+  TRY(code);
+  ogb_path(path, raw, "node-label.npz");
+  if (access(path, F_OK) != 0) return OK;
+  code = npz_open(&npz, path);
+  if (code == OK) code = import_array(import, &npz, "node_label", import_take_labels);
+  npz_close(&npz);
+  return code;
+}
+
+/* The ids of a part, in the order of the file. */
+struct list {
+  int64_t nodes, *id;
+};
+
+static int make_list(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct list *list = context;
+  (void)line, (void)rows, (void)text;
+  return list->id ? OK : memory_alloc(&list->id, list->nodes * (int64_t)sizeof *list->id, "a split");
+}
+
+static int take_id(void *context, const struct text *text, char *line, int64_t row) {
+  struct list *list = context;
+  if (row >= list->nodes) TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)list->nodes);
+  TRY(text_int(text, &line, &list->id[row], "a node id"));
+  return text_end(text, &line, "one node id");
+}
+
+static int put_list(const struct list *list, int64_t rows, const char *path, int p, uint8_t *part) {
+  char place[OGB_PATH + 32];
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t node = list->id[i];
+    if (node >= 0 && node < list->nodes && part[node] == NO_PART) {
+      part[node] = (uint8_t)p;
+      continue;
+    }
+    snprintf(place, sizeof place, "%s:%lld", path, (long long)i + 1);
+    return splits_put(part, list->nodes, node, p, place);
+  }
+  return OK;
+}
+
+static int read_part(const char *folder, int p, uint8_t *part, int64_t nodes) {
+  static const char *const name[SPLIT_COUNT] = {"train", "valid", "test"};
+  const struct csv_reader reader = {.room = make_list, .row = take_id};
+  struct list list = {.nodes = nodes};
+  char path[OGB_PATH];
+  int64_t rows;
+  ogb_find(folder, name[p], path);
+  int code = csv_read(path, &reader, &list, &rows);
+  if (code == OK) code = put_list(&list, rows, path, p, part);
+  free(list.id);
+  return code;
+}
+
+static int read_split(struct import *import, const char *folder, int64_t k, uint8_t *part) {
+  int64_t nodes = import->edges.nodes;
+  memset(part, NO_PART, (size_t)nodes);
+  for (int p = 0; p < SPLIT_COUNT; p++) TRY(read_part(folder, p, part, nodes));
+  return splits_list(&import->source, k, part, nodes);
+}
+
+static int is_visible(const struct dirent *entry) {
+  return entry->d_name[0] != '.';
+}
+
+static int read_splits(struct import *import, const char *folder, struct dirent **entry, int entries) {
+  uint8_t *part;
+  char path[OGB_PATH];
+  TRY(splits_new(&import->source, entries));
+  TRY(memory_alloc(&part, import->edges.nodes, "the parts of a split"));
+  int code = OK;
+  for (int k = 0; k < entries && code == OK; k++) {
+    if (entries > 1) log_info("split %d: %s", k, entry[k]->d_name);
+    ogb_path(path, folder, entry[k]->d_name);
+    code = read_split(import, path, k, part);
+  }
+  free(part);
+  return code;
+}
+
+/* FOLDER/split/<name>/{train,valid,test}.csv.gz, a node id a line; several splits in the order of their
+ * names. Nothing happens where there is no FOLDER/split. */
+static int ogb_splits(struct import *import, const char *folder) {
+  char splits[OGB_PATH];
+  struct dirent **entry = NULL;
+  ogb_path(splits, folder, "split");
+  int entries = scandir(splits, &entry, is_visible, alphasort);
+  int code = entries > 0 ? read_splits(import, splits, entry, entries) : OK;
+  for (int k = 0; k < entries; k++) free(entry[k]);
+  free(entry);
+  return code;
+}
 
 /* The only number of a file. */
 static int take_count(void *context, const struct text *text, char *line, int64_t row) {

@@ -1,11 +1,204 @@
-#include "io/import/text/hyper_file.h"
-
+/* The three kinds of text that hypergraphs come in. */
+#include "io/dataset/hyperedges.h"
 #include "io/file/npz.h"
 #include "io/file/path_check.h"
-#include "io/import/option.h"
+#include "io/file/text.h"
+#include "io/import/import.h"
 #include "runtime/base/base.h"
 
-int hyper_read_lines(struct hyper_file *file) {
+/* What a reader fills. */
+struct hyper_file {
+  struct text text;
+  struct import *import;
+  struct hyperedges list;
+  int64_t base, nodes; /* vertices are base .. base + nodes - 1; nodes -1: not said by the file */
+};
+
+/* The next line that holds something and is not a comment; NULL at the end. */
+static int next_line(struct text *text, char **line) {
+  for (;;) {
+    TRY(text_next(text, line));
+    if (!*line) return OK;
+    char *at = *line;
+    if (**line != '%' && text_more(&at)) return OK;
+  }
+}
+
+static int read_edge(struct hyper_file *file, char *line, int weighted) {
+  const struct text *text = &file->text;
+  int64_t vertex;
+  TRY(text_fields(text, line));
+  if (weighted) TRY(text_int(text, &line, &vertex, "the weight of a hyperedge"));
+  while (text_more(&line)) {
+    TRY(text_int(text, &line, &vertex, "a vertex"));
+    if (vertex < 1 || vertex > file->nodes)
+      TEXT_FAIL(text, "vertex %lld is outside 1 .. %lld", (long long)vertex, (long long)file->nodes);
+    TRY(hyperedges_add(&file->list, vertex));
+  }
+  return hyperedges_end(&file->list);
+}
+
+/* The weights of vertices, one a line. */
+static int read_weights(struct hyper_file *file) {
+  char *line;
+  int64_t weight;
+  for (int64_t v = 0; v < file->nodes; v++) {
+    TRY(next_line(&file->text, &line));
+    if (!line)
+      TEXT_FAIL(&file->text, "the file ends after %lld weights of %lld vertices", (long long)v,
+                (long long)file->nodes);
+    TRY(text_int(&file->text, &line, &weight, "the weight of a vertex"));
+    TRY(text_end(&file->text, &line, "one weight a line"));
+  }
+  return OK;
+}
+
+/* hMETIS 1.5 manual: "hyperedges vertices [fmt]", a line of vertices from 1 for each hyperedge; weights are
+ * passed over. */
+static int read_hmetis(struct hyper_file *file) {
+  struct text *text = &file->text;
+  int64_t edges, nodes, format = 0;
+  char *line;
+  TRY(next_line(text, &line));
+  if (!line) FAIL(BAD_INPUT, "%s: is empty", text->path);
+  TRY(text_int(text, &line, &edges, "the number of hyperedges"));
+  TRY(text_int(text, &line, &nodes, "the number of vertices"));
+  if (edges < 1 || edges > INT32_MAX || nodes < 1 || nodes > INT32_MAX)
+    TEXT_FAIL(text, "%lld hyperedges and %lld vertices; 1 to %d are allowed", (long long)edges,
+              (long long)nodes, INT32_MAX);
+  if (text_more(&line)) TRY(text_int(text, &line, &format, "fmt"));
+  TRY(text_end(text, &line, "hyperedges, vertices and fmt"));
+  if (format != 0 && format != 1 && format != 10 && format != 11)
+    TEXT_FAIL(text, "fmt is %lld; allowed: 0, 1, 10, 11", (long long)format);
+  int64_t declared = text->line;
+  file->base = 1;
+  file->nodes = nodes;
+  for (int64_t e = 0; e < edges; e++) {
+    TRY(next_line(text, &line));
+    if (!line) TEXT_FAIL(text, "the file ends after %lld of %lld hyperedges", (long long)e, (long long)edges);
+    TRY(read_edge(file, line, format % 10 == 1));
+  }
+  if (format >= 10) TRY(read_weights(file));
+  TRY(next_line(text, &line));
+  if (line) TEXT_FAIL(text, "more lines than line %lld declares", (long long)declared);
+  if (format) log_info("weights of hyperedges and vertices are left out");
+  return OK;
+}
+
+/* Incidences in the order of the file, then by hyperedge. */
+struct incidences {
+  int64_t count, capacity;
+  struct incidence {
+    int64_t edge, place, vertex;
+  } * item;
+  int64_t declared, left, right, declared_line; /* -1: not */
+  int valued;
+};
+
+static int add(struct incidences *list, int64_t vertex, int64_t edge) {
+  if (list->count == list->capacity) {
+    int64_t capacity = 2 * list->capacity + 1024, bytes = (int64_t)sizeof *list->item;
+    TRY(memory_grow(&list->item, list->count * bytes, capacity * bytes, "incidences"));
+    list->capacity = capacity;
+  }
+  list->item[list->count] = (struct incidence){edge, list->count, vertex};
+  list->count++;
+  return OK;
+}
+
+static int compare(const void *a, const void *b) {
+  const struct incidence *x = a, *y = b;
+  if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
+  return (x->place > y->place) - (x->place < y->place);
+}
+
+/* "% incidences vertices hyperedges" below the line that says "bip". */
+static int read_comment(struct hyper_file *file, struct incidences *list, char *at) {
+  int64_t number[3];
+  int numbers = 0;
+  char *end;
+  for (char *word = text_word(&at); word && numbers < 3; word = text_word(&at)) {
+    long long value = strtoll(word, &end, 10);
+    if (end == word || *end || value < 0) break;
+    number[numbers++] = value;
+  }
+  if (numbers < 3 || list->declared >= 0) return OK;
+  list->declared = number[0];
+  list->left = number[1];
+  list->right = number[2];
+  list->declared_line = file->text.line;
+  if (list->left > INT32_MAX || list->right > INT32_MAX)
+    TEXT_FAIL(&file->text, "%lld vertices and %lld hyperedges; at most %d are allowed", (long long)number[1],
+              (long long)number[2], INT32_MAX);
+  return OK;
+}
+
+static int read_id(struct hyper_file *file, char **at, int64_t most, const char *what, int64_t *id) {
+  TRY(text_int(&file->text, at, id, what));
+  if (*id < 1 || *id > (most < 0 ? INT32_MAX : most))
+    TEXT_FAIL(&file->text, "%s is %lld; 1 to %lld are allowed", what, (long long)*id,
+              (long long)(most < 0 ? INT32_MAX : most));
+  return OK;
+}
+
+static int read_incidence(struct hyper_file *file, struct incidences *list, char *line) {
+  int64_t vertex, edge;
+  float ignored;
+  TRY(read_id(file, &line, list->left, "a vertex", &vertex));
+  TRY(read_id(file, &line, list->right, "a hyperedge", &edge));
+  for (int i = 0; i < 2 && text_more(&line); i++) {
+    TRY(text_real(&file->text, &line, &ignored, i ? "a time" : "a weight"));
+    list->valued = 1;
+  }
+  TRY(text_end(&file->text, &line, "a vertex, a hyperedge, a weight and a time"));
+  return add(list, vertex, edge);
+}
+
+static int read_lines(struct hyper_file *file, struct incidences *list) {
+  char *line;
+  for (;;) {
+    TRY(text_next(&file->text, &line));
+    if (!line) break;
+    char *word = line;
+    int more = text_more(&word);
+    if (*word != '%') TRY(text_fields(&file->text, line));
+    if (*word == '%')
+      TRY(read_comment(file, list, word + 1));
+    else if (more)
+      TRY(read_incidence(file, list, word));
+  }
+  if (list->declared >= 0 && list->declared != list->count)
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld incidences, the file has %lld", file->text.path,
+         (long long)list->declared_line, (long long)list->declared, (long long)list->count);
+  return OK;
+}
+
+/* Hyperedges that no line names are empty: they are not even counted. */
+static int hand_over(struct hyper_file *file, struct incidences *list) {
+  if (list->count > 0) qsort(list->item, (size_t)list->count, sizeof *list->item, compare);
+  for (int64_t i = 0; i < list->count; i++) {
+    TRY(hyperedges_add(&file->list, list->item[i].vertex));
+    int last = i + 1 == list->count || list->item[i + 1].edge != list->item[i].edge;
+    if (last) TRY(hyperedges_end(&file->list));
+  }
+  file->base = 1;
+  file->nodes = list->left >= 0 ? list->left : file->list.highest;
+  if (list->valued) log_info("weights and times of incidences are left out");
+  return OK;
+}
+
+/* KONECT's bipartite out.* file, "% bip": a line "left right [weight [time]]", ids from 1. The left side are
+ * the vertices, the right side the hyperedges. */
+static int read_konect(struct hyper_file *file) {
+  struct incidences list = {.declared = -1, .left = -1, .right = -1};
+  int code = read_lines(file, &list);
+  if (code == OK) code = hand_over(file, &list);
+  free(list.item);
+  return code;
+}
+
+/* A line of vertices for each hyperedge. */
+static int read_plain(struct hyper_file *file) {
   struct text *text = &file->text;
   char *line, quote[TEXT_QUOTE];
   for (;;) {
@@ -116,7 +309,7 @@ static int read_file(struct hyper_file *file) {
   int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz"), konect = 0;
   TRY(text_open(&file->text, path));
   if (!hmetis) TRY(is_konect(&file->text, &konect));
-  TRY(hmetis ? hyper_read_hmetis(file) : konect ? hyper_read_konect(file) : hyper_read_lines(file));
+  TRY(hmetis ? read_hmetis(file) : konect ? read_konect(file) : read_plain(file));
   if (file->list.count == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
   if (file->nodes < 0) TRY(settle_vertices(file));
   char what[sizeof file->text.path + 32];
