@@ -8,25 +8,19 @@
 
 static const char checkpoint_format[] = "gnntrain-checkpoint";
 
-static int write_value(struct h5 *h5, const struct checkpoint_value *value) {
-  switch (value->kind) {
-  case CHECKPOINT_INT:
-    TRY(h5_write_int(h5, "/", value->name, *value->integer));
-    break;
-  case CHECKPOINT_REAL:
-    TRY(h5_write_real(h5, "/", value->name, *value->real));
-    break;
-  case CHECKPOINT_TEXT:
-    TRY(h5_write_text(h5, "/", value->name, value->text));
-    break;
-  }
-  return OK;
+static void *place_of(const struct checkpoint_value *v) {
+  return v->kind == CHECKPOINT_INT    ? (void *)v->integer
+         : v->kind == CHECKPOINT_REAL ? (void *)v->real
+                                      : v->text;
 }
 
 static int write_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
   TRY(h5_write_text(h5, "/", "format", checkpoint_format));
   TRY(h5_write_int(h5, "/", "version", CHECKPOINT_VERSION));
-  for (int64_t i = 0; i < checkpoint->values; i++) TRY(write_value(h5, &checkpoint->value[i]));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    TRY(h5_write_value(h5, value->name, (enum h5_type)value->kind, place_of(value)));
+  }
   for (int64_t i = 0; i < checkpoint->items; i++) {
     const struct checkpoint_item *item = &checkpoint->item[i];
     TRY(h5_write_all(h5, item->name, item->type, item->rows, item->cols, item->data));
@@ -54,22 +48,6 @@ static int check_format(struct h5 *h5) {
   return OK;
 }
 
-static int read_value(struct h5 *h5, const struct checkpoint_value *value) {
-  if (value->optional && !h5_has_attr(h5, "/", value->name)) return OK;
-  switch (value->kind) {
-  case CHECKPOINT_INT:
-    TRY(h5_read_int(h5, "/", value->name, value->integer));
-    break;
-  case CHECKPOINT_REAL:
-    TRY(h5_read_real(h5, "/", value->name, value->real));
-    break;
-  case CHECKPOINT_TEXT:
-    TRY(h5_read_text(h5, "/", value->name, value->text, value->text_size));
-    break;
-  }
-  return OK;
-}
-
 static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
   static const char *const type_name[] = {"int32", "int64", "uint8", "float32", "float64", "text"};
   struct h5_shape shape;
@@ -88,7 +66,11 @@ static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
 
 static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
   TRY(check_format(h5));
-  for (int64_t i = 0; i < checkpoint->values; i++) TRY(read_value(h5, &checkpoint->value[i]));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    if (value->optional && !h5_has_attr(h5, "/", value->name)) continue;
+    TRY(h5_read_value(h5, value->name, (enum h5_type)value->kind, place_of(value), value->text_size));
+  }
   for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(h5, &checkpoint->item[i]));
   return OK;
 }
@@ -100,8 +82,14 @@ int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
   return read_parts(&h5, checkpoint);
 }
 
+static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {
+  snprintf(name, 64, "epoch-%lld-%lld.h5", (long long)run, (long long)epoch);
+}
+
 void checkpoint_path(char *path, int64_t size, const char *dir, int64_t run, int64_t epoch) {
-  snprintf(path, (size_t)size, "%s/epoch-%lld-%lld.h5", dir, (long long)run, (long long)epoch);
+  char name[64];
+  checkpoint_name(name, run, epoch);
+  snprintf(path, (size_t)size, "%s/%s", dir, name);
 }
 
 /* A file that checkpoint_path names; `temporary`: one that a killed writer left. */
@@ -112,17 +100,12 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
     return 0;
   if (r < 0 || e < 0) return 0;
   char canonical[64];
-  int length = snprintf(canonical, sizeof canonical, "epoch-%lld-%lld.h5", r, e);
-  if (strncmp(name, canonical, (size_t)length) != 0) return 0; /* as epoch-0-010.h5 */
+  checkpoint_name(canonical, r, e);
+  if (strncmp(name, canonical, strlen(canonical)) != 0) return 0; /* as epoch-0-010.h5 */
   *run = r;
   *epoch = e;
   *temporary = whole > 0 && name[whole] == '\0' && writer != atomic_write_writer();
   return *temporary || name[end] == '\0';
-}
-
-static int compare(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
 }
 
 /* Calls each(folder, name, run, epoch, temporary, context) for the checkpoints in `dir`, if there is such. A
@@ -163,10 +146,6 @@ static int remove_from(const char *dir, const char *name) {
   close(folder);
   if (error) FAIL(FAILED, "%s/%s: cannot be removed: %s", dir, name, strerror(error));
   return OK;
-}
-
-static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {
-  snprintf(name, 64, "epoch-%lld-%lld.h5", (long long)run, (long long)epoch);
 }
 
 /* Runs follow each other, and in each its epochs. */
@@ -241,7 +220,7 @@ int checkpoint_prune(const char *dir, int64_t run, int64_t keep) {
   char name[64];
   int code = scan(dir, collect, &epochs);
   if (code == OK && epochs.count > 0)
-    qsort(epochs.epoch, (size_t)epochs.count, sizeof *epochs.epoch, compare);
+    qsort(epochs.epoch, (size_t)epochs.count, sizeof *epochs.epoch, compare_int64);
   for (int64_t i = 0; code == OK && i < epochs.count - keep; i++) {
     checkpoint_name(name, run, epochs.epoch[i]);
     code = remove_from(dir, name);

@@ -17,7 +17,7 @@ struct checkpoint_item {
 };
 struct checkpoint_value {
   char name[48]; /* attribute of "/" */
-  enum { CHECKPOINT_INT, CHECKPOINT_REAL, CHECKPOINT_TEXT } kind;
+  enum { CHECKPOINT_INT = H5_INT64, CHECKPOINT_REAL = H5_DOUBLE, CHECKPOINT_TEXT = H5_TEXT } kind;
   int64_t *integer;
   double *real;
   char *text;

@@ -55,6 +55,11 @@ int h5_write_text(struct h5 *h5, const char *object, const char *name, const cha
 int h5_write_int(struct h5 *h5, const char *object, const char *name, int64_t value);
 int h5_write_real(struct h5 *h5, const char *object, const char *name, double value);
 
+/* The same of "/", of what `value` points to: an int64_t (H5_INT64), a double (H5_DOUBLE) or size bytes of
+ * text. */
+int h5_read_value(struct h5 *h5, const char *name, enum h5_type type, void *value, int64_t size);
+int h5_write_value(struct h5 *h5, const char *name, enum h5_type type, const void *value);
+
 /* Rows [first, first + count) of a dataset of 1 or 2 dimensions into `data`, converted to `type`. */
 int h5_read_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, enum h5_type type,
                  void *data);

@@ -144,3 +144,14 @@ int h5_write_int(struct h5 *h5, const char *object, const char *name, int64_t va
 int h5_write_real(struct h5 *h5, const char *object, const char *name, double value) {
   return write_attr(h5, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
+
+int h5_read_value(struct h5 *h5, const char *name, enum h5_type type, void *value, int64_t size) {
+  if (type == H5_TEXT) return h5_read_text(h5, "/", name, value, size);
+  return read_number(h5, "/", name, type == H5_DOUBLE, value);
+}
+
+int h5_write_value(struct h5 *h5, const char *name, enum h5_type type, const void *value) {
+  if (type == H5_TEXT) return h5_write_text(h5, "/", name, value);
+  if (type == H5_INT64) return h5_write_int(h5, "/", name, *(const int64_t *)value);
+  return h5_write_real(h5, "/", name, *(const double *)value);
+}

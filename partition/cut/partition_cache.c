@@ -1,14 +1,13 @@
 #include "partition/cut/partition_cache.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "io/file/h5.h"
 #include "io/file/path_check.h"
 #include "runtime/base/base.h"
-
-static const char FORMAT[] = "gnntrain-partition";
-static const char OBJECTIVE[] = "volume";
 
 enum { PLACES = 2 };
 
@@ -29,60 +28,111 @@ static int path_of(const struct partition_key *key, enum node_order order, int p
   return written < (int)size;
 }
 
-static int check_text(struct h5 *h5, const char *name, const char *expected) {
-  char text[64];
-  TRY(h5_read_text(h5, "/", name, text, sizeof text));
-  if (strcmp(text, expected) != 0)
-    FAIL(BAD_INPUT, "%s: %s is \"%s\" and not \"%s\"", h5->path, name, text, expected);
+/* What a file says of itself, as attributes; by its key it is found again. */
+static const struct field {
+  const char *name;
+  enum h5_type type;
+  size_t offset, size; /* in struct partition_kept */
+  enum { KEY, FACT, NEWER_FACT /* which older files lack */ } kind;
+} fields[] = {
+#define FIELD(kind, type, name, field) \
+  { name, type, offsetof(struct partition_kept, field), sizeof(((struct partition_kept *)0)->field), kind }
+    FIELD(KEY, H5_TEXT, "format", format),
+    FIELD(KEY, H5_INT64, "version", version),
+    FIELD(KEY, H5_TEXT, "method", method),
+    FIELD(KEY, H5_INT64, "k", parts),
+    FIELD(KEY, H5_INT64, "seed", seed),
+    FIELD(KEY, H5_TEXT, "objective", objective),
+    FIELD(KEY, H5_DOUBLE, "balance", balance),
+    FIELD(KEY, H5_TEXT, "order", order),
+    FIELD(KEY, H5_INT64, "loa_window", loa_window),
+    FIELD(KEY, H5_TEXT, "graph_hash", hash),
+    FIELD(FACT, H5_TEXT, "chosen", chosen),
+    FIELD(FACT, H5_INT64, "tried", tried),
+    FIELD(FACT, H5_DOUBLE, "order_seconds", order_seconds),
+    FIELD(FACT, H5_INT64, "rated_rows", density.rows),
+    FIELD(FACT, H5_INT64, "rated_cols", density.cols),
+    FIELD(FACT, H5_INT64, "edge_cut", edge_cut),
+    FIELD(NEWER_FACT, H5_INT64, "halo_rows", halo_rows),
+    FIELD(FACT, H5_DOUBLE, "seconds", seconds),
+};
+enum { FIELDS = sizeof fields / sizeof fields[0], ANY = -1 /* of an integer of a key */ };
+
+/* The arrays of a file: of the density, then of the partition. */
+enum { DENSITY_ARRAYS = 3, ARRAYS = 7 };
+struct array {
+  const char *name;
+  enum h5_type type;
+  int64_t rows;
+  void *data;
+};
+
+static void list_density(struct density *density, struct array array[DENSITY_ARRAYS]) {
+  array[0] = (struct array){"/density_cells", H5_INT64, DENSITY_BINS, density->cells};
+  array[1] = (struct array){"/density_arcs", H5_INT64, DENSITY_BINS, density->arcs};
+  array[2] = (struct array){"/density_windows", H5_INT64, DENSITY_BINS, density->windows};
+}
+
+static void list_arrays(struct partition *partition, struct array array[ARRAYS]) {
+  list_density(&partition->density, array);
+  array[3] = (struct array){"/part", H5_INT32, partition->nodes, partition->part};
+  array[4] = (struct array){"/order", H5_INT64, partition->nodes, partition->order};
+  array[5] = (struct array){"/halo", H5_INT64, partition->parts, partition->halo};
+  array[6] = (struct array){"/nnz", H5_INT64, partition->parts, partition->nnz};
+}
+
+static int read_arrays(struct h5 *h5, const struct array *array, int count) {
+  for (; count > 0; count--, array++) {
+    struct h5_shape shape;
+    TRY(h5_shape(h5, array->name, &shape));
+    if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] != array->rows)
+      FAIL(BAD_INPUT, "%s: %s is not there with %lld values", h5->path, array->name, (long long)array->rows);
+    TRY(h5_read_rows(h5, array->name, 0, array->rows, array->type, array->data));
+  }
   return OK;
 }
 
-static int check_int(struct h5 *h5, const char *name, int64_t expected) {
-  int64_t value;
-  TRY(h5_read_int(h5, "/", name, &value));
-  if (value != expected)
-    FAIL(BAD_INPUT, "%s: %s is %lld and not %lld", h5->path, name, (long long)value, (long long)expected);
-  return OK;
-}
-
-static int check_shape(struct h5 *h5, const char *name, int64_t rows) {
-  struct h5_shape shape;
-  TRY(h5_shape(h5, name, &shape));
-  if (!shape.exists || shape.is_group || shape.dims != 1 || shape.dim[0] != rows)
-    FAIL(BAD_INPUT, "%s: %s is not there with %lld values", h5->path, name, (long long)rows);
-  return OK;
-}
-
-static void hash_text(uint64_t hash, char text[24]) {
-  snprintf(text, 24, "%016" PRIx64, hash);
-}
-
-/* Whether the window of order "loa" is part of what decided. */
-static int has_window(enum node_order order) {
-  return order == ORDER_LOA || order == ORDER_AUTO;
-}
-
-static int check_key(struct h5 *h5, const struct partition_key *key, enum node_order order) {
-  char hash[24];
-  hash_text(key->hash, hash);
+/* The key of a file of that order. The window of order "loa" is part of what decided where it was used. */
+static struct partition_kept key_of(const struct partition_key *key, enum node_order order) {
   const struct config *config = key->config;
-  double balance;
-  TRY(check_text(h5, "format", FORMAT));
-  TRY(check_int(h5, "version", 2));
-  TRY(check_text(h5, "method", partition_method_name[config->partition.method]));
-  TRY(check_int(h5, "k", key->parts));
-  TRY(check_int(h5, "seed", config->partition.seed));
-  TRY(check_text(h5, "objective", OBJECTIVE));
-  TRY(h5_read_real(h5, "/", "balance", &balance));
-  if (balance != config->partition.balance)
-    FAIL(BAD_INPUT, "%s: balance is %g and not %g", h5->path, balance, config->partition.balance);
-  TRY(check_text(h5, "order", node_order_name[order]));
-  if (has_window(order)) TRY(check_int(h5, "loa_window", config->partition.loa_window));
-  TRY(check_text(h5, "graph_hash", hash));
-  TRY(check_shape(h5, "/part", key->nodes));
-  TRY(check_shape(h5, "/order", key->nodes));
-  TRY(check_shape(h5, "/halo", key->parts));
-  return check_shape(h5, "/nnz", key->parts);
+  struct partition_kept kept = {.format = "gnntrain-partition",
+                                .objective = "volume",
+                                .version = 2,
+                                .parts = key->parts,
+                                .seed = config->partition.seed,
+                                .balance = config->partition.balance,
+                                .loa_window = ANY};
+  if (order == ORDER_LOA || order == ORDER_AUTO) kept.loa_window = config->partition.loa_window;
+  snprintf(kept.method, sizeof kept.method, "%s", partition_method_name[config->partition.method]);
+  snprintf(kept.order, sizeof kept.order, "%s", node_order_name[order]);
+  snprintf(kept.hash, sizeof kept.hash, "%016" PRIx64, key->hash);
+  return kept;
+}
+
+static int check_field(const struct h5 *h5, const struct field *field, const void *found,
+                       const void *wanted) {
+  const int64_t *integer = found, *wanted_integer = wanted;
+  const double *real = found, *wanted_real = wanted;
+  if (field->type == H5_TEXT && strcmp(found, wanted) != 0)
+    FAIL(BAD_INPUT, "%s: %s is \"%s\" and not \"%s\"", h5->path, field->name, (const char *)found,
+         (const char *)wanted);
+  if (field->type == H5_INT64 && *wanted_integer != ANY && *integer != *wanted_integer)
+    FAIL(BAD_INPUT, "%s: %s is %lld and not %lld", h5->path, field->name, (long long)*integer,
+         (long long)*wanted_integer);
+  if (field->type == H5_DOUBLE && *real != *wanted_real)
+    FAIL(BAD_INPUT, "%s: %s is %g and not %g", h5->path, field->name, *real, *wanted_real);
+  return OK;
+}
+
+/* wanted: what the key must be; NULL: it may be any. */
+static int read_fields(struct h5 *h5, const struct partition_kept *wanted, struct partition_kept *kept) {
+  for (const struct field *f = fields; f < fields + FIELDS; f++) {
+    void *value = (char *)kept + f->offset;
+    if (f->kind == NEWER_FACT && !h5_has_attr(h5, "/", f->name)) continue;
+    TRY(h5_read_value(h5, f->name, f->type, value, (int64_t)f->size));
+    if (wanted && f->kind == KEY) TRY(check_field(h5, f, value, (const char *)wanted + f->offset));
+  }
+  return OK;
 }
 
 /* Every node once, in the shard that owns it. */
@@ -145,58 +195,45 @@ static int check_contents(const struct h5 *h5, int64_t edges, struct partition *
   return check_order(h5, partition, seen);
 }
 
-static int read_seconds(struct h5 *h5, const char *name, double *seconds) {
-  TRY(h5_read_real(h5, "/", name, seconds));
-  if (!(*seconds >= 0 && *seconds < 1e9)) FAIL(BAD_INPUT, "%s: %s is %g", h5->path, name, *seconds);
+static int check_seconds(const struct h5 *h5, const char *name, double seconds) {
+  if (!(seconds >= 0 && seconds < 1e9)) FAIL(BAD_INPUT, "%s: %s is %g", h5->path, name, seconds);
   return OK;
 }
 
 /* The order that was chosen, among which, and how densely it packs the arcs. */
-static int read_rating(struct h5 *h5, enum node_order order, struct partition *partition) {
-  struct density *density = &partition->density;
-  char text[64];
-  int64_t tried, chosen = 0;
-  TRY(h5_read_text(h5, "/", "chosen", text, sizeof text));
-  while (chosen < ORDERS && strcmp(text, node_order_name[chosen]) != 0) chosen++;
-  if (chosen == ORDERS || chosen == ORDER_AUTO || (order != ORDER_AUTO && chosen != (int64_t)order))
-    FAIL(BAD_INPUT, "%s: chosen is \"%s\", which is not possible with order %s", h5->path, text,
+static int take_facts(const struct h5 *h5, const struct partition_kept *kept, enum node_order order,
+                      struct partition *partition) {
+  int chosen = 0;
+  while (chosen < ORDERS && strcmp(kept->chosen, node_order_name[chosen]) != 0) chosen++;
+  if (chosen == ORDERS || chosen == ORDER_AUTO || (order != ORDER_AUTO && chosen != (int)order))
+    FAIL(BAD_INPUT, "%s: chosen is \"%s\", which is not possible with order %s", h5->path, kept->chosen,
          node_order_name[order]);
-  TRY(h5_read_int(h5, "/", "tried", &tried));
-  if (tried < 0 || tried >> ORDERS) FAIL(BAD_INPUT, "%s: tried is %lld", h5->path, (long long)tried);
-  TRY(read_seconds(h5, "order_seconds", &partition->order_seconds));
-  TRY(h5_read_int(h5, "/", "rated_rows", &density->rows));
-  TRY(h5_read_int(h5, "/", "rated_cols", &density->cols));
-  TRY(check_shape(h5, "/density_cells", DENSITY_BINS));
-  TRY(check_shape(h5, "/density_arcs", DENSITY_BINS));
-  TRY(check_shape(h5, "/density_windows", DENSITY_BINS));
-  TRY(h5_read_rows(h5, "/density_cells", 0, DENSITY_BINS, H5_INT64, density->cells));
-  TRY(h5_read_rows(h5, "/density_arcs", 0, DENSITY_BINS, H5_INT64, density->arcs));
-  TRY(h5_read_rows(h5, "/density_windows", 0, DENSITY_BINS, H5_INT64, density->windows));
+  if (kept->tried < 0 || kept->tried >> ORDERS)
+    FAIL(BAD_INPUT, "%s: tried is %lld", h5->path, (long long)kept->tried);
+  TRY(check_seconds(h5, "order_seconds", kept->order_seconds));
+  TRY(check_seconds(h5, "seconds", kept->seconds));
   partition->chosen = (enum node_order)chosen;
-  partition->tried = (int)tried;
+  partition->tried = (int)kept->tried;
+  partition->density = kept->density;
+  partition->edge_cut = kept->edge_cut;
+  partition->seconds = kept->seconds;
+  partition->order_seconds = kept->order_seconds;
   return OK;
-}
-
-static int read_open(struct h5 *h5, const struct partition_key *key, enum node_order order,
-                     struct partition *partition) {
-  TRY(check_key(h5, key, order));
-  TRY(partition_init(partition, key->parts, key->nodes));
-  TRY(read_rating(h5, order, partition));
-  TRY(h5_read_int(h5, "/", "edge_cut", &partition->edge_cut));
-  TRY(read_seconds(h5, "seconds", &partition->seconds));
-  TRY(h5_read_rows(h5, "/part", 0, key->nodes, H5_INT32, partition->part));
-  TRY(h5_read_rows(h5, "/order", 0, key->nodes, H5_INT64, partition->order));
-  TRY(h5_read_rows(h5, "/halo", 0, key->parts, H5_INT64, partition->halo));
-  TRY(h5_read_rows(h5, "/nnz", 0, key->parts, H5_INT64, partition->nnz));
-  return check_contents(h5, key->edges, partition);
 }
 
 static int read_file(const struct partition_key *key, enum node_order order, const char *path,
                      struct partition *partition) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
+  struct partition_kept wanted = key_of(key, order), kept = {0};
+  struct array array[ARRAYS];
   TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  return read_open(&h5, key, order, partition);
+  TRY(read_fields(&h5, &wanted, &kept));
+  TRY(partition_init(partition, key->parts, key->nodes));
+  TRY(take_facts(&h5, &kept, order, partition));
+  list_arrays(partition, array);
+  TRY(read_arrays(&h5, array, ARRAYS));
+  return check_contents(&h5, key->edges, partition);
 }
 
 /* The file of that order in any of the places. quiet: nothing is said of those that are not used. */
@@ -234,50 +271,26 @@ int partition_cache_read_owners(const struct partition_key *key, struct partitio
   return 0;
 }
 
-static int write_key(struct h5 *h5, const struct partition_key *key) {
-  char hash[24];
-  hash_text(key->hash, hash);
-  const struct config *config = key->config;
-  TRY(h5_write_text(h5, "/", "format", FORMAT));
-  TRY(h5_write_int(h5, "/", "version", 2));
-  TRY(h5_write_text(h5, "/", "method", partition_method_name[config->partition.method]));
-  TRY(h5_write_int(h5, "/", "k", key->parts));
-  TRY(h5_write_int(h5, "/", "seed", config->partition.seed));
-  TRY(h5_write_text(h5, "/", "objective", OBJECTIVE));
-  TRY(h5_write_real(h5, "/", "balance", config->partition.balance));
-  TRY(h5_write_text(h5, "/", "order", node_order_name[config->partition.order]));
-  TRY(h5_write_int(h5, "/", "loa_window", config->partition.loa_window));
-  return h5_write_text(h5, "/", "graph_hash", hash);
-}
-
-static int write_rating(struct h5 *h5, const struct partition *partition) {
-  const struct density *density = &partition->density;
-  TRY(h5_write_text(h5, "/", "chosen", node_order_name[partition->chosen]));
-  TRY(h5_write_int(h5, "/", "tried", partition->tried));
-  TRY(h5_write_real(h5, "/", "order_seconds", partition->order_seconds));
-  TRY(h5_write_int(h5, "/", "rated_rows", density->rows));
-  TRY(h5_write_int(h5, "/", "rated_cols", density->cols));
-  TRY(h5_write_all(h5, "/density_cells", H5_INT64, DENSITY_BINS, 0, density->cells));
-  TRY(h5_write_all(h5, "/density_arcs", H5_INT64, DENSITY_BINS, 0, density->arcs));
-  return h5_write_all(h5, "/density_windows", H5_INT64, DENSITY_BINS, 0, density->windows);
-}
-
-static int write_open(struct h5 *h5, const struct partition_key *key, const struct partition *partition) {
-  int64_t halo_rows = 0;
-  for (int p = 0; p < partition->parts; p++) halo_rows += partition->halo[p];
-  TRY(write_key(h5, key));
-  TRY(write_rating(h5, partition));
-  TRY(h5_write_int(h5, "/", "edge_cut", partition->edge_cut));
-  TRY(h5_write_int(h5, "/", "halo_rows", halo_rows));
-  TRY(h5_write_real(h5, "/", "seconds", partition->seconds));
-  TRY(h5_write_all(h5, "/part", H5_INT32, partition->nodes, 0, partition->part));
-  TRY(h5_write_all(h5, "/order", H5_INT64, partition->nodes, 0, partition->order));
-  TRY(h5_write_all(h5, "/halo", H5_INT64, partition->parts, 0, partition->halo));
-  TRY(h5_write_all(h5, "/nnz", H5_INT64, partition->parts, 0, partition->nnz));
+static int write_open(struct h5 *h5, const struct partition_key *key, struct partition *partition) {
+  struct partition_kept kept = key_of(key, key->config->partition.order);
+  struct array array[ARRAYS];
+  kept.loa_window = key->config->partition.loa_window;
+  snprintf(kept.chosen, sizeof kept.chosen, "%s", node_order_name[partition->chosen]);
+  kept.tried = partition->tried;
+  kept.density = partition->density;
+  kept.edge_cut = partition->edge_cut;
+  kept.seconds = partition->seconds;
+  kept.order_seconds = partition->order_seconds;
+  for (int p = 0; p < partition->parts; p++) kept.halo_rows += partition->halo[p];
+  for (const struct field *f = fields; f < fields + FIELDS; f++)
+    TRY(h5_write_value(h5, f->name, f->type, (const char *)&kept + f->offset));
+  list_arrays(partition, array);
+  for (const struct array *a = array; a < array + ARRAYS; a++)
+    TRY(h5_write_all(h5, a->name, a->type, a->rows, 0, a->data));
   return h5_commit(h5);
 }
 
-static int write_file(const struct partition_key *key, const char *path, const struct partition *partition) {
+static int write_file(const struct partition_key *key, const char *path, struct partition *partition) {
   enum { DAY = 24 * 60 * 60 };
   ENDED_BY(h5_close) struct h5 h5 = {0};
   atomic_write_clean(path, DAY);
@@ -298,4 +311,65 @@ void partition_cache_write(const struct partition_key *key, struct partition *pa
     log_info("partition: not kept in %s: %s", folder, error_message());
     error_clear();
   }
+}
+
+enum { METHODS = PARTITION_RANDOM + 1 };
+
+static int is_among(const char *text, const char *const *name, int count) {
+  while (count > 0 && strcmp(text, name[count - 1]) != 0) count--;
+  return count > 0;
+}
+
+/* The file may be of anybody, and its words and numbers are printed. */
+static int check_kept(const struct h5 *h5, const struct partition_kept *kept) {
+  if (!is_among(kept->method, partition_method_name, METHODS) ||
+      !is_among(kept->order, node_order_name, ORDERS) || !is_among(kept->chosen, node_order_name, ORDERS) ||
+      kept->parts < 1 || kept->edge_cut < 0 || !(kept->seconds >= 0 && kept->seconds < 1e9) ||
+      !(kept->order_seconds >= 0 && kept->order_seconds < 1e9) ||
+      !density_is_possible(&kept->density, INT64_MAX))
+    FAIL(BAD_INPUT, "%s: is no partition that was made", h5->path);
+  return OK;
+}
+
+static int read_kept(struct partition_kept *kept) {
+  ENDED_BY(h5_close) struct h5 h5 = {0};
+  struct array array[DENSITY_ARRAYS];
+  TRY(h5_probe(kept->path));
+  TRY(h5_open(&h5, kept->path));
+  TRY(read_fields(&h5, NULL, kept));
+  list_density(&kept->density, array);
+  TRY(read_arrays(&h5, array, DENSITY_ARRAYS));
+  return check_kept(&h5, kept);
+}
+
+static int is_partition(const struct dirent *entry) {
+  size_t length = strlen(entry->d_name);
+  return length > 3 && strcmp(entry->d_name + length - 3, ".h5") == 0;
+}
+
+static int visit_files(const char *folder, struct dirent **entry, int count,
+                       int (*visit)(const struct partition_kept *kept, void *context), void *context) {
+  for (int i = 0; i < count; i++) {
+    struct partition_kept kept = {0};
+    int written = snprintf(kept.path, sizeof kept.path, "%s/%s", folder, entry[i]->d_name);
+    if (written >= (int)sizeof kept.path || read_kept(&kept) != OK) {
+      error_clear();
+      continue;
+    }
+    TRY(visit(&kept, context));
+  }
+  return OK;
+}
+
+int partition_cache_list(const char *dataset, int (*visit)(const struct partition_kept *kept, void *context),
+                         void *context) {
+  char folder[1100];
+  struct dirent **entry = NULL;
+  if (snprintf(folder, sizeof folder, "%s.parts", dataset) >= (int)sizeof folder) return OK;
+  int count = scandir(folder, &entry, is_partition, alphasort);
+  if (count < 0) return OK;
+  int code = visit_files(folder, entry, count, visit, context);
+  for (int i = 0; i < count; i++) free(entry[i]);
+  free(entry);
+  return code;
 }

@@ -25,9 +25,9 @@ void partition_cache_write(const struct partition_key *key, struct partition *pa
 
 /* What a kept file says of itself. */
 struct partition_kept {
-  char path[1200], method[64], order[64], chosen[64], hash[64];
-  int64_t parts, edge_cut;
-  double seconds, order_seconds;
+  char path[1200], format[64], method[64], objective[64], order[64], chosen[64], hash[64];
+  int64_t version, parts, seed, loa_window, tried, edge_cut, halo_rows;
+  double balance, seconds, order_seconds;
   struct density density;
 };
 
