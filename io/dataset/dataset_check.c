@@ -4,10 +4,14 @@
 #include "io/dataset/dataset_check_rows.h"
 #include "runtime/base/base.h"
 
-static int check_dense(struct check *c, int64_t block, float *value) {
+static int check_dense_features(struct check *c) {
   struct dataset *d = c->d;
+  FREED float *value = NULL;
+  if (!d->has_features || d->sparse) return OK;
+  int64_t row = d->features * (int64_t)sizeof(float), block = smaller(d->nodes, DATASET_BLOCK / row + 1);
+  TRY(memory_alloc(&value, block * row, "a block of features"));
   for (int64_t first = 0; first < d->nodes; first += block) {
-    int64_t rows = check_block(block, d->nodes - first);
+    int64_t rows = smaller(block, d->nodes - first);
     TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, value));
     for (int64_t i = 0; i < rows * d->features; i++) {
       if (!isfinite(value[i]))
@@ -16,17 +20,6 @@ static int check_dense(struct check *c, int64_t block, float *value) {
     }
   }
   return OK;
-}
-
-static int check_dense_features(struct check *c) {
-  struct dataset *d = c->d;
-  float *value;
-  if (!d->has_features || d->sparse) return OK;
-  int64_t row = d->features * (int64_t)sizeof *value, block = check_block(d->nodes, DATASET_BLOCK / row + 1);
-  TRY(memory_alloc(&value, block * row, "a block of features"));
-  int code = check_dense(c, block, value);
-  free(value);
-  return code;
 }
 
 static int check_label(struct check *c) {
@@ -41,10 +34,13 @@ static int check_label(struct check *c) {
   return OK;
 }
 
-static int check_multilabel(struct check *c, int64_t block, uint8_t *labels) {
+static int check_multilabel(struct check *c) {
   struct dataset *d = c->d;
+  FREED uint8_t *labels = NULL;
+  int64_t block = smaller(d->nodes, DATASET_BLOCK / d->classes + 1);
+  TRY(memory_alloc(&labels, block * d->classes, "a block of labels"));
   for (int64_t first = 0; first < d->nodes; first += block) {
-    int64_t rows = check_block(block, d->nodes - first);
+    int64_t rows = smaller(block, d->nodes - first);
     TRY(h5_read_rows(&d->h5, "/node/labels", first, rows, H5_UINT8, labels));
     for (int64_t i = 0; i < rows * d->classes; i++) {
       if (labels[i] > 1)
@@ -56,13 +52,8 @@ static int check_multilabel(struct check *c, int64_t block, uint8_t *labels) {
 }
 
 static int check_labels(struct check *c) {
-  struct dataset *d = c->d;
-  FREED uint8_t *labels = NULL;
-  if (d->task == TASK_MULTICLASS) TRY(check_label(c));
-  if (d->task != TASK_MULTILABEL) return OK;
-  int64_t block = check_block(d->nodes, DATASET_BLOCK / d->classes + 1);
-  TRY(memory_alloc(&labels, block * d->classes, "a block of labels"));
-  return check_multilabel(c, block, labels);
+  if (c->d->task == TASK_MULTICLASS) return check_label(c);
+  return c->d->task == TASK_MULTILABEL ? check_multilabel(c) : OK;
 }
 
 /* mark[v]: 1 + the part of this split that has node v already, or 0. */
@@ -95,8 +86,8 @@ static int check_split(struct check *c, int64_t split, int64_t *node, uint8_t *m
     struct h5_shape shape;
     dataset_split_name(d, split, (enum split)p, name);
     TRY(h5_shape(&d->h5, name, &shape));
-    TRY(h5_read_rows(&d->h5, name, 0, check_block(shape.dim[0], d->nodes), H5_INT64, node));
-    check_part(c, name, p, check_block(shape.dim[0], d->nodes), node, mark);
+    TRY(h5_read_rows(&d->h5, name, 0, smaller(shape.dim[0], d->nodes), H5_INT64, node));
+    check_part(c, name, p, smaller(shape.dim[0], d->nodes), node, mark);
   }
   return OK;
 }
@@ -117,14 +108,12 @@ static int check_split_names(struct check *c) {
 }
 
 static int check_splits(struct check *c) {
-  int64_t *node = NULL;
-  uint8_t *mark = NULL;
+  FREED int64_t *node = NULL;
+  FREED uint8_t *mark = NULL;
   TRY(check_split_names(c));
-  int code = memory_alloc(&node, c->d->nodes * (int64_t)sizeof *node, "a split");
-  if (code == OK) code = memory_alloc(&mark, c->d->nodes, "marks of nodes");
-  for (int64_t s = 0; code == OK && s < c->d->splits; s++) code = check_split(c, s, node, mark);
-  free_all(node, mark);
-  return code;
+  TRY(memory_arrays("a split", ROOM(&node, c->d->nodes), ROOM(&mark, c->d->nodes)));
+  for (int64_t s = 0; s < c->d->splits; s++) TRY(check_split(c, s, node, mark));
+  return OK;
 }
 
 static int check_all(struct check *c) {

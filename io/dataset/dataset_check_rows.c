@@ -89,7 +89,7 @@ static int check_values(struct check *c, struct rows *r, int64_t first, int64_t 
 static int check_entries(struct check *c, struct rows *r, int64_t block, int64_t *id, float *value) {
   int64_t row = 0, last = -1;
   for (int64_t first = 0; first < r->entries; first += block) {
-    int64_t count = check_block(block, r->entries - first);
+    int64_t count = smaller(block, r->entries - first);
     TRY(h5_read_rows(&c->d->h5, r->ids, first, count, H5_INT64, id));
     check_ids(c, r, first, count, id, &row, &last);
     if (r->values) TRY(check_values(c, r, first, count, value));
@@ -98,7 +98,7 @@ static int check_entries(struct check *c, struct rows *r, int64_t block, int64_t
 }
 
 static int check_rows(struct check *c, struct rows *r) {
-  int64_t block = check_block(r->entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
+  int64_t block = smaller(r->entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
   FREED int64_t *id = NULL;
   FREED float *value = NULL;
   TRY(check_starts(c, r));
@@ -111,7 +111,7 @@ static int check_rows(struct check *c, struct rows *r) {
 /* Walks the rows in order. next[u] stands in row u at the first column that is not below v: in a symmetric
  * graph that is v itself whenever row v lists u. */
 static int check_symmetry(struct check *c, const struct rows *r) {
-  int64_t *next;
+  FREED int64_t *next = NULL;
   TRY(memory_arrays("places in rows", ROOM(&next, r->rows)));
   memcpy(next, r->start, (size_t)r->rows * sizeof *next);
   for (int64_t v = 0; v < r->rows; v++) {
@@ -130,7 +130,6 @@ static int check_symmetry(struct check *c, const struct rows *r) {
                         (long long)v, (long long)u, (double)r->value[e], (double)r->value[next[u]]);
     }
   }
-  free(next);
   return OK;
 }
 
@@ -145,6 +144,7 @@ static int check_graph_rows(struct check *c, struct rows *r) {
 
 int check_graph(struct check *c) {
   struct dataset *d = c->d;
+  ENDED_BY(free_rows)
   struct rows r = {.starts = "/graph/indptr",
                    .ids = "/graph/indices",
                    .rows = d->nodes,
@@ -153,27 +153,24 @@ int check_graph(struct check *c) {
                    .ascending = 1};
   if (!d->has_graph) return OK;
   if (d->weighted) r.values = "/graph/weights";
-  int code = check_graph_rows(c, &r);
-  free_rows(&r);
-  return code;
+  return check_graph_rows(c, &r);
 }
 
 int check_hypergraph(struct check *c) {
   struct dataset *d = c->d;
+  ENDED_BY(free_rows)
   struct rows r = {.starts = "/hypergraph/indptr",
                    .ids = "/hypergraph/indices",
                    .rows = d->hyperedges,
                    .entries = d->incidences,
                    .most = d->nodes,
                    .ascending = 1};
-  if (d->hyperedges == 0) return OK;
-  int code = check_rows(c, &r);
-  free_rows(&r);
-  return code;
+  return d->hyperedges == 0 ? OK : check_rows(c, &r);
 }
 
 int check_sparse_features(struct check *c) {
   struct dataset *d = c->d;
+  ENDED_BY(free_rows)
   struct rows r = {.starts = "/node/features/indptr",
                    .ids = "/node/features/indices",
                    .values = "/node/features/data",
@@ -181,8 +178,5 @@ int check_sparse_features(struct check *c) {
                    .entries = d->feature_nnz,
                    .most = d->features,
                    .ascending = 1};
-  if (!d->has_features || !d->sparse) return OK;
-  int code = check_rows(c, &r);
-  free_rows(&r);
-  return code;
+  return !d->has_features || !d->sparse ? OK : check_rows(c, &r);
 }

@@ -31,11 +31,6 @@ struct check {
 void check_violation(struct check *check, enum violation_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Rows or entries of the next block. */
-static inline int64_t check_block(int64_t most, int64_t left) {
-  return most < left ? most : left;
-}
-
 /* Offsets, ids and values of compressed rows; of an undirected graph that is sound so far, symmetry, too.
  * Nothing to do for what the dataset does not have. Errors: memory; what cannot be read. */
 int check_graph(struct check *check);

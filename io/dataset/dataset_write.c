@@ -35,11 +35,11 @@ static int write_hypergraph(struct h5 *h5, const struct dataset_source *source) 
   return h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex);
 }
 
-static int write_sparse(struct h5 *h5, int64_t nodes, const int64_t *start, const int32_t *col,
-                        const float *value) {
-  TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, start));
-  TRY(h5_write_all(h5, "/node/features/indices", H5_INT32, start[nodes], 0, col));
-  return h5_write_all(h5, "/node/features/data", H5_FLOAT, start[nodes], 0, value);
+static int write_sparse(struct h5 *h5, int64_t nodes, const struct dataset_source *rows) {
+  int64_t nnz = rows->sparse.start[nodes];
+  TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, rows->sparse.start));
+  TRY(h5_write_all(h5, "/node/features/indices", H5_INT32, nnz, 0, rows->sparse.col));
+  return h5_write_all(h5, "/node/features/data", H5_FLOAT, nnz, 0, rows->sparse.value);
 }
 
 /* The non-zeros of dense rows. */
@@ -71,25 +71,18 @@ static int expand_rows(void *context, int64_t first, int64_t rows, float *values
   return OK;
 }
 
-static int write_blocks(struct h5 *h5, const struct dataset_source *source, int64_t block, float *values) {
+/* Dense features that are made while they are written, a block of rows at a time. */
+static int write_made(struct h5 *h5, const struct dataset_source *source) {
+  FREED float *values = NULL;
+  int64_t block = smaller(DATASET_BLOCK / (source->features * (int64_t)sizeof(float)) + 1, source->nodes);
+  TRY(memory_arrays("feature rows", ROOM(&values, block * source->features)));
   TRY(h5_new_dataset(h5, "/node/features", H5_FLOAT, source->nodes, source->features));
   for (int64_t first = 0; first < source->nodes; first += block) {
-    int64_t rows = block < source->nodes - first ? block : source->nodes - first;
+    int64_t rows = smaller(block, source->nodes - first);
     TRY(source->made.rows(source->made.context, first, rows, values));
     TRY(h5_write_rows(h5, "/node/features", first, rows, H5_FLOAT, values));
   }
   return OK;
-}
-
-/* Dense features that are made while they are written, a block of rows at a time. */
-static int write_made(struct h5 *h5, const struct dataset_source *source) {
-  float *values;
-  int64_t block = DATASET_BLOCK / (source->features * (int64_t)sizeof *values) + 1;
-  if (block > source->nodes) block = source->nodes;
-  TRY(memory_arrays("feature rows", ROOM(&values, block * source->features)));
-  int code = write_blocks(h5, source, block, values);
-  free(values);
-  return code;
 }
 
 static int64_t count_nonzeros(const struct dataset_source *source) {
@@ -100,27 +93,20 @@ static int64_t count_nonzeros(const struct dataset_source *source) {
 }
 
 static int write_features(struct h5 *h5, const struct dataset_source *source) {
-  struct dataset_source made = {0};
+  ENDED_BY(dataset_source_free) struct dataset_source made = {0};
   if (source->features == 0) return OK;
   if (source->made.rows) return write_made(h5, source);
   int64_t nnz = count_nonzeros(source);
-  int sparse = (double)nnz < sparse_density * (double)(source->nodes * source->features), code;
-  if (sparse && source->sparse.start) {
-    code = write_sparse(h5, source->nodes, source->sparse.start, source->sparse.col, source->sparse.value);
-  } else if (sparse) {
-    code = make_sparse(source, nnz, &made);
-    if (code == OK)
-      code = write_sparse(h5, source->nodes, made.sparse.start, made.sparse.col, made.sparse.value);
-  } else if (!source->sparse.start) {
-    code = h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
-  } else {
-    struct dataset_source dense = *source;
-    dense.made.rows = expand_rows;
-    dense.made.context = &dense;
-    code = write_made(h5, &dense);
+  if ((double)nnz < sparse_density * (double)(source->nodes * source->features)) {
+    if (!source->sparse.start) TRY(make_sparse(source, nnz, &made));
+    return write_sparse(h5, source->nodes, source->sparse.start ? source : &made);
   }
-  dataset_source_free(&made);
-  return code;
+  if (!source->sparse.start)
+    return h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
+  struct dataset_source dense = *source;
+  dense.made.rows = expand_rows;
+  dense.made.context = &dense;
+  return write_made(h5, &dense);
 }
 
 static int write_labels(struct h5 *h5, const struct dataset_source *source) {

@@ -149,30 +149,31 @@ static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
   return OK;
 }
 
-static int sort_arcs(struct edges *edges, struct csr *by_source, struct csr *graph) {
-  TRY(scatter_by_source(edges, by_source));
+static int sort_arcs(struct edges *edges, struct csr *graph) {
+  ENDED_BY(csr_free) struct csr by_source = {0};
+  TRY(scatter_by_source(edges, &by_source));
   free_all(edges->arc, edges->weight);
   edges->arc = NULL;
   edges->weight = NULL;
   edges->capacity = 0;
-  TRY(csr_transpose(by_source, graph, NULL));
+  TRY(csr_transpose(&by_source, graph, NULL));
   TRY(edges_merge_duplicates(graph));
   edges->duplicates = edges->count - graph->nnz;
   return OK;
 }
 
-static int settle_direction(struct edges *edges, struct csr *graph, struct csr *transposed,
-                            struct csr *both) {
-  TRY(csr_transpose(graph, transposed, NULL));
-  edges->directed = !is_equal(graph, transposed);
+static int settle_direction(struct edges *edges, struct csr *graph) {
+  ENDED_BY(csr_free) struct csr transposed = {0}, both = {0};
+  TRY(csr_transpose(graph, &transposed, NULL));
+  edges->directed = !is_equal(graph, &transposed);
   if (!edges->directed || !edges->undirected) return OK;
-  TRY(unite(graph, transposed, both));
-  edges->mirrored = both->nnz - graph->nnz;
-  edges->unequal = count_unequal(graph, transposed);
+  TRY(unite(graph, &transposed, &both));
+  edges->mirrored = both.nnz - graph->nnz;
+  edges->unequal = count_unequal(graph, &transposed);
   edges->directed = 0;
   struct csr old = *graph;
-  *graph = *both;
-  *both = old;
+  *graph = both;
+  both = old;
   return OK;
 }
 
@@ -184,12 +185,6 @@ int edges_build(struct edges *edges, struct csr *graph, int64_t **id) {
     TRY(ids_rank((int64_t *)edges->arc, 2 * edges->count, id, &edges->nodes));
   }
   if (edges->drop_loops) drop_loops(edges);
-  struct csr by_source = {0}, transposed = {0}, both = {0};
-  int code = sort_arcs(edges, &by_source, graph);
-  csr_free(&by_source);
-  TRY(code);
-  code = settle_direction(edges, graph, &transposed, &both);
-  csr_free(&transposed);
-  csr_free(&both);
-  return code;
+  TRY(sort_arcs(edges, graph));
+  return settle_direction(edges, graph);
 }

@@ -34,21 +34,6 @@ int hyperedges_end(struct hyperedges *h) {
   return OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts a row, drops what repeats; returns what is left. */
-static int64_t tidy_row(int32_t *vertex, int64_t count) {
-  int64_t kept = 0;
-  qsort(vertex, (size_t)count, sizeof *vertex, compare_ids);
-  for (int64_t i = 0; i < count; i++) {
-    if (kept == 0 || vertex[i] != vertex[kept - 1]) vertex[kept++] = vertex[i];
-  }
-  return kept;
-}
-
 int hyperedges_build(struct hyperedges *h, int64_t base, int64_t nodes, int64_t *rows, int64_t **start,
                      int32_t **vertex) {
   int64_t at = 0;
@@ -64,7 +49,7 @@ int hyperedges_build(struct hyperedges *h, int64_t base, int64_t nodes, int64_t 
              (long long)id, (long long)base, (long long)(base + nodes - 1));
       (*vertex)[at + i] = (int32_t)(id - base);
     }
-    int64_t kept = tidy_row(*vertex + at, count);
+    int64_t kept = sort_distinct(*vertex + at, count);
     h->repeated += count - kept;
     h->empty += kept == 0;
     h->single += kept == 1;

@@ -45,11 +45,6 @@ static int table_grow(struct table *table) {
   return code;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static int too_many_nodes(void) {
   FAIL(BAD_INPUT, "more than %d nodes; node ids are 32-bit inside a program", INT32_MAX);
 }
@@ -73,7 +68,7 @@ static int rank_by_table(struct table *table, int64_t *value, int64_t count, int
   for (int64_t i = 0; i < table->size; i++) {
     if (table->key[i] != -1) (*id)[(*nodes)++] = table->key[i];
   }
-  qsort(*id, (size_t)*nodes, sizeof **id, compare_ids);
+  qsort(*id, (size_t)*nodes, sizeof **id, compare_int64);
   for (int64_t v = 0; v < *nodes; v++) table->rank[slot_of(table, (*id)[v])] = (int32_t)v;
   for (int64_t i = 0; i < count; i++) value[i] = table->rank[slot_of(table, value[i])];
   return OK;
@@ -101,17 +96,10 @@ static int rank_by_array(int32_t **rank, int64_t limit, int64_t *value, int64_t 
 int ids_rank(int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
   int64_t largest = -1;
   for (int64_t i = 0; i < count; i++) largest = value[i] > largest ? value[i] : largest;
-  int code;
-  if (largest < 4 * count + 65536) {
-    int32_t *rank = NULL;
-    code = rank_by_array(&rank, largest + 1, value, count, id, nodes);
-    free(rank);
-  } else {
-    struct table table = {0};
-    code = rank_by_table(&table, value, count, id, nodes);
-    table_free(&table);
-  }
-  TRY(code);
+  FREED int32_t *rank = NULL;
+  ENDED_BY(table_free) struct table table = {0};
+  TRY(largest < 4 * count + 65536 ? rank_by_array(&rank, largest + 1, value, count, id, nodes)
+                                  : rank_by_table(&table, value, count, id, nodes));
   if (*nodes - 1 == largest) { /* no gap: the ids say nothing; the largest may be the last of 64 bits */
     free(*id);
     *id = NULL;

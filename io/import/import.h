@@ -12,6 +12,7 @@
 
 #include "io/dataset/dataset.h"
 #include "io/dataset/edges.h"
+#include "io/file/text.h"
 
 struct import_options {
   const char *format, *input, *output;
@@ -45,6 +46,11 @@ int import_metis_check(struct import *import);
 int import_hypergraph(struct import *import);
 int import_ogb(struct import *import);
 int import_dgl(struct import *import);
+
+/* Calls take(context, text, line, i) for each of the `nodes` lines of a text, but for comments (#), once
+ * text_fields has passed it. Errors: BAD_INPUT: fewer lines, more of them, which are called `what`. */
+int import_lines(const char *path, int64_t nodes, const char *what,
+                 int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context);
 
 /* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
  * file, line and name of the number. */

@@ -39,33 +39,14 @@ int import_csr(struct import *import, const struct npz *npz, const char *prefix)
   return add_matrix(import, &m);
 }
 
-/* The arrays of a COO matrix while they are read. */
-struct members {
-  struct npy shape, row, col, data;
-};
+enum { SHAPE, ROW, COL, DATA }; /* the arrays of a COO matrix */
 
-static int read_members(const struct npz *npz, struct members *members) {
-  const struct {
-    const char *name;
-    struct npy *array;
-  } wanted[] = {
-      {"shape", &members->shape}, {"row", &members->row}, {"col", &members->col}, {"data", &members->data}};
-  for (int i = 0; i < 4; i++) {
-    TRY(npz_read(npz, wanted[i].name, wanted[i].array));
-    TRY(npy_check_dims(wanted[i].array, 1, "one"));
-  }
-  return OK;
-}
-
-static int check_shapes(const struct members *members, int64_t size[2]) {
-  const struct npy *shape = &members->shape;
-  if (shape->count != 2)
-    FAIL(BAD_INPUT, "%s: has %lld sizes, expected 2", shape->name, (long long)shape->count);
-  TRY(npy_int64(shape, 0, 2, size));
-  int64_t nnz = members->row.count;
-  if (members->col.count != nnz || members->data.count != nnz)
+static int check_shapes(const struct npy *array, const int64_t size[2]) {
+  const struct npy *shape = &array[SHAPE];
+  int64_t nnz = array[ROW].count, cols = array[COL].count, values = array[DATA].count;
+  if (cols != nnz || values != nnz)
     FAIL(BAD_INPUT, "%s: %lld rows, %lld columns and %lld values of entries do not go together", shape->name,
-         (long long)nnz, (long long)members->col.count, (long long)members->data.count);
+         (long long)nnz, (long long)cols, (long long)values);
   for (int i = 0; i < 2; i++) {
     if (size[i] < 0) FAIL(BAD_INPUT, "%s: %lld is no size", shape->name, (long long)size[i]);
     TRY(import_check_size(size[i], nnz, shape->name));
@@ -83,18 +64,18 @@ static int read_ids(const struct npy *array, int64_t first, int64_t count, int64
   return OK;
 }
 
-static int add_entries(struct import *import, const struct members *members, const int64_t size[2]) {
+static int add_entries(struct import *import, const struct npy *array, const int64_t size[2]) {
   struct edges *edges = &import->edges;
-  int64_t nnz = members->row.count, row[BLOCK], col[BLOCK];
+  int64_t nnz = array[ROW].count, row[BLOCK], col[BLOCK];
   int64_t offset = settle_nodes(edges, size[0], size[1]);
   float value[BLOCK];
   import->valued |= edges->weighted;
   TRY(edges_reserve(edges, nnz));
   for (int64_t first = 0; first < nnz; first += BLOCK) {
-    int64_t count = nnz - first < BLOCK ? nnz - first : BLOCK;
-    TRY(read_ids(&members->row, first, count, size[0], row));
-    TRY(read_ids(&members->col, first, count, size[1], col));
-    TRY(npy_float(&members->data, first, count, value));
+    int64_t count = smaller(nnz - first, BLOCK);
+    TRY(read_ids(&array[ROW], first, count, size[0], row));
+    TRY(read_ids(&array[COL], first, count, size[1], col));
+    TRY(npy_float(&array[DATA], first, count, value));
     for (int64_t k = 0; k < count; k++) {
       import->valued |= !is_one(value[k]);
       TRY(edges_add(edges, row[k], col[k] + offset, value[k]));
@@ -104,16 +85,12 @@ static int add_entries(struct import *import, const struct members *members, con
 }
 
 static int import_coo(struct import *import, const struct npz *npz) {
-  struct members members = {0};
+  static const char *const name[] = {"shape", "row", "col", "data"};
+  ENDED_BY(npz_members_free) struct npz_members members = {0};
   int64_t size[2];
-  int code = read_members(npz, &members);
-  if (code == OK) code = check_shapes(&members, size);
-  if (code == OK) code = add_entries(import, &members, size);
-  npy_free(&members.shape);
-  npy_free(&members.row);
-  npy_free(&members.col);
-  npy_free(&members.data);
-  return code;
+  TRY(npz_members_read(npz, "", name, &members, size));
+  TRY(check_shapes(members.array, size));
+  return add_entries(import, members.array, size);
 }
 
 int import_scipy(struct import *import, const struct npz *npz) {

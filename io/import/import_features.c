@@ -60,47 +60,29 @@ static int features_from_npy(struct import *import, const char *path) {
 }
 
 static int features_from_npz(struct import *import, const char *path) {
-  struct npz npz;
-  int code = npz_open(&npz, path);
-  const char *prefix = code == OK && npz_has(&npz, "attr_indptr") ? "attr_" : "";
-  if (code == OK && !*prefix) code = npz_check_format(&npz, "csr", "csr");
-  if (code == OK) code = import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
-  npz_close(&npz);
-  return code;
+  ENDED_BY(npz_close) struct npz npz = {0};
+  TRY(npz_open(&npz, path));
+  const char *prefix = npz_has(&npz, "attr_indptr") ? "attr_" : "";
+  if (!*prefix) TRY(npz_check_format(&npz, "csr", "csr"));
+  return import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
 }
 
-static int read_row(struct text *text, char *line, float *row, int64_t features) {
-  for (int64_t j = 0; j < features; j++) TRY(text_real(text, &line, &row[j], "a feature value"));
+/* A row of features; the first says how many there are. */
+static int take_row(void *context, const struct text *text, char *line, int64_t v) {
+  struct dataset_source *source = context;
+  if (v == 0) {
+    int64_t columns = text_count(line);
+    if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
+    TRY(text_check_rows(text, line, source->nodes));
+    TRY(new_dense(source, source->nodes, columns));
+  }
+  for (int64_t j = 0; j < source->features; j++)
+    TRY(text_real(text, &line, &source->feature[v * source->features + j], "a feature value"));
   return text_end(text, &line, "as many values as in the first row");
 }
 
-static int read_rows(struct import *import, struct text *text, const char *path) {
-  struct dataset_source *source = &import->source;
-  char *line;
-  TRY(text_open(text, path));
-  for (int64_t v = 0;;) {
-    TRY(text_next(text, &line));
-    if (!line && v < source->nodes)
-      TEXT_FAIL(text, "the file ends after %lld of %lld nodes", (long long)v, (long long)source->nodes);
-    if (!line) return OK;
-    if (line[0] == '#') continue;
-    if (v == source->nodes)
-      TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)source->nodes);
-    TRY(text_fields(text, line));
-    if (v == 0) {
-      int64_t columns = text_count(line);
-      if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
-      TRY(text_check_rows(text, line, source->nodes));
-      TRY(new_dense(source, source->nodes, columns));
-    }
-    TRY(read_row(text, line, source->feature + v * source->features, source->features));
-    v++;
-  }
-}
-
 static int features_from_text(struct import *import, const char *path) {
-  ENDED_BY(text_close) struct text text = {0};
-  return read_rows(import, &text, path);
+  return import_lines(path, import->source.nodes, "rows", take_row, &import->source);
 }
 
 /* Standard normal by Box and Muller: one block gives columns 4j .. 4j+3 of a node. */

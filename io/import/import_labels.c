@@ -124,7 +124,7 @@ static int compare_words(const void *a, const void *b) {
 
 /* Words become their place among the distinct ones, sorted; but for those that are no label. */
 static int rank_words(const struct label_list *list, int64_t *value) {
-  const char **sorted;
+  FREED const char **sorted = NULL;
   TRY(memory_arrays("labels", ROOM(&sorted, list->count)));
   int64_t words = 0, distinct = 0;
   for (int64_t i = 0; i < list->count; i++) {
@@ -140,7 +140,6 @@ static int rank_words(const struct label_list *list, int64_t *value) {
     const char **found = bsearch(&word, sorted, (size_t)distinct, sizeof *sorted, compare_words);
     value[i] = found ? found - sorted : -1;
   }
-  free(sorted);
   return OK;
 }
 
@@ -178,22 +177,20 @@ static int place_values(const struct label_list *list, const char *path, int64_t
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name) {
   import_drop_labels(source);
   TRY(memory_arrays("labels", ROOM(&source->label, nodes)));
-  int64_t *known, count = 0, *class_value = NULL, classes = 0;
+  FREED int64_t *known = NULL, *class_value = NULL;
+  int64_t count = 0, classes = 0;
   TRY(memory_arrays("labels", ROOM(&known, nodes)));
   int64_t bad = -1;
   for (int64_t v = 0; v < nodes; v++) {
     if (value[v] < -1) bad = v;
     if (value[v] >= 0) known[count++] = value[v];
   }
-  int code = bad < 0 ? ids_rank(known, count, &class_value, &classes) : OK;
-  for (int64_t v = 0, i = 0; code == OK && v < nodes; v++)
-    source->label[v] = value[v] < 0 ? -1 : (int32_t)known[i++];
+  if (bad >= 0) return refuse_label(name, value[bad], bad);
+  TRY(ids_rank(known, count, &class_value, &classes));
+  for (int64_t v = 0, i = 0; v < nodes; v++) source->label[v] = value[v] < 0 ? -1 : (int32_t)known[i++];
   if (class_value)
     log_info("labels %lld .. %lld became classes 0 .. %lld", (long long)class_value[0],
              (long long)class_value[classes - 1], (long long)classes - 1);
-  free_all(class_value, known);
-  TRY(code);
-  if (bad >= 0) return refuse_label(name, value[bad], bad);
   if (!classes) FAIL(BAD_INPUT, "%s: no node has a label", name);
   if (classes > DATASET_CLASSES)
     FAIL(BAD_INPUT, "%s: has %lld different labels; at most %d are allowed", name, (long long)classes,
@@ -204,36 +201,27 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
 }
 
 static int labels_from_list(struct dataset_source *source, const struct label_list *list, const char *path) {
-  int64_t *value, *label;
-  TRY(memory_arrays("labels", ROOM(&value, list->count + source->nodes)));
-  label = value + list->count;
-  int code = place_values(list, path, value, label, source);
-  if (code == OK) code = import_label_values(source, label, source->nodes, path);
-  free(value);
-  return code;
+  FREED int64_t *value = NULL, *label = NULL;
+  TRY(memory_arrays("labels", ROOM(&value, list->count), ROOM(&label, source->nodes)));
+  TRY(place_values(list, path, value, label, source));
+  return import_label_values(source, label, source->nodes, path);
 }
 
 static int labels_from_text(struct dataset_source *source, const char *path) {
-  struct text text;
-  struct label_list list = {0};
-  int code = read_list(&list, source, &text, path);
-  text_close(&text);
-  if (code == OK) code = labels_from_list(source, &list, path);
-  list_free(&list);
-  return code;
+  ENDED_BY(text_close) struct text text = {0};
+  ENDED_BY(list_free) struct label_list list = {0};
+  TRY(read_list(&list, source, &text, path));
+  return labels_from_list(source, &list, path);
 }
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
-  int64_t *value;
+  FREED int64_t *value = NULL;
   TRY(memory_arrays("labels", ROOM(&value, nodes)));
-  int code = OK;
-  for (int64_t v = 0; v < nodes && code == OK; v++) {
+  for (int64_t v = 0; v < nodes; v++) {
     value[v] = -1;
-    if (!npy_is_nan(array, v)) code = npy_int64(array, v, 1, &value[v]);
+    if (!npy_is_nan(array, v)) TRY(npy_int64(array, v, 1, &value[v]));
   }
-  if (code == OK) code = import_label_values(source, value, nodes, array->name);
-  free(value);
-  return code;
+  return import_label_values(source, value, nodes, array->name);
 }
 
 static int multi_labels(struct dataset_source *source, const struct npy *array) {

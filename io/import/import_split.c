@@ -129,70 +129,48 @@ static int put_arrays(struct dataset_source *source, const struct split_arrays *
   return OK;
 }
 
-static int split_from_arrays(struct dataset_source *source, struct split_arrays *arrays,
-                             const struct npz *npz, int64_t nodes) {
-  TRY(read_arrays(arrays, npz, nodes));
-  TRY(splits_new(source, arrays->splits));
-  FREED uint8_t *part = NULL;
-  TRY(memory_alloc(&part, nodes, "the parts of a split"));
-  return put_arrays(source, arrays, part, nodes);
+static void arrays_free(struct split_arrays *arrays) {
+  for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
 }
 
 int import_split_arrays(struct dataset_source *source, const struct npz *npz, int64_t nodes) {
+  ENDED_BY(arrays_free) struct split_arrays arrays = {0};
+  FREED uint8_t *part = NULL;
   if (!ending_of(npz)) return OK;
-  struct split_arrays *arrays;
-  TRY(memory_arrays("split arrays", ROOM(&arrays, 1)));
-  int code = split_from_arrays(source, arrays, npz, nodes);
-  for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
-  free(arrays);
-  return code;
+  TRY(read_arrays(&arrays, npz, nodes));
+  TRY(splits_new(source, arrays.splits));
+  TRY(memory_alloc(&part, nodes, "the parts of a split"));
+  return put_arrays(source, &arrays, part, nodes);
 }
 
 /* train_idx ... or train_masks ... of an archive. */
 static int split_from_npz(struct dataset_source *source, const char *path) {
-  struct npz npz;
-  int code = npz_open(&npz, path);
-  int there = code == OK && ending_of(&npz);
-  if (there) code = import_split_arrays(source, &npz, source->nodes);
-  npz_close(&npz);
-  if (code == OK && !there)
+  ENDED_BY(npz_close) struct npz npz = {0};
+  TRY(npz_open(&npz, path));
+  if (!ending_of(&npz))
     FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
-  return code;
+  return import_split_arrays(source, &npz, source->nodes);
 }
 
-static int read_parts(struct text *text, const char *path, uint8_t *part, int64_t nodes) {
-  static const char expected[] = "train, val, test or none";
-  char *line, quote[TEXT_QUOTE];
-  TRY(text_open(text, path));
-  for (int64_t v = 0;;) {
-    TRY(text_next(text, &line));
-    if (!line && v < nodes)
-      TEXT_FAIL(text, "the file ends after %lld of %lld nodes", (long long)v, (long long)nodes);
-    if (!line) return OK;
-    if (line[0] == '#') continue;
-    if (v == nodes) TEXT_FAIL(text, "there are more lines than the %lld nodes", (long long)nodes);
-    TRY(text_fields(text, line));
-    const char *shown = text_quote(line, quote), *word = text_word(&line);
-    int p = 0;
-    while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;
-    if (!word || (p == NO_PART && strcmp(word, "none") != 0))
-      TEXT_FAIL(text, "expected %s, found %s", expected, shown);
-    TRY(text_end(text, &line, "one word"));
-    part[v++] = (uint8_t)p;
-  }
+static int take_part(void *context, const struct text *text, char *line, int64_t v) {
+  uint8_t *part = context;
+  char quote[TEXT_QUOTE];
+  const char *shown = text_quote(line, quote), *word = text_word(&line);
+  int p = 0;
+  while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;
+  if (!word || (p == NO_PART && strcmp(word, "none") != 0))
+    TEXT_FAIL(text, "expected train, val, test or none, found %s", shown);
+  part[v] = (uint8_t)p;
+  return text_end(text, &line, "one word");
 }
 
 /* A word a node. */
 static int split_from_text(struct dataset_source *source, const char *path) {
   TRY(splits_new(source, 1));
-  uint8_t *part;
+  FREED uint8_t *part = NULL;
   TRY(memory_alloc(&part, source->nodes, "the parts of a split"));
-  struct text text;
-  int code = read_parts(&text, path, part, source->nodes);
-  text_close(&text);
-  if (code == OK) code = splits_list(source, 0, part, source->nodes);
-  free(part);
-  return code;
+  TRY(import_lines(path, source->nodes, "lines", take_part, part));
+  return splits_list(source, 0, part, source->nodes);
 }
 
 int split_rule_parse(struct split_rule *rule, const char *text) {
@@ -229,8 +207,7 @@ struct ticket {
 
 static int compare_tickets(const void *a, const void *b) {
   const struct ticket *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->node > y->node) - (x->node < y->node);
+  return x->key != y->key ? COMPARE(x->key, y->key) : COMPARE(x->node, y->node);
 }
 
 static int64_t draw_tickets(const struct import *import, int64_t k, struct ticket *ticket) {
@@ -283,13 +260,11 @@ static int split_random(struct import *import, const struct split_rule *rule) {
          source->task == TASK_NONE ? "no labels" : "several");
   int64_t splits = import->options->splits;
   TRY(splits_new(source, splits));
-  struct ticket *ticket;
-  TRY(memory_arrays("a random order of the nodes", ROOM(&ticket, source->nodes)));
-  uint8_t *part = NULL;
-  int code = memory_alloc(&part, source->nodes, "the parts of a split");
-  for (int64_t k = 0; code == OK && k < splits; k++) code = split_once(import, rule, k, ticket, part);
-  free_all(part, ticket);
-  return code;
+  FREED struct ticket *ticket = NULL;
+  FREED uint8_t *part = NULL;
+  TRY(memory_arrays("a random order of the nodes", ROOM(&ticket, source->nodes), ROOM(&part, source->nodes)));
+  for (int64_t k = 0; k < splits; k++) TRY(split_once(import, rule, k, ticket, part));
+  return OK;
 }
 
 static void clean_list(const int32_t *label, int64_t *node, int64_t *count, int64_t *dropped) {

@@ -6,45 +6,39 @@
 
 enum { BLOCK = 4096 };
 
-/* The arrays while they are read. */
-struct members {
-  struct npy indptr, indices, shape, data;
-};
+enum { SHAPE, INDPTR, INDICES, DATA };
 
-static int read_members(const struct npz *npz, const char *prefix, struct members *members) {
-  const struct {
-    const char *name;
-    struct npy *array;
-  } wanted[] = {{"shape", &members->shape},
-                {"indptr", &members->indptr},
-                {"indices", &members->indices},
-                {"data", &members->data}};
-  for (int i = 0; i < 4; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", prefix, wanted[i].name);
-    TRY(npz_read(npz, name, wanted[i].array));
-    TRY(npy_check_dims(wanted[i].array, 1, "one"));
+int npz_members_read(const struct npz *npz, const char *prefix, const char *const name[NPZ_MEMBERS],
+                     struct npz_members *members, int64_t size[2]) {
+  const struct npy *shape = &members->array[SHAPE];
+  for (int i = 0; i < NPZ_MEMBERS; i++) {
+    char member[64];
+    snprintf(member, sizeof member, "%s%s", prefix, name[i]);
+    TRY(npz_read(npz, member, &members->array[i]));
+    TRY(npy_check_dims(&members->array[i], 1, "one"));
   }
-  return OK;
+  if (shape->count != 2)
+    FAIL(BAD_INPUT, "%s: has %lld sizes, expected 2", shape->name, (long long)shape->count);
+  return npy_int64(shape, 0, 2, size);
+}
+
+void npz_members_free(struct npz_members *members) {
+  for (int i = 0; i < NPZ_MEMBERS; i++) npy_free(&members->array[i]);
 }
 
 /* Allocates m only for sizes that the arrays bear out. */
-static int check_shapes(const struct members *members, struct csr *m) {
-  const struct npy *shape = &members->shape;
-  int64_t size[2];
-  if (shape->count != 2)
-    FAIL(BAD_INPUT, "%s: has %lld sizes, expected 2", shape->name, (long long)shape->count);
-  TRY(npy_int64(shape, 0, 2, size));
-  int64_t nnz = members->indices.count;
+static int check_shapes(const struct npy *array, const int64_t size[2], struct csr *m) {
+  const struct npy *shape = &array[SHAPE], *indptr = &array[INDPTR], *data = &array[DATA];
+  int64_t nnz = array[INDICES].count;
   if (size[0] < 0 || size[1] < 0 || size[0] > INT32_MAX || size[1] > INT32_MAX)
     FAIL(BAD_INPUT, "%s: %lld x %lld; sizes from 0 to %d are read", shape->name, (long long)size[0],
          (long long)size[1], INT32_MAX);
-  if (members->indptr.count != size[0] + 1)
-    FAIL(BAD_INPUT, "%s: has %lld offsets for %lld rows, expected %lld", members->indptr.name,
-         (long long)members->indptr.count, (long long)size[0], (long long)size[0] + 1);
-  if (members->data.count != nnz)
-    FAIL(BAD_INPUT, "%s: has %lld values for %lld indices", members->data.name,
-         (long long)members->data.count, (long long)nnz);
+  if (indptr->count != size[0] + 1)
+    FAIL(BAD_INPUT, "%s: has %lld offsets for %lld rows, expected %lld", indptr->name,
+         (long long)indptr->count, (long long)size[0], (long long)size[0] + 1);
+  if (data->count != nnz)
+    FAIL(BAD_INPUT, "%s: has %lld values for %lld indices", data->name, (long long)data->count,
+         (long long)nnz);
   TRY(import_check_size(size[1], nnz + size[0], shape->name));
   return csr_init(m, size[0], size[1], nnz, 1);
 }
@@ -64,7 +58,7 @@ static int read_starts(const struct npy *indptr, struct csr *m) {
 static int read_columns(const struct npy *indices, struct csr *m) {
   int64_t block[BLOCK];
   for (int64_t first = 0; first < m->nnz; first += BLOCK) {
-    int64_t count = m->nnz - first < BLOCK ? m->nnz - first : BLOCK;
+    int64_t count = smaller(m->nnz - first, BLOCK);
     TRY(npy_int64(indices, first, count, block));
     for (int64_t k = 0; k < count; k++) {
       if (block[k] < 0 || block[k] >= m->cols)
@@ -76,23 +70,16 @@ static int read_columns(const struct npy *indices, struct csr *m) {
   return OK;
 }
 
-static int read_matrix(const struct npz *npz, const char *prefix, struct members *members, struct csr *m) {
-  TRY(read_members(npz, prefix, members));
-  TRY(check_shapes(members, m));
-  TRY(read_starts(&members->indptr, m));
-  TRY(read_columns(&members->indices, m));
-  return npy_float(&members->data, 0, m->nnz, m->weight);
-}
-
 int npz_csr_read(const struct npz *npz, const char *prefix, struct csr *m) {
+  static const char *const name[] = {"shape", "indptr", "indices", "data"};
+  ENDED_BY(npz_members_free) struct npz_members members = {0};
+  int64_t size[2];
   *m = (struct csr){0};
-  struct members members = {0};
-  int code = read_matrix(npz, prefix, &members, m);
-  npy_free(&members.indptr);
-  npy_free(&members.indices);
-  npy_free(&members.shape);
-  npy_free(&members.data);
-  return code;
+  TRY(npz_members_read(npz, prefix, name, &members, size));
+  TRY(check_shapes(members.array, size, m));
+  TRY(read_starts(&members.array[INDPTR], m));
+  TRY(read_columns(&members.array[INDICES], m));
+  return npy_float(&members.array[DATA], 0, m->nnz, m->weight);
 }
 
 static int is_sorted(const struct csr *m) {
@@ -106,13 +93,10 @@ static int is_sorted(const struct csr *m) {
 
 int npz_csr_sort(struct csr *m) {
   if (is_sorted(m)) return OK;
-  struct csr turned = {0}, sorted = {0};
-  int code = csr_transpose(m, &turned, NULL);
-  if (code == OK) code = csr_transpose(&turned, &sorted, NULL); /* transposing twice sorts */
-  csr_free(&turned);
+  ENDED_BY(csr_free) struct csr turned = {0};
+  TRY(csr_transpose(m, &turned, NULL));
   csr_free(m);
-  *m = sorted;
-  TRY(code);
+  TRY(csr_transpose(&turned, m, NULL)); /* transposing twice sorts */
   return edges_merge_duplicates(m);
 }
 

@@ -11,6 +11,16 @@
  * descend, an index out of range, a value that is not finite. */
 int npz_csr_read(const struct npz *npz, const char *prefix, struct csr *m);
 
+/* The arrays of a matrix: <prefix><name> for each name up to NULL, one dimension each, the first its two
+ * sizes, which go to size[2]. Free them also after an error. */
+enum { NPZ_MEMBERS = 4 };
+struct npz_members {
+  struct npy array[NPZ_MEMBERS];
+};
+int npz_members_read(const struct npz *npz, const char *prefix, const char *const name[NPZ_MEMBERS],
+                     struct npz_members *members, int64_t size[2]);
+void npz_members_free(struct npz_members *members);
+
 /* That scipy's save_npz says `expected` of its matrix, where it says something. `allowed` is for the message.
  * Errors: BAD_INPUT. */
 int npz_check_format(const struct npz *npz, const char *expected, const char *allowed);

@@ -50,21 +50,18 @@ static void sink(int32_t *heap, int64_t count, const int64_t *size) {
 
 /* Each community, in a random order, goes to the class that has the fewest nodes so far. */
 static int assign_classes(const struct synth *synth, const struct synth_communities *c, int32_t *class_of) {
-  int64_t *size = NULL;
-  int32_t *order = NULL, *heap = NULL;
-  int code = memory_alloc(&size, synth->classes * (int64_t)sizeof *size, "sizes of classes");
-  if (code == OK) code = memory_alloc(&heap, synth->classes * (int64_t)sizeof *heap, "sizes of classes");
-  if (code == OK)
-    code = permute(c->count, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SYNTH_LABEL), &order);
-  for (int32_t k = 0; code == OK && k < synth->classes; k++) heap[k] = k;
-  for (int64_t i = 0; code == OK && i < c->count; i++) {
+  FREED int64_t *size = NULL;
+  FREED int32_t *order = NULL, *heap = NULL;
+  TRY(memory_arrays("sizes of classes", ROOM(&size, synth->classes), ROOM(&heap, synth->classes)));
+  TRY(permute(c->count, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SYNTH_LABEL), &order));
+  for (int32_t k = 0; k < synth->classes; k++) heap[k] = k;
+  for (int64_t i = 0; i < c->count; i++) {
     int32_t community = order[i];
     class_of[community] = heap[0];
     size[heap[0]] += c->start[community + 1] - c->start[community];
     sink(heap, synth->classes, size);
   }
-  free_all(size, heap, order);
-  return code;
+  return OK;
 }
 
 /* A label is the planted class, or with probability label_noise any other one. */
@@ -89,13 +86,11 @@ static void fill_labels(const struct synth *synth, const struct synth_communitie
 
 static int make_labels(const struct synth *synth, const struct synth_communities *c, const int32_t *new_id,
                        int32_t *planted, struct dataset_source *source) {
-  int32_t *community_class;
-  TRY(memory_arrays("labels", ROOM(&source->label, synth->nodes)));
-  TRY(memory_arrays("classes of communities", ROOM(&community_class, c->count)));
-  int code = assign_classes(synth, c, community_class);
-  if (code == OK) fill_labels(synth, c, community_class, new_id, planted, source->label);
-  free(community_class);
-  return code;
+  FREED int32_t *community_class = NULL;
+  TRY(memory_arrays("labels", ROOM(&source->label, synth->nodes), ROOM(&community_class, c->count)));
+  TRY(assign_classes(synth, c, community_class));
+  fill_labels(synth, c, community_class, new_id, planted, source->label);
+  return OK;
 }
 
 /* Nodes whose drawn place is below the share of train are train, then val, then test. */
@@ -118,14 +113,12 @@ static int make_split(const struct synth *synth, const int32_t *original, struct
   if (count[SPLIT_VAL] > synth->nodes - count[SPLIT_TRAIN])
     count[SPLIT_VAL] = synth->nodes - count[SPLIT_TRAIN];
   count[SPLIT_TEST] = synth->nodes - count[SPLIT_TRAIN] - count[SPLIT_VAL];
-  for (int part = 0; part < SPLIT_COUNT; part++) {
-    TRY(memory_alloc(&source->split->node[part], count[part] * (int64_t)sizeof(int64_t), "split"));
-  }
-  int32_t *place = NULL;
-  int code = permute(synth->nodes, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SPLIT), &place);
-  if (code == OK) fill_split(synth, place, original, source->split);
-  free(place);
-  return code;
+  for (int part = 0; part < SPLIT_COUNT; part++)
+    TRY(memory_arrays("split", ROOM(&source->split->node[part], count[part])));
+  FREED int32_t *place = NULL;
+  TRY(permute(synth->nodes, random_key((uint64_t)synth->seed, 0, 0, RANDOM_SPLIT), &place));
+  fill_split(synth, place, original, source->split);
+  return OK;
 }
 
 static int make_hyperedges(const struct synth *synth, struct synth_communities *c, const int32_t *new_id,

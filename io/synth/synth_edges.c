@@ -77,23 +77,10 @@ static void scatter(const struct synth_pair *pair, int64_t draws, int64_t *next,
   }
 }
 
-static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sorts each row and drops duplicates; kept[v] = length that is left. */
 static void sort_rows(int64_t nodes, const int64_t *start, int32_t *col, int64_t *kept) {
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < nodes; v++) {
-    int32_t *row = col + start[v];
-    int64_t length = start[v + 1] - start[v], count = 0;
-    qsort(row, (size_t)length, sizeof *row, by_value);
-    for (int64_t i = 0; i < length; i++) {
-      if (i == 0 || row[i] != row[i - 1]) row[count++] = row[i];
-    }
-    kept[v] = count;
-  }
+  for (int64_t v = 0; v < nodes; v++) kept[v] = sort_distinct(col + start[v], start[v + 1] - start[v]);
 }
 
 /* Moves the rows together. */
@@ -120,17 +107,12 @@ static int build_rows(const struct synth_pair *pair, int64_t draws, int64_t node
 
 int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
                       int64_t **start, int32_t **col) {
-  struct synth_pair *pair = NULL;
-  int64_t *next = NULL;
-  int code = memory_alloc(start, (nodes + 1) * (int64_t)sizeof **start, "rows of the graph");
-  if (code == OK) code = memory_alloc(&next, nodes * (int64_t)sizeof *next, "lengths of rows");
-  if (code == OK) code = memory_alloc(&pair, draws * (int64_t)sizeof *pair, "drawn edges");
-  if (code == OK) {
-    draw_pairs(model, draws, new_id, pair);
-    code = build_rows(pair, draws, nodes, next, *start, col);
-  }
-  free_all(pair, next);
-  return code;
+  FREED struct synth_pair *pair = NULL;
+  FREED int64_t *next = NULL;
+  TRY(memory_arrays("rows of the graph", ROOM(start, nodes + 1), ROOM(&next, nodes)));
+  TRY(memory_arrays("drawn edges", ROOM(&pair, draws)));
+  draw_pairs(model, draws, new_id, pair);
+  return build_rows(pair, draws, nodes, next, *start, col);
 }
 
 /* Of the quadrants (0,0), (0,1), (1,0), (1,1). */

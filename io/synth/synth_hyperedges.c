@@ -28,20 +28,6 @@ static int64_t draw_size(const struct synth_hyperedges *h, int64_t nodes, int64_
   return size < 1 ? 1 : size > (double)nodes ? nodes : (int64_t)size;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-static int64_t sort_unique(int32_t *vertex, int64_t count) {
-  int64_t kept = 0;
-  qsort(vertex, (size_t)count, sizeof *vertex, compare_ids);
-  for (int64_t i = 0; i < count; i++) {
-    if (kept == 0 || vertex[i] != vertex[kept - 1]) vertex[kept++] = vertex[i];
-  }
-  return kept;
-}
-
 /* Draws members until `size` are different, for so many rounds; returns how many there are. */
 static int64_t draw_members(const struct synth_hyperedges *h, const struct synth_communities *c, int64_t e,
                             int shuffled, int64_t size, int32_t *vertex) {
@@ -57,7 +43,7 @@ static int64_t draw_members(const struct synth_hyperedges *h, const struct synth
       struct philox_block member = random_block(key_of(h, OF_MEMBERS), (uint64_t)e, draws++);
       vertex[i] = synth_communities_end(c, centre, random_unit_double(member.word[0], member.word[1]));
     }
-    filled = sort_unique(vertex, size);
+    filled = sort_distinct(vertex, size);
   }
   return filled;
 }
@@ -70,7 +56,7 @@ static void fill(const struct synth_hyperedges *h, const struct synth_communitie
     int32_t *row = vertex + start[e];
     filled[e] = draw_members(h, c, e, new_id != NULL, start[e + 1] - start[e], row);
     for (int64_t i = 0; new_id && i < filled[e]; i++) row[i] = new_id[row[i]];
-    if (new_id) sort_unique(row, filled[e]);
+    if (new_id) sort_distinct(row, filled[e]);
   }
   for (int64_t e = 0, at = 0, from = 0; e < h->count; e++) {
     int64_t next = start[e + 1];

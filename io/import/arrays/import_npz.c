@@ -26,11 +26,9 @@ static int count_nodes(const struct npz *npz, int64_t *nodes) {
   *nodes = 0;
   for (int i = 0; i < 4 && *nodes == 0; i++) {
     if (!npz_has(npz, arrays[i].name)) continue;
-    struct npy array;
-    int code = npz_read(npz, arrays[i].name, &array);
-    if (code == OK && array.dims > arrays[i].dim) *nodes = array.dim[arrays[i].dim];
-    npy_free(&array);
-    TRY(code);
+    ENDED_BY(npy_free) struct npy array = {0};
+    TRY(npz_read(npz, arrays[i].name, &array));
+    if (array.dims > arrays[i].dim) *nodes = array.dim[arrays[i].dim];
   }
   return OK;
 }
@@ -74,12 +72,11 @@ static int read_schema(struct import *import, const struct npz *npz) {
 }
 
 int import_npz(struct import *import) {
-  struct npz npz;
+  ENDED_BY(npz_close) struct npz npz = {0};
   char left[200] = "";
-  int code = npz_open(&npz, import->options->input);
-  if (code == OK) code = read_schema(import, &npz);
-  if (code == OK) npz_unread(&npz, left, sizeof left);
+  TRY(npz_open(&npz, import->options->input));
+  TRY(read_schema(import, &npz));
+  npz_unread(&npz, left, sizeof left);
   if (left[0]) log_info("%s: not used: %s", npz.path, left);
-  npz_close(&npz);
-  return code;
+  return OK;
 }

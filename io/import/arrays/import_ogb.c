@@ -66,24 +66,24 @@ static int read_data(struct import *import, const struct npz *npz) {
 /* Nodes, arcs, features and labels from raw/data.npz and raw/node-label.npz. */
 static int ogb_archives(struct import *import, const char *raw) {
   char path[OGB_PATH];
-  struct npz npz;
+  ENDED_BY(npz_close) struct npz data = {0}, label = {0};
   ogb_path(path, raw, "data.npz");
-  int code = npz_open(&npz, path);
-  if (code == OK) code = read_data(import, &npz);
-  npz_close(&npz);
-  TRY(code);
+  TRY(npz_open(&data, path));
+  TRY(read_data(import, &data));
   ogb_path(path, raw, "node-label.npz");
   if (access(path, F_OK) != 0) return OK;
-  code = npz_open(&npz, path);
-  if (code == OK) code = import_array(import, &npz, "node_label", import_take_labels);
-  npz_close(&npz);
-  return code;
+  TRY(npz_open(&label, path));
+  return import_array(import, &label, "node_label", import_take_labels);
 }
 
 /* The ids of a part, in the order of the file. */
 struct list {
   int64_t nodes, *id;
 };
+
+static void list_free(struct list *list) {
+  free(list->id);
+}
 
 static int make_list(void *context, const struct text *text, const char *line, int64_t rows) {
   struct list *list = context;
@@ -115,14 +115,12 @@ static int put_list(const struct list *list, int64_t rows, const char *path, int
 static int read_part(const char *folder, int p, uint8_t *part, int64_t nodes) {
   static const char *const name[SPLIT_COUNT] = {"train", "valid", "test"};
   const struct csv_reader reader = {.room = make_list, .row = take_id};
-  struct list list = {.nodes = nodes};
+  ENDED_BY(list_free) struct list list = {.nodes = nodes};
   char path[OGB_PATH];
   int64_t rows;
   ogb_find(folder, name[p], path);
-  int code = csv_read(path, &reader, &list, &rows);
-  if (code == OK) code = put_list(&list, rows, path, p, part);
-  free(list.id);
-  return code;
+  TRY(csv_read(path, &reader, &list, &rows));
+  return put_list(&list, rows, path, p, part);
 }
 
 static int read_split(struct import *import, const char *folder, int64_t k, uint8_t *part) {
@@ -137,18 +135,16 @@ static int is_visible(const struct dirent *entry) {
 }
 
 static int read_splits(struct import *import, const char *folder, struct dirent **entry, int entries) {
-  uint8_t *part;
+  FREED uint8_t *part = NULL;
   char path[OGB_PATH];
   TRY(splits_new(&import->source, entries));
   TRY(memory_alloc(&part, import->edges.nodes, "the parts of a split"));
-  int code = OK;
-  for (int k = 0; k < entries && code == OK; k++) {
+  for (int k = 0; k < entries; k++) {
     if (entries > 1) log_info("split %d: %s", k, entry[k]->d_name);
     ogb_path(path, folder, entry[k]->d_name);
-    code = read_split(import, path, k, part);
+    TRY(read_split(import, path, k, part));
   }
-  free(part);
-  return code;
+  return OK;
 }
 
 /* FOLDER/split/<name>/{train,valid,test}.csv.gz, a node id a line; several splits in the order of their
@@ -282,6 +278,10 @@ static int read_table(struct table *table, const char *path) {
   return csv_check_rows(path, rows, table->nodes);
 }
 
+static void table_free(struct table *table) {
+  free_all(table->value, table->label);
+}
+
 static int several_labels(struct import *import, const struct table *table) {
   struct dataset_source *source = &import->source;
   int64_t count = table->nodes * table->cols;
@@ -304,14 +304,11 @@ static int read_features(struct import *import, const char *raw) {
 
 static int read_labels(struct import *import, const char *raw) {
   char path[OGB_PATH];
-  struct table table = {.nodes = import->edges.nodes, .labels = 1};
+  ENDED_BY(table_free) struct table table = {.nodes = import->edges.nodes, .labels = 1};
   if (!ogb_find(raw, "node-label", path)) return OK;
-  int code = read_table(&table, path);
-  if (code == OK)
-    code = table.cols == 1 ? import_label_values(&import->source, table.label, table.nodes, path)
-                           : several_labels(import, &table);
-  free(table.label);
-  return code;
+  TRY(read_table(&table, path));
+  return table.cols == 1 ? import_label_values(&import->source, table.label, table.nodes, path)
+                         : several_labels(import, &table);
 }
 
 static int read_text(struct import *import, const char *raw) {

@@ -87,10 +87,9 @@ static int read_arc(struct list *list, char *at) {
   TRY(text_end(text, &at, "two node ids, a value and a time"));
   if (edges->weighted && !valued) TEXT_FAIL(text, "%s", "expected an edge value, found the end of the line");
   list->import->valued |= valued;
-  int64_t lower = source < target ? source : target;
-  if (lower < list->lowest) list->lowest = lower;
-  if (source > list->highest_left) list->highest_left = source;
-  if (target > list->highest_right) list->highest_right = target;
+  list->lowest = smaller(list->lowest, smaller(source, target));
+  list->highest_left = larger(list->highest_left, source);
+  list->highest_right = larger(list->highest_right, target);
   return edges_add(edges, source, target, weight);
 }
 
@@ -122,7 +121,7 @@ static int check_count(const struct list *list) {
 static int settle_nodes(struct list *list) {
   struct edges *edges = &list->import->edges;
   int64_t nodes = list->left;
-  int64_t highest = list->highest_left > list->highest_right ? list->highest_left : list->highest_right;
+  int64_t highest = larger(list->highest_left, list->highest_right);
   if (list->import->options->nodes) {
     edges->nodes = list->import->options->nodes;
     return import_check_size(edges->nodes, edges->count, "--nodes");
@@ -160,17 +159,12 @@ static int settle_sides(struct list *list) {
   return OK;
 }
 
-static int read_list(struct list *list) {
-  TRY(text_open(&list->text, list->import->options->input));
-  TRY(read_lines(list));
-  TRY(check_count(list));
-  if (list->undirected) list->import->edges.undirected = 1;
-  if (list->konect && list->arcs < 0 && !list->undirected)
-    log_info("no KONECT header: the arcs are taken as directed");
-  return list->bipartite ? settle_sides(list) : settle_nodes(list);
+static void list_close(struct list *list) {
+  text_close(&list->text);
 }
 
 static int import_list(struct import *import, int konect) {
+  ENDED_BY(list_close)
   struct list list = {.import = import,
                       .konect = konect,
                       .arcs = -1,
@@ -179,9 +173,13 @@ static int import_list(struct import *import, int konect) {
                       .lowest = INT64_MAX,
                       .highest_left = -1,
                       .highest_right = -1};
-  int code = read_list(&list);
-  text_close(&list.text);
-  return code;
+  TRY(text_open(&list.text, import->options->input));
+  TRY(read_lines(&list));
+  TRY(check_count(&list));
+  if (list.undirected) import->edges.undirected = 1;
+  if (konect && list.arcs < 0 && !list.undirected)
+    log_info("no KONECT header: the arcs are taken as directed");
+  return list.bipartite ? settle_sides(&list) : settle_nodes(&list);
 }
 
 int import_edgelist(struct import *import) {

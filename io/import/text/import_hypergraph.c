@@ -95,6 +95,10 @@ struct incidences {
   int valued;
 };
 
+static void incidences_free(struct incidences *list) {
+  free(list->item);
+}
+
 static int add(struct incidences *list, int64_t vertex, int64_t edge) {
   if (list->count == list->capacity) {
     int64_t capacity = 2 * list->capacity + 1024, bytes = (int64_t)sizeof *list->item;
@@ -108,8 +112,7 @@ static int add(struct incidences *list, int64_t vertex, int64_t edge) {
 
 static int compare(const void *a, const void *b) {
   const struct incidence *x = a, *y = b;
-  if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
-  return (x->place > y->place) - (x->place < y->place);
+  return x->edge != y->edge ? COMPARE(x->edge, y->edge) : COMPARE(x->place, y->place);
 }
 
 /* "% incidences vertices hyperedges" below the line that says "bip". */
@@ -190,11 +193,9 @@ static int hand_over(struct hyper_file *file, struct incidences *list) {
 /* KONECT's bipartite out.* file, "% bip": a line "left right [weight [time]]", ids from 1. The left side are
  * the vertices, the right side the hyperedges. */
 static int read_konect(struct hyper_file *file) {
-  struct incidences list = {.declared = -1, .left = -1, .right = -1};
-  int code = read_lines(file, &list);
-  if (code == OK) code = hand_over(file, &list);
-  free(list.item);
-  return code;
+  ENDED_BY(incidences_free) struct incidences list = {.declared = -1, .left = -1, .right = -1};
+  TRY(read_lines(file, &list));
+  return hand_over(file, &list);
 }
 
 /* A line of vertices for each hyperedge. */
@@ -220,32 +221,24 @@ static int read_plain(struct hyper_file *file) {
 
 /* Lines that hold something for a vertex; 0 where the file pairs them with ids. */
 static int count_lines(const char *path, int one_word, int64_t *count) {
-  struct text text;
+  ENDED_BY(text_close) struct text text = {0};
   char *line;
-  int code = text_open(&text, path);
-  for (*count = 0; code == OK;) {
-    code = text_next(&text, &line);
-    if (code != OK || !line) break;
-    if (*line == '#') continue;
-    if (one_word && text_count(line) > 1) {
-      *count = 0;
-      break;
-    }
-    ++*count;
+  TRY(text_open(&text, path));
+  for (*count = 0;; *count += *line != '#') {
+    TRY(text_next(&text, &line));
+    if (!line) return OK;
+    if (*line == '#' || !one_word || text_count(line) <= 1) continue;
+    *count = 0;
+    return OK;
   }
-  text_close(&text);
-  return code;
 }
 
 static int npz_rows(const char *path, int64_t *rows) {
-  struct npz npz;
-  struct npy shape = {0};
-  int code = npz_open(&npz, path);
-  if (code == OK) code = npz_read(&npz, npz_has(&npz, "attr_indptr") ? "attr_shape" : "shape", &shape);
-  if (code == OK && shape.count > 0) code = npy_int64(&shape, 0, 1, rows);
-  npy_free(&shape);
-  npz_close(&npz);
-  return code;
+  ENDED_BY(npz_close) struct npz npz = {0};
+  ENDED_BY(npy_free) struct npy shape = {0};
+  TRY(npz_open(&npz, path));
+  TRY(npz_read(&npz, npz_has(&npz, "attr_indptr") ? "attr_shape" : "shape", &shape));
+  return shape.count > 0 ? npy_int64(&shape, 0, 1, rows) : OK;
 }
 
 static int npy_rows(const char *path, int64_t *rows) {
@@ -326,6 +319,11 @@ static int name_vertices(struct dataset_source *source, int64_t base) {
   return OK;
 }
 
+static void file_close(struct hyper_file *file) {
+  text_close(&file->text);
+  hyperedges_free(&file->list);
+}
+
 static int build(struct hyper_file *file) {
   struct dataset_source *source = &file->import->source;
   struct hyperedges *list = &file->list;
@@ -353,12 +351,9 @@ static int check_options(const struct import_options *options) {
 }
 
 int import_hypergraph(struct import *import) {
-  struct hyper_file file = {.import = import, .nodes = -1};
+  ENDED_BY(file_close) struct hyper_file file = {.import = import, .nodes = -1};
   hyperedges_init(&file.list);
   TRY(check_options(import->options));
-  int code = read_file(&file);
-  if (code == OK) code = build(&file);
-  text_close(&file.text);
-  hyperedges_free(&file.list);
-  return code;
+  TRY(read_file(&file));
+  return build(&file);
 }

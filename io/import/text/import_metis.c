@@ -95,26 +95,24 @@ static int read_vertices(struct metis *metis) {
   return OK;
 }
 
-static int read_graph(struct metis *metis) {
-  TRY(text_open(&metis->text, metis->import->options->input));
-  TRY(read_header(metis));
-  TRY(read_vertices(metis));
-  metis->import->edges.nodes = metis->nodes;
-  metis->import->edges.base = 1;
-  metis->import->valued = metis->valued;
-  return OK;
+static void metis_close(struct metis *metis) {
+  text_close(&metis->text);
 }
 
 int import_metis(struct import *import) {
-  struct metis metis = {.import = import};
-  int code = read_graph(&metis);
-  text_close(&metis.text);
-  return code;
+  ENDED_BY(metis_close) struct metis metis = {.import = import};
+  TRY(text_open(&metis.text, import->options->input));
+  TRY(read_header(&metis));
+  TRY(read_vertices(&metis));
+  import->edges.nodes = metis.nodes;
+  import->edges.base = 1;
+  import->valued = metis.valued;
+  return OK;
 }
 
 /* The line of a vertex, for a message; 0 when it cannot be told. */
 static int64_t line_of_vertex(const char *path, int64_t vertex) {
-  struct text text;
+  ENDED_BY(text_close) struct text text = {0};
   char *line = NULL;
   int code = text_open(&text, path), header = 0;
   while (code == OK && vertex >= 0) {
@@ -123,21 +121,7 @@ static int64_t line_of_vertex(const char *path, int64_t vertex) {
     header |= !is_empty(line);
     vertex -= header;
   }
-  int64_t number = line ? text.line : 0;
-  text_close(&text);
-  return number;
-}
-
-static int64_t find_arc(const struct dataset_source *source, int64_t v, int64_t u) {
-  int64_t low = source->start[v], end = source->start[v + 1];
-  for (int64_t high = end; low < high;) {
-    int64_t middle = low + (high - low) / 2;
-    if (source->col[middle] < u)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end && source->col[low] == u ? low : -1;
+  return line ? text.line : 0;
 }
 
 int import_metis_check(struct import *import) {
@@ -146,7 +130,8 @@ int import_metis_check(struct import *import) {
   if (!source->directed) return OK;
   for (int64_t v = 0; v < source->nodes; v++) {
     for (int64_t e = source->start[v]; e < source->start[v + 1]; e++) {
-      int64_t u = source->col[e], back = find_arc(source, u, v);
+      int64_t u = source->col[e];
+      int64_t back = find_sorted(source->col, source->start[u], source->start[u + 1], (int32_t)v);
       if (back < 0)
         FAIL(BAD_INPUT,
              "%s:%lld: vertex %lld lists %lld, which does not list it; METIS graphs are undirected", path,

@@ -111,18 +111,16 @@ static int read_entries(struct matrix *matrix) {
   return import_check_size(edges->nodes, edges->count, what);
 }
 
-static int read_matrix(struct matrix *matrix) {
-  TRY(text_open(&matrix->text, matrix->import->options->input));
-  TRY(read_banner(matrix));
-  TRY(read_size(matrix));
-  TRY(read_entries(matrix));
-  matrix->import->valued = matrix->valued;
-  return OK;
+static void matrix_close(struct matrix *matrix) {
+  text_close(&matrix->text);
 }
 
 int import_mtx(struct import *import) {
-  struct matrix matrix = {.import = import};
-  int code = read_matrix(&matrix);
-  text_close(&matrix.text);
-  return code;
+  ENDED_BY(matrix_close) struct matrix matrix = {.import = import};
+  TRY(text_open(&matrix.text, import->options->input));
+  TRY(read_banner(&matrix));
+  TRY(read_size(&matrix));
+  TRY(read_entries(&matrix));
+  import->valued = matrix.valued;
+  return OK;
 }
