@@ -108,14 +108,37 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
   return *temporary || name[end] == '\0';
 }
 
-/* Calls each(folder, name, run, epoch, temporary, context) for the checkpoints in `dir`, if there is such. A
- * folder that cannot be read to its end has not been searched. */
-static int scan(const char *dir,
-                int (*each)(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
-                            void *context),
-                void *context) {
-  int folder;
-  int code = atomic_write_folder(dir, &folder);
+/* Checkpoints of a folder: runs follow each other, and in each its epochs. */
+struct files {
+  int64_t count, room;
+  struct file {
+    int64_t run, epoch;
+  } * file;
+};
+
+static void files_free(struct files *files) {
+  free(files->file);
+}
+
+static int compare(const void *left, const void *right) {
+  const struct file *a = left, *b = right;
+  return a->run != b->run ? COMPARE(a->run, b->run) : COMPARE(a->epoch, b->epoch);
+}
+
+static int add(struct files *files, struct file file) {
+  if (files->count == files->room) {
+    int64_t room = 2 * files->room + 64, bytes = (int64_t)sizeof file;
+    TRY(memory_grow(&files->file, files->count * bytes, room * bytes, "the names of checkpoints"));
+    files->room = room;
+  }
+  files->file[files->count++] = file;
+  return OK;
+}
+
+/* Those in `dir`, if there is such; `clean` removes what killed writers left. A folder that cannot be read to
+ * its end has not been searched. */
+static int list_files(const char *dir, int clean, struct files *files) {
+  int folder, code = atomic_write_folder(dir, &folder), temporary;
   if (code != OK && errno == ENOENT) {
     error_clear();
     return OK;
@@ -126,21 +149,26 @@ static int scan(const char *dir,
   if (!listing) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(errno));
   errno = 0;
   for (struct dirent *entry; code == OK && (entry = readdir(listing)); errno = 0) {
-    int64_t run, epoch;
-    int temporary;
-    if (parse_name(entry->d_name, &run, &epoch, &temporary))
-      code = each(folder, entry->d_name, run, epoch, temporary, context);
+    struct file file;
+    if (!parse_name(entry->d_name, &file.run, &file.epoch, &temporary)) continue;
+    if (!temporary)
+      code = add(files, file);
+    else if (clean)
+      (void)unlinkat(folder, entry->d_name, 0);
   }
   int error = code == OK ? errno : 0;
   closedir(listing);
   TRY(code);
   if (error) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(error));
+  if (files->count > 0) qsort(files->file, (size_t)files->count, sizeof *files->file, compare);
   return OK;
 }
 
 /* Unless it has gone already; through the folder, and no link on the way. */
-static int remove_from(const char *dir, const char *name) {
+static int remove_file(const char *dir, const struct file *file) {
+  char name[64];
   int folder;
+  checkpoint_name(name, file->run, file->epoch);
   TRY(atomic_write_folder(dir, &folder));
   int error = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : errno;
   close(folder);
@@ -148,33 +176,15 @@ static int remove_from(const char *dir, const char *name) {
   return OK;
 }
 
-/* Runs follow each other, and in each its epochs. */
-static int is_beyond(int64_t run, int64_t epoch, int64_t other_run, int64_t other_epoch) {
-  return run > other_run || (run == other_run && epoch > other_epoch);
-}
-
-struct newest {
-  int64_t wanted; /* run; -1: any */
-  int64_t run, epoch;
-};
-
-static int keep_newest(int folder, const char *name, int64_t run, int64_t epoch, int temporary,
-                       void *context) {
-  (void)folder, (void)name;
-  struct newest *newest = context;
-  if (temporary || (newest->wanted >= 0 && run != newest->wanted)) return OK;
-  if (is_beyond(run, epoch, newest->run, newest->epoch)) {
-    newest->run = run;
-    newest->epoch = epoch;
-  }
-  return OK;
-}
-
 int checkpoint_newest_of(const char *dir, int64_t run, char *path, int64_t size) {
-  struct newest newest = {run, -1, -1};
+  ENDED_BY(files_free) struct files files = {0};
   path[0] = '\0';
-  TRY(scan(dir, keep_newest, &newest));
-  if (newest.run >= 0) checkpoint_path(path, size, dir, newest.run, newest.epoch);
+  TRY(list_files(dir, 0, &files));
+  for (const struct file *f = files.file + files.count; f-- > files.file;) {
+    if (run >= 0 && f->run != run) continue;
+    checkpoint_path(path, size, dir, f->run, f->epoch);
+    return OK;
+  }
   return OK;
 }
 
@@ -183,48 +193,24 @@ int checkpoint_newest(const char *dir, char *path, int64_t size) {
 }
 
 int checkpoint_cut_back(const char *dir, int64_t run, int64_t epoch, int64_t *removed) {
-  for (*removed = 0;; ++*removed) {
-    struct newest newest = {-1, -1, -1};
-    char name[64];
-    TRY(scan(dir, keep_newest, &newest));
-    if (!is_beyond(newest.run, newest.epoch, run, epoch)) return OK;
-    checkpoint_name(name, newest.run, newest.epoch);
-    TRY(remove_from(dir, name));
-  }
-}
-
-/* The epochs of one run. */
-struct epochs {
-  int64_t run, count, room, *epoch;
-};
-
-static int collect(int folder, const char *name, int64_t run, int64_t epoch, int temporary, void *context) {
-  struct epochs *epochs = context;
-  if (temporary) {
-    (void)unlinkat(folder, name, 0);
-    return OK;
-  }
-  if (run != epochs->run) return OK;
-  if (epochs->count == epochs->room) {
-    int64_t room = 2 * epochs->room + 64, *grown = realloc(epochs->epoch, (size_t)room * sizeof *grown);
-    if (!grown) FAIL(FAILED, "out of memory for the names of %lld checkpoints", (long long)room);
-    epochs->epoch = grown;
-    epochs->room = room;
-  }
-  epochs->epoch[epochs->count++] = epoch;
+  ENDED_BY(files_free) struct files files = {0};
+  const struct file last = {run, epoch};
+  *removed = 0;
+  TRY(list_files(dir, 0, &files));
+  for (; files.count > 0 && compare(&files.file[files.count - 1], &last) > 0; ++*removed)
+    TRY(remove_file(dir, &files.file[--files.count]));
   return OK;
 }
 
 int checkpoint_prune(const char *dir, int64_t run, int64_t keep) {
-  struct epochs epochs = {.run = run};
-  char name[64];
-  int code = scan(dir, collect, &epochs);
-  if (code == OK && epochs.count > 0)
-    qsort(epochs.epoch, (size_t)epochs.count, sizeof *epochs.epoch, compare_int64);
-  for (int64_t i = 0; code == OK && i < epochs.count - keep; i++) {
-    checkpoint_name(name, run, epochs.epoch[i]);
-    code = remove_from(dir, name);
+  ENDED_BY(files_free) struct files files = {0};
+  int64_t of_run = 0;
+  TRY(list_files(dir, 1, &files));
+  for (int64_t i = 0; i < files.count; i++) of_run += files.file[i].run == run;
+  for (const struct file *f = files.file; of_run > keep; f++) {
+    if (f->run != run) continue;
+    TRY(remove_file(dir, f));
+    of_run--;
   }
-  free(epochs.epoch);
-  return code;
+  return OK;
 }

@@ -123,10 +123,9 @@ void h5_close(struct h5 *h5) {
 }
 
 int h5_shape(struct h5 *h5, const char *name, struct h5_shape *shape) {
-  struct h5_set s;
+  ENDED_BY(h5_close_set) struct h5_set s = {0};
   int code = h5_open_set(h5, name, &s);
   *shape = s.shape;
-  h5_close_set(&s);
   return code;
 }
 

@@ -12,6 +12,7 @@
 #include "io/file/h5_hdf5.h"
 #include "io/file/path_check.h"
 #include "runtime/base/base.h"
+#include "runtime/profile/profile_clock.h"
 
 enum {
   CPU_SECONDS = 5,         /* a damaged file loops; slow storage does not burn processor time */
@@ -40,15 +41,6 @@ static int walk_attrs(struct h5 *h5, const char *name, hid_t id) {
   return OK;
 }
 
-static int walk_strings(struct h5 *h5, const char *name, int64_t first, int64_t count) {
-  char **text;
-  TRY(memory_arrays("strings", ROOM(&text, count)));
-  int code = h5_read_strings(h5, name, first, count, text);
-  for (int64_t i = 0; i < count; i++) free(text[i]);
-  free(text);
-  return code;
-}
-
 /* A row in memory, whose numbers may be wider than those in the file. */
 static int64_t row_bytes(const struct h5_set *s) {
   int64_t numbers = s->bytes / (int64_t)H5Tget_size(s->type) / s->shape.dim[0];
@@ -57,8 +49,12 @@ static int64_t row_bytes(const struct h5_set *s) {
 
 static int walk_rows(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count) {
   FREED void *data = NULL;
+  FREED char **text = NULL;
   if (s->shape.type == H5_TEXT) {
-    if (s->shape.dims == 1) TRY(walk_strings(h5, name, first, count));
+    if (s->shape.dims != 1) return OK;
+    TRY(memory_arrays("strings", ROOM(&text, count)));
+    TRY(h5_read_strings(h5, name, first, count, text));
+    for (int64_t i = 0; i < count; i++) free(text[i]);
     return OK;
   }
   TRY(memory_alloc(&data, row_bytes(s) * count, "rows"));
@@ -180,20 +176,14 @@ static _Noreturn void child(const char *path, int pipe_end) {
   _exit(0);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum hearing { HEARD, SILENT, TOO_LATE };
 
 /* Waits for the child's verdict. SILENT: it ended without one, or the pipe is of no use. */
 static enum hearing hear(int pipe_end, struct verdict *verdict) {
-  double deadline = now() + WALL_SECONDS;
+  double deadline = profile_clock() + WALL_SECONDS;
   struct pollfd entry = {.fd = pipe_end, .events = POLLIN};
   size_t heard = 0;
-  for (double left; (left = deadline - now()) > 0;) {
+  for (double left; (left = deadline - profile_clock()) > 0;) {
     int ready = poll(&entry, 1, (int)(left * 1e3) + 1);
     if (ready == 0) return TOO_LATE;
     ssize_t size = ready < 0 ? -1 : read(pipe_end, (char *)verdict + heard, sizeof *verdict - heard);

@@ -2,21 +2,10 @@
 #include "runtime/base/base.h"
 
 hid_t h5_memory_type(enum h5_type type) {
-  switch (type) {
-  case H5_INT32:
-    return H5T_NATIVE_INT32;
-  case H5_INT64:
-    return H5T_NATIVE_INT64;
-  case H5_UINT8:
-    return H5T_NATIVE_UINT8;
-  case H5_FLOAT:
-    return H5T_NATIVE_FLOAT;
-  case H5_DOUBLE:
-    return H5T_NATIVE_DOUBLE;
-  case H5_TEXT:
-    break;
-  }
-  return -1;
+  const hid_t types[] = {
+      [H5_INT32] = H5T_NATIVE_INT32, [H5_INT64] = H5T_NATIVE_INT64,   [H5_UINT8] = H5T_NATIVE_UINT8,
+      [H5_FLOAT] = H5T_NATIVE_FLOAT, [H5_DOUBLE] = H5T_NATIVE_DOUBLE, [H5_TEXT] = -1};
+  return types[type];
 }
 
 void h5_select_rows(const struct h5_set *s, int64_t first, int64_t count, hid_t *memory) {
@@ -59,16 +48,15 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
 
 int h5_read_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, enum h5_type type,
                  void *data) {
-  struct h5_set s;
+  ENDED_BY(h5_close_set) struct h5_set s = {0};
   int code = h5_open_rows(h5, name, first, count, &s);
   if (code == OK) code = h5_read_set(h5, name, &s, first, count, type, data);
-  h5_close_set(&s);
   return h5_was_read(h5, code);
 }
 
 /* Strings of any length, each in memory of HDF5. */
 static int read_variable(const struct h5_set *s, hid_t memory, int64_t count, char **text) {
-  char **string;
+  FREED char **string = NULL;
   TRY(memory_arrays("strings", ROOM(&string, count)));
   hid_t type = H5Tcopy(s->type);
   herr_t status = H5Dread(s->id, type, memory, s->space, H5P_DEFAULT, string);
@@ -79,7 +67,6 @@ static int read_variable(const struct h5_set *s, hid_t memory, int64_t count, ch
   }
   if (status >= 0) H5Dvlen_reclaim(type, memory, H5P_DEFAULT, string);
   H5Tclose(type);
-  free(string);
   if (status < 0) FAIL(BAD_INPUT, "damaged");
   if (short_of_memory) FAIL(FAILED, "out of memory for %lld strings", (long long)count);
   return OK;
@@ -87,7 +74,7 @@ static int read_variable(const struct h5_set *s, hid_t memory, int64_t count, ch
 
 /* Strings of one length, cut at their end or padding. */
 static int read_fixed(const struct h5_set *s, hid_t memory, int64_t count, char **text) {
-  char *block;
+  FREED char *block = NULL;
   int64_t size = (int64_t)H5Tget_size(s->type) + 1;
   if (size > INT32_MAX) FAIL(BAD_INPUT, "damaged");
   TRY(memory_alloc(&block, count * size, "strings"));
@@ -101,7 +88,6 @@ static int read_fixed(const struct h5_set *s, hid_t memory, int64_t count, char 
     short_of_memory |= !text[i];
   }
   H5Tclose(type);
-  free(block);
   if (status < 0) FAIL(BAD_INPUT, "damaged");
   if (short_of_memory) FAIL(FAILED, "out of memory for %lld strings", (long long)count);
   return OK;
@@ -129,11 +115,9 @@ int h5_read_strings(struct h5 *h5, const char *name, int64_t first, int64_t coun
   int code = h5_open_rows(h5, name, first, count, &s);
   if (code == OK) code = read_strings(h5, name, &s, first, count, text);
   h5_close_set(&s);
-  if (code != OK) {
-    for (int64_t i = 0; i < count; i++) {
-      free(text[i]);
-      text[i] = NULL;
-    }
+  for (int64_t i = 0; i < count && code != OK; i++) {
+    free(text[i]);
+    text[i] = NULL;
   }
   return h5_was_read(h5, code);
 }

@@ -4,21 +4,9 @@
 enum { CHUNK_BYTES = 1 << 20 };
 
 static hid_t file_type(enum h5_type type) {
-  switch (type) {
-  case H5_INT32:
-    return H5T_STD_I32LE;
-  case H5_INT64:
-    return H5T_STD_I64LE;
-  case H5_UINT8:
-    return H5T_STD_U8LE;
-  case H5_FLOAT:
-    return H5T_IEEE_F32LE;
-  case H5_DOUBLE:
-    return H5T_IEEE_F64LE;
-  case H5_TEXT:
-    break;
-  }
-  return -1;
+  const hid_t types[] = {[H5_INT32] = H5T_STD_I32LE,  [H5_INT64] = H5T_STD_I64LE,   [H5_UINT8] = H5T_STD_U8LE,
+                         [H5_FLOAT] = H5T_IEEE_F32LE, [H5_DOUBLE] = H5T_IEEE_F64LE, [H5_TEXT] = -1};
+  return types[type];
 }
 
 /* The groups above `name`, made where they are missing; without times, so that equal content gives equal
@@ -71,13 +59,9 @@ int h5_new_dataset(struct h5 *h5, const char *name, enum h5_type type, int64_t r
 static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t count, hid_t type,
                      const void *data) {
   char text[H5_CAUSE];
-  struct h5_set s;
-  int code = h5_open_rows(h5, name, first, count, &s);
-  if (code != OK || count == 0 || s.bytes == 0) {
-    h5_close_set(&s);
-    TRY(code);
-    return OK;
-  }
+  ENDED_BY(h5_close_set) struct h5_set s = {0};
+  TRY(h5_open_rows(h5, name, first, count, &s));
+  if (count == 0 || s.bytes == 0) return OK;
   hid_t memory;
   h5_select_rows(&s, first, count, &memory);
   herr_t status = H5Dwrite(s.id, type, memory, s.space, H5P_DEFAULT, data);
@@ -85,7 +69,6 @@ static int write_set(struct h5 *h5, const char *name, int64_t first, int64_t cou
   if (h5_error(h5)) status = -1;
   if (status < 0) h5_cause(h5, text);
   H5Sclose(memory);
-  h5_close_set(&s);
   if (status < 0) FAIL(FAILED, "%s: %s cannot be written (%s)", h5->path, name, text);
   return OK;
 }
@@ -103,7 +86,7 @@ int h5_write_all(struct h5 *h5, const char *name, enum h5_type type, int64_t row
 
 int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char *const *text) {
   size_t width = 1;
-  char *block;
+  FREED char *block = NULL;
   for (int64_t i = 0; i < count; i++) width = strlen(text[i]) >= width ? strlen(text[i]) + 1 : width;
   TRY(memory_alloc(&block, count * (int64_t)width, "strings to be written"));
   for (int64_t i = 0; i < count; i++) memcpy(block + (size_t)i * width, text[i], strlen(text[i]));
@@ -111,6 +94,5 @@ int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char 
   int code = create_set(h5, name, type, count, 0);
   if (code == OK) code = write_set(h5, name, 0, count, type, block);
   H5Tclose(type);
-  free(block);
   return code;
 }

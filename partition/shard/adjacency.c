@@ -207,13 +207,11 @@ static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) 
 
 static int renumber(struct arrival *a) {
   int64_t longest = 0, threads = omp_get_max_threads();
-  for (int64_t v = 0; v < a->own; v++)
-    if (a->start[v + 1] - a->start[v] > longest) longest = a->start[v + 1] - a->start[v];
-  struct entry *scratch = NULL;
+  for (int64_t v = 0; v < a->own; v++) longest = larger(longest, a->start[v + 1] - a->start[v]);
+  FREED struct entry *scratch = NULL;
   TRY(memory_arrays("a row for each thread", ROOM(&scratch, threads * longest)));
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t v = 0; v < a->own; v++) renumber_row(a, v, scratch + omp_get_thread_num() * longest);
-  free(scratch);
   return OK;
 }
 

@@ -42,6 +42,17 @@ static int list_messages(const struct halo *halo, const int64_t *start, void *da
   return count;
 }
 
+/* Starts the messages of one direction of the plan, once the compute stream has come so far. */
+static int exchange(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
+                    const int64_t *from_start, struct tensor to, const int64_t *to_start) {
+  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
+  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
+  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
+  int sends = list_messages(halo, from_start, from.data, row_bytes, halo->send);
+  int recvs = list_messages(halo, to_start, to.data, row_bytes, halo->recv);
+  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+}
+
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
                struct tensor packed, struct tensor tail) {
   if (!halo->peers) return OK;
@@ -49,23 +60,12 @@ int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct t
   if (x.stride == tensor_stride(x.dtype, x.cols)) x.cols = packed.cols = packed.stride;
   struct gather pack = {.x = x, .rows = halo->send_row_device, .scale = scale, .y = packed};
   if (packed.rows) TRY(PROFILE("pack", op_gather(k, &pack)));
-  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
-  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
-  int64_t row_bytes = packed.stride * dtype_bytes(packed.dtype);
-  int sends = list_messages(halo, halo->send_start, packed.data, row_bytes, halo->send);
-  int recvs = list_messages(halo, halo->recv_start, tail.data, row_bytes, halo->recv);
-  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+  return exchange(halo, comm, k, packed, halo->send_start, tail, halo->recv_start);
 }
 
 int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                       struct tensor to) {
-  if (!halo->peers) return OK;
-  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
-  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
-  int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
-  int sends = list_messages(halo, halo->recv_start, from.data, row_bytes, halo->send);
-  int recvs = list_messages(halo, halo->send_start, to.data, row_bytes, halo->recv);
-  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+  return halo->peers ? exchange(halo, comm, k, from, halo->recv_start, to, halo->send_start) : OK;
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
@@ -76,18 +76,13 @@ int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
 }
 
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail) {
-  char *packed = NULL;
-  int code = memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows");
-  code = comm_agree(comm, code);
-  if (code == OK) {
-    for (int64_t i = 0; i < halo_send_rows(halo); i++)
-      memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
-    int sends = list_messages(halo, halo->send_start, packed, row_bytes, halo->send);
-    int recvs = list_messages(halo, halo->recv_start, tail, row_bytes, halo->recv);
-    code = comm_swap(comm, halo->send, sends, halo->recv, recvs);
-  }
-  free(packed);
-  return code;
+  FREED char *packed = NULL;
+  TRY(comm_agree(comm, memory_alloc(&packed, halo_send_rows(halo) * row_bytes, "packed rows")));
+  for (int64_t i = 0; i < halo_send_rows(halo); i++)
+    memcpy(packed + i * row_bytes, (const char *)own + halo->send_row[i] * row_bytes, (size_t)row_bytes);
+  int sends = list_messages(halo, halo->send_start, packed, row_bytes, halo->send);
+  int recvs = list_messages(halo, halo->recv_start, tail, row_bytes, halo->recv);
+  return comm_swap(comm, halo->send, sends, halo->recv, recvs);
 }
 
 /* The plan of a halo: every rank asks the owners for the rows it needs, then both sides compare. */

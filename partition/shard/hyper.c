@@ -128,11 +128,7 @@ static int take_rows(const struct building *b, int64_t first, int64_t rows, stru
 /* Row r lists the i of target[i] = r. */
 static int list_by_target(const int32_t *target, int64_t count, int64_t rows, struct csr *m) {
   TRY(csr_init(m, rows, count, count, 0));
-  for (int64_t i = 0; i < count; i++) m->start[target[i] + 1]++;
-  for (int64_t r = 0; r < rows; r++) m->start[r + 1] += m->start[r];
-  for (int64_t i = 0; i < count; i++) m->col[m->start[target[i]]++] = (int32_t)i;
-  memmove(m->start + 1, m->start, (size_t)rows * sizeof *m->start);
-  m->start[0] = 0;
+  group_by_key(target, count, rows, m->start, m->col);
   return OK;
 }
 

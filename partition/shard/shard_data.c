@@ -30,11 +30,6 @@ struct delivery {
 
 static void delivery_free(struct delivery *d) {
   free_all(d->piece, d->start, d->col, d->value, d->filled);
-  d->piece = NULL;
-  d->start = NULL;
-  d->col = NULL;
-  d->value = NULL;
-  d->filled = NULL;
 }
 
 static void rewind_rows(struct comm *comm, struct delivery *d) {
@@ -94,21 +89,18 @@ static int take_values(const void *records, int64_t count, void *context) {
 }
 
 /* Moves one column into *own, which it allocates. */
-static int deliver_column(struct comm *comm, struct delivery *d, struct column column, void **own) {
+static int deliver_column(struct comm *comm, const struct delivery *of, struct column column, void **own) {
+  ENDED_BY(delivery_free) struct delivery d = *of;
   if (column.bytes == 0) return memory_alloc_bytes(own, 0, column.name);
-  d->column = column;
-  rewind_rows(comm, d);
-  int64_t step = row_shuffle_block / column.bytes;
-  d->piece_rows = step > 0 ? step : 1;
-  int code = memory_alloc_bytes(own, d->shard->own * column.bytes, column.name);
+  d.column = column;
+  rewind_rows(comm, &d);
+  d.piece_rows = larger(row_shuffle_block / column.bytes, 1);
+  int code = memory_alloc_bytes(own, d.shard->own * column.bytes, column.name);
   if (code == OK)
-    code = memory_alloc(&d->piece, smaller(d->piece_rows, d->last - d->next) * column.bytes,
-                        "a block of rows");
-  d->column.own = *own;
+    code = memory_alloc(&d.piece, smaller(d.piece_rows, d.last - d.next) * column.bytes, "a block of rows");
+  d.column.own = *own;
   TRY(comm_agree(comm, code));
-  code = row_shuffle_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, d);
-  delivery_free(d);
-  return code;
+  return row_shuffle_exchange(comm, (int64_t)sizeof(int32_t) + column.bytes, send_values, take_values, &d);
 }
 
 static int read_features(struct dataset *dataset, int64_t first, int64_t rows, void *values) {
@@ -230,13 +222,14 @@ static int prepare_entries(struct delivery *d) {
                        ROOM(&d->value, entries_at_once()));
 }
 
-static int deliver_sparse(struct comm *comm, struct delivery *d) {
-  rewind_rows(comm, d);
-  TRY(comm_agree(comm, prepare_lengths(d)));
-  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, d));
-  rewind_rows(comm, d);
-  TRY(comm_agree(comm, prepare_entries(d)));
-  return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, d);
+static int deliver_sparse(struct comm *comm, const struct delivery *of) {
+  ENDED_BY(delivery_free) struct delivery d = *of;
+  rewind_rows(comm, &d);
+  TRY(comm_agree(comm, prepare_lengths(&d)));
+  TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, &d));
+  rewind_rows(comm, &d);
+  TRY(comm_agree(comm, prepare_entries(&d)));
+  return row_shuffle_exchange(comm, sizeof(struct entry), send_entries, take_entries, &d);
 }
 
 static void scale_row(float *value, int64_t count) {
@@ -257,13 +250,11 @@ static void normalize_rows(struct shard *shard) {
   }
 }
 
-static int deliver_all(struct comm *comm, struct delivery *d) {
+static int deliver_all(struct comm *comm, const struct delivery *d) {
   struct shard *shard = d->shard;
   const struct dataset *dataset = d->dataset;
   if (dataset->has_features && dataset->sparse) {
-    int code = deliver_sparse(comm, d);
-    delivery_free(d);
-    TRY(code);
+    TRY(deliver_sparse(comm, d));
   } else if (dataset->has_features) {
     struct column dense = {"features of own rows", dataset->features * (int64_t)sizeof(float), read_features,
                            NULL};
@@ -280,14 +271,10 @@ static int deliver_all(struct comm *comm, struct delivery *d) {
 
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard) {
-  int32_t *local = NULL;
-  struct delivery delivery = {.dataset = dataset, .partition = partition, .shard = shard};
-  int code = comm_agree(comm, partition_local_ids(partition, comm->rank, &local));
-  delivery.local = local;
-  if (code == OK) code = deliver_all(comm, &delivery);
-  delivery_free(&delivery);
-  free(local);
-  TRY(code);
+  FREED int32_t *local = NULL;
+  TRY(comm_agree(comm, partition_local_ids(partition, comm->rank, &local)));
+  struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
+  TRY(deliver_all(comm, &delivery));
   TRY(shard_hash_data(comm, dataset, shard));
   if (dataset->has_features && normalize == NORMALIZE_ROW) normalize_rows(shard);
   return OK;

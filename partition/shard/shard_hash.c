@@ -55,10 +55,10 @@ static void hash_nodes(const struct dataset *dataset, struct shard *shard) {
 static int hash_splits(struct dataset *dataset, uint64_t *hash) {
   for (int64_t split = 0; split < dataset->splits; split++) {
     for (int part = 0; part < SPLIT_COUNT; part++) {
-      int64_t *node = NULL, count = 0;
+      FREED int64_t *node = NULL;
+      int64_t count = 0;
       TRY(dataset_read_split(dataset, split, (enum split)part, &node, &count));
       *hash += mix_bytes(graph_edge_hash(split, part, 0), node, count * (int64_t)sizeof *node);
-      free(node);
     }
   }
   return OK;

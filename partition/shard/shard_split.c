@@ -49,27 +49,26 @@ static int read_part(const struct reading *r, enum split part, struct shard *sha
   return select_own(r, part, node, shard->split_global[part], shard);
 }
 
-static int read_parts(struct dataset *dataset, int64_t split, const int32_t *local, struct shard *shard) {
-  struct reading r = {.dataset = dataset, .split = split, .local = local};
-  int code = memory_alloc(&r.part, shard->own, "split");
-  for (int part = 0; part < SPLIT_COUNT && code == OK; part++) {
+static int read_parts(int rank, struct dataset *dataset, const struct partition *partition, int64_t split,
+                      struct shard *shard) {
+  FREED int32_t *local = NULL;
+  FREED uint8_t *mark = NULL;
+  TRY(dataset_check_splits(dataset));
+  TRY(partition_local_ids(partition, rank, &local));
+  TRY(memory_arrays("split", ROOM(&mark, shard->own)));
+  struct reading r = {.dataset = dataset, .split = split, .local = local, .part = mark};
+  for (int part = 0; part < SPLIT_COUNT; part++) {
     free(shard->split[part]);
     shard->split[part] = NULL;
     shard->split_count[part] = 0;
-    code = read_part(&r, (enum split)part, shard);
+    TRY(read_part(&r, (enum split)part, shard));
   }
-  free(r.part);
-  return code;
+  return OK;
 }
 
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                      int64_t split, struct shard *shard) {
-  int32_t *local = NULL;
-  int code = dataset_check_splits(dataset);
-  if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
-  if (code == OK) code = read_parts(dataset, split, local, shard);
-  free(local);
-  return comm_agree(comm, code);
+  return comm_agree(comm, read_parts(comm->rank, dataset, partition, split, shard));
 }
 
 struct gathering {
@@ -89,9 +88,7 @@ static void gathering_free(struct gathering *g) {
 }
 
 static int gathering_init(struct comm *comm, struct gathering *g) {
-  int64_t step = row_shuffle_block / 4 / g->row_bytes;
-  if (step < 1) step = 1;
-  g->step = step < g->partition->nodes ? step : g->partition->nodes;
+  g->step = smaller(larger(row_shuffle_block / 4 / g->row_bytes, 1), g->partition->nodes);
   int64_t bytes = g->step * g->row_bytes;
   TRY(partition_local_ids(g->partition, comm->rank, &g->local));
   TRY(memory_alloc(&g->mine, bytes, "a block of rows"));
@@ -136,24 +133,18 @@ static int collect(struct comm *comm, struct gathering *g, int64_t first, int64_
   return OK;
 }
 
-static int gather_blocks(struct comm *comm, struct gathering *g,
-                         int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
-                         void *context) {
-  TRY(comm_agree(comm, gathering_init(comm, g)));
-  int64_t nodes = g->partition->nodes;
-  for (int64_t first = 0; first < nodes; first += g->step) {
-    int64_t count = first + g->step < nodes ? g->step : nodes - first;
-    TRY(collect(comm, g, first, count));
-    TRY(comm_agree(comm, comm->rank == 0 ? sink(first, count, g->sorted, context) : OK));
-  }
-  return OK;
-}
-
 int shard_gather_rows(struct comm *comm, const struct partition *partition, const void *rows,
                       int64_t row_bytes,
                       int (*sink)(int64_t first, int64_t count, const void *rows, void *context),
                       void *context) {
   ENDED_BY(gathering_free)
   struct gathering gathering = {.partition = partition, .rows = rows, .row_bytes = row_bytes};
-  return gather_blocks(comm, &gathering, sink, context);
+  TRY(comm_agree(comm, gathering_init(comm, &gathering)));
+  int64_t nodes = partition->nodes, step = gathering.step;
+  for (int64_t first = 0; first < nodes; first += step) {
+    int64_t count = smaller(step, nodes - first);
+    TRY(collect(comm, &gathering, first, count));
+    TRY(comm_agree(comm, comm->rank == 0 ? sink(first, count, gathering.sorted, context) : OK));
+  }
+  return OK;
 }

@@ -68,10 +68,9 @@ static int start_threads(pthread_t *thread, int count) {
 
 int limits_threads(int threads) {
   int count = 2 * (threads > 0 ? threads : omp_get_max_threads()) - 1, started = 0;
-  pthread_t *thread = NULL;
+  FREED pthread_t *thread = NULL;
   TRY(memory_arrays("threads", ROOM(&thread, count)));
   started = start_threads(thread, count);
-  free(thread);
   if (started < count)
     FAIL(FAILED,
          "threads are too few: %d are wanted, %d can be started (ulimit -u, ulimit -v); runtime.threads and "

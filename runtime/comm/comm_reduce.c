@@ -27,20 +27,10 @@ COMBINE(combine_float, float)
 COMBINE(combine_double, double)
 
 static void combine(void *to, const void *from, int64_t count, enum number type, enum reduction op) {
-  switch (type) {
-  case NUMBER_INT64:
-    combine_int64(to, from, count, op);
-    break;
-  case NUMBER_UINT64:
-    combine_uint64(to, from, count, op);
-    break;
-  case NUMBER_FLOAT:
-    combine_float(to, from, count, op);
-    break;
-  case NUMBER_DOUBLE:
-    combine_double(to, from, count, op);
-    break;
-  }
+  if (type == NUMBER_INT64) combine_int64(to, from, count, op);
+  if (type == NUMBER_UINT64) combine_uint64(to, from, count, op);
+  if (type == NUMBER_FLOAT) combine_float(to, from, count, op);
+  if (type == NUMBER_DOUBLE) combine_double(to, from, count, op);
 }
 
 static int reduce_short(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {

@@ -88,20 +88,18 @@ static void describe(struct share share, char *text, int64_t size) {
 }
 
 static int from_binding(struct comm *comm, int *threads, char *text, int64_t size) {
-  struct binding mine = {.node = comm->mpi->peers[comm->rank].node}, *all = NULL;
+  struct binding mine = {.node = comm->mpi->peers[comm->rank].node};
+  FREED struct binding *all = NULL;
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof mine.mask, &mine.mask) != 0)
     FAIL(FAILED, "cannot find the processors this rank is bound to; set runtime.threads");
   allowed_processors(&mine.mask, &allowed);
   TRY(memory_arrays("processor bindings", ROOM(&all, comm->size)));
-  int code = comm_gather_all(comm, &mine, sizeof mine, all);
-  if (code == OK) {
-    struct share share = fair_share(all, comm->size, comm->rank, &allowed);
-    *threads = share.threads;
-    describe(share, text, size);
-  }
-  free(all);
-  return code;
+  TRY(comm_gather_all(comm, &mine, sizeof mine, all));
+  struct share share = fair_share(all, comm->size, comm->rank, &allowed);
+  *threads = share.threads;
+  describe(share, text, size);
+  return OK;
 }
 
 int threads_of_environment(int *threads) {

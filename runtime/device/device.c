@@ -5,10 +5,6 @@
 #include "runtime/base/error.h"
 #include "runtime/profile/profile_device.h"
 
-int device_start(struct device *device) {
-  return device->ops->open(device);
-}
-
 int device_adopt(struct device *device) {
   const struct device_ops *ops = device->ops;
   if (ops->adopt) TRY(ops->adopt(device));
@@ -35,38 +31,10 @@ void device_release(struct device *device, void *pointer) {
   if (pointer) device->ops->memory.release(device, pointer);
 }
 
-int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
-  return device->ops->memory.upload(device, stream, to, from, bytes);
-}
-
-int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
-  return device->ops->memory.download(device, stream, to, from, bytes);
-}
-
-int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes) {
-  return device->ops->memory.copy(device, stream, to, from, bytes);
-}
-
-int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes) {
-  return device->ops->memory.clear(device, stream, pointer, bytes);
-}
-
-int device_record(struct device *device, enum event event, enum stream stream) {
-  return device->ops->stream.record(device, event, stream);
-}
-
-int device_wait(struct device *device, enum stream stream, enum event event) {
-  return device->ops->stream.wait(device, stream, event);
-}
-
 int device_synchronize(struct device *device, enum stream stream) {
   TRY(device->ops->stream.synchronize(device, stream));
   profile_resolve();
   return OK;
-}
-
-int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what) {
-  return device->ops->memory.host_alloc(device, bytes, pointer, what);
 }
 
 void device_host_release(struct device *device, void *pointer) {
@@ -82,26 +50,6 @@ int device_reach(struct device *device, int mark) {
   TRY(device->ops->stream.reach(device, mark));
   profile_resolve();
   return OK;
-}
-
-int device_elapsed(struct device *device, int from, int to, double *ms) {
-  return device->ops->stream.elapsed(device, from, to, ms);
-}
-
-int device_can_capture(const struct device *device) {
-  return device->ops->stream.capture_begin != NULL;
-}
-
-int device_capture_begin(struct device *device, enum stream stream) {
-  return device->ops->stream.capture_begin(device, stream);
-}
-
-int device_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
-  return device->ops->stream.capture_end(device, stream, graph);
-}
-
-int device_replay(struct device *device, enum stream stream, struct device_graph *graph) {
-  return device->ops->stream.replay(device, stream, graph);
 }
 
 void device_graph_free(struct device *device, struct device_graph *graph) {

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_DEVICE_DEVICE_H
 #define RUNTIME_DEVICE_DEVICE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum stream { STREAM_COMPUTE, STREAM_EXCHANGE, STREAMS };
@@ -90,18 +91,21 @@ extern const struct device_ops device_cpu_ops, device_cuda_ops;
 
 /* The start of a device that was chosen (device_list.h), which another thread may do, and then what makes it
  * the calling thread's. */
-int device_start(struct device *device);
+#define device_start(device) ((device)->ops->open(device))
 int device_adopt(struct device *device);
 void device_close(struct device *device);
 
+/* Most calls are those of the table. */
+#define DEVICE_CALL(op, device, ...) ((device)->ops->op((device), __VA_ARGS__))
+
 int device_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
 void device_release(struct device *device, void *pointer);
-int device_upload(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
-int device_download(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
-int device_copy(struct device *device, enum stream stream, void *to, const void *from, int64_t bytes);
-int device_clear(struct device *device, enum stream stream, void *pointer, int64_t bytes);
-int device_record(struct device *device, enum event event, enum stream stream);
-int device_wait(struct device *device, enum stream stream, enum event event);
+#define device_upload(device, ...) DEVICE_CALL(memory.upload, device, __VA_ARGS__)
+#define device_download(device, ...) DEVICE_CALL(memory.download, device, __VA_ARGS__)
+#define device_copy(device, ...) DEVICE_CALL(memory.copy, device, __VA_ARGS__)
+#define device_clear(device, ...) DEVICE_CALL(memory.clear, device, __VA_ARGS__)
+#define device_record(device, ...) DEVICE_CALL(stream.record, device, __VA_ARGS__)
+#define device_wait(device, ...) DEVICE_CALL(stream.wait, device, __VA_ARGS__)
 int device_synchronize(struct device *device, enum stream stream);
 
 /* Host threads that prepare what is copied, piece by piece: 16 brought 51 of the 54 GB/s of a bus, and all
@@ -112,22 +116,22 @@ static inline int device_copying_threads(const struct device *device) {
 }
 
 /* Host memory that the device reads and writes while the host goes on: for downloads that nobody awaits. */
-int device_host_alloc(struct device *device, int64_t bytes, void **pointer, const char *what);
+#define device_host_alloc(device, ...) DEVICE_CALL(memory.host_alloc, device, __VA_ARGS__)
 void device_host_release(struct device *device, void *pointer);
 
 /* Sets mark 0 .. MARKS - 1 behind what `stream` holds now; waits until a mark that was set has been reached;
  * milliseconds between two that have been. */
 int device_mark(struct device *device, int mark, enum stream stream);
 int device_reach(struct device *device, int mark);
-int device_elapsed(struct device *device, int from, int to, double *ms);
+#define device_elapsed(device, ...) DEVICE_CALL(stream.elapsed, device, __VA_ARGS__)
 
 /* Whether this device can record. Between begin and end the host must neither wait nor allocate, and a stream
  * that joined by events must have been joined back. A capture that fails leaves nothing behind; *graph is
  * NULL then. Replays keep every address and argument; the memory behind them is the caller's affair. */
-int device_can_capture(const struct device *device);
-int device_capture_begin(struct device *device, enum stream stream);
-int device_capture_end(struct device *device, enum stream stream, struct device_graph **graph);
-int device_replay(struct device *device, enum stream stream, struct device_graph *graph);
+#define device_can_capture(device) ((device)->ops->stream.capture_begin != NULL)
+#define device_capture_begin(device, ...) DEVICE_CALL(stream.capture_begin, device, __VA_ARGS__)
+#define device_capture_end(device, ...) DEVICE_CALL(stream.capture_end, device, __VA_ARGS__)
+#define device_replay(device, ...) DEVICE_CALL(stream.replay, device, __VA_ARGS__)
 void device_graph_free(struct device *device, struct device_graph *graph); /* NULL is fine */
 
 #endif

@@ -20,21 +20,15 @@ struct report {
 };
 
 int profile_gather(struct comm *comm, struct profile_region **all, int64_t *width) {
-  struct profile_region *mine = NULL, *padded = NULL;
+  FREED struct profile_region *mine = NULL, *padded = NULL;
   int64_t count = 0;
   *all = NULL;
-  int code = profile_tree(&mine, &count);
+  TRY(profile_tree(&mine, &count));
   *width = count;
-  if (code == OK) code = comm_max_int64(comm, width);
-  int64_t bytes = *width * (int64_t)sizeof **all;
-  if (code == OK) code = memory_alloc(&padded, bytes, "profile regions");
-  if (code == OK) code = memory_alloc(all, comm->size * bytes, "profile regions of all ranks");
-  if (code == OK) {
-    memcpy(padded, mine, (size_t)count * sizeof *mine);
-    code = comm_gather_all(comm, padded, bytes, *all);
-  }
-  free_all(mine, padded);
-  return code;
+  TRY(comm_max_int64(comm, width));
+  TRY(memory_arrays("profile regions of all ranks", ROOM(&padded, *width), ROOM(all, comm->size * *width)));
+  memcpy(padded, mine, (size_t)count * sizeof *mine);
+  return comm_gather_all(comm, padded, *width * (int64_t)sizeof **all, *all);
 }
 
 static int64_t find_or_add(struct report *report, const char *name, int64_t parent) {
@@ -97,14 +91,12 @@ static void report_free(struct report *report) {
 }
 
 int profile_print(struct comm *comm) {
-  struct report report = {0};
-  int code = report_init(&report, comm);
-  if (code == OK && comm->rank == 0) {
-    log_info("%-34s %8s %11s %10s %11s %8s %7s", "region", "calls", "total ms", "mean ms", "slowest ms",
-             "max/avg", "share");
-    print_rows(&report, -1, 0);
-    if (any_beside(&report)) log_info("* on a stream of its own, beside the rows around it");
-  }
-  report_free(&report);
-  return code;
+  ENDED_BY(report_free) struct report report = {0};
+  TRY(report_init(&report, comm));
+  if (comm->rank != 0) return OK;
+  log_info("%-34s %8s %11s %10s %11s %8s %7s", "region", "calls", "total ms", "mean ms", "slowest ms",
+           "max/avg", "share");
+  print_rows(&report, -1, 0);
+  if (any_beside(&report)) log_info("* on a stream of its own, beside the rows around it");
+  return OK;
 }

@@ -84,16 +84,14 @@ static int trace_write(struct trace *trace, struct comm *comm) {
   return OK;
 }
 
-static int write_all(struct trace *trace, struct comm *comm, const char *path) {
-  TRY(comm_agree(comm, trace_open(trace, comm, path)));
-  TRY(trace_write(trace, comm));
-  return comm_agree(comm, trace->written.open ? atomic_write_commit(&trace->written) : OK);
+static void trace_free(struct trace *trace) {
+  atomic_write_drop(&trace->written);
+  free_all(trace->region, trace->header, trace->event);
 }
 
 int profile_write_trace(struct comm *comm, const char *path) {
-  struct trace trace = {0};
-  int code = write_all(&trace, comm, path);
-  atomic_write_drop(&trace.written);
-  free_all(trace.region, trace.header, trace.event);
-  return code;
+  ENDED_BY(trace_free) struct trace trace = {0};
+  TRY(comm_agree(comm, trace_open(&trace, comm, path)));
+  TRY(trace_write(&trace, comm));
+  return comm_agree(comm, trace.written.open ? atomic_write_commit(&trace.written) : OK);
 }
