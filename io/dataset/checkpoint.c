@@ -14,24 +14,20 @@ static void *place_of(const struct checkpoint_value *v) {
                                       : v->text;
 }
 
-static int write_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
-  TRY(h5_write_text(h5, "/", "format", checkpoint_format));
-  TRY(h5_write_int(h5, "/", "version", CHECKPOINT_VERSION));
-  for (int64_t i = 0; i < checkpoint->values; i++) {
-    const struct checkpoint_value *value = &checkpoint->value[i];
-    TRY(h5_write_value(h5, value->name, (enum h5_type)value->kind, place_of(value)));
-  }
-  for (int64_t i = 0; i < checkpoint->items; i++) {
-    const struct checkpoint_item *item = &checkpoint->item[i];
-    TRY(h5_write_all(h5, item->name, item->type, item->rows, item->cols, item->data));
-  }
-  return h5_commit(h5);
-}
-
 int checkpoint_write(const struct checkpoint *checkpoint, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  return write_parts(&h5, checkpoint);
+  TRY(h5_write_text(&h5, "/", "format", checkpoint_format));
+  TRY(h5_write_int(&h5, "/", "version", CHECKPOINT_VERSION));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    TRY(h5_write_value(&h5, value->name, (enum h5_type)value->kind, place_of(value)));
+  }
+  for (int64_t i = 0; i < checkpoint->items; i++) {
+    const struct checkpoint_item *item = &checkpoint->item[i];
+    TRY(h5_write_all(&h5, item->name, item->type, item->rows, item->cols, item->data));
+  }
+  return h5_commit(&h5);
 }
 
 static int check_format(struct h5 *h5) {
@@ -64,22 +60,18 @@ static int read_item(struct h5 *h5, const struct checkpoint_item *item) {
   return h5_read_rows(h5, item->name, 0, rows, item->type, item->data);
 }
 
-static int read_parts(struct h5 *h5, const struct checkpoint *checkpoint) {
-  TRY(check_format(h5));
-  for (int64_t i = 0; i < checkpoint->values; i++) {
-    const struct checkpoint_value *value = &checkpoint->value[i];
-    if (value->optional && !h5_has_attr(h5, "/", value->name)) continue;
-    TRY(h5_read_value(h5, value->name, (enum h5_type)value->kind, place_of(value), value->text_size));
-  }
-  for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(h5, &checkpoint->item[i]));
-  return OK;
-}
-
 int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   if (!checkpoint->probed) TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  return read_parts(&h5, checkpoint);
+  TRY(check_format(&h5));
+  for (int64_t i = 0; i < checkpoint->values; i++) {
+    const struct checkpoint_value *value = &checkpoint->value[i];
+    if (value->optional && !h5_has_attr(&h5, "/", value->name)) continue;
+    TRY(h5_read_value(&h5, value->name, (enum h5_type)value->kind, place_of(value), value->text_size));
+  }
+  for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(&h5, &checkpoint->item[i]));
+  return OK;
 }
 
 static void checkpoint_name(char name[64], int64_t run, int64_t epoch) {

@@ -86,17 +86,6 @@ static int check_values(struct check *c, struct rows *r, int64_t first, int64_t 
   return OK;
 }
 
-static int check_entries(struct check *c, struct rows *r, int64_t block, int64_t *id, float *value) {
-  int64_t row = 0, last = -1;
-  for (int64_t first = 0; first < r->entries; first += block) {
-    int64_t count = smaller(block, r->entries - first);
-    TRY(h5_read_rows(&c->d->h5, r->ids, first, count, H5_INT64, id));
-    check_ids(c, r, first, count, id, &row, &last);
-    if (r->values) TRY(check_values(c, r, first, count, value));
-  }
-  return OK;
-}
-
 static int check_rows(struct check *c, struct rows *r) {
   int64_t block = smaller(r->entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
   FREED int64_t *id = NULL;
@@ -105,7 +94,14 @@ static int check_rows(struct check *c, struct rows *r) {
   if (!r->start) return OK;
   TRY(memory_arrays("a block of ids", ROOM(&id, block)));
   TRY(memory_arrays("a block of values", ROOM(&value, block)));
-  return check_entries(c, r, block, id, value);
+  int64_t row = 0, last = -1;
+  for (int64_t first = 0; first < r->entries; first += block) {
+    int64_t count = smaller(block, r->entries - first);
+    TRY(h5_read_rows(&c->d->h5, r->ids, first, count, H5_INT64, id));
+    check_ids(c, r, first, count, id, &row, &last);
+    if (r->values) TRY(check_values(c, r, first, count, value));
+  }
+  return OK;
 }
 
 /* Walks the rows in order. next[u] stands in row u at the first column that is not below v: in a symmetric
@@ -133,15 +129,6 @@ static int check_symmetry(struct check *c, const struct rows *r) {
   return OK;
 }
 
-static int check_graph_rows(struct check *c, struct rows *r) {
-  int64_t before = c->found;
-  if (!c->d->directed) TRY(memory_alloc(&r->id, r->entries * (int64_t)sizeof *r->id, "edges"));
-  if (!c->d->directed && r->values) TRY(memory_arrays("edge weights", ROOM(&r->value, r->entries)));
-  TRY(check_rows(c, r));
-  if (!c->d->directed && c->found == before) TRY(check_symmetry(c, r));
-  return OK;
-}
-
 int check_graph(struct check *c) {
   struct dataset *d = c->d;
   ENDED_BY(free_rows)
@@ -153,7 +140,12 @@ int check_graph(struct check *c) {
                    .ascending = 1};
   if (!d->has_graph) return OK;
   if (d->weighted) r.values = "/graph/weights";
-  return check_graph_rows(c, &r);
+  int64_t before = c->found;
+  if (!c->d->directed) TRY(memory_alloc(&r.id, r.entries * (int64_t)sizeof *r.id, "edges"));
+  if (!c->d->directed && r.values) TRY(memory_arrays("edge weights", ROOM(&r.value, r.entries)));
+  TRY(check_rows(c, &r));
+  if (!c->d->directed && c->found == before) TRY(check_symmetry(c, &r));
+  return OK;
 }
 
 int check_hypergraph(struct check *c) {

@@ -130,20 +130,16 @@ static int write_splits(struct h5 *h5, const struct dataset_source *source) {
   return OK;
 }
 
-static int write_parts(struct h5 *h5, const struct dataset_source *source) {
-  TRY(write_attrs(h5, source));
-  TRY(write_graph(h5, source));
-  TRY(write_hypergraph(h5, source));
-  TRY(write_features(h5, source));
-  TRY(write_labels(h5, source));
-  TRY(write_splits(h5, source));
-  return h5_commit(h5);
-}
-
 int dataset_write(const struct dataset_source *source, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  return write_parts(&h5, source);
+  TRY(write_attrs(&h5, source));
+  TRY(write_graph(&h5, source));
+  TRY(write_hypergraph(&h5, source));
+  TRY(write_features(&h5, source));
+  TRY(write_labels(&h5, source));
+  TRY(write_splits(&h5, source));
+  return h5_commit(&h5);
 }
 
 void dataset_source_free(struct dataset_source *source) {

@@ -19,24 +19,20 @@ static int64_t settle_nodes(struct edges *edges, int64_t rows, int64_t cols) {
   return offset;
 }
 
-static int add_matrix(struct import *import, const struct csr *m) {
-  struct edges *edges = &import->edges;
-  int64_t offset = settle_nodes(edges, m->rows, m->cols);
-  import->valued |= edges->weighted;
-  TRY(edges_reserve(edges, m->nnz));
-  for (int64_t v = 0; v < m->rows; v++) {
-    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) {
-      import->valued |= !is_one(m->weight[e]);
-      TRY(edges_add(edges, v, m->col[e] + offset, m->weight[e]));
-    }
-  }
-  return OK;
-}
-
 int import_csr(struct import *import, const struct npz *npz, const char *prefix) {
   ENDED_BY(csr_free) struct csr m = {0};
   TRY(npz_csr_read(npz, prefix, &m));
-  return add_matrix(import, &m);
+  struct edges *edges = &import->edges;
+  int64_t offset = settle_nodes(edges, m.rows, m.cols);
+  import->valued |= edges->weighted;
+  TRY(edges_reserve(edges, m.nnz));
+  for (int64_t v = 0; v < m.rows; v++) {
+    for (int64_t e = m.start[v]; e < m.start[v + 1]; e++) {
+      import->valued |= !is_one(m.weight[e]);
+      TRY(edges_add(edges, v, m.col[e] + offset, m.weight[e]));
+    }
+  }
+  return OK;
 }
 
 enum { SHAPE, ROW, COL, DATA }; /* the arrays of a COO matrix */

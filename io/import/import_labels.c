@@ -200,18 +200,14 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
   return OK;
 }
 
-static int labels_from_list(struct dataset_source *source, const struct label_list *list, const char *path) {
-  FREED int64_t *value = NULL, *label = NULL;
-  TRY(memory_arrays("labels", ROOM(&value, list->count), ROOM(&label, source->nodes)));
-  TRY(place_values(list, path, value, label, source));
-  return import_label_values(source, label, source->nodes, path);
-}
-
 static int labels_from_text(struct dataset_source *source, const char *path) {
   ENDED_BY(text_close) struct text text = {0};
   ENDED_BY(list_free) struct label_list list = {0};
   TRY(read_list(&list, source, &text, path));
-  return labels_from_list(source, &list, path);
+  FREED int64_t *value = NULL, *label = NULL;
+  TRY(memory_arrays("labels", ROOM(&value, list.count), ROOM(&label, source->nodes)));
+  TRY(place_values(&list, path, value, label, source));
+  return import_label_values(source, label, source->nodes, path);
 }
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {

@@ -115,20 +115,6 @@ static int read_arrays(struct split_arrays *arrays, const struct npz *npz, int64
   return OK;
 }
 
-static int put_arrays(struct dataset_source *source, const struct split_arrays *arrays, uint8_t *part,
-                      int64_t nodes) {
-  for (int64_t k = 0; k < arrays->splits; k++) {
-    memset(part, NO_PART, (size_t)nodes);
-    for (int p = 0; p < SPLIT_COUNT; p++) {
-      if (!arrays->there[p]) continue;
-      TRY(arrays->masks ? put_mask(part, nodes, p, &arrays->array[p], k)
-                        : put_indices(part, nodes, p, &arrays->array[p]));
-    }
-    TRY(splits_list(source, k, part, nodes));
-  }
-  return OK;
-}
-
 static void arrays_free(struct split_arrays *arrays) {
   for (int p = 0; p < SPLIT_COUNT; p++) npy_free(&arrays->array[p]);
 }
@@ -140,7 +126,16 @@ int import_split_arrays(struct dataset_source *source, const struct npz *npz, in
   TRY(read_arrays(&arrays, npz, nodes));
   TRY(splits_new(source, arrays.splits));
   TRY(memory_alloc(&part, nodes, "the parts of a split"));
-  return put_arrays(source, &arrays, part, nodes);
+  for (int64_t k = 0; k < arrays.splits; k++) {
+    memset(part, NO_PART, (size_t)nodes);
+    for (int p = 0; p < SPLIT_COUNT; p++) {
+      if (!arrays.there[p]) continue;
+      TRY(arrays.masks ? put_mask(part, nodes, p, &arrays.array[p], k)
+                       : put_indices(part, nodes, p, &arrays.array[p]));
+    }
+    TRY(splits_list(source, k, part, nodes));
+  }
+  return OK;
 }
 
 /* train_idx ... or train_masks ... of an archive. */

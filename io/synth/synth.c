@@ -186,20 +186,6 @@ static int check_memory(const struct synth *synth) {
   return OK;
 }
 
-static int make_parts(const struct synth *synth, struct synth_communities *c, int32_t **new_id,
-                      struct dataset_source *source, struct synth_features *features) {
-  TRY(check_memory(synth));
-  TRY(synth_communities_init(c, synth->nodes, community_size(synth), synth->community_power, synth->seed));
-  TRY(check(synth, c));
-  TRY(synth_features_init(features, synth->nodes, synth->features, synth->classes, synth->signal,
-                          synth->seed));
-  if (synth->shuffle) TRY(shuffle(synth, features, new_id));
-  TRY(make_labels(synth, c, *new_id, features->class_of, source));
-  TRY(make_split(synth, features->key_of, source));
-  if (synth->hyperedges) return make_hyperedges(synth, c, *new_id, source);
-  return make_edges(synth, c, *new_id, source);
-}
-
 int synth_make(const struct synth *synth, struct dataset_source *source, struct synth_features *features) {
   ENDED_BY(synth_communities_free) struct synth_communities c = {0};
   FREED int32_t *new_id = NULL;
@@ -210,5 +196,14 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   source->task = TASK_MULTICLASS;
   source->made.rows = synth_features_rows;
   source->made.context = features;
-  return make_parts(synth, &c, &new_id, source, features);
+  TRY(check_memory(synth));
+  TRY(synth_communities_init(&c, synth->nodes, community_size(synth), synth->community_power, synth->seed));
+  TRY(check(synth, &c));
+  TRY(synth_features_init(features, synth->nodes, synth->features, synth->classes, synth->signal,
+                          synth->seed));
+  if (synth->shuffle) TRY(shuffle(synth, features, &new_id));
+  TRY(make_labels(synth, &c, new_id, features->class_of, source));
+  TRY(make_split(synth, features->key_of, source));
+  if (synth->hyperedges) return make_hyperedges(synth, &c, new_id, source);
+  return make_edges(synth, &c, new_id, source);
 }

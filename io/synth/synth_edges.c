@@ -94,17 +94,6 @@ static void compact(int64_t nodes, int64_t *start, int32_t *col, const int64_t *
   start[nodes] = to;
 }
 
-static int build_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *next,
-                      int64_t *start, int32_t **col) {
-  count_rows(pair, draws, nodes, start);
-  TRY(memory_arrays("columns of the graph", ROOM(col, start[nodes])));
-  memcpy(next, start, (size_t)nodes * sizeof *next);
-  scatter(pair, draws, next, *col);
-  sort_rows(nodes, start, *col, next);
-  compact(nodes, start, *col, next);
-  return OK;
-}
-
 int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
                       int64_t **start, int32_t **col) {
   FREED struct synth_pair *pair = NULL;
@@ -112,7 +101,13 @@ int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t dr
   TRY(memory_arrays("rows of the graph", ROOM(start, nodes + 1), ROOM(&next, nodes)));
   TRY(memory_arrays("drawn edges", ROOM(&pair, draws)));
   draw_pairs(model, draws, new_id, pair);
-  return build_rows(pair, draws, nodes, next, *start, col);
+  count_rows(pair, draws, nodes, *start);
+  TRY(memory_arrays("columns of the graph", ROOM(col, (*start)[nodes])));
+  memcpy(next, *start, (size_t)nodes * sizeof *next);
+  scatter(pair, draws, next, *col);
+  sort_rows(nodes, *start, *col, next);
+  compact(nodes, *start, *col, next);
+  return OK;
 }
 
 /* Of the quadrants (0,0), (0,1), (1,0), (1,1). */

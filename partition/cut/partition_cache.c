@@ -320,17 +320,6 @@ static int is_among(const char *text, const char *const *name, int count) {
   return count > 0;
 }
 
-/* The file may be of anybody, and its words and numbers are printed. */
-static int check_kept(const struct h5 *h5, const struct partition_kept *kept) {
-  if (!is_among(kept->method, partition_method_name, METHODS) ||
-      !is_among(kept->order, node_order_name, ORDERS) || !is_among(kept->chosen, node_order_name, ORDERS) ||
-      kept->parts < 1 || kept->edge_cut < 0 || !(kept->seconds >= 0 && kept->seconds < 1e9) ||
-      !(kept->order_seconds >= 0 && kept->order_seconds < 1e9) ||
-      !density_is_possible(&kept->density, INT64_MAX))
-    FAIL(BAD_INPUT, "%s: is no partition that was made", h5->path);
-  return OK;
-}
-
 static int read_kept(struct partition_kept *kept) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   struct array array[DENSITY_ARRAYS];
@@ -339,7 +328,14 @@ static int read_kept(struct partition_kept *kept) {
   TRY(read_fields(&h5, NULL, kept));
   list_density(&kept->density, array);
   TRY(read_arrays(&h5, array, DENSITY_ARRAYS));
-  return check_kept(&h5, kept);
+  /* The file may be of anybody, and its words and numbers are printed. */
+  if (!is_among(kept->method, partition_method_name, METHODS) ||
+      !is_among(kept->order, node_order_name, ORDERS) || !is_among(kept->chosen, node_order_name, ORDERS) ||
+      kept->parts < 1 || kept->edge_cut < 0 || !(kept->seconds >= 0 && kept->seconds < 1e9) ||
+      !(kept->order_seconds >= 0 && kept->order_seconds < 1e9) ||
+      !density_is_possible(&kept->density, INT64_MAX))
+    FAIL(BAD_INPUT, "%s: is no partition that was made", h5.path);
+  return OK;
 }
 
 static int is_partition(const struct dirent *entry) {

@@ -154,22 +154,17 @@ static int pick_level(struct communities *c) {
   return OK;
 }
 
-static int order_communities(struct communities *c) {
-  struct partition *partition = c->partition;
-  int64_t nodes = partition->nodes;
-  TRY(memory_arrays("clusters", ROOM(&c->clusters, partition->parts)));
-  TRY(memory_arrays("order of nodes", ROOM(&c->local, nodes)));
-  TRY(find(c, c->local));
-  for (int p = 0; p < partition->parts; p++)
-    order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
-               c->local);
-  TRY(memory_arrays("order of nodes", ROOM(&c->by_degree, nodes), ROOM(&c->best, nodes)));
-  TRY(order_degree(c->input, partition));
-  memcpy(c->by_degree, partition->order, (size_t)nodes * sizeof *c->by_degree);
-  return pick_level(c);
-}
-
 int order_cluster(const struct order_input *input, struct partition *partition) {
   ENDED_BY(communities_free) struct communities communities = {.input = input, .partition = partition};
-  return order_communities(&communities);
+  int64_t nodes = partition->nodes;
+  TRY(memory_arrays("clusters", ROOM(&communities.clusters, partition->parts)));
+  TRY(memory_arrays("order of nodes", ROOM(&communities.local, nodes)));
+  TRY(find(&communities, communities.local));
+  for (int p = 0; p < partition->parts; p++)
+    order_list(partition->order + partition->offset[p], partition->offset[p + 1] - partition->offset[p],
+               communities.local);
+  TRY(memory_arrays("order of nodes", ROOM(&communities.by_degree, nodes), ROOM(&communities.best, nodes)));
+  TRY(order_degree(communities.input, partition));
+  memcpy(communities.by_degree, partition->order, (size_t)nodes * sizeof *communities.by_degree);
+  return pick_level(&communities);
 }

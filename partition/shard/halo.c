@@ -171,21 +171,16 @@ static int compare(struct comm *comm, const struct halo *halo, const uint64_t *s
   return OK;
 }
 
-static int make_plan(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
-                     struct request *request, struct halo *halo) {
-  TRY(comm_agree(comm, request_init(comm, owner, halo, request)));
-  TRY(comm_all_to_all(comm, halo->id, request->bytes, (void **)&request->wanted, request->wanted_bytes));
-  int code = find_rows(comm, owner, local, request, halo);
-  if (code == OK) code = list_peers(comm, request, halo);
-  TRY(comm_agree(comm, code));
-  hash_sends(halo, global_id, request->hash);
-  uint64_t *said = request->hash + comm->size;
-  TRY(comm_gather_all(comm, request->hash, comm->size * (int64_t)sizeof *said, said));
-  return comm_agree(comm, compare(comm, halo, said));
-}
-
 int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
               struct halo *halo) {
   ENDED_BY(request_free) struct request request = {0};
-  return make_plan(comm, owner, local, global_id, &request, halo);
+  TRY(comm_agree(comm, request_init(comm, owner, halo, &request)));
+  TRY(comm_all_to_all(comm, halo->id, request.bytes, (void **)&request.wanted, request.wanted_bytes));
+  int code = find_rows(comm, owner, local, &request, halo);
+  if (code == OK) code = list_peers(comm, &request, halo);
+  TRY(comm_agree(comm, code));
+  hash_sends(halo, global_id, request.hash);
+  uint64_t *said = request.hash + comm->size;
+  TRY(comm_gather_all(comm, request.hash, comm->size * (int64_t)sizeof *said, said));
+  return comm_agree(comm, compare(comm, halo, said));
 }

@@ -199,17 +199,6 @@ static int divide(struct building *b) {
   return join(&own, &away, h);
 }
 
-static int build(struct comm *comm, const struct partition *expansion, struct graph *block,
-                 struct building *b) {
-  const int64_t *id = expansion->order + expansion->offset[comm->rank];
-  TRY(adjacency_init(comm, expansion, block, 1, id, LOOPS_APART, NULL, &b->in));
-  TRY(adjacency_init(comm, expansion, block, 0, id, LOOPS_APART, &b->in, &b->out));
-  TRY(comm_agree(comm, number_edges(expansion, comm->rank, b)));
-  TRY(find_facts(comm, b));
-  TRY(cost_travel(comm, b));
-  return comm_agree(comm, divide(b));
-}
-
 int hyper_init(struct comm *comm, const struct dataset *dataset, const struct partition *expansion,
                struct graph *block, struct hyper *hyper) {
   ENDED_BY(building_free) struct building building = {.hyper = hyper};
@@ -217,7 +206,13 @@ int hyper_init(struct comm *comm, const struct dataset *dataset, const struct pa
       .vertices = dataset->nodes, .hyperedges = dataset->hyperedges, .incidences = dataset->incidences};
   if (expansion->parts != comm->size)
     FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", expansion->parts, comm->size);
-  return build(comm, expansion, block, &building);
+  const int64_t *id = expansion->order + expansion->offset[comm->rank];
+  TRY(adjacency_init(comm, expansion, block, 1, id, LOOPS_APART, NULL, &building.in));
+  TRY(adjacency_init(comm, expansion, block, 0, id, LOOPS_APART, &building.in, &building.out));
+  TRY(comm_agree(comm, number_edges(expansion, comm->rank, &building)));
+  TRY(find_facts(comm, &building));
+  TRY(cost_travel(comm, &building));
+  return comm_agree(comm, divide(&building));
 }
 
 static const int MATRICES = 6;

@@ -27,10 +27,11 @@ static int check_node(const struct reading *r, const struct shard *shard, enum s
 }
 
 /* Local rows of the listed nodes that are own, ascending. */
-static int select_own(const struct reading *r, enum split part, const int64_t *node, int64_t count,
-                      struct shard *shard) {
+static int read_part(const struct reading *r, enum split part, struct shard *shard) {
+  FREED int64_t *node = NULL;
+  TRY(dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]));
   int64_t selected = 0, at = 0;
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < shard->split_global[part]; i++) {
     if (r->local[node[i]] < 0) continue;
     TRY(check_node(r, shard, part, node[i]));
     selected++;
@@ -41,12 +42,6 @@ static int select_own(const struct reading *r, enum split part, const int64_t *n
     if (r->part[v] == 1 + part) shard->split[part][at++] = (int32_t)v;
   }
   return OK;
-}
-
-static int read_part(const struct reading *r, enum split part, struct shard *shard) {
-  FREED int64_t *node = NULL;
-  TRY(dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]));
-  return select_own(r, part, node, shard->split_global[part], shard);
 }
 
 static int read_parts(int rank, struct dataset *dataset, const struct partition *partition, int64_t split,

@@ -48,12 +48,6 @@ static int take_types(struct import *import, const struct npy *types) {
   return splits_list(source, 0, part, nodes);
 }
 
-static int read_data(struct import *import, const struct npz *npz) {
-  TRY(import_array(import, npz, "feature", import_take_features));
-  TRY(import_array(import, npz, "label", import_take_labels));
-  return import_array(import, npz, "node_types", take_types);
-}
-
 int import_dgl(struct import *import) {
   char path[PATH];
   ENDED_BY(npz_close) struct npz npz = {0};
@@ -61,5 +55,7 @@ int import_dgl(struct import *import) {
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %d bytes", import->options->input, PATH - 32);
   TRY(read_graph(import));
   TRY(npz_open(&npz, path));
-  return read_data(import, &npz);
+  TRY(import_array(import, &npz, "feature", import_take_features));
+  TRY(import_array(import, &npz, "label", import_take_labels));
+  return import_array(import, &npz, "node_types", take_types);
 }

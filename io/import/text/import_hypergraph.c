@@ -176,26 +176,22 @@ static int read_lines(struct hyper_file *file, struct incidences *list) {
   return OK;
 }
 
-/* Hyperedges that no line names are empty: they are not even counted. */
-static int hand_over(struct hyper_file *file, struct incidences *list) {
-  if (list->count > 0) qsort(list->item, (size_t)list->count, sizeof *list->item, compare);
-  for (int64_t i = 0; i < list->count; i++) {
-    TRY(hyperedges_add(&file->list, list->item[i].vertex));
-    int last = i + 1 == list->count || list->item[i + 1].edge != list->item[i].edge;
-    if (last) TRY(hyperedges_end(&file->list));
-  }
-  file->base = 1;
-  file->nodes = list->left >= 0 ? list->left : file->list.highest;
-  if (list->valued) log_info("weights and times of incidences are left out");
-  return OK;
-}
-
 /* KONECT's bipartite out.* file, "% bip": a line "left right [weight [time]]", ids from 1. The left side are
  * the vertices, the right side the hyperedges. */
 static int read_konect(struct hyper_file *file) {
   ENDED_BY(incidences_free) struct incidences list = {.declared = -1, .left = -1, .right = -1};
   TRY(read_lines(file, &list));
-  return hand_over(file, &list);
+  /* Hyperedges that no line names are empty: they are not even counted. */
+  if (list.count > 0) qsort(list.item, (size_t)list.count, sizeof *list.item, compare);
+  for (int64_t i = 0; i < list.count; i++) {
+    TRY(hyperedges_add(&file->list, list.item[i].vertex));
+    int last = i + 1 == list.count || list.item[i + 1].edge != list.item[i].edge;
+    if (last) TRY(hyperedges_end(&file->list));
+  }
+  file->base = 1;
+  file->nodes = list.left >= 0 ? list.left : file->list.highest;
+  if (list.valued) log_info("weights and times of incidences are left out");
+  return OK;
 }
 
 /* A line of vertices for each hyperedge. */
