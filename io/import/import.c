@@ -1,7 +1,6 @@
 #include "io/import/import.h"
 
 #include "runtime/base/base.h"
-#include "runtime/base/error.h"
 
 int import_check_size(int64_t nodes, int64_t entries, const char *what) {
   if (nodes > INT32_MAX) FAIL(BAD_INPUT, "%s: %lld; at most %d", what, (long long)nodes, INT32_MAX);

@@ -36,6 +36,11 @@ struct import {
 
 void import_free(struct import *import);
 
+/* The nodes: of the arcs while the input is read, then of the graph that was made of them. */
+static inline int64_t import_nodes(const struct import *import) {
+  return import->source.nodes ? import->source.nodes : import->edges.nodes;
+}
+
 /* The readers. */
 int import_npz(struct import *import);
 int import_edgelist(struct import *import);

@@ -1,7 +1,5 @@
 #include "io/import/import_arrays.h"
 
-#include "io/import/import_features.h"
-#include "io/import/import_labels.h"
 #include "io/import/npz_csr.h"
 #include "runtime/base/base.h"
 
@@ -119,12 +117,4 @@ int import_array(struct import *import, const struct npz *npz, const char *name,
   ENDED_BY(npy_free) struct npy array = {0};
   TRY(npz_read(npz, name, &array));
   return take(import, &array);
-}
-
-int import_take_features(struct import *import, const struct npy *array) {
-  return import_feature_array(&import->source, array, import->edges.nodes);
-}
-
-int import_take_labels(struct import *import, const struct npy *array) {
-  return import_label_array(&import->source, array, import->edges.nodes);
 }

@@ -18,8 +18,5 @@ int import_pairs(struct import *import, const struct npy *pairs, int by_arc);
 /* Reads an array and hands it on. Errors: those of npz_read and of `take`. */
 int import_array(struct import *import, const struct npz *npz, const char *name,
                  int (*take)(struct import *import, const struct npy *array));
-/* The array as the features or labels of import->edges.nodes nodes. */
-int import_take_features(struct import *import, const struct npy *array);
-int import_take_labels(struct import *import, const struct npy *array);
 
 #endif

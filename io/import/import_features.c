@@ -26,7 +26,9 @@ static int new_dense(struct dataset_source *source, int64_t nodes, int64_t featu
   return OK;
 }
 
-int import_feature_array(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+int import_feature_array(struct import *import, const struct npy *array) {
+  struct dataset_source *source = &import->source;
+  int64_t nodes = import_nodes(import);
   if (array->dims < 1 || array->dims > 2 || array->dim[0] != nodes)
     FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes, features]", array->name,
          array->dims ? (long long)array->dim[0] : 0, array->dims, (long long)nodes);
@@ -56,7 +58,7 @@ int import_feature_csr(struct dataset_source *source, const struct npz *npz, con
 static int features_from_npy(struct import *import, const char *path) {
   ENDED_BY(npy_free) struct npy array = {0};
   TRY(npy_read(&array, path));
-  return import_feature_array(&import->source, &array, import->source.nodes);
+  return import_feature_array(import, &array);
 }
 
 static int features_from_npz(struct import *import, const char *path) {

@@ -12,7 +12,7 @@ enum { IMPORT_COLUMNS = 1 << 24 }; /* most features that an option may ask for *
 int import_features(struct import *import);
 
 /* Features as a numpy array [nodes, F] or scipy CSR under `prefix`; replaces what is there. */
-int import_feature_array(struct dataset_source *source, const struct npy *array, int64_t nodes);
+int import_feature_array(struct import *import, const struct npy *array);
 int import_feature_csr(struct dataset_source *source, const struct npz *npz, const char *prefix,
                        int64_t nodes);
 

@@ -236,7 +236,9 @@ static int multi_labels(struct dataset_source *source, const struct npy *array) 
   return OK;
 }
 
-int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes) {
+int import_label_array(struct import *import, const struct npy *array) {
+  struct dataset_source *source = &import->source;
+  int64_t nodes = import_nodes(import);
   int single = array->dims == 1 || (array->dims == 2 && array->dim[1] == 1);
   if (array->dims < 1 || array->dims > 2 || array->dim[0] != nodes || array->count == 0)
     FAIL(BAD_INPUT, "%s: has %lld rows and %d dimensions, expected [%lld nodes] or [%lld nodes, classes]",
@@ -248,10 +250,10 @@ int import_label_array(struct dataset_source *source, const struct npy *array, i
   return single ? single_labels(source, array, nodes) : multi_labels(source, array);
 }
 
-static int labels_from_npy(struct dataset_source *source, const char *path) {
+static int labels_from_npy(struct import *import, const char *path) {
   ENDED_BY(npy_free) struct npy array = {0};
   TRY(npy_read(&array, path));
-  return import_label_array(source, &array, source->nodes);
+  return import_label_array(import, &array);
 }
 
 static int random_labels(struct import *import, const char *number) {
@@ -274,6 +276,6 @@ int import_labels(struct import *import) {
   const char *option = import->options->labels;
   if (!option) return OK;
   if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
-  if (option_has_suffix(option, ".npy")) return labels_from_npy(&import->source, option);
+  if (option_has_suffix(option, ".npy")) return labels_from_npy(import, option);
   return labels_from_text(&import->source, option);
 }

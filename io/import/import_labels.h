@@ -11,7 +11,7 @@ int import_labels(struct import *import);
 
 /* Labels [nodes] (whole numbers; -1 or NaN: none; distinct values in ascending order become classes 0, 1,
  * ...) or [nodes, C] of 0 and 1 (multilabel); replaces what is there. */
-int import_label_array(struct dataset_source *source, const struct npy *array, int64_t nodes);
+int import_label_array(struct import *import, const struct npy *array);
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name);
 void import_drop_labels(struct dataset_source *source);
 

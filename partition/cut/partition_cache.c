@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <unistd.h>
 
 #include "io/file/h5.h"

@@ -223,27 +223,15 @@ static int read_or_make(void *context) {
   return code;
 }
 
-/* What the other ranks need to lay out the arrays. */
-struct summary {
-  int64_t edge_cut;
-  double seconds, order_seconds;
-  enum node_order chosen;
-  int cached;
-  char path[sizeof((struct partition *)0)->path];
-};
-
 static int share(struct comm *comm, const struct partition_key *key, struct partition *partition) {
-  struct summary summary = {partition->edge_cut, partition->seconds, partition->order_seconds,
-                            partition->chosen,   partition->cached,  ""};
-  memcpy(summary.path, partition->path, sizeof summary.path);
   TRY(comm_agree(comm, comm->rank == 0 ? OK : partition_init(partition, key->parts, key->nodes)));
-  TRY(comm_broadcast(comm, &summary, sizeof summary, 0));
-  partition->edge_cut = summary.edge_cut;
-  partition->seconds = summary.seconds;
-  partition->order_seconds = summary.order_seconds;
-  partition->chosen = summary.chosen;
-  partition->cached = summary.cached;
-  memcpy(partition->path, summary.path, sizeof summary.path);
+  struct partition mine = *partition; /* whose arrays are to be filled */
+  TRY(comm_broadcast(comm, partition, sizeof *partition, 0));
+  partition->part = mine.part;
+  partition->order = mine.order;
+  partition->offset = mine.offset;
+  partition->halo = mine.halo;
+  partition->nnz = mine.nnz;
   int64_t words = key->parts * (int64_t)sizeof(int64_t);
   TRY(comm_broadcast(comm, partition->part, key->nodes * (int64_t)sizeof *partition->part, 0));
   TRY(comm_broadcast(comm, partition->order, key->nodes * (int64_t)sizeof *partition->order, 0));

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "runtime/base/base.h"
-#include "runtime/base/memory.h"
 #include "runtime/comm/launcher.h"
 
 int64_t comm_message_limit = (int64_t)1 << 30;

@@ -39,43 +39,32 @@ void config_key_default(const struct config_key *key, void *settings) {
     store_integer(key, settings, (int64_t)key->number);
 }
 
-/* Each setter returns whether the value was allowed, and stores it if so. */
-static int set_integer(const struct config_key *key, void *settings, const struct config_value *value) {
-  if (value->type != VALUE_INTEGER || value->integer < (int64_t)key->min) return 0;
-  if (isfinite(key->max) && value->integer > (int64_t)key->max) return 0;
-  store_integer(key, settings, value->integer);
-  return 1;
-}
-
-static int set_real(const struct config_key *key, void *settings, const struct config_value *value) {
-  if (value->type != VALUE_REAL && value->type != VALUE_INTEGER) return 0;
+/* Stores the value, where it is allowed; returns whether it is. */
+static int try_value(const struct config_key *key, void *settings, const struct config_value *value) {
+  int is_text = value->type == VALUE_STRING && (int64_t)strlen(value->string) == value->length, choice = 0;
   double real = value->type == VALUE_REAL ? value->real : (double)value->integer;
-  if (!isfinite(real) || real < key->min || real > key->max) return 0;
-  real += 0.0; /* no negative zero: it would be a difference that nobody sees */
-  store(key, settings, &real);
-  return 1;
-}
-
-static int set_boolean(const struct config_key *key, void *settings, const struct config_value *value) {
-  if (value->type != VALUE_BOOLEAN) return 0;
-  store_integer(key, settings, value->boolean);
-  return 1;
-}
-
-static int set_text(const struct config_key *key, void *settings, const struct config_value *value) {
-  if (value->type != VALUE_STRING || value->length >= (int64_t)key->size) return 0;
-  if ((int64_t)strlen(value->string) != value->length) return 0;
-  store_text(key, settings, value->string);
-  return 1;
-}
-
-static int set_choice(const struct config_key *key, void *settings, const struct config_value *value) {
-  if (value->type != VALUE_STRING || (int64_t)strlen(value->string) != value->length) return 0;
-  for (int i = 0; key->choice[i]; i++) {
-    if (strcmp(key->choice[i], value->string) == 0) {
-      store_integer(key, settings, i);
-      return 1;
-    }
+  switch (key->kind) {
+  case KEY_INTEGER:
+    if (value->type != VALUE_INTEGER || value->integer < (int64_t)key->min) return 0;
+    if (isfinite(key->max) && value->integer > (int64_t)key->max) return 0;
+    store_integer(key, settings, value->integer);
+    return 1;
+  case KEY_REAL:
+    if (value->type != VALUE_REAL && value->type != VALUE_INTEGER) return 0;
+    if (!isfinite(real) || real < key->min || real > key->max) return 0;
+    real += 0.0; /* no negative zero: it would be a difference that nobody sees */
+    store(key, settings, &real);
+    return 1;
+  case KEY_BOOLEAN:
+    if (value->type == VALUE_BOOLEAN) store_integer(key, settings, value->boolean);
+    return value->type == VALUE_BOOLEAN;
+  case KEY_TEXT:
+    if (is_text && value->length < (int64_t)key->size) store_text(key, settings, value->string);
+    return is_text && value->length < (int64_t)key->size;
+  case KEY_CHOICE:
+    while (is_text && key->choice[choice] && strcmp(key->choice[choice], value->string) != 0) choice++;
+    if (is_text && key->choice[choice]) store_integer(key, settings, choice);
+    return is_text && key->choice[choice];
   }
   return 0;
 }
@@ -114,12 +103,8 @@ static const char *shown(const struct config_value *value, char text[96]) {
 
 int config_key_set(const struct config_key *key, void *settings, const struct config_value *value,
                    const char *place) {
-  static int (*const setter[])(const struct config_key *, void *, const struct config_value *) = {
-      [KEY_INTEGER] = set_integer, [KEY_REAL] = set_real,     [KEY_BOOLEAN] = set_boolean,
-      [KEY_TEXT] = set_text,       [KEY_CHOICE] = set_choice,
-  };
   char allowed[256], found[96];
-  if (!setter[key->kind](key, settings, value))
+  if (!try_value(key, settings, value))
     FAIL(BAD_INPUT, "%s: %s must be %s, not %s", place, key->name, config_key_allowed(key, allowed),
          shown(value, found));
   return OK;

@@ -3,7 +3,6 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "runtime/base/base.h"
-#include "runtime/base/error.h"
 #include "runtime/profile/profile_device.h"
 
 int device_cuda_check(cudaError_t result, const char *what) {

@@ -1,9 +1,7 @@
 #include <dlfcn.h>
 #include <sched.h>
-#include <stddef.h>
 
 #include "runtime/base/base.h"
-#include "runtime/base/error.h"
 #include "runtime/device/device_cuda.h"
 
 /* The part of the library's interface that is used. It comes with the driver, not with the toolkit: a program
@@ -28,7 +26,7 @@ static void open_library(void) {
   nvml.ready = nvml.init && nvml.handle && nvml.memory && nvml.init() == 0;
 }
 
-int64_t device_cuda_used(const char *bus) {
+static int64_t bytes_taken(const char *bus) {
   void *device = NULL;
   struct nvml_memory memory = {0};
   if (!nvml.tried) open_library();
@@ -43,13 +41,13 @@ static cudaGraphExec_t executable(struct device_graph *graph) {
 
 /* Of this thread alone: NCCL queues the work of a non-blocking communicator from a thread of its own, which
  * may allocate meanwhile. */
-int device_cuda_capture_begin(struct device *device, enum stream stream) {
+static int cuda_capture_begin(struct device *device, enum stream stream) {
   TRY_CUDA(cudaStreamBeginCapture(device_cuda_stream(device, stream), cudaStreamCaptureModeThreadLocal));
   return OK;
 }
 
 /* Nodes keep the priority of the stream that they were recorded on: transfers go first here too. */
-int device_cuda_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
+static int cuda_capture_end(struct device *device, enum stream stream, struct device_graph **graph) {
   cudaGraph_t recorded = NULL;
   cudaGraphExec_t exec = NULL;
   cudaError_t result = cudaStreamEndCapture(device_cuda_stream(device, stream), &recorded);
@@ -61,12 +59,12 @@ int device_cuda_capture_end(struct device *device, enum stream stream, struct de
   return device_cuda_check(result, "recording a graph");
 }
 
-int device_cuda_replay(struct device *device, enum stream stream, struct device_graph *graph) {
+static int cuda_replay(struct device *device, enum stream stream, struct device_graph *graph) {
   TRY_CUDA(cudaGraphLaunch(executable(graph), device_cuda_stream(device, stream)));
   return OK;
 }
 
-void device_cuda_graph_free(struct device *device, struct device_graph *graph) {
+static void cuda_graph_free(struct device *device, struct device_graph *graph) {
   (void)device;
   cudaGraphExecDestroy(executable(graph));
 }
@@ -130,7 +128,7 @@ static int choose_gpu(struct device *device, int local_rank, int local_size) {
 }
 
 static int64_t used_since_open(const struct device_cuda *cuda) {
-  return device_cuda_used(cuda->bus) - cuda->used_before;
+  return bytes_taken(cuda->bus) - cuda->used_before;
 }
 
 static void note_peak(struct device_cuda *cuda) {
@@ -168,7 +166,7 @@ static int cuda_choose(struct device *device, int local_rank, int local_size) {
 
 static int cuda_open(struct device *device) {
   struct device_cuda *cuda = cuda_of(device);
-  cuda->used_before = device_cuda_used(cuda->bus); /* the next call makes the context */
+  cuda->used_before = bytes_taken(cuda->bus); /* the next call makes the context */
   TRY_CUDA(cudaSetDevice(device->index));
   TRY(open_streams(cuda));
   note_peak(cuda);
@@ -354,8 +352,8 @@ const struct device_ops device_cuda_ops = {
                .mark = cuda_mark,
                .reach = cuda_reach,
                .elapsed = cuda_elapsed,
-               .capture_begin = device_cuda_capture_begin,
-               .capture_end = device_cuda_capture_end,
-               .replay = device_cuda_replay,
-               .graph_free = device_cuda_graph_free},
+               .capture_begin = cuda_capture_begin,
+               .capture_end = cuda_capture_end,
+               .replay = cuda_replay,
+               .graph_free = cuda_graph_free},
 };

@@ -6,6 +6,8 @@
 
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
+#include "io/import/import_features.h"
+#include "io/import/import_labels.h"
 #include "io/import/import_split.h"
 #include "runtime/base/base.h"
 
@@ -55,7 +57,7 @@ int import_dgl(struct import *import) {
     FAIL(BAD_INPUT, "the path \"%.60s...\" is longer than %d bytes", import->options->input, PATH - 32);
   TRY(read_graph(import));
   TRY(npz_open(&npz, path));
-  TRY(import_array(import, &npz, "feature", import_take_features));
-  TRY(import_array(import, &npz, "label", import_take_labels));
+  TRY(import_array(import, &npz, "feature", import_feature_array));
+  TRY(import_array(import, &npz, "label", import_label_array));
   return import_array(import, &npz, "node_types", take_types);
 }

@@ -1,6 +1,7 @@
 #include "io/import/import.h"
 #include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
+#include "io/import/import_labels.h"
 #include "io/import/import_split.h"
 #include "runtime/base/base.h"
 
@@ -12,8 +13,8 @@ static int read_benchmark(struct import *import, const struct npz *npz) {
   if (npz_has(npz, "attr_indptr"))
     TRY(import_feature_csr(&import->source, npz, "attr_", nodes));
   else if (npz_has(npz, "attr_matrix"))
-    TRY(import_array(import, npz, "attr_matrix", import_take_features));
-  if (npz_has(npz, "labels")) TRY(import_array(import, npz, "labels", import_take_labels));
+    TRY(import_array(import, npz, "attr_matrix", import_feature_array));
+  if (npz_has(npz, "labels")) TRY(import_array(import, npz, "labels", import_label_array));
   return import_split_arrays(&import->source, npz, nodes);
 }
 
@@ -47,8 +48,8 @@ static int read_heterophilous(struct import *import, const struct npz *npz) {
   char what[sizeof npz->path + 16];
   snprintf(what, sizeof what, "%s: nodes", npz->path);
   TRY(import_check_size(nodes, import->edges.count, what));
-  if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_take_features));
-  if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_take_labels));
+  if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_feature_array));
+  if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_label_array));
   return nodes ? import_split_arrays(&import->source, npz, nodes) : OK;
 }
 

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <dirent.h>
 #include <math.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +15,6 @@
 #include "io/import/import_labels.h"
 #include "io/import/import_split.h"
 #include "runtime/base/base.h"
-#include "runtime/base/error.h"
 
 enum { OGB_PATH = 1200, OGB_NAME = 300 };
 
@@ -60,7 +58,7 @@ static int take_pairs(struct import *import, const struct npy *pairs) {
 static int read_data(struct import *import, const struct npz *npz) {
   TRY(import_array(import, npz, "num_nodes_list", take_nodes));
   TRY(import_array(import, npz, "edge_index", take_pairs));
-  return npz_has(npz, "node_feat") ? import_array(import, npz, "node_feat", import_take_features) : OK;
+  return npz_has(npz, "node_feat") ? import_array(import, npz, "node_feat", import_feature_array) : OK;
 }
 
 /* Nodes, arcs, features and labels from raw/data.npz and raw/node-label.npz. */
@@ -73,7 +71,7 @@ static int ogb_archives(struct import *import, const char *raw) {
   ogb_path(path, raw, "node-label.npz");
   if (access(path, F_OK) != 0) return OK;
   TRY(npz_open(&label, path));
-  return import_array(import, &label, "node_label", import_take_labels);
+  return import_array(import, &label, "node_label", import_label_array);
 }
 
 /* The ids of a part, in the order of the file. */
