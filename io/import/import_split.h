@@ -3,9 +3,6 @@
 #ifndef IO_IMPORT_IMPORT_SPLIT_H
 #define IO_IMPORT_IMPORT_SPLIT_H
 
-#include <stdint.h>
-
-#include "io/dataset/dataset.h"
 #include "io/file/npz.h"
 #include "io/import/import.h"
 
@@ -21,9 +18,7 @@ int split_rule_parse(struct split_rule *rule, const char *text);
  * of all splits, whoever made them. */
 int import_split(struct import *import);
 
-/* splits: splits of the nodes into training, validation and test. A split is made from the part of each node,
- * so no node is in two parts and lists ascend. */
-
+/* A split is made from the part of each node, so no node is in two parts and lists ascend. */
 enum { NO_PART = SPLIT_COUNT }; /* a node in no part of a split */
 
 /* Room for that many splits in place of those that are there. */
@@ -34,8 +29,6 @@ int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, i
 /* Notes that the node is in part p. `place` starts messages. Errors: BAD_INPUT: no such node, or it is in a
  * part already. */
 int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place);
-
-/* import_split_file: splits from files: a word a node of a text, or arrays of an archive. */
 
 /* Splits as train_idx, val_idx, test_idx, as train_mask ... [nodes] or as train_masks ... [S, nodes];
  * replaces what is there; nothing happens when the archive has none. */

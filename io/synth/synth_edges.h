@@ -30,7 +30,6 @@ int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t dr
 
 /* R-MAT edges (Chakrabarti, Zhan, Faloutsos, SDM 2004): each bit of both ends at once falls into one of four
  * quadrants with probabilities .57, .19, .19, .05. Ends beyond the number of nodes draw no edge. */
-
 struct synth_rmat {
   int64_t nodes;
   int levels; /* bits of an id */

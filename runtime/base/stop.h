@@ -23,13 +23,11 @@ void stop_remembers(void);
 /* The signal that asked for the stop, 0 while there is none. */
 int stop_requested(void);
 
-/* load: what a program settles before its libraries start, which is before main: OpenBLAS starts threads
- * then, a thread a processor and 128 MiB of address space each, none of which we use, and where it gets no
- * memory it asks for ever, where it gets no thread it interrupts the program. */
-
-/* Blocks the signals that runtime/base/stop.h takes, and starts the program once more with
- * OPENBLAS_NUM_THREADS=1 in its environment, where it is not there yet. For the section .preinit_array of a
- * program. */
+/* What a program settles before its libraries start, which is before main: stop_block, and OpenBLAS, which
+ * starts a thread a processor then, of 128 MiB of address space each, none of which we use; where it gets no
+ * memory it asks for ever, where it gets no thread it interrupts the program. So the program is started once
+ * more with OPENBLAS_NUM_THREADS=1 in its environment, where it is not there yet. For the section
+ * .preinit_array of a program. */
 void load_first(int argc, char **argv, char **environment);
 
 #endif
