@@ -10,7 +10,7 @@
 #include "partition/graph/graph.h"
 #include "runtime/base/random.h"
 #include "runtime/comm/comm.h"
-#include "tests/check.h"
+#include "tests/datasets.h"
 
 enum { RANDOM_FEATURES = 19, RANDOM_CLASSES = 4 };
 
@@ -109,12 +109,11 @@ static inline void random_nodes(const struct random_graph *g, struct dataset_sou
 /* Collective. Writes "<name>.<ranks>.h5" and opens it on every rank. */
 static inline void random_dataset(struct comm *comm, struct random_graph *g, const char *name,
                                   struct dataset *dataset) {
-  char path[256], command[300];
+  char path[256];
   snprintf(path, sizeof path, "%s.%d.h5", name, comm->size);
-  snprintf(command, sizeof command, "rm -rf '%s.parts'", path); /* of a run that was cut off */
   random_matrix(g);
   if (comm->rank == 0) {
-    assert_int_equal(system(command), 0);
+    remove_all(path, ".parts"); /* of a run that was cut off */
     struct dataset_source s = {.nodes = g->nodes, .task = g->task, .directed = g->directed, .name = "random"};
     random_rows(g, &s);
     random_nodes(g, &s);
@@ -127,11 +126,11 @@ static inline void random_dataset(struct comm *comm, struct random_graph *g, con
 }
 
 static inline void random_end(struct comm *comm, struct random_graph *g, struct dataset *dataset) {
-  char command[2200];
-  snprintf(command, sizeof command, "rm -rf '%s' '%s.parts'", dataset->h5.path, dataset->h5.path);
+  char path[2100];
+  snprintf(path, sizeof path, "%s", dataset->h5.path);
   assert_ok(comm_barrier(comm));
   dataset_close(dataset);
-  if (comm->rank == 0) assert_int_equal(system(command), 0);
+  if (comm->rank == 0) remove_all(path, ""), remove_all(path, ".parts");
   free(g->matrix);
 }
 
