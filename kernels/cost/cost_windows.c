@@ -106,15 +106,24 @@ static void take_bin(struct window_choice *choice, const struct condensing *c, i
   choice->columns += c->columns[octave][share];
 }
 
-static struct window_choice price(const struct window_rule *rule, struct window_choice choice) {
-  choice.seconds = cost_windows_seconds(rule, choice.windows, choice.blocks, choice.arcs);
-  return choice;
-}
-
 #define FOR_BINS(c, o, s)                                                                              \
   for (int bin_ = 0; bin_ < COLUMN_OCTAVES * CONDENSED_SHARES; bin_++)                                 \
     for (int o = bin_ / CONDENSED_SHARES, s = bin_ % CONDENSED_SHARES, once_ = (c)->windows[o][s] > 0; \
          once_; once_ = 0)
+
+/* Counts of a sample stand for all arcs that the rule is about. */
+static struct window_choice price(const struct window_rule *rule, const struct condensing *c,
+                                  struct window_choice choice) {
+  int64_t counted = 0;
+  FOR_BINS(c, o, s) counted += c->arcs[o][s];
+  double times = rule->all > 0 && counted > 0 ? rule->all / (double)counted : 1;
+  choice.windows = llround((double)choice.windows * times);
+  choice.blocks = llround((double)choice.blocks * times);
+  choice.arcs = llround((double)choice.arcs * times);
+  choice.columns = llround((double)choice.columns * times);
+  choice.seconds = cost_windows_seconds(rule, choice.windows, choice.blocks, choice.arcs);
+  return choice;
+}
 
 struct window_choice cost_windows(const struct window_rule *rule, const struct condensing *c) {
   struct window_choice choice = {0};
@@ -122,14 +131,14 @@ struct window_choice cost_windows(const struct window_rule *rule, const struct c
     struct mean mean = mean_of(c, o, s);
     if (cost_window(rule, mean.arcs, mean.columns)) take_bin(&choice, c, o, s);
   }
-  choice = price(rule, choice);
+  choice = price(rule, c, choice);
   return -choice.seconds > rule->margin * 1e-12 ? choice : (struct window_choice){0};
 }
 
 struct window_choice cost_windows_all(const struct window_rule *rule, const struct condensing *c) {
   struct window_choice choice = {0};
   FOR_BINS(c, o, s) take_bin(&choice, c, o, s);
-  return price(rule, choice);
+  return price(rule, c, choice);
 }
 
 static double sparsity_of(double arcs, double columns) {
@@ -160,7 +169,7 @@ struct window_choice cost_windows_selected(const struct window_selector *selecto
     if (taken == cost_window(rule, mean.arcs, mean.columns)) same += c->windows[o][s];
   }
   *agreed = all ? (double)same / (double)all : 1;
-  return price(rule, choice);
+  return price(rule, c, choice);
 }
 
 /* Solves h x = g for symmetric positive h, 3 x 3, by elimination. */

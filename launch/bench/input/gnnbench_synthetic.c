@@ -25,7 +25,7 @@ static const struct synthetic {
     {"rmat", 1 << 20, 30.52, 1000, .75, 0, .45, 1, 0},
     {"community-power", 1000000, 50, 1000, .75, 2, .45, 0, 1},
 };
-/* 24.6 M arcs; the collaborations of COLLAB (Yanardag and Vishwanathan, KDD 2015) are so many and so large.
+/* 24.2 M arcs; the collaborations of COLLAB (Yanardag and Vishwanathan, KDD 2015) are so many and so large.
  */
 static const struct cliques cliques = {5000, 20, 500, 2.53};
 

@@ -187,11 +187,11 @@ TEST(windows_take_the_place_of_tiles_where_they_are_faster) {
   static struct condensing counts;
   struct cost_case c = on_h200(PRECISION_BF16, 32);
   struct density density = uniform(256000, 6000, 2500);
-  for (int i = 0; i < 16000; i++) condensing_window(&counts, 16 * 80 * 9 / 10, 80, 10);
+  for (int i = 0; i < 12500; i++) condensing_window(&counts, 1200, 80, 10);
   struct choice tiles = cost_divided(&c, &density, 2500), gather = cost_divided(&c, &density, TILE_CELLS + 1);
   struct window_rule rule = cost_window_rule(&c, density.cols, &gather);
   struct window_choice none = {0}, all = cost_windows(&rule, &counts);
-  assert_int_equal(all.windows, 16000);
+  assert_int_equal(all.windows, 12500);
   assert_true(cost_windows_replace(&tiles, &none, &gather, &all) ==
               (gather.seconds * 1.1 + all.seconds < tiles.seconds));
   all.seconds = tiles.seconds - 1.11 * gather.seconds;

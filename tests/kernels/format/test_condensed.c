@@ -201,16 +201,20 @@ TEST(windows_are_cut_into_pieces_of_a_limit) {
 /* Dense windows are taken, sparse ones are not, and few of them are left where they save too little. */
 TEST(windows_are_taken_where_they_save) {
   struct cost_case c = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
-  const struct choice near = {.near_arcs = 1e9, .gather_seconds = 0},
-                      half = {.near_arcs = 5e8, .far_arcs = 5e8}, beside = {.near_arcs = 1e9, .tiles = 1};
+  enum { ARCS = 16 * 200 * 9 / 10 };
+  struct choice near = {.near_arcs = 10000. * ARCS};
+  const struct choice half = {.near_arcs = 5e8, .far_arcs = 5e8}, beside = {.near_arcs = 1e9, .tiles = 1};
   struct window_rule rule = cost_window_rule(&c, 200000, &near),
                      tiled = cost_window_rule(&c, 200000, &beside);
   static struct condensing counts;
   assert_true(cost_window(&rule, 16 * 200 * .9, 200));
   assert_false(cost_window(&rule, 16 * 200 * .08, 200));
   assert_close(cost_window_rule(&c, 200000, &half).arc, rule.arc / 2, 1e-9);
-  for (int i = 0; i < 10000; i++) condensing_window(&counts, 16 * 200 * 9 / 10, 200, 20);
+  for (int i = 0; i < 2500; i++) condensing_window(&counts, ARCS, 200, 20);
   struct window_choice choice = cost_windows(&rule, &counts);
+  assert_int_equal(choice.windows, 10000); /* a sample stands for all arcs */
+  for (int i = 2500; i < 10000; i++) condensing_window(&counts, ARCS, 200, 20);
+  assert_close(cost_windows(&rule, &counts).seconds, choice.seconds, 1e-12);
   assert_int_equal(choice.windows, 10000);
   assert_int_equal(choice.blocks, 13 * 10000);
   assert_true(choice.seconds < 0);
@@ -219,7 +223,9 @@ TEST(windows_are_taken_where_they_save) {
   rule.margin /= 4;
   assert_int_equal(cost_windows(&rule, &counts).windows, 10000);
   counts = (struct condensing){0};
-  condensing_window(&counts, 16 * 200 * 9 / 10, 200, 20);
+  condensing_window(&counts, ARCS, 200, 20);
+  near.near_arcs = ARCS;
+  rule = cost_window_rule(&c, 200000, &near);
   assert_int_equal(cost_windows(&rule, &counts).windows, 0);
   c.precision = PRECISION_FP32;
   assert_true(cost_window_rule(&c, 200000, &near).once > cost_window_rule(&c, 200000, &beside).once);
