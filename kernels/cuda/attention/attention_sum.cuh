@@ -113,6 +113,17 @@ template <class S> struct gathered {
   float some; /* of those on the positive side */
 };
 
+/* How many of WIDE columns there are where `left` are to come, which may be negative. By a comparison that
+ * the compiler does not see through: of max(0, min(WIDE, left)) == WIDE ptxas 13.0 makes what also holds for
+ * left == 0 on an H100, as the results of test_dynamic showed. */
+template <int WIDE> static __device__ __forceinline__ int columns_of(int left) {
+  int n;
+  asm("{.reg .pred p; setp.gt.s32 p, %1, 0; selp.b32 %0, %2, 0, p;}"
+      : "=r"(n)
+      : "r"(left), "r"(min(WIDE, left)));
+  return n;
+}
+
 template <class S>
 static __device__ __forceinline__ void stand_at(const struct attention_sums &op, int32_t panel,
                                                 struct stand<S> &me) {
@@ -127,7 +138,7 @@ static __device__ __forceinline__ void stand_at(const struct attention_sums &op,
   for (int j = 0; j < S::VECS; j++) {
     const int32_t at = panel * S::PANEL + (me.lane * S::VECS + j) * S::WIDE, within = at < end ? at : 0;
     const int32_t head = S::SINGLE ? (int32_t)blockIdx.y : within / op.each;
-    me.n[j] = max(0, min(S::WIDE, end - at));
+    me.n[j] = columns_of<S::WIDE>(end - at);
     me.col[j] = S::SINGLE ? head * op.each + within : within;
     me.offset[j] = (uint32_t)((op.averaged ? me.col[j] - head * op.each : me.col[j]) *
                               (int32_t)sizeof(typename S::T));

@@ -132,12 +132,14 @@ static void check_forward(struct kernels *k, double shift, double rate, int64_t 
 }
 
 /* Shapes of heads: any width and address; heads of one vector and of several, of a number of vectors that is
- * no power of two, of columns that fill no vectors; one head, narrow, wide, and wider than a warp holds. */
+ * no power of two, of columns that fill no vectors; lanes that have none; one head, narrow, wide, and wider
+ * than a warp holds. */
 static const struct {
   int64_t heads, each, pad;
-} shapes[] = {{10, 3, 2},         {8, 8, OWN_GAPS}, {4, 32, OWN_GAPS},  {2, 24, OWN_GAPS}, {3, 20, OWN_GAPS},
-              {1, 1, OWN_GAPS},   {1, 7, 1},        {1, 16, OWN_GAPS},  {1, 41, OWN_GAPS}, {1, 64, OWN_GAPS},
-              {1, 128, OWN_GAPS}, {1, 128, 1},      {2, 304, OWN_GAPS}, {1, 530, OWN_GAPS}};
+} shapes[] = {{10, 3, 2},        {8, 8, OWN_GAPS},   {6, 8, OWN_GAPS},  {4, 32, OWN_GAPS},
+              {2, 24, OWN_GAPS}, {3, 20, OWN_GAPS},  {1, 1, OWN_GAPS},  {1, 7, 1},
+              {1, 16, OWN_GAPS}, {1, 41, OWN_GAPS},  {1, 64, OWN_GAPS}, {1, 128, OWN_GAPS},
+              {1, 128, 1},       {2, 304, OWN_GAPS}, {1, 530, OWN_GAPS}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static void forward(struct kernels *k) {
