@@ -172,7 +172,8 @@ int checkpoint_newest_of(const char *dir, int64_t run, char *path, int64_t size)
   ENDED_BY(files_free) struct files files = {0};
   path[0] = '\0';
   TRY(list_files(dir, 0, &files));
-  for (const struct file *f = files.file + files.count; f-- > files.file;) {
+  for (int64_t i = files.count - 1; i >= 0; i--) {
+    const struct file *f = &files.file[i];
     if (run >= 0 && f->run != run) continue;
     checkpoint_path(path, size, dir, f->run, f->epoch);
     return OK;
