@@ -8,7 +8,9 @@ export LC_ALL=C PATH=$GNNTRAIN_BIN:$GNNTRAIN_BIN/tests/launch:$GNNTRAIN_BIN/test
 
 fail() {
   local file
-  for file in out.txt err.txt; do [[ ! -s $file ]] || tail -n 30 $file; done
+  for file in out.txt err.txt; do # a program that was ended may have left half a line
+    [[ ! -s $file ]] || tail -n 30 $file | sed '$a\'
+  done
   echo "FAILED: $*"
   exit 1
 }
