@@ -1,11 +1,6 @@
 #include "launch/options.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static int is_of(const struct options *options, const struct option *option) {
   return option->commands == 0 || option->commands & options->commands;

@@ -1,10 +1,8 @@
 #include "kernels/cost/cost_fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum {
   COMMON = 10, /* constants of all products */
@@ -124,7 +122,7 @@ int cost_fit(struct cost_model *model, const struct cost_sample *sample, int sam
   struct cost_model ones = *model;
   struct normal *normal = NULL;
   set_all(&ones, 1);
-  TRY(memory_alloc(&normal, (int64_t)sizeof *normal, "equations"));
+  TRY(memory_arrays("equations", ROOM(&normal, 1)));
   for (int i = 0; i < samples; i++) {
     struct equation equation = equation_of(&ones, &sample[i]);
     add_equation(normal, &equation);

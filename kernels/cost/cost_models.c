@@ -1,13 +1,8 @@
 #include "kernels/cost/cost_models.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/file/atomic_write.h"
 #include "runtime/file/input.h"
 
@@ -235,7 +230,7 @@ static int write_models(struct atomic_write *p) {
 }
 
 int cost_models_write(const struct cost_model *model, const char *path) {
-  struct atomic_write p;
+  ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
   struct cost_model *kept = add_model(model->name, strlen(model->name));
   if (!kept) FAIL(FAILED, "%s: no room for another GPU", path);
   const char *name = kept->name;
@@ -243,9 +238,7 @@ int cost_models_write(const struct cost_model *model, const char *path) {
   kept->name = name;
   TRY(make_folder_of(path));
   TRY(atomic_write_open(&p, path));
-  int code = write_models(&p);
-  atomic_write_drop(&p);
-  return code;
+  return write_models(&p);
 }
 
 void cost_models_path(char *path, size_t size) {

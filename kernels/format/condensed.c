@@ -1,11 +1,7 @@
 #include "kernels/format/condensed.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/format/tiles.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* A set of columns that is emptied in ascending order, in time that hardly depends on how many there could
  * be: a bit a column, and a bit a word of those. */
@@ -30,17 +26,13 @@ static int collector_init(int64_t cols, struct collector *c) {
   int64_t words = cols / 64 + 1;
   c->word_words = words / 64 + 1;
   c->cells = cols / TILE_COLS + 1;
-  TRY(memory_alloc(&c->there, words * (int64_t)sizeof *c->there, "sets of columns"));
-  TRY(memory_alloc(&c->words, c->word_words * (int64_t)sizeof *c->words, "sets of columns"));
-  TRY(memory_alloc(&c->list, (cols + 1) * (int64_t)sizeof *c->list, "columns of a window"));
-  return memory_alloc(&c->cell, c->cells * (int64_t)sizeof *c->cell, "cells of a window");
+  TRY(memory_arrays("sets of columns", ROOM(&c->there, words), ROOM(&c->words, c->word_words)));
+  TRY(memory_arrays("columns of a window", ROOM(&c->list, cols + 1)));
+  return memory_arrays("cells of a window", ROOM(&c->cell, c->cells));
 }
 
 static void collector_free(struct collector *c) {
-  free(c->there);
-  free(c->words);
-  free(c->list);
-  free(c->cell);
+  free_all(c->there, c->words, c->list, c->cell);
 }
 
 static void insert(struct collector *c, int32_t col) {
@@ -139,10 +131,6 @@ int condensed_count(const struct csr *m, int64_t least, int64_t every, int threa
 }
 
 void condensed_free(struct condensed *c) {
-  free(c->start);
-  free(c->col);
-  free(c->bits);
-  free(c->first);
-  free(c->value);
+  free_all(c->start, c->col, c->bits, c->first, c->value);
   *c = (struct condensed){0};
 }

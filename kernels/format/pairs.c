@@ -1,9 +1,6 @@
 #include "kernels/format/pairs.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int64_t size_of(const struct csr *edges, int64_t e) {
   return edges->start[e + 1] - edges->start[e];
@@ -41,7 +38,7 @@ int pairs_init(const struct csr *edges, const struct csr *vertices, struct pairs
   pairs_count(edges, vertices, &count, &longest);
   *pairs = (struct pairs){0};
   TRY(csr_init(&pairs->csr, rows, rows, count, 0));
-  TRY(memory_alloc(&pairs->edge, count * (int64_t)sizeof *pairs->edge, "hyperedges of pairs"));
+  TRY(memory_arrays("hyperedges of pairs", ROOM(&pairs->edge, count)));
   for (int64_t v = 0; v < rows; v++)
     pairs->csr.start[v + 1] = pairs->csr.start[v] + pairs_of(edges, vertices, v);
 #pragma omp parallel for schedule(dynamic, 256)

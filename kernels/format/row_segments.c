@@ -1,25 +1,17 @@
 #include "kernels/format/row_segments.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
 _Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
 void row_segments_free(struct row_segments *row_segments) {
-  free(row_segments->start);
-  free(row_segments->long_start);
-  free(row_segments->piece_start);
-  free(row_segments->row_segment.first);
-  free(row_segments->row_segment.extent);
-  free(row_segments->row_segment.target);
-  free(row_segments->long_row);
-  free(row_segments->long_target);
-  free(row_segments->piece_row);
-  free(row_segments->tall_row);
+  free_all(row_segments->start, row_segments->long_start, row_segments->piece_start,
+           row_segments->row_segment.first, row_segments->row_segment.extent,
+           row_segments->row_segment.target, row_segments->long_row, row_segments->long_target,
+           row_segments->piece_row, row_segments->tall_row);
   *row_segments = (struct row_segments){0};
 }
 
@@ -76,8 +68,7 @@ static int count_row_segments(struct row_segments *row_segments) {
 }
 
 static int list_tall_rows(struct row_segments *row_segments) {
-  TRY(memory_alloc(&row_segments->tall_row, row_segments->long_rows * (int64_t)sizeof *row_segments->tall_row,
-                   "layout tall rows"));
+  TRY(memory_arrays("layout tall rows", ROOM(&row_segments->tall_row, row_segments->long_rows)));
   for (int64_t i = 0; i < row_segments->long_rows; i++) {
     if (row_segments->long_row[i].pieces > TALL_PIECES)
       row_segments->tall_row[row_segments->tall_rows++] = (int32_t)i;
@@ -192,27 +183,16 @@ int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
   row_segments->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY
                             ? (int32_t)(m->nnz / m->rows + 1) * EARLY
                             : LONGEST;
-  TRY(memory_alloc(&row_segments->start,
-                   (2 * row_segments->windows + 1) * (int64_t)sizeof *row_segments->start, "layout windows"));
-  TRY(memory_alloc(&row_segments->long_start,
-                   (row_segments->windows + 1) * (int64_t)sizeof *row_segments->long_start,
-                   "layout windows"));
-  TRY(memory_alloc(&row_segments->piece_start,
-                   (row_segments->windows + 1) * (int64_t)sizeof *row_segments->piece_start,
-                   "layout windows"));
+  TRY(memory_arrays("layout windows", ROOM(&row_segments->start, 2 * row_segments->windows + 1),
+                    ROOM(&row_segments->long_start, row_segments->windows + 1),
+                    ROOM(&row_segments->piece_start, row_segments->windows + 1)));
   TRY(count_row_segments(row_segments));
-  TRY(memory_alloc(&row_segments->row_segment.first,
-                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.first, "layout slots"));
-  TRY(memory_alloc(&row_segments->row_segment.extent,
-                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.extent, "layout slots"));
-  TRY(memory_alloc(&row_segments->row_segment.target,
-                   row_segments->count * (int64_t)sizeof *row_segments->row_segment.target, "layout slots"));
-  TRY(memory_alloc(&row_segments->long_row, row_segments->long_rows * (int64_t)sizeof *row_segments->long_row,
-                   "layout long rows"));
-  TRY(memory_alloc(&row_segments->long_target,
-                   row_segments->long_rows * (int64_t)sizeof *row_segments->long_target, "layout long rows"));
-  TRY(memory_alloc(&row_segments->piece_row, row_segments->pieces * (int64_t)sizeof *row_segments->piece_row,
-                   "layout pieces"));
+  TRY(memory_arrays("layout slots", ROOM(&row_segments->row_segment.first, row_segments->count),
+                    ROOM(&row_segments->row_segment.extent, row_segments->count),
+                    ROOM(&row_segments->row_segment.target, row_segments->count)));
+  TRY(memory_arrays("layout long rows", ROOM(&row_segments->long_row, row_segments->long_rows),
+                    ROOM(&row_segments->long_target, row_segments->long_rows)));
+  TRY(memory_arrays("layout pieces", ROOM(&row_segments->piece_row, row_segments->pieces)));
 #pragma omp parallel for schedule(static)
   for (int64_t w = 0; w < row_segments->windows; w++) fill_window(row_segments, w);
   return list_tall_rows(row_segments);

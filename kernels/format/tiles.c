@@ -1,10 +1,6 @@
 #include "kernels/format/tiles.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* What a thread counts with: non-zeros of each segment in the window at hand, and which segments have any. */
 struct counter {
@@ -34,8 +30,7 @@ static int counter_init(const struct split *split, struct counter *counter) {
 }
 
 static void counter_free(struct counter *counter) {
-  free(counter->entries);
-  free(counter->touched);
+  free_all(counter->entries, counter->touched);
 }
 
 static void count_window(const struct split *split, int64_t w, struct counter *counter) {
@@ -186,25 +181,24 @@ static int allocate_entries(const struct split *split) {
   tiles->count = tiles->start[split->windows];
   rest->nnz = rest->start[rest->rows];
   tiles->entries = split->m->nnz - rest->nnz;
-  TRY(memory_alloc(&rest->col, rest->nnz * (int64_t)sizeof *rest->col, "rest of the tiles"));
-  if (split->m->weight)
-    TRY(memory_alloc(&rest->weight, rest->nnz * (int64_t)sizeof *rest->weight, "rest of the tiles"));
-  TRY(memory_alloc(&tiles->segment, tiles->count * (int64_t)sizeof *tiles->segment, "tiles"));
-  return memory_alloc(&tiles->bits, tiles->count * TILE_WORDS * (int64_t)sizeof *tiles->bits, "tiles");
+  TRY(memory_arrays("rest of the tiles", ROOM(&rest->col, rest->nnz)));
+  if (split->m->weight) TRY(memory_arrays("rest of the tiles", ROOM(&rest->weight, rest->nnz)));
+  return memory_arrays("tiles", ROOM(&tiles->segment, tiles->count),
+                       ROOM(&tiles->bits, tiles->count * TILE_WORDS));
 }
 
 static int allocate_values(const struct split *split) {
   struct tiles *tiles = split->tiles;
   int64_t strips = tiles->count * TILE_STRIPS;
-  TRY(memory_alloc(&tiles->first, (strips + 1) * (int64_t)sizeof *tiles->first, "weights of tiles"));
-  TRY(memory_alloc(&tiles->value, tiles->entries * (int64_t)sizeof *tiles->value, "weights of tiles"));
+  TRY(memory_arrays("weights of tiles", ROOM(&tiles->first, strips + 1),
+                    ROOM(&tiles->value, tiles->entries)));
   for (int64_t s = 0; s < strips; s++)
     tiles->first[s + 1] = tiles->first[s] + tile_bits(tiles->bits + s * STRIP_WORDS, STRIP_WORDS);
   return OK;
 }
 
 static int copy_all(const struct csr *m, struct tiles *tiles, struct csr *rest) {
-  TRY(memory_alloc(&tiles->start, (int64_t)sizeof *tiles->start, "tile windows"));
+  TRY(memory_arrays("tile windows", ROOM(&tiles->start, 1)));
   TRY(csr_init(rest, m->rows, m->cols, m->nnz, m->weight != NULL));
   rest->row = m->row;
   memcpy(rest->start, m->start, (size_t)(m->rows + 1) * sizeof *m->start);
@@ -241,11 +235,7 @@ int tiles_split(const struct csr *m, int64_t least, int threads, struct tiles *t
 }
 
 void tiles_free(struct tiles *tiles) {
-  free(tiles->start);
-  free(tiles->segment);
-  free(tiles->bits);
-  free(tiles->first);
-  free(tiles->value);
+  free_all(tiles->start, tiles->segment, tiles->bits, tiles->first, tiles->value);
   *tiles = (struct tiles){0};
 }
 

@@ -1,9 +1,6 @@
 #include "kernels/format/window_pieces.h"
 
-#include <stdlib.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int by_length(const void *a, const void *b) {
   const struct window_piece *x = a, *y = b;
@@ -30,8 +27,8 @@ int window_pieces_cut(const int64_t *start, int64_t windows, int64_t limit, int 
     FAIL(BAD_INPUT, "a matrix of %lld tiles or blocks does not fit one GPU; use more ranks",
          (long long)start[windows]);
   for (int64_t w = 0; w < windows; w++) pieces->count += pieces_of(start[w + 1] - start[w], limit);
-  TRY(memory_alloc(&pieces->start, (windows + 1) * (int64_t)sizeof *pieces->start, "pieces of windows"));
-  TRY(memory_alloc(&pieces->piece, pieces->count * (int64_t)sizeof *pieces->piece, "pieces of windows"));
+  TRY(memory_arrays("pieces of windows", ROOM(&pieces->start, windows + 1),
+                    ROOM(&pieces->piece, pieces->count)));
   for (int64_t w = 0; w < windows; w++) {
     int64_t length = start[w + 1] - start[w], count = pieces_of(length, limit), place = pieces->start[w];
     pieces->start[w + 1] = (int32_t)(place + count);
@@ -42,7 +39,6 @@ int window_pieces_cut(const int64_t *start, int64_t windows, int64_t limit, int 
 }
 
 void window_pieces_free(struct window_pieces *pieces) {
-  free(pieces->piece);
-  free(pieces->start);
+  free_all(pieces->piece, pieces->start);
   *pieces = (struct window_pieces){0};
 }

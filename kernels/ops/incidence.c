@@ -1,12 +1,11 @@
 #include "kernels/ops/incidence.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "kernels/format/layout.h"
 #include "kernels/format/row_segments.h"
 #include "kernels/ops/ops_check.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 /* Microseconds of one gather on a GPU, as an H200 takes them: a start; then either all rows at 8 TB/s, or the

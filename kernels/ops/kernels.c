@@ -1,9 +1,6 @@
 #include "kernels/ops/kernels.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,
 #ifdef GNNTRAIN_HAVE_CUDA

@@ -25,7 +25,7 @@ static int allocate_random(struct bench *bench, struct bench_halo *h, int32_t **
   TRY(bench_array(bench, owner, nodes));
   TRY(bench_array(bench, local, nodes));
   TRY(bench_array(bench, &h->id, h->own));
-  return memory_alloc(&h->random.id, (size - 1) * rows * (int64_t)sizeof *h->random.id, "halo ids");
+  return memory_arrays("halo ids", ROOM(&h->random.id, (size - 1) * rows));
 }
 
 static int make_random(struct bench *bench, struct bench_halo *h) {

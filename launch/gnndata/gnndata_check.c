@@ -1,11 +1,8 @@
 /* gnndata check */
-#include <stdio.h>
-#include <string.h>
-
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static void print_help(void) {
   printf(
@@ -44,14 +41,11 @@ static int check(struct dataset *d, const char *path) {
 }
 
 int gnndata_check(int argc, char **argv) {
-  struct dataset d = {0};
+  ENDED_BY(dataset_close) struct dataset d = {0};
   if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
     print_help();
     return OK;
   }
   if (argc != 2 || argv[1][0] == '-') FAIL(BAD_INPUT, "usage: gnndata check FILE.h5 (one file is expected)");
-  int code = check(&d, argv[1]);
-  dataset_close(&d);
-  TRY(code);
-  return OK;
+  return check(&d, argv[1]);
 }

@@ -1,12 +1,9 @@
 /* gnndata import: foreign graph files become a dataset. */
-#include <string.h>
-
 #include "io/file/path_check.h"
 #include "io/import/import_read.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "launch/options.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 /* clang-format off */
 static const struct option table[] = {

@@ -1,16 +1,12 @@
 /* gnndata info */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "partition/cut/partition_cache.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
 
@@ -99,11 +95,8 @@ static int show_graph(struct dataset *d) {
   if (code == OK) code = memory_alloc(&g.touched, d->nodes, "marks of nodes");
   if (code == OK) code = count_graph(d, &g, start, col);
   if (code == OK) print_degrees(d, &g);
-  free(start);
-  free(col);
-  free(g.touched);
-  TRY(code);
-  return OK;
+  free_all(start, col, g.touched);
+  return code;
 }
 
 /* Sizes of hyperedges, vertices in none. */
@@ -132,18 +125,15 @@ static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, 
 }
 
 static int show_hypergraph(struct dataset *d) {
-  int64_t *start = NULL, block = d->incidences < EDGE_BLOCK ? d->incidences : EDGE_BLOCK;
-  int32_t *vertex = NULL;
-  uint8_t *touched = NULL;
+  int64_t block = d->incidences < EDGE_BLOCK ? d->incidences : EDGE_BLOCK;
+  FREED int64_t *start = NULL;
+  FREED int32_t *vertex = NULL;
+  FREED uint8_t *touched = NULL;
   if (d->hyperedges == 0) return OK;
-  int code = memory_alloc(&start, (d->hyperedges + 1) * (int64_t)sizeof *start, "hyperedges");
-  if (code == OK) code = memory_alloc(&vertex, block * (int64_t)sizeof *vertex, "a block of vertices");
-  if (code == OK) code = memory_alloc(&touched, d->nodes, "marks of vertices");
-  if (code == OK) code = count_hyperedges(d, start, vertex, touched);
-  free(start);
-  free(vertex);
-  free(touched);
-  return code;
+  TRY(memory_arrays("hyperedges", ROOM(&start, d->hyperedges + 1)));
+  TRY(memory_arrays("a block of vertices", ROOM(&vertex, block)));
+  TRY(memory_alloc(&touched, d->nodes, "marks of vertices"));
+  return count_hyperedges(d, start, vertex, touched);
 }
 
 /* Dense features can be larger than memory: the share of the first block stands for all. */
@@ -173,8 +163,7 @@ static int show_features(struct dataset *d) {
   TRY(memory_alloc(&value, rows * row, "a block of features"));
   int code = show_dense(d, rows, value);
   free(value);
-  TRY(code);
-  return OK;
+  return code;
 }
 
 static int count_label(struct dataset *d, int64_t *members, int64_t *without, int32_t *label) {
@@ -224,16 +213,14 @@ static int show_classes(struct dataset *d) {
   }
   int64_t block = d->task == TASK_MULTILABEL ? (DATASET_BLOCK / d->classes + 1) * d->classes
                                              : d->nodes * (int64_t)sizeof(int32_t);
-  TRY(memory_alloc(&members, d->classes * (int64_t)sizeof *members, "sizes of classes"));
+  TRY(memory_arrays("sizes of classes", ROOM(&members, d->classes)));
   int code = memory_alloc(&labels, block, "labels");
   if (code == OK)
     code = d->task == TASK_MULTILABEL ? count_labels(d, members, &without, labels)
                                       : count_label(d, members, &without, labels);
   if (code == OK) print_classes(d, members, without);
-  free(labels);
-  free(members);
-  TRY(code);
-  return OK;
+  free_all(labels, members);
+  return code;
 }
 
 static int show_splits(struct dataset *d) {
@@ -292,7 +279,7 @@ static int show(struct dataset *d, const char *path, const char *gpu) {
 }
 
 int gnndata_info(int argc, char **argv) {
-  struct dataset d = {0};
+  ENDED_BY(dataset_close) struct dataset d = {0};
   if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
     print_help();
     return OK;
@@ -309,8 +296,5 @@ int gnndata_info(int argc, char **argv) {
       path = argv[i];
   }
   if (!path) FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
-  int code = show(&d, path, gpu);
-  dataset_close(&d);
-  TRY(code);
-  return OK;
+  return show(&d, path, gpu);
 }

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
 
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/condensed.h"
@@ -11,7 +10,7 @@
 #include "kernels/format/tiles.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "partition/cut/star_expansion.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static const int64_t width_of[] = {32, 64, 128, 256, 512};
 enum { WIDTHS = sizeof width_of / sizeof width_of[0] };

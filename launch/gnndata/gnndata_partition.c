@@ -1,14 +1,10 @@
 /* gnndata partition */
-#include <stdio.h>
-#include <string.h>
-
 #include "launch/gnndata/gnndata_commands.h"
 #include "launch/options.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/order/order_rate.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 struct request {
   const char *path;
@@ -125,7 +121,7 @@ static int run(struct comm *comm, const struct request *request) {
 int gnndata_partition(int argc, char **argv) {
   static struct request request; /* large */
   struct options options = {.command = "gnndata partition", .option = table, .into = &request};
-  struct comm comm = {0};
+  ENDED_BY(comm_close) struct comm comm = {0};
   TRY(config_parse(&request.config, "", "gnndata partition"));
   TRY(options_read(&options, argc, argv));
   if (options.help) {
@@ -135,7 +131,5 @@ int gnndata_partition(int argc, char **argv) {
   TRY(check(&options, &request));
   TRY(comm_open(&comm, &argc, &argv));
   log_open(comm.rank == 0);
-  int code = run(&comm, &request);
-  comm_close(&comm);
-  return code;
+  return run(&comm, &request);
 }

@@ -1,6 +1,5 @@
 /* gnndata synth */
 #include <inttypes.h>
-#include <string.h>
 
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
@@ -8,8 +7,7 @@
 #include "io/synth/synth.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "launch/options.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 /* clang-format off */
@@ -98,8 +96,8 @@ static int make_and_write(const struct synth *synth, struct dataset_source *sour
 
 int gnndata_synth(int argc, char **argv) {
   struct synth synth;
-  struct dataset_source source = {0};
-  struct synth_features features = {0};
+  ENDED_BY(dataset_source_free) struct dataset_source source = {0};
+  ENDED_BY(synth_features_free) struct synth_features features = {0};
   struct options options = {.command = "gnndata synth", .option = table, .into = &synth};
   synth_default(&synth);
   TRY(options_read(&options, argc, argv));
@@ -111,8 +109,5 @@ int gnndata_synth(int argc, char **argv) {
   TRY(path_check_writable(options.word[0], (const char *[]){NULL}));
   TRY(h5_check_replaced(options.word[0], dataset_format, "dataset"));
   name_after(options.word[0], &synth);
-  int code = make_and_write(&synth, &source, &features, options.word[0]);
-  synth_features_free(&features);
-  dataset_source_free(&source);
-  return code;
+  return make_and_write(&synth, &source, &features, options.word[0]);
 }

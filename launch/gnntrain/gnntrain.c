@@ -3,7 +3,6 @@
 #include "launch/gnntrain/gnntrain_options.h"
 
 #include <signal.h>
-#include <string.h>
 
 #include "io/dataset/checkpoint.h"
 #include "launch/program.h"
@@ -13,7 +12,7 @@
 #include "models/train/rank_consistency.h"
 #include "models/train/report.h"
 #include "models/train/state/rundir.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 static struct command_line line;

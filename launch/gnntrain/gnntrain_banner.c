@@ -1,9 +1,6 @@
-#include <stdio.h>
-
 #include "launch/gnntrain/gnntrain_options.h"
 #include "partition/cut/star_expansion.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "version.h"
 
 static void print_settings(const struct job *job) {

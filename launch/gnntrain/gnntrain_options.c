@@ -1,9 +1,6 @@
-#include <stdio.h>
-#include <string.h>
-
 #include "launch/gnntrain/gnntrain_options.h"
 #include "launch/options.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 void command_line_help(void) {
   puts(

@@ -1,12 +1,9 @@
 #include "models/core/features.h"
 
-#include <stdlib.h>
-
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/sparse.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 enum normalize features_normalized_as_read(const struct config *config) {
@@ -28,10 +25,10 @@ static int divide_rows(struct features *f, const struct run *run) {
   struct shard *shard = run->shard;
   struct csr *sparse = &shard->feature_rows;
   if (features_normalized_as_read(run->config) == run->config->dataset.normalize) return OK;
-  TRY(memory_alloc(&f->divisor, shard->own * (int64_t)sizeof *f->divisor, "sums of features"));
+  TRY(memory_arrays("sums of features", ROOM(&f->divisor, shard->own)));
   for (int64_t v = 0; v < shard->own; v++) f->divisor[v] = divisor_of(shard, v);
   if (!f->sparse) return OK;
-  TRY(memory_alloc(&sparse->wide, sparse->nnz * (int64_t)sizeof *sparse->wide, "sparse features"));
+  TRY(memory_arrays("sparse features", ROOM(&sparse->wide, sparse->nnz)));
   for (int64_t v = 0; v < shard->own; v++) {
     for (int64_t e = sparse->start[v]; e < sparse->start[v + 1]; e++)
       sparse->wide[e] = (double)sparse->weight[e] / f->divisor[v];

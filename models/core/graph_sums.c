@@ -2,13 +2,10 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 static int layouts_init(struct direction *d, struct run *run, const struct layout_plan *plan,
@@ -41,10 +38,6 @@ static int direction_plan(struct direction *d, struct run *run, struct arena *ar
   d->has_halo = arena_take(arena, run->shard->own);
   if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
   return halo_prepare(&d->adjacency->halo, arena);
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
 }
 
 /* What rows and columns are scaled by. */
@@ -149,7 +142,7 @@ static int check_weights(const struct propagation *p, const struct run *run, con
 static int upload_scales(struct propagation *p, struct run *run) {
   int64_t own = run->shard->own;
   double *scale = NULL;
-  TRY(memory_alloc(&scale, 3 * own * (int64_t)sizeof *scale, "degree scales"));
+  TRY(memory_arrays("degree scales", ROOM(&scale, 3 * own)));
   double *self = scale, *r = scale + own, *c = scale + 2 * own;
   int code = node_scales(p, run, self, r, c);
   if (code == OK) code = run_upload_reals(run, p->self, own, self);

@@ -1,11 +1,9 @@
 #include "models/core/hyper.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "kernels/format/layout.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 static int layouts_init(struct hyper_sums *s, struct run *run, const struct layout_plan *plan) {
@@ -108,7 +106,7 @@ static int upload_scales(struct propagation *p, struct run *run) {
   const struct hyper *h = s->hyper;
   int64_t edges = h->edges + hyper_arrivals(h);
   double *self = NULL;
-  TRY(memory_alloc(&self, (2 * h->own + edges) * (int64_t)sizeof *self, "degree scales"));
+  TRY(memory_arrays("degree scales", ROOM(&self, 2 * h->own + edges)));
   double *scale = self + h->own, *edge = scale + h->own;
   vertex_scales(p, run, self, scale);
   edge_scales(p, run, edge);
@@ -126,14 +124,12 @@ static int upload_scales(struct propagation *p, struct run *run) {
 static int upload_rows(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
   const struct hyper *h = s->hyper;
-  int32_t *row = NULL;
+  FREED int32_t *row = NULL;
   if (!s->edge_row) return OK;
-  TRY(memory_alloc(&row, h->edges * (int64_t)sizeof *row, "ids of hyperedges"));
+  TRY(memory_arrays("ids of hyperedges", ROOM(&row, h->edges)));
   for (int64_t e = 0; e < h->edges; e++) row[e] = (int32_t)h->edge_id[e];
-  int code = device_upload(run->device, STREAM_COMPUTE, s->edge_row, row, h->edges * (int64_t)sizeof *row);
-  if (code == OK) code = device_synchronize(run->device, STREAM_COMPUTE);
-  free(row);
-  return code;
+  TRY(device_upload(run->device, STREAM_COMPUTE, s->edge_row, row, h->edges * (int64_t)sizeof *row));
+  return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
 static int hyper_sums_start(struct propagation *p, struct run *run) {

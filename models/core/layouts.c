@@ -7,8 +7,7 @@
 #include "kernels/format/layout.h"
 #include "kernels/format/row_segments.h"
 #include "kernels/format/tiles.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 /* What the ranks add up. Doubles alone. */

@@ -1,11 +1,8 @@
 #include "models/core/parameters.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { ALIGNMENT = 32 };
 
@@ -49,17 +46,15 @@ static double start_value(const struct parameter *piece, int64_t i, struct philo
 }
 
 int parameters_reset(struct parameters *p, struct run *run) {
-  double *value = NULL;
-  TRY(memory_alloc(&value, p->numbers * (int64_t)sizeof *value, "initial weights"));
+  FREED double *value = NULL;
+  TRY(memory_arrays("initial weights", ROOM(&value, p->numbers)));
   struct philox_key key = run_key(run, 0, RANDOM_WEIGHTS);
   for (int i = 0; i < p->length; i++) {
     const struct parameter *piece = &p->list[i];
     for (int64_t j = 0; j < piece->rows * piece->cols; j++)
       value[piece->first + j] = start_value(piece, j, key);
   }
-  int code = parameters_upload(p, run, p->w, value);
-  free(value);
-  TRY(code);
+  TRY(parameters_upload(p, run, p->w, value));
   int64_t bytes = p->count * dtype_bytes(run->kernels->real);
   TRY(device_clear(run->device, STREAM_COMPUTE, p->dw, bytes));
   TRY(device_clear(run->device, STREAM_COMPUTE, p->m, bytes));

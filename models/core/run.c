@@ -1,10 +1,6 @@
 #include "models/core/run.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { PIECE = 1 << 20 }; /* elements converted at a time, at least a row */
 
@@ -86,11 +82,9 @@ static int staging_init(struct tensor t, char **staging) {
 }
 
 static int staged_upload(struct run *run, struct tensor to, struct numbers from) {
-  char *staging = NULL;
+  FREED char *staging = NULL;
   TRY(staging_init(to, &staging));
-  int code = upload(run, to, from, staging);
-  free(staging);
-  return code;
+  return upload(run, to, from, staging);
 }
 
 int run_upload(struct run *run, struct tensor to, const double *from) {
@@ -106,9 +100,7 @@ int run_upload_floats(struct run *run, struct tensor to, struct floats from) {
 }
 
 int run_download(struct run *run, double *to, struct tensor from) {
-  char *staging = NULL;
+  FREED char *staging = NULL;
   TRY(staging_init(from, &staging));
-  int code = download(run, to, from, staging);
-  free(staging);
-  return code;
+  return download(run, to, from, staging);
 }

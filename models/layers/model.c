@@ -1,17 +1,12 @@
 #include "models/layers/model.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "kernels/ops/elementwise.h"
 #include "models/layers/types.h"
 #include "models/program/rules/run_step.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 enum { LEAST_PANEL = 64 };
 
@@ -259,13 +254,11 @@ int model_start(struct model *model, struct run *run) {
 }
 
 static int reset_statistics(struct run *run, const struct norm_state *norm) {
-  double *start = NULL;
+  FREED double *start = NULL;
   if (norm->statistics == 0) return OK;
-  TRY(memory_alloc(&start, norm->statistics * (int64_t)sizeof *start, "running statistics"));
+  TRY(memory_arrays("running statistics", ROOM(&start, norm->statistics)));
   for (int64_t j = 0; j < norm->cols; j++) start[norm->cols + j] = 1; /* variances; means are 0 */
-  int code = run_upload(run, run_reals(run, norm->running, norm->statistics), start);
-  free(start);
-  return code;
+  return run_upload(run, run_reals(run, norm->running, norm->statistics), start);
 }
 
 int model_reset(struct model *model, struct run *run) {
@@ -337,7 +330,7 @@ static int has_nonfinite(struct run *run, struct tensor t, int *found) {
   double *value = NULL;
   int code = OK;
   int64_t each = 1024;
-  TRY(memory_alloc(&value, each * t.cols * (int64_t)sizeof *value, "rows to look at"));
+  TRY(memory_arrays("rows to look at", ROOM(&value, each * t.cols)));
   for (int64_t first = 0; first < t.rows && code == OK && !*found; first += each) {
     struct tensor piece = tensor_rows(t, first, t.rows - first < each ? t.rows - first : each);
     code = run_download(run, value, piece);

@@ -1,9 +1,6 @@
 #include "models/layers/types.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static const struct model_type *const types[] = {
     &agnn_model, &appnp_model, &gat_model,  &gatv2_model, &gcn_model,      &gcnii_model, &gin_model,

@@ -1,8 +1,6 @@
 #include "models/program/build.h"
 
-#include <stdio.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int64_t build_cols(const struct build *b, int value) {
   return b->program->value[value].cols;

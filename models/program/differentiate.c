@@ -4,13 +4,10 @@
  * which adds both. Invariant: each trained value's gradient is complete before the backward of the step that
  * wrote it. */
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "kernels/ops/attention.h"
 #include "models/program/program.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { PARTS = 2 };
 
@@ -348,7 +345,7 @@ int differentiate(struct program *p, const struct run *run) {
   struct step loss = step_of(STEP_LOSS, p->layers - 1);
   const int forward = p->steps;
   mark_trained(p);
-  TRY(memory_alloc(&d.of, (p->values + 1) * (int64_t)sizeof *d.of, "the steps of a model"));
+  TRY(memory_arrays("the steps of a model", ROOM(&d.of, p->values + 1)));
   loss.in[0] = p->logits;
   loss.out[0] = gradient_of(&d, p->logits);
   add_step(&d, loss);

@@ -3,11 +3,8 @@
  * each value comes to the lowest place that is free while it lives (Y. Pisarchyk and J. Lee, Efficient Memory
  * Management for Deep Neural Net Inference, 2020). Invariant: values that live at the same time do not
  * overlap. */
-#include <stdlib.h>
-
 #include "models/program/program.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int64_t align(int64_t bytes) {
   enum { UNIT = 256 };
@@ -137,7 +134,7 @@ int plan_values(struct program *p) {
   int *order = NULL, count = 0, best = 0;
   find_lives(p);
   find_breadths(p);
-  TRY(memory_alloc(&order, (p->values + 1) * (int64_t)sizeof *order, "the places of values"));
+  TRY(memory_arrays("the places of values", ROOM(&order, p->values + 1)));
   for (int v = 0; v < p->values; v++)
     if (owns_memory(p, v)) order[count++] = v;
   for (int i = 0; i < 4; i++) {

@@ -1,9 +1,6 @@
 /* print: the program as a table, a line a step: what it reads and writes, and where that lies. */
-#include <stdio.h>
-
 #include "models/program/program.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* "z2 [64] at 12.0 MiB" */
 static void add_value(const struct program *p, int value, int writes, char *text, size_t size, size_t *used) {

@@ -1,9 +1,8 @@
 #include "models/program/program.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 const char *const step_name[STEP_KINDS] = {
     [STEP_LINEAR] = "linear",
@@ -30,9 +29,7 @@ const char *const step_name[STEP_KINDS] = {
 };
 
 void program_free(struct program *p) {
-  free(p->value);
-  free(p->step);
-  free(p->norm);
+  free_all(p->value, p->step, p->norm);
   *p = (struct program){0};
 }
 

@@ -2,11 +2,8 @@
  * computed again from the output of the layer below, shortly before it is read (T. Chen et al., Training Deep
  * Nets with Sublinear Memory Cost, 2016). Outputs of layers and statistics of norms stay. Invariant: a step
  * that is done again reads the same values and the same streams of dropout as the first time. */
-#include <stdlib.h>
-
 #include "models/program/program.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 struct recomputation {
   struct program *p;
@@ -106,7 +103,7 @@ int recompute_steps(struct program *p, const struct run *run) {
   int layer = p->layers;
   if (run->config->train.recompute != RECOMPUTE_LAYER) return OK;
   r.behind = p->steps - p->loss - 1;
-  TRY(memory_alloc(&r.backward, (r.behind + 1) * (int64_t)sizeof *r.backward, "the steps of a model"));
+  TRY(memory_arrays("the steps of a model", ROOM(&r.backward, r.behind + 1)));
   r.code = memory_alloc(&r.again, values * (int64_t)sizeof *r.again, "the steps of a model");
   for (int v = 0; v < values && r.code == OK; v++) r.again[v] = NONE;
   for (int s = 0; s < r.behind; s++) r.backward[s] = p->step[p->loss + 1 + s];
@@ -117,7 +114,6 @@ int recompute_steps(struct program *p, const struct run *run) {
     if (of < layer) layer = of;
     add_backward(&r, r.backward[s]);
   }
-  free(r.backward);
-  free(r.again);
+  free_all(r.backward, r.again);
   return r.code;
 }

@@ -1,7 +1,6 @@
 #include "models/session/footprint.h"
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 /* What MPI's connections, HDF5's caches and BLAS's buffers add to the program as it starts: 7 to 8 MiB were
  * measured on graphs too small to matter. */

@@ -1,8 +1,5 @@
 #include "models/session/job.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "kernels/cost/cost_models.h"
 #include "models/core/features.h"
 #include "models/layers/types.h"
@@ -10,8 +7,7 @@
 #include "models/train/rank_consistency.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 /* Rank 0 reads them, so that all ranks choose alike. */
@@ -109,16 +105,14 @@ static int make_partition(struct job *job, uint64_t hash) {
 /* A hypergraph's shard has vertices without arcs, and its hyperedges. */
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
-  struct graph expansion = job->block;
+  ENDED_BY(graph_free) struct graph expansion = {0};
   if (!job->hypergraph)
     return shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
+  expansion = job->block;
   job->block = (struct graph){0};
-  int code = comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block));
-  if (code == OK)
-    code = shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
-  if (code == OK) code = hyper_init(comm, &job->dataset, &job->expansion, &expansion, &job->shard.hyper);
-  graph_free(&expansion);
-  return code;
+  TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
+  TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
+  return hyper_init(comm, &job->dataset, &job->expansion, &expansion, &job->shard.hyper);
 }
 
 static int make_shard(struct job *job) {

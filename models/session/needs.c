@@ -1,8 +1,6 @@
 #include "models/session/needs.h"
 
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/tensor.h"
 
 /* Headers may claim anything: products that no memory has end here. */

@@ -1,12 +1,8 @@
 #include "models/session/predict.h"
 
-#include <stdlib.h>
-
 #include "io/file/path_check.h"
 #include "models/train/epoch.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static const char predictions_format[] = "gnntrain-predictions";
 
@@ -28,16 +24,14 @@ static int32_t largest(const float *logit, int64_t cols) {
 
 static int write_predictions(const struct sink *sink, int64_t first, int64_t count, const float *logits) {
   int64_t width = sink->multilabel ? sink->cols : (int64_t)sizeof(int32_t);
-  void *prediction = NULL;
+  FREED void *prediction = NULL;
   TRY(memory_alloc(&prediction, count * width, "predictions"));
   for (int64_t i = 0; i < count && !sink->multilabel; i++)
     ((int32_t *)prediction)[i] = largest(logits + i * sink->cols, sink->cols);
   for (int64_t i = 0; i < count * sink->cols && sink->multilabel; i++)
     ((uint8_t *)prediction)[i] = logits[i] > 0;
   enum h5_type type = sink->multilabel ? H5_UINT8 : H5_INT32;
-  int code = h5_write_rows(sink->h5, sink->prediction_name, first, count, type, prediction);
-  free(prediction);
-  return code;
+  return h5_write_rows(sink->h5, sink->prediction_name, first, count, type, prediction);
 }
 
 static int write_block(int64_t first, int64_t count, const void *rows, void *context) {
@@ -50,7 +44,7 @@ static int write_block(int64_t first, int64_t count, const void *rows, void *con
 static int gather(struct run *run, struct tensor t, struct sink *sink) {
   int64_t count = t.rows * t.cols;
   double *wide = NULL;
-  TRY(memory_alloc(&wide, count * (int64_t)sizeof *wide, "rows to be written"));
+  TRY(memory_arrays("rows to be written", ROOM(&wide, count)));
   int code = run_download(run, wide, t);
   float *narrow = (float *)wide; /* in place: element i is read before it is overwritten */
   for (int64_t i = 0; i < count && code == OK; i++) {

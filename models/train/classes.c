@@ -1,13 +1,10 @@
 #include "models/train/classes.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/dataset/dataset.h"
 #include "models/train/report.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 static int64_t largest(const double *logit, int64_t classes) {
   int64_t best = 0;
@@ -37,7 +34,7 @@ static void count_node(const struct shard *shard, int64_t v, const double *logit
 int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score) {
   const struct shard *shard = run->shard;
   double *value = NULL;
-  TRY(memory_alloc(&value, logits.rows * logits.cols * (int64_t)sizeof *value, "logits"));
+  TRY(memory_arrays("logits", ROOM(&value, logits.rows * logits.cols)));
   int code = run_download(run, value, logits);
   for (int64_t c = 0; c < shard->classes; c++) score[c] = (struct class_score){0};
   for (int64_t i = 0; i < shard->split_count[split] && code == OK; i++) {

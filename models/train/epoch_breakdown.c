@@ -1,10 +1,6 @@
 #include "models/train/epoch_breakdown.h"
 
-#include <string.h>
-
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 enum { NUMBERS = sizeof(struct epoch_breakdown) / sizeof(double) };

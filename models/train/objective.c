@@ -1,11 +1,9 @@
 #include "models/train/objective.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/dataset/dataset.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int64_t objective_split(const struct run *run, int64_t index) {
   return (run->config->dataset.split + index) % run->dataset->splits;
@@ -67,17 +65,15 @@ void objective_plan(struct objective *objective, struct run *run, struct arena *
 static int upload_counted(struct objective *objective, struct run *run) {
   const struct shard *shard = run->shard;
   int64_t bytes = shard->own * (int64_t)sizeof(int32_t);
-  int32_t *counted = NULL;
+  FREED int32_t *counted = NULL;
   TRY(memory_alloc(&counted, bytes, "labels of training nodes"));
   for (int64_t v = 0; v < shard->own; v++) counted[v] = -1;
   for (int64_t i = 0; i < shard->split_count[SPLIT_TRAIN]; i++) {
     int32_t v = shard->split[SPLIT_TRAIN][i];
     counted[v] = shard->label[v];
   }
-  int code = device_upload(run->device, STREAM_COMPUTE, objective->counted, counted, bytes);
-  if (code == OK) code = device_synchronize(run->device, STREAM_COMPUTE);
-  free(counted);
-  return code;
+  TRY(device_upload(run->device, STREAM_COMPUTE, objective->counted, counted, bytes));
+  return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
 int objective_start(struct objective *objective, struct run *run) {

@@ -1,16 +1,11 @@
 #include "models/train/rank_consistency.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/fnv.h"
-#include "runtime/base/memory.h"
 
 /* The first key that differs from rank 0's. */
 struct difference {
@@ -28,7 +23,7 @@ static void on_difference(const char *key, const char *first, const char *mine, 
 static int compare(const struct comm *comm, const struct config *config, const char *text) {
   struct config *first = NULL;
   struct difference d = {0};
-  TRY(memory_alloc(&first, (int64_t)sizeof *first, "rank 0's configuration"));
+  TRY(memory_arrays("rank 0's configuration", ROOM(&first, 1)));
   int code = config_parse(first, text, "rank 0's configuration");
   if (code == OK) config_compare(first, config, on_difference, &d);
   free(first);
@@ -49,13 +44,10 @@ static int share_text(struct comm *comm, char *mine, char **text) {
 }
 
 int rank_consistency_config(struct comm *comm, const struct config *config) {
-  char *mine = NULL, *text = NULL;
+  FREED char *mine = NULL, *text = NULL;
   TRY(comm_agree(comm, config_text(config, &mine)));
-  int code = share_text(comm, mine, &text);
-  if (code == OK) code = comm_agree(comm, compare(comm, config, text));
-  free(mine);
-  free(text);
-  return code;
+  TRY(share_text(comm, mine, &text));
+  return comm_agree(comm, compare(comm, config, text));
 }
 
 /* Up to the end of the file: a call may be interrupted, or bring less, on one rank and not on another. */

@@ -1,7 +1,6 @@
 #include "models/train/recording.h"
 
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
 /* A profile wants to know each region apart. */

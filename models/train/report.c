@@ -1,14 +1,10 @@
 #include "models/train/report.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/train/state/rundir.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { WORD = 4 * RUNDIR_PATH + 3 };
 

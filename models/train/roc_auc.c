@@ -1,11 +1,9 @@
 #include "models/train/roc_auc.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/dataset/dataset.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int roc_auc_check(const struct run *run) {
   const struct dataset *dataset = run->dataset;

@@ -1,11 +1,8 @@
 #include "models/train/times.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/profile/profile_clock.h"
 
 void times_free(struct times *times) {

@@ -1,15 +1,13 @@
 #include "models/train/trainer.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "io/dataset/checkpoint.h"
 #include "models/train/classes.h"
 #include "models/train/report.h"
 #include "models/train/state/resume.h"
 #include "models/train/state/rundir.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/base/stop.h"
 #include "runtime/profile/profile.h"
 

@@ -1,12 +1,10 @@
 /* y_v = sum_u softmax_u(e_vu) k_vu x_u in one pass over the arcs of a row, with a running maximum, e_vu of
  * terms or dynamic; see struct attention. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/exponential.h"
 #include "kernels/cpu/common/segment.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* One row on its way: sums are relative to exp(max), a head each. */
 struct row {

@@ -1,10 +1,8 @@
 /* Gradients of x and term, gathered over the transposed pattern; see struct attention_backward. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/exponential.h"
 #include "kernels/cpu/common/segment.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Where a row's gradients are added up. */
 struct gradients {

@@ -1,8 +1,6 @@
 /* delta_v = dy_v . y_v and the gradient of row_term; see struct attention_rows. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static void compute_row(const struct attention_rows *op, int64_t v) {
   int64_t heads = op->heads, width = op->y.cols / heads, cols = op->dz.cols;

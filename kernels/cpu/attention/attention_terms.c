@@ -1,9 +1,7 @@
 /* left_v = l . x_v, right_v = r . x_v, head by head, and their gradients; see struct attention_terms. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/partial.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int REAL(cpu_attention_terms)(struct kernels *k, const struct attention_terms *op) {
   int64_t rows = op->x.rows, heads = op->l.rows, width = op->l.cols;

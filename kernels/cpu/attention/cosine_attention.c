@@ -1,12 +1,10 @@
 /* y_v = sum_u softmax_u(beta n_v . n_u) x_u in one pass over the arcs of a row, with a running maximum; see
  * struct cosine_attention. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/exponential.h"
 #include "kernels/cpu/common/segment.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* One row on its way: sums are relative to exp(max). */
 struct row {

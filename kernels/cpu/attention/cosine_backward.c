@@ -1,10 +1,8 @@
 /* Gradients of x, x / |x| and beta over the arcs into a row and out of it; see struct cosine_backward. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/exponential.h"
 #include "kernels/cpu/common/segment.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* de of the arc (v <- u) with cosine c, its coefficient in *a. */
 static real score_gradient(real beta, real c, const struct cosine_row *v, const struct cosine_row *u,

@@ -1,9 +1,7 @@
 /* What other nodes need of a node for attention by cosines, and the way of a gradient through x / |x|; see
  * struct cosine_rows and cosine_epilogue. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static void write_message(const struct cosine_rows *op, int64_t v) {
   int64_t width = op->x.cols;

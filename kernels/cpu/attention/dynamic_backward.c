@@ -1,11 +1,9 @@
 /* Gradients of attention with dynamic scores, over the arcs into a row or out of it; see struct
  * dynamic_backward. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
 #include "kernels/cpu/common/exponential.h"
 #include "kernels/cpu/common/segment.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Where a row's gradients are added up, [width] each. */
 struct gradients {

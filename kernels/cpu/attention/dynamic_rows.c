@@ -1,8 +1,6 @@
 /* What the arcs into a row ask of it in the backward of dynamic scores; see struct dynamic_rows. */
-#include <string.h>
-
 #include "kernels/cpu/attention/attention_arc.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static void write_message(const struct dynamic_rows *op, int64_t v) {
   int64_t heads = op->heads, width = op->y.cols / heads, out = op->dz.cols;

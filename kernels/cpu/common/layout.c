@@ -1,11 +1,8 @@
 #include "kernels/cpu/common/layout.h"
 
-#include <stdlib.h>
-
 #include "kernels/cost/cost_model.h"
 #include "kernels/cpu/common/cpu.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { CHUNKS_PER_THREAD = 32 };
 
@@ -34,7 +31,7 @@ static int set_chunks(struct cpu_layout *layout, int threads) {
   const struct csr *m = layout->base.csr;
   measure_rows(layout);
   int64_t wanted = (int64_t)threads * CHUNKS_PER_THREAD, work = m->nnz + m->rows;
-  TRY(memory_alloc(&layout->chunk, (wanted + 1) * (int64_t)sizeof *layout->chunk, "layout chunks"));
+  TRY(memory_arrays("layout chunks", ROOM(&layout->chunk, wanted + 1)));
   for (int64_t c = 1; c <= wanted; c++) {
     int64_t end = c == wanted ? m->rows : row_after(m, work / wanted * c + work % wanted * c / wanted);
     if (end > layout->chunk[layout->chunks]) layout->chunk[++layout->chunks] = end;
@@ -66,7 +63,7 @@ int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct l
                           struct layout **layout) {
   (void)plan;
   struct cpu_layout *made = NULL;
-  TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
+  TRY(memory_arrays("layout", ROOM(&made, 1)));
   *layout = &made->base;
   made->base = (struct layout){.csr = m, .least = TILE_CELLS + 1, .bytes = csr_bytes(m)};
   TRY(set_values(made));
@@ -75,7 +72,7 @@ int REAL(cpu_layout_init)(struct kernels *k, const struct csr *m, const struct l
 
 int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct layout **layout) {
   struct cpu_layout *made = NULL;
-  TRY(memory_alloc(&made, (int64_t)sizeof *made, "layout"));
+  TRY(memory_arrays("layout", ROOM(&made, 1)));
   *layout = &made->base;
   made->base.csr = from->csr;
   TRY(own_values(made));
@@ -85,7 +82,5 @@ int REAL(cpu_layout_share)(struct kernels *k, const struct layout *from, struct 
 void REAL(cpu_layout_free)(struct kernels *k, struct layout *layout) {
   (void)k;
   struct cpu_layout *mine = (struct cpu_layout *)layout;
-  free(mine->own_value);
-  free(mine->chunk);
-  free(mine);
+  free_all(mine->own_value, mine->chunk, mine);
 }

@@ -1,9 +1,8 @@
 /* sum_j = sum_i x_ij; squares_j = sum_i (x_ij - sum_j / rows)^2; see struct column_moments. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/cpu/elementwise/elementwise_ops.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* sum[0 .. cols): of x - shift; sum[cols .. 2 cols): of its squares. */
 static void add_rows(const struct column_moments *op, int64_t first, int64_t end, double *sum) {

@@ -1,9 +1,7 @@
 /* out_j = sum_i x_ij. */
-#include <string.h>
-
 #include "kernels/cpu/common/partial.h"
 #include "kernels/cpu/elementwise/elementwise_ops.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static void add_rows(const struct column_sums *op, int64_t first, int64_t end, double *sum) {
   int64_t cols = op->x.cols;

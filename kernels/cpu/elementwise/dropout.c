@@ -1,9 +1,7 @@
 /* y = dropout(x); see struct dropout. */
-#include <string.h>
-
 #include "kernels/cpu/elementwise/dropout_row.h"
 #include "kernels/cpu/elementwise/elementwise_ops.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int REAL(cpu_dropout)(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
   uint32_t epoch = k->scalars->epoch;

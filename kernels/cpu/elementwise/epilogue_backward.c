@@ -1,11 +1,9 @@
 /* dz from dy, and the gradients of shift, gain and bias; see struct epilogue_backward. With g = dn gain,
  * layer norm gives dz = rstd (g - mean(g) - xhat mean(g xhat)), the means over the row. */
-#include <string.h>
-
 #include "kernels/cpu/common/partial.h"
 #include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "kernels/cpu/elementwise/epilogue_row.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* What one part of the rows works with. */
 struct scratch {

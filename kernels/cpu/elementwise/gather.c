@@ -1,7 +1,5 @@
-#include <string.h>
-
 #include "kernels/cpu/elementwise/elementwise_ops.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 int REAL(cpu_gather)(struct kernels *k, const struct gather *op) {
   const real *scale = op->scale;

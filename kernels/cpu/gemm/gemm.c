@@ -2,11 +2,10 @@
  * threads; a product of two tall matrices (weight gradients) is cut over the sum instead, and its parts, of
  * which the library sums no more than TERMS at a time, are added in double and in order. */
 #include <cblas.h>
-#include <string.h>
 
 #include "kernels/cpu/elementwise/elementwise_ops.h"
 #include "kernels/ops/gemm.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/base/limits.h"
 
 #if REAL_IS_DOUBLE

@@ -1,8 +1,6 @@
 #include "kernels/cpu/loss/loss_rows.h"
 
-#include <string.h>
-
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Position in the ascending list of the first row >= v. */
 static int64_t position(const struct loss_op *op, int64_t v) {

@@ -2,11 +2,9 @@
  * kernels/ops/reduce.h. What a row has so far lies in y and in its winners. */
 #include "kernels/ops/reduce.h"
 
-#include <string.h>
-
 #include "kernels/cpu/common/cpu.h"
 #include "kernels/cpu/common/segment.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* Takes one entry, x of node id, into a row; ends a row of n entries. */
 typedef void step(real *restrict sum, int32_t *restrict winner, const real *restrict entry, int32_t id,

@@ -1,10 +1,8 @@
 /* Dropout of the stored values of a sparse matrix: those that are 0 stay 0 in any case. */
-#include <string.h>
-
 #include "kernels/cpu/common/cpu.h"
 #include "kernels/cpu/common/philox_lanes.h"
 #include "kernels/cpu/spmm/sparse_ops.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* What the entries of one row have in common. */
 struct sparse_row {

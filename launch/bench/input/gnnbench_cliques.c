@@ -1,10 +1,8 @@
 #include "launch/bench/input/gnnbench_cliques.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
 /* By inverting the distribution of s^-power between the bounds. */
@@ -43,7 +41,6 @@ int bench_cliques(const struct cliques *c, struct csr *m) {
     arc[i + 1] = arc[i] + size * (size - 1);
   }
   if (code == OK) code = fill(c, node, arc, m);
-  free(node);
-  free(arc);
+  free_all(node, arc);
   return code;
 }

@@ -44,7 +44,7 @@ static int dataset_graph(const char *path, struct csr *m) {
 
 int bench_weigh(struct csr *m) {
   if (m->weight) return OK;
-  TRY(memory_alloc(&m->weight, m->nnz * (int64_t)sizeof *m->weight, "weights"));
+  TRY(memory_arrays("weights", ROOM(&m->weight, m->nnz)));
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < m->nnz; e++)
     m->weight[e] = (float)((int64_t)((uint64_t)e * 0x9E3779B97F4A7C15 >> 40) % 4095 - 2047) / 2048;

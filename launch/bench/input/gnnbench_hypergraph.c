@@ -28,7 +28,7 @@ static int read_hyperedges(struct bench *bench, struct dataset *d, const char *p
 
 /* Sizes by a power law, their vertices drawn evenly from all: the worst case for caches. */
 static int make_hyperedges(const struct bench_options *options, struct dataset_source *source) {
-  struct synth_features features = {0};
+  ENDED_BY(synth_features_free) struct synth_features features = {0};
   struct synth synth;
   synth_default(&synth);
   synth.nodes = options->nodes;
@@ -37,9 +37,7 @@ static int make_hyperedges(const struct bench_options *options, struct dataset_s
   synth.features = 1;
   synth.classes = 2;
   synth.inside = synth.power = 0;
-  int code = synth_make(&synth, source, &features);
-  synth_features_free(&features);
-  return code;
+  return synth_make(&synth, source, &features);
 }
 
 static int copy_hyperedges(struct bench *bench, const struct dataset_source *source, struct csr **edges) {

@@ -1,13 +1,9 @@
 /* Graphs that benchmarks make for themselves: of the sizes of published ones, a union of cliques, and small
  * ones of each size, degree and kind. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "io/synth/synth.h"
 #include "launch/bench/bench.h"
 #include "launch/bench/input/gnnbench_cliques.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 static const struct synthetic {
   const char *name;
@@ -97,8 +93,8 @@ static int take_rows(struct dataset_source *source, struct csr *m) {
 }
 
 static int make(const struct synthetic *of, struct csr *m) {
-  struct dataset_source source = {0};
-  struct synth_features features = {0};
+  ENDED_BY(dataset_source_free) struct dataset_source source = {0};
+  ENDED_BY(synth_features_free) struct synth_features features = {0};
   struct synth synth;
   synth_default(&synth);
   synth.nodes = of->nodes;
@@ -110,11 +106,8 @@ static int make(const struct synthetic *of, struct csr *m) {
   synth.power = of->power;
   synth.rmat = of->rmat;
   synth.shuffle = of->shuffle;
-  int code = synth_make(&synth, &source, &features);
-  if (code == OK) code = take_rows(&source, m);
-  synth_features_free(&features);
-  dataset_source_free(&source);
-  return code;
+  TRY(synth_make(&synth, &source, &features));
+  return take_rows(&source, m);
 }
 
 int bench_synthetic_graph(const char *name, struct csr *m) {

@@ -1,13 +1,10 @@
 #include "models/train/state/resume.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "io/dataset/checkpoint.h"
 #include "models/train/state/rundir.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 
 enum { PATH = RUNDIR_PATH + 64 };
 

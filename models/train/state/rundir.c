@@ -1,16 +1,13 @@
 #include "models/train/state/rundir.h"
 
-#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/dataset/checkpoint.h"
 #include "io/file/path_check.h"
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
 const char *rundir_checkpoints(const struct run *run, char *path) {
@@ -31,11 +28,9 @@ static int write_values(const struct config *config, struct atomic_write *p) {
 }
 
 static int write_config(const struct config *config, const char *path) {
-  struct atomic_write p;
+  ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
   TRY(atomic_write_open(&p, path));
-  int code = write_values(config, &p);
-  atomic_write_drop(&p);
-  return code;
+  return write_values(config, &p);
 }
 
 /* What an overwritten run left must not be resumed later. */

@@ -1,15 +1,11 @@
 #include "models/train/state/runlock.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
+#include "runtime/base/base.h"
 #include "runtime/file/atomic_write.h"
 #include "runtime/file/input.h"
 

@@ -1,10 +1,8 @@
 #include "models/train/state/snapshot.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 void snapshots_plan(struct snapshots *snapshots, const struct model *model, struct run *run,
                     struct arena *arena) {
@@ -62,12 +60,10 @@ void snapshot_keep(struct snapshots *snapshots, int64_t epoch) {
 /* By way of the host, where weights are rounded for products. */
 static int restore_weights(const struct snapshot *snapshot, struct model *model, struct run *run) {
   const struct parameters *p = &model->parameters;
-  double *value = NULL;
-  TRY(memory_alloc(&value, p->numbers * (int64_t)sizeof *value, "weights"));
-  int code = parameters_download(p, run, value, snapshot->weights);
-  if (code == OK) code = parameters_upload(p, run, p->w, value);
-  free(value);
-  return code;
+  FREED double *value = NULL;
+  TRY(memory_arrays("weights", ROOM(&value, p->numbers)));
+  TRY(parameters_download(p, run, value, snapshot->weights));
+  return parameters_upload(p, run, p->w, value);
 }
 
 int snapshot_restore(const struct snapshots *snapshots, struct model *model, struct run *run, int64_t epoch) {

@@ -1,11 +1,8 @@
 #include "models/train/state/state.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 int state_init(struct state *state, const struct model *model, const struct run *run) {
   const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;

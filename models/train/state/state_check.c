@@ -2,9 +2,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/base.h"
 
 /* A loss is a sum of terms >= 0, each a difference of rounded numbers. */
 #define LOSS_ROUNDING 1e-3

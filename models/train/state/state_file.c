@@ -1,15 +1,10 @@
 /* The state as a checkpoint file: what belongs in it, by name, and what must agree before it is used. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "io/dataset/checkpoint.h"
 #include "io/file/h5.h"
 #include "models/train/state/state_check.h"
-#include "runtime/base/error.h"
-#include "runtime/base/log.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 
 enum { VALUES = 14, TEXT = 16384, HASH = 32 };
 
@@ -105,7 +100,7 @@ static void add_results(struct manifest *m, struct state *state) {
 
 static int manifest_init(struct manifest *m, struct state *state, const struct model *model) {
   int64_t most = 4 * model->parameters.length + 2 * model->program.norms + 2;
-  TRY(memory_alloc(&m->item, most * (int64_t)sizeof *m->item, "the list of arrays in a checkpoint"));
+  TRY(memory_arrays("the list of arrays in a checkpoint", ROOM(&m->item, most)));
   m->checkpoint.item = m->item;
   m->checkpoint.value = m->value;
   add_header(m, state);
@@ -132,7 +127,7 @@ static int write_file(struct state *state, const struct model *model, struct run
 }
 
 static int manifest_open(struct manifest **m) {
-  return memory_alloc(m, (int64_t)sizeof **m, "a checkpoint's manifest");
+  return memory_arrays("a checkpoint's manifest", ROOM(m, 1));
 }
 
 static void manifest_close(struct manifest *m) {
@@ -231,7 +226,7 @@ static int check_origin(const struct manifest *m, const struct state *state, con
   char hash[HASH];
   hash_text(run->dataset_hash, hash);
   struct config *old = NULL;
-  TRY(memory_alloc(&old, (int64_t)sizeof *old, "the checkpoint's configuration"));
+  TRY(memory_arrays("the checkpoint's configuration", ROOM(&old, 1)));
   struct difference difference = {path, run, state->run, use, check_head(m, state, old, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
   free(old);
