@@ -141,16 +141,13 @@ static int check_weights(const struct propagation *p, const struct run *run, con
 
 static int upload_scales(struct propagation *p, struct run *run) {
   int64_t own = run->shard->own;
-  double *scale = NULL;
-  TRY(memory_arrays("degree scales", ROOM(&scale, 3 * own)));
-  double *self = scale, *r = scale + own, *c = scale + 2 * own;
-  int code = node_scales(p, run, self, r, c);
-  if (code == OK) code = run_upload_reals(run, p->self, own, self);
-  if (code == OK) code = run_upload_reals(run, p->base, own, self);
-  if (code == OK) code = run_upload_reals(run, p->forward.row_scale, own, r);
-  if (code == OK) code = run_upload_reals(run, p->forward.col_scale, own, c);
-  free(scale);
-  return code;
+  FREED double *self = NULL, *r = NULL, *c = NULL;
+  TRY(memory_arrays("degree scales", ROOM(&self, own), ROOM(&r, own), ROOM(&c, own)));
+  TRY(node_scales(p, run, self, r, c));
+  TRY(run_upload_reals(run, p->self, own, self));
+  TRY(run_upload_reals(run, p->base, own, self));
+  TRY(run_upload_reals(run, p->forward.row_scale, own, r));
+  return run_upload_reals(run, p->forward.col_scale, own, c);
 }
 
 static int upload_rows(struct run *run, struct direction *d) {
@@ -220,41 +217,55 @@ int propagation_set_loop(struct propagation *p, struct run *run, const void *mor
   return op_epilogue(run->kernels, &(struct epilogue){.z = base, .bias = more, .y = self});
 }
 
-int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y) {
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
+                    const void *scale, propagation_part *part, void *context) {
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), y.cols);
-  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), y.cols), sums = {0};
-  if (exchange && y.dtype != k->real) sums = tensor_narrowed(p->sums, y.cols);
-  struct spmm own = {.a = d->own_part,
-                     .x = x,
-                     .col_scale = scale,
-                     .self_scale = p->self,
-                     .self = x,
-                     .self_col_scale = scale,
-                     .row_scale = d->row_scale,
-                     .added = epilogue->added,
-                     .has_halo = exchange ? d->has_halo : NULL,
-                     .epilogue = epilogue->epilogue,
-                     .below = epilogue->below,
-                     .sums = sums,
-                     .y = y};
-  struct spmm rest = {.a = d->halo_part,
-                      .x = tail,
-                      .row_scale = d->row_scale,
-                      .added = epilogue->added,
-                      .accumulate = 1,
-                      .epilogue = epilogue->epilogue,
-                      .below = epilogue->below,
-                      .sums = sums,
-                      .y = y};
-  if (exchange) TRY(halo_start(halo, run->comm, k, x, scale, packed, tail));
+  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
+  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
+  if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(PROFILE("own part", op_spmm(k, &own)));
+  TRY(PROFILE("own part", part(run, d, message, 0, context)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  return halo->rows > 0 ? PROFILE("halo part", op_spmm(k, &rest)) : OK;
+  return halo->rows > 0 ? PROFILE("halo part", part(run, d, tail, 1, context)) : OK;
+}
+
+/* A product with P: what both its parts have. */
+struct product {
+  const struct propagation *p;
+  const void *scale;
+  const struct sums_epilogue *epilogue;
+  struct tensor y;
+};
+
+static int multiply_part(struct run *run, const struct direction *d, struct tensor x, int halo,
+                         void *context) {
+  const struct product *product = context;
+  const struct propagation *p = product->p;
+  int several = run->comm->size > 1;
+  struct spmm op = {.a = halo ? d->halo_part : d->own_part,
+                    .x = x,
+                    .row_scale = d->row_scale,
+                    .added = product->epilogue->added,
+                    .accumulate = halo,
+                    .epilogue = product->epilogue->epilogue,
+                    .below = product->epilogue->below,
+                    .y = product->y};
+  if (several && op.y.dtype != run->kernels->real) op.sums = tensor_narrowed(p->sums, op.y.cols);
+  if (!halo) {
+    op.col_scale = op.self_col_scale = product->scale;
+    op.self_scale = p->self;
+    op.self = x;
+    op.has_halo = several ? d->has_halo : NULL;
+  }
+  return op_spmm(run->kernels, &op);
+}
+
+int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y) {
+  struct product product = {p, scale, epilogue, y};
+  return propagate_parts(p, run, d, x, scale, multiply_part, &product);
 }
 
 static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,

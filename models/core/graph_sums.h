@@ -11,6 +11,14 @@ extern const struct propagation_ops graph_propagation;
 /* s_v = what is stored + loop + *more (real, on the device). */
 int propagation_set_loop(struct propagation *p, struct run *run, const void *more);
 
+/* The way of P x and of other work of that kind: the rows `message` [own, w] of all ranks' nodes in two
+ * parts, own rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there
+ * are any. The halo's come times `scale`, real [own] of the rows that are sent; NULL: 1. */
+typedef int propagation_part(struct run *run, const struct direction *direction, struct tensor message,
+                             int halo, void *context);
+int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
+                    struct tensor message, const void *scale, propagation_part *part, void *context);
+
 /* How sums end: what is added to them past the row scale (data NULL: nothing), then one of the two, or none.
  */
 struct sums_epilogue {

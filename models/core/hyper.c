@@ -103,21 +103,17 @@ static void edge_scales(const struct propagation *p, const struct run *run, doub
 
 static int upload_scales(struct propagation *p, struct run *run) {
   struct hyper_sums *s = &p->hyper;
-  const struct hyper *h = s->hyper;
-  int64_t edges = h->edges + hyper_arrivals(h);
-  double *self = NULL;
-  TRY(memory_arrays("degree scales", ROOM(&self, 2 * h->own + edges)));
-  double *scale = self + h->own, *edge = scale + h->own;
+  int64_t own = s->hyper->own, edges = s->hyper->edges + hyper_arrivals(s->hyper);
+  FREED double *self = NULL, *scale = NULL, *edge = NULL;
+  TRY(memory_arrays("degree scales", ROOM(&self, own), ROOM(&scale, own), ROOM(&edge, edges)));
   vertex_scales(p, run, self, scale);
   edge_scales(p, run, edge);
-  int code = run_upload_reals(run, p->self, h->own, self);
-  if (code == OK) code = run_upload_reals(run, p->base, h->own, self);
-  if (code == OK) code = run_upload_reals(run, p->forward.row_scale, h->own, scale);
-  if (code == OK) code = run_upload_reals(run, p->forward.col_scale, h->own, scale);
-  if (code == OK) code = run_upload_reals(run, s->edge_scale, edges, edge);
-  if (code == OK) code = run_upload_reals(run, s->size_scale, h->edges, edge);
-  free(self);
-  return code;
+  TRY(run_upload_reals(run, p->self, own, self));
+  TRY(run_upload_reals(run, p->base, own, self));
+  TRY(run_upload_reals(run, p->forward.row_scale, own, scale));
+  TRY(run_upload_reals(run, p->forward.col_scale, own, scale));
+  TRY(run_upload_reals(run, s->edge_scale, edges, edge));
+  return run_upload_reals(run, s->size_scale, s->hyper->edges, edge);
 }
 
 /* The hyperedge behind each own one. */
@@ -158,12 +154,8 @@ static int64_t hyper_sums_workspace(const struct propagation *p, const struct ru
   struct layout *const layouts[] = {s->outer_own, s->outer_away, s->partial, s->rest};
   int64_t most = incidence_workspace(run->kernels, &op);
   if (s->trains_weights) op.kept = tensor_padded((void *)&one, run->kernels->dtype, s->hyper->inner, width);
-  int64_t more = incidence_workspace(run->kernels, &op);
-  most = more > most ? more : most;
-  for (int i = 0; i < 4; i++) {
-    more = workspace_of(run, layouts[i], rows);
-    most = more > most ? more : most;
-  }
+  most = larger(most, incidence_workspace(run->kernels, &op));
+  for (int i = 0; i < 4; i++) most = larger(most, workspace_of(run, layouts[i], rows));
   return most;
 }
 

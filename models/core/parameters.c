@@ -9,11 +9,9 @@ enum { ALIGNMENT = 32 };
 int parameters_add(struct parameters *p, const struct run *run, const char *name, int64_t rows, int64_t cols,
                    enum start start, int *index) {
   if (p->length == p->capacity) {
-    int capacity = p->capacity ? 2 * p->capacity : 16;
-    struct parameter *list = realloc(p->list, (size_t)capacity * sizeof *list);
-    if (!list) FAIL(FAILED, "out of memory for the list of parameters");
-    p->list = list;
-    p->capacity = capacity;
+    const int64_t each = (int64_t)sizeof *p->list, capacity = 2 * p->capacity + 16;
+    TRY(memory_grow(&p->list, p->length * each, capacity * each, "the list of parameters"));
+    p->capacity = (int)capacity;
   }
   struct parameter *added = &p->list[p->length];
   *added = (struct parameter){.rows = rows, .cols = cols, .offset = p->count, .first = p->numbers};

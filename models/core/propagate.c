@@ -6,7 +6,6 @@
 #include "models/core/graph_sums.h"
 #include "models/core/hyper.h"
 #include "runtime/base/error.h"
-#include "runtime/profile/profile.h"
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
   p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation : &graph_propagation;
@@ -60,18 +59,4 @@ int propagate_below(struct propagation *p, struct run *run, const struct directi
 int propagate_message(struct propagation *p, struct run *run, const struct direction *d,
                       struct tensor message, const struct epilogue *epilogue, struct tensor y) {
   return p->ops->multiply(p, run, d, message, NULL, epilogue, y);
-}
-
-int propagate_parts(struct propagation *p, struct run *run, const struct direction *d, struct tensor message,
-                    propagation_part *part, void *context) {
-  struct halo *halo = &d->adjacency->halo;
-  struct kernels *k = run->kernels;
-  int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
-  struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
-  struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
-  if (exchange) TRY(halo_start(halo, run->comm, k, message, NULL, packed, tail));
-  if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(PROFILE("own part", part(run, d, message, 0, context)));
-  if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  return halo->rows > 0 ? PROFILE("halo part", part(run, d, tail, 1, context)) : OK;
 }

@@ -38,12 +38,4 @@ int propagate_below(struct propagation *p, struct run *run, const struct directi
 int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
                       struct tensor message, const struct epilogue *epilogue, struct tensor y);
 
-/* The same way for other work than P x: the rows `message` [own, w] of all ranks' nodes in two parts, own
- * rows first (halo 0), then the halo's (halo 1) once they have landed; the latter only where there are any.
- */
-typedef int propagation_part(struct run *run, const struct direction *direction, struct tensor message,
-                             int halo, void *context);
-int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
-                    struct tensor message, propagation_part *part, void *context);
-
 #endif

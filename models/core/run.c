@@ -46,15 +46,14 @@ static double get(const void *from, enum dtype dtype, int64_t i) {
 }
 
 static int64_t rows_of_piece(struct tensor t) {
-  int64_t rows = t.stride > 0 ? PIECE / t.stride : PIECE;
-  return rows < 1 ? 1 : rows < t.rows ? rows : t.rows;
+  return smaller(t.rows, larger(1, PIECE / larger(1, t.stride)));
 }
 
 /* Whole rows at a time, with zeros in the gaps. */
 static int upload(struct run *run, struct tensor to, struct numbers from, char *staging) {
   int64_t each = rows_of_piece(to);
   for (int64_t first = 0; first < to.rows; first += each) {
-    struct tensor piece = tensor_rows(to, first, to.rows - first < each ? to.rows - first : each);
+    struct tensor piece = tensor_rows(to, first, smaller(to.rows - first, each));
 #pragma omp parallel for num_threads(device_copying_threads(run->device)) schedule(static)
     for (int64_t i = 0; i < piece.rows; i++) put_row(staging, to, i, &from, first);
     TRY(device_upload(run->device, STREAM_COMPUTE, piece.data, staging, tensor_bytes(piece)));
@@ -66,7 +65,7 @@ static int upload(struct run *run, struct tensor to, struct numbers from, char *
 static int download(struct run *run, double *to, struct tensor from, char *staging) {
   int64_t each = rows_of_piece(from);
   for (int64_t first = 0; first < from.rows; first += each) {
-    struct tensor piece = tensor_rows(from, first, from.rows - first < each ? from.rows - first : each);
+    struct tensor piece = tensor_rows(from, first, smaller(from.rows - first, each));
     TRY(device_download(run->device, STREAM_COMPUTE, staging, piece.data, tensor_bytes(piece)));
     TRY(device_synchronize(run->device, STREAM_COMPUTE));
     for (int64_t i = 0; i < piece.rows; i++) {

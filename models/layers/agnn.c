@@ -40,7 +40,7 @@ static int check(const struct run *run) {
 static void agnn_build(struct build *b) {
   const struct config *config = b->run->config;
   struct layer_epilogue first = build_hidden(b->run), propagation = {.residual = config->model.residual};
-  b->code = check(b->run);
+  b->program->code = check(b->run);
   attention_check(b);
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->propagation->attends = 1;

@@ -1,7 +1,7 @@
 /* gcn: Z = P H W, P = D~^-1/2 (A + I) D~^-1/2 (Kipf and Welling 2017). */
 #include "models/layers/layers.h"
 
-static void gcn_layer(struct build *b, int64_t out, struct layer_epilogue form) {
+void gcn_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
   struct step epilogue = build_epilogue_parameters(b, out, form);
   int product = build_linear(b, b->x, weight);

@@ -73,7 +73,7 @@ void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm) {
   const struct config *config = b->run->config;
   struct parameters *parameters = b->parameters;
   struct layer_epilogue first = build_hidden(b->run), form = build_hidden(b->run);
-  b->code = check(b->run);
+  b->program->code = check(b->run);
   b->propagation->adjacency_norm = adjacency_norm;
   first.dropout = 0;
   form.bias = 0;

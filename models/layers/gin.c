@@ -17,7 +17,7 @@ void gin_aggregation(struct build *b, int64_t out, struct layer_epilogue form) {
   int eps = NONE;
   if (config->model.learn_eps) {
     eps = build_parameter(b, "eps", 1, 1, START_VALUE);
-    if (b->code == OK) b->parameters->list[eps].value = config->model.eps;
+    if (b->program->code == OK) b->parameters->list[eps].value = config->model.eps;
   }
   struct step sum = build_aggregate_step(b, build_linear(b, b->x, weight), NONE);
   sum.parameter[0] = eps;
@@ -37,7 +37,7 @@ static void gin_build(struct build *b) {
   const struct layer_epilogue inner = {.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
   const struct config *config = b->run->config;
   const int64_t layers = config->model.layers;
-  b->code = check(b->run);
+  b->program->code = check(b->run);
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {

@@ -21,7 +21,7 @@ static int check_heads(const struct run *run) {
 
 void attention_of_heads(struct build *b) {
   struct propagation *p = b->propagation;
-  b->code = check_heads(b->run);
+  b->program->code = check_heads(b->run);
   attention_check(b);
   p->adjacency_norm = ADJACENCY_NORM_SUM;
   p->attends = 1;
@@ -29,5 +29,5 @@ void attention_of_heads(struct build *b) {
 }
 
 void attention_check(struct build *b) {
-  if (b->code == OK) b->code = check_unweighted(b->run);
+  if (b->program->code == OK) b->program->code = check_unweighted(b->run);
 }

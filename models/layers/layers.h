@@ -5,8 +5,8 @@
 
 #include "models/program/build.h"
 
-/* build: all layers, from the features to the logits. Errors, in b->code: BAD_INPUT for settings that do not
- * fit. */
+/* build: all layers, from the features to the logits. Errors, in b->program->code: BAD_INPUT for settings
+ * that do not fit. */
 struct model_type {
   const char *name;
   void (*build)(struct build *b);
@@ -16,13 +16,15 @@ struct model_type {
 
 /* Layers that several types share. */
 build_layer mlp_layer;       /* y = x W */
+build_layer gcn_layer;       /* y = P x W */
 build_layer gin_aggregation; /* y = ((1 + eps) x + P x) W */
 /* Convolutions between two linear layers. */
 void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm);
-/* Whether the dataset allows for attention. Errors, in b->code: BAD_INPUT for a graph with weights. */
+/* Whether the dataset allows for attention. Errors, in b->program->code: BAD_INPUT for a graph with weights.
+ */
 void attention_check(struct build *b);
 /* The same of attention in heads, side by side in hidden layers; sets b->propagation up for it. Errors, in
- * b->code: BAD_INPUT also for model.heads that do not divide model.hidden. */
+ * b->program->code: BAD_INPUT also for model.heads that do not divide model.hidden. */
 void attention_of_heads(struct build *b);
 
 #endif

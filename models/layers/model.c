@@ -4,7 +4,7 @@
 
 #include "kernels/ops/elementwise.h"
 #include "models/layers/types.h"
-#include "models/program/rules/run_step.h"
+#include "models/program/rules/rules.h"
 #include "runtime/base/base.h"
 #include "runtime/profile/profile.h"
 
@@ -107,11 +107,11 @@ static int add_features(struct program *p, const struct run *run) {
                            .dtype = run->kernels->dtype,
                            .rows = run->shard->own,
                            .cols = run->shard->features,
-                           .writer = NONE,
                            .place = NONE,
                            .gradient = NONE};
   p->logits = p->embedding = p->panel = NONE;
-  return program_value(p, features) == NONE ? FAILED : OK;
+  program_value(p, features);
+  return p->code;
 }
 
 /* All layers, forward; then the passes that do not need the tables. */
@@ -128,7 +128,7 @@ static int build(struct model *model, struct run *run) {
   TRY(add_features(p, run));
   model->propagation.factor = 1;
   type->build(&b);
-  TRY(b.code);
+  TRY(p->code);
   p->layers = b.layer;
   p->on_hypergraph = type->on_hypergraph;
   order_steps(p, run);
@@ -160,7 +160,7 @@ static int add_panels(struct model *model, const struct run *run) {
   panel.rows = run->shard->own;
   panel.stride = tensor_stride(panel.dtype, panel.cols);
   p->panel = program_value(p, panel);
-  return p->panel == NONE ? FAILED : OK;
+  return p->code;
 }
 
 int model_init(struct model *model, struct run *run) {
@@ -184,7 +184,7 @@ static int64_t replaced_features(const struct model *model, int64_t buffers) {
   struct value aggregate = model->program.value[once->out[0]];
   int64_t features = tensor_bytes(model->features.dense);
   int64_t later = buffers - aggregate.rows * aggregate.stride * dtype_bytes(aggregate.dtype);
-  return features < later ? features : later;
+  return smaller(features, later);
 }
 
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
@@ -232,7 +232,7 @@ static int aggregate_once(struct model *model, struct run *run) {
   if (!once) return OK;
   int64_t each = panel_width(model), in = program_tensor(&model->program, once->out[0]).cols;
   for (int64_t done = 0; done < in; done += each)
-    TRY(aggregate_columns(model, run, done, in - done < each ? in - done : each));
+    TRY(aggregate_columns(model, run, done, smaller(in - done, each)));
   features_release(&model->features, run);
   return OK;
 }
@@ -327,17 +327,15 @@ const void *model_logits_grad_scale(const struct model *model) {
 }
 
 static int has_nonfinite(struct run *run, struct tensor t, int *found) {
-  double *value = NULL;
-  int code = OK;
-  int64_t each = 1024;
+  FREED double *value = NULL;
+  const int64_t each = 1024;
   TRY(memory_arrays("rows to look at", ROOM(&value, each * t.cols)));
-  for (int64_t first = 0; first < t.rows && code == OK && !*found; first += each) {
-    struct tensor piece = tensor_rows(t, first, t.rows - first < each ? t.rows - first : each);
-    code = run_download(run, value, piece);
-    for (int64_t i = 0; i < piece.rows * piece.cols && code == OK; i++) *found |= !isfinite(value[i]);
+  for (int64_t first = 0; first < t.rows && !*found; first += each) {
+    struct tensor piece = tensor_rows(t, first, smaller(t.rows - first, each));
+    TRY(run_download(run, value, piece));
+    for (int64_t i = 0; i < piece.rows * piece.cols; i++) *found |= !isfinite(value[i]);
   }
-  free(value);
-  return code;
+  return OK;
 }
 
 /* Layer by layer, for a later one may come to the place of an output that is read no more. */

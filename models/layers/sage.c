@@ -7,14 +7,6 @@
 #include "models/layers/layers.h"
 #include "runtime/base/error.h"
 
-/* One product and its mean: no weight for the node itself. */
-static void mean_layer(struct build *b, int64_t out, struct layer_epilogue form) {
-  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
-  struct step epilogue = build_epilogue_parameters(b, out, form);
-  int product = build_linear(b, b->x, weight);
-  build_epilogue(b, build_aggregate(b, product, NONE), epilogue);
-}
-
 static void sage_layer(struct build *b, int64_t out, struct layer_epilogue form) {
   int weight = build_weight(b, "weight", build_cols(b, b->x), out);
   struct step epilogue = build_epilogue_parameters(b, out, form);
@@ -77,14 +69,14 @@ static void sage_build(struct build *b) {
                                                         [AGGREGATOR_SUM] = ADJACENCY_NORM_SUM,
                                                         [AGGREGATOR_MAX] = ADJACENCY_NORM_SUM};
   static build_layer *const layers[] = {[AGGREGATOR_MEAN] = sage_layer,
-                                        [AGGREGATOR_GCN] = mean_layer,
+                                        [AGGREGATOR_GCN] = gcn_layer,
                                         [AGGREGATOR_SUM] = sage_layer,
                                         [AGGREGATOR_MAX] = pool_layer};
   const enum aggregator aggregator = b->run->config->model.aggregator;
   struct propagation *p = b->propagation;
   p->adjacency_norm = adjacency_norms[aggregator];
   p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
-  if (aggregator == AGGREGATOR_MAX) b->code = check_pool(b->run);
+  if (aggregator == AGGREGATOR_MAX) b->program->code = check_pool(b->run);
   build_alike(b, layers[aggregator]);
 }
 

@@ -8,9 +8,9 @@ int64_t build_cols(const struct build *b, int value) {
 
 int build_parameter(struct build *b, const char *what, int64_t rows, int64_t cols, enum start start) {
   char name[48];
-  int index = 0;
+  int index = 0, *code = &b->program->code;
   snprintf(name, sizeof name, "layer%d.%s", b->layer, what);
-  if (b->code == OK) b->code = parameters_add(b->parameters, b->run, name, rows, cols, start, &index);
+  if (*code == OK) *code = parameters_add(b->parameters, b->run, name, rows, cols, start, &index);
   return index;
 }
 
@@ -27,18 +27,14 @@ struct step build_epilogue_parameters(struct build *b, int64_t cols, struct laye
   if (form.norm == NORM_NONE) return step;
   step.index.gain = build_parameter(b, "gain", 1, cols, START_ONE);
   step.index.shift = build_parameter(b, "shift", 1, cols, START_ZERO);
-  if (b->code == OK && (step.index.norm = program_norm(b->program, norm)) == NONE) b->code = FAILED;
+  step.index.norm = program_norm(b->program, norm);
   return step;
 }
 
 static int add_value(struct build *b, const char *what, struct value value) {
-  if (b->code != OK) return VALUE_FEATURES;
   value.layer = b->layer;
-  value.writer = NONE;
   snprintf(value.name, sizeof value.name, "%s%d", what, b->layer);
-  int index = program_value(b->program, value);
-  if (index == NONE) b->code = FAILED;
-  return index == NONE ? VALUE_FEATURES : index;
+  return program_value(b->program, value);
 }
 
 int build_value(struct build *b, const char *what, int64_t cols, int real) {
@@ -67,11 +63,11 @@ int build_in_place(struct build *b, const char *what, int value) {
 }
 
 void build_step(struct build *b, struct step step) {
-  if (b->code == OK && program_step(b->program, step) == NONE) b->code = FAILED;
+  program_step(b->program, step);
 }
 
 static int64_t width_of(const struct build *b, int weight) {
-  return b->code == OK ? b->parameters->list[weight].cols : 1;
+  return b->program->code == OK ? b->parameters->list[weight].cols : 1;
 }
 
 int build_linear(struct build *b, int x, int weight) {
@@ -136,7 +132,7 @@ static void end_layer(struct build *b) {
 
 void build_epilogue(struct build *b, int z, struct step step) {
   struct program *p = b->program;
-  if (b->code != OK) return;
+  if (p->code != OK) return;
   if (b->last) widen(b, &p->value[z]);
   step.in[0] = z;
   if (step.epilogue.residual && b->layer > 0 && build_cols(b, b->x) == build_cols(b, z)) step.in[1] = b->x;

@@ -1,6 +1,6 @@
 /* build: what the files of models/layers/ write programs with. Parameters are numbered in the order of the
  * calls; their initial values and the names in checkpoints follow from it. After an error the calls do
- * nothing more, and build.code keeps it. Values and parameters are given as indices. */
+ * nothing more, and program->code keeps it. Values and parameters are given as indices. */
 #ifndef MODELS_PROGRAM_BUILD_H
 #define MODELS_PROGRAM_BUILD_H
 
@@ -17,7 +17,6 @@ struct build {
   int x;            /* its input, a value; then its output */
   int last;         /* it leaves the logits */
   int first_layers; /* so many layers count as the first one for weight decay */
-  int code;
 };
 
 /* Writes a layer that is `out` wide, from b->x. */

@@ -20,17 +20,12 @@ struct differentiation {
   struct program *p;
   const struct run *run;
   struct gradient *of; /* [values of the forward] */
-  int code;
 };
 
 static int add_value(struct differentiation *d, struct value value, const char *what, int of) {
-  if (d->code != OK) return 0;
-  value.writer = NONE;
   value.gradient = NONE;
   snprintf(value.name, sizeof value.name, "%.20s %.24s", what, d->p->value[of].name);
-  int index = program_value(d->p, value);
-  if (index == NONE) d->code = FAILED;
-  return index == NONE ? 0 : index;
+  return program_value(d->p, value);
 }
 
 /* A matrix of the gradient's type beside that of a value. */
@@ -50,18 +45,10 @@ static int gradient_of(struct differentiation *d, int value) {
 
 /* The same memory as another value has. */
 static int in_place(struct differentiation *d, int place) {
-  if (d->code != OK) return 0;
   struct value value = d->p->value[place];
   value.place = place;
   value.first = 0;
-  value.writer = NONE;
-  int index = program_value(d->p, value);
-  if (index == NONE) d->code = FAILED;
-  return index == NONE ? 0 : index;
-}
-
-static void add_step(struct differentiation *d, struct step step) {
-  if (d->code == OK && program_step(d->p, step) == NONE) d->code = FAILED;
+  return program_value(d->p, value);
 }
 
 static struct step backward_of(const struct differentiation *d, int s, enum step_kind kind) {
@@ -109,7 +96,7 @@ static void weight_gradient(struct differentiation *d, int s, int i, int dy) {
   step.in[1] = dy;
   step.parameter[0] = linear->parameter[i];
   step.factor = linear->factor;
-  add_step(d, step);
+  program_step(d->p, step);
 }
 
 static void input_gradient(struct differentiation *d, int s, int i, int dy) {
@@ -122,7 +109,7 @@ static void input_gradient(struct differentiation *d, int s, int i, int dy) {
   step.parameter[0] = linear->parameter[i];
   if (!adds_up_later(d, x, s)) step.in[1] = take_part(d, x);
   step.out[0] = step.in[1] == NONE ? gradient_of(d, x) : in_place(d, step.in[1]);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, x, step.out[0]);
 }
 
@@ -140,7 +127,7 @@ static void parameter_gradient_of(struct differentiation *d, int s, int dy, cons
   step.parameter[0] = forward->parameter[0];
   step.in[0] = forward->out[1] == NONE ? dy : forward->out[1];
   step.in[1] = forward->out[1] == NONE ? forward->in[0] : back->out[1];
-  add_step(d, step);
+  program_step(d->p, step);
 }
 
 /* What was added behind P gets the gradient as it is: to be summed where it was added several times. */
@@ -155,7 +142,7 @@ static void added_gradient(struct differentiation *d, int s, int value, int dy) 
   step.in[1] = take_part(d, value);
   step.out[0] = step.in[1] == NONE ? matrix(d, "grad", value, d->p->value[value].cols, 1)
                                    : in_place(d, step.in[1]);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, value, step.out[0]);
 }
 
@@ -181,7 +168,7 @@ static void differentiate_aggregate(struct differentiation *d, int s, int dy) {
   if (forward.out[1] != NONE)
     step.out[1] = matrix(d, "grad", forward.out[1], d->p->value[forward.out[1]].cols, 0);
   if (forward.parameter[0] != NONE && forward.out[1] == NONE) parameter_gradient_of(d, s, dy, &step);
-  add_step(d, step);
+  program_step(d->p, step);
   if (forward.out[1] != NONE) parameter_gradient_of(d, s, dy, &step);
   add_part(d, forward.in[0], step.out[0]);
 }
@@ -198,14 +185,14 @@ static void differentiate_epilogue(struct differentiation *d, int s, int dy) {
     step.out[1] = matrix(d, "grad", residual, d->p->value[residual].cols, 0);
     add_part(d, residual, step.out[1]);
   }
-  add_step(d, step);
+  program_step(d->p, step);
   int dz = step.out[0];
   if (forward.epilogue.norm == NORM_BATCH) {
     struct step norm = backward_of(d, s, STEP_NORM_BACKWARD);
     norm.in[0] = dz;
     norm.in[1] = z;
     norm.out[0] = in_place(d, dz);
-    add_step(d, norm);
+    program_step(d->p, norm);
     dz = norm.out[0];
   }
   add_part(d, z, dz);
@@ -219,7 +206,7 @@ static void differentiate_add(struct differentiation *d, int s, int dy) {
   step.in[0] = dy;
   step.in[1] = take_part(d, x);
   step.out[0] = step.in[1] == NONE ? gradient_of(d, x) : in_place(d, step.in[1]);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, x, step.out[0]);
 }
 
@@ -229,7 +216,7 @@ static void differentiate_dropout(struct differentiation *d, int s, int dy) {
   step.epilogue.dropout = d->p->step[s].epilogue.dropout;
   step.in[0] = dy;
   step.out[0] = in_place(d, dy);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, x, step.out[0]);
 }
 
@@ -253,7 +240,7 @@ static void differentiate_attend(struct differentiation *d, int s, int dz) {
   step.out[2] = matrix(d, "left", y, forward.heads, 1);
   step.out[3] = matrix(d, "right", y, forward.heads, 1);
   if (d->run->comm->size > 1 && k->dtype != k->real) step.out[4] = matrix(d, "sums", y, width, 1);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, product, step.out[0]);
 }
 
@@ -275,7 +262,7 @@ static void differentiate_dynamic(struct differentiation *d, int s, int dz) {
   step.out[2] = matrix(d, "message", y, step.exchange, 0);
   step.out[3] = matrix(d, "products", y, width, 1);
   if (d->run->comm->size > 1 && k->dtype != k->real) step.out[4] = matrix(d, "sums", y, width, 1);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, x, step.out[0]);
   add_part(d, right, step.out[1]);
 }
@@ -298,7 +285,7 @@ static void differentiate_cosine(struct differentiation *d, int s, int dz) {
   step.out[2] = matrix(d, "dx", y, width, adds);
   step.out[3] = matrix(d, "dn", y, width, adds);
   step.out[4] = matrix(d, "beta", y, 1, 1);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, x, step.out[0]);
 }
 
@@ -310,7 +297,7 @@ static void differentiate_reduce(struct differentiation *d, int s, int dy) {
   step.in[1] = forward.out[1];
   step.exchange = forward.exchange;
   step.out[0] = gradient_of(d, forward.in[0]);
-  add_step(d, step);
+  program_step(d->p, step);
   add_part(d, forward.in[0], step.out[0]);
 }
 
@@ -323,7 +310,7 @@ static void differentiate_step(struct differentiation *d, int s) {
       [STEP_EPILOGUE] = differentiate_epilogue,
   };
   const struct step *step = &d->p->step[s];
-  for (int i = 0; i < STEP_OUTS && d->code == OK; i++) {
+  for (int i = 0; i < STEP_OUTS && d->p->code == OK; i++) {
     if (step->out[i] == NONE || d->of[step->out[i]].parts == 0) continue;
     rules[step->kind](d, s, take_part(d, step->out[i]));
     return;
@@ -341,17 +328,17 @@ static void mark_trained(struct program *p) {
 }
 
 int differentiate(struct program *p, const struct run *run) {
-  struct differentiation d = {.p = p, .run = run};
+  FREED struct gradient *of = NULL;
   struct step loss = step_of(STEP_LOSS, p->layers - 1);
   const int forward = p->steps;
   mark_trained(p);
-  TRY(memory_arrays("the steps of a model", ROOM(&d.of, p->values + 1)));
+  TRY(memory_arrays("the steps of a model", ROOM(&of, p->values + 1)));
+  struct differentiation d = {p, run, of};
   loss.in[0] = p->logits;
   loss.out[0] = gradient_of(&d, p->logits);
-  add_step(&d, loss);
+  program_step(p, loss);
   p->loss = forward;
   add_part(&d, p->logits, loss.out[0]);
   for (int s = forward - 1; s >= 0; s--) differentiate_step(&d, s);
-  free(d.of);
-  return d.code;
+  return p->code;
 }

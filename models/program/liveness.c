@@ -96,24 +96,23 @@ static const struct program *sorted; /* qsort has no context */
 static int by_size(const void *left, const void *right) {
   const int a = *(const int *)left, b = *(const int *)right;
   const int64_t one = bytes_of(&sorted->value[a]), other = bytes_of(&sorted->value[b]);
-  return one != other ? (one < other) - (one > other) : (a > b) - (a < b);
+  return one != other ? COMPARE(other, one) : COMPARE(a, b);
 }
 
 static int by_breadth(const void *left, const void *right) {
   const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
-  return a->breadth != b->breadth ? (a->breadth < b->breadth) - (a->breadth > b->breadth)
-                                  : by_size(left, right);
+  return a->breadth != b->breadth ? COMPARE(b->breadth, a->breadth) : by_size(left, right);
 }
 
 static int by_begin(const void *left, const void *right) {
   const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
-  return a->begin != b->begin ? (a->begin > b->begin) - (a->begin < b->begin) : by_size(left, right);
+  return a->begin != b->begin ? COMPARE(a->begin, b->begin) : by_size(left, right);
 }
 
 static int by_life(const void *left, const void *right) {
   const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
   const int one = a->end - a->begin, other = b->end - b->begin;
-  return one != other ? (one < other) - (one > other) : by_size(left, right);
+  return one != other ? COMPARE(other, one) : by_size(left, right);
 }
 
 /* Places the values in that order; the bytes that it takes. */
@@ -131,7 +130,8 @@ static int64_t place(struct program *p, int *order, int count, int (*by)(const v
 
 int plan_values(struct program *p) {
   static int (*const orders[])(const void *, const void *) = {by_size, by_breadth, by_begin, by_life};
-  int *order = NULL, count = 0, best = 0;
+  FREED int *order = NULL;
+  int count = 0, best = 0;
   find_lives(p);
   find_breadths(p);
   TRY(memory_arrays("the places of values", ROOM(&order, p->values + 1)));
@@ -142,7 +142,6 @@ int plan_values(struct program *p) {
     if (i == 0 || bytes < p->bytes) p->bytes = bytes, best = i;
   }
   place(p, order, count, orders[best]);
-  free(order);
   return OK;
 }
 

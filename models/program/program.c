@@ -33,34 +33,34 @@ void program_free(struct program *p) {
   *p = (struct program){0};
 }
 
-/* Room for one more element of `size`. */
-static int grow(void **list, int used, int *room, size_t size) {
+/* Whether there is room for one more element of `size`. */
+static int grows(struct program *p, void **list, int used, int *room, size_t size) {
   const int wanted = 2 * used + 16;
-  if (used < *room) return 0;
-  if (memory_grow(list, used * (int64_t)size, wanted * (int64_t)size, "the steps of a model")) return NONE;
-  *room = wanted;
-  return 0;
+  if (p->code != OK || used < *room) return p->code == OK;
+  p->code = memory_grow(list, used * (int64_t)size, wanted * (int64_t)size, "the steps of a model");
+  if (p->code == OK) *room = wanted;
+  return p->code == OK;
 }
 
 int program_value(struct program *p, struct value value) {
-  if (grow((void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return NONE;
+  if (!grows(p, (void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return VALUE_FEATURES;
   if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
+  value.writer = NONE;
   p->value[p->values] = value;
   return p->values++;
 }
 
-int program_step(struct program *p, struct step step) {
-  if (grow((void **)&p->step, p->steps, &p->step_room, sizeof *p->step)) return NONE;
-  for (int i = 0; i < STEP_OUTS; i++)
-    if (step.out[i] != NONE && p->value[step.out[i]].writer == NONE) p->value[step.out[i]].writer = p->steps;
-  p->step[p->steps] = step;
-  return p->steps++;
-}
-
 int program_norm(struct program *p, struct norm_state norm) {
-  if (grow((void **)&p->norm, p->norms, &p->norm_room, sizeof *p->norm)) return NONE;
+  if (!grows(p, (void **)&p->norm, p->norms, &p->norm_room, sizeof *p->norm)) return NONE;
   p->norm[p->norms] = norm;
   return p->norms++;
+}
+
+void program_step(struct program *p, struct step step) {
+  if (!grows(p, (void **)&p->step, p->steps, &p->step_room, sizeof *p->step)) return;
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step.out[i] != NONE && p->value[step.out[i]].writer == NONE) p->value[step.out[i]].writer = p->steps;
+  p->step[p->steps++] = step;
 }
 
 struct step step_of(enum step_kind kind, int layer) {

@@ -44,6 +44,7 @@ struct program {
   struct norm_state *norm;
   int values, steps, norms, layers;
   int value_room, step_room, norm_room;
+  int code; /* of the first call that failed to make it; from then on nothing is added to it */
   int on_hypergraph;
   int loss; /* the LOSS: forward steps stand before it, backward steps behind it */
   int logits, embedding;
@@ -55,10 +56,10 @@ struct program {
 
 void program_free(struct program *p);
 
-/* Each gives the index of the new one, or NONE when memory is out (then error_message says so). */
+/* The first two give the index of the new one. Where memory is out, program.code says so. */
 int program_value(struct program *p, struct value value);
-int program_step(struct program *p, struct step step);
 int program_norm(struct program *p, struct norm_state norm);
+void program_step(struct program *p, struct step step);
 /* A step with nothing in it. */
 struct step step_of(enum step_kind kind, int layer);
 

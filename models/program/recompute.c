@@ -10,7 +10,6 @@ struct recomputation {
   struct step *backward; /* as it was */
   int behind;
   int *again; /* [values of the forward] the value that takes its place in the backward, NONE: it stays */
-  int code;
 };
 
 /* The backward of the topmost two layers follows at once. */
@@ -24,28 +23,22 @@ static int is_computed_again(const struct program *p, int value) {
 static int copy_value(struct recomputation *r, int value) {
   struct value copy = r->p->value[value];
   if (copy.place != NONE && r->again[copy.place] != NONE) copy.place = r->again[copy.place];
-  copy.writer = NONE;
-  int index = program_value(r->p, copy);
-  if (index == NONE) r->code = FAILED;
-  return index;
+  return program_value(r->p, copy);
 }
 
 /* A view has its base copied first. */
 static void take_place(struct recomputation *r, int value) {
   const int base = r->p->value[value].place;
-  if (r->again[value] != NONE || r->code != OK) return;
-  if (base != NONE && r->p->value[base].writer == NONE && r->again[base] == NONE) {
-    int copy = copy_value(r, base);
-    if (r->code == OK) r->again[base] = copy;
-  }
-  int copy = copy_value(r, value);
-  if (r->code == OK) r->again[value] = copy;
+  if (r->again[value] != NONE) return;
+  if (base != NONE && r->p->value[base].writer == NONE && r->again[base] == NONE)
+    r->again[base] = copy_value(r, base);
+  r->again[value] = copy_value(r, value);
 }
 
 static void add_again(struct recomputation *r, struct step copy, int first) {
   copy.of = first;
   copy.again = 1;
-  if (r->code == OK && program_step(r->p, copy) == NONE) r->code = FAILED;
+  program_step(r->p, copy);
 }
 
 /* An epilogue that runs along with what writes z does so again, and writes what it wrote: the kernel is the
@@ -61,18 +54,18 @@ static void repeat_epilogue(struct recomputation *r, int z) {
 
 static void compute_again(struct recomputation *r, int value) {
   const int writer = r->p->value[value].writer;
-  if (r->again[value] != NONE || r->code != OK) return;
+  if (r->again[value] != NONE) return;
   for (int i = 0; i < STEP_INS; i++) {
     const int in = r->p->step[writer].in[i];
     if (is_computed_again(r->p, in)) compute_again(r, in);
   }
   struct step copy = r->p->step[writer];
-  for (int i = 0; i < STEP_OUTS && r->code == OK; i++) {
+  for (int i = 0; i < STEP_OUTS; i++) {
     if (copy.out[i] == NONE) continue;
     take_place(r, copy.out[i]);
     copy.out[i] = r->again[copy.out[i]];
   }
-  for (int i = 0; i < STEP_INS && r->code == OK; i++)
+  for (int i = 0; i < STEP_INS; i++)
     if (copy.in[i] != NONE && r->again[copy.in[i]] != NONE) copy.in[i] = r->again[copy.in[i]];
   add_again(r, copy, writer);
   repeat_epilogue(r, value);
@@ -94,26 +87,25 @@ static void add_backward(struct recomputation *r, struct step step) {
     if (step.in[i] != NONE && r->again[step.in[i]] != NONE) step.in[i] = r->again[step.in[i]];
   for (int i = 0; i < STEP_OUTS; i++)
     if (step.out[i] != NONE) r->p->value[step.out[i]].writer = NONE;
-  if (r->code == OK && program_step(r->p, step) == NONE) r->code = FAILED;
+  program_step(r->p, step);
 }
 
 int recompute_steps(struct program *p, const struct run *run) {
-  struct recomputation r = {.p = p};
-  const int values = 4 * (p->values + 1); /* and copies of them */
+  FREED struct step *backward = NULL;
+  FREED int *again = NULL;
+  const int behind = p->steps - p->loss - 1, values = 4 * (p->values + 1); /* and copies of them */
   int layer = p->layers;
   if (run->config->train.recompute != RECOMPUTE_LAYER) return OK;
-  r.behind = p->steps - p->loss - 1;
-  TRY(memory_arrays("the steps of a model", ROOM(&r.backward, r.behind + 1)));
-  r.code = memory_alloc(&r.again, values * (int64_t)sizeof *r.again, "the steps of a model");
-  for (int v = 0; v < values && r.code == OK; v++) r.again[v] = NONE;
-  for (int s = 0; s < r.behind; s++) r.backward[s] = p->step[p->loss + 1 + s];
+  TRY(memory_arrays("the steps of a model", ROOM(&backward, behind + 1), ROOM(&again, values)));
+  for (int v = 0; v < values; v++) again[v] = NONE;
+  for (int s = 0; s < behind; s++) backward[s] = p->step[p->loss + 1 + s];
+  struct recomputation r = {p, backward, behind, again};
   p->steps = p->loss + 1;
-  for (int s = 0; s < r.behind && r.code == OK; s++) {
-    const int of = r.backward[s].layer;
+  for (int s = 0; s < behind; s++) {
+    const int of = backward[s].layer;
     if (of < layer) prepare_layer(&r, of - 1);
     if (of < layer) layer = of;
-    add_backward(&r, r.backward[s]);
+    add_backward(&r, backward[s]);
   }
-  free_all(r.backward, r.again);
-  return r.code;
+  return p->code;
 }

@@ -1,6 +1,6 @@
-/* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on. */
+/* aggregate: y = P x, y = P^T x, what is added behind it, and the gradients of what P itself depends on; and
+ * other passes over the arcs. */
 #include "kernels/ops/elementwise.h"
-#include "models/core/graph_sums.h"
 #include "models/core/hyper.h"
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
@@ -59,4 +59,18 @@ int run_hyperedge_grad(const struct pass *pass, const struct step *step) {
       .count = pass->run->shard->hyper.edges,
       .hyperedges = pass->run->shard->hyper.hyperedges};
   return op_incidence_weights_backward(pass->run->kernels, &back);
+}
+
+static int run_part(struct run *run, const struct direction *d, struct tensor x, int halo, void *context) {
+  struct arcs *arcs = context;
+  arcs->halo = halo;
+  arcs->a = halo ? d->halo_part : d->own_part;
+  arcs->x = x;
+  arcs->col_id = halo ? d->halo_id : arcs->pass->id;
+  arcs->has_halo = halo || run->comm->size == 1 ? NULL : d->has_halo;
+  return arcs->part(arcs);
+}
+
+int rule_arcs(struct arcs arcs, const struct direction *d, struct tensor message) {
+  return propagate_parts(arcs.pass->propagation, arcs.pass->run, d, message, NULL, run_part, &arcs);
 }

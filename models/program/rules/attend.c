@@ -10,13 +10,6 @@
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 
-/* A pass over the arcs in two parts. */
-struct arcs {
-  const struct pass *pass;
-  const struct step *step;
-  const struct epilogue *epilogue;
-};
-
 static struct tensor left_of(const struct pass *pass, struct tensor message, const struct step *step) {
   const int64_t width = (int64_t)step->heads * step->width;
   return tensor_reals(pass->run->kernels, message, message_elements(pass->run->kernels, width), step->heads);
@@ -31,33 +24,30 @@ struct dropout rule_attention_dropout(const struct pass *pass, int layer) {
   return dropout_of(pass->training ? pass->run->config->model.dropout_attention : 0, key, pass->id);
 }
 
-static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+static int attend_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
   const int64_t width = (int64_t)step->heads * step->width;
-  struct attention op = {.a = halo ? d->halo_part : d->own_part,
+  struct attention op = {.a = arcs->a,
                          .heads = step->heads,
-                         .x = tensor_columns(message, 0, width),
-                         .term = left_of(pass, message, step),
+                         .x = tensor_columns(arcs->x, 0, width),
+                         .term = left_of(pass, arcs->x, step),
                          .row_term = tensor_out(pass, step, 2),
                          .dropout = rule_attention_dropout(pass, step->layer),
-                         .col_id = halo ? d->halo_id : pass->id,
-                         .has_halo = rule_has_halo(run, d, halo),
-                         .accumulate = halo,
+                         .col_id = arcs->col_id,
+                         .has_halo = arcs->has_halo,
+                         .accumulate = arcs->halo,
                          .log_sum = tensor_out(pass, step, 5),
                          .sums = tensor_out(pass, step, 6),
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
-  if (!halo) op.self = op.x, op.self_term = op.term;
+  if (!arcs->halo) op.self = op.x, op.self_term = op.term;
   if (pass->training) op.positive = tensor_out(pass, step, 3), op.share = tensor_out(pass, step, 4);
-  return op_attention(run->kernels, &op);
+  return op_attention(pass->run->kernels, &op);
 }
 
 int run_attend(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
   struct epilogue epilogue;
   struct tensor message = tensor_in(pass, step, 0);
   struct attention_terms terms = {.x = tensor_in(pass, step, 1),
@@ -65,40 +55,38 @@ int run_attend(const struct pass *pass, const struct step *step) {
                                   .r = parameter_of(pass, step, 1),
                                   .left = left_of(pass, message, step),
                                   .right = tensor_out(pass, step, 2)};
-  struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue)};
+  struct arcs arcs = {
+      .pass = pass, .step = step, .part = attend_part, .epilogue = rule_epilogue(pass, step, &epilogue)};
   TRY(op_attention_terms(pass->run->kernels, &terms));
-  return propagate_parts(p, pass->run, &p->forward, message, attend_part, &arcs);
+  return rule_arcs(arcs, &pass->propagation->forward, message);
 }
 
-static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+static int gather_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
   struct tensor x = tensor_in(pass, step, 1);
-  struct attention_backward op = {.a = halo ? d->halo_part : d->own_part,
+  struct attention_backward op = {.a = arcs->a,
                                   .heads = step->heads,
-                                  .message = message,
+                                  .message = arcs->x,
                                   .out = tensor_in(pass, step, 0).cols,
                                   .x = tensor_columns(x, 0, (int64_t)step->heads * step->width),
                                   .term = left_of(pass, x, step),
                                   .dropout = rule_attention_dropout(pass, step->layer),
-                                  .col_id = halo ? d->halo_id : pass->id,
-                                  .accumulate = halo,
-                                  .has_halo = rule_has_halo(run, d, halo),
+                                  .col_id = arcs->col_id,
+                                  .accumulate = arcs->halo,
+                                  .has_halo = arcs->has_halo,
                                   .l = parameter_of(pass, step, 0),
                                   .r = parameter_of(pass, step, 1),
                                   .row_term_grad = tensor_out(pass, step, 3),
                                   .sums = tensor_out(pass, step, 4),
                                   .dx = tensor_out(pass, step, 0),
                                   .term_grad = tensor_out(pass, step, 2)};
-  if (!halo) op.self = message;
-  return op_attention_backward(run->kernels, &op);
+  if (!arcs->halo) op.self = arcs->x;
+  return op_attention_backward(pass->run->kernels, &op);
 }
 
 /* Gradients of x through values and terms, over all arcs of this rank's nodes; then those of l and r. */
 int run_attend_backward(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
   const struct parameters *parameters = pass->parameters;
   struct attention_rows rows = {.heads = step->heads,
                                 .dz = tensor_in(pass, step, 0),
@@ -115,8 +103,8 @@ int run_attend_backward(const struct pass *pass, const struct step *step) {
       .right_grad = tensor_out(pass, step, 3),
       .l_grad = parameter_gradient(parameters, pass->run, step->parameter[0]),
       .r_grad = parameter_gradient(parameters, pass->run, step->parameter[1])};
-  struct arcs arcs = {pass, step, NULL};
   TRY(op_attention_rows(pass->run->kernels, &rows));
-  TRY(propagate_parts(p, pass->run, &p->backward, rows.message, gather_part, &arcs));
+  TRY(rule_arcs((struct arcs){.pass = pass, .step = step, .part = gather_part}, &pass->propagation->backward,
+                rows.message));
   return op_attention_terms_backward(pass->run->kernels, &terms);
 }

@@ -11,74 +11,63 @@
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 
-struct arcs {
-  const struct pass *pass;
-  const struct step *step;
-  const struct epilogue *epilogue;
-  int ways; /* backward */
-};
-
 static const void *beta_of(const struct pass *pass, const struct step *step) {
   return parameter_value(pass->parameters, pass->run, step->parameter[0]).data;
 }
 
-static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+static int attend_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
-  struct cosine_attention op = {.a = halo ? d->halo_part : d->own_part,
-                                .message = message,
+  struct cosine_attention op = {.a = arcs->a,
+                                .message = arcs->x,
                                 .rows = tensor_out(pass, step, 2),
                                 .beta = beta_of(pass, step),
-                                .self = !halo,
-                                .accumulate = halo,
-                                .has_halo = rule_has_halo(run, d, halo),
+                                .self = !arcs->halo,
+                                .accumulate = arcs->halo,
+                                .has_halo = arcs->has_halo,
                                 .log_sum = tensor_out(pass, step, 1),
                                 .sums = tensor_out(pass, step, 3),
                                 .y = tensor_out(pass, step, 0),
                                 .epilogue = arcs->epilogue};
-  return op_cosine_attention(run->kernels, &op);
+  return op_cosine_attention(pass->run->kernels, &op);
 }
 
 int run_cosine(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
   struct epilogue epilogue;
   struct cosine_rows rows = {.x = tensor_in(pass, step, 0), .message = tensor_out(pass, step, 2)};
-  struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue), 0};
+  struct arcs arcs = {
+      .pass = pass, .step = step, .part = attend_part, .epilogue = rule_epilogue(pass, step, &epilogue)};
   TRY(op_cosine_rows(pass->run->kernels, &rows));
-  return propagate_parts(p, pass->run, &p->forward, rows.message, attend_part, &arcs);
+  return rule_arcs(arcs, &pass->propagation->forward, rows.message);
 }
 
-static int gather_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+static int gather_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
-  struct cosine_backward op = {.a = halo ? d->halo_part : d->own_part,
-                               .arcs = arcs->ways,
-                               .message = message,
+  struct cosine_backward op = {.a = arcs->a,
+                               .arcs = arcs->way,
+                               .message = arcs->x,
                                .rows = tensor_out(pass, step, 1),
                                .beta = beta_of(pass, step),
-                               .self = !halo,
-                               .accumulate = halo || arcs->ways == COSINE_OUT,
+                               .self = !arcs->halo,
+                               .accumulate = arcs->halo || arcs->way == COSINE_OUT,
                                .dx = tensor_out(pass, step, 2),
                                .dn = tensor_out(pass, step, 3),
                                .beta_grad = tensor_out(pass, step, 4)};
-  return op_cosine_backward(run->kernels, &op);
+  return op_cosine_backward(pass->run->kernels, &op);
 }
 
 /* A directed graph has its arcs in and out in two shards: two passes, of which the first needs x alone. */
 static int gather_both_ways(const struct pass *pass, const struct step *step, struct tensor message) {
-  struct propagation *p = pass->propagation;
-  struct run *run = pass->run;
-  struct arcs in = {pass, step, NULL, COSINE_IN}, out = {pass, step, NULL, COSINE_OUT};
-  struct arcs both = {pass, step, NULL, COSINE_IN | COSINE_OUT};
-  if (p->backward.borrowed) return propagate_parts(p, run, &p->backward, message, gather_part, &both);
+  const struct propagation *p = pass->propagation;
+  struct arcs arcs = {.pass = pass, .step = step, .part = gather_part, .way = COSINE_IN | COSINE_OUT};
+  if (p->backward.borrowed) return rule_arcs(arcs, &p->backward, message);
   const int64_t width = tensor_in(pass, step, 1).cols;
-  struct tensor first = tensor_columns(message, 0, cosine_message_cols(run->kernels, width, 0));
-  TRY(propagate_parts(p, run, &p->forward, first, gather_part, &in));
-  return propagate_parts(p, run, &p->backward, message, gather_part, &out);
+  struct tensor first = tensor_columns(message, 0, cosine_message_cols(pass->run->kernels, width, 0));
+  arcs.way = COSINE_IN;
+  TRY(rule_arcs(arcs, &p->forward, first));
+  arcs.way = COSINE_OUT;
+  return rule_arcs(arcs, &p->backward, message);
 }
 
 int run_cosine_backward(const struct pass *pass, const struct step *step) {

@@ -12,79 +12,68 @@
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 
-/* A pass over the arcs in two parts. */
-struct arcs {
-  const struct pass *pass;
-  const struct step *step;
-  const struct epilogue *epilogue; /* forward */
-  enum dynamic_way way;            /* backward */
-};
-
 /* a is one row, of heads side by side, as column_sums gives its gradient. */
 static struct tensor score_of(const struct pass *pass, const struct step *step) {
   struct tensor a = parameter_value(pass->parameters, pass->run, step->parameter[0]);
   return (struct tensor){a.data, a.dtype, step->heads, step->width, step->width};
 }
 
-static int attend_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+static int attend_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
-  struct attention op = {.a = halo ? d->halo_part : d->own_part,
+  struct attention op = {.a = arcs->a,
                          .heads = step->heads,
-                         .x = message,
+                         .x = arcs->x,
                          .right = tensor_in(pass, step, 1),
                          .score = score_of(pass, step),
                          .dropout = rule_attention_dropout(pass, step->layer),
-                         .col_id = halo ? d->halo_id : pass->id,
-                         .has_halo = rule_has_halo(run, d, halo),
-                         .accumulate = halo,
+                         .col_id = arcs->col_id,
+                         .has_halo = arcs->has_halo,
+                         .accumulate = arcs->halo,
                          .log_sum = tensor_out(pass, step, 2),
                          .sums = tensor_out(pass, step, 3),
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
-  if (!halo) op.self = op.x;
-  return op_attention(run->kernels, &op);
+  if (!arcs->halo) op.self = op.x;
+  return op_attention(pass->run->kernels, &op);
 }
 
 int run_dynamic(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
   struct epilogue epilogue;
-  struct arcs arcs = {pass, step, rule_epilogue(pass, step, &epilogue), DYNAMIC_IN};
-  return propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 0), attend_part, &arcs);
+  struct arcs arcs = {
+      .pass = pass, .step = step, .part = attend_part, .epilogue = rule_epilogue(pass, step, &epilogue)};
+  return rule_arcs(arcs, &pass->propagation->forward, tensor_in(pass, step, 0));
 }
 
-/* rows: x, or messages, of the columns; the other of the two is of the rows. */
-static int gather_part(struct run *run, const struct direction *d, struct tensor rows, int halo,
-                       void *context) {
-  const struct arcs *arcs = context;
+/* arcs->x: x, or messages, of the columns; the other of the two is of the rows. */
+static int gather_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
   const int in = arcs->way == DYNAMIC_IN;
-  struct dynamic_backward op = {.a = halo ? d->halo_part : d->own_part,
+  struct dynamic_backward op = {.a = arcs->a,
                                 .way = arcs->way,
                                 .heads = step->heads,
                                 .out = tensor_in(pass, step, 0).cols,
-                                .x = in ? rows : tensor_in(pass, step, 1),
-                                .message = in ? tensor_out(pass, step, 2) : rows,
+                                .x = in ? arcs->x : tensor_in(pass, step, 1),
+                                .message = in ? tensor_out(pass, step, 2) : arcs->x,
                                 .score = score_of(pass, step),
-                                .self = !halo,
+                                .self = !arcs->halo,
                                 .dropout = rule_attention_dropout(pass, step->layer),
-                                .col_id = halo ? d->halo_id : pass->id,
-                                .accumulate = halo,
-                                .has_halo = rule_has_halo(run, d, halo),
+                                .col_id = arcs->col_id,
+                                .accumulate = arcs->halo,
+                                .has_halo = arcs->has_halo,
                                 .sums = tensor_out(pass, step, 4),
                                 .grad = tensor_out(pass, step, in ? 1 : 0),
                                 .products = tensor_out(pass, step, 3)};
-  return op_dynamic_backward(run->kernels, &op);
+  return op_dynamic_backward(pass->run->kernels, &op);
 }
 
 int run_dynamic_backward(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
+  const struct propagation *p = pass->propagation;
   struct kernels *k = pass->run->kernels;
-  struct arcs in = {pass, step, NULL, DYNAMIC_IN}, out = {pass, step, NULL, DYNAMIC_OUT};
+  struct arcs in = {.pass = pass, .step = step, .part = gather_part, .way = DYNAMIC_IN},
+              out = {.pass = pass, .step = step, .part = gather_part, .way = DYNAMIC_OUT};
   struct dynamic_rows rows = {.heads = step->heads,
                               .dz = tensor_in(pass, step, 0),
                               .right = tensor_in(pass, step, 2),
@@ -93,7 +82,7 @@ int run_dynamic_backward(const struct pass *pass, const struct step *step) {
                               .message = tensor_out(pass, step, 2)};
   struct column_sums sums = {.x = tensor_out(pass, step, 3), .out = rule_gradient(pass, step->parameter[0])};
   TRY(op_dynamic_rows(k, &rows));
-  TRY(propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 1), gather_part, &in));
-  TRY(propagate_parts(p, pass->run, &p->backward, rows.message, gather_part, &out));
+  TRY(rule_arcs(in, &p->forward, tensor_in(pass, step, 1)));
+  TRY(rule_arcs(out, &p->backward, rows.message));
   return op_column_sums(k, &sums);
 }

@@ -9,11 +9,6 @@
 #include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 
-struct arcs {
-  const struct pass *pass;
-  const struct step *step;
-};
-
 /* Behind the gradient's columns, the gap behind these included. */
 static struct winners winners_in(struct tensor message, int64_t width) {
   struct tensor words = tensor_columns(message, tensor_stride(message.dtype, width), 0);
@@ -27,53 +22,44 @@ static struct tensor sums_of(const struct pass *pass, struct tensor y) {
                                                            : tensor_narrowed(sums, y.cols);
 }
 
-static const uint8_t *has_halo_of(const struct run *run, const struct direction *d, int halo) {
-  return halo || run->comm->size == 1 ? NULL : d->has_halo;
-}
-
-static int reduce_part(struct run *run, const struct direction *d, struct tensor x, int halo, void *context) {
-  const struct arcs *arcs = context;
+static int reduce_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   struct tensor y = tensor_out(pass, arcs->step, 0);
-  struct reduce op = {.a = halo ? d->halo_part : d->own_part,
+  struct reduce op = {.a = arcs->a,
                       .reducer = REDUCER_MAX,
-                      .x = x,
-                      .col_id = halo ? d->halo_id : pass->id,
+                      .x = arcs->x,
+                      .col_id = arcs->col_id,
                       .id = pass->id,
-                      .has_halo = has_halo_of(run, d, halo),
-                      .accumulate = halo,
+                      .has_halo = arcs->has_halo,
+                      .accumulate = arcs->halo,
                       .sums = sums_of(pass, y),
                       .y = y,
                       .winner = winners_in(tensor_out(pass, arcs->step, 1), y.cols)};
-  if (!halo) op.self_scale = pass->propagation->self, op.self = x;
-  return op_reduce(run->kernels, &op);
+  if (!arcs->halo) op.self_scale = pass->propagation->self, op.self = op.x;
+  return op_reduce(pass->run->kernels, &op);
 }
 
 int run_reduce(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
-  struct arcs arcs = {pass, step};
-  return propagate_parts(p, pass->run, &p->forward, tensor_in(pass, step, 0), reduce_part, &arcs);
+  struct arcs arcs = {.pass = pass, .step = step, .part = reduce_part};
+  return rule_arcs(arcs, &pass->propagation->forward, tensor_in(pass, step, 0));
 }
 
-static int give_back_part(struct run *run, const struct direction *d, struct tensor message, int halo,
-                          void *context) {
-  const struct arcs *arcs = context;
+static int give_back_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   struct tensor dx = tensor_out(pass, arcs->step, 0);
-  struct reduce_backward op = {.a = halo ? d->halo_part : d->own_part,
-                               .dy = tensor_columns(message, 0, dx.cols),
-                               .winner = winners_in(message, dx.cols),
+  struct reduce_backward op = {.a = arcs->a,
+                               .dy = tensor_columns(arcs->x, 0, dx.cols),
+                               .winner = winners_in(arcs->x, dx.cols),
                                .id = pass->id,
-                               .has_halo = has_halo_of(run, d, halo),
-                               .accumulate = halo,
+                               .has_halo = arcs->has_halo,
+                               .accumulate = arcs->halo,
                                .sums = sums_of(pass, dx),
                                .dx = dx};
-  if (!halo && pass->propagation->self) op.self = op.dy, op.self_winner = op.winner;
-  return op_reduce_backward(run->kernels, &op);
+  if (!arcs->halo && pass->propagation->self) op.self = op.dy, op.self_winner = op.winner;
+  return op_reduce_backward(pass->run->kernels, &op);
 }
 
 int run_reduce_backward(const struct pass *pass, const struct step *step) {
-  struct propagation *p = pass->propagation;
-  struct arcs arcs = {pass, step};
-  return propagate_parts(p, pass->run, &p->backward, tensor_in(pass, step, 1), give_back_part, &arcs);
+  struct arcs arcs = {.pass = pass, .step = step, .part = give_back_part};
+  return rule_arcs(arcs, &pass->propagation->backward, tensor_in(pass, step, 1));
 }

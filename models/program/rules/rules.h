@@ -4,6 +4,7 @@
 
 #include "kernels/ops/gemm.h"
 #include "models/core/features.h"
+#include "models/core/graph_sums.h"
 #include "models/core/parameters.h"
 #include "models/core/propagate.h"
 #include "models/program/program.h"
@@ -22,6 +23,10 @@ struct pass {
 };
 
 typedef int rule(const struct pass *pass, const struct step *step);
+
+/* Runs step s by the rule of its kind, along with what is fused with it; a step that runs along with a head
+ * is left to that. */
+int run_step(const struct pass *pass, int s);
 
 rule run_linear, run_dgrad, run_map;                            /* linear.c */
 rule run_wgrad;                                                 /* wgrad.c */
@@ -55,10 +60,20 @@ const void *rule_scale(const struct pass *pass, const struct step *step);
 /* The dropout of a layer's coefficients of attention. */
 struct dropout rule_attention_dropout(const struct pass *pass, int layer);
 
-/* Which rows a part of two does not finish; NULL: none. */
-static inline const uint8_t *rule_has_halo(const struct run *run, const struct direction *d, int halo) {
-  return halo || run->comm->size == 1 ? NULL : d->has_halo;
-}
+/* A pass of a step over the arcs in two parts, see propagate_parts: what it is of, and the part at hand. */
+struct arcs {
+  const struct pass *pass;
+  const struct step *step;
+  int (*part)(const struct arcs *arcs);
+  const struct epilogue *epilogue; /* forward */
+  int way;                         /* backward: which of the arcs, where there are both ways */
+  int halo;                        /* the part is the halo's */
+  const struct layout *a;
+  struct tensor x;         /* the rows of its columns */
+  const int64_t *col_id;   /* their global node ids */
+  const uint8_t *has_halo; /* rows that it does not finish; NULL: none */
+};
+int rule_arcs(struct arcs arcs, const struct direction *direction, struct tensor message);
 
 /* All of an EPILOGUE; and where the gradient of a parameter goes, NULL for NONE. */
 struct epilogue rule_epilogue_of(const struct pass *pass, const struct step *step);

@@ -1,5 +1,5 @@
-#include "models/program/rules/run_step.h"
-
+/* run_step: the rule of each kind of step. */
+#include "models/program/rules/rules.h"
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
