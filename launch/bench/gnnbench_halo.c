@@ -64,34 +64,24 @@ static int open_dataset(struct bench *bench, struct bench_halo *h) {
   return OK;
 }
 
-static int read_block(struct bench *bench, struct bench_halo *h, struct graph *block, uint64_t *hash) {
-  struct comm *comm = &bench->comm;
-  int64_t nodes = h->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
-  int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
-  TRY(comm_agree(comm, graph_read(&h->dataset, first, rows, block)));
-  *hash = graph_hash(block);
-  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
-}
-
 static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *block) {
   static struct config config; /* large */
   struct comm *comm = &bench->comm;
   uint64_t hash = 0;
   TRY(comm_agree(comm, read_config(bench->options, &config)));
   TRY(comm_agree(comm, open_dataset(bench, h)));
-  TRY(read_block(bench, h, block, &hash));
+  TRY(graph_read_block(comm, &h->dataset, block, &hash));
   TRY(partition_make(comm, &config, &h->dataset, hash, NULL, comm->size, NULL, &h->partition));
   return shard_init(comm, &h->dataset, &h->partition, block, LOOPS_APART, &h->shard);
 }
 
 static int make_from_dataset(struct bench *bench, struct bench_halo *h) {
-  struct graph block = {0};
-  int code = make_shard(bench, h, &block);
-  graph_free(&block);
+  ENDED_BY(graph_free) struct graph block = {0};
+  TRY(make_shard(bench, h, &block));
   h->halo = &h->shard.in.halo;
   h->own = h->shard.own;
   h->id = h->shard.global_id;
-  return code;
+  return OK;
 }
 
 int bench_halo_init(struct bench *bench, struct bench_halo *h) {

@@ -51,16 +51,6 @@ static int check(const struct options *options, struct request *request) {
   return OK;
 }
 
-/* This rank's rows and the hash of the whole graph; refuses one that is not what `directed` says. */
-static int read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash) {
-  int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
-  int64_t last = graph_block(dataset->nodes, comm->size, comm->rank + 1);
-  TRY(comm_agree(comm, graph_read(dataset, first, last - first, block)));
-  if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
-  *hash = graph_hash(block);
-  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
-}
-
 /* The order of one part as given is not rated by itself. */
 static int rate(const struct graph *graph, struct partition *partition) {
   struct order_view view = {partition->parts, partition->nodes, partition->order, partition->offset};
@@ -79,7 +69,7 @@ static int print_intensity(const struct graph *graph, const struct partition *pa
 static int make(struct comm *comm, const struct request *request, struct dataset *dataset,
                 struct graph *block, struct partition *partition) {
   uint64_t hash;
-  TRY(read_block(comm, dataset, block, &hash));
+  TRY(graph_read_block(comm, dataset, block, &hash));
   TRY(partition_make(comm, &request->config, dataset, hash, block, (int)request->parts, NULL, partition));
   if (comm->size == 1) TRY(rate(block, partition));
   partition_print(partition, &request->config, dataset->edges);
@@ -101,21 +91,16 @@ static int make_star_expansion(struct comm *comm, const struct request *request,
 }
 
 static int run(struct comm *comm, const struct request *request) {
-  struct dataset dataset = {0};
-  struct graph block = {0};
-  struct partition partition = {0};
-  int code = h5_probe(request->path);
-  if (code == OK) code = dataset_open(&dataset, request->path);
-  code = comm_agree(comm, code);
-  if (code == OK && comm->rank == 0)
-    code = partition_check_ahead(&request->config, &dataset, !dataset.has_graph, (int)request->parts);
-  code = comm_agree(comm, code);
-  if (code == OK)
-    code = (dataset.has_graph ? make : make_star_expansion)(comm, request, &dataset, &block, &partition);
-  partition_free(&partition);
-  graph_free(&block);
-  dataset_close(&dataset);
-  return code;
+  ENDED_BY(dataset_close) struct dataset dataset = {0};
+  ENDED_BY(graph_free) struct graph block = {0};
+  ENDED_BY(partition_free) struct partition partition = {0};
+  TRY(comm_agree(comm, h5_probe(request->path)));
+  TRY(comm_agree(comm, dataset_open(&dataset, request->path)));
+  int code = comm->rank
+                 ? OK
+                 : partition_check_ahead(&request->config, &dataset, !dataset.has_graph, (int)request->parts);
+  TRY(comm_agree(comm, code));
+  return (dataset.has_graph ? make : make_star_expansion)(comm, request, &dataset, &block, &partition);
 }
 
 int gnndata_partition(int argc, char **argv) {

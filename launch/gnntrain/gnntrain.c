@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include "io/dataset/checkpoint.h"
 #include "launch/program.h"
 #include "models/core/layouts.h"
 #include "models/session/predict.h"
@@ -29,12 +28,9 @@ static int read_config(struct job *job) {
 
 /* --resume beside --resume=FILE: the file is where a run begins that has no checkpoint of its own yet. */
 static int settle_resume(struct job *job) {
-  char folder[RUNDIR_PATH], newest[RUNDIR_PATH + 64] = "";
+  char newest[RUNDIR_PATH + 64];
   if (!line.resume_newest || line.checkpoint[0] == '\0') return OK;
-  snprintf(folder, sizeof folder, "%s/checkpoints", job->config.log.dir);
-  int code = job->comm.rank == 0 ? checkpoint_newest(folder, newest, sizeof newest) : OK;
-  TRY(comm_agree(&job->comm, code));
-  TRY(comm_broadcast(&job->comm, newest, sizeof newest, 0));
+  TRY(rundir_newest(&job->comm, &job->config, newest, sizeof newest));
   if (newest[0]) line.checkpoint = "";
   return OK;
 }
@@ -63,7 +59,7 @@ static int print_profile(struct job *job) {
   TRY(job_print_startup(job));
   TRY(epoch_breakdown_print(&job->comm));
   TRY(layouts_print(&job->trainer.model.propagation, &job->run));
-  snprintf(path, sizeof path, "%s/trace.json", job->config.log.dir);
+  rundir_path(&job->config, "trace.json", path);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? rundir_hold(&job->run) : OK));
   TRY(profile_write_trace(&job->comm, path));
   log_info("  trace in %s", path);

@@ -80,16 +80,9 @@ static int open_dataset(struct job *job) {
 /* This rank's block of rows of the graph and the hash of all of it. */
 static int read_block(struct job *job, uint64_t *hash) {
   struct comm *comm = &job->comm;
-  if (job->hypergraph) {
-    TRY(star_expansion_read_block(comm, &job->dataset, &job->block));
-    return star_expansion_hash(comm, &job->dataset, &job->block, hash);
-  }
-  int64_t nodes = job->dataset.nodes, first = graph_block(nodes, comm->size, comm->rank);
-  int64_t rows = graph_block(nodes, comm->size, comm->rank + 1) - first;
-  TRY(comm_agree(comm, graph_read(&job->dataset, first, rows, &job->block)));
-  if (!job->dataset.directed) TRY(graph_check_symmetric(comm, &job->block));
-  *hash = graph_hash(&job->block);
-  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
+  if (!job->hypergraph) return graph_read_block(comm, &job->dataset, &job->block, hash);
+  TRY(star_expansion_read_block(comm, &job->dataset, &job->block));
+  return star_expansion_hash(comm, &job->dataset, &job->block, hash);
 }
 
 static int make_partition(struct job *job, uint64_t hash) {
@@ -141,15 +134,7 @@ static void add_training(struct job *job) {
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
 
-/* What the header tells, before anything is read. */
-static int check_header(struct job *job) {
-  struct comm *comm = &job->comm;
-  int code = comm->rank ? OK
-                        : partition_check_ahead(&job->config, &job->dataset, job->hypergraph, comm->size);
-  return comm_agree(comm, code);
-}
-
-/* And whether the machine, and the devices by what they have in all, can hold it. */
+/* Whether the machine, and the devices by what they have in all, can hold it. */
 static int check_needs(struct job *job) {
   struct comm *comm = &job->comm;
   struct estimate host = {0}, device = {0};
@@ -169,7 +154,9 @@ int job_setup(struct job *job) {
   TRY(read_constants(job));
   footprint_begin(&job->footprint);
   TRY(open_dataset(job));
-  TRY(check_header(job));
+  TRY(comm_agree(&job->comm, job->comm.rank ? OK
+                                            : partition_check_ahead(&job->config, &job->dataset,
+                                                                    job->hypergraph, job->comm.size)));
   TRY(start_device(job));
   TRY(check_needs(job));
   uint64_t hash = 0;

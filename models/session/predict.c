@@ -43,33 +43,29 @@ static int write_block(int64_t first, int64_t count, const void *rows, void *con
 /* Own rows of a device tensor as floats, to rank 0 in the dataset's order. */
 static int gather(struct run *run, struct tensor t, struct sink *sink) {
   int64_t count = t.rows * t.cols;
-  double *wide = NULL;
+  FREED double *wide = NULL;
   TRY(memory_arrays("rows to be written", ROOM(&wide, count)));
-  int code = run_download(run, wide, t);
+  TRY(run_download(run, wide, t));
   float *narrow = (float *)wide; /* in place: element i is read before it is overwritten */
-  for (int64_t i = 0; i < count && code == OK; i++) {
+  for (int64_t i = 0; i < count; i++) {
     double value = wide[i];
     narrow[i] = (float)value;
   }
-  if (code == OK)
-    code = shard_gather_rows(run->comm, run->partition, narrow, t.cols * (int64_t)sizeof *narrow, write_block,
-                             sink);
-  free(wide);
-  return code;
+  return shard_gather_rows(run->comm, run->partition, narrow, t.cols * (int64_t)sizeof *narrow, write_block,
+                           sink);
 }
 
 static int write_ids(struct run *run, struct h5 *h5) {
   struct dataset *dataset = run->dataset;
   int64_t nodes = dataset->nodes;
   if (dataset->ids == 0) return OK;
-  void *ids = NULL;
+  FREED void *ids = NULL;
   TRY(memory_alloc(&ids, nodes * (int64_t)sizeof(int64_t), "node ids"));
   int code = dataset->ids == 1 ? dataset_read_ids(dataset, 0, nodes, ids)
                                : dataset_read_id_strings(dataset, 0, nodes, ids);
   if (code == OK && dataset->ids == 1) code = h5_write_all(h5, "id", H5_INT64, nodes, 0, ids);
   if (code == OK && dataset->ids == 2) code = h5_write_strings(h5, "id", nodes, ids);
   for (int64_t i = 0; i < nodes && dataset->ids == 2; i++) free(((char **)ids)[i]);
-  free(ids);
   return code;
 }
 
@@ -118,12 +114,10 @@ int predict_check(struct comm *comm, const struct config *config, const char *fi
 }
 
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {
-  struct h5 h5 = {0};
+  ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(trainer_load(trainer, run, checkpoint));
   TRY(model_forward(&trainer->model, run, 0));
-  int code = write_file(trainer, run, &h5, path, checkpoint);
-  if (code != OK && run->comm->rank == 0) h5_close(&h5);
-  TRY(code);
+  TRY(write_file(trainer, run, &h5, path, checkpoint));
   log_info("wrote %s: logits, predictions%s of %lld nodes", path,
            model_embedding(&trainer->model).data ? " and embeddings" : "", (long long)run->dataset->nodes);
   return OK;

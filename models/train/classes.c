@@ -33,7 +33,7 @@ static void count_node(const struct shard *shard, int64_t v, const double *logit
 
 int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score) {
   const struct shard *shard = run->shard;
-  double *value = NULL;
+  FREED double *value = NULL;
   TRY(memory_arrays("logits", ROOM(&value, logits.rows * logits.cols)));
   int code = run_download(run, value, logits);
   for (int64_t c = 0; c < shard->classes; c++) score[c] = (struct class_score){0};
@@ -41,7 +41,6 @@ int classes_count(struct run *run, struct tensor logits, enum split split, struc
     int64_t v = shard->split[split][i];
     count_node(shard, v, value + v * logits.cols, score);
   }
-  free(value);
   TRY(comm_agree(run->comm, code));
   return comm_reduce(run->comm, score, 3 * shard->classes, NUMBER_INT64, REDUCE_SUM);
 }
@@ -69,10 +68,9 @@ static void print(const struct class_score *score, int64_t classes, enum split s
 }
 
 int classes_print(struct run *run, struct tensor logits, enum split split) {
-  struct class_score *score = NULL;
+  FREED struct class_score *score = NULL;
   int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
   if (code == OK) code = classes_count(run, logits, split, score);
   if (code == OK) print(score, run->shard->classes, split);
-  free(score);
   return comm_agree(run->comm, code);
 }

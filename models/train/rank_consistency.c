@@ -21,13 +21,11 @@ static void on_difference(const char *key, const char *first, const char *mine, 
 }
 
 static int compare(const struct comm *comm, const struct config *config, const char *text) {
-  struct config *first = NULL;
+  FREED struct config *first = NULL;
   struct difference d = {0};
   TRY(memory_arrays("rank 0's configuration", ROOM(&first, 1)));
-  int code = config_parse(first, text, "rank 0's configuration");
-  if (code == OK) config_compare(first, config, on_difference, &d);
-  free(first);
-  TRY(code);
+  TRY(config_parse(first, text, "rank 0's configuration"));
+  config_compare(first, config, on_difference, &d);
   if (d.key[0])
     FAIL(BAD_INPUT, "rank %d has %s = %s, rank 0 has %s; all ranks must have the same configuration",
          comm->rank, d.key, d.mine, d.first);

@@ -12,6 +12,11 @@ struct rates {
   double host[RATES]; /* what was uploaded last */
 };
 
+/* Learning rate of epoch 1, 2, ...: warm-up rises linearly over the first train.warmup epochs; then constant;
+ * cosine to 0 at train.epochs (Loshchilov and Hutter 2017, one cycle); or step: times step_factor every
+ * step_every epochs. */
+double rates_lr(const struct config *config, int64_t epoch);
+
 void rates_plan(struct rates *rates, struct arena *arena);
 
 /* Sets the kernels' scalars to where training stands: that many epochs and optimiser steps done, of which

@@ -148,12 +148,11 @@ int report_closing(const struct report *report, struct run *run) {
   TRY(memory_line(run, "memory", memory_peak(), report->host_estimate));
   if (!device->on_host)
     TRY(memory_line(run, "GPU memory", device->memory.peak(run->device), report->device_estimate));
-  snprintf(config, sizeof config, "%s/config.toml", dir);
-  int has_best = access(rundir_best(run, path), F_OK) == 0;
+  int has_best = access(rundir_path(run->config, "best.h5", path), F_OK) == 0;
   log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,
            has_best ? "best.h5, " : "");
   if (has_best)
-    log_info("  predict with   gnntrain %s --predict %s --out predictions.h5", shell_word(config, word[0]),
-             shell_word(path, word[1]));
+    log_info("  predict with   gnntrain %s --predict %s --out predictions.h5",
+             shell_word(rundir_path(run->config, "config.toml", config), word[0]), shell_word(path, word[1]));
   return OK;
 }

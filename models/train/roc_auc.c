@@ -15,9 +15,7 @@ int roc_auc_check(const struct run *run) {
 
 static int64_t largest_split(const struct run *run) {
   int64_t largest = 0;
-  for (int s = 0; s < SPLIT_COUNT; s++) {
-    if (run->shard->split_global[s] > largest) largest = run->shard->split_global[s];
-  }
+  for (int s = 0; s < SPLIT_COUNT; s++) largest = larger(largest, run->shard->split_global[s]);
   return largest;
 }
 
@@ -27,15 +25,14 @@ int64_t roc_auc_bytes(const struct run *run) {
 
 /* How many nodes of each split the ranks before this one have. */
 static int count_before(struct roc_auc *roc_auc, struct run *run) {
-  int64_t *all = NULL, bytes = SPLIT_COUNT * (int64_t)sizeof *all;
-  TRY(memory_alloc(&all, run->comm->size * bytes, "nodes of splits"));
-  int code = comm_gather_all(run->comm, run->shard->split_count, bytes, all);
+  FREED int64_t *all = NULL;
+  TRY(memory_arrays("nodes of splits", ROOM(&all, run->comm->size * SPLIT_COUNT)));
+  TRY(comm_gather_all(run->comm, run->shard->split_count, SPLIT_COUNT * (int64_t)sizeof *all, all));
   for (int s = 0; s < SPLIT_COUNT; s++) {
     roc_auc->first[s] = 0;
     for (int r = 0; r < run->comm->rank; r++) roc_auc->first[s] += all[r * SPLIT_COUNT + s];
   }
-  free(all);
-  return code;
+  return OK;
 }
 
 static int both_classes(const struct run *run, int64_t positive) {
@@ -105,7 +102,7 @@ static void widen(struct scored *node, int64_t count, double open) {
 
 static int by_low(const void *a, const void *b) {
   double x = ((const struct scored *)a)->low, y = ((const struct scored *)b)->low;
-  return x < y ? -1 : x > y;
+  return COMPARE(x, y);
 }
 
 /* Exchanges both ends of the nodes of one class. */

@@ -35,22 +35,14 @@ int times_add(struct times *times, double ms, double *seconds) {
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static double median_of(const double *value, int64_t count) {
-  double *sorted = malloc((size_t)(count > 0 ? count : 1) * sizeof *sorted);
-  if (!sorted || count == 0) {
-    free(sorted);
-    return NAN;
-  }
-  memcpy(sorted, value, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, by_value);
-  double middle = .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
-  free(sorted);
-  return middle;
+  return COMPARE(x, y);
 }
 
 double times_median(const struct times *times) {
-  return median_of(times->ms, times->used);
+  size_t count = (size_t)times->used;
+  FREED double *sorted = malloc((count + 1) * sizeof *sorted);
+  if (!sorted || count == 0) return NAN;
+  memcpy(sorted, times->ms, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, by_value);
+  return .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
 }

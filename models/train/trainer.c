@@ -85,7 +85,7 @@ static int load(struct trainer *trainer, struct run *run, const char *path, enum
 /* The newest was found by its name and is what it says: files of later epochs go by their names, too. */
 static int check_name(const struct state *state, const struct run *run, const char *path) {
   char folder[RUNDIR_PATH], own[RUNDIR_PATH + 64];
-  checkpoint_path(own, sizeof own, rundir_checkpoints(run, folder), state->run, state->epoch);
+  checkpoint_path(own, sizeof own, rundir_path(run->config, "checkpoints", folder), state->run, state->epoch);
   if (strcmp(own, path) != 0)
     FAIL(BAD_INPUT, "%s: says that it stands in run %lld after epoch %lld, which is not what it is named for",
          path, (long long)state->run, (long long)state->epoch);
@@ -96,7 +96,7 @@ int trainer_resume(struct trainer *trainer, struct run *run, const char *path) {
   char newest[RUNDIR_PATH + 64];
   const struct state *state = &trainer->state;
   if (path[0] == '\0') {
-    TRY(resume_find(run, newest, sizeof newest));
+    TRY(rundir_newest(run->comm, run->config, newest, sizeof newest));
     if (newest[0] == '\0') {
       log_info("no checkpoint in %s: starting at epoch 0", run->config->log.dir);
       return OK;
@@ -187,7 +187,7 @@ static int save_best(struct trainer *trainer, struct run *run) {
   char path[RUNDIR_PATH];
   if (!is_best_run(state) || state->best.epoch == trainer->best_saved) return OK;
   trainer->best_saved = state->best.epoch;
-  return state_write(state, &trainer->model, run, rundir_best(run, path), 1);
+  return state_write(state, &trainer->model, run, rundir_path(run->config, "best.h5", path), 1);
 }
 
 /* Metrics first: a checkpoint never stands beyond them. */
@@ -207,10 +207,10 @@ static int save(struct trainer *trainer, struct run *run) {
   TRY(comm_agree(run->comm, run->comm->rank == 0 ? ready_to_save(trainer, run) : OK));
   TRY(state_capture(state, &trainer->model, run));
   TRY(state_capture_best(state, &trainer->snapshots, &trainer->model, run));
-  checkpoint_path(path, sizeof path, rundir_checkpoints(run, folder), state->run, state->epoch);
+  checkpoint_path(path, sizeof path, rundir_path(run->config, "checkpoints", folder), state->run,
+                  state->epoch);
   TRY(PROFILE_HOST("checkpoint", state_write(state, &trainer->model, run, path, 0)));
-  int code = run->comm->rank == 0 ? prune(run, folder, state->run) : OK;
-  return comm_agree(run->comm, code);
+  return comm_agree(run->comm, run->comm->rank == 0 ? prune(run, folder, state->run) : OK);
 }
 
 /* The row of metrics.jsonl and of the log for an epoch, from sums over ranks. */

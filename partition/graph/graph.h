@@ -40,6 +40,10 @@ uint64_t graph_hash(const struct graph *graph);
  * BAD_INPUT naming one arc without its reverse and the remedy. */
 int graph_check_symmetric(struct comm *comm, const struct graph *block);
 
+/* Collective. This rank's block of the rows, and the hash of the whole graph. Errors: those of graph_read,
+ * and of graph_check_symmetric for a graph that is not directed. */
+int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash);
+
 /* The rows as a matrix without weights, which borrows them. */
 struct csr graph_rows(const struct graph *graph);
 /* The union of a whole graph and its transpose (of the graph alone when it is not directed), without self

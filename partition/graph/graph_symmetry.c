@@ -93,3 +93,12 @@ int graph_check_symmetric(struct comm *comm, const struct graph *block) {
   if (first == INT64_MAX) return OK;
   return comm_agree(comm, first == search.found ? refuse(&search) : OK);
 }
+
+int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash) {
+  int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
+  int64_t end = graph_block(dataset->nodes, comm->size, comm->rank + 1);
+  TRY(comm_agree(comm, graph_read(dataset, first, end - first, block)));
+  if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
+  *hash = graph_hash(block);
+  return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
+}

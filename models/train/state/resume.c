@@ -8,14 +8,6 @@
 
 enum { PATH = RUNDIR_PATH + 64 };
 
-int resume_find(struct run *run, char *path, int64_t size) {
-  char folder[RUNDIR_PATH];
-  path[0] = '\0';
-  int code = run->comm->rank == 0 ? checkpoint_newest(rundir_checkpoints(run, folder), path, size) : OK;
-  TRY(comm_agree(run->comm, code));
-  return comm_broadcast(run->comm, path, size, 0);
-}
-
 /* Whether best.h5 can stay: it is of the state that is resumed or of one before. One that cannot be read just
  * now may well be. */
 static int best_stands(const struct state *state, const char *best, int *stands) {
@@ -49,10 +41,10 @@ struct plan {
 
 static int make_plan(const struct state *state, const struct run *run, struct plan *plan) {
   char folder[RUNDIR_PATH], best[RUNDIR_PATH];
-  rundir_checkpoints(run, folder);
+  rundir_path(run->config, "checkpoints", folder);
   checkpoint_path(plan->keep, PATH, folder, state->run, state->epoch);
   if (access(plan->keep, F_OK) == 0) plan->keep[0] = '\0';
-  TRY(best_stands(state, rundir_best(run, best), &plan->stands));
+  TRY(best_stands(state, rundir_path(run->config, "best.h5", best), &plan->stands));
   plan->best_run = best_run_before(state);
   if (plan->stands || state->run == 0) return OK;
   return checkpoint_newest_of(folder, plan->best_run, plan->source, PATH);
@@ -68,28 +60,22 @@ static int is_result(const struct state *earlier, const struct state *state, int
 /* *done: best.h5 is that run's again. */
 static int rewrite_best(const struct state *state, const struct model *model, struct run *run,
                         const struct plan *plan, int *done) {
-  struct state earlier = {0};
+  ENDED_BY(state_free) struct state earlier = {0};
   char best[RUNDIR_PATH];
   int code = comm_agree(run->comm, state_init(&earlier, model, run));
   if (code == OK) code = state_read(&earlier, model, run, plan->source, STATE_COPY);
   *done = code == OK && is_result(&earlier, state, plan->best_run);
-  if (code == BAD_INPUT) {
-    error_clear(); /* of another model, or damaged: as good as none */
-    code = OK;
-  }
-  if (*done) {
-    size_t bytes = (size_t)earlier.run * sizeof *state->run_val;
-    memcpy(earlier.run_val, state->run_val, bytes);
-    memcpy(earlier.run_test, state->run_test, bytes);
-    code = state_write(&earlier, model, run, rundir_best(run, best), 1);
-  }
-  state_free(&earlier);
-  return code;
+  if (code == BAD_INPUT) error_clear(); /* of another model, or damaged: as good as none */
+  if (!*done) return code == BAD_INPUT ? OK : code;
+  size_t bytes = (size_t)earlier.run * sizeof *state->run_val;
+  memcpy(earlier.run_val, state->run_val, bytes);
+  memcpy(earlier.run_test, state->run_test, bytes);
+  return state_write(&earlier, model, run, rundir_path(run->config, "best.h5", best), 1);
 }
 
 static int remove_best(const struct state *state, const struct run *run) {
   char best[RUNDIR_PATH];
-  if (unlink(rundir_best(run, best)) != 0 && errno != ENOENT)
+  if (unlink(rundir_path(run->config, "best.h5", best)) != 0 && errno != ENOENT)
     FAIL(FAILED, "%s: cannot be removed: %s", best, strerror(errno));
   if (state->run > 0)
     log_info("note: %s: there is none until a better run ends, for the best run's checkpoint is gone", best);
@@ -99,7 +85,8 @@ static int remove_best(const struct state *state, const struct run *run) {
 static int remove_later(const struct state *state, const struct run *run) {
   char folder[RUNDIR_PATH];
   int64_t removed;
-  TRY(checkpoint_cut_back(rundir_checkpoints(run, folder), state->run, state->epoch, &removed));
+  TRY(checkpoint_cut_back(rundir_path(run->config, "checkpoints", folder), state->run, state->epoch,
+                          &removed));
   if (removed > 0)
     log_info("removed %lld later checkpoint%s in %s", (long long)removed, removed > 1 ? "s" : "", folder);
   return OK;

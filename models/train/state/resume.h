@@ -5,9 +5,6 @@
 
 #include "models/train/state/state.h"
 
-/* Collective. The newest checkpoint of the run's folder into path[size], "" when there is none. */
-int resume_find(struct run *run, char *path, int64_t size);
-
 /* Collective, once a run has been resumed. Writes the state where it comes from elsewhere; sees to a best.h5
  * of a later state, which is removed or, from the second run on, written again as the runs before left it;
  * then removes the checkpoints beyond the state's run and epoch, so that the ones to come are the newest

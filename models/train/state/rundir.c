@@ -10,27 +10,18 @@
 #include "runtime/base/base.h"
 #include "runtime/file/input.h"
 
-const char *rundir_checkpoints(const struct run *run, char *path) {
-  snprintf(path, RUNDIR_PATH, "%s/checkpoints", run->config->log.dir);
+const char *rundir_path(const struct config *config, const char *name, char *path) {
+  snprintf(path, RUNDIR_PATH, "%s/%s", config->log.dir, name);
   return path;
-}
-
-const char *rundir_best(const struct run *run, char *path) {
-  snprintf(path, RUNDIR_PATH, "%s/best.h5", run->config->log.dir);
-  return path;
-}
-
-static int write_values(const struct config *config, struct atomic_write *p) {
-  FILE *out;
-  TRY(atomic_write_stream(p, &out));
-  config_write(config, out);
-  return atomic_write_commit(p);
 }
 
 static int write_config(const struct config *config, const char *path) {
   ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
+  FILE *out;
   TRY(atomic_write_open(&p, path));
-  return write_values(config, &p);
+  TRY(atomic_write_stream(&p, &out));
+  config_write(config, out);
+  return atomic_write_commit(&p);
 }
 
 /* What an overwritten run left must not be resumed later. */
@@ -48,9 +39,8 @@ static int is_same(const char *path, const char *other) {
 
 static int is_in_checkpoints(const struct config *config, const char *file) {
   char path[RUNDIR_PATH], copy[PATH_MAX];
-  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
   snprintf(copy, sizeof copy, "%s", file);
-  return is_same(path, dirname(copy));
+  return is_same(rundir_path(config, "checkpoints", path), dirname(copy));
 }
 
 int rundir_has(const struct config *config, const struct rundir_from *from) {
@@ -66,10 +56,8 @@ static int check_dataset(const struct config *config) {
   const char *dataset = config->dataset.path;
   char path[RUNDIR_PATH];
   int is_written = is_in_checkpoints(config, dataset);
-  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
-    is_written |= is_same(path, dataset);
-  }
+  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
+    is_written |= is_same(rundir_path(config, written[i], path), dataset);
   if (is_written)
     FAIL(BAD_INPUT, "log.dir: the run in %s would write over the dataset %s; name another log.dir",
          config->log.dir, dataset);
@@ -82,14 +70,12 @@ static int holds_run(const struct config *config, int *holds) {
   char path[RUNDIR_PATH], newest[RUNDIR_PATH + 64] = "";
   *holds = 0;
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", config->log.dir, left[i]);
-    if (access(path, F_OK) == 0)
+    if (access(rundir_path(config, left[i], path), F_OK) == 0)
       *holds = 1;
     else if (input_code(errno) == FAILED)
       FAIL(FAILED, "%s: cannot be read: %s", path, strerror(errno));
   }
-  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
-  TRY(checkpoint_newest(path, newest, sizeof newest));
+  TRY(checkpoint_newest(rundir_path(config, "checkpoints", path), newest, sizeof newest));
   *holds |= newest[0] != '\0';
   return OK;
 }
@@ -97,10 +83,8 @@ static int holds_run(const struct config *config, int *holds) {
 /* A run that ended, whose checkpoints are gone, would begin again and lose its results. */
 static int check_goes_on(const struct config *config) {
   char path[RUNDIR_PATH], newest[RUNDIR_PATH + 64];
-  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
-  TRY(checkpoint_newest(path, newest, sizeof newest));
-  snprintf(path, sizeof path, "%s/best.h5", config->log.dir);
-  if (newest[0] == '\0' && access(path, F_OK) == 0)
+  TRY(checkpoint_newest(rundir_path(config, "checkpoints", path), newest, sizeof newest));
+  if (newest[0] == '\0' && access(rundir_path(config, "best.h5", path), F_OK) == 0)
     FAIL(BAD_INPUT,
          "log.dir: %s holds the results of a run and no checkpoint to go on from; use --set "
          "log.overwrite=true or another log.dir",
@@ -125,12 +109,10 @@ static int check_places(const struct config *config) {
   struct stat status;
   TRY(check_rights(config->log.dir));
   for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    if (stat(rundir_path(config, written[i], path), &status) == 0 && !S_ISREG(status.st_mode))
       FAIL(BAD_INPUT, "log.dir: %s is a folder, device or pipe; remove it or name another log.dir", path);
   }
-  snprintf(path, sizeof path, "%s/checkpoints", config->log.dir);
-  if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+  if (lstat(rundir_path(config, "checkpoints", path), &status) == 0 && S_ISLNK(status.st_mode))
     FAIL(BAD_INPUT, "log.dir: %s is a symbolic link; a run keeps its checkpoints in its own folder", path);
   return check_rights(path);
 }
@@ -168,7 +150,7 @@ static int claim(struct rundir *dir, const struct run *run, const struct rundir_
   const struct config *config = run->config;
   char checkpoints[RUNDIR_PATH];
   TRY(check_places(config));
-  if (make_folder(rundir_checkpoints(run, checkpoints)) != OK)
+  if (make_folder(rundir_path(run->config, "checkpoints", checkpoints)) != OK)
     FAIL(BAD_INPUT, "log.dir: %s is not a folder that can be written: %s", config->log.dir, strerror(errno));
   TRY(runlock_take(&dir->lock, config->log.dir, 1));
   return check(config, from); /* a run may have come and gone meanwhile */
@@ -198,17 +180,21 @@ void rundir_release(struct rundir *dir) {
 static int make(const struct run *run, int goes_on) {
   const struct config *config = run->config;
   char path[RUNDIR_PATH], checkpoints[RUNDIR_PATH], best[RUNDIR_PATH];
-  TRY(make_folder(rundir_checkpoints(run, checkpoints)));
-  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
-    snprintf(path, sizeof path, "%s/%s", config->log.dir, written[i]);
-    atomic_write_clean(path, 0);
-  }
-  if (!goes_on) TRY(remove_old(checkpoints, rundir_best(run, best)));
-  snprintf(path, sizeof path, "%s/config.toml", config->log.dir);
-  return write_config(config, path);
+  TRY(make_folder(rundir_path(run->config, "checkpoints", checkpoints)));
+  for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
+    atomic_write_clean(rundir_path(config, written[i], path), 0);
+  if (!goes_on) TRY(remove_old(checkpoints, rundir_path(run->config, "best.h5", best)));
+  return write_config(config, rundir_path(config, "config.toml", path));
 }
 
 int rundir_open(struct run *run, int goes_on) {
-  int code = run->comm->rank == 0 ? make(run, goes_on) : OK;
-  return comm_agree(run->comm, code);
+  return comm_agree(run->comm, run->comm->rank == 0 ? make(run, goes_on) : OK);
+}
+
+int rundir_newest(struct comm *comm, const struct config *config, char *path, int64_t size) {
+  char folder[RUNDIR_PATH];
+  path[0] = '\0';
+  rundir_path(config, "checkpoints", folder);
+  TRY(comm_agree(comm, comm->rank == 0 ? checkpoint_newest(folder, path, size) : OK));
+  return comm_broadcast(comm, path, size, 0);
 }

@@ -41,8 +41,10 @@ int rundir_has(const struct config *config, const struct rundir_from *from);
  * goes on, its checkpoints and best.h5. */
 int rundir_open(struct run *run, int goes_on);
 
-/* <dir>/checkpoints and <dir>/best.h5 into path[RUNDIR_PATH]. */
-const char *rundir_checkpoints(const struct run *run, char *path);
-const char *rundir_best(const struct run *run, char *path);
+/* <dir>/<name>, as <dir>/checkpoints, into path[RUNDIR_PATH], which it returns. */
+const char *rundir_path(const struct config *config, const char *name, char *path);
+
+/* Collective. The newest checkpoint of the folder into path[size], "" when there is none. */
+int rundir_newest(struct comm *comm, const struct config *config, char *path, int64_t size);
 
 #endif

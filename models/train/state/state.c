@@ -5,23 +5,19 @@
 #include "runtime/base/base.h"
 
 int state_init(struct state *state, const struct model *model, const struct run *run) {
-  const int64_t real = (int64_t)sizeof(double), runs = run->config->train.runs;
-  *state = (struct state){.count = model->parameters.numbers,
-                          .statistics_count = program_statistics(&model->program)};
-  double **blocks[] = {&state->w, &state->m, &state->v, &state->best_w};
-  for (int i = 0; i < 4; i++)
-    TRY(memory_alloc(blocks[i], state->count * real, "a host copy of the parameters"));
-  TRY(memory_alloc(&state->statistics, state->statistics_count * real, "batch statistics"));
-  TRY(memory_alloc(&state->best_statistics, state->statistics_count * real, "batch statistics"));
-  TRY(memory_alloc(&state->run_val, runs * real, "results"));
-  return memory_alloc(&state->run_test, runs * real, "results");
+  const int64_t count = model->parameters.numbers, statistics = program_statistics(&model->program);
+  *state = (struct state){.count = count, .statistics_count = statistics};
+  TRY(memory_arrays("a host copy of the parameters", ROOM(&state->w, count), ROOM(&state->m, count),
+                    ROOM(&state->v, count), ROOM(&state->best_w, count)));
+  TRY(memory_arrays("batch statistics", ROOM(&state->statistics, statistics),
+                    ROOM(&state->best_statistics, statistics)));
+  return memory_arrays("results", ROOM(&state->run_val, run->config->train.runs),
+                       ROOM(&state->run_test, run->config->train.runs));
 }
 
 void state_free(struct state *state) {
-  double *blocks[] = {state->w,          state->m,       state->v,
-                      state->statistics, state->best_w,  state->best_statistics,
-                      state->run_val,    state->run_test};
-  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) free(blocks[i]);
+  free_all(state->w, state->m, state->v, state->statistics, state->best_w, state->best_statistics,
+           state->run_val, state->run_test);
   *state = (struct state){0};
 }
 

@@ -107,43 +107,31 @@ static int manifest_init(struct manifest *m, struct state *state, const struct m
   return OK;
 }
 
+static void manifest_free(struct manifest *m) {
+  free(m->item);
+}
+
 static void hash_text(uint64_t hash, char text[HASH]) {
   snprintf(text, HASH, "%016llx", (unsigned long long)hash);
 }
 
-static int write_file(struct state *state, const struct model *model, struct run *run, struct manifest *m,
-                      const char *path, int best) {
-  TRY(manifest_init(m, state, model));
-  add_arrays(m, state, model, best);
-  add_results(m, state);
-  hash_text(run->dataset_hash, m->hash);
-  for (int kind = 0; kind < DATA_KINDS; kind++) hash_text(run->shard->data_hash[kind], m->data[kind]);
-  snprintf(m->weights, sizeof m->weights, "%s", best ? "best" : "latest");
-  char *text = NULL;
+static int write_file(struct state *state, const struct model *model, struct run *run, const char *path,
+                      int best) {
+  ENDED_BY(manifest_free) struct manifest m = {0};
+  FREED char *text = NULL;
+  TRY(manifest_init(&m, state, model));
+  add_arrays(&m, state, model, best);
+  add_results(&m, state);
+  hash_text(run->dataset_hash, m.hash);
+  for (int kind = 0; kind < DATA_KINDS; kind++) hash_text(run->shard->data_hash[kind], m.data[kind]);
+  snprintf(m.weights, sizeof m.weights, "%s", best ? "best" : "latest");
   TRY(config_text(run->config, &text));
-  snprintf(m->config, sizeof m->config, "%s", text);
-  free(text);
-  return checkpoint_write(&m->checkpoint, path);
-}
-
-static int manifest_open(struct manifest **m) {
-  return memory_arrays("a checkpoint's manifest", ROOM(m, 1));
-}
-
-static void manifest_close(struct manifest *m) {
-  if (m) free(m->item);
-  free(m);
+  snprintf(m.config, sizeof m.config, "%s", text);
+  return checkpoint_write(&m.checkpoint, path);
 }
 
 int state_write(struct state *state, const struct model *model, struct run *run, const char *path, int best) {
-  int code = OK;
-  if (run->comm->rank == 0) {
-    struct manifest *m = NULL;
-    code = manifest_open(&m);
-    if (code == OK) code = write_file(state, model, run, m, path, best);
-    manifest_close(m);
-  }
-  return comm_agree(run->comm, code);
+  return comm_agree(run->comm, run->comm->rank == 0 ? write_file(state, model, run, path, best) : OK);
 }
 
 struct difference {
@@ -225,11 +213,10 @@ static int check_origin(const struct manifest *m, const struct state *state, con
                         const char *path, enum state_use use) {
   char hash[HASH];
   hash_text(run->dataset_hash, hash);
-  struct config *old = NULL;
+  FREED struct config *old = NULL;
   TRY(memory_arrays("the checkpoint's configuration", ROOM(&old, 1)));
   struct difference difference = {path, run, state->run, use, check_head(m, state, old, path)};
   if (difference.code == OK) config_compare(old, run->config, on_difference, &difference);
-  free(old);
   TRY(difference.code);
   if (strcmp(hash, m->hash) != 0)
     FAIL(BAD_INPUT, "%s: was trained on another dataset than %s (hash %s, not %s)", path,
@@ -262,20 +249,21 @@ static int check_place(const struct state *state, const struct run *run, const c
   return OK;
 }
 
-static int read_file(struct state *state, const struct model *model, struct run *run, struct manifest *m,
-                     const char *path, enum state_use use) {
+static int read_file(struct state *state, const struct model *model, struct run *run, const char *path,
+                     enum state_use use) {
+  ENDED_BY(manifest_free) struct manifest m = {.checkpoint = {.probed = 1}};
   state->seconds = 0;
-  TRY(manifest_init(m, state, model));
-  TRY(checkpoint_read(&m->checkpoint, path)); /* the header first: it says whether the rest can be of use */
-  TRY(check_origin(m, state, run, path, use));
-  TRY(check_weights(m, state, path));
+  TRY(manifest_init(&m, state, model));
+  TRY(checkpoint_read(&m.checkpoint, path)); /* the header first: it says whether the rest can be of use */
+  TRY(check_origin(&m, state, run, path, use));
+  TRY(check_weights(&m, state, path));
   if (use == STATE_RESUME) TRY(check_place(state, run, path));
-  add_arrays(m, state, model, 0);
-  if (use == STATE_RESUME) add_results(m, state);
-  TRY(checkpoint_read(&m->checkpoint, path));
-  TRY(state_check_values(&m->checkpoint, state_largest(run->config->runtime.precision), path));
+  add_arrays(&m, state, model, 0);
+  if (use == STATE_RESUME) add_results(&m, state);
+  TRY(checkpoint_read(&m.checkpoint, path));
+  TRY(state_check_values(&m.checkpoint, state_largest(run->config->runtime.precision), path));
   if (state->best.epoch == 0) state->best = (struct best){0, NAN, NAN, NAN}; /* older programs wrote zeros */
-  state->holds_best = holds_best(m, state);
+  state->holds_best = holds_best(&m, state);
   if (use == STATE_RESUME && state->holds_best)
     FAIL(BAD_INPUT,
          "%s: holds the best weights, of epoch %lld, and not what training goes on from; resume a file of "
@@ -286,13 +274,8 @@ static int read_file(struct state *state, const struct model *model, struct run 
 
 int state_read(struct state *state, const struct model *model, struct run *run, const char *path,
                enum state_use use) {
-  struct manifest *m = NULL;
   TRY(comm_agree(run->comm, run->comm->rank == 0 ? h5_probe(path) : OK)); /* one child is enough */
-  int code = manifest_open(&m);
-  if (code == OK) m->checkpoint.probed = 1;
-  if (code == OK) code = read_file(state, model, run, m, path, use);
-  manifest_close(m);
-  return comm_agree(run->comm, code);
+  return comm_agree(run->comm, read_file(state, model, run, path, use));
 }
 
 int state_place(const char *path, int64_t *of_run, int64_t *epoch) {

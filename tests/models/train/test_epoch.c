@@ -3,7 +3,6 @@
  * training does not depend on how far ahead of the host the device works. GNNTRAIN_TEST_DEVICE=cuda: on GPUs.
  */
 #include "models/train/epoch.h"
-#include "models/train/schedule.h"
 #include "models/train/state/rundir.h"
 #include "runtime/device/device_list.h"
 #include "tests/models/fixture.h"
@@ -101,7 +100,7 @@ TEST(rates_come_from_the_schedule) {
       struct result result = epoch_of(epoch, 0);
       assert_int_equal(result.scalars.epoch, epoch);
       assert_int_equal(result.scalars.step, epoch + 5);
-      assert_true(result.scalars.lr == schedule_lr(&job.config, epoch));
+      assert_true(result.scalars.lr == rates_lr(&job.config, epoch));
     }
   }
   fixture_close(&job);
