@@ -50,12 +50,13 @@ struct equation {
   int number[MINE];
 };
 
-static void set_all(struct cost_model *m, double value) {
+/* All of them, by their numbers; NULL: 1. */
+static void set_all(struct cost_model *m, const double *x) {
   for (int e = 0; e < COST_ELEMENTS; e++) {
     for (int w = 0; w < COST_WIDTHS; w++) {
       double *constant[MINE];
       constants_of(m, (enum cost_element)e, w, constant);
-      for (int i = 0; i < MINE; i++) *constant[i] = value;
+      for (int i = 0; i < MINE; i++) *constant[i] = x ? x[number_of((enum cost_element)e, w, i)] : 1;
     }
   }
 }
@@ -108,27 +109,16 @@ static void solve(struct normal *n) {
   }
 }
 
-static void take(struct cost_model *model, const struct normal *n) {
-  for (int e = 0; e < COST_ELEMENTS; e++) {
-    for (int w = 0; w < COST_WIDTHS; w++) {
-      double *constant[MINE];
-      constants_of(model, (enum cost_element)e, w, constant);
-      for (int i = 0; i < MINE; i++) *constant[i] = n->x[number_of((enum cost_element)e, w, i)];
-    }
-  }
-}
-
 int cost_fit(struct cost_model *model, const struct cost_sample *sample, int samples) {
   struct cost_model ones = *model;
-  struct normal *normal = NULL;
-  set_all(&ones, 1);
+  FREED struct normal *normal = NULL;
+  set_all(&ones, NULL);
   TRY(memory_arrays("equations", ROOM(&normal, 1)));
   for (int i = 0; i < samples; i++) {
     struct equation equation = equation_of(&ones, &sample[i]);
     add_equation(normal, &equation);
   }
   solve(normal);
-  take(model, normal);
-  free(normal);
+  set_all(model, normal->x);
   return OK;
 }

@@ -90,11 +90,6 @@ static int is_tile(const struct cost_rates *rates, double arcs) {
   return rates->tile > 0 && gather_cost(rates, arcs) > rates->tile;
 }
 
-int cost_tile(const struct cost_case *c, int64_t arcs, int64_t cols) {
-  struct cost_rates rates = cost_rates_of(c, cols);
-  return is_tile(&rates, (double)arcs);
-}
-
 static void price(const struct cost_case *c, const struct cost_rates *rates, int64_t rows,
                   struct choice *choice) {
   const struct cost_start *start = &c->model->start;

@@ -70,9 +70,6 @@ double cost_least(const struct cost_case *c, int64_t rows, int64_t arcs);
  * none. */
 int64_t cost_tile_least(const struct cost_case *c, int64_t cols);
 
-/* Whether those arcs in one cell cost more to gather than as a tile, X having `cols` rows. */
-int cost_tile(const struct cost_case *c, int64_t arcs, int64_t cols);
-
 /* One line: which arcs go where, and the predicted times. Returns text. */
 char *cost_explain(const struct cost_case *c, const struct density *density, char *text, size_t size);
 

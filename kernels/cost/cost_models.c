@@ -24,7 +24,7 @@ static const char *const element_name[COST_ELEMENTS] = {"bf16", "fp32"};
 static const struct constant {
   const char *name;
   size_t offset;
-  int any_heartbeat;
+  int any_sign;
 } whole[] = {{FIELD(cached_bytes)},
              {FIELD(distant_bytes)},
              {FIELD(plane_byte)},
@@ -108,8 +108,8 @@ static struct cost_model *add_model(const char *name, size_t length) {
 }
 
 /* The constant with that name: "row", or "bf16.near_128". NULL: none. */
-static double *find_constant(struct cost_model *model, const char *name, int *any_heartbeat) {
-  *any_heartbeat = 0;
+static double *find_constant(struct cost_model *model, const char *name, int *any_sign) {
+  *any_sign = 0;
   for (int i = 0; i < WHOLE; i++)
     if (strcmp(name, whole[i].name) == 0) return constant_of(model, &whole[i]);
   for (int e = 0; e < COST_ELEMENTS; e++) {
@@ -117,7 +117,7 @@ static double *find_constant(struct cost_model *model, const char *name, int *an
       for (int w = 0; w < COST_WIDTHS; w++) {
         char key[64];
         snprintf(key, sizeof key, "%s.%s_%d", element_name[e], tables[t].name, width_of[w]);
-        *any_heartbeat = tables[t].any_heartbeat;
+        *any_sign = tables[t].any_sign;
         if (strcmp(name, key) == 0) return constant_of(model, &tables[t]) + e * COST_WIDTHS + w;
       }
     }
@@ -127,14 +127,14 @@ static double *find_constant(struct cost_model *model, const char *name, int *an
 
 static int set_constant(struct cost_model *model, const char *constant, const struct config_value *value,
                         const char *file) {
-  int any_heartbeat;
-  double *to = find_constant(model, constant, &any_heartbeat);
+  int any_sign;
+  double *to = find_constant(model, constant, &any_sign);
   double number = value->type == VALUE_INTEGER ? (double)value->integer : value->real;
   if (!to) FAIL(BAD_INPUT, "%s:%d: unknown constant %s", file, value->line, constant);
   if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) ||
-      !(number >= (any_heartbeat ? -1e18 : 0) && number < 1e18))
+      !(number >= (any_sign ? -1e18 : 0) && number < 1e18))
     FAIL(BAD_INPUT, "%s:%d: %s must be a number from %s to 1e18", file, value->line, constant,
-         any_heartbeat ? "-1e18" : "0");
+         any_sign ? "-1e18" : "0");
   *to = number;
   return OK;
 }
@@ -221,16 +221,9 @@ static void write_model(struct cost_model *model, FILE *out) {
   }
 }
 
-static int write_models(struct atomic_write *p) {
-  FILE *out;
-  TRY(atomic_write_stream(p, &out));
-  fprintf(out, "# Constants of sparse products, measured by gnnbench calibrate: picoseconds and bytes.\n");
-  for (int i = 0; i < known.count; i++) write_model(&known.model[i], out);
-  return atomic_write_commit(p);
-}
-
 int cost_models_write(const struct cost_model *model, const char *path) {
   ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
+  FILE *out;
   struct cost_model *kept = add_model(model->name, strlen(model->name));
   if (!kept) FAIL(FAILED, "%s: no room for another GPU", path);
   const char *name = kept->name;
@@ -238,7 +231,10 @@ int cost_models_write(const struct cost_model *model, const char *path) {
   kept->name = name;
   TRY(make_folder_of(path));
   TRY(atomic_write_open(&p, path));
-  return write_models(&p);
+  TRY(atomic_write_stream(&p, &out));
+  fprintf(out, "# Constants of sparse products, measured by gnnbench calibrate: picoseconds and bytes.\n");
+  for (int i = 0; i < known.count; i++) write_model(&known.model[i], out);
+  return atomic_write_commit(&p);
 }
 
 void cost_models_path(char *path, size_t size) {

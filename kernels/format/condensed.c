@@ -26,9 +26,8 @@ static int collector_init(int64_t cols, struct collector *c) {
   int64_t words = cols / 64 + 1;
   c->word_words = words / 64 + 1;
   c->cells = cols / TILE_COLS + 1;
-  TRY(memory_arrays("sets of columns", ROOM(&c->there, words), ROOM(&c->words, c->word_words)));
-  TRY(memory_arrays("columns of a window", ROOM(&c->list, cols + 1)));
-  return memory_arrays("cells of a window", ROOM(&c->cell, c->cells));
+  return memory_arrays("columns of a window", ROOM(&c->there, words), ROOM(&c->words, c->word_words),
+                       ROOM(&c->list, cols + 1), ROOM(&c->cell, c->cells));
 }
 
 static void collector_free(struct collector *c) {
@@ -58,12 +57,8 @@ static int64_t drain(struct collector *c) {
   return count;
 }
 
-static int64_t least_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static int64_t window_end(const struct csr *m, int64_t w) {
-  return least_of((w + 1) * CONDENSED_ROWS, m->rows);
+  return smaller((w + 1) * CONDENSED_ROWS, m->rows);
 }
 
 /* Entries of a 16-row window that are in no tile, and their columns. */
@@ -86,13 +81,13 @@ static void count_window(const struct count *count, int64_t w, struct collector 
 static void count_rows(const struct count *count, int64_t at, struct collector *c) {
   enum { HEIGHT = TILE_ROWS / CONDENSED_ROWS };
   const struct csr *m = count->m;
-  int64_t tall = at * count->every, first = tall * TILE_ROWS, end = least_of(first + TILE_ROWS, m->rows);
+  int64_t tall = at * count->every, first = tall * TILE_ROWS, end = smaller(first + TILE_ROWS, m->rows);
   int64_t windows = (m->rows + CONDENSED_ROWS - 1) / CONDENSED_ROWS;
   if (count->least <= TILE_CELLS) {
     memset(c->cell, 0, (size_t)c->cells * sizeof *c->cell);
     for (int64_t e = m->start[first]; e < m->start[end]; e++) c->cell[m->col[e] / TILE_COLS]++;
   }
-  for (int64_t w = tall * HEIGHT; w < least_of((tall + 1) * HEIGHT, windows); w++) count_window(count, w, c);
+  for (int64_t w = tall * HEIGHT; w < smaller((tall + 1) * HEIGHT, windows); w++) count_window(count, w, c);
 }
 
 /* Windows are independent of each other. */

@@ -18,7 +18,7 @@ void pairs_count(const struct csr *edges, const struct csr *vertices, int64_t *c
   for (int64_t v = 0; v < vertices->rows; v++) {
     int64_t mine = pairs_of(edges, vertices, v);
     *count += mine;
-    *longest = mine > *longest ? mine : *longest;
+    *longest = larger(*longest, mine);
   }
 }
 

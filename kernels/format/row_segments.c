@@ -7,127 +7,119 @@
 enum { WINDOW = 1024, LONGEST = 1024, LONGEST_SPARSE = 256, EARLY = 4 /* times the mean */ };
 _Static_assert(LONGEST < 1 << ROW_SEGMENT_COUNT_BITS, "a slot's entries can be counted");
 
-void row_segments_free(struct row_segments *row_segments) {
-  free_all(row_segments->start, row_segments->long_start, row_segments->piece_start,
-           row_segments->row_segment.first, row_segments->row_segment.extent,
-           row_segments->row_segment.target, row_segments->long_row, row_segments->long_target,
-           row_segments->piece_row, row_segments->tall_row);
-  *row_segments = (struct row_segments){0};
+void row_segments_free(struct row_segments *s) {
+  free_all(s->start, s->long_start, s->piece_start, s->row_segment.first, s->row_segment.extent,
+           s->row_segment.target, s->long_row, s->long_target, s->piece_row, s->tall_row);
+  *s = (struct row_segments){0};
 }
 
 static int64_t degree_of(const struct csr *m, int64_t i) {
   return m->start[i + 1] - m->start[i];
 }
 
-static int64_t pieces_of(const struct row_segments *row_segments, int64_t i) {
-  int64_t degree = degree_of(row_segments->csr, i);
-  return degree > row_segments->limit ? (degree + row_segments->limit - 1) / row_segments->limit : 0;
+static int64_t pieces_of(const struct row_segments *s, int64_t i) {
+  int64_t degree = degree_of(s->csr, i);
+  return degree > s->limit ? (degree + s->limit - 1) / s->limit : 0;
 }
 
 /* Rows [first, end) of a window. */
-static int64_t window_end(const struct row_segments *row_segments, int64_t w) {
-  return (w + 1) * WINDOW < row_segments->csr->rows ? (w + 1) * WINDOW : row_segments->csr->rows;
+static int64_t window_end(const struct row_segments *s, int64_t w) {
+  return smaller((w + 1) * WINDOW, s->csr->rows);
 }
 
 /* Which of the two sections a row segment of that many entries belongs to. */
-static int64_t section_of(const struct row_segments *row_segments, int64_t window, int64_t entries) {
-  return entries > row_segments->early && !row_segments->in_order ? window : row_segments->windows + window;
+static int64_t section_of(const struct row_segments *s, int64_t window, int64_t entries) {
+  return entries > s->early && !s->in_order ? window : s->windows + window;
 }
 
 /* How many row segments the window has in each section, how many long rows and pieces of these. */
-static void count_window(const struct row_segments *row_segments, int64_t w) {
-  int64_t *early = &row_segments->start[section_of(row_segments, w, row_segments->limit) + 1];
-  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
-    int64_t mine = pieces_of(row_segments, i), whole = mine > 0 ? mine - 1 : 0;
-    row_segments->long_start[w + 1] += mine > 0;
-    row_segments->piece_start[w + 1] += mine;
+static void count_window(const struct row_segments *s, int64_t w) {
+  int64_t *early = &s->start[section_of(s, w, s->limit) + 1];
+  for (int64_t i = w * WINDOW; i < window_end(s, w); i++) {
+    int64_t mine = pieces_of(s, i), whole = mine > 0 ? mine - 1 : 0;
+    s->long_start[w + 1] += mine > 0;
+    s->piece_start[w + 1] += mine;
     *early += whole;
-    row_segments
-        ->start[section_of(row_segments, w, degree_of(row_segments->csr, i) - whole * row_segments->limit) +
-                1]++;
+    s->start[section_of(s, w, degree_of(s->csr, i) - whole * s->limit) + 1]++;
   }
 }
 
-static int count_row_segments(struct row_segments *row_segments) {
-  const struct csr *m = row_segments->csr;
+static int count_row_segments(struct row_segments *s) {
+  const struct csr *m = s->csr;
 #pragma omp parallel for schedule(static)
-  for (int64_t w = 0; w < row_segments->windows; w++) count_window(row_segments, w);
-  for (int64_t w = 0; w < row_segments->windows; w++) {
-    row_segments->long_start[w + 1] += row_segments->long_start[w];
-    row_segments->piece_start[w + 1] += row_segments->piece_start[w];
+  for (int64_t w = 0; w < s->windows; w++) count_window(s, w);
+  for (int64_t w = 0; w < s->windows; w++) {
+    s->long_start[w + 1] += s->long_start[w];
+    s->piece_start[w + 1] += s->piece_start[w];
   }
-  for (int64_t w = 0; w < 2 * row_segments->windows; w++)
-    row_segments->start[w + 1] += row_segments->start[w];
-  row_segments->long_rows = row_segments->long_start[row_segments->windows];
-  row_segments->pieces = row_segments->piece_start[row_segments->windows];
-  row_segments->count = row_segments->start[2 * row_segments->windows];
-  if (row_segments->count > INT32_MAX || m->nnz >> ROW_SEGMENT_ENTRY_BITS > 0)
+  for (int64_t w = 0; w < 2 * s->windows; w++) s->start[w + 1] += s->start[w];
+  s->long_rows = s->long_start[s->windows];
+  s->pieces = s->piece_start[s->windows];
+  s->count = s->start[2 * s->windows];
+  if (s->count > INT32_MAX || m->nnz >> ROW_SEGMENT_ENTRY_BITS > 0)
     FAIL(BAD_INPUT, "a sparse matrix of %lld rows and %lld entries does not fit one GPU; use more ranks",
          (long long)m->rows, (long long)m->nnz);
   return OK;
 }
 
-static int list_tall_rows(struct row_segments *row_segments) {
-  TRY(memory_arrays("layout tall rows", ROOM(&row_segments->tall_row, row_segments->long_rows)));
-  for (int64_t i = 0; i < row_segments->long_rows; i++) {
-    if (row_segments->long_row[i].pieces > TALL_PIECES)
-      row_segments->tall_row[row_segments->tall_rows++] = (int32_t)i;
+static int list_tall_rows(struct row_segments *s) {
+  TRY(memory_arrays("layout tall rows", ROOM(&s->tall_row, s->long_rows)));
+  for (int64_t i = 0; i < s->long_rows; i++) {
+    if (s->long_row[i].pieces > TALL_PIECES) s->tall_row[s->tall_rows++] = (int32_t)i;
   }
   return OK;
 }
 
 /* Where each length begins in a window whose longest row segments come first. place[limit - length] */
-static void place_lengths(const struct row_segments *row_segments, int64_t w, int64_t place[LONGEST + 1]) {
+static void place_lengths(const struct row_segments *s, int64_t w, int64_t place[LONGEST + 1]) {
   int64_t count[LONGEST + 1] = {0}, sum = 0;
-  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
-    int64_t pieces = pieces_of(row_segments, i), whole = pieces > 0 ? pieces - 1 : 0;
+  for (int64_t i = w * WINDOW; i < window_end(s, w); i++) {
+    int64_t pieces = pieces_of(s, i), whole = pieces > 0 ? pieces - 1 : 0;
     count[0] += whole;
-    count[row_segments->limit - (degree_of(row_segments->csr, i) - whole * row_segments->limit)]++;
+    count[s->limit - (degree_of(s->csr, i) - whole * s->limit)]++;
   }
-  if (row_segments->in_order) {
-    place[0] = row_segments->start[section_of(row_segments, w, 0)];
+  if (s->in_order) {
+    place[0] = s->start[section_of(s, w, 0)];
     return;
   }
-  for (int64_t l = 0; l <= row_segments->limit; l++) {
-    int64_t length = row_segments->limit - l;
-    if (l == 0 || length == row_segments->early)
-      sum = row_segments->start[section_of(row_segments, w, length)];
+  for (int64_t l = 0; l <= s->limit; l++) {
+    int64_t length = s->limit - l;
+    if (l == 0 || length == s->early) sum = s->start[section_of(s, w, length)];
     place[l] = sum;
     sum += count[l];
   }
 }
 
-static void put_row_segment(struct packed_row_segments *row_segments, int64_t at,
+static void put_row_segment(struct packed_row_segments *s, int64_t at,
                             const struct row_segment *row_segment) {
-  row_segments->first[at] = (uint32_t)row_segment->first;
-  row_segments->extent[at] = (uint16_t)(row_segment->first >> 32 << ROW_SEGMENT_COUNT_BITS |
-                                        row_segment->count);
-  row_segments->target[at] = row_segment->target;
+  s->first[at] = (uint32_t)row_segment->first;
+  s->extent[at] = (uint16_t)(row_segment->first >> 32 << ROW_SEGMENT_COUNT_BITS | row_segment->count);
+  s->target[at] = row_segment->target;
 }
 
-static void put_long_row(struct row_segments *row_segments, int64_t at, const struct long_row *row) {
-  row_segments->long_row[at] = *row;
-  row_segments->long_target[at] = row->row;
-  for (int64_t p = 0; p < row->pieces; p++) row_segments->piece_row[row->first_piece + p] = row->row;
+static void put_long_row(struct row_segments *s, int64_t at, const struct long_row *row) {
+  s->long_row[at] = *row;
+  s->long_target[at] = row->row;
+  for (int64_t p = 0; p < row->pieces; p++) s->piece_row[row->first_piece + p] = row->row;
 }
 
-static void fill_window(struct row_segments *row_segments, int64_t w) {
-  const struct csr *m = row_segments->csr;
+static void fill_window(struct row_segments *s, int64_t w) {
+  const struct csr *m = s->csr;
   int64_t place[LONGEST + 1];
-  int64_t at = row_segments->long_start[w], piece = row_segments->piece_start[w];
-  place_lengths(row_segments, w, place);
-  for (int64_t i = w * WINDOW; i < window_end(row_segments, w); i++) {
-    int64_t pieces = pieces_of(row_segments, i), left = degree_of(m, i), entry = m->start[i];
+  int64_t at = s->long_start[w], piece = s->piece_start[w];
+  place_lengths(s, w, place);
+  for (int64_t i = w * WINDOW; i < window_end(s, w); i++) {
+    int64_t pieces = pieces_of(s, i), left = degree_of(m, i), entry = m->start[i];
     int32_t target = m->row ? m->row[i] : (int32_t)i;
     if (pieces > 0) {
-      put_long_row(row_segments, at++, &(struct long_row){target, (int32_t)piece, (int32_t)pieces, 0});
+      put_long_row(s, at++, &(struct long_row){target, (int32_t)piece, (int32_t)pieces, 0});
       target = ~(int32_t)piece;
       piece += pieces;
     }
     do {
-      int32_t count = left < row_segments->limit ? (int32_t)left : row_segments->limit;
-      int64_t *next = row_segments->in_order ? place : &place[row_segments->limit - count];
-      put_row_segment(&row_segments->row_segment, (*next)++, &(struct row_segment){entry, count, target--});
+      int32_t count = left < s->limit ? (int32_t)left : s->limit;
+      int64_t *next = s->in_order ? place : &place[s->limit - count];
+      put_row_segment(&s->row_segment, (*next)++, &(struct row_segment){entry, count, target--});
       entry += count;
       left -= count;
     } while (left > 0);
@@ -159,9 +151,7 @@ int32_t row_segments_limit(int64_t rows, int64_t entries, int64_t longest, int64
 static int64_t longest_row(const struct csr *m) {
   int64_t longest = 0;
 #pragma omp parallel for schedule(static) reduction(max : longest)
-  for (int64_t i = 0; i < m->rows; i++) {
-    if (degree_of(m, i) > longest) longest = degree_of(m, i);
-  }
+  for (int64_t i = 0; i < m->rows; i++) longest = larger(longest, degree_of(m, i));
   return longest;
 }
 
@@ -172,28 +162,24 @@ static int32_t limit_of(const struct csr *m, const struct row_segments_plan *pla
 
 struct cost_rows row_segments_foresee(const struct csr *m, const struct row_segments_plan *plan) {
   const int64_t longest = longest_row(m), limit = limit_of(m, plan, longest);
-  return (struct cost_rows){longest < limit ? longest : limit, longest > limit};
+  return (struct cost_rows){smaller(longest, limit), longest > limit};
 }
 
-int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan,
-                     struct row_segments *row_segments) {
-  *row_segments = (struct row_segments){.csr = m, .in_order = plan->in_order};
-  row_segments->limit = limit_of(m, plan, longest_row(m));
-  row_segments->windows = (m->rows + WINDOW - 1) / WINDOW;
-  row_segments->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY
-                            ? (int32_t)(m->nnz / m->rows + 1) * EARLY
-                            : LONGEST;
-  TRY(memory_arrays("layout windows", ROOM(&row_segments->start, 2 * row_segments->windows + 1),
-                    ROOM(&row_segments->long_start, row_segments->windows + 1),
-                    ROOM(&row_segments->piece_start, row_segments->windows + 1)));
-  TRY(count_row_segments(row_segments));
-  TRY(memory_arrays("layout slots", ROOM(&row_segments->row_segment.first, row_segments->count),
-                    ROOM(&row_segments->row_segment.extent, row_segments->count),
-                    ROOM(&row_segments->row_segment.target, row_segments->count)));
-  TRY(memory_arrays("layout long rows", ROOM(&row_segments->long_row, row_segments->long_rows),
-                    ROOM(&row_segments->long_target, row_segments->long_rows)));
-  TRY(memory_arrays("layout pieces", ROOM(&row_segments->piece_row, row_segments->pieces)));
+int row_segments_cut(const struct csr *m, const struct row_segments_plan *plan, struct row_segments *s) {
+  *s = (struct row_segments){.csr = m, .in_order = plan->in_order};
+  s->limit = limit_of(m, plan, longest_row(m));
+  s->windows = (m->rows + WINDOW - 1) / WINDOW;
+  s->early = m->rows > 0 && m->nnz / m->rows < LONGEST / EARLY ? (int32_t)(m->nnz / m->rows + 1) * EARLY
+                                                               : LONGEST;
+  TRY(memory_arrays("layout windows", ROOM(&s->start, 2 * s->windows + 1),
+                    ROOM(&s->long_start, s->windows + 1), ROOM(&s->piece_start, s->windows + 1)));
+  TRY(count_row_segments(s));
+  TRY(memory_arrays("layout slots", ROOM(&s->row_segment.first, s->count),
+                    ROOM(&s->row_segment.extent, s->count), ROOM(&s->row_segment.target, s->count)));
+  TRY(memory_arrays("layout long rows", ROOM(&s->long_row, s->long_rows),
+                    ROOM(&s->long_target, s->long_rows)));
+  TRY(memory_arrays("layout pieces", ROOM(&s->piece_row, s->pieces)));
 #pragma omp parallel for schedule(static)
-  for (int64_t w = 0; w < row_segments->windows; w++) fill_window(row_segments, w);
-  return list_tall_rows(row_segments);
+  for (int64_t w = 0; w < s->windows; w++) fill_window(s, w);
+  return list_tall_rows(s);
 }

@@ -20,13 +20,12 @@ struct split {
 };
 
 static int64_t window_end(const struct split *split, int64_t w) {
-  int64_t end = (w + 1) * TILE_ROWS;
-  return end < split->m->rows ? end : split->m->rows;
+  return smaller((w + 1) * TILE_ROWS, split->m->rows);
 }
 
 static int counter_init(const struct split *split, struct counter *counter) {
-  TRY(memory_alloc(&counter->entries, split->segments * (int64_t)sizeof(int32_t), "tile counts"));
-  return memory_alloc(&counter->touched, split->segments * (int64_t)sizeof(int32_t), "tile segments");
+  return memory_arrays("tile counts", ROOM(&counter->entries, split->segments),
+                       ROOM(&counter->touched, split->segments));
 }
 
 static void counter_free(struct counter *counter) {
@@ -44,11 +43,6 @@ static void count_window(const struct split *split, int64_t w, struct counter *c
 
 static void clear_window(struct counter *counter) {
   for (int64_t i = 0; i < counter->length; i++) counter->entries[counter->touched[i]] = 0;
-}
-
-static int ascending(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
 }
 
 static void weigh_window(const struct split *split, int64_t w, struct counter *counter) {
@@ -80,7 +74,7 @@ static void measure_window(const struct split *split, int64_t w, struct counter 
  * one. */
 static void number_tiles(const struct split *split, int64_t w, struct counter *counter) {
   int64_t tile = split->tiles->start[w];
-  qsort(counter->touched, (size_t)counter->length, sizeof *counter->touched, ascending);
+  qsort(counter->touched, (size_t)counter->length, sizeof *counter->touched, compare_int32);
   for (int64_t i = 0; i < counter->length; i++) {
     int32_t segment = counter->touched[i];
     if (counter->entries[segment] < split->least) continue;
@@ -168,8 +162,8 @@ static int for_windows(const struct split *split,
 static int allocate_rows(const struct split *split) {
   const struct csr *m = split->m;
   *split->rest = (struct csr){.rows = m->rows, .cols = m->cols, .row = m->row};
-  TRY(memory_alloc(&split->rest->start, (m->rows + 1) * (int64_t)sizeof(int64_t), "rest of the tiles"));
-  return memory_alloc(&split->tiles->start, (split->windows + 1) * (int64_t)sizeof(int64_t), "tile windows");
+  return memory_arrays("windows of tiles", ROOM(&split->rest->start, m->rows + 1),
+                       ROOM(&split->tiles->start, split->windows + 1));
 }
 
 static int allocate_entries(const struct split *split) {

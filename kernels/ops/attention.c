@@ -5,10 +5,6 @@
 #include "runtime/base/error.h"
 #include "runtime/profile/profile.h"
 
-static int is_real(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return is_real_matrix(k, t, rows, cols);
-}
-
 /* Rows of a message, whose reals lie where reals may. */
 static int is_message(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
   int64_t stride = t.stride * dtype_bytes(t.dtype), real = dtype_bytes(k->real);

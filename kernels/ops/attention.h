@@ -27,11 +27,6 @@ static inline struct tensor tensor_reals(const struct kernels *k, struct tensor 
   return reals;
 }
 
-/* Takes a matrix of reals from the memory of one of dtype, see tensor_take. */
-static inline struct tensor tensor_take_reals(const struct kernels *k, struct tensor *rest, int64_t count) {
-  return tensor_reals(k, tensor_take(rest, message_reals(k, count)), 0, count);
-}
-
 /* Columns of what rows keep between two parts of attention, y | positive, each at a multiple of ROW_BYTES;
  * with dynamic scores only y. */
 static inline int64_t attention_sums_cols(const struct kernels *k, int64_t width) {

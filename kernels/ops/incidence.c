@@ -16,7 +16,7 @@ static double gather_time(const struct gather_shape *g, int64_t row) {
   int64_t rows = g->rows > 0 ? g->rows : 1;
   int64_t limit = row_segments_limit(rows, g->entries, g->longest, row,
                                      row_segments_may_stream(rows, g->entries));
-  int64_t row_segment = g->longest < limit ? g->longest : limit;
+  int64_t row_segment = smaller(g->longest, limit);
   double ahead = row > 256 && g->entries / rows < 8 ? 2 : 4; /* rows of a batch: see spmm_variant.cuh */
   double all = (double)g->entries * (double)(row + g->beside) / bytes_a_us;
   return start + (g->longest > limit ? again : 0) + fmax(all, batch * (double)row_segment / ahead);
@@ -97,7 +97,7 @@ int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   const struct csr *a = op->a->edges->csr;
   assert(is_matrix(k, op->x, a->cols, op->y.cols));
   assert(is_either_matrix(k, op->y, a->cols, op->y.cols) && (op->y.data != op->x.data || a->cols == 0));
-  assert(!op->sums.data || is_real_matrix(k, op->sums, a->cols, op->y.cols));
+  assert(!op->sums.data || is_real(k, op->sums, a->cols, op->y.cols));
   assert(!op->kept.data || is_matrix(k, op->kept, a->rows, op->y.cols));
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double flops = 4 * (double)a->nnz * (double)op->y.cols;

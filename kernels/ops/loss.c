@@ -4,7 +4,7 @@
 #include "runtime/profile/profile.h"
 
 int loss_fits(const struct kernels *k, const struct loss_op *op) {
-  return is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) &&
+  return is_real(k, op->logits, op->logits.rows, op->logits.cols) &&
          is_absent_or_matrix(k, op->grad, op->logits.rows, op->logits.cols) && op->count >= 0 &&
          op->count <= op->logits.rows;
 }
@@ -27,11 +27,11 @@ int op_sum_losses(struct kernels *k, const struct loss_op *op) {
 }
 
 int op_accuracy(struct kernels *k, const struct score *op) {
-  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->label || op->count == 0));
+  assert(is_real(k, op->logits, op->logits.rows, op->logits.cols) && (op->label || op->count == 0));
   return PROFILE("accuracy", k->ops->loss->accuracy(k, op));
 }
 
 int op_micro_f1(struct kernels *k, const struct score *op) {
-  assert(is_real_matrix(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
+  assert(is_real(k, op->logits, op->logits.rows, op->logits.cols) && (op->labels || op->count == 0));
   return PROFILE("micro_f1", k->ops->loss->micro_f1(k, op));
 }

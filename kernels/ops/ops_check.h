@@ -17,12 +17,12 @@ static inline int is_matrix(const struct kernels *k, struct tensor t, int64_t ro
   return t.dtype == k->dtype && has_shape(t, rows, cols);
 }
 
-static inline int is_real_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
+static inline int is_real(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
   return t.dtype == k->real && has_shape(t, rows, cols);
 }
 
 static inline int is_either_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {
-  return is_matrix(k, t, rows, cols) || is_real_matrix(k, t, rows, cols);
+  return is_matrix(k, t, rows, cols) || is_real(k, t, rows, cols);
 }
 
 static inline int is_absent_or_matrix(const struct kernels *k, struct tensor t, int64_t rows, int64_t cols) {

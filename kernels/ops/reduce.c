@@ -22,8 +22,8 @@ static int are_winners(struct winners w, int64_t rows, int64_t cols) {
 static int are_results(const struct kernels *k, const struct csr *a, struct tensor y, struct tensor sums,
                        int in_parts) {
   if (!(a->row ? a->rows <= y.rows : a->rows == y.rows)) return 0;
-  if (is_real_matrix(k, y, y.rows, y.cols)) return !sums.data;
-  return is_matrix(k, y, y.rows, y.cols) && (!in_parts || is_real_matrix(k, sums, y.rows, y.cols));
+  if (is_real(k, y, y.rows, y.cols)) return !sums.data;
+  return is_matrix(k, y, y.rows, y.cols) && (!in_parts || is_real(k, sums, y.rows, y.cols));
 }
 
 int op_reduce(struct kernels *k, const struct reduce *op) {

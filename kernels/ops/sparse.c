@@ -59,7 +59,7 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(is_either_matrix(k, op->y, op->y.rows, op->y.cols));
   assert(op->y.dtype == k->real
              ? !op->sums.data
-             : is_real_matrix(k, op->sums, op->y.rows, op->y.cols) || (!op->has_halo && !op->accumulate));
+             : is_real(k, op->sums, op->y.rows, op->y.cols) || (!op->has_halo && !op->accumulate));
   assert(a->row ? a->rows <= op->y.rows : a->rows == op->y.rows);
   assert(!op->self_scale || is_matrix(k, op->self, op->y.rows, op->y.cols));
   assert(!op->added.data ||

@@ -35,35 +35,33 @@ static double loss_part(const struct loss_op *op, int64_t first, int64_t end, ro
   return sum;
 }
 
-static double sum_part(const struct loss_op *op, int64_t first, int64_t end) {
-  const real *loss = op->row_loss;
+static double sum_part(const struct loss_op *op, int64_t first, int64_t end, row_loss *loss) {
+  const real *row = op->row_loss;
   double sum = 0;
-  for (int64_t v = first; v < end; v++) sum += (double)loss[v];
+  (void)loss;
+  for (int64_t v = first; v < end; v++) sum += (double)row[v];
   return sum;
 }
 
-int REAL(cpu_sum_losses)(struct kernels *k, const struct loss_op *op) {
+/* *op->loss from the sums of parts of the rows. */
+static int sum_parts(struct kernels *k, const struct loss_op *op, int threads,
+                     double (*part)(const struct loss_op *, int64_t, int64_t, row_loss *), row_loss *loss) {
   int parts = k->device->threads;
   int64_t rows = op->logits.rows;
   double *sum = NULL, total = 0;
   TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
-#pragma omp parallel for num_threads(threads_for(k, rows)) schedule(static, 1)
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int p = 0; p < parts; p++)
-    sum[p] = sum_part(op, part_first(rows, parts, p), part_first(rows, parts, p + 1));
+    sum[p] = part(op, part_first(rows, parts, p), part_first(rows, parts, p + 1), loss);
   for (int p = 0; p < parts; p++) total += sum[p];
   *op->loss = op->scale * total;
   return OK;
 }
 
+int REAL(cpu_sum_losses)(struct kernels *k, const struct loss_op *op) {
+  return sum_parts(k, op, threads_for(k, op->logits.rows), sum_part, NULL);
+}
+
 int REAL(cpu_loss_rows)(struct kernels *k, const struct loss_op *op, row_loss *loss) {
-  int parts = k->device->threads;
-  int64_t rows = op->logits.rows;
-  double *sum = NULL, total = 0;
-  TRY(kernels_workspace(k, parts * (int64_t)sizeof *sum, (void **)&sum));
-#pragma omp parallel for num_threads(threads_for(k, rows * op->logits.cols)) schedule(static, 1)
-  for (int p = 0; p < parts; p++)
-    sum[p] = loss_part(op, part_first(rows, parts, p), part_first(rows, parts, p + 1), loss);
-  for (int p = 0; p < parts; p++) total += sum[p];
-  *op->loss = op->scale * total;
-  return OK;
+  return sum_parts(k, op, threads_for(k, op->logits.rows * op->logits.cols), loss_part, loss);
 }
