@@ -10,15 +10,11 @@
 #define LAUNCH_BENCH_BENCH_H
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/ops/kernels.h"
 #include "kernels/ops/peer.h"
 #include "kernels/ops/sparse.h"
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/base.h"
 #include "runtime/comm/comm.h"
 
 enum {

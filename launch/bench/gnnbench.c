@@ -2,7 +2,6 @@
 #include "launch/bench/bench.h"
 
 #include "launch/program.h"
-#include "runtime/base/log.h"
 #include "runtime/profile/profile.h"
 
 static const struct command {

@@ -8,11 +8,6 @@ const int64_t calibrate_width[COST_WIDTHS] = {32, 64, 128, 256, 512};
 
 enum { COMMUNITY = 2048 /* rows */ };
 
-static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Arcs of row v, ascending, into col; returns how many. Inside a cell each column is there with the share of
  * arcs that the cell asks for. */
 static int64_t draw_row(const struct synthetic *made, int64_t v, int32_t *col) {
@@ -29,11 +24,7 @@ static int64_t draw_row(const struct synthetic *made, int64_t v, int32_t *col) {
     block = random_block(key, (uint64_t)v, (uint64_t)e);
     col[count++] = (int32_t)random_below(block.word[0], block.word[1], (uint64_t)made->cols);
   }
-  qsort(col, (size_t)count, sizeof *col, by_value);
-  int64_t kept = 0;
-  for (int64_t i = 0; i < count; i++)
-    if (i == 0 || col[i] != col[i - 1]) col[kept++] = col[i];
-  return kept;
+  return sort_distinct(col, count);
 }
 
 int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr **to) {

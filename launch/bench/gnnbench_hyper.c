@@ -50,8 +50,7 @@ static double factor_of(const struct bench_matrix *m, int64_t i) {
 /* edges carry c, vertices r t. */
 static int write_values(struct hyper_case *c) {
   struct csr *edges = c->edges, *vertices = c->vertices;
-  TRY(memory_alloc(&edges->weight, edges->nnz * (int64_t)sizeof(float), "values"));
-  TRY(memory_alloc(&vertices->weight, edges->nnz * (int64_t)sizeof(float), "values"));
+  TRY(memory_arrays("values", ROOM(&edges->weight, edges->nnz), ROOM(&vertices->weight, edges->nnz)));
   for (int64_t i = 0; i < edges->nnz; i++) edges->weight[i] = (float)factor_of(&c->scale, edges->col[i]);
   for (int64_t v = 0; v < vertices->rows; v++) {
     for (int64_t i = vertices->start[v]; i < vertices->start[v + 1]; i++)

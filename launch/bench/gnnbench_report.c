@@ -5,7 +5,7 @@
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+  return COMPARE(x, y);
 }
 
 void bench_spread(double *ms, int count, struct bench_row *row) {

@@ -70,11 +70,6 @@ static int run_product(struct kernels *k, const void *context) {
   return product->ends & APART ? op_epilogue(k, &product->epilogue) : OK;
 }
 
-static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Node order[i] becomes node i. */
 static int rename_nodes(struct bench *bench, const struct csr *m, const int64_t *order, struct csr **made) {
   int32_t *place = NULL;
@@ -89,7 +84,7 @@ static int rename_nodes(struct bench *bench, const struct csr *m, const int64_t 
   for (int64_t i = 0; i < m->rows; i++) {
     int64_t from = m->start[order[i]], count = to->start[i + 1] - to->start[i];
     for (int64_t e = 0; e < count; e++) to->col[to->start[i] + e] = place[m->col[from + e]];
-    qsort(to->col + to->start[i], (size_t)count, sizeof *to->col, by_value);
+    qsort(to->col + to->start[i], (size_t)count, sizeof *to->col, compare_int32);
   }
   return OK;
 }

@@ -99,11 +99,10 @@ int gnndata_import(int argc, char **argv) {
   chosen.input = options.word[1];
   chosen.output = options.word[2];
   TRY(import_check_output(&chosen));
-  struct import import;
-  int code = import_read(&import, &chosen);
-  if (code == OK) code = make_folder_of(chosen.output);
-  if (code == OK) code = dataset_write(&import.source, chosen.output);
-  if (code == OK) print_summary(&import);
-  import_free(&import);
-  return code;
+  ENDED_BY(import_free) struct import import = {0};
+  TRY(import_read(&import, &chosen));
+  TRY(make_folder_of(chosen.output));
+  TRY(dataset_write(&import.source, chosen.output));
+  print_summary(&import);
+  return OK;
 }

@@ -33,8 +33,8 @@ struct degrees {
 
 static void count_degree(struct degrees *g, int64_t degree) {
   int b = 0;
-  if (degree < g->least) g->least = degree;
-  if (degree > g->most) g->most = degree;
+  g->least = smaller(g->least, degree);
+  g->most = larger(g->most, degree);
   while (degree >> b) b++;
   g->bin[b < BINS ? b : BINS - 1]++;
 }
@@ -57,7 +57,7 @@ static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int
   TRY(dataset_read_starts(d, 0, d->nodes, start));
   for (int64_t v = 0; v < d->nodes; v++) count_degree(g, start[v + 1] - start[v]);
   for (int64_t first = 0; first < d->edges; first += EDGE_BLOCK) {
-    int64_t count = d->edges - first < EDGE_BLOCK ? d->edges - first : EDGE_BLOCK;
+    int64_t count = smaller(d->edges - first, EDGE_BLOCK);
     TRY(dataset_read_edges(d, first, count, col, NULL));
     count_edges(g, start, first, count, col, &row);
   }
@@ -67,7 +67,7 @@ static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int
 
 static void print_degrees(const struct dataset *d, const struct degrees *g) {
   int64_t largest = 1;
-  for (int b = 0; b < BINS; b++) largest = g->bin[b] > largest ? g->bin[b] : largest;
+  for (int b = 0; b < BINS; b++) largest = larger(largest, g->bin[b]);
   printf("degree       min %" PRId64 ", mean %.2f, max %" PRId64 "\n", g->least,
          (double)d->edges / (double)d->nodes, g->most);
   for (int b = 0; b < BINS; b++) {
@@ -85,18 +85,17 @@ static void print_degrees(const struct dataset *d, const struct degrees *g) {
 }
 
 static int show_graph(struct dataset *d) {
-  struct degrees g = {0};
-  int64_t *start = NULL, *col = NULL, block = d->edges < EDGE_BLOCK ? d->edges : EDGE_BLOCK;
+  FREED int64_t *start = NULL, *col = NULL;
+  FREED uint8_t *touched = NULL;
   if (!d->has_graph) return OK;
   printf("arcs         %" PRId64 ", %s%s\n", d->edges,
          d->directed ? "directed" : "symmetric (each edge both ways)", d->weighted ? ", weighted" : "");
-  int code = memory_alloc(&start, (d->nodes + 1) * (int64_t)sizeof *start, "row offsets");
-  if (code == OK) code = memory_alloc(&col, block * (int64_t)sizeof *col, "a block of edges");
-  if (code == OK) code = memory_alloc(&g.touched, d->nodes, "marks of nodes");
-  if (code == OK) code = count_graph(d, &g, start, col);
-  if (code == OK) print_degrees(d, &g);
-  free_all(start, col, g.touched);
-  return code;
+  TRY(memory_arrays("row offsets and marks of nodes", ROOM(&start, d->nodes + 1), ROOM(&touched, d->nodes)));
+  TRY(memory_arrays("a block of edges", ROOM(&col, smaller(d->edges, EDGE_BLOCK))));
+  struct degrees g = {.touched = touched};
+  TRY(count_graph(d, &g, start, col));
+  print_degrees(d, &g);
+  return OK;
 }
 
 /* Sizes of hyperedges, vertices in none. */
@@ -105,12 +104,12 @@ static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, 
   TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, start));
   for (int64_t e = 0; e < d->hyperedges; e++) {
     int64_t size = start[e + 1] - start[e];
-    least = size < least ? size : least;
-    most = size > most ? size : most;
+    least = smaller(size, least);
+    most = larger(size, most);
     single += size == 1;
   }
   for (int64_t first = 0; first < d->incidences; first += EDGE_BLOCK) {
-    int64_t count = d->incidences - first < EDGE_BLOCK ? d->incidences - first : EDGE_BLOCK;
+    int64_t count = smaller(d->incidences - first, EDGE_BLOCK);
     TRY(dataset_read_hyper_vertices(d, first, count, vertex));
     for (int64_t i = 0; i < count; i++) touched[vertex[i]] = 1;
   }
@@ -125,14 +124,13 @@ static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, 
 }
 
 static int show_hypergraph(struct dataset *d) {
-  int64_t block = d->incidences < EDGE_BLOCK ? d->incidences : EDGE_BLOCK;
   FREED int64_t *start = NULL;
   FREED int32_t *vertex = NULL;
   FREED uint8_t *touched = NULL;
   if (d->hyperedges == 0) return OK;
-  TRY(memory_arrays("hyperedges", ROOM(&start, d->hyperedges + 1)));
-  TRY(memory_arrays("a block of vertices", ROOM(&vertex, block)));
-  TRY(memory_alloc(&touched, d->nodes, "marks of vertices"));
+  TRY(memory_arrays("hyperedges and marks of vertices", ROOM(&start, d->hyperedges + 1),
+                    ROOM(&touched, d->nodes)));
+  TRY(memory_arrays("a block of vertices", ROOM(&vertex, smaller(d->incidences, EDGE_BLOCK))));
   return count_hyperedges(d, start, vertex, touched);
 }
 
@@ -148,7 +146,7 @@ static int show_dense(struct dataset *d, int64_t rows, float *value) {
 }
 
 static int show_features(struct dataset *d) {
-  float *value;
+  FREED float *value = NULL;
   if (!d->has_features) {
     printf("features     none\n");
     return OK;
@@ -158,12 +156,9 @@ static int show_features(struct dataset *d) {
            d->feature_nnz, 100. * (double)d->feature_nnz / ((double)d->nodes * (double)d->features));
     return OK;
   }
-  int64_t row = d->features * (int64_t)sizeof *value, rows = DATASET_BLOCK / row + 1;
-  if (rows > d->nodes) rows = d->nodes;
-  TRY(memory_alloc(&value, rows * row, "a block of features"));
-  int code = show_dense(d, rows, value);
-  free(value);
-  return code;
+  int64_t rows = smaller(DATASET_BLOCK / (d->features * (int64_t)sizeof *value) + 1, d->nodes);
+  TRY(memory_arrays("a block of features", ROOM(&value, rows * d->features)));
+  return show_dense(d, rows, value);
 }
 
 static int count_label(struct dataset *d, int64_t *members, int64_t *without, int32_t *label) {
@@ -180,7 +175,7 @@ static int count_label(struct dataset *d, int64_t *members, int64_t *without, in
 static int count_labels(struct dataset *d, int64_t *members, int64_t *without, uint8_t *labels) {
   int64_t block = DATASET_BLOCK / d->classes + 1;
   for (int64_t first = 0; first < d->nodes; first += block) {
-    int64_t rows = d->nodes - first < block ? d->nodes - first : block;
+    int64_t rows = smaller(d->nodes - first, block);
     TRY(dataset_read_labels(d, first, rows, labels));
     for (int64_t v = 0; v < rows; v++) {
       int64_t any = 0;
@@ -205,8 +200,9 @@ static void print_classes(const struct dataset *d, const int64_t *members, int64
 }
 
 static int show_classes(struct dataset *d) {
-  int64_t *members, without = 0;
-  void *labels = NULL;
+  FREED int64_t *members = NULL;
+  FREED void *labels = NULL;
+  int64_t without = 0;
   if (!d->has_labels) {
     printf("classes      none\n");
     return OK;
@@ -214,13 +210,11 @@ static int show_classes(struct dataset *d) {
   int64_t block = d->task == TASK_MULTILABEL ? (DATASET_BLOCK / d->classes + 1) * d->classes
                                              : d->nodes * (int64_t)sizeof(int32_t);
   TRY(memory_arrays("sizes of classes", ROOM(&members, d->classes)));
-  int code = memory_alloc(&labels, block, "labels");
-  if (code == OK)
-    code = d->task == TASK_MULTILABEL ? count_labels(d, members, &without, labels)
-                                      : count_label(d, members, &without, labels);
-  if (code == OK) print_classes(d, members, without);
-  free_all(labels, members);
-  return code;
+  TRY(memory_alloc(&labels, block, "labels"));
+  TRY(d->task == TASK_MULTILABEL ? count_labels(d, members, &without, labels)
+                                 : count_label(d, members, &without, labels));
+  print_classes(d, members, without);
+  return OK;
 }
 
 static int show_splits(struct dataset *d) {

@@ -132,28 +132,23 @@ static struct csr rows_of(const struct graph *graph, int64_t cols) {
 }
 
 static int show_graph(struct dataset *d, const struct cost_model *model) {
-  struct graph graph = {0};
+  ENDED_BY(graph_free) struct graph graph = {0};
   if (!d->has_graph) return OK;
-  int code = graph_read(d, 0, d->nodes, &graph);
+  TRY(graph_read(d, 0, d->nodes, &graph));
   const struct csr m = rows_of(&graph, d->nodes);
-  if (code == OK) code = show(&m, &arcs_of_graph, model);
-  graph_free(&graph);
-  return code;
+  return show(&m, &arcs_of_graph, model);
 }
 
 /* Both steps of its sums: to the hyperedges and back. */
 static int show_hypergraph(struct dataset *d, const struct cost_model *model) {
-  struct graph expansion = {0};
-  struct csr back = {0};
+  ENDED_BY(graph_free) struct graph expansion = {0};
+  ENDED_BY(csr_free) struct csr back = {0};
   if (d->hyperedges == 0) return OK;
-  int code = star_expansion_read(d, d->nodes, d->hyperedges, &expansion);
+  TRY(star_expansion_read(d, d->nodes, d->hyperedges, &expansion));
   const struct csr there = rows_of(&expansion, d->nodes);
-  if (code == OK) code = show(&there, &vertices_of_hyperedges, model);
-  if (code == OK) code = csr_transpose(&there, &back, NULL);
-  if (code == OK) code = show(&back, &hyperedges_of_vertices, model);
-  csr_free(&back);
-  graph_free(&expansion);
-  return code;
+  TRY(show(&there, &vertices_of_hyperedges, model));
+  TRY(csr_transpose(&there, &back, NULL));
+  return show(&back, &hyperedges_of_vertices, model);
 }
 
 int gnndata_find_gpu(const char *gpu, const struct cost_model **model) {

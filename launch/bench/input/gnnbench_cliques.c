@@ -32,15 +32,12 @@ static int fill(const struct cliques *c, const int64_t *node, const int64_t *arc
 }
 
 int bench_cliques(const struct cliques *c, struct csr *m) {
-  int64_t *node = NULL, *arc = NULL;
-  int code = memory_alloc(&node, (c->count + 1) * (int64_t)sizeof *node, "nodes of cliques");
-  if (code == OK) code = memory_alloc(&arc, (c->count + 1) * (int64_t)sizeof *arc, "arcs of cliques");
-  for (int64_t i = 0; i < c->count && code == OK; i++) {
+  FREED int64_t *node = NULL, *arc = NULL;
+  TRY(memory_arrays("nodes and arcs of cliques", ROOM(&node, c->count + 1), ROOM(&arc, c->count + 1)));
+  for (int64_t i = 0; i < c->count; i++) {
     int64_t size = size_of(c, i);
     node[i + 1] = node[i] + size;
     arc[i + 1] = arc[i] + size * (size - 1);
   }
-  if (code == OK) code = fill(c, node, arc, m);
-  free_all(node, arc);
-  return code;
+  return fill(c, node, arc, m);
 }

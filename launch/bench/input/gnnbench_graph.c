@@ -3,11 +3,6 @@
 #include "partition/graph/graph.h"
 #include "runtime/base/random.h"
 
-static int by_value(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Every row has `degree` neighbours, drawn evenly from all nodes: the worst case for caches. */
 static int random_graph(struct bench *bench, int64_t nodes, int64_t degree, struct csr **made) {
   const struct philox_key key = random_key(1, 0, 0, RANDOM_SYNTH_EDGE);
@@ -21,7 +16,7 @@ static int random_graph(struct bench *bench, int64_t nodes, int64_t degree, stru
       struct philox_block block = random_block(key, (uint64_t)v, (uint64_t)e);
       row[e] = (int32_t)random_below(block.word[0], block.word[1], (uint64_t)nodes);
     }
-    qsort(row, (size_t)degree, sizeof *row, by_value);
+    qsort(row, (size_t)degree, sizeof *row, compare_int32);
   }
   return OK;
 }

@@ -49,13 +49,10 @@ static int copy_hyperedges(struct bench *bench, const struct dataset_source *sou
 }
 
 int bench_hypergraph(struct bench *bench, struct csr **edges) {
-  struct dataset dataset = {0};
-  struct dataset_source source = {0};
+  ENDED_BY(dataset_close) struct dataset dataset = {0};
+  ENDED_BY(dataset_source_free) struct dataset_source source = {0};
   const struct bench_options *options = bench->options;
-  int code = options->dataset ? read_hyperedges(bench, &dataset, options->dataset, edges)
-                              : make_hyperedges(options, &source);
-  if (code == OK && !options->dataset) code = copy_hyperedges(bench, &source, edges);
-  dataset_close(&dataset);
-  dataset_source_free(&source);
-  return code;
+  if (options->dataset) return read_hyperedges(bench, &dataset, options->dataset, edges);
+  TRY(make_hyperedges(options, &source));
+  return copy_hyperedges(bench, &source, edges);
 }

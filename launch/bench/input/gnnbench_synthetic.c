@@ -3,7 +3,6 @@
 #include "io/synth/synth.h"
 #include "launch/bench/bench.h"
 #include "launch/bench/input/gnnbench_cliques.h"
-#include "runtime/base/base.h"
 
 static const struct synthetic {
   const char *name;
