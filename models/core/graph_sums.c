@@ -234,10 +234,13 @@ int propagate_parts(struct propagation *p, struct run *run, const struct directi
 /* A product with P: what both its parts have. */
 struct product {
   const struct propagation *p;
-  const void *scale;
-  const struct sums_epilogue *epilogue;
+  const struct propagate_ends *ends;
   struct tensor y;
 };
+
+static const void *scale_of(const struct direction *d, const struct propagate_ends *ends) {
+  return ends->message ? NULL : d->col_scale;
+}
 
 static int multiply_part(struct run *run, const struct direction *d, struct tensor x, int halo,
                          void *context) {
@@ -247,14 +250,14 @@ static int multiply_part(struct run *run, const struct direction *d, struct tens
   struct spmm op = {.a = halo ? d->halo_part : d->own_part,
                     .x = x,
                     .row_scale = d->row_scale,
-                    .added = product->epilogue->added,
+                    .added = product->ends->added,
                     .accumulate = halo,
-                    .epilogue = product->epilogue->epilogue,
-                    .below = product->epilogue->below,
+                    .epilogue = product->ends->epilogue,
+                    .below = product->ends->below,
                     .y = product->y};
   if (several && op.y.dtype != run->kernels->real) op.sums = tensor_narrowed(p->sums, op.y.cols);
   if (!halo) {
-    op.col_scale = op.self_col_scale = product->scale;
+    op.col_scale = op.self_col_scale = scale_of(d, product->ends);
     op.self_scale = p->self;
     op.self = x;
     op.has_halo = several ? d->has_halo : NULL;
@@ -262,16 +265,10 @@ static int multiply_part(struct run *run, const struct direction *d, struct tens
   return op_spmm(run->kernels, &op);
 }
 
-int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y) {
-  struct product product = {p, scale, epilogue, y};
-  return propagate_parts(p, run, d, x, scale, multiply_part, &product);
-}
-
 static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const void *scale, const struct epilogue *epilogue,
-                               struct tensor y) {
-  return graph_sums_add(p, run, d, x, scale, &(struct sums_epilogue){.epilogue = epilogue}, y);
+                               struct tensor x, const struct propagate_ends *ends, struct tensor y) {
+  struct product product = {p, ends, y};
+  return propagate_parts(p, run, d, x, scale_of(d, ends), multiply_part, &product);
 }
 
 const struct propagation_ops graph_propagation = {.init = graph_sums_init,

@@ -19,16 +19,4 @@ typedef int propagation_part(struct run *run, const struct direction *direction,
 int propagate_parts(struct propagation *p, struct run *run, const struct direction *direction,
                     struct tensor message, const void *scale, propagation_part *part, void *context);
 
-/* How sums end: what is added to them past the row scale (data NULL: nothing), then one of the two, or none.
- */
-struct sums_epilogue {
-  struct tensor added;
-  const struct epilogue *epilogue;
-  const struct epilogue_backward *below;
-};
-
-/* y = diag(r) (A + diag(s)) diag(scale) x, and its epilogue. scale: NULL: 1. */
-int graph_sums_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                   const void *scale, const struct sums_epilogue *epilogue, struct tensor y);
-
 #endif

@@ -184,8 +184,7 @@ struct product {
 };
 
 static struct product product_of(struct propagation *p, struct run *run, const struct direction *d,
-                                 struct tensor x, const void *scale, const struct epilogue *epilogue,
-                                 struct tensor y) {
+                                 struct tensor x, const struct propagate_ends *ends, struct tensor y) {
   const struct hyper_sums *s = &p->hyper;
   struct tensor outer = tensor_narrowed(s->outer, y.cols);
   struct tensor edges = tensor_rows(outer, 0, s->hyper->outer);
@@ -194,10 +193,10 @@ static struct product product_of(struct propagation *p, struct run *run, const s
   return (struct product){.p = p,
                           .run = run,
                           .d = d,
-                          .scale = scale,
+                          .scale = ends->message ? NULL : d->col_scale,
                           .x = x,
                           .y = y,
-                          .epilogue = epilogue,
+                          .epilogue = ends->epilogue,
                           .outer = outer,
                           .edges = edges,
                           .edge_sums = outer.dtype == type ? edges : tensor_narrowed(s->outer_sums, y.cols),
@@ -310,9 +309,8 @@ static int sum_rest(const struct product *t) {
 }
 
 static int hyper_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const void *scale, const struct epilogue *epilogue,
-                               struct tensor y) {
-  struct product t = product_of(p, run, d, x, scale, epilogue, y);
+                               struct tensor x, const struct propagate_ends *ends, struct tensor y) {
+  struct product t = product_of(p, run, d, x, ends, y);
   if (run->comm->size == 1) return sum_inner(&t);
   TRY(p->hyper.hyper->travel == TRAVEL_VERTICES ? travel_vertices(&t) : travel_hyperedges(&t));
   return p->hyper.hyper->rest.rows > 0 ? sum_rest(&t) : OK;

@@ -30,33 +30,16 @@ void propagation_free(struct propagation *p, struct run *run) {
   *p = (struct propagation){0};
 }
 
-int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-              const struct epilogue *epilogue, struct tensor y) {
-  return p->ops->multiply(p, run, d, x, d->col_scale, epilogue, y);
-}
-
 int propagation_takes_loss(const struct propagation *p) {
   return p->ops == &graph_propagation;
 }
 
-int propagate_and_add(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                      struct tensor added, const struct epilogue *epilogue, struct tensor y) {
-  assert(p->ops == &graph_propagation);
-  return graph_sums_add(p, run, d, x, d->col_scale,
-                        &(struct sums_epilogue){.added = added, .epilogue = epilogue}, y);
-}
-
-int propagate_below(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                    struct tensor added, const struct epilogue_backward *below) {
-  int fuses = p->ops == &graph_propagation && op_spmm_takes_epilogue(below);
-  struct sums_epilogue epilogue = {.added = added, .below = fuses ? below : NULL};
-  assert(p->ops == &graph_propagation || !added.data);
-  TRY(p->ops == &graph_propagation ? graph_sums_add(p, run, d, x, d->col_scale, &epilogue, below->dy)
-                                   : propagate(p, run, d, x, NULL, below->dy));
-  return fuses ? OK : op_epilogue_backward(run->kernels, below);
-}
-
-int propagate_message(struct propagation *p, struct run *run, const struct direction *d,
-                      struct tensor message, const struct epilogue *epilogue, struct tensor y) {
-  return p->ops->multiply(p, run, d, message, NULL, epilogue, y);
+int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+              const struct propagate_ends *ends, struct tensor y) {
+  const int of_graph = p->ops == &graph_propagation;
+  struct propagate_ends along = *ends;
+  assert(of_graph || !ends->added.data);
+  if (ends->below && !(of_graph && op_spmm_takes_epilogue(ends->below))) along.below = NULL;
+  TRY(p->ops->multiply(p, run, d, x, &along, y));
+  return along.below == ends->below ? OK : op_epilogue_backward(run->kernels, ends->below);
 }

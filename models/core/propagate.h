@@ -14,28 +14,16 @@
 int propagation_init(struct propagation *p, struct run *run, int64_t width);
 int propagation_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
 int propagation_start(struct propagation *p, struct run *run);
-/* Bytes of the kernels' scratch that propagate asks for at that width; `message`: that propagate_message
- * does. */
+/* Bytes of the kernels' scratch that propagate asks for at that width; `message`: of a message (struct
+ * propagate_ends). */
 int64_t propagation_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);
 void propagation_free(struct propagation *p, struct run *run);
 
 /* Whether the epilogue of a product with P may have a loss. */
 int propagation_takes_loss(const struct propagation *p);
 
-/* y [own, w] = P x (or P^T x), then `epilogue` (NULL: none; else its z is y). x [own, w]. */
+/* y [own, w] = P x (or P^T x), x [own, w], and its ends. */
 int propagate(struct propagation *p, struct run *run, const struct direction *direction, struct tensor x,
-              const struct epilogue *epilogue, struct tensor y);
-/* y = P x + added [own, w], which is not y's memory; P of a graph. */
-int propagate_and_add(struct propagation *p, struct run *run, const struct direction *direction,
-                      struct tensor x, struct tensor added, const struct epilogue *epilogue, struct tensor y);
-/* below->dy = P^T x (+ added, on a graph; data NULL: nothing), and then `below`, the epilogue of the layer
- * below.
- */
-int propagate_below(struct propagation *p, struct run *run, const struct direction *direction,
-                    struct tensor x, struct tensor added, const struct epilogue_backward *below);
-/* propagate of rows that were multiplied by direction->col_scale where they were made, which spares a pass.
- */
-int propagate_message(struct propagation *p, struct run *run, const struct direction *direction,
-                      struct tensor message, const struct epilogue *epilogue, struct tensor y);
+              const struct propagate_ends *ends, struct tensor y);
 
 #endif

@@ -35,6 +35,14 @@ struct direction {
   int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
 };
 
+/* How the rows of a product with P begin and end. */
+struct propagate_ends {
+  int message;                     /* x comes multiplied by the direction's col_scale, where it was made */
+  struct tensor added;             /* past the row scale; data NULL: nothing. P of a graph */
+  const struct epilogue *epilogue; /* then one of these two, or none: its z is y */
+  const struct epilogue_backward *below; /* the epilogue of the layer below: its dy is y */
+};
+
 /* What propagation_init and its like do, by what P is of: graph_propagation, hyper_propagation. */
 struct propagation_ops {
   int (*init)(struct propagation *p, struct run *run, int64_t width);
@@ -42,9 +50,8 @@ struct propagation_ops {
   int (*start)(struct propagation *p, struct run *run);
   int64_t (*workspace)(const struct propagation *p, const struct run *run, int64_t width, int message);
   void (*free)(struct propagation *p, struct run *run);
-  /* y = diag(r) (A + diag(s)) diag(scale) x and the epilogue; scale: NULL: 1 */
   int (*multiply)(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
-                  const void *scale, const struct epilogue *epilogue, struct tensor y);
+                  const struct propagate_ends *ends, struct tensor y);
 };
 
 /* What P of a hypergraph needs, see models/core/hyper.h. */

@@ -205,9 +205,9 @@ void model_estimate(const struct model *model, const struct run *run, struct est
 static int aggregate_panel(struct model *model, struct run *run, struct tensor x, struct tensor y) {
   struct propagation *p = &model->propagation;
   struct epilogue scale = {.z = x, .scale = p->forward.col_scale, .y = x};
-  if (!scale.scale || !has_panels(model)) return propagate(p, run, &p->forward, x, NULL, y);
-  TRY(op_epilogue(run->kernels, &scale));
-  return propagate_message(p, run, &p->forward, x, NULL, y);
+  const struct propagate_ends ends = {.message = scale.scale && has_panels(model)};
+  if (ends.message) TRY(op_epilogue(run->kernels, &scale));
+  return propagate(p, run, &p->forward, x, &ends, y);
 }
 
 /* Columns [done, done + cols) through all that is hoisted. */

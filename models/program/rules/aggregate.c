@@ -17,27 +17,21 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
 
 /* With what the head adds in its epilogue: parts of a gradient, gcnii's initial values, the epilogue of a
  * layer. */
-static int aggregate_with(const struct pass *pass, const struct step *step, const struct epilogue *epilogue,
-                          const struct epilogue_backward *backward) {
+int run_aggregate(const struct pass *pass, const struct step *step) {
   struct propagation *p = pass->propagation;
   const struct direction *d = step->aggregation.transposed ? &p->backward : &p->forward;
-  struct tensor x = rule_input(pass, step->in[0]), added = tensor_in(pass, step, 1),
-                y = tensor_out(pass, step, 0);
-  if (backward) return propagate_below(p, pass->run, d, x, added, backward);
-  if (added.data) return propagate_and_add(p, pass->run, d, x, added, epilogue, y);
-  return (step->aggregation.message ? propagate_message : propagate)(p, pass->run, d, x, epilogue, y);
-}
-
-int run_aggregate(const struct pass *pass, const struct step *step) {
   struct epilogue held;
   struct rule_backward below;
   struct tensor y = tensor_out(pass, step, 0), residual = tensor_in(pass, step, 2);
-  const struct epilogue_backward *backward = rule_backward(pass, step, &below);
-  const struct epilogue *epilogue = rule_epilogue(pass, step, &held);
   struct epilogue add = {.z = y, .residual = residual, .y = y};
+  struct propagate_ends ends = {.message = step->aggregation.message,
+                                .added = tensor_in(pass, step, 1),
+                                .epilogue = rule_epilogue(pass, step, &held),
+                                .below = rule_backward(pass, step, &below)};
   if (step->aggregation.once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
-  return aggregate_with(pass, step, residual.data && !epilogue ? &add : epilogue, backward);
+  if (residual.data && !ends.epilogue) ends.epilogue = &add;
+  return propagate(p, pass->run, d, rule_input(pass, step->in[0]), &ends, y);
 }
 
 /* d eps = sum of dy times x, element by element. */
