@@ -40,9 +40,11 @@ static int by_value(const void *a, const void *b) {
 
 double times_median(const struct times *times) {
   size_t count = (size_t)times->used;
-  FREED double *sorted = malloc((count + 1) * sizeof *sorted);
-  if (!sorted || count == 0) return NAN;
+  double *sorted = count > 0 ? malloc(count * sizeof *sorted) : NULL;
+  if (!sorted) return NAN;
   memcpy(sorted, times->ms, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, by_value);
-  return .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+  double middle = .5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+  free(sorted);
+  return middle;
 }
