@@ -50,7 +50,7 @@ int import_feature_csr(struct dataset_source *source, const struct npz *npz, con
   source->features = m.cols;
   TRY(code);
   if (m.rows != nodes || m.cols < 1)
-    FAIL(BAD_INPUT, "%s: %s features of %lld x %lld for %lld nodes", npz->path, prefix, (long long)m.rows,
+    FAIL(BAD_INPUT, "%s: features of %lld x %lld for %lld nodes", npz->path, (long long)m.rows,
          (long long)m.cols, (long long)nodes);
   return OK;
 }

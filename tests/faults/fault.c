@@ -14,12 +14,15 @@
  *   FAULT_EXCEPT=1a00-2b00   addresses in the program that are not its own code: a library linked into it
  *   FAULT_LOG=/file          gets a line for a call that failed: function, number, place of the caller
  *   FAULT_COUNTS=/file       gets a line "function calls" for each that was called, at a good end
+ *   FAULT_PLACES=/file       gets a line for a call that comes by a way on which none came before: function, number, and
+ *                            the places in the program of all its calls that are under way
  *
  * A call is counted in a process and the children that it forks together, so that one of them fails. */
 #include "faults/fault.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -32,7 +35,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST_TEXTS = 8 };
+enum { MOST_TEXTS = 8, DEEPEST = 48, MOST_WAYS = 1 << 16 };
 
 /* All calls, as the linker puts them side by side. */
 extern struct fault_call fault_first[] __asm__("__start_fault_calls"), fault_end[] __asm__(
@@ -51,10 +54,11 @@ static struct text { uintptr_t start, end; } texts[MOST_TEXTS];
 static struct {
   int active, error, shortens, kills, always, text_count;
   long at;
-  const char *calls, *folder, *file, *log, *counts;
+  const char *calls, *folder, *file, *log, *counts, *places;
   uintptr_t base;
   struct text except;  /* from the base on */
   atomic_long *shared; /* [0]: calls that FAULT_CALL names; [1 + i]: of call i */
+  atomic_long *ways;   /* those that calls came by, each where its number says or behind */
 } fault;
 
 static int note_texts(struct dl_phdr_info *object, size_t size, void *context) {
@@ -107,6 +111,7 @@ __attribute__((constructor)) static void start(void) {
   fault.file = setting("FAULT_FILE", "");
   fault.log = setting("FAULT_LOG", NULL);
   fault.counts = setting("FAULT_COUNTS", NULL);
+  fault.places = setting("FAULT_PLACES", NULL);
   fault.at = atol(setting("FAULT_AT", "0"));
   fault.always = getenv("FAULT_ALWAYS") != NULL;
   cost_error(setting("FAULT_ERROR", "EIO"));
@@ -114,9 +119,10 @@ __attribute__((constructor)) static void start(void) {
                 &fault.except.end);
   for (struct fault_call *call = fault_first; call < fault_end; call++) call->is_named = is_named(call->name);
   size_t calls = (size_t)(fault_end - fault_first);
-  fault.shared = mmap(NULL, (1 + calls) * sizeof *fault.shared, PROT_READ | PROT_WRITE,
+  fault.shared = mmap(NULL, (1 + calls + MOST_WAYS) * sizeof *fault.shared, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   fault.active = fault.shared != MAP_FAILED;
+  fault.ways = fault.shared + 1 + calls;
 }
 
 static int is_own(uintptr_t caller) {
@@ -166,9 +172,34 @@ static void append(const char *path, const char *text) {
   errno = saved;
 }
 
+static int is_new_way(uint64_t way) {
+  for (uint64_t i = way; i < way + MOST_WAYS; i++) {
+    long empty = 0;
+    if (atomic_compare_exchange_strong(&fault.ways[i % MOST_WAYS], &empty, (long)way)) return 1;
+    if (empty == (long)way) return 0;
+  }
+  return 0;
+}
+
+static void note_place(const char *name, long n) {
+  char line[DEEPEST * 20];
+  void *frame[DEEPEST];
+  uint64_t way = 1;
+  int frames = backtrace(frame, DEEPEST), length = snprintf(line, sizeof line, "%s %ld", name, n);
+  for (int i = 0; i < frames; i++) {
+    uintptr_t place = (uintptr_t)frame[i] - fault.base;
+    if (place >= texts[0].end - fault.base) continue;
+    way = (way ^ place) * 1099511628211u;
+    length += snprintf(line + length, sizeof line - (size_t)length, " %lx", (unsigned long)place);
+  }
+  snprintf(line + length, sizeof line - (size_t)length, "\n");
+  if (is_new_way(way)) append(fault.places, line);
+}
+
 static int is_due(struct fault_call *call, uintptr_t caller) {
   char line[160];
-  atomic_fetch_add(&fault.shared[1 + (call - fault_first)], 1);
+  long calls = 1 + atomic_fetch_add(&fault.shared[1 + (call - fault_first)], 1);
+  if (fault.places) note_place(call->name, calls);
   if (!call->is_named) return 0;
   long n = 1 + atomic_fetch_add(&fault.shared[0], 1);
   if (fault.at == 0 || (fault.always ? n < fault.at : n != fault.at)) return 0;

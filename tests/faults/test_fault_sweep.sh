@@ -4,6 +4,7 @@
 # done again afterwards gives what was never disturbed, bit for bit.
 #
 #   test_fault_sweep.sh sample              every so many of them, in about two minutes
+#   test_fault_sweep.sh places              one for every place of the code that such a call is made from, by whatever way
 #   test_fault_sweep.sh all [SCENARIO...]   all; of a function that is called very often some
 #
 # GNNTRAIN_BIN and GNNTRAIN_SOURCE are the build and the sources, as whole paths. FAULT_ONLY='^MPI_' tries the functions
@@ -161,16 +162,18 @@ measure() {
   ranks=$(ranks_of "$scenario")
   rm -rf in counts.txt
   cp -r "$lab/$scenario" in
-  program 300 "$ranks" "$(fault_of "$scenario") FAULT_COUNTS=$PWD/counts.txt" $(arguments_of "$scenario")
+  program 300 "$ranks" "$(fault_of "$scenario") FAULT_COUNTS=$PWD/counts.txt $(places_of "$scenario")" \
+    $(arguments_of "$scenario")
   ((code == 0)) || fail "$scenario: ended with $code while its calls were counted"
   awk -v began="$began" -v ended="$EPOCHREALTIME" 'BEGIN { print int(30 + 60 * (ended - began)) }' >"$lab/$scenario.limit"
   sort counts.txt | sed "s/^/$scenario /" >>"$lab/counts"
 }
 
-# linked_in PROGRAM: START-END of NVIDIA's runtime in it, which gives each of its functions the same name; empty: none.
+# linked_in PROGRAM: START-END of NVIDIA's runtime in it, whose functions have names with one beginning, or of what
+# writes down which lines were run; empty: neither.
 linked_in() {
   nm -n "$GNNTRAIN_BIN/$1" | awk '$3 == "_start" { mine = 1 }
-    mine && $2 == "t" && $3 ~ /^libcudart_static_/ { if (!start) start = $1; last = 1; next }
+    mine && $2 ~ /^[tT]$/ && $3 ~ /^(libcudart_static_|__gcov_[a-z])/ { if (!start) start = $1; last = 1; next }
     last { end = $1; last = 0 }
     END { if (start) print start "-" end }'
 }
@@ -182,6 +185,24 @@ fault_of() {
   words=($(arguments_of "$1"))
   echo "LD_PRELOAD=$tools/libfault.so FAULT_PROGRAM=${words[0]} FAULT_IN=$PWD/in FAULT_EXCEPT=${linked[${words[0]}]}"
   if [[ $1 == *_2_* ]]; then echo "FAULT_RANK=${1##*_}"; fi
+}
+
+places_of() { if [[ $part == places ]]; then echo "FAULT_PLACES=$lab/$1.places"; fi; }
+
+# Of all calls, in the order of the scenarios, those under which a call is under way from a place that none before had.
+plan_places() {
+  local scenario arguments
+  for scenario in $scenarios; do
+    arguments=$(arguments_of "$scenario")
+    sed "s/^/$scenario ${arguments%% *} /" "$lab/$scenario.places"
+  done | awk '{
+    fresh = 0
+    for (i = 5; i <= NF; i++) if (!seen[$2, $i]++) fresh = 1
+    if (fresh) print $1, $3, $4
+  }' | while read -r scenario function number; do
+    set -- $(errors_of "$function")
+    echo "$scenario $function $number ${1%+}"
+  done
 }
 
 # All injections, one a line: SCENARIO FUNCTION NUMBER ERROR. A function that is called more than `most` times fails in as
@@ -355,7 +376,11 @@ table() {
 make_lab
 : >"$lab/counts"
 for scenario in $scenarios; do measure "$scenario"; done
-if [[ $part == sample ]]; then plan | sample >"$lab/plan"; else plan >"$lab/plan"; fi
+case $part in
+sample) plan | sample ;;
+places) plan_places ;;
+all) plan ;;
+esac >"$lab/plan"
 rm -rf in
 worker 0 >worker0.txt 2>&1 &
 worker 1 >worker1.txt 2>&1 &

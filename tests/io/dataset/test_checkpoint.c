@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/dataset/checkpoint.h"
+#include "io/file/h5_hdf5.h"
 #include "io/file/path_check.h"
 #include "tests/io/tiny.h"
 
@@ -107,6 +108,20 @@ TEST(a_dataset_is_not_a_checkpoint) {
   assert_fails(checkpoint_read(&nothing, path), BAD_INPUT, "is not a checkpoint");
   snprintf(path, sizeof path, "%s/absent.h5", folder);
   assert_fails(checkpoint_read(&nothing, path), BAD_INPUT, "No such file or directory");
+}
+
+TEST(another_versions_checkpoint_is_refused) {
+  char path[400];
+  struct checkpoint nothing = {0};
+  snprintf(path, sizeof path, "%s/version.h5", folder);
+  assert_ok(checkpoint_write(&nothing, path));
+  assert_ok(checkpoint_read(&nothing, path));
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t version = H5Aopen(file, "version", H5P_DEFAULT);
+  assert_true(H5Awrite(version, H5T_NATIVE_INT, &(int){99}) >= 0);
+  H5Aclose(version);
+  H5Fclose(file);
+  assert_fails(checkpoint_read(&nothing, path), BAD_INPUT, "is a checkpoint of version 99; this program reads");
 }
 
 static void touch(const char *dir, const char *name) {

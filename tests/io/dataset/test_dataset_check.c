@@ -157,6 +157,7 @@ TEST(reading_refuses_what_it_meets) {
   s.feature[3 * TINY_FEATURES + 7] = NAN;
   s.label[5] = 3;
   s.split[0].node[SPLIT_TEST][0] = 9;
+  s.split[0].node[SPLIT_VAL][3] = 12;
   assert_ok(dataset_write(&s, path));
   dataset_source_free(&s);
   assert_ok(dataset_open(&d, path));
@@ -167,5 +168,21 @@ TEST(reading_refuses_what_it_meets) {
   assert_fails(dataset_read_label(&d, 4, 4, label), BAD_INPUT, "/node/labels[5] is 3; -1 to 2");
   assert_fails(dataset_read_split(&d, 0, SPLIT_TEST, &node, &count), BAD_INPUT, "[1] is 5 after 9");
   assert_null(node);
+  assert_fails(dataset_read_split(&d, 0, SPLIT_VAL, &node, &count), BAD_INPUT,
+               "/split/val[3] is 12; 0 to 11 are allowed");
+  assert_null(node);
+  dataset_close(&d);
+}
+
+TEST(reading_refuses_labels_that_are_neither_0_nor_1) {
+  struct dataset d;
+  struct dataset_source s = tiny_source(TASK_MULTILABEL, 5, 1);
+  uint8_t labels[TINY_NODES * TINY_CLASSES];
+  s.labels[5 * TINY_CLASSES + 1] = 2;
+  assert_ok(dataset_write(&s, path));
+  dataset_source_free(&s);
+  assert_ok(dataset_open(&d, path));
+  assert_ok(dataset_read_labels(&d, 0, 5, labels));
+  assert_fails(dataset_read_labels(&d, 4, 4, labels), BAD_INPUT, "node 5, class 1 is 2; 0 and 1 are allowed");
   dataset_close(&d);
 }

@@ -46,3 +46,22 @@ for command in check info; do
   printf 'XXXX' | dd of=flipped.h5 bs=1 seek=100000 conv=notrunc status=none
   refused 2 "damaged" gnndata "$command" flipped.h5
 done
+
+# Several labels a node, sparse features, self loops; more classes than are listed.
+printf '%s\n' '0 0' '0 1' '1 2' '3 3' >list.txt
+header="{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2), }"
+printf '\x93NUMPY\x01\x00%b\x00%s\n\x01\x00\x00\x00\x00\x01\x01\x01' "\\x$(printf %02x $((${#header} + 1)))" "$header" >labels.npy
+for v in 0 1 2 3; do echo "$v$(printf ',0%.0s' {1..29})"; done >features.csv
+gnndata import edgelist list.txt multi.h5 --labels labels.npy --features features.csv >/dev/null
+gnndata info multi.h5 >out.txt
+says '^isolated +1 nodes$'
+says '^self loops +2$'
+says '^features +30, sparse rows, 3 entries, 2.5% not zero$'
+says '^classes +2, multilabel, 1 nodes without a label$'
+says '^ +1 +2 nodes, 50.00%$'
+seq 0 69 >ids.txt
+seq 0 68 | awk '{ print $1, $1 + 1 }' >list.txt
+gnndata import edgelist list.txt many.h5 --labels ids.txt >/dev/null
+gnndata info many.h5 >out.txt
+says '^classes +70, multiclass, 0 nodes without a label$'
+says '^ +and 20 classes more$'

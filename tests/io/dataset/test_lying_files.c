@@ -67,6 +67,13 @@ TEST(lying_attributes_are_refused) {
   hid_t file = reopen();
   replace_int(file, "task", 3);
   assert_refused(file, "\"task\" is not a string");
+  hid_t string = H5Tcopy(H5T_C_S1);
+  H5Tset_size(string, H5T_VARIABLE);
+  file = reopen();
+  H5Adelete(file, "task");
+  foreign_attr(file, "task", string, &(const char *){"regression"});
+  H5Tclose(string);
+  assert_refused(file, "\"task\" is \"regression\"; multiclass, multilabel and none are allowed");
   file = reopen();
   H5Adelete(file, "num_edges");
   assert_refused(file, "\"num_edges\" is missing");
@@ -158,4 +165,50 @@ TEST(lying_content_is_refused) {
   wide[0] = 0;
   replace_set(file, "/node/labels", H5T_NATIVE_INT64, 1, (hsize_t[]){TINY_NODES}, 0, wide);
   assert_refused(file, "/node/labels[1] is 4294967296; -1 to 2");
+}
+
+TEST(a_dataset_without_a_name_has_its_files) {
+  struct dataset d = {0};
+  hid_t file = reopen();
+  H5Adelete(file, "name");
+  H5Fclose(file);
+  assert_ok(dataset_open(&d, path));
+  assert_string_equal(d.name, "tiny");
+  dataset_close(&d);
+}
+
+TEST(what_is_missing_or_there_twice_is_refused) {
+  hid_t file = reopen();
+  H5Ldelete(file, "/graph", H5P_DEFAULT);
+  replace_int(file, "num_edges", 0);
+  assert_refused(file, "has neither /graph/indptr nor /hypergraph/indptr");
+  file = reopen();
+  foreign_set(file, "/split/0/train", H5T_NATIVE_INT64, 1, (hsize_t[]){1}, 0, NULL);
+  assert_refused(file, "/split/train and /split/0: both stand for split 0");
+}
+
+static void remember(const char *violation, void *said) {
+  snprintf(said, 600, "%s", violation);
+}
+
+static void find_violation(hid_t file, const char *text) {
+  struct dataset d = {0};
+  char said[600] = "";
+  int64_t violations;
+  H5Fclose(file);
+  assert_ok(dataset_open(&d, path));
+  assert_ok(dataset_check(&d, remember, said, &violations));
+  dataset_close(&d);
+  assert_int_equal(violations, 1);
+  if (!strstr(said, text)) fail_msg("\"%s\" is not in \"%s\"", text, said);
+}
+
+TEST(lies_that_reading_passes_over_are_violations) {
+  static const int64_t early[TINY_NODES + 1] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 23};
+  hid_t file = reopen();
+  replace_set(file, "/graph/indptr", H5T_NATIVE_INT64, 1, (hsize_t[]){TINY_NODES + 1}, 0, early);
+  find_violation(file, "/graph/indptr[12] is 23; it must be 24, the number of /graph/indices");
+  file = reopen();
+  foreign_set(file, "/split/valid", H5T_NATIVE_INT64, 1, (hsize_t[]){1}, 0, NULL);
+  find_violation(file, "valid");
 }

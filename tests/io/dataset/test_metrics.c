@@ -10,15 +10,19 @@
 
 IN_TINY_FOLDER("metrics");
 
-static char *content(void) {
+static char *content_of(const char *dir) {
   static char text[4096];
   char path[400];
-  snprintf(path, sizeof path, "%s/a/b/metrics.jsonl", folder);
+  snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, dir);
   FILE *file = fopen(path, "r");
   assert_non_null(file);
   text[fread(text, 1, sizeof text - 1, file)] = '\0';
   fclose(file);
   return text;
+}
+
+static char *content(void) {
+  return content_of("a/b");
 }
 
 static void write_runs(const char *dir) {
@@ -193,4 +197,16 @@ TEST(a_full_disk_and_a_file_in_the_way_are_said) {
   metrics_close(&m);
   snprintf(path, sizeof path, "%s/a/b/metrics.jsonl", folder);
   assert_fails(metrics_open(&m, path, 0, -1), FAILED, "is not a folder");
+}
+
+TEST(without_a_best_epoch_it_is_null) {
+  char dir[400];
+  struct metrics m;
+  struct metrics_final last = {0, 0, 3, NAN, NAN, 1.5, 1};
+  snprintf(dir, sizeof dir, "%s/null", folder);
+  assert_ok(metrics_open(&m, dir, 0, -1));
+  assert_ok(metrics_final(&m, &last));
+  metrics_close(&m);
+  assert_non_null(
+      strstr(content_of("null"), "\"best_epoch\": null, \"epochs\": 3, \"val\": null, \"test\": null"));
 }

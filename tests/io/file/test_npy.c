@@ -61,11 +61,17 @@ TEST(every_type_is_read_in_both_byte_orders) {
 TEST(half_floats_have_their_ieee_values) {
   struct npy npy;
   float value[4];
-  const uint16_t half[] = {0x0001, 0x3555, 0x7BFF, 0x8400};
+  const uint16_t half[] = {0x0001, 0x3555, 0x7BFF, 0x8400}, none[] = {0x7C00, 0xFC00, 0x7C01};
   assert_ok(parse(&npy, "<f2", "(4,)", 0, 1, half, sizeof half));
   assert_ok(npy_float(&npy, 0, 4, value));
   const float expected[] = {0x1p-24F, 0.333251953125F, 65504, -0x1p-14F};
   for (int i = 0; i < 4; i++) assert_true(value[i] == expected[i]);
+  npy_free(&npy);
+  assert_ok(parse(&npy, "<f2", "(3,)", 0, 1, none, sizeof none));
+  for (int i = 0; i < 3; i++) {
+    assert_fails(npy_float(&npy, i, 1, value), BAD_INPUT, "is not a finite");
+    assert_int_equal(npy_is_nan(&npy, i), i == 2);
+  }
   npy_free(&npy);
 }
 

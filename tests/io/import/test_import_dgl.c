@@ -108,6 +108,14 @@ TEST(what_does_not_fit_is_named) {
                "reddit_data.npz: node_types: node 1 has type 4; allowed: 0");
   make_data(types, "(2, 3)");
   assert_fails(import_code(&options), BAD_INPUT, "reddit_data.npz: feature: has 2 rows");
+  const struct synthetic_array few[DATA] = {ARRAY("feature", "<f4", "(3, 2)", feature),
+                                            ARRAY("label", "<i8", "(3,)", label),
+                                            {"node_types", "<i4", "(2,)", types, 8, 0}};
+  synthetic_npz("reddit/reddit_data.npz", few, DATA);
+  assert_fails(import_code(&options), BAD_INPUT,
+               "node_types: has 2 elements, expected one for each of 3 nodes");
+  make_data(types, "(2, 3)");
+  assert_fails(import_code(&options), BAD_INPUT, "reddit_data.npz: feature: has 2 rows");
   assert_int_equal(remove("reddit/reddit_data.npz"), 0);
   assert_fails(import_code(&options), BAD_INPUT, "reddit/reddit_data.npz: cannot be opened");
   const struct synthetic_array csc[] = {ARRAY("indptr", "<i4", "(4,)", indptr),

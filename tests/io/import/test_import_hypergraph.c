@@ -53,6 +53,45 @@ TEST(vertices_count_from_one_where_the_last_would_not_fit) {
   reads(&options, 5, "1 2|2 4|");
 }
 
+static void features_beside(const char *file, int64_t nodes, const char *rows) {
+  struct import_options options = options_of("hypergraph", "h");
+  options.features = file;
+  reads(&options, nodes, rows);
+}
+
+TEST(arrays_beside_say_how_many_vertices_there_are) {
+  static const float matrix[5] = {1, 2, 3, 4, 5};
+  static const int64_t start[5] = {0, 1, 1, 1, 2}, four[] = {4, 1};
+  static const int32_t col[] = {0, 0};
+  const struct synthetic_array csr[] = {{"indptr", "<i8", "(5,)", start, sizeof start, 0},
+                                        {"indices", "<i4", "(2,)", col, sizeof col, 0},
+                                        {"shape", "<i8", "(2,)", four, sizeof four, 0},
+                                        {"format", "|S3", "()", "csr", 3, 0},
+                                        {"data", "<f4", "(2,)", matrix, 8, 0}};
+  const struct synthetic_array attr[] = {{"attr_indptr", "<i8", "(5,)", start, sizeof start, 0},
+                                         {"attr_indices", "<i4", "(2,)", col, sizeof col, 0},
+                                         {"attr_shape", "<i8", "(2,)", four, sizeof four, 0},
+                                         {"attr_data", "<f4", "(2,)", matrix, 8, 0}};
+  size_t size;
+  synthetic_text("h", "1,2\n4,2\n");
+  void *bytes = synthetic_npy("<f4", "(4, 1)", 0, 1, matrix, 16, &size);
+  synthetic_file("four.npy", bytes, size);
+  free(bytes);
+  bytes = synthetic_npy("<f4", "(5, 1)", 0, 1, matrix, 20, &size);
+  synthetic_file("five.npy", bytes, size);
+  free(bytes);
+  synthetic_npz("csr.npz", csr, 5);
+  synthetic_npz("attr.npz", attr, 4);
+  features_beside("four.npy", 4, "0 1|1 3|");
+  features_beside("five.npy", 5, "1 2|2 4|");
+  features_beside("csr.npz", 4, "0 1|1 3|");
+  features_beside("attr.npz", 4, "0 1|1 3|");
+  struct import_options options = options_of("hypergraph", "h");
+  options.features = "csr.npz";
+  options.nodes = 5;
+  assert_fails(import_code(&options), BAD_INPUT, "csr.npz: features of 4 x 1 for 5 nodes");
+}
+
 TEST(repeated_vertices_merge_and_empty_hyperedges_vanish) {
   synthetic_text("h", "2,0,2\n\n1\n0,2\n");
   struct import_options options = options_of("hypergraph", "h");
@@ -128,6 +167,7 @@ TEST(wrong_files_name_file_and_line) {
       {"bad", "% bip\n0 1\n", "bad:2: a vertex is 0; 1 to 2147483647 are allowed"},
       {"bad", "% bip\n% 1 2 2\n1 3\n", "bad:3: a hyperedge is 3; 1 to 2 are allowed"},
       {"bad", "% bip\n% 2 2 2\n1 2\n", "bad:2: declares 2 incidences, the file has 1"},
+      {"bad", "% bip\n% 1 3000000000 1\n1 1\n", "bad:2: 3000000000 vertices and 1 hyperedges; at most 2147483647"},
       {"bad", "% bip\n1\n", "bad:2: expected a hyperedge, found the end of the line"},
       {"bad", "% bip\n1 1 1 1 1\n", "bad:2: expected a vertex, a hyperedge, a weight and a time"},
       {"bad", "% bip\n", "bad: holds no hyperedges"},

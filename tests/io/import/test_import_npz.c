@@ -216,6 +216,7 @@ TEST(arrays_that_do_not_fit_are_named) {
       {1, ARRAY("adj_indices", "<i4", "(3,)", far), "adj_indices: element 1 is 4, outside 0 .. 3"},
       {2, ARRAY("adj_shape", "<i8", "(2,)", negative), "adj_shape: -1 x 4"},
       {2, ARRAY("adj_shape", "<i8", "(2,)", huge), "adj_shape: 2000000000 is out of proportion"},
+      {2, ARRAY("adj_shape", "<i8", "(1,)", train), "adj_shape: has 1 sizes, expected 2"},
       {3, ARRAY("adj_data", "<f4", "(3,)", nan_values), "adj_data: element 1 is not a finite"},
       {3, ARRAY("adj_data", "<i8", "(2,)", shape), "adj_data: has 2 values for 3 indices"},
       {6, ARRAY("attr_shape", "<i8", "(2,)", five), "attr_indptr: has 5 offsets for 5 rows"},
@@ -236,7 +237,7 @@ TEST(arrays_that_do_not_fit_are_named) {
 }
 
 TEST(heterophilous_arrays_must_fit) {
-  static const int64_t far[] = {0, 4};
+  static const int64_t far[] = {0, 4}, grades[] = {0, 1, 1, 0, 0, 2, 1, 1};
   static const uint8_t grey[8] = {2};
   const struct {
     int at;
@@ -246,6 +247,7 @@ TEST(heterophilous_arrays_must_fit) {
       {0, ARRAY("edges", "<i8", "(1, 2)", far), "h.npz: edges: edge 0 names node 4, outside 0 .. 3"},
       {0, ARRAY("edges", "<i8", "(2,)", far), "edges: expected pairs of node ids"},
       {2, ARRAY("node_labels", "<i8", "(2,)", far), "node_labels: has 2 rows"},
+      {2, ARRAY("node_labels", "<i8", "(4, 2)", grades), "node_labels: label 1 of node 2 is 2; allowed: 0, 1"},
       {3, ARRAY("train_masks", "|u1", "(2, 4)", grey), "train_masks: element 0 is not 0 or 1"},
       {3,
        {"train_masks", "|b1", "(4611686018427387904, 0)", NULL, 0, 0}, /* 2^62 by 4 is 0 in 64 bits */

@@ -163,6 +163,10 @@ TEST(archives_of_large_sets_are_read) {
   make_archives(wrong);
   assert_fails(import_code(&options), BAD_INPUT,
                "set/raw/data.npz: edge_index: edge 2 names node 4, outside 0 .. 3");
+  const struct synthetic_array two[] = {ARRAY("edge_index", "<i8", "(2, 3)", pairs),
+                                        {"num_nodes_list", "<i8", "(2,)", pairs, 16, 0}};
+  synthetic_npz("set/raw/data.npz", two, 2);
+  assert_fails(import_code(&options), BAD_INPUT, "num_nodes_list: lists 2 graphs; sets of one graph are read");
 }
 
 TEST(wrong_tables_name_file_and_line) {

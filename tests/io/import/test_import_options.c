@@ -180,6 +180,10 @@ TEST(split_files_are_read) {
   assert_int_equal(import.source.split[1].node[SPLIT_TRAIN][0], 4);
   assert_int_equal(import.source.split[1].count[SPLIT_TEST], 0);
   import_free(&import);
+  const struct synthetic_array other[] = {{"masks", "|b1", "(2, 6)", mask, sizeof mask, 0}};
+  synthetic_npz("split.npz", other, 1);
+  assert_fails(import_ring(&import, NULL, NULL, "split.npz"), BAD_INPUT,
+               "--split split.npz: has neither train_idx nor train_mask nor train_masks");
 }
 
 enum { MANY = 1000 };

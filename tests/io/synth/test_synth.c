@@ -343,6 +343,18 @@ TEST(community_sizes_follow_the_power_law) {
   }
 }
 
+TEST(halves_of_an_odd_number_leave_nothing_to_test) {
+  struct made made = {0};
+  struct synth synth = options();
+  synth.nodes = 8001;
+  synth.train = synth.val = 0.5;
+  assert_ok(synth_make(&synth, &made.source, &made.features));
+  assert_int_equal(made.source.split->count[SPLIT_TRAIN], 4001);
+  assert_int_equal(made.source.split->count[SPLIT_VAL], 4000);
+  assert_int_equal(made.source.split->count[SPLIT_TEST], 0);
+  unmake(&made);
+}
+
 TEST(impossible_wishes_are_bad_input) {
   struct made made = {0};
   struct synth synth = options();

@@ -52,6 +52,9 @@ TEST(bad_files_are_refused_with_their_place) {
   assert_fails(cost_models_read("row = 1\n", "f"), BAD_INPUT, "f:1: row stands in no section");
   assert_fails(cost_models_read("[A]\ncached_bytes = 2e9\n", "f"), BAD_INPUT, "f: A: cached_bytes");
   assert_fails(cost_models_read("[A\n", "f"), BAD_INPUT, "not valid TOML");
+  char text[200];
+  snprintf(text, sizeof text, "[%0130d]\nrow = 1\n", 0);
+  assert_fails(cost_models_read(text, "f"), BAD_INPUT, "f:2: at most");
   assert_ptr_equal(cost_model_of("A"), &cost_model_h200);
 }
 
@@ -76,6 +79,8 @@ TEST(what_is_written_reads_back_equal) {
   assert_close(a->selector_sparsity[COST_FP32][0], -7.5, 0);
   assert_close(a->result.row, cost_model_h200.result.row, 1e-4);
   assert_close(b->result.row, 33, 0);
+  assert_fails(cost_model_named("GPU C", &a), BAD_INPUT, "a GPU \"GPU C\"; allowed: ");
+  assert_fails(cost_model_named("GPU C", &a), BAD_INPUT, ", GPU A, GPU B");
   cost_models_forget();
 }
 

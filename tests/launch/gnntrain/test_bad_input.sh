@@ -127,6 +127,21 @@ for passed_over in '--eval none.h5' '--predict none.h5 --out out.h5' '--dry-run'
   refuses 2 'profile is for training, not for --eval, --predict or --dry-run' run.toml --profile $passed_over
 done
 
+# Objectives that do not fit the labels.
+header="{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2), }"
+printf '\x93NUMPY\x01\x00%b\x00%s\n\x01\x00\x00\x00\x00\x01\x01\x01' "\\x$(printf %02x $((${#header} + 1)))" "$header" >labels.npy
+printf '%s\n' train train val test >split.txt
+gnndata import edgelist path.txt multi.h5 --undirected --features random:4 --labels labels.npy --split split.txt >out.txt
+gnndata import edgelist path.txt one.h5 --undirected --features random:4 --labels labels.txt --split split.txt >out.txt
+refuses 2 'train\.loss = "cross_entropy" does not fit the multilabel labels of multi\.h5' run.toml \
+  --set dataset.path=multi.h5 --set train.loss=cross_entropy
+refuses 2 'train\.metric = "accuracy" does not fit the multilabel labels of multi\.h5' run.toml \
+  --set dataset.path=multi.h5 --set train.metric=accuracy
+refuses 2 'multi\.h5 has 2 labels, of which a node may have several' run.toml \
+  --set dataset.path=multi.h5 --set train.metric=roc_auc
+refuses 2 'one\.h5: all validation nodes are of one class' run.toml \
+  --set dataset.path=one.h5 --set train.metric=roc_auc
+
 # The run's folder has the configuration's name, which its files keep as text.
 cp run.toml $'caf\xe9.toml'
 sed -i '/^log.dir = /d' $'caf\xe9.toml'
@@ -148,6 +163,13 @@ refuses 2 'was written with model\.hidden = 8, this run has 16' run.toml --set l
 refuses 2 'none\.h5: cannot be read' run.toml --set log.dir=kept --resume=none.h5 --epochs 4
 refuses 2 'sound\.h5: is not a checkpoint' run.toml --set log.dir=kept --resume=sound.h5 --epochs 4
 refuses 2 'none\.h5: cannot be read' run.toml --eval none.h5
+must_run 2 run.toml --set log.dir=twice --set checkpoint.every=1 --set train.runs=2
+refuses 2 'epoch-1-2\.h5: stands in run 1, but train\.runs = 1' run.toml --set log.dir=twice --resume
+for seed in 1 2; do
+  gnndata synth seed$seed.h5 --nodes 100 --degree 4 --features 4 --classes 2 --seed $seed >out.txt
+done
+must_run 2 run.toml --set dataset.path=seed1.h5 --set log.dir=seed --set checkpoint.every=1
+refuses 2 'was trained on another dataset than seed2\.h5' run.toml --set dataset.path=seed2.h5 --set log.dir=seed --resume --epochs 3
 
 # A full disk is the machine's failure: exit code 1, the reason, and the last checkpoint still there. (The
 # sanitizers cannot be loaded after another library.)

@@ -161,6 +161,9 @@ static void assert_same(const struct partition *a, const struct partition *b) {
  */
 TEST(a_file_with_a_false_value_is_ignored) {
   static const struct lie lies[] = {
+      {"k", -1, 0, 3},
+      {"seed", -1, 0, 7},
+      {"balance", -1, 1, 1.5},
       {"edge_cut", -1, 0, -1},
       {"edge_cut", -1, 0, 0x1p62},
       {"edge_cut", -1, 0, 0},

@@ -196,6 +196,9 @@ TEST(refused_assignments_are_named) {
   assert_fails(config_set(&config, "log.dir=\"x"), BAD_INPUT, "not a TOML value");
   assert_fails(config_set(&config, "log.dir=\xff"), BAD_INPUT, "not a TOML value");
   assert_fails(config_set(&config, "train.lr=1\ntrain.seed=4"), BAD_INPUT, "one value is allowed");
+  char text[CONFIG_TEXT + 40];
+  snprintf(text, sizeof text, "log.dir=%0*d", CONFIG_TEXT, 0);
+  assert_fails(config_set(&config, text), BAD_INPUT, "the value is longer than");
   assert_true(config.train.lr == 0.01 || config.train.lr == 1.0);
   assert_int_equal(config.train.seed, 1);
 }
@@ -310,6 +313,20 @@ TEST(files_that_cannot_be_read_give_the_reason) {
   make_file("train.lr = 1\0", 13, &path);
   assert_fails(config_read(&config, path, NULL, 0), BAD_INPUT, "byte 13 is NUL");
   unlink(path);
+}
+
+TEST(names_of_files_must_fit_and_make_a_run_directory) {
+  static const char text[] = "dataset.path = \"d.h5\"\n";
+  const char *path;
+  char name[CONFIG_TEXT + 1];
+  snprintf(name, sizeof name, "%0*d", CONFIG_TEXT, 0);
+  assert_fails(config_parse(&config, "", name), BAD_INPUT, "the name is longer than");
+  make_file(text, strlen(text), &path);
+  snprintf(name, sizeof name, "%s-\xff.toml", path);
+  assert_int_equal(rename(path, name), 0);
+  assert_fails(config_read(&config, name, NULL, 0), BAD_INPUT, "the name is not valid UTF-8");
+  assert_ok(config_read(&config, name, &(const char *){"log.dir=here"}, 1));
+  unlink(name);
 }
 
 TEST(shipped_configurations_are_valid) {
