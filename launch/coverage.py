@@ -34,7 +34,10 @@ def counts(build):
     notes = [os.path.join(folder, name) for folder, _, names in os.walk(build) for name in names if name.endswith(".gcno")]
     for first in range(0, len(notes), 64):
         command = ["gcov", "--json-format", "--branch-probabilities", "--stdout", *notes[first:first + 64]]
-        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        said = subprocess.run(command, check=False, capture_output=True, text=True)
+        wrong = [line for line in said.stderr.splitlines() if "mismatch" in line]
+        if wrong or said.returncode:
+            sys.exit(f"coverage.py: {(wrong or said.stderr.splitlines())[-1]}; launch/coverage counts anew")
         for report in said.stdout.splitlines():
             for file in json.loads(report)["files"]:
                 lines, branches = files[os.path.relpath(os.path.join(root, file["file"]), root)]

@@ -1,5 +1,5 @@
-/* Of a program that counts which of its lines are run (GNNTRAIN_COVERAGE): what it counted is kept where it ends without
- * leaving main, too. Signals of others that end it at once lose it. */
+/* Of a program that counts which of its lines are run (GNNTRAIN_COVERAGE): what it counted is kept where it
+ * ends without leaving main, too. Signals of others that end it at once lose it. */
 #include <gcov.h>
 #include <mpi.h>
 #include <signal.h>
