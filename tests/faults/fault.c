@@ -14,8 +14,8 @@
  *   FAULT_EXCEPT=1a00-2b00   addresses in the program that are not its own code: a library linked into it
  *   FAULT_LOG=/file          gets a line for a call that failed: function, number, place of the caller
  *   FAULT_COUNTS=/file       gets a line "function calls" for each that was called, at a good end
- *   FAULT_PLACES=/file       gets a line for a call that comes by a way on which none came before: function, number, and
- *                            the places in the program of all its calls that are under way
+ *   FAULT_PLACES=/file       gets a line for a call that comes by a way on which none came before: function,
+ * number, and the places in the program of all its calls that are under way
  *
  * A call is counted in a process and the children that it forks together, so that one of them fails. */
 #include "faults/fault.h"

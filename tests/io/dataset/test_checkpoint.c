@@ -121,7 +121,8 @@ TEST(another_versions_checkpoint_is_refused) {
   assert_true(H5Awrite(version, H5T_NATIVE_INT, &(int){99}) >= 0);
   H5Aclose(version);
   H5Fclose(file);
-  assert_fails(checkpoint_read(&nothing, path), BAD_INPUT, "is a checkpoint of version 99; this program reads");
+  assert_fails(checkpoint_read(&nothing, path), BAD_INPUT,
+               "is a checkpoint of version 99; this program reads");
 }
 
 static void touch(const char *dir, const char *name) {

@@ -247,7 +247,8 @@ TEST(heterophilous_arrays_must_fit) {
       {0, ARRAY("edges", "<i8", "(1, 2)", far), "h.npz: edges: edge 0 names node 4, outside 0 .. 3"},
       {0, ARRAY("edges", "<i8", "(2,)", far), "edges: expected pairs of node ids"},
       {2, ARRAY("node_labels", "<i8", "(2,)", far), "node_labels: has 2 rows"},
-      {2, ARRAY("node_labels", "<i8", "(4, 2)", grades), "node_labels: label 1 of node 2 is 2; allowed: 0, 1"},
+      {2, ARRAY("node_labels", "<i8", "(4, 2)", grades),
+       "node_labels: label 1 of node 2 is 2; allowed: 0, 1"},
       {3, ARRAY("train_masks", "|u1", "(2, 4)", grey), "train_masks: element 0 is not 0 or 1"},
       {3,
        {"train_masks", "|b1", "(4611686018427387904, 0)", NULL, 0, 0}, /* 2^62 by 4 is 0 in 64 bits */

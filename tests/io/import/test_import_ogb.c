@@ -166,7 +166,8 @@ TEST(archives_of_large_sets_are_read) {
   const struct synthetic_array two[] = {ARRAY("edge_index", "<i8", "(2, 3)", pairs),
                                         {"num_nodes_list", "<i8", "(2,)", pairs, 16, 0}};
   synthetic_npz("set/raw/data.npz", two, 2);
-  assert_fails(import_code(&options), BAD_INPUT, "num_nodes_list: lists 2 graphs; sets of one graph are read");
+  assert_fails(import_code(&options), BAD_INPUT,
+               "num_nodes_list: lists 2 graphs; sets of one graph are read");
 }
 
 TEST(wrong_tables_name_file_and_line) {
