@@ -114,8 +114,9 @@ template <class S> struct gathered {
 };
 
 /* How many of WIDE columns there are where `left` are to come, which may be negative. By a comparison that
- * the compiler does not see through: of max(0, min(WIDE, left)) == WIDE ptxas 13.0 makes what also holds for
- * left == 0 on an H100, as the results of test_dynamic showed. */
+ * the compiler does not see through: with max(0, min(WIDE, left)) test_dynamic showed on an H100 what a lane
+ * with left == 0 would do if it took all WIDE to be there. The PTX is right; ptxas 13.0 is suspected, not
+ * proven. */
 template <int WIDE> static __device__ __forceinline__ int columns_of(int left) {
   int n;
   asm("{.reg .pred p; setp.gt.s32 p, %1, 0; selp.b32 %0, %2, 0, p;}"
