@@ -139,6 +139,25 @@ int text_more(char **at) {
   return **at != '\0';
 }
 
+static int is_comment(char *line, const char *comments) {
+  return text_more(&line) && strchr(comments, *line);
+}
+
+int text_row(struct text *text, const char *comments, char **line) {
+  do {
+    TRY(text_next(text, line));
+  } while (*line && is_comment(*line, comments));
+  return *line ? text_fields(text, *line) : OK;
+}
+
+int text_filled_row(struct text *text, const char *comments, char **line) {
+  for (;;) {
+    TRY(text_row(text, comments, line));
+    char *at = *line;
+    if (!at || text_more(&at)) return OK;
+  }
+}
+
 char *text_word(char **at) {
   if (!text_more(at)) return NULL;
   char *word = *at;

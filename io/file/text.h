@@ -1,8 +1,8 @@
 /* text: lines of a plain or gzip file, LF or CRLF, of any length up to 256 MiB, with their numbers. A byte
  * order mark of UTF-8 ahead of the first is passed over.
  *
- * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. Whoever
- * reads a line of values calls text_fields first: words alone do not tell "1,,3" from "1,3". */
+ * Every message starts with "<path>:<line>: ". Words stand between blanks, tabs and commas. A line
+ * of values comes by text_row, or goes through text_fields: words alone do not tell "1,,3" from "1,3". */
 #ifndef IO_FILE_TEXT_H
 #define IO_FILE_TEXT_H
 
@@ -41,6 +41,11 @@ int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
 
 /* Error when there is no word between two commas, ahead of the first or behind the last. */
 int text_fields(const struct text *text, const char *line);
+
+/* The next line that is no comment, with a value beside each comma: the first character of a comment that is no
+ * blank is one of `comments`. text_filled_row: one that holds a word, too. NULL when there is none. */
+int text_row(struct text *text, const char *comments, char **line);
+int text_filled_row(struct text *text, const char *comments, char **line);
 
 /* Moves *at to the next word; returns 0 when the line has none left. */
 int text_more(char **at);

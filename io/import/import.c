@@ -15,15 +15,13 @@ int import_lines(const char *path, int64_t nodes, const char *what,
   ENDED_BY(text_close) struct text text = {0};
   char *line;
   TRY(text_open(&text, path));
-  for (int64_t i = 0;;) {
-    TRY(text_next(&text, &line));
+  for (int64_t i = 0;; i++) {
+    TRY(text_row(&text, "#", &line));
     if (!line && i < nodes)
       TEXT_FAIL(&text, "the file ends after %lld of %lld nodes", (long long)i, (long long)nodes);
     if (!line) return OK;
-    if (line[0] == '#') continue;
     if (i == nodes) TEXT_FAIL(&text, "there are more %s than the %lld nodes", what, (long long)nodes);
-    TRY(text_fields(&text, line));
-    TRY(take(context, &text, line, i++));
+    TRY(take(context, &text, line, i));
   }
 }
 

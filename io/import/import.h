@@ -52,8 +52,12 @@ int import_hypergraph(struct import *import);
 int import_ogb(struct import *import);
 int import_dgl(struct import *import);
 
-/* Calls take(context, text, line, i) for each of the `nodes` lines of a text, but for comments (#), once
- * text_fields has passed it. Errors: BAD_INPUT: fewer lines, more of them, which are called `what`. */
+/* The lines of a KONECT file that is open, as they stand: import->edges lead from the left to the right side.
+ * *left: how many the left side has, as is declared, or the highest that occurs. */
+int import_konect_pairs(struct import *import, struct text *text, int64_t *left);
+
+/* Calls take(context, text, line, i) for each of the `nodes` lines of a text, but for comments (#).
+ * Errors: BAD_INPUT: fewer lines, more of them, which are called `what`. */
 int import_lines(const char *path, int64_t nodes, const char *what,
                  int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context);
 

@@ -56,7 +56,6 @@ static int read_line(struct label_list *list, const struct dataset_source *sourc
   char quote[TEXT_QUOTE], *rest = line;
   int64_t id = 0, node = list->count;
   const char *shown = text_quote(line, quote);
-  TRY(text_fields(text, line));
   int alone = text_word(&rest) && !text_more(&rest);
   if (!*columns) *columns = alone ? 1 : 2;
   if (alone != (*columns == 1))
@@ -85,9 +84,9 @@ static int read_list(struct label_list *list, const struct dataset_source *sourc
   int columns = 0;
   TRY(text_open(text, path));
   for (;;) {
-    TRY(text_next(text, &line));
+    TRY(text_row(text, "#", &line));
     if (!line) break;
-    if (line[0] != '#') TRY(read_line(list, source, text, line, &columns));
+    TRY(read_line(list, source, text, line, &columns));
   }
   if (columns != 2 && list->count < source->nodes)
     TEXT_FAIL(text, "the file ends after %lld labels of %lld nodes", (long long)list->count,

@@ -4,7 +4,7 @@
 
 /* What comments promise, and what the lines keep. */
 struct list {
-  struct text text;
+  struct text *text;
   struct import *import;
   int konect;
   int undirected, bipartite; /* % sym, % bip */
@@ -38,7 +38,7 @@ static void read_snap_comment(struct list *list, const char *at) {
   if (at[end] != '\0' && at[end] != ',') return;
   list->left = strtoll(nodes, NULL, 10);
   list->arcs = strtoll(arcs, NULL, 10);
-  list->declared_line = list->text.line;
+  list->declared_line = list->text->line;
 }
 
 /* "% bip unweighted", then "% arcs left right"; numbers in other comments are for people. */
@@ -54,28 +54,28 @@ static void read_konect_comment(struct list *list, char *at) {
   list->arcs = number[0];
   if (numbers > 1) list->left = number[1];
   if (numbers > 2) list->right = number[2];
-  list->declared_line = list->text.line;
+  list->declared_line = list->text->line;
 }
 
 static int read_id(struct list *list, char **at, int64_t limit, int64_t *id) {
-  const struct text *text = &list->text;
+  const struct text *text = list->text;
   char quote[TEXT_QUOTE];
-  int64_t low = list->konect, nodes = list->import->options->nodes;
-  const char *found = text_quote(*at, quote);
+  int64_t low = list->konect, nodes = list->konect ? 0 : list->import->options->nodes;
+  const char *word = *at;
   TRY(text_int(text, at, id, "two node ids"));
-  if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", found, (long long)low);
+  if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", text_quote(word, quote), (long long)low);
   if (*id == INT64_MAX)
-    TEXT_FAIL(text, "node id %s; at most %lld is allowed", found, (long long)INT64_MAX - 1);
+    TEXT_FAIL(text, "node id %s; at most %lld is allowed", text_quote(word, quote), (long long)INT64_MAX - 1);
   if (nodes && *id >= nodes)
-    TEXT_FAIL(text, "node id %s; --nodes allows 0 .. %lld", found, (long long)nodes - 1);
+    TEXT_FAIL(text, "node id %s; --nodes allows 0 .. %lld", text_quote(word, quote), (long long)nodes - 1);
   if (limit >= 0 && *id > limit)
-    TEXT_FAIL(text, "node id %s; line %lld declares %lld nodes", found, (long long)list->declared_line,
-              (long long)limit);
+    TEXT_FAIL(text, "node id %s; line %lld declares %lld nodes", text_quote(word, quote),
+              (long long)list->declared_line, (long long)limit);
   return OK;
 }
 
 static int read_arc(struct list *list, char *at) {
-  const struct text *text = &list->text;
+  const struct text *text = list->text;
   struct edges *edges = &list->import->edges;
   int64_t source, target;
   float weight = 1, time;
@@ -96,7 +96,7 @@ static int read_arc(struct list *list, char *at) {
 static int read_lines(struct list *list) {
   char *line;
   for (;;) {
-    TRY(text_next(&list->text, &line));
+    TRY(text_next(list->text, &line));
     if (!line) return OK;
     char *word = line;
     int more = text_more(&word);
@@ -104,7 +104,7 @@ static int read_lines(struct list *list) {
       if (list->konect) read_konect_comment(list, word + 1);
       if (!list->konect) read_snap_comment(list, word + 1);
     } else {
-      TRY(text_fields(&list->text, line));
+      TRY(text_fields(list->text, line));
       if (more) TRY(read_arc(list, word));
     }
   }
@@ -112,7 +112,7 @@ static int read_lines(struct list *list) {
 
 static int check_count(const struct list *list) {
   if (list->arcs >= 0 && list->arcs != list->import->edges.count)
-    FAIL(BAD_INPUT, "%s:%lld: declares %lld arcs, the file has %lld", list->text.path,
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld arcs, the file has %lld", list->text->path,
          (long long)list->declared_line, (long long)list->arcs, (long long)list->import->edges.count);
   return OK;
 }
@@ -127,8 +127,8 @@ static int settle_nodes(struct list *list) {
     return import_check_size(edges->nodes, edges->count, "--nodes");
   }
   if (nodes < 0) return OK;
-  char what[sizeof list->text.path + 64];
-  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text.path, (long long)list->declared_line);
+  char what[sizeof list->text->path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text->path, (long long)list->declared_line);
   TRY(import_check_size(nodes, edges->count, what));
   if (highest < nodes && !list->konect) {
     edges->nodes = nodes;
@@ -147,11 +147,11 @@ static int settle_sides(struct list *list) {
   if (edges->count == 0) return OK;
   int64_t left = list->left >= 0 ? list->left : list->highest_left;
   if (left > INT64_MAX - list->highest_right)
-    FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", list->text.path);
+    FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", list->text->path);
   for (int64_t i = 0; i < edges->count; i++) edges->arc[i].target += left;
   if (list->left < 0 || list->right < 0) return OK;
-  char what[sizeof list->text.path + 64];
-  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text.path, (long long)list->declared_line);
+  char what[sizeof list->text->path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text->path, (long long)list->declared_line);
   if (list->right > INT64_MAX - left) FAIL(BAD_INPUT, "%s are too many", what);
   TRY(import_check_size(left + list->right, edges->count, what));
   edges->nodes = left + list->right;
@@ -159,21 +159,22 @@ static int settle_sides(struct list *list) {
   return OK;
 }
 
-static void list_close(struct list *list) {
-  text_close(&list->text);
+static struct list list_of(struct import *import, struct text *text, int konect) {
+  return (struct list){.import = import,
+                       .text = text,
+                       .konect = konect,
+                       .arcs = -1,
+                       .left = -1,
+                       .right = -1,
+                       .lowest = INT64_MAX,
+                       .highest_left = -1,
+                       .highest_right = -1};
 }
 
 static int import_list(struct import *import, int konect) {
-  ENDED_BY(list_close)
-  struct list list = {.import = import,
-                      .konect = konect,
-                      .arcs = -1,
-                      .left = -1,
-                      .right = -1,
-                      .lowest = INT64_MAX,
-                      .highest_left = -1,
-                      .highest_right = -1};
-  TRY(text_open(&list.text, import->options->input));
+  ENDED_BY(text_close) struct text text = {0};
+  struct list list = list_of(import, &text, konect);
+  TRY(text_open(&text, import->options->input));
   TRY(read_lines(&list));
   TRY(check_count(&list));
   if (list.undirected) import->edges.undirected = 1;
@@ -188,4 +189,12 @@ int import_edgelist(struct import *import) {
 
 int import_konect(struct import *import) {
   return import_list(import, 1);
+}
+
+int import_konect_pairs(struct import *import, struct text *text, int64_t *left) {
+  struct list list = list_of(import, text, 1);
+  TRY(read_lines(&list));
+  TRY(check_count(&list));
+  *left = list.left >= 0 ? list.left : list.highest_left;
+  return OK;
 }

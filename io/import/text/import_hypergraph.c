@@ -14,20 +14,9 @@ struct hyper_file {
   int64_t base, nodes; /* vertices are base .. base + nodes - 1; nodes -1: not said by the file */
 };
 
-/* The next line that holds something and is not a comment; NULL at the end. */
-static int next_line(struct text *text, char **line) {
-  for (;;) {
-    TRY(text_next(text, line));
-    if (!*line) return OK;
-    char *at = *line;
-    if (**line != '%' && text_more(&at)) return OK;
-  }
-}
-
 static int read_edge(struct hyper_file *file, char *line, int weighted) {
   const struct text *text = &file->text;
   int64_t vertex;
-  TRY(text_fields(text, line));
   if (weighted) TRY(text_int(text, &line, &vertex, "the weight of a hyperedge"));
   while (text_more(&line)) {
     TRY(text_int(text, &line, &vertex, "a vertex"));
@@ -43,7 +32,7 @@ static int read_weights(struct hyper_file *file) {
   char *line;
   int64_t weight;
   for (int64_t v = 0; v < file->nodes; v++) {
-    TRY(next_line(&file->text, &line));
+    TRY(text_filled_row(&file->text, "%", &line));
     if (!line)
       TEXT_FAIL(&file->text, "the file ends after %lld weights of %lld vertices", (long long)v,
                 (long long)file->nodes);
@@ -59,7 +48,7 @@ static int read_hmetis(struct hyper_file *file) {
   struct text *text = &file->text;
   int64_t edges, nodes, format = 0;
   char *line;
-  TRY(next_line(text, &line));
+  TRY(text_filled_row(text, "%", &line));
   if (!line) FAIL(BAD_INPUT, "%s: is empty", text->path);
   TRY(text_int(text, &line, &edges, "the number of hyperedges"));
   TRY(text_int(text, &line, &nodes, "the number of vertices"));
@@ -74,123 +63,38 @@ static int read_hmetis(struct hyper_file *file) {
   file->base = 1;
   file->nodes = nodes;
   for (int64_t e = 0; e < edges; e++) {
-    TRY(next_line(text, &line));
+    TRY(text_filled_row(text, "%", &line));
     if (!line) TEXT_FAIL(text, "the file ends after %lld of %lld hyperedges", (long long)e, (long long)edges);
     TRY(read_edge(file, line, format % 10 == 1));
   }
   if (format >= 10) TRY(read_weights(file));
-  TRY(next_line(text, &line));
+  TRY(text_filled_row(text, "%", &line));
   if (line) TEXT_FAIL(text, "more lines than line %lld declares", (long long)declared);
   if (format) log_info("weights of hyperedges and vertices are left out");
   return OK;
 }
 
-/* Incidences in the order of the file, then by hyperedge. */
-struct incidences {
-  int64_t count, capacity;
-  struct incidence {
-    int64_t edge, place, vertex;
-  } * item;
-  int64_t declared, left, right, declared_line; /* -1: not */
-  int valued;
-};
-
-static void incidences_free(struct incidences *list) {
-  free(list->item);
-}
-
-static int add(struct incidences *list, int64_t vertex, int64_t edge) {
-  if (list->count == list->capacity) {
-    int64_t capacity = 2 * list->capacity + 1024, bytes = (int64_t)sizeof *list->item;
-    TRY(memory_grow(&list->item, list->count * bytes, capacity * bytes, "incidences"));
-    list->capacity = capacity;
-  }
-  list->item[list->count] = (struct incidence){edge, list->count, vertex};
-  list->count++;
-  return OK;
-}
-
-static int compare(const void *a, const void *b) {
-  const struct incidence *x = a, *y = b;
-  return x->edge != y->edge ? COMPARE(x->edge, y->edge) : COMPARE(x->place, y->place);
-}
-
-/* "% incidences vertices hyperedges" below the line that says "bip". */
-static int read_comment(struct hyper_file *file, struct incidences *list, char *at) {
-  int64_t number[3];
-  int numbers = 0;
-  char *end;
-  for (char *word = text_word(&at); word && numbers < 3; word = text_word(&at)) {
-    long long value = strtoll(word, &end, 10);
-    if (end == word || *end || value < 0) break;
-    number[numbers++] = value;
-  }
-  if (numbers < 3 || list->declared >= 0) return OK;
-  list->declared = number[0];
-  list->left = number[1];
-  list->right = number[2];
-  list->declared_line = file->text.line;
-  if (list->left > INT32_MAX || list->right > INT32_MAX)
-    TEXT_FAIL(&file->text, "%lld vertices and %lld hyperedges; at most %d are allowed", (long long)number[1],
-              (long long)number[2], INT32_MAX);
-  return OK;
-}
-
-static int read_id(struct hyper_file *file, char **at, int64_t most, const char *what, int64_t *id) {
-  TRY(text_int(&file->text, at, id, what));
-  if (*id < 1 || *id > (most < 0 ? INT32_MAX : most))
-    TEXT_FAIL(&file->text, "%s is %lld; 1 to %lld are allowed", what, (long long)*id,
-              (long long)(most < 0 ? INT32_MAX : most));
-  return OK;
-}
-
-static int read_incidence(struct hyper_file *file, struct incidences *list, char *line) {
-  int64_t vertex, edge;
-  float ignored;
-  TRY(read_id(file, &line, list->left, "a vertex", &vertex));
-  TRY(read_id(file, &line, list->right, "a hyperedge", &edge));
-  for (int i = 0; i < 2 && text_more(&line); i++) {
-    TRY(text_real(&file->text, &line, &ignored, i ? "a time" : "a weight"));
-    list->valued = 1;
-  }
-  TRY(text_end(&file->text, &line, "a vertex, a hyperedge, a weight and a time"));
-  return add(list, vertex, edge);
-}
-
-static int read_lines(struct hyper_file *file, struct incidences *list) {
-  char *line;
-  for (;;) {
-    TRY(text_next(&file->text, &line));
-    if (!line) break;
-    char *word = line;
-    int more = text_more(&word);
-    if (*word != '%') TRY(text_fields(&file->text, line));
-    if (*word == '%')
-      TRY(read_comment(file, list, word + 1));
-    else if (more)
-      TRY(read_incidence(file, list, word));
-  }
-  if (list->declared >= 0 && list->declared != list->count)
-    FAIL(BAD_INPUT, "%s:%lld: declares %lld incidences, the file has %lld", file->text.path,
-         (long long)list->declared_line, (long long)list->declared, (long long)list->count);
-  return OK;
+static int compare_targets(const void *a, const void *b) {
+  const struct arc *x = a, *y = b;
+  return COMPARE(x->target, y->target);
 }
 
 /* KONECT's bipartite out.* file, "% bip": a line "left right [weight [time]]", ids from 1. The left side are
- * the vertices, the right side the hyperedges. */
+ * the vertices, the right side the hyperedges; those that no line names are empty, and not even counted. */
 static int read_konect(struct hyper_file *file) {
-  ENDED_BY(incidences_free) struct incidences list = {.declared = -1, .left = -1, .right = -1};
-  TRY(read_lines(file, &list));
-  /* Hyperedges that no line names are empty: they are not even counted. */
-  if (list.count > 0) qsort(list.item, (size_t)list.count, sizeof *list.item, compare);
-  for (int64_t i = 0; i < list.count; i++) {
-    TRY(hyperedges_add(&file->list, list.item[i].vertex));
-    int last = i + 1 == list.count || list.item[i + 1].edge != list.item[i].edge;
-    if (last) TRY(hyperedges_end(&file->list));
+  struct import *import = file->import;
+  struct edges *pairs = &import->edges;
+  TRY(import_konect_pairs(import, &file->text, &file->nodes));
+  if (pairs->count > 0) qsort(pairs->arc, (size_t)pairs->count, sizeof *pairs->arc, compare_targets);
+  for (int64_t i = 0; i < pairs->count; i++) {
+    TRY(hyperedges_add(&file->list, pairs->arc[i].source));
+    if (i + 1 == pairs->count || pairs->arc[i + 1].target != pairs->arc[i].target)
+      TRY(hyperedges_end(&file->list));
   }
   file->base = 1;
-  file->nodes = list.left >= 0 ? list.left : file->list.highest;
-  if (list.valued) log_info("weights and times of incidences are left out");
+  if (import->valued) log_info("weights and times of incidences are left out");
+  import->valued = 0;
+  edges_free(pairs);
   return OK;
 }
 
@@ -199,16 +103,14 @@ static int read_plain(struct hyper_file *file) {
   struct text *text = &file->text;
   char *line, quote[TEXT_QUOTE];
   for (;;) {
-    TRY(text_next(text, &line));
+    TRY(text_row(text, "#%", &line));
     if (!line) return OK;
-    if (*line == '#' || *line == '%') continue;
-    TRY(text_fields(text, line));
     while (text_more(&line)) {
       int64_t vertex;
-      const char *found = text_quote(line, quote);
+      const char *word = line;
       TRY(text_int(text, &line, &vertex, "a vertex"));
       if (vertex < 0 || vertex > INT32_MAX)
-        TEXT_FAIL(text, "vertex %s; 0 to %d are allowed", found, INT32_MAX);
+        TEXT_FAIL(text, "vertex %s; 0 to %d are allowed", text_quote(word, quote), INT32_MAX);
       TRY(hyperedges_add(&file->list, vertex));
     }
     TRY(hyperedges_end(&file->list));
@@ -220,10 +122,10 @@ static int count_lines(const char *path, int one_word, int64_t *count) {
   ENDED_BY(text_close) struct text text = {0};
   char *line;
   TRY(text_open(&text, path));
-  for (*count = 0;; *count += *line != '#') {
-    TRY(text_next(&text, &line));
+  for (*count = 0;; ++*count) {
+    TRY(text_row(&text, "#", &line));
     if (!line) return OK;
-    if (*line == '#' || !one_word || text_count(line) <= 1) continue;
+    if (!one_word || text_count(line) <= 1) continue;
     *count = 0;
     return OK;
   }

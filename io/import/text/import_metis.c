@@ -2,31 +2,18 @@
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 
-/* METIS 5 manual, section 4.1.1: a line for each vertex. */
+/* METIS 5 manual, section 4.1.1: a line for each vertex, blank where it has no neighbours. */
 struct metis {
-  struct text text;
+  struct text *text;
   struct import *import;
   int64_t nodes, edges, header_line;
   int64_t skip; /* numbers before a vertex's neighbours: its size and weights */
   int valued;
 };
 
-/* The next line that is not a comment; blank lines are vertices without neighbours. */
-static int next_line(struct text *text, char **line) {
-  do {
-    TRY(text_next(text, line));
-  } while (*line && **line == '%');
-  return OK;
-}
-
-static int is_empty(const char *line) {
-  char *at = (char *)line;
-  return !text_more(&at);
-}
-
 /* fmt: three digits of 0 and 1: vertex sizes, vertex weights, edge weights. */
 static int read_layout(struct metis *metis, char *line) {
-  const struct text *text = &metis->text;
+  const struct text *text = metis->text;
   int64_t format = 0, weights = 1;
   if (text_more(&line)) TRY(text_int(text, &line, &format, "fmt"));
   if (format < 0 || format > 111 || format % 10 > 1 || format / 10 % 10 > 1)
@@ -41,11 +28,9 @@ static int read_layout(struct metis *metis, char *line) {
 }
 
 static int read_header(struct metis *metis) {
-  const struct text *text = &metis->text;
+  const struct text *text = metis->text;
   char *line;
-  do {
-    TRY(next_line(&metis->text, &line));
-  } while (line && is_empty(line));
+  TRY(text_filled_row(metis->text, "%", &line));
   if (!line) FAIL(BAD_INPUT, "%s: is empty", text->path);
   metis->header_line = text->line;
   TRY(text_int(text, &line, &metis->nodes, "the number of vertices"));
@@ -57,9 +42,8 @@ static int read_header(struct metis *metis) {
 }
 
 static int read_vertex(struct metis *metis, char *line, int64_t vertex) {
-  const struct text *text = &metis->text;
+  const struct text *text = metis->text;
   int64_t ignored, neighbour;
-  TRY(text_fields(text, line));
   for (int64_t i = 0; i < metis->skip; i++) TRY(text_int(text, &line, &ignored, "a vertex weight"));
   while (text_more(&line)) {
     float weight = 1;
@@ -75,33 +59,27 @@ static int read_vertex(struct metis *metis, char *line, int64_t vertex) {
 static int read_vertices(struct metis *metis) {
   char *line;
   for (int64_t vertex = 1; vertex <= metis->nodes; vertex++) {
-    TRY(next_line(&metis->text, &line));
+    TRY(text_row(metis->text, "%", &line));
     if (!line)
-      TEXT_FAIL(&metis->text, "the file ends after %lld of %lld vertices", (long long)vertex - 1,
+      TEXT_FAIL(metis->text, "the file ends after %lld of %lld vertices", (long long)vertex - 1,
                 (long long)metis->nodes);
     TRY(read_vertex(metis, line, vertex));
   }
-  for (;;) {
-    TRY(next_line(&metis->text, &line));
-    if (!line) break;
-    if (!is_empty(line))
-      TEXT_FAIL(&metis->text, "more lines than the %lld vertices that line %lld declares",
-                (long long)metis->nodes, (long long)metis->header_line);
-  }
+  TRY(text_filled_row(metis->text, "%", &line));
+  if (line)
+    TEXT_FAIL(metis->text, "more lines than the %lld vertices that line %lld declares",
+              (long long)metis->nodes, (long long)metis->header_line);
   int64_t arcs = metis->import->edges.count;
   if (arcs % 2 || arcs / 2 != metis->edges)
     FAIL(BAD_INPUT, "%s:%lld: declares %lld edges, the lists have %lld entries, expected twice as many",
-         metis->text.path, (long long)metis->header_line, (long long)metis->edges, (long long)arcs);
+         metis->text->path, (long long)metis->header_line, (long long)metis->edges, (long long)arcs);
   return OK;
 }
 
-static void metis_close(struct metis *metis) {
-  text_close(&metis->text);
-}
-
 int import_metis(struct import *import) {
-  ENDED_BY(metis_close) struct metis metis = {.import = import};
-  TRY(text_open(&metis.text, import->options->input));
+  ENDED_BY(text_close) struct text text = {0};
+  struct metis metis = {.text = &text, .import = import};
+  TRY(text_open(&text, import->options->input));
   TRY(read_header(&metis));
   TRY(read_vertices(&metis));
   import->edges.nodes = metis.nodes;
@@ -114,14 +92,10 @@ int import_metis(struct import *import) {
 static int64_t line_of_vertex(const char *path, int64_t vertex) {
   ENDED_BY(text_close) struct text text = {0};
   char *line = NULL;
-  int code = text_open(&text, path), header = 0;
-  while (code == OK && vertex >= 0) {
-    code = next_line(&text, &line);
-    if (!line) break;
-    header |= !is_empty(line);
-    vertex -= header;
-  }
-  return line ? text.line : 0;
+  int code = text_open(&text, path);
+  if (code == OK) code = text_filled_row(&text, "%", &line); /* the header */
+  for (; code == OK && line && vertex > 0; vertex--) code = text_row(&text, "%", &line);
+  return code == OK && line ? text.line : 0;
 }
 
 int import_metis_check(struct import *import) {

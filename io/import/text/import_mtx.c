@@ -5,7 +5,7 @@
 #include "runtime/base/base.h"
 
 struct matrix {
-  struct text text;
+  struct text *text;
   struct import *import;
   int valued, symmetric;
   int64_t rows, cols, entries, size_line;
@@ -17,9 +17,9 @@ static int word_is(const char *word, const char *name) {
 
 /* "%%MatrixMarket matrix coordinate real general" */
 static int read_banner(struct matrix *matrix) {
-  const struct text *text = &matrix->text;
+  const struct text *text = matrix->text;
   char *line, *word[5], quote[TEXT_QUOTE];
-  TRY(text_next(&matrix->text, &line));
+  TRY(text_next(matrix->text, &line));
   if (!line) FAIL(BAD_INPUT, "%s: is empty", text->path);
   const char *found = text_quote(line, quote);
   for (int i = 0; i < 5; i++) word[i] = text_word(&line);
@@ -37,24 +37,11 @@ static int read_banner(struct matrix *matrix) {
   return OK;
 }
 
-/* The next line that is neither blank nor a comment; NULL at the end. */
-static int next_line(struct matrix *matrix, char **line) {
-  for (;;) {
-    TRY(text_next(&matrix->text, line));
-    if (!*line) return OK;
-    char *word = *line;
-    int more = text_more(&word);
-    if (*word == '%') continue;
-    TRY(text_fields(&matrix->text, *line));
-    if (more) return OK;
-  }
-}
-
 static int read_size(struct matrix *matrix) {
-  const struct text *text = &matrix->text;
+  const struct text *text = matrix->text;
   static const char expected[] = "rows, columns and entries";
   char *line;
-  TRY(next_line(matrix, &line));
+  TRY(text_filled_row(matrix->text, "%", &line));
   if (!line) TEXT_FAIL(text, "the file ends before the line of %s", expected);
   TRY(text_int(text, &line, &matrix->rows, expected));
   TRY(text_int(text, &line, &matrix->cols, expected));
@@ -78,7 +65,7 @@ static int read_index(const struct text *text, char **at, int64_t size, int64_t 
 }
 
 static int read_entry(struct matrix *matrix, char *line, int64_t offset) {
-  const struct text *text = &matrix->text;
+  const struct text *text = matrix->text;
   int64_t i, j;
   float value = 1;
   TRY(read_index(text, &line, matrix->rows, &i));
@@ -93,31 +80,28 @@ static int read_entries(struct matrix *matrix) {
   int64_t offset = matrix->rows == matrix->cols ? 0 : matrix->rows;
   char *line;
   for (;;) {
-    TRY(next_line(matrix, &line));
+    TRY(text_filled_row(matrix->text, "%", &line));
     if (!line) break;
     if (edges->count == matrix->entries)
-      TEXT_FAIL(&matrix->text, "more entries than the %lld that line %lld declares",
+      TEXT_FAIL(matrix->text, "more entries than the %lld that line %lld declares",
                 (long long)matrix->entries, (long long)matrix->size_line);
     TRY(read_entry(matrix, line, offset));
   }
   if (edges->count != matrix->entries)
-    FAIL(BAD_INPUT, "%s:%lld: declares %lld entries, the file has %lld", matrix->text.path,
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld entries, the file has %lld", matrix->text->path,
          (long long)matrix->size_line, (long long)matrix->entries, (long long)edges->count);
   edges->base = 1;
   edges->nodes = matrix->cols + offset;
   if (matrix->symmetric || offset) edges->undirected = 1;
-  char what[sizeof matrix->text.path + 64];
-  snprintf(what, sizeof what, "%s:%lld: rows and columns", matrix->text.path, (long long)matrix->size_line);
+  char what[sizeof matrix->text->path + 64];
+  snprintf(what, sizeof what, "%s:%lld: rows and columns", matrix->text->path, (long long)matrix->size_line);
   return import_check_size(edges->nodes, edges->count, what);
 }
 
-static void matrix_close(struct matrix *matrix) {
-  text_close(&matrix->text);
-}
-
 int import_mtx(struct import *import) {
-  ENDED_BY(matrix_close) struct matrix matrix = {.import = import};
-  TRY(text_open(&matrix.text, import->options->input));
+  ENDED_BY(text_close) struct text text = {0};
+  struct matrix matrix = {.text = &text, .import = import};
+  TRY(text_open(&text, import->options->input));
   TRY(read_banner(&matrix));
   TRY(read_size(&matrix));
   TRY(read_entries(&matrix));
