@@ -1,30 +1,38 @@
-/* The three kinds of text that hypergraphs come in. */
-#include "io/dataset/hyperedges.h"
+/* The three kinds of text that hypergraphs come in.
+ *
+ * The incidence matrix is binary (Feng et al. 2019): a vertex that stands several times in a hyperedge counts
+ * once. An empty hyperedge says nothing and is left out. Hyperedges of one vertex stay, and so do equal ones:
+ * each weighs by itself. */
 #include "io/file/npz.h"
 #include "io/file/path_check.h"
 #include "io/file/text.h"
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 
-/* What a reader fills. */
+/* What a reader fills. Incidences are import->edges, from vertices to numbers of hyperedges, which ascend. */
 struct hyper_file {
-  struct text text;
+  struct text *text;
   struct import *import;
-  struct hyperedges list;
+  int64_t hyperedges;  /* read so far, empty ones among them */
   int64_t base, nodes; /* vertices are base .. base + nodes - 1; nodes -1: not said by the file */
 };
 
+static int add_vertex(struct hyper_file *file, int64_t vertex) {
+  return edges_add(&file->import->edges, vertex, file->hyperedges, 1);
+}
+
 static int read_edge(struct hyper_file *file, char *line, int weighted) {
-  const struct text *text = &file->text;
+  const struct text *text = file->text;
   int64_t vertex;
   if (weighted) TRY(text_int(text, &line, &vertex, "the weight of a hyperedge"));
   while (text_more(&line)) {
     TRY(text_int(text, &line, &vertex, "a vertex"));
     if (vertex < 1 || vertex > file->nodes)
       TEXT_FAIL(text, "vertex %lld is outside 1 .. %lld", (long long)vertex, (long long)file->nodes);
-    TRY(hyperedges_add(&file->list, vertex));
+    TRY(add_vertex(file, vertex));
   }
-  return hyperedges_end(&file->list);
+  file->hyperedges++;
+  return OK;
 }
 
 /* The weights of vertices, one a line. */
@@ -32,12 +40,12 @@ static int read_weights(struct hyper_file *file) {
   char *line;
   int64_t weight;
   for (int64_t v = 0; v < file->nodes; v++) {
-    TRY(text_filled_row(&file->text, "%", &line));
+    TRY(text_filled_row(file->text, "%", &line));
     if (!line)
-      TEXT_FAIL(&file->text, "the file ends after %lld weights of %lld vertices", (long long)v,
+      TEXT_FAIL(file->text, "the file ends after %lld weights of %lld vertices", (long long)v,
                 (long long)file->nodes);
-    TRY(text_int(&file->text, &line, &weight, "the weight of a vertex"));
-    TRY(text_end(&file->text, &line, "one weight a line"));
+    TRY(text_int(file->text, &line, &weight, "the weight of a vertex"));
+    TRY(text_end(file->text, &line, "one weight a line"));
   }
   return OK;
 }
@@ -45,7 +53,7 @@ static int read_weights(struct hyper_file *file) {
 /* hMETIS 1.5 manual: "hyperedges vertices [fmt]", a line of vertices from 1 for each hyperedge; weights are
  * passed over. */
 static int read_hmetis(struct hyper_file *file) {
-  struct text *text = &file->text;
+  struct text *text = file->text;
   int64_t edges, nodes, format = 0;
   char *line;
   TRY(text_filled_row(text, "%", &line));
@@ -84,23 +92,19 @@ static int compare_targets(const void *a, const void *b) {
 static int read_konect(struct hyper_file *file) {
   struct import *import = file->import;
   struct edges *pairs = &import->edges;
-  TRY(import_konect_pairs(import, &file->text, &file->nodes));
+  TRY(import_konect_pairs(import, file->text, &file->nodes));
   if (pairs->count > 0) qsort(pairs->arc, (size_t)pairs->count, sizeof *pairs->arc, compare_targets);
-  for (int64_t i = 0; i < pairs->count; i++) {
-    TRY(hyperedges_add(&file->list, pairs->arc[i].source));
-    if (i + 1 == pairs->count || pairs->arc[i + 1].target != pairs->arc[i].target)
-      TRY(hyperedges_end(&file->list));
-  }
+  for (int64_t i = 0; i < pairs->count; i++)
+    file->hyperedges += i == 0 || pairs->arc[i].target != pairs->arc[i - 1].target;
   file->base = 1;
   if (import->valued) log_info("weights and times of incidences are left out");
   import->valued = 0;
-  edges_free(pairs);
   return OK;
 }
 
 /* A line of vertices for each hyperedge. */
 static int read_plain(struct hyper_file *file) {
-  struct text *text = &file->text;
+  struct text *text = file->text;
   char *line, quote[TEXT_QUOTE];
   for (;;) {
     TRY(text_row(text, "#%", &line));
@@ -111,9 +115,9 @@ static int read_plain(struct hyper_file *file) {
       TRY(text_int(text, &line, &vertex, "a vertex"));
       if (vertex < 0 || vertex > INT32_MAX)
         TEXT_FAIL(text, "vertex %s; 0 to %d are allowed", text_quote(word, quote), INT32_MAX);
-      TRY(hyperedges_add(&file->list, vertex));
+      TRY(add_vertex(file, vertex));
     }
-    TRY(hyperedges_end(&file->list));
+    file->hyperedges++;
   }
 }
 
@@ -167,18 +171,22 @@ static int count_beside(const struct import_options *options, int64_t *nodes) {
 /* Vertices are counted from 1 where the last one would not fit otherwise, or where nothing says how many
  * there are and 0 does not occur. */
 static int settle_vertices(struct hyper_file *file) {
-  const struct hyperedges *list = &file->list;
+  const struct edges *pairs = &file->import->edges;
   const struct import_options *options = file->import->options;
-  int64_t last = list->highest, nodes = options->nodes;
+  int64_t first = INT64_MAX, last = -1, nodes = options->nodes;
+  for (int64_t i = 0; i < pairs->count; i++) {
+    first = smaller(first, pairs->arc[i].source);
+    last = larger(last, pairs->arc[i].source);
+  }
   if (nodes == 0) TRY(count_beside(options, &nodes));
   int known = nodes > 0;
-  file->base = list->lowest >= 1 && (!known || last == nodes);
+  file->base = first >= 1 && (!known || last == nodes);
   if (!known) nodes = last + 1 - file->base;
   if (last - file->base >= nodes)
-    FAIL(BAD_INPUT, "%s: has vertex %lld, but %s; with ids from %lld there must be %lld", file->text.path,
+    FAIL(BAD_INPUT, "%s: has vertex %lld, but %s; with ids from %lld there must be %lld", file->text->path,
          (long long)last, options->nodes ? "--nodes says less" : "the files beside list fewer",
          (long long)file->base, (long long)(last + 1 - file->base));
-  if (known && list->lowest >= 1 && last < nodes)
+  if (known && first >= 1 && last < nodes)
     log_info("neither vertex 0 nor vertex %lld occurs: ids are taken as counted from 0", (long long)nodes);
   file->nodes = nodes;
   return OK;
@@ -198,15 +206,15 @@ static int is_konect(struct text *text, int *konect) {
 static int read_file(struct hyper_file *file) {
   const char *path = file->import->options->input;
   int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz"), konect = 0;
-  TRY(text_open(&file->text, path));
-  if (!hmetis) TRY(is_konect(&file->text, &konect));
+  TRY(text_open(file->text, path));
+  if (!hmetis) TRY(is_konect(file->text, &konect));
   TRY(hmetis ? read_hmetis(file) : konect ? read_konect(file) : read_plain(file));
-  if (file->list.count == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
+  if (file->hyperedges == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
   if (file->nodes < 0) TRY(settle_vertices(file));
-  char what[sizeof file->text.path + 32];
+  char what[sizeof file->text->path + 32];
   snprintf(what, sizeof what, "%s: vertices", path);
   if (file->nodes < 1) FAIL(BAD_INPUT, "%s: its hyperedges are empty", path);
-  return import_check_size(file->nodes, file->list.filled, what);
+  return import_check_size(file->nodes, file->import->edges.count, what);
 }
 
 /* Ids from 1 are the user's. */
@@ -217,24 +225,35 @@ static int name_vertices(struct dataset_source *source, int64_t base) {
   return OK;
 }
 
-static void file_close(struct hyper_file *file) {
-  text_close(&file->text);
-  hyperedges_free(&file->list);
+/* Rows of vertices, ascending. */
+static int group_vertices(struct hyper_file *file, int64_t *repeated, int64_t *single) {
+  struct dataset_source *source = &file->import->source;
+  const struct edges *pairs = &file->import->edges;
+  TRY(memory_arrays("hyperedges", ROOM(&source->hyper_start, file->hyperedges + 1),
+                    ROOM(&source->hyper_vertex, pairs->count)));
+  for (int64_t i = 0, at = 0, end; i < pairs->count; i = end) {
+    for (end = i; end < pairs->count && pairs->arc[end].target == pairs->arc[i].target; end++)
+      source->hyper_vertex[at + end - i] = (int32_t)(pairs->arc[end].source - file->base);
+    int64_t kept = sort_distinct(source->hyper_vertex + at, end - i);
+    *repeated += end - i - kept;
+    *single += kept == 1;
+    at += kept;
+    source->hyper_start[++source->hyperedges] = at;
+  }
+  return OK;
 }
 
 static int build(struct hyper_file *file) {
   struct dataset_source *source = &file->import->source;
-  struct hyperedges *list = &file->list;
+  int64_t repeated = 0, single = 0;
   source->nodes = file->nodes;
-  int code = hyperedges_build(list, file->base, file->nodes, &source->hyperedges, &source->hyper_start,
-                              &source->hyper_vertex);
-  if (code == BAD_INPUT) FAIL(BAD_INPUT, "%s: %s", file->text.path, error_message());
-  TRY(code);
-  if (source->hyperedges == 0) FAIL(BAD_INPUT, "%s: its hyperedges are empty", file->text.path);
+  TRY(group_vertices(file, &repeated, &single));
+  edges_free(&file->import->edges);
+  if (source->hyperedges == 0) FAIL(BAD_INPUT, "%s: its hyperedges are empty", file->text->path);
   log_info("%lld hyperedges of %lld vertices, ids from %lld: %lld empty ones left out, %lld vertices that "
            "repeat in a hyperedge merged, %lld of one vertex kept, as are equal ones",
            (long long)source->hyperedges, (long long)source->nodes, (long long)file->base,
-           (long long)list->empty, (long long)list->repeated, (long long)list->single);
+           (long long)(file->hyperedges - source->hyperedges), (long long)repeated, (long long)single);
   return name_vertices(source, file->base);
 }
 
@@ -249,8 +268,8 @@ static int check_options(const struct import_options *options) {
 }
 
 int import_hypergraph(struct import *import) {
-  ENDED_BY(file_close) struct hyper_file file = {.import = import, .nodes = -1};
-  hyperedges_init(&file.list);
+  ENDED_BY(text_close) struct text text = {0};
+  struct hyper_file file = {.text = &text, .import = import, .nodes = -1};
   TRY(check_options(import->options));
   TRY(read_file(&file));
   return build(&file);
