@@ -6,6 +6,11 @@
 
 const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
 
+const struct dataset_rows dataset_rows_names[ROWS_KINDS] = {
+    [GRAPH_ROWS] = {"/graph/indptr", "/graph/indices", "/graph/weights"},
+    [FEATURE_ROWS] = {"/node/features/indptr", "/node/features/indices", "/node/features/data"},
+    [HYPER_ROWS] = {"/hypergraph/indptr", "/hypergraph/indices"}};
+
 void dataset_split_name(const struct dataset *d, int64_t split, enum split part,
                         char name[DATASET_SPLIT_NAME]) {
   if (split == 0 && d->plain_split)
@@ -39,16 +44,15 @@ int dataset_check_splits(struct dataset *d) {
   return OK;
 }
 
-/* Offsets into `entries` of rows of `all`. */
-static int read_starts(struct dataset *d, const char *name, int64_t first, int64_t rows, int64_t all,
-                       int64_t entries, int64_t *start) {
-  TRY(h5_read_rows(&d->h5, name, first, rows + 1, H5_INT64, start));
+int dataset_read_starts(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows, int64_t *start) {
+  const struct dataset_rows *of = &d->rows[kind];
+  TRY(h5_read_rows(&d->h5, of->starts, first, rows + 1, H5_INT64, start));
   for (int64_t i = 0; i <= rows; i++) {
     int64_t least = i > 0 ? start[i - 1] : 0;
-    int64_t most = first + i == 0 ? 0 : entries;
-    if (first + i == all) least = entries;
+    int64_t most = first + i == 0 ? 0 : of->entries;
+    if (first + i == of->rows) least = of->entries;
     if (start[i] < least || start[i] > most)
-      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed there", d->h5.path, name,
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed there", d->h5.path, of->starts,
            (long long)(first + i), (long long)start[i], (long long)least, (long long)most);
   }
   return OK;
@@ -102,23 +106,11 @@ static int read_reals(struct dataset *d, const char *name, int64_t first, int64_
   return OK;
 }
 
-int dataset_read_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  return read_starts(d, "/graph/indptr", first, rows, d->nodes, d->edges, start);
-}
-
-int dataset_read_edges(struct dataset *d, int64_t first, int64_t count, int64_t *col, float *weight) {
-  TRY(h5_read_rows(&d->h5, "/graph/indices", first, count, H5_INT64, col));
-  for (int64_t i = 0; i < count; i++) {
-    if (col[i] < 0 || col[i] >= d->nodes) TRY(out_of_range(d, "/graph/indices", first + i, 0, d->nodes - 1));
-  }
-  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
-  return OK;
-}
-
-int dataset_read_columns(struct dataset *d, int64_t first, int64_t count, int32_t *col, float *weight) {
-  TRY(read_ids(d, "/graph/indices", first, count, 0, d->nodes - 1, col));
-  if (weight) TRY(read_reals(d, "/graph/weights", first, count, weight));
-  return OK;
+int dataset_read_entries(struct dataset *d, enum rows_kind kind, int64_t first, int64_t count, int32_t *id,
+                         float *value) {
+  const struct dataset_rows *of = &d->rows[kind];
+  TRY(read_ids(d, of->ids, first, count, 0, of->most - 1, id));
+  return value ? read_reals(d, of->values, first, count, value) : OK;
 }
 
 int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float *values) {
@@ -128,16 +120,6 @@ int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float 
     FAIL(BAD_INPUT, "%s: /node/features: node %lld, column %lld is %g; finite values are allowed", d->h5.path,
          (long long)(first + wrong / d->features), (long long)(wrong % d->features), (double)values[wrong]);
   return OK;
-}
-
-int dataset_read_feature_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  return read_starts(d, "/node/features/indptr", first, rows, d->nodes, d->feature_nnz, start);
-}
-
-int dataset_read_feature_entries(struct dataset *d, int64_t first, int64_t count, int32_t *col,
-                                 float *value) {
-  TRY(read_ids(d, "/node/features/indices", first, count, 0, d->features - 1, col));
-  return read_reals(d, "/node/features/data", first, count, value);
 }
 
 int dataset_read_label(struct dataset *d, int64_t first, int64_t rows, int32_t *label) {
@@ -197,12 +179,4 @@ int dataset_read_ids(struct dataset *d, int64_t first, int64_t rows, int64_t *id
 
 int dataset_read_id_strings(struct dataset *d, int64_t first, int64_t rows, char **id) {
   return h5_read_strings(&d->h5, "/node/id", first, rows, id);
-}
-
-int dataset_read_hyper_starts(struct dataset *d, int64_t first, int64_t rows, int64_t *start) {
-  return read_starts(d, "/hypergraph/indptr", first, rows, d->hyperedges, d->incidences, start);
-}
-
-int dataset_read_hyper_vertices(struct dataset *d, int64_t first, int64_t count, int32_t *vertex) {
-  return read_ids(d, "/hypergraph/indices", first, count, 0, d->nodes - 1, vertex);
 }

@@ -15,6 +15,14 @@ extern const char *const split_name[SPLIT_COUNT]; /* "train", "val", "test" */
 enum { DATASET_BLOCK = 64 << 20 };      /* bytes read at a time, at most */
 enum { DATASET_CLASSES = 1000 * 1000 }; /* at most */
 
+/* What a file holds as compressed rows, and their names there: of values NULL where there are none. */
+enum rows_kind { GRAPH_ROWS, FEATURE_ROWS, HYPER_ROWS, ROWS_KINDS };
+struct dataset_rows {
+  const char *starts, *ids, *values;
+  int64_t rows, entries, most; /* ids lie in [0, most) */
+};
+extern const struct dataset_rows dataset_rows_names[ROWS_KINDS]; /* these alone */
+
 struct dataset {
   struct h5 h5;
   char name[256];
@@ -27,7 +35,8 @@ struct dataset {
   int64_t splits;      /* numbered splits; a plain /split/train counts as split 0 */
   int plain_split;     /* split 0 is /split/train and not /split/0/train */
   int has_graph, has_features, has_labels;
-  int64_t hyperedges, incidences; /* 0: no hypergraph */
+  int64_t hyperedges, incidences;       /* 0: no hypergraph */
+  struct dataset_rows rows[ROWS_KINDS]; /* zeroed: the file has none */
 };
 
 /* The attribute "format" of a dataset's file. */
@@ -38,19 +47,15 @@ extern const char dataset_format[];
 int dataset_open(struct dataset *dataset, const char *path);
 void dataset_close(struct dataset *dataset);
 
-/* Offsets indptr[first .. first + rows] (rows + 1 values), checked: ascending, inside [0, edges], 0 at the
- * start and edges at the end of the graph. */
-int dataset_read_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
-/* Column ids and weights (NULL: not wanted) of edges [first, first + count), checked to lie in [0, nodes). */
-int dataset_read_edges(struct dataset *dataset, int64_t first, int64_t count, int64_t *col, float *weight);
-/* The same for a graph of at most INT32_MAX nodes. */
-int dataset_read_columns(struct dataset *dataset, int64_t first, int64_t count, int32_t *col, float *weight);
+/* Offsets indptr[first .. first + rows] (rows + 1 values), checked: ascending, inside [0, entries], 0 at the
+ * start and `entries` at the end of all. */
+int dataset_read_starts(struct dataset *dataset, enum rows_kind kind, int64_t first, int64_t rows,
+                        int64_t *start);
+/* Ids and values (NULL: not wanted) of entries [first, first + count), checked to be in range and finite. */
+int dataset_read_entries(struct dataset *dataset, enum rows_kind kind, int64_t first, int64_t count,
+                         int32_t *id, float *value);
 /* Dense features of rows, [rows, features]; NaN or infinite values are errors that name node and column. */
 int dataset_read_features(struct dataset *dataset, int64_t first, int64_t rows, float *values);
-/* Sparse features: offsets as above, then entries. */
-int dataset_read_feature_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
-int dataset_read_feature_entries(struct dataset *dataset, int64_t first, int64_t count, int32_t *col,
-                                 float *value);
 /* Labels of rows: multiclass int32 in [-1, classes). Multilabel uint8 [rows, classes] of 0 and 1. */
 int dataset_read_label(struct dataset *dataset, int64_t first, int64_t rows, int32_t *label);
 int dataset_read_labels(struct dataset *dataset, int64_t first, int64_t rows, uint8_t *labels);
@@ -60,10 +65,6 @@ int dataset_read_split(struct dataset *dataset, int64_t split, enum split part, 
 /* User ids of rows: int64, or malloc'ed strings (dataset.ids says which). */
 int dataset_read_ids(struct dataset *dataset, int64_t first, int64_t rows, int64_t *id);
 int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows, char **id);
-
-/* Hypergraph: offsets of hyperedges and their vertices, checked as those of the graph. */
-int dataset_read_hyper_starts(struct dataset *dataset, int64_t first, int64_t rows, int64_t *start);
-int dataset_read_hyper_vertices(struct dataset *dataset, int64_t first, int64_t count, int32_t *vertex);
 
 /* Errors: BAD_INPUT when something in /split has a name that nobody reads, as a number after a gap. */
 int dataset_check_splits(struct dataset *dataset);

@@ -118,8 +118,7 @@ static int check_splits(struct check *c) {
 
 static int check_all(struct check *c) {
   TRY(check_graph(c));
-  TRY(check_hypergraph(c));
-  TRY(check_sparse_features(c));
+  TRY(check_other_rows(c));
   TRY(check_dense_features(c));
   TRY(check_labels(c));
   return check_splits(c);

@@ -18,11 +18,9 @@ void check_violation(struct check *c, enum violation_kind kind, const char *form
   c->say(text, c->context);
 }
 
-/* Compressed rows in the file: the graph, sparse features, hyperedges. */
+/* Compressed rows in the file. */
 struct rows {
-  const char *starts, *ids, *values; /* names; values NULL: none */
-  int64_t rows, entries, most;       /* ids lie in [0, most) */
-  int ascending;
+  struct dataset_rows of;
   int64_t *start; /* all of them, once checked */
   int32_t *id;    /* kept for the test of symmetry, or NULL */
   float *value;
@@ -34,18 +32,19 @@ static void free_rows(struct rows *r) {
 
 static int check_starts(struct check *c, struct rows *r) {
   int64_t before = c->found;
-  TRY(memory_arrays("offsets", ROOM(&r->start, r->rows + 1)));
-  TRY(h5_read_rows(&c->d->h5, r->starts, 0, r->rows + 1, H5_INT64, r->start));
+  TRY(memory_arrays("offsets", ROOM(&r->start, r->of.rows + 1)));
+  TRY(h5_read_rows(&c->d->h5, r->of.starts, 0, r->of.rows + 1, H5_INT64, r->start));
   if (r->start[0] != 0)
-    check_violation(c, VIOLATION_START, "%s[0] is %lld; it must be 0", r->starts, (long long)r->start[0]);
-  for (int64_t i = 0; i < r->rows; i++) {
+    check_violation(c, VIOLATION_START, "%s[0] is %lld; it must be 0", r->of.starts, (long long)r->start[0]);
+  for (int64_t i = 0; i < r->of.rows; i++) {
     if (r->start[i + 1] < r->start[i])
-      check_violation(c, VIOLATION_START, "%s[%lld] is %lld after %lld; offsets must not descend", r->starts,
-                      (long long)i + 1, (long long)r->start[i + 1], (long long)r->start[i]);
+      check_violation(c, VIOLATION_START, "%s[%lld] is %lld after %lld; offsets must not descend",
+                      r->of.starts, (long long)i + 1, (long long)r->start[i + 1], (long long)r->start[i]);
   }
-  if (r->start[r->rows] != r->entries)
-    check_violation(c, VIOLATION_START, "%s[%lld] is %lld; it must be %lld, the number of %s", r->starts,
-                    (long long)r->rows, (long long)r->start[r->rows], (long long)r->entries, r->ids);
+  if (r->start[r->of.rows] != r->of.entries)
+    check_violation(c, VIOLATION_START, "%s[%lld] is %lld; it must be %lld, the number of %s", r->of.starts,
+                    (long long)r->of.rows, (long long)r->start[r->of.rows], (long long)r->of.entries,
+                    r->of.ids);
   if (c->found == before) return OK;
   free(r->start); /* without them nobody can say where a row begins */
   r->start = NULL;
@@ -62,23 +61,23 @@ static void check_ids(struct check *c, struct rows *r, int64_t first, int64_t co
       ++*row;
       *last = -1;
     }
-    if (id[i] < 0 || id[i] >= r->most)
-      check_violation(c, VIOLATION_RANGE, "%s[%lld], in row %lld, is %lld; 0 to %lld are allowed", r->ids,
-                      (long long)e, (long long)*row, (long long)id[i], (long long)r->most - 1);
-    else if (r->ascending && id[i] <= *last)
+    if (id[i] < 0 || id[i] >= r->of.most)
+      check_violation(c, VIOLATION_RANGE, "%s[%lld], in row %lld, is %lld; 0 to %lld are allowed", r->of.ids,
+                      (long long)e, (long long)*row, (long long)id[i], (long long)r->of.most - 1);
+    else if (id[i] <= *last)
       check_violation(c, VIOLATION_ORDER,
                       "%s[%lld], in row %lld, is %lld after %lld; a row must ascend without duplicates",
-                      r->ids, (long long)e, (long long)*row, (long long)id[i], (long long)*last);
+                      r->of.ids, (long long)e, (long long)*row, (long long)id[i], (long long)*last);
     *last = id[i];
     if (r->id) r->id[e] = (int32_t)id[i];
   }
 }
 
 static int check_values(struct check *c, struct rows *r, int64_t first, int64_t count, float *value) {
-  TRY(h5_read_rows(&c->d->h5, r->values, first, count, H5_FLOAT, value));
+  TRY(h5_read_rows(&c->d->h5, r->of.values, first, count, H5_FLOAT, value));
   for (int64_t i = 0; i < count; i++) {
     if (!isfinite(value[i]))
-      check_violation(c, VIOLATION_VALUE, "%s[%lld] is %g; it must be finite", r->values,
+      check_violation(c, VIOLATION_VALUE, "%s[%lld] is %g; it must be finite", r->of.values,
                       (long long)(first + i), (double)value[i]);
   }
   if (r->value) memcpy(r->value + first, value, (size_t)count * sizeof *value);
@@ -86,7 +85,7 @@ static int check_values(struct check *c, struct rows *r, int64_t first, int64_t 
 }
 
 static int check_rows(struct check *c, struct rows *r) {
-  int64_t block = smaller(r->entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
+  int64_t block = smaller(r->of.entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
   FREED int64_t *id = NULL;
   FREED float *value = NULL;
   TRY(check_starts(c, r));
@@ -94,11 +93,11 @@ static int check_rows(struct check *c, struct rows *r) {
   TRY(memory_arrays("a block of ids", ROOM(&id, block)));
   TRY(memory_arrays("a block of values", ROOM(&value, block)));
   int64_t row = 0, last = -1;
-  for (int64_t first = 0; first < r->entries; first += block) {
-    int64_t count = smaller(block, r->entries - first);
-    TRY(h5_read_rows(&c->d->h5, r->ids, first, count, H5_INT64, id));
+  for (int64_t first = 0; first < r->of.entries; first += block) {
+    int64_t count = smaller(block, r->of.entries - first);
+    TRY(h5_read_rows(&c->d->h5, r->of.ids, first, count, H5_INT64, id));
     check_ids(c, r, first, count, id, &row, &last);
-    if (r->values) TRY(check_values(c, r, first, count, value));
+    if (r->of.values) TRY(check_values(c, r, first, count, value));
   }
   return OK;
 }
@@ -107,9 +106,9 @@ static int check_rows(struct check *c, struct rows *r) {
  * graph that is v itself whenever row v lists u. */
 static int check_symmetry(struct check *c, const struct rows *r) {
   FREED int64_t *next = NULL;
-  TRY(memory_arrays("places in rows", ROOM(&next, r->rows)));
-  memcpy(next, r->start, (size_t)r->rows * sizeof *next);
-  for (int64_t v = 0; v < r->rows; v++) {
+  TRY(memory_arrays("places in rows", ROOM(&next, r->of.rows)));
+  memcpy(next, r->start, (size_t)r->of.rows * sizeof *next);
+  for (int64_t v = 0; v < r->of.rows; v++) {
     for (int64_t e = r->start[v]; e < r->start[v + 1]; e++) {
       int64_t u = r->id[e], end = r->start[u + 1];
       while (next[u] < end && r->id[next[u]] < v) next[u]++;
@@ -130,44 +129,19 @@ static int check_symmetry(struct check *c, const struct rows *r) {
 
 int check_graph(struct check *c) {
   struct dataset *d = c->d;
-  ENDED_BY(free_rows)
-  struct rows r = {.starts = "/graph/indptr",
-                   .ids = "/graph/indices",
-                   .rows = d->nodes,
-                   .entries = d->edges,
-                   .most = d->nodes,
-                   .ascending = 1};
-  if (!d->has_graph) return OK;
-  if (d->weighted) r.values = "/graph/weights";
+  ENDED_BY(free_rows) struct rows r = {.of = d->rows[GRAPH_ROWS]};
   int64_t before = c->found;
-  if (!c->d->directed) TRY(memory_alloc(&r.id, r.entries * (int64_t)sizeof *r.id, "edges"));
-  if (!c->d->directed && r.values) TRY(memory_arrays("edge weights", ROOM(&r.value, r.entries)));
+  if (!d->has_graph) return OK;
+  if (!d->directed) TRY(memory_arrays("edges", ROOM(&r.id, d->edges)));
+  if (!d->directed && d->weighted) TRY(memory_arrays("edge weights", ROOM(&r.value, d->edges)));
   TRY(check_rows(c, &r));
-  if (!c->d->directed && c->found == before) TRY(check_symmetry(c, &r));
+  return !d->directed && c->found == before ? check_symmetry(c, &r) : OK;
+}
+
+int check_other_rows(struct check *c) {
+  for (int kind = FEATURE_ROWS; kind <= HYPER_ROWS; kind++) {
+    ENDED_BY(free_rows) struct rows r = {.of = c->d->rows[kind]};
+    if (r.of.rows > 0) TRY(check_rows(c, &r));
+  }
   return OK;
-}
-
-int check_hypergraph(struct check *c) {
-  struct dataset *d = c->d;
-  ENDED_BY(free_rows)
-  struct rows r = {.starts = "/hypergraph/indptr",
-                   .ids = "/hypergraph/indices",
-                   .rows = d->hyperedges,
-                   .entries = d->incidences,
-                   .most = d->nodes,
-                   .ascending = 1};
-  return d->hyperedges == 0 ? OK : check_rows(c, &r);
-}
-
-int check_sparse_features(struct check *c) {
-  struct dataset *d = c->d;
-  ENDED_BY(free_rows)
-  struct rows r = {.starts = "/node/features/indptr",
-                   .ids = "/node/features/indices",
-                   .values = "/node/features/data",
-                   .rows = d->nodes,
-                   .entries = d->feature_nnz,
-                   .most = d->features,
-                   .ascending = 1};
-  return !d->has_features || !d->sparse ? OK : check_rows(c, &r);
 }

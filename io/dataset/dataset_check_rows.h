@@ -34,7 +34,6 @@ void check_violation(struct check *check, enum violation_kind kind, const char *
 /* Offsets, ids and values of compressed rows; of an undirected graph that is sound so far, symmetry, too.
  * Nothing to do for what the dataset does not have. Errors: memory; what cannot be read. */
 int check_graph(struct check *check);
-int check_hypergraph(struct check *check);
-int check_sparse_features(struct check *check);
+int check_other_rows(struct check *check);
 
 #endif

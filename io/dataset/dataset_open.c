@@ -111,22 +111,32 @@ static int length(struct dataset *d, const char *name, int64_t *rows) {
   return OK;
 }
 
+/* Compressed rows that must be there; entries -1: as many as they are. */
+static int open_rows(struct dataset *d, enum rows_kind kind, int64_t rows, int64_t entries, int64_t most) {
+  struct dataset_rows *of = &d->rows[kind];
+  int64_t values = entries;
+  *of = dataset_rows_names[kind];
+  if (kind == GRAPH_ROWS) TRY(length(d, of->values, &values)); /* weights may be missing */
+  if (values < 0 && kind == GRAPH_ROWS) of->values = NULL;
+  if (entries < 0) TRY(length(d, of->ids, &entries));
+  of->rows = rows;
+  of->entries = entries;
+  of->most = most;
+  TRY(expect(d, of->starts, INTEGERS, rows + 1, 0));
+  TRY(expect(d, of->ids, INTEGERS, entries, 0));
+  return of->values ? expect(d, of->values, NUMBERS, entries, 0) : OK;
+}
+
 static int open_graph(struct dataset *d) {
   struct h5_shape shape;
-  int64_t weights = -1;
   TRY(h5_shape(&d->h5, "/graph/indptr", &shape));
   d->has_graph = shape.exists;
-  if (!shape.exists) {
-    if (d->edges != 0)
-      FAIL(BAD_INPUT, "%s: /graph/indptr: is missing, but the attribute \"num_edges\" is %lld", d->h5.path,
-           (long long)d->edges);
-    return OK;
-  }
-  TRY(expect(d, "/graph/indptr", INTEGERS, d->nodes + 1, 0));
-  TRY(expect(d, "/graph/indices", INTEGERS, d->edges, 0));
-  TRY(length(d, "/graph/weights", &weights));
-  d->weighted = weights >= 0;
-  if (d->weighted) TRY(expect(d, "/graph/weights", NUMBERS, d->edges, 0));
+  if (!shape.exists && d->edges != 0)
+    FAIL(BAD_INPUT, "%s: /graph/indptr: is missing, but the attribute \"num_edges\" is %lld", d->h5.path,
+         (long long)d->edges);
+  if (!shape.exists) return OK;
+  TRY(open_rows(d, GRAPH_ROWS, d->nodes, d->edges, d->nodes));
+  d->weighted = d->rows[GRAPH_ROWS].values != NULL;
   return OK;
 }
 
@@ -137,10 +147,10 @@ static int open_hypergraph(struct dataset *d) {
     FAIL(BAD_INPUT, "%s: has neither /graph/indptr nor /hypergraph/indptr", d->h5.path);
   if (starts < 0) return OK;
   if (starts < 1) FAIL(BAD_INPUT, "%s: /hypergraph/indptr: has no rows; at least 1 is expected", d->h5.path);
-  TRY(expect(d, "/hypergraph/indptr", INTEGERS, starts, 0));
+  TRY(open_rows(d, HYPER_ROWS, starts - 1, -1, d->nodes));
   d->hyperedges = starts - 1;
-  TRY(length(d, "/hypergraph/indices", &d->incidences));
-  return expect(d, "/hypergraph/indices", INTEGERS, d->incidences, 0);
+  d->incidences = d->rows[HYPER_ROWS].entries;
+  return OK;
 }
 
 static int open_features(struct dataset *d) {
@@ -153,14 +163,10 @@ static int open_features(struct dataset *d) {
       FAIL(BAD_INPUT, "%s: /node/features: is there, but the attribute \"num_features\" is 0", d->h5.path);
     return OK;
   }
-  if (!d->sparse) {
-    TRY(expect(d, "/node/features", NUMBERS, d->nodes, d->features));
-    return OK;
-  }
-  TRY(expect(d, "/node/features/indptr", INTEGERS, d->nodes + 1, 0));
-  TRY(length(d, "/node/features/indices", &d->feature_nnz));
-  TRY(expect(d, "/node/features/indices", INTEGERS, d->feature_nnz, 0));
-  return expect(d, "/node/features/data", NUMBERS, d->feature_nnz, 0);
+  if (!d->sparse) return expect(d, "/node/features", NUMBERS, d->nodes, d->features);
+  TRY(open_rows(d, FEATURE_ROWS, d->nodes, -1, d->features));
+  d->feature_nnz = d->rows[FEATURE_ROWS].entries;
+  return OK;
 }
 
 static int open_labels(struct dataset *d) {

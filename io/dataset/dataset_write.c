@@ -20,33 +20,19 @@ static int write_attrs(struct h5 *h5, const struct dataset_source *source) {
   return h5_write_int(h5, "/", "directed", source->directed);
 }
 
-static int write_graph(struct h5 *h5, const struct dataset_source *source) {
-  if (!source->start) return OK;
-  TRY(h5_write_all(h5, "/graph/indptr", H5_INT64, source->nodes + 1, 0, source->start));
-  TRY(h5_write_all(h5, "/graph/indices", H5_INT32, edges_of(source), 0, source->col));
-  if (source->weight) TRY(h5_write_all(h5, "/graph/weights", H5_FLOAT, edges_of(source), 0, source->weight));
-  return OK;
-}
-
-static int write_hypergraph(struct h5 *h5, const struct dataset_source *source) {
-  if (!source->hyper_start) return OK;
-  int64_t incidences = source->hyper_start[source->hyperedges];
-  TRY(h5_write_all(h5, "/hypergraph/indptr", H5_INT64, source->hyperedges + 1, 0, source->hyper_start));
-  return h5_write_all(h5, "/hypergraph/indices", H5_INT32, incidences, 0, source->hyper_vertex);
-}
-
-static int write_sparse(struct h5 *h5, int64_t nodes, const struct dataset_source *rows) {
-  int64_t nnz = rows->sparse.start[nodes];
-  TRY(h5_write_all(h5, "/node/features/indptr", H5_INT64, nodes + 1, 0, rows->sparse.start));
-  TRY(h5_write_all(h5, "/node/features/indices", H5_INT32, nnz, 0, rows->sparse.col));
-  return h5_write_all(h5, "/node/features/data", H5_FLOAT, nnz, 0, rows->sparse.value);
+static int write_rows(struct h5 *h5, enum rows_kind kind, int64_t rows, const int64_t *start,
+                      const int32_t *id, const float *value) {
+  const struct dataset_rows *names = &dataset_rows_names[kind];
+  if (!start) return OK;
+  TRY(h5_write_all(h5, names->starts, H5_INT64, rows + 1, 0, start));
+  TRY(h5_write_all(h5, names->ids, H5_INT32, start[rows], 0, id));
+  return value ? h5_write_all(h5, names->values, H5_FLOAT, start[rows], 0, value) : OK;
 }
 
 /* The non-zeros of dense rows. */
 static int make_sparse(const struct dataset_source *source, int64_t nnz, struct dataset_source *made) {
-  TRY(memory_alloc(&made->sparse.start, (source->nodes + 1) * (int64_t)sizeof(int64_t), "feature offsets"));
-  TRY(memory_alloc(&made->sparse.col, nnz * (int64_t)sizeof(int32_t), "feature columns"));
-  TRY(memory_alloc(&made->sparse.value, nnz * (int64_t)sizeof(float), "feature values"));
+  TRY(memory_arrays("sparse features", ROOM(&made->sparse.start, source->nodes + 1),
+                    ROOM(&made->sparse.col, nnz), ROOM(&made->sparse.value, nnz)));
   for (int64_t v = 0, e = 0; v < source->nodes; v++) {
     const float *row = source->feature + v * source->features;
     for (int64_t c = 0; c < source->features; c++) {
@@ -99,7 +85,9 @@ static int write_features(struct h5 *h5, const struct dataset_source *source) {
   int64_t nnz = count_nonzeros(source);
   if ((double)nnz < sparse_density * (double)(source->nodes * source->features)) {
     if (!source->sparse.start) TRY(make_sparse(source, nnz, &made));
-    return write_sparse(h5, source->nodes, source->sparse.start ? source : &made);
+    const struct dataset_source *rows = source->sparse.start ? source : &made;
+    return write_rows(h5, FEATURE_ROWS, source->nodes, rows->sparse.start, rows->sparse.col,
+                      rows->sparse.value);
   }
   if (!source->sparse.start)
     return h5_write_all(h5, "/node/features", H5_FLOAT, source->nodes, source->features, source->feature);
@@ -134,8 +122,8 @@ int dataset_write(const struct dataset_source *source, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
   TRY(write_attrs(&h5, source));
-  TRY(write_graph(&h5, source));
-  TRY(write_hypergraph(&h5, source));
+  TRY(write_rows(&h5, GRAPH_ROWS, source->nodes, source->start, source->col, source->weight));
+  TRY(write_rows(&h5, HYPER_ROWS, source->hyperedges, source->hyper_start, source->hyper_vertex, NULL));
   TRY(write_features(&h5, source));
   TRY(write_labels(&h5, source));
   TRY(write_splits(&h5, source));

@@ -41,7 +41,7 @@ static void count_degree(struct degrees *g, int64_t degree) {
 
 /* Edges [first, first + count); *row moves to the row that holds the last. */
 static void count_edges(struct degrees *g, const int64_t *start, int64_t first, int64_t count,
-                        const int64_t *col, int64_t *row) {
+                        const int32_t *col, int64_t *row) {
   for (int64_t i = 0; i < count; i++) {
     while (first + i >= start[*row + 1]) ++*row;
     if (col[i] == *row)
@@ -51,14 +51,14 @@ static void count_edges(struct degrees *g, const int64_t *start, int64_t first, 
   }
 }
 
-static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int64_t *col) {
+static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int32_t *col) {
   int64_t row = 0;
   g->least = INT64_MAX;
-  TRY(dataset_read_starts(d, 0, d->nodes, start));
+  TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, start));
   for (int64_t v = 0; v < d->nodes; v++) count_degree(g, start[v + 1] - start[v]);
   for (int64_t first = 0; first < d->edges; first += EDGE_BLOCK) {
     int64_t count = smaller(d->edges - first, EDGE_BLOCK);
-    TRY(dataset_read_edges(d, first, count, col, NULL));
+    TRY(dataset_read_entries(d, GRAPH_ROWS, first, count, col, NULL));
     count_edges(g, start, first, count, col, &row);
   }
   for (int64_t v = 0; v < d->nodes; v++) g->isolated += !g->touched[v];
@@ -85,7 +85,8 @@ static void print_degrees(const struct dataset *d, const struct degrees *g) {
 }
 
 static int show_graph(struct dataset *d) {
-  FREED int64_t *start = NULL, *col = NULL;
+  FREED int64_t *start = NULL;
+  FREED int32_t *col = NULL;
   FREED uint8_t *touched = NULL;
   if (!d->has_graph) return OK;
   printf("arcs         %" PRId64 ", %s%s\n", d->edges,
@@ -101,7 +102,7 @@ static int show_graph(struct dataset *d) {
 /* Sizes of hyperedges, vertices in none. */
 static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, uint8_t *touched) {
   int64_t least = INT64_MAX, most = 0, single = 0, outside = 0;
-  TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, start));
+  TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, start));
   for (int64_t e = 0; e < d->hyperedges; e++) {
     int64_t size = start[e + 1] - start[e];
     least = smaller(size, least);
@@ -110,7 +111,7 @@ static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, 
   }
   for (int64_t first = 0; first < d->incidences; first += EDGE_BLOCK) {
     int64_t count = smaller(d->incidences - first, EDGE_BLOCK);
-    TRY(dataset_read_hyper_vertices(d, first, count, vertex));
+    TRY(dataset_read_entries(d, HYPER_ROWS, first, count, vertex, NULL));
     for (int64_t i = 0; i < count; i++) touched[vertex[i]] = 1;
   }
   for (int64_t v = 0; v < d->nodes; v++) outside += !touched[v];

@@ -20,15 +20,15 @@ static int check_rows(const struct graph *expansion, int64_t vertices) {
 /* Hyperedges [first, first + count) into the last rows of the star. */
 static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count, struct graph *expansion) {
   int64_t *start = expansion->start + expansion->rows - count;
-  TRY(dataset_read_hyper_starts(dataset, first, count, start));
+  TRY(dataset_read_starts(dataset, HYPER_ROWS, first, count, start));
   int64_t base = start[0];
   for (int64_t e = 0; e <= count; e++) start[e] -= base;
   expansion->edges = start[count];
   TRY(memory_arrays("vertices of hyperedges", ROOM(&expansion->col, expansion->edges)));
   int64_t step = DATASET_BLOCK / (int64_t)sizeof *expansion->col;
   for (int64_t e = 0; e < expansion->edges; e += step)
-    TRY(dataset_read_hyper_vertices(dataset, base + e, smaller(step, expansion->edges - e),
-                                    expansion->col + e));
+    TRY(dataset_read_entries(dataset, HYPER_ROWS, base + e, smaller(step, expansion->edges - e),
+                             expansion->col + e, NULL));
   return check_rows(expansion, dataset->nodes);
 }
 

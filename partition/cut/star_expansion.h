@@ -8,7 +8,7 @@
 #include "partition/graph/partition.h"
 
 /* Rows [first, first + rows) of the star of a dataset's hypergraph. Errors: BAD_INPUT for too many nodes, for
- * rows that do not ascend, or what dataset_read_hyper_* say. */
+ * rows that do not ascend, or what dataset_read_* say. */
 int star_expansion_read(struct dataset *dataset, int64_t first, int64_t rows, struct graph *expansion);
 /* This rank's block: hyperedges alone, as equal in number as can be. */
 int star_expansion_read_block(struct comm *comm, struct dataset *dataset, struct graph *block);

@@ -27,7 +27,7 @@ static int read_starts(struct dataset *dataset, struct graph *graph) {
   int64_t step = row_shuffle_block / (int64_t)sizeof(int64_t);
   for (int64_t row = 0; row < graph->rows; row += step) {
     int64_t count = smaller(step, graph->rows - row);
-    TRY(dataset_read_starts(dataset, graph->first + row, count, graph->start + row));
+    TRY(dataset_read_starts(dataset, GRAPH_ROWS, graph->first + row, count, graph->start + row));
   }
   return OK;
 }
@@ -36,7 +36,8 @@ static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph
   int64_t step = row_shuffle_block / (int64_t)sizeof(int64_t);
   for (int64_t e = 0; e < graph->edges; e += step) {
     float *weight = graph->weight ? graph->weight + e : NULL;
-    TRY(dataset_read_columns(dataset, base + e, smaller(step, graph->edges - e), graph->col + e, weight));
+    TRY(dataset_read_entries(dataset, GRAPH_ROWS, base + e, smaller(step, graph->edges - e), graph->col + e,
+                             weight));
   }
   return OK;
 }

@@ -138,7 +138,7 @@ static int read_starts(struct row_shuffle *shuffle, struct delivery *d) {
   int64_t count = smaller(start_rows(), d->last - d->next);
   shuffle->ended = count == 0;
   if (shuffle->ended) return OK;
-  TRY(dataset_read_feature_starts(d->dataset, d->next, count, d->start));
+  TRY(dataset_read_starts(d->dataset, FEATURE_ROWS, d->next, count, d->start));
   d->piece_first = d->next;
   d->next += count;
   d->entry = d->start[0];
@@ -173,7 +173,7 @@ static int read_entries(struct delivery *d) {
   int64_t count = smaller(entries_at_once(), d->start[d->next - d->piece_first] - d->entry);
   d->entry_first = d->entry;
   d->entry_last = d->entry + count;
-  return dataset_read_feature_entries(d->dataset, d->entry, count, d->col, d->value);
+  return dataset_read_entries(d->dataset, FEATURE_ROWS, d->entry, count, d->col, d->value);
 }
 
 static int send_entries(struct row_shuffle *shuffle, void *context) {

@@ -47,13 +47,13 @@ static void room_free(struct room *room, const struct dataset *d) {
 }
 
 static int read_rows(struct dataset *d, struct room *room) {
-  if (d->has_graph) TRY(dataset_read_starts(d, 0, d->nodes, room->start));
-  if (d->has_graph) TRY(dataset_read_edges(d, 0, d->edges, room->wide, d->weighted ? room->value : NULL));
-  if (d->has_graph) TRY(dataset_read_columns(d, 0, d->edges, room->narrow, NULL));
-  if (d->hyperedges) TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, room->start));
-  if (d->hyperedges) TRY(dataset_read_hyper_vertices(d, 0, d->incidences, room->narrow));
-  if (d->sparse) TRY(dataset_read_feature_starts(d, 0, d->nodes, room->start));
-  if (d->sparse) TRY(dataset_read_feature_entries(d, 0, d->feature_nnz, room->narrow, room->value));
+  if (d->has_graph) TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, room->start));
+  if (d->has_graph)
+    TRY(dataset_read_entries(d, GRAPH_ROWS, 0, d->edges, room->narrow, d->weighted ? room->value : NULL));
+  if (d->hyperedges) TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, room->start));
+  if (d->hyperedges) TRY(dataset_read_entries(d, HYPER_ROWS, 0, d->incidences, room->narrow, NULL));
+  if (d->sparse) TRY(dataset_read_starts(d, FEATURE_ROWS, 0, d->nodes, room->start));
+  if (d->sparse) TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->feature_nnz, room->narrow, room->value));
   if (d->has_features && !d->sparse) TRY(dataset_read_features(d, 0, d->nodes, room->value));
   return OK;
 }

@@ -21,8 +21,8 @@ static char path[300]; /* of the file at hand */
 /* As programs read: sizes come from the file. */
 static int read_nodes(struct dataset *d, int64_t *start, int32_t *narrow, float *value) {
   if (d->sparse) {
-    TRY(dataset_read_feature_starts(d, 0, d->nodes, start));
-    TRY(dataset_read_feature_entries(d, 0, d->feature_nnz, narrow, value));
+    TRY(dataset_read_starts(d, FEATURE_ROWS, 0, d->nodes, start));
+    TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->feature_nnz, narrow, value));
   } else if (d->has_features) {
     TRY(dataset_read_features(d, 0, d->nodes, value));
   }
@@ -50,8 +50,8 @@ static int read_all(struct dataset *d) {
   TRY(memory_alloc(&narrow, most * 4, "test"));
   TRY(memory_alloc(&value, most * 4, "test"));
   TRY(memory_alloc(&text, d->nodes * 8, "test"));
-  if (d->has_graph) TRY(dataset_read_starts(d, 0, d->nodes, start));
-  if (d->has_graph) TRY(dataset_read_edges(d, 0, d->edges, wide, d->weighted ? value : NULL));
+  if (d->has_graph) TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, start));
+  if (d->has_graph) TRY(dataset_read_entries(d, GRAPH_ROWS, 0, d->edges, narrow, d->weighted ? value : NULL));
   TRY(read_nodes(d, start, narrow, value));
   if (d->ids == 1) TRY(dataset_read_ids(d, 0, d->nodes, wide));
   if (d->ids == 2) TRY(dataset_read_id_strings(d, 0, d->nodes, text));

@@ -22,8 +22,8 @@ static int read_hyperedges(struct bench *bench, struct dataset *d, const char *p
   TRY(dataset_open(d, path));
   if (d->hyperedges == 0) FAIL(BAD_INPUT, "%s: no /hypergraph to sum over", path);
   TRY(take_room(bench, d->hyperedges, d->nodes, d->incidences, edges));
-  TRY(dataset_read_hyper_starts(d, 0, d->hyperedges, (*edges)->start));
-  return dataset_read_hyper_vertices(d, 0, d->incidences, (*edges)->col);
+  TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, (*edges)->start));
+  return dataset_read_entries(d, HYPER_ROWS, 0, d->incidences, (*edges)->col, NULL);
 }
 
 /* Sizes by a power law, their vertices drawn evenly from all: the worst case for caches. */

@@ -27,17 +27,18 @@ TEST(what_was_written_is_read_back) {
   assert_true(d.has_graph && d.has_features && d.has_labels && d.weighted && !d.directed && !d.sparse);
   assert_int_equal(d.ids, 1);
   assert_int_equal(d.splits, 1);
-  int64_t start[TINY_NODES + 1], col[TINY_EDGES], id[TINY_NODES];
+  int64_t start[TINY_NODES + 1], id[TINY_NODES];
+  int32_t col[TINY_EDGES];
   int32_t label[TINY_NODES];
   float weight[TINY_EDGES], feature[TINY_NODES * TINY_FEATURES];
-  assert_ok(dataset_read_starts(&d, 0, TINY_NODES, start));
+  assert_ok(dataset_read_starts(&d, GRAPH_ROWS, 0, TINY_NODES, start));
   assert_memory_equal(start, s.start, sizeof start);
-  assert_ok(dataset_read_starts(&d, 3, 4, start));
+  assert_ok(dataset_read_starts(&d, GRAPH_ROWS, 3, 4, start));
   assert_memory_equal(start, s.start + 3, 5 * sizeof *start);
-  assert_ok(dataset_read_edges(&d, 0, TINY_EDGES, col, weight));
+  assert_ok(dataset_read_entries(&d, GRAPH_ROWS, 0, TINY_EDGES, col, weight));
   for (int e = 0; e < TINY_EDGES; e++) assert_int_equal(col[e], s.col[e]);
   assert_memory_equal(weight, s.weight, sizeof weight);
-  assert_ok(dataset_read_edges(&d, 7, 3, col, NULL));
+  assert_ok(dataset_read_entries(&d, GRAPH_ROWS, 7, 3, col, NULL));
   for (int e = 0; e < 3; e++) assert_int_equal(col[e], s.col[7 + e]);
   assert_ok(dataset_read_features(&d, 0, TINY_NODES, feature));
   assert_memory_equal(feature, s.feature, sizeof feature);
@@ -61,8 +62,8 @@ TEST(features_below_ten_percent_are_sparse_rows) {
   int32_t col[TINY_NODES];
   float value[TINY_NODES];
   uint8_t labels[TINY_NODES * TINY_CLASSES];
-  assert_ok(dataset_read_feature_starts(&d, 0, TINY_NODES, start));
-  assert_ok(dataset_read_feature_entries(&d, 0, TINY_NODES, col, value));
+  assert_ok(dataset_read_starts(&d, FEATURE_ROWS, 0, TINY_NODES, start));
+  assert_ok(dataset_read_entries(&d, FEATURE_ROWS, 0, TINY_NODES, col, value));
   for (int v = 0; v < TINY_NODES; v++) {
     assert_int_equal(start[v], v);
     assert_int_equal(col[v], v);

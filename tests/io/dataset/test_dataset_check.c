@@ -148,7 +148,8 @@ TEST(violations_of_a_kind_are_said_twenty_times_and_counted) {
 TEST(reading_refuses_what_it_meets) {
   struct dataset d;
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
-  int64_t start[TINY_NODES + 1], col[TINY_EDGES], *node, count;
+  int64_t start[TINY_NODES + 1], *node, count;
+  int32_t col[TINY_EDGES];
   float weight[TINY_EDGES], feature[TINY_NODES * TINY_FEATURES];
   int32_t label[TINY_NODES];
   s.start[5] = 7;
@@ -161,9 +162,12 @@ TEST(reading_refuses_what_it_meets) {
   assert_ok(dataset_write(&s, path));
   dataset_source_free(&s);
   assert_ok(dataset_open(&d, path));
-  assert_fails(dataset_read_starts(&d, 0, TINY_NODES, start), BAD_INPUT, "/graph/indptr[5] is 7; 8 to 24");
-  assert_fails(dataset_read_edges(&d, 6, 6, col, NULL), BAD_INPUT, "/graph/indices[9] is 99; 0 to 11");
-  assert_fails(dataset_read_edges(&d, 18, 6, col, weight), BAD_INPUT, "/graph/weights[20] is nan");
+  assert_fails(dataset_read_starts(&d, GRAPH_ROWS, 0, TINY_NODES, start), BAD_INPUT,
+               "/graph/indptr[5] is 7; 8 to 24");
+  assert_fails(dataset_read_entries(&d, GRAPH_ROWS, 6, 6, col, NULL), BAD_INPUT,
+               "/graph/indices[9] is 99; 0 to 11");
+  assert_fails(dataset_read_entries(&d, GRAPH_ROWS, 18, 6, col, weight), BAD_INPUT,
+               "/graph/weights[20] is nan");
   assert_fails(dataset_read_features(&d, 2, 4, feature), BAD_INPUT, "node 3, column 7 is nan");
   assert_fails(dataset_read_label(&d, 4, 4, label), BAD_INPUT, "/node/labels[5] is 3; -1 to 2");
   assert_fails(dataset_read_split(&d, 0, SPLIT_TEST, &node, &count), BAD_INPUT, "[1] is 5 after 9");

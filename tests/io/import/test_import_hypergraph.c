@@ -128,8 +128,8 @@ TEST(written_hypergraphs_read_back) {
   assert_ok(dataset_open(&dataset, "h.h5"));
   assert_int_equal(dataset.has_graph, 0);
   assert_int_equal(dataset.hyperedges, 2);
-  assert_ok(dataset_read_hyper_starts(&dataset, 0, 2, start));
-  assert_ok(dataset_read_hyper_vertices(&dataset, 0, 4, vertex));
+  assert_ok(dataset_read_starts(&dataset, HYPER_ROWS, 0, 2, start));
+  assert_ok(dataset_read_entries(&dataset, HYPER_ROWS, 0, 4, vertex, NULL));
   assert_int_equal(start[1], 3);
   assert_int_equal(start[2], 4);
   assert_int_equal(vertex[2], 3);
