@@ -17,8 +17,8 @@ static void *place_of(const struct checkpoint_value *v) {
 int checkpoint_write(const struct checkpoint *checkpoint, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_create(&h5, path));
-  TRY(h5_write_text(&h5, "/", "format", checkpoint_format));
-  TRY(h5_write_int(&h5, "/", "version", CHECKPOINT_VERSION));
+  TRY(h5_write_text(&h5, "format", checkpoint_format));
+  TRY(h5_write_int(&h5, "version", CHECKPOINT_VERSION));
   for (int64_t i = 0; i < checkpoint->values; i++) {
     const struct checkpoint_value *value = &checkpoint->value[i];
     TRY(h5_write_value(&h5, value->name, (enum h5_type)value->kind, place_of(value)));
@@ -33,11 +33,11 @@ int checkpoint_write(const struct checkpoint *checkpoint, const char *path) {
 static int check_format(struct h5 *h5) {
   char format[64] = "";
   int64_t version;
-  if (h5_has_attr(h5, "/", "format")) TRY(h5_read_text(h5, "/", "format", format, sizeof format));
+  if (h5_has_attr(h5, "format")) TRY(h5_read_text(h5, "format", format, sizeof format));
   if (strcmp(format, checkpoint_format) != 0)
     FAIL(BAD_INPUT, "%s: is not a checkpoint: the attribute format = \"%s\" is expected", h5->path,
          checkpoint_format);
-  TRY(h5_read_int(h5, "/", "version", &version));
+  TRY(h5_read_int(h5, "version", &version));
   if (version != CHECKPOINT_VERSION)
     FAIL(BAD_INPUT, "%s: is a checkpoint of version %lld; this program reads version %d", h5->path,
          (long long)version, CHECKPOINT_VERSION);
@@ -67,7 +67,7 @@ int checkpoint_read(const struct checkpoint *checkpoint, const char *path) {
   TRY(check_format(&h5));
   for (int64_t i = 0; i < checkpoint->values; i++) {
     const struct checkpoint_value *value = &checkpoint->value[i];
-    if (value->optional && !h5_has_attr(&h5, "/", value->name)) continue;
+    if (value->optional && !h5_has_attr(&h5, value->name)) continue;
     TRY(h5_read_value(&h5, value->name, (enum h5_type)value->kind, place_of(value), value->text_size));
   }
   for (int64_t i = 0; i < checkpoint->items; i++) TRY(read_item(&h5, &checkpoint->item[i]));

@@ -9,7 +9,7 @@ static const char *const task_name[] = {"none", "multiclass", "multilabel"};
 
 /* An attribute of "/" that counts something. */
 static int read_count(struct dataset *d, const char *name, int64_t least, int64_t most, int64_t *value) {
-  TRY(h5_read_int(&d->h5, "/", name, value));
+  TRY(h5_read_int(&d->h5, name, value));
   if (*value < least || *value > most)
     FAIL(BAD_INPUT, "%s: the attribute \"%s\" is %lld; %lld to %lld are allowed", d->h5.path, name,
          (long long)*value, (long long)least, (long long)most);
@@ -18,7 +18,7 @@ static int read_count(struct dataset *d, const char *name, int64_t least, int64_
 
 static int read_task(struct dataset *d) {
   char text[32];
-  TRY(h5_read_text(&d->h5, "/", "task", text, sizeof text));
+  TRY(h5_read_text(&d->h5, "task", text, sizeof text));
   for (int t = TASK_NONE; t <= TASK_MULTILABEL; t++) {
     if (strcmp(text, task_name[t]) == 0) {
       d->task = (enum task)t;
@@ -31,8 +31,8 @@ static int read_task(struct dataset *d) {
 
 /* The file's name without folder and ending, where there is no attribute. */
 static int read_name(struct dataset *d) {
-  if (h5_has_attr(&d->h5, "/", "name")) {
-    TRY(h5_read_text(&d->h5, "/", "name", d->name, sizeof d->name));
+  if (h5_has_attr(&d->h5, "name")) {
+    TRY(h5_read_text(&d->h5, "name", d->name, sizeof d->name));
     return OK;
   }
   const char *slash = strrchr(d->h5.path, '/');
@@ -47,14 +47,14 @@ const char dataset_format[] = "gnntrain-dataset";
 static int read_format(struct dataset *d) {
   char format[64];
   int64_t version;
-  if (!h5_has_attr(&d->h5, "/", "format"))
+  if (!h5_has_attr(&d->h5, "format"))
     FAIL(BAD_INPUT, "%s: is not a dataset: the attribute format = \"%s\" is missing", d->h5.path,
          dataset_format);
-  TRY(h5_read_text(&d->h5, "/", "format", format, sizeof format));
+  TRY(h5_read_text(&d->h5, "format", format, sizeof format));
   if (strcmp(format, dataset_format) != 0)
     FAIL(BAD_INPUT, "%s: is not a dataset: its format is \"%s\"; \"%s\" is expected", d->h5.path, format,
          dataset_format);
-  TRY(h5_read_int(&d->h5, "/", "version", &version));
+  TRY(h5_read_int(&d->h5, "version", &version));
   if (version != DATASET_VERSION)
     FAIL(BAD_INPUT, "%s: is a dataset of version %lld; this program reads version %d", d->h5.path,
          (long long)version, DATASET_VERSION);

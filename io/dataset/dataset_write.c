@@ -9,15 +9,15 @@ static int64_t edges_of(const struct dataset_source *source) {
 
 static int write_attrs(struct h5 *h5, const struct dataset_source *source) {
   static const char *const task_name[] = {"none", "multiclass", "multilabel"};
-  TRY(h5_write_text(h5, "/", "format", dataset_format));
-  TRY(h5_write_int(h5, "/", "version", 1));
-  TRY(h5_write_text(h5, "/", "name", source->name));
-  TRY(h5_write_int(h5, "/", "num_nodes", source->nodes));
-  TRY(h5_write_int(h5, "/", "num_edges", edges_of(source)));
-  TRY(h5_write_int(h5, "/", "num_features", source->features));
-  TRY(h5_write_int(h5, "/", "num_classes", source->classes));
-  TRY(h5_write_text(h5, "/", "task", task_name[source->task]));
-  return h5_write_int(h5, "/", "directed", source->directed);
+  TRY(h5_write_text(h5, "format", dataset_format));
+  TRY(h5_write_int(h5, "version", 1));
+  TRY(h5_write_text(h5, "name", source->name));
+  TRY(h5_write_int(h5, "num_nodes", source->nodes));
+  TRY(h5_write_int(h5, "num_edges", edges_of(source)));
+  TRY(h5_write_int(h5, "num_features", source->features));
+  TRY(h5_write_int(h5, "num_classes", source->classes));
+  TRY(h5_write_text(h5, "task", task_name[source->task]));
+  return h5_write_int(h5, "directed", source->directed);
 }
 
 static int write_rows(struct h5 *h5, enum rows_kind kind, int64_t rows, const int64_t *start,

@@ -45,18 +45,15 @@ void h5_close(struct h5 *h5); /* of a file being written that was not committed:
 
 int h5_shape(struct h5 *h5, const char *name, struct h5_shape *shape);
 
-/* Attributes of an object ("/" or a group or dataset). text: NUL-terminated, at most size - 1 bytes. A
- * missing attribute or one of another type is BAD_INPUT naming it; h5_has_attr asks first. */
-int h5_has_attr(struct h5 *h5, const char *object, const char *name);
-int h5_read_text(struct h5 *h5, const char *object, const char *name, char *text, int64_t size);
-int h5_read_int(struct h5 *h5, const char *object, const char *name, int64_t *value);
-int h5_read_real(struct h5 *h5, const char *object, const char *name, double *value);
-int h5_write_text(struct h5 *h5, const char *object, const char *name, const char *text);
-int h5_write_int(struct h5 *h5, const char *object, const char *name, int64_t value);
-int h5_write_real(struct h5 *h5, const char *object, const char *name, double value);
+/* Attributes of the file ("/"). text: NUL-terminated, at most size - 1 bytes. A missing attribute or one of
+ * another type is BAD_INPUT naming it; h5_has_attr asks first. */
+int h5_has_attr(struct h5 *h5, const char *name);
+int h5_read_text(struct h5 *h5, const char *name, char *text, int64_t size);
+int h5_read_int(struct h5 *h5, const char *name, int64_t *value);
+int h5_write_text(struct h5 *h5, const char *name, const char *text);
+int h5_write_int(struct h5 *h5, const char *name, int64_t value);
 
-/* The same of "/", of what `value` points to: an int64_t (H5_INT64), a double (H5_DOUBLE) or size bytes of
- * text. */
+/* The same of what `value` points to: an int64_t (H5_INT64), a double (H5_DOUBLE) or size bytes of text. */
 int h5_read_value(struct h5 *h5, const char *name, enum h5_type type, void *value, int64_t size);
 int h5_write_value(struct h5 *h5, const char *name, enum h5_type type, const void *value);
 

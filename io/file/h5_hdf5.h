@@ -32,6 +32,11 @@ int h5_open_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, 
 int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count,
                 enum h5_type type, void *data);
 
+/* Copies of `count` strings, of any length or of one: of the selected rows of a dataset, or of an attribute
+ * (space 0); `memory` is their extent. The caller frees each, also after an error. Errors: BAD_INPUT, without
+ * a name: they are damaged; FAILED: memory. */
+int h5_copy_strings(hid_t id, hid_t type, hid_t memory, hid_t space, int64_t count, char **text);
+
 /* Selects rows in s->space; *memory, to be closed, is their extent. */
 void h5_select_rows(const struct h5_set *s, int64_t first, int64_t count, hid_t *memory);
 

@@ -23,22 +23,22 @@ enum {
   WALK_OBJECTS = 10 * 1000 /* far more than any file of ours has */
 };
 
-static int walk_attrs(struct h5 *h5, const char *name, hid_t id) {
+/* Of "/": nobody reads those of other objects. */
+static void walk_attrs(struct h5 *h5) {
   char attr[256], text[65536];
   int64_t integer;
   double real;
   for (hsize_t i = 0; i < WALK_OBJECTS; i++) {
-    ssize_t length = H5Aget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, attr, sizeof attr,
+    ssize_t length = H5Aget_name_by_idx(h5->file, ".", H5_INDEX_NAME, H5_ITER_INC, i, attr, sizeof attr,
                                         H5P_DEFAULT);
     if (length < 0) break;
     if (length >= (ssize_t)sizeof attr) continue;
     /* Which of them succeeds is the reader's matter; here they only must not crash. */
-    h5_read_int(h5, name, attr, &integer);
-    h5_read_real(h5, name, attr, &real);
-    h5_read_text(h5, name, attr, text, sizeof text);
+    h5_read_int(h5, attr, &integer);
+    h5_read_value(h5, attr, H5_DOUBLE, &real, 0);
+    h5_read_text(h5, attr, text, sizeof text);
     error_clear();
   }
-  return OK;
 }
 
 /* A row in memory, whose numbers may be wider than those in the file. */
@@ -108,7 +108,7 @@ static int walk(struct walk *w, const char *name, int depth) {
     error_clear(); /* not for us; whoever needs it says why not */
   else if (!s.shape.is_group)
     code = walk_set(w, name, &s);
-  if (code == OK && s.id > 0) code = walk_attrs(h5, name, s.id);
+  if (depth == 0) walk_attrs(h5);
   int is_group = s.shape.is_group;
   h5_close_set(&s);
   if (code != OK || !is_group) return code;
@@ -230,7 +230,7 @@ static int read_format(const char *path, char *format, int64_t size) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(h5_probe(path));
   TRY(h5_open(&h5, path));
-  return h5_has_attr(&h5, "/", "format") ? h5_read_text(&h5, "/", "format", format, size) : OK;
+  return h5_has_attr(&h5, "format") ? h5_read_text(&h5, "format", format, size) : OK;
 }
 
 int h5_check_replaced(const char *path, const char *format, const char *kind) {

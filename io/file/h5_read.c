@@ -54,40 +54,23 @@ int h5_read_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, 
   return h5_was_read(h5, code);
 }
 
-/* Strings of any length, each in memory of HDF5. */
-static int read_variable(const struct h5_set *s, hid_t memory, int64_t count, char **text) {
-  FREED char **string = NULL;
-  TRY(memory_arrays("strings", ROOM(&string, count)));
-  hid_t type = H5Tcopy(s->type);
-  herr_t status = H5Dread(s->id, type, memory, s->space, H5P_DEFAULT, string);
-  int short_of_memory = 0;
-  for (int64_t i = 0; i < count && status >= 0; i++) {
-    text[i] = strdup(string[i] ? string[i] : "");
-    short_of_memory |= !text[i];
-  }
-  if (status >= 0) H5Dvlen_reclaim(type, memory, H5P_DEFAULT, string);
-  H5Tclose(type);
-  if (status < 0) FAIL(BAD_INPUT, "damaged");
-  if (short_of_memory) FAIL(FAILED, "out of memory for %lld strings", (long long)count);
-  return OK;
-}
-
-/* Strings of one length, cut at their end or padding. */
-static int read_fixed(const struct h5_set *s, hid_t memory, int64_t count, char **text) {
+int h5_copy_strings(hid_t id, hid_t type, hid_t memory, hid_t space, int64_t count, char **text) {
   FREED char *block = NULL;
-  int64_t size = (int64_t)H5Tget_size(s->type) + 1;
+  int short_of_memory = 0, variable = H5Tis_variable_str(type) > 0; /* each in memory of HDF5 */
+  int64_t size = variable ? (int64_t)sizeof(char *) : (int64_t)H5Tget_size(type) + 1;
   if (size > INT32_MAX) FAIL(BAD_INPUT, "damaged");
   TRY(memory_alloc(&block, count * size, "strings"));
-  hid_t type = H5Tcopy(s->type);
-  H5Tset_size(type, (size_t)size);
-  H5Tset_strpad(type, H5T_STR_NULLTERM);
-  herr_t status = H5Dread(s->id, type, memory, s->space, H5P_DEFAULT, block);
-  int short_of_memory = 0;
+  hid_t as = H5Tcopy(type);
+  if (!variable) H5Tset_size(as, (size_t)size);
+  if (!variable) H5Tset_strpad(as, H5T_STR_NULLTERM); /* cut at the end or the padding */
+  herr_t status = space ? H5Dread(id, as, memory, space, H5P_DEFAULT, block) : H5Aread(id, as, block);
   for (int64_t i = 0; i < count && status >= 0; i++) {
-    text[i] = strndup(block + i * size, (size_t)size - 1);
+    const char *string = variable ? ((char **)(void *)block)[i] : block + i * size;
+    text[i] = strdup(string ? string : "");
     short_of_memory |= !text[i];
   }
-  H5Tclose(type);
+  if (variable && status >= 0) H5Dvlen_reclaim(as, memory, H5P_DEFAULT, block);
+  H5Tclose(as);
   if (status < 0) FAIL(BAD_INPUT, "damaged");
   if (short_of_memory) FAIL(FAILED, "out of memory for %lld strings", (long long)count);
   return OK;
@@ -100,8 +83,7 @@ static int read_strings(struct h5 *h5, const char *name, struct h5_set *s, int64
   if (count == 0) return OK;
   hid_t memory;
   h5_select_rows(s, first, count, &memory);
-  int variable = H5Tis_variable_str(s->type) > 0;
-  int code = variable ? read_variable(s, memory, count, text) : read_fixed(s, memory, count, text);
+  int code = h5_copy_strings(s->id, s->type, memory, s->space, count, text);
   H5Sclose(memory);
   if (code == BAD_INPUT)
     FAIL(BAD_INPUT, "%s: %s: strings %lld to %lld are damaged or cannot be read", h5->path, name,

@@ -75,9 +75,9 @@ static int create(struct run *run, struct h5 *h5, const char *path, struct tenso
   int multilabel = run->dataset->task == TASK_MULTILABEL;
   TRY(make_folder_of(path));
   TRY(h5_create(h5, path));
-  TRY(h5_write_text(h5, "/", "format", predictions_format));
-  TRY(h5_write_text(h5, "/", "checkpoint", checkpoint));
-  TRY(h5_write_text(h5, "/", "dataset", run->config->dataset.path));
+  TRY(h5_write_text(h5, "format", predictions_format));
+  TRY(h5_write_text(h5, "checkpoint", checkpoint));
+  TRY(h5_write_text(h5, "dataset", run->config->dataset.path));
   TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, logits.cols));
   TRY(h5_new_dataset(h5, "prediction", multilabel ? H5_UINT8 : H5_INT32, nodes,
                      multilabel ? logits.cols : 0));

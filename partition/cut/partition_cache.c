@@ -127,7 +127,7 @@ static int check_field(const struct h5 *h5, const struct field *field, const voi
 static int read_fields(struct h5 *h5, const struct partition_kept *wanted, struct partition_kept *kept) {
   for (const struct field *f = fields; f < fields + FIELDS; f++) {
     void *value = (char *)kept + f->offset;
-    if (f->kind == NEWER_FACT && !h5_has_attr(h5, "/", f->name)) continue;
+    if (f->kind == NEWER_FACT && !h5_has_attr(h5, f->name)) continue;
     TRY(h5_read_value(h5, f->name, f->type, value, (int64_t)f->size));
     if (wanted && f->kind == KEY) TRY(check_field(h5, f, value, (const char *)wanted + f->offset));
   }

@@ -146,15 +146,15 @@ static const struct {
 };
 
 static int write_attributes(struct h5 *h5, const struct sample *s) {
-  TRY(h5_write_text(h5, "/", "format", "gnntrain-dataset"));
-  TRY(h5_write_text(h5, "/", "name", "ring"));
-  TRY(h5_write_text(h5, "/", "task", "multiclass"));
-  TRY(h5_write_int(h5, "/", "version", s->version));
-  TRY(h5_write_int(h5, "/", "num_nodes", NODES));
-  TRY(h5_write_int(h5, "/", "num_edges", s->num_edges));
-  TRY(h5_write_int(h5, "/", "num_features", FEATURES));
-  TRY(h5_write_int(h5, "/", "num_classes", CLASSES));
-  TRY(h5_write_int(h5, "/", "directed", s->directed));
+  TRY(h5_write_text(h5, "format", "gnntrain-dataset"));
+  TRY(h5_write_text(h5, "name", "ring"));
+  TRY(h5_write_text(h5, "task", "multiclass"));
+  TRY(h5_write_int(h5, "version", s->version));
+  TRY(h5_write_int(h5, "num_nodes", NODES));
+  TRY(h5_write_int(h5, "num_edges", s->num_edges));
+  TRY(h5_write_int(h5, "num_features", FEATURES));
+  TRY(h5_write_int(h5, "num_classes", CLASSES));
+  TRY(h5_write_int(h5, "directed", s->directed));
   return OK;
 }
 

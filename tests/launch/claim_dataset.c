@@ -11,15 +11,15 @@ struct claim {
 };
 
 static int write_attributes(struct h5 *h5, const struct claim *c) {
-  TRY(h5_write_text(h5, "/", "format", "gnntrain-dataset"));
-  TRY(h5_write_text(h5, "/", "name", "claims"));
-  TRY(h5_write_text(h5, "/", "task", "multiclass"));
-  TRY(h5_write_int(h5, "/", "version", 1));
-  TRY(h5_write_int(h5, "/", "num_nodes", c->nodes));
-  TRY(h5_write_int(h5, "/", "num_edges", c->arcs));
-  TRY(h5_write_int(h5, "/", "num_features", c->features));
-  TRY(h5_write_int(h5, "/", "num_classes", 4));
-  return h5_write_int(h5, "/", "directed", 0);
+  TRY(h5_write_text(h5, "format", "gnntrain-dataset"));
+  TRY(h5_write_text(h5, "name", "claims"));
+  TRY(h5_write_text(h5, "task", "multiclass"));
+  TRY(h5_write_int(h5, "version", 1));
+  TRY(h5_write_int(h5, "num_nodes", c->nodes));
+  TRY(h5_write_int(h5, "num_edges", c->arcs));
+  TRY(h5_write_int(h5, "num_features", c->features));
+  TRY(h5_write_int(h5, "num_classes", 4));
+  return h5_write_int(h5, "directed", 0);
 }
 
 static int write_arrays(struct h5 *h5, const struct claim *c) {

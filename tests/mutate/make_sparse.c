@@ -30,15 +30,15 @@ static void fill(struct sample *s) {
 }
 
 static int write_attributes(struct h5 *h5) {
-  TRY(h5_write_text(h5, "/", "format", "gnntrain-dataset"));
-  TRY(h5_write_text(h5, "/", "name", "sparse"));
-  TRY(h5_write_text(h5, "/", "task", "multilabel"));
-  TRY(h5_write_int(h5, "/", "version", 1));
-  TRY(h5_write_int(h5, "/", "num_nodes", NODES));
-  TRY(h5_write_int(h5, "/", "num_edges", EDGES));
-  TRY(h5_write_int(h5, "/", "num_features", FEATURES));
-  TRY(h5_write_int(h5, "/", "num_classes", CLASSES));
-  return h5_write_int(h5, "/", "directed", 1);
+  TRY(h5_write_text(h5, "format", "gnntrain-dataset"));
+  TRY(h5_write_text(h5, "name", "sparse"));
+  TRY(h5_write_text(h5, "task", "multilabel"));
+  TRY(h5_write_int(h5, "version", 1));
+  TRY(h5_write_int(h5, "num_nodes", NODES));
+  TRY(h5_write_int(h5, "num_edges", EDGES));
+  TRY(h5_write_int(h5, "num_features", FEATURES));
+  TRY(h5_write_int(h5, "num_classes", CLASSES));
+  return h5_write_int(h5, "directed", 1);
 }
 
 static int write_splits(struct h5 *h5, const struct sample *s) {

@@ -117,8 +117,8 @@ TEST(a_request_that_does_not_fit_is_refused) {
   int64_t number;
   assert_ok(h5_create(&h5, file_named("refuse.h5")));
   assert_ok(h5_write_all(&h5, "/group/value", H5_FLOAT, 4, 0, value));
-  assert_ok(h5_write_text(&h5, "/", "name", "twelve chars"));
-  assert_ok(h5_write_int(&h5, "/group", "count", 3));
+  assert_ok(h5_write_text(&h5, "name", "twelve chars"));
+  assert_ok(h5_write_int(&h5, "count", 3));
   assert_ok(h5_commit(&h5));
   assert_ok(h5_open(&h5, path));
   assert_fails(h5_read_rows(&h5, "/group/value", 2, 3, H5_FLOAT, value), BAD_INPUT,
@@ -129,11 +129,11 @@ TEST(a_request_that_does_not_fit_is_refused) {
   assert_fails(h5_read_rows(&h5, "/group", 0, 1, H5_FLOAT, value), BAD_INPUT, "/group: is a group");
   assert_fails(h5_read_rows(&h5, "/absent", 0, 1, H5_FLOAT, value), BAD_INPUT, "/absent: is missing");
   assert_fails(h5_read_strings(&h5, "/group/value", 0, 1, string), BAD_INPUT, "of strings is expected");
-  assert_fails(h5_read_text(&h5, "/", "name", text, sizeof text), BAD_INPUT, "12 bytes; at most 7");
-  assert_fails(h5_read_int(&h5, "/", "name", &number), BAD_INPUT, "\"name\" is not an integer");
-  assert_fails(h5_read_text(&h5, "/group", "count", text, sizeof text), BAD_INPUT, "is not a string");
-  assert_fails(h5_read_int(&h5, "/", "count", &number), BAD_INPUT, "\"count\" is missing");
-  assert_ok(h5_read_int(&h5, "/group", "count", &number));
+  assert_fails(h5_read_text(&h5, "name", text, sizeof text), BAD_INPUT, "12 bytes; at most 7");
+  assert_fails(h5_read_int(&h5, "name", &number), BAD_INPUT, "\"name\" is not an integer");
+  assert_fails(h5_read_text(&h5, "count", text, sizeof text), BAD_INPUT, "is not a string");
+  assert_fails(h5_read_int(&h5, "counts", &number), BAD_INPUT, "\"counts\" is missing");
+  assert_ok(h5_read_int(&h5, "count", &number));
   assert_int_equal(number, 3);
   h5_close(&h5);
 }
@@ -207,7 +207,7 @@ static void write_until_full(const char *dir, int64_t rows) {
   }
   free(value);
   int code = h5_create(&h5, name);
-  if (code == OK) code = h5_write_int(&h5, "/", "small", 1);
+  if (code == OK) code = h5_write_int(&h5, "small", 1);
   if (code == OK) code = h5_commit(&h5);
   h5_close(&h5);
   unlink(name);
@@ -273,13 +273,13 @@ TEST(what_is_not_committed_leaves_the_old_file) {
     assert_ok(h5_create(&h5, file_named("old.h5")));
     snprintf(temporary, sizeof temporary, "%s.tmp-%lld", path, (long long)atomic_write_writer());
     assert_int_equal(access(temporary, F_OK), 0);
-    assert_ok(h5_write_int(&h5, "/", "value", i));
+    assert_ok(h5_write_int(&h5, "value", i));
     if (i == 0) assert_ok(h5_commit(&h5));
     h5_close(&h5);
     assert_int_equal(access(temporary, F_OK), -1);
   }
   assert_ok(h5_open(&h5, path));
-  assert_ok(h5_read_int(&h5, "/", "value", &value));
+  assert_ok(h5_read_int(&h5, "value", &value));
   assert_int_equal(value, 0);
   h5_close(&h5);
 }

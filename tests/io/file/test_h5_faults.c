@@ -104,7 +104,7 @@ enum { ROWS = 1500, COLS = 200 };
 static int write_parts(struct h5 *h5, int64_t value) {
   static float rows[ROWS * COLS];
   for (int i = 0; i < ROWS * COLS; i++) rows[i] = (float)(value + i);
-  TRY(h5_write_int(h5, "/", "value", value));
+  TRY(h5_write_int(h5, "value", value));
   TRY(h5_new_dataset(h5, "/group/rows", H5_FLOAT, ROWS, COLS));
   for (int first = 0; first < ROWS; first += 700)
     TRY(h5_write_rows(h5, "/group/rows", first, ROWS - first < 700 ? ROWS - first : 700, H5_FLOAT,
@@ -123,7 +123,7 @@ static int write_file(const char *path, int64_t value) {
 
 static int read_parts(struct h5 *h5, int64_t *value) {
   static float rows[ROWS * COLS];
-  TRY(h5_read_int(h5, "/", "value", value));
+  TRY(h5_read_int(h5, "value", value));
   TRY(h5_read_rows(h5, "/group/rows", 0, ROWS, H5_FLOAT, rows));
   for (int i = 0; i < ROWS * COLS; i++) {
     if (rows[i] != (float)(*value + i)) fail_msg("element %d is another", i);
