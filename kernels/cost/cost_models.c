@@ -18,13 +18,11 @@ static const int width_of[COST_WIDTHS] = {32, 64, 128, 256, 512};
 static const char *const element_name[COST_ELEMENTS] = {"bf16", "fp32"};
 
 /* Constants of a model as a whole, and tables by element and width. */
-#define FIELD(name) #name, offsetof(struct cost_model, name), 0
-#define PART(name, field) #name, offsetof(struct cost_model, field), 0
-#define WEIGHT(name) #name, offsetof(struct cost_model, name), 1
+#define FIELD(name) #name, offsetof(struct cost_model, name)
+#define PART(name, field) #name, offsetof(struct cost_model, field)
 static const struct constant {
   const char *name;
   size_t offset;
-  int any_sign;
 } whole[] = {{FIELD(cached_bytes)},
              {FIELD(distant_bytes)},
              {FIELD(plane_byte)},
@@ -37,20 +35,10 @@ static const struct constant {
              {PART(pieces, start.pieces)},
              {PART(entry, start.entry)},
              {PART(block_start, start.block)}},
-  tables[] = {{FIELD(tile)},
-              {FIELD(near)},
-              {FIELD(cached)},
-              {FIELD(distant)},
-              {FIELD(block)},
-              {FIELD(tile_weighted)},
-              {FIELD(arc_weighted)},
-              {FIELD(block_weighted)},
-              {WEIGHT(selector_bias)},
-              {WEIGHT(selector_sparsity)},
-              {WEIGHT(selector_columns)}};
+  tables[] = {{FIELD(tile)},  {FIELD(near)},          {FIELD(cached)},       {FIELD(distant)},
+              {FIELD(block)}, {FIELD(tile_weighted)}, {FIELD(arc_weighted)}, {FIELD(block_weighted)}};
 #undef FIELD
 #undef PART
-#undef WEIGHT
 enum { WHOLE = sizeof whole / sizeof whole[0], TABLES = sizeof tables / sizeof tables[0] };
 
 static double *constant_of(struct cost_model *model, const struct constant *constant) {
@@ -108,8 +96,7 @@ static struct cost_model *add_model(const char *name, size_t length) {
 }
 
 /* The constant with that name: "row", or "bf16.near_128". NULL: none. */
-static double *find_constant(struct cost_model *model, const char *name, int *any_sign) {
-  *any_sign = 0;
+static double *find_constant(struct cost_model *model, const char *name) {
   for (int i = 0; i < WHOLE; i++)
     if (strcmp(name, whole[i].name) == 0) return constant_of(model, &whole[i]);
   for (int e = 0; e < COST_ELEMENTS; e++) {
@@ -117,7 +104,6 @@ static double *find_constant(struct cost_model *model, const char *name, int *an
       for (int w = 0; w < COST_WIDTHS; w++) {
         char key[64];
         snprintf(key, sizeof key, "%s.%s_%d", element_name[e], tables[t].name, width_of[w]);
-        *any_sign = tables[t].any_sign;
         if (strcmp(name, key) == 0) return constant_of(model, &tables[t]) + e * COST_WIDTHS + w;
       }
     }
@@ -127,14 +113,12 @@ static double *find_constant(struct cost_model *model, const char *name, int *an
 
 static int set_constant(struct cost_model *model, const char *constant, const struct config_value *value,
                         const char *file) {
-  int any_sign;
-  double *to = find_constant(model, constant, &any_sign);
+  double *to = find_constant(model, constant);
   double number = value->type == VALUE_INTEGER ? (double)value->integer : value->real;
+  if (!to && strstr(constant, ".selector_")) return OK; /* version 0.1 had them */
   if (!to) FAIL(BAD_INPUT, "%s:%d: unknown constant %s", file, value->line, constant);
-  if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) ||
-      !(number >= (any_sign ? -1e18 : 0) && number < 1e18))
-    FAIL(BAD_INPUT, "%s:%d: %s must be a number from %s to 1e18", file, value->line, constant,
-         any_sign ? "-1e18" : "0");
+  if ((value->type != VALUE_INTEGER && value->type != VALUE_REAL) || !(number >= 0 && number < 1e18))
+    FAIL(BAD_INPUT, "%s:%d: %s must be a number from 0 to 1e18", file, value->line, constant);
   *to = number;
   return OK;
 }

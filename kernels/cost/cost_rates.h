@@ -46,10 +46,6 @@ struct cost_model {
   double tile_weighted[COST_ELEMENTS][COST_WIDTHS];
   double arc_weighted[COST_ELEMENTS][COST_WIDTHS];
   double block_weighted[COST_ELEMENTS][COST_WIDTHS];
-  /* The weights of the regression that chooses beside the model: struct window_selector. */
-  double selector_bias[COST_ELEMENTS][COST_WIDTHS];
-  double selector_sparsity[COST_ELEMENTS][COST_WIDTHS];
-  double selector_columns[COST_ELEMENTS][COST_WIDTHS];
   double cached_bytes, distant_bytes; /* of X: between them the logarithm decides */
   double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
   struct cost_result result;

@@ -68,27 +68,4 @@ struct window_choice cost_windows(const struct window_rule *rule, const struct c
 /* All of them. */
 struct window_choice cost_windows_all(const struct window_rule *rule, const struct condensing *condensing);
 
-/* The same choice by a logistic regression on two features of a window, its sparsity once condensed and its
- * distinct columns, as HC-SpMM has it (Li et al., ICDE 2025): taken where bias + sparsity s + columns c is
- * above 0, c in thousands and at most 1. `agreed`: the share of the windows of which the rule says the same.
- */
-struct window_selector {
-  double bias, sparsity, columns;
-};
-struct window_selector cost_selector(const struct cost_case *c);
-int cost_window_selected(const struct window_selector *selector, double arcs, double columns);
-struct window_choice cost_windows_selected(const struct window_selector *selector,
-                                           const struct window_rule *rule,
-                                           const struct condensing *condensing, double *agreed);
-
-/* A window of known answer. */
-struct selector_sample {
-  double arcs, columns;
-  int taken;
-};
-
-/* Fits a selector to samples: Newton's steps on the likelihood with a small penalty, which keeps the weights
- * of separable samples finite. */
-struct window_selector cost_selector_fit(const struct selector_sample *sample, int samples);
-
 #endif

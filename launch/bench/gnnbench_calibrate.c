@@ -119,7 +119,6 @@ static int find_constants(struct calibration *c) {
   for (int e = 0; e < COST_ELEMENTS; e++) {
     TRY(calibrate_element(c, e));
     TRY(find_with_weights(c));
-    TRY(calibrate_selectors(c));
   }
   return OK;
 }
@@ -135,19 +134,17 @@ static void print_constants(const struct cost_model *m) {
       "%.3g\n",
       m->name, result->row, result->byte_cached, result->byte, result->merge_byte, m->plane_byte,
       start->launch / 1e6, start->kernel / 1e6, start->pieces / 1e6, start->entry / 1e3, start->block / 1e3);
-  printf("%-5s %6s %8s %8s %8s %8s %8s | %8s %8s %8s | %8s %8s %8s\n", "", "width", "tile", "block", "near",
-         "cached", "distant", "tile", "block", "arc", "bias", "sparsity", "columns");
+  printf("%-5s %6s %8s %8s %8s %8s %8s | %8s %8s %8s\n", "", "width", "tile", "block", "near", "cached",
+         "distant", "tile", "block", "arc");
   for (int e = 0; e < COST_ELEMENTS; e++) {
     for (int w = 0; w < COST_WIDTHS; w++)
-      printf("%-5s %6lld %8.3g %8.3g %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g\n", element[e],
+      printf("%-5s %6lld %8.3g %8.3g %8.3g %8.3g %8.3g | %8.3g %8.3g %8.3g\n", element[e],
              (long long)calibrate_width[w], m->tile[e][w], m->block[e][w], m->near[e][w], m->cached[e][w],
-             m->distant[e][w], m->tile_weighted[e][w], m->block_weighted[e][w], m->arc_weighted[e][w],
-             m->selector_bias[e][w], m->selector_sparsity[e][w], m->selector_columns[e][w]);
+             m->distant[e][w], m->tile_weighted[e][w], m->block_weighted[e][w], m->arc_weighted[e][w]);
   }
   printf(
       "ps: a cell of a tile, 16 columns of a condensed window, an arc from near, the caches, memory; where "
-      "arcs have weights, a cell, 16 columns, and an arc in times of one without; then the weights of the\n"
-      "regression that chooses condensed windows beside the model\n");
+      "arcs have weights, a cell, 16 columns, and an arc in times of one without\n");
   fflush(stdout);
 }
 

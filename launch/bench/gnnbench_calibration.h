@@ -38,9 +38,8 @@ int calibrate_time_layout(const struct calibration *c, const struct layout *layo
  * repeats the fastest. */
 int calibrate_fit(struct calibration *c);
 
-/* gnnbench_calibrate_windows.c: the regression's weights of every width, in the precision at hand; how often
- * the model and the regression take the faster of gather and condensed windows. */
-int calibrate_selectors(struct calibration *c);
+/* gnnbench_calibrate_windows.c: prints how often the model takes the faster of gather and condensed windows.
+ */
 int calibrate_check_windows(struct calibration *c);
 
 #endif

@@ -111,15 +111,13 @@ static const char *const notes[] = {
         "other library's fastest fp32 CSR algorithm, preprocessing done; with --scaled it multiplies the matrix written\n"
         "out, self loops and values included.\n"
         "--all: ms by the gather, tiles, condensed windows and auto, and as the model predicts for auto; shares of the\n"
-        "arcs in tiles and condensed windows; the share of windows of which a logistic regression says what the model\n"
-        "says, and the ms that its choice costs more; ms of making auto's layout; the error; the other library. Then a\n"
+        "arcs in tiles and condensed windows; ms of making auto's layout; the error; the other library. Then a\n"
         "line a precision: how far auto is above the fastest tier, and in how many cases within 3%, above 10%; and how\n"
         "far off predictions are.\n",
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
-        "by least squares; those of tiles, of arcs with weights and of a regression that chooses condensed windows beside\n"
-        "the model come from made matrices of known density. Prints them, and how many products they repeat within 25%,\n"
-        "and keeps them in the file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50%\n"
+        "by least squares; those of tiles and of arcs with weights come from made matrices of known density. Prints\n"
+        "them, and how many products they repeat within 25%, and keeps them in the file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50%\n"
         "density both ways and says how often the model with these constants takes the faster tier (within 5%: either),\n"
         "and windows of 5 to 70% the same for condensed ones. It takes some minutes.\n",
     [BENCH_GEMM] =

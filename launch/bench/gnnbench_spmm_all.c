@@ -19,7 +19,6 @@ struct line {
   double copying;                     /* of making the one of all tiers, in copies to the device */
   double in_tiles, in_windows;        /* shares of the arcs, of auto */
   double predicted, predicted_gather; /* ms */
-  double agreed, selected; /* the regression's choice: share of the windows, ms that it costs more */
   double peer, error;
 };
 
@@ -27,8 +26,6 @@ struct line {
 struct all {
   struct csr *graph;
   struct density density;
-  struct condensing condensing; /* of what is left by tiles of condensing_least entries */
-  int64_t condensing_least;
   struct bench_peer peer;
   struct layout *layout[TIERS];
   double making[TIERS]; /* ms of these */
@@ -106,24 +103,7 @@ static int measure_tiers(struct bench *bench, struct all *all, struct line *line
   return OK;
 }
 
-/* The regression's choice of windows, at the model's prices, against the model's own. */
-static int predict_selected(struct bench *bench, struct all *all, const struct cost_case *c,
-                            const struct choice *choice, struct line *line) {
-  enum { ENTRIES = 8 << 20 /* about so many are looked at */ };
-  const struct layout *layout = all->layout[AUTO];
-  const struct window_rule rule = cost_window_rule(c, all->graph->cols, choice);
-  const struct window_selector selector = cost_selector(c);
-  if (all->condensing_least != layout->least)
-    TRY(condensed_count(all->graph, layout->least, 1 + all->graph->nnz / ENTRIES, bench->device.threads,
-                        &all->condensing));
-  all->condensing_least = layout->least;
-  struct window_choice own = cost_windows(&rule, &all->condensing);
-  struct window_choice other = cost_windows_selected(&selector, &rule, &all->condensing, &line->agreed);
-  line->selected = 1e3 * (other.seconds - own.seconds);
-  return OK;
-}
-
-static int predict(struct bench *bench, struct all *all, struct line *line) {
+static void predict(struct bench *bench, struct all *all, struct line *line) {
   const struct cost_model *model = model_of(bench);
   const struct layout *layout = all->layout[AUTO];
   const struct row_segments_plan cuts = {line->width * dtype_bytes(bench->kernels.dtype), 0, 0};
@@ -135,22 +115,20 @@ static int predict(struct bench *bench, struct all *all, struct line *line) {
   double threads = model->of_a_thread ? bench->threads : 1;
   line->predicted = 1e3 * cost_product_seconds(&c, &all->density, layout->least, &windows) / threads;
   line->predicted_gather = 1e3 * choice.gather_seconds / threads;
-  return predict_selected(bench, all, &c, &choice, line);
 }
 
 static void print_json(const struct line *line) {
-  printf(
-      "{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
-      "%.6g, "
-      "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
-      "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"selector_agrees\": %.4g, "
-      "\"selector_costs_ms\": %.4g, \"making_ms\": %.4g, \"copying_ms\": %.4g, \"making_windows_ms\": %.4g, "
-      "\"peer_ms\": %.6g, "
-      "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
-      line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER], line->ms[TILES],
-      line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather, line->in_tiles,
-      line->in_windows, line->agreed, line->selected, line->making[AUTO], line->copying,
-      line->making[WINDOWS], line->peer, line->peer / line->ms[AUTO], line->error);
+  printf("{\"op\": \"spmm all\", \"graph\": \"%s\", \"precision\": \"%s\", \"width\": %lld, \"gather_ms\": "
+         "%.6g, "
+         "\"tiles_ms\": %.6g, \"windows_ms\": %.6g, \"auto_ms\": %.6g, \"predicted_ms\": %.6g, "
+         "\"predicted_gather_ms\": %.6g, \"in_tiles\": %.4g, \"in_windows\": %.4g, \"making_ms\": %.4g, "
+         "\"copying_ms\": %.4g, \"making_windows_ms\": %.4g, "
+         "\"peer_ms\": %.6g, "
+         "\"peer_ratio\": %.4g, \"error\": %.3g}\n",
+         line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
+         line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, line->predicted_gather,
+         line->in_tiles, line->in_windows, line->making[AUTO], line->copying, line->making[WINDOWS],
+         line->peer, line->peer / line->ms[AUTO], line->error);
 }
 
 static void print_line(const struct bench *bench, const struct line *line) {
@@ -159,12 +137,11 @@ static void print_line(const struct bench *bench, const struct line *line) {
     print_json(line);
   } else {
     if (line->peer > 0) snprintf(peer, sizeof peer, "%.4f %6.2f", line->peer, line->peer / line->ms[AUTO]);
-    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %5.1f%% %8.4f %7.1f %6.1f %8.1e "
+    printf("%-16s %-5s %5lld %8.4f %8.4f %8.4f %8.4f %8.4f %5.1f%% %5.1f%% %7.1f %6.1f %8.1e "
            "%15s\n",
            line->graph, precision_name[line->precision], (long long)line->width, line->ms[GATHER],
            line->ms[TILES], line->ms[WINDOWS], line->ms[AUTO], line->predicted, 100 * line->in_tiles,
-           100 * line->in_windows, 100 * line->agreed, line->selected, line->making[AUTO], line->copying,
-           line->error, peer);
+           100 * line->in_windows, line->making[AUTO], line->copying, line->error, peer);
   }
   fflush(stdout);
 }
@@ -177,7 +154,7 @@ static int measure_line(struct bench *bench, struct all *all, const char *graph,
   snprintf(line->graph, sizeof line->graph, "%.60s", slash ? slash + 1 : graph);
   TRY(make_matrices(bench, all, precision, width));
   TRY(measure_tiers(bench, all, line));
-  TRY(predict(bench, all, line));
+  predict(bench, all, line);
   print_line(bench, line);
   return OK;
 }
@@ -270,9 +247,8 @@ int gnnbench_spmm_all(struct bench *bench) {
   const char *graph;
   TRY(bench_array(bench, &all.line, BENCH_GRAPHS * BENCH_WIDTHS * 8));
   if (!options->json)
-    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %6s %8s %7s %6s %8s %15s\n", "graph", "", "width",
-           "gather", "tiles", "windows", "auto", "model", "tiles", "wind.", "agree", "costs", "made",
-           "copied", "error", "beside");
+    printf("%-16s %-5s %5s %8s %8s %8s %8s %8s %6s %6s %7s %6s %8s %15s\n", "graph", "", "width", "gather",
+           "tiles", "windows", "auto", "model", "tiles", "wind.", "made", "copied", "error", "beside");
   for (int g = 0, first = bench->owned_count; (graph = bench_graph_name(options, g)); g++) {
     int code = measure_graph(bench, &all, graph);
     for (int t = 0; t < TIERS; t++) layout_free(&bench->kernels, all.layout[t]);

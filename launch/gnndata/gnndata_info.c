@@ -19,9 +19,8 @@ static void print_help(void) {
       "                  rows are moved together, and for each width and precision the tiles and condensed\n"
       "                  windows that a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has\n"
       "                  measured) would take, their share of the arcs, bytes an arc and predicted ms: as\n"
-      "                  chosen, of the gather alone, with all windows condensed; then the share of windows\n"
-      "                  of which a logistic regression on sparsity and columns says the same, and its ms;\n"
-      "                  of a hypergraph, the same of its incidences: sums to hyperedges, sums back\n");
+      "                  chosen, of the gather alone, with all windows condensed; of a hypergraph, the same\n"
+      "                  of its incidences: sums to hyperedges, sums back\n");
 }
 
 /* What one pass over the rows of the graph tells. */

@@ -77,20 +77,17 @@ static int choose_tiers(struct pattern *p, const struct cost_case *c, struct cho
 static int print_product(struct pattern *p, enum precision precision, int64_t width) {
   const struct row_segments_plan cuts = {width * (precision == PRECISION_BF16 ? 2 : 4), 0, 0};
   struct cost_case c = {p->model, precision, width, p->weighted, row_segments_foresee(&p->m, &cuts)};
-  const struct window_selector selector = cost_selector(&c);
   struct choice choice;
-  struct window_choice windows, other;
+  struct window_choice windows;
   struct window_rule rule;
   TRY(choose_tiers(p, &c, &choice, &windows, &rule));
-  double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles, agreed;
-  other = cost_windows_selected(&selector, &rule, &p->left, &agreed);
-  printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f %6.1f%% %9.4f\n",
+  double arcs = fmax(1, (double)p->m.nnz), tiles = (double)choice.tiles;
+  printf("%12s %5" PRId64 " %8" PRId64 " %6.2f%% %7.1f%% %7.1f%% %9.2f %9.4f %9.4f %9.4f\n",
          precision_name[precision], width, choice.tiles,
          tiles > 0 ? 100 * choice.tile_arcs / tiles / TILE_CELLS : 0, 100 * choice.tile_arcs / arcs,
          100 * (double)windows.arcs / arcs, bytes_of(p, &choice, &windows) / arcs,
          1e3 * (choice.seconds + windows.seconds), 1e3 * choice.gather_seconds,
-         1e3 * (choice.seconds + cost_windows_all(&rule, &p->left).seconds), 100 * agreed,
-         1e3 * (choice.seconds + other.seconds));
+         1e3 * (choice.seconds + cost_windows_all(&rule, &p->left).seconds));
   return OK;
 }
 
@@ -106,8 +103,8 @@ static void print_blocks(const struct pattern *p) {
          all.blocks ? count / (double)all.blocks : 0);
   printf("tiles        %.1f%% of the %ss in cells of 128 x 64 above 3.5%% density\n",
          100 * density_share(&p->density, DENSE_CELL), one);
-  printf("%12s %5s %8s %7s %8s %8s %9s %9s %9s %9s %7s %9s\n", "", "width", "tiles", "density", "in tiles",
-         "in wind.", p->entries->bytes, "ms", "gather", "all wind.", "regr.", "ms");
+  printf("%12s %5s %8s %7s %8s %8s %9s %9s %9s %9s\n", "", "width", "tiles", "density", "in tiles",
+         "in wind.", p->entries->bytes, "ms", "gather", "all wind.");
 }
 
 static int show(const struct csr *m, const struct entries *entries, const struct cost_model *model) {

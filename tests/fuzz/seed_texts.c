@@ -25,7 +25,7 @@ const struct seed seed_texts[] = {
     {"set", "letters", "train.lr=\xc3\xa9"},
     {"constants", "small",
      "[\"NVIDIA H200\"]\nrow = 20.0\ncached_bytes = 5e7\n[\"NVIDIA H200\".bf16]\nnear_128 = 12.8\n"
-     "[plain.fp32]\nselector_bias_32 = -3\ntile_512 = 0\n"},
+     "[plain.fp32]\nblock_32 = 3\ntile_512 = 0\n"},
     {"gnntrain_line", "train",
      "run.toml\n--set\ntrain.lr=.1\n--epochs=5\n--device\ncpu\n--resume=a.h5\n--profile\n"},
     {"gnntrain_line", "predict", "--predict\na.h5\n--out=b.h5\nrun.toml\n--set=log.dir=x\n"},

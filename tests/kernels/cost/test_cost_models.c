@@ -28,7 +28,6 @@ TEST(constants_are_those_of_the_named_gpu) {
   assert_close(a->near[COST_BF16][2], 3.5, 0);
   assert_close(a->tile[COST_BF16][0], 0, 0);
   assert_close(a->near[COST_BF16][1], cost_model_h200.near[COST_BF16][1], 0);
-  assert_close(a->selector_bias[COST_BF16][1], -2.5, 0);
   assert_close(a->block[COST_BF16][1], 300, 0);
   assert_close(b->distant[COST_FP32][4], 400, 0);
   assert_close(b->result.row, cost_model_h200.result.row, 0);
@@ -64,7 +63,6 @@ TEST(what_is_written_reads_back_equal) {
   model.name = "GPU A";
   model.near[COST_FP32][1] = 12.25;
   model.tile[COST_BF16][3] = 0;
-  model.selector_sparsity[COST_FP32][0] = -7.5;
   unlink("models/deep/constants.toml");
   assert_ok(cost_models_write(&model, "models/deep/constants.toml"));
   model.name = "GPU B";
@@ -76,7 +74,6 @@ TEST(what_is_written_reads_back_equal) {
   const struct cost_model *a = cost_model_of("GPU A"), *b = cost_model_of("GPU B");
   assert_close(a->near[COST_FP32][1], 12.25, 0);
   assert_close(a->tile[COST_BF16][3], 0, 0);
-  assert_close(a->selector_sparsity[COST_FP32][0], -7.5, 0);
   assert_close(a->result.row, cost_model_h200.result.row, 1e-4);
   assert_close(b->result.row, 33, 0);
   assert_fails(cost_model_named("GPU C", &a), BAD_INPUT, "a GPU \"GPU C\"; allowed: ");

@@ -234,26 +234,3 @@ TEST(windows_are_taken_where_they_save) {
   rule = cost_window_rule(&c, 200000, &near);
   assert_false(cost_window(&rule, 16 * 200, 200));
 }
-
-/* A line between two kinds of windows, with and without a few on the wrong side of it. */
-TEST(the_regression_finds_the_line_between_samples) {
-  enum { SAMPLES = 200 };
-  struct selector_sample sample[SAMPLES];
-  for (int wrong = 0; wrong < 2; wrong++) {
-    int right = 0;
-    for (int i = 0; i < SAMPLES; i++) {
-      double columns = 16 + i % 10 * 50, density = .07 + .045 * (double)(i / 10);
-      sample[i] = (struct selector_sample){16 * columns * density, columns, density > .3 + columns / 5000};
-      if (wrong && i % 20 == 3) sample[i].taken = !sample[i].taken;
-    }
-    struct window_selector selector = cost_selector_fit(sample, SAMPLES);
-    assert_true(selector.sparsity < 0 && selector.columns < 0);
-    for (int i = 0; i < SAMPLES; i++)
-      right += cost_window_selected(&selector, sample[i].arcs, sample[i].columns) == sample[i].taken;
-    assert_true(right >= (wrong ? SAMPLES * 9 / 10 : SAMPLES * 98 / 100));
-  }
-  for (int i = 0; i < SAMPLES; i++) sample[i].taken = 0;
-  struct window_selector never = cost_selector_fit(sample, SAMPLES);
-  for (int i = 0; i < SAMPLES; i++)
-    assert_false(cost_window_selected(&never, sample[i].arcs, sample[i].columns));
-}
