@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "io/file/text.h"
+#include "io/file/csv.h"
 #include "io/import/import.h"
 #include "io/import/npz_csr.h"
 #include "runtime/base/base.h"
@@ -69,22 +69,30 @@ static int features_from_npz(struct import *import, const char *path) {
   return import_feature_csr(&import->source, &npz, prefix, import->source.nodes);
 }
 
-/* A row of features; the first says how many there are. */
-static int take_row(void *context, const struct text *text, char *line, int64_t v) {
-  struct dataset_source *source = context;
-  if (v == 0) {
-    int64_t columns = text_count(line);
-    if (!columns) TEXT_FAIL(text, "expected %s, found an empty line", "feature values");
-    TRY(text_check_rows(text, line, source->nodes));
-    TRY(new_dense(source, source->nodes, columns));
-  }
+/* The first row says how many features there are. */
+static int make_features(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct import *import = context;
+  int64_t columns = text_count(line), nodes = import_nodes(import);
+  (void)rows;
+  if (import->source.features) return OK;
+  if (columns < 1 || columns > IMPORT_COLUMNS)
+    TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", IMPORT_COLUMNS, (long long)columns);
+  TRY(text_check_rows(text, line, nodes));
+  return new_dense(&import->source, nodes, columns);
+}
+
+static int take_features(void *context, const struct text *text, char *line, int64_t v) {
+  struct dataset_source *source = &((struct import *)context)->source;
   for (int64_t j = 0; j < source->features; j++)
     TRY(text_real(text, &line, &source->feature[v * source->features + j], "a feature value"));
   return text_end(text, &line, "as many values as in the first row");
 }
 
-static int features_from_text(struct import *import, const char *path) {
-  return import_lines(path, import->source.nodes, "rows", take_row, &import->source);
+int import_feature_text(struct import *import, const char *path) {
+  const struct csv_reader reader = {make_features, take_features, import_nodes(import)};
+  int64_t rows;
+  drop_features(&import->source);
+  return csv_read(path, &reader, import, &rows);
 }
 
 /* Standard normal by Box and Muller: one block gives columns 4j .. 4j+3 of a node. */
@@ -130,7 +138,7 @@ int import_features(struct import *import) {
   } else if (option && option_has_suffix(option, ".npz")) {
     TRY(features_from_npz(import, option));
   } else if (option) {
-    TRY(features_from_text(import, option));
+    TRY(import_feature_text(import, option));
   }
   if (!import->options->binarize) return OK;
   if (import->source.features == 0) FAIL(BAD_INPUT, "--binarize: %s has no features", import->options->input);

@@ -17,36 +17,30 @@ void import_drop_labels(struct dataset_source *source) {
   source->task = TASK_NONE;
 }
 
-/* A label file in memory: line i has the word at text + at[i], and the node it is for. */
+/* A label file in memory: node v has the word at text + at[v]. */
 struct label_list {
   char *text;
   int64_t used, size;
-  int64_t *at, *node;
-  int64_t count, capacity;
-  int64_t strangers; /* ids that are not in the graph */
+  int64_t *at;       /* [nodes]; 0: none */
+  int64_t count;     /* lines for nodes of the graph */
+  int64_t strangers; /* and for others */
 };
 
 static void list_free(struct label_list *list) {
-  free_all(list->text, list->at, list->node);
+  free_all(list->text, list->at);
 }
 
 static int list_add(struct label_list *list, int64_t node, const char *word) {
   int64_t length = (int64_t)strlen(word) + 1;
   if (list->used + length > list->size) {
-    int64_t size = 2 * (list->size + length) + 4096;
+    int64_t size = 2 * (list->size + length);
     TRY(memory_grow(&list->text, list->used, size, "labels"));
     list->size = size;
   }
-  if (list->count == list->capacity) {
-    int64_t capacity = 2 * list->capacity + 1024, bytes = (int64_t)sizeof *list->at;
-    TRY(memory_grow(&list->at, list->count * bytes, capacity * bytes, "labels"));
-    TRY(memory_grow(&list->node, list->count * bytes, capacity * bytes, "labels"));
-    list->capacity = capacity;
-  }
-  list->at[list->count] = list->used;
-  list->node[list->count++] = node;
+  list->at[node] = list->used;
   memcpy(list->text + list->used, word, (size_t)length);
   list->used += length;
+  list->count++;
   return OK;
 }
 
@@ -75,6 +69,7 @@ static int read_line(struct label_list *list, const struct dataset_source *sourc
   }
   if (node >= source->nodes)
     TEXT_FAIL(text, "there are more labels than the %lld nodes", (long long)source->nodes);
+  if (list->at[node]) TEXT_FAIL(text, "node %lld has two labels", (long long)id);
   return list_add(list, node, word);
 }
 
@@ -82,6 +77,8 @@ static int read_list(struct label_list *list, const struct dataset_source *sourc
                      const char *path) {
   char *line;
   int columns = 0;
+  *list = (struct label_list){.used = 1, .size = 1 << 16}; /* the first byte stands for no word */
+  TRY(memory_arrays("labels", ROOM(&list->text, list->size), ROOM(&list->at, source->nodes)));
   TRY(text_open(text, path));
   for (;;) {
     TRY(text_row(text, "#", &line));
@@ -122,29 +119,32 @@ static int compare_words(const void *a, const void *b) {
 }
 
 /* Words become their place among the distinct ones, sorted; but for those that are no label. */
-static int rank_words(const struct label_list *list, int64_t *value) {
+static int rank_words(const struct label_list *list, int64_t nodes, int64_t *value) {
   FREED const char **sorted = NULL;
   TRY(memory_arrays("labels", ROOM(&sorted, list->count)));
   int64_t words = 0, distinct = 0;
-  for (int64_t i = 0; i < list->count; i++) {
-    const char *word = list->text + list->at[i];
-    if (!is_no_label(word)) sorted[words++] = word;
+  for (int64_t v = 0; v < nodes; v++) {
+    const char *word = list->text + list->at[v];
+    if (list->at[v] && !is_no_label(word)) sorted[words++] = word;
   }
   qsort(sorted, (size_t)words, sizeof *sorted, compare_words);
   for (int64_t i = 0; i < words; i++) {
     if (i == 0 || strcmp(sorted[i], sorted[distinct - 1]) != 0) sorted[distinct++] = sorted[i];
   }
-  for (int64_t i = 0; i < list->count; i++) {
-    const char *word = list->text + list->at[i];
+  for (int64_t v = 0; v < nodes; v++) {
+    const char *word = list->text + list->at[v];
     const char **found = bsearch(&word, sorted, (size_t)distinct, sizeof *sorted, compare_words);
-    value[i] = found ? found - sorted : -1;
+    value[v] = list->at[v] && found ? found - sorted : -1;
   }
   return OK;
 }
 
-static int list_values(const struct label_list *list, int64_t *value) {
-  for (int64_t i = 0; i < list->count; i++) {
-    if (!parse_integer(list->text + list->at[i], &value[i])) return rank_words(list, value);
+/* value: one a node, -1 where it has no label. */
+static int list_values(const struct label_list *list, int64_t nodes, int64_t *value) {
+  for (int64_t v = 0; v < nodes; v++) {
+    value[v] = -1;
+    if (list->at[v] && !parse_integer(list->text + list->at[v], &value[v]))
+      return rank_words(list, nodes, value);
   }
   return OK;
 }
@@ -152,25 +152,6 @@ static int list_values(const struct label_list *list, int64_t *value) {
 static int refuse_label(const char *name, int64_t label, int64_t node) {
   FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)label,
        (long long)node);
-}
-
-/* value: room for one a line; label: one a node. */
-static int place_values(const struct label_list *list, const char *path, int64_t *value, int64_t *label,
-                        const struct dataset_source *source) {
-  const int64_t nodes = source->nodes, *id = source->id;
-  TRY(list_values(list, value));
-  for (int64_t v = 0; v < nodes; v++) label[v] = INT64_MIN;
-  for (int64_t i = 0; i < list->count; i++) {
-    int64_t v = list->node[i];
-    if (label[v] != INT64_MIN)
-      FAIL(BAD_INPUT, "%s: node %lld has two labels", path, (long long)(id ? id[v] : v));
-    if (value[i] < -1) return refuse_label(path, value[i], v);
-    label[v] = value[i];
-  }
-  for (int64_t v = 0; v < nodes; v++) {
-    if (label[v] == INT64_MIN) label[v] = -1;
-  }
-  return OK;
 }
 
 int import_label_values(struct dataset_source *source, int64_t *value, int64_t nodes, const char *name) {
@@ -203,10 +184,10 @@ static int labels_from_text(struct dataset_source *source, const char *path) {
   ENDED_BY(text_close) struct text text = {0};
   ENDED_BY(list_free) struct label_list list = {0};
   TRY(read_list(&list, source, &text, path));
-  FREED int64_t *value = NULL, *label = NULL;
-  TRY(memory_arrays("labels", ROOM(&value, list.count), ROOM(&label, source->nodes)));
-  TRY(place_values(&list, path, value, label, source));
-  return import_label_values(source, label, source->nodes, path);
+  FREED int64_t *value = NULL;
+  TRY(memory_arrays("labels", ROOM(&value, source->nodes)));
+  TRY(list_values(&list, source->nodes, value));
+  return import_label_values(source, value, source->nodes, path);
 }
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {

@@ -74,51 +74,25 @@ static int ogb_archives(struct import *import, const char *raw) {
   return import_array(import, &label, "node_label", import_label_array);
 }
 
-/* The ids of a part, in the order of the file. */
-struct list {
-  int64_t nodes, *id;
-};
-
-static void list_free(struct list *list) {
-  free(list->id);
-}
-
-static int make_list(void *context, const struct text *text, const char *line, int64_t rows) {
-  struct list *list = context;
-  (void)line, (void)rows, (void)text;
-  return list->id ? OK : memory_alloc(&list->id, list->nodes * (int64_t)sizeof *list->id, "a split");
-}
-
-static int take_id(void *context, const struct text *text, char *line, int64_t row) {
-  struct list *list = context;
-  if (row >= list->nodes) TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)list->nodes);
-  TRY(text_int(text, &line, &list->id[row], "a node id"));
-  return text_end(text, &line, "one node id");
-}
-
-static int put_list(const struct list *list, int64_t rows, const char *path, int p, uint8_t *part) {
-  char place[OGB_PATH + 32];
-  for (int64_t i = 0; i < rows; i++) {
-    int64_t node = list->id[i];
-    if (node >= 0 && node < list->nodes && part[node] == NO_PART) {
+/* A node id a line. */
+static int read_part(const char *folder, int p, uint8_t *part, int64_t nodes) {
+  static const char *const name[SPLIT_COUNT] = {"train", "valid", "test"};
+  ENDED_BY(text_close) struct text text = {0};
+  char path[OGB_PATH], place[OGB_PATH + 32], *line;
+  ogb_find(folder, name[p], path);
+  TRY(text_open(&text, path));
+  for (int64_t node;;) {
+    TRY(text_row(&text, "#", &line));
+    if (!line) return OK;
+    TRY(text_int(&text, &line, &node, "a node id"));
+    TRY(text_end(&text, &line, "one node id"));
+    if (node >= 0 && node < nodes && part[node] == NO_PART) {
       part[node] = (uint8_t)p;
       continue;
     }
-    snprintf(place, sizeof place, "%s:%lld", path, (long long)i + 1);
-    return splits_put(part, list->nodes, node, p, place);
+    snprintf(place, sizeof place, "%s:%lld", path, (long long)text.line);
+    TRY(splits_put(part, nodes, node, p, place));
   }
-  return OK;
-}
-
-static int read_part(const char *folder, int p, uint8_t *part, int64_t nodes) {
-  static const char *const name[SPLIT_COUNT] = {"train", "valid", "test"};
-  const struct csv_reader reader = {.room = make_list, .row = take_id};
-  ENDED_BY(list_free) struct list list = {.nodes = nodes};
-  char path[OGB_PATH];
-  int64_t rows;
-  ogb_find(folder, name[p], path);
-  TRY(csv_read(path, &reader, &list, &rows));
-  return put_list(&list, rows, path, p, part);
 }
 
 static int read_split(struct import *import, const char *folder, int64_t k, uint8_t *part) {
@@ -159,21 +133,18 @@ static int ogb_splits(struct import *import, const char *folder) {
 }
 
 /* The only number of a file. */
-static int take_count(void *context, const struct text *text, char *line, int64_t row) {
-  int64_t *value = context;
-  if (row > 0) TEXT_FAIL(text, "%s", "there is more than one graph; sets of one graph are read");
-  TRY(text_int(text, &line, value, "how many there are"));
-  TRY(text_end(text, &line, "one number"));
-  if (*value < 0) TEXT_FAIL(text, "%lld is no count", (long long)*value);
-  return OK;
-}
-
 static int read_count(const char *path, int64_t *value) {
-  const struct csv_reader reader = {.row = take_count};
-  int64_t rows;
-  *value = 0;
-  TRY(csv_read(path, &reader, value, &rows));
-  return csv_check_rows(path, rows, 1);
+  ENDED_BY(text_close) struct text text = {0};
+  char *line;
+  TRY(text_open(&text, path));
+  TRY(text_row(&text, "#", &line));
+  if (!line) TEXT_FAIL(&text, "%s", "the file ends after 0 of 1 rows");
+  TRY(text_int(&text, &line, value, "how many there are"));
+  TRY(text_end(&text, &line, "one number"));
+  if (*value < 0) TEXT_FAIL(&text, "%lld is no count", (long long)*value);
+  TRY(text_row(&text, "#", &line));
+  if (line) TEXT_FAIL(&text, "%s", "there is more than one graph; sets of one graph are read");
+  return OK;
 }
 
 static int make_arcs(void *context, const struct text *text, const char *line, int64_t rows) {
@@ -221,92 +192,67 @@ static int read_arcs(struct import *import, const char *raw) {
   return OK;
 }
 
-/* Rows of numbers, one a node: features, or labels. */
-struct table {
+/* Labels of nodes, in one column or as 0 and 1 in several. */
+struct labels {
   int64_t nodes, cols;
-  float *value; /* [nodes, cols] */
-  int64_t *label;
-  int labels;
+  int64_t *label; /* [nodes, cols] */
 };
 
-static int make_table(void *context, const struct text *text, const char *line, int64_t rows) {
-  struct table *table = context;
-  int most = table->labels ? DATASET_CLASSES : IMPORT_COLUMNS;
+static void labels_free(struct labels *labels) {
+  free(labels->label);
+}
+
+static int make_labels(void *context, const struct text *text, const char *line, int64_t rows) {
+  struct labels *labels = context;
   (void)rows;
-  if (table->cols) return OK;
-  int64_t cols = text_count(line), count;
-  if (cols < 1 || cols > most) TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", most, (long long)cols);
-  TRY(text_check_rows(text, line, table->nodes));
-  table->cols = cols;
-  count = table->nodes * cols;
-  if (table->labels) return memory_alloc(&table->label, count * (int64_t)sizeof *table->label, "labels");
-  return memory_arrays("node features", ROOM(&table->value, count));
+  if (labels->cols) return OK;
+  int64_t cols = text_count(line);
+  if (cols < 1 || cols > DATASET_CLASSES)
+    TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", DATASET_CLASSES, (long long)cols);
+  TRY(text_check_rows(text, line, labels->nodes));
+  labels->cols = cols;
+  return memory_arrays("labels", ROOM(&labels->label, labels->nodes * cols));
 }
 
 /* A whole number, which OGB also writes as 2.0; in a single column none is -1 or nan. */
-static int take_label(const struct table *table, const struct text *text, char **line, int64_t *label) {
+static int take_label(const struct labels *labels, const struct text *text, char **line, int64_t *label) {
   char quote[TEXT_QUOTE];
-  double value, least = table->cols == 1 ? -1 : 0, most = table->cols == 1 ? 0x1p53 - 1 : 1;
+  double value, least = labels->cols == 1 ? -1 : 0, most = labels->cols == 1 ? 0x1p53 - 1 : 1;
   text_more(line);
   const char *shown = text_quote(*line, quote);
   TRY(text_double(text, line, &value, "a label"));
-  if (table->cols == 1 && isnan(value)) value = -1;
+  if (labels->cols == 1 && isnan(value)) value = -1;
   if (!(value >= least && value <= most && value == trunc(value)))
     TEXT_FAIL(text, "label %s; allowed: %s", shown,
-              table->cols == 1 ? "-1 or nan (none), 0, 1, ... 2^53 - 1" : "0, 1");
+              labels->cols == 1 ? "-1 or nan (none), 0, 1, ... 2^53 - 1" : "0, 1");
   *label = (int64_t)value;
   return OK;
 }
 
-static int take_values(void *context, const struct text *text, char *line, int64_t row) {
-  struct table *table = context;
-  if (row >= table->nodes)
-    TEXT_FAIL(text, "there are more rows than the %lld nodes", (long long)table->nodes);
-  for (int64_t j = 0; j < table->cols; j++)
-    TRY(table->labels ? take_label(table, text, &line, &table->label[row * table->cols + j])
-                      : text_real(text, &line, &table->value[row * table->cols + j],
-                                  "as many values as in the first row"));
+static int take_labels(void *context, const struct text *text, char *line, int64_t row) {
+  const struct labels *labels = context;
+  for (int64_t j = 0; j < labels->cols; j++)
+    TRY(take_label(labels, text, &line, &labels->label[row * labels->cols + j]));
   return text_end(text, &line, "as many values as in the first row");
 }
 
-static int read_table(struct table *table, const char *path) {
-  const struct csv_reader reader = {.room = make_table, .row = take_values};
-  int64_t rows;
-  TRY(csv_read(path, &reader, table, &rows));
-  return csv_check_rows(path, rows, table->nodes);
-}
-
-static void table_free(struct table *table) {
-  free_all(table->value, table->label);
-}
-
-static int several_labels(struct import *import, const struct table *table) {
+static int several_labels(struct import *import, const struct labels *labels) {
   struct dataset_source *source = &import->source;
-  int64_t count = table->nodes * table->cols;
+  int64_t count = labels->nodes * labels->cols;
   TRY(memory_alloc(&source->labels, count, "labels"));
-  for (int64_t i = 0; i < count; i++) source->labels[i] = (uint8_t)table->label[i];
-  source->classes = table->cols;
+  for (int64_t i = 0; i < count; i++) source->labels[i] = (uint8_t)labels->label[i];
+  source->classes = labels->cols;
   source->task = TASK_MULTILABEL;
   return OK;
 }
 
-static int read_features(struct import *import, const char *raw) {
-  char path[OGB_PATH];
-  struct table table = {.nodes = import->edges.nodes};
-  if (!ogb_find(raw, "node-feat", path)) return OK;
-  int code = read_table(&table, path);
-  import->source.feature = table.value;
-  import->source.features = table.cols;
-  return code;
-}
-
-static int read_labels(struct import *import, const char *raw) {
-  char path[OGB_PATH];
-  ENDED_BY(table_free) struct table table = {.nodes = import->edges.nodes, .labels = 1};
-  if (!ogb_find(raw, "node-label", path)) return OK;
-  TRY(read_table(&table, path));
-  return table.cols == 1 ? import_label_values(&import->source, table.label, table.nodes, path)
-                         : several_labels(import, &table);
+static int read_labels(struct import *import, const char *path) {
+  ENDED_BY(labels_free) struct labels labels = {.nodes = import->edges.nodes};
+  const struct csv_reader reader = {make_labels, take_labels, labels.nodes};
+  int64_t rows;
+  TRY(csv_read(path, &reader, &labels, &rows));
+  return labels.cols == 1 ? import_label_values(&import->source, labels.label, labels.nodes, path)
+                          : several_labels(import, &labels);
 }
 
 static int read_text(struct import *import, const char *raw) {
@@ -320,8 +266,8 @@ static int read_text(struct import *import, const char *raw) {
   char what[OGB_PATH + 16];
   snprintf(what, sizeof what, "%s:1: nodes", path);
   TRY(import_check_size(import->edges.nodes, import->edges.count, what));
-  TRY(read_features(import, raw));
-  return read_labels(import, raw);
+  if (ogb_find(raw, "node-feat", path)) TRY(import_feature_text(import, path));
+  return ogb_find(raw, "node-label", path) ? read_labels(import, path) : OK;
 }
 
 int import_ogb(struct import *import) {

@@ -22,7 +22,7 @@ static int take(void *context, const struct text *text, char *line, int64_t row)
   return text_end(text, &line, "one number");
 }
 
-static const struct csv_reader reader = {make_room, take};
+static const struct csv_reader reader = {make_room, take, 0};
 
 static int read_numbers(const char *path, int64_t *value, int64_t capacity, int64_t *rows) {
   struct seen seen = {value, 0, capacity};
@@ -76,7 +76,21 @@ TEST(ends_of_lines_do_not_matter) {
   synthetic_text("file", "");
   assert_ok(read_numbers("file", value, 4, &rows));
   assert_int_equal(rows, 0);
-  assert_fails(csv_check_rows("file", 2, 3), BAD_INPUT, "file:2: the file ends after 2 of 3 rows");
+}
+
+TEST(as_many_rows_as_expected_are_there) {
+  int64_t value[4], rows;
+  struct seen seen = {value, 0, 4};
+  const struct csv_reader three = {NULL, take, 3};
+  synthetic_text("file", "# 1 and 2\n1\n#\n2\n");
+  assert_fails(csv_read("file", &three, &seen, &rows), BAD_INPUT, "file:4: the file ends after 2 of 3 rows");
+  synthetic_text("file", "1\n2\n#\n3\n#\n4\n");
+  assert_fails(csv_read("file", &three, &seen, &rows), BAD_INPUT, "file:6: there are more rows than the 3");
+  synthetic_text("file", "#1\n1\n2\n#\nx\n");
+  assert_fails(csv_read("file", &three, &seen, &rows), BAD_INPUT, "file:5: expected a number, found \"x\"");
+  synthetic_text("file", "#1\n1\n2\n#\n5\n");
+  assert_ok(csv_read("file", &three, &seen, &rows));
+  assert_true(rows == 3 && value[0] == 1 && value[2] == 5);
 }
 
 TEST(what_is_no_text_is_refused) {
