@@ -6,13 +6,11 @@
 
 struct region {
   const char *name;
-  int32_t parent, child, next; /* first child, next sibling; 0: none */
-  int32_t track, beside;       /* of its last call */
-  int32_t on_device;           /* whose clock timed that */
-  int64_t calls;
-  double seconds, bytes, flops;
-  double start; /* of the call under way, on the host's track */
-  void *stamp;  /* the same on the device's */
+  int32_t child, next;       /* first child, next sibling; 0: none */
+  int32_t track, on_device;  /* of its last call; whose clock timed that */
+  struct profile_region sum; /* of the calls that have ended */
+  double start;              /* of the call under way, on the host's track */
+  void *stamp;               /* the same on the device's */
 };
 
 static struct {
@@ -33,9 +31,13 @@ static void drop_call(int32_t r) {
   region->stamp = NULL;
 }
 
+static int32_t parent_of_region(int32_t r) {
+  return (int32_t)state.region[r].sum.parent;
+}
+
 /* The stamps of the calls under way, which are not counted then. */
 static void drop_open(void) {
-  for (int32_t r = state.open; r; r = state.region[r].parent) drop_call(r);
+  for (int32_t r = state.open; r; r = parent_of_region(r)) drop_call(r);
   for (int t = 0; t < PROFILE_TRACKS; t++) {
     if (state.beside[t]) drop_call(state.beside[t]);
   }
@@ -54,12 +56,19 @@ static void give_up(void) {
   profile_free();
 }
 
+static struct region region_of(const char *name, int32_t parent) {
+  struct region region = {.name = name, .sum = {.parent = parent}};
+  strncpy(region.sum.name, name, sizeof region.sum.name - 1);
+  return region;
+}
+
 static int start(void) {
   state.room = 256;
   state.region = calloc((size_t)state.room, sizeof *state.region);
   state.event = calloc(PROFILE_EVENTS, sizeof *state.event);
   if (!state.region || !state.event || !profile_anchor()) return 0;
-  state.region[0] = (struct region){.name = "run", .parent = -1, .calls = 1};
+  state.region[0] = region_of("run", -1);
+  state.region[0].sum.calls = 1;
   state.regions = 1;
   state.since = profile_clock();
   state.enabled = 1;
@@ -95,7 +104,7 @@ static int grow(void) {
 static int add_child(const char *name, int32_t last, int32_t *child) {
   if (state.regions == state.room && !grow()) return 0;
   *child = state.regions++;
-  state.region[*child] = (struct region){.name = name, .parent = state.open};
+  state.region[*child] = region_of(name, state.open);
   *(last ? &state.region[last].next : &state.region[state.open].child) = *child;
   return 1;
 }
@@ -115,8 +124,8 @@ static int start_call(const char *name, int track, int32_t *child) {
 
 /* Adds one call of a region that has ended. */
 static void record(int32_t r, int track, double from, double seconds) {
-  state.region[r].calls++;
-  state.region[r].seconds += seconds;
+  state.region[r].sum.calls++;
+  state.region[r].sum.seconds += seconds;
   if (state.events < PROFILE_EVENTS)
     state.event[state.events++] = (struct profile_event){
         .start = from, .seconds = seconds, .region = r, .track = track};
@@ -124,10 +133,7 @@ static void record(int32_t r, int track, double from, double seconds) {
 
 /* What the device has come to. */
 static int read_calls(void) {
-  struct profile_call call;
-  int more = profile_next_call(&call);
-  for (; more > 0; more = profile_next_call(&call)) record(call.region, call.track, call.start, call.seconds);
-  return more == 0;
+  return profile_read_spans(record);
 }
 
 static int end_span(const struct region *region, int32_t r) {
@@ -166,7 +172,7 @@ void profile_end(void) {
   profile_pop();
   if (!state.enabled || state.open == 0) return; /* it was opened before the recording started */
   int32_t r = state.open;
-  state.open = state.region[r].parent;
+  state.open = parent_of_region(r);
   if (!end_call(r)) give_up();
 }
 
@@ -178,8 +184,8 @@ void profile_begin_beside(int stream, const char *name, double bytes) {
     give_up();
     return;
   }
-  state.region[child].beside = 1;
-  state.region[child].bytes += bytes;
+  state.region[child].sum.beside = 1;
+  state.region[child].sum.bytes += bytes;
   state.beside[track] = child;
 }
 
@@ -193,8 +199,8 @@ void profile_end_beside(int stream) {
 
 void profile_work(double bytes, double flops) {
   if (!state.enabled) return;
-  state.region[state.open].bytes += bytes;
-  state.region[state.open].flops += flops;
+  state.region[state.open].sum.bytes += bytes;
+  state.region[state.open].sum.flops += flops;
 }
 
 void profile_resolve(void) {
@@ -220,7 +226,7 @@ double profile_seconds(const char *name) {
   double seconds = 0;
   profile_resolve();
   for (int32_t r = 1; r < state.regions; r++)
-    if (strcmp(state.region[r].name, name) == 0) seconds += state.region[r].seconds;
+    if (strcmp(state.region[r].name, name) == 0) seconds += state.region[r].sum.seconds;
   return seconds;
 }
 
@@ -228,17 +234,8 @@ int profile_tree(struct profile_region **region, int64_t *count) {
   profile_resolve();
   *count = state.regions;
   TRY(memory_arrays("profile regions", ROOM(region, *count)));
-  for (int32_t r = 0; r < state.regions; r++) {
-    const struct region *from = &state.region[r];
-    struct profile_region *to = &(*region)[r];
-    strncpy(to->name, from->name, sizeof to->name - 1);
-    to->parent = from->parent;
-    to->calls = from->calls;
-    to->beside = from->beside;
-    to->seconds = r ? from->seconds : profile_clock() - state.since;
-    to->bytes = from->bytes;
-    to->flops = from->flops;
-  }
+  for (int32_t r = 0; r < state.regions; r++) (*region)[r] = state.region[r].sum;
+  if (*count > 0) (*region)[0].seconds = profile_clock() - state.since;
   return OK;
 }
 

@@ -12,14 +12,6 @@ struct span {
   void *from, *to;
 };
 
-/* One look at all spans. The latest end that was read becomes the anchor: differences lose digits as they
- * grow. */
-struct pass {
-  int64_t next, kept;
-  void *latest;
-  double latest_end;
-};
-
 static struct {
   int attached;
   struct profile_device device;
@@ -27,7 +19,6 @@ static struct {
   double anchor_time;
   int64_t spans, room;
   struct span *span;
-  struct pass pass;
 } line;
 
 int profile_has_device(void) {
@@ -85,12 +76,10 @@ void profile_drop_spans(void) {
     profile_release(line.span[i].to);
   }
   if (line.anchor) profile_release(line.anchor);
-  if (line.pass.latest) profile_release(line.pass.latest);
   free(line.span);
   line.span = NULL;
   line.anchor = NULL;
   line.spans = line.room = 0;
-  line.pass = (struct pass){0};
 }
 
 int profile_stamp(int track, void **stamp) {
@@ -123,54 +112,51 @@ int profile_span(int32_t region, int track, void *from) {
 }
 
 /* The end of a span lies behind the anchor; its start may lie before. */
-static int read_span(const struct span *span, struct profile_call *call, int *ready) {
-  double after = 0;
-  *call = (struct profile_call){.region = span->region, .track = span->track};
-  if (!seconds_between(span->from, span->to, &call->seconds, ready)) return 0;
+static int read_span(const struct span *span, double *seconds, double *end, int *ready) {
+  if (!seconds_between(span->from, span->to, seconds, ready)) return 0;
   if (!*ready) return 1;
-  if (!seconds_between(line.anchor, span->to, &after, ready)) return 0;
-  call->start = line.anchor_time + after - call->seconds;
+  if (!seconds_between(line.anchor, span->to, end, ready)) return 0;
+  *end += line.anchor_time;
   return 1;
 }
 
-/* Gives the stamps of a span back, but keeps the latest end of all. */
-static void release_span(const struct span *span, double end) {
-  struct pass *pass = &line.pass;
-  profile_release(span->from);
-  if (pass->latest && end <= pass->latest_end) {
-    profile_release(span->to);
+/* The latest end that was read becomes the anchor: differences lose digits as they grow. */
+struct latest {
+  void *stamp;
+  double end;
+};
+
+static void keep_later(struct latest *latest, void *stamp, double end) {
+  if (latest->stamp && end <= latest->end) {
+    profile_release(stamp);
     return;
   }
-  if (pass->latest) profile_release(pass->latest);
-  pass->latest = span->to;
-  pass->latest_end = end;
+  if (latest->stamp) profile_release(latest->stamp);
+  *latest = (struct latest){stamp, end};
 }
 
-static void end_pass(void) {
-  struct pass pass = line.pass;
-  line.spans = pass.kept;
-  line.pass = (struct pass){0};
-  if (!pass.latest) return;
+static void move_anchor(struct latest latest) {
+  if (!latest.stamp) return;
   profile_release(line.anchor);
-  line.anchor = pass.latest;
-  line.anchor_time = pass.latest_end;
+  line.anchor = latest.stamp;
+  line.anchor_time = latest.end;
 }
 
-int profile_next_call(struct profile_call *call) {
-  struct pass *pass = &line.pass;
-  while (pass->next < line.spans) {
-    struct span span = line.span[pass->next++];
-    int ready = 0;
-    if (!read_span(&span, call, &ready)) {
-      line.spans = 0; /* after a failure the stamps are of no more use */
-      return -1;
-    }
-    if (ready) {
-      release_span(&span, call->start + call->seconds);
-      return 1;
-    }
-    line.span[pass->kept++] = span;
+int profile_read_spans(void (*take)(int32_t region, int track, double start, double seconds)) {
+  struct latest latest = {0};
+  int64_t kept = 0;
+  int told = 1, ready = 0;
+  for (int64_t i = 0; i < line.spans && told; i++) {
+    const struct span span = line.span[i];
+    double seconds = 0, end = 0;
+    told = read_span(&span, &seconds, &end, &ready);
+    if (told && !ready) line.span[kept++] = span;
+    if (!told || !ready) continue;
+    take(span.region, span.track, end - seconds, seconds);
+    profile_release(span.from);
+    keep_later(&latest, span.to, end);
   }
-  end_pass();
-  return 0;
+  line.spans = told ? kept : 0; /* after a failure the stamps are of no more use */
+  move_anchor(latest);
+  return told;
 }

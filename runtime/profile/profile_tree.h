@@ -60,14 +60,9 @@ int profile_has_room(void); /* for one more, without growing */
 /* Gives back all stamps of spans that wait. */
 void profile_drop_spans(void);
 
-/* A call that has ended. */
-struct profile_call {
-  int32_t region, track;
-  double start, seconds; /* start on profile_clock */
-};
-/* The next of the spans that the device has come to. 1: there is one; 0: the others wait for the next time;
- * -1: the device does not tell. Repeat it until it is not 1. */
-int profile_next_call(struct profile_call *call);
+/* Hands on the calls of all spans that the device has come to; the others wait for the next time. 0: the
+ * device does not tell. */
+int profile_read_spans(void (*take)(int32_t region, int track, double start, double seconds));
 void profile_release(void *stamp);
 
 #endif
