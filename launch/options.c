@@ -89,7 +89,8 @@ void options_print(const struct options *options, int width) {
   for (const struct option *o = options->option; o->name; o++) {
     char left[64], range[64] = "";
     if (!is_of(options, o)) continue;
-    snprintf(left, sizeof left, "--%s %s", o->name, o->value ? o->value : "");
+    snprintf(left, sizeof left, o->kind == OPTION_MAYBE ? "--%s[=%s]" : "--%s %s", o->name,
+             o->value ? o->value : "");
     printf("  %-*s %s", width, left, o->help);
     if (o->fallback && o->kind != OPTION_FLAG)
       snprintf(range, sizeof range, "%.16g to %.16g, ", o->least, o->most);

@@ -102,7 +102,7 @@ static int parse_name(const char *name, int64_t *run, int64_t *epoch, int *tempo
 
 /* Checkpoints of a folder: runs follow each other, and in each its epochs. */
 struct files {
-  int64_t count, room;
+  int64_t count;
   struct file {
     int64_t run, epoch;
   } * file;
@@ -117,43 +117,38 @@ static int compare(const void *left, const void *right) {
   return a->run != b->run ? COMPARE(a->run, b->run) : COMPARE(a->epoch, b->epoch);
 }
 
-static int add(struct files *files, struct file file) {
-  if (files->count == files->room) {
-    int64_t room = 2 * files->room + 64, bytes = (int64_t)sizeof file;
-    TRY(memory_grow(&files->file, files->count * bytes, room * bytes, "the names of checkpoints"));
-    files->room = room;
+/* Takes checkpoints out of what the folder holds; `clean` removes what killed writers left. */
+static int take_files(int folder, struct dirent **entry, int entries, int clean, struct files *files) {
+  TRY(memory_arrays("the names of checkpoints", ROOM(&files->file, entries)));
+  for (int i = 0; i < entries; i++) {
+    struct file file;
+    int temporary;
+    if (!parse_name(entry[i]->d_name, &file.run, &file.epoch, &temporary)) continue;
+    if (!temporary)
+      files->file[files->count++] = file;
+    else if (clean)
+      (void)unlinkat(folder, entry[i]->d_name, 0);
   }
-  files->file[files->count++] = file;
+  qsort(files->file, (size_t)files->count, sizeof *files->file, compare);
   return OK;
 }
 
-/* Those in `dir`, if there is such; `clean` removes what killed writers left. A folder that cannot be read to
- * its end has not been searched. */
+/* Those in `dir`, if there is such. A folder that cannot be read to its end has not been searched. */
 static int list_files(const char *dir, int clean, struct files *files) {
-  int folder, code = atomic_write_folder(dir, &folder), temporary;
+  struct dirent **entry = NULL;
+  int folder, code = atomic_write_folder(dir, &folder);
   if (code != OK && errno == ENOENT) {
     error_clear();
     return OK;
   }
   TRY(code);
-  DIR *listing = fdopendir(folder);
-  if (!listing) close(folder);
-  if (!listing) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(errno));
-  errno = 0;
-  for (struct dirent *entry; code == OK && (entry = readdir(listing)); errno = 0) {
-    struct file file;
-    if (!parse_name(entry->d_name, &file.run, &file.epoch, &temporary)) continue;
-    if (!temporary)
-      code = add(files, file);
-    else if (clean)
-      (void)unlinkat(folder, entry->d_name, 0);
-  }
-  int error = code == OK ? errno : 0;
-  closedir(listing);
-  TRY(code);
-  if (error) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(error));
-  if (files->count > 0) qsort(files->file, (size_t)files->count, sizeof *files->file, compare);
-  return OK;
+  int entries = scandirat(folder, ".", &entry, NULL, NULL), error = errno;
+  if (entries >= 0) code = take_files(folder, entry, entries, clean, files);
+  close(folder);
+  for (int i = 0; i < entries; i++) free(entry[i]);
+  free(entry);
+  if (entries < 0) FAIL(FAILED, "%s: cannot be read: %s", dir, strerror(error));
+  return code;
 }
 
 /* Unless it has gone already; through the folder, and no link on the way. */

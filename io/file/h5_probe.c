@@ -1,18 +1,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "io/file/h5.h"
 #include "io/file/h5_hdf5.h"
 #include "io/file/path_check.h"
 #include "runtime/base/base.h"
-#include "runtime/profile/profile_clock.h"
 
 enum {
   CPU_SECONDS = 5,         /* a damaged file loops; slow storage does not burn processor time */
@@ -155,50 +154,34 @@ static void become_expendable(void) {
   if (null >= 0) dup2(null, STDERR_FILENO);
 }
 
+/* What the child finds, in memory that it shares with its parent. */
 struct verdict {
-  int code;
+  int given, code;
   char message[1500];
 };
 
-static _Noreturn void child(const char *path, int pipe_end) {
-  struct verdict verdict = {0};
+static _Noreturn void child(const char *path, struct verdict *verdict) {
   become_expendable();
-  verdict.code = open_and_walk(path);
-  snprintf(verdict.message, sizeof verdict.message, "%s", error_message());
-  const char *from = (const char *)&verdict;
-  for (size_t left = sizeof verdict; left > 0;) {
-    ssize_t written = write(pipe_end, from, left);
-    if (written < 0 && errno != EINTR) _exit(1);
-    if (written < 0) continue;
-    from += written;
-    left -= (size_t)written;
-  }
+  verdict->code = open_and_walk(path);
+  snprintf(verdict->message, sizeof verdict->message, "%s", error_message());
+  verdict->given = 1;
   _exit(0);
 }
 
-enum hearing { HEARD, SILENT, TOO_LATE };
-
-/* Waits for the child's verdict. SILENT: it ended without one, or the pipe is of no use. */
-static enum hearing hear(int pipe_end, struct verdict *verdict) {
-  double deadline = profile_clock() + WALL_SECONDS;
+/* Waits for the child, whose end closes the other end of the pipe; whether it came in time. */
+static int await_end(int pipe_end) {
   struct pollfd entry = {.fd = pipe_end, .events = POLLIN};
-  size_t heard = 0;
-  for (double left; (left = deadline - profile_clock()) > 0;) {
-    int ready = poll(&entry, 1, (int)(left * 1e3) + 1);
-    if (ready == 0) return TOO_LATE;
-    ssize_t size = ready < 0 ? -1 : read(pipe_end, (char *)verdict + heard, sizeof *verdict - heard);
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return SILENT;
-    heard += (size_t)size;
-    if (heard == sizeof *verdict) return HEARD;
-  }
-  return TOO_LATE;
+  int ready;
+  do {
+    ready = poll(&entry, 1, 1000 * WALL_SECONDS);
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
 }
 
 /* Why the child gave no verdict. Only what HDF5 itself can be the cause of is the file's fault. */
-static int fail_unheard(const char *path, enum hearing hearing, int status) {
+static int fail_unheard(const char *path, int in_time, int status) {
   int sent = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (hearing == TOO_LATE || sent == SIGALRM)
+  if (!in_time || sent == SIGALRM)
     FAIL(FAILED, "%s: could not be looked through in %d s; does its storage answer?", path, WALL_SECONDS);
   if (sent == SIGXCPU)
     FAIL(BAD_INPUT, "%s: is a damaged HDF5 file: the HDF5 library does not come to an end with it", path);
@@ -207,23 +190,31 @@ static int fail_unheard(const char *path, enum hearing hearing, int status) {
   FAIL(FAILED, "%s: cannot be probed: the process that looks through it gives no answer", path);
 }
 
-int h5_probe(const char *path) {
-  struct verdict verdict = {0};
+static int probe(const char *path, struct verdict *verdict) {
   int ends[2], status = 0;
-  TRY(path_check_readable(path));
   if (pipe2(ends, O_CLOEXEC) != 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) child(path, ends[1]);
+  if (pid == 0) child(path, verdict);
   int error = errno;
   close(ends[1]);
-  enum hearing hearing = pid > 0 ? hear(ends[0], &verdict) : SILENT;
+  int in_time = pid > 0 && await_end(ends[0]);
   close(ends[0]);
   if (pid < 0) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(error));
-  if (hearing != HEARD) kill(pid, SIGKILL);
+  if (!verdict->given) kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (hearing != HEARD) return fail_unheard(path, hearing, status);
-  if (verdict.code != OK) FAIL(verdict.code, "%s", verdict.message);
+  if (!verdict->given) return fail_unheard(path, in_time, status);
+  if (verdict->code != OK) FAIL(verdict->code, "%s", verdict->message);
   return OK;
+}
+
+int h5_probe(const char *path) {
+  TRY(path_check_readable(path));
+  struct verdict *verdict = mmap(NULL, sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                                 -1, 0);
+  if (verdict == MAP_FAILED) FAIL(FAILED, "%s: cannot be probed: %s", path, strerror(errno));
+  int code = probe(path, verdict);
+  munmap(verdict, sizeof *verdict);
+  return code;
 }
 
 static int read_format(const char *path, char *format, int64_t size) {

@@ -2,36 +2,6 @@
 #include "launch/options.h"
 #include "runtime/base/base.h"
 
-void command_line_help(void) {
-  puts(
-      "usage: gnntrain CONFIG.toml [OPTION]...\n"
-      "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n"
-      "\n"
-      "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun starts.\n"
-      "\n"
-      "  --set SECTION.KEY=VALUE   change a setting (VALUE is TOML; a bare word is a string); may be "
-      "repeated\n"
-      "  --epochs N                train.epochs: the total, also when resuming\n"
-      "  --device auto|cpu|cuda    runtime.device\n"
-      "  --resume[=FILE]           go on from FILE, or from the newest checkpoint of the run directory; the\n"
-      "                            directory's checkpoints of later epochs and runs are removed; both\n"
-      "                            --resume=FILE and --resume: from FILE while there is no newest\n"
-      "  --eval CHECKPOINT         print the metrics of a checkpoint and end\n"
-      "  --predict CHECKPOINT --out FILE.h5\n"
-      "                            write logits, predictions and the last hidden embedding of every node\n"
-      "  --profile                 of a training: print where the time went; write trace.json for\n"
-      "                            chrome://tracing\n"
-      "  --dry-run                 print the estimate of memory and the steps of an epoch, and stop\n"
-      "  --version                 version, revision and what was compiled in\n"
-      "  --help                    this text and every setting\n"
-      "\n"
-      "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a\n"
-      "signal, after saving a checkpoint where training had begun.\n"
-      "\n"
-      "Settings of CONFIG.toml:\n");
-  config_help(stdout);
-}
-
 static int add_set(void *of, const struct option *option, char *assignment) {
   struct command_line *line = of;
   int most = (int)(sizeof line->set / sizeof line->set[0]);
@@ -64,21 +34,41 @@ static int set_resume(void *of, const struct option *option, char *checkpoint) {
   return OK;
 }
 
-#define SETS(name, kind, field) \
-  { name, NULL, NULL, OPTION_##kind, offsetof(struct command_line, field), 0, 0, NULL, 0, NULL }
-#define READS(name, value, kind, read) \
-  { name, value, NULL, OPTION_##kind, 0, 0, 0, read, 0, NULL }
-static const struct option table[] = {SETS("dry-run", FLAG, dry_run),
-                                      SETS("profile", FLAG, profile),
-                                      SETS("version", FLAG, version),
-                                      SETS("eval", TEXT, evaluate),
-                                      SETS("predict", TEXT, predict),
-                                      SETS("out", TEXT, out),
-                                      READS("resume", "FILE", MAYBE, set_resume),
-                                      READS("set", "SECTION.KEY=VALUE", READ, add_set),
-                                      READS("epochs", "N", READ, add_short),
-                                      READS("device", "auto|cpu|cuda", READ, add_short),
-                                      {0}};
+/* clang-format off */
+#define SETS(name, value, kind, field, help) \
+  {name, value, help, OPTION_##kind, offsetof(struct command_line, field), 0, 0, NULL, 0, NULL}
+#define READS(name, value, kind, read, help) {name, value, help, OPTION_##kind, 0, 0, 0, read, 0, NULL}
+#define NEXT "\n                            "
+static const struct option table[] = {
+    READS("set", "SECTION.KEY=VALUE", READ, add_set, "change a setting (VALUE is TOML; a bare word is a string); may be repeated"),
+    READS("epochs", "N", READ, add_short, "train.epochs: the total, also when resuming"),
+    READS("device", "auto|cpu|cuda", READ, add_short, "runtime.device"),
+    READS("resume", "FILE", MAYBE, set_resume, "go on from FILE, or from the newest checkpoint of the run directory; the"
+          NEXT "directory's checkpoints of later epochs and runs are removed; both"
+          NEXT "--resume=FILE and --resume: from FILE while there is no newest"),
+    SETS("eval", "CHECKPOINT", TEXT, evaluate, "print the metrics of a checkpoint and end"),
+    SETS("predict", "CHECKPOINT", TEXT, predict, "write logits, predictions and the last hidden embedding of every node"),
+    SETS("out", "FILE.h5", TEXT, out, "where --predict writes them"),
+    SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
+         NEXT "chrome://tracing"),
+    SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
+    SETS("version", NULL, FLAG, version, "version, revision and what was compiled in"),
+    {0}};
+/* clang-format on */
+
+void command_line_help(void) {
+  const struct options options = {.option = table};
+  puts("usage: gnntrain CONFIG.toml [OPTION]...\n"
+       "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n\n"
+       "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun "
+       "starts.\n");
+  options_print(&options, 25);
+  puts("  --help                    this text and every setting\n\n"
+       "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a\n"
+       "signal, after saving a checkpoint where training had begun.\n\n"
+       "Settings of CONFIG.toml:\n");
+  config_help(stdout);
+}
 
 static int check(struct command_line *line) {
   if (line->help || line->version) return OK;

@@ -84,15 +84,6 @@ static inline struct tensor tensor_columns(struct tensor t, int64_t first, int64
   return t;
 }
 
-/* Takes a matrix of that many columns and as many rows from the memory of a padded one, of which *rest is
- * what is left. */
-static inline struct tensor tensor_take(struct tensor *rest, int64_t cols) {
-  struct tensor taken = tensor_padded(rest->data, rest->dtype, rest->rows, cols);
-  rest->data = (char *)rest->data + taken.rows * taken.stride * dtype_bytes(taken.dtype);
-  rest->cols = rest->stride -= taken.stride;
-  return taken;
-}
-
 static inline int64_t tensor_bytes(struct tensor t) {
   return t.rows * t.stride * dtype_bytes(t.dtype);
 }

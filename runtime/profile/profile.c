@@ -222,14 +222,6 @@ void profile_detach(const void *context) {
   profile_close_device();
 }
 
-double profile_seconds(const char *name) {
-  double seconds = 0;
-  profile_resolve();
-  for (int32_t r = 1; r < state.regions; r++)
-    if (strcmp(state.region[r].name, name) == 0) seconds += state.region[r].sum.seconds;
-  return seconds;
-}
-
 int profile_tree(struct profile_region **region, int64_t *count) {
   profile_resolve();
   *count = state.regions;

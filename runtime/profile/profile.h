@@ -45,9 +45,6 @@ void profile_work(double bytes, double flops);
     profiled_code_;                 \
   })
 
-/* Total seconds of a region on this rank, 0 when it never ran. */
-double profile_seconds(const char *name);
-
 /* What a group of regions took on this rank. */
 struct profile_part {
   const char *const *names; /* of its regions, NULL at the end */

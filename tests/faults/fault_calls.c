@@ -65,6 +65,7 @@ FAILS(fstatat, FAULT_PATH_AT, -1)
 FAILS(fstat, FAULT_DESCRIPTOR, -1)
 FAILS(fts_open, FAULT_NO_FILE, 0)
 FAILS(scandir, FAULT_PATH, -1)
+FAILS(scandirat, FAULT_PATH_AT, -1)
 
 FAILS(fork, FAULT_NO_FILE, -1)
 FAILS(pipe2, FAULT_NO_FILE, -1)

@@ -3,6 +3,7 @@
 #include "runtime/profile/profile.h"
 #include "runtime/profile/profile_tree.h"
 #include "tests/check.h"
+#include "tests/runtime/profile/seconds.h"
 
 AFTER_EACH {
   profile_free();

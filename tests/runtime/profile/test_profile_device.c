@@ -4,6 +4,7 @@
 #include "runtime/profile/profile_device.h"
 #include "runtime/profile/profile_tree.h"
 #include "tests/check.h"
+#include "tests/runtime/profile/seconds.h"
 
 enum { STREAMS_MADE = 2, ENOUGH = 20000 };
 

@@ -2,6 +2,7 @@
 #include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 #include "tests/check.h"
+#include "tests/runtime/profile/seconds.h"
 
 static struct device device;
 static void *memory;
