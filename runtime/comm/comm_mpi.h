@@ -118,20 +118,9 @@ void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_cal
                       const struct comm_requests *requests);
 void comm_watch_finish(struct comm_watch *watch);
 
-/* The steps of a poll: whether other ranks' heartbeats are to be looked at again; what follows from those
- * seen, which ends the job when the deadline has passed; and giving way to others. */
-int comm_watch_is_due(struct comm_watch *watch, double now);
-void comm_watch_check(struct comm_watch *watch, double now);
-void comm_watch_rest(const struct comm_watch *watch, double now);
-
-/* Whether a request of a collective MPI call has come. */
-int comm_watch_test(struct comm_watch *watch, MPI_Request *request, int *done);
-/* Waits for one whatever happens to other ranks: for agreements and the end. */
-int comm_watch_settle(struct comm *comm, MPI_Request *request, enum comm_call call);
-
-/* A poll inside a stage (comm_await.c): yields the processor and returns OK to go on. When another rank has
- * failed it takes part in the agreement on that, after which nothing is under way on any rank, and returns
- * the code. */
+/* A poll: yields the processor and returns OK to go on. When another rank has failed it takes part in the
+ * agreement on that, after which nothing is under way on any rank, and returns the code; but for CALL_AGREE
+ * and CALL_CLOSE, to which all ranks come whatever fails. */
 int comm_watch_poll(struct comm_watch *watch);
 
 /* "a broadcast", as messages name what a rank waits in. */

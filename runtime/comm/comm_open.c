@@ -127,7 +127,7 @@ static int meet_at_end(struct comm *comm) {
   MPI_Request request;
   if (comm->mpi->agree == MPI_COMM_NULL) return OK;
   TRY_MPI(MPI_Ibarrier(comm->mpi->agree, &request));
-  return comm_watch_settle(comm, &request, CALL_CLOSE);
+  return comm_watch_request(comm, &request, CALL_CLOSE);
 }
 
 static int finalize(struct comm *comm) {
