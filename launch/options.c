@@ -69,6 +69,7 @@ static int read_option(struct options *options, int argc, char **argv, int *i) {
 int options_read(struct options *options, int argc, char **argv) {
   for (int i = 1; i < argc; i++)
     options->help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+  if (options->help && options->print_help) options->print_help(options);
   for (int i = 1; i < argc && !options->help; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
       TRY(read_option(options, argc, argv, &i));

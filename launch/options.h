@@ -31,6 +31,7 @@ struct options {
   const struct option *option; /* 64 at most; NULL as a name ends them */
   unsigned commands;           /* the command's bit */
   void *into;
+  void (*print_help)(const struct options *options); /* called for --help; NULL: whoever reads them does */
   /* What was found. */
   const char *word[4];
   int words;      /* may be more */

@@ -29,16 +29,9 @@ static int read_task(struct dataset *d) {
        d->h5.path, text);
 }
 
-/* The file's name without folder and ending, where there is no attribute. */
 static int read_name(struct dataset *d) {
-  if (h5_has_attr(&d->h5, "name")) {
-    TRY(h5_read_text(&d->h5, "name", d->name, sizeof d->name));
-    return OK;
-  }
-  const char *slash = strrchr(d->h5.path, '/');
-  snprintf(d->name, sizeof d->name, "%.255s", slash ? slash + 1 : d->h5.path);
-  char *dot = strrchr(d->name, '.');
-  if (dot && dot != d->name) *dot = '\0';
+  if (h5_has_attr(&d->h5, "name")) return h5_read_text(&d->h5, "name", d->name, sizeof d->name);
+  stem_of(d->h5.path, d->name, sizeof d->name);
   return OK;
 }
 

@@ -90,15 +90,6 @@ static int build_graph(struct import *import) {
   return OK;
 }
 
-/* The output's stem. */
-static void set_name(struct dataset_source *source, const char *path) {
-  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-  size_t length = strlen(base), dot = strrchr(base, '.') ? (size_t)(strrchr(base, '.') - base) : length;
-  if (dot > 0) length = dot;
-  if (length >= sizeof source->name) length = sizeof source->name - 1;
-  memcpy(source->name, base, length);
-}
-
 int import_check_output(const struct import_options *options) {
   static const char *const inside[] = {"raw", "split", "reddit_data.npz", "reddit_graph.npz",
                                        "reddit_self_loop_graph.npz"};
@@ -128,7 +119,7 @@ int import_read(struct import *import, const struct import_options *options) {
   const struct import_format *format;
   TRY(find_format(options->format, &format));
   TRY(check_options(options));
-  set_name(&import->source, options->output);
+  stem_of(options->output, import->source.name, sizeof import->source.name);
   import->edges.weighted = options->weights;
   import->edges.undirected = options->undirected;
   import->edges.drop_loops = options->drop_self_loops;

@@ -162,7 +162,8 @@ static const char *const notes[] = {
 };
 /* clang-format on */
 
-static void print_help(const struct options *options, int command) {
+static void print_help(const struct options *options) {
+  const unsigned command = options->commands;
   printf("usage: %s%s [OPTION]...\n\n", options->command, command == BENCH_EPOCH ? " CONFIG.toml" : "");
   options_print(options, 22);
   printf("  %-22s %s\n\n%s", "--help ", "this text", notes[command]);
@@ -210,7 +211,8 @@ static void set_widths(struct bench_options *options) {
 int bench_options_read(struct bench_options *options, enum bench_command command, int argc, char **argv,
                        int *help) {
   char name[32];
-  struct options given = {.command = name, .option = table, .commands = command, .into = options};
+  struct options given = {
+      .command = name, .option = table, .commands = command, .into = options, .print_help = print_help};
   snprintf(name, sizeof name, "gnnbench %.16s", argv[0]);
   *options = (struct bench_options){.command = command, .nodes = 100000, .degree = 20, .heads = 8};
   if (command == BENCH_HYPER) options->nodes = 200000;
@@ -224,10 +226,7 @@ int bench_options_read(struct bench_options *options, enum bench_command command
   options->reps = 10;
   TRY(options_read(&given, argc, argv));
   *help = given.help;
-  if (given.help) {
-    print_help(&given, (int)command);
-    return OK;
-  }
+  if (given.help) return OK;
   set_widths(options);
   TRY(check_together(&given));
   return take_words(options, &given);

@@ -2,9 +2,11 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
+#include "launch/options.h"
 #include "runtime/base/base.h"
 
-static void print_help(void) {
+static void print_help(const struct options *options) {
+  (void)options;
   printf(
       "usage: gnndata check FILE.h5\n\n"
       "Verifies every invariant of a dataset: attributes, shapes and types, offsets, sorted rows without\n"
@@ -41,11 +43,11 @@ static int check(struct dataset *d, const char *path) {
 }
 
 int gnndata_check(int argc, char **argv) {
+  static const struct option none[] = {{0}};
   ENDED_BY(dataset_close) struct dataset d = {0};
-  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    print_help();
-    return OK;
-  }
-  if (argc != 2 || argv[1][0] == '-') FAIL(BAD_INPUT, "usage: gnndata check FILE.h5 (one file is expected)");
-  return check(&d, argv[1]);
+  struct options options = {.command = "gnndata check", .option = none, .print_help = print_help};
+  TRY(options_read(&options, argc, argv));
+  if (options.help) return OK;
+  if (options.words != 1) FAIL(BAD_INPUT, "usage: gnndata check FILE.h5 (one file is expected)");
+  return check(&d, options.word[0]);
 }

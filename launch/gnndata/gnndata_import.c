@@ -85,12 +85,10 @@ static void print_summary(const struct import *import) {
 
 int gnndata_import(int argc, char **argv) {
   struct import_options chosen = {.splits = 1};
-  struct options options = {.command = "gnndata import", .option = table, .into = &chosen};
+  struct options options = {
+      .command = "gnndata import", .option = table, .into = &chosen, .print_help = print_help};
   TRY(options_read(&options, argc, argv));
-  if (options.help) {
-    print_help(&options);
-    return OK;
-  }
+  if (options.help) return OK;
   if (options.words > 3)
     FAIL(BAD_INPUT, "one argument too many: \"%s\"; expected FORMAT INPUT OUT.h5", options.word[3]);
   if (options.words < 3)

@@ -5,22 +5,34 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
+#include "launch/options.h"
 #include "partition/cut/partition_cache.h"
 #include "runtime/base/base.h"
 
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
 
-static void print_help(void) {
-  printf(
-      "usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
-      "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
-      "and the partitions that are kept beside it.\n\n"
-      "  --layout[=GPU]  also how densely the arcs pack, before and after the columns of each window of 16\n"
-      "                  rows are moved together, and for each width and precision the tiles and condensed\n"
-      "                  windows that a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has\n"
-      "                  measured) would take, their share of the arcs, bytes an arc and predicted ms: as\n"
-      "                  chosen, of the gather alone, with all windows condensed; of a hypergraph, the same\n"
-      "                  of its incidences: sums to hyperedges, sums back\n");
+static int set_layout(void *gpu, const struct option *option, char *name) {
+  (void)option;
+  *(const char **)gpu = name ? name : cost_model_h200.name;
+  return OK;
+}
+
+static const struct option table[] = {
+    {"layout", "GPU",
+     "also how densely the arcs pack, before and after the columns of each window of 16\n"
+     "                  rows are moved together, and for each width and precision the tiles and condensed\n"
+     "                  windows that a GPU of that name (NVIDIA H200, or one that gnnbench calibrate has\n"
+     "                  measured) would take, their share of the arcs, bytes an arc and predicted ms: as\n"
+     "                  chosen, of the gather alone, with all windows condensed; of a hypergraph, the same\n"
+     "                  of its incidences: sums to hyperedges, sums back",
+     OPTION_MAYBE, 0, 0, 0, set_layout, 0, NULL},
+    {0}};
+
+static void print_help(const struct options *options) {
+  printf("usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
+         "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
+         "and the partitions that are kept beside it.\n\n");
+  options_print(options, 15);
 }
 
 /* What one pass over the rows of the graph tells. */
@@ -273,22 +285,13 @@ static int show(struct dataset *d, const char *path, const char *gpu) {
 }
 
 int gnndata_info(int argc, char **argv) {
+  const char *gpu = NULL;
   ENDED_BY(dataset_close) struct dataset d = {0};
-  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    print_help();
-    return OK;
-  }
-  const char *path = NULL, *gpu = NULL;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--layout") == 0)
-      gpu = cost_model_h200.name;
-    else if (strncmp(argv[i], "--layout=", 9) == 0)
-      gpu = argv[i] + 9;
-    else if (argv[i][0] == '-' || path)
-      FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
-    else
-      path = argv[i];
-  }
-  if (!path) FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
-  return show(&d, path, gpu);
+  struct options options = {
+      .command = "gnndata info", .option = table, .into = &gpu, .print_help = print_help};
+  TRY(options_read(&options, argc, argv));
+  if (options.help) return OK;
+  if (options.words != 1)
+    FAIL(BAD_INPUT, "usage: gnndata info FILE.h5 [--layout[=GPU]] (one file is expected)");
+  return show(&d, options.word[0], gpu);
 }

@@ -105,14 +105,12 @@ static int run(struct comm *comm, const struct request *request) {
 
 int gnndata_partition(int argc, char **argv) {
   static struct request request; /* large */
-  struct options options = {.command = "gnndata partition", .option = table, .into = &request};
+  struct options options = {
+      .command = "gnndata partition", .option = table, .into = &request, .print_help = print_help};
   ENDED_BY(comm_close) struct comm comm = {0};
   TRY(config_parse(&request.config, "", "gnndata partition"));
   TRY(options_read(&options, argc, argv));
-  if (options.help) {
-    print_help(&options);
-    return OK;
-  }
+  if (options.help) return OK;
   TRY(check(&options, &request));
   TRY(comm_open(&comm, &argc, &argv));
   log_open(comm.rank == 0);

@@ -62,14 +62,6 @@ static int check(const struct options *options) {
   return OK;
 }
 
-/* The file's name without folders and ending. */
-static void name_after(const char *path, struct synth *synth) {
-  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-  const char *dot = strrchr(base, '.');
-  int length = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
-  snprintf(synth->name, sizeof synth->name, "%.*s", length, base);
-}
-
 static int make_and_write(const struct synth *synth, struct dataset_source *source,
                           struct synth_features *features, const char *path) {
   double begin = profile_clock();
@@ -98,16 +90,14 @@ int gnndata_synth(int argc, char **argv) {
   struct synth synth;
   ENDED_BY(dataset_source_free) struct dataset_source source = {0};
   ENDED_BY(synth_features_free) struct synth_features features = {0};
-  struct options options = {.command = "gnndata synth", .option = table, .into = &synth};
+  struct options options = {
+      .command = "gnndata synth", .option = table, .into = &synth, .print_help = print_help};
   synth_default(&synth);
   TRY(options_read(&options, argc, argv));
-  if (options.help) {
-    print_help(&options);
-    return OK;
-  }
+  if (options.help) return OK;
   TRY(check(&options));
   TRY(path_check_writable(options.word[0], (const char *[]){NULL}));
   TRY(h5_check_replaced(options.word[0], dataset_format, "dataset"));
-  name_after(options.word[0], &synth);
+  stem_of(options.word[0], synth.name, sizeof synth.name);
   return make_and_write(&synth, &source, &features, options.word[0]);
 }

@@ -41,15 +41,16 @@ enum number { NUMBER_INT64, NUMBER_UINT64, NUMBER_FLOAT, NUMBER_DOUBLE };
 struct comm_ops {
   const char *name;                            /* "mpi", "nccl" */
   int (*carries)(const struct device *device); /* whether it can carry that device's buffers */
+  /* Of these four NULL has nothing to do: comm_connect and its stop among them. */
   int (*open)(struct comm *comm, struct device *device);
-  int (*connect)(struct comm *comm, atomic_int *steps); /* comm_connect and its stop; NULL: nothing to do */
+  int (*connect)(struct comm *comm, atomic_int *steps);
   void (*stop)(struct comm *comm);
   void (*close)(struct comm *comm);
   /* Starts all messages at once; the buffers belong to comm until wait. One exchange is under way at a time.
    */
   int (*exchange)(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count);
-  int (*wait)(struct comm *comm);
+  int (*wait)(struct comm *comm); /* NULL: the device's streams wait, and not the host */
   /* The library's own collective: block r of send (bytes each) to rank r, block r of recv from it. */
   int (*all_to_all)(struct comm *comm, const void *send, void *recv, int64_t bytes);
   /* In place over all ranks; the same bits on every rank. */

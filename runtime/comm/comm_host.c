@@ -7,15 +7,6 @@ static int mpi_carries(const struct device *device) {
   return device->ops->on_host;
 }
 
-static int mpi_open(struct comm *comm, struct device *device) {
-  (void)comm, (void)device;
-  return OK;
-}
-
-static void mpi_close(struct comm *comm) {
-  (void)comm;
-}
-
 static int mpi_exchange(struct comm *comm, const struct message *sends, int send_count,
                         const struct message *recvs, int recv_count) {
   return comm_requests_post(comm, &comm->mpi->requests[1], comm->mpi->exchange, sends, send_count, recvs,
@@ -40,8 +31,6 @@ static int mpi_all_to_all(struct comm *comm, const void *send, void *recv, int64
 const struct comm_ops comm_mpi_ops = {
     .name = "mpi",
     .carries = mpi_carries,
-    .open = mpi_open,
-    .close = mpi_close,
     .exchange = mpi_exchange,
     .wait = mpi_wait,
     .all_to_all = mpi_all_to_all,

@@ -178,6 +178,9 @@ int64_t comm_block_start(const struct comm *comm, int64_t count, int r);
 /* Sends the own block of data[count] (width bytes each) to all and receives the others. */
 int comm_gather_blocks(struct comm *comm, char *data, int64_t count, int64_t width, enum comm_call call);
 
+/* Ends what device buffers travelled by (comm_device.c). */
+void comm_detach(struct comm *comm);
+
 /* The tables for buffers in host memory (comm_host.c), and for those of GPUs: NCCL on the device's exchange
  * and compute streams (comm_nccl.c). */
 extern const struct comm_ops comm_mpi_ops, comm_nccl_ops;

@@ -174,12 +174,6 @@ static int nccl_all_to_all(struct comm *comm, const void *send, void *recv, int6
 #endif
 }
 
-/* The stream waits, not the host: halo_finish orders the compute stream behind the exchange stream. */
-static int nccl_wait(struct comm *comm) {
-  (void)comm;
-  return OK;
-}
-
 static int nccl_allreduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
   static const ncclDataType_t types[] = {[NUMBER_INT64] = ncclInt64,
                                          [NUMBER_UINT64] = ncclUint64,
@@ -278,7 +272,6 @@ const struct comm_ops comm_nccl_ops = {
     .stop = nccl_stop,
     .close = nccl_close,
     .exchange = nccl_exchange,
-    .wait = nccl_wait,
     .all_to_all = nccl_all_to_all,
     .allreduce = nccl_allreduce,
 };

@@ -151,7 +151,7 @@ static void end_mpi(struct comm *comm) {
 void comm_close(struct comm *comm) {
   struct comm_mpi *mpi = comm->mpi;
   if (!mpi) return;
-  if (comm->ops) comm->ops->close(comm);
+  comm_detach(comm);
   if (mpi->started) end_mpi(comm);
   launcher_release();
   for (int i = 0; i < 2; i++) comm_requests_free(&mpi->requests[i]);

@@ -6,6 +6,7 @@
 
 #include "runtime/base/base.h"
 #include "runtime/config/config_key.h"
+#include "runtime/file/atomic_write.h"
 #include "runtime/file/input.h"
 
 _Static_assert(sizeof(enum norm) == sizeof(int), "choices are stored as int");
@@ -223,11 +224,9 @@ static int visit_nothing(const struct config_value *value, void *context) {
 
 /* runs/ and the name of the file, as far as a configuration can hold that: checkpoints have a copy. */
 static int default_log_dir(struct config *config) {
-  const char *slash = strrchr(config->path, '/'), *name = slash ? slash + 1 : config->path;
-  const char *dot = strrchr(name, '.');
-  int length = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
-  int written = snprintf(config->log.dir, sizeof config->log.dir, "runs/%.*s", length, name);
-  if (written >= (int)sizeof config->log.dir)
+  char stem[CONFIG_TEXT];
+  stem_of(config->path, stem, sizeof stem);
+  if (snprintf(config->log.dir, sizeof config->log.dir, "runs/%s", stem) >= (int)sizeof config->log.dir)
     FAIL(BAD_INPUT, "log.dir: the name of %s is too long", config->path);
   char quoted[CONFIG_VALUE], line[CONFIG_VALUE + 8];
   snprintf(line, sizeof line, "value = %s", config_key_quote(config->log.dir, quoted));

@@ -26,6 +26,16 @@ int parent_of(const char *path, char folder[PATH_MAX]) {
   return OK;
 }
 
+static const char *name_in(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+void stem_of(const char *path, char *stem, size_t size) {
+  const char *name = name_in(path), *dot = strrchr(name, '.');
+  snprintf(stem, size, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
 static int code_of(int error) {
   return error == ENAMETOOLONG ? BAD_INPUT : FAILED;
 }
@@ -107,11 +117,6 @@ static int make_file(struct atomic_write *p) {
     draw_writer();
   }
   FAIL(code_of(errno), "%s: cannot be written: %s", p->path, strerror(errno));
-}
-
-static const char *name_in(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
 }
 
 int atomic_write_check_name(const char *path) {

@@ -61,6 +61,9 @@ int atomic_write_folder(const char *path, int *folder);
 /* The folder that holds `path`. Errors: BAD_INPUT: the path is too long. */
 int parent_of(const char *path, char folder[PATH_MAX]);
 
+/* The file's name without its folder and its ending, into stem[size], cut to fit. */
+void stem_of(const char *path, char *stem, size_t size);
+
 /* Makes the folder and its parents; that of a file. Errors: FAILED with the system's reason; BAD_INPUT when
  * a name is too long. */
 int make_folder(const char *path);
