@@ -109,8 +109,10 @@ static int is_equal(const struct csr *a, const struct csr *b) {
          (!a->weight || memcmp(a->weight, b->weight, entries * sizeof *a->weight) == 0);
 }
 
-/* Union of two sorted rows into `out` (NULL: only counts); returns its length. */
-static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, struct csr *out) {
+/* Union of two sorted rows into `out` (NULL: only counts); returns its length. *unequal grows by the entries
+ * that both have, with different weights. */
+static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, struct csr *out,
+                          int64_t *unequal) {
   int64_t i = a->start[v], j = b->start[v], length = 0;
   while (i < a->start[v + 1] || j < b->start[v + 1]) {
     int32_t x = i < a->start[v + 1] ? a->col[i] : INT32_MAX, y = j < b->start[v + 1] ? b->col[j] : INT32_MAX;
@@ -119,6 +121,7 @@ static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, s
       out->col[at] = x < y ? x : y;
       if (out->weight)
         out->weight[at] = x < y ? a->weight[i] : y < x ? b->weight[j] : fmaxf(a->weight[i], b->weight[j]);
+      *unequal += out->weight && x == y && fabsf(a->weight[i] - b->weight[j]) > 0;
     }
     i += x <= y;
     j += y <= x;
@@ -127,25 +130,13 @@ static int64_t unite_rows(const struct csr *a, const struct csr *b, int64_t v, s
   return length;
 }
 
-/* How many entries above the diagonal of the first have another weight in the second; rows are sorted. */
-static int64_t count_unequal(const struct csr *a, const struct csr *b) {
-  int64_t unequal = 0;
-  for (int64_t v = 0; a->weight && v < a->rows; v++) {
-    int64_t j = b->start[v];
-    for (int64_t i = a->start[v]; i < a->start[v + 1]; i++) {
-      while (j < b->start[v + 1] && b->col[j] < a->col[i]) j++;
-      if (j == b->start[v + 1]) break;
-      unequal += a->col[i] > v && b->col[j] == a->col[i] && fabsf(a->weight[i] - b->weight[j]) > 0;
-    }
-  }
-  return unequal;
-}
-
-static int unite(const struct csr *a, const struct csr *b, struct csr *both) {
+static int unite(const struct csr *a, const struct csr *b, struct csr *both, int64_t *unequal) {
   int64_t nnz = 0;
-  for (int64_t v = 0; v < a->rows; v++) nnz += unite_rows(a, b, v, NULL);
+  for (int64_t v = 0; v < a->rows; v++) nnz += unite_rows(a, b, v, NULL, unequal);
   TRY(csr_init(both, a->rows, a->cols, nnz, a->weight != NULL));
-  for (int64_t v = 0; v < a->rows; v++) both->start[v + 1] = both->start[v] + unite_rows(a, b, v, both);
+  for (int64_t v = 0; v < a->rows; v++)
+    both->start[v + 1] = both->start[v] + unite_rows(a, b, v, both, unequal);
+  *unequal /= 2; /* each pair was seen from both ends */
   return OK;
 }
 
@@ -167,9 +158,8 @@ static int settle_direction(struct edges *edges, struct csr *graph) {
   TRY(csr_transpose(graph, &transposed, NULL));
   edges->directed = !is_equal(graph, &transposed);
   if (!edges->directed || !edges->undirected) return OK;
-  TRY(unite(graph, &transposed, &both));
+  TRY(unite(graph, &transposed, &both, &edges->unequal));
   edges->mirrored = both.nnz - graph->nnz;
-  edges->unequal = count_unequal(graph, &transposed);
   edges->directed = 0;
   struct csr old = *graph;
   *graph = both;

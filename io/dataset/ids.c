@@ -109,14 +109,6 @@ int ids_rank(int64_t *value, int64_t count, int64_t **id, int64_t *nodes) {
 
 int64_t ids_find(const int64_t *id, int64_t nodes, int64_t value) {
   if (!id) return value >= 0 && value < nodes ? value : -1;
-  int64_t low = 0, high = nodes;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (id[middle] < value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < nodes && id[low] == value ? low : -1;
+  const int64_t *found = bsearch(&value, id, (size_t)nodes, sizeof *id, compare_int64);
+  return found ? found - id : -1;
 }

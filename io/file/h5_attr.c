@@ -74,13 +74,6 @@ int h5_read_text(struct h5 *h5, const char *name, char *text, int64_t size) {
   return OK;
 }
 
-hid_t h5_string_type(size_t size) {
-  hid_t type = H5Tcopy(H5T_C_S1);
-  if (H5Tset_size(type, size) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0) return type;
-  H5Tclose(type);
-  return -1;
-}
-
 static int write_attr(struct h5 *h5, const char *name, hid_t file_type, hid_t memory_type,
                       const void *value) {
   char text[H5_CAUSE];

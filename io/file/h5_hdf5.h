@@ -25,10 +25,7 @@ struct h5_set {
 int h5_open_set(struct h5 *h5, const char *name, struct h5_set *s);
 void h5_close_set(struct h5_set *s);
 
-/* A dataset of 1 or 2 dimensions that has rows [first, first + count). */
-int h5_open_rows(struct h5 *h5, const char *name, int64_t first, int64_t count, struct h5_set *s);
-
-/* Reads those rows, once open, as h5_read_rows does. */
+/* Reads rows of what is open, as h5_read_rows does. */
 int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count,
                 enum h5_type type, void *data);
 
@@ -36,9 +33,6 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
  * (space 0); `memory` is their extent. The caller frees each, also after an error. Errors: BAD_INPUT, without
  * a name: they are damaged; FAILED: memory. */
 int h5_copy_strings(hid_t id, hid_t type, hid_t memory, hid_t space, int64_t count, char **text);
-
-/* Selects rows in s->space; *memory, to be closed, is their extent. */
-void h5_select_rows(const struct h5_set *s, int64_t first, int64_t count, hid_t *memory);
 
 /* 1: there and in this file; 0: not there; -1: a link that leads elsewhere. */
 int h5_find_link(hid_t file, const char *name);

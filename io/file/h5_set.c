@@ -88,6 +88,35 @@ int h5_disk_type(hid_t type, enum h5_type *found) {
   return 1;
 }
 
+hid_t h5_string_type(size_t size) {
+  hid_t type = H5Tcopy(H5T_C_S1);
+  if (H5Tset_size(type, size) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0) return type;
+  H5Tclose(type);
+  return -1;
+}
+
+int h5_copy_strings(hid_t id, hid_t type, hid_t memory, hid_t space, int64_t count, char **text) {
+  FREED char *block = NULL;
+  int short_of_memory = 0, variable = H5Tis_variable_str(type) > 0; /* each in memory of HDF5 */
+  int64_t size = variable ? (int64_t)sizeof(char *) : (int64_t)H5Tget_size(type) + 1;
+  if (size > INT32_MAX) FAIL(BAD_INPUT, "damaged");
+  TRY(memory_alloc(&block, count * size, "strings"));
+  hid_t as = H5Tcopy(type);
+  if (!variable) H5Tset_size(as, (size_t)size);
+  if (!variable) H5Tset_strpad(as, H5T_STR_NULLTERM); /* cut at the end or the padding */
+  herr_t status = space ? H5Dread(id, as, memory, space, H5P_DEFAULT, block) : H5Aread(id, as, block);
+  for (int64_t i = 0; i < count && status >= 0; i++) {
+    const char *string = variable ? ((char **)(void *)block)[i] : block + i * size;
+    text[i] = strdup(string ? string : "");
+    short_of_memory |= !text[i];
+  }
+  if (variable && status >= 0) H5Dvlen_reclaim(as, memory, H5P_DEFAULT, block);
+  H5Tclose(as);
+  if (status < 0) FAIL(BAD_INPUT, "damaged");
+  if (short_of_memory) FAIL(FAILED, "out of memory for %lld strings", (long long)count);
+  return OK;
+}
+
 /* Sizes that the file cannot back are refused here, before anybody allocates by them. */
 static int check_size(const struct h5 *h5, const char *name, struct h5_set *s) {
   struct stat status;

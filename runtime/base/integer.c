@@ -21,15 +21,8 @@ int64_t sort_distinct(int32_t *value, int64_t count) {
 }
 
 int64_t find_sorted(const int32_t *value, int64_t first, int64_t end, int32_t wanted) {
-  while (first < end) {
-    int64_t middle = first + (end - first) / 2;
-    if (value[middle] == wanted) return middle;
-    if (value[middle] < wanted)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return -1;
+  const int32_t *found = bsearch(&wanted, value + first, (size_t)(end - first), sizeof *value, compare_int32);
+  return found ? found - value : -1;
 }
 
 void group_by_key(const int32_t *key, int64_t count, int64_t groups, int64_t *start, int32_t *item) {
