@@ -1,32 +1,14 @@
 /* gnnbench calibrate: the constants of kernels/cost/cost_model.h. Most are fitted to products of the made
  * graphs; those of tiles and of weights come from made matrices, each of which one constant decides. */
 #include "kernels/cost/cost_models.h"
-#include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
 #include "launch/bench/gnnbench_calibration.h"
 
-/* Seconds of m times X, and what the layout and its cells are. */
+/* A product of a made matrix. */
 struct timing {
-  double seconds;
-  int64_t least;
-  struct window_choice windows;
-  struct cost_rows rows;
+  struct cost_sample sample;
   struct density density;
 };
-
-static int time_matrix(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
-                       struct timing *timing) {
-  struct bench *bench = c->bench;
-  struct layout *layout = NULL;
-  TRY(tiles_density(m, bench->device.threads, &timing->density));
-  TRY(bench_layout(bench, m, tiers, calibrate_width[c->width], &layout));
-  TRY(calibrate_time_layout(c, layout, &timing->seconds));
-  timing->least = layout->least;
-  timing->windows = (struct window_choice){
-      .windows = layout->windows, .blocks = layout->window_blocks, .arcs = layout->window_entries};
-  timing->rows = calibrate_rows(c, m);
-  return OK;
-}
 
 static int time_synthetic(const struct calibration *c, const struct synthetic *synthetic,
                           enum layout_tiers tiers, struct timing *timing) {
@@ -34,7 +16,8 @@ static int time_synthetic(const struct calibration *c, const struct synthetic *s
   const int first = c->bench->owned_count;
   TRY(calibrate_make(c->bench, synthetic, &m));
   if (c->weighted) TRY(bench_weigh(m));
-  TRY(time_matrix(c, m, tiers, timing));
+  TRY(tiles_density(m, c->bench->device.threads, &timing->density));
+  TRY(calibrate_measure(c, m, tiers, &timing->sample));
   bench_forget(c->bench, first);
   return OK;
 }
@@ -42,10 +25,11 @@ static int time_synthetic(const struct calibration *c, const struct synthetic *s
 /* What the model predicts for the arcs and rows when one of its constants is `value`; it grows with it. */
 static double predict_with(const struct calibration *c, double *constant, double value,
                            const struct timing *timing) {
-  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted, timing->rows};
+  const struct cost_sample *sample = &timing->sample;
+  struct cost_case product = {&c->model, sample->precision, sample->width, c->weighted, sample->rows};
   double kept = *constant;
   *constant = value;
-  double seconds = cost_product_seconds(&product, &timing->density, timing->least, &timing->windows);
+  double seconds = cost_product_seconds(&product, &timing->density, sample->least, &sample->windows);
   *constant = kept;
   return seconds;
 }
@@ -54,7 +38,7 @@ static double predict_with(const struct calibration *c, double *constant, double
  * says that there is no such tier). */
 static void solve(struct calibration *c, double *constant, const struct timing *timing) {
   double once = predict_with(c, constant, 1, timing), twice = predict_with(c, constant, 2, timing);
-  double value = twice > once ? 1 + (timing->seconds - once) / (twice - once) : *constant;
+  double value = twice > once ? 1 + (timing->sample.seconds - once) / (twice - once) : *constant;
   *constant = fmax(value, 0);
 }
 
@@ -64,7 +48,7 @@ static int find_tile(struct calibration *c) {
   double *tile = &c->model.tile[c->element][c->width];
   struct timing timing;
   TRY(time_synthetic(c, &full, LAYOUT_TILES_ALL, &timing));
-  if (timing.least <= TILE_CELLS)
+  if (timing.sample.least <= TILE_CELLS)
     solve(c, tile, &timing);
   else
     *tile = 0;
@@ -148,48 +132,6 @@ static void print_constants(const struct cost_model *m) {
   fflush(stdout);
 }
 
-/* Cells of one density as tiles and by the gather: does the model take the faster one? */
-static int check_density(struct calibration *c, double density, int *right) {
-  struct synthetic synthetic = {1 << 15, 1 << 15, 32, (int64_t)(density * TILE_CELLS + .5)};
-  struct timing gather, tiles;
-  struct csr *m = NULL;
-  const int first = c->bench->owned_count;
-  TRY(calibrate_make(c->bench, &synthetic, &m));
-  TRY(time_matrix(c, m, LAYOUT_GATHER, &gather));
-  TRY(time_matrix(c, m, LAYOUT_TILES_ALL, &tiles));
-  bench_forget(c->bench, first);
-  struct cost_case product = {&c->model, c->precision, calibrate_width[c->width], c->weighted, gather.rows};
-  int chosen = choose(&product, &gather.density).tiles > 0;
-  double taken = chosen ? tiles.seconds : gather.seconds, other = chosen ? gather.seconds : tiles.seconds;
-  *right = taken <= 1.05 * other;
-  if (!*right)
-    printf("%s, width %lld, density %.2f%%: gather %.4f ms, tiles %.4f ms; %s is taken\n",
-           precision_name[c->precision], (long long)product.width, 100 * density, 1e3 * gather.seconds,
-           1e3 * tiles.seconds, chosen ? "tiles" : "the gather");
-  return OK;
-}
-
-/* At every density and width. */
-static int check(struct calibration *c) {
-  static const double density[] = {.001, .002, .005, .01, .015, .02, .025, .03,
-                                   .035, .04,  .05,  .07, .1,   .2,  .5};
-  int right = 0, all = 0;
-  for (int e = 0; e < COST_ELEMENTS; e++) {
-    TRY(calibrate_element(c, e));
-    for (c->width = 0; c->width < MEASURED; c->width++) {
-      for (size_t d = 0; d < sizeof density / sizeof *density; d++, all++) {
-        int one = 0;
-        TRY(check_density(c, density[d], &one));
-        right += one;
-      }
-    }
-  }
-  printf("cells of .1 to 50%% density, widths 32 to 256, bf16 and fp32: the faster tier is taken in %d of %d "
-         "cases\n",
-         right, all);
-  return OK;
-}
-
 static int keep(const struct bench *bench, const struct cost_model *model) {
   char path[CONFIG_TEXT];
   cost_models_path(path, sizeof path);
@@ -208,7 +150,5 @@ int gnnbench_calibrate(struct bench *bench) {
   c.model.name = bench->device.name;
   TRY(find_constants(&c));
   print_constants(&c.model);
-  TRY(keep(bench, &c.model));
-  TRY(check(&c));
-  return calibrate_check_windows(&c);
+  return keep(bench, &c.model);
 }

@@ -1,6 +1,4 @@
 /* gnnbench calibrate: products of the made graphs by each tier, and the constants that repeat them. */
-#include "kernels/cost/cost_fit.h"
-#include "kernels/format/layout.h"
 #include "kernels/format/tiles.h"
 #include "launch/bench/gnnbench_calibration.h"
 
@@ -14,31 +12,15 @@ struct set {
   int graphs, samples;
 };
 
-static int measure_tier(struct calibration *c, struct set *set, const struct csr *m, enum layout_tiers tier) {
-  struct cost_sample *sample = &set->sample[set->samples];
-  const int first = c->bench->owned_count;
-  struct layout *made = NULL;
-  TRY(bench_layout(c->bench, m, tier, calibrate_width[c->width], &made));
-  *sample = (struct cost_sample){
-      .precision = c->precision,
-      .width = calibrate_width[c->width],
-      .rows = calibrate_rows(c, m),
-      .least = made->least,
-      .windows = {.windows = made->windows, .blocks = made->window_blocks, .arcs = made->window_entries}};
-  if (tier == LAYOUT_GATHER || made->tiles + made->windows > 0) {
-    TRY(calibrate_time_layout(c, made, &sample->seconds));
-    set->samples++;
-  }
-  bench_forget(c->bench, first);
-  return OK;
-}
-
 static int measure_width(struct calibration *c, struct set *set, const struct csr *m,
                          struct density *density) {
   int first = set->samples;
   double fastest = INFINITY;
-  for (int t = 0; t < TIERS; t++) TRY(measure_tier(c, set, m, tiers[t]));
-  for (int i = first; i < set->samples; i++) fastest = fmin(fastest, set->sample[i].seconds);
+  for (int t = 0; t < TIERS; t++) {
+    struct cost_sample *sample = &set->sample[set->samples];
+    TRY(calibrate_measure(c, m, tiers[t], sample));
+    if (sample->seconds > 0) fastest = fmin(fastest, set->sample[set->samples++].seconds);
+  }
   for (int i = first; i < set->samples; i++) {
     set->sample[i].density = density;
     set->sample[i].fastest = fastest;

@@ -20,15 +20,11 @@ static int64_t draw_row(const struct synthetic *made, int64_t v, int32_t *col) {
     if (block.word[c % 4] < (uint32_t)((double)made->arcs * (UINT32_MAX / TILE_CELLS)))
       col[count++] = (int32_t)(segment * TILE_COLS + c % TILE_COLS);
   }
-  for (int64_t e = 0; made->cells == 0 && e < made->arcs; e++) {
-    block = random_block(key, (uint64_t)v, (uint64_t)e);
-    col[count++] = (int32_t)random_below(block.word[0], block.word[1], (uint64_t)made->cols);
-  }
   return sort_distinct(col, count);
 }
 
 int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr **to) {
-  int64_t room = made->cells ? made->cells * TILE_COLS : made->arcs;
+  int64_t room = made->cells * TILE_COLS;
   TRY(bench_csr(bench, made->rows, made->cols, made->rows * room, 0, to));
   struct csr *m = *to;
 #pragma omp parallel for schedule(static)
@@ -48,25 +44,36 @@ int calibrate_element(struct calibration *c, int e) {
   return bench_kernels(c->bench, c->precision);
 }
 
-struct cost_rows calibrate_rows(const struct calibration *c, const struct csr *m) {
-  const struct row_segments_plan cuts = {calibrate_width[c->width] * dtype_bytes(c->bench->kernels.dtype), 0,
-                                         0};
-  return row_segments_foresee(m, &cuts);
-}
-
 BENCH_RUN(spmm)
 
-/* Zeros do: nothing here depends on the numbers of X. */
-int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds) {
-  struct bench *bench = c->bench;
-  const int first = bench->owned_count;
+/* Seconds of one product. Zeros do: nothing here depends on the numbers of X. */
+static int time_layout(struct bench *bench, const struct layout *layout, int64_t width, double *seconds) {
   struct bench_matrix x, y;
   struct bench_row row = {0};
-  TRY(bench_matrix_alloc(bench, &x, bench->kernels.dtype, layout->csr->cols, calibrate_width[c->width]));
-  TRY(bench_matrix_alloc(bench, &y, bench->kernels.dtype, layout->csr->rows, calibrate_width[c->width]));
+  TRY(bench_matrix_alloc(bench, &x, bench->kernels.dtype, layout->csr->cols, width));
+  TRY(bench_matrix_alloc(bench, &y, bench->kernels.dtype, layout->csr->rows, width));
   struct spmm op = {.a = layout, .x = x.tensor, .y = y.tensor};
   TRY(bench_time(bench, run_spmm, &op, &row));
   *seconds = row.median / 1e3;
+  return OK;
+}
+
+int calibrate_measure(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
+                      struct cost_sample *sample) {
+  struct bench *bench = c->bench;
+  const int first = bench->owned_count;
+  const int64_t width = calibrate_width[c->width];
+  const struct row_segments_plan cuts = {width * dtype_bytes(bench->kernels.dtype), 0, 0};
+  struct layout *made = NULL;
+  TRY(bench_layout(bench, m, tiers, width, &made));
+  *sample = (struct cost_sample){
+      .precision = c->precision,
+      .width = width,
+      .rows = row_segments_foresee(m, &cuts),
+      .least = made->least,
+      .windows = {.windows = made->windows, .blocks = made->window_blocks, .arcs = made->window_entries}};
+  if (tiers == LAYOUT_GATHER || made->tiles + made->windows > 0)
+    TRY(time_layout(bench, made, width, &sample->seconds));
   bench_forget(bench, first);
   return OK;
 }

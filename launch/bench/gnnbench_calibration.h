@@ -2,17 +2,17 @@
 #ifndef LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
 #define LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
 
+#include "kernels/cost/cost_fit.h"
 #include "kernels/cost/cost_windows.h"
 #include "launch/bench/bench.h"
 
 extern const int64_t calibrate_width[COST_WIDTHS];
 enum { MEASURED = COST_WIDTHS - 1 /* the widest is taken to be twice the one before */ };
 
-/* A matrix of communities of rows that share columns, in cells of so many arcs side by side, or of arcs
- * anywhere. */
+/* A matrix of communities of rows that share columns, in cells of so many arcs side by side. */
 struct synthetic {
   int64_t rows, cols;
-  int64_t cells, arcs; /* of a row of cells; of a cell. cells 0: `arcs` of a row, anywhere */
+  int64_t cells, arcs; /* of a row of cells; of a cell */
 };
 int calibrate_make(struct bench *bench, const struct synthetic *made, struct csr **to);
 
@@ -28,18 +28,13 @@ struct calibration {
 /* From then on in bf16 (0) or fp32 (1). */
 int calibrate_element(struct calibration *c, int e);
 
-/* What of the rows of m decides how long its products of that width take when they are small. */
-struct cost_rows calibrate_rows(const struct calibration *c, const struct csr *m);
-
-/* Seconds of one product of that width. */
-int calibrate_time_layout(const struct calibration *c, const struct layout *layout, double *seconds);
+/* A product of m of that width by these tiers: all of the sample but its density and the fastest. seconds 0:
+ * the device has no such tier, or nothing of m is for it. */
+int calibrate_measure(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
+                      struct cost_sample *sample);
 
 /* gnnbench_calibrate_set.c: fits c->model to products of the made graphs by each tier, and prints how well it
  * repeats the fastest. */
 int calibrate_fit(struct calibration *c);
-
-/* gnnbench_calibrate_windows.c: prints how often the model takes the faster of gather and condensed windows.
- */
-int calibrate_check_windows(struct calibration *c);
 
 #endif

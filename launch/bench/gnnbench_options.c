@@ -117,9 +117,9 @@ static const char *const notes[] = {
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
         "by least squares; those of tiles and of arcs with weights come from made matrices of known density. Prints\n"
-        "them, and how many products they repeat within 25%, and keeps them in the file, where gnntrain finds them (runtime.constants). Then it times cells of .1 to 50%\n"
-        "density both ways and says how often the model with these constants takes the faster tier (within 5%: either),\n"
-        "and windows of 5 to 70% the same for condensed ones. It takes some minutes.\n",
+        "them, and how many products they repeat within 25%, and keeps them in the file, where gnntrain finds them\n"
+        "(runtime.constants). It takes some minutes. How often the tier that they choose is the fastest is what spmm\n"
+        "--all says.\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference over its largest\n"
         "value, on some of the elements.\n",
