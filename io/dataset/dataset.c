@@ -19,7 +19,7 @@ void dataset_split_name(const struct dataset *d, int64_t split, enum split part,
     snprintf(name, DATASET_SPLIT_NAME, "/split/%lld/%s", (long long)split, split_name[part]);
 }
 
-int dataset_knows_split(const struct dataset *d, const char *name) {
+static int knows_split(const struct dataset *d, const char *name) {
   char number[32];
   long long split = strtoll(name, NULL, 10);
   for (int p = 0; p < SPLIT_COUNT && d->plain_split; p++) {
@@ -29,19 +29,26 @@ int dataset_knows_split(const struct dataset *d, const char *name) {
   return strcmp(name, number) == 0 && split >= 0 && split < d->splits;
 }
 
-int dataset_check_splits(struct dataset *d) {
-  char **names, stray[101] = "";
+int dataset_stray_splits(struct dataset *d, int (*stray)(void *context, const char *name), void *context) {
+  char **names;
   int64_t count;
   struct h5_shape shape;
+  int code = OK;
   TRY(h5_shape(&d->h5, "/split", &shape));
   if (!shape.is_group) return OK;
   TRY(h5_list(&d->h5, "/split", &names, &count));
-  for (int64_t i = 0; i < count && !stray[0]; i++) {
-    if (!dataset_knows_split(d, names[i])) snprintf(stray, sizeof stray, "%s", names[i]);
-  }
+  for (int64_t i = 0; i < count && code == OK; i++)
+    if (!knows_split(d, names[i])) code = stray(context, names[i]);
   h5_free_names(names, count);
-  if (stray[0]) FAIL(BAD_INPUT, "%s: " DATASET_SPLIT_NAMES, d->h5.path, stray);
-  return OK;
+  return code;
+}
+
+static int refuse_split(void *dataset, const char *name) {
+  FAIL(BAD_INPUT, "%s: " DATASET_SPLIT_NAMES, ((struct dataset *)dataset)->h5.path, name);
+}
+
+int dataset_check_splits(struct dataset *d) {
+  return dataset_stray_splits(d, refuse_split, d);
 }
 
 int dataset_read_starts(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows, int64_t *start) {

@@ -68,8 +68,9 @@ int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows
 
 /* Errors: BAD_INPUT when something in /split has a name that nobody reads, as a number after a gap. */
 int dataset_check_splits(struct dataset *dataset);
-/* Whether a name in /split is read; what is said of one that is not. */
-int dataset_knows_split(const struct dataset *dataset, const char *name);
+/* Calls stray(context, name) for each, until it fails; what is said of one. */
+int dataset_stray_splits(struct dataset *dataset, int (*stray)(void *context, const char *name),
+                         void *context);
 #define DATASET_SPLIT_NAMES \
   "/split/%.100s: train, val and test, or numbers from 0 without gaps, are allowed there"
 

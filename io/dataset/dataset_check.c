@@ -92,25 +92,15 @@ static int check_split(struct check *c, int64_t split, int64_t *node, uint8_t *m
   return OK;
 }
 
-static int check_split_names(struct check *c) {
-  char **names;
-  int64_t count;
-  struct h5_shape shape;
-  TRY(h5_shape(&c->d->h5, "/split", &shape));
-  if (!shape.is_group) return OK;
-  TRY(h5_list(&c->d->h5, "/split", &names, &count));
-  for (int64_t i = 0; i < count; i++) {
-    if (!dataset_knows_split(c->d, names[i]))
-      check_violation(c, VIOLATION_SPLIT_NAME, DATASET_SPLIT_NAMES, names[i]);
-  }
-  h5_free_names(names, count);
+static int say_stray(void *check, const char *name) {
+  check_violation(check, VIOLATION_SPLIT_NAME, DATASET_SPLIT_NAMES, name);
   return OK;
 }
 
 static int check_splits(struct check *c) {
   FREED int64_t *node = NULL;
   FREED uint8_t *mark = NULL;
-  TRY(check_split_names(c));
+  TRY(dataset_stray_splits(c->d, say_stray, c));
   TRY(memory_arrays("a split", ROOM(&node, c->d->nodes), ROOM(&mark, c->d->nodes)));
   for (int64_t s = 0; s < c->d->splits; s++) TRY(check_split(c, s, node, mark));
   return OK;

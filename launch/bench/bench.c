@@ -79,19 +79,14 @@ int bench_upload(struct bench *bench, const void *from, int64_t bytes, void *to)
   return device_synchronize(&bench->device, STREAM_COMPUTE);
 }
 
-int bench_keep_csr(struct bench *bench, struct csr m, struct csr **kept) {
-  int code = memory_alloc(kept, (int64_t)sizeof **kept, "a matrix");
-  if (code != OK) {
-    csr_free(&m);
-    return code;
-  }
-  **kept = m;
-  bench_own(bench, end_csr, *kept);
+int bench_new_csr(struct bench *bench, struct csr **m) {
+  TRY(memory_arrays("a matrix", ROOM(m, 1)));
+  bench_own(bench, end_csr, *m);
   return OK;
 }
 
 int bench_csr(struct bench *bench, int64_t rows, int64_t cols, int64_t nnz, int weighted, struct csr **m) {
-  TRY(bench_keep_csr(bench, (struct csr){0}, m));
+  TRY(bench_new_csr(bench, m));
   return csr_init(*m, rows, cols, nnz, weighted);
 }
 

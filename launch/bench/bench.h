@@ -118,7 +118,7 @@ int bench_each_width(struct bench *bench, int (*measure)(struct bench *bench, vo
   bench_alloc(bench, (void **)(pointer), (count) * (int64_t)sizeof **(pointer))
 int bench_alloc(struct bench *bench, void **pointer, int64_t bytes);
 int bench_upload(struct bench *bench, const void *from, int64_t bytes, void *to);
-int bench_keep_csr(struct bench *bench, struct csr m, struct csr **kept); /* m's arrays, in any case */
+int bench_new_csr(struct bench *bench, struct csr **m); /* zeroed; its arrays are the bench's, too */
 int bench_csr(struct bench *bench, int64_t rows, int64_t cols, int64_t nnz, int weighted, struct csr **m);
 int bench_layout(struct bench *bench, const struct csr *m, enum layout_tiers tiers, int64_t width,
                  struct layout **layout);

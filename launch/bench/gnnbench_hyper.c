@@ -60,10 +60,9 @@ static int write_values(struct hyper_case *c) {
 }
 
 static int init(struct bench *bench, struct hyper_case *c) {
-  struct csr transpose = {0};
   TRY(bench_hypergraph(bench, &c->edges));
-  TRY(csr_transpose(c->edges, &transpose, NULL));
-  TRY(bench_keep_csr(bench, transpose, &c->vertices));
+  TRY(bench_new_csr(bench, &c->vertices));
+  TRY(csr_transpose(c->edges, c->vertices, NULL));
   c->edge_rows = *c->edges;
   c->vertex_rows = *c->vertices;
   if (bench->options->sparse.scaled) {

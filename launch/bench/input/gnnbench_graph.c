@@ -51,21 +51,14 @@ const char *bench_graph_name(const struct bench_options *options, int which) {
   return which < options->sparse.graphs ? options->sparse.graph[which] : NULL;
 }
 
-/* What was made is kept, or what there is of it after an error. */
-static int keep(struct bench *bench, int code, const struct csr *made, struct csr **m) {
-  int kept = bench_keep_csr(bench, *made, m);
-  return code != OK ? code : kept;
-}
-
 int bench_graph_of(struct bench *bench, const char *name, struct csr **m) {
-  struct csr made = {0};
-  if (!bench_is_synthetic(name)) return keep(bench, dataset_graph(name, &made), &made, m);
-  return keep(bench, bench_synthetic_graph(name, &made), &made, m);
+  TRY(bench_new_csr(bench, m));
+  return bench_is_synthetic(name) ? bench_synthetic_graph(name, *m) : dataset_graph(name, *m);
 }
 
 int bench_graph(struct bench *bench, struct csr **m) {
-  struct csr made = {0};
   const struct bench_options *options = bench->options;
   if (!options->dataset) return random_graph(bench, options->nodes, options->degree, m);
-  return keep(bench, dataset_graph(options->dataset, &made), &made, m);
+  TRY(bench_new_csr(bench, m));
+  return dataset_graph(options->dataset, *m);
 }
