@@ -62,7 +62,7 @@ static int64_t find_refused(const struct csv *csv, const struct csv_reader *read
   return refused;
 }
 
-/* Their messages name lines of the block. */
+/* Hands the block's rows to the reader; each message names the line that it is about. */
 static int take_rows(struct csv *csv, const struct csv_reader *reader, void *context) {
   struct text place = csv->text;
   place.line = csv->line[0].number;

@@ -72,9 +72,9 @@ static int features_from_npz(struct import *import, const char *path) {
 /* The first row says how many features there are. */
 static int make_features(void *context, const struct text *text, const char *line, int64_t rows) {
   struct import *import = context;
-  int64_t columns = text_count(line), nodes = import_nodes(import);
   (void)rows;
   if (import->source.features) return OK;
+  int64_t columns = text_count(line), nodes = import_nodes(import);
   if (columns < 1 || columns > IMPORT_COLUMNS)
     TEXT_FAIL(text, "expected 1 to %d numbers, found %lld", IMPORT_COLUMNS, (long long)columns);
   TRY(text_check_rows(text, line, nodes));
