@@ -42,8 +42,8 @@ int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
 /* Error when there is no word between two commas, ahead of the first or behind the last. */
 int text_fields(const struct text *text, const char *line);
 
-/* The next line that is no comment, with a value beside each comma: the first character of a comment that is no
- * blank is one of `comments`. text_filled_row: one that holds a word, too. NULL when there is none. */
+/* The next line that is no comment, with a value beside each comma: the first character of a comment that is
+ * no blank is one of `comments`. text_filled_row: one that holds a word, too. NULL when there is none. */
 int text_row(struct text *text, const char *comments, char **line);
 int text_filled_row(struct text *text, const char *comments, char **line);
 

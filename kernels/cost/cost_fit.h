@@ -19,8 +19,8 @@ struct cost_sample {
   double seconds, fastest; /* of this layout, of all layouts of the product */
 };
 
-/* Sets them, but those of tiles, which dense cells tell better, and of arcs with weights, and cached_bytes and
- * distant_bytes. One of which no sample has anything is 0. Errors: FAILED when memory is short. */
+/* Sets them, but those of tiles, which dense cells tell better, and of arcs with weights, and cached_bytes
+ * and distant_bytes. One of which no sample has anything is 0. Errors: FAILED when memory is short. */
 int cost_fit(struct cost_model *model, const struct cost_sample *sample, int samples);
 
 /* What the model says of it, as a share of what it took. */
