@@ -1,4 +1,4 @@
-/* csv: rows of numbers in text, plain or gzip-compressed, as pandas writes them without a header; lines that
+/* csv: rows of values in text, plain or gzip-compressed, as pandas writes them without a header; lines that
  * begin with # are comments. The text is read in blocks; the rows of a block are handled by all threads at
  * once. */
 #ifndef IO_FILE_CSV_H

@@ -84,18 +84,6 @@ int text_next(struct text *text, char **line) {
   return OK;
 }
 
-int text_peek(struct text *text, char *line, int64_t size) {
-  int64_t length = 0;
-  while (!text->ended && text->end - text->at < size) TRY(fill(text));
-  for (const char *c = text->buffer + text->at; length < size - 1 && length < text->end - text->at;
-       length++) {
-    if (c[length] == '\n' || c[length] == '\r') break;
-    line[length] = c[length];
-  }
-  line[length] = '\0';
-  return OK;
-}
-
 int text_block(struct text *text, int64_t bytes, char **block, int64_t *length) {
   const char *stop = NULL;
   for (;;) {

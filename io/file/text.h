@@ -30,10 +30,6 @@ void text_close(struct text *text);
  * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */
 int text_next(struct text *text, char **line);
 
-/* The beginning of the next line, which is then still to come: at most size - 1 characters of it into
- * line[size]; "" where there is none. Errors: as text_next's, but for NUL bytes. */
-int text_peek(struct text *text, char *line, int64_t size);
-
 /* Whole lines, in about `bytes` bytes or in what is left: [*block, *block + *length), owned by text until the
  * next call; a last line may lack its end. *length 0: there are none. The caller counts text->line on.
  * Errors: as text_next's, but for NUL bytes, which are left to the caller. */

@@ -10,21 +10,6 @@ int import_check_size(int64_t nodes, int64_t entries, const char *what) {
   return OK;
 }
 
-int import_lines(const char *path, int64_t nodes, const char *what,
-                 int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context) {
-  ENDED_BY(text_close) struct text text = {0};
-  char *line;
-  TRY(text_open(&text, path));
-  for (int64_t i = 0;; i++) {
-    TRY(text_row(&text, "#", &line));
-    if (!line && i < nodes)
-      TEXT_FAIL(&text, "the file ends after %lld of %lld nodes", (long long)i, (long long)nodes);
-    if (!line) return OK;
-    if (i == nodes) TEXT_FAIL(&text, "there are more %s than the %lld nodes", what, (long long)nodes);
-    TRY(take(context, &text, line, i));
-  }
-}
-
 void import_free(struct import *import) {
   edges_free(&import->edges);
   dataset_source_free(&import->source);

@@ -56,11 +56,6 @@ int import_dgl(struct import *import);
  * *left: how many the left side has, as is declared, or the highest that occurs. */
 int import_konect_pairs(struct import *import, struct text *text, int64_t *left);
 
-/* Calls take(context, text, line, i) for each of the `nodes` lines of a text, but for comments (#).
- * Errors: BAD_INPUT: fewer lines, more of them, which are called `what`. */
-int import_lines(const char *path, int64_t nodes, const char *what,
-                 int (*take)(void *context, const struct text *text, char *line, int64_t i), void *context);
-
 /* Headers may lie: an error when `nodes` is out of all proportion to the `entries` that are there. `what`:
  * file, line and name of the number. */
 int import_check_size(int64_t nodes, int64_t entries, const char *what);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "io/file/text.h"
+#include "io/file/csv.h"
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
@@ -148,23 +148,27 @@ static int split_from_npz(struct dataset_source *source, const char *path) {
 }
 
 static int take_part(void *context, const struct text *text, char *line, int64_t v) {
+  static const char *const name[] = {"train", "val", "test", [NO_PART] = "none"};
   uint8_t *part = context;
   char quote[TEXT_QUOTE];
-  const char *shown = text_quote(line, quote), *word = text_word(&line);
+  text_more(&line);
+  size_t length = strcspn(line, " \t,");
   int p = 0;
-  while (p < SPLIT_COUNT && (!word || strcmp(word, split_name[p]) != 0)) p++;
-  if (!word || (p == NO_PART && strcmp(word, "none") != 0))
-    TEXT_FAIL(text, "expected train, val, test or none, found %s", shown);
+  while (p <= NO_PART && (strlen(name[p]) != length || memcmp(line, name[p], length) != 0)) p++;
+  if (p > NO_PART) TEXT_FAIL(text, "expected train, val, test or none, found %s", text_quote(line, quote));
   part[v] = (uint8_t)p;
+  line += length;
   return text_end(text, &line, "one word");
 }
 
 /* A word a node. */
 static int split_from_text(struct dataset_source *source, const char *path) {
-  TRY(splits_new(source, 1));
+  const struct csv_reader reader = {.row = take_part, .expected = source->nodes};
   FREED uint8_t *part = NULL;
+  int64_t rows;
+  TRY(splits_new(source, 1));
   TRY(memory_alloc(&part, source->nodes, "the parts of a split"));
-  TRY(import_lines(path, source->nodes, "lines", take_part, part));
+  TRY(csv_read(path, &reader, part, &rows));
   return splits_list(source, 0, part, source->nodes);
 }
 

@@ -102,22 +102,27 @@ static int read_konect(struct hyper_file *file) {
   return OK;
 }
 
+static int read_vertices(struct hyper_file *file, char *line) {
+  char quote[TEXT_QUOTE];
+  while (text_more(&line)) {
+    int64_t vertex;
+    const char *word = line;
+    TRY(text_int(file->text, &line, &vertex, "a vertex"));
+    if (vertex < 0 || vertex > INT32_MAX)
+      TEXT_FAIL(file->text, "vertex %s; 0 to %d are allowed", text_quote(word, quote), INT32_MAX);
+    TRY(add_vertex(file, vertex));
+  }
+  file->hyperedges++;
+  return OK;
+}
+
 /* A line of vertices for each hyperedge. */
 static int read_plain(struct hyper_file *file) {
-  struct text *text = file->text;
-  char *line, quote[TEXT_QUOTE];
+  char *line;
   for (;;) {
-    TRY(text_row(text, "#%", &line));
+    TRY(text_row(file->text, "#%", &line));
     if (!line) return OK;
-    while (text_more(&line)) {
-      int64_t vertex;
-      const char *word = line;
-      TRY(text_int(text, &line, &vertex, "a vertex"));
-      if (vertex < 0 || vertex > INT32_MAX)
-        TEXT_FAIL(text, "vertex %s; 0 to %d are allowed", text_quote(word, quote), INT32_MAX);
-      TRY(add_vertex(file, vertex));
-    }
-    file->hyperedges++;
+    TRY(read_vertices(file, line));
   }
 }
 
@@ -192,23 +197,26 @@ static int settle_vertices(struct hyper_file *file) {
   return OK;
 }
 
-/* Whether the first line says "% bip". */
-static int is_konect(struct text *text, int *konect) {
-  enum { WORDS = 200 /* bytes of that line which are looked at */ };
-  char line[WORDS], *at = line + 1;
-  TRY(text_peek(text, line, WORDS));
-  *konect = 0;
-  if (*line != '%') return OK;
-  for (char *word = text_word(&at); word; word = text_word(&at)) *konect |= strcmp(word, "bip") == 0;
-  return OK;
+/* KONECT's files begin with "% bip". */
+static int read_konect_or_plain(struct hyper_file *file) {
+  char *line;
+  int konect = 0;
+  TRY(text_next(file->text, &line));
+  if (!line) return OK;
+  if (*line != '%' && *line != '#') {
+    TRY(text_fields(file->text, line));
+    TRY(read_vertices(file, line));
+  } else {
+    for (char *at = line + 1, *word; (word = text_word(&at));) konect |= strcmp(word, "bip") == 0;
+  }
+  return konect ? read_konect(file) : read_plain(file);
 }
 
 static int read_file(struct hyper_file *file) {
   const char *path = file->import->options->input;
-  int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz"), konect = 0;
+  int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz");
   TRY(text_open(file->text, path));
-  if (!hmetis) TRY(is_konect(file->text, &konect));
-  TRY(hmetis ? read_hmetis(file) : konect ? read_konect(file) : read_plain(file));
+  TRY(hmetis ? read_hmetis(file) : read_konect_or_plain(file));
   if (file->hyperedges == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
   if (file->nodes < 0) TRY(settle_vertices(file));
   char what[sizeof file->text->path + 32];

@@ -310,7 +310,7 @@ TEST(bad_options_say_what_is_allowed) {
       {NULL, "who", NULL, "who:1: expected a node id, found \"x\""},
       {NULL, NULL, "part", "part:2: expected train, val, test or none, found \"valid\""},
       {NULL, NULL, "comma", "comma:2: field 2 is empty"},
-      {NULL, NULL, "parts", "parts:1: the file ends after 1 of 6 nodes"},
+      {NULL, NULL, "parts", "parts:1: the file ends after 1 of 6 rows"},
       {NULL, NULL, "random:0.5", "--split random:0.5: expected random:TRAIN,VAL"},
       {NULL, NULL, "random:0.7,0.5", "--split random:0.7,0.5: expected"},
       {NULL, NULL, "random:-0.1,0.5", "--split random:-0.1,0.5: expected"},
