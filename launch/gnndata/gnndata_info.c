@@ -35,48 +35,56 @@ static void print_help(const struct options *options) {
   options_print(options, 15);
 }
 
-/* What one pass over the rows of the graph tells. */
-struct degrees {
-  int64_t least, most, self_loops, isolated;
-  int64_t bin[BINS]; /* nodes of degree 0, 1, 2-3, 4-7, ... */
-  uint8_t *touched;  /* nodes with a neighbour other than themselves */
+/* What one pass over the rows of the graph, or over the hyperedges, tells. */
+struct sizes {
+  int64_t least, most, single; /* entries of a row; rows of one */
+  int64_t bin[BINS];           /* rows of 0, 1, 2-3, 4-7, ... */
+  int64_t self_loops;
+  int64_t alone; /* nodes without a neighbour other than themselves; vertices in no hyperedge */
 };
 
-static void count_degree(struct degrees *g, int64_t degree) {
+static void count_size(struct sizes *s, int64_t size) {
   int b = 0;
-  g->least = smaller(g->least, degree);
-  g->most = larger(g->most, degree);
-  while (degree >> b) b++;
-  g->bin[b < BINS ? b : BINS - 1]++;
+  s->least = smaller(s->least, size);
+  s->most = larger(s->most, size);
+  s->single += size == 1;
+  while (size >> b) b++;
+  s->bin[b < BINS ? b : BINS - 1]++;
 }
 
-/* Edges [first, first + count); *row moves to the row that holds the last. */
-static void count_edges(struct degrees *g, const int64_t *start, int64_t first, int64_t count,
-                        const int32_t *col, int64_t *row) {
-  for (int64_t i = 0; i < count; i++) {
-    while (first + i >= start[*row + 1]) ++*row;
-    if (col[i] == *row)
-      g->self_loops++;
-    else
-      g->touched[col[i]] = g->touched[*row] = 1;
-  }
+/* Arc e, from node u to the row that holds it; *row moves there. */
+static void count_arc(struct sizes *s, const int64_t *start, int64_t e, int32_t u, int64_t *row,
+                      uint8_t *touched) {
+  while (e >= start[*row + 1]) ++*row;
+  if (u == *row)
+    s->self_loops++;
+  else
+    touched[u] = touched[*row] = 1;
 }
 
-static int count_graph(struct dataset *d, struct degrees *g, int64_t *start, int32_t *col) {
+static int count_rows(struct dataset *d, enum rows_kind kind, struct sizes *s) {
+  FREED int64_t *start = NULL;
+  FREED int32_t *id = NULL;
+  FREED uint8_t *touched = NULL;
+  const struct dataset_rows *of = &d->rows[kind];
   int64_t row = 0;
-  g->least = INT64_MAX;
-  TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, start));
-  for (int64_t v = 0; v < d->nodes; v++) count_degree(g, start[v + 1] - start[v]);
-  for (int64_t first = 0; first < d->edges; first += EDGE_BLOCK) {
-    int64_t count = smaller(d->edges - first, EDGE_BLOCK);
-    TRY(dataset_read_entries(d, GRAPH_ROWS, first, count, col, NULL));
-    count_edges(g, start, first, count, col, &row);
+  TRY(memory_arrays("row offsets and marks of nodes", ROOM(&start, of->rows + 1), ROOM(&touched, d->nodes)));
+  TRY(memory_arrays("a block of ids", ROOM(&id, smaller(of->entries, EDGE_BLOCK))));
+  TRY(dataset_read_starts(d, kind, 0, of->rows, start));
+  *s = (struct sizes){.least = INT64_MAX};
+  for (int64_t v = 0; v < of->rows; v++) count_size(s, start[v + 1] - start[v]);
+  for (int64_t first = 0; first < of->entries; first += EDGE_BLOCK) {
+    int64_t count = smaller(of->entries - first, EDGE_BLOCK);
+    TRY(dataset_read_entries(d, kind, first, count, id, NULL));
+    for (int64_t i = 0; i < count && kind == GRAPH_ROWS; i++)
+      count_arc(s, start, first + i, id[i], &row, touched);
+    for (int64_t i = 0; i < count && kind == HYPER_ROWS; i++) touched[id[i]] = 1;
   }
-  for (int64_t v = 0; v < d->nodes; v++) g->isolated += !g->touched[v];
+  for (int64_t v = 0; v < d->nodes; v++) s->alone += !touched[v];
   return OK;
 }
 
-static void print_degrees(const struct dataset *d, const struct degrees *g) {
+static void print_degrees(const struct dataset *d, const struct sizes *g) {
   int64_t largest = 1;
   for (int b = 0; b < BINS; b++) largest = larger(largest, g->bin[b]);
   printf("degree       min %" PRId64 ", mean %.2f, max %" PRId64 "\n", g->least,
@@ -92,58 +100,30 @@ static void print_degrees(const struct dataset *d, const struct degrees *g) {
     int bar = (int)((g->bin[b] * BAR + largest - 1) / largest);
     printf("%20s %10" PRId64 " %.*s\n", range, g->bin[b], bar, "########################################");
   }
-  printf("isolated     %" PRId64 " nodes\nself loops   %" PRId64 "\n", g->isolated, g->self_loops);
+  printf("isolated     %" PRId64 " nodes\nself loops   %" PRId64 "\n", g->alone, g->self_loops);
 }
 
 static int show_graph(struct dataset *d) {
-  FREED int64_t *start = NULL;
-  FREED int32_t *col = NULL;
-  FREED uint8_t *touched = NULL;
+  struct sizes sizes;
   if (!d->has_graph) return OK;
   printf("arcs         %" PRId64 ", %s%s\n", d->edges,
          d->directed ? "directed" : "symmetric (each edge both ways)", d->weighted ? ", weighted" : "");
-  TRY(memory_arrays("row offsets and marks of nodes", ROOM(&start, d->nodes + 1), ROOM(&touched, d->nodes)));
-  TRY(memory_arrays("a block of edges", ROOM(&col, smaller(d->edges, EDGE_BLOCK))));
-  struct degrees g = {.touched = touched};
-  TRY(count_graph(d, &g, start, col));
-  print_degrees(d, &g);
-  return OK;
-}
-
-/* Sizes of hyperedges, vertices in none. */
-static int count_hyperedges(struct dataset *d, int64_t *start, int32_t *vertex, uint8_t *touched) {
-  int64_t least = INT64_MAX, most = 0, single = 0, outside = 0;
-  TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, start));
-  for (int64_t e = 0; e < d->hyperedges; e++) {
-    int64_t size = start[e + 1] - start[e];
-    least = smaller(size, least);
-    most = larger(size, most);
-    single += size == 1;
-  }
-  for (int64_t first = 0; first < d->incidences; first += EDGE_BLOCK) {
-    int64_t count = smaller(d->incidences - first, EDGE_BLOCK);
-    TRY(dataset_read_entries(d, HYPER_ROWS, first, count, vertex, NULL));
-    for (int64_t i = 0; i < count; i++) touched[vertex[i]] = 1;
-  }
-  for (int64_t v = 0; v < d->nodes; v++) outside += !touched[v];
-  printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, %" PRId64 " of one vertex\n", d->hyperedges,
-         d->incidences, single);
-  printf("size         min %" PRId64 ", mean %.2f, max %" PRId64 "\n", least,
-         (double)d->incidences / (double)d->hyperedges, most);
-  printf("vertices     %" PRId64 " in no hyperedge, mean degree %.2f\n", outside,
-         (double)d->incidences / (double)d->nodes);
+  TRY(count_rows(d, GRAPH_ROWS, &sizes));
+  print_degrees(d, &sizes);
   return OK;
 }
 
 static int show_hypergraph(struct dataset *d) {
-  FREED int64_t *start = NULL;
-  FREED int32_t *vertex = NULL;
-  FREED uint8_t *touched = NULL;
+  struct sizes sizes;
   if (d->hyperedges == 0) return OK;
-  TRY(memory_arrays("hyperedges and marks of vertices", ROOM(&start, d->hyperedges + 1),
-                    ROOM(&touched, d->nodes)));
-  TRY(memory_arrays("a block of vertices", ROOM(&vertex, smaller(d->incidences, EDGE_BLOCK))));
-  return count_hyperedges(d, start, vertex, touched);
+  TRY(count_rows(d, HYPER_ROWS, &sizes));
+  printf("hyperedges   %" PRId64 ", %" PRId64 " incidences, %" PRId64 " of one vertex\n", d->hyperedges,
+         d->incidences, sizes.single);
+  printf("size         min %" PRId64 ", mean %.2f, max %" PRId64 "\n", sizes.least,
+         (double)d->incidences / (double)d->hyperedges, sizes.most);
+  printf("vertices     %" PRId64 " in no hyperedge, mean degree %.2f\n", sizes.alone,
+         (double)d->incidences / (double)d->nodes);
+  return OK;
 }
 
 /* Dense features can be larger than memory: the share of the first block stands for all. */
