@@ -102,7 +102,7 @@ static __device__ __forceinline__ void take_ring(const struct tma_maps &maps, co
     float sum[S::BLOCKS][4];
     barrier_wait(&barriers.turn[team], i / COUNT & 1);
     multiply_ring<S>(p, m, barriers, &barriers.turn[(team + 1) % COUNT], at, sum);
-    epilogue_tile<S>(p, maps.out, m, barriers, tile_of_team(p, tile, team, i / COUNT * p.boxes, first_col),
+    epilogue_tile<S>(p, maps.out, m, barriers, tile_of_team(p, tile, team, i / COUNT * batches_of(p), first_col),
                      at, sum);
     i += COUNT;
   }

@@ -8,7 +8,7 @@
 /* Columns of a box, in which A has two steps. */
 template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);
 
-constexpr int MOST_BOXES = 27, MOST_TEAMS = 3;
+constexpr int MOST_BOXES = 27, MOST_TEAMS = 3, MOST_BATCH = 2;
 
 /* A kernel for matrices of T, and 8 BLOCKS columns of C. TEAMS: as many as the registers allow that they have
  * when those who feed them (four warps, for registers are handed over by four) keep few. */
@@ -34,6 +34,7 @@ struct tma_product {
   int depth, boxes; /* boxes of a tile of A and A2, of a tile of C */
   int depth2;       /* of A2; 0: there is none */
   int b_boxes, b2_boxes, ring;
+  int batch; /* boxes of results that leave together */
   bool transpose_b;
   struct gemm_epilogue epilogue;
 };
@@ -55,7 +56,7 @@ template <class S> static void lay_ring(int64_t blocks, struct tma_product &p) {
   p.b_boxes = boxes_of_b<S>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
 }
 
-/* Shared memory: the ring; two boxes for each team's results, where these leave by boxes; the panel; sums of
+/* Shared memory: the ring; two batches for each team's results, where these leave by boxes; the panel; sums of
  * columns for each warp, [sums, warps, columns]; reals of columns. */
 struct tma_memory {
   unsigned char *ring, *results;
@@ -64,8 +65,13 @@ struct tma_memory {
   float *reals;
 };
 
-template <class S> static __host__ __device__ __forceinline__ int result_boxes(bool backward) {
-  return backward && !S::SENDS_BACK ? 0 : 2 * S::TEAMS;
+template <class S> static __host__ __device__ __forceinline__ int result_boxes(bool backward, int batch) {
+  return backward && !S::SENDS_BACK ? 0 : 2 * S::TEAMS * batch;
+}
+
+/* Batches of a tile. */
+static __host__ __device__ __forceinline__ int batches_of(const struct tma_product &p) {
+  return (p.boxes + p.batch - 1) / p.batch;
 }
 
 template <class S> static __host__ __device__ __forceinline__ int tma_panel_bytes(int depth) {
@@ -80,7 +86,7 @@ template <class S>
 static __device__ __forceinline__ struct tma_memory tma_memory_of(const struct tma_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   unsigned char *results = boxes + p.ring * BOX;
-  unsigned char *panel = results + result_boxes<S>(p.epilogue.backward) * BOX;
+  unsigned char *panel = results + result_boxes<S>(p.epilogue.backward, p.batch) * BOX;
   unsigned char *totals = panel + tma_panel_bytes<S>(p.depth);
   float *reals = (float *)(totals + tma_totals_bytes<S>(sums_wanted(p.epilogue)));
   return {boxes, results, (uint4 *)panel, (double *)totals, reals};

@@ -3,7 +3,7 @@
  *
  * Tiles come and are ended as in gemm_tma.cuh; B2 is rearranged into a panel of its own behind B's. A lane's
  * sums are of four neighbours in each 16 columns of its rows: once the epilogue has gone over them, they are
- * the left matrix of the second product as they are. Both results leave by the team's two boxes of results. */
+ * the left matrix of the second product as they are. Both results leave by the team's two batches of boxes. */
 #ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CHAINED_CUH
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CHAINED_CUH
 
@@ -26,9 +26,9 @@ template <class T, int BLOCKS, int BLOCKS2> struct chained_shape {
   static constexpr int DEPTH = First::ACROSS; /* boxes of Y, where it is the left matrix */
 };
 
-/* Shared memory: the ring; two boxes for each team's results; both panels; reals of columns of both. */
-template <class C> static __host__ __device__ __forceinline__ int tma_chained_fixed(int depth) {
-  return result_boxes<typename C::First>(false) * BOX + tma_panel_bytes<typename C::First>(depth) +
+/* Shared memory: the ring; two batches for each team's results; both panels; reals of columns of both. */
+template <class C> static __host__ __device__ __forceinline__ int tma_chained_fixed(int depth, int batch) {
+  return result_boxes<typename C::First>(false, batch) * BOX + tma_panel_bytes<typename C::First>(depth) +
          tma_panel_bytes<typename C::Second>(C::DEPTH) +
          (C::First::COLS + C::Second::COLS) * (int)sizeof(float);
 }
@@ -41,7 +41,7 @@ template <class C>
 static __device__ __forceinline__ struct tma_chained_memory tma_chained_memory_of(const struct tma_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   unsigned char *results = boxes + p.ring * BOX;
-  unsigned char *panel = results + result_boxes<typename C::First>(false) * BOX;
+  unsigned char *panel = results + result_boxes<typename C::First>(false, p.batch) * BOX;
   unsigned char *panel2 = panel + tma_panel_bytes<typename C::First>(p.depth);
   float *reals = (float *)(panel2 + tma_panel_bytes<typename C::Second>(C::DEPTH));
   return {{boxes, results, (uint4 *)panel, NULL, reals},
@@ -130,11 +130,11 @@ take_chained(const struct tma_chained_maps &maps, const struct tma_chained &p,
     epilogue_boxes<First, EPILOGUE_FORWARD, true>(first, maps.first.out, m.first, barriers,
                                                   tile_of_team(first, tile, team, sent, 0), at,
                                                   sum); /* sum = Y */
-    sent += first.boxes;
+    sent += batches_of(first);
     multiply_held<C>(m.second.panel, sum, sum2);
     epilogue_boxes<Second, EPILOGUE_PLAIN>(second, maps.second.out, m.second, barriers,
                                            tile_of_team(second, tile, team, sent, 0), at, sum2);
-    sent += second.boxes;
+    sent += batches_of(second);
     i += COUNT;
   }
   if (threadIdx.x % TEAM == 0) wait_for_boxes();

@@ -36,11 +36,16 @@ static int make_maps(const struct gemm *op, const struct tma_chained &p, struct 
 template <class C>
 static int run(struct kernels *k, const struct gemm *op, struct tma_chained p, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
-  const int fixed = tma_chained_fixed<C>(p.first.depth);
-  const int ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
-  const int bytes = fixed + ring * BOX;
+  int ring = 0, bytes = 0, batch = MOST_BATCH;
   struct tma_chained_maps maps = {};
-  if (ring < least_boxes(p.first.depth)) return OK;
+  for (; batch > 0; batch--) {
+    const int fixed = tma_chained_fixed<C>(p.first.depth, batch);
+    ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
+    bytes = fixed + ring * BOX;
+    if (ring >= least_boxes(p.first.depth)) break;
+  }
+  if (batch == 0) return OK;
+  p.first.batch = p.second.batch = batch;
   *took = FUSED_CHAINED_GEMM;
   p.first.ring = p.second.ring = ring;
   p.second.depth = C::DEPTH;

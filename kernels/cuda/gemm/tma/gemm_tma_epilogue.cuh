@@ -8,7 +8,7 @@
 /* What a team's epilogue works on. */
 struct tma_tile {
   int64_t index;
-  int team, sent; /* sent: boxes of results that the team has sent before */
+  int team, sent; /* sent: batches of results that the team has sent before */
   int row;        /* the lane's first of the tile */
   int first_col, cols;
   struct lane_place at;
@@ -110,19 +110,22 @@ epilogue_quads(const struct gemm_epilogue &e, const struct tma_tile &tile, float
   }
 }
 
-/* Two boxes of results take turns, and leave by bulk copies. */
+/* Two batches of results take turns, and leave by bulk copies. */
 static __device__ __forceinline__ void await_results(int team) {
   if (threadIdx.x % TEAM == 0) wait_for_boxes<1>();
   meet_team(team);
 }
 
+/* `count` boxes of COLS columns each, the first one at column `col` of the tile. */
+template <int COLS>
 static __device__ __forceinline__ void send_results(const struct tma_product &p, const CUtensorMap &out,
-                                                    const struct tma_tile &tile, int col,
+                                                    const struct tma_tile &tile, int col, int count,
                                                     const unsigned char *results) {
   show_to_products();
   meet_team(tile.team);
   if (threadIdx.x % TEAM > 0) return;
-  write_box(&out, results, tile.first_col + col, (int)tile.index * p.height);
+  for (int i = 0; i < count; i++)
+    write_box(&out, results + i * BOX, tile.first_col + col + i * COLS, (int)tile.index * p.height);
   close_boxes();
 }
 
@@ -140,15 +143,15 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
   const uint32_t epoch = drops ? p.epilogue.scalars->epoch : 0;
 #pragma unroll
   for (int part = 0; part < ALL; part++) {
-    const int box = part / PARTS;
+    const int box = part / PARTS, of_batch = box % p.batch;
     const bool begins = part % PARTS == 0, ends = part % PARTS == PARTS - 1 || part == ALL - 1;
     const unsigned char *saved = m.ring + from.box * BOX;
-    unsigned char *results = m.results + (2 * tile.team + (tile.sent + box) % 2) * BOX;
+    unsigned char *batch = m.results + (2 * tile.team + (tile.sent + box / p.batch) % 2) * p.batch * BOX;
     float column[2][8][1] = {};
     uint32_t kept = 0;
     if (box >= p.boxes) break;
     if (begins && BACKWARD) await_next_box(barriers, from);
-    if (begins && SENDS && writes) await_results(tile.team);
+    if (begins && SENDS && writes && of_batch == 0) await_results(tile.team);
     if (drops) kept = kept_of_lane(p.epilogue, epoch, at, tile.first_col / GROUP + 4 * part);
 #pragma unroll
     for (int i = 0; i < 2 && 4 * part + 2 * i < S::BLOCKS; i++) {
@@ -160,7 +163,7 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
       if constexpr (is_of_norm(KIND))
         take_norm<4, KIND == EPILOGUE_NORM_APPLY>(m.reals, S::COLS, col, norm);
       epilogue_quads<S, KIND, KEEPS>(p.epilogue, tile, sum[j], sum[j + 1], bias, norm, mine, col,
-                                     part % PARTS * 8 + 4 * i + at.q, saved, results, sums);
+                                     part % PARTS * 8 + 4 * i + at.q, saved, batch + of_batch * BOX, sums);
 #pragma unroll
       for (int c = 0; c < 4; c++) column[0][4 * i + c][0] = sums[0][c], column[1][4 * i + c][0] = sums[1][c];
     }
@@ -168,7 +171,8 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
       give_box(barriers, from);
       next_box(p, from);
     }
-    if (ends && SENDS && writes) send_results(p, out, tile, box * COLS, results);
+    if (ends && SENDS && writes && (of_batch == p.batch - 1 || box == p.boxes - 1))
+      send_results<COLS>(p, out, tile, (box - of_batch) * COLS, of_batch + 1, batch);
     if (!p.epilogue.sums) continue;
     double *totals = m.totals + threadIdx.x / 32 * S::BOXED_COLS + part * 32;
 #pragma unroll
@@ -176,7 +180,7 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
   }
 }
 
-/* Tile `index` of the product's, by the team, whose `sent` boxes of results have been sent before. */
+/* Tile `index` of the product's, by the team, whose `sent` batches of results have been sent before. */
 static __device__ __forceinline__ struct tma_tile tile_of_team(const struct tma_product &p, int64_t index,
                                                                int team, int sent, int first_col) {
   const int lane = threadIdx.x % 32, row = threadIdx.x % TEAM / 32 * 16 + row_of_lane(lane);

@@ -18,7 +18,7 @@ struct tma_launch {
  * output has: teams wait in turn for boxes less than a round of the ring apart. */
 template <class S> static bool fit(const struct cuda_state *state, int sums, struct tma_launch *launch) {
   struct tma_product &p = launch->product;
-  const int results = result_boxes<S>(p.epilogue.backward) * BOX;
+  const int results = result_boxes<S>(p.epilogue.backward, p.batch) * BOX;
   const int fixed = results + tma_panel_bytes<S>(p.depth) + tma_totals_bytes<S>(sums) +
                     reals_of(p.epilogue.kind) * S::COLS * (int)sizeof(float);
   const int least = p.epilogue.kind == EPILOGUE_MOMENTS ? LEAST_MOMENT_BOXES : LEAST_BOXES;
@@ -42,7 +42,7 @@ template <class S> static int make_maps(const struct gemm *op, struct tma_launch
   if (p.depth2 > 0) TRY(cuda_tma_map(op->a2, p.height, &launch->maps.a2));
   if (p.depth2 > 0) TRY(cuda_tma_map(op->b2, BOX_ROWS, &launch->maps.b2));
   if (p.epilogue.backward) TRY(cuda_tma_map(p.epilogue.saved, p.height, &launch->maps.saved));
-  return result_boxes<S>(p.epilogue.backward) > 0 ? cuda_tma_map(p.epilogue.out, p.height, &launch->maps.out)
+  return result_boxes<S>(p.epilogue.backward, p.batch) > 0 ? cuda_tma_map(p.epilogue.out, p.height, &launch->maps.out)
                                                   : OK;
 }
 
@@ -51,7 +51,10 @@ static int run(struct kernels *k, const struct gemm *op, struct tma_launch *laun
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   struct tma_product &p = launch->product;
   const int sums = cuda_sums_wanted(op, &p.epilogue);
-  if (!fit<S>(state, sums, launch)) return OK;
+  p.batch = S::ACROSS > 1 ? MOST_BATCH : 1;
+  while (!fit<S>(state, sums, launch)) {
+    if (--p.batch == 0) return OK;
+  }
   *took = 1;
   lay_tiles<S>(state, launch);
   if (sums) TRY(cuda_sums_begin(k, op, launch->blocks, &p.epilogue));
