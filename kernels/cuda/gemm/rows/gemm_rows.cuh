@@ -29,6 +29,7 @@ template <int BLOCKS_, int WARPGROUPS_, int TEAMS_, bool STREAMS_> struct team {
   static constexpr bool STREAMS = STREAMS_;
   static constexpr int COLS = 8 * BLOCKS, STEP = 32 * BLOCKS;      /* STEP: 16 bytes of the panel */
   static constexpr int SLOT = 8 * ROWS + (STREAMS ? 2 * STEP : 0); /* and those of a slot */
+  static constexpr int SUM_COLS = (COLS + 31) / 32 * 32; /* of which there are sums */
   static constexpr int IN_USE = STREAMS ? 2 : 1; /* slots that cannot be loaded: products read the panel */
 };
 
@@ -133,11 +134,10 @@ template <class G> static __device__ __forceinline__ void meet(int team) {
   asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(G::THREADS) : "memory");
 }
 
-/* What a block keeps in shared memory: B's panel, a ring of slots for each team, a piece of its sums for each
- * warp, totals of columns for each warp, bias. */
+/* What a block keeps in shared memory: B's panel, a ring of slots for each team, totals of columns for each
+ * warp, bias. */
 struct memory {
   uint4 *panel, *ring;
-  float4 *piece;
   double *totals;
   float *bias;
 };
@@ -146,18 +146,16 @@ template <class G> static __device__ __forceinline__ struct memory memory_of(con
   extern __shared__ uint4 shared[];
   const int teams = blockDim.x / G::THREADS, warps = blockDim.x / 32;
   struct memory m = {shared, shared + (G::STREAMS ? 0 : 2 * p.parts * G::STEP)};
-  m.piece = (float4 *)(m.ring + teams * p.stages * G::SLOT);
-  m.totals = (double *)(m.piece + warps * PIECE);
-  m.bias = (float *)(m.totals + (p.epilogue.sums ? warps * G::COLS : 0));
+  m.totals = (double *)(m.ring + teams * p.stages * G::SLOT);
+  m.bias = (float *)(m.totals + (p.epilogue.sums ? warps * G::SUM_COLS : 0));
   m.ring += threadIdx.x / G::THREADS * p.stages * G::SLOT;
-  m.piece += threadIdx.x / 32 * PIECE;
   return m;
 }
 
 template <class T, class G>
 static __device__ __forceinline__ void prepare(const struct rows_product &p, const struct memory &m) {
   const int64_t first_col = (int64_t)blockIdx.y * G::COLS;
-  const int totals = p.epilogue.sums ? blockDim.x / 32 * G::COLS : 0;
+  const int totals = p.epilogue.sums ? blockDim.x / 32 * G::SUM_COLS : 0;
   if (!G::STREAMS) write_panel<T, G::BLOCKS>(p, first_col, threadIdx.x, blockDim.x, m.panel);
   for (int j = threadIdx.x; j < G::COLS; j += blockDim.x)
     m.bias[j] = p.epilogue.bias && first_col + j < p.n ? p.epilogue.bias[first_col + j] : 0;
@@ -166,18 +164,52 @@ static __device__ __forceinline__ void prepare(const struct rows_product &p, con
   __syncthreads();
 }
 
-/* The epilogue of the tile's rows that a warp holds. */
+/* What a part of a tile reads and writes: rows of C or of the saved output, and of the result. */
+template <class T_> struct row_part {
+  typedef T_ T;
+  const struct tensor &from, &to;
+  int first_col, cols; /* of the part, and how many there are from there on */
+
+  __device__ __forceinline__ int left(const struct lane_place &at, int i) const {
+    return min(4, cols - 16 * i - 4 * at.q);
+  }
+  __device__ __forceinline__ void read(const struct lane_place &at, int i, int r, float (&x)[4]) const {
+    if (at.is_there[r])
+      load_four(row_of<T>(from, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
+  }
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
+    if (at.is_there[r])
+      store_four(row_of<T>(to, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
+  }
+};
+
+template <class T, class G, enum epilogue_kind KIND>
+static __device__ __forceinline__ void epilogue_parts(const struct gemm_epilogue &e, const struct memory &m,
+                                                      const struct lane_place &at, int n,
+                                                      float (&sum)[G::BLOCKS][4]) {
+  const int first_col = (int)blockIdx.y * G::COLS;
+#pragma unroll
+  for (int part = 0; part < G::SUM_COLS / 32; part++) {
+    const struct row_part<T> rows = {KIND == EPILOGUE_ADD ? e.c : e.saved, e.out, first_col + 32 * part,
+                                     n - first_col - 32 * part};
+    epilogue_part<KIND, false>(e, at, part, first_col, m.bias, G::COLS, rows, sum,
+                               m.totals + threadIdx.x / 32 * G::SUM_COLS + part * 32, 0);
+  }
+}
+
+/* The epilogue of the tile's rows that a warp holds; T: of C. */
 template <class T, class G>
 static __device__ __forceinline__ void epilogue_tile(const struct rows_product &p, const struct memory &m,
                                                      int64_t tile, int row, int lane,
-                                                     const float (&sum)[G::BLOCKS][4]) {
-  const struct warp_tile at = {tile * p.height + row, rows_of_tile(p, tile) - row, (int)blockIdx.y * G::COLS,
-                               min(G::COLS, p.n - (int)blockIdx.y * G::COLS)};
-  double *totals = m.totals + threadIdx.x / 32 * G::COLS;
-  if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
-    epilogue_rows<float>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
+                                                     float (&sum)[G::BLOCKS][4]) {
+  const struct gemm_epilogue &e = p.epilogue;
+  const struct lane_place at = place_of_lane(e, tile * p.height, rows_of_tile(p, tile), row + lane / 4, lane);
+  if (e.kind == EPILOGUE_ADD)
+    epilogue_parts<T, G, EPILOGUE_ADD>(e, m, at, p.n, sum);
+  else if (e.kind == EPILOGUE_BACKWARD_RELU)
+    epilogue_parts<T, G, EPILOGUE_BACKWARD_RELU>(e, m, at, p.n, sum);
   else
-    epilogue_rows<T>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
+    epilogue_parts<T, G, EPILOGUE_FORWARD>(e, m, at, p.n, sum);
 }
 
 /* The block's column sums from its warps'. */
@@ -186,7 +218,7 @@ static __device__ __forceinline__ void write_sums(const struct rows_product &p, 
   __syncthreads();
   for (int j = threadIdx.x; j < G::COLS; j += blockDim.x) {
     double sum = 0;
-    for (int w = 0; w < (int)blockDim.x / 32; w++) sum += totals[w * G::COLS + j];
+    for (int w = 0; w < (int)blockDim.x / 32; w++) sum += totals[w * G::SUM_COLS + j];
     const int64_t col = (int64_t)blockIdx.y * G::COLS + j;
     if (col < p.n) p.epilogue.sums[(int64_t)blockIdx.x * p.n + col] = sum;
   }
@@ -239,7 +271,10 @@ static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
       add_part<T, G>(p, memory, at, ahead, team, thread, a, sum);
     wait_for_products<0>();
     hold(sum);
-    epilogue_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
+    if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
+      epilogue_tile<float, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
+    else
+      epilogue_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
   }
   if (p.epilogue.sums) write_sums<G>(p, memory.totals);
 #endif

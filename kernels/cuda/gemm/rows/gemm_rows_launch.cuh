@@ -25,7 +25,7 @@ static __global__ void __launch_bounds__(BLOCK)
 
 /* Bytes of shared memory for so many teams, but for their rings. */
 template <class G> static int fixed_bytes(const struct rows_product &p, int teams, bool sums) {
-  const int per_warp = PIECE * 16 + (sums ? G::COLS * (int)sizeof(double) : 0);
+  const int per_warp = sums ? G::SUM_COLS * (int)sizeof(double) : 0;
   const int panel = G::STREAMS ? 0 : 2 * p.parts * G::STEP * 16;
   return panel + teams * G::THREADS / 32 * per_warp + G::COLS * (int)sizeof(float);
 }

@@ -3,7 +3,7 @@
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_BOXES_CUH
 
 #include "kernels/cuda/common/tma.cuh"
-#include "kernels/cuda/gemm/gemm_place.cuh"
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
 
 /* Columns of a box, in which A has two steps. */
 template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);

@@ -14,7 +14,7 @@
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_BF16_CUH
 
 #include "kernels/cuda/gemm/gemm_tiles.cuh"
-#include "kernels/cuda/gemm/gemm_place.cuh"
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_wgmma.cuh"
 #include "kernels/cuda/common/tma.cuh"
 

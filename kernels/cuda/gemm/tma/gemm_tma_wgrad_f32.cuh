@@ -143,39 +143,37 @@ static __device__ __forceinline__ void multiply_wgrad(const struct tma_product &
   close_products();
 }
 
-/* The epilogue of the team's half of dZ: its planes, or its boxes. from: its boxes of H. */
+/* What 32 columns of the team's half of dZ are made from, a box of H, and where they go: the planes, or the
+ * boxes, of dZ. */
+template <class S> struct wgrad_part {
+  typedef float T;
+  const struct tma_wgrad_memory &m;
+  int team, part, row;
+  const unsigned char *saved;
+
+  __device__ __forceinline__ void read(const struct lane_place &at, int i, int r, float (&x)[4]) const {
+    load_four(four_of_box<float>(saved, row + 8 * r, 4 * i + at.q), 4, x);
+  }
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
+    if constexpr (S::CHAINED_WGRAD)
+      put_four(m.dz, team, row + 8 * r, 32 * part + 16 * i + 4 * at.q, x);
+    else
+      store_four(four_of_box<float>(m.results + (2 * team + part) * BOX, row + 8 * r, 4 * i + at.q), 4, x);
+  }
+};
+
+/* The epilogue of the team's half of dZ. from: its boxes of H. */
 template <class S>
 static __device__ __forceinline__ void
 epilogue_wgrad(const struct tma_product &p, const struct tma_wgrad_memory &m, int team,
                const struct lane_place &at, int row, const unsigned char *const (&from)[2],
-               const float (&sum)[8][4]) {
+               float (&sum)[8][4]) {
   double *totals = m.totals + threadIdx.x / 32 * (WGRAD_COLS / 2);
 #pragma unroll
-  for (int box = 0; box < 2; box++) {
-    float column[8][1] = {};
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int j = 4 * box + 2 * i, chunk = 4 * i + at.q;
-#pragma unroll
-      for (int r = 0; r < 2; r++) {
-        float x[4] = {sum[j][2 * r], sum[j][2 * r + 1], sum[j + 1][2 * r], sum[j + 1][2 * r + 1]};
-        float saved[4];
-        load_four((const float *)&chunk_of_box(from[box], row + 8 * r, chunk), 4, saved);
-        epilogue_four<EPILOGUE_BACKWARD_RELU>(p.epilogue, {}, saved, 0, x);
-#pragma unroll
-        for (int c = 0; c < 4; c++) {
-          if (at.is_there[r]) column[4 * i + c][0] += x[c];
-          x[c] *= at.factor[r];
-        }
-        if constexpr (S::CHAINED_WGRAD)
-          put_four(m.dz, team, row + 8 * r, 8 * j + 4 * at.q, x);
-        else
-          *(float4 *)&chunk_of_box(m.results + (2 * team + box) * BOX, row + 8 * r,
-                                   chunk) = make_float4(x[0], x[1], x[2], x[3]);
-      }
-    }
-    if (p.epilogue.sums) add_box_columns(at, column, totals + box * TMA_COLS<float>);
-  }
+  for (int part = 0; part < 2; part++)
+    epilogue_part<EPILOGUE_BACKWARD_RELU, false>(p.epilogue, at, part, 0, NULL, 0,
+                                                 wgrad_part<S>{m, team, part, row, from[part]}, sum,
+                                                 totals + part * 32, 0);
 }
 
 static __device__ __forceinline__ void write_wgrad(const struct tma_product &p, const CUtensorMap &out,
