@@ -72,7 +72,7 @@ template <class T> static bool is_boxed(const struct tensor &t) {
 
 template <class T> static bool can_be_tma(const struct gemm *op, const struct gemm_epilogue &e) {
   const bool sends = !e.backward || tma_shape<T, 16>::SENDS_BACK;
-  return is_of_tma(e.kind) && op->c.cols <= MOST_BOX_ROWS && is_boxed<T>(op->a) && is_boxed<T>(op->b) &&
+  return is_of_tma(e.kind) && is_boxed<T>(op->a) && is_boxed<T>(op->b) &&
          is_boxed<T>(op->a2) && is_boxed<T>(op->b2) && is_boxed<T>(e.out) && is_boxed<T>(e.saved) &&
          (!sends || cuda_takes_boxes(e.out));
 }
