@@ -62,14 +62,15 @@ multiply_ring(const struct tma_product &p, const struct tma_memory &m, struct ri
   hold(sum);
 }
 
-/* By one thread; then the block's threads must meet. */
+/* By the first warp; then the block's threads must meet. */
 static __device__ __forceinline__ void open_ring(struct ring_barriers &barriers, int boxes) {
-  for (int i = 0; i < boxes; i++) {
+  const int i = threadIdx.x;
+  if (i < boxes) {
     barrier_init(&barriers.full[i], 1);
     barrier_init(&barriers.empty[i], TEAM / 32);
   }
-  for (int i = 0; i < MOST_TEAMS; i++) barrier_init(&barriers.turn[i], TEAM / 32);
-  for (int i = 0; i < TEAM / 32; i++) barrier_arrive(&barriers.turn[0]); /* nobody is before the first */
+  if (i < MOST_TEAMS) barrier_init(&barriers.turn[i], TEAM / 32);
+  for (int w = 0; i == 0 && w < TEAM / 32; w++) barrier_arrive(&barriers.turn[0]); /* nobody is before it */
   show_barriers();
 }
 
@@ -124,14 +125,14 @@ static __global__ void __launch_bounds__(S::THREADS, 1)
   __shared__ struct ring_barriers barriers;
   const struct tma_memory memory = tma_memory_of<S>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = (int)blockIdx.y * S::COLS;
-  if (threadIdx.x == 0) open_ring(barriers, p.ring);
+  if (threadIdx.x < 32) open_ring(barriers, p.ring);
   pdl_prologue();
   __syncthreads();
   if (team < S::TEAMS) {
-    take_registers<S::REGISTERS>();
+    if constexpr (S::REGISTERS > 0) take_registers<S::REGISTERS>();
     take_ring<S>(maps, p, memory, barriers, team, first_col);
   } else {
-    leave_registers<FEED_REGISTERS>();
+    if constexpr (S::REGISTERS > 0) leave_registers<FEED_REGISTERS>();
     if (threadIdx.x % TEAM == 0) feed_ring<S>(p, maps, memory.ring, barriers, first_col);
   }
 #endif

@@ -8,15 +8,17 @@
 /* Columns of a box, in which A has two steps. */
 template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);
 
-constexpr int MOST_BOXES = 27, MOST_TEAMS = 3, MOST_BATCH = 2;
+constexpr int MOST_BOXES = 27, MOST_TEAMS = 4, MOST_BATCH = 2;
 
-/* A kernel for matrices of T, and 8 BLOCKS columns of C. TEAMS: as many as the registers allow that they have
- * when those who feed them (four warps, for registers are handed over by four) keep few. */
+/* A kernel for matrices of T, and 8 BLOCKS columns of C. TEAMS: as many as registers and shared memory allow.
+ * REGISTERS: what their threads need beyond an even share; then four warps feed them, for registers are handed
+ * over by four, and keep few. */
 template <class T_, int BLOCKS_> struct tma_shape {
   typedef T_ T;
   static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS;
-  static constexpr int TEAMS = BLOCKS <= 8 ? 3 : 2, REGISTERS = BLOCKS <= 8 ? 160 : 240;
-  static constexpr int THREADS = (TEAMS + 1) * TEAM;
+  static constexpr int TEAMS = sizeof(T) == 4 ? (BLOCKS <= 8 ? 3 : 2) : BLOCKS <= 8 ? 4 : BLOCKS <= 16 ? 3 : 2;
+  static constexpr int REGISTERS = BLOCKS <= 8 ? 0 : TEAMS == 3 ? 160 : 240;
+  static constexpr int THREADS = TEAMS * TEAM + (REGISTERS > 0 ? TEAM : 32);
   static constexpr int ACROSS = (COLS + TMA_COLS<T> - 1) / TMA_COLS<T>; /* boxes of a row of C */
   static constexpr int BOXED_COLS = ACROSS * TMA_COLS<T>;
   static constexpr int TOTALS = TEAMS * TEAM / 32 * BOXED_COLS; /* doubles of one sum of the columns */
@@ -34,7 +36,7 @@ struct tma_product {
   int depth, boxes; /* boxes of a tile of A and A2, of a tile of C */
   int depth2;       /* of A2; 0: there is none */
   int b_boxes, b2_boxes, ring;
-  int batch; /* boxes of results that leave together */
+  int batch; /* boxes of results that leave together: 1 or 2 */
   bool transpose_b;
   struct gemm_epilogue epilogue;
 };
@@ -71,7 +73,7 @@ template <class S> static __host__ __device__ __forceinline__ int result_boxes(b
 
 /* Batches of a tile. */
 static __host__ __device__ __forceinline__ int batches_of(const struct tma_product &p) {
-  return (p.boxes + p.batch - 1) / p.batch;
+  return (p.boxes + p.batch - 1) >> (p.batch - 1);
 }
 
 template <class S> static __host__ __device__ __forceinline__ int tma_panel_bytes(int depth) {

@@ -74,9 +74,9 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
   const bool sends_now = sends<S>(KIND) && !(KIND == EPILOGUE_NORM_SUMS && p.epilogue.sums_alone);
 #pragma unroll
   for (int part = 0; part < ALL; part++) {
-    const int box = part / PARTS, of_batch = box % p.batch;
+    const int box = part / PARTS, of_batch = box & (p.batch - 1);
     const bool begins = part % PARTS == 0, ends = part % PARTS == PARTS - 1 || part == ALL - 1;
-    unsigned char *batch = m.results + (2 * tile.team + (tile.sent + box / p.batch) % 2) * p.batch * BOX;
+    unsigned char *batch = m.results + (2 * tile.team + (tile.sent + (box >> (p.batch - 1))) % 2) * p.batch * BOX;
     const struct boxed_part<S, KIND> boxes = {p.epilogue, tile, part, m.ring + from.box * BOX,
                                               batch + of_batch * BOX};
     if (box >= p.boxes) break;
