@@ -160,8 +160,7 @@ template <int COUNT> static __device__ __forceinline__ void fold_columns(int g, 
 /* The epilogue of four neighbours in a row. x: the product, becomes what column sums are of. */
 template <enum epilogue_kind KIND>
 static __device__ __forceinline__ void epilogue_four(const struct gemm_epilogue &e, const float (&bias)[4],
-                                                     const float (&before)[4], uint32_t kept,
-                                                     float (&x)[4]) {
+                                                     const float (&before)[4], uint32_t kept, float (&x)[4]) {
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
   const bool drops = KIND == EPILOGUE_FORWARD && drops_forward(e);
 #pragma unroll
@@ -188,7 +187,7 @@ static __device__ __forceinline__ uint32_t kept_of_lane(const struct gemm_epilog
 
 /* Sums of 32 columns, of a lane's rows, added over the warp's to its totals. */
 static __device__ __forceinline__ void add_part_columns(const struct lane_place &at, float (&column)[8][1],
-                                                       double *totals) {
+                                                        double *totals) {
   fold_columns(at.g, column);
   totals[at.g / 4 * 16 + 4 * at.q + at.g % 4] += (double)column[0][0];
 }
@@ -238,10 +237,10 @@ static __device__ __forceinline__ void write_half_sums(const double *totals, int
  * type. reals: [reals, cols] of the tile's columns. totals: the warp's, of these columns; those of the next
  * sum are `pitch` further on. KEEPS: what leaves takes the sums' place. */
 template <enum epilogue_kind KIND, bool KEEPS, class M, int BLOCKS>
-static __device__ __forceinline__ void
-epilogue_part(const struct gemm_epilogue &e, const struct lane_place &at, int part, int first_col,
-              const float *reals, int cols, const M &matrix, float (&sum)[BLOCKS][4], double *totals,
-              int pitch) {
+static __device__ __forceinline__ void epilogue_part(const struct gemm_epilogue &e,
+                                                     const struct lane_place &at, int part, int first_col,
+                                                     const float *reals, int cols, const M &matrix,
+                                                     float (&sum)[BLOCKS][4], double *totals, int pitch) {
   constexpr bool READS = is_backward(KIND) || KIND == EPILOGUE_ADD;
   const bool drops = KIND == EPILOGUE_FORWARD && drops_forward(e);
   const uint32_t kept = drops ? kept_of_lane(e, e.scalars->epoch, at, first_col / GROUP + 4 * part) : 0;

@@ -4,9 +4,9 @@
  *
  * A block walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The rows stream
  * through shared memory in parts of 128 bytes of each row, some parts ahead, and with them the part of B that
- * they meet, as tensor cores want it (a panel, which another kernel made); a warp cuts its 16 rows into pieces
- * and hands them to the tensor cores, a step of 64 bytes at a time. Terms of the sums and columns of C are
- * permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
+ * they meet, as tensor cores want it (a panel, which another kernel made); a warp cuts its 16 rows into
+ * pieces and hands them to the tensor cores, a step of 64 bytes at a time. Terms of the sums and columns of C
+ * are permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
 #ifndef KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 #define KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 
@@ -145,7 +145,8 @@ template <class T_> struct row_part {
     if (at.is_there[r])
       load_four(row_of<T>(from, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
   }
-  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r,
+                                        const float (&x)[4]) const {
     if (at.is_there[r])
       store_four(row_of<T>(to, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
   }
@@ -158,8 +159,9 @@ static __device__ __forceinline__ void epilogue_parts(const struct gemm_epilogue
   const int first_col = (int)blockIdx.y * G::COLS;
 #pragma unroll
   for (int part = 0; part < G::COLS / 32; part++) {
-    const struct row_part<T> rows = {KIND == EPILOGUE_ADD ? e.c : e.saved, e.out, first_col + 32 * part,
-                                     n - first_col - 32 * part};
+    const struct row_part<T> rows = {
+      KIND == EPILOGUE_ADD ? e.c : e.saved, e.out, first_col + 32 * part, n - first_col - 32 * part
+    };
     epilogue_part<KIND, false>(e, at, part, first_col, m.bias, G::COLS, rows, sum,
                                m.totals + threadIdx.x / 32 * G::COLS + part * 32, 0);
   }

@@ -1,14 +1,14 @@
-/* C = A B (+ A2 B2) for a tall A [m, k] and a small B [k, n], of floats or bf16, with the epilogue of a layer,
- * by bulk copies: the kernel. A2 and B2 are further boxes of the same sums.
+/* C = A B (+ A2 B2) for a tall A [m, k] and a small B [k, n], of floats or bf16, with the epilogue of a
+ * layer, by bulk copies: the kernel. A2 and B2 are further boxes of the same sums.
  *
- * A block walks over tiles of rows. One thread feeds it through a ring of boxes of 64 rows by 128 bytes, which
- * are given back one by one: first B, which the block rearranges and keeps (a panel), then tile by tile A and
- * the saved output that a backward epilogue reads. Teams of four warps take the tiles in turn, so that one's
- * epilogue hides behind another's products. A warp takes its 16 rows of a box of A to registers, where floats
- * are cut into pieces, and gives the box back before the products have ended. Columns of C are permuted so
- * that a lane has four neighbours of a row: these go by way of boxes of results, which bulk copies write; but
- * backward floats, for which there is no room, go straight to memory, 64 bytes of a row with the
- * neighbours'. */
+ * A block walks over tiles of rows. One thread feeds it through a ring of boxes of 64 rows by 128 bytes,
+ * which are given back one by one: first B, which the block rearranges and keeps (a panel), then tile by tile
+ * A and the saved output that a backward epilogue reads. Teams of four warps take the tiles in turn, so that
+ * one's epilogue hides behind another's products. A warp takes its 16 rows of a box of A to registers, where
+ * floats are cut into pieces, and gives the box back before the products have ended. Columns of C are
+ * permuted so that a lane has four neighbours of a row: these go by way of boxes of results, which bulk
+ * copies write; but backward floats, for which there is no room, go straight to memory, 64 bytes of a row
+ * with the neighbours'. */
 #ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CUH
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CUH
 
@@ -22,8 +22,8 @@ template <class S> static __device__ __forceinline__ void meet_teams() {
 
 /* Until the boxes of the saved output, from this one on, have come: for the next team they are boxes before
  * its own. */
-static __device__ __forceinline__ void
-await_saved(const struct tma_product &p, struct ring_barriers &barriers, struct ring_place from) {
+static __device__ __forceinline__ void await_saved(const struct tma_product &p,
+                                                   struct ring_barriers &barriers, struct ring_place from) {
   const int boxes = p.epilogue.backward ? p.boxes : 0;
   for (int i = 0; i < boxes; i++) {
     await_next_box(barriers, from);
@@ -33,9 +33,9 @@ await_saved(const struct tma_product &p, struct ring_barriers &barriers, struct 
 
 /* sum = the tile times B; its boxes are given back, and the next team takes its turn. */
 template <class S>
-static __device__ __forceinline__ void
-multiply_ring(const struct tma_product &p, const struct tma_memory &m, struct ring_barriers &barriers,
-              uint64_t *turn, struct ring_place &at, float (&sum)[S::BLOCKS][4]) {
+static __device__ __forceinline__ void multiply_ring(const struct tma_product &p, const struct tma_memory &m,
+                                                     struct ring_barriers &barriers, uint64_t *turn,
+                                                     struct ring_place &at, float (&sum)[S::BLOCKS][4]) {
   typedef typename S::T T;
   const int lane = threadIdx.x % 32, row = threadIdx.x % TEAM / 32 * 16 + row_of_lane(lane);
   uint64_t panel = right_matrix<S::BLOCKS>(m.panel);
@@ -103,8 +103,8 @@ static __device__ __forceinline__ void take_ring(const struct tma_maps &maps, co
     float sum[S::BLOCKS][4];
     barrier_wait(&barriers.turn[team], i / COUNT & 1);
     multiply_ring<S>(p, m, barriers, &barriers.turn[(team + 1) % COUNT], at, sum);
-    epilogue_tile<S>(p, maps.out, m, barriers, tile_of_team(p, tile, team, i / COUNT * batches_of(p), first_col),
-                     at, sum);
+    epilogue_tile<S>(p, maps.out, m, barriers,
+                     tile_of_team(p, tile, team, i / COUNT * batches_of(p), first_col), at, sum);
     i += COUNT;
   }
   if (threadIdx.x % TEAM == 0) wait_for_boxes();

@@ -11,12 +11,15 @@ template <class T> constexpr int TMA_COLS = BOX_ROW_BYTES / (int)sizeof(T);
 constexpr int MOST_BOXES = 27, MOST_TEAMS = 4, MOST_BATCH = 2;
 
 /* A kernel for matrices of T, and 8 BLOCKS columns of C. TEAMS: as many as registers and shared memory allow.
- * REGISTERS: what their threads need beyond an even share; then four warps feed them, for registers are handed
- * over by four, and keep few. */
+ * REGISTERS: what their threads need beyond an even share; then four warps feed them, for registers are
+ * handed over by four, and keep few. */
 template <class T_, int BLOCKS_> struct tma_shape {
   typedef T_ T;
   static constexpr int BLOCKS = BLOCKS_, COLS = 8 * BLOCKS;
-  static constexpr int TEAMS = sizeof(T) == 4 ? (BLOCKS <= 8 ? 3 : 2) : BLOCKS <= 8 ? 4 : BLOCKS <= 16 ? 3 : 2;
+  static constexpr int TEAMS = sizeof(T) == 4 ? (BLOCKS <= 8 ? 3 : 2)
+                               : BLOCKS <= 8  ? 4
+                               : BLOCKS <= 16 ? 3
+                                              : 2;
   static constexpr int REGISTERS = BLOCKS <= 8 ? 0 : TEAMS == 3 ? 160 : 240;
   static constexpr int THREADS = TEAMS * TEAM + (REGISTERS > 0 ? TEAM : 32);
   static constexpr int ACROSS = (COLS + TMA_COLS<T> - 1) / TMA_COLS<T>; /* boxes of a row of C */
@@ -58,8 +61,8 @@ template <class S> static void lay_ring(int64_t blocks, struct tma_product &p) {
   p.b_boxes = boxes_of_b<S>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
 }
 
-/* Shared memory: the ring; two batches for each team's results, where these leave by boxes; the panel; sums of
- * columns for each warp, [sums, warps, columns]; reals of columns. */
+/* Shared memory: the ring; two batches for each team's results, where these leave by boxes; the panel; sums
+ * of columns for each warp, [sums, warps, columns]; reals of columns. */
 struct tma_memory {
   unsigned char *ring, *results;
   uint4 *panel;
@@ -129,8 +132,7 @@ static __device__ __forceinline__ void await_box(struct ring_barriers &barriers,
 }
 
 /* All lanes of the warp have read what they need of the box. */
-static __device__ __forceinline__ void give_box(struct ring_barriers &barriers,
-                                                const struct ring_place &at) {
+static __device__ __forceinline__ void give_box(struct ring_barriers &barriers, const struct ring_place &at) {
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(&barriers.empty[at.box]);
 }

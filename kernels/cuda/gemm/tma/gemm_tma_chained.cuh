@@ -1,9 +1,10 @@
-/* Y = epilogue(A B), and from its rows as they leave Y2 = scale_v (Y B2 + bias2)_v, the product that the layer
- * above begins with: the kernel, for Y of one block of columns.
+/* Y = epilogue(A B), and from its rows as they leave Y2 = scale_v (Y B2 + bias2)_v, the product that the
+ * layer above begins with: the kernel, for Y of one block of columns.
  *
  * Tiles come and are ended as in gemm_tma.cuh; B2 is rearranged into a panel of its own behind B's. A lane's
  * sums are of four neighbours in each 16 columns of its rows: once the epilogue has gone over them, they are
- * the left matrix of the second product as they are. Both results leave by the team's two batches of boxes. */
+ * the left matrix of the second product as they are. Both results leave by the team's two batches of boxes.
+ */
 #ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CHAINED_CUH
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_CHAINED_CUH
 
@@ -38,7 +39,8 @@ struct tma_chained_memory {
 };
 
 template <class C>
-static __device__ __forceinline__ struct tma_chained_memory tma_chained_memory_of(const struct tma_product &p) {
+static __device__ __forceinline__ struct tma_chained_memory
+tma_chained_memory_of(const struct tma_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   unsigned char *results = boxes + p.ring * BOX;
   unsigned char *panel = results + result_boxes<typename C::First>(false, p.batch) * BOX;
@@ -59,8 +61,8 @@ static __device__ __forceinline__ void feed_chained(const struct tma_chained &p,
   feed_panel<typename C::Second>(p.second, maps.second, ring, barriers, at, 0);
   for (int64_t tile = blockIdx.x; tile < first.tiles; tile += gridDim.x) {
     for (int i = 0; i < first.depth; i++)
-      feed_box(first, &maps.first.a, ring, barriers, at, first.height,
-               i * TMA_COLS<typename C::First::T>, tile * first.height);
+      feed_box(first, &maps.first.a, ring, barriers, at, first.height, i * TMA_COLS<typename C::First::T>,
+               tile * first.height);
   }
 }
 

@@ -33,8 +33,7 @@ static int make_maps(const struct gemm *op, const struct tma_chained &p, struct 
   return cuda_tma_map(p.second.epilogue.out, p.second.height, &maps->second.out);
 }
 
-template <class C>
-static int run(struct kernels *k, const struct gemm *op, struct tma_chained p, int *took) {
+template <class C> static int run(struct kernels *k, const struct gemm *op, struct tma_chained p, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   int ring = 0, bytes = 0, batch = MOST_BATCH;
   struct tma_chained_maps maps = {};

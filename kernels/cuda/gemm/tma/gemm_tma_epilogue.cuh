@@ -19,30 +19,28 @@ template <class S> static constexpr __device__ bool sends(enum epilogue_kind kin
   return S::SENDS_BACK || !is_backward(kind);
 }
 
-/* What a part of a tile reads and writes: the box of the saved output, or of z; and the box of results that is
- * made up, or rows of the result. */
-template <class S, enum epilogue_kind KIND> struct boxed_part {
-  typedef typename S::T T;
-  const struct gemm_epilogue &e;
-  const struct tma_tile &tile;
-  int part;
-  const unsigned char *saved;
-  unsigned char *results;
+/* What a part of a tile reads and writes: the box of the saved output, or of z; and the box of results that
+ * is made up, or rows of the result. */
+template <class S, enum epilogue_kind KIND>
+struct boxed_part {
+  typedef typename S::T T; const struct gemm_epilogue & e; const struct tma_tile & tile; int part;
+  const unsigned char * saved; unsigned char * results;
 
-  __device__ __forceinline__ T *place(const unsigned char *box, int i, int r) const {
-    return four_of_box<T>(box, tile.row + 8 * r, part % (TMA_COLS<T> / 32) * 8 + 4 * i + tile.at.q);
-  }
-  __device__ __forceinline__ void read(const struct lane_place &, int i, int r, float (&x)[4]) const {
-    load_four(place(saved, i, r), 4, x);
-  }
-  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
-    const int col = 32 * part + 16 * i + 4 * at.q;
-    if constexpr (sends<S>(KIND))
-      store_four(place(results, i, r), 4, x);
-    else if (at.is_there[r])
-      store(row_of<T>(e.out, at.v + 8 * r) + tile.first_col + col, min(4, tile.cols - col), true, x);
-  }
-};
+  __device__ __forceinline__ T *
+  place(const unsigned char *box, int i, int r)
+      const {return four_of_box<T>(box, tile.row + 8 * r, part % (TMA_COLS<T> / 32) * 8 + 4 * i + tile.at.q);}
+__device__ __forceinline__ void read(const struct lane_place &, int i, int r, float (&x)[4]) const {
+  load_four(place(saved, i, r), 4, x);
+}
+__device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
+  const int col = 32 * part + 16 * i + 4 * at.q;
+  if constexpr (sends<S>(KIND))
+    store_four(place(results, i, r), 4, x);
+  else if (at.is_there[r])
+    store(row_of<T>(e.out, at.v + 8 * r) + tile.first_col + col, min(4, tile.cols - col), true, x);
+}
+}
+;
 
 /* Two batches of results take turns, and leave by bulk copies. */
 static __device__ __forceinline__ void await_results(int team) {
@@ -76,9 +74,11 @@ epilogue_boxes(const struct tma_product &p, const CUtensorMap &out, const struct
   for (int part = 0; part < ALL; part++) {
     const int box = part / PARTS, of_batch = box & (p.batch - 1);
     const bool begins = part % PARTS == 0, ends = part % PARTS == PARTS - 1 || part == ALL - 1;
-    unsigned char *batch = m.results + (2 * tile.team + (tile.sent + (box >> (p.batch - 1))) % 2) * p.batch * BOX;
-    const struct boxed_part<S, KIND> boxes = {p.epilogue, tile, part, m.ring + from.box * BOX,
-                                              batch + of_batch * BOX};
+    unsigned char *batch = m.results +
+                           (2 * tile.team + (tile.sent + (box >> (p.batch - 1))) % 2) * p.batch * BOX;
+    const struct boxed_part<S, KIND> boxes = {
+      p.epilogue, tile, part, m.ring + from.box *BOX, batch + of_batch *BOX
+    };
     if (box >= p.boxes) break;
     if (begins && BACKWARD) await_next_box(barriers, from);
     if (begins && sends_now && of_batch == 0) await_results(tile.team);

@@ -42,8 +42,9 @@ template <class S> static int make_maps(const struct gemm *op, struct tma_launch
   if (p.depth2 > 0) TRY(cuda_tma_map(op->a2, p.height, &launch->maps.a2));
   if (p.depth2 > 0) TRY(cuda_tma_map(op->b2, BOX_ROWS, &launch->maps.b2));
   if (p.epilogue.backward) TRY(cuda_tma_map(p.epilogue.saved, p.height, &launch->maps.saved));
-  return result_boxes<S>(p.epilogue.backward, p.batch) > 0 ? cuda_tma_map(p.epilogue.out, p.height, &launch->maps.out)
-                                                  : OK;
+  return result_boxes<S>(p.epilogue.backward, p.batch) > 0
+             ? cuda_tma_map(p.epilogue.out, p.height, &launch->maps.out)
+             : OK;
 }
 
 template <class S>
@@ -72,8 +73,8 @@ template <class T> static bool is_boxed(const struct tensor &t) {
 
 template <class T> static bool can_be_tma(const struct gemm *op, const struct gemm_epilogue &e) {
   const bool sends = !e.backward || tma_shape<T, 16>::SENDS_BACK;
-  return is_of_tma(e.kind) && is_boxed<T>(op->a) && is_boxed<T>(op->b) &&
-         is_boxed<T>(op->a2) && is_boxed<T>(op->b2) && is_boxed<T>(e.out) && is_boxed<T>(e.saved) &&
+  return is_of_tma(e.kind) && is_boxed<T>(op->a) && is_boxed<T>(op->b) && is_boxed<T>(op->a2) &&
+         is_boxed<T>(op->b2) && is_boxed<T>(e.out) && is_boxed<T>(e.saved) &&
          (!sends || cuda_takes_boxes(e.out));
 }
 

@@ -1,4 +1,5 @@
-/* B, and B2 behind it, as they came by bulk copies, cut into the panel that products read (gemm_fragment.cuh). */
+/* B, and B2 behind it, as they came by bulk copies, cut into the panel that products read
+ * (gemm_fragment.cuh). */
 #ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_PANEL_CUH
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_PANEL_CUH
 
@@ -19,16 +20,14 @@ static __device__ __forceinline__ void put_terms(uint4 *panel, int step, int hal
   struct bf16x2_split pair[4];
 #pragma unroll
   for (int q = 0; q < 4; q++) pair[q] = split(x[2 * q], x[2 * q + 1]);
-  panel_chunk<BLOCKS>(panel, step, 0, half, col) = make_uint4(pair[0].hi, pair[1].hi, pair[2].hi,
-                                                              pair[3].hi);
+  panel_chunk<BLOCKS>(panel, step, 0, half, col) = make_uint4(pair[0].hi, pair[1].hi, pair[2].hi, pair[3].hi);
   panel_chunk<BLOCKS>(panel, step, 1, half, col) = make_uint4(pair[0].mid, pair[1].mid, pair[2].mid,
                                                               pair[3].mid);
 }
 
 /* The first of terms 2 q and 2 q + 1 of half a plane, among a step's rows of B: lane 4 g + q takes them from
  * 16 bytes of A, or, HELD, from the four neighbours of each 16 columns that it has of a product. */
-template <class T, bool HELD>
-static __device__ __forceinline__ int row_of_terms(int plane, int half, int q) {
+template <class T, bool HELD> static __device__ __forceinline__ int row_of_terms(int plane, int half, int q) {
   if (sizeof(T) == 4) return 4 * q + 2 * half;
   return HELD ? 16 * plane + 4 * q + 2 * half : 8 * q + 4 * plane + 2 * half;
 }

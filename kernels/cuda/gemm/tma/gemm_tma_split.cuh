@@ -18,8 +18,8 @@ static __device__ __forceinline__ void meet_both() {
 /* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; `instead`
  * for one that is not there: boxes of the other team may be given back, and filled again, at any time. */
 static __device__ __forceinline__ const unsigned char *
-await_nth(const struct tma_product &p, const unsigned char *ring, struct ring_barriers &barriers,
-          int first, int i, int count, const unsigned char *instead) {
+await_nth(const struct tma_product &p, const unsigned char *ring, struct ring_barriers &barriers, int first,
+          int i, int count, const unsigned char *instead) {
   if (i >= count) return instead;
   const struct ring_place at = place_of_box(p, first + i);
   await_box(barriers, at);
@@ -27,9 +27,8 @@ await_nth(const struct tma_product &p, const unsigned char *ring, struct ring_ba
 }
 
 /* A team gives back those of its two boxes, from number 2 `pair` on, that are there. */
-static __device__ __forceinline__ void give_pair(const struct tma_product &p,
-                                                 struct ring_barriers &barriers, int first, int pair,
-                                                 int count) {
+static __device__ __forceinline__ void give_pair(const struct tma_product &p, struct ring_barriers &barriers,
+                                                 int first, int pair, int count) {
   for (int i = 2 * pair; i < min(2 * pair + 2, count); i++) give_box(barriers, place_of_box(p, first + i));
 }
 

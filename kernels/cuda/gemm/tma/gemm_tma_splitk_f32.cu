@@ -27,10 +27,8 @@ template <class S> static int run(struct kernels *k, const struct gemm *op, bool
   TRY(cuda_tma_map(right, BOX_ROWS, &maps.right));
   TRY(kernels_workspace(k, (int64_t)shares * p.tiles * S::LEFT * S::RIGHT * (int64_t)sizeof(float),
                         (void **)&p.partial));
-  TRY_CUDA(
-      cudaFuncSetAttribute(tma_splitk_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  TRY(pdl_launch(k, tma_splitk_kernel<S>, shares * (unsigned)p.tiles, TWO_TEAMS_THREADS, bytes, maps,
-                 p));
+  TRY_CUDA(cudaFuncSetAttribute(tma_splitk_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY(pdl_launch(k, tma_splitk_kernel<S>, shares * (unsigned)p.tiles, TWO_TEAMS_THREADS, bytes, maps, p));
   struct share_sums sums = {};
   take_tiles(&sums, {p.partial, shares, p.tiles, p.right_tiles, S::LEFT, S::RIGHT, is_turned,
                      (bool)op->accumulate, op->c, op->factor ? (float)*op->factor : 1});

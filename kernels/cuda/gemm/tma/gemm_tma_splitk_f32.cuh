@@ -19,10 +19,10 @@ struct tma_splitk_maps {
 
 struct tma_splitk {
   struct tma_product product; /* m and ring alone */
-  int64_t share;                    /* rows of a block: a multiple of TERMS */
-  int left, right;                  /* columns */
-  int right_tiles, tiles;           /* of C */
-  float *partial;                   /* [shares, tiles, left columns of a tile, right columns] */
+  int64_t share;              /* rows of a block: a multiple of TERMS */
+  int left, right;            /* columns */
+  int right_tiles, tiles;     /* of C */
+  float *partial;             /* [shares, tiles, left columns of a tile, right columns] */
 };
 
 /* Of a tile: 128 EACH left columns, 8 BLOCKS right ones. */
@@ -68,10 +68,9 @@ static __device__ __forceinline__ void feed_sums(const struct tma_splitk &p,
 }
 
 /* Both teams cut the right boxes, from number `first` of the ring on. */
-static __device__ __forceinline__ void cut_right_boxes(const struct tma_product &p,
-                                                       const unsigned char *ring,
-                                                       struct ring_barriers &barriers, int team,
-                                                       int first, int count, const struct split_boxes &to) {
+static __device__ __forceinline__ void cut_right_boxes(const struct tma_product &p, const unsigned char *ring,
+                                                       struct ring_barriers &barriers, int team, int first,
+                                                       int count, const struct split_boxes &to) {
   for (int i = team; i < count; i += TEAMS) {
     const unsigned char *box = await_nth(p, ring, barriers, first, i, count, NULL);
     cut_box<false>(box, {to.hi + i / 2 * BOX, to.mid + i / 2 * BOX}, 0, i % 2);
@@ -81,10 +80,10 @@ static __device__ __forceinline__ void cut_right_boxes(const struct tma_product 
 
 /* sum[e] += the team's left columns, of boxes from number `first` of the ring on, times the planes. */
 template <class S>
-static __device__ __forceinline__ void
-multiply_left(const struct tma_product &p, const unsigned char *ring,
-              struct ring_barriers &barriers, int team, int first, int count,
-              const struct split_boxes &right, int steps, bool adds, float (&sum)[S::EACH][S::BLOCKS][4]) {
+static __device__ __forceinline__ void multiply_left(const struct tma_product &p, const unsigned char *ring,
+                                                     struct ring_barriers &barriers, int team, int first,
+                                                     int count, const struct split_boxes &right, int steps,
+                                                     bool adds, float (&sum)[S::EACH][S::BLOCKS][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32;
   const uint64_t hi = boxed_matrix(shared_address(right.hi), BOX),
                  mid = boxed_matrix(shared_address(right.mid), BOX);
@@ -126,9 +125,9 @@ static __device__ __forceinline__ void flush_left(const struct tma_splitk &p, in
 }
 
 template <class S>
-static __device__ __forceinline__ void take_sums(const struct tma_splitk &p,
-                                                 const struct sums_share &share, unsigned char *ring,
-                                                 struct ring_barriers &barriers, int team) {
+static __device__ __forceinline__ void take_sums(const struct tma_splitk &p, const struct sums_share &share,
+                                                 unsigned char *ring, struct ring_barriers &barriers,
+                                                 int team) {
   const int each = share.right_boxes + share.left_boxes;
   unsigned char *planes = ring + p.product.ring * BOX;
   for (int begin = 0; begin < share.tiles; begin += TMA_FLUSH) {
@@ -151,7 +150,7 @@ static __device__ __forceinline__ void take_sums(const struct tma_splitk &p,
 template <class S>
 static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
     tma_splitk_kernel(const __grid_constant__ struct tma_splitk_maps maps,
-                            const __grid_constant__ struct tma_splitk p) {
+                      const __grid_constant__ struct tma_splitk p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) unsigned char boxes[];
   __shared__ struct ring_barriers barriers;

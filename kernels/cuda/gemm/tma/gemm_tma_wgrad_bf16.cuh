@@ -13,10 +13,10 @@
 #ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_BF16_CUH
 #define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_BF16_CUH
 
-#include "kernels/cuda/gemm/gemm_tiles.cuh"
-#include "kernels/cuda/gemm/gemm_epilogue.cuh"
-#include "kernels/cuda/gemm/gemm_wgmma.cuh"
 #include "kernels/cuda/common/tma.cuh"
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
+#include "kernels/cuda/gemm/gemm_tiles.cuh"
+#include "kernels/cuda/gemm/gemm_wgmma.cuh"
 
 struct wgrad_maps {
   CUtensorMap a, b, a2, b2, saved, left, out; /* left with then, out without */
@@ -100,8 +100,8 @@ static __device__ __forceinline__ void multiply_tile(int steps, uint32_t box, co
   do {
     const int within = s % 4 * TERMS * 2;
     open_products();
-    multiply<false, false>(sum, further(left, s / 4 * BOX + within), further(right, s / 4 * (int)box + within),
-                           s > 0);
+    multiply<false, false>(sum, further(left, s / 4 * BOX + within),
+                           further(right, s / 4 * (int)box + within), s > 0);
     close_products();
   } while (++s < steps);
 }
@@ -159,9 +159,9 @@ static __device__ __forceinline__ void write_wgrad(const struct wgrad_product &p
 }
 
 /* dZ of a box in the place of H, from the sums; those of its columns are added to the warp's totals. */
-static __device__ __forceinline__ void epilogue_box(const struct gemm_epilogue &e, const struct lane_place &at,
-                                                    const float (&sum)[8][4], unsigned char *box,
-                                                    double *totals) {
+static __device__ __forceinline__ void epilogue_box(const struct gemm_epilogue &e,
+                                                    const struct lane_place &at, const float (&sum)[8][4],
+                                                    unsigned char *box, double *totals) {
   const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
   float column[8][2] = {};
   box += (threadIdx.x % TEAM / 32 * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;

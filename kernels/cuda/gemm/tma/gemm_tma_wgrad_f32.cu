@@ -26,8 +26,7 @@ static bool can_fuse_wgrad(const struct gemm *op, const struct gemm_epilogue &e)
 }
 
 /* The arrays that a launch leaves in the workspace, one after the other. */
-template <class S>
-static int place_sums(struct kernels *k, struct tma_wgrad *p, unsigned shares, bool sums) {
+template <class S> static int place_sums(struct kernels *k, struct tma_wgrad *p, unsigned shares, bool sums) {
   const int64_t chained_wgrad = S::CHAINED_WGRAD
                                     ? (int64_t)shares * p->left_boxes * TMA_COLS<float> * WGRAD_COLS
                                     : 0,
@@ -44,8 +43,7 @@ static int place_sums(struct kernels *k, struct tma_wgrad *p, unsigned shares, b
 }
 
 template <class S>
-static int make_maps(const struct gemm *op, const struct gemm_epilogue &e,
-                     struct tma_wgrad_maps *maps) {
+static int make_maps(const struct gemm *op, const struct gemm_epilogue &e, struct tma_wgrad_maps *maps) {
   TRY(cuda_tma_map(op->a, BOX_ROWS, &maps->a));
   TRY(cuda_tma_map(op->b, BOX_ROWS, &maps->b));
   TRY(cuda_tma_map(e.saved, BOX_ROWS, &maps->saved));
@@ -55,8 +53,7 @@ static int make_maps(const struct gemm *op, const struct gemm_epilogue &e,
 
 /* Adds up what the shares left. */
 template <class S>
-static int end_launch(struct kernels *k, const struct gemm *op, const struct tma_wgrad *p,
-                      unsigned shares) {
+static int end_launch(struct kernels *k, const struct gemm *op, const struct tma_wgrad *p, unsigned shares) {
   const struct gemm *chained_wgrad = op->backward->chained_wgrad, *fused_wgrad = op->fused_wgrad;
   struct share_sums sums = {};
   if (S::CHAINED_WGRAD)
@@ -87,8 +84,7 @@ static int launch(struct kernels *k, const struct gemm *op, struct tma_wgrad p, 
   *took = (S::CHAINED_WGRAD ? FUSED_CHAINED_WGRAD : 0) | (S::FUSED_WGRAD ? FUSED_WGRAD : 0);
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, p.product.epilogue, &maps));
-  TRY_CUDA(
-      cudaFuncSetAttribute(tma_wgrad_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY_CUDA(cudaFuncSetAttribute(tma_wgrad_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   TRY(pdl_launch(k, tma_wgrad_kernel<S>, shares, TWO_TEAMS_THREADS, bytes, maps, p));
   return end_launch<S>(k, op, &p, shares);
 }

@@ -27,7 +27,7 @@ struct tma_wgrad_maps {
 
 struct tma_wgrad {
   struct tma_product product; /* of dZ; its tiles are of 64 rows */
-  int64_t share; /* rows of a block: a multiple of TERMS, of BOX_ROWS where dZ is written */
+  int64_t share;              /* rows of a block: a multiple of TERMS, of BOX_ROWS where dZ is written */
   int left_boxes;
   float *chained_wgrad,
       *fused_wgrad; /* [shares, columns of all left boxes, 128], [shares, 128, 8 A_BLOCKS] */
@@ -57,8 +57,7 @@ static __host__ __device__ __forceinline__ int tma_wgrad_fixed(int depth, bool s
          (sums ? 2 * TEAM / 32 * WGRAD_COLS / 2 * (int)sizeof(double) : 0);
 }
 
-static __device__ __forceinline__ struct tma_wgrad_memory
-tma_wgrad_memory_of(const struct tma_product &p) {
+static __device__ __forceinline__ struct tma_wgrad_memory tma_wgrad_memory_of(const struct tma_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   const int plane = wgrad_split_boxes(p.depth) * BOX;
   unsigned char *a = boxes + p.ring * BOX, *dz = a + 2 * plane, *b = dz + WGRAD_BOXES * BOX;
@@ -78,8 +77,8 @@ static __device__ __forceinline__ struct wgrad_share wgrad_share_of(const struct
 }
 
 static __device__ __forceinline__ void feed_wgrad(const struct tma_wgrad &wgrad,
-                                                  const struct tma_wgrad_maps &maps,
-                                                  unsigned char *ring, struct ring_barriers &barriers) {
+                                                  const struct tma_wgrad_maps &maps, unsigned char *ring,
+                                                  struct ring_barriers &barriers) {
   const struct tma_product &p = wgrad.product;
   const struct wgrad_share share = wgrad_share_of(wgrad);
   const CUtensorMap *map[] = {&maps.a, &maps.saved, &maps.left};
@@ -124,9 +123,8 @@ static __device__ __forceinline__ void add_turned(const unsigned char *box, int 
 }
 
 /* The team's 64 columns of dZ before the epilogue, under way. */
-static __device__ __forceinline__ void multiply_wgrad(const struct tma_product &p,
-                                                      const struct tma_wgrad_memory &m, int team,
-                                                      float (&sum)[8][4]) {
+static __device__ __forceinline__ void
+multiply_wgrad(const struct tma_product &p, const struct tma_wgrad_memory &m, int team, float (&sum)[8][4]) {
   const int panel = WGRAD_COLS * BOX_ROW_BYTES, half = team * BOX;
   const uint64_t a[2] = {boxed_matrix(shared_address(m.a.hi), 0), boxed_matrix(shared_address(m.a.mid), 0)};
   const uint64_t b[2] = {boxed_matrix(shared_address(m.b.hi + half), 0),
@@ -154,7 +152,8 @@ template <class S> struct wgrad_part {
   __device__ __forceinline__ void read(const struct lane_place &at, int i, int r, float (&x)[4]) const {
     load_four(four_of_box<float>(saved, row + 8 * r, 4 * i + at.q), 4, x);
   }
-  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r, const float (&x)[4]) const {
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r,
+                                        const float (&x)[4]) const {
     if constexpr (S::CHAINED_WGRAD)
       put_four(m.dz, team, row + 8 * r, 32 * part + 16 * i + 4 * at.q, x);
     else
@@ -177,8 +176,7 @@ epilogue_wgrad(const struct tma_product &p, const struct tma_wgrad_memory &m, in
 }
 
 static __device__ __forceinline__ void write_wgrad(const struct tma_product &p, const CUtensorMap &out,
-                                                   const struct tma_wgrad_memory &m, int team,
-                                                   int64_t row) {
+                                                   const struct tma_wgrad_memory &m, int team, int64_t row) {
   if (threadIdx.x % TEAM > 0) return;
   for (int b = 2 * team; b < min(2 * team + 2, p.boxes); b++)
     write_box(&out, m.results + b * BOX, b * TMA_COLS<float>, (int)row);
@@ -268,8 +266,8 @@ take_wgrad_tile(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps
 
 template <class S>
 static __device__ __forceinline__ void
-take_wgrad(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps,
-           const struct tma_wgrad_memory &m, struct ring_barriers &barriers, int team) {
+take_wgrad(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps, const struct tma_wgrad_memory &m,
+           struct ring_barriers &barriers, int team) {
   const struct tma_product &p = wgrad.product;
   const struct wgrad_share share = wgrad_share_of(wgrad);
   const int each = p.depth + p.boxes + wgrad.left_boxes;
@@ -292,7 +290,7 @@ take_wgrad(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps,
 template <class S>
 static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
     tma_wgrad_kernel(const __grid_constant__ struct tma_wgrad_maps maps,
-                           const __grid_constant__ struct tma_wgrad p) {
+                     const __grid_constant__ struct tma_wgrad p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   __shared__ struct ring_barriers barriers;
   const struct tma_wgrad_memory memory = tma_wgrad_memory_of(p.product);
