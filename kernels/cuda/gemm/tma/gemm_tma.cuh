@@ -62,15 +62,14 @@ static __device__ __forceinline__ void multiply_ring(const struct tma_product &p
   hold(sum);
 }
 
-/* By the first warp; then the block's threads must meet. */
+/* By one thread, which is faster than by a warp; then the block's threads must meet. */
 static __device__ __forceinline__ void open_ring(struct ring_barriers &barriers, int boxes) {
-  const int i = threadIdx.x;
-  if (i < boxes) {
+  for (int i = 0; i < boxes; i++) {
     barrier_init(&barriers.full[i], 1);
     barrier_init(&barriers.empty[i], TEAM / 32);
   }
-  if (i < MOST_TEAMS) barrier_init(&barriers.turn[i], TEAM / 32);
-  for (int w = 0; i == 0 && w < TEAM / 32; w++) barrier_arrive(&barriers.turn[0]); /* nobody is before it */
+  for (int i = 0; i < MOST_TEAMS; i++) barrier_init(&barriers.turn[i], TEAM / 32);
+  for (int i = 0; i < TEAM / 32; i++) barrier_arrive(&barriers.turn[0]); /* nobody is before the first */
   show_barriers();
 }
 
@@ -125,7 +124,7 @@ static __global__ void __launch_bounds__(S::THREADS, 1)
   __shared__ struct ring_barriers barriers;
   const struct tma_memory memory = tma_memory_of<S>(p);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0), first_col = (int)blockIdx.y * S::COLS;
-  if (threadIdx.x < 32) open_ring(barriers, p.ring);
+  if (threadIdx.x == 0) open_ring(barriers, p.ring);
   pdl_prologue();
   __syncthreads();
   if (team < S::TEAMS) {

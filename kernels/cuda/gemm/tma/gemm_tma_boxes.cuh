@@ -61,6 +61,17 @@ template <class S> static void lay_ring(int64_t blocks, struct tma_product &p) {
   p.b_boxes = boxes_of_b<S>(p.depth - p.depth2, p.transpose_b) + p.b2_boxes;
 }
 
+/* The ring of a kernel that needs `fixed` bytes of shared memory beside it: as many boxes as there is room
+ * for, at most MOST_BOXES. */
+static inline int room_for_ring(const struct cuda_state *state, int fixed) {
+  return min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
+}
+
+/* Of these no more than a block uses: barriers that nobody waits for take time to open. */
+static inline int trimmed_ring(int ring, int64_t uses) {
+  return (int)min((int64_t)ring, uses);
+}
+
 /* Shared memory: the ring; two batches for each team's results, where these leave by boxes; the panel; sums
  * of columns for each warp, [sums, warps, columns]; reals of columns. */
 struct tma_memory {

@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(C::First::THREADS, 1)
   __shared__ struct ring_barriers barriers;
   const struct tma_chained_memory memory = tma_chained_memory_of<C>(p.first);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
-  if (threadIdx.x < 32) open_ring(barriers, p.first.ring);
+  if (threadIdx.x == 0) open_ring(barriers, p.first.ring);
   pdl_prologue();
   __syncthreads();
   if (team < C::First::TEAMS) {

@@ -39,21 +39,24 @@ template <class C> static int run(struct kernels *k, const struct gemm *op, stru
   struct tma_chained_maps maps = {};
   for (; batch > 0; batch--) {
     const int fixed = tma_chained_fixed<C>(p.first.depth, batch);
-    ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
-    bytes = fixed + ring * BOX;
+    ring = room_for_ring(state, fixed);
+    bytes = fixed;
     if (ring >= least_boxes(p.first.depth)) break;
   }
   if (batch == 0) return OK;
   p.first.batch = p.second.batch = batch;
   *took = FUSED_CHAINED_GEMM;
-  p.first.ring = p.second.ring = ring;
   p.second.depth = C::DEPTH;
   lay_ring<typename C::First>(state->multiprocessors, p.first);
   lay_ring<typename C::Second>(state->multiprocessors, p.second);
+  const unsigned blocks = (unsigned)min((int64_t)state->multiprocessors, p.first.tiles);
+  ring = trimmed_ring(ring, p.first.b_boxes + p.second.b_boxes +
+                                blocks_of(p.first.tiles, blocks) * (int64_t)p.first.depth);
+  p.first.ring = p.second.ring = ring;
+  bytes += ring * BOX;
   TRY(make_maps(op, p, &maps));
   TRY_CUDA(cudaFuncSetAttribute(tma_chained_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  return pdl_launch(k, tma_chained_kernel<C>, (unsigned)min((int64_t)state->multiprocessors, p.first.tiles),
-                    C::First::THREADS, bytes, maps, p);
+  return pdl_launch(k, tma_chained_kernel<C>, blocks, C::First::THREADS, bytes, maps, p);
 }
 
 /* Registers hold no more sums of both, and shared memory no wider panels of floats. */

@@ -11,7 +11,7 @@ struct tma_launch {
   struct tma_maps maps;
   struct tma_product product;
   unsigned blocks, column_tiles;
-  int bytes; /* of shared memory */
+  int bytes; /* of shared memory, beside the ring */
 };
 
 /* As many boxes as shared memory has room for; false if these are too few, or no more than a tile's saved
@@ -22,8 +22,8 @@ template <class S> static bool fit(const struct cuda_state *state, int sums, str
   const int fixed = results + tma_panel_bytes<S>(p.depth) + tma_totals_bytes<S>(sums) +
                     reals_of(p.epilogue.kind) * S::COLS * (int)sizeof(float);
   const int least = p.epilogue.kind == EPILOGUE_MOMENTS ? LEAST_MOMENT_BOXES : LEAST_BOXES;
-  p.ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
-  launch->bytes = fixed + p.ring * BOX;
+  p.ring = room_for_ring(state, fixed);
+  launch->bytes = fixed;
   return p.ring >= least && (!p.epilogue.backward || p.ring > S::ACROSS);
 }
 
@@ -33,6 +33,9 @@ template <class S> static void lay_tiles(const struct cuda_state *state, struct 
   const int64_t blocks = max((int64_t)1, (int64_t)(state->multiprocessors / launch->column_tiles));
   lay_ring<S>(blocks, p);
   launch->blocks = (unsigned)min(blocks, p.tiles);
+  const int each = p.depth + (p.epilogue.backward ? p.boxes : 0);
+  p.ring = trimmed_ring(p.ring, p.b_boxes + blocks_of(p.tiles, launch->blocks) * (int64_t)each);
+  launch->bytes += p.ring * BOX;
 }
 
 template <class S> static int make_maps(const struct gemm *op, struct tma_launch *launch) {

@@ -18,10 +18,12 @@ template <class S> static int run(struct kernels *k, const struct gemm *op, bool
   p.right_tiles = (int)blocks_of(right.cols, S::RIGHT);
   p.tiles = (int)blocks_of(left.cols, S::LEFT) * p.right_tiles;
   p.product.m = left.rows;
-  p.product.ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - S::FIXED) / BOX);
   const int64_t most = shares_of(state, left.rows, p.tiles, BOX_ROWS / 2);
   p.share = blocks_of(blocks_of(left.rows, most), TERMS) * (int64_t)TERMS;
   const unsigned shares = blocks_of(left.rows, p.share);
+  const int each = (int)(blocks_of(min(S::LEFT, p.left), TMA_COLS<float>) +
+                         blocks_of(min(S::RIGHT, p.right), TMA_COLS<float>));
+  p.product.ring = trimmed_ring(room_for_ring(state, S::FIXED), blocks_of(p.share, BOX_ROWS) * (int64_t)each);
   const int bytes = S::FIXED + p.product.ring * BOX;
   TRY(cuda_tma_map(left, BOX_ROWS, &maps.left));
   TRY(cuda_tma_map(right, BOX_ROWS, &maps.right));

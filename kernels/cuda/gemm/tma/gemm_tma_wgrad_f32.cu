@@ -72,15 +72,17 @@ static int launch(struct kernels *k, const struct gemm *op, struct tma_wgrad p, 
   const bool sums = op->backward->bias_grad != NULL;
   const int fixed = tma_wgrad_fixed(p.product.depth, sums);
   p.left_boxes = S::CHAINED_WGRAD ? (int)blocks_of(op->backward->chained_wgrad->a.cols, TMA_COLS<float>) : 0;
-  p.product.ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
-  if (p.product.ring < LEAST_WGRAD_BOXES) return OK;
-  const int bytes = fixed + p.product.ring * BOX;
+  const int room = room_for_ring(state, fixed);
+  if (room < LEAST_WGRAD_BOXES) return OK;
   struct tma_wgrad_maps maps;
   const int64_t least = S::CHAINED_WGRAD
                             ? TERMS
                             : BOX_ROWS; /* a tile that is written must not reach into the next share */
   p.share = blocks_of(blocks_of(p.product.m, state->multiprocessors), least) * least;
   const unsigned shares = blocks_of(p.product.m, p.share);
+  const int each = p.product.depth + p.product.boxes + p.left_boxes;
+  p.product.ring = trimmed_ring(room, p.product.b_boxes + blocks_of(p.share, BOX_ROWS) * (int64_t)each);
+  const int bytes = fixed + p.product.ring * BOX;
   *took = (S::CHAINED_WGRAD ? FUSED_CHAINED_WGRAD : 0) | (S::FUSED_WGRAD ? FUSED_WGRAD : 0);
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, p.product.epilogue, &maps));

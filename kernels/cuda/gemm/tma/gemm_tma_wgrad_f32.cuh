@@ -295,7 +295,7 @@ static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
   __shared__ struct ring_barriers barriers;
   const struct tma_wgrad_memory memory = tma_wgrad_memory_of(p.product);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
-  if (threadIdx.x < 32) open_ring(barriers, p.product.ring);
+  if (threadIdx.x == 0) open_ring(barriers, p.product.ring);
   pdl_prologue();
   __syncthreads();
   if (team < TEAMS) {
