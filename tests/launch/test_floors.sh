@@ -36,7 +36,7 @@ violations() {
     floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
     floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
     floors("kernels/cuda/spmm", ". | variants")
-    floors("kernels/cuda/gemm", ". | rows tma_bf16 tma_f32x3")
+    floors("kernels/cuda/gemm", ". | rows tma")
     floors("partition", "graph | order shard | cut")
     floors("models", "core | program | layers | train | session")
     floors("models/program", ". | rules")
@@ -160,7 +160,7 @@ plant kernels/ops/ops.h '#  include "partition/shard/halo.h"'
 plant kernels/ops/ops.h '#include "runtime/config/config.h"'
 plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/layout/tiles.h"'
 plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/gemm/rows/planted.cuh"'
-plant kernels/cuda/gemm/rows/planted.cuh '#include "kernels/cuda/gemm/tma_bf16/planted.cuh"'
+plant kernels/cuda/gemm/rows/planted.cuh '#include "kernels/cuda/gemm/tma/planted.cuh"'
 plant kernels/cuda/spmm/planted.cuh '#include "kernels/cuda/attention/attention.h"'
 plant kernels/cuda/spmm/planted.cuh '#include "kernels/cuda/spmm/variants/planted.cuh"'
 plant kernels/cuda/common/planted.cuh '#include "kernels/cuda/gemm/gemm.h"'

@@ -1,15 +1,11 @@
 /* The epilogue of a product: what becomes of a warp's sums, 16 rows of a tile. Forward y from them; backward
- * they are dy, and dz comes of it.
- *
- * Lanes hold four columns of two rows of every pair of blocks, and should go along rows: the sums pass
- * through shared memory in pieces of 64 columns. Of a piece a lane has four columns of every other row. */
+ * they are dy, and dz comes of it. A lane has, of two rows, four neighbours of each 16 columns: what it reads
+ * and writes at once. Where these lie, in shared memory or in a matrix, is the kernel's own. */
 #ifndef KERNELS_CUDA_GEMM_GEMM_EPILOGUE_CUH
 #define KERNELS_CUDA_GEMM_GEMM_EPILOGUE_CUH
 
 #include "kernels/cuda/gemm/gemm_norm.cuh"
 #include "kernels/cuda/gemm/gemm_split.cuh"
-
-constexpr int PIECE = 256; /* 16 bytes of a piece */
 
 /* Epilogues that have code of their own. APART: this one has none, it is a pass of its own. PLAIN: a bias and
  * factors of rows; ADD: C += the product, by "rows" alone; FORWARD: a bias, a ReLU and maybe dropout, by code
@@ -68,19 +64,6 @@ struct gemm_epilogue {
   double *sums; /* [blocks, sums_of(kind), cols] backward: of dz or dn; of moments; NULL: not wanted */
 };
 
-/* A lane's quads of a piece: columns col, ... (n of four are there) of row v and every other one, as many as
- * lie among the next `rows`. */
-struct lane_rows {
-  int64_t v;
-  int rows, col, n;
-};
-
-constexpr int QUADS = 8;
-
-static __device__ __forceinline__ bool has_row(const struct lane_rows &at, int i) {
-  return 2 * i < at.rows;
-}
-
 /* n of four neighbours, all of them 16 bytes or 8 at a time. */
 static __device__ __forceinline__ void load_four(const float *from, int n, float (&x)[4]) {
   load(from, n, n == 4, x);
@@ -102,182 +85,201 @@ static __device__ __forceinline__ void store_four(bf16 *to, int n, const float (
   *(uint2 *)to = make_uint2(rounded_pair(x[0], x[1]), rounded_pair(x[2], x[3]));
 }
 
-/* Which columns of quads i and i + 1 dropout keeps: bits 0 to 3 the first's, 4 to 7 the second's. A call of
- * Philox serves eight columns, those of two neighbouring lanes: the even one makes it for the first row, the
- * odd one for the second. */
-static __device__ __forceinline__ uint32_t kept_of(const struct gemm_epilogue &e, uint32_t epoch,
-                                                   const struct lane_rows &at, int i) {
-  const bool odd = at.col & 4;
-  const int mine = i + odd;
-  const int64_t id = has_row(at, mine) ? e.dropout.id[at.v + 2 * mine] : 0;
-  const struct philox_block bits = dropout_bits(e.dropout, epoch, id, at.col / GROUP * GROUP);
-  uint32_t kept = 0;
-#pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const uint32_t other = __shfl_xor_sync(~0u, odd ? bits.word[half] : bits.word[2 + half], 1);
-    const uint32_t word[2] = {odd ? other : bits.word[half], odd ? bits.word[2 + half] : other};
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-      kept |= (uint32_t)((word[r] & 0xFFFF) >= e.dropout.threshold) << (4 * r + 2 * half);
-      kept |= (uint32_t)((word[r] >> 16) >= e.dropout.threshold) << (4 * r + 2 * half + 1);
-    }
-  }
-  return kept;
-}
-
-static __device__ __forceinline__ void drop_four(const struct dropout &op, uint32_t kept, float (&x)[4]) {
-#pragma unroll
-  for (int j = 0; j < 4; j++) x[j] = kept >> j & 1 ? x[j] * op.scale : 0;
-}
-
-/* The rows and columns of a tile whose sums a warp holds: `rows` of its 16 are there, and `cols` columns. */
-struct warp_tile {
-  int64_t v;
-  int rows, first_col, cols;
-};
-
-/* Odd rows have neighbouring fours of chunks swapped, so that two rows lie in all banks. */
-template <int BLOCKS>
-static __device__ __forceinline__ void put_piece(const float (&sum)[BLOCKS][4], int piece, int lane,
-                                                 float4 *to) {
-  const int g = lane / 4;
-#pragma unroll
-  for (int i = 0; i < (BLOCKS + 7) / 8; i++) {
-    if (i != piece) continue;
-#pragma unroll
-    for (int j = 8 * i; j < 8 * i + 8 && j < BLOCKS; j += 2) {
-      float4 *at = to + g * 16 + ((j % 8 * 2 + lane % 4) ^ (g & 1) << 2);
-      at[0] = make_float4(sum[j][0], sum[j][1], sum[j + 1][0], sum[j + 1][1]);
-      at[8 * 16] = make_float4(sum[j][2], sum[j][3], sum[j + 1][2], sum[j + 1][3]);
-    }
-  }
-}
-
-static __device__ __forceinline__ void take_quad(const float4 *piece, int lane, int i, float (&x)[4]) {
-  const int row = lane / 16;
-  const float4 four = piece[(row + 2 * i) * 16 + (lane % 16 ^ row << 2)];
-  x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
-}
-
-/* Quads of a matrix, aligned: whole ones by wide loads and stores, the others by elements. */
-template <class T>
-static __device__ __forceinline__ void load_quads(const struct tensor &t, const struct lane_rows &at,
-                                                  float (&x)[QUADS][4]) {
-  const T *from = row_of<T>(t, at.v) + at.col;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i) && at.n == 4) load_four(from + 2 * i * t.stride, 4, x[i]);
-  }
-  if (at.n == 4 || at.n <= 0) return;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i)) load_four(from + 2 * i * t.stride, at.n, x[i]);
-  }
-}
-
-template <class T>
-static __device__ __forceinline__ void store_quads(const struct tensor &t, const struct lane_rows &at,
-                                                   const float (&x)[QUADS][4]) {
-  T *to = row_of<T>(t, at.v) + at.col;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i) && at.n == 4) store_four(to + 2 * i * t.stride, 4, x[i]);
-  }
-  if (at.n == 4 || at.n <= 0) return;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    if (has_row(at, i)) store_four(to + 2 * i * t.stride, at.n, x[i]);
-  }
-}
-
-/* Factors of a lane's rows. */
-static __device__ __forceinline__ void load_scales(const float *scale, const struct lane_rows &at,
-                                                   float (&to)[QUADS]) {
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) to[i] = scale && has_row(at, i) ? scale[at.v + 2 * i] : 1;
-}
-
 /* What a forward end raises its elements to at least: without a ReLU to nothing. */
 static __device__ __forceinline__ float floor_of(const struct gemm_epilogue &e) {
   return e.activation == ACTIVATION_RELU ? 0 : -INFINITY;
 }
 
-/* Without branches but those on dropout: ADD; FORWARD; backward ReLU and its dropout from y. */
-template <class T, enum epilogue_kind KIND>
-static __device__ __forceinline__ void epilogue_quads(const struct gemm_epilogue &e,
-                                                      const struct lane_rows &at, const float (&bias)[4],
-                                                      const float4 *piece, int lane, float (&total)[4]) {
-  float x[QUADS][4], saved[QUADS][4] = {}, factor[QUADS];
-  uint32_t kept[QUADS / 2] = {};
-  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
-  const bool drops = KIND == EPILOGUE_FORWARD && e.dropout.threshold > 0;
-  if (KIND == EPILOGUE_BACKWARD_RELU) load_quads<T>(e.saved, at, saved);
-  if (KIND == EPILOGUE_ADD) load_quads<T>(e.c, at, saved);
-  load_scales(e.scale, at, factor);
-  if (drops) {
-    const uint32_t epoch = e.scalars->epoch;
+/* Lane 4 g + q has sums of rows v and v + 8, as far as these are there. */
+struct lane_place {
+  int64_t v;
+  int g, q;
+  bool is_there[2];
+  float factor[2];
+  int64_t id[2];
+};
+
+static __device__ __forceinline__ bool drops_forward(const struct gemm_epilogue &e) {
+  return e.kind == EPILOGUE_FORWARD && e.dropout.threshold > 0;
+}
+
+/* In the tile of so many rows that begins at `first`; row: the lane's first. */
+static __device__ __forceinline__ struct lane_place
+place_of_lane(const struct gemm_epilogue &e, int64_t first, int rows, int row, int lane) {
+  struct lane_place at = {first + row, lane / 4, lane % 4};
 #pragma unroll
-    for (int i = 0; i < QUADS / 2; i++) kept[i] = kept_of(e, epoch, at, 2 * i);
+  for (int i = 0; i < 2; i++) {
+    const int64_t v = at.v + 8 * i;
+    at.is_there[i] = row + 8 * i < rows;
+    at.factor[i] = e.scale && at.is_there[i] ? e.scale[v] : 1;
+    at.id[i] = drops_forward(e) && at.is_there[i] ? e.dropout.id[v] : 0;
   }
+  return at;
+}
+
+static __device__ __forceinline__ int sums_wanted(const struct gemm_epilogue &e) {
+  return e.sums ? sums_of(e.kind) : 0;
+}
+
+/* What a block keeps of column `col`, in place `at` of [reals, cols]. */
+static __device__ __forceinline__ void put_reals(const struct gemm_epilogue &e, int col, bool is_there,
+                                                 int cols, int at, float *reals) {
+  if (is_of_norm(e.kind))
+    put_norm(e.norm, col, is_there, cols, at, reals);
+  else
+    reals[at] = e.bias && is_there ? e.bias[col] : 0;
+}
+
+/* Which columns dropout keeps, of a row's block: one bit a column. */
+static __device__ __forceinline__ uint32_t kept_of_block(const struct dropout &op, uint32_t epoch, int64_t id,
+                                                         int block) {
+  const struct philox_block bits = dropout_bits(op, epoch, id, block * GROUP);
+  uint32_t kept = 0;
 #pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    take_quad(piece, lane, i, x[i]);
+  for (int j = 0; j < GROUP; j++) kept |= (uint32_t)is_kept(op, bits, j) << j;
+  return kept;
+}
+
+/* COUNT sums of each of eight kinds in every lane: those of kind g, added over the lanes 4 h + q for all h,
+ * end in column[0] of lane 4 g + q. */
+template <int COUNT> static __device__ __forceinline__ void fold_columns(int g, float (&column)[8][COUNT]) {
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-      if (KIND == EPILOGUE_BACKWARD_RELU) {
-        x[i][j] = saved[i][j] > 0 ? x[i][j] * scale : 0;
-        total[j] += x[i][j];
-      } else if (KIND == EPILOGUE_ADD) {
-        x[i][j] += saved[i][j];
-      } else {
-        x[i][j] = at_least(x[i][j] + bias[j], floor);
+  for (int half = 4; half > 0; half /= 2) {
+    const bool upper = g & half;
+#pragma unroll
+    for (int j = 0; j < half; j++) {
+#pragma unroll
+      for (int c = 0; c < COUNT; c++) {
+        const float keep = upper ? column[j + half][c] : column[j][c];
+        column[j][c] = keep + __shfl_xor_sync(~0u, upper ? column[j][c] : column[j + half][c], 4 * half);
       }
     }
-    if (drops) drop_four(e.dropout, kept[i / 2] >> 4 * (i % 2), x[i]);
-#pragma unroll
-    for (int j = 0; j < 4; j++) x[i][j] *= factor[i];
   }
-  store_quads<T>(e.out, at, x);
 }
 
-/* Adds the lanes' sums of four columns to the warp's, where these columns are. */
-static __device__ __forceinline__ void add_totals(int lane, int n, float (&total)[4], double *totals) {
+/* The epilogue of four neighbours in a row. x: the product, becomes what column sums are of. */
+template <enum epilogue_kind KIND>
+static __device__ __forceinline__ void epilogue_four(const struct gemm_epilogue &e, const float (&bias)[4],
+                                                     const float (&before)[4], uint32_t kept, float (&x)[4]) {
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1, floor = floor_of(e);
+  const bool drops = KIND == EPILOGUE_FORWARD && drops_forward(e);
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    total[j] += __shfl_xor_sync(~0u, total[j], 16);
-    if (lane < 16 && n > 0) totals[lane * 4 + j] += (double)total[j];
+    if (KIND == EPILOGUE_BACKWARD_RELU) {
+      x[j] = before[j] > 0 ? x[j] * scale : 0;
+    } else if (KIND == EPILOGUE_ADD) {
+      x[j] += before[j];
+    } else {
+      x[j] += bias[j];
+      if (KIND == EPILOGUE_FORWARD) x[j] = at_least(x[j], floor);
+      if (drops) x[j] = kept >> j & 1 ? x[j] * scale : 0;
+    }
   }
 }
 
-template <class T, enum epilogue_kind KIND, int BLOCKS>
-static __device__ __forceinline__ void
-epilogue_pieces(const struct gemm_epilogue &e, const struct warp_tile &at, const float *bias,
-                const float (&sum)[BLOCKS][4], int lane, float4 *piece, double *totals) {
-#pragma unroll 1
-  for (int i = 0; i < (BLOCKS + 7) / 8; i++) {
-    const int col = i * 64 + lane % 16 * 4, n = min(4, at.cols - col);
-    const struct lane_rows rows = {at.v + lane / 16, at.rows - lane / 16, at.first_col + col, n};
-    float added[4], total[4] = {};
-    put_piece(sum, i, lane, piece);
-    load(bias + (n > 0 ? col : 0), 4, true, added);
-    __syncwarp();
-    epilogue_quads<T, KIND>(e, rows, added, piece, lane, total);
-    __syncwarp();
-    if (KIND == EPILOGUE_BACKWARD_RELU && e.sums) add_totals(lane, n, total, totals + i * 64);
+/* Of the eight columns of block `first` + q lane 4 g + q asks which are kept: bits 0 to 7 in its first row, 8
+ * to 15 in its second. */
+static __device__ __forceinline__ uint32_t kept_of_lane(const struct gemm_epilogue &e, uint32_t epoch,
+                                                        const struct lane_place &at, int first) {
+  return kept_of_block(e.dropout, epoch, at.id[0], first + at.q) |
+         kept_of_block(e.dropout, epoch, at.id[1], first + at.q) << 8;
+}
+
+/* Sums of 32 columns, of a lane's rows, added over the warp's to its totals. */
+static __device__ __forceinline__ void add_part_columns(const struct lane_place &at, float (&column)[8][1],
+                                                        double *totals) {
+  fold_columns(at.g, column);
+  totals[at.g / 4 * 16 + 4 * at.q + at.g % 4] += (double)column[0][0];
+}
+
+/* What four columns add to their sums, from a row that is there. */
+template <enum epilogue_kind KIND>
+static __device__ __forceinline__ void add_to_sums(const float (&x)[4], const float (&other)[4],
+                                                   float (&sums)[2][4]) {
+#pragma unroll
+  for (int c = 0; c < 4; c++) {
+    sums[0][c] += KIND == EPILOGUE_MOMENTS ? other[c] : x[c];
+    if (KIND == EPILOGUE_MOMENTS) sums[1][c] += other[c] * other[c];
+    if (KIND == EPILOGUE_NORM_SUMS) sums[1][c] += x[c] * other[c];
   }
 }
 
-/* T: of C. bias, totals: of the tile's columns; piece: the warp's place for one; all in shared memory. */
-template <class T, int BLOCKS>
-static __device__ __forceinline__ void
-epilogue_rows(const struct gemm_epilogue &e, const struct warp_tile &at, const float *bias,
-              const float (&sum)[BLOCKS][4], int lane, float4 *piece, double *totals) {
-  if (e.kind == EPILOGUE_ADD)
-    epilogue_pieces<T, EPILOGUE_ADD>(e, at, bias, sum, lane, piece, totals);
-  else if (e.kind == EPILOGUE_BACKWARD_RELU)
-    epilogue_pieces<T, EPILOGUE_BACKWARD_RELU>(e, at, bias, sum, lane, piece, totals);
-  else
-    epilogue_pieces<T, EPILOGUE_FORWARD>(e, at, bias, sum, lane, piece, totals);
+/* As T holds them. */
+static __device__ __forceinline__ void round_four(float (&)[4], float) {}
+
+static __device__ __forceinline__ void round_four(float (&x)[4], bf16) {
+  const uint32_t low = rounded_pair(x[0], x[1]), high = rounded_pair(x[2], x[3]);
+  x[0] = low_half(low), x[1] = high_half(low), x[2] = low_half(high), x[3] = high_half(high);
+}
+
+/* Column sums from totals [warps, cols] in shared memory, of which n are wanted, by so many threads. */
+static __device__ __forceinline__ void write_column_sums(const double *totals, int warps, int cols, int n,
+                                                         int threads, double *sums) {
+  for (int j = threadIdx.x; j < n; j += threads) {
+    double sum = 0;
+    for (int w = 0; w < warps; w++) sum += totals[w * cols + j];
+    sums[j] = sum;
+  }
+}
+
+/* The same from totals [2, warps, cols]: each half of the columns has warps of its own. */
+static __device__ __forceinline__ void write_half_sums(const double *totals, int warps, int cols, int n,
+                                                       int threads, double *sums) {
+  for (int j = threadIdx.x; j < n; j += threads) {
+    double sum = 0;
+    for (int w = 0; w < warps; w++) sum += totals[(j / cols * warps + w) * cols + j % cols];
+    sums[j] = sum;
+  }
+}
+
+/* The epilogue of columns [32 PART, 32 PART + 32) of a tile that begins at first_col. matrix: reads what a
+ * lane's four neighbours number i (of two) were before, and writes what they become; its T is the elements'
+ * type. reals: [reals, cols] of the tile's columns. totals: the warp's, of these columns; those of the next
+ * sum are `pitch` further on. KEEPS: what leaves takes the sums' place. */
+template <enum epilogue_kind KIND, bool KEEPS, class M, int BLOCKS>
+static __device__ __forceinline__ void epilogue_part(const struct gemm_epilogue &e,
+                                                     const struct lane_place &at, int part, int first_col,
+                                                     const float *reals, int cols, const M &matrix,
+                                                     float (&sum)[BLOCKS][4], double *totals, int pitch) {
+  constexpr bool READS = is_backward(KIND) || KIND == EPILOGUE_ADD;
+  const bool drops = KIND == EPILOGUE_FORWARD && drops_forward(e);
+  const uint32_t kept = drops ? kept_of_lane(e, e.scalars->epoch, at, first_col / GROUP + 4 * part) : 0;
+  float column[2][8][1] = {};
+#pragma unroll
+  for (int i = 0; i < 2 && 4 * part + 2 * i < BLOCKS; i++) {
+    float(&left)[4] = sum[4 * part + 2 * i], (&right)[4] = sum[4 * part + 2 * i + 1];
+    const int col = 32 * part + 16 * i + 4 * at.q;
+    const uint32_t mine = drops ? __shfl_sync(~0u, kept, 4 * at.g + 2 * i + at.q / 2) >> at.q % 2 * 4 : 0;
+    struct norm_columns_of<4> norm;
+    float bias[4] = {}, sums[2][4] = {};
+    if (!READS) load_four(reals + col, 4, bias);
+    if constexpr (is_of_norm(KIND)) take_norm<4, KIND == EPILOGUE_NORM_APPLY>(reals, cols, col, norm);
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      float x[4] = {left[2 * r], left[2 * r + 1], right[2 * r], right[2 * r + 1]}, other[4], before[4] = {};
+      if (READS) matrix.read(at, i, r, before);
+      if constexpr (KIND == EPILOGUE_MOMENTS) {
+        round_four(x, typename M::T());
+#pragma unroll
+        for (int c = 0; c < 4; c++) other[c] = x[c] - bias[c];
+      } else if constexpr (is_of_norm(KIND)) {
+        norm_backward<4, KIND == EPILOGUE_NORM_APPLY>(norm, before, x, other);
+      } else {
+        epilogue_four<KIND>(e, bias, before, mine >> 8 * r, x);
+      }
+      if (sums_of(KIND) > 0 && at.is_there[r]) add_to_sums<KIND>(x, other, sums);
+#pragma unroll
+      for (int c = 0; c < 4 && !is_of_batch_norm(KIND); c++) x[c] *= at.factor[r];
+      if constexpr (KEEPS)
+        left[2 * r] = x[0], left[2 * r + 1] = x[1], right[2 * r] = x[2], right[2 * r + 1] = x[3];
+      if (!(KIND == EPILOGUE_NORM_SUMS && e.sums_alone)) matrix.write(at, i, r, x);
+    }
+#pragma unroll
+    for (int c = 0; c < 4; c++) column[0][4 * i + c][0] = sums[0][c], column[1][4 * i + c][0] = sums[1][c];
+  }
+  if (!e.sums) return;
+#pragma unroll
+  for (int s = 0; s < sums_of(KIND); s++) add_part_columns(at, column[s], totals + s * pitch);
 }
 
 #endif

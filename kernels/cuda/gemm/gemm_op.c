@@ -43,7 +43,7 @@ static int multiply_floats(struct kernels *k, const struct gemm *op) {
   for (int64_t first = 0; first < op->a.cols; first += MOST_TERMS) {
     const struct gemm part = part_of(op, first);
     int took = 0;
-    TRY(cuda_gemm_tma_f32x3(k, &part, &took));
+    TRY(cuda_gemm_tma_f32(k, &part, &took));
     if (!took) TRY(cuda_gemm_rows_f32(k, &part));
   }
   return OK;
@@ -62,7 +62,7 @@ static int multiply_transposed(struct kernels *k, const struct gemm *op) {
   const struct cuda_state *state = k->impl;
   int took = 0;
   if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_FP32)
-    TRY(cuda_gemm_tma_f32x3_splitk(k, op, &took));
+    TRY(cuda_gemm_tma_f32_splitk(k, op, &took));
   if (state->has_wgmma && !op->transpose_b && k->precision == PRECISION_BF16)
     TRY(cuda_gemm_tma_bf16_splitk(k, op, &took));
   return took ? OK : cuda_gemm_cublaslt(k, op);
@@ -86,7 +86,7 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epi
   first.a2 = first.b2 = (struct tensor){0};
   if (op->c.rows > 0 && op->c.cols > 0 && op->a.cols > 0 && op->a2.cols > 0 && is_ours(k, op) &&
       cuda_gemm_takes_epilogue(k, op)) {
-    TRY(op->a.dtype == F32 ? cuda_gemm_tma_f32x3(k, op, took_epilogue)
+    TRY(op->a.dtype == F32 ? cuda_gemm_tma_f32(k, op, took_epilogue)
                            : cuda_gemm_tma_bf16(k, op, took_epilogue));
     if (*took_epilogue) return OK;
   }
@@ -102,7 +102,7 @@ static int multiply_both(struct kernels *k, const struct gemm *op, int *took_epi
 }
 
 /* Each multiprocessor leaves a tile of sums, or there are more tiles than these, of at most 256 by 128
- * columns, or 128 by 256: gemm_tma_f32x3_splitk.cu, and the wgrad kernels, which have sums of columns beside
+ * columns, or 128 by 256: gemm_tma_f32_splitk.cu, and the wgrad kernels, which have sums of columns beside
  * them. */
 int64_t cuda_gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols) {
   enum { LONG = 256 };
@@ -120,7 +120,7 @@ int cuda_gemm_fused(struct kernels *k, const struct gemm *op, int *took) {
   const struct cuda_state *state = k->impl;
   if (!state->has_wgmma) return OK;
   if (k->precision == PRECISION_FP32)
-    return op->chained ? cuda_gemm_tma_f32x3_chained(k, op, took) : cuda_gemm_tma_f32x3_wgrad(k, op, took);
+    return op->chained ? cuda_gemm_tma_f32_chained(k, op, took) : cuda_gemm_tma_f32_wgrad(k, op, took);
   if (k->precision != PRECISION_BF16) return OK;
   return op->chained ? cuda_gemm_tma_bf16_chained(k, op, took) : cuda_gemm_tma_bf16_wgrad(k, op, took);
 }
@@ -134,7 +134,7 @@ static int multiply_with_norm(struct kernels *k, const struct gemm *op, int *too
   int forward = op->moments && !op->transpose_b && !op->a2.data;
   if (!(backward || forward) || !state->has_wgmma || op->transpose_a || op->accumulate) return OK;
   if (op->c.rows == 0 || op->c.cols == 0 || op->a.cols == 0 || (op->a2.data && op->a2.cols == 0)) return OK;
-  if (k->precision == PRECISION_FP32) return cuda_gemm_tma_f32x3(k, op, took);
+  if (k->precision == PRECISION_FP32) return cuda_gemm_tma_f32(k, op, took);
   return k->precision == PRECISION_BF16 ? cuda_gemm_tma_bf16(k, op, took) : OK;
 }
 

@@ -12,6 +12,8 @@
 /* Elements in 16 bytes. */
 template <class T> constexpr int CHUNK = 16 / (int)sizeof(T);
 
+template <class T> constexpr enum dtype DTYPE = sizeof(T) == 4 ? F32 : BF16;
+
 /* Two neighbours in a sum, the first in the lower half of each word. */
 struct bf16x2_split {
   uint32_t hi, mid;

@@ -16,7 +16,7 @@ queued=$({
   functions 'pdl_launch[(]k, kernel,'
   echo spmm_stream_kernel
 } | names)
-# In itself or in a function that it begins with, such as prepare_tma_bf16.
+# In itself or in a function that it begins with, such as a common start.
 calls='pdl_prologue|pdl_wait'
 for helper in $(functions '\n *pdl_prologue[(][)];' | sed -n 's/^.*__device__ __forceinline__ void \([a-z_0-9]*\)(.*/\1/p'); do
   calls+="|$helper"

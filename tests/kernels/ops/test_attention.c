@@ -1,16 +1,5 @@
 /* Ops of graph attention beside a double loop over all columns, computed in the two parts of a shard. */
-#include "tests/kernels/arcs.h"
-
-enum { EPOCH = 5 };
-
-/* Heads, columns of each, of all. */
-static int64_t heads, each, width;
-
-static void set_heads(int64_t count, int64_t columns) {
-  heads = count;
-  each = columns;
-  width = heads * each;
-}
+#include "tests/kernels/heads.h"
 
 /* Eighths up to `most`: sums of two are exact, and far beyond what exp takes. */
 static double *terms_block(uint64_t seed, int64_t rows, double most) {
@@ -23,100 +12,32 @@ static double score_of(double sum) {
   return sum > 0 ? sum : .2 * sum;
 }
 
-/* As struct dropout has it for columns, with the arc's ids in the counter. */
-static double kept(const struct dropout *op, int64_t v, int64_t u, int64_t h) {
-  uint64_t row = (uint64_t)global_id(v), col = (uint64_t)global_id(u);
-  if (op->threshold == 0) return 1;
-  uint32_t high = (uint32_t)((uint64_t)h / 8 + (row >> 32) * 256 + (col >> 32) * 1048576);
-  uint32_t word =
-      philox((struct philox_block){{(uint32_t)row, (uint32_t)col, high, EPOCH}}, op->key).word[h % 8 / 2];
-  return (h % 2 ? word >> 16 : word & 0xFFFF) >= op->threshold ? op->wide_scale : 0;
-}
-
-struct expected {
-  double *y, *positive, *mean, *share, *log_sum;
+struct terms {
+  const double *term, *row_term;
 };
 
-static void expect_row(const struct dropout *dropout, const double *x, const double *term,
-                       const double *row_term, int64_t i, struct expected *e) {
-  int64_t v = i / heads, h = i % heads;
-  double max = -INFINITY, total = 0;
-  for (int64_t u = 0; u < own + halo; u++)
-    if (u == v || has_arc(v, u)) max = fmax(max, score_of(term[u * heads + h] + row_term[i]));
-  for (int64_t u = 0; u < own + halo; u++)
-    if (u == v || has_arc(v, u)) total += exp(score_of(term[u * heads + h] + row_term[i]) - max);
-  e->log_sum[i] = max + log(total);
-  for (int64_t u = 0; u < own + halo; u++) {
-    if (u != v && !has_arc(v, u)) continue;
-    double sum = term[u * heads + h] + row_term[i], a = exp(score_of(sum) - max) / total;
-    double factor = a * kept(dropout, v, u, h);
-    e->share[i] += sum > 0 ? a : 0;
-    for (int64_t j = h * each; j < (h + 1) * each; j++) {
-      double part = factor * x[u * width + j];
-      e->y[v * width + j] += part;
-      e->positive[v * width + j] += sum > 0 ? part : 0;
-      e->mean[v * each + j - h * each] += part / (double)heads;
-    }
-  }
+static double score_of_terms(const void *given, int64_t v, int64_t u, int64_t h, int *positive) {
+  const struct terms *terms = given;
+  const double sum = terms->term[u * heads + h] + terms->row_term[v * heads + h];
+  *positive = sum > 0;
+  return score_of(sum);
 }
 
-/* with_mean: over the heads, into a real matrix that is ended in place, so that ending a row twice would
- * show; else y is ended into a matrix of its own. */
 static void check_forward(struct kernels *k, double most, double rate, int64_t pad, int with_mean) {
-  struct parts parts;
-  int64_t cols = own + halo;
-  open_parts(k, &parts);
-  set_scalars(k, (struct scalars){.epoch = EPOCH});
-  const int64_t *id = global_ids(k, cols);
-  double *x = rounded(k, noise_block(1, cols * width), cols * width);
-  double *term = terms_block(2, cols, most), *row_term = terms_block(3, own, most);
-  struct tensor all = padded_matrix(k, x, cols, width, pad), terms = real_matrix(k, term, cols, heads);
-  struct attention op = {.a = parts.own_layout,
-                         .heads = heads,
-                         .x = tensor_rows(all, 0, own),
-                         .term = tensor_rows(terms, 0, own),
-                         .self = tensor_rows(all, 0, own),
-                         .self_term = tensor_rows(terms, 0, own),
-                         .row_term = real_matrix(k, row_term, own, heads),
-                         .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
-                         .col_id = id,
-                         .has_halo = parts.has_halo,
-                         .log_sum = real_matrix(k, NULL, own, heads),
+  const int64_t cols = own + halo;
+  const double *x = rounded(k, noise_block(1, cols * width), cols * width);
+  const struct terms terms = {terms_block(2, cols, most), terms_block(3, own, most)};
+  const struct scores scores = {&terms, score_of_terms};
+  struct expected e = expected_block();
+  struct attention op = {.term = real_matrix(k, terms.term, cols, heads),
+                         .row_term = real_matrix(k, terms.row_term, own, heads),
                          .positive = padded_matrix(k, NULL, own, width, pad),
-                         .share = real_matrix(k, NULL, own, heads),
-                         .y = padded_matrix(k, NULL, own, width, pad)};
+                         .share = real_matrix(k, NULL, own, heads)};
   if (k->dtype != k->real)
     op.sums = padded_matrix_of(k, k->real, NULL, own, attention_sums_cols(k, width), pad);
-  if (with_mean) op.mean = padded_matrix_of(k, k->real, NULL, own, each, 1);
-  double *bias = noise_block(4, width), *ended = host_block(own * width * 8);
-  struct epilogue epilogue = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
-  epilogue.y = with_mean ? op.mean : padded_matrix(k, NULL, own, width, pad);
-  op.epilogue = &epilogue;
-  struct expected e = {host_block(own * width * 8), host_block(own * width * 8), host_block(own * each * 8),
-                       host_block(own * heads * 8), host_block(own * heads * 8)};
-#pragma omp parallel for num_threads(2)
-  for (int64_t v = 0; v < own; v++)
-    for (int64_t i = v * heads; i < (v + 1) * heads; i++) expect_row(&op.dropout, x, term, row_term, i, &e);
-  assert_ok(op_attention(k, &op));
-  op.a = parts.halo_layout;
-  op.x = tensor_rows(all, own, halo);
-  op.term = tensor_rows(terms, own, halo);
-  op.self.data = op.self_term.data = NULL;
-  op.col_id = id + own;
-  op.has_halo = NULL;
-  op.accumulate = 1;
-  assert_ok(op_attention(k, &op));
-  for (int64_t i = 0; i < own * each; i++) e.mean[i] += bias[i % each];
-  for (int64_t i = 0; i < own * width; i++) ended[i] = e.y[i] + bias[i % width];
-  assert_all_close(values_of(k, op.y), e.y, own * width, tolerance_of(k));
+  check_both_parts(k, &op, x, pad, rate, with_mean, &scores, &e);
   assert_all_close(values_of(k, op.positive), e.positive, own * width, tolerance_of(k));
   assert_all_close(values_of(k, op.share), e.share, own * heads, real_tolerance(k));
-  assert_all_close(values_of(k, op.log_sum), e.log_sum, own * heads, real_tolerance(k));
-  if (with_mean)
-    assert_all_close(values_of(k, op.mean), e.mean, own * each, tolerance_of(k));
-  else
-    assert_all_close(values_of(k, epilogue.y), ended, own * width, 2 * tolerance_of(k));
-  close_parts(k, &parts);
 }
 
 /* Shapes of heads, each with its way through the kernels: any width and address, heads of one vector and of

@@ -1,17 +1,6 @@
 /* Ops of attention with dynamic scores beside a double loop over all columns, computed in the two parts of a
  * shard. */
-#include "tests/kernels/arcs.h"
-
-enum { EPOCH = 5 };
-
-/* Heads, columns of each, of all. */
-static int64_t heads, each, width;
-
-static void set_heads(int64_t count, int64_t columns) {
-  heads = count;
-  each = columns;
-  width = heads * each;
-}
+#include "tests/kernels/heads.h"
 
 /* a, so small that scores of wide heads are as those of narrow ones. With a shift all scores are larger by
  * that much, if the first column of x and right is .5 in each head. */
@@ -38,97 +27,28 @@ static double score_of(const double *x_u, const double *right_v, const double *a
   return sum;
 }
 
-/* As struct dropout has it for columns, with the arc's ids in the counter. */
-static double kept(const struct dropout *op, int64_t v, int64_t u, int64_t h) {
-  uint64_t row = (uint64_t)global_id(v), col = (uint64_t)global_id(u);
-  if (op->threshold == 0) return 1;
-  uint32_t high = (uint32_t)((uint64_t)h / 8 + (row >> 32) * 256 + (col >> 32) * 1048576);
-  uint32_t word =
-      philox((struct philox_block){{(uint32_t)row, (uint32_t)col, high, EPOCH}}, op->key).word[h % 8 / 2];
-  return (h % 2 ? word >> 16 : word & 0xFFFF) >= op->threshold ? op->wide_scale : 0;
-}
-
 /* What an op is given. */
 struct given {
   double *x, *right, *a, *dz, *reals; /* reals: log_sum, delta of each row */
   int64_t out;
 };
 
-struct expected {
-  double *y, *mean, *log_sum;
-};
-
-static void expect_row(const struct dropout *dropout, const struct given *g, int64_t i, struct expected *e) {
-  int64_t v = i / heads, h = i % heads;
-  double max = -INFINITY, total = 0;
-  double *score = malloc((size_t)(own + halo) * sizeof *score);
-  for (int64_t u = 0; u < own + halo; u++) {
-    score[u] = u == v || has_arc(v, u) ? score_of(g->x + u * width, g->right + v * width, g->a, h)
-                                       : -INFINITY;
-    max = fmax(max, score[u]);
-  }
-  for (int64_t u = 0; u < own + halo; u++) total += exp(score[u] - max);
-  e->log_sum[i] = max + log(total);
-  for (int64_t u = 0; u < own + halo; u++) {
-    if (score[u] == -INFINITY) continue;
-    double factor = exp(score[u] - max) / total * kept(dropout, v, u, h);
-    for (int64_t j = h * each; j < (h + 1) * each; j++) {
-      e->y[v * width + j] += factor * g->x[u * width + j];
-      e->mean[v * each + j - h * each] += factor * g->x[u * width + j] / (double)heads;
-    }
-  }
-  free(score);
+static double dynamic_score(const void *given, int64_t v, int64_t u, int64_t h, int *positive) {
+  const struct given *g = given;
+  *positive = 0;
+  return score_of(g->x + u * width, g->right + v * width, g->a, h);
 }
 
-/* with_mean: over the heads, into a real matrix that is ended in place, so that ending a row twice would
- * show; else y is ended into a matrix of its own. */
 static void check_forward(struct kernels *k, double shift, double rate, int64_t pad, int with_mean) {
-  struct parts parts;
-  int64_t cols = own + halo;
-  open_parts(k, &parts);
-  set_scalars(k, (struct scalars){.epoch = EPOCH});
-  const int64_t *id = global_ids(k, cols);
-  struct given g = {
-      .x = rows_block(k, 1, cols, shift), .right = rows_block(k, 2, own, shift), .a = score_block(3, shift)};
-  struct tensor all = padded_matrix(k, g.x, cols, width, pad);
-  struct attention op = {.a = parts.own_layout,
-                         .heads = heads,
-                         .x = tensor_rows(all, 0, own),
-                         .self = tensor_rows(all, 0, own),
-                         .right = padded_matrix(k, g.right, own, width, pad),
-                         .score = padded_matrix_of(k, k->real, g.a, heads, each, pad == 1 ? 3 : 0),
-                         .dropout = dropout_of(rate, random_key(1, 0, 0, RANDOM_DROPOUT_ATTENTION), id),
-                         .col_id = id,
-                         .has_halo = parts.has_halo,
-                         .log_sum = real_matrix(k, NULL, own, heads),
-                         .y = padded_matrix(k, NULL, own, width, pad)};
+  const struct given g = {.x = rows_block(k, 1, own + halo, shift),
+                          .right = rows_block(k, 2, own, shift),
+                          .a = score_block(3, shift)};
+  const struct scores scores = {&g, dynamic_score};
+  struct expected e = expected_block();
+  struct attention op = {.right = padded_matrix(k, g.right, own, width, pad),
+                         .score = padded_matrix_of(k, k->real, g.a, heads, each, pad == 1 ? 3 : 0)};
   if (k->dtype != k->real) op.sums = padded_matrix_of(k, k->real, NULL, own, width, pad);
-  if (with_mean) op.mean = padded_matrix_of(k, k->real, NULL, own, each, 1);
-  double *bias = noise_block(4, width), *ended = host_block(own * width * 8);
-  struct epilogue epilogue = {.z = with_mean ? op.mean : op.y, .bias = reals(k, bias, width)};
-  epilogue.y = with_mean ? op.mean : padded_matrix(k, NULL, own, width, pad);
-  op.epilogue = &epilogue;
-  struct expected e = {host_block(own * width * 8), host_block(own * each * 8), host_block(own * heads * 8)};
-#pragma omp parallel for num_threads(2)
-  for (int64_t v = 0; v < own; v++)
-    for (int64_t i = v * heads; i < (v + 1) * heads; i++) expect_row(&op.dropout, &g, i, &e);
-  assert_ok(op_attention(k, &op));
-  op.a = parts.halo_layout;
-  op.x = tensor_rows(all, own, halo);
-  op.self.data = NULL;
-  op.col_id = id + own;
-  op.has_halo = NULL;
-  op.accumulate = 1;
-  assert_ok(op_attention(k, &op));
-  for (int64_t i = 0; i < own * each; i++) e.mean[i] += bias[i % each];
-  for (int64_t i = 0; i < own * width; i++) ended[i] = e.y[i] + bias[i % width];
-  assert_all_close(values_of(k, op.y), e.y, own * width, tolerance_of(k));
-  assert_all_close(values_of(k, op.log_sum), e.log_sum, own * heads, real_tolerance(k));
-  if (with_mean)
-    assert_all_close(values_of(k, op.mean), e.mean, own * each, tolerance_of(k));
-  else
-    assert_all_close(values_of(k, epilogue.y), ended, own * width, 2 * tolerance_of(k));
-  close_parts(k, &parts);
+  check_both_parts(k, &op, g.x, pad, rate, with_mean, &scores, &e);
 }
 
 /* Shapes of heads: any width and address; heads of one vector and of several, of a number of vectors that is

@@ -1,28 +1,62 @@
-/* Graph attention: its logits beside the formula, gradients by central differences. Some nodes have no
- * neighbours, some a stored self loop. */
+/* Graph attention, with scores of Velickovic et al. and with dynamic ones (gatv2): logits beside the formula,
+ * gradients by central differences. Some nodes have no neighbours, some a stored self loop. */
 #include "tests/models/layers/formula.h"
 
+/* The models, and their parameters of a layer: the products that rows enter by as u and as v, and what scores
+ * are made of. */
+static const struct kind {
+  const char *type;
+  const char *of_u, *of_v, *score[2]; /* score[1] NULL: dynamic */
+} kinds[] = {{"gat", "weight", "weight", {"left", "right"}}, {"gatv2", "left", "right", {"attention", NULL}}};
+
+static double leaky_relu(double x) {
+  return x > 0 ? x : .2 * x;
+}
+
+static const struct parameter *parameter_of(int layer, const char *what) {
+  char name[32];
+  snprintf(name, sizeof name, "layer%d.%s", layer, what);
+  return parameter_named(name);
+}
+
+static struct rows product_of(const struct fixture *f, struct rows x, int layer, const char *what,
+                              int64_t cols) {
+  char name[32];
+  struct rows product = rows_of(f->nodes, cols);
+  snprintf(name, sizeof name, "layer%d.%s", layer, what);
+  add_linear(f, x, name, NULL, product);
+  return product;
+}
+
+/* e_vu of a head, whose columns begin at `first`. */
+static double score_of(const struct kind *kind, int layer, int64_t first, int64_t width, const double *x_u,
+                       const double *x_v) {
+  const struct parameter *a = parameter_of(layer, kind->score[0]);
+  double sum = 0;
+  if (!kind->score[1]) {
+    for (int64_t j = 0; j < width; j++) sum += *element_of(a, first + j) * leaky_relu(x_u[j] + x_v[j]);
+    return sum;
+  }
+  const struct parameter *r = parameter_of(layer, kind->score[1]);
+  for (int64_t j = 0; j < width; j++)
+    sum += *element_of(a, first + j) * x_u[j] + *element_of(r, first + j) * x_v[j];
+  return leaky_relu(sum);
+}
+
 /* One layer without its end: y_v, heads side by side, or their mean. */
-static struct rows attention_of(const struct fixture *f, struct rows x, int layer, int64_t heads,
-                                int64_t width, int mean) {
-  char name[3][32];
-  static const char *const what[] = {"weight", "left", "right"};
-  for (int i = 0; i < 3; i++) snprintf(name[i], sizeof name[i], "layer%d.%s", layer, what[i]);
-  const struct parameter *l = parameter_named(name[1]), *r = parameter_named(name[2]);
-  struct rows product = rows_of(f->nodes, heads * width);
+static struct rows attention_of(const struct fixture *f, const struct kind *kind, struct rows x, int layer,
+                                int64_t heads, int64_t width, int mean) {
+  struct rows of_u = product_of(f, x, layer, kind->of_u, heads * width),
+              of_v = product_of(f, x, layer, kind->of_v, heads * width);
   struct rows y = rows_of(f->nodes, mean ? width : heads * width);
-  add_linear(f, x, name[0], NULL, product);
   for (int64_t v = 0; v < f->nodes; v++) {
     for (int64_t h = 0; h < heads; h++) {
       double total = 0, *sum = calloc((size_t)width, sizeof *sum);
       for (int64_t u = 0; u < f->nodes; u++) {
         if (u != v && !has_arc(f, v, u)) continue;
-        const double *x_u = product.value + u * product.cols + h * width;
-        const double *x_v = product.value + v * product.cols + h * width;
-        double e = 0;
-        for (int64_t j = 0; j < width; j++)
-          e += *element_of(l, h * width + j) * x_u[j] + *element_of(r, h * width + j) * x_v[j];
-        e = exp(e > 0 ? e : .2 * e);
+        const double *x_u = of_u.value + u * of_u.cols + h * width;
+        const double *x_v = of_v.value + v * of_v.cols + h * width;
+        double e = exp(score_of(kind, layer, h * width, width, x_u, x_v));
         total += e;
         for (int64_t j = 0; j < width; j++) sum[j] += e * x_u[j];
       }
@@ -31,7 +65,8 @@ static struct rows attention_of(const struct fixture *f, struct rows x, int laye
       free(sum);
     }
   }
-  free(product.value);
+  free(of_u.value);
+  free(of_v.value);
   return y;
 }
 
@@ -40,27 +75,30 @@ static void add_bias(const struct fixture *f, const char *name, struct rows y) {
   for (int64_t i = 0; i < f->nodes * y.cols; i++) y.value[i] += *element_of(b, i % y.cols);
 }
 
+/* settings: beside model.type, of both models. */
 static void check_formula(const struct fixture *f, const char *settings, int64_t heads_last) {
-  open_formula(f, settings);
-  struct rows x = input_of(f), h = attention_of(f, x, 0, 3, 2, 0);
-  add_bias(f, "layer0.bias", h);
-  clamp(f, h);
-  struct rows logits = attention_of(f, h, 1, heads_last, f->classes, 1);
-  add_bias(f, "layer1.bias", logits);
-  assert_logits(logits);
-  struct rows all[] = {x, h, logits};
-  for (int i = 0; i < 3; i++) free(all[i].value);
-  fixture_close(&job);
+  for (int i = 0; i < 2; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "model.type = \"%s\"\nmodel.heads = 3\n%s", kinds[i].type, settings);
+    open_formula(f, text);
+    struct rows x = input_of(f), h = attention_of(f, &kinds[i], x, 0, 3, 2, 0);
+    add_bias(f, "layer0.bias", h);
+    clamp(f, h);
+    struct rows logits = attention_of(f, &kinds[i], h, 1, heads_last, f->classes, 1);
+    add_bias(f, "layer1.bias", logits);
+    assert_logits(logits);
+    struct rows all[] = {x, h, logits};
+    for (int j = 0; j < 3; j++) free(all[j].value);
+    fixture_close(&job);
+  }
 }
 
 TEST(logits_follow_the_formula) {
-  const char *settings = "model.type = \"gat\"\nmodel.heads = 3\nmodel.dropout_attention = 0.5";
-  check_formula(&plain, settings, 1);
-  check_formula(&sparse, settings, 1);
-  check_formula(&directed, settings, 1);
-  check_formula(&directed, "model.type = \"gat\"\nmodel.heads = 3\nmodel.heads_last = 4", 4);
-  check_formula(&plain,
-                "model.type = \"gat\"\nmodel.heads = 3\nmodel.heads_last = 2\nruntime.overlap = false", 2);
+  check_formula(&plain, "model.dropout_attention = 0.5", 1);
+  check_formula(&sparse, "model.dropout_attention = 0.5", 1);
+  check_formula(&directed, "model.dropout_attention = 0.5", 1);
+  check_formula(&directed, "model.heads_last = 4", 4);
+  check_formula(&plain, "model.heads_last = 2\nruntime.overlap = false", 2);
 }
 
 /* Row sums of the coefficients, share of the positive ones included: where every W h is the same, so is Z. */
@@ -83,42 +121,44 @@ TEST(coefficients_of_a_row_add_up_to_one) {
   fixture_close(&job);
 }
 
+static void check_both(const struct fixture *f, const char *settings) {
+  for (int i = 0; i < 2; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "model.type = \"%s\"\n%s", kinds[i].type, settings);
+    check_model(f, text);
+  }
+}
+
 TEST(without_attention_dropout) {
-  check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout = 0.0");
-  check_model(&plain,
-              "model.type = \"gat\"\nmodel.heads = 2\nmodel.heads_last = 3\nmodel.activation = \"elu\"\n"
-              "model.layers = 3\nruntime.overlap = false");
+  check_both(&plain, "model.heads = 2\nmodel.dropout = 0.0");
+  check_both(&plain, "model.heads = 2\nmodel.heads_last = 3\nmodel.activation = \"elu\"\nmodel.layers = 3\n"
+                     "runtime.overlap = false");
 }
 
 TEST(with_attention_dropout) {
-  check_model(&plain,
-              "model.type = \"gat\"\nmodel.heads = 3\nmodel.dropout_attention = 0.4\nmodel.layers = 3");
-  check_model(&plain,
-              "model.type = \"gat\"\nmodel.heads = 1\nmodel.heads_last = 2\nmodel.dropout_attention = 0.6\n"
-              "model.dropout_input = 0.25\nmodel.activation = \"elu\"");
+  check_both(&plain, "model.heads = 3\nmodel.dropout_attention = 0.4\nmodel.layers = 3");
+  check_both(&plain, "model.heads = 1\nmodel.heads_last = 2\nmodel.dropout_attention = 0.6\n"
+                     "model.dropout_input = 0.25\nmodel.activation = \"elu\"");
 }
 
 TEST(more_heads_than_a_random_block_serves) {
-  check_model(&plain,
-              "model.type = \"gat\"\nmodel.hidden = 20\nmodel.heads = 10\nmodel.dropout_attention = 0.4");
+  check_both(&plain, "model.hidden = 20\nmodel.heads = 10\nmodel.dropout_attention = 0.4");
 }
 
-TEST(directed_graphs_use_the_transposed_shard) {
-  check_model(&directed,
-              "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout_attention = 0.3\nmodel.layers = 3");
-  check_model(&directed,
-              "model.type = \"gat\"\nmodel.heads = 3\nmodel.heads_last = 2\nmodel.dropout_attention = 0.3");
+/* Gat's gradients need the transposed shard, gatv2's both. */
+TEST(directed_graphs) {
+  check_both(&directed, "model.heads = 2\nmodel.dropout_attention = 0.3\nmodel.layers = 3");
+  check_both(&directed, "model.heads = 3\nmodel.heads_last = 2\nmodel.dropout_attention = 0.3");
 }
 
 TEST(one_layer) {
-  check_model(&plain,
-              "model.type = \"gat\"\nmodel.layers = 1\nmodel.hidden = 7\nmodel.dropout_attention = 0.3");
+  check_both(&plain, "model.layers = 1\nmodel.hidden = 7\nmodel.dropout_attention = 0.3");
 }
 
 TEST(sparse_features_norms_and_residuals) {
-  check_model(&sparse, "model.type = \"gat\"\nmodel.heads = 2\nmodel.dropout_input = 0.25");
-  check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.norm = \"layer\"\nmodel.residual = true\n"
-                      "model.layers = 4\nmodel.dropout_attention = 0.3");
-  check_model(&plain, "model.type = \"gat\"\nmodel.heads = 2\nmodel.norm = \"batch\"\nmodel.residual = true\n"
-                      "model.layers = 3\nmodel.bias = false");
+  check_both(&sparse, "model.heads = 2\nmodel.dropout_input = 0.25");
+  check_both(&plain, "model.heads = 2\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.layers = 4\n"
+                     "model.dropout_attention = 0.3");
+  check_both(&plain, "model.heads = 2\nmodel.norm = \"batch\"\nmodel.residual = true\nmodel.layers = 3\n"
+                     "model.bias = false");
 }

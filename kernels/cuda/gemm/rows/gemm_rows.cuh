@@ -1,11 +1,12 @@
-/* C = A B for a tall A [m, k] and a small B [k, n], with the epilogue of a layer: the kernel.
+/* C = A B for a tall A [m, k] and any B [k, n], with the epilogue of a layer: the kernel, for what
+ * gemm_tma.cuh does not take: B that shared memory cannot hold, sums with what C held, rows that bulk copies
+ * cannot read.
  *
- * A team of warpgroups walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The
- * rows stream through shared memory in parts of 128 bytes of each row, some parts ahead; a warp cuts its 16
- * into pieces and hands them to the tensor cores, a step of 64 bytes at a time. B lies in shared memory as
- * these want it (a panel): whole where it fits, for several teams that walk on their own, so that one's end
- * of a tile hides behind another's products; else it streams with A, for one team. Terms of the sums and
- * columns of C are permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
+ * A block walks over tiles of rows, 64 for each warpgroup, whose sums stay in its registers. The rows stream
+ * through shared memory in parts of 128 bytes of each row, some parts ahead, and with them the part of B that
+ * they meet, as tensor cores want it (a panel, which another kernel made); a warp cuts its 16 rows into
+ * pieces and hands them to the tensor cores, a step of 64 bytes at a time. Terms of the sums and columns of C
+ * are permuted alike on both sides so that a lane reads and writes 16 bytes at once. */
 #ifndef KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 #define KERNELS_CUDA_GEMM_ROWS_GEMM_ROWS_CUH
 
@@ -14,22 +15,22 @@
 
 struct rows_product {
   const void *a, *b;
-  const uint4 *panel; /* B as tensor cores want it, by tiles of columns; where it streams */
+  const uint4 *panel; /* B as tensor cores want it, by tiles of columns */
   int64_t a_stride, b_stride, m, tiles;
   int n, k, parts; /* parts of the sum, of two steps each; at least one */
   int height;      /* rows of a tile */
-  int stages;      /* slots of a team: 2 to 4 */
+  int stages;      /* slots: 3 or 4, of which products read two */
   bool transpose_b;
   struct gemm_epilogue epilogue;
 };
 
-/* WARPGROUPS of a team, at most TEAMS in a block; 8 BLOCKS columns. */
-template <int BLOCKS_, int WARPGROUPS_, int TEAMS_, bool STREAMS_> struct team {
-  static constexpr int BLOCKS = BLOCKS_, TEAMS = TEAMS_, THREADS = 128 * WARPGROUPS_, ROWS = 64 * WARPGROUPS_;
-  static constexpr bool STREAMS = STREAMS_;
-  static constexpr int COLS = 8 * BLOCKS, STEP = 32 * BLOCKS;      /* STEP: 16 bytes of the panel */
-  static constexpr int SLOT = 8 * ROWS + (STREAMS ? 2 * STEP : 0); /* and those of a slot */
-  static constexpr int IN_USE = STREAMS ? 2 : 1; /* slots that cannot be loaded: products read the panel */
+constexpr int IN_USE = 2;
+
+/* A block: two warpgroups and 8 BLOCKS columns. */
+template <int BLOCKS_> struct rows_shape {
+  static constexpr int BLOCKS = BLOCKS_, THREADS = 256, WARPS = THREADS / 32, ROWS = 128;
+  static constexpr int COLS = 8 * BLOCKS, STEP = 32 * BLOCKS; /* STEP: 16 bytes of the panel */
+  static constexpr int SLOT = 8 * ROWS + 2 * STEP;            /* and those of a slot */
 };
 
 template <class T>
@@ -64,34 +65,17 @@ static __device__ __forceinline__ uint4 chunk_of_panel(const struct rows_product
   return panel_chunk<T>(p, i / (32 * BLOCKS), plane, half, col);
 }
 
-/* Its chunks first, first + stride, ...; the reads of some are under way together. */
-template <class T, int BLOCKS>
-static __device__ __forceinline__ void write_panel(const struct rows_product &p, int64_t first_col, int first,
-                                                   int stride, uint4 *panel) {
-  constexpr int TOGETHER = 4;
-  const int chunks = 2 * p.parts * 32 * BLOCKS;
-  for (int i = first; i < chunks; i += TOGETHER * stride) {
-    uint4 chunk[TOGETHER];
-#pragma unroll
-    for (int j = 0; j < TOGETHER; j++) chunk[j] = chunk_of_panel<T, BLOCKS>(p, first_col, i + j * stride);
-#pragma unroll
-    for (int j = 0; j < TOGETHER; j++) {
-      if (i + j * stride < chunks) panel[i + j * stride] = chunk[j];
-    }
-  }
-}
-
-/* Where a team stands: a part of a tile, and the slot that it is in. */
+/* Where a block stands: a part of a tile, and the slot that it is in. */
 struct place {
   int64_t tile;
   int part, slot;
 };
 
-static __device__ __forceinline__ void go_on(const struct rows_product &p, int stride, struct place &at) {
+static __device__ __forceinline__ void go_on(const struct rows_product &p, struct place &at) {
   if (++at.slot == p.stages) at.slot = 0;
   if (++at.part < p.parts) return;
   at.part = 0;
-  at.tile += stride;
+  at.tile += gridDim.x;
 }
 
 static __device__ __forceinline__ int rows_of_tile(const struct rows_product &p, int64_t tile) {
@@ -101,10 +85,10 @@ static __device__ __forceinline__ int rows_of_tile(const struct rows_product &p,
 /* The eight chunks of a row's part; odd rows have their halves swapped: two rows then lie in all banks. */
 template <class T, class G>
 static __device__ __forceinline__ void load_part(const struct rows_product &p, const struct place &at,
-                                                 int thread, uint4 *ring) {
+                                                 uint4 *ring) {
   if (at.tile >= p.tiles) return;
   uint4 *slot = ring + at.slot * G::SLOT;
-  const int row = thread / 8, chunk = thread % 8, rows = rows_of_tile(p, at.tile);
+  const int thread = threadIdx.x, row = thread / 8, chunk = thread % 8, rows = rows_of_tile(p, at.tile);
   const int col = (at.part * 8 + chunk) * CHUNK<T>, count = count_before<T>(col, p.k);
   const T *from = (const T *)p.a + (at.tile * p.height + row) * p.a_stride + col;
   uint4 *to = slot + row * 8 + (chunk ^ (row & 1) << 2);
@@ -113,12 +97,10 @@ static __device__ __forceinline__ void load_part(const struct rows_product &p, c
     const bool is_there = row + r < rows && count > 0;
     copy_chunk(to + r * 8, is_there ? from + r * p.a_stride : (const T *)p.a, is_there ? count : 0);
   }
-  if constexpr (G::STREAMS) {
-    const uint4 *panel = p.panel + ((int64_t)blockIdx.y * p.parts + at.part) * 2 * G::STEP;
+  const uint4 *panel = p.panel + ((int64_t)blockIdx.y * p.parts + at.part) * 2 * G::STEP;
 #pragma unroll
-    for (int i = 0; i < 2 * G::STEP; i += G::THREADS)
-      copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>);
-  }
+  for (int i = 0; i < 2 * G::STEP; i += G::THREADS)
+    copy_chunk(slot + 8 * G::ROWS + i + thread, (const float *)(panel + i + thread), CHUNK<float>);
 }
 
 template <class T>
@@ -128,120 +110,129 @@ static __device__ __forceinline__ void read_fragment(const uint4 *rows, int step
   make_fragment<T>(rows[g * 8 + chunk], rows[(g + 8) * 8 + chunk], to);
 }
 
-/* The threads of a team meet; other teams of the block do not take part. */
-template <class G> static __device__ __forceinline__ void meet(int team) {
-  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(G::THREADS) : "memory");
-}
-
-/* What a block keeps in shared memory: B's panel, a ring of slots for each team, a piece of its sums for each
- * warp, totals of columns for each warp, bias. */
+/* What a block keeps in shared memory: a ring of slots, totals of columns for each warp, bias. */
 struct memory {
-  uint4 *panel, *ring;
-  float4 *piece;
+  uint4 *ring;
   double *totals;
   float *bias;
 };
 
 template <class G> static __device__ __forceinline__ struct memory memory_of(const struct rows_product &p) {
   extern __shared__ uint4 shared[];
-  const int teams = blockDim.x / G::THREADS, warps = blockDim.x / 32;
-  struct memory m = {shared, shared + (G::STREAMS ? 0 : 2 * p.parts * G::STEP)};
-  m.piece = (float4 *)(m.ring + teams * p.stages * G::SLOT);
-  m.totals = (double *)(m.piece + warps * PIECE);
-  m.bias = (float *)(m.totals + (p.epilogue.sums ? warps * G::COLS : 0));
-  m.ring += threadIdx.x / G::THREADS * p.stages * G::SLOT;
-  m.piece += threadIdx.x / 32 * PIECE;
-  return m;
+  double *totals = (double *)(shared + p.stages * G::SLOT);
+  return {shared, totals, (float *)(totals + (p.epilogue.sums ? G::WARPS * G::COLS : 0))};
 }
 
-template <class T, class G>
+template <class G>
 static __device__ __forceinline__ void prepare(const struct rows_product &p, const struct memory &m) {
   const int64_t first_col = (int64_t)blockIdx.y * G::COLS;
-  const int totals = p.epilogue.sums ? blockDim.x / 32 * G::COLS : 0;
-  if (!G::STREAMS) write_panel<T, G::BLOCKS>(p, first_col, threadIdx.x, blockDim.x, m.panel);
-  for (int j = threadIdx.x; j < G::COLS; j += blockDim.x)
+  for (int j = threadIdx.x; j < G::COLS; j += G::THREADS)
     m.bias[j] = p.epilogue.bias && first_col + j < p.n ? p.epilogue.bias[first_col + j] : 0;
-  for (int j = threadIdx.x; j < totals; j += blockDim.x) m.totals[j] = 0;
-  show_to_products();
+  for (int j = threadIdx.x; p.epilogue.sums && j < G::WARPS * G::COLS; j += G::THREADS) m.totals[j] = 0;
   __syncthreads();
 }
 
-/* The epilogue of the tile's rows that a warp holds. */
+/* What a part of a tile reads and writes: rows of C or of the saved output, and of the result. */
+template <class T_> struct row_part {
+  typedef T_ T;
+  const struct tensor &from, &to;
+  int first_col, cols; /* of the part, and how many there are from there on */
+
+  __device__ __forceinline__ int left(const struct lane_place &at, int i) const {
+    return min(4, cols - 16 * i - 4 * at.q);
+  }
+  __device__ __forceinline__ void read(const struct lane_place &at, int i, int r, float (&x)[4]) const {
+    if (at.is_there[r])
+      load_four(row_of<T>(from, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
+  }
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r,
+                                        const float (&x)[4]) const {
+    if (at.is_there[r])
+      store_four(row_of<T>(to, at.v + 8 * r) + first_col + 16 * i + 4 * at.q, left(at, i), x);
+  }
+};
+
+template <class T, class G, enum epilogue_kind KIND>
+static __device__ __forceinline__ void epilogue_parts(const struct gemm_epilogue &e, const struct memory &m,
+                                                      const struct lane_place &at, int n,
+                                                      float (&sum)[G::BLOCKS][4]) {
+  const int first_col = (int)blockIdx.y * G::COLS;
+#pragma unroll
+  for (int part = 0; part < G::COLS / 32; part++) {
+    const struct row_part<T> rows = {
+      KIND == EPILOGUE_ADD ? e.c : e.saved, e.out, first_col + 32 * part, n - first_col - 32 * part
+    };
+    epilogue_part<KIND, false>(e, at, part, first_col, m.bias, G::COLS, rows, sum,
+                               m.totals + threadIdx.x / 32 * G::COLS + part * 32, 0);
+  }
+}
+
+/* The epilogue of the tile's rows that a warp holds; T: of C. */
 template <class T, class G>
 static __device__ __forceinline__ void epilogue_tile(const struct rows_product &p, const struct memory &m,
-                                                     int64_t tile, int row, int lane,
-                                                     const float (&sum)[G::BLOCKS][4]) {
-  const struct warp_tile at = {tile * p.height + row, rows_of_tile(p, tile) - row, (int)blockIdx.y * G::COLS,
-                               min(G::COLS, p.n - (int)blockIdx.y * G::COLS)};
-  double *totals = m.totals + threadIdx.x / 32 * G::COLS;
-  if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
-    epilogue_rows<float>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
+                                                     int64_t tile, float (&sum)[G::BLOCKS][4]) {
+  const struct gemm_epilogue &e = p.epilogue;
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4;
+  const struct lane_place at = place_of_lane(e, tile * p.height, rows_of_tile(p, tile), row, lane);
+  if (e.kind == EPILOGUE_ADD)
+    epilogue_parts<T, G, EPILOGUE_ADD>(e, m, at, p.n, sum);
+  else if (e.kind == EPILOGUE_BACKWARD_RELU)
+    epilogue_parts<T, G, EPILOGUE_BACKWARD_RELU>(e, m, at, p.n, sum);
   else
-    epilogue_rows<T>(p.epilogue, at, m.bias, sum, lane, m.piece, totals);
+    epilogue_parts<T, G, EPILOGUE_FORWARD>(e, m, at, p.n, sum);
 }
 
-/* The block's column sums from its warps'. */
-template <class G>
-static __device__ __forceinline__ void write_sums(const struct rows_product &p, const double *totals) {
-  __syncthreads();
-  for (int j = threadIdx.x; j < G::COLS; j += blockDim.x) {
-    double sum = 0;
-    for (int w = 0; w < (int)blockDim.x / 32; w++) sum += totals[w * G::COLS + j];
-    const int64_t col = (int64_t)blockIdx.y * G::COLS + j;
-    if (col < p.n) p.epilogue.sums[(int64_t)blockIdx.x * p.n + col] = sum;
-  }
-}
-
-/* The team's part of the sums: waits for its copies, starts those of a later part, then multiplies. */
+/* A part of the sums: waits for its copies, starts those of a later part, then multiplies. */
 template <class T, class G>
 static __device__ __forceinline__ void add_part(const struct rows_product &p, const struct memory &memory,
-                                                const struct place &at, const struct place &ahead, int team,
-                                                int thread, struct fragment (&a)[2],
-                                                float (&sum)[G::BLOCKS][4]) {
-  wait_for_batches(p.stages - G::IN_USE - 1);
-  if (G::STREAMS) {
-    wait_for_products<2>();
-    show_to_products();
-  }
-  meet<G>(team);
-  load_part<T, G>(p, ahead, thread, memory.ring);
+                                                const struct place &at, const struct place &ahead,
+                                                struct fragment (&a)[2], float (&sum)[G::BLOCKS][4]) {
+  wait_for_batches(p.stages - IN_USE - 1);
+  wait_for_products<2>();
+  show_to_products();
+  __syncthreads();
+  load_part<T, G>(p, ahead, memory.ring);
   close_batch();
   const uint4 *slot = memory.ring + at.slot * G::SLOT;
-  const uint64_t panel = right_matrix<G::BLOCKS>(G::STREAMS ? slot + 8 * G::ROWS
-                                                            : memory.panel + 2 * at.part * G::STEP);
+  const uint64_t panel = right_matrix<G::BLOCKS>(slot + 8 * G::ROWS);
 #pragma unroll
   for (int s = 0; s < 2; s++) {
     wait_for_products<1>();
-    read_fragment<T>(slot + thread / 32 * 128, s, thread % 32, a[s]);
+    read_fragment<T>(slot + threadIdx.x / 32 * 128, s, threadIdx.x % 32, a[s]);
     multiply_step<T, G::BLOCKS>(a[s], further(panel, s * 16 * G::STEP), at.part + s > 0, sum);
   }
 }
 
 template <class T, class G>
-static __global__ void __launch_bounds__(G::THREADS *G::TEAMS, 1)
+static __global__ void __launch_bounds__(G::THREADS, 1)
     rows_kernel(const __grid_constant__ struct rows_product p) {
   pdl_prologue();
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  const int team = __shfl_sync(~0u, threadIdx.x / G::THREADS, 0), thread = threadIdx.x % G::THREADS;
-  const int teams = blockDim.x / G::THREADS, stride = gridDim.x * teams;
   const struct memory memory = memory_of<G>(p);
-  struct place at = {(int64_t)blockIdx.x * teams + team, 0, 0}, ahead = at;
-  for (int i = 0; i < p.stages - G::IN_USE; i++, go_on(p, stride, ahead)) {
-    load_part<T, G>(p, ahead, thread, memory.ring);
+  struct place at = {(int64_t)blockIdx.x, 0, 0}, ahead = at;
+  for (int i = 0; i < p.stages - IN_USE; i++, go_on(p, ahead)) {
+    load_part<T, G>(p, ahead, memory.ring);
     close_batch();
   }
-  prepare<T, G>(p, memory);
+  prepare<G>(p, memory);
   while (at.tile < p.tiles) {
     const int64_t tile = at.tile;
     float sum[G::BLOCKS][4];
     struct fragment a[2];
-    for (int part = 0; part < p.parts; part++, go_on(p, stride, at), go_on(p, stride, ahead))
-      add_part<T, G>(p, memory, at, ahead, team, thread, a, sum);
+    for (int part = 0; part < p.parts; part++, go_on(p, at), go_on(p, ahead))
+      add_part<T, G>(p, memory, at, ahead, a, sum);
     wait_for_products<0>();
     hold(sum);
-    epilogue_tile<T, G>(p, memory, tile, thread / 32 * 16, thread % 32, sum);
+    if (sizeof(T) == 2 && p.epilogue.c.dtype == F32)
+      epilogue_tile<float, G>(p, memory, tile, sum);
+    else
+      epilogue_tile<T, G>(p, memory, tile, sum);
   }
-  if (p.epilogue.sums) write_sums<G>(p, memory.totals);
+  if (!p.epilogue.sums) return;
+  __syncthreads();
+  const int first_col = (int)blockIdx.y * G::COLS;
+  write_column_sums(memory.totals, G::WARPS, G::COLS, min(G::COLS, p.n - first_col), G::THREADS,
+                    p.epilogue.sums + (int64_t)blockIdx.x * p.n + first_col);
 #endif
 }
 

@@ -3,45 +3,45 @@
  * nobody reads dZ and it is not written. The kernel, for at most 128 columns of each.
  *
  * A block has a share of the rows, in tiles of 64: boxes of A, of H and of L, which one warp brings through a
- * ring (gemm_tma_f32x3_boxes.cuh). Both teams cut the tile of A into planes, hi and mid, that lie as wgmma
+ * ring (gemm_tma_boxes.cuh). Both teams cut the tile of A into planes, hi and mid, that lie as wgmma
  * reads bf16. Each team then has half of dZ's columns, which are those of its half of H: it multiplies the
  * tile with its half of the panel B; adds the products of its half of H, turned and cut in registers, with
  * the planes of A; and leaves the planes of its half of dZ. With these it multiplies half of L's columns,
- * while the next tile is cut; or a bulk copy writes dZ. Every TMA_F32X3_FLUSH tiles the sums of gradients are
+ * while the next tile is cut; or a bulk copy writes dZ. Every TMA_FLUSH tiles the sums of gradients are
  * added to the block's own in the workspace, rounded to nearest, for tensor cores cut off; those of all
  * shares are added afterwards, in order. */
-#ifndef KERNELS_CUDA_GEMM_TMA_F32X3_GEMM_TMA_F32X3_WGRAD_CUH
-#define KERNELS_CUDA_GEMM_TMA_F32X3_GEMM_TMA_F32X3_WGRAD_CUH
+#ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_F32_CUH
+#define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_F32_CUH
 
 #include "kernels/cuda/gemm/gemm_tiles.cuh"
-#include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3.cuh"
-#include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3_split.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma_split.cuh"
 
 constexpr int WGRAD_STEPS = BOX_ROWS / TERMS;
 constexpr int WGRAD_COLS = 128,
-              WGRAD_BOXES = WGRAD_COLS / TMA_F32X3_COLS; /* of dZ and of H; L has as many at most */
+              WGRAD_BOXES = WGRAD_COLS / TMA_COLS<float>; /* of dZ and of H; L has as many at most */
 
-struct tma_f32x3_wgrad_maps {
+struct tma_wgrad_maps {
   CUtensorMap a, b, saved, left, out; /* left with then, out without */
 };
 
-struct tma_f32x3_wgrad {
-  struct tma_f32x3_product product; /* of dZ; its tiles are of 64 rows */
-  int64_t share; /* rows of a block: a multiple of TERMS, of BOX_ROWS where dZ is written */
+struct tma_wgrad {
+  struct tma_product product; /* of dZ; its tiles are of 64 rows */
+  int64_t share;              /* rows of a block: a multiple of TERMS, of BOX_ROWS where dZ is written */
   int left_boxes;
   float *chained_wgrad,
       *fused_wgrad; /* [shares, columns of all left boxes, 128], [shares, 128, 8 A_BLOCKS] */
 };
 
 /* THEN: with L^T dZ; 8 A_BLOCKS columns of A with H^T A, 0 without. */
-template <bool THEN_, int A_BLOCKS_> struct tma_f32x3_wgrad_shape {
+template <bool THEN_, int A_BLOCKS_> struct tma_wgrad_shape {
   static constexpr bool CHAINED_WGRAD = THEN_, FUSED_WGRAD = A_BLOCKS_ > 0;
   static constexpr int A_BLOCKS = FUSED_WGRAD ? A_BLOCKS_ : 6;
 };
 
 /* Shared memory: the ring; the planes of a tile of A; those of dZ, or its boxes; the planes of B; sums of
  * columns, [warps, half of the columns]. */
-struct tma_f32x3_wgrad_memory {
+struct tma_wgrad_memory {
   unsigned char *ring, *results;
   struct split_boxes a, dz, b;
   double *totals;
@@ -51,14 +51,13 @@ static __host__ __device__ __forceinline__ int wgrad_split_boxes(int depth) {
   return (depth + 1) / 2;
 }
 
-static __host__ __device__ __forceinline__ int tma_f32x3_wgrad_fixed(int depth, bool sums) {
+static __host__ __device__ __forceinline__ int tma_wgrad_fixed(int depth, bool sums) {
   const int planes = wgrad_split_boxes(depth) * BOX * 2;
   return planes + WGRAD_BOXES * BOX + planes * (WGRAD_COLS / BOX_ROWS) +
          (sums ? 2 * TEAM / 32 * WGRAD_COLS / 2 * (int)sizeof(double) : 0);
 }
 
-static __device__ __forceinline__ struct tma_f32x3_wgrad_memory
-tma_f32x3_wgrad_memory_of(const struct tma_f32x3_product &p) {
+static __device__ __forceinline__ struct tma_wgrad_memory tma_wgrad_memory_of(const struct tma_product &p) {
   extern __shared__ __align__(1024) unsigned char boxes[];
   const int plane = wgrad_split_boxes(p.depth) * BOX;
   unsigned char *a = boxes + p.ring * BOX, *dz = a + 2 * plane, *b = dz + WGRAD_BOXES * BOX;
@@ -72,33 +71,33 @@ struct wgrad_share {
   int tiles;
 };
 
-static __device__ __forceinline__ struct wgrad_share wgrad_share_of(const struct tma_f32x3_wgrad &p) {
+static __device__ __forceinline__ struct wgrad_share wgrad_share_of(const struct tma_wgrad &p) {
   const int64_t begin = blockIdx.x * p.share, end = min(begin + p.share, p.product.m);
   return {begin, end, (int)((end - begin + BOX_ROWS - 1) / BOX_ROWS)};
 }
 
-static __device__ __forceinline__ void feed_wgrad(const struct tma_f32x3_wgrad &wgrad,
-                                                  const struct tma_f32x3_wgrad_maps &maps,
-                                                  unsigned char *ring, struct tma_f32x3_barriers &barriers) {
-  const struct tma_f32x3_product &p = wgrad.product;
+static __device__ __forceinline__ void feed_wgrad(const struct tma_wgrad &wgrad,
+                                                  const struct tma_wgrad_maps &maps, unsigned char *ring,
+                                                  struct ring_barriers &barriers) {
+  const struct tma_product &p = wgrad.product;
   const struct wgrad_share share = wgrad_share_of(wgrad);
   const CUtensorMap *map[] = {&maps.a, &maps.saved, &maps.left};
   const int count[] = {p.depth, p.boxes, wgrad.left_boxes};
   struct ring_place at = {0, 0};
   for (int i = 0; i < p.b_boxes; i++)
-    feed_box(p, &maps.b, ring, barriers, at, BOX_ROWS, i % p.depth * TMA_F32X3_COLS, i / p.depth * BOX_ROWS);
+    feed_box(p, &maps.b, ring, barriers, at, BOX_ROWS, i % p.depth * TMA_COLS<float>, i / p.depth * BOX_ROWS);
   for (int tile = 0; tile < share.tiles; tile++) {
 #pragma unroll
     for (int m = 0; m < 3; m++) {
       for (int i = 0; i < count[m]; i++)
-        feed_box(p, map[m], ring, barriers, at, BOX_ROWS, i * TMA_F32X3_COLS,
+        feed_box(p, map[m], ring, barriers, at, BOX_ROWS, i * TMA_COLS<float>,
                  share.begin + (int64_t)tile * BOX_ROWS);
     }
   }
 }
 
 /* What a team's threads hold from tile to tile. */
-template <class S> struct tma_f32x3_wgrad_sums {
+template <class S> struct tma_wgrad_sums {
   float chained_wgrad[S::CHAINED_WGRAD ? 16 : 1][4], fused_wgrad[S::A_BLOCKS][4];
 };
 
@@ -124,9 +123,8 @@ static __device__ __forceinline__ void add_turned(const unsigned char *box, int 
 }
 
 /* The team's 64 columns of dZ before the epilogue, under way. */
-static __device__ __forceinline__ void multiply_wgrad(const struct tma_f32x3_product &p,
-                                                      const struct tma_f32x3_wgrad_memory &m, int team,
-                                                      float (&sum)[8][4]) {
+static __device__ __forceinline__ void
+multiply_wgrad(const struct tma_product &p, const struct tma_wgrad_memory &m, int team, float (&sum)[8][4]) {
   const int panel = WGRAD_COLS * BOX_ROW_BYTES, half = team * BOX;
   const uint64_t a[2] = {boxed_matrix(shared_address(m.a.hi), 0), boxed_matrix(shared_address(m.a.mid), 0)};
   const uint64_t b[2] = {boxed_matrix(shared_address(m.b.hi + half), 0),
@@ -143,53 +141,52 @@ static __device__ __forceinline__ void multiply_wgrad(const struct tma_f32x3_pro
   close_products();
 }
 
-/* The epilogue of the team's half of dZ: its planes, or its boxes. from: its boxes of H. */
+/* What 32 columns of the team's half of dZ are made from, a box of H, and where they go: the planes, or the
+ * boxes, of dZ. */
+template <class S> struct wgrad_part {
+  typedef float T;
+  const struct tma_wgrad_memory &m;
+  int team, part, row;
+  const unsigned char *saved;
+
+  __device__ __forceinline__ void read(const struct lane_place &at, int i, int r, float (&x)[4]) const {
+    load_four(four_of_box<float>(saved, row + 8 * r, 4 * i + at.q), 4, x);
+  }
+  __device__ __forceinline__ void write(const struct lane_place &at, int i, int r,
+                                        const float (&x)[4]) const {
+    if constexpr (S::CHAINED_WGRAD)
+      put_four(m.dz, team, row + 8 * r, 32 * part + 16 * i + 4 * at.q, x);
+    else
+      store_four(four_of_box<float>(m.results + (2 * team + part) * BOX, row + 8 * r, 4 * i + at.q), 4, x);
+  }
+};
+
+/* The epilogue of the team's half of dZ. from: its boxes of H. */
 template <class S>
 static __device__ __forceinline__ void
-epilogue_wgrad(const struct tma_f32x3_product &p, const struct tma_f32x3_wgrad_memory &m, int team,
+epilogue_wgrad(const struct tma_product &p, const struct tma_wgrad_memory &m, int team,
                const struct lane_place &at, int row, const unsigned char *const (&from)[2],
-               const float (&sum)[8][4]) {
+               float (&sum)[8][4]) {
   double *totals = m.totals + threadIdx.x / 32 * (WGRAD_COLS / 2);
 #pragma unroll
-  for (int box = 0; box < 2; box++) {
-    float column[8][1] = {};
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int j = 4 * box + 2 * i, chunk = 4 * i + at.q;
-#pragma unroll
-      for (int r = 0; r < 2; r++) {
-        float x[4] = {sum[j][2 * r], sum[j][2 * r + 1], sum[j + 1][2 * r], sum[j + 1][2 * r + 1]};
-        const float4 saved = *(const float4 *)&chunk_of_box(from[box], row + 8 * r, chunk);
-        epilogue_four<EPILOGUE_BACKWARD_RELU>(p.epilogue, make_float4(0, 0, 0, 0), saved, 0, x);
-#pragma unroll
-        for (int c = 0; c < 4; c++) {
-          if (at.is_there[r]) column[4 * i + c][0] += x[c];
-          x[c] *= at.factor[r];
-        }
-        if constexpr (S::CHAINED_WGRAD)
-          put_four(m.dz, team, row + 8 * r, 8 * j + 4 * at.q, x);
-        else
-          *(float4 *)&chunk_of_box(m.results + (2 * team + box) * BOX, row + 8 * r,
-                                   chunk) = make_float4(x[0], x[1], x[2], x[3]);
-      }
-    }
-    if (p.epilogue.sums) add_box_columns(at, column, totals + box * TMA_F32X3_COLS);
-  }
+  for (int part = 0; part < 2; part++)
+    epilogue_part<EPILOGUE_BACKWARD_RELU, false>(p.epilogue, at, part, 0, NULL, 0,
+                                                 wgrad_part<S>{m, team, part, row, from[part]}, sum,
+                                                 totals + part * 32, 0);
 }
 
-static __device__ __forceinline__ void write_wgrad(const struct tma_f32x3_product &p, const CUtensorMap &out,
-                                                   const struct tma_f32x3_wgrad_memory &m, int team,
-                                                   int64_t row) {
+static __device__ __forceinline__ void write_wgrad(const struct tma_product &p, const CUtensorMap &out,
+                                                   const struct tma_wgrad_memory &m, int team, int64_t row) {
   if (threadIdx.x % TEAM > 0) return;
   for (int b = 2 * team; b < min(2 * team + 2, p.boxes); b++)
-    write_box(&out, m.results + b * BOX, b * TMA_F32X3_COLS, (int)row);
+    write_box(&out, m.results + b * BOX, b * TMA_COLS<float>, (int)row);
   close_boxes();
 }
 
 /* The team's boxes of A or of B, from number `first` of the ring on. */
-static __device__ __forceinline__ void cut_boxes(const struct tma_f32x3_product &p,
-                                                 const struct tma_f32x3_wgrad_memory &m,
-                                                 struct tma_f32x3_barriers &barriers, int team, int first,
+static __device__ __forceinline__ void cut_boxes(const struct tma_product &p,
+                                                 const struct tma_wgrad_memory &m,
+                                                 struct ring_barriers &barriers, int team, int first,
                                                  bool is_panel) {
   const int count = is_panel ? p.b_boxes : p.depth;
   for (int i = team; i < count; i += TEAMS) {
@@ -208,14 +205,14 @@ static __device__ __forceinline__ void cut_boxes(const struct tma_f32x3_product 
 
 /* Adds the sums of gradients so far to the block's own; `adds`: there are some before. */
 template <class S>
-static __device__ __forceinline__ void flush_wgrad(const struct tma_f32x3_wgrad &p, int team, bool adds,
-                                                   struct tma_f32x3_wgrad_sums<S> &sums) {
+static __device__ __forceinline__ void flush_wgrad(const struct tma_wgrad &p, int team, bool adds,
+                                                   struct tma_wgrad_sums<S> &sums) {
   const int warp = threadIdx.x % TEAM / 32, col = team * 64 + warp * 16;
   wait_for_products<0>();
   if constexpr (S::CHAINED_WGRAD) {
-    float *to = p.chained_wgrad + ((int64_t)blockIdx.x * p.left_boxes * TMA_F32X3_COLS + col) * WGRAD_COLS;
+    float *to = p.chained_wgrad + ((int64_t)blockIdx.x * p.left_boxes * TMA_COLS<float> + col) * WGRAD_COLS;
     hold(sums.chained_wgrad);
-    if (col < p.left_boxes * TMA_F32X3_COLS) add_turned_sums(to, adds, sums.chained_wgrad);
+    if (col < p.left_boxes * TMA_COLS<float>) add_turned_sums(to, adds, sums.chained_wgrad);
   }
   if constexpr (S::FUSED_WGRAD) {
     hold(sums.fused_wgrad);
@@ -227,11 +224,11 @@ static __device__ __forceinline__ void flush_wgrad(const struct tma_f32x3_wgrad 
 /* Tile i of the block, the boxes of which are the ring's from number `first` on. adds: to the sums so far. */
 template <class S>
 static __device__ __forceinline__ void
-take_wgrad_tile(const struct tma_f32x3_wgrad &wgrad, const struct tma_f32x3_wgrad_maps &maps,
-                const struct tma_f32x3_wgrad_memory &m, struct tma_f32x3_barriers &barriers,
+take_wgrad_tile(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps,
+                const struct tma_wgrad_memory &m, struct ring_barriers &barriers,
                 const struct wgrad_share &share, int team, int i, int first, bool adds,
-                struct tma_f32x3_wgrad_sums<S> &sums) {
-  const struct tma_f32x3_product &p = wgrad.product;
+                struct tma_wgrad_sums<S> &sums) {
+  const struct tma_product &p = wgrad.product;
   const int lane = threadIdx.x % 32, warp = threadIdx.x % TEAM / 32, row = warp * 16 + lane / 4;
   const int64_t begin = share.begin + (int64_t)i * BOX_ROWS;
   const int rows = (int)min((int64_t)BOX_ROWS, share.end - begin), steps = (rows + TERMS - 1) / TERMS;
@@ -269,17 +266,17 @@ take_wgrad_tile(const struct tma_f32x3_wgrad &wgrad, const struct tma_f32x3_wgra
 
 template <class S>
 static __device__ __forceinline__ void
-take_wgrad(const struct tma_f32x3_wgrad &wgrad, const struct tma_f32x3_wgrad_maps &maps,
-           const struct tma_f32x3_wgrad_memory &m, struct tma_f32x3_barriers &barriers, int team) {
-  const struct tma_f32x3_product &p = wgrad.product;
+take_wgrad(const struct tma_wgrad &wgrad, const struct tma_wgrad_maps &maps, const struct tma_wgrad_memory &m,
+           struct ring_barriers &barriers, int team) {
+  const struct tma_product &p = wgrad.product;
   const struct wgrad_share share = wgrad_share_of(wgrad);
   const int each = p.depth + p.boxes + wgrad.left_boxes;
-  struct tma_f32x3_wgrad_sums<S> sums;
+  struct tma_wgrad_sums<S> sums;
   for (int j = threadIdx.x; p.epilogue.sums && j < TEAMS * TEAM / 32 * WGRAD_COLS / 2; j += TEAMS * TEAM)
     m.totals[j] = 0;
   cut_boxes(p, m, barriers, team, 0, true);
-  for (int begin = 0; begin < share.tiles; begin += TMA_F32X3_FLUSH) {
-    for (int i = begin; i < min(begin + TMA_F32X3_FLUSH, share.tiles); i++)
+  for (int begin = 0; begin < share.tiles; begin += TMA_FLUSH) {
+    for (int i = begin; i < min(begin + TMA_FLUSH, share.tiles); i++)
       take_wgrad_tile<S>(wgrad, maps, m, barriers, share, team, i, p.b_boxes + i * each, i > begin, sums);
     flush_wgrad<S>(wgrad, team, begin > 0, sums);
   }
@@ -292,11 +289,11 @@ take_wgrad(const struct tma_f32x3_wgrad &wgrad, const struct tma_f32x3_wgrad_map
 
 template <class S>
 static __global__ void __launch_bounds__(TWO_TEAMS_THREADS, 1)
-    tma_f32x3_wgrad_kernel(const __grid_constant__ struct tma_f32x3_wgrad_maps maps,
-                           const __grid_constant__ struct tma_f32x3_wgrad p) {
+    tma_wgrad_kernel(const __grid_constant__ struct tma_wgrad_maps maps,
+                     const __grid_constant__ struct tma_wgrad p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  __shared__ struct tma_f32x3_barriers barriers;
-  const struct tma_f32x3_wgrad_memory memory = tma_f32x3_wgrad_memory_of(p.product);
+  __shared__ struct ring_barriers barriers;
+  const struct tma_wgrad_memory memory = tma_wgrad_memory_of(p.product);
   const int team = __shfl_sync(~0u, (int)threadIdx.x / TEAM, 0);
   if (threadIdx.x == 0) open_ring(barriers, p.product.ring);
   pdl_prologue();

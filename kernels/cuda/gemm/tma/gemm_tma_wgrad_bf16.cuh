@@ -10,11 +10,13 @@
  * place of H. Then it adds the products of half of L's columns with dZ to further sums, with which tensor
  * cores go on while the next tile is waited for; or a bulk copy writes dZ. The sums of all shares are added
  * afterwards, in order. */
-#ifndef KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_WGRAD_CUH
-#define KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_WGRAD_CUH
+#ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_BF16_CUH
+#define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_WGRAD_BF16_CUH
 
+#include "kernels/cuda/common/tma.cuh"
+#include "kernels/cuda/gemm/gemm_epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_tiles.cuh"
-#include "kernels/cuda/gemm/tma_bf16/gemm_tma_bf16.cuh"
+#include "kernels/cuda/gemm/gemm_wgmma.cuh"
 
 struct wgrad_maps {
   CUtensorMap a, b, a2, b2, saved, left, out; /* left with then, out without */
@@ -41,6 +43,10 @@ template <int BLOCKS_, bool THEN_, int A_BLOCKS_, bool PAIR_ = false> struct wgr
 /* A slot: the boxes of A and A2, of dZ, of L. */
 static __host__ __device__ __forceinline__ int wgrad_slot_bytes(int cols, int depth, int left_boxes) {
   return (depth + cols / BOX_COLS + left_boxes) * BOX;
+}
+
+static __host__ __device__ __forceinline__ int panel_bytes(int cols, int depth) {
+  return depth * BOX_COLS * cols * 2;
 }
 
 struct wgrad_memory {
@@ -83,6 +89,21 @@ static __device__ __forceinline__ void feed_wgrad(const struct wgrad_product &p,
   for (int b = 0; b < p.boxes; b++) copy_box(to + b * BOX, &maps.saved, full, b * BOX_COLS, row);
   to += S::BOXES * BOX;
   for (int b = 0; b < p.left_boxes; b++) copy_box(to + b * BOX, &maps.left, full, b * BOX_COLS, row);
+}
+
+/* sum = 64 columns of the tile times the panel, under way. */
+static __device__ __forceinline__ void multiply_tile(int steps, uint32_t box, const unsigned char *tile,
+                                                     const unsigned char *panel, float (&sum)[8][4]) {
+  const uint64_t left = boxed_matrix(shared_address(tile), 0), right = boxed_matrix(shared_address(panel), 0);
+  int s = 0;
+#pragma unroll 1
+  do {
+    const int within = s % 4 * TERMS * 2;
+    open_products();
+    multiply<false, false>(sum, further(left, s / 4 * BOX + within),
+                           further(right, s / 4 * (int)box + within), s > 0);
+    close_products();
+  } while (++s < steps);
 }
 
 /* gradient += a box, turned, times other boxes, over so many rows; under way. */
@@ -137,6 +158,30 @@ static __device__ __forceinline__ void write_wgrad(const struct wgrad_product &p
   }
 }
 
+/* dZ of a box in the place of H, from the sums; those of its columns are added to the warp's totals. */
+static __device__ __forceinline__ void epilogue_box(const struct gemm_epilogue &e,
+                                                    const struct lane_place &at, const float (&sum)[8][4],
+                                                    unsigned char *box, double *totals) {
+  const float scale = e.dropout.threshold > 0 ? e.dropout.scale : 1;
+  float column[8][2] = {};
+  box += (threadIdx.x % TEAM / 32 * 16 + at.g) * BOX_ROW_BYTES + 4 * at.q;
+#pragma unroll
+  for (int j = 0; j < 8; j++) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      uint32_t *pair = (uint32_t *)(box + (j ^ at.g) * 16 + r * 8 * BOX_ROW_BYTES);
+      const float x = low_half(*pair) > 0 ? sum[j][2 * r] * scale : 0,
+                  y = high_half(*pair) > 0 ? sum[j][2 * r + 1] * scale : 0;
+      if (at.is_there[r]) column[j][0] += x, column[j][1] += y;
+      *pair = rounded_pair(x * at.factor[r], y * at.factor[r]);
+    }
+  }
+  if (!e.sums) return;
+  fold_columns(at.g, column);
+  totals[at.g * 8 + 2 * at.q] += (double)column[0][0];
+  totals[at.g * 8 + 2 * at.q + 1] += (double)column[0][1];
+}
+
 /* dZ of the team's columns of a tile, a box after the other, in the place of H; H^T A before that. */
 template <class S>
 static __device__ __forceinline__ void
@@ -158,7 +203,7 @@ epilogue_wgrad(const struct wgrad_product &p, const struct wgrad_memory &m, cons
   for (int e = 0; e < S::EACH; e++) {
     const unsigned char *panel = m.panel + (team * S::EACH + e) * BOX_COLS * BOX_ROW_BYTES;
     float sum[8][4];
-    multiply_tile<8, false>(p.steps, S::COLS * BOX_ROW_BYTES, a, panel, sum);
+    multiply_tile(p.steps, S::COLS * BOX_ROW_BYTES, a, panel, sum);
     wait_for_products<0>();
     hold(sum);
     if constexpr (S::FUSED_WGRAD) {
@@ -166,8 +211,7 @@ epilogue_wgrad(const struct wgrad_product &p, const struct wgrad_memory &m, cons
       if constexpr (S::PAIR) hold(sums.fused_wgrad2[e]);
       if (e == 0) meet_team(team); /* no warp of the team reads H any more */
     }
-    epilogue_boxes<8, EPILOGUE_BACKWARD_RELU>(p.epilogue, NULL, 0, totals + e * BOX_COLS, 0, at,
-                                              threadIdx.x % TEAM / 32, 0, dz + e * BOX, sum);
+    epilogue_box(p.epilogue, at, sum, dz + e * BOX, totals + e * BOX_COLS);
   }
 }
 
@@ -188,7 +232,8 @@ static __device__ __forceinline__ void take_share(const struct wgrad_product &p,
   for (int i = 0; i < tiles; i++) {
     const int64_t row = begin + (int64_t)i * BOX_ROWS;
     const int rows = (int)min((int64_t)BOX_ROWS, end - row), steps = (rows + TERMS - 1) / TERMS;
-    const struct lane_place at = lane_place_of(p.epilogue, row, rows, threadIdx.x % TEAM);
+    const int lane = threadIdx.x % 32, first = threadIdx.x % TEAM / 32 * 16 + lane / 4;
+    const struct lane_place at = place_of_lane(p.epilogue, row, rows, first, lane);
     unsigned char *a = m.slots + i % p.slots * wgrad_slot_bytes(S::COLS, p.depth, p.left_boxes);
     unsigned char *dz = a + p.depth * BOX, *left = dz + S::BOXES * BOX;
     barrier_wait(&barriers.full[i % p.slots], i / p.slots & 1);

@@ -1,14 +1,14 @@
 /* dZ = epilogue'(A B^T) of floats with gradients of weights: shapes, memory and launch of the kernel in
- * gemm_tma_f32x3_wgrad.cuh. */
+ * gemm_tma_wgrad_f32.cuh. */
 #include <algorithm>
 #include <cassert>
 
 #include "kernels/cuda/gemm/gemm_epilogue_of.cuh"
-#include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3_wgrad.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma_wgrad_f32.cuh"
 
 constexpr int LEAST_WGRAD_BOXES = 8; /* of the ring: a tile of one matrix, and one on its way */
 
-static bool can_be_tma_f32x3(const struct gemm *op, const struct gemm_epilogue &e) {
+static bool can_be_wgrad(const struct gemm *op, const struct gemm_epilogue &e) {
   return op->backward && op->transpose_b && op->a.cols <= WGRAD_COLS && op->c.cols > WGRAD_COLS / 2 &&
          op->c.cols <= WGRAD_COLS && e.kind == EPILOGUE_BACKWARD_RELU && op->a.rows > 0 && op->a.cols > 0 &&
          cuda_is_aligned(op->a) && cuda_is_aligned(op->b) && !op->a2.data;
@@ -26,10 +26,9 @@ static bool can_fuse_wgrad(const struct gemm *op, const struct gemm_epilogue &e)
 }
 
 /* The arrays that a launch leaves in the workspace, one after the other. */
-template <class S>
-static int place_sums(struct kernels *k, struct tma_f32x3_wgrad *p, unsigned shares, bool sums) {
+template <class S> static int place_sums(struct kernels *k, struct tma_wgrad *p, unsigned shares, bool sums) {
   const int64_t chained_wgrad = S::CHAINED_WGRAD
-                                    ? (int64_t)shares * p->left_boxes * TMA_F32X3_COLS * WGRAD_COLS
+                                    ? (int64_t)shares * p->left_boxes * TMA_COLS<float> * WGRAD_COLS
                                     : 0,
                 fused_wgrad = S::FUSED_WGRAD ? (int64_t)shares * WGRAD_COLS * 8 * S::A_BLOCKS : 0;
   float *from = NULL;
@@ -44,8 +43,7 @@ static int place_sums(struct kernels *k, struct tma_f32x3_wgrad *p, unsigned sha
 }
 
 template <class S>
-static int make_maps(const struct gemm *op, const struct gemm_epilogue &e,
-                     struct tma_f32x3_wgrad_maps *maps) {
+static int make_maps(const struct gemm *op, const struct gemm_epilogue &e, struct tma_wgrad_maps *maps) {
   TRY(cuda_tma_map(op->a, BOX_ROWS, &maps->a));
   TRY(cuda_tma_map(op->b, BOX_ROWS, &maps->b));
   TRY(cuda_tma_map(e.saved, BOX_ROWS, &maps->saved));
@@ -55,12 +53,11 @@ static int make_maps(const struct gemm *op, const struct gemm_epilogue &e,
 
 /* Adds up what the shares left. */
 template <class S>
-static int end_launch(struct kernels *k, const struct gemm *op, const struct tma_f32x3_wgrad *p,
-                      unsigned shares) {
+static int end_launch(struct kernels *k, const struct gemm *op, const struct tma_wgrad *p, unsigned shares) {
   const struct gemm *chained_wgrad = op->backward->chained_wgrad, *fused_wgrad = op->fused_wgrad;
   struct share_sums sums = {};
   if (S::CHAINED_WGRAD)
-    take_tiles(&sums, {p->chained_wgrad, shares, 1, 1, p->left_boxes * TMA_F32X3_COLS, WGRAD_COLS, false,
+    take_tiles(&sums, {p->chained_wgrad, shares, 1, 1, p->left_boxes * TMA_COLS<float>, WGRAD_COLS, false,
                        (bool)chained_wgrad->accumulate, chained_wgrad->c, 1});
   if (S::FUSED_WGRAD)
     take_tiles(&sums, {p->fused_wgrad, shares, 1, 1, WGRAD_COLS, 8 * S::A_BLOCKS, false,
@@ -70,53 +67,54 @@ static int end_launch(struct kernels *k, const struct gemm *op, const struct tma
 }
 
 template <class S>
-static int launch(struct kernels *k, const struct gemm *op, struct tma_f32x3_wgrad p, int *took) {
+static int launch(struct kernels *k, const struct gemm *op, struct tma_wgrad p, int *took) {
   const struct cuda_state *state = (const struct cuda_state *)k->impl;
   const bool sums = op->backward->bias_grad != NULL;
-  const int fixed = tma_f32x3_wgrad_fixed(p.product.depth, sums);
-  p.left_boxes = S::CHAINED_WGRAD ? (int)blocks_of(op->backward->chained_wgrad->a.cols, TMA_F32X3_COLS) : 0;
-  p.product.ring = min(MOST_BOXES, (state->shared_bytes - TMA_ALIGNMENT - fixed) / BOX);
-  if (p.product.ring < LEAST_WGRAD_BOXES) return OK;
-  const int bytes = fixed + p.product.ring * BOX;
-  struct tma_f32x3_wgrad_maps maps;
+  const int fixed = tma_wgrad_fixed(p.product.depth, sums);
+  p.left_boxes = S::CHAINED_WGRAD ? (int)blocks_of(op->backward->chained_wgrad->a.cols, TMA_COLS<float>) : 0;
+  const int room = room_for_ring(state, fixed);
+  if (room < LEAST_WGRAD_BOXES) return OK;
+  struct tma_wgrad_maps maps;
   const int64_t least = S::CHAINED_WGRAD
                             ? TERMS
                             : BOX_ROWS; /* a tile that is written must not reach into the next share */
   p.share = blocks_of(blocks_of(p.product.m, state->multiprocessors), least) * least;
   const unsigned shares = blocks_of(p.product.m, p.share);
+  const int each = p.product.depth + p.product.boxes + p.left_boxes;
+  p.product.ring = trimmed_ring(room, p.product.b_boxes + blocks_of(p.share, BOX_ROWS) * (int64_t)each);
+  const int bytes = fixed + p.product.ring * BOX;
   *took = (S::CHAINED_WGRAD ? FUSED_CHAINED_WGRAD : 0) | (S::FUSED_WGRAD ? FUSED_WGRAD : 0);
   TRY(place_sums<S>(k, &p, shares, sums));
   TRY(make_maps<S>(op, p.product.epilogue, &maps));
-  TRY_CUDA(
-      cudaFuncSetAttribute(tma_f32x3_wgrad_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  TRY(pdl_launch(k, tma_f32x3_wgrad_kernel<S>, shares, TWO_TEAMS_THREADS, bytes, maps, p));
+  TRY_CUDA(cudaFuncSetAttribute(tma_wgrad_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  TRY(pdl_launch(k, tma_wgrad_kernel<S>, shares, TWO_TEAMS_THREADS, bytes, maps, p));
   return end_launch<S>(k, op, &p, shares);
 }
 
 template <bool CHAINED_WGRAD>
-static int launch_fused_wgrad(struct kernels *k, const struct gemm *op, const struct tma_f32x3_wgrad &p,
+static int launch_fused_wgrad(struct kernels *k, const struct gemm *op, const struct tma_wgrad &p,
                               int *took) {
-  if (op->a.cols <= 48) return launch<tma_f32x3_wgrad_shape<CHAINED_WGRAD, 6>>(k, op, p, took);
-  return launch<tma_f32x3_wgrad_shape<CHAINED_WGRAD, 16>>(k, op, p, took);
+  if (op->a.cols <= 48) return launch<tma_wgrad_shape<CHAINED_WGRAD, 6>>(k, op, p, took);
+  return launch<tma_wgrad_shape<CHAINED_WGRAD, 16>>(k, op, p, took);
 }
 
 /* writes: boxes may hold all of dZ, of which op may be a panel. */
 static int multiply_wgrad(struct kernels *k, const struct gemm *op, bool writes, int *took) {
-  struct tma_f32x3_wgrad p = {};
-  struct tma_f32x3_product &product = p.product;
+  struct tma_wgrad p = {};
+  struct tma_product &product = p.product;
   product.epilogue = gemm_epilogue_of(k, op);
-  if (!can_be_tma_f32x3(op, product.epilogue)) return OK;
+  if (!can_be_wgrad(op, product.epilogue)) return OK;
   product.m = op->c.rows;
   product.n = (int)op->c.cols;
   product.transpose_b = true;
-  product.depth = (int)blocks_of(op->a.cols, TMA_F32X3_COLS);
-  product.boxes = (int)blocks_of(op->c.cols, TMA_F32X3_COLS);
+  product.depth = (int)blocks_of(op->a.cols, TMA_COLS<float>);
+  product.boxes = (int)blocks_of(op->c.cols, TMA_COLS<float>);
   product.b_boxes = product.depth * (WGRAD_COLS / BOX_ROWS);
   const bool chains_wgrad = can_chain_wgrad(op->backward->chained_wgrad),
              fuses_wgrad = can_fuse_wgrad(op, product.epilogue);
   if (chains_wgrad)
     return fuses_wgrad ? launch_fused_wgrad<true>(k, op, p, took)
-                       : launch<tma_f32x3_wgrad_shape<true, 0>>(k, op, p, took);
+                       : launch<tma_wgrad_shape<true, 0>>(k, op, p, took);
   return fuses_wgrad && writes ? launch_fused_wgrad<false>(k, op, p, took) : OK;
 }
 
@@ -159,7 +157,7 @@ static void take_panel(const struct gemm *op, int64_t first, int64_t cols, struc
   }
 }
 
-int cuda_gemm_tma_f32x3_wgrad(struct kernels *k, const struct gemm *op, int *took) {
+int cuda_gemm_tma_f32_wgrad(struct kernels *k, const struct gemm *op, int *took) {
   struct panel panel;
   const struct gemm_epilogue e = gemm_epilogue_of(k, op);
   const bool writes = cuda_takes_boxes(e.out);

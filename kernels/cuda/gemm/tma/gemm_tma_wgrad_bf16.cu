@@ -1,11 +1,11 @@
 /* dZ = epilogue'(A B^T (+ A2 B2^T)) of bf16 with gradients of weights: shapes, memory and launch of the
- * kernel in gemm_tma_bf16_wgrad.cuh. */
+ * kernel in gemm_tma_wgrad_bf16.cuh. */
 #include "kernels/cuda/gemm/gemm_epilogue_of.cuh"
-#include "kernels/cuda/gemm/tma_bf16/gemm_tma_bf16_wgrad.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma_wgrad_bf16.cuh"
 
 constexpr int MOST_LEFT = TEAMS * BOX_COLS, LEAST_WGRAD_SLOTS = 2;
 
-static bool can_be_tma_bf16(const struct gemm *op, const struct gemm_epilogue &e) {
+static bool can_be_wgrad(const struct gemm *op, const struct gemm_epilogue &e) {
   return op->backward && op->transpose_b && op->a.cols <= MOST_BOX_ROWS && op->c.cols > BOX_COLS &&
          op->c.cols <= MOST_BOX_ROWS && e.kind == EPILOGUE_BACKWARD_RELU && op->a.rows > 0 &&
          op->a.cols > 0 && cuda_is_boxed(op->a) && cuda_is_boxed(op->b) && cuda_is_boxed(e.saved) &&
@@ -142,13 +142,13 @@ static int choose(struct kernels *k, const struct gemm *op, const struct wgrad_p
 int cuda_gemm_tma_bf16_wgrad(struct kernels *k, const struct gemm *op, int *took) {
   struct wgrad_product p = {};
   p.epilogue = gemm_epilogue_of(k, op);
-  if (!can_be_tma_bf16(op, p.epilogue)) return OK;
+  if (!can_be_wgrad(op, p.epilogue)) return OK;
   p.m = op->c.rows;
   p.n = (int)op->c.cols;
-  const struct terms_in_boxes terms = terms_of(op);
-  p.steps = terms.steps;
-  p.depth = terms.depth;
-  p.depth2 = terms.depth2;
+  p.depth2 = op->a2.data ? (int)blocks_of(op->a2.cols, BOX_COLS) : 0;
+  p.depth = (int)blocks_of(op->a.cols, BOX_COLS) + p.depth2;
+  p.steps = op->a2.data ? (p.depth - p.depth2) * (BOX_COLS / TERMS) + (int)blocks_of(op->a2.cols, TERMS)
+                        : (int)blocks_of(op->a.cols, TERMS);
   p.boxes = (int)blocks_of(op->c.cols, BOX_COLS);
   return op->c.cols <= 128 ? choose<16>(k, op, p, took) : choose<32>(k, op, p, took);
 }

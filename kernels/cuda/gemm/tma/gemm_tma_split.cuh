@@ -1,15 +1,15 @@
-/* Boxes of floats (gemm_tma_f32x3_boxes.cuh) cut into planes of bf16, hi and mid, that lie as bulk copies
+/* Boxes of floats (gemm_tma_boxes.cuh) cut into planes of bf16, hi and mid, that lie as bulk copies
  * leave bf16 and wgmma reads it; and columns of a box as rows of a left matrix. */
-#ifndef KERNELS_CUDA_GEMM_TMA_F32X3_GEMM_TMA_F32X3_SPLIT_CUH
-#define KERNELS_CUDA_GEMM_TMA_F32X3_GEMM_TMA_F32X3_SPLIT_CUH
+#ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_SPLIT_CUH
+#define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_SPLIT_CUH
 
 #include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/gemm/gemm_fragment.cuh"
-#include "kernels/cuda/gemm/tma_f32x3/gemm_tma_f32x3_boxes.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma_boxes.cuh"
 
-/* Every TMA_F32X3_FLUSH tiles teams that cut a tile together add their sums, rounded to nearest, to those in
+/* Every TMA_FLUSH tiles teams that cut a tile together add their sums, rounded to nearest, to those in
  * memory, for tensor cores cut off. */
-constexpr int TMA_F32X3_FLUSH = 24;
+constexpr int TMA_FLUSH = 24;
 
 static __device__ __forceinline__ void meet_both() {
   asm volatile("bar.sync %0, %1;" ::"n"(TEAMS + 1), "n"(TEAMS * TEAM) : "memory");
@@ -18,8 +18,8 @@ static __device__ __forceinline__ void meet_both() {
 /* The box of the ring that is `i` further than the first of a matrix's, of which there are `count`; `instead`
  * for one that is not there: boxes of the other team may be given back, and filled again, at any time. */
 static __device__ __forceinline__ const unsigned char *
-await_nth(const struct tma_f32x3_product &p, const unsigned char *ring, struct tma_f32x3_barriers &barriers,
-          int first, int i, int count, const unsigned char *instead) {
+await_nth(const struct tma_product &p, const unsigned char *ring, struct ring_barriers &barriers, int first,
+          int i, int count, const unsigned char *instead) {
   if (i >= count) return instead;
   const struct ring_place at = place_of_box(p, first + i);
   await_box(barriers, at);
@@ -27,9 +27,8 @@ await_nth(const struct tma_f32x3_product &p, const unsigned char *ring, struct t
 }
 
 /* A team gives back those of its two boxes, from number 2 `pair` on, that are there. */
-static __device__ __forceinline__ void give_pair(const struct tma_f32x3_product &p,
-                                                 struct tma_f32x3_barriers &barriers, int first, int pair,
-                                                 int count) {
+static __device__ __forceinline__ void give_pair(const struct tma_product &p, struct ring_barriers &barriers,
+                                                 int first, int pair, int count) {
   for (int i = 2 * pair; i < min(2 * pair + 2, count); i++) give_box(barriers, place_of_box(p, first + i));
 }
 

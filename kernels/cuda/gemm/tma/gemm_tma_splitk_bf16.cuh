@@ -6,8 +6,8 @@
  * takes EACH boxes of 64 left columns, every other one. Every TMA_BF16_FLUSH rows the sums are added, rounded
  * to nearest, to totals, for tensor cores cut off; the totals of all shares are added afterwards, in order.
  */
-#ifndef KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
-#define KERNELS_CUDA_GEMM_TMA_BF16_GEMM_TMA_BF16_SPLITK_CUH
+#ifndef KERNELS_CUDA_GEMM_TMA_GEMM_TMA_SPLITK_BF16_CUH
+#define KERNELS_CUDA_GEMM_TMA_GEMM_TMA_SPLITK_BF16_CUH
 
 #include "kernels/cuda/common/tma.cuh"
 #include "kernels/cuda/gemm/gemm_tiles.cuh"

@@ -1,6 +1,6 @@
-/* C = A^T B of bf16: shapes, memory and launch of the kernel in gemm_tma_bf16_splitk.cuh. */
+/* C = A^T B of bf16: shapes, memory and launch of the kernel in gemm_tma_splitk_bf16.cuh. */
 #include "kernels/cuda/gemm/gemm.h"
-#include "kernels/cuda/gemm/tma_bf16/gemm_tma_bf16_splitk.cuh"
+#include "kernels/cuda/gemm/tma/gemm_tma_splitk_bf16.cuh"
 
 constexpr int TILE_BOXES = 4; /* of left columns, at most */
 
