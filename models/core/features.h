@@ -48,7 +48,7 @@ int features_forward(struct features *f, struct run *run, int training);
 struct tensor features_tensor(const struct features *f);
 
 /* y [own, n] = X w (+ add), w [features, n], then `epilogue` (NULL: none);  dw [features, n] = X^T dy. `add`
- * is y, or real where X is sparse and y is not. */
+ * is y, or real where X is sparse and y is not. Of dense X, y and dy may be the first rows alone. */
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
                    const struct epilogue *epilogue, struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);

@@ -135,6 +135,8 @@ static int build(struct model *model, struct run *run) {
   hoist_steps(p, run);
   TRY(differentiate(p, run));
   TRY(recompute_steps(p, run));
+  TRY(need_rows(p, run));
+  model->propagation.levels = p->levels;
   fuse_steps(p, run);
   for (int s = 0; s < p->loss; s++)
     model->uses_graph |= p->step[s].aggregation.once || p->step[s].exchange > 0;
@@ -307,6 +309,15 @@ struct tensor model_logits(const struct model *model) {
   return program_tensor(&model->program, model->program.logits);
 }
 
+static struct tensor trained_rows(const struct model *model, struct tensor t) {
+  const int64_t rows = model->program.step[model->program.loss].rows.count;
+  return rows < t.rows ? tensor_rows(t, 0, rows) : t;
+}
+
+struct tensor model_trained_logits(const struct model *model) {
+  return trained_rows(model, model_logits(model));
+}
+
 int model_takes_loss(const struct model *model) {
   const struct program *p = &model->program;
   const int head = p->step[p->value[p->logits].writer].head;
@@ -318,7 +329,8 @@ struct tensor model_embedding(const struct model *model) {
 }
 
 struct tensor model_logits_grad(const struct model *model) {
-  return program_tensor(&model->program, model->program.step[model->program.loss].out[0]);
+  return trained_rows(model,
+                      program_tensor(&model->program, model->program.step[model->program.loss].out[0]));
 }
 
 const void *model_logits_grad_scale(const struct model *model) {
@@ -349,7 +361,7 @@ int model_find_nonfinite(struct model *model, struct run *run, int training, int
     const struct step *step = &p->step[s];
     TRY(run_step(&pass, s));
     if (*layer >= 0 || step->kind != STEP_EPILOGUE) continue;
-    TRY(has_nonfinite(run, program_tensor(p, step->out[0]), &found));
+    TRY(has_nonfinite(run, rule_rows(&pass, program_tensor(p, step->out[0]), step->rows.count), &found));
     if (found) *layer = step->layer;
   }
   return OK;

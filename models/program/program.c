@@ -21,6 +21,7 @@ const char *const step_name[STEP_KINDS] = {
     [STEP_REDUCE] = "reduce",
     [STEP_REDUCE_BACKWARD] = "reduce backward",
     [STEP_ADD] = "add",
+    [STEP_ZERO] = "zero",
     [STEP_DROPOUT] = "dropout",
     [STEP_EPILOGUE] = "epilogue",
     [STEP_EPILOGUE_BACKWARD] = "epilogue backward",
@@ -71,6 +72,7 @@ struct step step_of(enum step_kind kind, int layer) {
                       .head = NONE,
                       .scale = NONE,
                       .factor = 1,
+                      .rows = {ALL_ROWS, ALL_ROWS, INT64_MAX, INT64_MAX},
                       .index = {NONE, NONE, NONE, NONE}};
   for (int i = 0; i < STEP_INS; i++) step.in[i] = NONE;
   for (int i = 0; i < STEP_OUTS; i++) step.out[i] = NONE;

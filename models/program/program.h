@@ -51,6 +51,7 @@ struct program {
   int panel;     /* features on their way into what is hoisted; NONE */
   int64_t bytes; /* of the block of values */
   void *running; /* real [program_statistics] of all norms of the batch, layer after layer */
+  int levels;    /* of rows that its steps tell apart */
   int64_t least; /* the largest sum of values that are alive at once: no plan needs less */
 };
 
@@ -89,6 +90,7 @@ void order_steps(struct program *p, const struct run *run);
 void hoist_steps(struct program *p, const struct run *run);
 int differentiate(struct program *p, const struct run *run);
 int recompute_steps(struct program *p, const struct run *run);
+int need_rows(struct program *p, const struct run *run);
 void fuse_steps(struct program *p, const struct run *run);
 int plan_values(struct program *p);
 /* Places the values in the arena; lays the statistics of norms out as well. */

@@ -1,0 +1,120 @@
+/* runtime.rows = "needed" trains as "all" does: losses, gradients and evaluations, with dropout, of every
+ * model whose steps are served, whatever the share of training nodes, on any number of ranks. */
+#include <math.h>
+
+#include "runtime/base/integer.h"
+#include "tests/models/fixture.h"
+
+static struct job job;
+
+BEFORE_ALL {
+  job_levels_worth = 1;
+  return ranks_open(&job.comm, 60);
+}
+
+AFTER_ALL {
+  comm_close(&job.comm);
+}
+
+enum { EPOCHS = 3, NUMBERS = EPOCHS + SPLIT_COUNT };
+
+/* What a training gives: the loss of each epoch, then those of an evaluation. */
+struct outcomes {
+  double loss[NUMBERS];
+  int64_t rows; /* that its steps have computed */
+};
+
+static int64_t rows_computed(const struct program *p, const struct shard *shard) {
+  int64_t rows = 0;
+  for (int s = 0; s < p->steps; s++)
+    if (!p->step[s].aggregation.once) rows += smaller(p->step[s].rows.count, shard->own);
+  return rows;
+}
+
+static struct outcomes train(const struct fixture *f, const char *settings, const char *rows) {
+  struct outcomes outcomes = {0};
+  struct tally tally;
+  char text[1024];
+  snprintf(text, sizeof text, "%s\nruntime.rows = \"%s\"\nmodel.hidden = 8\npartition.method = \"random\"",
+           settings, rows);
+  fixture_open(&job, f, text);
+  for (int e = 0; e < EPOCHS; e++)
+    assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &outcomes.loss[e]));
+  assert_ok(epoch_evaluate(&job.trainer.epoch, &job.run, &tally));
+  for (int s = 0; s < SPLIT_COUNT; s++) outcomes.loss[EPOCHS + s] = tally.loss[s];
+  outcomes.rows = rows_computed(&job.trainer.model.program, &job.shard);
+  fixture_close(&job);
+  assert_ok(comm_reduce(&job.comm, outcomes.loss, NUMBERS, NUMBER_DOUBLE, REDUCE_SUM));
+  assert_ok(comm_reduce(&job.comm, &outcomes.rows, 1, NUMBER_INT64, REDUCE_SUM));
+  return outcomes;
+}
+
+static void check(const struct fixture *f, const char *settings, double bound) {
+  const struct outcomes needed = train(f, settings, "needed"), all = train(f, settings, "all");
+  if (needed.rows >= all.rows) fail_msg("%s: %lld rows, not fewer", settings, (long long)needed.rows);
+  for (int i = 0; i < NUMBERS; i++)
+    if (!(fabs(needed.loss[i] - all.loss[i]) <= bound * fmax(1, fabs(all.loss[i]))))
+      fail_msg("%s, %d%% train: number %d is %.17g, with all rows %.17g", settings, f->train, i,
+               needed.loss[i], all.loss[i]);
+}
+
+static const char *const models[] = {
+    "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5",
+    "model.type = \"gcn\"\nmodel.layers = 2\nmodel.dropout = 0.5\nmodel.dropout_input = 0.2\n"
+    "model.norm_edges = \"none\"\nruntime.once = false\nruntime.overlap = false",
+    "model.type = \"gcn\"\nmodel.layers = 4\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.dropout = "
+    "0.3\n"
+    "train.recompute = \"layer\"",
+    "model.type = \"gcn\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.residual = true\nmodel.dropout = "
+    "0.5",
+    "model.type = \"sage\"\nmodel.layers = 3\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.dropout = "
+    "0.5",
+    "model.type = \"sage\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.aggregator = \"sum\"",
+    "model.type = \"sage\"\nmodel.layers = 2\nmodel.aggregator = \"gcn\"\nmodel.dropout = 0.5",
+    "model.type = \"sgc\"\nmodel.layers = 2\nruntime.once = false",
+    "model.type = \"appnp\"\nmodel.layers = 2\nmodel.steps = 4\nmodel.dropout = 0.5",
+    "model.type = \"gcnii\"\nmodel.layers = 4\nmodel.dropout = 0.5",
+    "model.type = \"mlp\"\nmodel.layers = 2\nmodel.dropout = 0.5",
+};
+enum { MODELS = sizeof models / sizeof models[0] };
+
+static const int shares[] = {1, 10, 60};
+
+/* Every share where there is one rank; on several each of three kinds of graph has another one. */
+static void check_models(struct fixture f, const char *precision, int turn, double bound) {
+  char text[512];
+  for (int m = 0; m < MODELS; m++) {
+    snprintf(text, sizeof text, "%s\nruntime.precision = \"%s\"", models[m], precision);
+    for (int i = 0; i < 3; i++) {
+      f.train = shares[(i + m + turn) % 3];
+      if (i == 0 || job.comm.size == 1) check(&f, text, bound);
+    }
+  }
+}
+
+TEST(training_agrees_in_doubles) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, "fp64", 0, 1e-11);
+}
+
+TEST(training_agrees_on_a_directed_graph) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .directed = 1}, "fp64",
+               1, 1e-11);
+}
+
+TEST(training_agrees_in_floats) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, "fp32", 2, 1e-5);
+}
+
+TEST(training_agrees_with_weights_labels_and_sparse_features) {
+  const struct fixture graphs[] = {
+      {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .weighted = 1},
+      {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .multilabel = 1},
+      {.nodes = 160, .features = 60, .classes = 4, .arcs = 2, .train = 10, .sparse = 1, .directed = 1}};
+  for (int i = 0; i < 3; i++) {
+    check(&graphs[i],
+          "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5\nruntime.precision = \"fp64\"", 1e-11);
+    check(&graphs[i],
+          "model.type = \"sage\"\nmodel.layers = 3\nmodel.dropout = 0.5\nruntime.precision = \"fp64\"",
+          1e-11);
+  }
+}
