@@ -9,7 +9,7 @@ static void add_value(const struct program *p, int value, int writes, char *text
   char place[24] = "";
   if (writes && value != VALUE_FEATURES) {
     char bytes[16];
-    snprintf(place, sizeof place, " at %s", memory_text(base->offset, bytes));
+    snprintf(place, sizeof place, " at %s", memory_text(base->life[TRAINING].offset, bytes));
   }
   int written = snprintf(text + *used, size - *used, "%s%s [%lld]%s", *used ? ", " : "", v->name,
                          (long long)v->cols, place);

@@ -47,6 +47,7 @@ int program_value(struct program *p, struct value value) {
   if (!grows(p, (void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return VALUE_FEATURES;
   if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
   value.writer = NONE;
+  value.trained_rows = INT64_MAX;
   p->value[p->values] = value;
   return p->values++;
 }
@@ -107,8 +108,8 @@ int program_head(const struct program *p, int step) {
   return step;
 }
 
-struct tensor program_tensor(const struct program *p, int value) {
-  return value == NONE ? (struct tensor){0} : p->value[value].tensor;
+struct tensor program_tensor(const struct program *p, int value, enum value_plan plan) {
+  return value == NONE ? (struct tensor){0} : p->value[value].tensor[plan];
 }
 
 int64_t program_statistics(const struct program *p) {

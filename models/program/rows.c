@@ -20,7 +20,9 @@ static int is_partial(const struct needs *n, int level) {
 }
 
 static int next_level(const struct needs *n, int level) {
-  return is_partial(n, level) && is_partial(n, level + 1) ? level + 1 : ALL_ROWS;
+  const int last = n->run->shard->levels.count - 1;
+  if (level < last) return level + 1;
+  return level == last && n->run->shard->levels.closed ? last : ALL_ROWS;
 }
 
 /* Layouts of sparse features have no levels. */
@@ -148,6 +150,25 @@ static void count_rows(struct needs *n) {
   }
 }
 
+static void hold(struct program *p, int value, int64_t rows) {
+  int64_t *most = &p->value[program_place(p, value)].trained_rows;
+  if (rows > *most) *most = rows;
+}
+
+/* A value has memory for the rows of all steps that touch it. */
+static void hold_rows(struct program *p) {
+  for (int v = 0; v < p->values; v++) p->value[v].trained_rows = 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    for (int i = 0; i < STEP_INS; i++) {
+      const int through_arcs = i == 0 && step->kind == STEP_AGGREGATE;
+      if (step->in[i] != NONE) hold(p, step->in[i], through_arcs ? step->rows.source : step->rows.count);
+    }
+    for (int i = 0; i < STEP_OUTS; i++)
+      if (step->out[i] != NONE) hold(p, step->out[i], step->rows.count);
+  }
+}
+
 int need_rows(struct program *p, const struct run *run) {
   FREED int *level = NULL;
   if (run->shard->levels.count == 0) return OK;
@@ -158,5 +179,6 @@ int need_rows(struct program *p, const struct run *run) {
   level[p->step[p->loss].out[0]] = p->step[p->loss].rows.level;
   TRY(need_gradients(&n));
   count_rows(&n);
+  hold_rows(p);
   return OK;
 }

@@ -78,7 +78,8 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
       TRY(exchange_marks(comm, level, levels->of, block->nodes));
     }
     TRY(measure(comm, block, level, levels));
-    if (levels->rows[level] > NEARLY_ALL) break;
+    levels->closed = level > 0 && levels->rows[level] == levels->rows[level - 1];
+    if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
     levels->count++;
   }
   for (int64_t v = 0; v < block->nodes; v++)
@@ -86,12 +87,17 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
   return OK;
 }
 
+static double arcs_at(const struct levels *levels, int64_t most, int64_t hops) {
+  if (hops < smaller(most, levels->count)) return levels->arcs[hops];
+  return levels->closed && hops < most ? levels->arcs[levels->count - 1] : 1;
+}
+
 double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top) {
   double work = 0, all = 0;
   if (sums == 0) return levels->count > 0 ? levels->rows[0] : 1;
   for (int64_t h = 0; h < sums; h++) {
     const double width = h == 0 ? top : 1;
-    work += width * (h < smaller(most, levels->count) ? levels->arcs[h] : 1);
+    work += width * arcs_at(levels, most, h);
     all += width;
   }
   return work / all;

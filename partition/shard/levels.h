@@ -14,8 +14,9 @@
 enum { LEVELS_MOST = 15 };
 
 struct levels {
-  int count;                                   /* levels that are kept; 0: none are, all nodes are alike */
-  uint8_t *of;                                 /* [nodes] at most count */
+  int count;   /* levels that are kept; 0: none are, all nodes are alike */
+  int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
+  uint8_t *of; /* [nodes] at most count */
   double rows[LEVELS_MOST], arcs[LEVELS_MOST]; /* shares of nodes up to that level, and of arcs into them */
 };
 

@@ -114,9 +114,10 @@ static int add_level(struct comm *comm, const struct partition *partition, const
                      const struct levels *levels, const struct shard_rows *rows, struct shard_levels *shard) {
   const int level = shard->count++;
   struct shard_level *to = &shard->of[level];
-  const int64_t below = rows_up_to(rows, levels, level + 1);
+  const int next = level + (level + 1 < levels->count || !levels->closed);
+  const int64_t below = rows_up_to(rows, levels, next);
   to->rows = rows_up_to(rows, levels, level);
-  const struct cut forward = {rows->in, levels, to->rows, below, level + 1, 1};
+  const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
   const struct cut backward = {rows->out, levels, below, to->rows, level, 0};
   TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));
   return cut_out(comm, partition, local, rows, &backward, &to->backward);
@@ -126,6 +127,7 @@ int shard_levels_init(struct comm *comm, const struct partition *partition, cons
                       const struct shard_rows *rows, struct shard_levels *shard) {
   FREED int32_t *local = NULL;
   if (levels->count == 0) return OK;
+  shard->closed = levels->closed;
   int code = memory_arrays("levels of a shard", ROOM(&shard->of, levels->count));
   if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
   TRY(comm_agree(comm, code));

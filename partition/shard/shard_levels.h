@@ -15,7 +15,8 @@ struct shard_level {
 };
 
 struct shard_levels {
-  int count; /* the rows of one more would be all */
+  int count;  /* the rows of one more would be all */
+  int closed; /* or the same as those of the last */
   struct shard_level *of;
 };
 

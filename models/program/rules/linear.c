@@ -4,7 +4,7 @@
 #include "runtime/base/error.h"
 
 static struct tensor weight_of(const struct pass *pass, const struct step *step, int i) {
-  return step->in[2] != NONE ? program_tensor(pass->program, step->in[2])
+  return step->in[2] != NONE ? rule_tensor(pass, step->in[2])
                              : parameter_factor(pass->parameters, pass->run, step->parameter[i]);
 }
 

@@ -44,6 +44,10 @@ static inline const struct step *fused(const struct pass *pass, const struct ste
   return head->along[how] == NONE ? NULL : &pass->program->step[head->along[how]];
 }
 
+static inline struct tensor rule_tensor(const struct pass *pass, int value) {
+  return program_tensor(pass->program, value, pass->training ? TRAINING : EVALUATION);
+}
+
 /* The first rows of a value, so many while training; all in an evaluation. */
 static inline struct tensor rule_rows(const struct pass *pass, struct tensor t, int64_t rows) {
   return pass->training && rows < t.rows ? tensor_rows(t, 0, rows) : t;
@@ -51,11 +55,11 @@ static inline struct tensor rule_rows(const struct pass *pass, struct tensor t, 
 
 /* The rows that a step works on. */
 static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, program_tensor(pass->program, step->in[i]), step->rows.count);
+  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.count);
 }
 
 static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, program_tensor(pass->program, step->out[i]), step->rows.count);
+  return rule_rows(pass, rule_tensor(pass, step->out[i]), step->rows.count);
 }
 
 /* The features' own tensor, which may change from pass to pass, or a value's, of all rows. */

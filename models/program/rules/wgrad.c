@@ -2,7 +2,7 @@
 #include "models/program/rules/rules.h"
 
 struct tensor rule_input(const struct pass *pass, int value) {
-  return value == VALUE_FEATURES ? features_tensor(pass->features) : program_tensor(pass->program, value);
+  return value == VALUE_FEATURES ? features_tensor(pass->features) : rule_tensor(pass, value);
 }
 
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad) {

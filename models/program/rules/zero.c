@@ -4,7 +4,7 @@
 
 /* A value that is zeroed lies by itself, its gaps included. */
 int run_zero(const struct pass *pass, const struct step *step) {
-  struct tensor all = program_tensor(pass->program, step->in[0]);
+  struct tensor all = rule_tensor(pass, step->in[0]);
   const int64_t first = smaller(step->rows.source, all.rows), end = smaller(step->rows.count, all.rows);
   const struct tensor left = tensor_rows(all, first, end - first);
   if (left.rows == 0) return 0;

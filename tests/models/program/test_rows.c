@@ -118,3 +118,46 @@ TEST(training_agrees_with_weights_labels_and_sparse_features) {
           1e-11);
   }
 }
+
+/* A setting out of a list, or one of two numbers. */
+static const char *pick(uint64_t seed, uint32_t what, const char *const *from, uint32_t count) {
+  return from[draw(seed, what) % count];
+}
+
+static void random_settings(uint64_t seed, char *text, size_t size) {
+  static const char *const types[] = {"gcn", "gcn", "sage", "sage", "gcnii", "appnp", "sgc", "mlp"};
+  static const char *const aggregators[] = {"mean", "gcn", "sum"}, *const truths[] = {"true", "false"};
+  static const char *const norms[] = {"none", "none", "layer", "batch"}, *const repeats[] = {"none", "layer"};
+  static const char *const activations[] = {"relu", "elu"}, *const rates[] = {"0.0", "0.0", "0.4"};
+  const char *type = pick(seed, 20, types, 8), *norm = pick(seed, 21, norms, 4);
+  const char *residual = strcmp(type, "gcnii") ? pick(seed, 22, truths, 2) : "false";
+  if (!strcmp(type, "gcnii") && !strcmp(norm, "batch")) norm = "layer";
+  snprintf(
+      text, size,
+      "model.type = \"%s\"\nmodel.layers = %u\nmodel.norm = \"%s\"\nmodel.residual = %s\n"
+      "model.aggregator = \"%s\"\nmodel.activation = \"%s\"\nmodel.dropout = %s\nmodel.dropout_input = %s\n"
+      "model.steps = 3\ntrain.recompute = \"%s\"\nruntime.once = %s\nruntime.overlap = %s\n"
+      "runtime.precision = \"fp64\"",
+      type, 2 + draw(seed, 23) % 3, norm, residual, pick(seed, 24, aggregators, 3),
+      pick(seed, 25, activations, 2), pick(seed, 26, rates, 3), pick(seed, 27, rates, 3),
+      pick(seed, 28, repeats, 2), pick(seed, 29, truths, 2), pick(seed, 30, truths, 2));
+}
+
+TEST(training_agrees_on_random_graphs_with_random_settings) {
+  const uint64_t graphs = job.comm.size == 1 ? 200 : 30;
+  char text[1024];
+  for (uint64_t i = 0; i < graphs; i++) {
+    const uint64_t seed = graphs * (uint64_t)job.comm.size + i;
+    const struct fixture f = {.nodes = 40 + draw(seed, 10) % 60,
+                              .features = 5 + draw(seed, 11) % 5,
+                              .classes = 3,
+                              .arcs = 1 + (int)(draw(seed, 12) % 5),
+                              .train = 1 + (int)(draw(seed, 13) % 60),
+                              .directed = draw(seed, 14) % 2,
+                              .weighted = draw(seed, 15) % 2,
+                              .sparse = draw(seed, 16) % 5 == 0,
+                              .multilabel = draw(seed, 17) % 3 == 0};
+    random_settings(seed, text, sizeof text);
+    check(&f, text, 1e-10);
+  }
+}
