@@ -46,7 +46,7 @@ static void for_all_programs(check *checks) {
       "hgnn", "hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"relu", "unigin", "unigcnii"};
   static const char *const settings[] = {
       "model.layers = 3\nmodel.dropout = 0.5", "model.layers = 4\nmodel.norm = \"batch\"\nmodel.hidden = 8",
-      "model.layers = 8\nmodel.norm = \"layer\"",
+      "model.layers = 8\nmodel.norm = \"layer\"\nmodel.hidden = 256",
       "model.layers = 6\ntrain.recompute = \"layer\"\nmodel.norm = \"batch\"",
       "model.layers = 3\nruntime.once = false\nmodel.dropout_input = 0.2"};
   static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
