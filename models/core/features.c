@@ -105,10 +105,13 @@ void features_free(struct features *f, struct run *run) {
   *f = (struct features){0};
 }
 
-int features_forward(struct features *f, struct run *run, int training) {
+int features_forward(struct features *f, struct run *run, int training, int64_t first) {
+  const int64_t drawn = smaller(first, f->dense.rows);
   f->training = training;
   if (!training || !f->masked) return OK;
-  if (!f->sparse) return op_dropout(run->kernels, f->dense, &f->dropout, f->dense_masked);
+  if (!f->sparse)
+    return op_dropout(run->kernels, tensor_rows(f->dense, 0, drawn), &f->dropout,
+                      tensor_rows(f->dense_masked, 0, drawn));
   struct sparse_dropout rows = {.x = f->rows, .y = f->rows_masked, .dropout = f->dropout};
   struct sparse_dropout columns = {
       .x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};

@@ -41,8 +41,8 @@ int features_panel(const struct features *f, struct run *run, int64_t first, int
 /* Gives the host's memory of features back once only their aggregate is needed. */
 void features_release(struct features *f, struct run *run);
 
-/* Prepares X for a pass: draws this epoch's mask when training. */
-int features_forward(struct features *f, struct run *run, int training);
+/* Prepares X for a pass: draws this epoch's mask when training, of dense X in so many first rows. */
+int features_forward(struct features *f, struct run *run, int training, int64_t first);
 
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);

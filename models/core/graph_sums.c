@@ -28,7 +28,9 @@ static struct direction *direction_at(const struct propagation *p, int i) {
   return i % 2 == 0 ? &level->forward : &level->backward;
 }
 
-static int levels_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
+static int all_layouts_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
+  TRY(layouts_init(&p->forward, run, plan, &run->shard->in));
+  if (run->shard->directed) TRY(layouts_init(&p->backward, run, plan, &run->shard->out));
   TRY(memory_arrays("layouts of levels", ROOM(&p->level, p->levels)));
   for (int i = 0; i < p->levels; i++) {
     TRY(layouts_init(&p->level[i].forward, run, plan, &run->shard->levels.of[i].forward));
@@ -42,10 +44,8 @@ static int graph_sums_init(struct propagation *p, struct run *run, int64_t width
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
   const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
                                    .width = width};
-  TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
-  TRY(PROFILE_HOST("layout", levels_init(p, run, &plan)));
-  if (run->shard->directed)
-    return PROFILE_HOST("layout", layouts_init(&p->backward, run, &plan, &run->shard->out));
+  TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
+  if (run->shard->directed) return OK;
   p->backward = p->forward;
   p->backward.borrowed = 1;
   return OK;
@@ -248,13 +248,15 @@ int propagate_parts(struct propagation *p, struct run *run, const struct directi
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
+  int whole = d == &p->forward || d == &p->backward;
   struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
   struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
   if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(PROFILE("own part", part(run, d, message, 0, context)));
+  TRY(PROFILE(whole ? "own part" : "own part of a level", part(run, d, message, 0, context)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  return halo->rows > 0 ? PROFILE("halo part", part(run, d, tail, 1, context)) : OK;
+  if (halo->rows == 0) return OK;
+  return PROFILE(whole ? "halo part" : "halo part of a level", part(run, d, tail, 1, context));
 }
 
 /* A product with P: what both its parts have. */

@@ -292,9 +292,14 @@ static struct pass pass_of(struct model *model, struct run *run, int training) {
                        .training = training};
 }
 
+static int prepare_features(struct model *model, struct run *run, int training) {
+  const int64_t rows = model->program.value[VALUE_FEATURES].trained_rows;
+  return model->features.once ? OK : features_forward(&model->features, run, training, rows);
+}
+
 int model_forward(struct model *model, struct run *run, int training) {
   const struct pass pass = pass_of(model, run, training);
-  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  TRY(prepare_features(model, run, training));
   for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
   return OK;
 }
@@ -356,7 +361,7 @@ int model_find_nonfinite(struct model *model, struct run *run, int training, int
   const struct pass pass = pass_of(model, run, training);
   int found = 0;
   *layer = -1;
-  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  TRY(prepare_features(model, run, training));
   for (int s = 0; s < p->loss; s++) {
     const struct step *step = &p->step[s];
     TRY(run_step(&pass, s));

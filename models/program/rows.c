@@ -30,6 +30,11 @@ static int is_of_sparse_features(const struct needs *n, const struct step *step)
   return n->run->shard->sparse && (step->in[0] == VALUE_FEATURES || step->in[1] == VALUE_FEATURES);
 }
 
+/* Whether what a step writes comes from other rows of its input. */
+static int passes_arcs(const struct step *step) {
+  return step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE || step->kind == STEP_REDUCE_BACKWARD;
+}
+
 /* Whether a step computes all rows, whatever is asked for. */
 static int takes_all(const struct needs *n, const struct step *step) {
   switch (step->kind) {
@@ -41,6 +46,8 @@ static int takes_all(const struct needs *n, const struct step *step) {
   case STEP_DGRAD:
   case STEP_WGRAD:
   case STEP_AGGREGATE:
+  case STEP_REDUCE:
+  case STEP_REDUCE_BACKWARD:
   case STEP_LOOP_GRAD:
   case STEP_ADD:
   case STEP_DROPOUT:
@@ -64,7 +71,7 @@ static void need_forward(struct needs *n, int s) {
     if (step->out[i] != NONE && n->level[program_place(n->p, step->out[i])] > level)
       level = n->level[program_place(n->p, step->out[i])];
   step->rows.level = level;
-  step->rows.from = step->kind == STEP_AGGREGATE ? next_level(n, level) : level;
+  step->rows.from = passes_arcs(step) ? next_level(n, level) : level;
   for (int i = 0; i < STEP_INS; i++)
     if (step->in[i] != NONE) need(n, step->in[i], i == 0 ? step->rows.from : level);
 }
@@ -95,20 +102,20 @@ static int first_added(const struct step *step) {
 
 /* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. */
 static int reads_own_rows(const struct needs *n, const struct step *step) {
-  return step->kind == STEP_AGGREGATE && n->run->shard->in.loops == LOOPS_APART;
+  return passes_arcs(step) && n->run->shard->in.loops == LOOPS_APART;
 }
 
 static void need_backward(struct needs *n, struct step step) {
   const int dy = step.in[step.kind == STEP_WGRAD], added = first_added(&step);
   if (takes_all(n, &step)) add_zeros(n, dy, ALL_ROWS, step.layer);
   step.rows.from = step.rows.level = n->level[dy];
-  if (step.kind == STEP_AGGREGATE) step.rows.level = next_level(n, step.rows.from);
+  if (passes_arcs(&step)) step.rows.level = next_level(n, step.rows.from);
   if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows.level, step.layer);
   for (int i = added; i < STEP_INS && i <= added + 1; i++)
     if (step.kind != STEP_DGRAD || i == added) add_zeros(n, step.in[i], step.rows.level, step.layer);
   for (int i = 0; i < STEP_OUTS; i++)
     if (step.out[i] != NONE) n->level[step.out[i]] = step.rows.level;
-  if (step.kind != STEP_AGGREGATE && added < STEP_INS && step.in[added] != NONE)
+  if (!passes_arcs(&step) && added < STEP_INS && step.in[added] != NONE)
     if (n->level[step.in[added]] > step.rows.level) n->level[step.out[0]] = n->level[step.in[added]];
   program_step(n->p, step);
 }
@@ -145,8 +152,7 @@ static void count_rows(struct needs *n) {
     const int least = rows->level < rows->from ? rows->level : rows->from;
     rows->count = rows_of(n, rows->level);
     rows->source = rows_of(n, rows->from);
-    if (p->step[s].kind == STEP_AGGREGATE && is_partial(n, least) && least >= p->levels)
-      p->levels = least + 1;
+    if (passes_arcs(&p->step[s]) && is_partial(n, least) && least >= p->levels) p->levels = least + 1;
   }
 }
 
@@ -161,8 +167,8 @@ static void hold_rows(struct program *p) {
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
     for (int i = 0; i < STEP_INS; i++) {
-      const int through_arcs = i == 0 && step->kind == STEP_AGGREGATE;
-      if (step->in[i] != NONE) hold(p, step->in[i], through_arcs ? step->rows.source : step->rows.count);
+      const int of_columns = passes_arcs(step) && (i == 0 || step->kind == STEP_REDUCE_BACKWARD);
+      if (step->in[i] != NONE) hold(p, step->in[i], of_columns ? step->rows.source : step->rows.count);
     }
     for (int i = 0; i < STEP_OUTS; i++)
       if (step->out[i] != NONE) hold(p, step->out[i], step->rows.count);

@@ -102,7 +102,9 @@ static int divide_graph(struct job *job) {
   TRY(job_levels_find(&job->levels, comm, &job->config, &job->dataset, &job->block, &job->partition));
   if (!job->hypergraph) {
     TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
-    return shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard);
+    TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
+    levels_forget_nodes(&job->levels.levels);
+    return OK;
   }
   expansion = job->block;
   job->block = (struct graph){0};

@@ -61,7 +61,7 @@ static struct layer_share share_of(const struct levels *levels, const struct pro
     const struct step *step = &p->step[s];
     if (step->layer != layer || step->aggregation.once) continue;
     if (step->kind == STEP_EPILOGUE) share.rows = share_at(levels->rows, levels->count, step->rows.level);
-    if (step->kind != STEP_AGGREGATE) continue;
+    if (step->kind != STEP_AGGREGATE && step->kind != STEP_REDUCE) continue;
     share.arcs += share_at(levels->arcs, levels->count, step->rows.level);
     share.sums++;
   }

@@ -11,6 +11,11 @@ void levels_free(struct levels *levels) {
   *levels = (struct levels){0};
 }
 
+void levels_forget_nodes(struct levels *levels) {
+  free(levels->of);
+  levels->of = NULL;
+}
+
 static int mark_training(struct dataset *dataset, int64_t split, struct levels *levels) {
   FREED int64_t *node = NULL;
   int64_t count = 0;

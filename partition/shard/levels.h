@@ -25,6 +25,8 @@ struct levels {
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
                 int64_t most, struct levels *levels);
 void levels_free(struct levels *levels);
+/* Keeps how many there are and their shares alone. */
+void levels_forget_nodes(struct levels *levels);
 
 /* Share of their work that sums over the arcs have to do, `sums` above each other, the topmost `top` times as
  * wide as each of the others, where those of the first `most` levels compute no more rows than they have to;

@@ -62,6 +62,11 @@ static inline struct tensor tensor_out(const struct pass *pass, const struct ste
   return rule_rows(pass, rule_tensor(pass, step->out[i]), step->rows.count);
 }
 
+/* The rows of the columns of a step over arcs. */
+static inline struct tensor rule_columns(const struct pass *pass, const struct step *step, int i) {
+  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.source);
+}
+
 /* The features' own tensor, which may change from pass to pass, or a value's, of all rows. */
 struct tensor rule_input(const struct pass *pass, int value);
 
