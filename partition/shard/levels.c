@@ -26,12 +26,16 @@ static int mark_training(struct dataset *dataset, int64_t split, struct levels *
   return OK;
 }
 
-/* Sources of this rank's rows of the level below. */
+/* Sources of this rank's rows of the level below. Several threads may mark the same node. */
 static void mark_sources(const struct graph *block, uint8_t level, uint8_t *of) {
+#pragma omp parallel for schedule(dynamic, 256)
   for (int64_t i = 0; i < block->rows; i++) {
-    if (of[block->first + i] != level - 1) continue;
-    for (int64_t e = block->start[i]; e < block->start[i + 1]; e++)
-      if (of[block->col[e]] == UNREACHED) of[block->col[e]] = level;
+    if (__atomic_load_n(of + block->first + i, __ATOMIC_RELAXED) != level - 1) continue;
+    for (int64_t e = block->start[i]; e < block->start[i + 1]; e++) {
+      uint8_t *source = of + block->col[e];
+      if (__atomic_load_n(source, __ATOMIC_RELAXED) == UNREACHED)
+        __atomic_store_n(source, level, __ATOMIC_RELAXED);
+    }
   }
 }
 

@@ -11,30 +11,45 @@ struct cut {
   int whole; /* these rows have no other columns */
 };
 
+/* Entries of a row in columns below `cols`, the first ones. */
 static int64_t entries_below(const struct csr *m, int64_t row, int64_t cols) {
-  int64_t e = m->start[row];
-  while (e < m->start[row + 1] && m->col[e] < cols) e++;
-  return e - m->start[row];
+  int64_t low = m->start[row], high = m->start[row + 1];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (m->col[middle] < cols)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low - m->start[row];
+}
+
+static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
+  const int64_t at = to->start[row], count = to->start[row + 1] - at, first = from->start[row];
+  memcpy(to->col + at, from->col + first, (size_t)count * sizeof *to->col);
+  if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
 }
 
 static int cut_own(const struct cut *cut, struct csr *to) {
   const struct csr *from = &cut->from->own_part;
-  int64_t nnz = 0;
+  const int64_t rows = cut->rows;
   if (cut->whole) {
     *to = *from;
-    to->rows = cut->rows;
+    to->rows = rows;
     to->cols = cut->cols;
-    to->nnz = from->start[cut->rows];
+    to->nnz = from->start[rows];
     return OK;
   }
-  for (int64_t v = 0; v < cut->rows; v++) nnz += entries_below(from, v, cut->cols);
-  TRY(csr_init(to, cut->rows, cut->cols, nnz, from->weight != NULL));
-  for (int64_t v = 0; v < cut->rows; v++) {
-    const int64_t at = to->start[v], count = entries_below(from, v, cut->cols), first = from->start[v];
-    to->start[v + 1] = at + count;
-    memcpy(to->col + at, from->col + first, (size_t)count * sizeof *to->col);
-    if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
-  }
+  *to = (struct csr){.rows = rows, .cols = cut->cols};
+  TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] = entries_below(from, v, cut->cols);
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
+  to->nnz = to->start[rows];
+  TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));
+  if (from->weight) TRY(memory_arrays("edge weights", ROOM(&to->weight, to->nnz)));
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < rows; v++) copy_row(from, to, v);
   return OK;
 }
 
