@@ -6,6 +6,9 @@
  * Invariants: what a forward step reads has been computed, in the same rows or more; a backward step finds
  * what it reads of gradients, or zeros that a STEP_ZERO has left where the step that wrote it had no rows. */
 #include "models/program/program.h"
+
+#include <assert.h>
+
 #include "runtime/base/base.h"
 
 struct needs {
@@ -86,18 +89,13 @@ static void add_zeros(struct needs *n, int gradient, int level, int layer) {
   program_step(n->p, zero);
 }
 
-/* Parts of a gradient that a step takes along: in its input `first` and behind it. */
-static int first_added(const struct step *step) {
-  switch (step->kind) {
-  case STEP_DGRAD:
-  case STEP_ADD:
-  case STEP_AGGREGATE:
-    return 1;
-  case STEP_COSINE_BACKWARD:
-    return 4;
-  default:
-    return STEP_INS;
-  }
+/* Inputs of a step that are parts of the gradient that it writes, NONE where there are fewer. */
+static void parts_of(const struct step *step, int part[2]) {
+  part[0] = part[1] = NONE;
+  if (step->kind == STEP_DGRAD || step->kind == STEP_ADD || step->kind == STEP_AGGREGATE)
+    part[0] = step->in[1];
+  if (step->kind == STEP_AGGREGATE) part[1] = step->in[2];
+  if (step->kind == STEP_COSINE_BACKWARD) part[0] = step->in[4];
 }
 
 /* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. */
@@ -105,18 +103,24 @@ static int reads_own_rows(const struct needs *n, const struct step *step) {
   return passes_arcs(step) && n->run->shard->in.loops == LOOPS_APART;
 }
 
+/* A product adds to a part where that lies: if the part has more rows, they stay. */
+static int level_of_sum(const struct needs *n, const struct step *step, int part) {
+  const int level = part == NONE ? 0 : n->level[part];
+  assert(!passes_arcs(step) || level <= step->rows.level);
+  return level > step->rows.level ? level : step->rows.level;
+}
+
 static void need_backward(struct needs *n, struct step step) {
-  const int dy = step.in[step.kind == STEP_WGRAD], added = first_added(&step);
+  const int dy = step.in[step.kind == STEP_WGRAD];
+  int part[2];
+  parts_of(&step, part);
   if (takes_all(n, &step)) add_zeros(n, dy, ALL_ROWS, step.layer);
   step.rows.from = step.rows.level = n->level[dy];
   if (passes_arcs(&step)) step.rows.level = next_level(n, step.rows.from);
   if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows.level, step.layer);
-  for (int i = added; i < STEP_INS && i <= added + 1; i++)
-    if (step.kind != STEP_DGRAD || i == added) add_zeros(n, step.in[i], step.rows.level, step.layer);
+  for (int i = 0; i < 2; i++) add_zeros(n, part[i], step.rows.level, step.layer);
   for (int i = 0; i < STEP_OUTS; i++)
-    if (step.out[i] != NONE) n->level[step.out[i]] = step.rows.level;
-  if (!passes_arcs(&step) && added < STEP_INS && step.in[added] != NONE)
-    if (n->level[step.in[added]] > step.rows.level) n->level[step.out[0]] = n->level[step.in[added]];
+    if (step.out[i] != NONE) n->level[step.out[i]] = level_of_sum(n, &step, part[0]);
   program_step(n->p, step);
 }
 
@@ -156,6 +160,7 @@ static void count_rows(struct needs *n) {
   }
 }
 
+/* A value has memory for that many rows, at least. */
 static void hold(struct program *p, int value, int64_t rows) {
   int64_t *most = &p->value[program_place(p, value)].trained_rows;
   if (rows > *most) *most = rows;
