@@ -68,6 +68,7 @@ int print_banner(struct job *job) {
   print_settings(job);
   print_graph(job);
   TRY(print_partition(job));
+  job_levels_print(&job->levels, &job->trainer.model.program);
   TRY(print_estimate(&job->comm, "memory", &job->footprint.host));
   if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->footprint.device));
   log_info(" ");

@@ -105,10 +105,13 @@ void features_free(struct features *f, struct run *run) {
   *f = (struct features){0};
 }
 
-int features_forward(struct features *f, struct run *run, int training) {
+int features_forward(struct features *f, struct run *run, int training, int64_t first) {
+  const int64_t drawn = smaller(first, f->dense.rows);
   f->training = training;
   if (!training || !f->masked) return OK;
-  if (!f->sparse) return op_dropout(run->kernels, f->dense, &f->dropout, f->dense_masked);
+  if (!f->sparse)
+    return op_dropout(run->kernels, tensor_rows(f->dense, 0, drawn), &f->dropout,
+                      tensor_rows(f->dense_masked, 0, drawn));
   struct sparse_dropout rows = {.x = f->rows, .y = f->rows_masked, .dropout = f->dropout};
   struct sparse_dropout columns = {
       .x = f->columns, .y = f->columns_masked, .transposed = 1, .dropout = f->dropout};
@@ -124,8 +127,11 @@ int features_times(const struct features *f, struct run *run, struct tensor w, s
                    const struct epilogue *epilogue, struct tensor y) {
   const struct layout *rows = f->training && f->masked ? f->rows_masked : f->rows;
   struct spmm sparse = {.a = rows, .x = w, .accumulate = add.data != NULL, .epilogue = epilogue, .y = y};
-  struct gemm dense = {
-      .a = features_tensor(f), .b = w, .c = y, .accumulate = add.data != NULL, .epilogue = epilogue};
+  struct gemm dense = {.a = tensor_rows(features_tensor(f), 0, y.rows),
+                       .b = w,
+                       .c = y,
+                       .accumulate = add.data != NULL,
+                       .epilogue = epilogue};
   if (y.dtype != run->kernels->real) sparse.sums = add;
   return f->sparse ? op_spmm(run->kernels, &sparse) : op_gemm(run->kernels, &dense);
 }
@@ -133,5 +139,6 @@ int features_times(const struct features *f, struct run *run, struct tensor w, s
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw) {
   const struct layout *columns = f->training && f->masked ? f->columns_masked : f->columns;
   if (f->sparse) return op_spmm(run->kernels, &(struct spmm){.a = columns, .x = dy, .y = dw});
-  return op_gemm(run->kernels, &(struct gemm){.a = features_tensor(f), .transpose_a = 1, .b = dy, .c = dw});
+  const struct tensor x = tensor_rows(features_tensor(f), 0, dy.rows);
+  return op_gemm(run->kernels, &(struct gemm){.a = x, .transpose_a = 1, .b = dy, .c = dw});
 }

@@ -41,14 +41,14 @@ int features_panel(const struct features *f, struct run *run, int64_t first, int
 /* Gives the host's memory of features back once only their aggregate is needed. */
 void features_release(struct features *f, struct run *run);
 
-/* Prepares X for a pass: draws this epoch's mask when training. */
-int features_forward(struct features *f, struct run *run, int training);
+/* Prepares X for a pass: draws this epoch's mask when training, of dense X in so many first rows. */
+int features_forward(struct features *f, struct run *run, int training, int64_t first);
 
 /* X of the prepared pass, dense only. */
 struct tensor features_tensor(const struct features *f);
 
 /* y [own, n] = X w (+ add), w [features, n], then `epilogue` (NULL: none);  dw [features, n] = X^T dy. `add`
- * is y, or real where X is sparse and y is not. */
+ * is y, or real where X is sparse and y is not. Of dense X, y and dy may be the first rows alone. */
 int features_times(const struct features *f, struct run *run, struct tensor w, struct tensor add,
                    const struct epilogue *epilogue, struct tensor y);
 int features_gradient(const struct features *f, struct run *run, struct tensor dy, struct tensor dw);

@@ -20,22 +20,40 @@ static int adds_loops(const struct propagation *p) {
   return p->adjacency_norm == ADJACENCY_NORM_GCN || p->adjacency_norm == ADJACENCY_NORM_SELF_MEAN;
 }
 
+/* Number i of the directions, NULL behind the last one: P, P^T, and those of the levels. */
+static struct direction *direction_at(const struct propagation *p, int i) {
+  struct direction_level *level = p->level && i / 2 <= p->levels ? p->level + i / 2 - 1 : NULL;
+  if (i < 2) return (struct direction *)(i == 0 ? &p->forward : &p->backward);
+  if (!level) return NULL;
+  return i % 2 == 0 ? &level->forward : &level->backward;
+}
+
+static int all_layouts_init(struct propagation *p, struct run *run, const struct layout_plan *plan) {
+  TRY(layouts_init(&p->forward, run, plan, &run->shard->in));
+  if (run->shard->directed) TRY(layouts_init(&p->backward, run, plan, &run->shard->out));
+  TRY(memory_arrays("layouts of levels", ROOM(&p->level, p->levels)));
+  for (int i = 0; i < p->levels; i++) {
+    TRY(layouts_init(&p->level[i].forward, run, plan, &run->shard->levels.of[i].forward));
+    TRY(layouts_init(&p->level[i].backward, run, plan, &run->shard->levels.of[i].backward));
+  }
+  return OK;
+}
+
 static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
   const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
                                    .width = width};
-  TRY(PROFILE_HOST("layout", layouts_init(&p->forward, run, &plan, &run->shard->in)));
-  if (run->shard->directed)
-    return PROFILE_HOST("layout", layouts_init(&p->backward, run, &plan, &run->shard->out));
+  TRY(PROFILE_HOST("layout", all_layouts_init(p, run, &plan)));
+  if (run->shard->directed) return OK;
   p->backward = p->forward;
   p->backward.borrowed = 1;
   return OK;
 }
 
-static int direction_plan(struct direction *d, struct run *run, struct arena *arena, int wants_ids) {
+static int direction_plan(struct direction *d, struct arena *arena, int wants_ids) {
   if (d->borrowed) return OK;
-  d->has_halo = arena_take(arena, run->shard->own);
+  d->has_halo = arena_take(arena, d->adjacency->own_part.rows);
   if (wants_ids) d->halo_id = arena_take(arena, d->adjacency->halo.rows * (int64_t)sizeof *d->halo_id);
   return halo_prepare(&d->adjacency->halo, arena);
 }
@@ -56,13 +74,19 @@ static void plan_scales(struct propagation *p, struct run *run, struct arena *ar
   if (norm == EDGES_BOTH) p->forward.col_scale = p->backward.row_scale = arena_take(arena, bytes);
 }
 
+/* The first rows and columns have the same scales. */
+static void scale_as(const struct direction *all, struct direction *first) {
+  first->row_scale = all->row_scale;
+  first->col_scale = all->col_scale;
+}
+
 static int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   enum dtype dtype = run->kernels->dtype;
   int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
   plan_scales(p, run, arena);
-  TRY(direction_plan(&p->forward, run, arena, p->wants_ids));
-  TRY(direction_plan(&p->backward, run, arena, p->wants_ids));
+  for (int i = 0; direction_at(p, i); i++) TRY(direction_plan(direction_at(p, i), arena, p->wants_ids));
+  for (int i = 2; direction_at(p, i); i++) scale_as(direction_at(p, i % 2), direction_at(p, i));
   if (p->backward.borrowed) {
     p->backward.has_halo = p->forward.has_halo;
     p->backward.halo_id = p->forward.halo_id;
@@ -156,7 +180,8 @@ static int upload_rows(struct run *run, struct direction *d) {
   if (d->halo_id)
     TRY(device_upload(run->device, STREAM_COMPUTE, d->halo_id, halo->id,
                       halo->rows * (int64_t)sizeof *halo->id));
-  return device_upload(run->device, STREAM_COMPUTE, d->has_halo, d->adjacency->has_halo, run->shard->own);
+  return device_upload(run->device, STREAM_COMPUTE, d->has_halo, d->adjacency->has_halo,
+                       d->adjacency->own_part.rows);
 }
 
 /* Scales first: a self loop of bad weight is named as such, though it may be among the arcs too. */
@@ -165,35 +190,35 @@ static int graph_sums_start(struct propagation *p, struct run *run) {
   if (code == OK) code = check_weights(p, run, &run->shard->in.own_part);
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
   TRY(comm_agree(run->comm, code));
-  TRY(upload_rows(run, &p->forward));
-  return upload_rows(run, &p->backward);
+  for (int i = 0; direction_at(p, i); i++) TRY(upload_rows(run, direction_at(p, i)));
+  return OK;
 }
 
 /* Partial sums of long rows; more heads than columns there are not. */
 static int64_t workspace_of_attention(const struct propagation *p, const struct run *run, int64_t width) {
-  const struct direction *both[] = {&p->forward, &p->backward};
+  const struct direction *d;
   int64_t most = 0;
-  for (int i = 0; i < 2; i++) {
-    most = larger(most, attention_workspace(run->kernels, both[i]->own_part, width, ATTENTION_HEADS));
-    most = larger(most, attention_workspace(run->kernels, both[i]->halo_part, width, ATTENTION_HEADS));
+  for (int i = 0; (d = direction_at(p, i)); i++) {
+    most = larger(most, attention_workspace(run->kernels, d->own_part, width, ATTENTION_HEADS));
+    most = larger(most, attention_workspace(run->kernels, d->halo_part, width, ATTENTION_HEADS));
   }
   return most;
 }
 
 static int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
                                     int message) {
-  const struct direction *both[] = {&p->forward, &p->backward};
+  const struct direction *d;
   if (p->attends) return workspace_of_attention(p, run, width);
   const struct kernels *k = run->kernels;
-  int64_t own = run->shard->own, most = 0;
-  for (int i = 0; i < 2; i++) {
-    const struct adjacency *adjacency = both[i]->adjacency;
-    struct spmm op = {.a = both[i]->own_part,
-                      .x = tensor_padded(NULL, k->dtype, own, width),
+  int64_t most = 0;
+  for (int i = 0; (d = direction_at(p, i)); i++) {
+    const struct adjacency *adjacency = d->adjacency;
+    struct spmm op = {.a = d->own_part,
+                      .x = tensor_padded(NULL, k->dtype, adjacency->own_part.cols, width),
                       .col_scale = message ? NULL : &most, /* there is one */
-                      .y = tensor_padded(NULL, k->dtype, own, width)};
+                      .y = tensor_padded(NULL, k->dtype, adjacency->own_part.rows, width)};
     most = larger(most, spmm_workspace(k, &op));
-    op.a = both[i]->halo_part;
+    op.a = d->halo_part;
     op.x.rows = adjacency->halo.rows;
     op.col_scale = NULL;
     most = larger(most, spmm_workspace(k, &op));
@@ -202,12 +227,13 @@ static int64_t graph_sums_workspace(const struct propagation *p, const struct ru
 }
 
 static void graph_sums_free(struct propagation *p, struct run *run) {
-  struct direction *both[] = {&p->forward, &p->backward};
-  for (int i = 0; i < 2; i++) {
-    if (both[i]->borrowed) continue;
-    layout_free(run->kernels, both[i]->own_part);
-    layout_free(run->kernels, both[i]->halo_part);
+  struct direction *d;
+  for (int i = 0; (d = direction_at(p, i)); i++) {
+    if (d->borrowed) continue;
+    layout_free(run->kernels, d->own_part);
+    layout_free(run->kernels, d->halo_part);
   }
+  free(p->level);
 }
 
 /* As the epilogue of a layer that is one column wide: the bias is what is added. */
@@ -222,13 +248,15 @@ int propagate_parts(struct propagation *p, struct run *run, const struct directi
   struct halo *halo = &d->adjacency->halo;
   struct kernels *k = run->kernels;
   int exchange = run->comm->size > 1, overlap = run->config->runtime.overlap;
+  int whole = d == &p->forward || d == &p->backward;
   struct tensor packed = tensor_packed(tensor_rows(p->packed, 0, halo_send_rows(halo)), message.cols);
   struct tensor tail = tensor_packed(tensor_rows(p->tail, 0, halo->rows), message.cols);
   if (exchange) TRY(halo_start(halo, run->comm, k, message, scale, packed, tail));
   if (exchange && !overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  TRY(PROFILE("own part", part(run, d, message, 0, context)));
+  TRY(PROFILE(whole ? "own part" : "own part of a level", part(run, d, message, 0, context)));
   if (exchange && overlap) TRY(PROFILE("wait", halo_finish(halo, run->comm, k)));
-  return halo->rows > 0 ? PROFILE("halo part", part(run, d, tail, 1, context)) : OK;
+  if (halo->rows == 0) return OK;
+  return PROFILE(whole ? "halo part" : "halo part of a level", part(run, d, tail, 1, context));
 }
 
 /* A product with P: what both its parts have. */
@@ -255,11 +283,12 @@ static int multiply_part(struct run *run, const struct direction *d, struct tens
                     .epilogue = product->ends->epilogue,
                     .below = product->ends->below,
                     .y = product->y};
-  if (several && op.y.dtype != run->kernels->real) op.sums = tensor_narrowed(p->sums, op.y.cols);
+  if (several && op.y.dtype != run->kernels->real)
+    op.sums = tensor_rows(tensor_narrowed(p->sums, op.y.cols), 0, op.y.rows);
   if (!halo) {
     op.col_scale = op.self_col_scale = scale_of(d, product->ends);
     op.self_scale = p->self;
-    op.self = x;
+    op.self = tensor_rows(x, 0, op.y.rows); /* where a row has one */
     op.has_halo = several ? d->has_halo : NULL;
   }
   return op_spmm(run->kernels, &op);

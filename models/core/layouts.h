@@ -9,7 +9,7 @@
  * backward together, sums and means over the ranks: arcs, their share in tiles, density of these, share in
  * condensed windows (and blocks before and after condensation), bytes an arc on the device, mean width of the
  * products, ms of one as predicted (kernels/cost/cost_model.h) and as measured. Nothing where no product was
- * recorded.
+ * recorded. Products of the rows of a level (struct direction_level) are not among them.
  */
 int layouts_print(const struct propagation *propagation, const struct run *run);
 

@@ -35,6 +35,11 @@ struct direction {
   int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
 };
 
+/* P in the rows of a level, and P^T back to those below it (struct shard_level). */
+struct direction_level {
+  struct direction forward, backward;
+};
+
 /* How the rows of a product with P begin and end. */
 struct propagate_ends {
   int message;                     /* x comes multiplied by the direction's col_scale, where it was made */
@@ -82,11 +87,13 @@ struct propagation {
   double factor;                      /* likewise; of a graph: r is multiplied by it */
   int loop_changes;                   /* likewise: propagation_set_loop is called before each use of P */
   int attends;                        /* likewise: layouts are for attention, not for products */
+  int levels;                         /* likewise: of the shard, that are wanted */
   struct direction forward, backward;
-  void *self;           /* s, real [own]; NULL: 0, or the self loops are among the arcs */
-  void *base;           /* what propagation_set_loop adds to, real [own] */
-  struct tensor packed; /* dtype [send rows, widest exchange] */
-  struct tensor tail;   /* dtype [halo rows, widest exchange] */
+  struct direction_level *level; /* [levels] */
+  void *self;                    /* s, real [own]; NULL: 0, or the self loops are among the arcs */
+  void *base;                    /* what propagation_set_loop adds to, real [own] */
+  struct tensor packed;          /* dtype [send rows, widest exchange] */
+  struct tensor tail;            /* dtype [halo rows, widest exchange] */
   struct tensor sums; /* real [own, widest exchange] of rows that `has_halo` flags, where dtype is not real */
   struct hyper_sums hyper;
 };

@@ -135,6 +135,8 @@ static int build(struct model *model, struct run *run) {
   hoist_steps(p, run);
   TRY(differentiate(p, run));
   TRY(recompute_steps(p, run));
+  TRY(need_rows(p, run));
+  model->propagation.levels = p->levels;
   fuse_steps(p, run);
   for (int s = 0; s < p->loss; s++)
     model->uses_graph |= p->step[s].aggregation.once || p->step[s].exchange > 0;
@@ -213,12 +215,12 @@ static int aggregate_panel(struct model *model, struct run *run, struct tensor x
 /* Columns [done, done + cols) through all that is hoisted. */
 static int aggregate_columns(struct model *model, struct run *run, int64_t done, int64_t cols) {
   const struct program *p = &model->program;
-  struct tensor x, panel = program_tensor(p, p->panel);
+  struct tensor x, panel = program_tensor(p, p->panel, TRAINING);
   TRY(features_panel(&model->features, run, done, cols, panel, &x));
   for (int s = 0; s < p->loss; s++) {
     const int out = p->step[s].out[0];
     if (!p->step[s].aggregation.once) continue;
-    struct tensor y = program_tensor(p, out);
+    struct tensor y = program_tensor(p, out, TRAINING);
     y = program_passes_by(p, out) ? tensor_narrowed(y, cols) : tensor_columns(y, done, cols);
     TRY(aggregate_panel(model, run, x, y));
     x = y;
@@ -230,7 +232,7 @@ static int aggregate_columns(struct model *model, struct run *run, int64_t done,
 static int aggregate_once(struct model *model, struct run *run) {
   const struct step *once = hoisted(&model->program);
   if (!once) return OK;
-  int64_t each = panel_width(model), in = program_tensor(&model->program, once->out[0]).cols;
+  int64_t each = panel_width(model), in = program_tensor(&model->program, once->out[0], TRAINING).cols;
   for (int64_t done = 0; done < in; done += each)
     TRY(aggregate_columns(model, run, done, smaller(in - done, each)));
   features_release(&model->features, run);
@@ -290,9 +292,14 @@ static struct pass pass_of(struct model *model, struct run *run, int training) {
                        .training = training};
 }
 
+static int prepare_features(struct model *model, struct run *run, int training) {
+  const int64_t rows = model->program.value[VALUE_FEATURES].trained_rows;
+  return model->features.once ? OK : features_forward(&model->features, run, training, rows);
+}
+
 int model_forward(struct model *model, struct run *run, int training) {
   const struct pass pass = pass_of(model, run, training);
-  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  TRY(prepare_features(model, run, training));
   for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
   return OK;
 }
@@ -304,7 +311,16 @@ int model_backward(struct model *model, struct run *run) {
 }
 
 struct tensor model_logits(const struct model *model) {
-  return program_tensor(&model->program, model->program.logits);
+  return program_tensor(&model->program, model->program.logits, EVALUATION);
+}
+
+static struct tensor trained_rows(const struct model *model, struct tensor t) {
+  const int64_t rows = model->program.step[model->program.loss].rows.count;
+  return rows < t.rows ? tensor_rows(t, 0, rows) : t;
+}
+
+struct tensor model_trained_logits(const struct model *model) {
+  return trained_rows(model, program_tensor(&model->program, model->program.logits, TRAINING));
 }
 
 int model_takes_loss(const struct model *model) {
@@ -314,11 +330,12 @@ int model_takes_loss(const struct model *model) {
 }
 
 struct tensor model_embedding(const struct model *model) {
-  return program_tensor(&model->program, model->program.embedding);
+  return program_tensor(&model->program, model->program.embedding, EVALUATION);
 }
 
 struct tensor model_logits_grad(const struct model *model) {
-  return program_tensor(&model->program, model->program.step[model->program.loss].out[0]);
+  return trained_rows(
+      model, program_tensor(&model->program, model->program.step[model->program.loss].out[0], TRAINING));
 }
 
 const void *model_logits_grad_scale(const struct model *model) {
@@ -344,12 +361,12 @@ int model_find_nonfinite(struct model *model, struct run *run, int training, int
   const struct pass pass = pass_of(model, run, training);
   int found = 0;
   *layer = -1;
-  if (!model->features.once) TRY(features_forward(&model->features, run, training));
+  TRY(prepare_features(model, run, training));
   for (int s = 0; s < p->loss; s++) {
     const struct step *step = &p->step[s];
     TRY(run_step(&pass, s));
     if (*layer >= 0 || step->kind != STEP_EPILOGUE) continue;
-    TRY(has_nonfinite(run, program_tensor(p, step->out[0]), &found));
+    TRY(has_nonfinite(run, rule_rows(&pass, rule_tensor(&pass, step->out[0]), step->rows.count), &found));
     if (found) *layer = step->layer;
   }
   return OK;

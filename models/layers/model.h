@@ -35,16 +35,20 @@ int model_start(struct model *model, struct run *run);
 int model_reset(struct model *model, struct run *run);
 void model_free(struct model *model, struct run *run);
 
-/* Logits [own, classes]. training: dropout on, statistics of the batch. */
+/* training: dropout on, statistics of the batch, and only the rows that are needed. */
 int model_forward(struct model *model, struct run *run, int training);
+/* Logits [own, classes] of an evaluation. */
 struct tensor model_logits(const struct model *model);
+/* Those of a training pass, of the rows that it computes. */
+struct tensor model_trained_logits(const struct model *model);
 /* Whether model->has_loss may be set: the logits' rows are finished by an op that takes it along. */
 int model_takes_loss(const struct model *model);
-/* Output of the last hidden layer after a forward pass (where there is one layer only: no data). */
+/* Output of the last hidden layer after an evaluation (where there is one layer only: no data). */
 struct tensor model_embedding(const struct model *model);
 /* From the gradient of the logits to parameters.dw of this rank's rows. */
 int model_backward(struct model *model, struct run *run);
-/* Where the loss writes its gradient, and what it multiplies the rows by (real [own]; NULL: nothing). */
+/* Where the loss writes its gradient, of these rows, and what it multiplies the rows by (real [own]; NULL:
+ * nothing). */
 struct tensor model_logits_grad(const struct model *model);
 const void *model_logits_grad_scale(const struct model *model);
 

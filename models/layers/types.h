@@ -11,5 +11,15 @@ extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, 
 int model_type_of(const char *name, const struct model_type **type);
 /* Where its products want self loops: among the arcs when every node has exactly one. */
 enum self_loops model_type_loops(const struct model_type *type, const struct config *config);
+/* The sums over the arcs in an epoch, from the loss downwards. */
+struct model_sums {
+  int64_t count;
+  double top; /* width of the topmost over that of the others */
+  int levels; /* of rows (partition/shard/levels.h) that an epoch may tell apart; 0: it computes all anyhow */
+};
+
+/* constant: of features whose aggregate is computed once; classes: as wide as logits are. */
+struct model_sums model_type_sums(const struct model_type *type, const struct config *config, int constant,
+                                  int64_t classes);
 
 #endif

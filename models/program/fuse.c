@@ -17,7 +17,9 @@ static int reader_of(const struct program *p, int value, enum step_kind kind) {
   return readers == 1 && p->step[reader].kind == kind ? reader : NONE;
 }
 
+/* Not where they work on different rows. */
 static void join(struct program *p, int head, enum fusion how, int step) {
+  if (p->step[head].rows.level != p->step[step].rows.level) return;
   p->step[head].along[how] = step;
   p->step[step].head = head;
 }

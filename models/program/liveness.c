@@ -1,8 +1,8 @@
 /* liveness: values that are not alive at the same time share memory. A value lives from the step that writes
  * it to the last one that reads it, steps that run along with a head at the time of the head. Largest first,
  * each value comes to the lowest place that is free while it lives (Y. Pisarchyk and J. Lee, Efficient Memory
- * Management for Deep Neural Net Inference, 2020). Invariant: values that live at the same time do not
- * overlap. */
+ * Management for Deep Neural Net Inference, 2020). Invariants: values of a plan that live at the same time do
+ * not overlap; what is computed once lies in the same place in both plans. */
 #include "models/program/program.h"
 #include "runtime/base/base.h"
 
@@ -12,136 +12,170 @@ static int64_t align(int64_t bytes) {
 }
 
 /* What is empty has a place of its own, too. */
-static int64_t bytes_of(const struct value *value) {
-  const int64_t bytes = value->rows * value->stride * dtype_bytes(value->dtype);
+int64_t plan_bytes_of(const struct value *value, enum value_plan plan) {
+  const int64_t rows = plan == TRAINING ? smaller(value->trained_rows, value->rows) : value->rows;
+  const int64_t bytes = rows * value->stride * dtype_bytes(value->dtype);
   return align(bytes > 0 ? bytes : 1);
 }
 
-static void extend(struct program *p, int value, int time) {
-  struct value *place = &p->value[program_place(p, value)];
-  if (time < place->begin) place->begin = time;
-  if (time > place->end) place->end = time;
+/* The plan that is being made; qsort has no context. */
+static struct program *p;
+static enum value_plan plan;
+
+static int64_t bytes_of(int v) {
+  return plan_bytes_of(&p->value[v], plan);
+}
+
+static struct life *life_of(int v) {
+  return &p->value[v].life[plan];
+}
+
+static void extend(int value, int time) {
+  struct life *life = life_of(program_place(p, value));
+  if (time < life->begin) life->begin = time;
+  if (time > life->end) life->end = time;
+}
+
+static void extend_by(const struct step *step, int time) {
+  for (int i = 0; i < STEP_INS; i++)
+    if (step->in[i] > VALUE_FEATURES) extend(step->in[i], time);
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step->out[i] != NONE) extend(step->out[i], time);
 }
 
 /* What is computed once stays for ever; the panels that it is made of are gone before the first step. */
-static void find_lives(struct program *p) {
-  const int never = p->steps + 1;
-  for (int v = 0; v < p->values; v++) {
-    p->value[v].begin = never;
-    p->value[v].end = NONE - 1;
-  }
-  for (int s = 0; s < p->steps; s++) {
+static void find_lives(void) {
+  const int never = p->steps + 1, steps = plan == TRAINING ? p->steps : p->loss;
+  for (int v = 0; v < p->values; v++) *life_of(v) = (struct life){.begin = never, .end = NONE - 1};
+  for (int s = 0; s < steps; s++) {
     const struct step *step = &p->step[s];
-    const int time = step->aggregation.once ? NONE : program_head(p, s);
-    for (int i = 0; i < STEP_INS; i++)
-      if (step->in[i] > VALUE_FEATURES) extend(p, step->in[i], time);
-    for (int i = 0; i < STEP_OUTS; i++)
-      if (step->out[i] != NONE) extend(p, step->out[i], time);
-    if (step->aggregation.once && !program_passes_by(p, step->out[0])) extend(p, step->out[0], p->steps);
+    extend_by(step, step->aggregation.once ? NONE : program_head(p, s));
+    if (step->aggregation.once && !program_passes_by(p, step->out[0])) extend(step->out[0], p->steps);
   }
-  extend(p, p->logits, p->loss);
-  extend(p, p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer)); /* a loss may come along */
-  if (p->embedding != NONE) extend(p, p->embedding, p->loss);
-  if (p->panel != NONE) extend(p, p->panel, NONE);
+  extend(p->logits, p->loss);
+  if (plan == TRAINING) /* a loss may come along */
+    extend(p->step[p->loss].out[0], program_head(p, p->value[p->logits].writer));
+  if (p->embedding != NONE) extend(p->embedding, p->loss);
+  if (p->panel != NONE) extend(p->panel, NONE);
 }
 
 /* Values with memory of their own that some step writes. */
-static int owns_memory(const struct program *p, int v) {
-  const struct value *value = &p->value[v];
-  return v != VALUE_FEATURES && value->place == NONE && value->begin <= value->end;
+static int owns_memory(int v) {
+  return v != VALUE_FEATURES && p->value[v].place == NONE && life_of(v)->begin <= life_of(v)->end;
 }
 
-static int64_t alive_at(const struct program *p, int time) {
+/* It lies in the same place in both plans. */
+static int stays_for_ever(int v) {
+  return life_of(v)->begin == NONE && life_of(v)->end == p->steps;
+}
+
+static int64_t alive_at(int time) {
   int64_t alive = 0;
-  for (int v = 0; v < p->values; v++) {
-    const struct value *value = &p->value[v];
-    if (owns_memory(p, v) && value->begin <= time && time <= value->end) alive += bytes_of(value);
-  }
+  for (int v = 0; v < p->values; v++)
+    if (owns_memory(v) && life_of(v)->begin <= time && time <= life_of(v)->end) alive += bytes_of(v);
   return alive;
 }
 
 /* Where most is alive is where room is scarce: each value's breadth is the most that is alive beside it. The
  * largest of all is what no plan can do without. */
-static void find_breadths(struct program *p) {
+static void find_breadths(void) {
   for (int time = NONE; time <= p->steps; time++) {
-    const int64_t alive = alive_at(p, time);
+    const int64_t alive = alive_at(time);
     if (alive > p->least) p->least = alive;
     for (int v = 0; v < p->values; v++) {
-      struct value *value = &p->value[v];
-      if (value->begin <= time && time <= value->end && alive > value->breadth) value->breadth = alive;
+      struct life *life = life_of(v);
+      if (life->begin <= time && time <= life->end && alive > life->breadth) life->breadth = alive;
     }
   }
 }
 
 /* The lowest offset at which v touches none of the values that were placed before and live at the same time.
  */
-static int64_t lowest_place(const struct program *p, const int *placed, int count, int v) {
-  const struct value *value = &p->value[v];
-  const int64_t bytes = bytes_of(value);
+static int64_t lowest_place(const int *placed, int count, int v) {
+  const struct life *life = life_of(v);
+  const int64_t bytes = bytes_of(v);
   int64_t at = 0;
   for (int i = 0, moved = 1; moved;) {
     for (i = 0, moved = 0; i < count; i++) {
-      const struct value *other = &p->value[placed[i]];
-      const int together = other->begin <= value->end && value->begin <= other->end;
-      if (!together || other->offset >= at + bytes || other->offset + bytes_of(other) <= at) continue;
-      at = other->offset + bytes_of(other);
+      const struct life *other = life_of(placed[i]);
+      const int64_t end = other->offset + bytes_of(placed[i]);
+      const int together = other->begin <= life->end && life->begin <= other->end;
+      if (!together || other->offset >= at + bytes || end <= at) continue;
+      at = end;
       moved = 1;
     }
   }
   return at;
 }
 
-static const struct program *sorted; /* qsort has no context */
+/* First of all what lies in the same place in both plans. */
+static int by_stay(int a, int b) {
+  return COMPARE(stays_for_ever(b), stays_for_ever(a));
+}
 
 static int by_size(const void *left, const void *right) {
   const int a = *(const int *)left, b = *(const int *)right;
-  const int64_t one = bytes_of(&sorted->value[a]), other = bytes_of(&sorted->value[b]);
+  const int64_t one = bytes_of(a), other = bytes_of(b);
+  if (by_stay(a, b)) return by_stay(a, b);
   return one != other ? COMPARE(other, one) : COMPARE(a, b);
 }
 
+static int by_number(const void *left, const void *right, int64_t one, int64_t other) {
+  const int a = *(const int *)left, b = *(const int *)right;
+  if (by_stay(a, b)) return by_stay(a, b);
+  return one != other && !stays_for_ever(a) ? COMPARE(one, other) : by_size(left, right);
+}
+
 static int by_breadth(const void *left, const void *right) {
-  const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
-  return a->breadth != b->breadth ? COMPARE(b->breadth, a->breadth) : by_size(left, right);
+  return by_number(left, right, life_of(*(const int *)right)->breadth, life_of(*(const int *)left)->breadth);
 }
 
 static int by_begin(const void *left, const void *right) {
-  const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
-  return a->begin != b->begin ? COMPARE(a->begin, b->begin) : by_size(left, right);
+  return by_number(left, right, life_of(*(const int *)left)->begin, life_of(*(const int *)right)->begin);
+}
+
+static int64_t length_of(const void *value) {
+  const struct life *life = life_of(*(const int *)value);
+  return life->end - life->begin;
 }
 
 static int by_life(const void *left, const void *right) {
-  const struct value *a = &sorted->value[*(const int *)left], *b = &sorted->value[*(const int *)right];
-  const int one = a->end - a->begin, other = b->end - b->begin;
-  return one != other ? COMPARE(other, one) : by_size(left, right);
+  return by_number(left, right, length_of(right), length_of(left));
 }
 
 /* Places the values in that order; the bytes that it takes. */
-static int64_t place(struct program *p, int *order, int count, int (*by)(const void *, const void *)) {
+static int64_t place(int *order, int count, int (*by)(const void *, const void *)) {
   int64_t bytes = 0;
-  sorted = p;
   qsort(order, (size_t)count, sizeof *order, by);
   for (int i = 0; i < count; i++) {
-    struct value *value = &p->value[order[i]];
-    value->offset = lowest_place(p, order, i, order[i]);
-    if (value->offset + bytes_of(value) > bytes) bytes = value->offset + bytes_of(value);
+    struct life *life = life_of(order[i]);
+    life->offset = lowest_place(order, i, order[i]);
+    if (life->offset + bytes_of(order[i]) > bytes) bytes = life->offset + bytes_of(order[i]);
   }
   return bytes;
 }
 
-int plan_values(struct program *p) {
+static void make_plan(int *order) {
   static int (*const orders[])(const void *, const void *) = {by_size, by_breadth, by_begin, by_life};
-  FREED int *order = NULL;
+  int64_t least = INT64_MAX;
   int count = 0, best = 0;
-  find_lives(p);
-  find_breadths(p);
-  TRY(memory_arrays("the places of values", ROOM(&order, p->values + 1)));
+  find_lives();
+  find_breadths();
   for (int v = 0; v < p->values; v++)
-    if (owns_memory(p, v)) order[count++] = v;
+    if (owns_memory(v)) order[count++] = v;
   for (int i = 0; i < 4; i++) {
-    const int64_t bytes = place(p, order, count, orders[i]);
-    if (i == 0 || bytes < p->bytes) p->bytes = bytes, best = i;
+    const int64_t bytes = place(order, count, orders[i]);
+    if (bytes < least) least = bytes, best = i;
   }
-  place(p, order, count, orders[best]);
+  place(order, count, orders[best]);
+  p->bytes = larger(p->bytes, least);
+}
+
+int plan_values(struct program *program) {
+  FREED int *order = NULL;
+  TRY(memory_arrays("the places of values", ROOM(&order, program->values + 1)));
+  p = program;
+  for (plan = TRAINING; plan < PLANS; plan++) make_plan(order);
   return OK;
 }
 
@@ -156,18 +190,24 @@ static void place_norm(struct norm_state *norm, const struct run *run, struct ar
   if (batch && run->comm->size > 1) norm->own_sum = arena_take(arena, statistics * real);
 }
 
-void place_values(struct program *p, const struct run *run, struct arena *arena) {
-  char *block = arena_take(arena, p->bytes);
-  for (int v = 1; v < p->values; v++) {
-    struct value *value = &p->value[v];
-    const struct value *base = &p->value[program_place(p, v)];
-    int64_t first = 0;
-    for (int at = v; p->value[at].place != NONE; at = p->value[at].place) first += p->value[at].first;
-    value->tensor = (struct tensor){NULL, value->dtype, value->rows, value->cols, value->stride};
-    if (!block || base->begin > base->end) continue;
-    value->tensor.data = block + base->offset + first * dtype_bytes(value->dtype);
-  }
-  char *running = arena_take(arena, program_statistics(p) * dtype_bytes(run->kernels->real));
-  p->running = running;
-  for (int i = 0; i < p->norms; i++) place_norm(&p->norm[i], run, arena, &running);
+static struct tensor tensor_of_value(const struct program *program, int v, enum value_plan in, char *block) {
+  const struct value *value = &program->value[v];
+  const struct life *life = &program->value[program_place(program, v)].life[in];
+  struct tensor tensor = {NULL, value->dtype, value->rows, value->cols, value->stride};
+  int64_t first = 0;
+  for (int at = v; program->value[at].place != NONE; at = program->value[at].place)
+    first += program->value[at].first;
+  if (block && life->begin <= life->end)
+    tensor.data = block + life->offset + first * dtype_bytes(value->dtype);
+  return tensor;
+}
+
+void place_values(struct program *program, const struct run *run, struct arena *arena) {
+  char *block = arena_take(arena, program->bytes);
+  for (int v = 1; v < program->values; v++)
+    for (enum value_plan in = TRAINING; in < PLANS; in++)
+      program->value[v].tensor[in] = tensor_of_value(program, v, in, block);
+  char *running = arena_take(arena, program_statistics(program) * dtype_bytes(run->kernels->real));
+  program->running = running;
+  for (int i = 0; i < program->norms; i++) place_norm(&program->norm[i], run, arena, &running);
 }

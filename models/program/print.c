@@ -1,4 +1,4 @@
-/* print: the program as a table, a line a step: what it reads and writes, and where that lies. */
+/* print: the program as a table, a line a step: its rows, what it reads and writes, and where that lies. */
 #include "models/program/program.h"
 #include "runtime/base/base.h"
 
@@ -9,7 +9,7 @@ static void add_value(const struct program *p, int value, int writes, char *text
   char place[24] = "";
   if (writes && value != VALUE_FEATURES) {
     char bytes[16];
-    snprintf(place, sizeof place, " at %s", memory_text(base->offset, bytes));
+    snprintf(place, sizeof place, " at %s", memory_text(base->life[TRAINING].offset, bytes));
   }
   int written = snprintf(text + *used, size - *used, "%s%s [%lld]%s", *used ? ", " : "", v->name,
                          (long long)v->cols, place);
@@ -18,7 +18,7 @@ static void add_value(const struct program *p, int value, int writes, char *text
 
 static void print_step(const struct program *p, int s) {
   const struct step *step = &p->step[s];
-  char reads[256] = "", writes[256] = "", how[64] = "";
+  char reads[256] = "", writes[256] = "", how[64] = "", rows[24] = "all";
   size_t in = 0, out = 0;
   for (int i = 0; i < STEP_INS; i++)
     if (step->in[i] != NONE) add_value(p, step->in[i], 0, reads, sizeof reads, &in);
@@ -30,13 +30,16 @@ static void print_step(const struct program *p, int s) {
     snprintf(how, sizeof how, "once");
   else if (step->again)
     snprintf(how, sizeof how, "again");
-  log_info("  %4d  %-17s %5d  %-12s %s -> %s", s, step_name[step->kind], step->layer, how, reads, writes);
+  if (step->rows.count != INT64_MAX) snprintf(rows, sizeof rows, "%lld", (long long)step->rows.count);
+  log_info("  %4d  %-17s %5d %9s  %-12s %s -> %s", s, step_name[step->kind], step->layer, rows, how, reads,
+           writes);
 }
 
 void program_print(const struct program *p) {
   char bytes[16], least[16];
-  log_info("the program of an epoch: step, kind, layer, how it runs, what it reads -> what it writes "
-           "[columns] and where");
+  log_info(
+      "the program of an epoch: step, kind, layer, rows of rank 0, how it runs, what it reads -> what it "
+      "writes [columns] and where");
   for (int s = 0; s < p->steps; s++) print_step(p, s);
   log_info("values take %s; at least %s are alive at once", memory_text(p->bytes, bytes),
            memory_text(p->least, least));

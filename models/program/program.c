@@ -21,6 +21,7 @@ const char *const step_name[STEP_KINDS] = {
     [STEP_REDUCE] = "reduce",
     [STEP_REDUCE_BACKWARD] = "reduce backward",
     [STEP_ADD] = "add",
+    [STEP_ZERO] = "zero",
     [STEP_DROPOUT] = "dropout",
     [STEP_EPILOGUE] = "epilogue",
     [STEP_EPILOGUE_BACKWARD] = "epilogue backward",
@@ -46,6 +47,7 @@ int program_value(struct program *p, struct value value) {
   if (!grows(p, (void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return VALUE_FEATURES;
   if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
   value.writer = NONE;
+  value.trained_rows = INT64_MAX;
   p->value[p->values] = value;
   return p->values++;
 }
@@ -71,6 +73,7 @@ struct step step_of(enum step_kind kind, int layer) {
                       .head = NONE,
                       .scale = NONE,
                       .factor = 1,
+                      .rows = {ALL_ROWS, ALL_ROWS, INT64_MAX, INT64_MAX},
                       .index = {NONE, NONE, NONE, NONE}};
   for (int i = 0; i < STEP_INS; i++) step.in[i] = NONE;
   for (int i = 0; i < STEP_OUTS; i++) step.out[i] = NONE;
@@ -105,8 +108,8 @@ int program_head(const struct program *p, int step) {
   return step;
 }
 
-struct tensor program_tensor(const struct program *p, int value) {
-  return value == NONE ? (struct tensor){0} : p->value[value].tensor;
+struct tensor program_tensor(const struct program *p, int value, enum value_plan plan) {
+  return value == NONE ? (struct tensor){0} : p->value[value].tensor[plan];
 }
 
 int64_t program_statistics(const struct program *p) {

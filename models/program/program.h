@@ -1,7 +1,9 @@
 /* program: the values and steps of a model, and where the values lie.
  *
  * A value is a matrix, as a rule one row a node of this rank. It is written by the step `writer`, may be a
- * view of columns of another value, and shares the memory of `place` where a step works in place. */
+ * view of columns of another value, and shares the memory of `place` where a step works in place. Training
+ * and evaluation have a plan each for the same block of memory: one computes the rows that it needs, forward
+ * and back, the other one all rows, forward alone. */
 #ifndef MODELS_PROGRAM_PROGRAM_H
 #define MODELS_PROGRAM_PROGRAM_H
 
@@ -11,6 +13,15 @@
 
 enum { VALUE_FEATURES = 0 }; /* the first value of each program */
 
+enum value_plan { TRAINING, EVALUATION, PLANS };
+
+/* When a value is alive and where it lies then. */
+struct life {
+  int begin, end;  /* positions in program.order, of all that share its memory */
+  int64_t breadth; /* the most that is alive at once while it is */
+  int64_t offset;  /* in the block of values, of a value with memory of its own */
+};
+
 struct value {
   char name[48]; /* "z2" */
   enum dtype dtype;
@@ -19,12 +30,11 @@ struct value {
   int writer; /* NONE: the features */
   int place;  /* the value whose memory it shares, from column `first` on; NONE: it has its own */
   int64_t first;
-  int gradient;    /* where its gradient is to lie, a view; NONE: anywhere */
-  int trained;     /* depends on a parameter: it has a gradient */
-  int begin, end;  /* positions in program.order, of all that share its memory */
-  int64_t breadth; /* the most that is alive at once while it is */
-  int64_t offset;  /* in the block of values, of a value with memory of its own */
-  struct tensor tensor;
+  int gradient;         /* where its gradient is to lie, a view; NONE: anywhere */
+  int trained;          /* depends on a parameter: it has a gradient */
+  int64_t trained_rows; /* that a training works on; INT64_MAX: all */
+  struct life life[PLANS];
+  struct tensor tensor[PLANS]; /* that of a training has as many rows as `rows`, too */
 };
 
 /* Statistics of a norm: of the batch over columns, of a layer norm over a row. */
@@ -51,7 +61,8 @@ struct program {
   int panel;     /* features on their way into what is hoisted; NONE */
   int64_t bytes; /* of the block of values */
   void *running; /* real [program_statistics] of all norms of the batch, layer after layer */
-  int64_t least; /* the largest sum of values that are alive at once: no plan needs less */
+  int levels;    /* of rows that its steps tell apart */
+  int64_t least; /* the largest sum of values that are alive at once, in either plan: none needs less */
 };
 
 void program_free(struct program *p);
@@ -70,7 +81,8 @@ int program_readers(const struct program *p, int value, int *first, int *last);
 /* The step whose run includes this one. */
 int program_head(const struct program *p, int step);
 
-struct tensor program_tensor(const struct program *p, int value); /* absent for NONE */
+/* In the memory of a plan; absent for NONE. */
+struct tensor program_tensor(const struct program *p, int value, enum value_plan plan);
 
 /* How many running statistics all norms of the batch have. */
 int64_t program_statistics(const struct program *p);
@@ -89,8 +101,11 @@ void order_steps(struct program *p, const struct run *run);
 void hoist_steps(struct program *p, const struct run *run);
 int differentiate(struct program *p, const struct run *run);
 int recompute_steps(struct program *p, const struct run *run);
+int need_rows(struct program *p, const struct run *run);
 void fuse_steps(struct program *p, const struct run *run);
 int plan_values(struct program *p);
+/* Bytes of a value in a plan. */
+int64_t plan_bytes_of(const struct value *value, enum value_plan plan);
 /* Places the values in the arena; lays the statistics of norms out as well. */
 void place_values(struct program *p, const struct run *run, struct arena *arena);
 /* The list as text, a line each, by log_info. */

@@ -6,6 +6,7 @@
  *   hoist.c          what depends neither on weights nor on the epoch is computed once
  *   differentiate.c  the backward list, by the rules
  *   recompute.c      values that a backward computes again in place of keeping them
+ *   rows.c           the rows that each step has to compute
  *   fuse.c           steps that run along with another one, their head
  *   liveness.c       where each value lies */
 #ifndef MODELS_PROGRAM_STEP_H
@@ -47,6 +48,8 @@ enum step_kind {
   STEP_REDUCE_BACKWARD,
   /* y = factor x, or y += factor x where there is in[1], which is y. in: x, y; out: y */
   STEP_ADD,
+  /* y = 0 in the rows that whoever wrote it has not computed. in: y */
+  STEP_ZERO,
   /* y = dropout(x), which is its own gradient. in: x; out: y */
   STEP_DROPOUT,
   /* y = dropout(act(norm(z + bias)) + residual). in: z, residual; out: y */
@@ -93,6 +96,15 @@ struct aggregation {
   int once;       /* hoisted */
 };
 
+/* The rows that a step works on while training: rows.c. A level is one of struct shard's; ALL_ROWS: all. */
+enum { ALL_ROWS = INT16_MAX };
+struct step_rows {
+  int level;      /* of what it writes */
+  int from;       /* of what it reads through arcs; of a STEP_ZERO: the rows that are there */
+  int64_t count;  /* of this rank; of values that are not of nodes, and in evaluations, all */
+  int64_t source; /* likewise, of `from` */
+};
+
 struct step {
   enum step_kind kind;
   int layer; /* index, for names and for the streams of dropout */
@@ -110,6 +122,7 @@ struct step {
   struct layer_epilogue epilogue;
   struct epilogue_index index;
   int heads, width; /* ATTEND, DYNAMIC */
+  struct step_rows rows;
 };
 
 /* Whether it is attention, forward: its epilogue may run along, and its backward reads what it wrote. */

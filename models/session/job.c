@@ -99,8 +99,13 @@ static int make_partition(struct job *job, uint64_t hash) {
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
-  if (!job->hypergraph)
-    return shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard);
+  TRY(job_levels_find(&job->levels, comm, &job->config, &job->dataset, &job->block, &job->partition));
+  if (!job->hypergraph) {
+    TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
+    TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
+    levels_forget_nodes(&job->levels.levels);
+    return OK;
+  }
   expansion = job->block;
   job->block = (struct graph){0};
   TRY(comm_agree(comm, graph_without_edges(job->dataset.nodes, &job->block)));
@@ -198,6 +203,7 @@ void job_free(struct job *job) {
   startup_stop(&job->startup);
   trainer_free(&job->trainer, &job->run);
   shard_free(&job->shard);
+  job_levels_free(&job->levels);
   graph_free(&job->block);
   partition_free(&job->partition);
   partition_free(&job->expansion);

@@ -5,6 +5,7 @@
 #define MODELS_SESSION_JOB_H
 
 #include "models/session/footprint.h"
+#include "models/session/job_levels.h"
 #include "models/session/startup.h"
 
 struct job {
@@ -20,6 +21,7 @@ struct job {
       expansion;  /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
   int hypergraph; /* the type of model runs on one */
   enum self_loops loops;
+  struct job_levels levels;
   struct shard shard;
   struct trainer trainer;
   struct run run;

@@ -34,18 +34,25 @@ static void add_graph(const struct dataset *d, int hypergraph, struct estimate *
   if (weighted && host != device) estimate_add(device, "the graph", bytes_of(arcs, 1, 4));
 }
 
+/* Hidden layers whose outputs are there at once in all rows: for the backward those of all; in an evaluation
+ * the last one's. */
+static int64_t outputs_at_once(const struct config *config) {
+  const int64_t hidden = config->model.layers - 1;
+  return config->runtime.rows == ROWS_ALL ? hidden : smaller(hidden, 1);
+}
+
 /* What every layer leaves for the one above it; values, gradients and moments of the first layer's weight,
  * and their copies for checkpoints. */
 void needs_add(const struct config *config, const struct dataset *d, int hypergraph, int ranks,
                struct estimate *host, struct estimate *device) {
   enum dtype dtype = dtype_of(config->runtime.precision);
-  int64_t real = dtype == F64 ? 8 : 4, hidden = config->model.hidden, layers = config->model.layers;
-  int64_t weights = bytes_of(d->features, layers > 1 ? hidden : d->classes, ranks);
+  int64_t real = dtype == F64 ? 8 : 4, hidden = outputs_at_once(config) * config->model.hidden;
+  int64_t weights = bytes_of(d->features, config->model.layers > 1 ? config->model.hidden : d->classes,
+                             ranks);
   add_features(d, dtype, host, device);
   add_graph(d, hypergraph, host, device);
   estimate_add(device, "outputs of layers",
-               bytes_of(d->nodes, (layers - 1) * hidden, dtype_bytes(dtype)) +
-                   bytes_of(d->nodes, d->classes, real));
+               bytes_of(d->nodes, hidden, dtype_bytes(dtype)) + bytes_of(d->nodes, d->classes, real));
   estimate_add(device, "parameters and optimiser", bytes_of(weights, 4, real));
   estimate_add(host, "parameters and optimiser", bytes_of(weights, 5, 8));
 }

@@ -74,8 +74,8 @@ int epoch_forward(struct epoch *pass, struct run *run, double *loss) {
   struct model *model = pass->model;
   const struct objective *objective = pass->objective;
   int along = objective_comes_along(objective) && model_takes_loss(model);
-  model->loss = objective_loss_op(objective, run, SPLIT_TRAIN, model_logits(model), model_logits_grad(model),
-                                  model_logits_grad_scale(model), loss);
+  model->loss = objective_loss_op(objective, run, SPLIT_TRAIN, model_trained_logits(model),
+                                  model_logits_grad(model), model_logits_grad_scale(model), loss);
   model->has_loss = along;
   int code = PROFILE("forward", model_forward(model, run, 1));
   model->has_loss = 0;

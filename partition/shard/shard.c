@@ -26,7 +26,15 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
   return adjacency_init(comm, partition, block, 0, shard->global_id, loops, &shard->in, &shard->out);
 }
 
+int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,
+                     struct shard *shard) {
+  const struct shard_rows rows = {shard->own, shard->global_id, &shard->in,
+                                  shard->directed ? &shard->out : &shard->in};
+  return shard_levels_init(comm, partition, levels, &rows, &shard->levels);
+}
+
 void shard_free(struct shard *shard) {
+  shard_levels_free(&shard->levels);
   adjacency_free(&shard->in);
   adjacency_free(&shard->out);
   hyper_free(&shard->hyper);
@@ -39,6 +47,7 @@ void shard_free(struct shard *shard) {
 int64_t shard_bytes(const struct shard *shard) {
   int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
   bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
+  bytes += shard_levels_bytes(&shard->levels);
   if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
   if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
   if (shard->label) bytes += own * (int64_t)sizeof *shard->label;

@@ -8,6 +8,7 @@
 
 #include "partition/shard/adjacency.h"
 #include "partition/shard/hyper.h"
+#include "partition/shard/shard_levels.h"
 #include "runtime/base/csr.h"
 
 enum data_kind { DATA_FEATURES, DATA_LABELS, DATA_SPLITS, DATA_KINDS };
@@ -18,7 +19,8 @@ struct shard {
   int directed;
   struct adjacency in;  /* row v lists sources u: the forward aggregation */
   struct adjacency out; /* its transpose, for the backward of directed graphs; zero when not directed */
-  struct hyper hyper;   /* of runs on a hypergraph; then both adjacencies are empty */
+  struct shard_levels levels;
+  struct hyper hyper; /* of runs on a hypergraph; then both adjacencies are empty */
   /* Node data of own rows */
   int64_t features, classes;
   int sparse;
@@ -35,6 +37,10 @@ struct shard {
  * directions when the dataset is directed; plans are checked pair by pair. `block` is freed on the way. */
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                struct graph *block, enum self_loops loops, struct shard *shard);
+
+/* Collective. Adds the levels, by which the partition's order must run. */
+int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,
+                     struct shard *shard);
 
 /* Collective. Features and labels of own rows: each rank reads 1/k of the rows, at most DATASET_BLOCK bytes
  * at a time, and sends them to their owners. Fills data_hash. normalize: afterwards, rows of X divided by

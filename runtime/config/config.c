@@ -88,6 +88,7 @@ static const struct config_key table[] = {
     TEXT(runtime.constants, "auto", "constants of the cost model by gnnbench calibrate: a file, none, or auto: ~/.config/gnntrain/constants.toml if there"),
     BOOLEAN(runtime.overlap, 1, "compute own columns while the exchange is in flight"),
     BOOLEAN(runtime.once, 1, "aggregate the input once where it does not change"),
+    CHOICE(runtime.rows, ROWS_NEEDED, "rows that an epoch computes: those that the loss needs, where that saves enough, or all", "needed", "all"),
     BOOLEAN(runtime.graph, 1, "on a GPU: record an epoch once and replay it"),
     REAL(runtime.timeout, 300, 0.1, 1e6, "seconds to wait for another rank before the job is ended"),
     INTEGER(runtime.threads, 0, 0, 4096, "threads of a rank; 0: from its binding"),

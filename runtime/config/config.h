@@ -28,6 +28,7 @@ enum node_order {
   ORDERS
 };
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
+enum row_choice { ROWS_NEEDED, ROWS_ALL };
 
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"
 extern const char *const node_order_name[]; /* NULL at the end */
@@ -82,6 +83,7 @@ struct config {
     enum layout_tiers layout;
     char constants[CONFIG_TEXT]; /* file of kernels/cost/cost_models.h; "auto", "none" */
     int overlap, once, graph;
+    enum row_choice rows;
     double timeout;
     int64_t threads; /* 0: from the binding */
   } runtime;

@@ -17,6 +17,8 @@ struct fixture {
   int wide;           /* hyperedges of half of the vertices, not of a few */
   int twins;          /* so many nodes each have equal features and neighbours; 0 or 1: one */
   int thirds;         /* weights and features are floats that no short sum of them is */
+  int train;          /* percent of the nodes that train; 0: a third */
+  int arcs;           /* percent of the pairs of nodes with an arc; 0: 12 */
 };
 
 static inline uint32_t draw(uint64_t index, uint32_t what) {
@@ -36,7 +38,7 @@ static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
   if (v % 13 == 5 || u % 13 == 5) return 0;
   if (u == v) return v % 10 == 3;
   if (!f->directed && a > b) a = u, b = v;
-  return draw((uint64_t)(a * f->nodes + b), 1) % 100 < 12;
+  return draw((uint64_t)(a * f->nodes + b), 1) % 100 < (uint32_t)(f->arcs ? f->arcs : 12);
 }
 
 static inline float arc_weight(const struct fixture *f, int64_t v, int64_t u) {
@@ -103,14 +105,21 @@ static inline void fill_nodes(const struct fixture *f, struct dataset_source *s)
   }
 }
 
-/* A third of the nodes trains, a third validates, the rest tests. */
+/* A third of the nodes trains, or so many percent and one at least; half of the others validates, the rest
+ * tests. */
+static inline uint32_t part_of(const struct fixture *f, int64_t v) {
+  const uint32_t part = draw((uint64_t)v, 7) % 3;
+  if (f->train == 0) return part;
+  return v == 1 || draw((uint64_t)v, 8) % 100 < (uint32_t)f->train ? SPLIT_TRAIN : 1 + part % 2;
+}
+
 static inline void fill_split(const struct fixture *f, struct dataset_source *s) {
   s->splits = 1;
   s->split = calloc(1, sizeof *s->split);
   for (int part = 0; part < SPLIT_COUNT; part++)
     s->split->node[part] = calloc((size_t)f->nodes, sizeof(int64_t));
   for (int64_t v = 0; v < f->nodes; v++) {
-    uint32_t part = draw((uint64_t)v, 7) % 3;
+    const uint32_t part = part_of(f, v);
     s->split->node[part][s->split->count[part]++] = v;
   }
 }

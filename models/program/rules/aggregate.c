@@ -15,11 +15,18 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
   return hyper_set_weights(p, pass->run, value);
 }
 
+const struct direction *rule_direction(const struct pass *pass, const struct step *step, int transposed) {
+  const struct propagation *p = pass->propagation;
+  const int level = step->rows.level < step->rows.from ? step->rows.level : step->rows.from;
+  if (!pass->training || level >= p->levels) return transposed ? &p->backward : &p->forward;
+  return transposed ? &p->level[level].backward : &p->level[level].forward;
+}
+
 /* With what the head adds in its epilogue: parts of a gradient, gcnii's initial values, the epilogue of a
  * layer. */
 int run_aggregate(const struct pass *pass, const struct step *step) {
   struct propagation *p = pass->propagation;
-  const struct direction *d = step->aggregation.transposed ? &p->backward : &p->forward;
+  const struct direction *d = rule_direction(pass, step, step->aggregation.transposed);
   struct epilogue held;
   struct rule_backward below;
   struct tensor y = tensor_out(pass, step, 0), residual = tensor_in(pass, step, 2);
@@ -31,7 +38,8 @@ int run_aggregate(const struct pass *pass, const struct step *step) {
   if (step->aggregation.once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
   if (residual.data && !ends.epilogue) ends.epilogue = &add;
-  return propagate(p, pass->run, d, rule_input(pass, step->in[0]), &ends, y);
+  return propagate(p, pass->run, d, rule_rows(pass, rule_input(pass, step->in[0]), step->rows.source), &ends,
+                   y);
 }
 
 /* d eps = sum of dy times x, element by element. */

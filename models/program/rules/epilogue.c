@@ -130,7 +130,8 @@ int run_epilogue(const struct pass *pass, const struct step *step) {
  * dy stands for it, which is no other value's. z may be a value that was computed again. */
 static struct rule_backward backward_of(const struct pass *pass, const struct step *step) {
   const struct program *p = pass->program;
-  const struct step *forward = &p->step[step->of];
+  struct step of = p->step[step->of], *forward = &of;
+  of.rows = step->rows;
   struct rule_backward backward = {.forward = rule_epilogue_of(pass, forward)};
   backward.forward.loss = NULL;
   if (step->in[1] != forward->out[0]) backward.forward.y = tensor_in(pass, step, 0);

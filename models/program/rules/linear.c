@@ -4,7 +4,7 @@
 #include "runtime/base/error.h"
 
 static struct tensor weight_of(const struct pass *pass, const struct step *step, int i) {
-  return step->in[2] != NONE ? tensor_in(pass, step, 2)
+  return step->in[2] != NONE ? rule_tensor(pass, step->in[2])
                              : parameter_factor(pass->parameters, pass->run, step->parameter[i]);
 }
 
@@ -41,7 +41,10 @@ int run_linear(const struct pass *pass, const struct step *step) {
       .a = tensor_in(pass, step, 0), .b = weight_of(pass, step, 0), .c = y, .epilogue = epilogue};
   struct gemm chained;
   struct epilogue chained_scale;
-  if (step->in[1] != NONE) product.a2 = rule_input(pass, step->in[1]), product.b2 = weight_of(pass, step, 1);
+  if (step->in[1] != NONE) {
+    product.a2 = rule_rows(pass, rule_input(pass, step->in[1]), step->rows.count);
+    product.b2 = weight_of(pass, step, 1);
+  }
   if (above) {
     chained = (struct gemm){.a = tensor_in(pass, above, 0), .b = weight_of(pass, above, 0)};
     chained.c = tensor_out(pass, above, 0);

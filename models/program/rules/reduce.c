@@ -18,8 +18,9 @@ static struct winners winners_in(struct tensor message, int64_t width) {
 /* Where rows that are not finished keep their sums; y itself where it is real. */
 static struct tensor sums_of(const struct pass *pass, struct tensor y) {
   struct tensor sums = pass->propagation->sums;
-  return y.dtype == pass->run->kernels->real || !sums.data ? (struct tensor){0}
-                                                           : tensor_narrowed(sums, y.cols);
+  return y.dtype == pass->run->kernels->real || !sums.data
+             ? (struct tensor){0}
+             : tensor_rows(tensor_narrowed(sums, y.cols), 0, y.rows);
 }
 
 static int reduce_part(const struct arcs *arcs) {
@@ -35,13 +36,13 @@ static int reduce_part(const struct arcs *arcs) {
                       .sums = sums_of(pass, y),
                       .y = y,
                       .winner = winners_in(tensor_out(pass, arcs->step, 1), y.cols)};
-  if (!arcs->halo) op.self_scale = pass->propagation->self, op.self = op.x;
+  if (!arcs->halo) op.self_scale = pass->propagation->self, op.self = tensor_rows(op.x, 0, y.rows);
   return op_reduce(pass->run->kernels, &op);
 }
 
 int run_reduce(const struct pass *pass, const struct step *step) {
   struct arcs arcs = {.pass = pass, .step = step, .part = reduce_part};
-  return rule_arcs(arcs, &pass->propagation->forward, tensor_in(pass, step, 0));
+  return rule_arcs(arcs, rule_direction(pass, step, 0), rule_columns(pass, step, 0));
 }
 
 static int give_back_part(const struct arcs *arcs) {
@@ -55,11 +56,12 @@ static int give_back_part(const struct arcs *arcs) {
                                .accumulate = arcs->halo,
                                .sums = sums_of(pass, dx),
                                .dx = dx};
-  if (!arcs->halo && pass->propagation->self) op.self = op.dy, op.self_winner = op.winner;
+  if (!arcs->halo && pass->propagation->self)
+    op.self = tensor_rows(op.dy, 0, dx.rows), op.self_winner = op.winner;
   return op_reduce_backward(pass->run->kernels, &op);
 }
 
 int run_reduce_backward(const struct pass *pass, const struct step *step) {
   struct arcs arcs = {.pass = pass, .step = step, .part = give_back_part};
-  return rule_arcs(arcs, &pass->propagation->backward, tensor_in(pass, step, 1));
+  return rule_arcs(arcs, rule_direction(pass, step, 1), rule_columns(pass, step, 1));
 }

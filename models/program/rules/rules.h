@@ -36,6 +36,7 @@ rule run_dynamic, run_dynamic_backward;                         /* dynamic.c */
 rule run_cosine, run_cosine_backward;                           /* cosine.c */
 rule run_reduce, run_reduce_backward;                           /* reduce.c */
 rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
+rule run_zero;                                                  /* zero.c */
 rule run_norm_backward;                                         /* norm.c */
 
 /* The step that runs along with a head in that way; NULL: none. */
@@ -43,16 +44,34 @@ static inline const struct step *fused(const struct pass *pass, const struct ste
   return head->along[how] == NONE ? NULL : &pass->program->step[head->along[how]];
 }
 
+static inline struct tensor rule_tensor(const struct pass *pass, int value) {
+  return program_tensor(pass->program, value, pass->training ? TRAINING : EVALUATION);
+}
+
+/* The first rows of a value, so many while training; all in an evaluation. */
+static inline struct tensor rule_rows(const struct pass *pass, struct tensor t, int64_t rows) {
+  return pass->training && rows < t.rows ? tensor_rows(t, 0, rows) : t;
+}
+
+/* The rows that a step works on. */
 static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
-  return program_tensor(pass->program, step->in[i]);
+  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.count);
 }
 
 static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
-  return program_tensor(pass->program, step->out[i]);
+  return rule_rows(pass, rule_tensor(pass, step->out[i]), step->rows.count);
 }
 
-/* The features' own tensor, which may change from pass to pass, or a value's. */
+/* The rows of the columns of a step over arcs. */
+static inline struct tensor rule_columns(const struct pass *pass, const struct step *step, int i) {
+  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.source);
+}
+
+/* The features' own tensor, which may change from pass to pass, or a value's, of all rows. */
 struct tensor rule_input(const struct pass *pass, int value);
+
+/* P or P^T, of the rows that a step over arcs works on. */
+const struct direction *rule_direction(const struct pass *pass, const struct step *step, int transposed);
 
 /* The column scale that a message is multiplied by; NULL: none. */
 const void *rule_scale(const struct pass *pass, const struct step *step);

@@ -21,6 +21,7 @@ int run_step(const struct pass *pass, int s) {
       [STEP_REDUCE] = run_reduce,
       [STEP_REDUCE_BACKWARD] = run_reduce_backward,
       [STEP_ADD] = run_add,
+      [STEP_ZERO] = run_zero,
       [STEP_DROPOUT] = run_dropout,
       [STEP_EPILOGUE] = run_epilogue,
       [STEP_EPILOGUE_BACKWARD] = run_epilogue_backward,

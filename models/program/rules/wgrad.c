@@ -2,12 +2,13 @@
 #include "models/program/rules/rules.h"
 
 struct tensor rule_input(const struct pass *pass, int value) {
-  return value == VALUE_FEATURES ? features_tensor(pass->features) : program_tensor(pass->program, value);
+  return value == VALUE_FEATURES ? features_tensor(pass->features) : rule_tensor(pass, value);
 }
 
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad) {
-  struct gemm product = {
-      .a = rule_input(pass, wgrad->in[0]), .transpose_a = 1, .b = tensor_in(pass, wgrad, 1)};
+  struct gemm product = {.a = rule_rows(pass, rule_input(pass, wgrad->in[0]), wgrad->rows.count),
+                         .transpose_a = 1,
+                         .b = tensor_in(pass, wgrad, 1)};
   product.c = parameter_gradient(pass->parameters, pass->run, wgrad->parameter[0]);
   if (wgrad->factor != 1) product.factor = &wgrad->factor;
   return product;

@@ -3,7 +3,7 @@
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 gnndata synth small.h5 --nodes 2000 --degree 10 --features 8 --classes 4 >/dev/null
 settings small.toml dataset.path=small.h5 model.hidden=16 model.layers=3 train.epochs=5 log.overwrite=true \
-  partition.method=block partition.order=given
+  partition.method=block partition.order=given runtime.rows=all
 
 # profile RANKS NAME OPTION...
 profile() {

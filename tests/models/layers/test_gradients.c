@@ -50,6 +50,19 @@ TEST(multilabel_loss) {
   check_model(&multilabel, "model.activation = \"elu\"");
 }
 
+TEST(rows_that_the_loss_needs) {
+  static const struct fixture few = {.nodes = 61, .features = 5, .classes = 4, .arcs = 3, .train = 6};
+  static const struct fixture oneway = {
+      .nodes = 61, .features = 5, .classes = 4, .arcs = 3, .train = 6, .directed = 1, .weighted = 1};
+  check_model(&few, "model.layers = 3\nmodel.residual = true\nmodel.activation = \"elu\"");
+  check_model(&oneway, "model.type = \"sage\"\nmodel.layers = 3\nmodel.norm = \"layer\"");
+  check_model(
+      &few,
+      "model.type = \"sage\"\nmodel.layers = 3\nmodel.aggregator = \"max\"\nmodel.activation = \"elu\"");
+  check_model(&few, "model.type = \"gcnii\"\nmodel.layers = 3");
+  check_model(&oneway, "model.type = \"appnp\"\nmodel.steps = 3");
+}
+
 TEST(mlp) {
   check_model(&plain, "model.type = \"mlp\"\nmodel.layers = 3\nmodel.residual = true");
   check_model(&sparse, "model.type = \"mlp\"\nmodel.norm = \"batch\"");

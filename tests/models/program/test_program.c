@@ -46,7 +46,7 @@ static void for_all_programs(check *checks) {
       "hgnn", "hgnn\"\nmodel.edge_weights = true\nmodel.activation = \"relu", "unigin", "unigcnii"};
   static const char *const settings[] = {
       "model.layers = 3\nmodel.dropout = 0.5", "model.layers = 4\nmodel.norm = \"batch\"\nmodel.hidden = 8",
-      "model.layers = 8\nmodel.norm = \"layer\"",
+      "model.layers = 8\nmodel.norm = \"layer\"\nmodel.hidden = 256",
       "model.layers = 6\ntrain.recompute = \"layer\"\nmodel.norm = \"batch\"",
       "model.layers = 3\nruntime.once = false\nmodel.dropout_input = 0.2"};
   static const struct fixture *const graphs[] = {&plain, &directed, &sparse};
@@ -72,14 +72,16 @@ static int runs_in(const struct program *p, int s, int head) {
 struct block {
   int16_t *owner; /* a unit each */
   int64_t units;
+  enum value_plan plan;
 };
 enum { UNIT = 64 };
 
 static void write_value(const struct program *p, const struct block *block, int value) {
   const int base = program_place(p, value);
   const struct value *v = &p->value[base];
-  const int64_t bytes = v->rows * v->stride * dtype_bytes(v->dtype), first = v->offset / UNIT;
-  assert_true(v->offset >= 0 && v->offset + bytes <= p->bytes);
+  const int64_t bytes = plan_bytes_of(v, block->plan), offset = v->life[block->plan].offset,
+                first = offset / UNIT;
+  assert_true(offset >= 0 && offset + bytes <= p->bytes);
   for (int64_t i = first; i < first + (bytes + UNIT - 1) / UNIT; i++) block->owner[i] = (int16_t)base;
 }
 
@@ -87,7 +89,7 @@ static void read_value(const struct program *p, const struct block *block, int v
                        const char *what) {
   const int base = program_place(p, value);
   const struct value *v = &p->value[base];
-  const int64_t bytes = v->rows * v->stride * dtype_bytes(v->dtype), first = v->offset / UNIT;
+  const int64_t bytes = plan_bytes_of(v, block->plan), first = v->life[block->plan].offset / UNIT;
   for (int64_t i = first; i < first + (bytes + UNIT - 1) / UNIT; i++) {
     if (block->owner[i] != base)
       fail_msg("%s: step %d (%s) reads %s, where %s lies by then", what, step, step_name[p->step[step].kind],
@@ -112,15 +114,21 @@ static void call(const struct program *p, const struct block *block, int head, c
   }
 }
 
+/* In trainings and in the evaluations between them. */
 static void values_are_there_when_they_are_read(const struct program *p, const char *what) {
   struct block block = {.units = p->bytes / UNIT + 1};
   block.owner = malloc((size_t)block.units * sizeof *block.owner);
   memset(block.owner, 0xFF, (size_t)block.units * sizeof *block.owner);
   for (int s = 0; s < p->loss; s++)
     if (p->step[s].aggregation.once) call(p, &block, s, what);
-  for (int epoch = 0; epoch < 2; epoch++)
-    for (int s = 0; s < p->steps; s++)
-      if (p->step[s].head == NONE && !p->step[s].aggregation.once) call(p, &block, s, what);
+  for (int epoch = 0; epoch < 2; epoch++) {
+    for (block.plan = TRAINING; block.plan < PLANS; block.plan++)
+      for (int s = 0; s < (block.plan == TRAINING ? p->steps : p->loss); s++)
+        if (p->step[s].head == NONE && !p->step[s].aggregation.once) call(p, &block, s, what);
+    block.plan = EVALUATION;
+    read_value(p, &block, p->logits, p->loss, what);
+    if (p->embedding != NONE) read_value(p, &block, p->embedding, p->loss, what);
+  }
   free(block.owner);
 }
 
@@ -131,9 +139,9 @@ static void the_gradient_of_the_logits_may_come_with_them(const struct program *
   for (int i = 0; i < STEP_INS; i++) {
     if (p->step[head].in[i] <= VALUE_FEATURES) continue;
     const struct value *x = &p->value[program_place(p, p->step[head].in[i])];
-    const int64_t bytes = x->rows * x->stride * dtype_bytes(x->dtype);
-    const int64_t size = gradient->rows * gradient->stride * dtype_bytes(gradient->dtype);
-    if (x->offset < gradient->offset + size && gradient->offset < x->offset + bytes)
+    const int64_t bytes = plan_bytes_of(x, TRAINING), size = plan_bytes_of(gradient, TRAINING);
+    const int64_t at = x->life[TRAINING].offset, grad_at = gradient->life[TRAINING].offset;
+    if (at < grad_at + size && grad_at < at + bytes)
       fail_msg("%s: the gradient of the logits overwrites %s", what, x->name);
   }
 }

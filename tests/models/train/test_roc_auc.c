@@ -107,7 +107,8 @@ static void find_reaches(enum split split, const double *logit, double open, dou
 /* Nodes that are equal in exact arithmetic tie, whatever the sums of their neighbours gave. */
 static void check_twins(const char *settings, double open) {
   char text[256];
-  snprintf(text, sizeof text, "train.metric = \"roc_auc\"\npartition.method = \"random\"\n%s", settings);
+  snprintf(text, sizeof text,
+           "train.metric = \"roc_auc\"\npartition.method = \"random\"\nruntime.rows = \"all\"\n%s", settings);
   fixture_open(&job, &twins, text);
   struct run *run = &job.run;
   double score[203], reach[203], roc_auc[SPLIT_COUNT];

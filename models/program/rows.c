@@ -1,0 +1,195 @@
+/* rows: which rows each step has to compute while training. The loss reads the training rows alone, a sum
+ * over the arcs into these the rows of the next level, and so on down; back up, the gradient of a value is 0
+ * but in the rows that were needed of it. Rows are the first ones of a shard, up to a level
+ * (partition/shard/levels.h), so that a step works on the first rows of its values. A batch norm wants
+ * statistics of all rows, and what is not served yet computes all: then so does everything below.
+ * Invariants: what a forward step reads has been computed, in the same rows or more; a backward step finds
+ * what it reads of gradients, or zeros that a STEP_ZERO has left where the step that wrote it had no rows. */
+#include "models/program/program.h"
+
+#include <assert.h>
+
+#include "runtime/base/base.h"
+
+struct needs {
+  struct program *p;
+  const struct run *run;
+  int *level; /* [values] that is needed, of values of the forward; that is there, of gradients */
+};
+
+/* Whether the rows of a level are some, not all. */
+static int is_partial(const struct needs *n, int level) {
+  return level < n->run->shard->levels.count;
+}
+
+static int next_level(const struct needs *n, int level) {
+  const int last = n->run->shard->levels.count - 1;
+  if (level < last) return level + 1;
+  return level == last && n->run->shard->levels.closed ? last : ALL_ROWS;
+}
+
+/* Layouts of sparse features have no levels. */
+static int is_of_sparse_features(const struct needs *n, const struct step *step) {
+  return n->run->shard->sparse && (step->in[0] == VALUE_FEATURES || step->in[1] == VALUE_FEATURES);
+}
+
+/* Whether what a step writes comes from other rows of its input. */
+static int passes_arcs(const struct step *step) {
+  return step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE || step->kind == STEP_REDUCE_BACKWARD;
+}
+
+/* Whether a step computes all rows, whatever is asked for. */
+static int takes_all(const struct needs *n, const struct step *step) {
+  switch (step->kind) {
+  case STEP_EPILOGUE:
+    return step->epilogue.norm == NORM_BATCH;
+  case STEP_EPILOGUE_BACKWARD:
+    return n->p->step[step->of].epilogue.norm == NORM_BATCH;
+  case STEP_LINEAR:
+  case STEP_DGRAD:
+  case STEP_WGRAD:
+  case STEP_AGGREGATE:
+  case STEP_REDUCE:
+  case STEP_REDUCE_BACKWARD:
+  case STEP_LOOP_GRAD:
+  case STEP_ADD:
+  case STEP_DROPOUT:
+    return is_of_sparse_features(n, step);
+  default:
+    return 1;
+  }
+}
+
+/* Of all values in the same memory. */
+static void need(struct needs *n, int value, int level) {
+  int *of = &n->level[program_place(n->p, value)];
+  if (level > *of) *of = level;
+}
+
+static void need_forward(struct needs *n, int s) {
+  struct step *step = &n->p->step[s];
+  int level = takes_all(n, step) ? ALL_ROWS : 0;
+  if (step->aggregation.once || step->kind == STEP_MAP) return;
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step->out[i] != NONE && n->level[program_place(n->p, step->out[i])] > level)
+      level = n->level[program_place(n->p, step->out[i])];
+  step->rows.level = level;
+  step->rows.from = passes_arcs(step) ? next_level(n, level) : level;
+  for (int i = 0; i < STEP_INS; i++)
+    if (step->in[i] != NONE) need(n, step->in[i], i == 0 ? step->rows.from : level);
+}
+
+/* A backward step is to find zeros in the rows of a gradient that are not there, up to a level. */
+static void add_zeros(struct needs *n, int gradient, int level, int layer) {
+  struct step zero = step_of(STEP_ZERO, layer);
+  if (gradient == NONE || n->level[gradient] >= level) return;
+  zero.in[0] = gradient;
+  zero.rows.from = n->level[gradient];
+  zero.rows.level = n->level[gradient] = level;
+  program_step(n->p, zero);
+}
+
+/* Inputs of a step that are parts of the gradient that it writes, NONE where there are fewer. */
+static void parts_of(const struct step *step, int part[2]) {
+  part[0] = part[1] = NONE;
+  if (step->kind == STEP_DGRAD || step->kind == STEP_ADD || step->kind == STEP_AGGREGATE)
+    part[0] = step->in[1];
+  if (step->kind == STEP_AGGREGATE) part[1] = step->in[2];
+  if (step->kind == STEP_COSINE_BACKWARD) part[0] = step->in[4];
+}
+
+/* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. */
+static int reads_own_rows(const struct needs *n, const struct step *step) {
+  return passes_arcs(step) && n->run->shard->in.loops == LOOPS_APART;
+}
+
+/* A product adds to a part where that lies: if the part has more rows, they stay. */
+static int level_of_sum(const struct needs *n, const struct step *step, int part) {
+  const int level = part == NONE ? 0 : n->level[part];
+  assert(!passes_arcs(step) || level <= step->rows.level);
+  return level > step->rows.level ? level : step->rows.level;
+}
+
+static void need_backward(struct needs *n, struct step step) {
+  const int dy = step.in[step.kind == STEP_WGRAD];
+  int part[2];
+  parts_of(&step, part);
+  if (takes_all(n, &step)) add_zeros(n, dy, ALL_ROWS, step.layer);
+  step.rows.from = step.rows.level = n->level[dy];
+  if (passes_arcs(&step)) step.rows.level = next_level(n, step.rows.from);
+  if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows.level, step.layer);
+  for (int i = 0; i < 2; i++) add_zeros(n, part[i], step.rows.level, step.layer);
+  for (int i = 0; i < STEP_OUTS; i++)
+    if (step.out[i] != NONE) n->level[step.out[i]] = level_of_sum(n, &step, part[0]);
+  program_step(n->p, step);
+}
+
+/* The backward list again, with zeros between its steps. */
+static int need_gradients(struct needs *n) {
+  struct program *p = n->p;
+  const int behind = p->steps - p->loss - 1;
+  FREED struct step *backward = NULL;
+  TRY(memory_arrays("the steps of a model", ROOM(&backward, behind + 1)));
+  for (int s = 0; s < behind; s++) backward[s] = p->step[p->loss + 1 + s];
+  p->steps = p->loss + 1;
+  for (int s = 0; s < behind; s++) {
+    if (backward[s].again) {
+      backward[s].rows = p->step[backward[s].of].rows;
+      program_step(p, backward[s]);
+    } else {
+      need_backward(n, backward[s]);
+    }
+  }
+  TRY(p->code);
+  program_compact(p);
+  return OK;
+}
+
+static int64_t rows_of(const struct needs *n, int level) {
+  return is_partial(n, level) ? n->run->shard->levels.of[level].rows : INT64_MAX;
+}
+
+static void count_rows(struct needs *n) {
+  struct program *p = n->p;
+  for (int s = 0; s < p->steps; s++) {
+    struct step_rows *rows = &p->step[s].rows;
+    const int least = rows->level < rows->from ? rows->level : rows->from;
+    rows->count = rows_of(n, rows->level);
+    rows->source = rows_of(n, rows->from);
+    if (passes_arcs(&p->step[s]) && is_partial(n, least) && least >= p->levels) p->levels = least + 1;
+  }
+}
+
+/* A value has memory for that many rows, at least. */
+static void hold(struct program *p, int value, int64_t rows) {
+  int64_t *most = &p->value[program_place(p, value)].trained_rows;
+  if (rows > *most) *most = rows;
+}
+
+/* A value has memory for the rows of all steps that touch it. */
+static void hold_rows(struct program *p) {
+  for (int v = 0; v < p->values; v++) p->value[v].trained_rows = 0;
+  for (int s = 0; s < p->steps; s++) {
+    const struct step *step = &p->step[s];
+    for (int i = 0; i < STEP_INS; i++) {
+      const int of_columns = passes_arcs(step) && (i == 0 || step->kind == STEP_REDUCE_BACKWARD);
+      if (step->in[i] != NONE) hold(p, step->in[i], of_columns ? step->rows.source : step->rows.count);
+    }
+    for (int i = 0; i < STEP_OUTS; i++)
+      if (step->out[i] != NONE) hold(p, step->out[i], step->rows.count);
+  }
+}
+
+int need_rows(struct program *p, const struct run *run) {
+  FREED int *level = NULL;
+  if (run->shard->levels.count == 0) return OK;
+  TRY(memory_arrays("the rows of values", ROOM(&level, p->values + 1)));
+  struct needs n = {p, run, level};
+  for (int s = p->loss - 1; s >= 0; s--) need_forward(&n, s);
+  p->step[p->loss].rows.level = p->step[p->loss].rows.from = level[program_place(p, p->logits)];
+  level[p->step[p->loss].out[0]] = p->step[p->loss].rows.level;
+  TRY(need_gradients(&n));
+  count_rows(&n);
+  hold_rows(p);
+  return OK;
+}

@@ -1,0 +1,133 @@
+#include "partition/shard/levels.h"
+
+#include "runtime/base/base.h"
+
+enum { UNREACHED = UINT8_MAX, BLOCK = 1 << 20 }; /* BLOCK: nodes whose marks the ranks exchange at a time */
+
+static const double NEARLY_ALL = .9;
+
+void levels_free(struct levels *levels) {
+  free(levels->of);
+  *levels = (struct levels){0};
+}
+
+void levels_forget_nodes(struct levels *levels) {
+  free(levels->of);
+  levels->of = NULL;
+}
+
+static int mark_training(struct dataset *dataset, int64_t split, struct levels *levels) {
+  FREED int64_t *node = NULL;
+  int64_t count = 0;
+  TRY(memory_arrays("levels of nodes", ROOM(&levels->of, dataset->nodes)));
+  memset(levels->of, UNREACHED, (size_t)dataset->nodes);
+  TRY(dataset_read_split(dataset, split, SPLIT_TRAIN, &node, &count));
+  for (int64_t i = 0; i < count; i++) levels->of[node[i]] = 0;
+  return OK;
+}
+
+/* Sources of this rank's rows of the level below. Several threads may mark the same node. */
+static void mark_sources(const struct graph *block, uint8_t level, uint8_t *of) {
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t i = 0; i < block->rows; i++) {
+    if (__atomic_load_n(of + block->first + i, __ATOMIC_RELAXED) != level - 1) continue;
+    for (int64_t e = block->start[i]; e < block->start[i + 1]; e++) {
+      uint8_t *source = of + block->col[e];
+      if (__atomic_load_n(source, __ATOMIC_RELAXED) == UNREACHED)
+        __atomic_store_n(source, level, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+/* A bit a node says which ones this rank has marked. mine, all: of one rank, of all of them. */
+static int exchange_block(struct comm *comm, uint8_t level, uint8_t *of, int64_t nodes, uint8_t *mine,
+                          uint8_t *all) {
+  const int64_t bytes = (nodes + 7) / 8;
+  memset(mine, 0, (size_t)bytes);
+  for (int64_t v = 0; v < nodes; v++) mine[v / 8] |= (uint8_t)((of[v] == level) << v % 8);
+  TRY(comm_gather_all(comm, mine, bytes, all));
+  for (int r = 0; r < comm->size; r++)
+    for (int64_t v = 0; v < nodes; v++)
+      if (all[r * bytes + v / 8] >> v % 8 & 1) of[v] = level;
+  return OK;
+}
+
+/* Every rank gets to know what the others have marked. */
+static int exchange_marks(struct comm *comm, uint8_t level, uint8_t *of, int64_t nodes) {
+  const int64_t bytes = smaller(nodes, BLOCK) / 8 + 1;
+  FREED uint8_t *mine = NULL, *all = NULL;
+  if (comm->size == 1) return OK;
+  TRY(comm_agree(comm, memory_arrays("marks of nodes", ROOM(&mine, bytes), ROOM(&all, bytes * comm->size))));
+  for (int64_t first = 0; first < nodes; first += BLOCK)
+    TRY(exchange_block(comm, level, of + first, smaller(BLOCK, nodes - first), mine, all));
+  return OK;
+}
+
+/* Shares of the nodes up to that level. */
+static int measure(struct comm *comm, const struct graph *block, int level, struct levels *levels) {
+  int64_t sum[] = {0, 0, block->edges}; /* nodes, arcs into them, all arcs */
+  for (int64_t i = 0; i < block->rows; i++) {
+    if (levels->of[block->first + i] > level) continue;
+    sum[0]++;
+    sum[1] += block->start[i + 1] - block->start[i];
+  }
+  TRY(comm_reduce(comm, sum, 3, NUMBER_INT64, REDUCE_SUM));
+  levels->rows[level] = (double)sum[0] / (double)block->nodes;
+  levels->arcs[level] = sum[2] > 0 ? (double)sum[1] / (double)sum[2] : 1;
+  return OK;
+}
+
+int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
+                int64_t most, struct levels *levels) {
+  TRY(comm_agree(comm, mark_training(dataset, split, levels)));
+  while (levels->count < smaller(most, LEVELS_MOST)) {
+    const uint8_t level = (uint8_t)levels->count;
+    if (level > 0) {
+      mark_sources(block, level, levels->of);
+      TRY(exchange_marks(comm, level, levels->of, block->nodes));
+    }
+    TRY(measure(comm, block, level, levels));
+    levels->closed = level > 0 && levels->rows[level] == levels->rows[level - 1];
+    if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
+    levels->count++;
+  }
+  for (int64_t v = 0; v < block->nodes; v++)
+    if (levels->of[v] > levels->count) levels->of[v] = (uint8_t)levels->count;
+  return OK;
+}
+
+static double arcs_at(const struct levels *levels, int64_t most, int64_t hops) {
+  if (hops < smaller(most, levels->count)) return levels->arcs[hops];
+  return levels->closed && hops < most ? levels->arcs[levels->count - 1] : 1;
+}
+
+double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top) {
+  double work = 0, all = 0;
+  if (sums == 0) return levels->count > 0 ? levels->rows[0] : 1;
+  for (int64_t h = 0; h < sums; h++) {
+    const double width = h == 0 ? top : 1;
+    work += width * arcs_at(levels, most, h);
+    all += width;
+  }
+  return work / all;
+}
+
+static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch) {
+  int64_t at = 0;
+  for (int level = 0; level <= levels->count; level++)
+    for (int64_t i = 0; i < nodes; i++)
+      if (levels->of[order[i]] == level) scratch[at++] = order[i];
+  memcpy(order, scratch, (size_t)nodes * sizeof *order);
+}
+
+int levels_order(const struct levels *levels, struct partition *partition) {
+  FREED int64_t *scratch = NULL;
+  int64_t most = 0;
+  for (int p = 0; p < partition->parts; p++)
+    most = larger(most, partition->offset[p + 1] - partition->offset[p]);
+  TRY(memory_arrays("an order by levels", ROOM(&scratch, most)));
+  for (int p = 0; p < partition->parts; p++)
+    order_part(levels, partition->order + partition->offset[p],
+               partition->offset[p + 1] - partition->offset[p], scratch);
+  return OK;
+}

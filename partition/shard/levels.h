@@ -1,0 +1,39 @@
+/* levels: which nodes a loss over the training nodes depends on, hop by hop.
+ *
+ * The level of a node is the least number of arcs on a way from it to a training node: 0 for these, 1 for the
+ * other sources of their rows, and so on. Level h and all below it are what a layer h hops below the loss has
+ * to compute. Nodes of a shard are numbered by level, inside a level in the order that was found, so that
+ * these are the first rows of a matrix. Nodes beyond the last level that is kept count as one more. */
+#ifndef PARTITION_SHARD_LEVELS_H
+#define PARTITION_SHARD_LEVELS_H
+
+#include <stdint.h>
+
+#include "partition/graph/partition.h"
+
+enum { LEVELS_MOST = 15 };
+
+struct levels {
+  int count;   /* levels that are kept; 0: none are, all nodes are alike */
+  int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
+  uint8_t *of; /* [nodes] at most count */
+  double rows[LEVELS_MOST], arcs[LEVELS_MOST]; /* shares of nodes up to that level, and of arcs into them */
+};
+
+/* Collective. Finds up to `most` levels for the training nodes of a split: none that holds, with those below
+ * it, nearly all nodes. block: this rank's rows of the graph. Errors: what dataset_read_split says. */
+int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
+                int64_t most, struct levels *levels);
+void levels_free(struct levels *levels);
+/* Keeps how many there are and their shares alone. */
+void levels_forget_nodes(struct levels *levels);
+
+/* Share of their work that sums over the arcs have to do, `sums` above each other, the topmost `top` times as
+ * wide as each of the others, where those of the first `most` levels compute no more rows than they have to;
+ * without sums, share of the rows. */
+double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top);
+
+/* Sorts each part's nodes by level; inside a level they keep their order. */
+int levels_order(const struct levels *levels, struct partition *partition);
+
+#endif

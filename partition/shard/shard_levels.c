@@ -1,0 +1,176 @@
+#include "partition/shard/shard_levels.h"
+
+#include "runtime/base/base.h"
+
+/* Rows [0, rows) of `from` in columns [0, cols) of own nodes, and of halo nodes up to the level `last`. */
+struct cut {
+  const struct adjacency *from;
+  const struct levels *levels;
+  int64_t rows, cols;
+  int last;
+  int whole; /* these rows have no other columns */
+};
+
+/* Entries of a row in columns below `cols`, the first ones. */
+static int64_t entries_below(const struct csr *m, int64_t row, int64_t cols) {
+  int64_t low = m->start[row], high = m->start[row + 1];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (m->col[middle] < cols)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low - m->start[row];
+}
+
+static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
+  const int64_t at = to->start[row], count = to->start[row + 1] - at, first = from->start[row];
+  memcpy(to->col + at, from->col + first, (size_t)count * sizeof *to->col);
+  if (to->weight) memcpy(to->weight + at, from->weight + first, (size_t)count * sizeof *to->weight);
+}
+
+static int cut_own(const struct cut *cut, struct csr *to) {
+  const struct csr *from = &cut->from->own_part;
+  const int64_t rows = cut->rows;
+  if (cut->whole) {
+    *to = *from;
+    to->rows = rows;
+    to->cols = cut->cols;
+    to->nnz = from->start[rows];
+    return OK;
+  }
+  *to = (struct csr){.rows = rows, .cols = cut->cols};
+  TRY(memory_arrays("row offsets", ROOM(&to->start, rows + 1)));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] = entries_below(from, v, cut->cols);
+  for (int64_t v = 0; v < rows; v++) to->start[v + 1] += to->start[v];
+  to->nnz = to->start[rows];
+  TRY(memory_arrays("column indices", ROOM(&to->col, to->nnz)));
+  if (from->weight) TRY(memory_arrays("edge weights", ROOM(&to->weight, to->nnz)));
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t v = 0; v < rows; v++) copy_row(from, to, v);
+  return OK;
+}
+
+/* Columns that are there: place[j] = 1 of column j of the halo; and how many rows and entries they leave. */
+static void find_columns(const struct cut *cut, int32_t *place, int64_t *rows, int64_t *entries) {
+  const struct csr *from = &cut->from->halo_part;
+  for (int64_t i = 0; i < from->rows && from->row[i] < cut->rows; i++) {
+    const int64_t before = *entries;
+    for (int64_t e = from->start[i]; e < from->start[i + 1]; e++) {
+      if (cut->levels->of[cut->from->halo.id[from->col[e]]] > cut->last) continue;
+      place[from->col[e]] = 1;
+      (*entries)++;
+    }
+    *rows += *entries > before;
+  }
+}
+
+/* place[j] becomes the new place of column j, -1: it is left out. */
+static int number_columns(const struct halo *from, int32_t *place, struct halo *to) {
+  for (int64_t j = 0; j < from->rows; j++) to->rows += place[j];
+  TRY(memory_arrays("halo ids", ROOM(&to->id, to->rows)));
+  int32_t at = 0;
+  for (int64_t j = 0; j < from->rows; j++) {
+    if (place[j]) to->id[at] = from->id[j];
+    place[j] = place[j] ? at++ : -1;
+  }
+  return OK;
+}
+
+static void fill_halo(const struct cut *cut, const int32_t *place, struct csr *to, uint8_t *has_halo) {
+  const struct csr *from = &cut->from->halo_part;
+  int64_t row = 0, at = 0;
+  for (int64_t i = 0; i < from->rows && from->row[i] < cut->rows; i++) {
+    const int64_t before = at;
+    for (int64_t e = from->start[i]; e < from->start[i + 1]; e++) {
+      if (cut->levels->of[cut->from->halo.id[from->col[e]]] > cut->last) continue;
+      to->col[at] = place[from->col[e]];
+      if (to->weight) to->weight[at] = from->weight[e];
+      at++;
+    }
+    if (at == before) continue;
+    has_halo[from->row[i]] = 1;
+    to->row[row++] = from->row[i];
+    to->start[row] = at;
+  }
+}
+
+static int cut_halo(const struct cut *cut, struct adjacency *to) {
+  FREED int32_t *place = NULL;
+  int64_t rows = 0, entries = 0;
+  TRY(memory_arrays("halo columns", ROOM(&place, cut->from->halo.rows)));
+  find_columns(cut, place, &rows, &entries);
+  TRY(number_columns(&cut->from->halo, place, &to->halo));
+  TRY(csr_init(&to->halo_part, rows, to->halo.rows, entries, cut->from->halo_part.weight != NULL));
+  TRY(memory_arrays("rows with halo", ROOM(&to->halo_part.row, rows), ROOM(&to->has_halo, cut->rows)));
+  fill_halo(cut, place, &to->halo_part, to->has_halo);
+  return OK;
+}
+
+static int cut_out(struct comm *comm, const struct partition *partition, const int32_t *local,
+                   const struct shard_rows *rows, const struct cut *cut, struct adjacency *to) {
+  int code = cut_own(cut, &to->own_part);
+  to->loops = cut->from->loops;
+  if (code == OK) code = cut_halo(cut, to);
+  TRY(comm_agree(comm, code));
+  return halo_init(comm, partition->part, local, rows->global_id, &to->halo);
+}
+
+/* Own rows up to that level. */
+static int64_t rows_up_to(const struct shard_rows *rows, const struct levels *levels, int level) {
+  int64_t count = 0;
+  while (count < rows->own && levels->of[rows->global_id[count]] <= level) count++;
+  return count;
+}
+
+static int add_level(struct comm *comm, const struct partition *partition, const int32_t *local,
+                     const struct levels *levels, const struct shard_rows *rows, struct shard_levels *shard) {
+  const int level = shard->count++;
+  struct shard_level *to = &shard->of[level];
+  const int next = level + (level + 1 < levels->count || !levels->closed);
+  const int64_t below = rows_up_to(rows, levels, next);
+  to->rows = rows_up_to(rows, levels, level);
+  const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
+  const struct cut backward = {rows->out, levels, below, to->rows, level, 0};
+  TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));
+  return cut_out(comm, partition, local, rows, &backward, &to->backward);
+}
+
+int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,
+                      const struct shard_rows *rows, struct shard_levels *shard) {
+  FREED int32_t *local = NULL;
+  if (levels->count == 0) return OK;
+  shard->closed = levels->closed;
+  int code = memory_arrays("levels of a shard", ROOM(&shard->of, levels->count));
+  if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
+  TRY(comm_agree(comm, code));
+  while (shard->count < levels->count) TRY(add_level(comm, partition, local, levels, rows, shard));
+  return OK;
+}
+
+/* The entries of forward rows are borrowed. */
+void shard_levels_free(struct shard_levels *shard) {
+  for (int level = 0; level < shard->count; level++) {
+    shard->of[level].forward.own_part = (struct csr){0};
+    adjacency_free(&shard->of[level].forward);
+    adjacency_free(&shard->of[level].backward);
+  }
+  free(shard->of);
+  *shard = (struct shard_levels){0};
+}
+
+static int64_t halo_side_bytes(const struct adjacency *adjacency) {
+  return csr_bytes(&adjacency->halo_part) + halo_bytes(&adjacency->halo) + adjacency->own_part.rows;
+}
+
+int64_t shard_levels_bytes(const struct shard_levels *shard) {
+  int64_t bytes = 0;
+  for (int level = 0; level < shard->count; level++) {
+    const struct shard_level *of = &shard->of[level];
+    bytes += halo_side_bytes(&of->forward) + halo_side_bytes(&of->backward);
+    bytes += csr_bytes(&of->backward.own_part);
+  }
+  return bytes;
+}

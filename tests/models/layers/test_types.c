@@ -1,0 +1,46 @@
+/* What is known of a type of model before its program is there: how many sums over arcs an epoch has, and for
+ * how many levels of rows they may be told apart. */
+#include "models/layers/types.h"
+
+#include "tests/check.h"
+
+static struct model_sums sums_of(const char *type, const char *settings, int constant) {
+  static struct config config;
+  const struct model_type *found = NULL;
+  assert_ok(config_parse(&config, settings, "test"));
+  assert_ok(model_type_of(type, &found));
+  return model_type_sums(found, &config, constant, 40);
+}
+
+static void check(struct model_sums sums, int64_t count, double top, int levels) {
+  assert_int_equal(sums.count, count);
+  assert_close(sums.top, top, 1e-15);
+  assert_int_equal(sums.levels, levels);
+}
+
+TEST(each_layer_has_a_sum_and_the_lowest_may_be_computed_once) {
+  check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80", 0), 3, .5, 4);
+  check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80", 1), 2, .5, 3);
+  check(sums_of("sage", "model.layers = 2\nmodel.hidden = 20", 1), 1, 2, 2);
+  check(sums_of("sage", "model.layers = 2\nmodel.aggregator = \"max\"", 1), 2, 1, 3);
+  check(sums_of("mlp", "model.layers = 2", 0), 0, 1, 1);
+}
+
+TEST(sums_without_layers_are_alike) {
+  check(sums_of("appnp", "model.layers = 2\nmodel.steps = 5", 1), 5, 1, 6);
+  check(sums_of("gcnii", "model.layers = 4", 1), 4, 1, 5);
+  check(sums_of("sgc", "model.layers = 2", 0), 2, 1, 3);
+  check(sums_of("sgc", "model.layers = 2", 1), 0, 1, 1);
+}
+
+TEST(below_a_batch_norm_all_rows_are_computed) {
+  check(sums_of("gcn", "model.layers = 3\nmodel.hidden = 80\nmodel.norm = \"batch\"", 1), 2, .5, 1);
+  check(sums_of("gcn", "model.layers = 1\nmodel.hidden = 80\nmodel.norm = \"batch\"", 0), 1, .5, 2);
+  assert_int_equal(sums_of("gcnii", "model.norm = \"batch\"", 1).levels, 0);
+  assert_int_equal(sums_of("gin", "", 1).levels, 0);
+}
+
+TEST(some_compute_all_rows) {
+  static const char *const types[] = {"gat", "gatv2", "agnn", "hgnn", "unigin", "unigcnii"};
+  for (int i = 0; i < 6; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 0);
+}

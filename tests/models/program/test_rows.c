@@ -1,0 +1,195 @@
+/* runtime.rows = "needed" trains as "all" does: losses over some epochs and in evaluations, with dropout, of
+ * every model whose steps are served, whatever the share of training nodes, on any number of ranks.
+ * GNNTRAIN_TEST_DEVICE=cuda: on GPUs, which have no fp64. */
+#include <math.h>
+
+#include "runtime/base/integer.h"
+#include "tests/models/fixture.h"
+
+static struct job job;
+
+BEFORE_ALL {
+  job_levels_worth = 1;
+  const int code = ranks_open(&job.comm, 60);
+  return code == OK ? ranks_need_device(&job.comm) : code;
+}
+
+AFTER_ALL {
+  comm_close(&job.comm);
+}
+
+static const char *device_name(void) {
+  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
+  return name ? name : "cpu";
+}
+
+static int on_gpu(void) {
+  return strcmp(device_name(), "cpu") != 0;
+}
+
+/* A precision, and how far apart two trainings in it may be. */
+struct numbers {
+  const char *precision;
+  double bound;
+};
+
+static struct numbers fine(void) {
+  return on_gpu() ? (struct numbers){"fp32", 5e-5} : (struct numbers){"fp64", 1e-11};
+}
+
+static struct numbers rough(void) {
+  return on_gpu() ? (struct numbers){"bf16", 2e-2} : (struct numbers){"fp32", 1e-5};
+}
+
+enum { EPOCHS = 3, NUMBERS = EPOCHS + SPLIT_COUNT };
+
+/* What a training gives: the loss of each epoch, then those of an evaluation. */
+struct outcomes {
+  double loss[NUMBERS];
+  int64_t rows; /* that its steps have computed */
+};
+
+static int64_t rows_computed(const struct program *p, const struct shard *shard) {
+  int64_t rows = 0;
+  for (int s = 0; s < p->steps; s++)
+    if (!p->step[s].aggregation.once) rows += smaller(p->step[s].rows.count, shard->own);
+  return rows;
+}
+
+static struct outcomes train(const struct fixture *f, const char *settings, const char *precision,
+                             const char *rows) {
+  struct outcomes outcomes = {0};
+  struct tally tally;
+  char text[1024];
+  snprintf(
+      text, sizeof text,
+      "%s\nruntime.rows = \"%s\"\nruntime.device = \"%s\"\nruntime.precision = \"%s\"\nmodel.hidden = 8\n"
+      "partition.method = \"random\"\ntrain.optimizer = \"sgd\"\ntrain.lr = 0.2",
+      settings, rows, device_name(), precision);
+  fixture_open(&job, f, text);
+  for (int e = 0; e < EPOCHS; e++)
+    assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &outcomes.loss[e]));
+  assert_ok(epoch_evaluate(&job.trainer.epoch, &job.run, &tally));
+  for (int s = 0; s < SPLIT_COUNT; s++) outcomes.loss[EPOCHS + s] = tally.loss[s];
+  outcomes.rows = rows_computed(&job.trainer.model.program, &job.shard);
+  fixture_close(&job);
+  assert_ok(comm_reduce(&job.comm, outcomes.loss, NUMBERS, NUMBER_DOUBLE, REDUCE_SUM));
+  assert_ok(comm_reduce(&job.comm, &outcomes.rows, 1, NUMBER_INT64, REDUCE_SUM));
+  return outcomes;
+}
+
+static void check(const struct fixture *f, const char *settings, struct numbers numbers) {
+  const struct outcomes needed = train(f, settings, numbers.precision, "needed"),
+                        all = train(f, settings, numbers.precision, "all");
+  if (needed.rows >= all.rows) fail_msg("%s: %lld rows, not fewer", settings, (long long)needed.rows);
+  for (int i = 0; i < NUMBERS; i++)
+    if (!(fabs(needed.loss[i] - all.loss[i]) <= numbers.bound * fmax(1, fabs(all.loss[i]))))
+      fail_msg("%s, %d%% train: number %d is %.17g, with all rows %.17g", settings, f->train, i,
+               needed.loss[i], all.loss[i]);
+}
+
+static const char *const models[] = {
+    "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5",
+    "model.type = \"gcn\"\nmodel.layers = 2\nmodel.dropout = 0.5\nmodel.dropout_input = 0.2\n"
+    "model.norm_edges = \"none\"\nruntime.once = false\nruntime.overlap = false",
+    "model.type = \"gcn\"\nmodel.layers = 4\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.dropout = "
+    "0.3\n"
+    "train.recompute = \"layer\"",
+    "model.type = \"gcn\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.residual = true\nmodel.dropout = "
+    "0.5",
+    "model.type = \"sage\"\nmodel.layers = 3\nmodel.norm = \"layer\"\nmodel.residual = true\nmodel.dropout = "
+    "0.5",
+    "model.type = \"sage\"\nmodel.layers = 3\nmodel.norm = \"batch\"\nmodel.aggregator = \"sum\"",
+    "model.type = \"sage\"\nmodel.layers = 2\nmodel.aggregator = \"gcn\"\nmodel.dropout = 0.5",
+    "model.type = \"sgc\"\nmodel.layers = 2\nruntime.once = false",
+    "model.type = \"appnp\"\nmodel.layers = 2\nmodel.steps = 4\nmodel.dropout = 0.5",
+    "model.type = \"gcnii\"\nmodel.layers = 4\nmodel.dropout = 0.5",
+    "model.type = \"sage\"\nmodel.layers = 3\nmodel.aggregator = \"max\"\nmodel.dropout = 0.5",
+    "model.type = \"mlp\"\nmodel.layers = 2\nmodel.dropout = 0.5",
+};
+enum { MODELS = sizeof models / sizeof models[0] };
+
+static const int shares[] = {1, 10, 60};
+
+/* Every share of the first kind of graph where there is one rank; else each kind has another one. */
+static void check_models(struct fixture f, struct numbers numbers, int turn) {
+  for (int m = 0; m < MODELS; m++) {
+    for (int i = 0; i < 3; i++) {
+      f.train = shares[(i + m + turn) % 3];
+      if (i == 0 || (turn == 0 && job.comm.size == 1 && !on_gpu())) check(&f, models[m], numbers);
+    }
+  }
+}
+
+TEST(training_agrees) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, fine(), 0);
+}
+
+TEST(training_agrees_on_a_directed_graph) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .directed = 1}, fine(),
+               1);
+}
+
+TEST(training_agrees_in_the_next_precision) {
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, rough(), 2);
+}
+
+TEST(training_agrees_with_weights_labels_and_sparse_features) {
+  const struct fixture graphs[] = {
+      {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .weighted = 1},
+      {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .multilabel = 1},
+      {.nodes = 160, .features = 60, .classes = 4, .arcs = 2, .train = 10, .sparse = 1, .directed = 1}};
+  for (int i = 0; i < 3; i++) {
+    check(&graphs[i], "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine());
+    check(&graphs[i], "model.type = \"sage\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine());
+  }
+}
+
+/* On a GPU; the processor has one layout. */
+TEST(training_agrees_through_tiles_and_windows) {
+  const struct fixture f = {.nodes = 300, .features = 20, .classes = 4, .arcs = 8, .train = 20};
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"tiles\"", rough());
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"windows\"", rough());
+}
+
+/* A setting out of a list, or one of two numbers. */
+static const char *pick(uint64_t seed, uint32_t what, const char *const *from, uint32_t count) {
+  return from[draw(seed, what) % count];
+}
+
+static void random_settings(uint64_t seed, char *text, size_t size) {
+  static const char *const types[] = {"gcn", "gcn", "sage", "sage", "gcnii", "appnp", "sgc", "mlp"};
+  static const char *const aggregators[] = {"mean", "gcn", "sum", "max"}, *const truths[] = {"true", "false"};
+  static const char *const norms[] = {"none", "none", "layer", "batch"}, *const repeats[] = {"none", "layer"};
+  static const char *const activations[] = {"relu", "elu"}, *const rates[] = {"0.0", "0.0", "0.4"};
+  const char *type = pick(seed, 20, types, 8), *norm = pick(seed, 21, norms, 4);
+  const char *residual = strcmp(type, "gcnii") ? pick(seed, 22, truths, 2) : "false";
+  if (!strcmp(type, "gcnii") && !strcmp(norm, "batch")) norm = "layer";
+  snprintf(
+      text, size,
+      "model.type = \"%s\"\nmodel.layers = %u\nmodel.norm = \"%s\"\nmodel.residual = %s\n"
+      "model.aggregator = \"%s\"\nmodel.activation = \"%s\"\nmodel.dropout = %s\nmodel.dropout_input = %s\n"
+      "model.steps = 3\ntrain.recompute = \"%s\"\nruntime.once = %s\nruntime.overlap = %s",
+      type, 2 + draw(seed, 23) % 3, norm, residual, pick(seed, 24, aggregators, 4),
+      pick(seed, 25, activations, 2), pick(seed, 26, rates, 3), pick(seed, 27, rates, 3),
+      pick(seed, 28, repeats, 2), pick(seed, 29, truths, 2), pick(seed, 30, truths, 2));
+}
+
+TEST(training_agrees_on_random_graphs_with_random_settings) {
+  const uint64_t graphs = on_gpu() ? 10 : job.comm.size == 1 ? 200 : 16;
+  char text[1024];
+  for (uint64_t i = 0; i < graphs; i++) {
+    const uint64_t seed = graphs * (uint64_t)job.comm.size + i;
+    random_settings(seed, text, sizeof text);
+    const struct fixture f = {.nodes = 40 + draw(seed, 10) % 60,
+                              .features = 5 + draw(seed, 11) % 5,
+                              .classes = 3,
+                              .arcs = 1 + (int)(draw(seed, 12) % 5),
+                              .train = 1 + (int)(draw(seed, 13) % 60),
+                              .directed = draw(seed, 14) % 2,
+                              .weighted = draw(seed, 15) % 2 && !strstr(text, "max"),
+                              .sparse = draw(seed, 16) % 5 == 0,
+                              .multilabel = draw(seed, 17) % 3 == 0};
+    check(&f, text, (struct numbers){fine().precision, 10 * fine().bound});
+  }
+}

@@ -1,0 +1,156 @@
+/* Levels: as a search by the matrix of a random graph finds them, and of each the adjacency that the matrix
+ * has between its rows and those of the next one. */
+#include "partition/shard/shard.h"
+#include "runtime/config/config.h"
+#include "tests/partition/random_graph.h"
+#include "tests/ranks.h"
+
+static struct comm comm;
+RANK_TESTS(comm, 30);
+
+struct scene {
+  struct random_graph graph;
+  struct dataset dataset;
+  struct partition partition;
+  struct levels levels;
+  struct shard shard;
+};
+
+static void open_scene(struct scene *s, struct random_graph graph, int64_t most, enum self_loops loops) {
+  static struct config config;
+  struct graph block = {0};
+  assert_ok(config_parse(&config, "dataset.path = \"x.h5\"\npartition.method = \"random\"", "test"));
+  *s = (struct scene){.graph = graph};
+  random_dataset(&comm, &s->graph, "test_levels", &s->dataset);
+  random_block_of_rows(&comm, &s->dataset, &block);
+  assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, comm.size, NULL, &s->partition));
+  assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, &s->levels));
+  assert_ok(levels_order(&s->levels, &s->partition));
+  assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
+  assert_ok(shard_add_levels(&comm, &s->partition, &s->levels, &s->shard));
+}
+
+static void close_scene(struct scene *s) {
+  shard_free(&s->shard);
+  levels_free(&s->levels);
+  partition_free(&s->partition);
+  random_end(&comm, &s->graph, &s->dataset);
+}
+
+/* The least number of arcs to a training node; `most`: that many or more. */
+static int hops_of(const struct random_graph *g, int64_t v, int most) {
+  if (random_in_split(v, 0, SPLIT_TRAIN)) return 0;
+  for (int64_t u = 0; u < g->nodes && most > 1; u++)
+    if (g->matrix[u * g->nodes + v] != 0 && hops_of(g, u, most - 1) == most - 2) return most - 1;
+  return most;
+}
+
+static int level_of(const struct random_graph *g, int64_t v, int most) {
+  for (int level = 1; level <= most; level++)
+    if (hops_of(g, v, level) == level - 1) return level - 1;
+  return most;
+}
+
+TEST(levels_are_hops_from_the_training_nodes) {
+  const struct random_graph graphs[] = {{.nodes = 90, .density = .012, .seed = 3},
+                                        {.nodes = 90, .density = .012, .directed = 1, .seed = 4}};
+  struct scene s;
+  for (int i = 0; i < 2; i++) {
+    open_scene(&s, graphs[i], 3, LOOPS_APART);
+    assert_int_equal(s.levels.count, 3);
+    for (int64_t v = 0; v < s.graph.nodes; v++)
+      assert_int_equal(s.levels.of[v], level_of(&s.graph, v, s.levels.count));
+    for (int64_t v = 1; v < s.shard.own; v++)
+      assert_true(s.levels.of[s.shard.global_id[v - 1]] <= s.levels.of[s.shard.global_id[v]]);
+    close_scene(&s);
+  }
+}
+
+/* Every seventh node has no arcs: whatever trains needs at most .86 of the nodes. */
+TEST(levels_end_where_a_further_hop_needs_no_more) {
+  struct scene s;
+  open_scene(&s, (struct random_graph){.nodes = 40, .density = .9, .seed = 5}, 4, LOOPS_APART);
+  assert_int_equal(s.levels.count, 2);
+  assert_true(s.levels.closed && s.levels.rows[1] > .8);
+  close_scene(&s);
+}
+
+/* Entries of a part, each into its place among those of all nodes; how many. */
+static int64_t scatter(const struct shard *shard, const struct adjacency *adj, float *matrix) {
+  const struct csr *parts[] = {&adj->own_part, &adj->halo_part};
+  int64_t n = shard->global_nodes, entries = 0;
+  for (int p = 0; p < 2; p++) {
+    for (int64_t i = 0; i < parts[p]->rows; i++) {
+      const int64_t row = parts[p]->row ? parts[p]->row[i] : i;
+      if (p == 1) assert_int_equal(adj->has_halo[row], 1);
+      for (int64_t e = parts[p]->start[i]; e < parts[p]->start[i + 1]; e++, entries++) {
+        const int32_t col = parts[p]->col[e];
+        assert_true(col < parts[p]->cols && (e == parts[p]->start[i] || col > parts[p]->col[e - 1]));
+        matrix[shard->global_id[row] * n + (p ? adj->halo.id[col] : shard->global_id[col])] =
+            parts[p]->weight ? parts[p]->weight[e] : 1;
+      }
+    }
+  }
+  return entries;
+}
+
+/* Rows up to one level, columns up to another one. */
+static void compare(const struct scene *s, const struct adjacency *adj, int transposed, int row_level,
+                    int col_level) {
+  const int64_t n = s->graph.nodes;
+  float *matrix = calloc((size_t)(n * n), sizeof *matrix);
+  int64_t entries = 0, rows = 0, found = scatter(&s->shard, adj, matrix);
+  for (int64_t i = 0; i < s->shard.own; i++) {
+    const int64_t v = s->shard.global_id[i];
+    if (s->levels.of[v] > row_level) continue;
+    rows++;
+    for (int64_t u = 0; u < n; u++) {
+      float weight = s->graph.matrix[transposed ? u * n + v : v * n + u];
+      if (u == v) weight = adj->loops == LOOPS_WITHIN;
+      if (s->levels.of[u] > col_level) weight = 0;
+      entries += weight != 0;
+      assert_true(matrix[v * n + u] == weight);
+    }
+  }
+  assert_int_equal(adj->own_part.rows, rows);
+  assert_int_equal(found, entries);
+  free(matrix);
+}
+
+/* Its plan brings the rows that its columns are. */
+static void compare_halo(const struct scene *s, struct adjacency *adj) {
+  int64_t *tail = calloc((size_t)adj->halo.rows + 1, sizeof *tail);
+  assert_ok(halo_swap(&adj->halo, &comm, s->shard.global_id, sizeof *tail, tail));
+  for (int64_t j = 0; j < adj->halo.rows; j++) assert_int_equal(tail[j], adj->halo.id[j]);
+  free(tail);
+}
+
+TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
+  const struct random_graph graphs[] = {
+      {.nodes = 90, .density = .012, .seed = 3},
+      {.nodes = 90, .density = .02, .directed = 1, .weighted = 1, .seed = 4},
+      {.nodes = 40, .density = .9, .seed = 5},
+  };
+  struct scene s;
+  for (int i = 0; i < 6; i++) {
+    open_scene(&s, graphs[i / 2], 3, i % 2 ? LOOPS_WITHIN : LOOPS_APART);
+    assert_true(s.shard.levels.count > 1);
+    for (int level = 0; level < s.shard.levels.count; level++) {
+      struct shard_level *of = &s.shard.levels.of[level];
+      const int next = level + 1 < s.levels.count || !s.levels.closed ? level + 1 : level;
+      compare(&s, &of->forward, 0, level, next);
+      compare(&s, &of->backward, s.graph.directed, next, level);
+      compare_halo(&s, &of->forward);
+      compare_halo(&s, &of->backward);
+    }
+    close_scene(&s);
+  }
+}
+
+TEST(the_share_of_the_work_weighs_sums_by_their_widths) {
+  const struct levels levels = {.count = 2, .rows = {.1, .5}, .arcs = {.2, .6}};
+  assert_close(levels_share(&levels, 2, 0, 1), .1, 1e-15);
+  assert_close(levels_share(&levels, 3, 3, 1), (.2 + .6 + 1) / 3, 1e-15);
+  assert_close(levels_share(&levels, 3, 2, .5), (.1 + .6) / 1.5, 1e-15);
+  assert_close(levels_share(&levels, 1, 2, 1), .6, 1e-15);
+}
