@@ -9,13 +9,14 @@
 #include "runtime/comm/launcher.h"
 #include "runtime/profile/profile.h"
 
-static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
-static const double look_seconds = 1e-3;   /* how often heartbeats are answered */
-static const double early_seconds = 5;     /* a wait as long as this is no part of a steady epoch */
+static const double yield_seconds = 1e-3; /* waits of a steady epoch are shorter; giving way costs a core */
+static const double look_seconds = 1e-3;  /* how often heartbeats are answered */
+static const double early_seconds = 5;    /* a wait as long as this is no part of a steady epoch */
 static const double answer_seconds =
     0.5; /* until then a rank that lives has answered the early liveness check */
-static const double ended_seconds = 5; /* from another rank's end of the job to one's own */
-enum { SLEEP_MICROSECONDS = 50 };
+static const double ended_seconds = 5;     /* from another rank's end of the job to one's own */
+static const double sleep_share = 1 / 16.; /* of what has been waited; so much later is the end noticed */
+static const double longest_sleep = 500e-6;
 
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
                       const struct comm_requests *requests) {
@@ -85,11 +86,14 @@ void comm_watch_check(struct comm_watch *watch, double now) {
     check_deadline(watch, now);
 }
 
+/* Who sleeps leaves the core to the rank that is waited for, where there are fewer cores than ranks or others
+ * want them. */
 void comm_watch_rest(const struct comm_watch *watch, double now) {
-  if (now - watch->start < yield_seconds)
+  double waited = now - watch->start, sleep = sleep_share * waited;
+  if (waited < yield_seconds)
     sched_yield();
   else
-    usleep(SLEEP_MICROSECONDS);
+    usleep((useconds_t)(1e6 * (sleep < longest_sleep ? sleep : longest_sleep)));
 }
 
 int comm_watch_test(struct comm_watch *watch, MPI_Request *request, int *done) {
