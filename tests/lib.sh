@@ -174,11 +174,12 @@ start_anyway() {
   trap end_all EXIT # of a test that fails, too: nothing may go on in its folder
 }
 
-# Prints the processes of the last job started that run gnntrain; with a rank as argument, that rank's only.
+# Prints the processes of the last job started that run gnntrain; with a rank as argument, that rank's only. No process is
+# started for those that run something else: a machine has hundreds.
 processes() {
   local folder
   for folder in /proc/[0-9]*; do
-    [[ $(readlink "$folder/exe" 2>/dev/null) == */gnntrain ]] || continue
+    [[ $folder/exe -ef $GNNTRAIN_BIN/gnntrain ]] || continue
     grep -qsz "^GNNTRAIN_TEST_TOKEN=$GNNTRAIN_TEST_TOKEN\$" "$folder/environ" || continue
     [[ -z ${1-} ]] || grep -qsz "^OMPI_COMM_WORLD_RANK=$1\$" "$folder/environ" || continue
     echo "${folder#/proc/}"
