@@ -216,7 +216,8 @@ ends_within() {
 }
 
 # write_fault ERROR FOLDER: from now on gnntrain's writes into the HDF5 files below it go wrong after the first one:
-# "ENOSPC": as on a full disk, "kill": they end the process on the spot. Not where it is sanitized.
+# "ENOSPC": as on a full disk, "kill": they end the process on the spot, "TERM", "INT", "HUP" or "USR1": it gets that
+# signal. Not where it is sanitized.
 write_fault() {
   export LD_PRELOAD=$GNNTRAIN_BIN/tests/faults/libfault.so FAULT_PROGRAM=gnntrain FAULT_CALL=write,pwrite
   export FAULT_AT=2 FAULT_ALWAYS=1 FAULT_ERROR=$1 FAULT_IN=$2 FAULT_FILE=.h5
