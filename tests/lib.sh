@@ -94,16 +94,20 @@ lacks() { ! grep -aqE -- "$1" "${2-out.txt}" || fail "a line of ${2-out.txt} mat
 # holds EXPRESSION [WHAT]: of awk, on numbers.
 holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1 ${2+($2)}"; }
 
-# wait_until SECONDS COMMAND...: fails where the command does not succeed in that time.
+# wait_until SECONDS COMMAND...: fails where the command does not succeed in that time. It is tried ten times a second, and
+# twice a second when two have passed.
 wait_until() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1)) began=$SECONDS
   shift
   until "$@"; do
     ((SECONDS <= end)) || return 1
-    sleep 0.1
+    if ((SECONDS - began < 3)); then sleep 0.1; else sleep 0.5; fi
   done
 }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+# is_gone PID, or a zombie that nobody has collected.
+is_gone() { ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status"; }
 
 # settings FILE SECTION.KEY=VALUE...: a configuration; what is neither a number nor true, false, quoted or a table is text.
 settings() {
