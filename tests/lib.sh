@@ -94,16 +94,20 @@ lacks() { ! grep -aqE -- "$1" "${2-out.txt}" || fail "a line of ${2-out.txt} mat
 # holds EXPRESSION [WHAT]: of awk, on numbers.
 holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1 ${2+($2)}"; }
 
-# wait_until SECONDS COMMAND...: fails where the command does not succeed in that time.
+# wait_until SECONDS COMMAND...: fails where the command does not succeed in that time. It is tried ten times a second, and
+# twice a second when two have passed.
 wait_until() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1)) began=$SECONDS
   shift
   until "$@"; do
     ((SECONDS <= end)) || return 1
-    sleep 0.1
+    if ((SECONDS - began < 3)); then sleep 0.1; else sleep 0.5; fi
   done
 }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+# is_gone PID, or a zombie that nobody has collected.
+is_gone() { ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status"; }
 
 # settings FILE SECTION.KEY=VALUE...: a configuration; what is neither a number nor true, false, quoted or a table is text.
 settings() {
@@ -174,11 +178,12 @@ start_anyway() {
   trap end_all EXIT # of a test that fails, too: nothing may go on in its folder
 }
 
-# Prints the processes of the last job started that run gnntrain; with a rank as argument, that rank's only.
+# Prints the processes of the last job started that run gnntrain; with a rank as argument, that rank's only. No process is
+# started for those that run something else: a machine has hundreds.
 processes() {
   local folder
   for folder in /proc/[0-9]*; do
-    [[ $(readlink "$folder/exe" 2>/dev/null) == */gnntrain ]] || continue
+    [[ $folder/exe -ef $GNNTRAIN_BIN/gnntrain ]] || continue
     grep -qsz "^GNNTRAIN_TEST_TOKEN=$GNNTRAIN_TEST_TOKEN\$" "$folder/environ" || continue
     [[ -z ${1-} ]] || grep -qsz "^OMPI_COMM_WORLD_RANK=$1\$" "$folder/environ" || continue
     echo "${folder#/proc/}"
@@ -215,7 +220,8 @@ ends_within() {
 }
 
 # write_fault ERROR FOLDER: from now on gnntrain's writes into the HDF5 files below it go wrong after the first one:
-# "ENOSPC": as on a full disk, "kill": they end the process on the spot. Not where it is sanitized.
+# "ENOSPC": as on a full disk, "kill": they end the process on the spot, "TERM", "INT", "HUP" or "USR1": it gets that
+# signal. Not where it is sanitized.
 write_fault() {
   export LD_PRELOAD=$GNNTRAIN_BIN/tests/faults/libfault.so FAULT_PROGRAM=gnntrain FAULT_CALL=write,pwrite
   export FAULT_AT=2 FAULT_ALWAYS=1 FAULT_ERROR=$1 FAULT_IN=$2 FAULT_FILE=.h5

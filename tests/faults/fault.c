@@ -7,7 +7,8 @@
  *   FAULT_AT=3               the third of their calls fails; without it none does
  *   FAULT_ALWAYS=1           and every one after it, as on a full disk
  *   FAULT_ERROR=ENOSPC       what it fails with; or "short": half of the bytes are read or written;
- *                            or "kill": the process ends on the spot. MPI's and HDF5's have their own
+ *                            or "kill": the process ends on the spot; or "TERM", "INT", "HUP", "USR1": the
+ *                            process gets that signal, then the call goes on. MPI's and HDF5's have their own
  *   FAULT_IN=/folder         calls on files below it count whoever makes them; others only when the
  *                            program's own code makes them, libstdc++ taken as part of it
  *   FAULT_FILE=.h5           of those below FAULT_IN only the ones whose path has this
@@ -41,18 +42,21 @@ enum { MOST_TEXTS = 8, DEEPEST = 48, MOST_WAYS = 1 << 16 };
 extern struct fault_call fault_first[] __asm__("__start_fault_calls"), fault_end[] __asm__(
                                                                            "__stop_fault_calls");
 
-static const struct name {
+struct name {
   const char *name;
   int number;
-} errors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EMFILE", EMFILE},
-              {"ENFILE", ENFILE}, {"ENOMEM", ENOMEM}, {"EINTR", EINTR},   {"EACCES", EACCES},
-              {"EBUSY", EBUSY},   {"EAGAIN", EAGAIN}};
+};
+static const struct name signals[] = {
+    {"kill", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}};
+static const struct name errors[] = {
+    {"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EMFILE", EMFILE}, {"ENFILE", ENFILE},
+    {"ENOMEM", ENOMEM}, {"EINTR", EINTR},   {"EACCES", EACCES}, {"EBUSY", EBUSY},   {"EAGAIN", EAGAIN}};
 
 /* Where the program's own code lies. */
 static struct text { uintptr_t start, end; } texts[MOST_TEXTS];
 
 static struct {
-  int active, error, shortens, kills, always, text_count;
+  int active, error, signal, shortens, always, text_count;
   long at;
   const char *calls, *folder, *file, *log, *counts, *places;
   uintptr_t base;
@@ -87,7 +91,9 @@ static int is_named(const char *name) {
 
 static void cost_error(const char *name) {
   fault.shortens = strcmp(name, "short") == 0;
-  fault.kills = strcmp(name, "kill") == 0;
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    if (strcmp(name, signals[i].name) == 0) fault.signal = signals[i].number;
+  }
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
     if (strcmp(name, errors[i].name) == 0) fault.error = errors[i].number;
   }
@@ -205,9 +211,9 @@ static int is_due(struct fault_call *call, uintptr_t caller) {
   if (fault.at == 0 || (fault.always ? n < fault.at : n != fault.at)) return 0;
   snprintf(line, sizeof line, "%s %ld 0x%lx\n", call->name, n, (unsigned long)(caller - fault.base));
   if (fault.log) append(fault.log, line);
-  if (fault.kills) kill(getpid(), SIGKILL);
+  if (fault.signal) kill(getpid(), fault.signal);
   errno = fault.error;
-  return 1;
+  return fault.signal == 0;
 }
 
 int fault_strikes(struct fault_call *call, const void *caller, long first, long second) {

@@ -83,7 +83,7 @@ END
 signal_host() {
   local process
   for process in $(ip netns pids "$network$2"); do
-    [[ -z ${3-} || $(cat "/proc/$process/comm" 2>/dev/null) == "$3" ]] || continue
+    [[ -z ${3-} || $(name_of "$process") == "$3" ]] || continue
     kill "-$1" "$process" 2>/dev/null || true
   done
 }
@@ -92,11 +92,13 @@ signal_host() {
 cut_link() { ip -n "${network}s" link set "port_$1" nomaster; }
 join_link() { ip -n "${network}s" link set "port_$1" master switch; }
 
+name_of() { echo "$(<"/proc/$1/comm")"; } 2>/dev/null
+
 # left_on HOST [NAME]: the processes there that belong to a job, or those of that name.
 left_on() {
   local process
   for process in $(ip netns pids "$network$1"); do
-    case ${2-any},$(cat "/proc/$process/comm" 2>/dev/null) in
+    case ${2-any},$(name_of "$process") in
     any,gnntrain | any,orted | any,mpirun | gnntrain,gnntrain) echo "$process" ;;
     esac
   done

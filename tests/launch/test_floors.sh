@@ -12,6 +12,8 @@ violations() {
     find runtime io kernels partition models launch -type f \
       \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) "$@"
   }
+  # Tests try one precision of a table of the processor (tests/kernels/every_table.h).
+  sources -path 'kernels/cpu/*' -exec grep -Hnw precision {} + | sed 's/$/: kernels of the processor are the same in every precision/'
   sources -exec awk 'FNR == 401 { print FILENAME ":401: a file of more than 400 lines" }' {} +
   sources -exec grep -HnE '^[[:space:]]*#[[:space:]]*include' {} + | awk '
   # Folders and files (.) of a folder from the lowest to the highest; those that no | parts stand side by side and do not
@@ -156,6 +158,7 @@ plant io/import/planted.c '#include "io/import/text/import_hypergraph.h"'
 plant kernels/cpu/common/planted.c '#include "io/file/h5.h"'
 plant kernels/cpu/common/planted.c '#include "kernels/cpu/spmm/planted.h"'
 plant kernels/cpu/spmm/planted.c '#include "kernels/cuda/common/cuda.h"'
+plant kernels/cpu/common/planted.c 'int planted(struct kernels *k) { return k->precision == PRECISION_FP32_STRICT; }'
 plant kernels/ops/ops.h '#  include "partition/shard/halo.h"'
 plant kernels/ops/ops.h '#include "runtime/config/config.h"'
 plant kernels/cuda/gemm/planted.cuh '#include "kernels/cuda/layout/tiles.h"'

@@ -1,9 +1,9 @@
 /* C = op(A) op(B) (+ C) by cuBLASLt. It counts columns first, so it is asked for C^T = op(B)^T op(A)^T. Its
  * choice of an algorithm is made once for each shape; sums that are cut are added in fp32 and in a fixed
  * order (no reduction in place), in a workspace of this table. */
-#include <cublasLt.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/gemm/cublaslt.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "runtime/base/memory.h"
 
@@ -34,16 +34,16 @@ struct cublaslt {
 
 static int check(cublasStatus_t status, const char *what) {
   if (status == CUBLAS_STATUS_SUCCESS) return OK;
-  FAIL(FAILED, "cuBLAS: %s in %.60s", cublasLtGetStatusString(status), what);
+  FAIL(FAILED, "cuBLAS: %s in %.60s", cublasLt.GetStatusString(status), what);
 }
 
 #define TRY_CUBLAS(call) TRY(check((call), #call))
 
 static void plan_free(struct plan *plan) {
-  if (plan->c) cublasLtMatrixLayoutDestroy(plan->c);
-  if (plan->b) cublasLtMatrixLayoutDestroy(plan->b);
-  if (plan->a) cublasLtMatrixLayoutDestroy(plan->a);
-  if (plan->product) cublasLtMatmulDescDestroy(plan->product);
+  if (plan->c) cublasLt.MatrixLayoutDestroy(plan->c);
+  if (plan->b) cublasLt.MatrixLayoutDestroy(plan->b);
+  if (plan->a) cublasLt.MatrixLayoutDestroy(plan->a);
+  if (plan->product) cublasLt.MatmulDescDestroy(plan->product);
   free(plan);
 }
 
@@ -54,10 +54,11 @@ static int is_hardly_used(const struct kernels *k) {
 }
 
 int cuda_cublaslt_open(struct kernels *k, struct cublaslt **cublaslt) {
+  TRY(cublaslt_load());
   TRY(memory_alloc(cublaslt, (int64_t)sizeof **cublaslt, "matrix products"));
   (*cublaslt)->compute = k->precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   if (!is_hardly_used(k)) (*cublaslt)->workspace_bytes = WORKSPACE;
-  TRY_CUBLAS(cublasLtCreate(&(*cublaslt)->handle));
+  TRY_CUBLAS(cublasLt.Create(&(*cublaslt)->handle));
   if ((*cublaslt)->workspace_bytes == 0) return OK;
   return device_alloc(k->device, WORKSPACE, &(*cublaslt)->workspace, "workspace of matrix products");
 }
@@ -66,7 +67,7 @@ void cuda_cublaslt_close(struct kernels *k, struct cublaslt *cublaslt) {
   if (!cublaslt) return;
   for (int i = 0; i < cublaslt->plans; i++) plan_free(cublaslt->plan[i]);
   device_release(k->device, cublaslt->workspace);
-  if (cublaslt->handle) cublasLtDestroy(cublaslt->handle);
+  if (cublaslt->handle) cublasLt.Destroy(cublaslt->handle);
   free(cublaslt);
 }
 
@@ -99,19 +100,19 @@ static int is_same(const struct shape *a, const struct shape *b) {
 
 /* A row-major matrix is its own transpose in columns. */
 static int set_layout(cublasLtMatrixLayout_t *layout, struct tensor t) {
-  TRY_CUBLAS(cublasLtMatrixLayoutCreate(layout, t.dtype == BF16 ? CUDA_R_16BF : CUDA_R_32F, (uint64_t)t.cols,
-                                        (uint64_t)t.rows, t.stride));
+  TRY_CUBLAS(cublasLt.MatrixLayoutCreate(layout, t.dtype == BF16 ? CUDA_R_16BF : CUDA_R_32F, (uint64_t)t.cols,
+                                         (uint64_t)t.rows, t.stride));
   return OK;
 }
 
 static int describe(const struct cublaslt *cublaslt, struct plan *plan, const struct gemm *op) {
   cublasOperation_t first = op->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasOperation_t second = op->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  TRY_CUBLAS(cublasLtMatmulDescCreate(&plan->product, cublaslt->compute, CUDA_R_32F));
+  TRY_CUBLAS(cublasLt.MatmulDescCreate(&plan->product, cublaslt->compute, CUDA_R_32F));
   TRY_CUBLAS(
-      cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
+      cublasLt.MatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
   TRY_CUBLAS(
-      cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
+      cublasLt.MatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
   TRY(set_layout(&plan->a, op->a));
   TRY(set_layout(&plan->b, op->b));
   return set_layout(&plan->c, op->c);
@@ -123,12 +124,12 @@ static int set_limits(cublasLtMatmulPreference_t limits, uint64_t workspace, int
       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   const uint32_t bytes = (uint32_t)alignment;
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                  &workspace, sizeof workspace));
-  TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                                  &reductions, sizeof reductions));
+  TRY_CUBLAS(cublasLt.MatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                   &workspace, sizeof workspace));
+  TRY_CUBLAS(cublasLt.MatmulPreferenceSetAttribute(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                   &reductions, sizeof reductions));
   for (int i = 0; i < 4; i++)
-    TRY_CUBLAS(cublasLtMatmulPreferenceSetAttribute(limits, alignments[i], &bytes, sizeof bytes));
+    TRY_CUBLAS(cublasLt.MatmulPreferenceSetAttribute(limits, alignments[i], &bytes, sizeof bytes));
   return OK;
 }
 
@@ -136,13 +137,13 @@ static int choose(const struct cublaslt *cublaslt, struct plan *plan) {
   cublasLtMatmulPreference_t limits = NULL;
   cublasLtMatmulHeuristicResult_t best = {0};
   int found = 0;
-  TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&limits));
+  TRY_CUBLAS(cublasLt.MatmulPreferenceCreate(&limits));
   int code = set_limits(limits, cublaslt->workspace_bytes, plan->shape.alignment);
   if (code == OK)
-    code = check(cublasLtMatmulAlgoGetHeuristic(cublaslt->handle, plan->product, plan->b, plan->a, plan->c,
-                                                plan->c, limits, 1, &best, &found),
+    code = check(cublasLt.MatmulAlgoGetHeuristic(cublaslt->handle, plan->product, plan->b, plan->a, plan->c,
+                                                 plan->c, limits, 1, &best, &found),
                  "cublasLtMatmulAlgoGetHeuristic");
-  cublasLtMatmulPreferenceDestroy(limits);
+  cublasLt.MatmulPreferenceDestroy(limits);
   TRY(code);
   if (found == 0)
     FAIL(FAILED, "cuBLAS: no algorithm for a product of %lldx%lld by %lldx%lld", (long long)plan->shape.m,
@@ -180,8 +181,8 @@ int cuda_gemm_cublaslt(struct kernels *k, const struct gemm *op) {
   struct plan *plan = NULL;
   const float alpha = op->factor ? (float)*op->factor : 1, beta = op->accumulate ? 1 : 0;
   TRY(find_plan(cublaslt, op, &plan));
-  TRY_CUBLAS(cublasLtMatmul(cublaslt->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data, plan->a,
-                            &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
-                            cublaslt->workspace, cublaslt->workspace_bytes, cuda_stream(k)));
+  TRY_CUBLAS(cublasLt.Matmul(cublaslt->handle, plan->product, &alpha, op->b.data, plan->b, op->a.data,
+                             plan->a, &beta, op->c.data, plan->c, op->c.data, plan->c, &plan->algorithm,
+                             cublaslt->workspace, cublaslt->workspace_bytes, cuda_stream(k)));
   return OK;
 }

@@ -9,6 +9,19 @@ TEST(a_precision_that_the_device_lacks_is_refused) {
   kernels_close(&k);
 }
 
+/* Which is why on_every_table() tries one of them. */
+TEST(the_processor_has_one_table_for_fp32_and_fp32_strict) {
+  struct device device = {0};
+  struct kernels fast = {0}, strict = {0};
+  assert_ok(device_open(&device, "cpu", 0, 1, 2));
+  assert_ok(kernels_open(&fast, &device, PRECISION_FP32));
+  assert_ok(kernels_open(&strict, &device, PRECISION_FP32_STRICT));
+  assert_ptr_equal(fast.ops, strict.ops);
+  kernels_close(&fast);
+  kernels_close(&strict);
+  device_close(&device);
+}
+
 static void scalars_start(struct kernels *k) {
   struct scalars scalars = {.epoch = 1};
   assert_ok(device_download(k->device, STREAM_COMPUTE, &scalars, k->scalars, sizeof scalars));

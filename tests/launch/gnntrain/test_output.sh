@@ -75,23 +75,17 @@ kill -TERM $job
 ended
 ((code == 75)) || fail "nohup: exit code $code after SIGTERM"
 
-# Predictions that are half-written when a signal comes.
-gnndata synth wide.h5 --nodes 20000 --degree 4 --features 8 --classes 4 >out.txt
-must_run 1 run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1
+# Predictions that are half-written when a signal comes: with the second write into their file. (The sanitizers cannot be
+# loaded after another library.)
+gnndata synth wide.h5 --nodes 2000 --degree 4 --features 8 --classes 4 >out.txt
+must_run 1 run.toml --set dataset.path=wide.h5 --epochs 1
 mkdir predicted
-seen=
+if sanitized; then exit 0; fi
 for signal in TERM INT HUP USR1; do
-  env --default-signal=INT gnntrain run.toml --set dataset.path=wide.h5 --set model.hidden=128 --epochs 1 \
-    --predict run/best.h5 --out predicted/out.h5 >out.txt 2>err.txt </dev/null &
-  job=$!
-  while kill -0 $job 2>/dev/null; do
-    [[ -z $(echo predicted/*) ]] || break
-  done
-  kill -$signal $job 2>/dev/null || true
-  ended
-  ((code == 0)) || seen=yes
-  ((code == 0 || code == 128 + $(kill -l $signal))) || fail "$signal to --predict: exit code $code"
-  [[ -z $(compgen -G 'predicted/*.tmp-*') ]] || fail "$signal to --predict left $(ls predicted)"
-  rm -f predicted/*
+  write_fault $signal "$PWD/predicted"
+  unset FAULT_ALWAYS
+  run gnntrain run.toml --set dataset.path=wide.h5 --epochs 1 --predict run/best.h5 --out predicted/out.h5
+  no_fault
+  ((code == 128 + $(kill -l $signal))) || fail "$signal to --predict: exit code $code"
+  [[ -z $(ls predicted) ]] || fail "$signal to --predict left $(ls predicted)"
 done
-[[ $seen ]] || fail "predictions were never interrupted"

@@ -60,8 +60,9 @@ for ((i = 0; i < 3; i++)); do
 done
 [[ $seen ]] || fail "METIS was never seen to begin"
 
-one_reads_the_graph() { # its process lies in $rank
+one_reads_the_graph() { # its process lies in $rank; a child of it looks through the file before
   for rank in $(processes); do
+    [[ ! /proc/$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$rank/status" 2>/dev/null)/exe -ef $GNNTRAIN_BIN/gnntrain ]] || continue
     [[ -z $(find "/proc/$rank/fd" -lname '*large.h5' 2>/dev/null) ]] || return 0
   done
   return 1

@@ -83,10 +83,11 @@ must_refuse 2 '/dev/zero: is a device; a file is expected' 1 run.toml --set runt
 
 # waits PROGRAM ARGUMENT...: until it says that it waits for a writer of the pipe; $job is its process.
 waits() {
+  rm -f err.txt # of the one before, which waited, too
   "$GNNTRAIN_BIN/$1" "${@:2}" >out.txt 2>err.txt </dev/null &
   job=$!
   trap 'kill -KILL $job 2>/dev/null' EXIT
-  wait_until 60 grep -q '^waiting for a writer of pipe$' err.txt || fail "nothing is said of the pipe: $*"
+  wait_until 60 grep -qs '^waiting for a writer of pipe$' err.txt || fail "nothing is said of the pipe: $*"
 }
 ended_with() { # ended_with CODE
   ended

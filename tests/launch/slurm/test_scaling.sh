@@ -127,8 +127,7 @@ ln -sf ../../victim fails/ranks-1/output.txt
 [[ $(cat victim) == kept && ! -L fails/scaling.svg ]] || fail "a link in the folder was written through"
 
 # gone PID: that it ends, which may be a moment after who started it, and much sooner than by itself
-gone() { wait_until 30 is_dead "$1"; }
-is_dead() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
+gone() { wait_until 30 is_gone "$1"; }
 touch waits_for_signal
 for number in TERM INT; do
   rm -rf stops signalled sleeper

@@ -14,9 +14,6 @@ start() {
 }
 have_begun() { (($(cat pid.* /dev/null | wc -l) == $1)); }
 
-# is_gone PID, or a zombie that nobody has collected.
-is_gone() { ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$1/status"; }
-
 # finish LIMIT CODE: the job ends within LIMIT seconds of `began`, and five times as long as it took to start; CODE: its
 # exit code, or "error" for any but 0.
 finish() {
