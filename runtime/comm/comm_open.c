@@ -1,6 +1,5 @@
 /* The start and the end of MPI. */
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -79,7 +78,6 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   struct comm_mpi *mpi = comm->mpi;
   int provided = 0;
   cost_single_copy();
-  prctl(PR_SET_TIMERSLACK, 1000UL); /* ns: a wait that sleeps is over in time, not 50 us later */
   int result = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* before it MPI has no words */
   if (result != MPI_SUCCESS) FAIL(FAILED, "MPI cannot be started: error %d in MPI_Init_thread", result);
   mpi->started = 1;

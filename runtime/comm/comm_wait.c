@@ -9,20 +9,17 @@
 #include "runtime/base/stop.h"
 #include "runtime/comm/comm_mpi.h"
 #include "runtime/comm/launcher.h"
-#include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
 static const double look_seconds = 1e-3; /* how often heartbeats are answered */
 static const double early_seconds = 5;   /* a wait as long as this is no part of a steady epoch */
 static const double answer_seconds =
     0.5; /* until then a rank that lives has answered the early liveness check */
-static const double ended_seconds = 5;     /* from another rank's end of the job to one's own */
-static const double arrive_seconds = 0.5;  /* from a rank's failure to leaving a wait */
-static const double sleep_share = 1 / 16.; /* of what has been waited; so much later is the end noticed */
+static const double ended_seconds = 5;    /* from another rank's end of the job to one's own */
+static const double arrive_seconds = 0.5; /* from a rank's failure to leaving a wait */
 
-/* How long a rank gives way, which is cheap, and free while nobody wants the core, before it sleeps; and how
- * long at once. One with a GPU waits for that, a whole epoch long, and has a core of its own. */
-static const struct rest { double yield, longest_sleep; } with_gpu = {10e-3, 50e-6}, on_host = {1e-3, 500e-6};
+static const double yield_seconds = 10e-3; /* giving way is cheap, and free while nobody wants the core */
+enum { SLEEP_MICROSECONDS = 50 };
 
 void comm_watch_start(struct comm_watch *watch, struct comm *comm, enum comm_call call,
                       const struct comm_requests *requests) {
@@ -103,17 +100,11 @@ static int look(struct comm_watch *watch, double now) {
   return OK;
 }
 
-/* Who sleeps leaves the core to the rank that is waited for, where there are fewer cores than ranks or others
- * want them. */
 static void rest(const struct comm_watch *watch, double now) {
-  const struct device *device = watch->comm->device;
-  const int has_gpu = device && device->ops && !device->ops->on_host; /* closed before the last waits */
-  const struct rest *rest = has_gpu ? &with_gpu : &on_host;
-  const double waited = now - watch->start, sleep = sleep_share * waited;
-  if (waited < rest->yield)
+  if (now - watch->start < yield_seconds)
     sched_yield();
   else
-    usleep((useconds_t)(1e6 * (sleep < rest->longest_sleep ? sleep : rest->longest_sleep)));
+    usleep(SLEEP_MICROSECONDS);
 }
 
 int comm_watch_poll(struct comm_watch *watch) {
