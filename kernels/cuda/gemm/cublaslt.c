@@ -12,10 +12,11 @@ static int find(void *library, const char *name, void **call) {
   return OK;
 }
 
-/* Where the system looks for libraries, or where it was when this was built. */
+/* Where it was when this was built, as a program linked to it would have it, or where the system looks for
+ * libraries. */
 static void *open_library(void) {
-  void *library = dlopen(CUBLASLT_NAME, RTLD_NOW | RTLD_LOCAL);
-  return library ? library : dlopen(CUBLASLT_FOLDER "/" CUBLASLT_NAME, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(CUBLASLT_FOLDER "/" CUBLASLT_NAME, RTLD_NOW | RTLD_LOCAL);
+  return library ? library : dlopen(CUBLASLT_NAME, RTLD_NOW | RTLD_LOCAL);
 }
 
 int cublaslt_load(void) {
