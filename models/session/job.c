@@ -99,8 +99,7 @@ static int make_partition(struct job *job, uint64_t hash) {
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
-  TRY(job_levels_find(&job->levels, comm, &job->config, job->device.ops->on_host, &job->dataset, &job->block,
-                      &job->partition));
+  TRY(job_levels_find(&job->levels, comm, &job->config, &job->dataset, &job->block, &job->partition));
   if (!job->hypergraph) {
     TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
     TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));

@@ -17,8 +17,8 @@ struct job_levels {
 extern double job_levels_worth;
 
 /* Collective. Finds the levels and sorts the partition's order by them; or says in all_rows why all rows are
- * computed. on_host: the device is the processor. block: this rank's rows of the graph. */
-int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config, int on_host,
+ * computed. block: this rank's rows of the graph. */
+int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
                     struct dataset *dataset, const struct graph *block, struct partition *partition);
 void job_levels_free(struct job_levels *job);
 

@@ -36,9 +36,9 @@ static void add_graph(const struct dataset *d, int hypergraph, struct estimate *
 
 /* Hidden layers whose outputs are there at once in all rows: for the backward those of all; in an evaluation
  * the last one's. */
-static int64_t outputs_at_once(const struct config *config, int on_host) {
+static int64_t outputs_at_once(const struct config *config) {
   const int64_t hidden = config->model.layers - 1;
-  return config->runtime.rows == ROWS_ALL || !on_host ? hidden : smaller(hidden, 1);
+  return config->runtime.rows == ROWS_ALL ? hidden : smaller(hidden, 1);
 }
 
 /* What every layer leaves for the one above it; values, gradients and moments of the first layer's weight,
@@ -46,8 +46,7 @@ static int64_t outputs_at_once(const struct config *config, int on_host) {
 void needs_add(const struct config *config, const struct dataset *d, int hypergraph, int ranks,
                struct estimate *host, struct estimate *device) {
   enum dtype dtype = dtype_of(config->runtime.precision);
-  int64_t real = dtype == F64 ? 8 : 4,
-          hidden = outputs_at_once(config, host == device) * config->model.hidden;
+  int64_t real = dtype == F64 ? 8 : 4, hidden = outputs_at_once(config) * config->model.hidden;
   int64_t weights = bytes_of(d->features, config->model.layers > 1 ? config->model.hidden : d->classes,
                              ranks);
   add_features(d, dtype, host, device);

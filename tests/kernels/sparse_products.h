@@ -17,7 +17,7 @@ static const struct kind {
 } kinds[] = {
     {61, 800, 3, 1, 22, 700, 0, LAYOUT_GATHER},      /* a few entries in a row */
     {301, 310, 2, 0, 3, 300, 0, LAYOUT_GATHER},      /* hardly any */
-    {70, 90, 9, 30, 20, 50, 0, LAYOUT_GATHER},       /* some, each column often */
+    {90, 70, 9, 30, 20, 50, 0, LAYOUT_GATHER},       /* some, each column often; fewer columns than rows */
     {40, 1500, 7, 90, 64, 1300, 0, LAYOUT_GATHER},   /* many */
     {333, 700, 11, 90, 60, 600, 1, LAYOUT_TILES},    /* tiles, where a device has them, and a rest */
     {61, 3000, 3, 190, 60, 1300, 0, LAYOUT_WINDOWS}, /* all in condensed windows, one of several pieces */

@@ -170,7 +170,7 @@ static int epilogue_apart(struct kernels *k, const struct spmm *op, const struct
 /* The self loops read the scaled copy of X where that holds the rows themselves. */
 static void share_copy(struct spmm_epilogue *f, const struct spmm *op, const struct source *from) {
   if (!from->copied || !op->self_scale || op->self.data != op->x.data || op->self.stride != op->x.stride ||
-      op->self_col_scale != op->col_scale)
+      op->self.rows > op->x.rows || op->self_col_scale != op->col_scale)
     return;
   f->self = {(char *)from->x, (uint32_t)from->bytes};
   f->self_col_scale = NULL;

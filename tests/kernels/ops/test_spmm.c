@@ -1,3 +1,4 @@
+#include "runtime/base/integer.h"
 #include "tests/kernels/sparse_products.h"
 
 static const int64_t widths[] = {1,  2,  3,  5,  7,   8,   9,   16,  17,  31, 41,
@@ -75,31 +76,32 @@ TEST(integers_add_up_exactly_at_every_width) {
 }
 
 /* Every scale, the self loop and accumulation at once. Rows that do not finish leave their sums where
- * struct spmm says, the others are written to y; neither touches the other's. shared: the rows' own X are the
- * first rows of X, between the same scales. */
+ * struct spmm says, the others are written to y; neither touches the other's. shared: X and the rows' own X are
+ * the first rows of one block, between the same scales. */
 static void check_scales(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width,
                          enum dtype type, int shared) {
-  int64_t rows = m->rows, count = rows * width;
+  int64_t rows = m->rows, count = rows * width, held = larger(rows, m->cols);
   int apart = type != k->real;
   uint8_t *has_halo = host_block(rows);
   for (int64_t v = 0; v < rows; v++) has_halo[v] = v % 5 == 1;
   double *old = noise_block(3, count), *expected = host_block(count * 8);
   struct reference r = {.a = m, .width = width, .rows = rows, .y = old, .has_halo = has_halo};
-  double *x = rounded(k, noise_block(1, m->cols * width), m->cols * width);
+  double *x = rounded(k, noise_block(1, held * width), held * width);
   double *self = rounded(k, noise_block(2, count), count);
   r.x = x;
   r.self = shared ? x : self;
-  r.col_scale = noise_block(4, m->cols);
+  r.col_scale = noise_block(4, held);
   r.self_scale = noise_block(6, rows);
   r.self_col_scale = shared ? r.col_scale : noise_block(7, rows);
   r.row_scale = noise_block(8, rows);
   compute(&r, expected);
-  struct spmm op = {.a = a, .x = padded_matrix(k, x, m->cols, width, whole_rows(width)), .accumulate = 1};
+  const struct tensor block = padded_matrix(k, x, held, width, whole_rows(width));
+  struct spmm op = {.a = a, .x = tensor_rows(block, 0, m->cols), .accumulate = 1};
   op.y = padded_matrix_of(k, type, apart ? NULL : old, rows, width, whole_rows(width));
   if (apart) op.sums = real_matrix(k, old, rows, width);
-  op.col_scale = reals(k, r.col_scale, m->cols);
+  op.col_scale = reals(k, r.col_scale, held);
   op.self_scale = reals(k, r.self_scale, rows);
-  op.self = shared ? tensor_rows(op.x, 0, rows) : padded_matrix(k, self, rows, width, 1);
+  op.self = shared ? tensor_rows(block, 0, rows) : padded_matrix(k, self, rows, width, 1);
   op.self_col_scale = shared ? op.col_scale : reals(k, r.self_col_scale, rows);
   op.row_scale = reals(k, r.row_scale, rows);
   op.has_halo = device_block(k, has_halo, rows);

@@ -1,5 +1,6 @@
 /* runtime.rows = "needed" trains as "all" does: losses over some epochs and in evaluations, with dropout, of
- * every model whose steps are served, whatever the share of training nodes, on any number of ranks. */
+ * every model whose steps are served, whatever the share of training nodes, on any number of ranks.
+ * GNNTRAIN_TEST_DEVICE=cuda: on GPUs, which have no fp64. */
 #include <math.h>
 
 #include "runtime/base/integer.h"
@@ -9,11 +10,21 @@ static struct job job;
 
 BEFORE_ALL {
   job_levels_worth = 1;
-  return ranks_open(&job.comm, 60);
+  const int code = ranks_open(&job.comm, 60);
+  return code == OK ? ranks_need_device(&job.comm) : code;
 }
 
 AFTER_ALL {
   comm_close(&job.comm);
+}
+
+static const char *device_name(void) {
+  const char *name = getenv("GNNTRAIN_TEST_DEVICE");
+  return name ? name : "cpu";
+}
+
+static int on_gpu(void) {
+  return strcmp(device_name(), "cpu") != 0;
 }
 
 /* A precision, and how far apart two trainings in it may be. */
@@ -22,7 +33,13 @@ struct numbers {
   double bound;
 };
 
-static const struct numbers fine = {"fp64", 1e-11}, rough = {"fp32", 1e-5};
+static struct numbers fine(void) {
+  return on_gpu() ? (struct numbers){"fp32", 5e-5} : (struct numbers){"fp64", 1e-11};
+}
+
+static struct numbers rough(void) {
+  return on_gpu() ? (struct numbers){"bf16", 2e-2} : (struct numbers){"fp32", 1e-5};
+}
 
 enum { EPOCHS = 3, NUMBERS = EPOCHS + SPLIT_COUNT };
 
@@ -44,10 +61,11 @@ static struct outcomes train(const struct fixture *f, const char *settings, cons
   struct outcomes outcomes = {0};
   struct tally tally;
   char text[1024];
-  snprintf(text, sizeof text,
-           "%s\nruntime.rows = \"%s\"\nruntime.precision = \"%s\"\nmodel.hidden = 8\n"
-           "partition.method = \"random\"\ntrain.optimizer = \"sgd\"\ntrain.lr = 0.2",
-           settings, rows, precision);
+  snprintf(
+      text, sizeof text,
+      "%s\nruntime.rows = \"%s\"\nruntime.device = \"%s\"\nruntime.precision = \"%s\"\nmodel.hidden = 8\n"
+      "partition.method = \"random\"\ntrain.optimizer = \"sgd\"\ntrain.lr = 0.2",
+      settings, rows, device_name(), precision);
   fixture_open(&job, f, text);
   for (int e = 0; e < EPOCHS; e++)
     assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &outcomes.loss[e]));
@@ -98,22 +116,22 @@ static void check_models(struct fixture f, struct numbers numbers, int turn) {
   for (int m = 0; m < MODELS; m++) {
     for (int i = 0; i < 3; i++) {
       f.train = shares[(i + m + turn) % 3];
-      if (i == 0 || (turn == 0 && job.comm.size == 1)) check(&f, models[m], numbers);
+      if (i == 0 || (turn == 0 && job.comm.size == 1 && !on_gpu())) check(&f, models[m], numbers);
     }
   }
 }
 
 TEST(training_agrees) {
-  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, fine, 0);
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, fine(), 0);
 }
 
 TEST(training_agrees_on_a_directed_graph) {
-  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .directed = 1}, fine,
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .directed = 1}, fine(),
                1);
 }
 
 TEST(training_agrees_in_the_next_precision) {
-  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, rough, 2);
+  check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, rough(), 2);
 }
 
 TEST(training_agrees_with_weights_labels_and_sparse_features) {
@@ -122,9 +140,16 @@ TEST(training_agrees_with_weights_labels_and_sparse_features) {
       {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .multilabel = 1},
       {.nodes = 160, .features = 60, .classes = 4, .arcs = 2, .train = 10, .sparse = 1, .directed = 1}};
   for (int i = 0; i < 3; i++) {
-    check(&graphs[i], "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine);
-    check(&graphs[i], "model.type = \"sage\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine);
+    check(&graphs[i], "model.type = \"gcn\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine());
+    check(&graphs[i], "model.type = \"sage\"\nmodel.layers = 3\nmodel.dropout = 0.5", fine());
   }
+}
+
+/* On a GPU; the processor has one layout. */
+TEST(training_agrees_through_tiles_and_windows) {
+  const struct fixture f = {.nodes = 300, .features = 20, .classes = 4, .arcs = 8, .train = 20};
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"tiles\"", rough());
+  check(&f, "model.layers = 3\nmodel.dropout = 0.5\nruntime.layout = \"windows\"", rough());
 }
 
 /* A setting out of a list, or one of two numbers. */
@@ -151,7 +176,7 @@ static void random_settings(uint64_t seed, char *text, size_t size) {
 }
 
 TEST(training_agrees_on_random_graphs_with_random_settings) {
-  const uint64_t graphs = job.comm.size == 1 ? 200 : 16;
+  const uint64_t graphs = on_gpu() ? 10 : job.comm.size == 1 ? 200 : 16;
   char text[1024];
   for (uint64_t i = 0; i < graphs; i++) {
     const uint64_t seed = graphs * (uint64_t)job.comm.size + i;
@@ -165,6 +190,6 @@ TEST(training_agrees_on_random_graphs_with_random_settings) {
                               .weighted = draw(seed, 15) % 2 && !strstr(text, "max"),
                               .sparse = draw(seed, 16) % 5 == 0,
                               .multilabel = draw(seed, 17) % 3 == 0};
-    check(&f, text, (struct numbers){fine.precision, 10 * fine.bound});
+    check(&f, text, (struct numbers){fine().precision, 10 * fine().bound});
   }
 }
