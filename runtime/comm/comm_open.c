@@ -41,6 +41,12 @@ static void cost_single_copy(void) {
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
 }
 
+/* Where ranks are more than cores, Open MPI gives way at every poll. Waits do that themselves, see
+ * comm_wait.c. */
+static void keep_polls_short(void) {
+  setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
+}
+
 static int duplicate(MPI_Comm *copy) {
   TRY_MPI(MPI_Comm_dup(MPI_COMM_WORLD, copy));
   TRY_MPI(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN));
@@ -78,6 +84,7 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   struct comm_mpi *mpi = comm->mpi;
   int provided = 0;
   cost_single_copy();
+  keep_polls_short();
   int result = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* before it MPI has no words */
   if (result != MPI_SUCCESS) FAIL(FAILED, "MPI cannot be started: error %d in MPI_Init_thread", result);
   mpi->started = 1;

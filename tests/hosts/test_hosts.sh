@@ -8,7 +8,7 @@ can_have_hosts || skip "$reason"
 
 jobs=()
 readonly timeout=4 after=20 # runtime.timeout; epochs after a checkpoint that are compared
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 # The hosts are told from each other by their addresses alone; nothing else on the machine may be reached.
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
 
