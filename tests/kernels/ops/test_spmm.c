@@ -76,8 +76,8 @@ TEST(integers_add_up_exactly_at_every_width) {
 }
 
 /* Every scale, the self loop and accumulation at once. Rows that do not finish leave their sums where
- * struct spmm says, the others are written to y; neither touches the other's. shared: X and the rows' own X are
- * the first rows of one block, between the same scales. */
+ * struct spmm says, the others are written to y; neither touches the other's. shared: X and the rows' own X
+ * are the first rows of one block, between the same scales. */
 static void check_scales(struct kernels *k, const struct csr *m, const struct layout *a, int64_t width,
                          enum dtype type, int shared) {
   int64_t rows = m->rows, count = rows * width, held = larger(rows, m->cols);
