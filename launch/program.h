@@ -49,7 +49,7 @@ static inline int program_end(int code, const char *name) {
   return code == OK ? FAILED : code;
 }
 
-/* "NAME 0.1.0 (revision)", the compiled devices, the compiler and the packages that were compiled against. */
+/* "NAME 0.2.0 (revision)", the compiled devices, the compiler and the packages that were compiled against. */
 static inline void print_version(const char *name) {
   printf("%s %s (%s)\ndevices:", name, GNNTRAIN_VERSION, GNNTRAIN_REVISION);
   for (int i = 0; device_list[i]; i++) printf(" %s", device_list[i]->name);

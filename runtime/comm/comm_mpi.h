@@ -82,7 +82,6 @@ struct comm_mpi {
   int failed_rank;
   int agreements;                   /* ended so far: the same number on all ranks */
   const struct comm_watch *watch;   /* the wait this rank is in, NULL outside */
-  double crowded_until;             /* until then waits sleep: others compute on this core */
   struct comm_requests requests[2]; /* set-up, exchange */
   struct message *sends, *recvs;    /* [size] each, for collective calls */
   struct comm_scratch scratch;

@@ -104,14 +104,14 @@ static int look(struct comm_watch *watch, double now) {
 }
 
 static void rest(const struct comm_watch *watch, double now) {
-  struct comm_mpi *mpi = watch->comm->mpi;
-  if (now - watch->start > yield_seconds || now < mpi->crowded_until) {
+  static double crowded_until;
+  if (now - watch->start > yield_seconds || now < crowded_until) {
     usleep(SLEEP_MICROSECONDS);
     return;
   }
   sched_yield();
   const double then = profile_clock();
-  if (then - now > slice_seconds) mpi->crowded_until = then + crowded_seconds;
+  if (then - now > slice_seconds) crowded_until = then + crowded_seconds;
 }
 
 int comm_watch_poll(struct comm_watch *watch) {
