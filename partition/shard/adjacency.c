@@ -8,6 +8,7 @@
 #include "runtime/base/base.h"
 
 enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
+enum { RUNS_MOST = 8 };
 
 struct length {
   int32_t row, count;
@@ -25,13 +26,16 @@ struct arrival {
   int transposed;
   int64_t own;
   const int64_t *global_id; /* [own] */
-  int32_t *count;           /* [nodes] entries of each row that this rank sends */
-  int32_t *local;           /* [nodes] local id, or FOREIGN or WANTED */
-  int64_t *start;           /* [own + 1] rows that arrive */
-  int64_t *filled;          /* [own] entries there so far; then what count_halo says */
-  int32_t *col;             /* global ids, then local ids */
-  float *weight;            /* NULL: binary */
-  int64_t row, edge;        /* next to send */
+  int64_t run[RUNS_MOST +
+              1];    /* own rows in which global ids ascend, as inside a level; the end of the last one */
+  int runs;          /* 0: more than are of use */
+  int32_t *count;    /* [nodes] entries of each row that this rank sends */
+  int32_t *local;    /* [nodes] local id, or FOREIGN or WANTED */
+  int64_t *start;    /* [own + 1] rows that arrive */
+  int64_t *filled;   /* [own] entries there so far; then what count_halo says */
+  int32_t *col;      /* global ids, then local ids */
+  float *weight;     /* NULL: binary */
+  int64_t row, edge; /* next to send */
 };
 
 static void arrival_free(struct arrival *a) {
@@ -47,13 +51,43 @@ static int32_t col_of(const struct arrival *a, int64_t row, int64_t e) {
   return a->transposed ? (int32_t)(a->block->first + row) : a->block->col[e];
 }
 
+static int64_t length_of(const struct graph *block, int64_t row) {
+  return block->start[row + 1] - block->start[row];
+}
+
+/* Rows that are this rank's need no way. */
+static int stays(const struct arrival *a, int64_t row) {
+  return !a->transposed && a->local[a->block->first + row] >= 0;
+}
+
+/* Of rows that leave, and those of rows that stay in `start`. */
 static void count_rows(struct arrival *a) {
   const struct graph *block = a->block;
-  for (int64_t row = 0; row < block->rows; row++) {
-    if (!a->transposed) a->count[block->first + row] = (int32_t)(block->start[row + 1] - block->start[row]);
-    for (int64_t e = block->start[row]; a->transposed && e < block->start[row + 1]; e++)
-      a->count[block->col[e]]++;
+  if (a->transposed) {
+    for (int64_t e = block->start[0]; e < block->start[block->rows]; e++) a->count[block->col[e]]++;
+    return;
   }
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < block->rows; row++) {
+    const int64_t node = block->first + row;
+    if (stays(a, row))
+      a->start[a->local[node] + 1] = length_of(block, row);
+    else
+      a->count[node] = (int32_t)length_of(block, row);
+  }
+}
+
+static void find_runs(struct arrival *a) {
+  a->runs = 0;
+  for (int64_t i = 0; i < a->own; i++) {
+    if (i > 0 && a->global_id[i] > a->global_id[i - 1]) continue;
+    if (a->runs == RUNS_MOST) {
+      a->runs = 0;
+      return;
+    }
+    a->run[a->runs++] = i;
+  }
+  a->run[a->runs] = a->own;
 }
 
 static int arrival_init(struct arrival *a) {
@@ -62,9 +96,12 @@ static int arrival_init(struct arrival *a) {
   TRY(memory_arrays("local ids", ROOM(&a->local, block->nodes)));
   TRY(memory_arrays("row offsets", ROOM(&a->start, a->own + 1)));
   TRY(memory_arrays("row lengths", ROOM(&a->filled, a->own)));
-  count_rows(a);
+#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < block->nodes; v++) a->local[v] = FOREIGN;
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < a->own; i++) a->local[a->global_id[i]] = (int32_t)i;
+  count_rows(a);
+  find_runs(a);
   return OK;
 }
 
@@ -85,11 +122,6 @@ static int take_lengths(const void *records, int64_t count, void *context) {
   const struct length *length = records;
   for (int64_t i = 0; i < count; i++) a->start[a->local[length[i].row] + 1] += length[i].count;
   return OK;
-}
-
-/* Rows that are this rank's need no way. */
-static int stays(const struct arrival *a, int64_t row) {
-  return !a->transposed && a->local[a->block->first + row] >= 0;
 }
 
 static int send_arcs(struct row_shuffle *shuffle, void *context) {
@@ -137,7 +169,7 @@ static void take_row(struct arrival *a, int64_t row) {
   int32_t own = a->local[block->first + row];
   memcpy(a->col + a->start[own], block->col + first, (size_t)count * sizeof *a->col);
   if (a->weight) memcpy(a->weight + a->start[own], block->weight + first, (size_t)count * sizeof *a->weight);
-  for (int64_t e = first; e < first + count; e++) want(a, block->col[e]);
+  for (int64_t e = first; a->own < block->nodes && e < first + count; e++) want(a, block->col[e]);
 }
 
 static void take_staying(struct arrival *a) {
@@ -159,10 +191,12 @@ static int lay_out(struct arrival *a) {
 /* The partition's order runs shard after shard: halo nodes come out grouped by owner, in its order. */
 static int number_halo(struct arrival *a, struct halo *halo) {
   const struct partition *partition = a->partition;
-  for (int64_t v = 0; v < partition->nodes; v++) halo->rows += a->local[v] == WANTED;
-  TRY(memory_arrays("halo ids", ROOM(&halo->id, halo->rows)));
-  int64_t row = 0;
-  for (int64_t i = 0; i < partition->nodes; i++) {
+  int64_t rows = 0, row = 0;
+#pragma omp parallel for schedule(static) reduction(+ : rows)
+  for (int64_t v = 0; v < partition->nodes; v++) rows += a->local[v] == WANTED;
+  halo->rows = rows;
+  TRY(memory_arrays("halo ids", ROOM(&halo->id, rows)));
+  for (int64_t i = 0; row < rows; i++) {
     int64_t v = partition->order[i];
     if (a->local[v] != WANTED) continue;
     halo->id[row] = v;
@@ -190,6 +224,28 @@ static int by_col(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+static void put_arrived(struct arrival *a, int64_t at, const struct entry *entry) {
+  a->col[at] = entry->col;
+  if (a->weight) a->weight[at] = entry->weight;
+}
+
+/* Puts a row's entries, from `at` on, run by run of their columns, halo columns last: rows whose global ids
+ * ascend are sorted so without a comparison. Whether they are. */
+static int put_runs(struct arrival *a, int64_t at, const struct entry *entry, int64_t count) {
+  int32_t last = -1;
+  int ascends = a->runs > 0;
+  for (int r = 0; ascends && r <= a->runs; r++) {
+    const int64_t begin = a->run[r], end = r < a->runs ? a->run[r + 1] : INT64_MAX;
+    for (int64_t i = 0; i < count; i++) {
+      if (entry[i].col < begin || entry[i].col >= end) continue;
+      ascends &= entry[i].col > last;
+      last = entry[i].col;
+      put_arrived(a, at++, &entry[i]);
+    }
+  }
+  return ascends;
+}
+
 /* Local ids for global ones, ascending in each row. */
 static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) {
   int64_t first = a->start[row], count = a->start[row + 1] - first;
@@ -198,15 +254,14 @@ static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) 
     scratch[i] = (struct entry){a->local[a->col[first + i]], a->weight ? a->weight[first + i] : 1};
     sorted &= i == 0 || scratch[i - 1].col < scratch[i].col;
   }
+  if (!sorted && put_runs(a, first, scratch, count)) return;
   if (!sorted) qsort(scratch, (size_t)count, sizeof *scratch, by_col);
-  for (int64_t i = 0; i < count; i++) {
-    a->col[first + i] = scratch[i].col;
-    if (a->weight) a->weight[first + i] = scratch[i].weight;
-  }
+  for (int64_t i = 0; i < count; i++) put_arrived(a, first + i, &scratch[i]);
 }
 
 static int renumber(struct arrival *a) {
   int64_t longest = 0, threads = omp_get_max_threads();
+#pragma omp parallel for schedule(static) reduction(max : longest)
   for (int64_t v = 0; v < a->own; v++) longest = larger(longest, a->start[v + 1] - a->start[v]);
   FREED struct entry *scratch = NULL;
   TRY(memory_arrays("a row for each thread", ROOM(&scratch, threads * longest)));
