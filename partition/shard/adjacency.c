@@ -25,17 +25,16 @@ struct arrival {
   const struct graph *block;
   int transposed;
   int64_t own;
-  const int64_t *global_id; /* [own] */
-  int64_t run[RUNS_MOST +
-              1];    /* own rows in which global ids ascend, as inside a level; the end of the last one */
-  int runs;          /* 0: more than are of use */
-  int32_t *count;    /* [nodes] entries of each row that this rank sends */
-  int32_t *local;    /* [nodes] local id, or FOREIGN or WANTED */
-  int64_t *start;    /* [own + 1] rows that arrive */
-  int64_t *filled;   /* [own] entries there so far; then what count_halo says */
-  int32_t *col;      /* global ids, then local ids */
-  float *weight;     /* NULL: binary */
-  int64_t row, edge; /* next to send */
+  const int64_t *global_id;   /* [own] */
+  int64_t run[RUNS_MOST + 1]; /* where global ids begin to ascend, as a level's do; then own */
+  int runs;                   /* 0: there are more */
+  int32_t *count;             /* [nodes] entries of each row that this rank sends */
+  int32_t *local;             /* [nodes] local id, or FOREIGN or WANTED */
+  int64_t *start;             /* [own + 1] rows that arrive */
+  int64_t *filled;            /* [own] entries there so far; then what count_halo says */
+  int32_t *col;               /* global ids, then local ids */
+  float *weight;              /* NULL: binary */
+  int64_t row, edge;          /* next to send */
 };
 
 static void arrival_free(struct arrival *a) {
@@ -169,7 +168,8 @@ static void take_row(struct arrival *a, int64_t row) {
   int32_t own = a->local[block->first + row];
   memcpy(a->col + a->start[own], block->col + first, (size_t)count * sizeof *a->col);
   if (a->weight) memcpy(a->weight + a->start[own], block->weight + first, (size_t)count * sizeof *a->weight);
-  for (int64_t e = first; a->own < block->nodes && e < first + count; e++) want(a, block->col[e]);
+  if (a->own == block->nodes) return; /* all are here */
+  for (int64_t e = first; e < first + count; e++) want(a, block->col[e]);
 }
 
 static void take_staying(struct arrival *a) {
