@@ -64,7 +64,7 @@ static void find_runs(struct arrival *a) {
   a->runs = 0;
   for (int64_t i = 0; i < a->own; i++) {
     if (i > 0 && a->global_id[i] > a->global_id[i - 1]) continue;
-    if (a->runs == RUNS_MOST) {
+    if (a->runs == ARRIVAL_RUNS) {
       a->runs = 0;
       return;
     }

@@ -7,7 +7,7 @@
 #include "partition/shard/halo.h"
 #include "runtime/comm/comm.h"
 
-enum { RUNS_MOST = 8 };
+enum { ARRIVAL_RUNS = 8 }; /* of ascending global ids, at most */
 
 /* What arrives, and how far sending got. */
 struct arrival {
@@ -15,16 +15,16 @@ struct arrival {
   const struct graph *block;
   int transposed;
   int64_t own;
-  const int64_t *global_id;   /* [own] */
-  int64_t run[RUNS_MOST + 1]; /* where global ids begin to ascend, as a level's do; then own */
-  int runs;                   /* 0: there are more */
-  int32_t *count;             /* [nodes] entries of each row that this rank sends */
-  int32_t *local;             /* [nodes] local id; below 0: not here */
-  int64_t *start;             /* [own + 1] rows that arrive */
-  int64_t *filled;            /* [own] entries there so far; then what count_halo says */
-  int32_t *col;               /* global ids, then local ids */
-  float *weight;              /* NULL: binary */
-  int64_t row, edge;          /* next to send */
+  const int64_t *global_id;      /* [own] */
+  int64_t run[ARRIVAL_RUNS + 1]; /* where global ids begin to ascend, as a level's do; then own */
+  int runs;                      /* 0: there are more */
+  int32_t *count;                /* [nodes] entries of each row that this rank sends */
+  int32_t *local;                /* [nodes] local id; below 0: not here */
+  int64_t *start;                /* [own + 1] rows that arrive */
+  int64_t *filled;               /* [own] entries there so far; then what count_halo says */
+  int32_t *col;                  /* global ids, then local ids */
+  float *weight;                 /* NULL: binary */
+  int64_t row, edge;             /* next to send */
 };
 
 /* Collective. Brings this rank's rows here and numbers the halo; the caller has set partition, block,
@@ -32,7 +32,7 @@ struct arrival {
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
 /* Local ids for global ones, ascending in each row. */
 int arrival_renumber(struct arrival *a);
-/* Row lengths are for receiving alone. */
+/* Frees what only receiving needs. */
 void arrival_forget_lengths(struct arrival *a);
 void arrival_free(struct arrival *a);
 
