@@ -89,6 +89,25 @@ static int64_t gradient_workspace(const struct model *model, const struct run *r
   return most;
 }
 
+static void span_parameter(struct model *model, int index) {
+  if (index == NONE) return;
+  const struct parameter *piece = &model->parameters.list[index];
+  const int64_t first = piece->offset, end = first + piece->rows * piece->stride;
+  const int64_t last = larger(model->chunk_first + model->chunk_count, end);
+  model->chunk_first = model->chunk_count == 0 ? first : smaller(model->chunk_first, first);
+  model->chunk_count = last - model->chunk_first;
+}
+
+/* The stretch of gradients that steps write which run by chunks. */
+static void span_gradients(struct model *model) {
+  const struct program *p = &model->program;
+  for (int s = p->loss + 1; s < p->steps && program_is_chunked(p, s); s++) {
+    const struct step *step = &p->step[s];
+    if (step->kind == STEP_WGRAD) span_parameter(model, step->parameter[0]);
+    if (step->kind == STEP_EPILOGUE_BACKWARD) span_parameter(model, p->step[step->of].index.bias);
+  }
+}
+
 /* Lays out every buffer; called once to measure and once over the allocated block. */
 static int plan(struct model *model, struct run *run) {
   struct arena *arena = &model->arena;
@@ -98,6 +117,7 @@ static int plan(struct model *model, struct run *run) {
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
   place_values(&model->program, run, arena);
   model->sums = arena_take(arena, 2 * widest_output(&model->program) * dtype_bytes(run->kernels->real));
+  model->chunk_sums = arena_take(arena, model->chunk_count * dtype_bytes(run->kernels->real));
   return OK;
 }
 
@@ -131,11 +151,12 @@ static int build(struct model *model, struct run *run) {
   TRY(p->code);
   p->layers = b.layer;
   p->on_hypergraph = type->on_hypergraph;
-  order_steps(p, run);
+  TRY(order_steps(p, run));
   hoist_steps(p, run);
   TRY(differentiate(p, run));
   TRY(recompute_steps(p, run));
   TRY(need_rows(p, run));
+  chunk_steps(p, run);
   model->propagation.levels = p->levels;
   fuse_steps(p, run);
   for (int s = 0; s < p->loss; s++)
@@ -174,6 +195,7 @@ int model_init(struct model *model, struct run *run) {
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
   model->arena = arena_measure(run->device);
   TRY(add_panels(model, run));
+  span_gradients(model);
   TRY(plan_values(&model->program));
   return plan(model, run);
 }
@@ -278,104 +300,4 @@ void model_free(struct model *model, struct run *run) {
   arena_free(&model->arena);
   program_free(&model->program);
   *model = (struct model){0};
-}
-
-static struct pass pass_of(struct model *model, struct run *run, int training) {
-  return (struct pass){.run = run,
-                       .program = &model->program,
-                       .parameters = &model->parameters,
-                       .features = &model->features,
-                       .propagation = &model->propagation,
-                       .id = model->id,
-                       .sums = model->sums,
-                       .loss = training && model->has_loss ? &model->loss : NULL,
-                       .training = training};
-}
-
-static int prepare_features(struct model *model, struct run *run, int training) {
-  const int64_t rows = model->program.value[VALUE_FEATURES].trained_rows;
-  return model->features.once ? OK : features_forward(&model->features, run, training, rows);
-}
-
-int model_forward(struct model *model, struct run *run, int training) {
-  const struct pass pass = pass_of(model, run, training);
-  TRY(prepare_features(model, run, training));
-  for (int s = 0; s < model->program.loss; s++) TRY(run_step(&pass, s));
-  return OK;
-}
-
-int model_backward(struct model *model, struct run *run) {
-  const struct pass pass = pass_of(model, run, 1);
-  for (int s = model->program.loss + 1; s < model->program.steps; s++) TRY(run_step(&pass, s));
-  return OK;
-}
-
-struct tensor model_logits(const struct model *model) {
-  return program_tensor(&model->program, model->program.logits, EVALUATION);
-}
-
-static struct tensor trained_rows(const struct model *model, struct tensor t) {
-  const int64_t rows = model->program.step[model->program.loss].rows.count;
-  return rows < t.rows ? tensor_rows(t, 0, rows) : t;
-}
-
-struct tensor model_trained_logits(const struct model *model) {
-  return trained_rows(model, program_tensor(&model->program, model->program.logits, TRAINING));
-}
-
-int model_takes_loss(const struct model *model) {
-  const struct program *p = &model->program;
-  const int head = p->step[p->value[p->logits].writer].head;
-  return head != NONE && p->step[head].kind == STEP_AGGREGATE && propagation_takes_loss(&model->propagation);
-}
-
-struct tensor model_embedding(const struct model *model) {
-  return program_tensor(&model->program, model->program.embedding, EVALUATION);
-}
-
-struct tensor model_logits_grad(const struct model *model) {
-  return trained_rows(
-      model, program_tensor(&model->program, model->program.step[model->program.loss].out[0], TRAINING));
-}
-
-const void *model_logits_grad_scale(const struct model *model) {
-  const struct step *loss = &model->program.step[model->program.loss];
-  return loss->scale == NONE ? NULL : model->propagation.backward.col_scale;
-}
-
-static int has_nonfinite(struct run *run, struct tensor t, int *found) {
-  FREED double *value = NULL;
-  const int64_t each = 1024;
-  TRY(memory_arrays("rows to look at", ROOM(&value, each * t.cols)));
-  for (int64_t first = 0; first < t.rows && !*found; first += each) {
-    struct tensor piece = tensor_rows(t, first, smaller(t.rows - first, each));
-    TRY(run_download(run, value, piece));
-    for (int64_t i = 0; i < piece.rows * piece.cols; i++) *found |= !isfinite(value[i]);
-  }
-  return OK;
-}
-
-/* Layer by layer, for a later one may come to the place of an output that is read no more. */
-int model_find_nonfinite(struct model *model, struct run *run, int training, int *layer) {
-  const struct program *p = &model->program;
-  const struct pass pass = pass_of(model, run, training);
-  int found = 0;
-  *layer = -1;
-  TRY(prepare_features(model, run, training));
-  for (int s = 0; s < p->loss; s++) {
-    const struct step *step = &p->step[s];
-    TRY(run_step(&pass, s));
-    if (*layer >= 0 || step->kind != STEP_EPILOGUE) continue;
-    TRY(has_nonfinite(run, rule_rows(&pass, rule_tensor(&pass, step->out[0]), step->rows.count), &found));
-    if (found) *layer = step->layer;
-  }
-  return OK;
-}
-
-int model_find_nonfinite_gradient(struct model *model, struct run *run, int *parameter) {
-  int found = 0;
-  *parameter = model->parameters.length;
-  while (!found && --*parameter >= 0)
-    TRY(has_nonfinite(run, parameter_gradient(&model->parameters, run, *parameter), &found));
-  return OK;
 }

@@ -36,11 +36,20 @@ static void extend(int value, int time) {
   if (time > life->end) life->end = time;
 }
 
-static void extend_by(const struct step *step, int time) {
+/* All rows of a value that chunks touch are there while these run. */
+static void extend_to(int value, int s, int time) {
+  extend(value, time);
+  if (!program_is_chunked(p, s) || p->value[value].chunked) return;
+  extend(value, p->chunk.first);
+  extend(value, plan == TRAINING ? p->chunk.behind - 1 : p->loss);
+}
+
+static void extend_by(int s, int time) {
+  const struct step *step = &p->step[s];
   for (int i = 0; i < STEP_INS; i++)
-    if (step->in[i] > VALUE_FEATURES) extend(step->in[i], time);
+    if (step->in[i] > VALUE_FEATURES) extend_to(step->in[i], s, time);
   for (int i = 0; i < STEP_OUTS; i++)
-    if (step->out[i] != NONE) extend(step->out[i], time);
+    if (step->out[i] != NONE) extend_to(step->out[i], s, time);
 }
 
 /* What is computed once stays for ever; the panels that it is made of are gone before the first step. */
@@ -49,7 +58,7 @@ static void find_lives(void) {
   for (int v = 0; v < p->values; v++) *life_of(v) = (struct life){.begin = never, .end = NONE - 1};
   for (int s = 0; s < steps; s++) {
     const struct step *step = &p->step[s];
-    extend_by(step, step->aggregation.once ? NONE : program_head(p, s));
+    extend_by(s, step->aggregation.once ? NONE : program_head(p, s));
     if (step->aggregation.once && !program_passes_by(p, step->out[0])) extend(step->out[0], p->steps);
   }
   extend(p->logits, p->loss);

@@ -1,8 +1,17 @@
-/* order: P (H W) becomes (P H) W where fewer numbers a row cross the aggregation in a training step, forward
- * and backward. The first layer needs no gradient of its input, so aggregating first costs it one pass; and
- * none where the aggregate is constant. Of several aggregations behind each other each is asked in turn.
+/* order: P (H W) becomes (P H) W where that moves fewer numbers in a training step, forward and backward:
+ * over the arcs, which P passes as wide rows as W reads or as it writes; and through the product, which makes
+ * the rows that P reads or those that P writes, fewer where only these are needed (rows.c). The first layer
+ * needs no gradient of its input, so aggregating first costs it one pass; and none where the aggregate is
+ * constant. Of several aggregations behind each other each is asked in turn.
  * Invariant: the values that other steps read are the same but for rounding. */
 #include "models/program/program.h"
+#include "runtime/base/base.h"
+
+struct ordering {
+  struct program *p;
+  const struct run *run;
+  const int *level; /* [values] rows that are needed of each, at its place */
+};
 
 /* The LINEAR that writes a value and whose product may change places with P. */
 static struct step *linear_of(struct program *p, int value) {
@@ -11,13 +20,29 @@ static struct step *linear_of(struct program *p, int value) {
   return step && step->kind == STEP_LINEAR && step->in[1] == NONE && step->in[2] == NONE ? step : NULL;
 }
 
-static int aggregates_first(const struct program *p, const struct run *run, const struct step *aggregate,
+/* Of the nodes, on all ranks; and arcs into them, a node of the graph. */
+static double rows_of(const struct run *run, int level) {
+  return level < run->shard->levels.count ? run->shard->levels.of[level].rows_share : 1;
+}
+
+static double arcs_of(const struct run *run, int level) {
+  const double degree = (double)run->shard->global_edges / (double)larger(run->shard->global_nodes, 1);
+  return level < run->shard->levels.count ? run->shard->levels.of[level].arcs_share * degree : degree;
+}
+
+static int aggregates_first(const struct ordering *o, const struct step *aggregate,
                             const struct step *linear) {
+  const struct program *p = o->p;
   const int first_layer = program_is_of_features(p, linear->in[0]);
+  const int level = o->level[program_place(p, aggregate->out[0])], below = level_below(o->run, level);
   const int64_t in = p->value[linear->in[0]].cols, out = p->value[linear->out[0]].cols;
-  const int64_t before = first_layer ? in : 2 * in, behind = 2 * out;
-  if (first_layer && run->shard->sparse) return 0;
-  if (first_layer && program_input_is_constant(run)) return 1;
+  const int64_t sums_before = first_layer ? in : 2 * in, sums_behind = 2 * out,
+                product = (first_layer ? 2 : 3) * (in + out);
+  if (first_layer && o->run->shard->sparse) return 0;
+  if (first_layer && program_input_is_constant(o->run)) return 1;
+  const double arcs = arcs_of(o->run, level),
+               before = arcs * (double)sums_before + rows_of(o->run, level) * (double)product,
+               behind = arcs * (double)sums_behind + rows_of(o->run, below) * (double)product;
   return before < behind || (before == behind && (first_layer || aggregate->aggregation.ties_first));
 }
 
@@ -44,14 +69,19 @@ static void swap(struct program *p, struct step *aggregate, struct step *linear,
   *aggregate = behind;
 }
 
-void order_steps(struct program *p, const struct run *run) {
+int order_steps(struct program *p, const struct run *run) {
+  FREED int *level = NULL;
+  TRY(memory_arrays("the rows of values", ROOM(&level, p->values + 1)));
+  if (run->shard->levels.count > 0) needed_levels(p, run, p->steps, level);
+  const struct ordering o = {p, run, level};
   for (int s = 0; s < p->steps; s++) {
     struct step *aggregate = &p->step[s], *linear, *added;
     if (aggregate->kind != STEP_AGGREGATE || aggregate->fixed || aggregate->parameter[0] != NONE) continue;
     linear = linear_of(p, aggregate->in[0]);
     added = linear_of(p, aggregate->in[1]);
     if (!linear || (aggregate->in[1] != NONE && !added)) continue;
-    if (aggregates_first(p, run, aggregate, linear)) swap(p, aggregate, linear, added);
+    if (aggregates_first(&o, aggregate, linear)) swap(p, aggregate, linear, added);
   }
   program_compact(p);
+  return OK;
 }

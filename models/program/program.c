@@ -44,7 +44,7 @@ static int grows(struct program *p, void **list, int used, int *room, size_t siz
 }
 
 int program_value(struct program *p, struct value value) {
-  if (!grows(p, (void **)&p->value, p->values, &p->value_room, sizeof *p->value)) return VALUE_FEATURES;
+  if (!grows(p, (void **)&p->value, p->values, &p->room.values, sizeof *p->value)) return VALUE_FEATURES;
   if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
   value.writer = NONE;
   value.trained_rows = INT64_MAX;
@@ -53,13 +53,13 @@ int program_value(struct program *p, struct value value) {
 }
 
 int program_norm(struct program *p, struct norm_state norm) {
-  if (!grows(p, (void **)&p->norm, p->norms, &p->norm_room, sizeof *p->norm)) return NONE;
+  if (!grows(p, (void **)&p->norm, p->norms, &p->room.norms, sizeof *p->norm)) return NONE;
   p->norm[p->norms] = norm;
   return p->norms++;
 }
 
 void program_step(struct program *p, struct step step) {
-  if (!grows(p, (void **)&p->step, p->steps, &p->step_room, sizeof *p->step)) return;
+  if (!grows(p, (void **)&p->step, p->steps, &p->room.steps, sizeof *p->step)) return;
   for (int i = 0; i < STEP_OUTS; i++)
     if (step.out[i] != NONE && p->value[step.out[i]].writer == NONE) p->value[step.out[i]].writer = p->steps;
   p->step[p->steps++] = step;

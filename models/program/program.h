@@ -32,6 +32,7 @@ struct value {
   int64_t first;
   int gradient;         /* where its gradient is to lie, a view; NONE: anywhere */
   int trained;          /* depends on a parameter: it has a gradient */
+  int chunked;          /* it has the rows of a chunk alone */
   int64_t trained_rows; /* that a training works on; INT64_MAX: all */
   struct life life[PLANS];
   struct tensor tensor[PLANS]; /* that of a training has as many rows as `rows`, too */
@@ -48,15 +49,24 @@ struct norm_state {
   void *running;     /* real [statistics], in the program's */
 };
 
+/* The steps that run for some rows after the other, the loss among them: chunks.c. */
+struct chunked_steps {
+  int first, behind; /* in the list */
+  int64_t rows;      /* at a time; 0: there are no such steps */
+};
+
 struct program {
   struct value *value;
   struct step *step;
   struct norm_state *norm;
   int values, steps, norms, layers;
-  int value_room, step_room, norm_room;
+  struct {
+    int values, steps, norms;
+  } room;   /* in their arrays */
   int code; /* of the first call that failed to make it; from then on nothing is added to it */
   int on_hypergraph;
   int loss; /* the LOSS: forward steps stand before it, backward steps behind it */
+  struct chunked_steps chunk;
   int logits, embedding;
   int panel;     /* features on their way into what is hoisted; NONE */
   int64_t bytes; /* of the block of values */
@@ -78,6 +88,11 @@ struct step step_of(enum step_kind kind, int layer);
 int program_place(const struct program *p, int value);
 /* Steps that read a value, not counting `but`; the first and the last of them (any may be NULL). */
 int program_readers(const struct program *p, int value, int *first, int *last);
+/* Whether a step runs by chunks. */
+static inline int program_is_chunked(const struct program *p, int step) {
+  return p->chunk.rows > 0 && p->chunk.first <= step && step < p->chunk.behind;
+}
+
 /* The step whose run includes this one. */
 int program_head(const struct program *p, int step);
 
@@ -96,12 +111,21 @@ int program_is_of_features(const struct program *p, int value);
 /* Whether it is hoisted and read by another hoisted step alone: it passes by in panels. */
 int program_passes_by(const struct program *p, int value);
 
+/* The level of rows that is needed of each value, by its place, of a list of so many forward steps. level:
+ * [values], zeros before. */
+void needed_levels(struct program *p, const struct run *run, int forward, int *level);
+/* The level of the rows that sums over the arcs into rows of a level read. */
+int level_below(const struct run *run, int level);
+
 /* The passes, see step.h. */
-void order_steps(struct program *p, const struct run *run);
+int order_steps(struct program *p, const struct run *run);
 void hoist_steps(struct program *p, const struct run *run);
 int differentiate(struct program *p, const struct run *run);
 int recompute_steps(struct program *p, const struct run *run);
 int need_rows(struct program *p, const struct run *run);
+/* Bytes of the logits of a chunk: tests make it small. */
+extern int64_t chunk_bytes;
+void chunk_steps(struct program *p, const struct run *run);
 void fuse_steps(struct program *p, const struct run *run);
 int plan_values(struct program *p);
 /* Bytes of a value in a plan. */

@@ -22,10 +22,10 @@ static int is_partial(const struct needs *n, int level) {
   return level < n->run->shard->levels.count;
 }
 
-static int next_level(const struct needs *n, int level) {
-  const int last = n->run->shard->levels.count - 1;
+int level_below(const struct run *run, int level) {
+  const int last = run->shard->levels.count - 1;
   if (level < last) return level + 1;
-  return level == last && n->run->shard->levels.closed ? last : ALL_ROWS;
+  return level == last && run->shard->levels.closed ? last : ALL_ROWS;
 }
 
 /* Layouts of sparse features have no levels. */
@@ -69,12 +69,15 @@ static void need(struct needs *n, int value, int level) {
 static void need_forward(struct needs *n, int s) {
   struct step *step = &n->p->step[s];
   int level = takes_all(n, step) ? ALL_ROWS : 0;
-  if (step->aggregation.once || step->kind == STEP_MAP) return;
+  if (step->aggregation.once || step->kind == STEP_MAP) {
+    step->rows.level = step->rows.from = ALL_ROWS;
+    return;
+  }
   for (int i = 0; i < STEP_OUTS; i++)
     if (step->out[i] != NONE && n->level[program_place(n->p, step->out[i])] > level)
       level = n->level[program_place(n->p, step->out[i])];
   step->rows.level = level;
-  step->rows.from = passes_arcs(step) ? next_level(n, level) : level;
+  step->rows.from = passes_arcs(step) ? level_below(n->run, level) : level;
   for (int i = 0; i < STEP_INS; i++)
     if (step->in[i] != NONE) need(n, step->in[i], i == 0 ? step->rows.from : level);
 }
@@ -116,7 +119,7 @@ static void need_backward(struct needs *n, struct step step) {
   parts_of(&step, part);
   if (takes_all(n, &step)) add_zeros(n, dy, ALL_ROWS, step.layer);
   step.rows.from = step.rows.level = n->level[dy];
-  if (passes_arcs(&step)) step.rows.level = next_level(n, step.rows.from);
+  if (passes_arcs(&step)) step.rows.level = level_below(n->run, step.rows.from);
   if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows.level, step.layer);
   for (int i = 0; i < 2; i++) add_zeros(n, part[i], step.rows.level, step.layer);
   for (int i = 0; i < STEP_OUTS; i++)
@@ -180,12 +183,17 @@ static void hold_rows(struct program *p) {
   }
 }
 
+void needed_levels(struct program *p, const struct run *run, int forward, int *level) {
+  struct needs n = {p, run, level};
+  for (int s = forward - 1; s >= 0; s--) need_forward(&n, s);
+}
+
 int need_rows(struct program *p, const struct run *run) {
   FREED int *level = NULL;
   if (run->shard->levels.count == 0) return OK;
   TRY(memory_arrays("the rows of values", ROOM(&level, p->values + 1)));
   struct needs n = {p, run, level};
-  for (int s = p->loss - 1; s >= 0; s--) need_forward(&n, s);
+  needed_levels(p, run, p->loss, level);
   p->step[p->loss].rows.level = p->step[p->loss].rows.from = level[program_place(p, p->logits)];
   level[p->step[p->loss].out[0]] = p->step[p->loss].rows.level;
   TRY(need_gradients(&n));

@@ -7,6 +7,7 @@
  *   differentiate.c  the backward list, by the rules
  *   recompute.c      values that a backward computes again in place of keeping them
  *   rows.c           the rows that each step has to compute
+ *   chunks.c         steps that run for some rows after the other
  *   fuse.c           steps that run along with another one, their head
  *   liveness.c       where each value lies */
 #ifndef MODELS_PROGRAM_STEP_H

@@ -40,19 +40,28 @@ static int write_block(int64_t first, int64_t count, const void *rows, void *con
   return sink->prediction_name ? write_predictions(sink, first, count, rows) : OK;
 }
 
-/* Own rows of a device tensor as floats, to rank 0 in the dataset's order. */
-static int gather(struct run *run, struct tensor t, struct sink *sink) {
-  int64_t count = t.rows * t.cols;
+enum { PIECE = 1 << 16 }; /* rows that are brought to the host at a time */
+
+/* Rows of a device tensor as floats. */
+static int download(struct run *run, struct tensor t, float *to) {
   FREED double *wide = NULL;
-  TRY(memory_arrays("rows to be written", ROOM(&wide, count)));
-  TRY(run_download(run, wide, t));
-  float *narrow = (float *)wide; /* in place: element i is read before it is overwritten */
-  for (int64_t i = 0; i < count; i++) {
-    double value = wide[i];
-    narrow[i] = (float)value;
+  TRY(memory_arrays("rows to be written", ROOM(&wide, smaller(t.rows, PIECE) * t.cols)));
+  for (int64_t first = 0; first < t.rows; first += PIECE) {
+    const struct tensor piece = tensor_rows(t, first, smaller(t.rows - first, PIECE));
+    TRY(run_download(run, wide, piece));
+    for (int64_t i = 0; i < piece.rows * t.cols; i++) to[first * t.cols + i] = (float)wide[i];
   }
-  return shard_gather_rows(run->comm, run->partition, narrow, t.cols * (int64_t)sizeof *narrow, write_block,
-                           sink);
+  return OK;
+}
+
+static int take_logits(void *context, struct run *run, const struct logits *logits) {
+  float *all = context;
+  return download(run, logits->logits, all + logits->first * logits->logits.cols);
+}
+
+/* Own rows, to rank 0 in the dataset's order. */
+static int gather(struct run *run, const float *rows, int64_t cols, struct sink *sink) {
+  return shard_gather_rows(run->comm, run->partition, rows, cols * (int64_t)sizeof *rows, write_block, sink);
 }
 
 static int write_ids(struct run *run, struct h5 *h5) {
@@ -69,35 +78,51 @@ static int write_ids(struct run *run, struct h5 *h5) {
   return code;
 }
 
-static int create(struct run *run, struct h5 *h5, const char *path, struct tensor logits,
-                  struct tensor embedding, const char *checkpoint) {
-  int64_t nodes = run->dataset->nodes;
+static int create(struct run *run, struct h5 *h5, const char *path, struct tensor embedding,
+                  const char *checkpoint) {
+  int64_t nodes = run->dataset->nodes, classes = run->shard->classes;
   int multilabel = run->dataset->task == TASK_MULTILABEL;
   TRY(make_folder_of(path));
   TRY(h5_create(h5, path));
   TRY(h5_write_text(h5, "format", predictions_format));
   TRY(h5_write_text(h5, "checkpoint", checkpoint));
   TRY(h5_write_text(h5, "dataset", run->config->dataset.path));
-  TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, logits.cols));
-  TRY(h5_new_dataset(h5, "prediction", multilabel ? H5_UINT8 : H5_INT32, nodes,
-                     multilabel ? logits.cols : 0));
+  TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, classes));
+  TRY(h5_new_dataset(h5, "prediction", multilabel ? H5_UINT8 : H5_INT32, nodes, multilabel ? classes : 0));
   if (embedding.data) TRY(h5_new_dataset(h5, "embedding", H5_FLOAT, nodes, embedding.cols));
   return write_ids(run, h5);
 }
 
-static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, const char *path,
-                      const char *checkpoint) {
-  struct tensor logits = model_logits(&trainer->model), embedding = model_embedding(&trainer->model);
-  int speaker = run->comm->rank == 0;
-  TRY(comm_agree(run->comm, speaker ? create(run, h5, path, logits, embedding, checkpoint) : OK));
+static int write_logits(struct trainer *trainer, struct run *run, struct h5 *h5) {
+  const int64_t classes = run->shard->classes;
   struct sink sink = {.h5 = h5,
                       .rows_name = "logits",
                       .prediction_name = "prediction",
-                      .cols = logits.cols,
+                      .cols = classes,
                       .multilabel = run->dataset->task == TASK_MULTILABEL};
-  TRY(gather(run, logits, &sink));
-  struct sink hidden = {.h5 = h5, .rows_name = "embedding", .cols = embedding.cols};
-  if (embedding.data) TRY(gather(run, embedding, &hidden));
+  FREED float *logits = NULL;
+  TRY(comm_agree(run->comm, memory_arrays("logits", ROOM(&logits, run->shard->own * classes))));
+  TRY(comm_agree(run->comm, model_forward(&trainer->model, run, 0, take_logits, logits)));
+  return gather(run, logits, classes, &sink);
+}
+
+static int write_embedding(struct run *run, struct tensor embedding, struct h5 *h5) {
+  struct sink sink = {.h5 = h5, .rows_name = "embedding", .cols = embedding.cols};
+  FREED float *rows = NULL;
+  if (!embedding.data) return OK;
+  int code = memory_arrays("embeddings", ROOM(&rows, embedding.rows * embedding.cols));
+  if (code == OK) code = download(run, embedding, rows);
+  TRY(comm_agree(run->comm, code));
+  return gather(run, rows, embedding.cols, &sink);
+}
+
+static int write_file(struct trainer *trainer, struct run *run, struct h5 *h5, const char *path,
+                      const char *checkpoint) {
+  const struct tensor embedding = model_embedding(&trainer->model);
+  int speaker = run->comm->rank == 0;
+  TRY(comm_agree(run->comm, speaker ? create(run, h5, path, embedding, checkpoint) : OK));
+  TRY(write_logits(trainer, run, h5));
+  TRY(write_embedding(run, embedding, h5));
   return comm_agree(run->comm, speaker ? h5_commit(h5) : OK);
 }
 
@@ -116,7 +141,6 @@ int predict_check(struct comm *comm, const struct config *config, const char *fi
 int trainer_predict(struct trainer *trainer, struct run *run, const char *checkpoint, const char *path) {
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(trainer_load(trainer, run, checkpoint));
-  TRY(model_forward(&trainer->model, run, 0));
   TRY(write_file(trainer, run, &h5, path, checkpoint));
   log_info("wrote %s: logits, predictions%s of %lld nodes", path,
            model_embedding(&trainer->model).data ? " and embeddings" : "", (long long)run->dataset->nodes);

@@ -31,18 +31,37 @@ static void count_node(const struct shard *shard, int64_t v, const double *logit
   }
 }
 
-int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score) {
+struct count {
+  enum split split;
+  struct class_score *score;
+  int64_t next; /* node of the split */
+};
+
+enum { PIECE = 1 << 16 }; /* rows that are brought to the host at a time */
+
+static int count_rows(void *context, struct run *run, const struct logits *logits) {
+  struct count *count = context;
   const struct shard *shard = run->shard;
+  const int64_t rows = logits->logits.rows, cols = logits->logits.cols;
   FREED double *value = NULL;
-  TRY(memory_arrays("logits", ROOM(&value, logits.rows * logits.cols)));
-  int code = run_download(run, value, logits);
-  for (int64_t c = 0; c < shard->classes; c++) score[c] = (struct class_score){0};
-  for (int64_t i = 0; i < shard->split_count[split] && code == OK; i++) {
-    int64_t v = shard->split[split][i];
-    count_node(shard, v, value + v * logits.cols, score);
+  TRY(memory_arrays("logits", ROOM(&value, smaller(rows, PIECE) * cols)));
+  for (int64_t done = 0; done < rows; done += PIECE) {
+    const int64_t first = logits->first + done, piece = smaller(rows - done, PIECE);
+    TRY(run_download(run, value, tensor_rows(logits->logits, done, piece)));
+    for (; count->next < shard->split_count[count->split]; count->next++) {
+      const int64_t v = shard->split[count->split][count->next];
+      if (v >= first + piece) break;
+      count_node(shard, v, value + (v - first) * cols, count->score);
+    }
   }
-  TRY(comm_agree(run->comm, code));
-  return comm_reduce(run->comm, score, 3 * shard->classes, NUMBER_INT64, REDUCE_SUM);
+  return OK;
+}
+
+int classes_count(struct model *model, struct run *run, enum split split, struct class_score *score) {
+  struct count count = {split, score, 0};
+  for (int64_t c = 0; c < run->shard->classes; c++) score[c] = (struct class_score){0};
+  TRY(comm_agree(run->comm, model_forward(model, run, 0, count_rows, &count)));
+  return comm_reduce(run->comm, score, 3 * run->shard->classes, NUMBER_INT64, REDUCE_SUM);
 }
 
 static double share(int64_t part, int64_t whole) {
@@ -67,10 +86,10 @@ static void print(const struct class_score *score, int64_t classes, enum split s
   log_info("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
 }
 
-int classes_print(struct run *run, struct tensor logits, enum split split) {
+int classes_print(struct model *model, struct run *run, enum split split) {
   FREED struct class_score *score = NULL;
   int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
-  if (code == OK) code = classes_count(run, logits, split, score);
+  if (code == OK) code = classes_count(model, run, split, score);
   if (code == OK) print(score, run->shard->classes, split);
   return comm_agree(run->comm, code);
 }

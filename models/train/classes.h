@@ -4,18 +4,19 @@
 #ifndef MODELS_TRAIN_CLASSES_H
 #define MODELS_TRAIN_CLASSES_H
 
-#include "models/core/run.h"
+#include "models/layers/model_pass.h"
 
 struct class_score {
   int64_t hits, predicted, actual;
 };
 
-/* Collective. score [classes], from this rank's logits on the device; of all ranks. */
-int classes_count(struct run *run, struct tensor logits, enum split split, struct class_score *score);
+/* Collective. score [classes], of all ranks, from an evaluation of the model as it is. */
+int classes_count(struct model *model, struct run *run, enum split split, struct class_score *score);
 /* Harmonic mean of precision and recall; NaN for a class that neither is nor was predicted. */
 double class_f1(const struct class_score *score);
-/* Collective. A line a class: nodes, precision, recall, F1; then the mean of F1 over classes that have one.
+/* Collective. Likewise a line a class: nodes, precision, recall, F1; then the mean of F1 over classes that
+ * have one.
  */
-int classes_print(struct run *run, struct tensor logits, enum split split);
+int classes_print(struct model *model, struct run *run, enum split split);
 
 #endif

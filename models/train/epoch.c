@@ -19,10 +19,14 @@ static int mark_of(int64_t epoch, int mark) {
   return slot_of(epoch) * MARKS_OF_EPOCH + mark;
 }
 
-/* The result and, behind it, the logits. */
+static int64_t outcome_bytes(const struct epoch *pass) {
+  return (pass->objective->chunks * (int64_t)sizeof(struct outcome) + 63) / 64 * 64;
+}
+
+/* The result and, behind it, outcomes and logits. */
 int64_t epoch_result_bytes(const struct epoch *pass) {
   int ranks = objective_ranks(pass->objective);
-  return RESULT_BYTES + (ranks ? tensor_bytes(model_logits(pass->model)) : 0);
+  return RESULT_BYTES + outcome_bytes(pass) + (ranks ? tensor_bytes(model_logits(pass->model)) : 0);
 }
 
 int epoch_open(struct epoch *pass, struct run *run) {
@@ -30,7 +34,8 @@ int epoch_open(struct epoch *pass, struct run *run) {
   for (int i = 0; i < RESULTS; i++) {
     TRY(device_host_alloc(run->device, epoch_result_bytes(pass), (void **)&pass->result[i],
                           "results of epochs"));
-    logits.data = (char *)pass->result[i] + RESULT_BYTES;
+    pass->result[i]->of_chunk = (struct outcome *)((char *)pass->result[i] + RESULT_BYTES);
+    logits.data = (char *)pass->result[i]->of_chunk + outcome_bytes(pass);
     pass->result[i]->logits = logits;
   }
   return OK;
@@ -70,34 +75,56 @@ static int step_optimizer(struct parameters *p, struct run *run) {
   return op_optimizer(run->kernels, &op);
 }
 
-int epoch_forward(struct epoch *pass, struct run *run, double *loss) {
+static int train_loss(void *context, struct run *run, const struct logits *logits) {
+  const struct epoch *pass = context;
+  const struct objective *objective = pass->objective;
+  const struct loss_op op = objective_loss_op(objective, run, SPLIT_TRAIN, logits,
+                                              &objective->outcome[logits->chunk].loss);
+  return objective_loss(objective, run, &op, pass->model->has_loss);
+}
+
+/* Where the op that makes the logits takes the loss along, it is given before they are there. */
+static void give_loss(struct epoch *pass, struct run *run) {
   struct model *model = pass->model;
   const struct objective *objective = pass->objective;
-  int along = objective_comes_along(objective) && model_takes_loss(model);
-  model->loss = objective_loss_op(objective, run, SPLIT_TRAIN, model_trained_logits(model),
-                                  model_logits_grad(model), model_logits_grad_scale(model), loss);
-  model->has_loss = along;
-  int code = PROFILE("forward", model_forward(model, run, 1));
-  model->has_loss = 0;
-  return code == OK ? PROFILE("loss", objective_loss(objective, run, &model->loss, along)) : code;
+  model->has_loss = objective_comes_along(objective) && model_takes_loss(model);
+  if (!model->has_loss) return;
+  const struct logits logits = model_trained_logits(model, run);
+  model->loss = objective_loss_op(objective, run, SPLIT_TRAIN, &logits, &objective->outcome->loss);
+}
+
+int epoch_forward(struct epoch *pass, struct run *run) {
+  give_loss(pass, run);
+  int code = model_forward(pass->model, run, 1, train_loss, pass);
+  pass->model->has_loss = 0;
+  return code;
+}
+
+int epoch_gradients(struct epoch *pass, struct run *run) {
+  give_loss(pass, run);
+  int code = model_gradients(pass->model, run, train_loss, pass);
+  pass->model->has_loss = 0;
+  return code;
 }
 
 /* Everything that differs from the epoch before lies on the device. */
 static int train(void *subject, struct run *run) {
   struct epoch *pass = subject;
-  struct model *model = pass->model;
-  struct parameters *p = &model->parameters;
+  struct parameters *p = &pass->model->parameters;
   TRY(rates_advance(&pass->rates, run));
-  TRY(epoch_forward(pass, run, &pass->objective->outcome->loss));
-  TRY(PROFILE("backward", model_backward(model, run)));
+  TRY(epoch_gradients(pass, run));
   TRY(comm_allreduce(run->comm, p->dw, p->count, run_number(run), REDUCE_SUM));
   return PROFILE("optimiser", step_optimizer(p, run));
 }
 
+static int evaluation_loss(void *context, struct run *run, const struct logits *logits) {
+  const struct epoch *pass = context;
+  return objective_tally(pass->objective, run, logits);
+}
+
 static int evaluate(void *subject, struct run *run) {
   struct epoch *pass = subject;
-  TRY(model_forward(pass->model, run, 0));
-  return objective_tally(pass->objective, run, model_logits(pass->model));
+  return model_forward(pass->model, run, 0, evaluation_loss, pass);
 }
 
 int epoch_queue(struct epoch *pass, struct run *run, int64_t epoch) {
@@ -118,8 +145,8 @@ static int download(struct epoch *pass, struct run *run, struct result *result) 
   struct tensor logits = model_logits(pass->model);
   if (objective_ranks(pass->objective))
     TRY(device_download(run->device, STREAM_COMPUTE, result->logits.data, logits.data, tensor_bytes(logits)));
-  TRY(device_download(run->device, STREAM_COMPUTE, &result->outcome, pass->objective->outcome,
-                      sizeof result->outcome));
+  TRY(device_download(run->device, STREAM_COMPUTE, result->of_chunk, pass->objective->outcome,
+                      pass->objective->chunks * (int64_t)sizeof *result->of_chunk));
   return device_download(run->device, STREAM_COMPUTE, &result->scalars, run->kernels->scalars,
                          sizeof result->scalars);
 }
@@ -132,6 +159,7 @@ int epoch_queue_result(struct epoch *pass, struct run *run) {
 int epoch_collect(struct epoch *pass, struct run *run, int64_t epoch, struct result *result) {
   TRY(PROFILE_HOST("await", device_reach(run->device, mark_of(epoch, MARK_DONE))));
   *result = *pass->result[slot_of(epoch)];
+  result->outcome = outcome_sum(result->of_chunk, pass->objective->chunks);
   return device_elapsed(run->device, mark_of(epoch, MARK_BEGUN), mark_of(epoch, MARK_TRAINED), &result->ms);
 }
 
@@ -140,6 +168,7 @@ int epoch_evaluate(struct epoch *pass, struct run *run, struct tally *tally) {
   TRY(evaluate(pass, run));
   TRY(download(pass, run, result));
   TRY(device_synchronize(run->device, STREAM_COMPUTE));
+  result->outcome = outcome_sum(result->of_chunk, pass->objective->chunks);
   *tally = tally_of(&result->outcome);
   return OK;
 }

@@ -8,7 +8,6 @@
 #ifndef MODELS_TRAIN_EPOCH_H
 #define MODELS_TRAIN_EPOCH_H
 
-#include "models/layers/model.h"
 #include "models/train/objective.h"
 #include "models/train/rates.h"
 #include "models/train/recording.h"
@@ -16,7 +15,8 @@
 
 /* What came of an epoch on this rank. */
 struct result {
-  struct outcome outcome;
+  struct outcome outcome; /* of all chunks, once it is collected */
+  struct outcome *of_chunk;
   struct scalars scalars;
   double ms; /* forward, backward and optimiser, on the device's clock */
   struct tensor
@@ -56,9 +56,10 @@ int epoch_queue_result(struct epoch *pass, struct run *run);
 /* Waits for the result of an epoch. */
 int epoch_collect(struct epoch *pass, struct run *run, int64_t epoch, struct result *result);
 
-/* What it begins with: the forward pass, this rank's share of the mean training loss (on the device, as is
- * `loss`) and the gradient of the logits. */
-int epoch_forward(struct epoch *pass, struct run *run, double *loss);
+/* What it begins with: the forward pass and this rank's share of the mean training loss, in the outcomes of
+ * the objective; and further to the gradients of all parameters, of this rank's rows. */
+int epoch_forward(struct epoch *pass, struct run *run);
+int epoch_gradients(struct epoch *pass, struct run *run);
 
 /* Forward without dropout, then losses and counts of every split on this rank; waits for them. */
 int epoch_evaluate(struct epoch *pass, struct run *run, struct tally *tally);

@@ -48,8 +48,10 @@ int objective_init(struct objective *objective, struct run *run) {
   return OK;
 }
 
-void objective_plan(struct objective *objective, struct run *run, struct arena *arena) {
+void objective_plan(struct objective *objective, struct run *run, int64_t chunk_rows, struct arena *arena) {
   int64_t own = run->shard->own;
+  objective->chunk_rows = larger(chunk_rows, 1);
+  objective->chunks = (int)larger((own + objective->chunk_rows - 1) / objective->chunk_rows, 1);
   if (objective->task == TASK_MULTICLASS) {
     objective->label = arena_take(arena, own * (int64_t)sizeof(int32_t));
     objective->counted = arena_take(arena, own * (int64_t)sizeof(int32_t));
@@ -59,7 +61,7 @@ void objective_plan(struct objective *objective, struct run *run, struct arena *
   }
   for (int s = 0; s < SPLIT_COUNT; s++)
     objective->rows[s] = arena_take(arena, own * (int64_t)sizeof(int32_t));
-  objective->outcome = arena_take(arena, sizeof *objective->outcome);
+  objective->outcome = arena_take(arena, objective->chunks * (int64_t)sizeof *objective->outcome);
 }
 
 static int upload_counted(struct objective *objective, struct run *run) {
@@ -76,6 +78,15 @@ static int upload_counted(struct objective *objective, struct run *run) {
   return device_synchronize(run->device, STREAM_COMPUTE);
 }
 
+static int upload_rows(struct objective *objective, struct run *run, enum split split) {
+  const int64_t count = run->shard->split_count[split], bytes = count * (int64_t)sizeof(int32_t);
+  FREED int32_t *row = NULL;
+  TRY(memory_alloc(&row, bytes, "nodes of splits"));
+  for (int64_t i = 0; i < count; i++) row[i] = (int32_t)(run->shard->split[split][i] % objective->chunk_rows);
+  TRY(device_upload(run->device, STREAM_COMPUTE, objective->rows[split], row, bytes));
+  return device_synchronize(run->device, STREAM_COMPUTE);
+}
+
 int objective_start(struct objective *objective, struct run *run) {
   struct shard *shard = run->shard;
   struct device *device = run->device;
@@ -89,9 +100,10 @@ int objective_start(struct objective *objective, struct run *run) {
                       shard->own * objective->classes));
   for (int s = 0; s < SPLIT_COUNT; s++) {
     objective->nodes[s] = shard->split_global[s];
-    TRY(device_upload(device, STREAM_COMPUTE, objective->rows[s], shard->split[s],
-                      shard->split_count[s] * word));
+    TRY(upload_rows(objective, run, s));
   }
+  TRY(device_clear(device, STREAM_COMPUTE, objective->outcome,
+                   objective->chunks * (int64_t)sizeof *objective->outcome));
   TRY(device_synchronize(device, STREAM_COMPUTE));
   return objective_ranks(objective) ? roc_auc_start(&objective->roc_auc, run) : OK;
 }
@@ -104,21 +116,55 @@ int64_t objective_host_bytes(const struct objective *objective, const struct run
   return objective_ranks(objective) ? roc_auc_bytes(run) : 0;
 }
 
+/* How many of a split's nodes lie in rows before this one. */
+static int64_t nodes_before(const struct shard *shard, enum split split, int64_t row) {
+  int64_t low = 0, high = shard->split_count[split];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (shard->split[split][middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* A split's nodes among the rows of a chunk, and what is known of all its rows. */
+struct chunk_nodes {
+  const int32_t *label, *rows, *counted;
+  const uint8_t *labels;
+  void *row_loss;
+  int64_t count;
+};
+
+static struct chunk_nodes nodes_of(const struct objective *objective, const struct run *run, enum split split,
+                                   const struct logits *logits) {
+  const int64_t at = logits->first, first = nodes_before(run->shard, split, at);
+  struct chunk_nodes nodes = {.rows = objective->rows[split] + first};
+  nodes.count = nodes_before(run->shard, split, at + logits->logits.rows) - first;
+  if (objective->labels) nodes.labels = objective->labels + at * objective->classes;
+  if (!objective->label) return nodes;
+  nodes.label = objective->label + at;
+  nodes.counted = objective->counted + at;
+  nodes.row_loss = (char *)objective->row_loss + at * dtype_bytes(run->kernels->real);
+  return nodes;
+}
+
 struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
-                                 struct tensor logits, struct tensor grad, const void *grad_scale,
-                                 double *loss) {
-  int64_t global = run->shard->split_global[split];
-  return (struct loss_op){.logits = logits,
-                          .label = objective->label,
-                          .labels = objective->labels,
-                          .rows = objective->rows[split],
-                          .count = run->shard->split_count[split],
+                                 const struct logits *logits, double *loss) {
+  const int64_t global = run->shard->split_global[split];
+  const struct chunk_nodes nodes = nodes_of(objective, run, split, logits);
+  return (struct loss_op){.logits = logits->logits,
+                          .label = nodes.label,
+                          .labels = nodes.labels,
+                          .rows = nodes.rows,
+                          .count = nodes.count,
                           .scale = global > 0 ? 1 / (double)global : 0,
                           .loss = loss,
-                          .grad_scale = grad_scale,
-                          .counted = objective->counted,
-                          .row_loss = objective->row_loss,
-                          .grad = grad};
+                          .grad_scale = logits->grad_scale,
+                          .counted = nodes.counted,
+                          .row_loss = nodes.row_loss,
+                          .grad = logits->grad};
 }
 
 int objective_comes_along(const struct objective *objective) {
@@ -130,24 +176,38 @@ int objective_loss(const struct objective *objective, struct run *run, const str
   return objective->task == TASK_MULTICLASS ? op_cross_entropy(run->kernels, op) : op_bce(run->kernels, op);
 }
 
-static int count_split(struct objective *objective, struct run *run, enum split split, struct tensor logits) {
-  struct score op = {.logits = logits,
-                     .label = objective->label,
-                     .labels = objective->labels,
-                     .rows = objective->rows[split],
-                     .count = run->shard->split_count[split],
-                     .out = objective->outcome->score[split]};
+static int count_split(struct objective *objective, struct run *run, enum split split,
+                       const struct logits *logits) {
+  const struct chunk_nodes nodes = nodes_of(objective, run, split, logits);
+  struct score op = {.logits = logits->logits,
+                     .label = nodes.label,
+                     .labels = nodes.labels,
+                     .rows = nodes.rows,
+                     .count = nodes.count,
+                     .out = objective->outcome[logits->chunk].score[split]};
   return objective->task == TASK_MULTICLASS ? op_accuracy(run->kernels, &op) : op_micro_f1(run->kernels, &op);
 }
 
-int objective_tally(struct objective *objective, struct run *run, struct tensor logits) {
+int objective_tally(struct objective *objective, struct run *run, const struct logits *logits) {
+  struct outcome *outcome = &objective->outcome[logits->chunk];
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
-    struct loss_op loss = objective_loss_op(objective, run, s, logits, (struct tensor){0}, NULL,
-                                            &objective->outcome->split_loss[s]);
+    struct loss_op loss = objective_loss_op(objective, run, s, logits, &outcome->split_loss[s]);
     TRY(objective_loss(objective, run, &loss, 0));
     TRY(count_split(objective, run, s, logits));
   }
   return OK;
+}
+
+struct outcome outcome_sum(const struct outcome *outcome, int chunks) {
+  struct outcome sum = {0};
+  for (int i = 0; i < chunks; i++) {
+    sum.loss += outcome[i].loss;
+    for (int s = 0; s < SPLIT_COUNT; s++) {
+      sum.split_loss[s] += outcome[i].split_loss[s];
+      for (int j = 0; j < 3; j++) sum.score[s][j] += outcome[i].score[s][j];
+    }
+  }
+  return sum;
 }
 
 struct tally tally_of(const struct outcome *outcome) {

@@ -4,6 +4,7 @@
 #define MODELS_TRAIN_OBJECTIVE_H
 
 #include "kernels/ops/loss.h"
+#include "models/layers/model_pass.h"
 #include "models/train/roc_auc.h"
 #include "runtime/device/arena.h"
 
@@ -16,12 +17,15 @@ struct objective {
   int32_t *counted;           /* the same of training nodes, -1 of the others */
   void *row_loss;             /* real [own] on the device: where a loss comes along; likewise multiclass */
   uint8_t *labels;            /* device [own, classes]; multilabel */
-  int32_t *rows[SPLIT_COUNT]; /* device */
-  struct outcome *outcome;    /* device */
+  int64_t chunk_rows;         /* logits come for so many rows at a time */
+  int chunks;
+  int32_t *rows[SPLIT_COUNT]; /* device; counted from the first row of the chunk that they lie in */
+  struct outcome *outcome;    /* device [chunks] */
   struct roc_auc roc_auc;     /* METRIC_ROC_AUC */
 };
 
-/* What the passes of an epoch leave for the host, as one block in the device's memory. Of this rank. */
+/* What the passes of an epoch leave for the host of the rows of a chunk, in the device's memory. Of this
+ * rank. */
 struct outcome {
   double loss;                    /* of the training pass; the others are of the evaluation */
   double split_loss[SPLIT_COUNT]; /* shares of the mean loss */
@@ -40,26 +44,27 @@ int64_t objective_split(const struct run *run, int64_t index);
 /* Errors: BAD_INPUT for a split of any run without training nodes (rank 0 looks at later ones), and for a
  * loss or metric of another task. */
 int objective_init(struct objective *objective, struct run *run);
-void objective_plan(struct objective *objective, struct run *run, struct arena *arena);
+/* chunk_rows: see model_chunk_rows. */
+void objective_plan(struct objective *objective, struct run *run, int64_t chunk_rows, struct arena *arena);
 /* Uploads labels and splits of run->shard; again after the split has changed. Collective. */
 int objective_start(struct objective *objective, struct run *run);
 void objective_free(struct objective *objective);
 /* Host bytes for objective_rank. */
 int64_t objective_host_bytes(const struct objective *objective, const struct run *run);
 
-/* Loss of a split on this rank (a share of the mean) with the gradient of the logits, where grad.data is
- * given; its rows are multiplied by grad_scale (real [own]; NULL: 1). */
+/* Loss of a split's rows among these (a share of the mean) with the gradient of the logits, where that is
+ * given. loss: where it goes, on the device. */
 struct loss_op objective_loss_op(const struct objective *objective, const struct run *run, enum split split,
-                                 struct tensor logits, struct tensor grad, const void *grad_scale,
-                                 double *loss);
+                                 const struct logits *logits, double *loss);
 /* Computes it, all but the sum of what the logits' own op has left (`along`, see struct loss_op), which can
  * be had of the training nodes where objective_comes_along. */
 int objective_loss(const struct objective *objective, struct run *run, const struct loss_op *op, int along);
 int objective_comes_along(const struct objective *objective);
-/* Loss and counts of every split, into objective->outcome. */
-int objective_tally(struct objective *objective, struct run *run, struct tensor logits);
+/* Loss and counts of every split, into the chunk's outcome. */
+int objective_tally(struct objective *objective, struct run *run, const struct logits *logits);
 
-/* From an outcome that has come to the host. */
+/* The sum of outcomes that have come to the host, of so many chunks. */
+struct outcome outcome_sum(const struct outcome *outcome, int chunks);
 struct tally tally_of(const struct outcome *outcome);
 /* Sums over ranks, in place. */
 int tally_reduce(struct tally *tally, struct comm *comm);

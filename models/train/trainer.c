@@ -12,7 +12,7 @@
 #include "runtime/profile/profile.h"
 
 static void plan(struct trainer *trainer, struct run *run) {
-  objective_plan(&trainer->objective, run, &trainer->arena);
+  objective_plan(&trainer->objective, run, model_chunk_rows(&trainer->model, run), &trainer->arena);
   rates_plan(&trainer->epoch.rates, &trainer->arena);
   snapshots_plan(&trainer->snapshots, &trainer->model, run, &trainer->arena);
 }
@@ -387,5 +387,5 @@ int trainer_evaluate(struct trainer *trainer, struct run *run, const char *check
     TRY(objective_rank(objective, run, trainer->epoch.result[0]->logits, &tally));
   log_info("%s on %s", checkpoint, run->config->dataset.path);
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
-  return classes_print(run, model_logits(&trainer->model), SPLIT_TEST);
+  return classes_print(&trainer->model, run, SPLIT_TEST);
 }

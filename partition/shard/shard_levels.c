@@ -132,6 +132,8 @@ static int add_level(struct comm *comm, const struct partition *partition, const
   const int next = level + (level + 1 < levels->count || !levels->closed);
   const int64_t below = rows_up_to(rows, levels, next);
   to->rows = rows_up_to(rows, levels, level);
+  to->rows_share = levels->rows[level];
+  to->arcs_share = levels->arcs[level];
   const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
   const struct cut backward = {rows->out, levels, below, to->rows, level, 0};
   TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));

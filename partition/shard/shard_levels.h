@@ -10,6 +10,7 @@
 /* Both adjacencies are without `self` and `degree`. */
 struct shard_level {
   int64_t rows;
+  double rows_share, arcs_share; /* of the whole graph, see struct levels */
   struct adjacency forward;  /* [rows, rows of the next level]: all entries of these rows, which it borrows */
   struct adjacency backward; /* the other way */
 };

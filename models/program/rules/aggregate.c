@@ -38,8 +38,7 @@ int run_aggregate(const struct pass *pass, const struct step *step) {
   if (step->aggregation.once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
   if (residual.data && !ends.epilogue) ends.epilogue = &add;
-  return propagate(p, pass->run, d, rule_rows(pass, rule_input(pass, step->in[0]), step->rows.source), &ends,
-                   y);
+  return propagate(p, pass->run, d, rule_input(pass, step->in[0], step->rows.source), &ends, y);
 }
 
 /* d eps = sum of dy times x, element by element. */

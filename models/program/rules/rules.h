@@ -20,6 +20,9 @@ struct pass {
   void *sums;                 /* real [2 widest norm]: of batch norms over ranks */
   const struct loss_op *loss; /* that comes along with the logits; NULL: none */
   int training;
+  struct {
+    int64_t first, rows;
+  } chunk; /* rows at hand, of a step that runs by chunks (chunks.c); no rows: it does not */
 };
 
 typedef int rule(const struct pass *pass, const struct step *step);
@@ -48,27 +51,31 @@ static inline struct tensor rule_tensor(const struct pass *pass, int value) {
   return program_tensor(pass->program, value, pass->training ? TRAINING : EVALUATION);
 }
 
-/* The first rows of a value, so many while training; all in an evaluation. */
-static inline struct tensor rule_rows(const struct pass *pass, struct tensor t, int64_t rows) {
+/* Rows of a value, which is t: the first ones, so many while training, all in an evaluation; or those of the
+ * chunk at hand. */
+static inline struct tensor rule_rows(const struct pass *pass, int value, struct tensor t, int64_t rows) {
+  if (!t.data) return t;
+  if (pass->chunk.rows > 0)
+    return tensor_rows(t, pass->program->value[value].chunked ? 0 : pass->chunk.first, pass->chunk.rows);
   return pass->training && rows < t.rows ? tensor_rows(t, 0, rows) : t;
 }
 
 /* The rows that a step works on. */
 static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.count);
+  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), step->rows.count);
 }
 
 static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, rule_tensor(pass, step->out[i]), step->rows.count);
+  return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), step->rows.count);
 }
 
 /* The rows of the columns of a step over arcs. */
 static inline struct tensor rule_columns(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, rule_tensor(pass, step->in[i]), step->rows.source);
+  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), step->rows.source);
 }
 
-/* The features' own tensor, which may change from pass to pass, or a value's, of all rows. */
-struct tensor rule_input(const struct pass *pass, int value);
+/* Likewise of the features' own tensor, which may change from pass to pass, or of a value. */
+struct tensor rule_input(const struct pass *pass, int value, int64_t rows);
 
 /* P or P^T, of the rows that a step over arcs works on. */
 const struct direction *rule_direction(const struct pass *pass, const struct step *step, int transposed);

@@ -1,12 +1,14 @@
 /* wgrad: dW = factor x^T dy. */
 #include "models/program/rules/rules.h"
 
-struct tensor rule_input(const struct pass *pass, int value) {
-  return value == VALUE_FEATURES ? features_tensor(pass->features) : rule_tensor(pass, value);
+struct tensor rule_input(const struct pass *pass, int value, int64_t rows) {
+  return rule_rows(pass, value,
+                   value == VALUE_FEATURES ? features_tensor(pass->features) : rule_tensor(pass, value),
+                   rows);
 }
 
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad) {
-  struct gemm product = {.a = rule_rows(pass, rule_input(pass, wgrad->in[0]), wgrad->rows.count),
+  struct gemm product = {.a = rule_input(pass, wgrad->in[0], wgrad->rows.count),
                          .transpose_a = 1,
                          .b = tensor_in(pass, wgrad, 1)};
   product.c = parameter_gradient(pass->parameters, pass->run, wgrad->parameter[0]);

@@ -93,7 +93,7 @@ static inline struct rows normalised_aggregate_of(const struct fixture *f, struc
 static inline void assert_logits(struct rows expected) {
   struct run *run = &job.run;
   struct model *model = &job.trainer.model;
-  assert_ok(model_forward(model, run, 0));
+  assert_ok(model_forward(model, run, 0, NULL, NULL));
   struct tensor logits = model_logits(model);
   assert_int_equal(logits.cols, expected.cols);
   double *value = calloc((size_t)(logits.rows * logits.cols + 1), sizeof *value), size = 0;

@@ -108,7 +108,7 @@ TEST(coefficients_of_a_row_add_up_to_one) {
   struct model *model = &job.trainer.model;
   struct tensor x = features_tensor(&model->features), logits = model_logits(model);
   for (int64_t i = 0; i < x.rows * x.cols; i++) ((double *)x.data)[i / x.cols * x.stride + i % x.cols] = 1;
-  assert_ok(model_forward(model, run, 0));
+  assert_ok(model_forward(model, run, 0, NULL, NULL));
   const struct parameter *w = parameter_named("layer0.weight");
   for (int64_t c = 0; c < logits.cols; c++) {
     double expected = 0;

@@ -10,7 +10,7 @@ static struct job job;
 
 BEFORE_ALL {
   job_levels_worth = 1;
-  const int code = ranks_open(&job.comm, 60);
+  const int code = ranks_open(&job.comm);
   return code == OK ? ranks_need_device(&job.comm) : code;
 }
 
@@ -78,14 +78,23 @@ static struct outcomes train(const struct fixture *f, const char *settings, cons
   return outcomes;
 }
 
-static void check(const struct fixture *f, const char *settings, struct numbers numbers) {
-  const struct outcomes needed = train(f, settings, numbers.precision, "needed"),
-                        all = train(f, settings, numbers.precision, "all");
+/* chunks: bytes of the logits of a chunk where rows are needed (models/program/chunks.c); 0: as ever. */
+static void check_chunked(const struct fixture *f, const char *settings, struct numbers numbers,
+                          int64_t chunks) {
+  const int64_t whole = chunk_bytes;
+  if (chunks > 0) chunk_bytes = chunks;
+  const struct outcomes needed = train(f, settings, numbers.precision, "needed");
+  chunk_bytes = whole;
+  const struct outcomes all = train(f, settings, numbers.precision, "all");
   if (needed.rows >= all.rows) fail_msg("%s: %lld rows, not fewer", settings, (long long)needed.rows);
   for (int i = 0; i < NUMBERS; i++)
     if (!(fabs(needed.loss[i] - all.loss[i]) <= numbers.bound * fmax(1, fabs(all.loss[i]))))
       fail_msg("%s, %d%% train: number %d is %.17g, with all rows %.17g", settings, f->train, i,
                needed.loss[i], all.loss[i]);
+}
+
+static void check(const struct fixture *f, const char *settings, struct numbers numbers) {
+  check_chunked(f, settings, numbers, 0);
 }
 
 static const char *const models[] = {
@@ -196,6 +205,7 @@ TEST(training_agrees_on_random_graphs_with_random_settings) {
                               .weighted = draw(seed, 15) % 2 && !strstr(text, "max"),
                               .sparse = draw(seed, 16) % 5 == 0,
                               .multilabel = draw(seed, 17) % 3 == 0};
-    check(&f, text, (struct numbers){fine().precision, 10 * fine().bound});
+    check_chunked(&f, text, (struct numbers){fine().precision, 10 * fine().bound},
+                  draw(seed, 18) % 2 ? 0 : 512);
   }
 }

@@ -78,7 +78,7 @@ TEST(a_device_that_is_not_there_is_refused) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&comm, 60));
+  TRY(ranks_open(&comm));
   return ranks_need_device(&comm);
 }
 

@@ -39,7 +39,7 @@ static void check(const struct fixture *f) {
   assert_ok(tally_reduce(&tally, job.run.comm));
   struct tensor logits = model_logits(&trainer->model);
   double *all = all_logits(f, logits), hits = 0, predicted = 0, actual = 0;
-  assert_ok(classes_count(&job.run, logits, SPLIT_TEST, score));
+  assert_ok(classes_count(&trainer->model, &job.run, SPLIT_TEST, score));
   for (int64_t c = 0; c < f->classes; c++) {
     struct class_score expected = {0};
     for (int64_t v = 0; v < f->nodes; v++) {

@@ -206,7 +206,7 @@ TEST(work_that_cannot_be_recorded_is_queued) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&job.comm, 120));
+  TRY(ranks_open(&job.comm));
   return ranks_need_device(&job.comm);
 }
 

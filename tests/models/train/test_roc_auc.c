@@ -113,7 +113,7 @@ static void check_twins(const char *settings, double open) {
   struct run *run = &job.run;
   double score[203], reach[203], roc_auc[SPLIT_COUNT];
   int moved = 0;
-  assert_ok(model_forward(&job.trainer.model, run, 0));
+  assert_ok(model_forward(&job.trainer.model, run, 0, NULL, NULL));
   double *logit = all_logits(run);
   for (int64_t v = 0; v < twins.nodes; v++) {
     const double *own = logit + 2 * v, *first = logit + 2 * twin_of(&twins, v);

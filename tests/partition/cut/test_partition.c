@@ -7,7 +7,7 @@
 #include "tests/partition/making.h"
 #include "tests/ranks.h"
 
-RANK_TESTS(comm, 30);
+RANK_TESTS(comm);
 
 /* Every node once, in the shard that owns it; counts agree with the graph. */
 static void check_partition(const struct random_graph *g, const struct partition *p) {

@@ -7,7 +7,7 @@
 #include "tests/partition/making.h"
 #include "tests/ranks.h"
 
-RANK_TESTS(comm, 30);
+RANK_TESTS(comm);
 
 /* The last file of the cache folder; returns how many there are. */
 static int find_file(const char *folder, char *path, size_t size) {

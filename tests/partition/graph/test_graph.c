@@ -6,7 +6,7 @@
 #include "tests/ranks.h"
 
 static struct comm comm;
-RANK_TESTS(comm, 30);
+RANK_TESTS(comm);
 
 TEST_ALSO_IN_BLOCKS(blocks_tile_the_rows, 256) {
   for (int64_t n = 1; n < 40; n++) {

@@ -10,7 +10,7 @@
 #include "tests/partition/making.h"
 #include "tests/ranks.h"
 
-RANK_TESTS(comm, 60);
+RANK_TESTS(comm);
 
 static void check_permutation(const struct partition *p) {
   char *seen = calloc((size_t)p->nodes, 1);

@@ -129,7 +129,7 @@ TEST(plans_that_disagree_name_the_pair) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&comm, 30));
+  TRY(ranks_open(&comm));
   TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
   return comm_attach(&comm, &device);
 }

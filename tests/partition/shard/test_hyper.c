@@ -11,7 +11,7 @@
 #include "tests/partition/making.h"
 #include "tests/ranks.h"
 
-RANK_TESTS(comm, 120);
+RANK_TESTS(comm);
 
 enum { VERTICES = 300, SHORT = 700, LONG = 40 };
 

@@ -6,7 +6,7 @@
 #include "tests/ranks.h"
 
 static struct comm comm;
-RANK_TESTS(comm, 30);
+RANK_TESTS(comm);
 
 struct scene {
   struct random_graph graph;

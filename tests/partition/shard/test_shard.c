@@ -333,7 +333,7 @@ TEST_ALSO_IN_BLOCKS(shards_know_their_bytes, 1024) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&comm, 30));
+  TRY(ranks_open(&comm));
   TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
   return comm_attach(&comm, &device);
 }

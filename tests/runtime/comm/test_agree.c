@@ -5,7 +5,7 @@
 #include "tests/ranks.h"
 
 static struct comm comm;
-RANK_TESTS(comm, 20);
+RANK_TESTS(comm);
 
 static int stage(int code) {
   if (code != OK) FAIL(code, "rank %d: code %d", comm.rank, code);

@@ -260,7 +260,7 @@ TEST(unsigned_numbers_keep_their_upper_half) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&comm, 20));
+  TRY(ranks_open(&comm));
   TRY(device_open(&device, "cpu", comm.local_rank, comm.local_size, 1));
   return comm_attach(&comm, &device);
 }

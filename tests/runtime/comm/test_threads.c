@@ -110,7 +110,7 @@ TEST(idle_processors_are_pointed_out) {
 }
 
 BEFORE_ALL {
-  TRY(ranks_open(&comm, 20));
+  TRY(ranks_open(&comm));
   if (sched_getaffinity(0, sizeof every, &every) != 0) return FAILED;
   cpu_set_t most;
   memset(&most, 0xff, sizeof most);

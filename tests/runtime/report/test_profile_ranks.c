@@ -6,7 +6,7 @@
 #include "tests/ranks.h"
 
 static struct comm comm;
-RANK_TESTS(comm, 60);
+RANK_TESTS(comm);
 
 AFTER_EACH {
   profile_free();
