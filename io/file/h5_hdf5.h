@@ -29,6 +29,12 @@ void h5_close_set(struct h5_set *s);
 int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first, int64_t count,
                 enum h5_type type, void *data);
 
+/* Reads rows of what is open past HDF5, by all threads, where it can: many rows in chunks of whole rows, of
+ * just that type, with no filter but a checksum, which is looked at. 0: it cannot, or something is wrong with
+ * them; h5_read_set is to read them all. */
+int h5_read_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64_t count, enum h5_type type,
+                   void *data);
+
 /* Copies of `count` strings, of any length or of one: of the selected rows of a dataset, or of an attribute
  * (space 0); `memory` is their extent. The caller frees each, also after an error. Errors: BAD_INPUT, without
  * a name: they are damaged; FAILED: memory. */
@@ -53,6 +59,9 @@ const char *h5_cause(const struct h5 *h5, char text[H5_CAUSE]);
 /* Where HDF5 reads and writes a file, and the first error (errno) of the system there; 0: none. */
 struct h5_disk {
   int descriptor, error;
+  int notes;                     /* data, not what describes them, are not read: it is noted where they lie */
+  int64_t noted_at, noted_bytes; /* the last ones */
+  int64_t direct;                /* chunks that h5_read_chunks has read */
 };
 
 /* Lets HDF5 open the next file with these properties there, whatever its name; *disk stays where it is until

@@ -45,7 +45,7 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
   if (s->shape.type == H5_TEXT || type == H5_TEXT || (disk_real && !real))
     FAIL(BAD_INPUT, "%s: %s: holds %s; %s are expected", h5->path, name,
          s->shape.type == H5_TEXT ? "strings" : "floating-point numbers", real ? "numbers" : "integers");
-  if (count == 0 || s->bytes == 0) return OK;
+  if (count == 0 || s->bytes == 0 || h5_read_chunks(h5, s, first, count, type, data)) return OK;
   hid_t memory;
   select_rows(s, first, count, &memory);
   herr_t status = H5Dread(s->id, h5_memory_type(type), memory, s->space, H5P_DEFAULT, data);

@@ -7,7 +7,7 @@
 #include "models/program/program.h"
 #include "runtime/base/base.h"
 
-int64_t chunk_bytes = (int64_t)256 << 20;
+int64_t chunk_bytes = (int64_t)1 << 30;
 
 /* Not what is summed over arcs, nor what wants to know all rows. */
 static int is_row_by_row(const struct program *p, const struct step *step) {
