@@ -4,13 +4,6 @@
 
 enum { CHUNK_BYTES = 1 << 20 };
 
-hid_t h5_memory_type(enum h5_type type) {
-  const hid_t types[] = {
-      [H5_INT32] = H5T_NATIVE_INT32, [H5_INT64] = H5T_NATIVE_INT64,   [H5_UINT8] = H5T_NATIVE_UINT8,
-      [H5_FLOAT] = H5T_NATIVE_FLOAT, [H5_DOUBLE] = H5T_NATIVE_DOUBLE, [H5_TEXT] = -1};
-  return types[type];
-}
-
 static hid_t file_type(enum h5_type type) {
   const hid_t types[] = {[H5_INT32] = H5T_STD_I32LE,  [H5_INT64] = H5T_STD_I64LE,   [H5_UINT8] = H5T_STD_U8LE,
                          [H5_FLOAT] = H5T_IEEE_F32LE, [H5_DOUBLE] = H5T_IEEE_F64LE, [H5_TEXT] = -1};

@@ -70,6 +70,13 @@ void h5_close_set(struct h5_set *s) {
   memset(s, 0, sizeof *s);
 }
 
+hid_t h5_memory_type(enum h5_type type) {
+  const hid_t types[] = {
+      [H5_INT32] = H5T_NATIVE_INT32, [H5_INT64] = H5T_NATIVE_INT64,   [H5_UINT8] = H5T_NATIVE_UINT8,
+      [H5_FLOAT] = H5T_NATIVE_FLOAT, [H5_DOUBLE] = H5T_NATIVE_DOUBLE, [H5_TEXT] = -1};
+  return types[type];
+}
+
 int h5_disk_type(hid_t type, enum h5_type *found) {
   size_t size = H5Tget_size(type);
   H5T_class_t class = H5Tget_class(type);

@@ -6,6 +6,7 @@
 
 #include "launch/program.h"
 #include "models/core/layouts.h"
+#include "models/session/evaluate.h"
 #include "models/session/predict.h"
 #include "models/train/epoch_breakdown.h"
 #include "models/train/rank_consistency.h"

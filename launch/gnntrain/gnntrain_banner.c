@@ -64,11 +64,18 @@ static int print_partition(struct job *job) {
   return hyper_print(&job->comm, &job->shard.hyper);
 }
 
+static void print_recomputation(const struct program *p) {
+  if (p->repeated > 0)
+    log_info("recompute: the backward computes the inside of the lowest %d of %d layers again", p->repeated,
+             p->layers);
+}
+
 int print_banner(struct job *job) {
   print_settings(job);
   print_graph(job);
   TRY(print_partition(job));
   job_levels_print(&job->levels, &job->trainer.model.program);
+  print_recomputation(&job->trainer.model.program);
   TRY(print_estimate(&job->comm, "memory", &job->footprint.host));
   if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->footprint.device));
   log_info(" ");

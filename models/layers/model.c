@@ -1,6 +1,6 @@
 #include "models/layers/model.h"
 
-#include <math.h>
+#include <limits.h>
 
 #include "kernels/ops/elementwise.h"
 #include "models/layers/types.h"
@@ -134,8 +134,9 @@ static int add_features(struct program *p, const struct run *run) {
   return p->code;
 }
 
-/* All layers, forward; then the passes that do not need the tables. */
-static int build(struct model *model, struct run *run) {
+/* All layers, forward; then the passes that do not need the tables. repeated: as many layers are computed
+ * again, or the most of which that is worth while. */
+static int build(struct model *model, struct run *run, int repeated) {
   struct program *p = &model->program;
   struct build b = {.program = p,
                     .parameters = &model->parameters,
@@ -154,7 +155,8 @@ static int build(struct model *model, struct run *run) {
   TRY(order_steps(p, run));
   hoist_steps(p, run);
   TRY(differentiate(p, run));
-  TRY(recompute_steps(p, run));
+  p->repeated = repeated < recompute_most(p) ? repeated : recompute_most(p);
+  TRY(recompute_steps(p));
   TRY(need_rows(p, run));
   chunk_steps(p, run);
   model->propagation.levels = p->levels;
@@ -186,11 +188,7 @@ static int add_panels(struct model *model, const struct run *run) {
   return p->code;
 }
 
-int model_init(struct model *model, struct run *run) {
-  *model = (struct model){0};
-  TRY(build(model, run));
-  TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
-  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
+static int measure(struct model *model, struct run *run) {
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
   model->arena = arena_measure(run->device);
@@ -198,6 +196,22 @@ int model_init(struct model *model, struct run *run) {
   span_gradients(model);
   TRY(plan_values(&model->program));
   return plan(model, run);
+}
+
+int model_init(struct model *model, struct run *run) {
+  *model = (struct model){0};
+  TRY(build(model, run, run->config->train.recompute == RECOMPUTE_LAYER ? INT_MAX : 0));
+  TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
+  if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
+  return measure(model, run);
+}
+
+int model_recompute(struct model *model, struct run *run, int layers) {
+  program_free(&model->program);
+  parameters_free(&model->parameters);
+  model->chunk_count = 0;
+  TRY(build(model, run, layers));
+  return measure(model, run);
 }
 
 /* Bytes of features that are given back after their aggregate is there, before the other buffers are written.
@@ -209,6 +223,10 @@ static int64_t replaced_features(const struct model *model, int64_t buffers) {
   int64_t features = tensor_bytes(model->features.dense);
   int64_t later = buffers - aggregate.rows * aggregate.stride * dtype_bytes(aggregate.dtype);
   return smaller(features, later);
+}
+
+int64_t model_bytes(const struct model *model) {
+  return model->arena.used - replaced_features(model, model->arena.used) + model->workspace;
 }
 
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,

@@ -30,6 +30,11 @@ struct model {
 /* Builds the program of run->config over run->shard and measures its buffers (model->arena.used).
  * Errors: BAD_INPUT for an unknown model.type, naming those there are. */
 int model_init(struct model *model, struct run *run);
+/* The same program once more, of which the backward computes the inside of so many layers again. What else
+ * model_init has made stays. */
+int model_recompute(struct model *model, struct run *run, int layers);
+/* Bytes of the device that model_start will take. */
+int64_t model_bytes(const struct model *model);
 /* Adds what model_start will allocate; host and device may be one. */
 void model_estimate(const struct model *model, const struct run *run, struct estimate *host,
                     struct estimate *device);

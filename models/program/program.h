@@ -72,6 +72,7 @@ struct program {
   int64_t bytes; /* of the block of values */
   void *running; /* real [program_statistics] of all norms of the batch, layer after layer */
   int levels;    /* of rows that its steps tell apart */
+  int repeated;  /* the lowest layers whose inside the backward computes again */
   int64_t least; /* the largest sum of values that are alive at once, in either plan: none needs less */
 };
 
@@ -121,7 +122,9 @@ int level_below(const struct run *run, int level);
 int order_steps(struct program *p, const struct run *run);
 void hoist_steps(struct program *p, const struct run *run);
 int differentiate(struct program *p, const struct run *run);
-int recompute_steps(struct program *p, const struct run *run);
+int recompute_steps(struct program *p);
+/* The backward of the topmost two layers follows at once: there is nothing to gain. */
+int recompute_most(const struct program *p);
 int need_rows(struct program *p, const struct run *run);
 /* Bytes of the logits of a chunk: tests make it small. */
 extern int64_t chunk_bytes;

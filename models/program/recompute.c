@@ -1,7 +1,8 @@
-/* recompute: with train.recompute = "layer" what lies inside a layer is not kept for the backward but
- * computed again from the output of the layer below, shortly before it is read (T. Chen et al., Training Deep
- * Nets with Sublinear Memory Cost, 2016). Outputs of layers and statistics of norms stay. Invariant: a step
- * that is done again reads the same values and the same streams of dropout as the first time. */
+/* recompute: what lies inside of the lowest layers, as many as train.recompute says, is not kept for the
+ * backward but computed again from the output of the layer below, shortly before it is read (T. Chen et al.,
+ * Training Deep Nets with Sublinear Memory Cost, 2016). Outputs of layers and statistics of norms stay.
+ * Invariant: a step that is done again reads the same values and the same streams of dropout as the first
+ * time. */
 #include "models/program/program.h"
 #include "runtime/base/base.h"
 
@@ -12,11 +13,10 @@ struct recomputation {
   int *again; /* [values of the forward] the value that takes its place in the backward, NONE: it stays */
 };
 
-/* The backward of the topmost two layers follows at once. */
 static int is_computed_again(const struct program *p, int value) {
   const int writer = value == NONE ? NONE : p->value[value].writer;
   const struct step *step = writer == NONE || writer > p->loss ? NULL : &p->step[writer];
-  if (!step || step->aggregation.once || step->layer >= p->layers - 2) return 0;
+  if (!step || step->aggregation.once || step->layer >= p->repeated) return 0;
   return step->kind == STEP_LINEAR || step->kind == STEP_AGGREGATE || step_attends(step->kind);
 }
 
@@ -90,12 +90,16 @@ static void add_backward(struct recomputation *r, struct step step) {
   program_step(r->p, step);
 }
 
-int recompute_steps(struct program *p, const struct run *run) {
+int recompute_most(const struct program *p) {
+  return p->layers > 2 ? p->layers - 2 : 0;
+}
+
+int recompute_steps(struct program *p) {
   FREED struct step *backward = NULL;
   FREED int *again = NULL;
   const int behind = p->steps - p->loss - 1, values = 4 * (p->values + 1); /* and copies of them */
   int layer = p->layers;
-  if (run->config->train.recompute != RECOMPUTE_LAYER) return OK;
+  if (p->repeated == 0) return OK;
   TRY(memory_arrays("the steps of a model", ROOM(&backward, behind + 1), ROOM(&again, values)));
   for (int v = 0; v < values; v++) again[v] = NONE;
   for (int s = 0; s < behind; s++) backward[s] = p->step[p->loss + 1 + s];

@@ -60,7 +60,6 @@ int footprint_check(const struct footprint *footprint, struct device *device) {
   estimate_text(&footprint->device, footprint->parts_taken, parts, sizeof parts);
   FAIL(FAILED,
        "out of GPU memory: training takes %s more (%s), but %s are free on %s; use more ranks, "
-       "runtime.precision = \"bf16\", train.recompute = \"layer\", a smaller model.hidden or fewer "
-       "model.layers",
+       "runtime.precision = \"bf16\", a smaller model.hidden or fewer model.layers",
        memory_text(needed, more), parts, memory_text(left, there), device->name);
 }

@@ -1,5 +1,6 @@
 #include "models/session/needs.h"
 
+#include "models/program/program.h"
 #include "runtime/base/base.h"
 #include "runtime/base/tensor.h"
 
@@ -52,7 +53,8 @@ void needs_add(const struct config *config, const struct dataset *d, int hypergr
   add_features(d, dtype, host, device);
   add_graph(d, hypergraph, host, device);
   estimate_add(device, "outputs of layers",
-               bytes_of(d->nodes, hidden, dtype_bytes(dtype)) + bytes_of(d->nodes, d->classes, real));
+               bytes_of(d->nodes, hidden, dtype_bytes(dtype)) +
+                   smaller(bytes_of(d->nodes, d->classes, real), ranks * chunk_bytes));
   estimate_add(device, "parameters and optimiser", bytes_of(weights, 4, real));
   estimate_add(host, "parameters and optimiser", bytes_of(weights, 5, 8));
 }
@@ -64,7 +66,7 @@ int needs_check(const struct estimate *least, const char *kind, int ranks, int64
   estimate_text(least, 0, parts, sizeof parts);
   FAIL(FAILED,
        "out of %s: training takes at least %s on %d rank%s together (%s), but %s are there; use more %s, "
-       "train.recompute = \"layer\", a smaller model.hidden or fewer model.layers",
+       "a smaller model.hidden or fewer model.layers",
        kind, memory_text(total, needed), ranks, ranks == 1 ? "" : "s", parts, memory_text(there, present),
        strcmp(kind, "memory") == 0 ? "nodes" : "ranks, runtime.precision = \"bf16\"");
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "io/dataset/checkpoint.h"
-#include "models/train/classes.h"
 #include "models/train/report.h"
 #include "models/train/state/resume.h"
 #include "models/train/state/rundir.h"
@@ -17,14 +16,43 @@ static void plan(struct trainer *trainer, struct run *run) {
   snapshots_plan(&trainer->snapshots, &trainer->model, run, &trainer->arena);
 }
 
+static void measure(struct trainer *trainer, struct run *run) {
+  trainer->arena = arena_measure(run->device);
+  plan(trainer, run);
+}
+
+/* What training may still take of the device; of the machine, where that is the device. */
+static int64_t memory_left(const struct run *run) {
+  const struct device *device = run->device;
+  if (device->ops->on_host) return memory_limit(run->comm->local_size) - memory_used();
+  const int64_t left = device->ops->memory.left(run->device);
+  return left < 0 ? INT64_MAX : left;
+}
+
+static int64_t lacks_memory(const struct trainer *trainer, const struct run *run) {
+  return model_bytes(&trainer->model) + trainer->arena.used > memory_left(run);
+}
+
+/* The fewest layers computed again with which it fits on all ranks; the most that can be, where none does. */
+static int recompute_to_fit(struct trainer *trainer, struct run *run) {
+  const int most = recompute_most(&trainer->model.program);
+  for (int layers = 1; layers <= most; layers++) {
+    int64_t lacking = lacks_memory(trainer, run);
+    TRY(comm_reduce(run->comm, &lacking, 1, NUMBER_INT64, REDUCE_MAX));
+    if (!lacking) return OK;
+    TRY(model_recompute(&trainer->model, run, layers));
+    measure(trainer, run);
+  }
+  return OK;
+}
+
 int trainer_init(struct trainer *trainer, struct run *run) {
   TRY(objective_init(&trainer->objective, run));
   TRY(model_init(&trainer->model, run));
   trainer->epoch = (struct epoch){
       .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};
-  trainer->arena = arena_measure(run->device);
-  plan(trainer, run);
-  return OK;
+  measure(trainer, run);
+  return run->config->train.recompute == RECOMPUTE_AUTO ? recompute_to_fit(trainer, run) : OK;
 }
 
 void trainer_estimate(const struct trainer *trainer, const struct run *run, struct estimate *host,
@@ -368,24 +396,4 @@ int trainer_run(struct trainer *trainer, struct run *run) {
     TRY(finish_run(trainer, run));
   }
   return OK;
-}
-
-static void print_split(const struct objective *objective, const struct tally *tally, enum split split) {
-  char text[16], loss[32] = "-";
-  if (objective->nodes[split] > 0) snprintf(loss, sizeof loss, "%.4f", tally->loss[split]);
-  log_info("  %-10s %s  loss %s", split_name[split],
-           report_percent(tally_metric(objective, tally, split), text), loss);
-}
-
-int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint) {
-  struct objective *objective = &trainer->objective;
-  struct tally tally = {0};
-  TRY(trainer_load(trainer, run, checkpoint));
-  TRY(epoch_evaluate(&trainer->epoch, run, &tally));
-  TRY(tally_reduce(&tally, run->comm));
-  if (objective_ranks(objective))
-    TRY(objective_rank(objective, run, trainer->epoch.result[0]->logits, &tally));
-  log_info("%s on %s", checkpoint, run->config->dataset.path);
-  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) print_split(objective, &tally, s);
-  return classes_print(&trainer->model, run, SPLIT_TEST);
 }

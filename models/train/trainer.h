@@ -44,8 +44,4 @@ int trainer_load(struct trainer *trainer, struct run *run, const char *path);
  * are named) or a file cannot be written. */
 int trainer_run(struct trainer *trainer, struct run *run);
 
-/* Loads that checkpoint's parameters, makes one forward pass without dropout and prints the metrics of the
- * three splits, and those of the test split by class. */
-int trainer_evaluate(struct trainer *trainer, struct run *run, const char *checkpoint);
-
 #endif

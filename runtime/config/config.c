@@ -74,7 +74,7 @@ static const struct config_key table[] = {
     INTEGER(train.runs, 1, 1, CONFIG_RUNS, "trainings to do, for a mean and a deviation"),
     INTEGER(train.eval_every, 1, 1, 1e9, "epochs between evaluations"),
     INTEGER(train.patience, 0, 0, 1e9, "stop after so many epochs without a better validation metric, or an equal one at a smaller loss; 0: never"),
-    CHOICE(train.recompute, RECOMPUTE_NONE, "what the backward computes again rather than keep: nothing, or the inside of layers", "none", "layer"),
+    CHOICE(train.recompute, RECOMPUTE_AUTO, "what the backward computes again rather than keep: the inside of as few layers as let the run fit into memory, of none, or of all", "auto", "none", "layer"),
 
     CHOICE(partition.method, PARTITION_METIS, "who gets which nodes", "metis", "block", "random"),
     CHOICE(partition.order, ORDER_AUTO, "order of the nodes inside a rank; auto: what is predicted to pay", NODE_ORDER_NAMES),

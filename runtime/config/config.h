@@ -27,7 +27,7 @@ enum node_order {
   ORDER_AUTO,
   ORDERS
 };
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
+enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_LAYER };
 enum row_choice { ROWS_NEEDED, ROWS_ALL };
 
 #define NODE_ORDER_NAMES "given", "degree", "metis", "cluster", "loa", "rcm", "auto"

@@ -57,7 +57,7 @@ violations() {
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
-    shows("models", "core/layouts session/job session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/layouts session/evaluate session/job session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"

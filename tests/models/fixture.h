@@ -141,6 +141,9 @@ static inline void fixture_write(const struct fixture *f, const char *path) {
   dataset_source_free(&s);
 }
 
+/* What a test changes of a job that is set up, before it starts. */
+static void (*fixture_change)(struct job *job);
+
 /* A started job on the fixture with the default settings and those of `settings` (TOML lines). comm is open.
  */
 static inline void fixture_open(struct job *job, const struct fixture *f, const char *settings) {
@@ -156,6 +159,7 @@ static inline void fixture_open(struct job *job, const struct fixture *f, const 
   assert_ok(config_parse(&job->config, text, "test"));
   log_open(0);
   assert_ok(job_setup(job));
+  if (fixture_change) fixture_change(job);
   assert_ok(trainer_start(&job->trainer, &job->run));
   assert_ok(model_reset(&job->trainer.model, &job->run));
 }

@@ -258,3 +258,36 @@ TEST(recomputed_layers_take_less_memory) {
   assert_true((double)bytes_with(text, &again) < .6 * (double)kept);
   assert_int_equal(again, 18); /* product, attention and epilogue of six layers */
 }
+
+static int repeated;
+
+static void recompute(struct job *of) {
+  assert_ok(model_recompute(&of->trainer.model, &of->run, repeated));
+}
+
+/* With the inside of the lowest layers computed again: as many as fit best. */
+TEST(layers_that_are_recomputed_take_less_memory_and_change_no_bit) {
+  static const char *const models[] = {
+      "model.type = \"gat\"\nmodel.heads = 4", "model.type = \"gcn\"\nmodel.norm = \"batch\"",
+      "model.type = \"sage\"\nmodel.norm = \"layer\"\nmodel.residual = true\nruntime.rows = \"all\""};
+  char text[256];
+  fixture_change = recompute;
+  for (int m = 0; m < 3; m++) {
+    int64_t bytes[6];
+    double first[2] = {0};
+    snprintf(text, sizeof text, "%s\nmodel.layers = 6\nmodel.hidden = 32\nmodel.dropout = 0.5", models[m]);
+    for (repeated = 0; repeated <= 5; repeated++) {
+      double loss[2];
+      fixture_open(&job, &plain, text);
+      const struct program *p = &job.trainer.model.program;
+      assert_int_equal(p->repeated, repeated < 4 ? repeated : 4);
+      bytes[repeated] = p->bytes;
+      for (int e = 0; e < 2; e++) assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &loss[e]));
+      if (repeated == 0) memcpy(first, loss, sizeof loss);
+      assert_memory_equal(loss, first, sizeof loss);
+      fixture_close(&job);
+    }
+    assert_true(bytes[4] < bytes[2] && bytes[2] < bytes[0] && bytes[5] == bytes[4]);
+  }
+  fixture_change = NULL;
+}

@@ -63,3 +63,23 @@ for ranks in $rank_counts; do
   done
 done
 echo "recomputing changes nothing"
+
+# As few layers as let the run fit are computed again where nothing else is asked for.
+[[ $device == cpu ]] || exit 0
+works gnndata synth large.h5 --nodes 40000 --degree 10 --features 8 --classes 5
+settings large.toml dataset.path=large.h5 model.type=gat model.heads=4 model.hidden=128 model.layers=8 train.epochs=1 \
+  partition.method=block partition.order=given runtime.threads=1
+
+# about LOG: KiB that the estimate of a run comes to
+about() { sed -n 's/^ *memory *about \([0-9.]*\) \([KMG]\)iB.*/\1 \2/p' "$1" | awk '{ print int($1 * ($2 == "G" ? 1048576 : $2 == "M" ? 1024 : 1)) }'; }
+for recompute in none layer auto; do
+  works gnntrain large.toml --dry-run --set train.recompute=$recompute
+  cp out.txt log.$recompute
+done
+lacks '^recompute:' log.auto
+says '^recompute: the backward computes the inside of the lowest 6 of 8 layers again' log.layer
+most=$(about log.none) least=$(about log.layer)
+holds "$most > 1.3 * $least" "$most KiB, $least with all layers computed again"
+(ulimit -v $(((2 * most + least) / 3)) && works gnntrain large.toml --dry-run)
+says '^recompute: the backward computes the inside of the lowest [1-5] of 8 layers again'
+holds "$(about out.txt) < $most && $(about out.txt) > $least" "$(about out.txt) KiB with some"
