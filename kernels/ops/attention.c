@@ -83,7 +83,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   int64_t cols = attention_message_cols(k, op->out, heads);
   assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
   assert(is_message(k, op->message, a->cols, cols) && is_matrix(k, op->x, rows, width));
-  assert(!op->self.data || is_message(k, op->self, rows, cols));
+  assert(!op->self.data || (op->self.rows <= rows && is_message(k, op->self, op->self.rows, cols)));
   assert(is_real(k, op->term, rows, heads) && is_real(k, op->term_grad, rows, heads));
   assert(!op->l.data || (is_real(k, op->l, heads, width / heads) && is_real(k, op->r, heads, width / heads) &&
                          is_real(k, op->row_term_grad, rows, heads)));
@@ -92,7 +92,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   assert(op->dropout.threshold == 0 || (op->dropout.id && op->col_id) || rows == 0 || a->cols == 0);
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
   bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
-  double flops = 4 * (nnz + (op->self.data ? (double)rows : 0)) * (double)width;
+  double flops = 4 * (nnz + (op->self.data ? (double)op->self.rows : 0)) * (double)width;
   return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention->attention_backward(k, op));
 }
 
@@ -134,7 +134,7 @@ int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
   assert(are_heads(heads, width) && (op->out == width || op->out == width / heads));
   assert(is_matrix(k, op->x, in ? a->cols : rows, width));
   assert(is_message(k, op->message, in ? rows : a->cols, cols));
-  assert(is_real(k, op->score, heads, width / heads) && (!op->self || a->cols >= rows));
+  assert(is_real(k, op->score, heads, width / heads) && op->selves <= rows && op->selves <= a->cols);
   assert(is_matrix(k, op->grad, rows, width) && is_real(k, op->products, rows, width));
   assert(are_sums(k, op->sums, op->grad, width, op->has_halo || op->accumulate));
   assert(a->row ? a->rows <= rows : a->rows == rows);
@@ -142,7 +142,7 @@ int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
   double nnz = (double)a->nnz, columns = (double)(in ? width : cols) * (double)dtype_bytes(k->dtype);
   double bytes = nnz * (4 + columns) + bytes_of(in ? op->message : op->x) + 2 * bytes_of(op->products) +
                  (op->accumulate ? 2 : 1) * bytes_of(op->grad);
-  double flops = (in ? 8 : 10) * (nnz + (op->self ? (double)rows : 0)) * (double)width;
+  double flops = (in ? 8 : 10) * (nnz + (double)op->selves) * (double)width;
   return PROFILE_WORK("dynamic_backward", bytes, flops, k->ops->attention->dynamic_backward(k, op));
 }
 
@@ -183,8 +183,8 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   assert(are_gradients(k, op->dx, op->dn, rows, width) && is_real(k, op->beta_grad, rows, 1));
   assert(op->dx.dtype == k->real || (!op->accumulate && op->arcs == (COSINE_IN | COSINE_OUT)));
   assert(a->row ? a->rows <= rows : a->rows == rows);
-  double arcs = (double)(a->nnz + (op->self ? rows : 0)),
-         row = (double)(cols * dtype_bytes(op->message.dtype));
+  assert(op->selves <= rows);
+  double arcs = (double)(a->nnz + op->selves), row = (double)(cols * dtype_bytes(op->message.dtype));
   return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
                       k->ops->attention->cosine_backward(k, op));
 }

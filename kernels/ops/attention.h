@@ -95,7 +95,7 @@ static inline int64_t attention_message_cols(const struct kernels *k, int64_t ou
 }
 
 /* Gradients with respect to x and term, gathered over the transposed pattern: row u lists the rows v whose
- * arcs (v <- u) there are; with `self` also (u <- u).
+ * arcs (v <- u) there are; with `self` also (u <- u) of the first rows.
  *   dx_u = sum_v a_vu k_vu dy_v;  term_grad_u = sum_v LeakyReLU'(e_vu) a_vu (k_vu dy_v . x_u - delta_v)
  * Where the terms are products, term_u = l . x_u and row_term_u = r . x_u head by head, rows that finish also
  * get dx_u += term_grad_u l + row_term_grad_u r. */
@@ -104,7 +104,7 @@ struct attention_backward {
   int64_t heads;
   struct tensor message;   /* dtype [a.cols, attention_message_cols] */
   int64_t out;             /* columns of dz in it: width, or width / heads of a mean */
-  struct tensor self;      /* messages of the rows themselves; data NULL: no self loops */
+  struct tensor self;      /* messages of the first rows themselves, which have that arc; data NULL: none */
   struct tensor x, term;   /* dtype [rows, width], real [rows, heads] */
   struct dropout dropout;  /* as forward; its ids are those of the rows, here u */
   const int64_t *col_id;   /* of v */
@@ -178,7 +178,7 @@ struct dynamic_backward {
   struct tensor x;         /* dtype [a.cols, width]; of DYNAMIC_OUT [rows, width] */
   struct tensor message;   /* dtype [rows, dynamic_message_cols]; of DYNAMIC_OUT [a.cols, ..] */
   struct tensor score;     /* real [heads, width / heads] */
-  int self;                /* the columns are the rows' nodes, and each has the arc (v <- v) */
+  int64_t selves;          /* the first columns are the rows' nodes, and so many rows have the arc (v <- v) */
   struct dropout dropout;  /* as forward; its ids are those of the rows */
   const int64_t *col_id;   /* [a.cols] */
   int accumulate;          /* to what there is: the second of two parts */
@@ -245,7 +245,8 @@ struct cosine_backward {
   int arcs;                    /* COSINE_IN | COSINE_OUT */
   struct tensor message, rows; /* dtype [a.cols, ..], [rows, of a backward] */
   const void *beta;            /* real */
-  int self, accumulate;        /* accumulate: to what is there */
+  int64_t selves;              /* so many of the first rows have the arc (v <- v) here */
+  int accumulate;              /* to what is there */
   struct tensor dx, dn;        /* real [rows, width]; of arcs both ways in one part both may be dtype */
   struct tensor beta_grad;     /* real [rows, 1] */
 };

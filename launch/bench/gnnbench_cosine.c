@@ -87,7 +87,8 @@ static int measure_backward(struct bench *bench, struct cosine_case *c) {
   struct cosine_rows rows = {
       .x = c->x.tensor, .dz = c->dz.tensor, .y = c->y.tensor, .log_sum = c->log_sum.tensor};
   rows.message = c->backward.tensor;
-  struct cosine_backward op = {.a = c->layout, .message = rows.message, .rows = rows.message, .self = 1};
+  struct cosine_backward op = {.a = c->layout, .message = rows.message, .rows = rows.message};
+  op.selves = c->graph->rows;
   op.arcs = COSINE_IN | COSINE_OUT;
   op.beta = c->beta.tensor.data;
   op.dx = c->dx.tensor;

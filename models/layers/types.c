@@ -24,9 +24,10 @@ enum self_loops model_type_loops(const struct model_type *type, const struct con
   return type->self_loops || self_mean ? LOOPS_WITHIN : LOOPS_APART;
 }
 
-/* Attention and hypergraphs compute all rows. */
-static int computes_all(const struct model_type *type) {
-  return type->on_hypergraph || type == &gat_model || type == &gatv2_model || type == &agnn_model;
+/* A layer sums what its product leaves, in the topmost one once for each head. */
+static struct model_sums sums_of_attention(const struct config *config, int64_t classes) {
+  const double top = (double)(config->model.heads_last * classes) / (double)config->model.hidden;
+  return (struct model_sums){.count = config->model.layers, .top = top};
 }
 
 /* A layer has a sum of what its product leaves, which are the logits in the topmost one; the lowest may be
@@ -42,13 +43,16 @@ struct model_sums model_type_sums(const struct model_type *type, const struct co
                                   int64_t classes) {
   const int64_t layers = config->model.layers, steps = config->model.steps;
   const int norms = config->model.norm == NORM_BATCH, ends_in_product = type == &gcnii_model;
+  const int attends = type == &gat_model || type == &gatv2_model;
   const int maxima = type == &sage_model && config->model.aggregator == AGGREGATOR_MAX;
   struct model_sums sums = type == &mlp_model          ? (struct model_sums){0, 1, 0}
                            : type == &appnp_model      ? (struct model_sums){steps, 1, 0}
                            : ends_in_product || maxima ? (struct model_sums){layers, 1, 0}
+                           : attends                   ? sums_of_attention(config, classes)
+                           : type == &agnn_model       ? (struct model_sums){layers - 2, 1, 0}
                            : type == &sgc_model        ? (struct model_sums){constant ? 0 : layers, 1, 0}
                                                        : sums_of_layers(config, constant, classes);
-  if (computes_all(type) || type == &gin_model || (norms && ends_in_product)) return sums;
+  if (type->on_hypergraph || type == &gin_model || (norms && ends_in_product)) return sums;
   sums.levels = (int)sums.count + 1;
   if (norms && layers > 1 && type != &appnp_model && type != &sgc_model) sums.levels = 1;
   return sums;

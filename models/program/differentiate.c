@@ -273,7 +273,7 @@ static void differentiate_cosine(struct differentiation *d, int s, int dz) {
   struct step step = backward_of(d, s, STEP_COSINE_BACKWARD);
   const int x = forward.in[0], y = forward.out[0];
   const int64_t width = d->p->value[y].cols;
-  const int adds = d->run->comm->size > 1 || d->run->shard->directed;
+  const int adds = d->run->comm->size > 1 || d->run->shard->directed || d->run->shard->levels.count > 0;
   const int ins[] = {dz, x, y, forward.out[1]};
   for (int i = 0; i < 4; i++) step.in[i] = ins[i];
   step.in[4] = take_part(d, x);

@@ -35,7 +35,44 @@ static int is_of_sparse_features(const struct needs *n, const struct step *step)
 
 /* Whether what a step writes comes from other rows of its input. */
 static int passes_arcs(const struct step *step) {
-  return step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE || step->kind == STEP_REDUCE_BACKWARD;
+  return step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE || step->kind == STEP_REDUCE_BACKWARD ||
+         step->kind == STEP_ATTEND || step->kind == STEP_ATTEND_BACKWARD || step->kind == STEP_DYNAMIC ||
+         step->kind == STEP_DYNAMIC_BACKWARD || step->kind == STEP_COSINE ||
+         step->kind == STEP_COSINE_BACKWARD;
+}
+
+/* Whether input i, or output i, of a step that passes arcs has the rows of its columns: `from`. */
+static int reads_columns(const struct step *step, int i) {
+  switch (step->kind) {
+  case STEP_AGGREGATE:
+  case STEP_REDUCE:
+  case STEP_DYNAMIC:
+  case STEP_COSINE:
+    return i == 0;
+  case STEP_ATTEND:
+    return i <= 1;
+  case STEP_ATTEND_BACKWARD:
+  case STEP_DYNAMIC_BACKWARD:
+    return i != 1;
+  case STEP_COSINE_BACKWARD:
+    return i != 1 && i != 4;
+  default:
+    return step->kind == STEP_REDUCE_BACKWARD;
+  }
+}
+
+static int writes_columns(const struct step *step, int i) {
+  switch (step->kind) {
+  case STEP_ATTEND:
+  case STEP_COSINE:
+    return i == 2;
+  case STEP_ATTEND_BACKWARD:
+    return i == 1;
+  case STEP_DYNAMIC_BACKWARD:
+    return i == 1 || i == 2;
+  default:
+    return 0;
+  }
 }
 
 /* Whether a step computes all rows, whatever is asked for. */
@@ -51,6 +88,12 @@ static int takes_all(const struct needs *n, const struct step *step) {
   case STEP_AGGREGATE:
   case STEP_REDUCE:
   case STEP_REDUCE_BACKWARD:
+  case STEP_ATTEND:
+  case STEP_ATTEND_BACKWARD:
+  case STEP_DYNAMIC:
+  case STEP_DYNAMIC_BACKWARD:
+  case STEP_COSINE:
+  case STEP_COSINE_BACKWARD:
   case STEP_LOOP_GRAD:
   case STEP_ADD:
   case STEP_DROPOUT:
@@ -79,7 +122,7 @@ static void need_forward(struct needs *n, int s) {
   step->rows.level = level;
   step->rows.from = passes_arcs(step) ? level_below(n->run, level) : level;
   for (int i = 0; i < STEP_INS; i++)
-    if (step->in[i] != NONE) need(n, step->in[i], i == 0 ? step->rows.from : level);
+    if (step->in[i] != NONE) need(n, step->in[i], reads_columns(step, i) ? step->rows.from : level);
 }
 
 /* A backward step is to find zeros in the rows of a gradient that are not there, up to a level. */
@@ -101,9 +144,11 @@ static void parts_of(const struct step *step, int part[2]) {
   if (step->kind == STEP_COSINE_BACKWARD) part[0] = step->in[4];
 }
 
-/* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. */
+/* Self loops that are not among the arcs add dy's own row: of rows that are not there, zeros. Attention
+ * leaves these rows out. */
 static int reads_own_rows(const struct needs *n, const struct step *step) {
-  return passes_arcs(step) && n->run->shard->in.loops == LOOPS_APART;
+  return (step->kind == STEP_AGGREGATE || step->kind == STEP_REDUCE_BACKWARD) &&
+         n->run->shard->in.loops == LOOPS_APART;
 }
 
 /* A product adds to a part where that lies: if the part has more rows, they stay. */
@@ -123,7 +168,8 @@ static void need_backward(struct needs *n, struct step step) {
   if (reads_own_rows(n, &step)) add_zeros(n, dy, step.rows.level, step.layer);
   for (int i = 0; i < 2; i++) add_zeros(n, part[i], step.rows.level, step.layer);
   for (int i = 0; i < STEP_OUTS; i++)
-    if (step.out[i] != NONE) n->level[step.out[i]] = level_of_sum(n, &step, part[0]);
+    if (step.out[i] != NONE)
+      n->level[step.out[i]] = writes_columns(&step, i) ? step.rows.from : level_of_sum(n, &step, part[0]);
   program_step(n->p, step);
 }
 
@@ -174,12 +220,12 @@ static void hold_rows(struct program *p) {
   for (int v = 0; v < p->values; v++) p->value[v].trained_rows = 0;
   for (int s = 0; s < p->steps; s++) {
     const struct step *step = &p->step[s];
-    for (int i = 0; i < STEP_INS; i++) {
-      const int of_columns = passes_arcs(step) && (i == 0 || step->kind == STEP_REDUCE_BACKWARD);
-      if (step->in[i] != NONE) hold(p, step->in[i], of_columns ? step->rows.source : step->rows.count);
-    }
+    for (int i = 0; i < STEP_INS; i++)
+      if (step->in[i] != NONE)
+        hold(p, step->in[i], reads_columns(step, i) ? step->rows.source : step->rows.count);
     for (int i = 0; i < STEP_OUTS; i++)
-      if (step->out[i] != NONE) hold(p, step->out[i], step->rows.count);
+      if (step->out[i] != NONE)
+        hold(p, step->out[i], writes_columns(step, i) ? step->rows.source : step->rows.count);
   }
 }
 

@@ -78,7 +78,8 @@ static void compute_row(const struct attention_backward *op, uint32_t epoch, int
   int drops = op->dropout.threshold > 0;
   struct gradients grad = {row_of(op->dx, u), row_of(op->term_grad, u)};
   if (!op->accumulate) clear(op, grad);
-  if (op->self.data) take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0, grad);
+  if (op->self.data && u < op->self.rows)
+    take_arc(op, epoch, u, row_of(op->self, u), drops ? op->dropout.id[u] : 0, grad);
   take_segments(op, epoch, u, first, end, grad, place);
   if (op->l.data && !(op->has_halo && op->has_halo[u])) add_terms(op, u);
 }

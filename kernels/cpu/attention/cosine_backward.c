@@ -70,7 +70,7 @@ static void compute_row(const struct cosine_backward *op, int64_t at, struct seg
   struct cosine_row node = cosine_row(op->rows, v, op->dx.cols, 1);
   struct gradients grad = {row_of(op->dx, v), row_of(op->dn, v), row_of(op->beta_grad, v)};
   if (!op->accumulate) clear(op, grad);
-  if (op->self) take_entry(op, &node, &node, grad);
+  if (v < op->selves) take_entry(op, &node, &node, grad);
   take_segments(op, &node, first, end, grad, place);
 }
 

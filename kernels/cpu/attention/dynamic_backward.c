@@ -98,7 +98,7 @@ static void compute_row(const struct dynamic_backward *op, uint32_t epoch, int64
   struct gradients to = {row_of(op->grad, row), row_of(op->products, row)};
   if (!op->accumulate) memset(to.grad, 0, bytes);
   if (!op->accumulate && op->way == DYNAMIC_IN) memset(to.products, 0, bytes);
-  if (op->self) {
+  if (row < op->selves) {
     const int64_t id = op->dropout.threshold > 0 ? op->dropout.id[row] : 0;
     struct arc arc = arc_of(op, row, row, id, id);
     take_arc(op, epoch, &arc, to);

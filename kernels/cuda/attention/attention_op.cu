@@ -116,6 +116,7 @@ int cuda_attention(struct kernels *k, const struct attention *op) {
   if (op->right.data) set_score(op->score, epilogue);
   epilogue->self = rows_of(op->self);
   epilogue->self_stats = rows_of(op->self_term);
+  epilogue->selves = op->self.data ? (int32_t)op->self.rows : 0;
   epilogue->sum = rows_of(op->y);
   epilogue->log_sum = rows_of(op->log_sum);
   if (op->positive.data) epilogue->positive = rows_of(op->positive), epilogue->all = rows_of(op->share);
@@ -182,6 +183,7 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   if (op->self.data) {
     epilogue->self = rows_of(self);
     epilogue->self_stats = rows_of(tensor_reals(k, op->self, stats, 3 * op->heads));
+    epilogue->selves = (int32_t)op->self.rows;
   }
   epilogue->x = rows_of(op->x);
   epilogue->sum = rows_of(op->dx);
@@ -217,7 +219,8 @@ int cuda_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) 
   if (in) task.ends.dz = rows_of(message.dz), task.ends.stats = rows_of(message.log_sum);
   if (!in) task.ends.right = rows_of(message.right), task.sums.stats = rows_of(message.log_sum);
   set_score(op->score, epilogue);
-  if (op->self) epilogue->self = task.sums.x;
+  epilogue->self = task.sums.x;
+  epilogue->selves = (int32_t)op->selves;
   epilogue->sum = rows_of(op->grad);
   epilogue->wide_sum = rows_of(op->sums);
   epilogue->has_halo = op->has_halo;

@@ -7,7 +7,8 @@
 
 /* What a row ends with, of either direction. */
 struct attention_epilogue {
-  struct rows self, self_stats; /* the row's own arc, as x and stats; data NULL: none */
+  struct rows self, self_stats; /* the row's own arc, as x and stats, which the first rows have */
+  int32_t selves;               /* so many */
   struct rows x;                /* backward: X of the row */
   struct rows sum;              /* y; or dx */
   struct rows log_sum, all;     /* forward: log_sum and share; backward `all` alone: term_grad */
@@ -302,7 +303,7 @@ static __device__ __forceinline__ void do_row(const struct attention_sums &op,
       write_piece(op, ~work.segment.target, me, g);
       continue;
     }
-    if (epilogue.self.data) add_self(op, epilogue, row, me, epoch, g);
+    if (row < epilogue.selves) add_self(op, epilogue, row, me, epoch, g);
     if constexpr (S::FORWARDS)
       epilogue_forward(op, epilogue, row, panel + 1 == panels, me, g);
     else

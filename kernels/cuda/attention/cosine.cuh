@@ -19,7 +19,8 @@ struct cosine_arcs {
   uint32_t inverse, dz, reals; /* bytes from a message's begin */
   int32_t width;
   const float *beta;
-  bool self, accumulate;
+  int32_t selves; /* of the first rows, that have an arc with themselves */
+  bool accumulate;
   float *partial; /* [pieces, partial_stride] */
   int64_t partial_stride;
 };

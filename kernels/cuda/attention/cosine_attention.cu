@@ -135,7 +135,7 @@ end_row(const struct cosine_arcs &op, const struct cosine_row_epilogue &epilogue
         const struct cosine_stand<S> &me, struct cosine_sums<S> &g) {
   const bool finished = !epilogue.has_halo || !epilogue.has_halo[row];
   float *log_sum = at<float>(epilogue.log_sum, row, 0);
-  if (op.self) {
+  if (row < op.selves) {
     const char *from = row_at(op.rows, row);
     const float inverse = *(const float *)(from + op.inverse),
                 score = *op.beta * product_of_rows(op, from, from, me) * inverse * inverse;
@@ -234,7 +234,7 @@ int cuda_cosine_attention(struct kernels *k, const struct cosine_attention *op) 
   if (op->y.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   TRY(set_arcs(k, op->a, op->y.cols, op->message, op->rows, &arcs));
   arcs.beta = (const float *)op->beta;
-  arcs.self = op->self != 0;
+  arcs.selves = op->self ? (int32_t)op->rows.rows : 0;
   arcs.accumulate = op->accumulate != 0;
   epilogue.log_sum = rows_of(op->log_sum);
   epilogue.y = f->y = f->out = f->sums = rows_of(op->y);

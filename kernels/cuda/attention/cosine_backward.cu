@@ -177,7 +177,7 @@ static __device__ __forceinline__ void
 end_row(const struct cosine_arcs &op, const struct cosine_gradients &to, int32_t row, bool last,
         const struct cosine_stand<S> &me, float beta, const struct cosine_node<S> &node,
         struct gradient_sums<S> &g) {
-  if (op.self) {
+  if (row < op.selves) {
     const float whole = product_of_rows(op, node.message, node.message, me);
     const float in = product_of_rows(op, node.message + op.dz, node.message, me);
     const struct entry entry = entry_of<S, ARCS>(beta, node, whole, in, in, node.inverse, node.log_sum,
@@ -270,7 +270,7 @@ int cuda_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   if (op->dx.cols == 0 || cuda_layout(op->a)->row_segments == 0) return OK;
   TRY(set_arcs(k, op->a, op->dx.cols, op->message, op->rows, &arcs));
   arcs.beta = (const float *)op->beta;
-  arcs.self = op->self != 0;
+  arcs.selves = (int32_t)op->selves;
   arcs.accumulate = op->accumulate != 0;
   to.dx = rows_of(op->dx);
   to.dn = rows_of(op->dn);

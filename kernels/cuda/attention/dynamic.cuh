@@ -276,7 +276,8 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     clear(g);
     if (!PIECES) sum_arcs(op, others, work.segment, me, node, epoch, row_id, g);
     for (int32_t p = 0; PIECES && p < work.of.pieces; p++) add_piece(op, work.of.first_piece + p, me, g);
-    if (epilogue.self.data) add_arcs<S, 1>(op, self, me, node, whole ? 1 : 0, row, 0, epoch, row_id, g);
+    if (epilogue.selves > 0)
+      add_arcs<S, 1>(op, self, me, node, whole && row < epilogue.selves ? 1 : 0, row, 0, epoch, row_id, g);
     if (!work.there) continue;
     if (!whole)
       write_piece(op, ~work.segment.target, me, g);

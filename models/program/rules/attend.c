@@ -42,23 +42,24 @@ static int attend_part(const struct arcs *arcs) {
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
-  if (!arcs->halo) op.self = op.x, op.self_term = op.term;
+  if (!arcs->halo)
+    op.self = tensor_rows(op.x, 0, op.y.rows), op.self_term = tensor_rows(op.term, 0, op.y.rows);
   if (pass->training) op.positive = tensor_out(pass, step, 3), op.share = tensor_out(pass, step, 4);
   return op_attention(pass->run->kernels, &op);
 }
 
 int run_attend(const struct pass *pass, const struct step *step) {
   struct epilogue epilogue;
-  struct tensor message = tensor_in(pass, step, 0);
-  struct attention_terms terms = {.x = tensor_in(pass, step, 1),
+  struct tensor message = rule_columns(pass, step, 0);
+  struct attention_terms terms = {.x = rule_columns(pass, step, 1),
                                   .l = parameter_of(pass, step, 0),
                                   .r = parameter_of(pass, step, 1),
                                   .left = left_of(pass, message, step),
-                                  .right = tensor_out(pass, step, 2)};
+                                  .right = rule_columns_out(pass, step, 2)};
   struct arcs arcs = {
       .pass = pass, .step = step, .part = attend_part, .epilogue = rule_epilogue(pass, step, &epilogue)};
   TRY(op_attention_terms(pass->run->kernels, &terms));
-  return rule_arcs(arcs, &pass->propagation->forward, message);
+  return rule_arcs(arcs, rule_direction(pass, step, 0), message);
 }
 
 static int gather_part(const struct arcs *arcs) {
@@ -88,23 +89,25 @@ static int gather_part(const struct arcs *arcs) {
 /* Gradients of x through values and terms, over all arcs of this rank's nodes; then those of l and r. */
 int run_attend_backward(const struct pass *pass, const struct step *step) {
   const struct parameters *parameters = pass->parameters;
+  struct tensor right_grad = tensor_out(pass, step, 3);
   struct attention_rows rows = {.heads = step->heads,
-                                .dz = tensor_in(pass, step, 0),
-                                .row_term = tensor_in(pass, step, 2),
-                                .log_sum = tensor_in(pass, step, 5),
-                                .share = tensor_in(pass, step, 4),
-                                .y = tensor_in(pass, step, 6),
-                                .positive = tensor_in(pass, step, 3),
-                                .message = tensor_out(pass, step, 1),
-                                .row_term_grad = tensor_out(pass, step, 3)};
+                                .dz = rule_columns(pass, step, 0),
+                                .row_term = rule_columns(pass, step, 2),
+                                .log_sum = rule_columns(pass, step, 5),
+                                .share = rule_columns(pass, step, 4),
+                                .y = rule_columns(pass, step, 6),
+                                .positive = rule_columns(pass, step, 3),
+                                .message = rule_columns_out(pass, step, 1),
+                                .row_term_grad = rule_columns_out(pass, step, 3)};
   struct attention_terms_backward terms = {
       .x = tensor_columns(tensor_in(pass, step, 1), 0, (int64_t)step->heads * step->width),
       .left_grad = tensor_out(pass, step, 2),
-      .right_grad = tensor_out(pass, step, 3),
+      .right_grad = right_grad,
       .l_grad = parameter_gradient(parameters, pass->run, step->parameter[0]),
       .r_grad = parameter_gradient(parameters, pass->run, step->parameter[1])};
   TRY(op_attention_rows(pass->run->kernels, &rows));
-  TRY(rule_arcs((struct arcs){.pass = pass, .step = step, .part = gather_part}, &pass->propagation->backward,
+  TRY(rule_clear_rows(pass, step, 3)); /* rows without a gradient of their own */
+  TRY(rule_arcs((struct arcs){.pass = pass, .step = step, .part = gather_part}, rule_direction(pass, step, 1),
                 rows.message));
   return op_attention_terms_backward(pass->run->kernels, &terms);
 }

@@ -35,7 +35,7 @@ static int attend_part(const struct arcs *arcs) {
                          .y = tensor_out(pass, step, 0),
                          .mean = tensor_out(pass, step, 1),
                          .epilogue = arcs->epilogue};
-  if (!arcs->halo) op.self = op.x;
+  if (!arcs->halo) op.self = tensor_rows(op.x, 0, op.y.rows);
   return op_attention(pass->run->kernels, &op);
 }
 
@@ -43,7 +43,7 @@ int run_dynamic(const struct pass *pass, const struct step *step) {
   struct epilogue epilogue;
   struct arcs arcs = {
       .pass = pass, .step = step, .part = attend_part, .epilogue = rule_epilogue(pass, step, &epilogue)};
-  return rule_arcs(arcs, &pass->propagation->forward, tensor_in(pass, step, 0));
+  return rule_arcs(arcs, rule_direction(pass, step, 0), rule_columns(pass, step, 0));
 }
 
 /* arcs->x: x, or messages, of the columns; the other of the two is of the rows. */
@@ -51,38 +51,41 @@ static int gather_part(const struct arcs *arcs) {
   const struct pass *pass = arcs->pass;
   const struct step *step = arcs->step;
   const int in = arcs->way == DYNAMIC_IN;
+  const struct tensor message = rule_columns_out(pass, step, 2),
+                      products = in ? rule_columns_out(pass, step, 3) : tensor_out(pass, step, 3),
+                      sums = in ? rule_columns_out(pass, step, 4) : tensor_out(pass, step, 4);
   struct dynamic_backward op = {.a = arcs->a,
                                 .way = arcs->way,
                                 .heads = step->heads,
-                                .out = tensor_in(pass, step, 0).cols,
+                                .out = rule_columns(pass, step, 0).cols,
                                 .x = in ? arcs->x : tensor_in(pass, step, 1),
-                                .message = in ? tensor_out(pass, step, 2) : arcs->x,
+                                .message = in ? message : arcs->x,
                                 .score = score_of(pass, step),
-                                .self = !arcs->halo,
+                                .selves = arcs->halo ? 0 : message.rows,
                                 .dropout = rule_attention_dropout(pass, step->layer),
                                 .col_id = arcs->col_id,
                                 .accumulate = arcs->halo,
                                 .has_halo = arcs->has_halo,
-                                .sums = tensor_out(pass, step, 4),
-                                .grad = tensor_out(pass, step, in ? 1 : 0),
-                                .products = tensor_out(pass, step, 3)};
+                                .sums = sums,
+                                .grad = in ? rule_columns_out(pass, step, 1) : tensor_out(pass, step, 0),
+                                .products = products};
   return op_dynamic_backward(pass->run->kernels, &op);
 }
 
 int run_dynamic_backward(const struct pass *pass, const struct step *step) {
-  const struct propagation *p = pass->propagation;
   struct kernels *k = pass->run->kernels;
   struct arcs in = {.pass = pass, .step = step, .part = gather_part, .way = DYNAMIC_IN},
               out = {.pass = pass, .step = step, .part = gather_part, .way = DYNAMIC_OUT};
   struct dynamic_rows rows = {.heads = step->heads,
-                              .dz = tensor_in(pass, step, 0),
-                              .right = tensor_in(pass, step, 2),
-                              .y = tensor_in(pass, step, 4),
-                              .log_sum = tensor_in(pass, step, 3),
-                              .message = tensor_out(pass, step, 2)};
+                              .dz = rule_columns(pass, step, 0),
+                              .right = rule_columns(pass, step, 2),
+                              .y = rule_columns(pass, step, 4),
+                              .log_sum = rule_columns(pass, step, 3),
+                              .message = rule_columns_out(pass, step, 2)};
   struct column_sums sums = {.x = tensor_out(pass, step, 3), .out = rule_gradient(pass, step->parameter[0])};
   TRY(op_dynamic_rows(k, &rows));
-  TRY(rule_arcs(in, &p->forward, tensor_in(pass, step, 1)));
-  TRY(rule_arcs(out, &p->backward, rows.message));
+  TRY(rule_clear_rows(pass, step, 3)); /* products of rows without a gradient of their own */
+  TRY(rule_arcs(in, rule_direction(pass, step, 0), tensor_in(pass, step, 1)));
+  TRY(rule_arcs(out, rule_direction(pass, step, 1), rows.message));
   return op_column_sums(k, &sums);
 }

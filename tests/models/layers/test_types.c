@@ -40,7 +40,13 @@ TEST(below_a_batch_norm_all_rows_are_computed) {
   assert_int_equal(sums_of("gin", "", 1).levels, 0);
 }
 
-TEST(some_compute_all_rows) {
-  static const char *const types[] = {"gat", "gatv2", "agnn", "hgnn", "unigin", "unigcnii"};
-  for (int i = 0; i < 6; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 0);
+TEST(attention_sums_once_for_each_head) {
+  check(sums_of("gat", "model.layers = 3\nmodel.hidden = 80\nmodel.heads_last = 4", 1), 3, 2, 4);
+  check(sums_of("gatv2", "model.layers = 2\nmodel.hidden = 40\nmodel.heads_last = 1", 0), 2, 1, 3);
+  check(sums_of("agnn", "model.layers = 4", 0), 2, 1, 3);
+}
+
+TEST(hypergraphs_compute_all_rows) {
+  static const char *const types[] = {"hgnn", "unigin", "unigcnii"};
+  for (int i = 0; i < 3; i++) assert_int_equal(sums_of(types[i], "model.layers = 3", 0).levels, 0);
 }
