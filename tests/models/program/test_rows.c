@@ -129,9 +129,11 @@ enum { MODELS = sizeof models / sizeof models[0] };
 
 static const int shares[] = {1, 10, 60};
 
-/* Every share of the first kind of graph where there is one rank; else each kind has another one. */
+/* Every share of the first kind of graph where there is one rank; else each kind has another one. GPUs of
+ * several ranks take a second to meet: there each model has one kind. */
 static void check_models(struct fixture f, struct numbers numbers, int turn) {
   for (int m = 0; m < MODELS; m++) {
+    if (on_gpu() && job.comm.size > 1 && m % 3 != turn) continue;
     for (int i = 0; i < 3; i++) {
       f.train = shares[(i + m + turn) % 3];
       if (i == 0 || (turn == 0 && job.comm.size == 1 && !on_gpu())) check(&f, models[m], numbers);

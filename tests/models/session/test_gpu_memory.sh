@@ -38,4 +38,9 @@ lacks 'read in'
 total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -1)
 hidden=$((total * 1024 / 100 * 80 / 11 * 1024 / 4000000 / 32 * 32)) # outputs take 80% of the memory
 refuses '^gnntrain: out of GPU memory: .* for activations and buffers.*use more ranks' \
-  --set model.hidden=$hidden --set model.layers=12 --set model.norm=layer
+  --set model.hidden=$hidden --set model.layers=12 --set model.norm=layer --set train.recompute=none
+
+# What does not fit is computed again where nothing else is asked for.
+must_run 1 run.toml --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all --set model.hidden=$hidden \
+  --set model.layers=12 --set model.norm=layer --set train.epochs=1
+says '^recompute: the backward computes the inside of the lowest [0-9]+ of 12 layers again'
