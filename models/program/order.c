@@ -1,8 +1,9 @@
 /* order: P (H W) becomes (P H) W where that moves fewer numbers in a training step, forward and backward:
  * over the arcs, which P passes as wide rows as W reads or as it writes; and through the product, which makes
- * the rows that P reads or those that P writes, fewer where only these are needed (rows.c). The first layer
- * needs no gradient of its input, so aggregating first costs it one pass; and none where the aggregate is
- * constant. Of several aggregations behind each other each is asked in turn.
+ * the rows that P reads or those that P writes, fewer where only these are needed (rows.c). There the
+ * evaluations count, too, whose rows are all and many more. The first layer needs no gradient of its input,
+ * so aggregating first costs it one pass; and none where the aggregate is constant. Of several aggregations
+ * behind each other each is asked in turn.
  * Invariant: the values that other steps read are the same but for rounding. */
 #include "models/program/program.h"
 #include "runtime/base/base.h"
@@ -30,6 +31,12 @@ static double arcs_of(const struct run *run, int level) {
   return level < run->shard->levels.count ? run->shard->levels.of[level].arcs_share * degree : degree;
 }
 
+/* Arcs that evaluations pass in each epoch, a node, where a training passes fewer. */
+static double evaluated_arcs(const struct run *run) {
+  if (run->shard->levels.count == 0) return 0;
+  return arcs_of(run, ALL_ROWS) / (double)run->config->train.eval_every;
+}
+
 static int aggregates_first(const struct ordering *o, const struct step *aggregate,
                             const struct step *linear) {
   const struct program *p = o->p;
@@ -40,9 +47,11 @@ static int aggregates_first(const struct ordering *o, const struct step *aggrega
                 product = (first_layer ? 2 : 3) * (in + out);
   if (first_layer && o->run->shard->sparse) return 0;
   if (first_layer && program_input_is_constant(o->run)) return 1;
-  const double arcs = arcs_of(o->run, level),
-               before = arcs * (double)sums_before + rows_of(o->run, level) * (double)product,
-               behind = arcs * (double)sums_behind + rows_of(o->run, below) * (double)product;
+  const double arcs = arcs_of(o->run, level), evaluated = evaluated_arcs(o->run);
+  const double before = arcs * (double)sums_before + rows_of(o->run, level) * (double)product +
+                        evaluated * (double)in,
+               behind = arcs * (double)sums_behind + rows_of(o->run, below) * (double)product +
+                        evaluated * (double)out;
   return before < behind || (before == behind && (first_layer || aggregate->aggregation.ties_first));
 }
 
