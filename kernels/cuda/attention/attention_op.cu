@@ -47,8 +47,7 @@ static bool heads_are_wide(const struct attention_sums *op, enum dtype dtype) {
 }
 
 static void set_score(struct tensor score, struct attention_epilogue *epilogue) {
-  epilogue->l = (const float *)score.data;
-  epilogue->l_stride = score.stride;
+  epilogue->l = {(const float *)score.data, score.stride};
   epilogue->whole_terms = is_wide(score);
 }
 
@@ -190,8 +189,8 @@ int cuda_attention_backward(struct kernels *k, const struct attention_backward *
   if (op->sums.data) epilogue->wide_sum = rows_of(op->sums);
   epilogue->all = rows_of(op->term_grad);
   if (op->l.data) {
-    epilogue->l = (const float *)op->l.data, epilogue->r = (const float *)op->r.data;
-    epilogue->l_stride = op->l.stride, epilogue->r_stride = op->r.stride;
+    epilogue->l = {(const float *)op->l.data, op->l.stride};
+    epilogue->r = {(const float *)op->r.data, op->r.stride};
     epilogue->row_term_grad = rows_of(op->row_term_grad);
   }
   epilogue->has_halo = op->has_halo;

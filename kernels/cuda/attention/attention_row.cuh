@@ -5,6 +5,12 @@
 
 #include "kernels/cuda/attention/attention_sum.cuh"
 
+/* A row of floats a head. */
+struct head_terms {
+  const float *data; /* [heads, stride]; NULL: none */
+  int64_t stride;
+};
+
 /* What a row ends with, of either direction. */
 struct attention_epilogue {
   struct rows self, self_stats; /* the row's own arc, as x and stats, which the first rows have */
@@ -15,8 +21,7 @@ struct attention_epilogue {
   struct rows positive;
   struct rows wide_sum, wide_positive; /* float: the same of rows in parts; data NULL: sum, positive */
   struct rows row_term_grad;
-  const float *l, *r; /* [heads, l_stride]; NULL: none */
-  int64_t l_stride, r_stride;
+  struct head_terms l, r;
   const uint8_t *has_halo;
   bool accumulate, writes_sum, updates; /* writes_sum: also where the update writes its z */
   bool whole_terms;                     /* rows of l and r hold whole vectors at multiples of 16 bytes */
@@ -225,8 +230,8 @@ add_terms(const struct attention_sums &op, const struct attention_epilogue &epil
   const int32_t within = me.col[j] - me.head * op.each;
   const float row_term_grad = *at<float>(epilogue.row_term_grad, row, me.head);
   float l[S::WIDE], r[S::WIDE];
-  load(epilogue.l + me.head * epilogue.l_stride + within, me.n[j], epilogue.whole_terms, l);
-  load(epilogue.r + me.head * epilogue.r_stride + within, me.n[j], epilogue.whole_terms, r);
+  load(epilogue.l.data + me.head * epilogue.l.stride + within, me.n[j], epilogue.whole_terms, l);
+  load(epilogue.r.data + me.head * epilogue.r.stride + within, me.n[j], epilogue.whole_terms, r);
 #pragma unroll
   for (int i = 0; i < S::WIDE; i++) dx[i] += term_grad * l[i] + row_term_grad * r[i];
 }
@@ -250,7 +255,7 @@ end_backward(const struct attention_sums &op, const struct attention_epilogue &e
     if (epilogue.accumulate) read_part(epilogue, epilogue.wide_sum, epilogue.sum, row, me, j, dx);
 #pragma unroll
     for (int i = 0; i < S::WIDE; i++) dx[i] += g.sum[j][i];
-    if (finished && epilogue.l && only) add_terms(op, epilogue, row, me, j, term_grad, dx);
+    if (finished && epilogue.l.data && only) add_terms(op, epilogue, row, me, j, term_grad, dx);
     if (finished)
       write_vector(epilogue, epilogue.sum, row, me, j, dx);
     else

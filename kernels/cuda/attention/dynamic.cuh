@@ -60,7 +60,7 @@ static __device__ __forceinline__ void read_node(const struct attention_sums &op
   const int32_t head = me.head * op.each, dz = op.averaged ? 0 : head;
   node.team = S::SINGLE || op.heads == 1 ? S::LANES : op.each / (S::WIDE * S::VECS);
   node.own_at = at<T>(op.mine, row, head);
-  node.score_at = epilogue.l + me.head * epilogue.l_stride;
+  node.score_at = epilogue.l.data + me.head * epilogue.l.stride;
   if (S::PASS == dynamic_pass::IN) node.dz_at = at<T>(ends.dz, row, dz);
   if (S::PASS == dynamic_pass::IN) node.log_sum = *at<float>(ends.stats, row, me.head);
   if (S::PASS == dynamic_pass::IN) node.delta = *at<float>(ends.stats, row, op.heads + me.head);
