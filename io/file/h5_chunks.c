@@ -143,7 +143,5 @@ int h5_read_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64_t
   FREED struct place *place = malloc((size_t)chunks * sizeof *place);
   int well = place != NULL;
   for (int64_t i = 0; i < chunks && well; i++) well = find_place(&r, from + i, &place[i]);
-  well = well && read_places(&r, place, from, chunks);
-  if (well) h5->disk->direct += chunks;
-  return well;
+  return well && read_places(&r, place, from, chunks);
 }

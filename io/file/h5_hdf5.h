@@ -30,8 +30,8 @@ int h5_read_set(struct h5 *h5, const char *name, struct h5_set *s, int64_t first
                 enum h5_type type, void *data);
 
 /* Reads rows of what is open past HDF5, by all threads, where it can: many rows in chunks of whole rows, of
- * just that type, with no filter but a checksum, which is looked at. 0: it cannot, or something is wrong with
- * them; h5_read_set is to read them all. */
+ * just that type, with no filter but a checksum, which is looked at. 1: they are there; 0: it cannot, or
+ * something is wrong with them, and HDF5 is to read them. */
 int h5_read_chunks(struct h5 *h5, const struct h5_set *s, int64_t first, int64_t count, enum h5_type type,
                    void *data);
 
@@ -61,7 +61,6 @@ struct h5_disk {
   int descriptor, error;
   int notes;                     /* data, not what describes them, are not read: it is noted where they lie */
   int64_t noted_at, noted_bytes; /* the last ones */
-  int64_t direct;                /* chunks that h5_read_chunks has read */
 };
 
 /* Lets HDF5 open the next file with these properties there, whatever its name; *disk stays where it is until
