@@ -93,6 +93,7 @@ static const char *const models[] = {
     "model.type = \"sage\"\nmodel.layers = 2\nmodel.aggregator = \"max\"\nruntime.once = false",
     "model.type = \"gcnii\"\nmodel.layers = 4\nmodel.dropout = 0.5",
     "model.type = \"gin\"\nmodel.layers = 2\nmodel.learn_eps = true",
+    "model.type = \"sgc\"\nmodel.layers = 2",
     "model.type = \"mlp\"\nmodel.layers = 3\nmodel.dropout = 0.5\nmodel.norm = \"layer\"",
     "model.type = \"mlp\"\nmodel.layers = 4\nmodel.dropout = 0.5",
 };
