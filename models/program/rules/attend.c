@@ -89,7 +89,6 @@ static int gather_part(const struct arcs *arcs) {
 /* Gradients of x through values and terms, over all arcs of this rank's nodes; then those of l and r. */
 int run_attend_backward(const struct pass *pass, const struct step *step) {
   const struct parameters *parameters = pass->parameters;
-  struct tensor right_grad = tensor_out(pass, step, 3);
   struct attention_rows rows = {.heads = step->heads,
                                 .dz = rule_columns(pass, step, 0),
                                 .row_term = rule_columns(pass, step, 2),
@@ -102,7 +101,7 @@ int run_attend_backward(const struct pass *pass, const struct step *step) {
   struct attention_terms_backward terms = {
       .x = tensor_columns(tensor_in(pass, step, 1), 0, (int64_t)step->heads * step->width),
       .left_grad = tensor_out(pass, step, 2),
-      .right_grad = right_grad,
+      .right_grad = tensor_out(pass, step, 3),
       .l_grad = parameter_gradient(parameters, pass->run, step->parameter[0]),
       .r_grad = parameter_gradient(parameters, pass->run, step->parameter[1])};
   TRY(op_attention_rows(pass->run->kernels, &rows));

@@ -74,6 +74,7 @@ static inline struct tensor rule_columns(const struct pass *pass, const struct s
   return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), step->rows.source);
 }
 
+/* Likewise of what it writes in the rows of its columns. */
 static inline struct tensor rule_columns_out(const struct pass *pass, const struct step *step, int i) {
   return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), step->rows.source);
 }
@@ -81,7 +82,7 @@ static inline struct tensor rule_columns_out(const struct pass *pass, const stru
 /* 0 in the rows of output i behind those of the columns. */
 int rule_clear_rows(const struct pass *pass, const struct step *step, int i);
 
-/* Likewise of the features' own tensor, which may change from pass to pass, or of a value. */
+/* Rows as rule_rows has them, of a value or of the features, whose tensor may change from pass to pass. */
 struct tensor rule_input(const struct pass *pass, int value, int64_t rows);
 
 /* P or P^T, of the rows that a step over arcs works on. */
