@@ -1,104 +1,124 @@
 #include "io/file/csv.h"
 
+#include "io/file/text_pieces.h"
 #include "runtime/base/base.h"
 
-enum { CSV_BLOCK = 8 << 20 };
-
-struct csv {
-  struct text text;
+/* The rows of a piece of text: its lines without comments. */
+struct rows {
   struct line {
     char *text;
     int64_t number; /* in the file, from 1 */
-  } * line;         /* of the block, without comments */
-  int64_t lines, capacity, rows;
+  } * line;
+  int64_t count, capacity;
+  int64_t first; /* number of the first one, from 0 */
 };
 
-static int add_line(struct csv *csv, char *line, char *end) {
-  if (csv->lines == csv->capacity) {
-    int64_t capacity = 2 * csv->capacity + 1024, bytes = (int64_t)sizeof *csv->line;
-    TRY(memory_grow(&csv->line, csv->lines * bytes, capacity * bytes, "lines of a block"));
-    csv->capacity = capacity;
+struct csv {
+  const struct csv_reader *reader;
+  void *context;
+  struct text *text;
+  struct rows *piece;
+  int64_t rows; /* of the blocks before */
+};
+
+static int add_line(struct rows *rows, char *line, int64_t number) {
+  if (rows->count == rows->capacity) {
+    int64_t capacity = 2 * rows->capacity + 1024, bytes = (int64_t)sizeof *rows->line;
+    TRY(memory_grow(&rows->line, rows->count * bytes, capacity * bytes, "lines of a block"));
+    rows->capacity = capacity;
   }
-  csv->line[csv->lines++] = (struct line){line, csv->text.line};
-  if (end > line && end[-1] == '\r') end--;
-  *end = '\0';
+  rows->line[rows->count++] = (struct line){line, number};
   return OK;
 }
 
-/* The lines of the next block, each ended by a NUL; *length 0 at the end of the file. */
-static int next_block(struct csv *csv, int64_t *length) {
-  char *block;
-  csv->lines = 0;
-  TRY(text_block(&csv->text, CSV_BLOCK, &block, length));
-  char *nul = memchr(block, '\0', (size_t)*length);
-  for (char *at = block, *stop = block + *length, *end; at < stop; at = end + 1) {
-    end = memchr(at, '\n', (size_t)(stop - at));
-    if (!end) end = stop;
-    csv->text.line++;
-    if (*at != '#') TRY(add_line(csv, at, end));
-    if (nul && nul < end) TEXT_FAIL(&csv->text, "holds a NUL byte: not a %s file", "text");
+static int find_rows(void *context, struct text *lines, int p) {
+  struct rows *rows = &((struct csv *)context)->piece[p];
+  char *line;
+  for (rows->count = 0;;) {
+    TRY(text_next(lines, &line));
+    if (!line) return OK;
+    if (*line != '#') TRY(add_line(rows, line, lines->line));
+  }
+}
+
+/* For messages about a line. */
+static struct text place_of(const struct csv *csv, int64_t number) {
+  struct text place = *csv->text;
+  place.line = number;
+  return place;
+}
+
+static int take_row(const struct csv *csv, const struct rows *rows, struct text *place, int64_t i) {
+  place->line = rows->line[i].number;
+  TRY(text_fields(place, rows->line[i].text));
+  return csv->reader->row(csv->context, place, rows->line[i].text, rows->first + i);
+}
+
+/* The first row of a piece that is refused, or the number of its rows. */
+static int64_t find_refused(const struct csv *csv, const struct rows *rows) {
+  struct text place = place_of(csv, 0);
+  int64_t i = 0;
+  while (i < rows->count && take_row(csv, rows, &place, i) == OK) i++;
+  return i;
+}
+
+static int check_more(const struct csv *csv, int pieces) {
+  int64_t expected = csv->reader->expected;
+  for (int p = 0; expected && p < pieces; p++) {
+    const struct rows *rows = &csv->piece[p];
+    if (rows->first + rows->count <= expected) continue;
+    struct text place = place_of(csv, rows->line[expected - rows->first].number);
+    TEXT_FAIL(&place, "there are more rows than the %lld expected", (long long)expected);
   }
   return OK;
 }
 
-static int take_row(const struct csv *csv, const struct csv_reader *reader, void *context,
-                    const struct text *place, int64_t i) {
-  TRY(text_fields(place, csv->line[i].text));
-  return reader->row(context, place, csv->line[i].text, csv->rows + i);
-}
-
-/* The first row of the block that is refused, or the number of rows. */
-static int64_t find_refused(const struct csv *csv, const struct csv_reader *reader, void *context) {
-  int64_t refused = csv->lines;
-#pragma omp parallel reduction(min : refused)
-  {
-    struct text place = csv->text; /* for messages, which each thread has its own of */
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < csv->lines; i++) {
-      place.line = csv->line[i].number;
-      if (i < refused && take_row(csv, reader, context, &place, i) != OK) refused = i;
-    }
+/* Hands the rows of a block to the reader; each message names the line that it is about. */
+static int take_rows(void *context, int pieces) {
+  struct csv *csv = context;
+  const struct csv_reader *reader = csv->reader;
+  int64_t end = csv->rows;
+  const struct line *first = NULL;
+  for (int p = 0; p < pieces; p++) {
+    csv->piece[p].first = end;
+    end += csv->piece[p].count;
+    if (!first && csv->piece[p].count > 0) first = csv->piece[p].line;
   }
-  return refused;
-}
-
-/* Hands the block's rows to the reader; each message names the line that it is about. */
-static int take_rows(struct csv *csv, const struct csv_reader *reader, void *context) {
-  struct text place = csv->text;
-  place.line = csv->line[0].number;
-  if (reader->room) TRY(reader->room(context, &place, csv->line[0].text, csv->rows + csv->lines));
-  int64_t refused = find_refused(csv, reader, context);
-  if (refused == csv->lines) return OK;
-  place.line = csv->line[refused].number;
-  return take_row(csv, reader, context, &place, refused); /* once more: this thread's message is printed */
-}
-
-static int check_more(const struct csv *csv, int64_t expected) {
-  struct text place = csv->text;
-  if (!expected || csv->rows + csv->lines <= expected) return OK;
-  place.line = csv->line[expected - csv->rows].number;
-  TEXT_FAIL(&place, "there are more rows than the %lld expected", (long long)expected);
-}
-
-static int read_blocks(struct csv *csv, const struct csv_reader *reader, void *context) {
-  for (int64_t length;; csv->rows += csv->lines) {
-    TRY(next_block(csv, &length));
-    if (length == 0) break;
-    TRY(check_more(csv, reader->expected));
-    if (csv->lines > 0) TRY(take_rows(csv, reader, context));
+  csv->rows = end;
+  TRY(check_more(csv, pieces));
+  if (!first) return OK;
+  struct text place = place_of(csv, first->number);
+  if (reader->room) TRY(reader->room(csv->context, &place, first->text, end));
+  int refused = pieces; /* the first piece with a row that is */
+#pragma omp parallel for schedule(dynamic, 1) reduction(min : refused)
+  for (int p = 0; p < pieces; p++) {
+    if (find_refused(csv, &csv->piece[p]) < csv->piece[p].count) refused = p < refused ? p : refused;
   }
-  if (csv->rows < reader->expected)
-    TEXT_FAIL(&csv->text, "the file ends after %lld of %lld rows", (long long)csv->rows,
-              (long long)reader->expected);
+  if (refused == pieces) return OK;
+  const struct rows *rows = &csv->piece[refused];
+  for (int64_t i = 0; i < rows->count; i++)
+    TRY(take_row(csv, rows, &place, i)); /* so that this thread has the message */
+  return OK;
+}
+
+static int read_rows(struct csv *csv, const char *path) {
+  const struct text_pieces reader = {find_rows, take_rows};
+  int64_t expected = csv->reader->expected;
+  TRY(text_open(csv->text, path));
+  TRY(text_pieces_read(csv->text, &reader, csv));
+  if (csv->rows < expected)
+    TEXT_FAIL(csv->text, "the file ends after %lld of %lld rows", (long long)csv->rows, (long long)expected);
   return OK;
 }
 
 int csv_read(const char *path, const struct csv_reader *reader, void *context, int64_t *rows) {
-  struct csv csv = {0};
-  int code = text_open(&csv.text, path);
-  if (code == OK) code = read_blocks(&csv, reader, context);
+  ENDED_BY(text_close) struct text text = {0};
+  struct csv csv = {.reader = reader, .context = context, .text = &text};
+  int pieces = text_pieces_most();
+  TRY(memory_arrays("lines of a block", ROOM(&csv.piece, pieces)));
+  int code = read_rows(&csv, path);
   *rows = csv.rows;
-  text_close(&csv.text);
-  free(csv.line);
+  for (int p = 0; p < pieces; p++) free(csv.piece[p].line);
+  free(csv.piece);
   return code;
 }

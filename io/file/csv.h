@@ -1,6 +1,5 @@
 /* csv: rows of values in text, plain or gzip-compressed, as pandas writes them without a header; lines that
- * begin with # are comments. The text is read in blocks; the rows of a block are handled by all threads at
- * once. */
+ * begin with # are comments. The rows of a block of text are handled by all threads at once. */
 #ifndef IO_FILE_CSV_H
 #define IO_FILE_CSV_H
 

@@ -39,19 +39,25 @@ void gzip_close(struct gzip *g) {
   free(g);
 }
 
+/* Fewer than `size` bytes at the end; -1: *reason says why. */
+static int64_t read_file(struct gzip *g, void *to, int64_t size, const char **reason) {
+  errno = 0;
+  int64_t read = (int64_t)fread(to, 1, (size_t)size, g->file);
+  if (!ferror(g->file)) return read;
+  g->error = errno ? errno : EIO;
+  *reason = strerror(g->error);
+  return -1;
+}
+
 /* At least two bytes of input, or all that are left. */
 static int refill(struct gzip *g, const char **reason) {
   z_stream *s = &g->stream;
   if (s->avail_in >= 2) return 1;
   if (s->avail_in > 0) g->input[0] = *s->next_in;
-  errno = 0;
-  s->avail_in += (uInt)fread(g->input + s->avail_in, 1, INPUT - s->avail_in, g->file);
+  int64_t read = read_file(g, g->input + s->avail_in, INPUT - s->avail_in, reason);
   s->next_in = g->input;
-  if (ferror(g->file)) {
-    g->error = errno ? errno : EIO;
-    *reason = strerror(g->error);
-  }
-  return !g->error;
+  if (read > 0) s->avail_in += (uInt)read;
+  return read >= 0;
 }
 
 int gzip_error(const struct gzip *g) {
@@ -69,13 +75,15 @@ int gzip_may_hold(const struct gzip *g, int64_t bytes) {
   return (g->place == PLAIN ? bytes : bytes / DEFLATE_RATIO) <= status.st_size;
 }
 
-static int64_t read_plain(struct gzip *g, char *to, int64_t size) {
+/* What was read ahead, then from the file itself. */
+static int64_t read_plain(struct gzip *g, char *to, int64_t size, const char **reason) {
   z_stream *s = &g->stream;
   uInt count = size < s->avail_in ? (uInt)size : s->avail_in;
   if (count > 0) memcpy(to, s->next_in, count);
   s->next_in += count;
   s->avail_in -= count;
-  return count;
+  int64_t more = read_file(g, to + count, size - count, reason);
+  return more < 0 ? -1 : count + more;
 }
 
 /* Some bytes of the member; at its end the next one begins, or none is left. */
@@ -117,7 +125,7 @@ int64_t gzip_read(struct gzip *g, char *to, int64_t size, const char **reason) {
   while (read < size && g->place != PADDING) {
     if (!refill(g, reason)) return -1;
     if (g->place == BEGINNING) g->place = begins_member(&g->stream) ? MEMBER : PLAIN;
-    int64_t more = g->place == PLAIN ? read_plain(g, to + read, size - read)
+    int64_t more = g->place == PLAIN ? read_plain(g, to + read, size - read, reason)
                                      : read_member(g, to + read, size - read, reason);
     if (more < 0) return -1;
     if (more == 0 && g->place == PLAIN) return read;

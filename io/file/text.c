@@ -21,7 +21,7 @@ int text_open(struct text *text, const char *path) {
 
 void text_close(struct text *text) {
   gzip_close(text->file);
-  free(text->buffer);
+  free_all(text->buffer, text->block);
   *text = (struct text){0};
 }
 
@@ -84,8 +84,29 @@ int text_next(struct text *text, char **line) {
   return OK;
 }
 
+/* What is not yet given out goes to the other buffer, which has room for `bytes` then and is read into next.
+ */
+static int turn_over(struct text *text, int64_t bytes) {
+  char *given = text->buffer;
+  int64_t given_size = text->size, left = text->end - text->at;
+  int64_t size = larger(given_size, larger(bytes, left));
+  if (text->block_size < size) {
+    TRY(memory_grow(&text->block, 0, size + 1, "the text buffer"));
+    text->block_size = size;
+  }
+  memcpy(text->block, given + text->at, (size_t)left);
+  text->buffer = text->block;
+  text->size = text->block_size;
+  text->block = given;
+  text->block_size = given_size;
+  text->at = 0;
+  text->end = left;
+  return OK;
+}
+
 int text_block(struct text *text, int64_t bytes, char **block, int64_t *length) {
   const char *stop = NULL;
+  TRY(turn_over(text, bytes));
   for (;;) {
     stop = memrchr(text->buffer + text->at, '\n', (size_t)(text->end - text->at));
     if (text->ended || (stop && text->end - text->at >= bytes)) break;

@@ -20,6 +20,8 @@ struct text {
   char *buffer; /* [size + 1]; [at, end) is not yet given out */
   int64_t size, at, end;
   int ended;
+  char *block; /* what text_block gave out last; it takes turns with `buffer` */
+  int64_t block_size;
 };
 
 /* Errors: BAD_INPUT when the file is missing or cannot be read; FAILED when the system is at fault. */
@@ -30,8 +32,9 @@ void text_close(struct text *text);
  * Errors: BAD_INPUT for damaged or truncated gzip data, a NUL byte, a line that is too long. */
 int text_next(struct text *text, char **line);
 
-/* Whole lines, in about `bytes` bytes or in what is left: [*block, *block + *length), owned by text until the
- * next call; a last line may lack its end. *length 0: there are none. The caller counts text->line on.
+/* Whole lines, in about `bytes` bytes or in what is left: [*block, *block + *length), owned by text and left
+ * as it is until the call after the next one, so that it can be worked on meanwhile; a last line may lack its
+ * end, and there is room for a NUL behind it. *length 0: there are none. The caller counts text->line on.
  * Errors: as text_next's, but for NUL bytes, which are left to the caller. */
 int text_block(struct text *text, int64_t bytes, char **block, int64_t *length);
 
