@@ -3,41 +3,39 @@
  * Row v of the result lists the sources u of the arcs u -> v, ascending. Arcs that occur several times become
  * one; their weights are summed, as MatrixMarket readers, scipy and PyTorch do. Symmetrising adds u <- v for
  * every u -> v; where both are there with different weights both get the larger, as in the reference GCN of
- * Kipf and Welling, so that a graph that lists both directions keeps its weights. Two stable counting passes
- * sort (a radix sort with nodes as digits): linear in arcs, and sums happen in the order of the list. */
+ * Kipf and Welling, so that a graph that lists both directions keeps its weights.
+ *
+ * Each arc is an entry of its target's row and, reversed, of its source's. A stable pass deals the entries to
+ * buckets of neighbouring rows; then the rows of a bucket are sorted, which fits in a cache, and their arcs
+ * merged. Both halves of a row tell whether the graph is symmetric. All threads work at once, on blocks of
+ * the list and on buckets; sums happen in the order of the list, so the result is that of one thread. What
+ * does not fit in the list's limit of memory waits in a file. */
 #ifndef IO_DATASET_EDGES_H
 #define IO_DATASET_EDGES_H
 
 #include <stdint.h>
 
+#include "io/dataset/arcs.h"
 #include "runtime/base/csr.h"
 
-struct arc {
-  int64_t source, target; /* ids, >= 0 */
-};
-
 struct edges {
-  int64_t count, capacity;
-  struct arc *arc;
-  float *weight; /* NULL unless weighted */
-  int weighted;
+  struct arcs list;
   int undirected; /* every arc stands for both directions */
   int drop_loops; /* leave u -> u out */
   int64_t nodes;  /* the ids are base .. base + nodes - 1; 0: those that occur, in ascending order */
   int64_t base;
+  int64_t target_shift; /* is added to targets: those of a bipartite graph follow its sources */
   /* Found by edges_build: */
   int64_t loops, duplicates, mirrored; /* dropped, merged, added arcs */
   int64_t unequal;                     /* pairs made symmetric whose two weights differed */
   int directed;                        /* pattern or weights of the result are not symmetric */
 };
 
-int edges_reserve(struct edges *edges, int64_t capacity);
-int edges_add(struct edges *edges, int64_t source, int64_t target, float weight);
 void edges_free(struct edges *edges);
 
 /* Makes the adjacency `graph` (caller frees) and uses up the arcs. *id: the users' ids of the nodes, NULL
  * when they are 0 .. N-1. Sets edges->nodes and the counts. Errors: BAD_INPUT: an id out of range, too many
- * nodes, a sum of weights that is not finite. */
+ * nodes, a sum of weights that is not finite; FAILED: out of memory, the disk is full. */
 int edges_build(struct edges *edges, struct csr *graph, int64_t **id);
 
 /* In sorted rows, equal columns become one with the sum of their values. Errors: BAD_INPUT: a sum that is not

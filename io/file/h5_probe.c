@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -129,7 +130,7 @@ static int open_and_walk(const char *path) {
 }
 
 /* Dies quietly, whatever the parent installed, and with it: no handlers, no core, no words on stderr,
- * limits. */
+ * limits. It is one thread: those of the parent are not in it, and each more would take of its memory. */
 static void become_expendable(void) {
   static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGTERM};
   sigset_t none;
@@ -138,6 +139,7 @@ static void become_expendable(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(WALL_SECONDS);
+  omp_set_num_threads(1);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   setrlimit(RLIMIT_CPU, &(struct rlimit){CPU_SECONDS, CPU_SECONDS});
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow memory is terabytes of address space */

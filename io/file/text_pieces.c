@@ -6,18 +6,11 @@
 
 enum { PIECE_BYTES = 1 << 20, PIECES_A_THREAD = 4 }; /* so that no thread waits long for the last one */
 
-/* One piece of a block, and how its reading ended. */
-struct piece {
-  struct text lines;
-  int code;
-  char message[1024]; /* errors belong to the thread that has them */
-};
-
 struct pieces {
   struct text *text;
   const struct text_pieces *reader;
   void *context;
-  struct piece *piece;
+  struct text *piece;
   int count;
   char *block; /* of which the pieces are */
   int64_t length;
@@ -25,6 +18,10 @@ struct pieces {
 
 int text_pieces_most(void) {
   return PIECES_A_THREAD * omp_get_max_threads();
+}
+
+static int64_t block_bytes(void) {
+  return (int64_t)PIECE_BYTES * text_pieces_most();
 }
 
 /* Where piece p begins: behind the first end of a line from its share of the block on. */
@@ -46,7 +43,7 @@ static void cut(struct pieces *pieces) {
   pieces->count = (int)smaller(text_pieces_most(), pieces->length / PIECE_BYTES + 1);
 #pragma omp parallel for schedule(dynamic, 1)
   for (int p = 0; p < pieces->count; p++) {
-    struct text *lines = &pieces->piece[p].lines;
+    struct text *lines = &pieces->piece[p];
     int64_t from = beginning_of(pieces, p), length = beginning_of(pieces, p + 1) - from;
     memcpy(lines->path, pieces->text->path, sizeof lines->path);
     lines->buffer = pieces->block + from;
@@ -56,44 +53,32 @@ static void cut(struct pieces *pieces) {
     lines->line = count_ends(lines->buffer, length);
   }
   for (int p = 0; p < pieces->count; p++) {
-    int64_t ends = pieces->piece[p].lines.line;
-    pieces->piece[p].lines.line = pieces->text->line;
+    int64_t ends = pieces->piece[p].line;
+    pieces->piece[p].line = pieces->text->line;
     pieces->text->line += ends;
   }
   if (pieces->length > 0) pieces->text->line += pieces->block[pieces->length - 1] != '\n';
 }
 
-static void read_piece(struct pieces *pieces, int p) {
-  struct piece *piece = &pieces->piece[p];
-  piece->code = pieces->reader->piece(pieces->context, &piece->lines, p);
-  if (piece->code != OK) snprintf(piece->message, sizeof piece->message, "%s", error_message());
-}
-
 /* Reads all pieces, and meanwhile the next block. */
-static int read_block(struct pieces *pieces, char **block, int64_t *length) {
-  int64_t bytes = (int64_t)PIECE_BYTES * text_pieces_most();
-  struct piece next = {.code = OK};
+static int read_block(struct pieces *pieces, char **next, int64_t *length) {
+  struct error_first refused = {0}, unread = {0};
 #pragma omp parallel
 #pragma omp single
   {
     for (int p = 0; p < pieces->count; p++) {
 #pragma omp task firstprivate(p)
-      read_piece(pieces, p);
+      error_note(&refused, p, pieces->reader->piece(pieces->context, &pieces->piece[p], p));
     }
-    next.code = text_block(pieces->text, bytes, block, length);
-    if (next.code != OK) snprintf(next.message, sizeof next.message, "%s", error_message());
+    error_note(&unread, 0, text_block(pieces->text, block_bytes(), next, length));
   }
-  for (int p = 0; p < pieces->count; p++) {
-    const struct piece *piece = &pieces->piece[p];
-    if (piece->code != OK) FAIL(piece->code, "%s", piece->message);
-  }
+  TRY(error_raise_noted(&refused));
   TRY(pieces->reader->block(pieces->context, pieces->count));
-  if (next.code != OK) FAIL(next.code, "%s", next.message);
-  return OK;
+  return error_raise_noted(&unread);
 }
 
 int text_pieces_read(struct text *text, const struct text_pieces *reader, void *context) {
-  FREED struct piece *piece = NULL;
+  FREED struct text *piece = NULL;
   TRY(memory_arrays("pieces of a text", ROOM(&piece, text_pieces_most())));
   struct pieces pieces = {.text = text, .reader = reader, .context = context, .piece = piece};
   TRY(text_block(text, PIECE_BYTES, &pieces.block, &pieces.length));

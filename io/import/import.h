@@ -23,6 +23,7 @@ struct import_options {
   int64_t splits;       /* how many random splits, >= 1 */
   int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
   int64_t seed;
+  double memory; /* GiB of arcs that are not yet sorted; 0: a third of what is free */
 };
 
 struct import {

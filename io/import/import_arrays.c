@@ -22,12 +22,11 @@ int import_csr(struct import *import, const struct npz *npz, const char *prefix)
   TRY(npz_csr_read(npz, prefix, &m));
   struct edges *edges = &import->edges;
   int64_t offset = settle_nodes(edges, m.rows, m.cols);
-  import->valued |= edges->weighted;
-  TRY(edges_reserve(edges, m.nnz));
+  import->valued |= edges->list.weighted;
   for (int64_t v = 0; v < m.rows; v++) {
     for (int64_t e = m.start[v]; e < m.start[v + 1]; e++) {
       import->valued |= !is_one(m.weight[e]);
-      TRY(edges_add(edges, v, m.col[e] + offset, m.weight[e]));
+      TRY(arcs_add(&edges->list, v, m.col[e] + offset, m.weight[e]));
     }
   }
   return OK;
@@ -63,8 +62,7 @@ static int add_entries(struct import *import, const struct npy *array, const int
   int64_t nnz = array[ROW].count, row[BLOCK], col[BLOCK];
   int64_t offset = settle_nodes(edges, size[0], size[1]);
   float value[BLOCK];
-  import->valued |= edges->weighted;
-  TRY(edges_reserve(edges, nnz));
+  import->valued |= edges->list.weighted;
   for (int64_t first = 0; first < nnz; first += BLOCK) {
     int64_t count = smaller(nnz - first, BLOCK);
     TRY(read_ids(&array[ROW], first, count, size[0], row));
@@ -72,7 +70,7 @@ static int add_entries(struct import *import, const struct npy *array, const int
     TRY(npy_float(&array[DATA], first, count, value));
     for (int64_t k = 0; k < count; k++) {
       import->valued |= !is_one(value[k]);
-      TRY(edges_add(edges, row[k], col[k] + offset, value[k]));
+      TRY(arcs_add(&edges->list, row[k], col[k] + offset, value[k]));
     }
   }
   return OK;
@@ -98,7 +96,6 @@ int import_pairs(struct import *import, const struct npy *pairs, int by_arc) {
   if (pairs->dims != 2 || pairs->dim[by_arc] != 2)
     FAIL(BAD_INPUT, "%s: expected pairs of node ids, %s", pairs->name, by_arc ? "[edges, 2]" : "[2, edges]");
   int64_t arcs = pairs->dim[!by_arc], limit = edges->nodes ? edges->nodes : INT64_MAX;
-  TRY(edges_reserve(edges, arcs));
   for (int64_t i = 0; i < arcs; i++) {
     int64_t pair[2];
     for (int k = 0; k < 2; k++) {
@@ -107,7 +104,7 @@ int import_pairs(struct import *import, const struct npy *pairs, int by_arc) {
         FAIL(BAD_INPUT, "%s: edge %lld names node %lld, outside 0 .. %lld", pairs->name, (long long)i,
              (long long)pair[k], (long long)limit - 1);
     }
-    TRY(edges_add(edges, pair[0], pair[1], 1));
+    TRY(arcs_add(&edges->list, pair[0], pair[1], 1));
   }
   return OK;
 }

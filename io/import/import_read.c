@@ -69,7 +69,7 @@ static void drop_unit_weights(struct csr *graph) {
 static int build_graph(struct import *import) {
   const char *input = import->options->input;
   struct dataset_source *source = &import->source;
-  if (import->edges.count == 0 && import->edges.nodes == 0) FAIL(BAD_INPUT, "%s: holds no arcs", input);
+  if (import->edges.list.count == 0 && import->edges.nodes == 0) FAIL(BAD_INPUT, "%s: holds no arcs", input);
   struct csr graph = {0};
   int code = edges_build(&import->edges, &graph, &source->id);
   if (code == OK) drop_unit_weights(&graph);
@@ -114,13 +114,21 @@ int import_check_output(const struct import_options *options) {
   return h5_check_replaced(options->output, dataset_format, "dataset");
 }
 
+static void set_limit(struct spill *spill, const struct import_options *options) {
+  int64_t available = memory_available(), limit = memory_limit(1);
+  spill->path = options->output;
+  spill->limit = options->memory > 0 ? (int64_t)(options->memory * 0x1p30)
+                                     : (available < 0 ? limit : smaller(available, limit)) / 3;
+}
+
 int import_read(struct import *import, const struct import_options *options) {
   *import = (struct import){.options = options};
   const struct import_format *format;
   TRY(find_format(options->format, &format));
   TRY(check_options(options));
   stem_of(options->output, import->source.name, sizeof import->source.name);
-  import->edges.weighted = options->weights;
+  import->edges.list.weighted = options->weights;
+  set_limit(&import->edges.list.spill, options);
   import->edges.undirected = options->undirected;
   import->edges.drop_loops = options->drop_self_loops;
   TRY(format->read(import));

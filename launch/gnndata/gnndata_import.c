@@ -23,6 +23,9 @@ static const struct option table[] = {
     COUNT(splits, "N", 1, 1000, "make N random splits (default 1)"),
     COUNT(nodes, "N", 1, INT32_MAX, "the ids of an edge list are 0 .. N-1, nodes without arcs included; vertices of a hypergraph"),
     COUNT(seed, "K", 0, 0x1p63, "of everything random (default 0)"),
+    {"memory", "GIB", "of arcs that wait to be sorted; more of them wait in a file beside OUT.h5, gone at the end\n"
+                "                         (default: a third of what is free)", OPTION_REAL,
+     offsetof(struct import_options, memory), .001, 0x1p20, NULL, 0, NULL},
     {0}};
 /* clang-format on */
 

@@ -12,7 +12,7 @@ struct place {
 };
 
 static _Thread_local struct {
-  char message[2048];
+  char message[ERROR_MESSAGE];
   struct place trace[TRACE_DEPTH];
   int depth, code, silent, agreed;
 } current;
@@ -85,4 +85,19 @@ int error_is_agreed(void) {
 
 void error_clear(void) {
   memset(&current, 0, sizeof current);
+}
+
+void error_note(struct error_first *first, int64_t place, int code) {
+  if (code == OK) return;
+#pragma omp critical(error_first)
+  if (first->code == OK || place < first->place) {
+    first->code = code;
+    first->place = place;
+    memcpy(first->message, current.message, sizeof first->message);
+  }
+}
+
+int error_raise_noted(const struct error_first *first) {
+  if (first->code != OK) FAIL(first->code, "%s", first->message);
+  return OK;
 }

@@ -2,10 +2,11 @@
  *
  * Functions that can fail return int, OK when they did not. FAIL formats the message where the cause is
  * known; TRY hands the code upward and notes file, line and function. Only main prints, once. The state is
- * per thread; a parallel region collects codes and raises after it. */
+ * per thread; a parallel region notes the first one of its work, which is raised after it. */
 #ifndef RUNTIME_BASE_ERROR_H
 #define RUNTIME_BASE_ERROR_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 enum {
@@ -14,6 +15,8 @@ enum {
   BAD_INPUT = 2, /* usage, configuration or input file */
   STOPPED = 75,  /* ended by a signal, after saving a checkpoint where training had begun (EX_TEMPFAIL) */
 };
+
+enum { ERROR_MESSAGE = 2048 }; /* bytes of a message, at most */
 
 /* Sets the message and returns `code` from the calling function. Without an errno, name what is allowed. */
 #define FAIL(code, ...) return error_raise((code), __FILE__, __LINE__, __func__, __VA_ARGS__)
@@ -47,6 +50,19 @@ int error_is_silent(void);
  * error_clear. */
 void error_mark_agreed(void);
 int error_is_agreed(void);
+
+/* The error of work that several threads share. Zeroed: none. */
+struct error_first {
+  int code;
+  int64_t place;
+  char message[ERROR_MESSAGE];
+};
+
+/* Notes this thread's error in piece `place` of the work, if `code` is one: the lowest place's stays. */
+void error_note(struct error_first *first, int64_t place, int code);
+
+/* Raises what was noted on this thread; OK when nothing was. */
+int error_raise_noted(const struct error_first *first);
 
 /* Forgets the current error: the caller has dealt with it. */
 void error_clear(void);

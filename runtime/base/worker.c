@@ -9,8 +9,7 @@
 static void *run(void *argument) {
   struct worker *worker = argument;
   omp_set_num_threads(worker->threads);
-  worker->code = worker->call(worker->context);
-  if (worker->code != OK) snprintf(worker->message, sizeof worker->message, "%s", error_message());
+  error_note(&worker->error, 0, worker->call(worker->context));
   return NULL;
 }
 
@@ -42,6 +41,5 @@ int worker_wait(struct worker *worker, double seconds) {
 int worker_finish(struct worker *worker) {
   if (worker->running) pthread_join(worker->thread, NULL);
   worker->running = 0;
-  if (worker->code != OK) FAIL(worker->code, "%s", worker->message);
-  return OK;
+  return error_raise_noted(&worker->error);
 }

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "runtime/base/error.h"
+
 /* Stays where it is while it runs. */
 struct worker {
   int (*call)(void *context);
@@ -11,8 +13,7 @@ struct worker {
   pthread_t thread;
   int running; /* and nobody has noticed its end */
   int threads; /* of its parallel regions: as many as those of the thread that started it */
-  int code;
-  char message[1024];
+  struct error_first error;
 };
 
 /* Errors: FAILED when there is no thread to be had. */

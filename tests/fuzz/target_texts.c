@@ -58,7 +58,7 @@ void fuzz_hmetis(const uint8_t *data, size_t size) {
 }
 
 /* Five nodes whose ids have gaps, and five whose have none. */
-static void feed_fused_wgrad(const char *name, const uint8_t *data, size_t size, const char *labels) {
+static void feed_beside(const char *name, const uint8_t *data, size_t size, const char *labels) {
   static const char gaps[] = "10 20\n20 30\n30 40\n40 50\n", none[] = "0 1\n1 2\n2 3\n3 4\n";
   const char *path = fuzz_file(name, data, size);
   for (int k = 0; k < 2; k++) {
@@ -76,15 +76,15 @@ static void feed_fused_wgrad(const char *name, const uint8_t *data, size_t size,
 }
 
 void fuzz_labels(const uint8_t *data, size_t size) {
-  feed_fused_wgrad("labels", data, size, NULL);
+  feed_beside("labels", data, size, NULL);
 }
 
 void fuzz_split(const uint8_t *data, size_t size) {
-  feed_fused_wgrad("split", data, size, "random:2");
+  feed_beside("split", data, size, "random:2");
 }
 
 void fuzz_csv(const uint8_t *data, size_t size) {
-  feed_fused_wgrad("features.csv", data, size, NULL);
+  feed_beside("features.csv", data, size, NULL);
 }
 
 /* Ids that are not negative: each must be found where it was ranked. */

@@ -47,7 +47,7 @@ static int read_heterophilous(struct import *import, const struct npz *npz) {
   TRY(import_array(import, npz, "edges", take_pairs));
   char what[sizeof npz->path + 16];
   snprintf(what, sizeof what, "%s: nodes", npz->path);
-  TRY(import_check_size(nodes, import->edges.count, what));
+  TRY(import_check_size(nodes, import->edges.list.count, what));
   if (npz_has(npz, "node_features")) TRY(import_array(import, npz, "node_features", import_feature_array));
   if (npz_has(npz, "node_labels")) TRY(import_array(import, npz, "node_labels", import_label_array));
   return nodes ? import_split_arrays(&import->source, npz, nodes) : OK;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "io/file/csv.h"
-#include "io/import/import.h"
+#include "io/import/import_arcs.h"
 #include "io/import/import_arrays.h"
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
@@ -52,7 +52,7 @@ static int take_nodes(struct import *import, const struct npy *counts) {
 
 static int take_pairs(struct import *import, const struct npy *pairs) {
   TRY(import_pairs(import, pairs, 0));
-  return import_check_size(import->edges.nodes, import->edges.count, pairs->name);
+  return import_check_size(import->edges.nodes, import->edges.list.count, pairs->name);
 }
 
 static int read_data(struct import *import, const struct npz *npz) {
@@ -147,48 +147,39 @@ static int read_count(const char *path, int64_t *value) {
   return OK;
 }
 
-static int make_arcs(void *context, const struct text *text, const char *line, int64_t rows) {
-  struct edges *edges = &((struct import *)context)->edges;
-  (void)text, (void)line;
-  if (rows > edges->capacity)
-    TRY(edges_reserve(edges, rows > 2 * edges->capacity ? rows : 2 * edges->capacity));
-  edges->count = rows;
-  return OK;
-}
-
-static int take_arc(void *context, const struct text *text, char *line, int64_t row) {
-  struct edges *edges = &((struct import *)context)->edges;
+static int read_arc(const struct text *text, char *line, int64_t nodes, struct arcs *arcs) {
   int64_t id[2];
   for (int k = 0; k < 2; k++) {
     TRY(text_int(text, &line, &id[k], "two node ids"));
-    if (id[k] < 0 || id[k] >= edges->nodes)
-      TEXT_FAIL(text, "node %lld is outside 0 .. %lld", (long long)id[k], (long long)edges->nodes - 1);
+    if (id[k] < 0 || id[k] >= nodes)
+      TEXT_FAIL(text, "node %lld is outside 0 .. %lld", (long long)id[k], (long long)nodes - 1);
   }
   TRY(text_end(text, &line, "two node ids"));
-  edges->arc[row] = (struct arc){id[0], id[1]};
-  if (edges->weighted) edges->weight[row] = 1;
-  return OK;
+  return arcs_add(arcs, id[0], id[1], 1);
 }
 
-/* Room for as many arcs as are declared, if a file of that size can hold them. */
-static int reserve_arcs(struct edges *edges, const char *path, int64_t declared) {
-  enum { LINE = 4, DEFLATE_RATIO = 1032 };
-  struct stat status;
-  if (stat(path, &status) != 0 || declared / DEFLATE_RATIO > (int64_t)status.st_size / LINE) return OK;
-  return edges_reserve(edges, declared);
+static int read_arc_lines(void *nodes, struct text *text, struct arcs *arcs) {
+  char *line;
+  for (;;) {
+    TRY(text_row(text, "#", &line));
+    if (!line) return OK;
+    TRY(read_arc(text, line, *(int64_t *)nodes, arcs));
+  }
 }
 
 static int read_arcs(struct import *import, const char *raw) {
-  const struct csv_reader reader = {.room = make_arcs, .row = take_arc};
+  static const struct arc_reader reader = {sizeof(int64_t), read_arc_lines, NULL};
+  ENDED_BY(text_close) struct text text = {0};
   char path[OGB_PATH], counts[OGB_PATH];
-  int64_t rows, declared = -1;
+  int64_t declared = -1;
   if (ogb_find(raw, "num-edge-list", counts)) TRY(read_count(counts, &declared));
   ogb_find(raw, "edge", path);
-  if (declared > 0) TRY(reserve_arcs(&import->edges, path, declared));
-  TRY(csv_read(path, &reader, import, &rows));
-  if (declared >= 0 && rows != declared)
+  TRY(text_open(&text, path));
+  TRY(import_arc_lines(import, &text, &reader, &import->edges.nodes));
+  int64_t count = import->edges.list.count;
+  if (declared >= 0 && count != declared)
     FAIL(BAD_INPUT, "%s:1: declares %lld edges, %s has %lld", counts, (long long)declared, path,
-         (long long)rows);
+         (long long)count);
   return OK;
 }
 
@@ -265,7 +256,7 @@ static int read_text(struct import *import, const char *raw) {
   TRY(read_arcs(import, raw));
   char what[OGB_PATH + 16];
   snprintf(what, sizeof what, "%s:1: nodes", path);
-  TRY(import_check_size(import->edges.nodes, import->edges.count, what));
+  TRY(import_check_size(import->edges.nodes, import->edges.list.count, what));
   if (ogb_find(raw, "node-feat", path)) TRY(import_feature_text(import, path));
   return ogb_find(raw, "node-label", path) ? read_labels(import, path) : OK;
 }

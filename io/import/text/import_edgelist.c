@@ -1,12 +1,11 @@
-#include "io/file/text.h"
-#include "io/import/import.h"
+#include "io/import/import_arcs.h"
 #include "runtime/base/base.h"
 
 /* What comments promise, and what the lines keep. */
 struct list {
-  struct text *text;
-  struct import *import;
+  const struct import_options *options;
   int konect;
+  int valued;                /* lines have values */
   int undirected, bipartite; /* % sym, % bip */
   int64_t arcs, left, right; /* declared; -1: not */
   int64_t declared_line;
@@ -25,7 +24,7 @@ static int is_count(const char *word, int64_t *value) {
 
 /* "# Nodes: 36692 Edges: 367662", as SNAP writes it, or "# NAME: 36692 nodes 367662 arcs" and whatever behind
  * a comma; other comments are for people. */
-static void read_snap_comment(struct list *list, const char *at) {
+static void read_snap_comment(struct list *list, const char *at, int64_t line) {
   char nodes[20], arcs[20], what[8];
   int end = -1;
   sscanf(at, " Nodes: %18[0-9] Edges: %18[0-9] %n", nodes, arcs, &end);
@@ -38,11 +37,11 @@ static void read_snap_comment(struct list *list, const char *at) {
   if (at[end] != '\0' && at[end] != ',') return;
   list->left = strtoll(nodes, NULL, 10);
   list->arcs = strtoll(arcs, NULL, 10);
-  list->declared_line = list->text->line;
+  list->declared_line = line;
 }
 
 /* "% bip unweighted", then "% arcs left right"; numbers in other comments are for people. */
-static void read_konect_comment(struct list *list, char *at) {
+static void read_konect_comment(struct list *list, char *at, int64_t line) {
   int64_t number[3];
   int numbers = 0, words = 0;
   for (char *word = text_word(&at); word; word = text_word(&at), words++) {
@@ -54,13 +53,12 @@ static void read_konect_comment(struct list *list, char *at) {
   list->arcs = number[0];
   if (numbers > 1) list->left = number[1];
   if (numbers > 2) list->right = number[2];
-  list->declared_line = list->text->line;
+  list->declared_line = line;
 }
 
-static int read_id(struct list *list, char **at, int64_t limit, int64_t *id) {
-  const struct text *text = list->text;
+static int read_id(const struct list *list, const struct text *text, char **at, int64_t limit, int64_t *id) {
   char quote[TEXT_QUOTE];
-  int64_t low = list->konect, nodes = list->konect ? 0 : list->import->options->nodes;
+  int64_t low = list->konect, nodes = list->konect ? 0 : list->options->nodes;
   const char *word = *at;
   TRY(text_int(text, at, id, "two node ids"));
   if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", text_quote(word, quote), (long long)low);
@@ -74,94 +72,140 @@ static int read_id(struct list *list, char **at, int64_t limit, int64_t *id) {
   return OK;
 }
 
-static int read_arc(struct list *list, char *at) {
-  const struct text *text = list->text;
-  struct edges *edges = &list->import->edges;
+static int read_arc(struct list *list, const struct text *text, char *at, struct arcs *arcs) {
   int64_t source, target;
   float weight = 1, time;
-  TRY(read_id(list, &at, list->konect ? list->left : -1, &source));
-  TRY(read_id(list, &at, list->konect ? list->right : -1, &target));
+  TRY(read_id(list, text, &at, list->konect ? list->left : -1, &source));
+  TRY(read_id(list, text, &at, list->konect ? list->right : -1, &target));
   int valued = text_more(&at);
   if (valued) TRY(text_real(text, &at, &weight, "an edge value"));
   if (text_more(&at)) TRY(text_real(text, &at, &time, "a time"));
   TRY(text_end(text, &at, "two node ids, a value and a time"));
-  if (edges->weighted && !valued) TEXT_FAIL(text, "%s", "expected an edge value, found the end of the line");
-  list->import->valued |= valued;
+  if (arcs->weighted && !valued) TEXT_FAIL(text, "%s", "expected an edge value, found the end of the line");
+  list->valued |= valued;
   list->lowest = smaller(list->lowest, smaller(source, target));
   list->highest_left = larger(list->highest_left, source);
   list->highest_right = larger(list->highest_right, target);
-  return edges_add(edges, source, target, weight);
+  return arcs_add(arcs, source, target, weight);
 }
 
-static int read_lines(struct list *list) {
+static int read_line(struct list *list, const struct text *text, char *line, struct arcs *arcs) {
+  char *word = line;
+  int more = text_more(&word);
+  if (*word == '%' || *word == '#') {
+    if (list->konect) read_konect_comment(list, word + 1, text->line);
+    if (!list->konect) read_snap_comment(list, word + 1, text->line);
+    return OK;
+  }
+  TRY(text_fields(text, line));
+  return more ? read_arc(list, text, word, arcs) : OK;
+}
+
+static int read_lines(void *state, struct text *text, struct arcs *arcs) {
   char *line;
   for (;;) {
-    TRY(text_next(list->text, &line));
+    TRY(text_next(text, &line));
     if (!line) return OK;
-    char *word = line;
-    int more = text_more(&word);
-    if (*word == '%' || *word == '#') {
-      if (list->konect) read_konect_comment(list, word + 1);
-      if (!list->konect) read_snap_comment(list, word + 1);
-    } else {
-      TRY(text_fields(list->text, line));
-      if (more) TRY(read_arc(list, word));
-    }
+    TRY(read_line(state, text, line, arcs));
   }
 }
 
-static int check_count(const struct list *list) {
-  if (list->arcs >= 0 && list->arcs != list->import->edges.count)
-    FAIL(BAD_INPUT, "%s:%lld: declares %lld arcs, the file has %lld", list->text->path,
-         (long long)list->declared_line, (long long)list->arcs, (long long)list->import->edges.count);
+/* Of each piece what it found; where something was declared twice, KONECT means the first, SNAP the last. */
+static void join_piece(void *state, const void *other) {
+  struct list *list = state;
+  const struct list *piece = other;
+  int declares = piece->declared_line > list->declared_line && (!list->konect || list->arcs < 0);
+  if (declares) {
+    list->arcs = piece->arcs;
+    list->left = piece->left;
+    list->right = piece->right;
+    list->declared_line = piece->declared_line;
+  }
+  list->undirected |= piece->undirected;
+  list->bipartite |= piece->bipartite;
+  list->valued |= piece->valued;
+  list->lowest = smaller(list->lowest, piece->lowest);
+  list->highest_left = larger(list->highest_left, piece->highest_left);
+  list->highest_right = larger(list->highest_right, piece->highest_right);
+}
+
+static int check_highest(const struct list *list, const struct text *text, int64_t highest, int64_t limit) {
+  if (list->konect && limit >= 0 && highest > limit)
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld nodes, the file has node id %lld", text->path,
+         (long long)list->declared_line, (long long)limit, (long long)highest);
   return OK;
 }
 
+/* What was declared behind the first arc holds for all of them, too. */
+static int check_list(const struct list *list, const struct import *import, const struct text *text) {
+  int64_t count = import->edges.list.count;
+  if (list->arcs >= 0 && list->arcs != count)
+    FAIL(BAD_INPUT, "%s:%lld: declares %lld arcs, the file has %lld", text->path,
+         (long long)list->declared_line, (long long)list->arcs, (long long)count);
+  TRY(check_highest(list, text, list->highest_left, list->left));
+  return check_highest(list, text, list->highest_right, list->right);
+}
+
+/* The lines up to the first arc one by one: they declare what the other ones have to keep to. */
+static int read_list(struct list *list, struct import *import, struct text *text) {
+  static const struct arc_reader reader = {sizeof *list, read_lines, join_piece};
+  struct arcs *arcs = &import->edges.list;
+  char *line;
+  while (arcs->count == 0) {
+    TRY(text_next(text, &line));
+    if (!line) break;
+    TRY(read_line(list, text, line, arcs));
+  }
+  TRY(import_arc_lines(import, text, &reader, list));
+  import->valued |= list->valued;
+  return check_list(list, import, text);
+}
+
 /* Declared nodes are all there, with arcs or without, where the ids are 0 .. N-1 or 1 .. N. */
-static int settle_nodes(struct list *list) {
-  struct edges *edges = &list->import->edges;
-  int64_t nodes = list->left;
+static int settle_nodes(const struct list *list, struct import *import, const struct text *text) {
+  struct edges *edges = &import->edges;
+  int64_t nodes = list->left, count = edges->list.count;
   int64_t highest = larger(list->highest_left, list->highest_right);
-  if (list->import->options->nodes) {
-    edges->nodes = list->import->options->nodes;
-    return import_check_size(edges->nodes, edges->count, "--nodes");
+  if (list->options->nodes) {
+    edges->nodes = list->options->nodes;
+    return import_check_size(edges->nodes, count, "--nodes");
   }
   if (nodes < 0) return OK;
-  char what[sizeof list->text->path + 64];
-  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text->path, (long long)list->declared_line);
-  TRY(import_check_size(nodes, edges->count, what));
+  char what[sizeof text->path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", text->path, (long long)list->declared_line);
+  TRY(import_check_size(nodes, count, what));
   if (highest < nodes && !list->konect) {
     edges->nodes = nodes;
   } else if (list->lowest >= 1 && highest <= nodes) {
     edges->nodes = nodes;
     edges->base = 1;
   } else {
-    list->import->declared_nodes = nodes;
+    import->declared_nodes = nodes;
   }
   return OK;
 }
 
 /* The second side's ids follow the first's: id r becomes L + r, L being the first side's size. */
-static int settle_sides(struct list *list) {
-  struct edges *edges = &list->import->edges;
-  if (edges->count == 0) return OK;
+static int settle_sides(const struct list *list, struct import *import, const struct text *text) {
+  struct edges *edges = &import->edges;
+  int64_t count = edges->list.count;
+  if (count == 0) return OK;
   int64_t left = list->left >= 0 ? list->left : list->highest_left;
   if (left > INT64_MAX - list->highest_right)
-    FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", list->text->path);
-  for (int64_t i = 0; i < edges->count; i++) edges->arc[i].target += left;
+    FAIL(BAD_INPUT, "%s: the ids of the two sides do not fit in 64 bits together", text->path);
+  edges->target_shift = left;
   if (list->left < 0 || list->right < 0) return OK;
-  char what[sizeof list->text->path + 64];
-  snprintf(what, sizeof what, "%s:%lld: declared nodes", list->text->path, (long long)list->declared_line);
+  char what[sizeof text->path + 64];
+  snprintf(what, sizeof what, "%s:%lld: declared nodes", text->path, (long long)list->declared_line);
   if (list->right > INT64_MAX - left) FAIL(BAD_INPUT, "%s are too many", what);
-  TRY(import_check_size(left + list->right, edges->count, what));
+  TRY(import_check_size(left + list->right, count, what));
   edges->nodes = left + list->right;
   edges->base = 1;
   return OK;
 }
 
-static struct list list_of(struct import *import, struct text *text, int konect) {
-  return (struct list){.import = import,
-                       .text = text,
+static struct list list_of(const struct import *import, int konect) {
+  return (struct list){.options = import->options,
                        .konect = konect,
                        .arcs = -1,
                        .left = -1,
@@ -173,14 +217,13 @@ static struct list list_of(struct import *import, struct text *text, int konect)
 
 static int import_list(struct import *import, int konect) {
   ENDED_BY(text_close) struct text text = {0};
-  struct list list = list_of(import, &text, konect);
+  struct list list = list_of(import, konect);
   TRY(text_open(&text, import->options->input));
-  TRY(read_lines(&list));
-  TRY(check_count(&list));
+  TRY(read_list(&list, import, &text));
   if (list.undirected) import->edges.undirected = 1;
   if (konect && list.arcs < 0 && !list.undirected)
     log_info("no KONECT header: the arcs are taken as directed");
-  return list.bipartite ? settle_sides(&list) : settle_nodes(&list);
+  return list.bipartite ? settle_sides(&list, import, &text) : settle_nodes(&list, import, &text);
 }
 
 int import_edgelist(struct import *import) {
@@ -192,9 +235,8 @@ int import_konect(struct import *import) {
 }
 
 int import_konect_pairs(struct import *import, struct text *text, int64_t *left) {
-  struct list list = list_of(import, text, 1);
-  TRY(read_lines(&list));
-  TRY(check_count(&list));
+  struct list list = list_of(import, 1);
+  TRY(read_list(&list, import, text));
   *left = list.left >= 0 ? list.left : list.highest_left;
   return OK;
 }

@@ -9,16 +9,23 @@
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 
-/* What a reader fills. Incidences are import->edges, from vertices to numbers of hyperedges, which ascend. */
+/* What a reader fills. Incidences are import->edges.list, from vertices to numbers of hyperedges, and stand
+ * in `pair` once they are read. */
 struct hyper_file {
   struct text *text;
   struct import *import;
+  struct arc *pair; /* [pairs], by hyperedge */
+  int64_t pairs;
   int64_t hyperedges;  /* read so far, empty ones among them */
   int64_t base, nodes; /* vertices are base .. base + nodes - 1; nodes -1: not said by the file */
 };
 
+static void hyper_file_free(struct hyper_file *file) {
+  free(file->pair);
+}
+
 static int add_vertex(struct hyper_file *file, int64_t vertex) {
-  return edges_add(&file->import->edges, vertex, file->hyperedges, 1);
+  return arcs_add(&file->import->edges.list, vertex, file->hyperedges, 1);
 }
 
 static int read_edge(struct hyper_file *file, char *line, int weighted) {
@@ -82,6 +89,14 @@ static int read_hmetis(struct hyper_file *file) {
   return OK;
 }
 
+/* The list becomes an array. */
+static int take_pairs(struct hyper_file *file) {
+  struct arcs *list = &file->import->edges.list;
+  if (file->pair) return OK;
+  file->pairs = list->count;
+  return arcs_take(list, &file->pair);
+}
+
 static int compare_targets(const void *a, const void *b) {
   const struct arc *x = a, *y = b;
   return COMPARE(x->target, y->target);
@@ -91,11 +106,11 @@ static int compare_targets(const void *a, const void *b) {
  * the vertices, the right side the hyperedges; those that no line names are empty, and not even counted. */
 static int read_konect(struct hyper_file *file) {
   struct import *import = file->import;
-  struct edges *pairs = &import->edges;
   TRY(import_konect_pairs(import, file->text, &file->nodes));
-  if (pairs->count > 0) qsort(pairs->arc, (size_t)pairs->count, sizeof *pairs->arc, compare_targets);
-  for (int64_t i = 0; i < pairs->count; i++)
-    file->hyperedges += i == 0 || pairs->arc[i].target != pairs->arc[i - 1].target;
+  TRY(take_pairs(file));
+  if (file->pairs > 0) qsort(file->pair, (size_t)file->pairs, sizeof *file->pair, compare_targets);
+  for (int64_t i = 0; i < file->pairs; i++)
+    file->hyperedges += i == 0 || file->pair[i].target != file->pair[i - 1].target;
   file->base = 1;
   if (import->valued) log_info("weights and times of incidences are left out");
   import->valued = 0;
@@ -176,12 +191,11 @@ static int count_beside(const struct import_options *options, int64_t *nodes) {
 /* Vertices are counted from 1 where the last one would not fit otherwise, or where nothing says how many
  * there are and 0 does not occur. */
 static int settle_vertices(struct hyper_file *file) {
-  const struct edges *pairs = &file->import->edges;
   const struct import_options *options = file->import->options;
   int64_t first = INT64_MAX, last = -1, nodes = options->nodes;
-  for (int64_t i = 0; i < pairs->count; i++) {
-    first = smaller(first, pairs->arc[i].source);
-    last = larger(last, pairs->arc[i].source);
+  for (int64_t i = 0; i < file->pairs; i++) {
+    first = smaller(first, file->pair[i].source);
+    last = larger(last, file->pair[i].source);
   }
   if (nodes == 0) TRY(count_beside(options, &nodes));
   int known = nodes > 0;
@@ -217,12 +231,13 @@ static int read_file(struct hyper_file *file) {
   int hmetis = option_has_suffix(path, ".hgr") || option_has_suffix(path, ".hgr.gz");
   TRY(text_open(file->text, path));
   TRY(hmetis ? read_hmetis(file) : read_konect_or_plain(file));
+  TRY(take_pairs(file));
   if (file->hyperedges == 0) FAIL(BAD_INPUT, "%s: holds no hyperedges", path);
   if (file->nodes < 0) TRY(settle_vertices(file));
   char what[sizeof file->text->path + 32];
   snprintf(what, sizeof what, "%s: vertices", path);
   if (file->nodes < 1) FAIL(BAD_INPUT, "%s: its hyperedges are empty", path);
-  return import_check_size(file->nodes, file->import->edges.count, what);
+  return import_check_size(file->nodes, file->pairs, what);
 }
 
 /* Ids from 1 are the user's. */
@@ -236,12 +251,11 @@ static int name_vertices(struct dataset_source *source, int64_t base) {
 /* Rows of vertices, ascending. */
 static int group_vertices(struct hyper_file *file, int64_t *repeated, int64_t *single) {
   struct dataset_source *source = &file->import->source;
-  const struct edges *pairs = &file->import->edges;
   TRY(memory_arrays("hyperedges", ROOM(&source->hyper_start, file->hyperedges + 1),
-                    ROOM(&source->hyper_vertex, pairs->count)));
-  for (int64_t i = 0, at = 0, end; i < pairs->count; i = end) {
-    for (end = i; end < pairs->count && pairs->arc[end].target == pairs->arc[i].target; end++)
-      source->hyper_vertex[at + end - i] = (int32_t)(pairs->arc[end].source - file->base);
+                    ROOM(&source->hyper_vertex, file->pairs)));
+  for (int64_t i = 0, at = 0, end; i < file->pairs; i = end) {
+    for (end = i; end < file->pairs && file->pair[end].target == file->pair[i].target; end++)
+      source->hyper_vertex[at + end - i] = (int32_t)(file->pair[end].source - file->base);
     int64_t kept = sort_distinct(source->hyper_vertex + at, end - i);
     *repeated += end - i - kept;
     *single += kept == 1;
@@ -256,7 +270,6 @@ static int build(struct hyper_file *file) {
   int64_t repeated = 0, single = 0;
   source->nodes = file->nodes;
   TRY(group_vertices(file, &repeated, &single));
-  edges_free(&file->import->edges);
   if (source->hyperedges == 0) FAIL(BAD_INPUT, "%s: its hyperedges are empty", file->text->path);
   log_info("%lld hyperedges of %lld vertices, ids from %lld: %lld empty ones left out, %lld vertices that "
            "repeat in a hyperedge merged, %lld of one vertex kept, as are equal ones",
@@ -277,7 +290,7 @@ static int check_options(const struct import_options *options) {
 
 int import_hypergraph(struct import *import) {
   ENDED_BY(text_close) struct text text = {0};
-  struct hyper_file file = {.text = &text, .import = import, .nodes = -1};
+  ENDED_BY(hyper_file_free) struct hyper_file file = {.text = &text, .import = import, .nodes = -1};
   TRY(check_options(import->options));
   TRY(read_file(&file));
   return build(&file);

@@ -51,7 +51,7 @@ static int read_vertex(struct metis *metis, char *line, int64_t vertex) {
     if (neighbour < 1 || neighbour > metis->nodes)
       TEXT_FAIL(text, "vertex %lld is outside 1 .. %lld", (long long)neighbour, (long long)metis->nodes);
     if (metis->valued) TRY(text_real(text, &line, &weight, "an edge weight"));
-    TRY(edges_add(&metis->import->edges, neighbour, vertex, weight));
+    TRY(arcs_add(&metis->import->edges.list, neighbour, vertex, weight));
   }
   return OK;
 }
@@ -69,7 +69,7 @@ static int read_vertices(struct metis *metis) {
   if (line)
     TEXT_FAIL(metis->text, "more lines than the %lld vertices that line %lld declares",
               (long long)metis->nodes, (long long)metis->header_line);
-  int64_t arcs = metis->import->edges.count;
+  int64_t arcs = metis->import->edges.list.count;
   if (arcs % 2 || arcs / 2 != metis->edges)
     FAIL(BAD_INPUT, "%s:%lld: declares %lld edges, the lists have %lld entries, expected twice as many",
          metis->text->path, (long long)metis->header_line, (long long)metis->edges, (long long)arcs);

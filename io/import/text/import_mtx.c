@@ -1,7 +1,6 @@
 #include <strings.h>
 
-#include "io/file/text.h"
-#include "io/import/import.h"
+#include "io/import/import_arcs.h"
 #include "runtime/base/base.h"
 
 struct matrix {
@@ -64,38 +63,43 @@ static int read_index(const struct text *text, char **at, int64_t size, int64_t 
   return OK;
 }
 
-static int read_entry(struct matrix *matrix, char *line, int64_t offset) {
-  const struct text *text = matrix->text;
+/* Columns of a rectangle are nodes behind its rows. */
+static int64_t column_offset(const struct matrix *matrix) {
+  return matrix->rows == matrix->cols ? 0 : matrix->rows;
+}
+
+static int read_entry(const struct matrix *matrix, const struct text *text, char *line, struct arcs *arcs) {
   int64_t i, j;
   float value = 1;
   TRY(read_index(text, &line, matrix->rows, &i));
   TRY(read_index(text, &line, matrix->cols, &j));
   if (matrix->valued) TRY(text_real(text, &line, &value, "a value"));
   TRY(text_end(text, &line, matrix->valued ? "row, column and value" : "row and column"));
-  return edges_add(&matrix->import->edges, i, j + offset, value);
+  return arcs_add(arcs, i, j + column_offset(matrix), value);
+}
+
+static int read_lines(void *matrix, struct text *text, struct arcs *arcs) {
+  char *line;
+  for (;;) {
+    TRY(text_filled_row(text, "%", &line));
+    if (!line) return OK;
+    TRY(read_entry(matrix, text, line, arcs));
+  }
 }
 
 static int read_entries(struct matrix *matrix) {
+  static const struct arc_reader reader = {sizeof *matrix, read_lines, NULL};
   struct edges *edges = &matrix->import->edges;
-  int64_t offset = matrix->rows == matrix->cols ? 0 : matrix->rows;
-  char *line;
-  for (;;) {
-    TRY(text_filled_row(matrix->text, "%", &line));
-    if (!line) break;
-    if (edges->count == matrix->entries)
-      TEXT_FAIL(matrix->text, "more entries than the %lld that line %lld declares",
-                (long long)matrix->entries, (long long)matrix->size_line);
-    TRY(read_entry(matrix, line, offset));
-  }
-  if (edges->count != matrix->entries)
+  TRY(import_arc_lines(matrix->import, matrix->text, &reader, matrix));
+  if (edges->list.count != matrix->entries)
     FAIL(BAD_INPUT, "%s:%lld: declares %lld entries, the file has %lld", matrix->text->path,
-         (long long)matrix->size_line, (long long)matrix->entries, (long long)edges->count);
+         (long long)matrix->size_line, (long long)matrix->entries, (long long)edges->list.count);
   edges->base = 1;
-  edges->nodes = matrix->cols + offset;
-  if (matrix->symmetric || offset) edges->undirected = 1;
+  edges->nodes = matrix->cols + column_offset(matrix);
+  if (matrix->symmetric || column_offset(matrix)) edges->undirected = 1;
   char what[sizeof matrix->text->path + 64];
   snprintf(what, sizeof what, "%s:%lld: rows and columns", matrix->text->path, (long long)matrix->size_line);
-  return import_check_size(edges->nodes, edges->count, what);
+  return import_check_size(edges->nodes, edges->list.count, what);
 }
 
 int import_mtx(struct import *import) {

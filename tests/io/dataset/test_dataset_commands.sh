@@ -5,6 +5,11 @@ gnndata synth good.h5 --nodes 3000 --degree 8 --features 16 --classes 4 >/dev/nu
 sum=$(cksum <good.h5)
 gnndata check good.h5 >out.txt
 says '^good.h5: ok \(3000 nodes, [0-9]+ arcs, 16 features, 4 classes, 1 split\)$'
+# However many threads a machine has: the process that probes a file has little room for them.
+gnndata synth large.h5 --nodes 300000 --degree 2 --features 32 --classes 4 >/dev/null
+OMP_NUM_THREADS=64 gnndata check large.h5 >out.txt
+says '^large.h5: ok '
+rm large.h5
 gnndata info good.h5 >out.txt
 says '^name +good$'
 says '^nodes +3000$'

@@ -10,7 +10,7 @@ refuses() {
 printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
 gnndata import --help >help.txt
 for word in npz edgelist konect mtx metis hypergraph ogb dgl --undirected --drop-self-loops --weights --features --binarize --labels \
-  --split --splits --nodes --seed; do
+  --split --splits --nodes --seed --memory; do
   grep -q -e "^  $word" help.txt || fail "--help does not list $word"
 done
 gnndata import -h | cmp - help.txt
@@ -38,6 +38,23 @@ refuses "hyper.pipe: is a device or pipe; a file is expected" hypergraph hyper.t
 printf '0 1 2\n1 0 3\n1 2 5\n2 1 5\n' >two.txt
 gnndata import edgelist two.txt two.h5 --weights --undirected >said 2>&1
 says 'two.txt: 1 edges have another weight each way' said
+# With less memory than the arcs take they wait in a file without a name; a full disk is one sentence.
+seq 1 400000 | awk '{ print $1 * 7919 % 50021, $1 * 104729 % 49999 }' >large.txt
+gnndata import edgelist large.txt large.h5 --undirected >said
+mkdir -p little
+gnndata import edgelist large.txt little/large.h5 --undirected --memory 0.002 >said 2>&1
+says 'arcs beyond 2.0 MiB of memory wait in a file beside little/large.h5' said
+cmp large.h5 little/large.h5 || fail "another dataset with less memory"
+[[ $(ls little) == large.h5 ]] || fail "left beside: $(ls little)"
+if ! sanitized; then
+  write_fault ENOSPC "$PWD/little"
+  FAULT_PROGRAM=gnndata FAULT_FILE=
+  ends 1 gnndata import edgelist large.txt little/full.h5 --memory 0.002
+  no_fault
+  grep -q 'little/full.h5: the file beside it, of [0-9]* MiB of arcs, cannot be written: No space left on device' err.txt ||
+    fail "not said: $(cat err.txt)"
+  [[ $(ls little) == large.h5 ]] || fail "a full disk left $(ls little)"
+fi
 # A signal that comes with the second write leaves nothing behind. (The sanitizers cannot be loaded after another library.)
 if ! sanitized; then
   write_fault TERM "$PWD"

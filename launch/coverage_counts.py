@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""launch/coverage.py BUILD FOLDER...: of the C and C++ files below each folder that BUILD compiled with --coverage, the
+"""launch/coverage_counts.py BUILD FOLDER...: of the C and C++ files below each folder that BUILD compiled with --coverage, the
 lines and branches that were run, by folder and in all, and the ten files with the most of both that were not; of a file
 in place of a folder, its lines that were not run (-) and those with branches that were not (?), too. Branches are those
 that gcov counts, without the ways of exceptions and those of assert, which only a mistake of our own would take; where
@@ -37,7 +37,7 @@ def counts(build):
         said = subprocess.run(command, check=False, capture_output=True, text=True)
         wrong = [line for line in said.stderr.splitlines() if "mismatch" in line]
         if wrong or said.returncode:
-            sys.exit(f"coverage.py: {(wrong or said.stderr.splitlines())[-1]}; launch/coverage counts anew")
+            sys.exit(f"coverage_counts.py: {(wrong or said.stderr.splitlines())[-1]}; launch/coverage counts anew")
         for report in said.stdout.splitlines():
             for file in json.loads(report)["files"]:
                 lines, branches = files[os.path.relpath(os.path.join(root, file["file"]), root)]
@@ -81,7 +81,7 @@ def main():
              if os.path.exists(name) and
              any(name == place or name.startswith(place.rstrip("/") + "/") for place in places)}
     if not files:
-        sys.exit(f"coverage.py: nothing below {build} was compiled with --coverage from here")
+        sys.exit(f"coverage_counts.py: nothing below {build} was compiled with --coverage from here")
     for name, (_, branches) in files.items():
         of_asserts = asserts(name)
         for key in [key for key in branches if key[0] in of_asserts]:

@@ -1,0 +1,46 @@
+#include "io/import/import_arcs.h"
+
+#include "io/file/text_pieces.h"
+#include "runtime/base/base.h"
+
+struct reading {
+  struct import *import;
+  const struct arc_reader *reader;
+  char *state;
+  char *piece; /* states of the pieces */
+  struct arcs *arcs;
+};
+
+static int read_piece(void *context, struct text *text, int p) {
+  struct reading *reading = context;
+  char *state = reading->piece + (size_t)p * reading->reader->size;
+  struct arcs *arcs = &reading->arcs[p];
+  memcpy(state, reading->state, reading->reader->size);
+  arcs->weighted = reading->import->edges.list.weighted;
+  TRY(reading->reader->lines(state, text, arcs));
+  return arcs_pack(arcs);
+}
+
+static int join_pieces(void *context, int pieces) {
+  struct reading *reading = context;
+  const struct arc_reader *reader = reading->reader;
+  for (int p = 0; p < pieces; p++) {
+    TRY(arcs_join(&reading->import->edges.list, &reading->arcs[p]));
+    if (reader->join) reader->join(reading->state, reading->piece + (size_t)p * reader->size);
+  }
+  return OK;
+}
+
+int import_arc_lines(struct import *import, struct text *text, const struct arc_reader *reader, void *state) {
+  const struct text_pieces pieces = {read_piece, join_pieces};
+  int most = text_pieces_most();
+  FREED char *piece = NULL;
+  struct reading reading = {.import = import, .reader = reader, .state = state};
+  TRY(memory_arrays("pieces of a text", ROOM(&piece, most * (int64_t)reader->size)));
+  reading.piece = piece;
+  TRY(memory_arrays("pieces of a text", ROOM(&reading.arcs, most)));
+  int code = text_pieces_read(text, &pieces, &reading);
+  for (int p = 0; p < most; p++) arcs_free(&reading.arcs[p]);
+  free(reading.arcs);
+  return code;
+}
