@@ -11,6 +11,7 @@
 #include "io/import/import_labels.h"
 #include "io/import/import_split.h"
 #include "runtime/base/base.h"
+#include "runtime/profile/profile_clock.h"
 
 /* Whether each option can be understood, before anything is read. */
 static int check_options(const struct import_options *options) {
@@ -131,11 +132,15 @@ int import_read(struct import *import, const struct import_options *options) {
   set_limit(&import->edges.list.spill, options);
   import->edges.undirected = options->undirected;
   import->edges.drop_loops = options->drop_self_loops;
+  double begin = profile_clock(), read;
   TRY(format->read(import));
+  read = profile_clock();
   if (options->weights && !import->valued)
     FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
   if (import->valued && !options->weights) log_info("edge values are left out; --weights keeps them");
   if (!import->source.hyper_start) TRY(build_graph(import));
+  import->read = read - begin;
+  import->sorted = profile_clock() - read;
   if (format->check) TRY(format->check(import));
   TRY(import_features(import));
   TRY(import_labels(import));

@@ -4,6 +4,7 @@
 #include "launch/gnndata/gnndata_commands.h"
 #include "launch/options.h"
 #include "runtime/base/base.h"
+#include "runtime/profile/profile_clock.h"
 
 /* clang-format off */
 static const struct option table[] = {
@@ -86,6 +87,13 @@ static void print_summary(const struct import *import) {
       (long long)edges->duplicates, (long long)import->unlabelled, (long long)edges->mirrored);
 }
 
+/* Of an import that took its time. */
+static void print_times(const struct import *import, double written) {
+  if (import->read + import->sorted + written < 5) return;
+  log_info("read in %.1f s, sorted in %.1f s, written in %.1f s; %s of memory at most", import->read,
+           import->sorted, written, memory_text(memory_peak(), (char[16]){0}));
+}
+
 int gnndata_import(int argc, char **argv) {
   struct import_options chosen = {.splits = 1};
   struct options options = {
@@ -103,7 +111,9 @@ int gnndata_import(int argc, char **argv) {
   ENDED_BY(import_free) struct import import = {0};
   TRY(import_read(&import, &chosen));
   TRY(make_folder_of(chosen.output));
+  double begin = profile_clock();
   TRY(dataset_write(&import.source, chosen.output));
+  print_times(&import, profile_clock() - begin);
   print_summary(&import);
   return OK;
 }
