@@ -8,7 +8,7 @@ enum {
   RANGES = 1 << 16,      /* at most */
   BUCKET = 1 << 18,      /* entries that a core sorts in its cache */
   BUCKETS = 1 << 10,     /* so many are dealt to without losing the caches; more where memory is short */
-  MERGE_BYTES = 40,      /* an entry of a bucket while it is merged */
+  MERGE_BYTES = 48,      /* an entry of a bucket while it is merged */
   DEALT = 2 * ARCS_BLOCK /* entries of a block of the list */
 };
 

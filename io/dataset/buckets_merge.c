@@ -3,90 +3,107 @@
 #include "io/dataset/buckets.h"
 #include "runtime/base/base.h"
 
-/* A bucket while its rows are sorted and merged. Sorted keys: column << 32 | reversed << 31 | number of the
- * weight, so that equal arcs stand in the order of the list. */
+enum {
+  DIGIT = 11
+}; /* bits of a column that a pass sorts by, at most: its counts stay in the nearest cache */
+
+/* Entries and their weights. */
+struct run {
+  uint64_t *entry;
+  float *weight; /* NULL: there are none */
+};
+
+/* A bucket while its rows are sorted and merged. */
 struct table {
-  int64_t entries, rows; /* for which there is room */
-  uint64_t *entry, *key; /* [entries]: as they come from a file; of the rows, one after the other */
-  float *weight;         /* [entries], as they come from a file */
-  int64_t *end;          /* [rows + 1]: where the keys of a row end */
-  int32_t *col;          /* [entries], merged */
-  float *sum;            /* likewise; NULL unless weighted */
+  int64_t entries, digits; /* for which there is room */
+  struct run room[2];      /* [entries]: for entries that come from a file; to sort into */
+  int64_t *end;            /* [digits + 1]: of each digit, in the end of each row: where its entries end */
+  int32_t *col;            /* [entries], merged */
+  float *sum;              /* likewise; NULL unless weighted */
   int64_t kept;
   struct merged merged; /* of all buckets so far */
 };
 
 static void table_free(struct table *table) {
-  free_all(table->entry, table->key, table->weight, table->end, table->col, table->sum);
+  for (int i = 0; i < 2; i++) free_all(table->room[i].entry, table->room[i].weight);
+  free_all(table->end, table->col, table->sum);
 }
 
 /* What the buckets had before is lost. */
 static int table_grow(struct table *table, const struct bucket *bucket, int weighted) {
-  int64_t rows = bucket->end - bucket->first;
-  if (weighted && bucket->count > INT32_MAX)
-    FAIL(BAD_INPUT, "%lld weighted arcs at nodes %lld to %lld; at most %d can be sorted",
-         (long long)bucket->count, (long long)bucket->first, (long long)bucket->end - 1, INT32_MAX);
-  if (rows > table->rows) {
+  struct run *room = table->room;
+  int64_t digits = larger(bucket->end - bucket->first, 1 << DIGIT), entries = bucket->count;
+  if (digits > table->digits) {
     free(table->end);
-    TRY(memory_arrays("rows of arcs", ROOM(&table->end, rows + 1)));
-    table->rows = rows;
+    TRY(memory_arrays("rows of arcs", ROOM(&table->end, digits + 1)));
+    table->digits = digits;
   }
-  if (bucket->count <= table->entries) return OK;
-  free_all(table->entry, table->key, table->weight, table->col, table->sum);
-  table->weight = table->sum = NULL;
+  if (entries <= table->entries) return OK;
+  free_all(room[0].entry, room[1].entry, room[0].weight, room[1].weight, table->col, table->sum);
+  room[0].weight = room[1].weight = table->sum = NULL;
   table->entries = 0;
-  TRY(memory_arrays("sorted arcs", ROOM(&table->entry, bucket->count), ROOM(&table->key, bucket->count),
-                    ROOM(&table->col, bucket->count)));
+  TRY(memory_arrays("sorted arcs", ROOM(&room[0].entry, entries), ROOM(&room[1].entry, entries),
+                    ROOM(&table->col, entries)));
   if (weighted)
-    TRY(memory_arrays("edge weights", ROOM(&table->weight, bucket->count), ROOM(&table->sum, bucket->count)));
-  table->entries = bucket->count;
+    TRY(memory_arrays("edge weights", ROOM(&room[0].weight, entries), ROOM(&room[1].weight, entries),
+                      ROOM(&table->sum, entries)));
+  table->entries = entries;
   return OK;
 }
 
-static void sort_keys(uint64_t *key, int64_t count) {
-  enum { FEW = 24 };
-  for (int64_t i = 1; count <= FEW && i < count; i++) {
-    uint64_t moved = key[i];
-    int64_t at = i;
-    for (; at > 0 && key[at - 1] > moved; at--) key[at] = key[at - 1];
-    key[at] = moved;
-  }
-  if (count > FEW) qsort(key, (size_t)count, sizeof *key, compare_int64); /* all are below 2^63 */
-}
-
-/* Deals the entries to their rows. */
-static void group_rows(struct table *table, const struct bucket *bucket, const uint64_t *entry,
-                       int weighted) {
-  int64_t rows = bucket->end - bucket->first, *end = table->end;
-  memset(end, 0, (size_t)(rows + 1) * sizeof *end);
-  for (int64_t i = 0; i < bucket->count; i++) end[(entry[i] >> 32) + 1]++;
-  for (int64_t v = 0; v < rows; v++) end[v + 1] += end[v];
-  for (int64_t i = 0; i < bucket->count; i++) {
-    uint64_t column = (uint32_t)entry[i] >> 1, reversed = entry[i] & 1;
-    table->key[end[entry[i] >> 32]++] = column << 32 | reversed << 31 | (uint64_t)(weighted ? i : 0);
+/* A stable pass of a radix sort by (entry >> shift) & mask, which is below `digits`. */
+static void sort_by(const struct run *from, const struct run *to, int64_t count, int shift, uint64_t mask,
+                    int64_t digits, int64_t *end) {
+  memset(end, 0, (size_t)(digits + 1) * sizeof *end);
+  for (int64_t i = 0; i < count; i++) end[(from->entry[i] >> shift & mask) + 1]++;
+  for (int64_t d = 0; d < digits; d++) end[d + 1] += end[d];
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = end[from->entry[i] >> shift & mask]++;
+    to->entry[at] = from->entry[i];
+    if (to->weight) to->weight[at] = from->weight[i];
   }
 }
 
-/* Equal arcs [*at, ...) of one direction: how many, and the sum of their weights. */
-static int64_t take_equal(const uint64_t *key, int64_t *at, int64_t end, const float *weight, float *sum) {
+/* Sorts a bucket's entries by row, column and direction, from `run` into what it is then; row v's end at
+ * table->end[v - first]. */
+static void sort_bucket(struct table *table, const struct bucket *bucket, int64_t columns, struct run *run) {
+  int bits = 1, passes;
+  while (columns > (int64_t)1 << bits) bits++;
+  bits++; /* the direction */
+  passes = (bits + DIGIT - 1) / DIGIT;
+  int width = (bits + passes - 1) / passes;
+  struct run other = table->room[1], sorted;
+  for (int p = 0; p <= passes; p++) {
+    if (p < passes)
+      sort_by(run, &other, bucket->count, p * width, (1U << width) - 1, 1 << width, table->end);
+    else
+      sort_by(run, &other, bucket->count, 32, UINT32_MAX, bucket->end - bucket->first, table->end);
+    sorted = other;
+    other = *run;
+    *run = sorted;
+  }
+}
+
+/* Equal arcs from *at on, of one row and direction: how many, and the sum of their weights. */
+static int64_t take_equal(const struct run *run, int64_t *at, int64_t end, float *sum) {
   int64_t first = *at;
   double total = 0;
-  for (; *at < end && key[*at] >> 31 == key[first] >> 31; ++*at)
-    total += weight ? (double)weight[key[*at] & INT32_MAX] : 0;
+  for (; *at < end && run->entry[*at] == run->entry[first]; ++*at)
+    total += run->weight ? (double)run->weight[*at] : 0;
   *sum = (float)total;
   return *at - first;
 }
 
 /* The arcs of one column: both directions, if both are there. */
-static int merge_column(struct table *table, int both, int64_t row, int64_t *at, int64_t end,
-                        const float *weight) {
-  const uint64_t *key = table->key;
-  int32_t col = (int32_t)(key[*at] >> 32);
+static int merge_column(struct table *table, const struct run *run, int both, int64_t row, int64_t *at,
+                        int64_t end) {
+  uint64_t own_entry = run->entry[*at] & ~1ULL;
+  int32_t col = (int32_t)((uint32_t)own_entry >> 1);
   float own = 0, reversed = 0;
-  int is_own = !(key[*at] >> 31 & 1) && take_equal(key, at, end, weight, &own) > 0;
-  int is_reversed = *at < end && (int32_t)(key[*at] >> 32) == col &&
-                    take_equal(key, at, end, weight, &reversed) > 0;
-  int differ = weight && is_own && is_reversed && memcmp(&own, &reversed, sizeof own) != 0;
+  int is_own = run->entry[*at] == own_entry && take_equal(run, at, end, &own) > 0;
+  int is_reversed = *at < end && run->entry[*at] == (own_entry | 1) &&
+                    take_equal(run, at, end, &reversed) > 0;
+  int differ = is_own && is_reversed && memcmp(&own, &reversed, sizeof own) != 0;
   if (!isfinite(own))
     FAIL(BAD_INPUT, "the values that stand at column %d of row %lld add up to more than a float holds", col,
          (long long)row);
@@ -95,25 +112,26 @@ static int merge_column(struct table *table, int both, int64_t row, int64_t *at,
   table->merged.lonely += differ || is_own != is_reversed;
   if (!is_own && !both) return OK;
   table->col[table->kept] = col;
-  if (weight)
+  if (run->weight)
     table->sum[table->kept] = !both || !is_reversed ? own : is_own ? fmaxf(own, reversed) : reversed;
   table->kept++;
   return OK;
 }
 
 /* Sorts and merges the rows of a bucket; start[v + 1]: how many arcs row v keeps. */
-static int merge_bucket(struct table *table, const struct arcs *list, const struct bucket *bucket, int both,
-                        int64_t *start) {
-  void *entry, *weight = NULL;
+static int merge_bucket(struct table *table, const struct buckets *buckets, const struct bucket *bucket,
+                        int both, int64_t *start) {
+  const struct arcs *list = buckets->list;
+  struct run run = {0};
   table->kept = 0;
   TRY(table_grow(table, bucket, list->weighted));
-  TRY(spill_view(&list->spill, &bucket->entries, table->entry, &entry));
-  if (list->weighted) TRY(spill_view(&list->spill, &bucket->weights, table->weight, &weight));
-  group_rows(table, bucket, entry, list->weighted);
+  TRY(spill_view(&list->spill, &bucket->entries, table->room[0].entry, (void **)&run.entry));
+  if (list->weighted)
+    TRY(spill_view(&list->spill, &bucket->weights, table->room[0].weight, (void **)&run.weight));
+  sort_bucket(table, bucket, buckets->rows, &run);
   for (int64_t v = bucket->first, at = 0; v < bucket->end; v++) {
     int64_t end = table->end[v - bucket->first], before = table->kept;
-    sort_keys(table->key + at, end - at);
-    while (at < end) TRY(merge_column(table, both, v, &at, end, weight));
+    while (at < end) TRY(merge_column(table, &run, both, v, &at, end));
     start[v + 1] = table->kept - before;
   }
   return OK;
@@ -145,7 +163,7 @@ static int merge_all(struct buckets *buckets, int both, struct csr *graph, struc
 #pragma omp for ordered schedule(dynamic, 1)
     for (int64_t k = 0; k < buckets->count; k++) {
       int64_t place = 0;
-      if (code == OK) code = merge_bucket(&table, list, &buckets->bucket[k], both, graph->start);
+      if (code == OK) code = merge_bucket(&table, buckets, &buckets->bucket[k], both, graph->start);
 #pragma omp ordered
       if (code == OK) place = take_place(graph, &table);
       if (code == OK) copy_rows(graph, &table, place);

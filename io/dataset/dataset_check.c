@@ -13,11 +13,12 @@ static int check_dense_features(struct check *c) {
   for (int64_t first = 0; first < d->nodes; first += block) {
     int64_t rows = smaller(block, d->nodes - first);
     TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, value));
-    for (int64_t i = 0; i < rows * d->features; i++) {
+    for (int64_t i = check_first_infinite(value, rows * d->features); i < rows * d->features; i++) {
       if (!isfinite(value[i]))
         check_violation(c, VIOLATION_VALUE, "/node/features: node %lld, column %lld is %g; it must be finite",
                         (long long)(first + i / d->features), (long long)(i % d->features), (double)value[i]);
     }
+    check_progress(c, "/node/features", first + rows, d->nodes);
   }
   return OK;
 }

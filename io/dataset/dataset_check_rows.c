@@ -4,8 +4,10 @@
 #include <stdarg.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/csr.h"
+#include "runtime/profile/profile_clock.h"
 
-enum { SAID_A_KIND = 20 };
+enum { SAID_A_KIND = 20, PIECE = 1 << 16, PROGRESS_SECONDS = 5 };
 
 void check_violation(struct check *c, enum violation_kind kind, const char *format, ...) {
   char text[512];
@@ -18,13 +20,55 @@ void check_violation(struct check *c, enum violation_kind kind, const char *form
   c->say(text, c->context);
 }
 
+int64_t check_first_infinite(const float *value, int64_t count) {
+  int64_t first = count;
+#pragma omp parallel for reduction(min : first)
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(value[i])) first = smaller(first, i);
+  }
+  return first;
+}
+
+void check_progress(struct check *c, const char *name, int64_t done, int64_t all) {
+  double now = profile_clock();
+  if (c->said == 0) c->said = now;
+  if (now - c->said < PROGRESS_SECONDS) return;
+  c->said = now;
+  log_progress("%s: %.0f%% of %s", c->d->h5.path, 100. * (double)done / (double)all, name);
+}
+
+/* Two sums of hashes over the pairs that arcs join: of those that rows above their column list, and of those
+ * below. They are equal where every arc has its reverse of the same weight; where they are not it has to be
+ * looked up who lacks one. (That they are equal by chance happens once in 2^128.) */
+struct halves {
+  uint64_t above[2], below[2];
+};
+
 /* Compressed rows in the file. */
 struct rows {
   struct dataset_rows of;
   int64_t *start; /* all of them, once checked */
-  int32_t *id;    /* kept for the test of symmetry, or NULL */
+  int32_t *id;    /* for naming what lacks its reverse, or NULL */
   float *value;
+  struct halves halves;
 };
+
+/* Entries that were read together. */
+struct entries {
+  int64_t first, count;
+  int32_t *narrow; /* their ids; NULL: they are wide */
+  int64_t *wide;
+  float *value;        /* NULL: none */
+  int64_t row, before; /* that of the first entry; the id before it there, -1: none */
+};
+
+static void free_entries(struct entries *e) {
+  free_all(e->narrow, e->wide, e->value);
+}
+
+static int64_t id_of(const struct entries *e, int64_t i) {
+  return e->wide ? e->wide[i] : e->narrow[i];
+}
 
 static void free_rows(struct rows *r) {
   free_all(r->start, r->id, r->value);
@@ -51,60 +95,129 @@ static int check_starts(struct check *c, struct rows *r) {
   return OK;
 }
 
-/* Entries [first, first + count) of the row that holds the first one, and of those behind it. `last` carries
- * the id before `first`. */
-static void check_ids(struct check *c, struct rows *r, int64_t first, int64_t count, const int64_t *id,
-                      int64_t *row, int64_t *last) {
-  for (int64_t i = 0; i < count; i++) {
-    int64_t e = first + i;
-    while (e >= r->start[*row + 1]) {
-      ++*row;
-      *last = -1;
-    }
-    if (id[i] < 0 || id[i] >= r->of.most)
-      check_violation(c, VIOLATION_RANGE, "%s[%lld], in row %lld, is %lld; 0 to %lld are allowed", r->of.ids,
-                      (long long)e, (long long)*row, (long long)id[i], (long long)r->of.most - 1);
-    else if (id[i] <= *last)
-      check_violation(c, VIOLATION_ORDER,
-                      "%s[%lld], in row %lld, is %lld after %lld; a row must ascend without duplicates",
-                      r->of.ids, (long long)e, (long long)*row, (long long)id[i], (long long)*last);
-    *last = id[i];
-    if (r->id) r->id[e] = (int32_t)id[i];
+/* Goes on to entry i of those read: its row, and the id before it there. */
+static void go_on(const struct rows *r, const struct entries *e, int64_t i, int64_t *row, int64_t *before) {
+  while (e->first + i >= r->start[*row + 1]) {
+    ++*row;
+    *before = -1;
   }
 }
 
-static int check_values(struct check *c, struct rows *r, int64_t first, int64_t count, float *value) {
-  TRY(h5_read_rows(&c->d->h5, r->of.values, first, count, H5_FLOAT, value));
-  for (int64_t i = 0; i < count; i++) {
-    if (!isfinite(value[i]))
-      check_violation(c, VIOLATION_VALUE, "%s[%lld] is %g; it must be finite", r->of.values,
-                      (long long)(first + i), (double)value[i]);
+static uint64_t mixed(uint64_t x) {
+  x = (x ^ x >> 32) * 0x9E3779B97F4A7C15u;
+  x = (x ^ x >> 29) * 0xBF58476D1CE4E5B9u;
+  return x ^ x >> 32;
+}
+
+static void add_half(struct halves *halves, int64_t row, int64_t id, const float *value) {
+  uint32_t weight = 0;
+  if (value) memcpy(&weight, value, sizeof weight);
+  uint64_t *sum = id < row ? halves->above : halves->below;
+  uint64_t pair = (uint64_t)smaller(row, id) << 32 | (uint64_t)larger(row, id);
+  uint64_t hash = mixed(pair ^ mixed(weight));
+  if (id == row) return;
+  sum[0] += hash;
+  sum[1] += mixed(hash + pair);
+}
+
+/* Whether the ids of a piece of the entries are as they should be; adds what they say of pairs. */
+static int is_sound(const struct rows *r, const struct entries *e, int64_t from, int64_t to,
+                    struct halves *halves) {
+  int64_t row = from ? csr_row_of(r->start, e->row, r->of.rows, e->first + from) : e->row,
+          before = from ? id_of(e, from - 1) : e->before;
+  if (from && r->start[row] == e->first + from) before = -1;
+  for (int64_t i = from; i < to; i++) {
+    int64_t id = id_of(e, i);
+    go_on(r, e, i, &row, &before);
+    if (id < 0 || id >= r->of.most || id <= before) return 0;
+    add_half(halves, row, id, e->value ? e->value + i : NULL);
+    before = id;
   }
-  if (r->value) memcpy(r->value + first, value, (size_t)count * sizeof *value);
-  return OK;
+  return 1;
+}
+
+/* Names what is wrong with the ids, in their order; e->row and e->before are then those behind the last one.
+ */
+static void name_ids(struct check *c, const struct rows *r, struct entries *e) {
+  for (int64_t i = 0; i < e->count; i++) {
+    int64_t id = id_of(e, i), place = e->first + i;
+    go_on(r, e, i, &e->row, &e->before);
+    if (id < 0 || id >= r->of.most)
+      check_violation(c, VIOLATION_RANGE, "%s[%lld], in row %lld, is %lld; 0 to %lld are allowed", r->of.ids,
+                      (long long)place, (long long)e->row, (long long)id, (long long)r->of.most - 1);
+    else if (id <= e->before)
+      check_violation(c, VIOLATION_ORDER,
+                      "%s[%lld], in row %lld, is %lld after %lld; a row must ascend without duplicates",
+                      r->of.ids, (long long)place, (long long)e->row, (long long)id, (long long)e->before);
+    e->before = id;
+  }
+}
+
+static void check_ids(struct check *c, struct rows *r, struct entries *e) {
+  int sound = 1;
+#pragma omp parallel reduction(&& : sound)
+  {
+    struct halves halves = {0};
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t from = 0; from < e->count; from += PIECE)
+      sound = sound && is_sound(r, e, from, smaller(from + PIECE, e->count), &halves);
+#pragma omp critical(check_halves)
+    for (int k = 0; k < 2; k++) {
+      r->halves.above[k] += halves.above[k];
+      r->halves.below[k] += halves.below[k];
+    }
+  }
+  if (!sound) {
+    name_ids(c, r, e);
+    return;
+  }
+  e->row = csr_row_of(r->start, e->row, r->of.rows, e->first + e->count - 1);
+  e->before = id_of(e, e->count - 1);
+}
+
+static void check_values(struct check *c, const struct rows *r, const struct entries *e) {
+  for (int64_t i = check_first_infinite(e->value, e->count); i < e->count; i++) {
+    if (!isfinite(e->value[i]))
+      check_violation(c, VIOLATION_VALUE, "%s[%lld] is %g; it must be finite", r->of.values,
+                      (long long)(e->first + i), (double)e->value[i]);
+  }
+}
+
+static int make_entries(struct check *c, struct rows *r, struct entries *e, int64_t most) {
+  struct h5_shape shape;
+  TRY(h5_shape(&c->d->h5, r->of.ids, &shape));
+  *e = (struct entries){.before = -1};
+  if (r->of.values) TRY(memory_arrays("a block of values", ROOM(&e->value, most)));
+  return shape.type == H5_INT64 ? memory_arrays("a block of ids", ROOM(&e->wide, most))
+                                : memory_arrays("a block of ids", ROOM(&e->narrow, most));
+}
+
+static int read_entries(struct check *c, const struct rows *r, struct entries *e) {
+  struct h5 *h5 = &c->d->h5;
+  void *id = e->wide ? (void *)e->wide : (void *)e->narrow;
+  TRY(h5_read_rows(h5, r->of.ids, e->first, e->count, e->wide ? H5_INT64 : H5_INT32, id));
+  return e->value ? h5_read_rows(h5, r->of.values, e->first, e->count, H5_FLOAT, e->value) : OK;
 }
 
 static int check_rows(struct check *c, struct rows *r) {
-  int64_t block = smaller(r->of.entries, DATASET_BLOCK / (int64_t)sizeof(int64_t));
-  FREED int64_t *id = NULL;
-  FREED float *value = NULL;
+  ENDED_BY(free_entries) struct entries e = {0};
+  int64_t block = smaller(r->of.entries, DATASET_BLOCK / (int64_t)sizeof(int32_t));
   TRY(check_starts(c, r));
   if (!r->start) return OK;
-  TRY(memory_arrays("a block of ids", ROOM(&id, block)));
-  TRY(memory_arrays("a block of values", ROOM(&value, block)));
-  int64_t row = 0, last = -1;
-  for (int64_t first = 0; first < r->of.entries; first += block) {
-    int64_t count = smaller(block, r->of.entries - first);
-    TRY(h5_read_rows(&c->d->h5, r->of.ids, first, count, H5_INT64, id));
-    check_ids(c, r, first, count, id, &row, &last);
-    if (r->of.values) TRY(check_values(c, r, first, count, value));
+  TRY(make_entries(c, r, &e, block));
+  for (; e.first < r->of.entries; e.first += block) {
+    e.count = smaller(block, r->of.entries - e.first);
+    TRY(read_entries(c, r, &e));
+    check_ids(c, r, &e);
+    if (e.value) check_values(c, r, &e);
+    check_progress(c, r->of.ids, e.first + e.count, r->of.entries);
   }
   return OK;
 }
 
 /* Walks the rows in order. next[u] stands in row u at the first column that is not below v: in a symmetric
  * graph that is v itself whenever row v lists u. */
-static int check_symmetry(struct check *c, const struct rows *r) {
+static int name_lonely(struct check *c, const struct rows *r) {
   FREED int64_t *next = NULL;
   TRY(memory_arrays("places in rows", ROOM(&next, r->of.rows)));
   memcpy(next, r->start, (size_t)r->of.rows * sizeof *next);
@@ -127,15 +240,27 @@ static int check_symmetry(struct check *c, const struct rows *r) {
   return OK;
 }
 
-int check_graph(struct check *c) {
+static int is_symmetric(const struct halves *halves) {
+  return memcmp(halves->above, halves->below, sizeof halves->above) == 0;
+}
+
+/* Reads the whole graph again, to name what has no reverse. */
+static int check_symmetry(struct check *c, struct rows *r) {
   struct dataset *d = c->d;
-  ENDED_BY(free_rows) struct rows r = {.of = d->rows[GRAPH_ROWS]};
+  TRY(memory_arrays("edges", ROOM(&r->id, d->edges)));
+  if (d->weighted) TRY(memory_arrays("edge weights", ROOM(&r->value, d->edges)));
+  TRY(h5_read_rows(&d->h5, r->of.ids, 0, d->edges, H5_INT32, r->id));
+  if (d->weighted) TRY(h5_read_rows(&d->h5, r->of.values, 0, d->edges, H5_FLOAT, r->value));
+  return name_lonely(c, r);
+}
+
+int check_graph(struct check *c) {
+  ENDED_BY(free_rows) struct rows r = {.of = c->d->rows[GRAPH_ROWS]};
   int64_t before = c->found;
-  if (!d->has_graph) return OK;
-  if (!d->directed) TRY(memory_arrays("edges", ROOM(&r.id, d->edges)));
-  if (!d->directed && d->weighted) TRY(memory_arrays("edge weights", ROOM(&r.value, d->edges)));
+  if (!c->d->has_graph) return OK;
   TRY(check_rows(c, &r));
-  return !d->directed && c->found == before ? check_symmetry(c, &r) : OK;
+  if (c->d->directed || c->found > before || is_symmetric(&r.halves)) return OK;
+  return check_symmetry(c, &r);
 }
 
 int check_other_rows(struct check *c) {

@@ -25,11 +25,18 @@ struct check {
   void *context;
   int64_t found, of_kind[VIOLATIONS];
   int32_t *label; /* multiclass, else NULL */
+  double said;    /* when progress was, by profile_clock; 0: never */
 };
 
 /* Counts it, and says it unless 20 of its kind have been said. */
 void check_violation(struct check *check, enum violation_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The first of the values that is not finite, or how many there are. */
+int64_t check_first_infinite(const float *value, int64_t count);
+
+/* Every few seconds: how much of `name` was looked at. */
+void check_progress(struct check *check, const char *name, int64_t done, int64_t all);
 
 /* Offsets, ids and values of compressed rows; of an undirected graph that is sound so far, symmetry, too.
  * Nothing to do for what the dataset does not have. Errors: memory; what cannot be read. */

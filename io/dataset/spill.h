@@ -36,7 +36,8 @@ int spill_move(struct spill *spill, struct spilled *place);
 int spill_write(const struct spill *spill, const struct spilled *place, int64_t from, int64_t bytes,
                 const void *data);
 
-/* All bytes of the place: where they are, or copied to `room`, which is large enough. */
+/* All bytes of the place: where they are, or copied to `room`, which is large enough. The caller may change
+ * them where it drops the place next. */
 int spill_view(const struct spill *spill, const struct spilled *place, void *room, void **data);
 
 /* The place is needed no more: frees its memory. */

@@ -8,8 +8,9 @@
 #include "launch/options.h"
 #include "partition/cut/partition_cache.h"
 #include "runtime/base/base.h"
+#include "runtime/base/csr.h"
 
-enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 8 };
+enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 4, PIECE = 1 << 16 };
 
 static int set_layout(void *gpu, const struct option *option, char *name) {
   (void)option;
@@ -52,14 +53,33 @@ static void count_size(struct sizes *s, int64_t size) {
   s->bin[b < BINS ? b : BINS - 1]++;
 }
 
-/* Arc e, from node u to the row that holds it; *row moves there. */
-static void count_arc(struct sizes *s, const int64_t *start, int64_t e, int32_t u, int64_t *row,
-                      uint8_t *touched) {
-  while (e >= start[*row + 1]) ++*row;
-  if (u == *row)
-    s->self_loops++;
-  else
-    touched[u] = touched[*row] = 1;
+/* Entries [first, first + count) of the rows, which were read together. */
+struct entries {
+  const int64_t *start;
+  int64_t rows, first, count;
+  const int32_t *id;
+};
+
+static void mark(uint8_t *touched, int64_t node) {
+  if (!touched[node]) __atomic_store_n(&touched[node], 1, __ATOMIC_RELAXED);
+}
+
+/* Marks the nodes of arcs [from, to) of those read that lead to another node; returns how many do not. */
+static int64_t mark_ends(const struct entries *e, int64_t from, int64_t to, uint8_t *touched) {
+  int64_t loops = 0, row = csr_row_of(e->start, 0, e->rows, e->first + from);
+  for (int64_t i = from; i < to; i++) {
+    while (e->first + i >= e->start[row + 1]) row++;
+    loops += e->id[i] == row;
+    if (e->id[i] == row) continue;
+    mark(touched, e->id[i]);
+    mark(touched, row);
+  }
+  return loops;
+}
+
+static int64_t mark_vertices(const struct entries *e, int64_t from, int64_t to, uint8_t *touched) {
+  for (int64_t i = from; i < to; i++) mark(touched, e->id[i]);
+  return 0;
 }
 
 static int count_rows(struct dataset *d, enum rows_kind kind, struct sizes *s) {
@@ -67,7 +87,6 @@ static int count_rows(struct dataset *d, enum rows_kind kind, struct sizes *s) {
   FREED int32_t *id = NULL;
   FREED uint8_t *touched = NULL;
   const struct dataset_rows *of = &d->rows[kind];
-  int64_t row = 0;
   TRY(memory_arrays("row offsets and marks of nodes", ROOM(&start, of->rows + 1), ROOM(&touched, d->nodes)));
   TRY(memory_arrays("a block of ids", ROOM(&id, smaller(of->entries, EDGE_BLOCK))));
   TRY(dataset_read_starts(d, kind, 0, of->rows, start));
@@ -76,9 +95,14 @@ static int count_rows(struct dataset *d, enum rows_kind kind, struct sizes *s) {
   for (int64_t first = 0; first < of->entries; first += EDGE_BLOCK) {
     int64_t count = smaller(of->entries - first, EDGE_BLOCK);
     TRY(dataset_read_entries(d, kind, first, count, id, NULL));
-    for (int64_t i = 0; i < count && kind == GRAPH_ROWS; i++)
-      count_arc(s, start, first + i, id[i], &row, touched);
-    for (int64_t i = 0; i < count && kind == HYPER_ROWS; i++) touched[id[i]] = 1;
+    const struct entries e = {start, of->rows, first, count, id};
+    int64_t loops = 0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(+ : loops)
+    for (int64_t from = 0; from < count; from += PIECE) {
+      int64_t to = smaller(from + PIECE, count);
+      loops += kind == GRAPH_ROWS ? mark_ends(&e, from, to, touched) : mark_vertices(&e, from, to, touched);
+    }
+    s->self_loops += loops;
   }
   for (int64_t v = 0; v < d->nodes; v++) s->alone += !touched[v];
   return OK;

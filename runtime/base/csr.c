@@ -39,3 +39,15 @@ int64_t csr_bytes(const struct csr *m) {
   int64_t per_nnz = (int64_t)sizeof *m->col + (m->weight ? (int64_t)sizeof *m->weight : 0);
   return (m->rows + 1) * (int64_t)sizeof *m->start + m->nnz * per_nnz + (m->row ? m->rows * 4 : 0);
 }
+
+int64_t csr_row_of(const int64_t *start, int64_t first, int64_t rows, int64_t entry) {
+  int64_t low = first, high = rows;
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (start[middle] <= entry)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}

@@ -21,6 +21,9 @@ void csr_free(struct csr *m);
  * entry, when not NULL, receives for each non-zero of t its position in m (caller frees). */
 int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry);
 
+/* The row in [first, rows) that holds an entry: start[row] <= entry < start[row + 1]. */
+int64_t csr_row_of(const int64_t *start, int64_t first, int64_t rows, int64_t entry);
+
 /* Bytes that the arrays take. */
 int64_t csr_bytes(const struct csr *m);
 

@@ -190,3 +190,51 @@ TEST(reading_refuses_labels_that_are_neither_0_nor_1) {
   assert_fails(dataset_read_labels(&d, 4, 4, labels), BAD_INPUT, "node 5, class 1 is 2; 0 and 1 are allowed");
   dataset_close(&d);
 }
+
+/* Each node of a ring and the `REACH` before and behind it: rows of many blocks, which threads look through
+ * at once. */
+enum { RING = 1 << 20, REACH = 9, RING_ROW = 2 * REACH };
+
+static int compare_ids(const void *a, const void *b) {
+  return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+static struct dataset_source ring(void) {
+  struct dataset_source s = {.nodes = RING, .name = "ring"};
+  s.start = malloc((RING + 1) * sizeof *s.start);
+  s.col = malloc((size_t)RING * RING_ROW * sizeof *s.col);
+  assert_true(s.start && s.col);
+  for (int64_t v = 0; v <= RING; v++) s.start[v] = v * RING_ROW;
+  for (int v = 0; v < RING; v++) {
+    int32_t *row = s.col + (int64_t)v * RING_ROW;
+    for (int k = 0; k < REACH; k++) {
+      row[2 * k] = (v + k + 1) % RING;
+      row[2 * k + 1] = (v + RING - k - 1) % RING;
+    }
+    qsort(row, RING_ROW, sizeof *row, compare_ids);
+  }
+  return s;
+}
+
+TEST(rows_of_several_blocks_are_checked) {
+  static const int64_t rows[] = {70000, 932067}; /* of the first block and of the second */
+  struct dataset_source s = ring();
+  int64_t count;
+  char text[100];
+  assert_true((int64_t)RING * RING_ROW * 4 > DATASET_BLOCK);
+  assert_finds(&s, 0, "");
+  for (int k = 0; k < 2; k++) {
+    int64_t e = rows[k] * RING_ROW + 3;
+    s = ring();
+    s.col[e] = s.col[e - 1];
+    snprintf(text, sizeof text, "/graph/indices[%lld], in row %lld, is", (long long)e, (long long)rows[k]);
+    assert_finds(&s, 1, text);
+    s = ring();
+    s.col[e + RING_ROW - 4] += 1; /* the last one of the row: its reverse is gone, and another has none */
+    find_violations(&s, &count);
+    snprintf(text, sizeof text, "row %lld lists %lld, but", (long long)rows[k],
+             (long long)rows[k] + REACH + 1);
+    if (count != 2 || !strstr(said, text))
+      fail_msg("%lld violations, without \"%s\":\n%s", (long long)count, text, said);
+  }
+}
