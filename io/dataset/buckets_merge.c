@@ -144,6 +144,7 @@ static int64_t take_place(struct csr *graph, const struct table *table) {
 }
 
 static void copy_rows(const struct csr *graph, const struct table *table, int64_t place) {
+  if (table->kept == 0) return;
   memcpy(graph->col + place, table->col, (size_t)table->kept * sizeof *graph->col);
   if (graph->weight) memcpy(graph->weight + place, table->sum, (size_t)table->kept * sizeof *graph->weight);
 }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 
+#include "partition/cut/multilevel.h"
 #include "partition/graph/coarse_graph.h"
 #include "partition/graph/metis.h"
 #include "partition/order/order.h"
@@ -45,16 +46,13 @@ static int may_be_kept(const struct config *config, const struct dataset *datase
   return has_file(beside, prefix) || has_file(folder, prefix);
 }
 
-/* Surely there: every non-zero is counted; in the pattern all but the loops are, and both ways of an
- * incidence. */
+/* Surely there: in the pattern all non-zeros but the loops are, and both ways of an incidence. Owners are no matter:
+ * METIS gets no more of a graph than it can take. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts) {
   struct size size = size_of(dataset, hypergraph);
-  int64_t least = hypergraph ? size.pattern : size.arcs - size.nodes;
-  if (metis_assigns(config, parts)) least = larger(least, size.arcs);
-  if (!metis_assigns(config, parts) && config->partition.order != ORDER_METIS) return OK;
-  if (may_be_kept(config, dataset, parts)) return OK;
-  return metis_fits(size.nodes, least, dataset->h5.path);
+  if (config->partition.order != ORDER_METIS || may_be_kept(config, dataset, parts)) return OK;
+  return metis_fits(size.nodes, hypergraph ? size.pattern : size.arcs - size.nodes, dataset->h5.path);
 }
 
 /* Of the search for an order; LOA begins with clusters. */
@@ -80,9 +78,13 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
   int64_t block = ranks > 1 || hypergraph ? graph / ranks : 0; /* else it is the graph */
-  int wants = assigns || order == ORDER_METIS || (size.directed && order_needs_pattern(order));
+  int large = assigns && multilevel_takes(size.arcs, size.directed);
+  int wants = (assigns && !(large && !size.directed)) || order == ORDER_METIS ||
+              (size.directed && order_needs_pattern(order));
   int64_t pattern = wants ? words + size.pattern * (int64_t)sizeof(int32_t) : 0;
-  int64_t assigning = assigns ? counts * words + metis_bytes(size.nodes, size.pattern) : 0;
+  int64_t assigning = assigns ? counts * words +
+                                    (large ? multilevel_bytes : metis_bytes)(size.nodes, size.pattern)
+                              : 0;
   int64_t ordering = (assigns ? counts * words : 0) + order_bytes(config, &size, made);
   return graph + block + pattern + larger(assigning, ordering);
 }

@@ -1,6 +1,7 @@
 /* How a partition comes about: owners, order, and the file that keeps both; of a graph, or of a hypergraph's
  * star. */
 #include "partition/cut/balance.h"
+#include "partition/cut/multilevel.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/graph/metis.h"
@@ -108,20 +109,34 @@ static int want_pattern(struct making *making, int metis) {
   return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
 }
 
-static int assign_metis(struct making *making) {
-  const struct config *config = making->key->config;
-  const struct graph *graph = making->graph;
+/* The rows of a large undirected graph are its pattern: loops do not matter there. */
+static int assign_large(struct making *making, double balance) {
+  const struct csr *pattern = making->directed ? &making->pattern : &making->rows;
   struct partition *partition = making->partition;
-  double balance = config->partition.balance;
+  if (making->directed) TRY(want_pattern(making, 0));
+  TRY(multilevel_partition(&making->progress, pattern, making->count, making->nnz, partition->parts,
+                           making->key->config->partition.seed, balance, partition->part));
+  return balance_parts(pattern, making->count, making->nnz, partition->parts, balance, partition->part);
+}
+
+static int assign_small(struct making *making, double balance) {
+  struct partition *partition = making->partition;
   TRY(want_pattern(making, 1));
+  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
+                      making->key->config->partition.seed, balance, partition->part));
+  return balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
+                       partition->part);
+}
+
+static int assign_metis(struct making *making) {
+  const struct graph *graph = making->graph;
+  double balance = making->key->config->partition.balance;
   TRY(memory_arrays("row lengths", ROOM(&making->nnz, graph->nodes)));
   if (making->vertices) TRY(memory_arrays("weights of vertices", ROOM(&making->count, graph->nodes)));
   for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = graph->start[v + 1] - graph->start[v];
   for (int64_t v = 0; v < making->vertices; v++) making->count[v] = 1;
-  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
-                      config->partition.seed, balance, partition->part));
-  return balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
-                       partition->part);
+  return multilevel_takes(graph->edges, making->directed) ? assign_large(making, balance)
+                                                          : assign_small(making, balance);
 }
 
 /* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */

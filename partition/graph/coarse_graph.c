@@ -1,5 +1,7 @@
 #include "partition/graph/coarse_graph.h"
 
+#include <math.h>
+
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
 
@@ -69,6 +71,50 @@ int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t co
     n->share[i] = (float)n->volume[i] / (float)kept;
     draw_row(&source, id ? id[i] : i, n->volume[i], kept, n->col + n->start[i]);
   }
+  return OK;
+}
+
+int coarse_graph_weigh(struct coarse_graph *g) {
+  FREED float *of = NULL;
+  TRY(memory_arrays("weights of arcs", ROOM(&of, g->nodes), ROOM(&g->weight, g->start[g->nodes])));
+  for (int64_t v = 0; v < g->nodes; v++) of[v] = 1 / sqrtf((float)larger(g->volume[v], 1));
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (int64_t v = 0; v < g->nodes; v++)
+    for (int64_t e = g->start[v]; e < g->start[v + 1]; e++)
+      g->weight[e] = g->share[v] * (of[v] + of[g->col[e]]);
+  return OK;
+}
+
+/* Row v of both, from m->start[v] on where m has columns; returns its length. */
+static int64_t add_rows(const struct csr *a, const struct csr *b, int64_t v, struct csr *m) {
+  int64_t i = a->start[v], j = b->start[v], length = 0;
+  while (i < a->start[v + 1] || j < b->start[v + 1]) {
+    int32_t x = i < a->start[v + 1] ? a->col[i] : INT32_MAX, y = j < b->start[v + 1] ? b->col[j] : INT32_MAX;
+    int32_t col = x < y ? x : y;
+    float weight = (x == col ? a->weight[i] : 0) + (y == col ? b->weight[j] : 0);
+    i += x == col;
+    j += y == col;
+    if (col == v) continue;
+    if (m->col) m->col[m->start[v] + length] = col;
+    if (m->col) m->weight[m->start[v] + length] = weight;
+    length++;
+  }
+  return length;
+}
+
+int coarse_graph_symmetrise(const struct coarse_graph *g, struct csr *symmetric) {
+  ENDED_BY(csr_free) struct csr back = {0}, forth = {0};
+  struct csr rows = {g->nodes, g->nodes, g->start[g->nodes], g->start, g->col, g->weight, NULL, NULL};
+  TRY(csr_transpose(&rows, &back, NULL));
+  TRY(csr_transpose(&back, &forth, NULL)); /* the same as rows, ascending */
+  TRY(memory_arrays("a symmetric graph", ROOM(&symmetric->start, g->nodes + 1)));
+  symmetric->rows = symmetric->cols = g->nodes;
+  for (int64_t v = 0; v < g->nodes; v++)
+    symmetric->start[v + 1] = symmetric->start[v] + add_rows(&back, &forth, v, symmetric);
+  symmetric->nnz = symmetric->start[g->nodes];
+  TRY(memory_arrays("a symmetric graph", ROOM(&symmetric->col, symmetric->nnz),
+                    ROOM(&symmetric->weight, symmetric->nnz)));
+  for (int64_t v = 0; v < g->nodes; v++) add_rows(&back, &forth, v, symmetric);
   return OK;
 }
 

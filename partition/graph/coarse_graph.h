@@ -27,6 +27,17 @@ struct coarse_graph {
 int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
                         int64_t seed, struct coarse_graph *n);
 
+/* Weighs the arcs of a sample by how much they say of the rows that parts will send each other: a node's row
+ * is sent once to each part that has a neighbour of it, so that one arc of few weighs more than one of many.
+ * That is the node and its neighbours as a net of a hypergraph (Catalyurek and Aykanat, IEEE Trans. Parallel
+ * Distrib. Syst. 10, 1999), of which only the arcs to the node itself are kept. Each arc counts 1 /
+ * sqrt(volume) of both of its ends (docs/decisions/049). */
+int coarse_graph_weigh(struct coarse_graph *coarse_graph);
+
+/* The arcs of both directions with the sum of their weights, rows ascending and without loops. The graph has
+ * weights; the caller frees `symmetric`. */
+int coarse_graph_symmetrise(const struct coarse_graph *coarse_graph, struct csr *symmetric);
+
 /* Nodes of equal label become one: label[v] in [0, labels). Arcs inside a label vanish; its volume stays. */
 int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
                           struct coarse_graph *coarse);

@@ -11,6 +11,7 @@
 struct job {
   idx_t nodes, constraints, parts;
   idx_t *start, *col, *own_col, *weight; /* own_col: col, where it is no other's */
+  idx_t *arc_weight;                     /* NULL: 1 */
   real_t balance[2];
   idx_t option[METIS_NOPTIONS];
   idx_t objective; /* METIS's: the volume or the cut reached */
@@ -19,7 +20,7 @@ struct job {
 };
 
 static void job_free(struct job *job) {
-  free_all(job->start, job->own_col, job->weight, job->part);
+  free_all(job->start, job->own_col, job->weight, job->arc_weight, job->part);
 }
 
 int64_t metis_bytes(int64_t nodes, int64_t arcs) {
@@ -30,8 +31,8 @@ int64_t metis_bytes(int64_t nodes, int64_t arcs) {
 int metis_fits(int64_t nodes, int64_t arcs, const char *dataset) {
   if (nodes <= IDX_MAX && arcs <= IDX_MAX) return OK;
   FAIL(BAD_INPUT,
-       "%s: METIS here has %d-bit indices and cannot take %lld nodes and %lld arcs; use partition.method = "
-       "\"block\" or \"random\" and an order other than \"metis\", or build with a METIS of 64-bit indices",
+       "%s: METIS here has %d-bit indices and cannot take %lld nodes and %lld arcs; use an order other than "
+       "\"metis\", or build with a METIS of 64-bit indices",
        dataset, IDXTYPEWIDTH, (long long)nodes, (long long)arcs);
 }
 
@@ -71,8 +72,8 @@ static int has_terminated_itself(void) {
 static int run(void *argument) {
   struct job *job = argument;
   job->status = METIS_PartGraphKway(&job->nodes, &job->constraints, job->start, job->col, job->weight, NULL,
-                                    NULL, &job->parts, NULL, job->balance, job->option, &job->objective,
-                                    job->part);
+                                    job->arc_weight, &job->parts, NULL, job->balance, job->option,
+                                    &job->objective, job->part);
   if (has_terminated_itself()) job->status = METIS_ERROR;
   return OK;
 }
@@ -94,13 +95,13 @@ static int weigh(const int64_t *count, const int64_t *nnz, double balance, struc
   int64_t sum = 0;
   for (int64_t v = 0; v < job->nodes; v++) sum += nnz[v];
   job->balance[0] = job->balance[1] = (real_t)balance;
-  if (sum == 0) return OK; /* METIS divides by the sum */
-  if (sum > IDX_MAX) FAIL(BAD_INPUT, "METIS cannot count %lld non-zeros", (long long)sum);
+  if (sum == 0) return OK;                /* METIS divides by the sum */
+  int64_t unit = sum / (IDX_MAX / 2) + 1; /* of non-zeros that METIS can count */
   job->constraints = 2;
   TRY(memory_alloc(&job->weight, 2 * (int64_t)job->nodes * (int64_t)sizeof(idx_t), "weights for METIS"));
   for (int64_t v = 0; v < job->nodes; v++) {
     job->weight[2 * v] = count ? (idx_t)count[v] : 1;
-    job->weight[2 * v + 1] = (idx_t)nnz[v];
+    job->weight[2 * v + 1] = (idx_t)((nnz[v] + unit - 1) / unit);
   }
   return OK;
 }
@@ -111,6 +112,28 @@ int metis_partition(struct progress *progress, const struct csr *pattern, const 
   TRY(job_init(pattern, parts, seed, &job));
   job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
   TRY(weigh(count, nnz, balance, &job));
+  return solve(progress, &job, part);
+}
+
+/* Weights as whole numbers from 1 on, in proportion as far as their sum lets METIS tell them apart. */
+static int weigh_arcs(const struct csr *graph, struct job *job) {
+  double sum = 0;
+  TRY(memory_arrays("weights for METIS", ROOM(&job->arc_weight, graph->nnz)));
+  for (int64_t e = 0; e < graph->nnz; e++) sum += (double)graph->weight[e];
+  for (int64_t e = 0; e < graph->nnz; e++) {
+    double weight = INT32_MAX / 4 / sum * (double)graph->weight[e];
+    job->arc_weight[e] = weight < 1 ? 1 : (idx_t)weight;
+  }
+  return OK;
+}
+
+int metis_partition_weighted(struct progress *progress, const struct csr *graph, const int64_t *count,
+                             const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
+  ENDED_BY(job_free) struct job job = {0};
+  TRY(job_init(graph, parts, seed, &job));
+  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
+  TRY(weigh(count, nnz, balance, &job));
+  TRY(weigh_arcs(graph, &job));
   return solve(progress, &job, part);
 }
 

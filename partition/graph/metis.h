@@ -21,6 +21,10 @@ int64_t metis_bytes(int64_t nodes, int64_t arcs);
 int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
 
+/* The same of a symmetric graph whose arcs have weights: minimises the weight of the arcs between parts. */
+int metis_partition_weighted(struct progress *progress, const struct csr *graph, const int64_t *count,
+                             const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
+
 /* Divides the nodes of a pattern into clusters of near equal size with few edges between them. METIS numbers
  * clusters by recursive bisection of the coarsest graph: near numbers are near in the graph. */
 int metis_clusters(struct progress *progress, const struct csr *pattern, int clusters, int64_t seed,

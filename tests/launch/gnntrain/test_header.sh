@@ -12,23 +12,24 @@ claim features.h5 100000000 100000000 100000
 claim some.h5 10000000 10000000 2000
 settings run.toml model.hidden=16 train.epochs=1
 
-metis='METIS here has 32-bit indices and cannot take 1000000 nodes and 3000000000 arcs; use partition.method = "block"'
+metis='METIS here has 32-bit indices and cannot take 1000000 nodes and 2999000000 arcs; use an order other than "metis"'
 for ranks in 2 4; do
-  must_refuse 2 "^gnntrain: arcs.h5: $metis" $ranks run.toml --set dataset.path=arcs.h5
+  must_refuse 2 "^gnntrain: arcs.h5: $metis" $ranks run.toml --set dataset.path=arcs.h5 --set partition.order=metis
 done
-refused 2 "^gnndata: arcs.h5: $metis" timeout 60 gnndata partition arcs.h5 --parts 8
+refused 2 "^gnndata: arcs.h5: $metis" timeout 60 gnndata partition arcs.h5 --parts 8 --order metis
 
-# Blocks want no METIS, nor does one part, nor a partition that may be kept; then the lack of data is what is found.
+# Other orders let METIS have no more of a graph than it can take, and a partition that may be kept needs none; then the
+# lack of data is what is found.
 reads_on() {
   job "$@"
   ((code == 1 || code == 2)) || fail "exit code $code: $*"
   lacks METIS err.txt # which is in nobody's way
   says 'graph/indptr|out of memory' err.txt
 }
-reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.method=block --set partition.order=given
-mkdir arcs.h5.parts
-touch arcs.h5.parts/metis-2-given-seed1-1.05-0000000000000000.h5
 reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.order=given
+mkdir arcs.h5.parts
+touch arcs.h5.parts/metis-2-metis-seed1-1.05-0000000000000000.h5
+reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.order=metis
 
 for ranks in 1 2; do
   must_refuse 1 '^gnntrain: out of memory: training takes at least 3[0-9.]* TiB on [12] ranks? together \(36.4 TiB for features, .* for the graph, ' \

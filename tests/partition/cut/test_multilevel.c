@@ -1,0 +1,188 @@
+/* Parts by clusters of clusters: they find what was planted, keep the balance, and are the same for any
+ * number of threads. */
+#include "partition/cut/multilevel.h"
+
+#include <omp.h>
+
+#include "partition/cut/refine.h"
+#include "partition/graph/metis.h"
+#include "runtime/base/base.h"
+#include "runtime/base/random.h"
+#include "tests/ranks.h"
+
+static struct comm comm;
+RANK_TESTS(comm);
+
+enum { GROUPS = 16, PARTS = 8 };
+
+static uint32_t draw(int64_t i, int64_t j) {
+  return random_block(random_key(5, 0, 0, RANDOM_IMPORT), (uint64_t)i, (uint64_t)j).word[0];
+}
+
+static int compare_ids(const void *a, const void *b) {
+  return COMPARE(*(const int32_t *)a, *(const int32_t *)b);
+}
+
+/* `degree` arcs from each node, `inside` percent of them to its group (node modulo GROUPS), and their
+ * reverses; hubs: node 0 is joined to every fifth node. */
+static struct csr planted(int64_t nodes, int degree, int inside, int hubs) {
+  struct csr all = {0}, m = {0};
+  int64_t drawn = nodes * degree, count = 0, most = 2 * (drawn + nodes);
+  int32_t *from = malloc((size_t)most * sizeof *from), *to = malloc((size_t)most * sizeof *to);
+  assert_true(from && to);
+  for (int64_t i = 0; i < drawn; i++) {
+    int32_t v = (int32_t)(i % nodes), u = (int32_t)(draw(i, 1) % (uint32_t)nodes);
+    if ((int)(draw(i, 2) % 100) < inside) u = u - u % GROUPS + v % GROUPS;
+    if (u >= nodes || u == v) continue;
+    from[count] = v, to[count++] = u;
+    from[count] = u, to[count++] = v;
+  }
+  for (int32_t v = 5; hubs && v < nodes; v += 5) {
+    from[count] = v, to[count++] = 0;
+    from[count] = 0, to[count++] = v;
+  }
+  assert_ok(csr_init(&all, nodes, nodes, count, 0));
+  for (int64_t i = 0; i < count; i++) all.start[from[i] + 1]++;
+  for (int64_t v = 0; v < nodes; v++) all.start[v + 1] += all.start[v];
+  for (int64_t i = 0; i < count; i++) all.col[all.start[from[i]]++] = to[i];
+  memmove(all.start + 1, all.start, (size_t)nodes * sizeof *all.start);
+  all.start[0] = 0;
+  assert_ok(csr_init(&m, nodes, nodes, count, 0));
+  for (int64_t v = 0; v < nodes; v++) {
+    int32_t *row = all.col + all.start[v];
+    int64_t length = all.start[v + 1] - all.start[v], at = m.start[v];
+    if (length) qsort(row, (size_t)length, sizeof *row, compare_ids);
+    for (int64_t e = 0; e < length; e++)
+      if (e == 0 || row[e] != row[e - 1]) m.col[at++] = row[e];
+    m.start[v + 1] = at;
+  }
+  m.nnz = m.start[nodes];
+  free(from), free(to);
+  csr_free(&all);
+  return m;
+}
+
+static int64_t *lengths_of(const struct csr *m) {
+  int64_t *nnz = malloc((size_t)m->rows * sizeof *nnz);
+  assert_non_null(nnz);
+  for (int64_t v = 0; v < m->rows; v++) nnz[v] = m->start[v + 1] - m->start[v];
+  return nnz;
+}
+
+/* Largest over mean of the nodes' weights in the parts. */
+static double balance_of(const int64_t *weight, int64_t nodes, int parts, const int32_t *part) {
+  int64_t load[64] = {0}, most = 0, sum = 0;
+  for (int64_t v = 0; v < nodes; v++) {
+    assert_in_range(part[v], 0, parts - 1);
+    load[part[v]] += weight ? weight[v] : 1;
+    sum += weight ? weight[v] : 1;
+  }
+  for (int p = 0; p < parts; p++) most = larger(most, load[p]);
+  return (double)most * parts / (double)sum;
+}
+
+static double cut_of(const struct csr *m, const int32_t *part) {
+  int64_t cut = 0;
+  for (int64_t v = 0; v < m->rows; v++)
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) cut += part[v] != part[m->col[e]];
+  return (double)cut / (double)m->nnz;
+}
+
+/* Rows that parts send each other. */
+static int64_t volume_of(const struct csr *m, const int32_t *part) {
+  int64_t volume = 0;
+  for (int64_t v = 0; v < m->rows; v++) {
+    uint64_t seen = 1ULL << part[v];
+    for (int64_t e = m->start[v]; e < m->start[v + 1]; e++) seen |= 1ULL << part[m->col[e]];
+    volume += __builtin_popcountll(seen) - 1;
+  }
+  return volume;
+}
+
+static int32_t *make_parts(const struct csr *m, const int64_t *nnz, int parts, int threads) {
+  struct progress progress = progress_of(&comm);
+  int32_t *part = malloc((size_t)m->rows * sizeof *part);
+  assert_non_null(part);
+  omp_set_num_threads(threads);
+  assert_ok(multilevel_partition(&progress, m, NULL, nnz, parts, 1, 1.05, part));
+  return part;
+}
+
+/* METIS, which gets the whole graph, is the measure. */
+TEST(parts_are_as_good_as_those_of_metis_alone) {
+  struct csr m = planted(100000, 8, 90, 0);
+  int64_t *nnz = lengths_of(&m);
+  int32_t *part = make_parts(&m, nnz, PARTS, 2), *alone = malloc((size_t)m.rows * sizeof *alone);
+  struct progress progress = progress_of(&comm);
+  assert_ok(metis_partition(&progress, &m, NULL, nnz, PARTS, 1, 1.05, alone));
+  printf("cut %.4f, volume %lld; METIS alone %.4f, %lld\n", cut_of(&m, part), (long long)volume_of(&m, part),
+         cut_of(&m, alone), (long long)volume_of(&m, alone));
+  assert_true(cut_of(&m, part) < .15); /* a tenth of the arcs leaves its group */
+  assert_true((double)volume_of(&m, part) < 1.05 * (double)volume_of(&m, alone));
+  assert_true(balance_of(NULL, m.rows, PARTS, part) <= 1.0501);
+  assert_true(balance_of(nnz, m.rows, PARTS, part) <= 1.0501);
+  free(part), free(alone), free(nnz);
+  csr_free(&m);
+}
+
+TEST(threads_do_not_matter) {
+  struct csr m = planted(60000, 6, 70, 1);
+  int64_t *nnz = lengths_of(&m);
+  int32_t *one = make_parts(&m, nnz, 5, 1), *many = make_parts(&m, nnz, 5, 4);
+  assert_memory_equal(one, many, (size_t)m.rows * sizeof *one);
+  free(one), free(many), free(nnz);
+  csr_free(&m);
+}
+
+/* A hub that a fifth of all arcs end at, nodes without arcs, no arcs at all, fewer nodes than METIS is left
+ * with. */
+TEST(odd_graphs_are_divided_too) {
+  for (int k = 0; k < 3; k++) {
+    struct csr m = planted(k == 2 ? 500 : 50000, k == 1 ? 0 : 1, 0, k == 0);
+    int64_t *nnz = lengths_of(&m);
+    int32_t *part = make_parts(&m, nnz, 3, 2);
+    assert_true(balance_of(NULL, m.rows, 3, part) <= (k == 0 ? 1.5 : 1.06));
+    free(part), free(nnz);
+    csr_free(&m);
+  }
+}
+
+/* Node weights, as those of a hypergraph's star: half of the nodes count for nothing. */
+TEST(refining_keeps_loads_within_their_limits) {
+  struct csr m = planted(20000, 6, 80, 0);
+  struct coarse_graph g = {0};
+  int64_t *nnz = lengths_of(&m), *count = malloc((size_t)m.rows * sizeof *count);
+  int32_t *part = malloc((size_t)m.rows * sizeof *part);
+  assert_true(count && part);
+  for (int64_t v = 0; v < m.rows; v++) {
+    count[v] = v < m.rows / 2;
+    part[v] = (int32_t)(v % GROUPS / 4);
+    if (draw(v, 3) % 10 < 3) part[v] = (int32_t)(draw(v, 4) % 4);
+  }
+  double before = cut_of(&m, part);
+  assert_ok(coarse_graph_sample(&m, NULL, m.rows, NULL, 1, &g));
+  assert_ok(refine_parts(&g, count, nnz, 4, 1.03, part));
+  assert_true(cut_of(&m, part) < .6 * before);
+  assert_true(balance_of(count, m.rows, 4, part) <= 1.0301);
+  assert_true(balance_of(nnz, m.rows, 4, part) <= 1.0301);
+  coarse_graph_free(&g);
+  free(part), free(count), free(nnz);
+  csr_free(&m);
+}
+
+/* What METIS is given of a sample, whose rows speak for themselves alone. */
+TEST(a_symmetric_graph_has_both_weights) {
+  int64_t start[] = {0, 2, 3, 4};
+  int32_t col[] = {2, 1, 0, 2};
+  float weight[] = {3, 1, 5, 7};
+  struct coarse_graph g = {.nodes = 3, .start = start, .col = col, .weight = weight};
+  struct csr m = {0};
+  assert_ok(coarse_graph_symmetrise(&g, &m));
+  const int64_t expected_start[] = {0, 2, 3, 4};
+  const int32_t expected_col[] = {1, 2, 0, 0};
+  const float expected[] = {6, 3, 6, 3};
+  assert_memory_equal(m.start, expected_start, sizeof expected_start);
+  assert_memory_equal(m.col, expected_col, sizeof expected_col);
+  for (int e = 0; e < 4; e++) assert_true(m.weight[e] == expected[e]);
+  csr_free(&m);
+}
