@@ -46,8 +46,8 @@ static int may_be_kept(const struct config *config, const struct dataset *datase
   return has_file(beside, prefix) || has_file(folder, prefix);
 }
 
-/* Surely there: in the pattern all non-zeros but the loops are, and both ways of an incidence. Owners are no matter:
- * METIS gets no more of a graph than it can take. */
+/* Surely there: in the pattern all non-zeros but the loops are, and both ways of an incidence. Owners are no
+ * matter: METIS gets no more of a graph than it can take. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts) {
   struct size size = size_of(dataset, hypergraph);

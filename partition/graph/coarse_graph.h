@@ -32,11 +32,11 @@ int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t co
  * That is the node and its neighbours as a net of a hypergraph (Catalyurek and Aykanat, IEEE Trans. Parallel
  * Distrib. Syst. 10, 1999), of which only the arcs to the node itself are kept. Each arc counts 1 /
  * sqrt(volume) of both of its ends (docs/decisions/049). */
-int coarse_graph_weigh(struct coarse_graph *coarse_graph);
+int coarse_graph_weigh(struct coarse_graph *g);
 
 /* The arcs of both directions with the sum of their weights, rows ascending and without loops. The graph has
  * weights; the caller frees `symmetric`. */
-int coarse_graph_symmetrise(const struct coarse_graph *coarse_graph, struct csr *symmetric);
+int coarse_graph_symmetrise(const struct coarse_graph *g, struct csr *symmetric);
 
 /* Nodes of equal label become one: label[v] in [0, labels). Arcs inside a label vanish; its volume stays. */
 int coarse_graph_contract(const struct coarse_graph *fine, const int32_t *label, int64_t labels,
