@@ -7,15 +7,17 @@
  *   FAULT_AT=3               the third of their calls fails; without it none does
  *   FAULT_ALWAYS=1           and every one after it, as on a full disk
  *   FAULT_ERROR=ENOSPC       what it fails with; or "short": half of the bytes are read or written;
- *                            or "kill": the process ends on the spot; or "TERM", "INT", "HUP", "USR1": the
- *                            process gets that signal, and a second later the call goes on. MPI's and HDF5's
- * have their own FAULT_IN=/folder         calls on files below it count whoever makes them; others only when
- * the program's own code makes them, libstdc++ taken as part of it FAULT_FILE=.h5           of those below
- * FAULT_IN only the ones whose path has this FAULT_EXCEPT=1a00-2b00   addresses in the program that are not
- * its own code: a library linked into it FAULT_LOG=/file          gets a line for a call that failed:
- * function, number, place of the caller FAULT_COUNTS=/file       gets a line "function calls" for each that
- * was called, at a good end FAULT_PLACES=/file       gets a line for a call that comes by a way on which none
- * came before: function, number, and the places in the program of all its calls that are under way
+ *                            or "kill": the process ends on the spot; or "TERM", "INT", "HUP", "USR1":
+ *                            it gets that signal, and a second later the call goes on. MPI's and
+ *                            HDF5's have their own
+ *   FAULT_IN=/folder         calls on files below it count whoever makes them; others only when the
+ *                            program's own code makes them, libstdc++ taken as part of it
+ *   FAULT_FILE=.h5           of those below FAULT_IN only the ones whose path has this
+ *   FAULT_EXCEPT=1a00-2b00   addresses in the program that are not its own code: a library linked into it
+ *   FAULT_LOG=/file          gets a line for a call that failed: function, number, place of the caller
+ *   FAULT_COUNTS=/file       gets a line "function calls" for each that was called, at a good end
+ *   FAULT_PLACES=/file       gets a line for a call that comes by a way on which none came before: function,
+ * number, and the places in the program of all its calls that are under way
  *
  * A call is counted in a process and the children that it forks together, so that one of them fails. */
 #include "faults/fault.h"
