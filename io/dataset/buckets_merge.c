@@ -3,9 +3,8 @@
 #include "io/dataset/buckets.h"
 #include "runtime/base/base.h"
 
-enum {
-  DIGIT = 11
-}; /* bits of a column that a pass sorts by, at most: its counts stay in the nearest cache */
+/* Bits of a column that a pass sorts by, at most: its counts stay in the nearest cache. */
+enum { DIGIT = 11 };
 
 /* Entries and their weights. */
 struct run {
