@@ -71,7 +71,7 @@ static int make_shard(struct bench *bench, struct bench_halo *h, struct graph *b
   TRY(comm_agree(comm, read_config(bench->options, &config)));
   TRY(comm_agree(comm, open_dataset(bench, h)));
   TRY(graph_read_block(comm, &h->dataset, block, &hash));
-  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, comm->size, NULL, &h->partition));
+  TRY(partition_make(comm, &config, &h->dataset, hash, NULL, NULL, comm->size, NULL, &h->partition));
   return shard_init(comm, &h->dataset, &h->partition, block, LOOPS_APART, &h->shard);
 }
 

@@ -88,8 +88,9 @@ static int read_block(struct job *job, uint64_t *hash) {
 static int make_partition(struct job *job, uint64_t hash) {
   struct comm *comm = &job->comm;
   if (!job->hypergraph)
-    return partition_make(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
-                          job->config.log.dir, &job->partition);
+    return partition_make(comm, &job->config, &job->dataset, hash, &job->block,
+                          job->levels.work.level ? &job->levels.work : NULL, comm->size, job->config.log.dir,
+                          &job->partition);
   TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir,
                                &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
@@ -99,7 +100,7 @@ static int make_partition(struct job *job, uint64_t hash) {
 static int divide_graph(struct job *job) {
   struct comm *comm = &job->comm;
   ENDED_BY(graph_free) struct graph expansion = {0};
-  TRY(job_levels_find(&job->levels, comm, &job->config, &job->dataset, &job->block, &job->partition));
+  TRY(job_levels_order(&job->levels, comm, &job->partition));
   if (!job->hypergraph) {
     TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &job->shard));
     TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &job->shard));
@@ -167,6 +168,8 @@ int job_setup(struct job *job) {
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
+  TRY(PROFILE_HOST("levels",
+                   job_levels_find(&job->levels, &job->comm, &job->config, &job->dataset, &job->block)));
   TRY(PROFILE_HOST("partition", make_partition(job, hash)));
   memory_return_freed();
   TRY(make_shard(job));

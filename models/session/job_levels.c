@@ -27,18 +27,24 @@ static struct model_sums sums_of(struct job_levels *job, const struct config *co
 }
 
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
-                    struct dataset *dataset, const struct graph *block, struct partition *partition) {
+                    struct dataset *dataset, const struct graph *block) {
   struct levels *levels = &job->levels;
   const struct model_sums sums = sums_of(job, config, dataset);
   if (sums.levels == 0) return OK;
   TRY(levels_find(comm, dataset, block, config->dataset.split, sums.levels, levels));
   const double share = levels_share(levels, sums.levels, sums.count, sums.top);
-  if (levels->count > 0 && share <= job_levels_worth)
-    return comm_agree(comm, levels_order(levels, partition));
+  if (levels->count > 0 && share <= job_levels_worth) {
+    if (sums.count > 0) job->work = levels_work(levels, sums.levels, sums.count, sums.top);
+    return OK;
+  }
   snprintf(job->all_rows, sizeof job->all_rows, "the loss needs %.0f%% of the %s", 100 * share,
            sums.count > 0 ? "sums over arcs" : "rows");
   levels_free(levels);
   return OK;
+}
+
+int job_levels_order(const struct job_levels *job, struct comm *comm, struct partition *partition) {
+  return job->levels.count > 0 ? comm_agree(comm, levels_order(&job->levels, partition)) : OK;
 }
 
 void job_levels_free(struct job_levels *job) {

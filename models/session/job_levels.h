@@ -8,6 +8,7 @@
 
 struct job_levels {
   struct levels levels; /* of nodes; where all rows are computed, none */
+  struct row_work work; /* of the sums over arcs; level NULL: rows are alike */
   char all_rows[96];    /* why they are */
 };
 
@@ -16,10 +17,12 @@ struct job_levels {
  * on every rank; tests raise it. */
 extern double job_levels_worth;
 
-/* Collective. Finds the levels and sorts the partition's order by them; or says in all_rows why all rows are
- * computed. block: this rank's rows of the graph. */
+/* Collective. Finds the levels, or says in all_rows why all rows are computed. block: this rank's rows of the
+ * graph. */
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
-                    struct dataset *dataset, const struct graph *block, struct partition *partition);
+                    struct dataset *dataset, const struct graph *block);
+/* Collective. Sorts the partition's order by them, where there are any. */
+int job_levels_order(const struct job_levels *job, struct comm *comm, struct partition *partition);
 void job_levels_free(struct job_levels *job);
 
 /* Says what each layer computes. */

@@ -6,7 +6,7 @@
 #include "partition/order/cluster.h"
 #include "runtime/base/base.h"
 
-int64_t multilevel_arcs = 8 << 20;
+int64_t multilevel_arcs = 3 << 20;
 
 /* Levels at most; nodes that METIS is left with, at least and for each part; clusters in a part, at least. */
 enum { LEVELS = 24, NODES = 40000, NODES_A_PART = 400, CLUSTERS_A_PART = 30 };

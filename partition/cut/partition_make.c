@@ -8,7 +8,11 @@
 #include "partition/order/order_auto.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
+#include "runtime/base/fnv.h"
 #include "runtime/profile/profile.h"
+
+/* Work of the fullest rank beyond the wanted balance that is not worth another partition. */
+static const double WORK_SLACK = 1.1;
 
 /* Whether the parts are the blocks of rows that the ranks hold, in the order given: then every rank measures
  * its own, and none reads the whole graph. */
@@ -72,12 +76,13 @@ struct making {
   struct partition *partition;
   struct stakes stakes; /* of a graph */
   struct progress progress;
-  const struct graph *graph; /* all rows */
-  struct graph read;         /* them, where nobody had them */
-  struct csr rows;           /* the graph seen as a matrix: borrows from it */
-  struct csr pattern;        /* symmetric, without loops; empty unless it is wanted */
-  int64_t *nnz;              /* [nodes] non-zeros of each row, when METIS assigns; ... */
-  int64_t *count;            /* ... of a star 1 for vertices, 0 for hyperedges */
+  const struct graph *graph;   /* all rows */
+  struct graph read;           /* them, where nobody had them */
+  struct csr rows;             /* the graph seen as a matrix: borrows from it */
+  struct csr pattern;          /* symmetric, without loops; empty unless it is wanted */
+  const struct row_work *work; /* NULL: rows are alike */
+  int64_t *nnz;                /* [nodes] non-zeros of each row, or its work, when METIS assigns; ... */
+  int64_t *count;              /* ... of a star 1 for vertices, 0 for hyperedges */
 };
 
 static void making_free(struct making *making) {
@@ -128,12 +133,18 @@ static int assign_small(struct making *making, double balance) {
                        partition->part);
 }
 
+static int64_t row_weight(const struct making *making, int64_t v) {
+  const struct row_work *work = making->work;
+  int64_t length = making->graph->start[v + 1] - making->graph->start[v];
+  return work ? length * work->times[work->level[v]] : length;
+}
+
 static int assign_metis(struct making *making) {
   const struct graph *graph = making->graph;
   double balance = making->key->config->partition.balance;
   TRY(memory_arrays("row lengths", ROOM(&making->nnz, graph->nodes)));
   if (making->vertices) TRY(memory_arrays("weights of vertices", ROOM(&making->count, graph->nodes)));
-  for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = graph->start[v + 1] - graph->start[v];
+  for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = row_weight(making, v);
   for (int64_t v = 0; v < making->vertices; v++) making->count[v] = 1;
   return multilevel_takes(graph->edges, making->directed) ? assign_large(making, balance)
                                                           : assign_small(making, balance);
@@ -270,16 +281,66 @@ static int take_turn(struct comm *comm, struct making *making) {
   return progress_work(&making->progress, "making the partition", read_or_make, making);
 }
 
+/* Of what the rows of each part are worth in an epoch, the largest over the mean. Each rank counts its block.
+ */
+static int measure_work(struct comm *comm, const struct graph *block, const struct row_work *work,
+                        struct partition *partition) {
+  FREED int64_t *load = NULL;
+  int64_t most = 0, sum = 0;
+  TRY(comm_agree(comm, memory_arrays("the work of parts", ROOM(&load, partition->parts))));
+  for (int64_t i = 0; i < block->rows; i++) {
+    int64_t v = block->first + i, length = block->start[i + 1] - block->start[i];
+    load[partition->part[v]] += length * work->times[work->level[v]];
+  }
+  TRY(comm_reduce(comm, load, partition->parts, NUMBER_INT64, REDUCE_SUM));
+  for (int p = 0; p < partition->parts; p++) {
+    most = larger(most, load[p]);
+    sum += load[p];
+  }
+  partition->work_balance = sum ? (double)most * partition->parts / (double)sum : 1;
+  return OK;
+}
+
+static int make_shared(struct comm *comm, struct making *making) {
+  TRY(comm_agree(comm, take_turn(comm, making)));
+  return share(comm, making->key, making->partition);
+}
+
+/* The same with the work of rows in place of their non-zeros, kept under a name of its own. */
+static int make_by_work(struct comm *comm, struct making *plain, const struct row_work *work) {
+  const struct partition_key *key = plain->key;
+  struct partition_key by_work = *key;
+  struct making making = {.key = &by_work,
+                          .dataset = plain->dataset,
+                          .block = plain->block,
+                          .directed = plain->directed,
+                          .partition = plain->partition,
+                          .work = work};
+  by_work.hash = fnv_add(key->hash, work->level, key->nodes);
+  by_work.hash = fnv_add(by_work.hash, work->times, (int64_t)sizeof work->times);
+  log_info("partition: one rank would have %.2f times the mean of the arcs that an epoch sums; divided anew "
+           "by these",
+           plain->partition->work_balance);
+  partition_free(plain->partition);
+  *plain->partition = (struct partition){0};
+  TRY(make_shared(comm, &making));
+  return measure_work(comm, plain->block, work, plain->partition);
+}
+
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
-                   const struct graph *block, int parts, const char *run_dir, struct partition *partition) {
+                   const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
+                   struct partition *partition) {
   *partition = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
   if (is_divided(comm, config, block, parts)) return make_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
   struct making making = {
       .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};
-  TRY(comm_agree(comm, take_turn(comm, &making)));
-  return share(comm, &key, partition);
+  TRY(make_shared(comm, &making));
+  if (!work || parts == 1 || config->partition.method != PARTITION_METIS) return OK;
+  TRY(measure_work(comm, block, work, partition));
+  if (partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
+  return make_by_work(comm, &making, work);
 }
 
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
@@ -290,6 +351,5 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
   struct making making = {
       .key = &key, .dataset = dataset, .vertices = dataset->nodes, .directed = 1, .partition = expansion};
-  TRY(comm_agree(comm, take_turn(comm, &making)));
-  return share(comm, &key, expansion);
+  return make_shared(comm, &making);
 }

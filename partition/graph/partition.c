@@ -129,6 +129,9 @@ void partition_print(const struct partition *partition, const struct config *con
     log_info("%6d %12lld %14lld %12lld %10.3f", p, (long long)rows, (long long)partition->nnz[p],
              (long long)partition->halo[p], rows ? (double)partition->halo[p] / (double)rows : 0.0);
   }
-  log_info("balance (largest / mean): rows %.3f, non-zeros %.3f", partition_node_balance(partition),
-           partition_edge_balance(partition));
+  char work[64] = "";
+  if (partition->work_balance > 0)
+    snprintf(work, sizeof work, ", arcs that an epoch sums %.3f", partition->work_balance);
+  log_info("balance (largest / mean): rows %.3f, non-zeros %.3f%s", partition_node_balance(partition),
+           partition_edge_balance(partition), work);
 }

@@ -10,6 +10,13 @@
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
 
+/* How often an epoch sums the arcs of a node's row, where rows differ in it: times[level[v]]. */
+enum { ROW_WORK_LEVELS = 17 };
+struct row_work {
+  const uint8_t *level; /* [nodes] */
+  int64_t times[ROW_WORK_LEVELS];
+};
+
 struct partition {
   int parts;
   int64_t nodes;
@@ -19,6 +26,7 @@ struct partition {
   int64_t edge_cut;       /* arcs between different parts */
   int64_t *halo;          /* [parts] rows each part receives */
   int64_t *nnz;           /* [parts] non-zeros of each part's rows */
+  double work_balance;    /* imbalance of row_work; 0: unknown */
   enum node_order chosen; /* the order that auto took, else the one asked for */
   int tried;              /* bit o: auto has made order o */
   struct density density; /* of the order; all zero where it was not rated. Rank 0 */
@@ -34,11 +42,12 @@ struct partition {
  * `run_dir`/parts when that place is not writable; NULL: nowhere else). One that does not match is ignored
  * with a line; owners are taken over from one of another order. Every rank receives the result. hash: of the
  * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
- * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. Errors: BAD_INPUT
- * when there are more parts than nodes, or when METIS cannot take the graph (32-bit indices), naming the
- * alternatives. */
+ * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. work: parts of
+ * METIS that share it badly are made anew, with it in place of the non-zeros; it wants the blocks; NULL: rows
+ * are alike. Errors: BAD_INPUT when there are more parts than nodes. */
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
-                   const struct graph *block, int parts, const char *run_dir, struct partition *partition);
+                   const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
+                   struct partition *partition);
 void partition_free(struct partition *partition);
 
 /* ", 1.2 s, 530 MiB on rank 0" or ", 0.0 s, read from FILE", into text[size]. */

@@ -112,6 +112,24 @@ double levels_share(const struct levels *levels, int64_t most, int64_t sums, dou
   return work / all;
 }
 
+/* Whether the sum h hops below the loss has rows of that level. */
+static int is_summed(const struct levels *levels, int64_t most, int64_t hops, int level) {
+  if (hops < smaller(most, levels->count)) return level <= hops;
+  return !levels->closed || hops >= most || level < levels->count;
+}
+
+struct row_work levels_work(const struct levels *levels, int64_t most, int64_t sums, double top) {
+  enum { LEAST = 8 }; /* of all sums, one in so many */
+  struct row_work work = {.level = levels->of};
+  int64_t topmost = larger(1, (int64_t)(top * ROW_WORK_SUM)), all = topmost + (sums - 1) * ROW_WORK_SUM;
+  for (int level = 0; level <= levels->count; level++) {
+    work.times[level] = all / LEAST;
+    for (int64_t h = 0; h < sums; h++)
+      if (is_summed(levels, most, h, level)) work.times[level] += h ? ROW_WORK_SUM : topmost;
+  }
+  return work;
+}
+
 static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch) {
   int64_t at = 0;
   for (int level = 0; level <= levels->count; level++)

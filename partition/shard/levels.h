@@ -33,6 +33,12 @@ void levels_forget_nodes(struct levels *levels);
  * without sums, share of the rows. */
 double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top);
 
+/* The same of each node's row: how often its arcs are summed, a sum as wide as the lower ones counting
+ * ROW_WORK_SUM times. Of rows that an epoch needs least some of all stays: evaluations sum them, too. level
+ * is borrowed. */
+enum { ROW_WORK_SUM = 16 };
+struct row_work levels_work(const struct levels *levels, int64_t most, int64_t sums, double top);
+
 /* Sorts each part's nodes by level; inside a level they keep their order. */
 int levels_order(const struct levels *levels, struct partition *partition);
 

@@ -24,7 +24,7 @@ static inline const char *run_folder(void) {
 }
 
 static inline void make(struct dataset *dataset, uint64_t hash, int parts, struct partition *partition) {
-  assert_ok(partition_make(&comm, &config, dataset, hash, NULL, parts, run_folder(), partition));
+  assert_ok(partition_make(&comm, &config, dataset, hash, NULL, NULL, parts, run_folder(), partition));
 }
 
 #endif

@@ -106,12 +106,13 @@ static inline void random_nodes(const struct random_graph *g, struct dataset_sou
   }
 }
 
-/* Collective. Writes "<name>.<ranks>.h5" and opens it on every rank. */
+/* Collective. Writes "<name>.<ranks>.h5" and opens it on every rank; arcs are drawn unless g->matrix has
+ * them. */
 static inline void random_dataset(struct comm *comm, struct random_graph *g, const char *name,
                                   struct dataset *dataset) {
   char path[256];
   snprintf(path, sizeof path, "%s.%d.h5", name, comm->size);
-  random_matrix(g);
+  if (!g->matrix) random_matrix(g);
   if (comm->rank == 0) {
     remove_all(path, ".parts"); /* of a run that was cut off */
     struct dataset_source s = {.nodes = g->nodes, .task = g->task, .directed = g->directed, .name = "random"};
@@ -132,6 +133,7 @@ static inline void random_end(struct comm *comm, struct random_graph *g, struct 
   dataset_close(dataset);
   if (comm->rank == 0) remove_all(path, ""), remove_all(path, ".parts");
   free(g->matrix);
+  g->matrix = NULL;
 }
 
 /* Collective. This rank's block of rows. */

@@ -3,6 +3,7 @@
 
 #include "partition/cut/balance.h"
 #include "partition/graph/metis.h"
+#include "runtime/base/integer.h"
 #include "runtime/base/log.h"
 #include "tests/partition/making.h"
 #include "tests/ranks.h"
@@ -62,7 +63,7 @@ TEST(ranks_measure_their_blocks_as_one_would) {
     random_block_of_rows(&comm, &dataset, &block);
     configure(PARTITION_BLOCK, ORDER_GIVEN);
     make(&dataset, 23 + (uint64_t)directed, comm.size, &one);
-    assert_ok(partition_make(&comm, &config, &dataset, 29, &block, comm.size, run_folder(), &all));
+    assert_ok(partition_make(&comm, &config, &dataset, 29, &block, NULL, comm.size, run_folder(), &all));
     check_partition(&g, &all);
     assert_string_equal(all.path, "");
     assert_int_equal(all.chosen, one.chosen);
@@ -76,6 +77,52 @@ TEST(ranks_measure_their_blocks_as_one_would) {
     graph_free(&block);
     random_end(&comm, &g, &dataset);
   }
+}
+
+/* Blocks of nodes with arcs among themselves, one for each rank; the first block's rows are summed far more
+ * often. METIS gives each rank a block, until the work decides. */
+TEST(parts_share_the_work_of_an_epoch) {
+  enum { A_BLOCK = 120 };
+  struct random_graph g = {.nodes = A_BLOCK * comm.size, .task = TASK_MULTICLASS, .seed = 11};
+  int64_t n = g.nodes;
+  struct dataset dataset;
+  struct graph block = {0};
+  struct partition plain, shared, again;
+  uint8_t *level = malloc((size_t)n);
+  assert_non_null(level);
+  g.matrix = calloc((size_t)(n * n), sizeof *g.matrix);
+  for (int64_t v = 0; v < n; v++) {
+    level[v] = v >= A_BLOCK;
+    for (int64_t u = 0; u < n; u++) {
+      double density = u / A_BLOCK == v / A_BLOCK ? .3 : .01;
+      g.matrix[v * n + u] = u != v && random_real(g.seed, smaller(u, v), larger(u, v)) < (float)density;
+    }
+  }
+  random_dataset(&comm, &g, "test_partition_work", &dataset);
+  random_block_of_rows(&comm, &dataset, &block);
+  configure(PARTITION_METIS, ORDER_GIVEN);
+  const struct row_work work = {level, {40, 2}}, alike = {level, {5, 5}};
+  make(&dataset, 41, comm.size, &plain);
+  assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &work, comm.size, run_folder(), &shared));
+  check_partition(&g, &shared);
+  if (comm.size > 1) {
+    assert_true(shared.work_balance < 1.25);
+    assert_memory_not_equal(shared.part, plain.part, (size_t)n * sizeof *plain.part);
+    assert_string_not_equal(shared.path, plain.path);
+    assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &work, comm.size, run_folder(), &again));
+    assert_int_equal(again.cached, 1);
+    assert_memory_equal(shared.part, again.part, (size_t)n * sizeof *again.part);
+    partition_free(&again);
+  }
+  assert_ok(partition_make(&comm, &config, &dataset, 41, &block, &alike, comm.size, run_folder(), &again));
+  assert_memory_equal(again.part, plain.part, (size_t)n * sizeof *again.part);
+  assert_string_equal(again.path, plain.path);
+  partition_free(&again);
+  partition_free(&shared);
+  partition_free(&plain);
+  graph_free(&block);
+  free(level);
+  random_end(&comm, &g, &dataset);
 }
 
 TEST(the_seed_decides) {
@@ -207,7 +254,7 @@ TEST(balance_swaps_hubs_for_leaves) {
 TEST(a_graph_beyond_metis_names_the_alternatives) {
   struct csr huge = {.rows = 10, .nnz = (int64_t)1 << 62};
   assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT,
-               "partition.method = \"block\" or \"random\"");
+               "use an order other than \"metis\"");
   huge.nnz = 1 << 20;
   assert_ok(metis_fits(huge.rows, huge.nnz, "huge.h5"));
 }
@@ -218,7 +265,7 @@ TEST(more_parts_than_nodes_are_refused) {
   struct partition p;
   random_dataset(&comm, &g, "test_partition_few", &dataset);
   configure(PARTITION_BLOCK, ORDER_GIVEN);
-  assert_fails(partition_make(&comm, &config, &dataset, 1, NULL, 10, NULL, &p), BAD_INPUT,
+  assert_fails(partition_make(&comm, &config, &dataset, 1, NULL, NULL, 10, NULL, &p), BAD_INPUT,
                comm.rank == 0 ? "9 nodes and cannot be cut into 10 parts" : "");
   partition_free(&p);
   random_end(&comm, &g, &dataset);

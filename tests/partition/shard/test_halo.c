@@ -65,7 +65,7 @@ static void exchange_graph(int directed, enum precision precision) {
   assert_ok(kernels_open(&kernels, &device, precision));
   random_dataset(&comm, &g, "test_halo", &dataset);
   random_block_of_rows(&comm, &dataset, &block);
-  assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, comm.size, NULL, &partition));
+  assert_ok(partition_make(&comm, &config, &dataset, 1, NULL, NULL, comm.size, NULL, &partition));
   assert_ok(shard_init(&comm, &dataset, &partition, &block, LOOPS_APART, &shard));
   for (int64_t width = 1; width <= 33; width += 16) {
     exchange_over_arena(&shard.in.halo, &shard, width);

@@ -23,7 +23,7 @@ static void open_scene(struct scene *s, struct random_graph graph, int64_t most,
   *s = (struct scene){.graph = graph};
   random_dataset(&comm, &s->graph, "test_levels", &s->dataset);
   random_block_of_rows(&comm, &s->dataset, &block);
-  assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, comm.size, NULL, &s->partition));
+  assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, NULL, comm.size, NULL, &s->partition));
   assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, &s->levels));
   assert_ok(levels_order(&s->levels, &s->partition));
   assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
@@ -145,6 +145,24 @@ TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
     }
     close_scene(&s);
   }
+}
+
+/* Of 16 for a sum, and an eighth of all sums for each row. */
+TEST(rows_are_worth_the_sums_that_have_them) {
+  struct levels levels = {.count = 2};
+  struct row_work work = levels_work(&levels, 3, 3, .5); /* sums of levels 0, 0 and 1, all */
+  const int64_t all = 8 + 16 + 16;
+  assert_int_equal(work.times[0], all / 8 + all);
+  assert_int_equal(work.times[1], all / 8 + 32);
+  assert_int_equal(work.times[2], all / 8 + 16);
+  levels.closed = 1; /* the lowest sum has no more rows than the one above */
+  work = levels_work(&levels, 3, 3, .5);
+  assert_int_equal(work.times[1], all / 8 + 32);
+  assert_int_equal(work.times[2], all / 8);
+  work = levels_work(&levels, 1, 2, 1); /* a batch norm: all below the topmost sum */
+  assert_int_equal(work.times[0], 4 + 32);
+  assert_int_equal(work.times[1], 4 + 16);
+  assert_int_equal(work.times[2], 4 + 16);
 }
 
 TEST(the_share_of_the_work_weighs_sums_by_their_widths) {

@@ -30,7 +30,7 @@ static void open_scene(struct scene *s, struct random_graph graph, enum partitio
   random_block_of_rows(&comm, &s->dataset, &block);
   uint64_t hash = graph_hash(&block);
   assert_ok(comm_reduce(&comm, &hash, 1, NUMBER_UINT64, REDUCE_SUM));
-  assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, comm.size, NULL, &s->partition));
+  assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, NULL, comm.size, NULL, &s->partition));
   assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
   assert_null(block.col);
   assert_ok(shard_read_data(&comm, &s->dataset, &s->partition, NORMALIZE_NONE, &s->shard));
