@@ -70,7 +70,8 @@ static int make(struct comm *comm, const struct request *request, struct dataset
                 struct graph *block, struct partition *partition) {
   uint64_t hash;
   TRY(graph_read_block(comm, dataset, block, &hash));
-  TRY(partition_make(comm, &request->config, dataset, hash, block, NULL, (int)request->parts, NULL, partition));
+  TRY(partition_make(comm, &request->config, dataset, hash, block, NULL, (int)request->parts, NULL,
+                     partition));
   if (comm->size == 1) TRY(rate(block, partition));
   partition_print(partition, &request->config, dataset->edges);
   if (comm->size == 1) TRY(print_intensity(block, partition));

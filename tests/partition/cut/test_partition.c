@@ -253,8 +253,7 @@ TEST(balance_swaps_hubs_for_leaves) {
 
 TEST(a_graph_beyond_metis_names_the_alternatives) {
   struct csr huge = {.rows = 10, .nnz = (int64_t)1 << 62};
-  assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT,
-               "use an order other than \"metis\"");
+  assert_fails(metis_fits(huge.rows, huge.nnz, "huge.h5"), BAD_INPUT, "use an order other than \"metis\"");
   huge.nnz = 1 << 20;
   assert_ok(metis_fits(huge.rows, huge.nnz, "huge.h5"));
 }
