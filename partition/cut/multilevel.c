@@ -139,10 +139,11 @@ int multilevel_takes(int64_t arcs, int directed) {
   return arcs * (directed ? 2 : 1) > multilevel_arcs;
 }
 
+/* Without communities the levels below the first one take half as much again as it does. */
 int64_t multilevel_bytes(int64_t nodes, int64_t arcs) {
-  enum { NODE = 80, LEVELS_BELOW = 2 }; /* levels below the first one are together about as large */
+  enum { NODE = 80 };
   int64_t sample = smaller(arcs, nodes * COARSE_GRAPH_SAMPLE);
-  return LEVELS_BELOW * (sample * (int64_t)(sizeof(int32_t) + sizeof(float)) + nodes * NODE);
+  return (sample * (int64_t)(sizeof(int32_t) + sizeof(float)) + nodes * NODE) * 5 / 2;
 }
 
 int multilevel_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,

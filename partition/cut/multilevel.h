@@ -13,7 +13,7 @@
 int multilevel_takes(int64_t arcs, int directed);
 extern int64_t multilevel_arcs; /* of a symmetric pattern, from which on it does; tests make it small */
 
-/* Bytes that it takes beyond the pattern: about two samples of it. */
+/* Bytes that it takes beyond the pattern, at most: two and a half samples of it. */
 int64_t multilevel_bytes(int64_t nodes, int64_t arcs);
 
 /* Arguments as metis_partition's; loops in the pattern count for nothing. Equal input, equal result, on any
