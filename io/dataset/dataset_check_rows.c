@@ -5,6 +5,7 @@
 
 #include "runtime/base/base.h"
 #include "runtime/base/csr.h"
+#include "runtime/base/edge_hash.h"
 #include "runtime/profile/profile_clock.h"
 
 enum { SAID_A_KIND = 20, PIECE = 1 << 16, PROGRESS_SECONDS = 5 };
@@ -37,20 +38,13 @@ void check_progress(struct check *c, const char *name, int64_t done, int64_t all
   log_progress("%s: %.0f%% of %s", c->d->h5.path, 100. * (double)done / (double)all, name);
 }
 
-/* Two sums of hashes over the pairs that arcs join: of those that rows above their column list, and of those
- * below. They are equal where every arc has its reverse of the same weight; where they are not it has to be
- * looked up who lacks one. (That they are equal by chance happens once in 2^128.) */
-struct halves {
-  uint64_t above[2], below[2];
-};
-
 /* Compressed rows in the file. */
 struct rows {
   struct dataset_rows of;
   int64_t *start; /* all of them, once checked */
   int32_t *id;    /* for naming what lacks its reverse, or NULL */
   float *value;
-  struct halves halves;
+  uint64_t asymmetry; /* sum of (hash of an entry - hash of its reverse): 0 where every one has it */
 };
 
 /* Entries that were read together. */
@@ -103,26 +97,16 @@ static void go_on(const struct rows *r, const struct entries *e, int64_t i, int6
   }
 }
 
-static uint64_t mixed(uint64_t x) {
-  x = (x ^ x >> 32) * 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 29) * 0xBF58476D1CE4E5B9u;
-  return x ^ x >> 32;
-}
-
-static void add_half(struct halves *halves, int64_t row, int64_t id, const float *value) {
+/* Sums that are 0 by chance happen once in 2^64. */
+static uint64_t asymmetry_of(int64_t row, int64_t id, const float *value) {
   uint32_t weight = 0;
   if (value) memcpy(&weight, value, sizeof weight);
-  uint64_t *sum = id < row ? halves->above : halves->below;
-  uint64_t pair = (uint64_t)smaller(row, id) << 32 | (uint64_t)larger(row, id);
-  uint64_t hash = mixed(pair ^ mixed(weight));
-  if (id == row) return;
-  sum[0] += hash;
-  sum[1] += mixed(hash + pair);
+  return edge_hash(row, id, weight) - edge_hash(id, row, weight);
 }
 
 /* Whether the ids of a piece of the entries are as they should be; adds what they say of pairs. */
 static int is_sound(const struct rows *r, const struct entries *e, int64_t from, int64_t to,
-                    struct halves *halves) {
+                    uint64_t *asymmetry) {
   int64_t row = from ? csr_row_of(r->start, e->row, r->of.rows, e->first + from) : e->row,
           before = from ? id_of(e, from - 1) : e->before;
   if (from && r->start[row] == e->first + from) before = -1;
@@ -130,7 +114,7 @@ static int is_sound(const struct rows *r, const struct entries *e, int64_t from,
     int64_t id = id_of(e, i);
     go_on(r, e, i, &row, &before);
     if (id < 0 || id >= r->of.most || id <= before) return 0;
-    add_half(halves, row, id, e->value ? e->value + i : NULL);
+    *asymmetry += asymmetry_of(row, id, e->value ? e->value + i : NULL);
     before = id;
   }
   return 1;
@@ -155,18 +139,11 @@ static void name_ids(struct check *c, const struct rows *r, struct entries *e) {
 
 static void check_ids(struct check *c, struct rows *r, struct entries *e) {
   int sound = 1;
-#pragma omp parallel reduction(&& : sound)
-  {
-    struct halves halves = {0};
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t from = 0; from < e->count; from += PIECE)
-      sound = sound && is_sound(r, e, from, smaller(from + PIECE, e->count), &halves);
-#pragma omp critical(check_halves)
-    for (int k = 0; k < 2; k++) {
-      r->halves.above[k] += halves.above[k];
-      r->halves.below[k] += halves.below[k];
-    }
-  }
+  uint64_t asymmetry = 0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : sound) reduction(+ : asymmetry)
+  for (int64_t from = 0; from < e->count; from += PIECE)
+    sound = sound && is_sound(r, e, from, smaller(from + PIECE, e->count), &asymmetry);
+  r->asymmetry += asymmetry;
   if (!sound) {
     name_ids(c, r, e);
     return;
@@ -240,10 +217,6 @@ static int name_lonely(struct check *c, const struct rows *r) {
   return OK;
 }
 
-static int is_symmetric(const struct halves *halves) {
-  return memcmp(halves->above, halves->below, sizeof halves->above) == 0;
-}
-
 /* Reads the whole graph again, to name what has no reverse. */
 static int check_symmetry(struct check *c, struct rows *r) {
   struct dataset *d = c->d;
@@ -259,7 +232,7 @@ int check_graph(struct check *c) {
   int64_t before = c->found;
   if (!c->d->has_graph) return OK;
   TRY(check_rows(c, &r));
-  if (c->d->directed || c->found > before || is_symmetric(&r.halves)) return OK;
+  if (c->d->directed || c->found > before || r.asymmetry == 0) return OK;
   return check_symmetry(c, &r);
 }
 

@@ -1,6 +1,7 @@
 #include "io/dataset/ids.h"
 
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 enum { WORD = 64, FAR = 16, FIRST_TABLE = 1 << 16 }; /* a set has at most FAR ids for each that is noted */
 
@@ -23,12 +24,7 @@ int ids_begin(struct ids *ids, int64_t largest, int64_t count) {
   return memory_arrays("the set of node ids", ROOM(&ids->set, words), ROOM(&ids->before, words));
 }
 
-/* Every bit of the key moves the lower ones: ids may differ in their highest bits alone. */
-static uint64_t mixed_bits(uint64_t key) {
-  for (int round = 0; round < 2; round++) key = (key ^ key >> 32) * 0x9E3779B97F4A7C15u;
-  return key ^ key >> 32;
-}
-
+/* Ids may differ in their highest bits alone. */
 static int64_t slot_of(const struct ids *ids, int64_t key) {
   int64_t mask = ids->size - 1, at = (int64_t)mixed_bits((uint64_t)key) & mask;
   while (ids->key[at] != key && ids->key[at] != -1) at = (at + 1) & mask;

@@ -1,6 +1,7 @@
 #include "partition/cut/star_expansion.h"
 
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 static int check_rows(const struct graph *expansion, int64_t vertices) {
   for (int64_t row = 0; row < expansion->rows; row++) {
@@ -54,7 +55,7 @@ int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const 
                         uint64_t *hash) {
   *hash = graph_hash(block);
   TRY(comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM));
-  *hash += graph_edge_hash(dataset->nodes, dataset->hyperedges, 1);
+  *hash += edge_hash(dataset->nodes, dataset->hyperedges, 1);
   return OK;
 }
 

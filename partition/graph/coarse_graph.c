@@ -4,6 +4,7 @@
 
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 void coarse_graph_free(struct coarse_graph *coarse_graph) {
   free_all(coarse_graph->start, coarse_graph->col, coarse_graph->weight, coarse_graph->share,
@@ -41,7 +42,7 @@ static int64_t arcs_inside(const struct source *s, int64_t v) {
 
 /* Arcs number (j volume + offset) / kept of those inside, j = 0, 1, ... */
 static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t kept, int32_t *col) {
-  int64_t offset = kept < volume ? (int64_t)(graph_edge_hash(v, 0, (uint32_t)s->seed) % (uint64_t)volume) : 0;
+  int64_t offset = kept < volume ? (int64_t)(edge_hash(v, 0, (uint32_t)s->seed) % (uint64_t)volume) : 0;
   int64_t seen = 0, drawn = 0, next = offset / kept;
   for (int64_t e = s->pattern->start[v]; drawn < kept; e++) {
     int32_t u = inside(s, v, s->pattern->col[e]);

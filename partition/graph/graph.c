@@ -2,6 +2,7 @@
 
 #include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 void graph_free(struct graph *graph) {
   free_all(graph->start, graph->col, graph->weight);
@@ -79,17 +80,6 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
   return check_rows(graph);
 }
 
-static uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-uint64_t graph_edge_hash(int64_t row, int64_t col, uint32_t weight) {
-  return mix(mix(((uint64_t)row << 32) | (uint64_t)col) + weight);
-}
-
 uint32_t graph_weight_bits(const struct graph *graph, int64_t e) {
   uint32_t bits = 0;
   if (graph->weight) memcpy(&bits, &graph->weight[e], sizeof bits);
@@ -101,7 +91,7 @@ uint64_t graph_hash(const struct graph *graph) {
 #pragma omp parallel for schedule(static) reduction(+ : sum)
   for (int64_t row = 0; row < graph->rows; row++) {
     for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++)
-      sum += graph_edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
+      sum += edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
   }
   return sum;
 }

@@ -50,9 +50,7 @@ struct csr graph_rows(const struct graph *graph);
  * loops and weights. */
 int graph_pattern(const struct graph *graph, int directed, struct csr *pattern);
 
-/* A 64-bit mix of one edge; weight as bits, 0 when binary. */
-uint64_t graph_edge_hash(int64_t row, int64_t col, uint32_t weight);
-/* The weight of edge e as those bits. */
+/* The weight of edge e as bits for edge_hash, 0 when binary. */
 uint32_t graph_weight_bits(const struct graph *graph, int64_t e);
 
 #endif

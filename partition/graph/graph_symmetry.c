@@ -2,6 +2,7 @@
 #include "partition/graph/graph.h"
 #include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 struct arc {
   int32_t row, col;
@@ -74,8 +75,8 @@ static uint64_t asymmetry(const struct graph *g) {
   for (int64_t row = 0; row < g->rows; row++) {
     for (int64_t e = g->start[row]; e < g->start[row + 1]; e++) {
       uint32_t weight = graph_weight_bits(g, e);
-      sum += graph_edge_hash(g->first + row, g->col[e], weight);
-      sum -= graph_edge_hash(g->col[e], g->first + row, weight);
+      sum += edge_hash(g->first + row, g->col[e], weight);
+      sum -= edge_hash(g->col[e], g->first + row, weight);
     }
   }
   return sum;

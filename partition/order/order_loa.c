@@ -8,6 +8,7 @@
  * result does not depend on them. */
 #include "partition/order/order_kinds.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 enum { WINDOW = 16 };
 
@@ -47,7 +48,7 @@ static int piece_init(struct piece *piece, int64_t rows, int64_t arcs) {
 }
 
 static int32_t number_of(struct piece *piece, int64_t column) {
-  int64_t at = (int64_t)(graph_edge_hash(column, 0, 0) & (uint64_t)piece->mask);
+  int64_t at = (int64_t)(edge_hash(column, 0, 0) & (uint64_t)piece->mask);
   while (piece->key[at] && piece->key[at] != column + 1) at = (at + 1) & piece->mask;
   if (!piece->key[at]) {
     piece->key[at] = column + 1;

@@ -3,6 +3,7 @@
 #include "kernels/ops/elementwise.h"
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 #include "runtime/device/device.h"
 #include "runtime/profile/profile.h"
 
@@ -147,7 +148,7 @@ static int list_peers(struct comm *comm, const struct request *request, struct h
 }
 
 static uint64_t sequence_hash(uint64_t sum, int64_t i, int64_t id) {
-  return sum + graph_edge_hash(i, id, 0);
+  return sum + edge_hash(i, id, 0);
 }
 
 /* hash[r]: of the ids behind the rows that are packed for rank r, in their order. */

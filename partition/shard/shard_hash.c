@@ -3,6 +3,7 @@
 #include "partition/graph/graph.h"
 #include "partition/shard/shard.h"
 #include "runtime/base/base.h"
+#include "runtime/base/edge_hash.h"
 
 static uint64_t mix_word(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -25,7 +26,7 @@ static uint64_t mix_bytes(uint64_t hash, const void *data, int64_t bytes) {
 
 static uint64_t hash_features(const struct shard *shard, int64_t v) {
   const struct csr *sparse = &shard->feature_rows;
-  uint64_t hash = graph_edge_hash(shard->global_id[v], shard->features, (uint32_t)shard->sparse);
+  uint64_t hash = edge_hash(shard->global_id[v], shard->features, (uint32_t)shard->sparse);
   if (!shard->sparse)
     return mix_bytes(hash, shard->feature + v * shard->features,
                      shard->features * (int64_t)sizeof *shard->feature);
@@ -35,7 +36,7 @@ static uint64_t hash_features(const struct shard *shard, int64_t v) {
 }
 
 static uint64_t hash_label(const struct shard *shard, int64_t v) {
-  uint64_t hash = graph_edge_hash(shard->global_id[v], shard->classes, shard->labels != NULL);
+  uint64_t hash = edge_hash(shard->global_id[v], shard->classes, shard->labels != NULL);
   if (shard->labels) return mix_bytes(hash, shard->labels + v * shard->classes, shard->classes);
   return mix_bytes(hash, shard->label + v, (int64_t)sizeof *shard->label);
 }
@@ -58,7 +59,7 @@ static int hash_splits(struct dataset *dataset, uint64_t *hash) {
       FREED int64_t *node = NULL;
       int64_t count = 0;
       TRY(dataset_read_split(dataset, split, (enum split)part, &node, &count));
-      *hash += mix_bytes(graph_edge_hash(split, part, 0), node, count * (int64_t)sizeof *node);
+      *hash += mix_bytes(edge_hash(split, part, 0), node, count * (int64_t)sizeof *node);
     }
   }
   return OK;

@@ -46,7 +46,7 @@ violations() {
     floors("launch", ". | gnntrain gnndata bench")
     floors("launch/bench", ". | input")
     # The headers that other rooms may include.
-    shows("runtime", "base/base base/csr base/error base/fnv base/host_device base/integer base/limits " \
+    shows("runtime", "base/base base/csr base/edge_hash base/error base/fnv base/host_device base/integer base/limits " \
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm config/config " \
       "config/config_limits config/config_toml device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
