@@ -73,7 +73,7 @@ static int make(struct comm *comm, const struct request *request, struct dataset
   TRY(partition_make(comm, &request->config, dataset, hash, block, NULL, (int)request->parts, NULL,
                      partition));
   if (comm->size == 1) TRY(rate(block, partition));
-  partition_print(partition, &request->config, dataset->edges);
+  partition_print(partition, &request->config, dataset->edges, 1);
   if (comm->size == 1) TRY(print_intensity(block, partition));
   if (!partition->cached && partition->path[0]) log_info("kept in %s", partition->path);
   return OK;

@@ -57,7 +57,7 @@ static int print_estimate(struct comm *comm, const char *name, const struct esti
 static int print_partition(struct job *job) {
   const struct dataset *d = &job->dataset;
   if (!job->hypergraph) {
-    partition_print(&job->partition, &job->config, d->edges);
+    partition_print(&job->partition, &job->config, d->edges, !job->device.ops->on_host);
     return OK;
   }
   star_expansion_print(&job->expansion, &job->config, d->nodes, d->incidences);

@@ -11,8 +11,8 @@
 #include "runtime/base/fnv.h"
 #include "runtime/profile/profile.h"
 
-/* Work of the fullest rank beyond the wanted balance that is not worth another partition. */
-static const double WORK_SLACK = 1.1;
+/* Work of the fullest rank over the wanted balance that is worth another partition, and more halo rows. */
+static const double WORK_SLACK = 1.3;
 
 /* Whether the parts are the blocks of rows that the ranks hold, in the order given: then every rank measures
  * its own, and none reads the whole graph. */
@@ -197,7 +197,7 @@ static void say_balance(const struct making *making) {
   const struct partition *partition = making->partition;
   double nodes = making->vertices ? star_expansion_balance(partition, making->vertices).vertices
                                   : partition_node_balance(partition);
-  double edges = partition_edge_balance(partition), reached = nodes > edges ? nodes : edges;
+  double edges = making->work ? 1 : partition_edge_balance(partition), reached = nodes > edges ? nodes : edges;
   if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
     log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }

@@ -110,7 +110,8 @@ void partition_origin(const struct partition *partition, char *text, size_t size
     snprintf(text + used, size - (size_t)used, ", %s on rank 0", memory_text(partition->memory, bytes));
 }
 
-void partition_print(const struct partition *partition, const struct config *config, int64_t edges) {
+void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
+                     int dense) {
   const char *method = partition->parts > 1 ? partition_method_name[config->partition.method] : "whole graph";
   char origin[sizeof partition->path + 64], order[64];
   partition_origin(partition, origin, sizeof origin);
@@ -119,7 +120,7 @@ void partition_print(const struct partition *partition, const struct config *con
            config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
   log_info("partition: %s, %d %s, order %s%s", method, partition->parts,
            partition->parts == 1 ? "part" : "parts", order, origin);
-  print_order(partition);
+  if (dense) print_order(partition);
   if (partition->parts == 1) return;
   log_info("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,
            edges ? 100.0 * (double)partition->edge_cut / (double)edges : 0.0);

@@ -57,9 +57,10 @@ void partition_origin(const struct partition *partition, char *text, size_t size
 double partition_node_balance(const struct partition *partition);
 double partition_edge_balance(const struct partition *partition);
 
-/* Prints the table: method, order and how densely it packs the arcs, edge cut, then rows, non-zeros and halo
- * rows per rank, balances. */
-void partition_print(const struct partition *partition, const struct config *config, int64_t edges);
+/* Prints the table: method and order, edge cut, then rows, non-zeros and halo rows per rank, balances. dense:
+ * also how densely the order packs the arcs, and what a GPU makes of that. */
+void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
+                     int dense);
 
 /* local[v]: the place of node v in the order of part `p`, -1 where p does not own v. The caller frees it. */
 int partition_local_ids(const struct partition *partition, int p, int32_t **local);
