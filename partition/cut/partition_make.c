@@ -197,7 +197,8 @@ static void say_balance(const struct making *making) {
   const struct partition *partition = making->partition;
   double nodes = making->vertices ? star_expansion_balance(partition, making->vertices).vertices
                                   : partition_node_balance(partition);
-  double edges = making->work ? 1 : partition_edge_balance(partition), reached = nodes > edges ? nodes : edges;
+  double edges = making->work ? 1 : partition_edge_balance(partition),
+         reached = nodes > edges ? nodes : edges;
   if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
     log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }
