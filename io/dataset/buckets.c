@@ -61,42 +61,42 @@ static int divide(struct buckets *buckets) {
 
 /* A block of the list whose entries stand by bucket, in their order: those of bucket k in [begin[k], begin[k
  * + 1]); they go to the places from `to[k]` on. */
-struct hand {
+struct sorted_block {
   struct arc_room room;
   uint64_t *entry; /* [DEALT] */
   float *weight;   /* likewise; NULL unless weighted */
   int64_t *begin, *to;
 };
 
-static int hand_make(const struct buckets *buckets, struct hand *hand) {
+static int sorted_make(const struct buckets *buckets, struct sorted_block *sorted) {
   const struct arcs *list = buckets->list;
-  TRY(arc_room_make(list, &hand->room));
-  TRY(memory_arrays("arcs", ROOM(&hand->entry, DEALT), ROOM(&hand->begin, buckets->count + 2),
-                    ROOM(&hand->to, buckets->count)));
-  return list->weighted ? memory_arrays("edge weights", ROOM(&hand->weight, DEALT)) : OK;
+  TRY(arc_room_make(list, &sorted->room));
+  TRY(memory_arrays("arcs", ROOM(&sorted->entry, DEALT), ROOM(&sorted->begin, buckets->count + 2),
+                    ROOM(&sorted->to, buckets->count)));
+  return list->weighted ? memory_arrays("edge weights", ROOM(&sorted->weight, DEALT)) : OK;
 }
 
-static void hand_free(struct hand *hand) {
-  arc_room_free(&hand->room);
-  free_all(hand->entry, hand->weight, hand->begin, hand->to);
+static void sorted_free(struct sorted_block *sorted) {
+  arc_room_free(&sorted->room);
+  free_all(sorted->entry, sorted->weight, sorted->begin, sorted->to);
 }
 
 static int64_t bucket_of(const struct buckets *buckets, int64_t row) {
   return buckets->of_range[row >> buckets->shift];
 }
 
-static void place_entry(const struct buckets *buckets, struct hand *hand, int64_t row, int64_t column,
-                        int reversed, int64_t arc) {
-  int64_t k = bucket_of(buckets, row), at = hand->begin[k + 1]++;
-  hand->entry[at] = (uint64_t)(row - buckets->bucket[k].first) << 32 | (uint64_t)(column << 1 | reversed);
-  if (hand->weight) hand->weight[at] = hand->room.weight[arc];
+static void place_entry(const struct buckets *buckets, struct sorted_block *sorted, int64_t row,
+                        int64_t column, int reversed, int64_t arc) {
+  int64_t k = bucket_of(buckets, row), at = sorted->begin[k + 1]++;
+  sorted->entry[at] = (uint64_t)(row - buckets->bucket[k].first) << 32 | (uint64_t)(column << 1 | reversed);
+  if (sorted->weight) sorted->weight[at] = sorted->room.weight[arc];
 }
 
-static int sort_block(const struct buckets *buckets, struct hand *hand, int64_t block) {
-  const struct arc_room *room = &hand->room;
-  int64_t *begin = hand->begin;
+static int sort_block(const struct buckets *buckets, struct sorted_block *sorted, int64_t block) {
+  const struct arc_room *room = &sorted->room;
+  int64_t *begin = sorted->begin;
   memset(begin, 0, (size_t)(buckets->count + 2) * sizeof *begin);
-  TRY(arcs_unpack(buckets->list, block, &hand->room));
+  TRY(arcs_unpack(buckets->list, block, &sorted->room));
   for (int64_t i = 0; i < room->count; i++) {
     begin[bucket_of(buckets, room->arc[i].target) + 2]++;
     begin[bucket_of(buckets, room->arc[i].source) + 2]++;
@@ -104,29 +104,29 @@ static int sort_block(const struct buckets *buckets, struct hand *hand, int64_t 
   for (int64_t k = 0; k < buckets->count; k++) begin[k + 2] += begin[k + 1];
   for (int64_t i = 0; i < room->count; i++) {
     const struct arc *arc = &room->arc[i];
-    place_entry(buckets, hand, arc->target, arc->source, 0, i);
-    place_entry(buckets, hand, arc->source, arc->target, 1, i);
+    place_entry(buckets, sorted, arc->target, arc->source, 0, i);
+    place_entry(buckets, sorted, arc->source, arc->target, 1, i);
   }
   return OK;
 }
 
 /* In the order of the list. */
-static void reserve_places(struct buckets *buckets, struct hand *hand) {
+static void reserve_places(struct buckets *buckets, struct sorted_block *sorted) {
   for (int64_t k = 0; k < buckets->count; k++) {
-    hand->to[k] = buckets->bucket[k].filled;
-    buckets->bucket[k].filled += hand->begin[k + 1] - hand->begin[k];
+    sorted->to[k] = buckets->bucket[k].filled;
+    buckets->bucket[k].filled += sorted->begin[k + 1] - sorted->begin[k];
   }
 }
 
-static int put_down(const struct buckets *buckets, const struct hand *hand) {
+static int write_entries(const struct buckets *buckets, const struct sorted_block *sorted) {
   const struct spill *spill = &buckets->list->spill;
-  enum { ENTRY = sizeof *hand->entry, WEIGHT = sizeof *hand->weight };
+  enum { ENTRY = sizeof *sorted->entry, WEIGHT = sizeof *sorted->weight };
   for (int64_t k = 0; k < buckets->count; k++) {
     const struct bucket *bucket = &buckets->bucket[k];
-    int64_t from = hand->begin[k], count = hand->begin[k + 1] - from, to = hand->to[k];
-    TRY(spill_write(spill, &bucket->entries, to * ENTRY, count * ENTRY, hand->entry + from));
-    if (hand->weight)
-      TRY(spill_write(spill, &bucket->weights, to * WEIGHT, count * WEIGHT, hand->weight + from));
+    int64_t from = sorted->begin[k], count = sorted->begin[k + 1] - from, to = sorted->to[k];
+    TRY(spill_write(spill, &bucket->entries, to * ENTRY, count * ENTRY, sorted->entry + from));
+    if (sorted->weight)
+      TRY(spill_write(spill, &bucket->weights, to * WEIGHT, count * WEIGHT, sorted->weight + from));
   }
   return OK;
 }
@@ -137,14 +137,14 @@ int buckets_deal(struct buckets *buckets) {
   TRY(divide(buckets));
 #pragma omp parallel
   {
-    ENDED_BY(hand_free) struct hand hand = {0};
-    int code = hand_make(buckets, &hand);
+    ENDED_BY(sorted_free) struct sorted_block sorted = {0};
+    int code = sorted_make(buckets, &sorted);
 #pragma omp for ordered schedule(dynamic, 1)
     for (int64_t b = 0; b < list->blocks; b++) {
-      if (code == OK) code = sort_block(buckets, &hand, b);
+      if (code == OK) code = sort_block(buckets, &sorted, b);
 #pragma omp ordered
-      if (code == OK) reserve_places(buckets, &hand);
-      if (code == OK) code = put_down(buckets, &hand);
+      if (code == OK) reserve_places(buckets, &sorted);
+      if (code == OK) code = write_entries(buckets, &sorted);
       error_note(&error, b, code);
       arcs_drop(list, b);
     }

@@ -28,9 +28,9 @@ struct buckets {
 
 /* What merging found. */
 struct merged {
-  int64_t own;     /* arcs that are different ones, without those that were added */
-  int64_t lonely;  /* halves of pairs whose other half is missing or has another weight */
-  int64_t unequal; /* halves of pairs of two weights */
+  int64_t own;       /* arcs that are different ones, without those that were added */
+  int64_t unmatched; /* halves of pairs whose other half is missing or has another weight */
+  int64_t unequal;   /* halves of pairs of two weights */
 };
 
 /* Room for counting entries by ranges of rows. */

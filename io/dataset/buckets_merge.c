@@ -108,7 +108,7 @@ static int merge_column(struct table *table, const struct run *run, int both, in
          (long long)row);
   table->merged.own += is_own;
   table->merged.unequal += differ && fabsf(own - reversed) > 0;
-  table->merged.lonely += differ || is_own != is_reversed;
+  table->merged.unmatched += differ || is_own != is_reversed;
   if (!is_own && !both) return OK;
   table->col[table->kept] = col;
   if (run->weight)
@@ -173,7 +173,7 @@ static int merge_all(struct buckets *buckets, int both, struct csr *graph, struc
 #pragma omp critical(buckets_merged)
     {
       merged->own += table.merged.own;
-      merged->lonely += table.merged.lonely;
+      merged->unmatched += table.merged.unmatched;
       merged->unequal += table.merged.unequal;
     }
   }

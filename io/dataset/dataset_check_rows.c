@@ -194,7 +194,7 @@ static int check_rows(struct check *c, struct rows *r) {
 
 /* Walks the rows in order. next[u] stands in row u at the first column that is not below v: in a symmetric
  * graph that is v itself whenever row v lists u. */
-static int name_lonely(struct check *c, const struct rows *r) {
+static int name_unmatched(struct check *c, const struct rows *r) {
   FREED int64_t *next = NULL;
   TRY(memory_arrays("places in rows", ROOM(&next, r->of.rows)));
   memcpy(next, r->start, (size_t)r->of.rows * sizeof *next);
@@ -224,7 +224,7 @@ static int check_symmetry(struct check *c, struct rows *r) {
   if (d->weighted) TRY(memory_arrays("edge weights", ROOM(&r->value, d->edges)));
   TRY(h5_read_rows(&d->h5, r->of.ids, 0, d->edges, H5_INT32, r->id));
   if (d->weighted) TRY(h5_read_rows(&d->h5, r->of.values, 0, d->edges, H5_FLOAT, r->value));
-  return name_lonely(c, r);
+  return name_unmatched(c, r);
 }
 
 int check_graph(struct check *c) {

@@ -1,7 +1,5 @@
 #include "io/dataset/edges.h"
 
-#include <math.h>
-
 #include "io/dataset/buckets.h"
 #include "io/dataset/ids.h"
 #include "runtime/base/base.h"
@@ -9,29 +7,6 @@
 void edges_free(struct edges *edges) {
   arcs_free(&edges->list);
   *edges = (struct edges){0};
-}
-
-/* Equal neighbours stand side by side in a sorted row: keeps one with the sum of the weights. */
-int edges_merge_duplicates(struct csr *m) {
-  int64_t kept = 0, begin = 0;
-  for (int64_t v = 0; v < m->rows; v++) {
-    int64_t end = m->start[v + 1];
-    for (int64_t e = begin; e < end;) {
-      int64_t first = e;
-      double sum = 0;
-      for (; e < end && m->col[e] == m->col[first]; e++) sum += m->weight ? (double)m->weight[e] : 0;
-      m->col[kept] = m->col[first];
-      if (m->weight) m->weight[kept] = (float)sum;
-      if (!isfinite((float)sum))
-        FAIL(BAD_INPUT, "the values that stand at column %d of row %lld add up to more than a float holds",
-             m->col[kept], (long long)v);
-      kept++;
-    }
-    begin = end;
-    m->start[v + 1] = kept;
-  }
-  m->nnz = kept;
-  return OK;
 }
 
 /* What the nodes are called, and how the ids of arcs become rows. */
@@ -169,7 +144,7 @@ int edges_build(struct edges *edges, struct csr *graph, int64_t **id) {
   TRY(buckets_merge(&buckets, edges->undirected, graph, &merged));
   edges->duplicates = edges->list.count - edges->loops - merged.own;
   edges->mirrored = graph->nnz - merged.own;
-  edges->directed = merged.lonely > 0 && !edges->undirected;
+  edges->directed = merged.unmatched > 0 && !edges->undirected;
   edges->unequal = edges->undirected ? merged.unequal / 2 : 0; /* each pair was seen from both ends */
   return OK;
 }

@@ -38,8 +38,4 @@ void edges_free(struct edges *edges);
  * nodes, a sum of weights that is not finite; FAILED: out of memory, the disk is full. */
 int edges_build(struct edges *edges, struct csr *graph, int64_t **id);
 
-/* In sorted rows, equal columns become one with the sum of their values. Errors: BAD_INPUT: a sum that is not
- * finite. */
-int edges_merge_duplicates(struct csr *m);
-
 #endif

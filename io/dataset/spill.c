@@ -17,8 +17,8 @@ static int open_file(struct spill *spill) {
     FAIL(FAILED, "%s: no file without a name beside it: %s", spill->path, strerror(errno));
   spill->file.temporary[0] = '\0';
   char text[16];
-  log_info("arcs beyond %s of memory wait in a file beside %s, which nobody sees",
-           memory_text(spill->limit, text), spill->path);
+  log_info("arcs beyond %s of memory are kept in a temporary file beside %s", memory_text(spill->limit, text),
+           spill->path);
   return OK;
 }
 

@@ -1,6 +1,7 @@
 #include "io/import/npz_csr.h"
 
-#include "io/dataset/edges.h"
+#include <math.h>
+
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 
@@ -91,13 +92,36 @@ static int is_sorted(const struct csr *m) {
   return 1;
 }
 
+/* Equal neighbours stand side by side in a sorted row: keeps one with the sum of the weights. */
+static int merge_duplicates(struct csr *m) {
+  int64_t kept = 0, begin = 0;
+  for (int64_t v = 0; v < m->rows; v++) {
+    int64_t end = m->start[v + 1];
+    for (int64_t e = begin; e < end;) {
+      int64_t first = e;
+      double sum = 0;
+      for (; e < end && m->col[e] == m->col[first]; e++) sum += m->weight ? (double)m->weight[e] : 0;
+      m->col[kept] = m->col[first];
+      if (m->weight) m->weight[kept] = (float)sum;
+      if (!isfinite((float)sum))
+        FAIL(BAD_INPUT, "the values that stand at column %d of row %lld add up to more than a float holds",
+             m->col[kept], (long long)v);
+      kept++;
+    }
+    begin = end;
+    m->start[v + 1] = kept;
+  }
+  m->nnz = kept;
+  return OK;
+}
+
 int npz_csr_sort(struct csr *m) {
   if (is_sorted(m)) return OK;
   ENDED_BY(csr_free) struct csr turned = {0};
   TRY(csr_transpose(m, &turned, NULL));
   csr_free(m);
   TRY(csr_transpose(&turned, m, NULL)); /* transposing twice sorts */
-  return edges_merge_duplicates(m);
+  return merge_duplicates(m);
 }
 
 int npz_check_format(const struct npz *npz, const char *expected, const char *allowed) {

@@ -130,8 +130,8 @@ static int divide(const struct multilevel *m) {
   const struct level *last = &m->level[m->levels - 1];
   TRY(coarse_graph_symmetrise(&last->graph, &graph));
   TRY(metis_fits(graph.rows, graph.nnz, "a graph of clusters"));
-  TRY(metis_partition_weighted(m->progress, &graph, last->count, last->nnz, m->parts, m->seed, m->balance,
-                               last->part));
+  TRY(metis_partition(m->progress, &graph, last->count, last->nnz, m->parts, m->seed, m->balance,
+                      last->part));
   return balance_parts(&graph, last->count, last->nnz, m->parts, m->balance, last->part);
 }
 

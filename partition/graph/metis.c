@@ -106,15 +106,6 @@ static int weigh(const int64_t *count, const int64_t *nnz, double balance, struc
   return OK;
 }
 
-int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
-                    const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
-  ENDED_BY(job_free) struct job job = {0};
-  TRY(job_init(pattern, parts, seed, &job));
-  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_VOL;
-  TRY(weigh(count, nnz, balance, &job));
-  return solve(progress, &job, part);
-}
-
 /* Weights as whole numbers from 1 on, in proportion as far as their sum lets METIS tell them apart. */
 static int weigh_arcs(const struct csr *graph, struct job *job) {
   double sum = 0;
@@ -127,13 +118,13 @@ static int weigh_arcs(const struct csr *graph, struct job *job) {
   return OK;
 }
 
-int metis_partition_weighted(struct progress *progress, const struct csr *graph, const int64_t *count,
-                             const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
+int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
+                    const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part) {
   ENDED_BY(job_free) struct job job = {0};
   TRY(job_init(graph, parts, seed, &job));
-  job.option[METIS_OPTION_OBJTYPE] = METIS_OBJTYPE_CUT;
+  job.option[METIS_OPTION_OBJTYPE] = graph->weight ? METIS_OBJTYPE_CUT : METIS_OBJTYPE_VOL;
   TRY(weigh(count, nnz, balance, &job));
-  TRY(weigh_arcs(graph, &job));
+  if (graph->weight) TRY(weigh_arcs(graph, &job));
   return solve(progress, &job, part);
 }
 

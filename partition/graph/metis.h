@@ -14,16 +14,12 @@ int metis_fits(int64_t nodes, int64_t arcs, const char *dataset);
  * more nodes there are, were measured on graphs of 8 to 60 arcs a node, for 2 and for 16 parts alike. */
 int64_t metis_bytes(int64_t nodes, int64_t arcs);
 
-/* part[v] in [0, parts) for a symmetric pattern without loops: minimises the communication volume under at
- * most `balance` times the mean of nodes (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's
- * row) in each part. METIS may miss that balance; balance_parts mends what it left. Errors: FAILED when METIS
- * does. */
-int metis_partition(struct progress *progress, const struct csr *pattern, const int64_t *count,
+/* part[v] in [0, parts) for a symmetric graph without loops: minimises the communication volume, or the
+ * weight of the arcs between parts where arcs have weights, under at most `balance` times the mean of nodes
+ * (count[v] of node v; NULL: 1) and of `nnz` (non-zeros of each node's row) in each part. METIS may miss that
+ * balance; balance_parts mends what it left. Errors: FAILED when METIS does. */
+int metis_partition(struct progress *progress, const struct csr *graph, const int64_t *count,
                     const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
-
-/* The same of a symmetric graph whose arcs have weights: minimises the weight of the arcs between parts. */
-int metis_partition_weighted(struct progress *progress, const struct csr *graph, const int64_t *count,
-                             const int64_t *nnz, int parts, int64_t seed, double balance, int32_t *part);
 
 /* Divides the nodes of a pattern into clusters of near equal size with few edges between them. METIS numbers
  * clusters by recursive bisection of the coarsest graph: near numbers are near in the graph. */

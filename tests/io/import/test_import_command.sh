@@ -43,7 +43,7 @@ seq 1 400000 | awk '{ print $1 * 7919 % 50021, $1 * 104729 % 49999 }' >large.txt
 gnndata import edgelist large.txt large.h5 --undirected >said
 mkdir -p little
 gnndata import edgelist large.txt little/large.h5 --undirected --memory 0.002 >said 2>&1
-says 'arcs beyond 2.0 MiB of memory wait in a file beside little/large.h5' said
+says 'arcs beyond 2.0 MiB of memory are kept in a temporary file beside little/large.h5' said
 cmp large.h5 little/large.h5 || fail "another dataset with less memory"
 [[ $(ls little) == large.h5 ]] || fail "left beside: $(ls little)"
 if ! sanitized; then

@@ -117,7 +117,8 @@ TEST(parts_are_as_good_as_those_of_metis_alone) {
   assert_ok(metis_partition(&progress, &m, NULL, nnz, PARTS, 1, 1.05, alone));
   printf("cut %.4f, volume %lld; METIS alone %.4f, %lld\n", cut_of(&m, part), (long long)volume_of(&m, part),
          cut_of(&m, alone), (long long)volume_of(&m, alone));
-  assert_true(cut_of(&m, part) < .15); /* a tenth of the arcs leaves its group */
+  assert_true(cut_of(&m, part) <
+              .0885); /* a tenth of the arcs was drawn at random: an eighth of these stays */
   assert_true((double)volume_of(&m, part) < 1.05 * (double)volume_of(&m, alone));
   assert_true(balance_of(NULL, m.rows, PARTS, part) <= 1.0501);
   assert_true(balance_of(nnz, m.rows, PARTS, part) <= 1.0501);
@@ -167,6 +168,29 @@ TEST(refining_keeps_loads_within_their_limits) {
   assert_true(balance_of(nnz, m.rows, 4, part) <= 1.0301);
   coarse_graph_free(&g);
   free(part), free(count), free(nnz);
+  csr_free(&m);
+}
+
+/* Every leaf's only arc leads to a hub of part 0, at once: part 0 takes as many as it has room for. */
+TEST(a_part_that_all_want_to_join_does_not_overflow) {
+  enum { HUBS = 4, LEAVES = 4000, ALL = HUBS + LEAVES };
+  struct csr m = {0};
+  struct coarse_graph g = {0};
+  int64_t one[ALL];
+  int32_t part[ALL];
+  assert_ok(csr_init(&m, ALL, ALL, 2 * LEAVES, 0));
+  for (int v = 0; v < ALL; v++) {
+    one[v] = 1;
+    part[v] = v < HUBS ? 0 : v % 4;
+    m.start[v + 1] = m.start[v] + (v < HUBS ? LEAVES / HUBS : 1);
+    if (v >= HUBS) m.col[m.start[v]] = v % HUBS;
+    for (int i = 0; v < HUBS && i < LEAVES / HUBS; i++) m.col[m.start[v] + i] = HUBS + v + HUBS * i;
+  }
+  assert_ok(coarse_graph_sample(&m, NULL, ALL, NULL, 1, &g));
+  assert_ok(refine_parts(&g, NULL, one, 4, 1.1, part));
+  assert_true(balance_of(NULL, ALL, 4, part) <= 1.1001);
+  assert_true(cut_of(&m, part) < .75); /* what it was */
+  coarse_graph_free(&g);
   csr_free(&m);
 }
 
