@@ -171,25 +171,25 @@ TEST(refining_keeps_loads_within_their_limits) {
   csr_free(&m);
 }
 
-/* Every leaf's only arc leads to a hub of part 0, at once: part 0 takes as many as it has room for. */
+/* The only arc of every leaf leads to a hub of part 0, whose own row is empty: part 0 takes as many as it has
+ * room for. */
 TEST(a_part_that_all_want_to_join_does_not_overflow) {
   enum { HUBS = 4, LEAVES = 4000, ALL = HUBS + LEAVES };
   struct csr m = {0};
   struct coarse_graph g = {0};
   int64_t one[ALL];
   int32_t part[ALL];
-  assert_ok(csr_init(&m, ALL, ALL, 2 * LEAVES, 0));
+  assert_ok(csr_init(&m, ALL, ALL, LEAVES, 0));
   for (int v = 0; v < ALL; v++) {
     one[v] = 1;
     part[v] = v < HUBS ? 0 : v % 4;
-    m.start[v + 1] = m.start[v] + (v < HUBS ? LEAVES / HUBS : 1);
+    m.start[v + 1] = m.start[v] + (v >= HUBS);
     if (v >= HUBS) m.col[m.start[v]] = v % HUBS;
-    for (int i = 0; v < HUBS && i < LEAVES / HUBS; i++) m.col[m.start[v] + i] = HUBS + v + HUBS * i;
   }
   assert_ok(coarse_graph_sample(&m, NULL, ALL, NULL, 1, &g));
   assert_ok(refine_parts(&g, NULL, one, 4, 1.1, part));
-  assert_true(balance_of(NULL, ALL, 4, part) <= 1.1001);
-  assert_true(cut_of(&m, part) < .75); /* what it was */
+  double balance = balance_of(NULL, ALL, 4, part);
+  assert_true(balance > 1.09 && balance <= 1.1001);
   coarse_graph_free(&g);
   csr_free(&m);
 }
