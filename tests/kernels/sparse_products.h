@@ -22,7 +22,12 @@ static const struct kind {
     {333, 700, 11, 90, 60, 600, 1, LAYOUT_TILES},    /* tiles, where a device has them, and a rest */
     {61, 3000, 3, 190, 60, 1300, 0, LAYOUT_WINDOWS}, /* all in condensed windows, one of several pieces */
     {333, 700, 11, 90, 60, 600, 1, LAYOUT_WINDOWS}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = 61, COLS = 800 /* of the first */ };
+enum { ROWS = 61, COLS = 800 /* of the first */ };
+
+/* Those that the device treats each in its own way: the processor gathers all of them, the first four. */
+static inline int kinds_of(const struct kernels *k) {
+  return k->device->ops->on_host ? 4 : sizeof kinds / sizeof kinds[0];
+}
 
 static inline int64_t degree_of(const struct kind *kind, int64_t v) {
   if (v == 4) return kind->longest;

@@ -2,7 +2,7 @@
 #include "tests/kernels/products.h"
 
 /* More rows than a GPU has in hand at a time, the same over and over: those far down are as those above. */
-enum { NEAR = 5001, FAR = 70001, FURTHER = 210001, PERIOD = 997, LEFT = 70 };
+enum { NEAR = 2001, FAR = 70001, FURTHER = 210001, PERIOD = 997, LEFT = 70 };
 
 /* What is far on that device; on the processor all parts of the rows are alike. */
 static int64_t far_rows_of(const struct kernels *k) {

@@ -57,7 +57,7 @@ static void round_weights(const struct kernels *k, const struct kind *kind, stru
 }
 
 static void sums_of_integers(struct kernels *k) {
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_of(k); kind++) {
     for (int weighted = 0; weighted < 2; weighted++) {
       struct csr m = {0};
       struct layout *a = NULL;
@@ -133,7 +133,7 @@ static void scales_of_kind(struct kernels *k, const struct kind *kind, int weigh
 
 /* With weights: gathered, in tiles, and in condensed windows. */
 static void all_scales(struct kernels *k) {
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_of(k); kind++) {
     scales_of_kind(k, &kinds[kind], kind % 5 == 0);
     if (kinds[kind].tiers == LAYOUT_TILES) scales_of_kind(k, &kinds[kind], 1);
   }

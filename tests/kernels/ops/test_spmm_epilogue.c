@@ -252,7 +252,7 @@ static void check_loss(struct kernels *k, const struct updated *u, const struct 
  */
 static void fused_loss(struct kernels *k) {
   static const int64_t some[] = {2, 7, 16, 30, 40, 41, 47, 64, 100, 128, 200, 300};
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_of(k); kind++) {
     for (int weighted = 0; weighted < (kind % 4 == 0 ? 2 : 1); weighted++) {
       struct csr m = {0}, rest = {0};
       struct layout *a = NULL, *b = NULL;
@@ -283,7 +283,7 @@ static void fused_epilogue(struct kernels *k) {
   enum dtype type[2];
   int types = result_types(k, type);
   set_scalars(k, (struct scalars){.epoch = 3});
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_of(k); kind++) {
     struct csr m = {0};
     struct layout *a = NULL;
     make_csr(&m, &kinds[kind], 0);
