@@ -7,7 +7,7 @@
 /* y_i = scale[rows[i]] x[rows[i]]. */
 struct gather {
   struct tensor x;
-  const int32_t *rows; /* [y.rows] */
+  const int32_t *rows; /* [y.rows]; NULL: row i is i */
   const void *scale;   /* real [x.rows]; NULL: 1 */
   struct tensor y;
 };

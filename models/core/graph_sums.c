@@ -39,7 +39,7 @@ static int all_layouts_init(struct propagation *p, struct run *run, const struct
   return OK;
 }
 
-static int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
+int graph_sums_init(struct propagation *p, struct run *run, int64_t width) {
   const int gathers = p->reduces || p->attends;
   assert(adds_loops(p) == (run->shard->in.loops == LOOPS_WITHIN));
   const struct layout_plan plan = {.tiers = gathers ? LAYOUT_GATHER : run->config->runtime.layout,
@@ -58,6 +58,11 @@ static int direction_plan(struct direction *d, struct arena *arena, int wants_id
   return halo_prepare(&d->adjacency->halo, arena);
 }
 
+/* Rows of P: own ones, in a grid those of its row. */
+static int64_t rows_of(const struct propagation *p, const struct run *run) {
+  return p->forward.adjacency ? p->forward.adjacency->own_part.rows : run->shard->own;
+}
+
 /* What rows and columns are scaled by. */
 static enum norm_edges norm_of(const struct propagation *p, const struct run *run) {
   if (p->adjacency_norm == ADJACENCY_NORM_GCN) return run->config->model.norm_edges;
@@ -65,7 +70,7 @@ static enum norm_edges norm_of(const struct propagation *p, const struct run *ru
 }
 
 static void plan_scales(struct propagation *p, struct run *run, struct arena *arena) {
-  int64_t bytes = run->shard->own * dtype_bytes(run->kernels->real);
+  int64_t bytes = rows_of(p, run) * dtype_bytes(run->kernels->real);
   enum norm_edges norm = norm_of(p, run);
   if (!adds_loops(p) && (p->loop != 0 || run->shard->in.self)) p->self = arena_take(arena, bytes);
   if (p->loop_changes) p->base = arena_take(arena, bytes);
@@ -80,9 +85,8 @@ static void scale_as(const struct direction *all, struct direction *first) {
   first->col_scale = all->col_scale;
 }
 
-static int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
+int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width) {
   enum dtype dtype = run->kernels->dtype;
-  int64_t own = run->shard->own;
   const struct halo *in = &p->forward.adjacency->halo, *out = &p->backward.adjacency->halo;
   plan_scales(p, run, arena);
   for (int i = 0; direction_at(p, i); i++) TRY(direction_plan(direction_at(p, i), arena, p->wants_ids));
@@ -94,7 +98,7 @@ static int graph_sums_plan(struct propagation *p, struct run *run, struct arena 
   p->packed = arena_tensor(arena, dtype, larger(halo_send_rows(in), halo_send_rows(out)), width);
   p->tail = arena_tensor(arena, dtype, larger(in->rows, out->rows), width);
   if (run->comm->size > 1 && dtype != run->kernels->real && !p->attends)
-    p->sums = arena_tensor(arena, run->kernels->real, own, width);
+    p->sums = arena_tensor(arena, run->kernels->real, rows_of(p, run), width);
   return OK;
 }
 
@@ -119,7 +123,7 @@ static void sum_part(const struct csr *part, double *degree) {
 /* Row sums of A in doubles, without self loops that are apart. */
 static void sum_rows(const struct run *run, double *degree) {
   const struct adjacency *in = &run->shard->in;
-  memset(degree, 0, (size_t)run->shard->own * sizeof *degree);
+  memset(degree, 0, (size_t)in->own_part.rows * sizeof *degree);
   sum_part(&in->own_part, degree);
   sum_part(&in->halo_part, degree);
 }
@@ -131,19 +135,20 @@ static double degree_of(const struct run *run, int64_t v, const double *sum, dou
   return sum[v] + (in->loops == LOOPS_APART ? self : 0);
 }
 
-/* s, r and c of own rows. */
+/* s, r and c of the rows of P. */
 static int node_scales(const struct propagation *p, const struct run *run, double *self, double *r,
                        double *c) {
   const struct adjacency *in = &run->shard->in;
+  const int64_t *id = run->partition->order + partition_row_first(run->partition, run->comm->rank);
   enum norm_edges norm = norm_of(p, run);
   if (run->kernels->real == F64) sum_rows(run, r);
-  for (int64_t v = 0; v < run->shard->own; v++) {
+  for (int64_t v = 0; v < in->own_part.rows; v++) {
     int has_loop = in->self && !isnan(in->self[v]);
     double stored = has_loop ? (double)in->self[v] : 0;
     self[v] = p->loop + (!has_loop && adds_loops(p) ? 1 : stored);
     if (norm != EDGES_NONE && stored < 0)
       FAIL(BAD_INPUT, "%s: the self loop of node %lld has weight %g; %s needs weights >= 0",
-           run->config->dataset.path, (long long)run->shard->global_id[v], stored, setting_of(p, norm));
+           run->config->dataset.path, (long long)id[v], stored, setting_of(p, norm));
     double degree = degree_of(run, v, r, self[v], stored), inverse = degree > 0 ? 1 / degree : 0;
     r[v] = norm == EDGES_BOTH ? sqrt(inverse) : norm == EDGES_ROW ? inverse : 1;
     c[v] = norm == EDGES_BOTH ? r[v] : 1;
@@ -164,14 +169,14 @@ static int check_weights(const struct propagation *p, const struct run *run, con
 }
 
 static int upload_scales(struct propagation *p, struct run *run) {
-  int64_t own = run->shard->own;
+  int64_t rows = rows_of(p, run);
   FREED double *self = NULL, *r = NULL, *c = NULL;
-  TRY(memory_arrays("degree scales", ROOM(&self, own), ROOM(&r, own), ROOM(&c, own)));
+  TRY(memory_arrays("degree scales", ROOM(&self, rows), ROOM(&r, rows), ROOM(&c, rows)));
   TRY(node_scales(p, run, self, r, c));
-  TRY(run_upload_reals(run, p->self, own, self));
-  TRY(run_upload_reals(run, p->base, own, self));
-  TRY(run_upload_reals(run, p->forward.row_scale, own, r));
-  return run_upload_reals(run, p->forward.col_scale, own, c);
+  TRY(run_upload_reals(run, p->self, rows, self));
+  TRY(run_upload_reals(run, p->base, rows, self));
+  TRY(run_upload_reals(run, p->forward.row_scale, rows, r));
+  return run_upload_reals(run, p->backward.row_scale, rows, c);
 }
 
 static int upload_rows(struct run *run, struct direction *d) {
@@ -185,7 +190,7 @@ static int upload_rows(struct run *run, struct direction *d) {
 }
 
 /* Scales first: a self loop of bad weight is named as such, though it may be among the arcs too. */
-static int graph_sums_start(struct propagation *p, struct run *run) {
+int graph_sums_start(struct propagation *p, struct run *run) {
   int code = upload_scales(p, run);
   if (code == OK) code = check_weights(p, run, &run->shard->in.own_part);
   if (code == OK) code = check_weights(p, run, &run->shard->in.halo_part);
@@ -205,8 +210,7 @@ static int64_t workspace_of_attention(const struct propagation *p, const struct 
   return most;
 }
 
-static int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width,
-                                    int message) {
+int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width, int message) {
   const struct direction *d;
   if (p->attends) return workspace_of_attention(p, run, width);
   const struct kernels *k = run->kernels;
@@ -226,7 +230,7 @@ static int64_t graph_sums_workspace(const struct propagation *p, const struct ru
   return most;
 }
 
-static void graph_sums_free(struct propagation *p, struct run *run) {
+void graph_sums_free(struct propagation *p, struct run *run) {
   struct direction *d;
   for (int i = 0; (d = direction_at(p, i)); i++) {
     if (d->borrowed) continue;
@@ -238,7 +242,7 @@ static void graph_sums_free(struct propagation *p, struct run *run) {
 
 /* As the epilogue of a layer that is one column wide: the bias is what is added. */
 int propagation_set_loop(struct propagation *p, struct run *run, const void *more) {
-  struct tensor base = tensor_of(p->base, run->kernels->real, run->shard->own, 1), self = base;
+  struct tensor base = tensor_of(p->base, run->kernels->real, rows_of(p, run), 1), self = base;
   self.data = p->self;
   return op_epilogue(run->kernels, &(struct epilogue){.z = base, .bias = more, .y = self});
 }
@@ -294,8 +298,8 @@ static int multiply_part(struct run *run, const struct direction *d, struct tens
   return op_spmm(run->kernels, &op);
 }
 
-static int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d,
-                               struct tensor x, const struct propagate_ends *ends, struct tensor y) {
+int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                        const struct propagate_ends *ends, struct tensor y) {
   struct product product = {p, ends, y};
   return propagate_parts(p, run, d, x, scale_of(d, ends), multiply_part, &product);
 }

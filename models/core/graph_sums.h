@@ -5,8 +5,15 @@
 
 #include "models/core/propagation.h"
 
-/* What propagate.h does where P is of a graph. */
+/* What propagate.h does where P is of a graph; and its parts (struct propagation_ops), for grid_sums.h. */
 extern const struct propagation_ops graph_propagation;
+int graph_sums_init(struct propagation *p, struct run *run, int64_t width);
+int graph_sums_plan(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
+int graph_sums_start(struct propagation *p, struct run *run);
+int64_t graph_sums_workspace(const struct propagation *p, const struct run *run, int64_t width, int message);
+void graph_sums_free(struct propagation *p, struct run *run);
+int graph_sums_multiply(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
+                        const struct propagate_ends *ends, struct tensor y);
 
 /* s_v = what is stored + loop + *more (real, on the device). */
 int propagation_set_loop(struct propagation *p, struct run *run, const void *more);

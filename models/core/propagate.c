@@ -4,11 +4,14 @@
 
 #include "kernels/ops/elementwise.h"
 #include "models/core/graph_sums.h"
+#include "models/core/grid_sums.h"
 #include "models/core/hyper.h"
 #include "runtime/base/error.h"
 
 int propagation_init(struct propagation *p, struct run *run, int64_t width) {
-  p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation : &graph_propagation;
+  p->ops = p->adjacency_norm >= ADJACENCY_NORM_HYPER_SUM ? &hyper_propagation
+           : run->partition->grid.cols > 1               ? &grid_propagation
+                                                         : &graph_propagation;
   return p->ops->init(p, run, width);
 }
 
@@ -36,10 +39,10 @@ int propagation_takes_loss(const struct propagation *p) {
 
 int propagate(struct propagation *p, struct run *run, const struct direction *d, struct tensor x,
               const struct propagate_ends *ends, struct tensor y) {
-  const int of_graph = p->ops == &graph_propagation;
   struct propagate_ends along = *ends;
-  assert(of_graph || !ends->added.data);
-  if (ends->below && !(of_graph && op_spmm_takes_epilogue(ends->below))) along.below = NULL;
+  assert(p->ops != &hyper_propagation || !ends->added.data);
+  if (ends->below && !(p->ops == &graph_propagation && op_spmm_takes_epilogue(ends->below)))
+    along.below = NULL;
   TRY(p->ops->multiply(p, run, d, x, &along, y));
   return along.below == ends->below ? OK : op_epilogue_backward(run->kernels, ends->below);
 }

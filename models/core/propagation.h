@@ -29,10 +29,11 @@ enum adjacency_norm {
 struct direction {
   struct adjacency *adjacency; /* host side: parts and plan */
   struct layout *own_part, *halo_part;
-  int borrowed;                /* a symmetric graph's backward uses the forward's layouts */
-  void *row_scale, *col_scale; /* real [own], NULL: 1; halo rows arrive times their column scale */
-  uint8_t *has_halo;           /* [own] on the device */
-  int64_t *halo_id;            /* [halo rows] global node ids on the device, where they are wanted */
+  int borrowed;      /* a symmetric graph's backward uses the forward's layouts */
+  void *row_scale;   /* real [rows of P]; NULL: 1 */
+  void *col_scale;   /* real [own]; NULL: 1; halo rows arrive times theirs */
+  uint8_t *has_halo; /* [own] on the device */
+  int64_t *halo_id;  /* [halo rows] global node ids on the device, where they are wanted */
 };
 
 /* P in the rows of a level, and P^T back to those below it (struct shard_level). */
@@ -48,7 +49,8 @@ struct propagate_ends {
   const struct epilogue_backward *below; /* the epilogue of the layer below: its dy is y */
 };
 
-/* What propagation_init and its like do, by what P is of: graph_propagation, hyper_propagation. */
+/* What propagation_init and its like do, by what P is of: graph_propagation, grid_propagation,
+ * hyper_propagation. */
 struct propagation_ops {
   int (*init)(struct propagation *p, struct run *run, int64_t width);
   int (*plan)(struct propagation *p, struct run *run, struct arena *arena, int64_t width);
@@ -78,6 +80,13 @@ struct hyper_sums {
   struct tensor kept;   /* where the next products leave B^T diag(c) X, data NULL: nowhere */
 };
 
+/* What a product in a grid of several columns needs, see models/core/grid_sums.h. */
+struct grid_sums {
+  void *pieces;                /* of own rows, by slices: on their way there, then back */
+  struct tensor in, out;       /* [rows of the row of the grid, a slice's columns], out of reals at most */
+  struct message *send, *recv; /* [cols] */
+};
+
 struct propagation {
   const struct propagation_ops *ops;  /* NULL: before propagation_init */
   enum adjacency_norm adjacency_norm; /* set by the layers' init, before propagation_init */
@@ -95,6 +104,7 @@ struct propagation {
   struct tensor packed;          /* dtype [send rows, widest exchange] */
   struct tensor tail;            /* dtype [halo rows, widest exchange] */
   struct tensor sums; /* real [own, widest exchange] of rows that `has_halo` flags, where dtype is not real */
+  struct grid_sums grid;
   struct hyper_sums hyper;
 };
 

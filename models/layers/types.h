@@ -11,6 +11,8 @@ extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, 
 int model_type_of(const char *name, const struct model_type **type);
 /* Where its products want self loops: among the arcs when every node has exactly one. */
 enum self_loops model_type_loops(const struct model_type *type, const struct config *config);
+/* Whether all that passes over arcs treats each column by itself: then ranks can share the columns. */
+int model_type_slices(const struct model_type *type, const struct config *config);
 /* The sums over the arcs in an epoch, from the loss downwards. */
 struct model_sums {
   int64_t count;

@@ -64,6 +64,20 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   return OK;
 }
 
+/* Attention and maxima want whole rows, hypergraphs have no grids. */
+static int find_grid(struct job *job, const struct model_type *type) {
+  const struct config *config = &job->config;
+  int chosen = 0;
+  TRY(grid_read(config->partition.grid, job->comm.size, &job->grid, &chosen));
+  if (job->grid.cols > 1 && !model_type_slices(type, config))
+    FAIL(BAD_INPUT,
+         "partition.grid = \"%s\": model.type = \"%s\"%s wants whole rows of its neighbours; \"%dx1\" is "
+         "allowed",
+         config->partition.grid, config->model.type,
+         strcmp(config->model.type, "sage") == 0 ? " with model.aggregator = \"max\"" : "", job->comm.size);
+  return OK;
+}
+
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
@@ -71,6 +85,7 @@ static int open_dataset(struct job *job) {
   TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
   job->hypergraph = type->on_hypergraph;
   job->loops = model_type_loops(type, &job->config);
+  TRY(comm_agree(&job->comm, find_grid(job, type)));
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(rank_consistency_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
@@ -87,10 +102,12 @@ static int read_block(struct job *job, uint64_t *hash) {
 
 static int make_partition(struct job *job, uint64_t hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph)
-    return partition_make(comm, &job->config, &job->dataset, hash, &job->block,
-                          job->levels.work.level ? &job->levels.work : NULL, comm->size, job->config.log.dir,
-                          &job->partition);
+  if (!job->hypergraph) {
+    TRY(partition_make(comm, &job->config, &job->dataset, hash, &job->block,
+                       job->levels.work.level ? &job->levels.work : NULL, job->grid.rows, job->config.log.dir,
+                       &job->partition));
+    return comm_agree(comm, partition_deal(&job->partition, job->grid.cols));
+  }
   TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir,
                                &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
@@ -162,14 +179,14 @@ int job_setup(struct job *job) {
   TRY(open_dataset(job));
   TRY(comm_agree(&job->comm, job->comm.rank ? OK
                                             : partition_check_ahead(&job->config, &job->dataset,
-                                                                    job->hypergraph, job->comm.size)));
+                                                                    job->hypergraph, job->grid.rows)));
   TRY(start_device(job));
   TRY(check_needs(job));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;
-  TRY(PROFILE_HOST("levels",
-                   job_levels_find(&job->levels, &job->comm, &job->config, &job->dataset, &job->block)));
+  TRY(PROFILE_HOST("levels", job_levels_find(&job->levels, &job->comm, &job->config, &job->grid,
+                                             &job->dataset, &job->block)));
   TRY(PROFILE_HOST("partition", make_partition(job, hash)));
   memory_return_freed();
   TRY(make_shard(job));

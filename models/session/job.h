@@ -21,6 +21,7 @@ struct job {
       expansion;  /* of a hypergraph: owners of vertices, then of hyperedges; the former once more above */
   int hypergraph; /* the type of model runs on one */
   enum self_loops loops;
+  struct grid grid;
   struct job_levels levels;
   struct shard shard;
   struct trainer trainer;

@@ -6,7 +6,7 @@
 double job_levels_worth = .8;
 
 /* Of the model; no levels, and why, where all rows are computed. */
-static struct model_sums sums_of(struct job_levels *job, const struct config *config,
+static struct model_sums sums_of(struct job_levels *job, const struct config *config, const struct grid *grid,
                                  const struct dataset *dataset) {
   const struct model_type *type = NULL;
   const int constant = config->runtime.once && config->model.dropout_input == 0 && !dataset->sparse;
@@ -14,6 +14,10 @@ static struct model_sums sums_of(struct job_levels *job, const struct config *co
   char *why = job->all_rows;
   if (config->runtime.rows == ROWS_ALL || model_type_of(config->model.type, &type) != OK) {
     snprintf(why, sizeof job->all_rows, "runtime.rows = \"all\"");
+    return sums;
+  }
+  if (grid->cols > 1) {
+    snprintf(why, sizeof job->all_rows, "partition.grid = \"%dx%d\"", grid->rows, grid->cols);
     return sums;
   }
   sums = model_type_sums(type, config, constant, dataset->classes);
@@ -27,9 +31,9 @@ static struct model_sums sums_of(struct job_levels *job, const struct config *co
 }
 
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
-                    struct dataset *dataset, const struct graph *block) {
+                    const struct grid *grid, struct dataset *dataset, const struct graph *block) {
   struct levels *levels = &job->levels;
-  const struct model_sums sums = sums_of(job, config, dataset);
+  const struct model_sums sums = sums_of(job, config, grid, dataset);
   if (sums.levels == 0) return OK;
   TRY(levels_find(comm, dataset, block, config->dataset.split, sums.levels, levels));
   const double share = levels_share(levels, sums.levels, sums.count, sums.top);

@@ -17,10 +17,10 @@ struct job_levels {
  * on every rank; tests raise it. */
 extern double job_levels_worth;
 
-/* Collective. Finds the levels, or says in all_rows why all rows are computed. block: this rank's rows of the
- * graph. */
+/* Collective. Finds the levels, or says in all_rows why all rows are computed: in a grid of several columns,
+ * for one. block: this rank's rows of the graph. */
 int job_levels_find(struct job_levels *job, struct comm *comm, const struct config *config,
-                    struct dataset *dataset, const struct graph *block);
+                    const struct grid *grid, struct dataset *dataset, const struct graph *block);
 /* Collective. Sorts the partition's order by them, where there are any. */
 int job_levels_order(const struct job_levels *job, struct comm *comm, struct partition *partition);
 void job_levels_free(struct job_levels *job);

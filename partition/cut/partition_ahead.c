@@ -62,7 +62,7 @@ static int64_t order_bytes(const struct config *config, const struct size *size,
   int tried = made->tried | 1 << made->chosen;
   int64_t sample = smaller(size->nodes * COARSE_GRAPH_SAMPLE, size->pattern);
   if (config->partition.order == ORDER_METIS)
-    return metis_bytes(size->nodes / made->parts, size->pattern / made->parts);
+    return metis_bytes(size->nodes / made->grid.rows, size->pattern / made->grid.rows);
   if (tried & (1 << ORDER_CLUSTER | 1 << ORDER_LOA))
     return sample * (int64_t)sizeof(int32_t) + size->nodes * CLUSTER_NODE;
   return size->nodes * NODE;
@@ -72,8 +72,8 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
                                int ranks, const struct partition *made) {
   struct size size = size_of(dataset, hypergraph);
   enum node_order order = config->partition.order;
-  int assigns = metis_assigns(config, made->parts), counts = hypergraph ? 2 : 1;
-  int divided = made->parts == 1 || config->partition.method == PARTITION_BLOCK;
+  int assigns = metis_assigns(config, made->grid.rows), counts = hypergraph ? 2 : 1;
+  int divided = made->grid.rows == 1 || config->partition.method == PARTITION_BLOCK;
   if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return 0;
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);

@@ -6,7 +6,7 @@
 const char *const partition_method_name[] = {"metis", "block", "random"};
 
 int partition_init(struct partition *partition, int parts, int64_t nodes) {
-  *partition = (struct partition){.parts = parts, .nodes = nodes};
+  *partition = (struct partition){.parts = parts, .grid = {parts, 1}, .nodes = nodes};
   return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes),
                        ROOM(&partition->offset, parts + 1), ROOM(&partition->halo, parts),
                        ROOM(&partition->nnz, parts));
@@ -15,6 +15,26 @@ int partition_init(struct partition *partition, int parts, int64_t nodes) {
 void partition_free(struct partition *partition) {
   free_all(partition->part, partition->order, partition->offset, partition->halo, partition->nnz);
   *partition = (struct partition){0};
+}
+
+int partition_deal(struct partition *partition, int cols) {
+  struct partition dealt = *partition;
+  dealt.parts = partition->parts * cols;
+  dealt.grid = (struct grid){partition->parts, cols};
+  if (cols == 1) return OK;
+  TRY(memory_arrays("partition", ROOM(&dealt.offset, dealt.parts + 1), ROOM(&dealt.halo, dealt.parts),
+                    ROOM(&dealt.nnz, dealt.parts)));
+  for (int p = 0; p < dealt.parts; p++) {
+    const int row = p / cols;
+    const int64_t first = partition->offset[row], count = partition->offset[row + 1] - first;
+    dealt.offset[p + 1] = first + graph_block(count, cols, p % cols + 1);
+    dealt.halo[p] = partition->halo[row];
+    dealt.nnz[p] = partition->nnz[row];
+    for (int64_t i = dealt.offset[p]; i < dealt.offset[p + 1]; i++) dealt.part[dealt.order[i]] = p;
+  }
+  free_all(partition->offset, partition->halo, partition->nnz);
+  *partition = dealt;
+  return OK;
 }
 
 void partition_assign_blocks(struct partition *partition, int64_t nodes) {
@@ -112,14 +132,16 @@ void partition_origin(const struct partition *partition, char *text, size_t size
 
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
                      int dense) {
-  const char *method = partition->parts > 1 ? partition_method_name[config->partition.method] : "whole graph";
-  char origin[sizeof partition->path + 64], order[64];
+  const struct grid *grid = &partition->grid;
+  const char *method = grid->rows > 1 ? partition_method_name[config->partition.method] : "whole graph";
+  char origin[sizeof partition->path + 64], order[64], slices[48] = "";
   partition_origin(partition, origin, sizeof origin);
   snprintf(order, sizeof order, "%s%s%s", node_order_name[config->partition.order],
            config->partition.order == ORDER_AUTO ? ": " : "",
            config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
-  log_info("partition: %s, %d %s, order %s%s", method, partition->parts,
-           partition->parts == 1 ? "part" : "parts", order, origin);
+  if (grid->cols > 1) snprintf(slices, sizeof slices, " in %d slices of columns", grid->cols);
+  log_info("partition: %s, %d %s%s, order %s%s", method, grid->rows, grid->rows == 1 ? "part" : "parts",
+           slices, order, origin);
   if (dense) print_order(partition);
   if (partition->parts == 1) return;
   log_info("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,

@@ -7,6 +7,7 @@
 
 #include "kernels/cost/cost_model.h"
 #include "partition/graph/graph.h"
+#include "partition/graph/grid.h"
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
 
@@ -19,6 +20,7 @@ struct row_work {
 
 struct partition {
   int parts;
+  struct grid grid; /* of that many ranks: what is counted below of a part is that of its row of the grid */
   int64_t nodes;
   int32_t *part;          /* [nodes] owner */
   int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order */
@@ -49,6 +51,20 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition);
 void partition_free(struct partition *partition);
+
+/* Deals the nodes of each part among so many ranks, in consecutive pieces of its order, as equal as can be:
+ * a grid with so many columns. */
+int partition_deal(struct partition *partition, int cols);
+
+/* The nodes that the ranks of a rank's row of the grid own together: order[first .. first + count). */
+static inline int64_t partition_row_first(const struct partition *partition, int rank) {
+  return partition->offset[rank / partition->grid.cols * partition->grid.cols];
+}
+
+static inline int64_t partition_row_count(const struct partition *partition, int rank) {
+  return partition->offset[(rank / partition->grid.cols + 1) * partition->grid.cols] -
+         partition_row_first(partition, rank);
+}
 
 /* ", 1.2 s, 530 MiB on rank 0" or ", 0.0 s, read from FILE", into text[size]. */
 void partition_origin(const struct partition *partition, char *text, size_t size);

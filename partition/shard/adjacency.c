@@ -115,11 +115,10 @@ static int split(struct comm *comm, struct arrival *a, const float *degree, stru
 int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
                    const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
                    struct adjacency *adj) {
-  int64_t own = partition->offset[comm->rank + 1] - partition->offset[comm->rank];
   struct arrival arrival = {.partition = partition,
                             .block = block,
                             .transposed = forward != NULL,
-                            .own = own,
+                            .own = partition_row_count(partition, comm->rank),
                             .global_id = global_id};
   adj->loops = loops;
   int code = arrival_receive(comm, &arrival, &adj->halo);

@@ -16,7 +16,8 @@ enum self_loops {
                    1 */
 };
 
-/* Rows are own nodes, columns local ids [own | halo]. */
+/* Rows are own nodes, columns local ids [own | halo]. In a grid of several columns the ranks of a row have
+ * the same adjacency, and own is here what they own together. */
 struct adjacency {
   enum self_loops loops;
   struct csr own_part;  /* [own, own] */
@@ -29,8 +30,9 @@ struct adjacency {
 };
 
 /* Collective. Sends the edges of this rank's block to the owners of their rows (of their columns when
- * `forward` is given: the transpose of that adjacency) and divides them. The block is freed as soon as it
- * has been sent, unless keep_block. global_id [own]: the node of each own row. */
+ * `forward` is given: the transpose of that adjacency), to all ranks of their row of the grid, and divides
+ * them. The block is freed as soon as it has been sent, unless keep_block. global_id [own]: the node of each
+ * own row. */
 int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
                    const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
                    struct adjacency *adjacency);

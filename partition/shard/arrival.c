@@ -38,9 +38,9 @@ static int64_t length_of(const struct graph *block, int64_t row) {
   return block->start[row + 1] - block->start[row];
 }
 
-/* Rows that are this rank's need no way. */
+/* Rows that are this rank's alone need no way. */
 static int stays(const struct arrival *a, int64_t row) {
-  return !a->transposed && a->local[a->block->first + row] >= 0;
+  return !a->transposed && a->partition->grid.cols == 1 && a->local[a->block->first + row] >= 0;
 }
 
 /* Of rows that leave, and those of rows that stay in `start`. */
@@ -88,13 +88,23 @@ static int arrival_init(struct arrival *a) {
   return OK;
 }
 
+/* A record for each rank that holds the row of that node; whether all of them have got it. */
+static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int64_t node, const void *record) {
+  const int cols = a->partition->grid.cols, first = a->partition->part[node] / cols * cols;
+  for (; a->copies < cols; a->copies++) {
+    void *to = row_shuffle_put(shuffle, first + a->copies);
+    if (!to) return 0;
+    memcpy(to, record, (size_t)shuffle->bytes);
+  }
+  a->copies = 0;
+  return 1;
+}
+
 static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   for (; a->row < a->block->nodes; a->row++) {
-    if (!a->count[a->row]) continue;
-    struct length *length = row_shuffle_put(shuffle, a->partition->part[a->row]);
-    if (!length) return OK;
-    *length = (struct length){(int32_t)a->row, a->count[a->row]};
+    const struct length length = {(int32_t)a->row, a->count[a->row]};
+    if (length.count && !put_copies(shuffle, a, a->row, &length)) return OK;
   }
   shuffle->ended = 1;
   return OK;
@@ -113,10 +123,9 @@ static int send_arcs(struct row_shuffle *shuffle, void *context) {
   for (; a->row < block->rows; a->row++) {
     if (stays(a, a->row)) a->edge = block->start[a->row + 1];
     for (; a->edge < block->start[a->row + 1]; a->edge++) {
-      int32_t row = row_of(a, a->row, a->edge);
-      struct arc *arc = row_shuffle_put(shuffle, a->partition->part[row]);
-      if (!arc) return OK;
-      *arc = (struct arc){row, col_of(a, a->row, a->edge), block->weight ? block->weight[a->edge] : 1};
+      const struct arc arc = {row_of(a, a->row, a->edge), col_of(a, a->row, a->edge),
+                              block->weight ? block->weight[a->edge] : 1};
+      if (!put_copies(shuffle, a, arc.row, &arc)) return OK;
     }
   }
   shuffle->ended = 1;
@@ -189,13 +198,26 @@ static int number_halo(struct arrival *a, struct halo *halo) {
   return OK;
 }
 
+/* A rank asks for halo rows in its own column of the grid. */
+static int plan_halo(struct comm *comm, const struct arrival *a, struct halo *halo) {
+  const struct partition *partition = a->partition;
+  const int cols = partition->grid.cols;
+  FREED int32_t *owner = NULL;
+  if (cols == 1) return halo_init(comm, partition->part, a->local, a->global_id, halo);
+  TRY(comm_agree(comm, memory_arrays("owners of halo rows", ROOM(&owner, partition->nodes))));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < partition->nodes; v++)
+    owner[v] = partition->part[v] / cols * cols + comm->rank % cols;
+  return halo_init(comm, owner, a->local, a->global_id, halo);
+}
+
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(comm_agree(comm, arrival_init(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
   TRY(comm_agree(comm, lay_out(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
   TRY(comm_agree(comm, number_halo(a, halo)));
-  return halo_init(comm, a->partition->part, a->local, a->global_id, halo);
+  return plan_halo(comm, a, halo);
 }
 
 struct entry {

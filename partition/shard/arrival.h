@@ -14,8 +14,8 @@ struct arrival {
   const struct partition *partition;
   const struct graph *block;
   int transposed;
-  int64_t own;
-  const int64_t *global_id;      /* [own] */
+  int64_t own;              /* nodes of this rank's row of the grid, all ranks of which hold their rows */
+  const int64_t *global_id; /* [own] */
   int64_t run[ARRIVAL_RUNS + 1]; /* where global ids begin to ascend, as a level's do; then own */
   int runs;                      /* 0: there are more */
   int32_t *count;                /* [nodes] entries of each row that this rank sends */
@@ -24,7 +24,8 @@ struct arrival {
   int64_t *filled;               /* [own] entries there so far; then what count_halo says */
   int32_t *col;                  /* global ids, then local ids */
   float *weight;                 /* NULL: binary */
-  int64_t row, edge;             /* next to send */
+  int64_t row, edge;             /* next to send ... */
+  int copies;                    /* ... and how many ranks of its row of the grid have got it */
 };
 
 /* Collective. Brings this rank's rows here and numbers the halo; the caller has set partition, block,

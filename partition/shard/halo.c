@@ -43,15 +43,26 @@ static int list_messages(const struct halo *halo, const int64_t *start, void *da
   return count;
 }
 
-/* Starts the messages of one direction of the plan, once the compute stream has come so far. */
+int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
+                   const struct message *recvs, int recv_count) {
+  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
+  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
+  return comm_exchange(comm, sends, send_count, recvs, recv_count);
+}
+
+int messages_finish(struct comm *comm, struct kernels *k) {
+  TRY(comm_wait(comm));
+  TRY(device_record(k->device, EVENT_RECEIVED, STREAM_EXCHANGE));
+  return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
+}
+
+/* The messages of one direction of the plan. */
 static int exchange(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor from,
                     const int64_t *from_start, struct tensor to, const int64_t *to_start) {
   int64_t row_bytes = from.stride * dtype_bytes(from.dtype);
-  TRY(device_record(k->device, EVENT_PACKED, STREAM_COMPUTE));
-  TRY(device_wait(k->device, STREAM_EXCHANGE, EVENT_PACKED));
   int sends = list_messages(halo, from_start, from.data, row_bytes, halo->send);
   int recvs = list_messages(halo, to_start, to.data, row_bytes, halo->recv);
-  return comm_exchange(comm, halo->send, sends, halo->recv, recvs);
+  return messages_start(comm, k, halo->send, sends, halo->recv, recvs);
 }
 
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,
@@ -70,10 +81,7 @@ int halo_return_start(struct halo *halo, struct comm *comm, struct kernels *k, s
 }
 
 int halo_finish(struct halo *halo, struct comm *comm, struct kernels *k) {
-  if (!halo->peers) return OK;
-  TRY(comm_wait(comm));
-  TRY(device_record(k->device, EVENT_RECEIVED, STREAM_EXCHANGE));
-  return device_wait(k->device, STREAM_COMPUTE, EVENT_RECEIVED);
+  return halo->peers ? messages_finish(comm, k) : OK;
 }
 
 int halo_swap(struct halo *halo, struct comm *comm, const void *own, int64_t row_bytes, void *tail) {

@@ -40,6 +40,12 @@ int halo_prepare(struct halo *halo, struct arena *arena);
 /* Rows to pack in all: the size of the packing buffer. */
 int64_t halo_send_rows(const struct halo *halo);
 
+/* Starts messages between buffers of devices once the compute stream has come so far; what is queued behind
+ * messages_finish finds them there. */
+int messages_start(struct comm *comm, struct kernels *k, const struct message *sends, int send_count,
+                   const struct message *recvs, int recv_count);
+int messages_finish(struct comm *comm, struct kernels *k);
+
 /* Packs own rows of x [own, width], each times its `scale` (real [own]; NULL: 1), into packed
  * [halo_send_rows, width] and starts the messages into tail [halo.rows, width], whose stride is packed's. */
 int halo_start(struct halo *halo, struct comm *comm, struct kernels *k, struct tensor x, const void *scale,

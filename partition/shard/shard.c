@@ -21,9 +21,10 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
   if (partition->parts != comm->size)
     FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
   TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
-  TRY(adjacency_init(comm, partition, block, shard->directed, shard->global_id, loops, NULL, &shard->in));
+  const int64_t *id = partition->order + partition_row_first(partition, comm->rank);
+  TRY(adjacency_init(comm, partition, block, shard->directed, id, loops, NULL, &shard->in));
   if (!shard->directed) return OK;
-  return adjacency_init(comm, partition, block, 0, shard->global_id, loops, &shard->in, &shard->out);
+  return adjacency_init(comm, partition, block, 0, id, loops, &shard->in, &shard->out);
 }
 
 int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,
@@ -64,7 +65,7 @@ static int64_t adjacency_build_bytes(const struct shard *shard, int ranks) {
   int64_t block = shard->global_edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
   int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
   int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
-  return nnz * edge + shard->own * 16 + nodes * 8 + larger(block + rounds, divided);
+  return nnz * edge + in->own_part.rows * 16 + nodes * 8 + larger(block + rounds, divided);
 }
 
 int64_t shard_build_bytes(const struct shard *shard, int ranks) {

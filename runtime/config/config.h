@@ -76,6 +76,7 @@ struct config {
     enum node_order order;
     int64_t loa_window, seed;
     double balance;
+    char grid[16]; /* "4x2", "auto" */
   } partition;
   struct {
     char device[16];

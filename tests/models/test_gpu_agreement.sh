@@ -96,6 +96,30 @@ models() { # NAME...
   done
 }
 
+# Ranks that share columns: hidden layers in slices of whole lines, logits in narrow ones and none.
+grids() {
+  gcn=()
+  sage=(--set model.type=sage --set train.lr=0.002)
+  bare=(--set model.norm=none --set model.residual=false --set model.dropout_input=0.0 --set train.lr=0.003)
+  for model in gcn sage bare; do
+    declare -n settings=$model
+    train cpu 1 $model.cpu fp32 "${settings[@]}"
+    for grid in 1x2 2x2 1x4; do
+      ranks=$((${grid%x*} * ${grid#*x}))
+      ((ranks <= gpus)) || continue
+      for precision in fp32 bf16; do
+        name=$model.$precision.$grid
+        train cuda $ranks "$name" $precision "${settings[@]}" --set "partition.grid=$grid"
+        train cuda $ranks "again.$name" $precision "${settings[@]}" --set "partition.grid=$grid" \
+          --set runtime.graph=false
+        same "$name" "again.$name"
+      done
+      within $model.cpu $model.fp32.$grid 5 1e-5 && within $model.cpu $model.fp32.$grid 50 1e-4
+      end_within $model.cpu $model.bf16.$grid 0.01
+    done
+  done
+}
+
 # Models of hypergraphs, whose rows travel in another way; at a rate at which the errors of products in pieces do not
 # grow from epoch to epoch (at .01 unigcnii ends 7e-4 apart in fp32, 9e-7 in fp32-strict).
 hypergraphs() {
@@ -151,7 +175,7 @@ limits() {
 case $1 in
 fp32) in_precisions fp32 fp32-strict ;;
 half) in_precisions tf32 bf16 ;;
-plain | hypergraphs) "$1" ;;
+plain | grids | hypergraphs) "$1" ;;
 attention) models gat gatv2 agnn ;;
 sage) models sage ;;
 moved) moved && limits ;;

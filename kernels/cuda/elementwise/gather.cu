@@ -8,7 +8,10 @@ constexpr int ROWS = 4; /* of a thread, under way together */
 static __device__ __forceinline__ void find_rows(const struct gather &op, int64_t i, int (&row)[ROWS],
                                                  float (&scale)[ROWS]) {
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) row[r] = i + r * blockDim.y < op.y.rows ? op.rows[i + r * blockDim.y] : -1;
+  for (int r = 0; r < ROWS; r++) {
+    const int64_t at = i + r * blockDim.y;
+    row[r] = at >= op.y.rows ? -1 : op.rows ? op.rows[at] : (int)at;
+  }
 #pragma unroll
   for (int r = 0; r < ROWS; r++) scale[r] = op.scale && row[r] >= 0 ? ((const float *)op.scale)[row[r]] : 1;
 }

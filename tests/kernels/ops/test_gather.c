@@ -31,6 +31,30 @@ static void gather_scaled(struct kernels *k) {
   assert_all_equal(values_of(k, op.y), expected, 4 * 24);
 }
 
+/* All rows, in their order, of some of the columns: a slice, whose rows come back to where they were. */
+static void slices(struct kernels *k) {
+  static const int64_t slice[][2] = {{0, 40}, {8, 16}, {40, 24}, {56, 9}, {3, 7}};
+  double *x = integer_block(4, 30 * 65), *scale = integer_block(5, 30), *expected = host_block(30 * 65 * 8);
+  struct tensor whole = padded_matrix(k, x, 30, 65, whole_rows(65));
+  struct tensor back = padded_matrix(k, NULL, 30, 65, whole_rows(65));
+  memcpy(expected, values_of(k, back), 30 * 65 * 8);
+  for (int i = 0; i < 5; i++) {
+    const int64_t first = slice[i][0], cols = slice[i][1];
+    struct gather op = {.x = tensor_columns(whole, first, cols),
+                        .scale = reals(k, scale, 30),
+                        .y = tensor_packed(padded_matrix(k, NULL, 30, cols, 40), cols)};
+    assert_ok(op_gather(k, &op));
+    assert_ok(op_add(k, &(struct add){.x = op.y, .factor = 1, .y = tensor_columns(back, first, cols)}));
+    for (int64_t v = 0; v < 30; v++)
+      for (int64_t j = first; j < first + cols; j++) expected[v * 65 + j] = scale[v] * x[v * 65 + j];
+  }
+  assert_all_equal(values_of(k, back), expected, 30 * 65);
+}
+
+TEST(slices_of_columns_come_back_to_their_places) {
+  on_every_table(slices);
+}
+
 TEST(gathered_rows_are_copies_in_order) {
   on_every_table(gather);
 }

@@ -10,6 +10,7 @@
 
 static struct comm comm;
 static struct device device;
+static int columns = 1; /* of the grid */
 
 struct scene {
   struct random_graph graph;
@@ -30,7 +31,9 @@ static void open_scene(struct scene *s, struct random_graph graph, enum partitio
   random_block_of_rows(&comm, &s->dataset, &block);
   uint64_t hash = graph_hash(&block);
   assert_ok(comm_reduce(&comm, &hash, 1, NUMBER_UINT64, REDUCE_SUM));
-  assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, NULL, comm.size, NULL, &s->partition));
+  assert_ok(partition_make(&comm, &config, &s->dataset, hash, NULL, NULL, comm.size / columns, NULL,
+                           &s->partition));
+  assert_ok(partition_deal(&s->partition, columns));
   assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
   assert_null(block.col);
   assert_ok(shard_read_data(&comm, &s->dataset, &s->partition, NORMALIZE_NONE, &s->shard));
@@ -43,6 +46,11 @@ static void close_scene(struct scene *s) {
   random_end(&comm, &s->graph, &s->dataset);
 }
 
+/* The nodes whose rows the adjacencies have. */
+static const int64_t *nodes_of_rows(const struct scene *s) {
+  return s->partition.order + partition_row_first(&s->partition, comm.rank);
+}
+
 /* Entry u of row v that a direction should have. */
 static float entry_of(const struct scene *s, const struct adjacency *adj, int transposed, int64_t v,
                       int64_t u) {
@@ -51,8 +59,9 @@ static float entry_of(const struct scene *s, const struct adjacency *adj, int tr
 }
 
 /* Puts the entries of one direction into a dense matrix; an entry that is already there fails. */
-static void scatter(const struct shard *shard, const struct adjacency *adj, float *matrix) {
-  int64_t n = shard->global_nodes;
+static void scatter(const struct scene *s, const struct adjacency *adj, float *matrix) {
+  int64_t n = s->graph.nodes;
+  const int64_t *id = nodes_of_rows(s);
   const struct csr *part[] = {&adj->own_part, &adj->halo_part};
   for (int p = 0; p < 2; p++) {
     for (int64_t i = 0; i < part[p]->rows; i++) {
@@ -60,15 +69,15 @@ static void scatter(const struct shard *shard, const struct adjacency *adj, floa
       if (p == 1) assert_int_equal(adj->has_halo[row], 1);
       for (int64_t e = part[p]->start[i]; e < part[p]->start[i + 1]; e++) {
         if (e > part[p]->start[i]) assert_true(part[p]->col[e] > part[p]->col[e - 1]);
-        int64_t u = p ? adj->halo.id[part[p]->col[e]] : shard->global_id[part[p]->col[e]];
-        float *at = &matrix[shard->global_id[row] * n + u];
+        int64_t u = p ? adj->halo.id[part[p]->col[e]] : id[part[p]->col[e]];
+        float *at = &matrix[id[row] * n + u];
         assert_true(*at == 0);
         *at = part[p]->weight ? part[p]->weight[e] : 1;
       }
     }
   }
-  for (int64_t v = 0; adj->self && v < shard->own; v++) {
-    float *at = &matrix[shard->global_id[v] * n + shard->global_id[v]];
+  for (int64_t v = 0; adj->self && v < adj->own_part.rows; v++) {
+    float *at = &matrix[id[v] * n + id[v]];
     if (adj->loops == LOOPS_APART)
       *at = isnan(adj->self[v]) ? 0 : adj->self[v];
     else
@@ -77,16 +86,18 @@ static void scatter(const struct shard *shard, const struct adjacency *adj, floa
 }
 
 static void compare_direction(const struct scene *s, const struct adjacency *adj, int transposed) {
-  int64_t n = s->graph.nodes;
+  int64_t n = s->graph.nodes, rows = adj->own_part.rows;
+  const int64_t *id = nodes_of_rows(s);
   float *matrix = calloc((size_t)(n * n), sizeof *matrix);
-  scatter(&s->shard, adj, matrix);
-  for (int64_t i = 0; i < s->shard.own; i++) {
-    int64_t v = s->shard.global_id[i];
-    assert_int_equal(s->partition.part[v], comm.rank);
+  scatter(s, adj, matrix);
+  assert_int_equal(rows, partition_row_count(&s->partition, comm.rank));
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t v = id[i];
+    assert_int_equal(s->partition.part[v] / columns, comm.rank / columns);
     for (int64_t u = 0; u < n; u++) assert_true(matrix[v * n + u] == entry_of(s, adj, transposed, v, u));
   }
-  for (int64_t i = 0; i < s->shard.own + adj->halo.rows; i++) {
-    int64_t v = i < s->shard.own ? s->shard.global_id[i] : adj->halo.id[i - s->shard.own];
+  for (int64_t i = 0; i < rows + adj->halo.rows; i++) {
+    int64_t v = i < rows ? id[i] : adj->halo.id[i - rows];
     float sum = 0;
     for (int64_t u = 0; u < n; u++) sum += s->graph.matrix[v * n + u];
     assert_true(adj->degree[i] == sum);
@@ -94,16 +105,18 @@ static void compare_direction(const struct scene *s, const struct adjacency *adj
   free(matrix);
 }
 
-/* Values of own rows go through the plan; every halo row must carry its node's value. */
+/* Values of rows go through the plan; every halo row must carry its node's value, from the same column. */
 static void compare_halo(const struct scene *s, struct adjacency *adj) {
-  int64_t own = s->shard.own, *tail = calloc((size_t)adj->halo.rows + 1, sizeof *tail);
+  int64_t own = adj->own_part.rows, *tail = calloc((size_t)adj->halo.rows + 1, sizeof *tail);
   int64_t *value = calloc((size_t)own + 1, sizeof *value);
-  for (int64_t i = 0; i < own; i++) value[i] = 1000 + s->shard.global_id[i];
+  for (int64_t i = 0; i < own; i++) value[i] = 1000 + nodes_of_rows(s)[i];
+  for (int i = 0; i < adj->halo.peers; i++)
+    assert_int_equal(adj->halo.peer[i] % columns, comm.rank % columns);
   assert_ok(halo_swap(&adj->halo, &comm, value, sizeof *value, tail));
   for (int64_t i = 0; i < adj->halo.rows; i++) {
     int64_t v = adj->halo.id[i];
     assert_int_equal(tail[i], 1000 + v);
-    assert_int_not_equal(s->partition.part[v], comm.rank);
+    assert_int_not_equal(s->partition.part[v] / columns, comm.rank / columns);
     if (i == 0) continue;
     int before = s->partition.part[adj->halo.id[i - 1]];
     assert_true(before <= s->partition.part[v]);
@@ -116,9 +129,10 @@ static void compare_halo(const struct scene *s, struct adjacency *adj) {
 
 /* Sums over neighbours, from own and halo columns, equal those of the whole graph. */
 static void compare_sums(const struct scene *s, struct adjacency *adj, int transposed) {
-  int64_t n = s->graph.nodes, own = s->shard.own;
+  int64_t n = s->graph.nodes, own = adj->own_part.rows;
+  const int64_t *id = nodes_of_rows(s);
   double *x = calloc((size_t)(own + adj->halo.rows) + 1, sizeof *x), *y = calloc((size_t)own + 1, sizeof *y);
-  for (int64_t i = 0; i < own; i++) x[i] = (double)(s->shard.global_id[i] % 11);
+  for (int64_t i = 0; i < own; i++) x[i] = (double)(id[i] % 11);
   assert_ok(halo_swap(&adj->halo, &comm, x, sizeof *x, x + own));
   const struct csr *part[] = {&adj->own_part, &adj->halo_part};
   for (int p = 0; p < 2; p++) {
@@ -129,7 +143,7 @@ static void compare_sums(const struct scene *s, struct adjacency *adj, int trans
     }
   }
   for (int64_t i = 0; i < own; i++) {
-    int64_t v = s->shard.global_id[i];
+    int64_t v = id[i];
     double sum = 0;
     for (int64_t u = 0; u < n; u++) {
       if (u != v || adj->loops == LOOPS_WITHIN)
@@ -223,6 +237,25 @@ TEST_ALSO_IN_BLOCKS(directed_graphs_reassemble, 1024) {
                              .seed = 20 + i};
     shards_reassemble(g, (enum partition_method)(i % 3), (enum node_order)(i % 3));
   }
+}
+
+/* In each grid that the ranks can be, of undirected and directed graphs. */
+TEST(grids_reassemble) {
+  for (columns = 2; columns <= comm.size; columns++) {
+    for (int i = 0; i < 2 && comm.size % columns == 0; i++) {
+      struct random_graph g = {.nodes = 61,
+                               .density = .08,
+                               .directed = i,
+                               .weighted = !i,
+                               .loops = 1,
+                               .task = TASK_MULTICLASS,
+                               .seed = 40 + i};
+      shards_reassemble(g, (enum partition_method)(i % 3), (enum node_order)(i % 3));
+      g.nodes = comm.size;
+      shards_reassemble(g, PARTITION_METIS, ORDER_DEGREE);
+    }
+  }
+  columns = 1;
 }
 
 /* As many parts as nodes, and one node more. */
