@@ -17,7 +17,8 @@ void synth_default(struct synth *synth) {
                           .signal = 1.7,
                           .label_noise = 0.03,
                           .train = 0.1,
-                          .val = 0.1};
+                          .val = 0.1,
+                          .test = 1};
 }
 
 /* place[i] = the place that i goes to (Fisher and Yates; each step keyed by its number). */
@@ -93,14 +94,16 @@ static int make_labels(const struct synth *synth, const struct synth_communities
   return OK;
 }
 
-/* Nodes whose drawn place is below the share of train are train, then val, then test. */
+/* Nodes whose drawn place is below the share of train are train, then val, then test, the others in no part.
+ */
 static void fill_split(const struct synth *synth, const int32_t *place, const int32_t *original,
                        struct split_list *list) {
-  int64_t train = list->count[SPLIT_TRAIN], val = list->count[SPLIT_VAL], filled[SPLIT_COUNT] = {0};
+  int64_t filled[SPLIT_COUNT] = {0};
   for (int64_t row = 0; row < synth->nodes; row++) {
     int64_t drawn = place[original ? original[row] : row];
-    int part = drawn < train ? SPLIT_TRAIN : drawn < train + val ? SPLIT_VAL : SPLIT_TEST;
-    list->node[part][filled[part]++] = row;
+    int part = SPLIT_TRAIN;
+    while (part < SPLIT_COUNT && drawn >= list->count[part]) drawn -= list->count[part++];
+    if (part < SPLIT_COUNT) list->node[part][filled[part]++] = row;
   }
 }
 
@@ -112,7 +115,8 @@ static int make_split(const struct synth *synth, const int32_t *original, struct
   count[SPLIT_VAL] = llround(fmin(synth->val, 1 - synth->train) * (double)synth->nodes);
   if (count[SPLIT_VAL] > synth->nodes - count[SPLIT_TRAIN])
     count[SPLIT_VAL] = synth->nodes - count[SPLIT_TRAIN];
-  count[SPLIT_TEST] = synth->nodes - count[SPLIT_TRAIN] - count[SPLIT_VAL];
+  count[SPLIT_TEST] = smaller(llround(synth->test * (double)synth->nodes),
+                              synth->nodes - count[SPLIT_TRAIN] - count[SPLIT_VAL]);
   for (int part = 0; part < SPLIT_COUNT; part++)
     TRY(memory_arrays("split", ROOM(&source->split->node[part], count[part])));
   FREED int32_t *place = NULL;
@@ -170,6 +174,9 @@ static int check(const struct synth *synth, const struct synth_communities *c) {
     FAIL(BAD_INPUT, "--rmat draws edges; with --hyperedges there are none: one of them is allowed");
   if (synth->train + synth->val > 1)
     FAIL(BAD_INPUT, "train and val are %g and %g; allowed: at most 1 together", synth->train, synth->val);
+  if (synth->test < 1 && synth->train + synth->val + synth->test > 1 + 1e-9)
+    FAIL(BAD_INPUT, "train, val and test are %g, %g and %g; allowed: at most 1 together", synth->train,
+         synth->val, synth->test);
   return OK;
 }
 

@@ -30,7 +30,7 @@ struct synth {
   double size_power;  /* sizes of hyperedges are in proportion to (U + 1e-3)^-size_power */
   double signal;      /* length of each class mean */
   double label_noise;
-  double train, val; /* shares of the nodes, drawn at random; the rest is test */
+  double train, val, test; /* shares of the nodes, drawn at random; test at most the rest */
 };
 
 /* Every option at its default; nodes, degree, features and classes are the caller's. */

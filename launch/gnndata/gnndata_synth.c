@@ -29,7 +29,8 @@ static const struct option table[] = {
     ROW("signal", "LENGTH", REAL, signal, 0, 1000, "1.7", "length of a class's mean; the noise is 1"),
     ROW("label-noise", "SHARE", REAL, label_noise, 0, 1, "0.03", "share of the labels that are wrong"),
     ROW("train", "SHARE", REAL, train, 0, 1, "0.1", "share of the nodes to train on"),
-    ROW("val", "SHARE", REAL, val, 0, 1, "0.1", "share to validate on; the rest is test"),
+    ROW("val", "SHARE", REAL, val, 0, 1, "0.1", "share to validate on"),
+    ROW("test", "SHARE", REAL, test, 0, 1, "the rest", "share to test on; other nodes are in no part"),
     ROW("seed", "K", WHOLE, seed, 0, 9007199254740992, "1", "another seed, another graph"),
     {0}};
 /* clang-format on */

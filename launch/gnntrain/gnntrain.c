@@ -74,6 +74,7 @@ static int run_job(struct job *job) {
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
+  job->levels.predicts = line.predict != NULL;
   TRY(job_setup(job));
   TRY(print_banner(job));
   TRY(job_check_memory(job));

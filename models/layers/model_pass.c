@@ -20,7 +20,7 @@ static struct pass pass_of(struct model *model, struct run *run, int training) {
 }
 
 static int prepare_features(struct model *model, struct run *run, int training) {
-  const int64_t rows = model->program.value[VALUE_FEATURES].trained_rows;
+  const int64_t rows = model->program.value[VALUE_FEATURES].held[training ? TRAINING : EVALUATION];
   return model->features.once ? OK : features_forward(&model->features, run, training, rows);
 }
 
@@ -40,8 +40,7 @@ static int behind_chunks(const struct program *p) {
 
 /* Rows whose logits a pass computes. */
 static int64_t rows_of(const struct pass *pass) {
-  const int64_t own = pass->run->shard->own;
-  return pass->training ? smaller(pass->program->step[pass->program->loss].rows.count, own) : own;
+  return smaller(rule_rows_of(pass, &pass->program->step[pass->program->loss])->count, pass->run->shard->own);
 }
 
 /* A pass without chunks is one of all rows. */
@@ -64,9 +63,10 @@ static struct pass chunk_of(const struct pass *pass, int chunk) {
 static struct logits logits_of(const struct pass *pass, int chunk) {
   const struct program *p = pass->program;
   const struct step *loss = &p->step[p->loss];
-  struct logits of = {.logits = rule_rows(pass, p->logits, rule_tensor(pass, p->logits), loss->rows.count),
-                      .first = pass->chunk.first,
-                      .chunk = chunk};
+  struct logits of = {
+      .logits = rule_rows(pass, p->logits, rule_tensor(pass, p->logits), rule_rows_of(pass, loss)->count),
+      .first = pass->chunk.first,
+      .chunk = chunk};
   if (pass->training) of.grad = tensor_out(pass, loss, 0);
   if (loss->scale != NONE) of.grad_scale = pass->propagation->backward.col_scale;
   return of;
@@ -129,7 +129,9 @@ int64_t model_chunk_rows(const struct model *model, const struct run *run) {
 }
 
 struct tensor model_logits(const struct model *model) {
-  return program_tensor(&model->program, model->program.logits, EVALUATION);
+  const struct program *p = &model->program;
+  const struct tensor logits = program_tensor(p, p->logits, EVALUATION);
+  return tensor_rows(logits, 0, smaller(logits.rows, p->step[p->loss].rows[EVALUATION].count));
 }
 
 struct logits model_trained_logits(struct model *model, struct run *run) {

@@ -16,8 +16,8 @@ struct logits {
 
 typedef int logits_use(void *context, struct run *run, const struct logits *logits);
 
-/* training: dropout on, statistics of the batch, and only the rows that are needed. use: called for each
- * chunk; NULL: not wanted. */
+/* Only the rows that are needed. training: dropout on, statistics of the batch. use: called for each chunk;
+ * NULL: not wanted. */
 int model_forward(struct model *model, struct run *run, int training, logits_use *use, void *context);
 /* Forward in training, `loss`, which writes the gradient of the logits, and back to parameters.dw of this
  * rank's rows. */
@@ -25,7 +25,7 @@ int model_gradients(struct model *model, struct run *run, logits_use *loss, void
 
 /* Rows of a chunk; those of the shard where there are no chunks. */
 int64_t model_chunk_rows(const struct model *model, const struct run *run);
-/* Logits [own, classes] of an evaluation, where there are no chunks. */
+/* Logits of an evaluation, of all rows that it computes [at most own, classes], where there are no chunks. */
 struct tensor model_logits(const struct model *model);
 /* Logits and gradient of a training pass, of all rows that it computes; likewise. */
 struct logits model_trained_logits(struct model *model, struct run *run);

@@ -11,7 +11,7 @@ int64_t chunk_bytes = (int64_t)1 << 30;
 
 /* Not what is summed over arcs, nor what wants to know all rows. */
 static int is_row_by_row(const struct program *p, const struct step *step) {
-  if (step->rows.level != p->step[p->loss].rows.level) return 0;
+  if (step->rows[TRAINING].level != p->step[p->loss].rows[TRAINING].level) return 0;
   if (step->kind == STEP_EPILOGUE) return step->epilogue.norm == NORM_NONE;
   return step->kind == STEP_LINEAR && step->in[0] != VALUE_FEATURES && step->in[1] != VALUE_FEATURES;
 }
@@ -19,7 +19,7 @@ static int is_row_by_row(const struct program *p, const struct step *step) {
 /* Backward, of one of the forward steps of the chunks. */
 static int goes_back(const struct program *p, const struct step *step) {
   if (step->again || step->of < p->chunk.first || step->of >= p->loss) return 0;
-  return step->rows.level == p->step[p->loss].rows.level &&
+  return step->rows[TRAINING].level == p->step[p->loss].rows[TRAINING].level &&
          (step->kind == STEP_EPILOGUE_BACKWARD || step->kind == STEP_DGRAD || step->kind == STEP_WGRAD);
 }
 
@@ -66,7 +66,7 @@ static void write_in_place(struct program *p, int s) {
   if (gradient->dtype != from->dtype || gradient->stride != from->stride) return;
   find_touches(p, x, &first, &last);
   if (last >= s) return;
-  p->value[x].trained_rows = larger(from->trained_rows, gradient->trained_rows);
+  p->value[x].held[TRAINING] = larger(from->held[TRAINING], gradient->held[TRAINING]);
   gradient->place = x;
 }
 
@@ -95,6 +95,6 @@ void chunk_steps(struct program *p, const struct run *run) {
     value->chunked = p->value[program_place(p, v)].chunked;
     if (!value->chunked) continue;
     value->rows = rows;
-    value->trained_rows = smaller(value->trained_rows, rows);
+    for (int plan = 0; plan < PLANS; plan++) value->held[plan] = smaller(value->held[plan], rows);
   }
 }

@@ -19,7 +19,8 @@ static int reader_of(const struct program *p, int value, enum step_kind kind) {
 
 /* Not where they work on different rows, or one by chunks alone. */
 static void join(struct program *p, int head, enum fusion how, int step) {
-  if (p->step[head].rows.level != p->step[step].rows.level) return;
+  if (p->step[head].rows[TRAINING].level != p->step[step].rows[TRAINING].level) return;
+  if (p->step[head].rows[EVALUATION].level != p->step[step].rows[EVALUATION].level) return;
   if (program_is_chunked(p, head) != program_is_chunked(p, step)) return;
   p->step[head].along[how] = step;
   p->step[step].head = head;

@@ -13,7 +13,7 @@ static int64_t align(int64_t bytes) {
 
 /* What is empty has a place of its own, too. */
 int64_t plan_bytes_of(const struct value *value, enum value_plan plan) {
-  const int64_t rows = plan == TRAINING ? smaller(value->trained_rows, value->rows) : value->rows;
+  const int64_t rows = smaller(value->held[plan], value->rows);
   const int64_t bytes = rows * value->stride * dtype_bytes(value->dtype);
   return align(bytes > 0 ? bytes : 1);
 }

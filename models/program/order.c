@@ -31,10 +31,11 @@ static double arcs_of(const struct run *run, int level) {
   return level < run->shard->levels.count ? run->shard->levels.of[level].arcs_share * degree : degree;
 }
 
-/* Arcs that evaluations pass in each epoch, a node, where a training passes fewer. */
-static double evaluated_arcs(const struct run *run) {
+/* Arcs that evaluations pass in each epoch, a node, where a training passes those of a level. */
+static double evaluated_arcs(const struct run *run, int level) {
   if (run->shard->levels.count == 0) return 0;
-  return arcs_of(run, ALL_ROWS) / (double)run->config->train.eval_every;
+  return arcs_of(run, run->shard->levels.stride == 2 ? level + 1 : ALL_ROWS) /
+         (double)run->config->train.eval_every;
 }
 
 static int aggregates_first(const struct ordering *o, const struct step *aggregate,
@@ -47,7 +48,7 @@ static int aggregates_first(const struct ordering *o, const struct step *aggrega
                 product = (first_layer ? 2 : 3) * (in + out);
   if (first_layer && o->run->shard->sparse) return 0;
   if (first_layer && program_input_is_constant(o->run)) return 1;
-  const double arcs = arcs_of(o->run, level), evaluated = evaluated_arcs(o->run);
+  const double arcs = arcs_of(o->run, level), evaluated = evaluated_arcs(o->run, level);
   const double before = arcs * (double)sums_before + rows_of(o->run, level) * (double)product +
                         evaluated * (double)in,
                behind = arcs * (double)sums_behind + rows_of(o->run, below) * (double)product +

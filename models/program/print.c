@@ -30,7 +30,8 @@ static void print_step(const struct program *p, int s) {
     snprintf(how, sizeof how, "once");
   else if (step->again)
     snprintf(how, sizeof how, "again");
-  if (step->rows.count != INT64_MAX) snprintf(rows, sizeof rows, "%lld", (long long)step->rows.count);
+  if (step->rows[TRAINING].count != INT64_MAX)
+    snprintf(rows, sizeof rows, "%lld", (long long)step->rows[TRAINING].count);
   log_info("  %4d  %-17s %5d %9s  %-12s %s -> %s", s, step_name[step->kind], step->layer, rows, how, reads,
            writes);
 }

@@ -47,7 +47,7 @@ int program_value(struct program *p, struct value value) {
   if (!grows(p, (void **)&p->value, p->values, &p->room.values, sizeof *p->value)) return VALUE_FEATURES;
   if (value.stride == 0) value.stride = tensor_stride(value.dtype, value.cols);
   value.writer = NONE;
-  value.trained_rows = INT64_MAX;
+  for (int plan = 0; plan < PLANS; plan++) value.held[plan] = INT64_MAX;
   p->value[p->values] = value;
   return p->values++;
 }
@@ -73,8 +73,9 @@ struct step step_of(enum step_kind kind, int layer) {
                       .head = NONE,
                       .scale = NONE,
                       .factor = 1,
-                      .rows = {ALL_ROWS, ALL_ROWS, INT64_MAX, INT64_MAX},
                       .index = {NONE, NONE, NONE, NONE}};
+  for (int plan = 0; plan < PLANS; plan++)
+    step.rows[plan] = (struct step_rows){ALL_ROWS, ALL_ROWS, INT64_MAX, INT64_MAX};
   for (int i = 0; i < STEP_INS; i++) step.in[i] = NONE;
   for (int i = 0; i < STEP_OUTS; i++) step.out[i] = NONE;
   for (int i = 0; i < FUSIONS; i++) step.along[i] = NONE;

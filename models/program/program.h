@@ -2,8 +2,8 @@
  *
  * A value is a matrix, as a rule one row a node of this rank. It is written by the step `writer`, may be a
  * view of columns of another value, and shares the memory of `place` where a step works in place. Training
- * and evaluation have a plan each for the same block of memory: one computes the rows that it needs, forward
- * and back, the other one all rows, forward alone. */
+ * and evaluation have a plan each for the same block of memory: each computes the rows that it needs, one
+ * forward and back, the other one forward alone. */
 #ifndef MODELS_PROGRAM_PROGRAM_H
 #define MODELS_PROGRAM_PROGRAM_H
 
@@ -12,8 +12,6 @@
 #include "runtime/device/arena.h"
 
 enum { VALUE_FEATURES = 0 }; /* the first value of each program */
-
-enum value_plan { TRAINING, EVALUATION, PLANS };
 
 /* When a value is alive and where it lies then. */
 struct life {
@@ -30,12 +28,12 @@ struct value {
   int writer; /* NONE: the features */
   int place;  /* the value whose memory it shares, from column `first` on; NONE: it has its own */
   int64_t first;
-  int gradient;         /* where its gradient is to lie, a view; NONE: anywhere */
-  int trained;          /* depends on a parameter: it has a gradient */
-  int chunked;          /* it has the rows of a chunk alone */
-  int64_t trained_rows; /* that a training works on; INT64_MAX: all */
+  int gradient;        /* where its gradient is to lie, a view; NONE: anywhere */
+  int trained;         /* depends on a parameter: it has a gradient */
+  int chunked;         /* it has the rows of a chunk alone */
+  int64_t held[PLANS]; /* rows that there is memory for; INT64_MAX: all */
   struct life life[PLANS];
-  struct tensor tensor[PLANS]; /* that of a training has as many rows as `rows`, too */
+  struct tensor tensor[PLANS]; /* each with as many rows as `rows` */
 };
 
 /* Statistics of a norm: of the batch over columns, of a layer norm over a row. */
@@ -112,8 +110,8 @@ int program_is_of_features(const struct program *p, int value);
 /* Whether it is hoisted and read by another hoisted step alone: it passes by in panels. */
 int program_passes_by(const struct program *p, int value);
 
-/* The level of rows that is needed of each value, by its place, of a list of so many forward steps. level:
- * [values], zeros before. */
+/* The level of rows that a training needs of each value, by its place, of a list of so many forward steps.
+ * level: [values], zeros before. */
 void needed_levels(struct program *p, const struct run *run, int forward, int *level);
 /* The level of the rows that sums over the arcs into rows of a level read. */
 int level_below(const struct run *run, int level);

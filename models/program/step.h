@@ -97,12 +97,15 @@ struct aggregation {
   int once;       /* hoisted */
 };
 
-/* The rows that a step works on while training: rows.c. A level is one of struct shard's; ALL_ROWS: all. */
+/* What is planned apart: rows, and where values lie. */
+enum value_plan { TRAINING, EVALUATION, PLANS };
+
+/* The rows that a step works on: rows.c. A level is one of struct shard's; ALL_ROWS: all. */
 enum { ALL_ROWS = INT16_MAX };
 struct step_rows {
   int level;      /* of what it writes */
   int from;       /* of what it reads through arcs; of a STEP_ZERO: the rows that are there */
-  int64_t count;  /* of this rank; of values that are not of nodes, and in evaluations, all */
+  int64_t count;  /* of this rank; of values that are not of nodes, all */
   int64_t source; /* likewise, of `from` */
 };
 
@@ -123,7 +126,7 @@ struct step {
   struct layer_epilogue epilogue;
   struct epilogue_index index;
   int heads, width; /* ATTEND, DYNAMIC */
-  struct step_rows rows;
+  struct step_rows rows[PLANS];
 };
 
 /* Whether it is attention, forward: its epilogue may run along, and its backward reads what it wrote. */

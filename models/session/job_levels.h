@@ -7,6 +7,7 @@
 #include "runtime/config/config.h"
 
 struct job_levels {
+  int predicts;         /* set before: evaluations are asked for the rows of all nodes */
   struct levels levels; /* of nodes; where all rows are computed, none */
   struct row_work work; /* of the sums over arcs; level NULL: rows are alike */
   char all_rows[96];    /* why they are */

@@ -16,21 +16,30 @@ void levels_forget_nodes(struct levels *levels) {
   levels->of = NULL;
 }
 
-static int mark_training(struct dataset *dataset, int64_t split, struct levels *levels) {
+static int mark_part(struct dataset *dataset, int64_t split, enum split part, uint8_t level, uint8_t *of) {
   FREED int64_t *node = NULL;
   int64_t count = 0;
-  TRY(memory_arrays("levels of nodes", ROOM(&levels->of, dataset->nodes)));
-  memset(levels->of, UNREACHED, (size_t)dataset->nodes);
-  TRY(dataset_read_split(dataset, split, SPLIT_TRAIN, &node, &count));
-  for (int64_t i = 0; i < count; i++) levels->of[node[i]] = 0;
+  TRY(dataset_read_split(dataset, split, part, &node, &count));
+  for (int64_t i = 0; i < count; i++)
+    if (of[node[i]] == UNREACHED) of[node[i]] = level;
   return OK;
 }
 
-/* Sources of this rank's rows of the level below. Several threads may mark the same node. */
-static void mark_sources(const struct graph *block, uint8_t level, uint8_t *of) {
+/* Training nodes, and those that an evaluation asks for, too. */
+static int mark_split(struct dataset *dataset, int64_t split, struct levels *levels) {
+  TRY(memory_arrays("levels of nodes", ROOM(&levels->of, dataset->nodes)));
+  memset(levels->of, UNREACHED, (size_t)dataset->nodes);
+  TRY(mark_part(dataset, split, SPLIT_TRAIN, 0, levels->of));
+  for (int part = SPLIT_TRAIN + 1; part < SPLIT_COUNT && levels->stride == 2; part++)
+    TRY(mark_part(dataset, split, (enum split)part, 1, levels->of));
+  return OK;
+}
+
+/* Sources of this rank's rows of the level a hop above. Several threads may mark the same node. */
+static void mark_sources(const struct graph *block, uint8_t level, int stride, uint8_t *of) {
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t i = 0; i < block->rows; i++) {
-    if (__atomic_load_n(of + block->first + i, __ATOMIC_RELAXED) != level - 1) continue;
+    if (__atomic_load_n(of + block->first + i, __ATOMIC_RELAXED) != level - stride) continue;
     for (int64_t e = block->start[i]; e < block->start[i + 1]; e++) {
       uint8_t *source = of + block->col[e];
       if (__atomic_load_n(source, __ATOMIC_RELAXED) == UNREACHED)
@@ -78,16 +87,17 @@ static int measure(struct comm *comm, const struct graph *block, int level, stru
 }
 
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
-                int64_t most, struct levels *levels) {
-  TRY(comm_agree(comm, mark_training(dataset, split, levels)));
-  while (levels->count < smaller(most, LEVELS_MOST)) {
+                int64_t most, int stride, struct levels *levels) {
+  levels->stride = stride;
+  TRY(comm_agree(comm, mark_split(dataset, split, levels)));
+  while (levels->count < smaller(most * stride, LEVELS_MOST)) {
     const uint8_t level = (uint8_t)levels->count;
-    if (level > 0) {
-      mark_sources(block, level, levels->of);
+    if (level >= stride) {
+      mark_sources(block, level, stride, levels->of);
       TRY(exchange_marks(comm, level, levels->of, block->nodes));
     }
     TRY(measure(comm, block, level, levels));
-    levels->closed = level > 0 && levels->rows[level] == levels->rows[level - 1];
+    levels->closed = level >= stride && levels->rows[level] == levels->rows[level - stride];
     if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
     levels->count++;
   }
@@ -96,25 +106,33 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
   return OK;
 }
 
-static double arcs_at(const struct levels *levels, int64_t most, int64_t hops) {
-  if (hops < smaller(most, levels->count)) return levels->arcs[hops];
-  return levels->closed && hops < most ? levels->arcs[levels->count - 1] : 1;
+static double arcs_at(const struct levels *levels, int64_t level) {
+  if (level < levels->count) return levels->arcs[level];
+  return levels->closed ? levels->arcs[levels->count - 1] : 1;
 }
 
-double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top) {
+double levels_share(const struct levels *levels, int first, int64_t most, int64_t sums, double top) {
   double work = 0, all = 0;
-  if (sums == 0) return levels->count > 0 ? levels->rows[0] : 1;
+  if (sums == 0) return levels->count > first ? levels->rows[first] : 1;
   for (int64_t h = 0; h < sums; h++) {
     const double width = h == 0 ? top : 1;
-    work += width * arcs_at(levels, most, h);
+    work += width * (h < most ? arcs_at(levels, first + h * levels->stride) : 1);
     all += width;
   }
   return work / all;
 }
 
+/* Behind the nodes of the loss stand all that an evaluation needs one hop further up. */
+double levels_added(const struct levels *levels, int64_t most, int64_t sums, double top) {
+  double work = 0, all = top;
+  for (int64_t h = 1; h < sums; h++, all++)
+    if (levels->stride == 2 && h < most) work += arcs_at(levels, 2 * h - 1);
+  return work / all;
+}
+
 /* Whether the sum h hops below the loss has rows of that level. */
 static int is_summed(const struct levels *levels, int64_t most, int64_t hops, int level) {
-  if (hops < smaller(most, levels->count)) return level <= hops;
+  if (hops < most && hops * levels->stride < levels->count) return level <= hops * levels->stride;
   return !levels->closed || hops >= most || level < levels->count;
 }
 

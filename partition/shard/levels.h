@@ -1,9 +1,13 @@
-/* levels: which nodes a loss over the training nodes depends on, hop by hop.
+/* levels: which nodes a loss over the training nodes depends on, hop by hop; and an evaluation.
  *
  * The level of a node is the least number of arcs on a way from it to a training node: 0 for these, 1 for the
  * other sources of their rows, and so on. Level h and all below it are what a layer h hops below the loss has
  * to compute. Nodes of a shard are numbered by level, inside a level in the order that was found, so that
- * these are the first rows of a matrix. Nodes beyond the last level that is kept count as one more. */
+ * these are the first rows of a matrix. Nodes beyond the last level that is kept count as one more.
+ *
+ * Where evaluations have levels, too, these stand in between: level 2 h is for the loss what h is above, and
+ * 2 h + 1 likewise for the nodes of all parts of the split. Each is numbered behind all that come before it,
+ * so that a layer may compute a few rows of the other sort, too. */
 #ifndef PARTITION_SHARD_LEVELS_H
 #define PARTITION_SHARD_LEVELS_H
 
@@ -15,25 +19,30 @@ enum { LEVELS_MOST = 15 };
 
 struct levels {
   int count;   /* levels that are kept; 0: none are, all nodes are alike */
+  int stride;  /* from a level to that one hop further down: 2 where evaluations have levels, else 1 */
   int closed;  /* no arc leads from another node to those of the levels: one further down needs no more */
   uint8_t *of; /* [nodes] at most count */
   double rows[LEVELS_MOST], arcs[LEVELS_MOST]; /* shares of nodes up to that level, and of arcs into them */
 };
 
-/* Collective. Finds up to `most` levels for the training nodes of a split: none that holds, with those below
- * it, nearly all nodes. block: this rank's rows of the graph. Errors: what dataset_read_split says. */
+/* Collective. Finds levels of up to `most` hops for the training nodes of a split, and for its evaluation
+ * where the stride is 2: none that holds, with those before it, nearly all nodes. block: this rank's rows of
+ * the graph. Errors: what dataset_read_split says. */
 int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *block, int64_t split,
-                int64_t most, struct levels *levels);
+                int64_t most, int stride, struct levels *levels);
 void levels_free(struct levels *levels);
 /* Keeps how many there are and their shares alone. */
 void levels_forget_nodes(struct levels *levels);
 
 /* Share of their work that sums over the arcs have to do, `sums` above each other, the topmost `top` times as
- * wide as each of the others, where those of the first `most` levels compute no more rows than they have to;
- * without sums, share of the rows. */
-double levels_share(const struct levels *levels, int64_t most, int64_t sums, double top);
+ * wide as each of the others, where those of the first `most` hops compute no more rows than they have to;
+ * without sums, share of the rows. first: 0 for the loss, 1 for an evaluation. */
+double levels_share(const struct levels *levels, int first, int64_t most, int64_t sums, double top);
 
-/* The same of each node's row: how often its arcs are summed, a sum as wide as the lower ones counting
+/* What rows that only evaluations need have added to that share of the loss, at most. */
+double levels_added(const struct levels *levels, int64_t most, int64_t sums, double top);
+
+/* The same work of each node's row: how often its arcs are summed, a sum as wide as the lower ones counting
  * ROW_WORK_SUM times. Of rows that an epoch needs least some of all stays: evaluations sum them, too. level
  * is borrowed. */
 enum { ROW_WORK_SUM = 16 };

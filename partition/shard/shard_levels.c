@@ -125,30 +125,39 @@ static int64_t rows_up_to(const struct shard_rows *rows, const struct levels *le
   return count;
 }
 
+int shard_level_below(const struct shard_levels *shard, int level, int all) {
+  if (level >= shard->count) return all;
+  if (level + shard->stride < shard->count) return level + shard->stride;
+  return shard->closed ? level : all;
+}
+
 static int add_level(struct comm *comm, const struct partition *partition, const int32_t *local,
-                     const struct levels *levels, const struct shard_rows *rows, struct shard_levels *shard) {
-  const int level = shard->count++;
+                     const struct levels *levels, const struct shard_rows *rows, int level,
+                     const struct shard_levels *shard) {
   struct shard_level *to = &shard->of[level];
-  const int next = level + (level + 1 < levels->count || !levels->closed);
+  const int next = shard_level_below(shard, level, shard->count);
   const int64_t below = rows_up_to(rows, levels, next);
   to->rows = rows_up_to(rows, levels, level);
   to->rows_share = levels->rows[level];
   to->arcs_share = levels->arcs[level];
   const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
-  const struct cut backward = {rows->out, levels, below, to->rows, level, 0};
+  const struct cut backward = {rows->out, levels, below, to->rows, level, 0},
+                   none = {rows->out, levels, 0, 0, 0, 0};
   TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));
-  return cut_out(comm, partition, local, rows, &backward, &to->backward);
+  return cut_out(comm, partition, local, rows, level % shard->stride ? &none : &backward, &to->backward);
 }
 
 int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,
                       const struct shard_rows *rows, struct shard_levels *shard) {
   FREED int32_t *local = NULL;
   if (levels->count == 0) return OK;
-  shard->closed = levels->closed;
+  *shard = (struct shard_levels){levels->count, levels->stride, levels->closed, NULL};
   int code = memory_arrays("levels of a shard", ROOM(&shard->of, levels->count));
+  if (code != OK) shard->count = 0;
   if (code == OK) code = partition_local_ids(partition, comm->rank, &local);
   TRY(comm_agree(comm, code));
-  while (shard->count < levels->count) TRY(add_level(comm, partition, local, levels, rows, shard));
+  for (int level = 0; level < shard->count; level++)
+    TRY(add_level(comm, partition, local, levels, rows, level, shard));
   return OK;
 }
 

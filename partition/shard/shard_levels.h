@@ -12,12 +12,14 @@ struct shard_level {
   int64_t rows;
   double rows_share, arcs_share; /* of the whole graph, see struct levels */
   struct adjacency forward;  /* [rows, rows of the next level]: all entries of these rows, which it borrows */
-  struct adjacency backward; /* the other way */
+  struct adjacency backward; /* the other way; of evaluations' levels empty */
 };
 
+/* As in struct levels. */
 struct shard_levels {
-  int count;  /* the rows of one more would be all */
-  int closed; /* or the same as those of the last */
+  int count; /* the rows of one more would be all ... */
+  int stride;
+  int closed; /* ... or the same as those of the last */
   struct shard_level *of;
 };
 
@@ -28,6 +30,9 @@ struct shard_rows {
   const int64_t *global_id;
   const struct adjacency *in, *out;
 };
+
+/* The level one hop further down; `all` where its rows are. */
+int shard_level_below(const struct shard_levels *shard, int level, int all);
 
 /* Collective. */
 int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,

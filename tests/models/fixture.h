@@ -18,6 +18,7 @@ struct fixture {
   int twins;          /* so many nodes each have equal features and neighbours; 0 or 1: one */
   int thirds;         /* weights and features are floats that no short sum of them is */
   int train;          /* percent of the nodes that train; 0: a third */
+  int asked;          /* percent of the others that validate or test; 0: all */
   int arcs;           /* percent of the pairs of nodes with an arc; 0: 12 */
 };
 
@@ -120,6 +121,7 @@ static inline void fill_split(const struct fixture *f, struct dataset_source *s)
     s->split->node[part] = calloc((size_t)f->nodes, sizeof(int64_t));
   for (int64_t v = 0; v < f->nodes; v++) {
     const uint32_t part = part_of(f, v);
+    if (part != SPLIT_TRAIN && f->asked && draw((uint64_t)v, 10) % 100 >= (uint32_t)f->asked) continue;
     s->split->node[part][s->split->count[part]++] = v;
   }
 }

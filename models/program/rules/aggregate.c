@@ -17,8 +17,9 @@ static int set_parameter(const struct pass *pass, const struct step *step) {
 
 const struct direction *rule_direction(const struct pass *pass, const struct step *step, int transposed) {
   const struct propagation *p = pass->propagation;
-  const int level = step->rows.level < step->rows.from ? step->rows.level : step->rows.from;
-  if (!pass->training || level >= p->levels) return transposed ? &p->backward : &p->forward;
+  const struct step_rows *rows = rule_rows_of(pass, step);
+  const int level = rows->level < rows->from ? rows->level : rows->from;
+  if (level >= p->levels) return transposed ? &p->backward : &p->forward;
   return transposed ? &p->level[level].backward : &p->level[level].forward;
 }
 
@@ -38,7 +39,8 @@ int run_aggregate(const struct pass *pass, const struct step *step) {
   if (step->aggregation.once) return OK;
   if (step->parameter[0] != NONE) TRY(set_parameter(pass, step));
   if (residual.data && !ends.epilogue) ends.epilogue = &add;
-  return propagate(p, pass->run, d, rule_input(pass, step->in[0], step->rows.source), &ends, y);
+  return propagate(p, pass->run, d, rule_input(pass, step->in[0], rule_rows_of(pass, step)->source), &ends,
+                   y);
 }
 
 /* d eps = sum of dy times x, element by element. */

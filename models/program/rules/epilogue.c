@@ -131,7 +131,7 @@ int run_epilogue(const struct pass *pass, const struct step *step) {
 static struct rule_backward backward_of(const struct pass *pass, const struct step *step) {
   const struct program *p = pass->program;
   struct step of = p->step[step->of], *forward = &of;
-  of.rows = step->rows;
+  of.rows[TRAINING] = step->rows[TRAINING];
   struct rule_backward backward = {.forward = rule_epilogue_of(pass, forward)};
   backward.forward.loss = NULL;
   if (step->in[1] != forward->out[0]) backward.forward.y = tensor_in(pass, step, 0);

@@ -42,7 +42,7 @@ int run_linear(const struct pass *pass, const struct step *step) {
   struct gemm chained;
   struct epilogue chained_scale;
   if (step->in[1] != NONE) {
-    product.a2 = rule_input(pass, step->in[1], step->rows.count);
+    product.a2 = rule_input(pass, step->in[1], rule_rows_of(pass, step)->count);
     product.b2 = weight_of(pass, step, 1);
   }
   if (above) {

@@ -51,32 +51,35 @@ static inline struct tensor rule_tensor(const struct pass *pass, int value) {
   return program_tensor(pass->program, value, pass->training ? TRAINING : EVALUATION);
 }
 
-/* Rows of a value, which is t: the first ones, so many while training, all in an evaluation; or those of the
- * chunk at hand. */
+static inline const struct step_rows *rule_rows_of(const struct pass *pass, const struct step *step) {
+  return &step->rows[pass->training ? TRAINING : EVALUATION];
+}
+
+/* Rows of a value, which is t: the first ones, so many; or those of the chunk at hand. */
 static inline struct tensor rule_rows(const struct pass *pass, int value, struct tensor t, int64_t rows) {
   if (!t.data) return t;
   if (pass->chunk.rows > 0)
     return tensor_rows(t, pass->program->value[value].chunked ? 0 : pass->chunk.first, pass->chunk.rows);
-  return pass->training && rows < t.rows ? tensor_rows(t, 0, rows) : t;
+  return rows < t.rows ? tensor_rows(t, 0, rows) : t;
 }
 
 /* The rows that a step works on. */
 static inline struct tensor tensor_in(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), step->rows.count);
+  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), rule_rows_of(pass, step)->count);
 }
 
 static inline struct tensor tensor_out(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), step->rows.count);
+  return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), rule_rows_of(pass, step)->count);
 }
 
 /* The rows of the columns of a step over arcs. */
 static inline struct tensor rule_columns(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), step->rows.source);
+  return rule_rows(pass, step->in[i], rule_tensor(pass, step->in[i]), rule_rows_of(pass, step)->source);
 }
 
 /* Likewise of what it writes in the rows of its columns. */
 static inline struct tensor rule_columns_out(const struct pass *pass, const struct step *step, int i) {
-  return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), step->rows.source);
+  return rule_rows(pass, step->out[i], rule_tensor(pass, step->out[i]), rule_rows_of(pass, step)->source);
 }
 
 /* 0 in the rows of output i behind those of the columns. */

@@ -8,7 +8,7 @@ struct tensor rule_input(const struct pass *pass, int value, int64_t rows) {
 }
 
 struct gemm rule_wgrad(const struct pass *pass, const struct step *wgrad) {
-  struct gemm product = {.a = rule_input(pass, wgrad->in[0], wgrad->rows.count),
+  struct gemm product = {.a = rule_input(pass, wgrad->in[0], wgrad->rows[TRAINING].count),
                          .transpose_a = 1,
                          .b = tensor_in(pass, wgrad, 1)};
   product.c = parameter_gradient(pass->parameters, pass->run, wgrad->parameter[0]);

@@ -6,7 +6,8 @@
 /* A value that is zeroed lies by itself, its gaps included. */
 static int clear_rows(const struct pass *pass, const struct step *step, int value) {
   struct tensor all = rule_tensor(pass, value);
-  const int64_t first = smaller(step->rows.source, all.rows), end = smaller(step->rows.count, all.rows);
+  const int64_t first = smaller(step->rows[TRAINING].source, all.rows),
+                end = smaller(step->rows[TRAINING].count, all.rows);
   const struct tensor left = tensor_rows(all, first, end - first);
   if (left.rows == 0) return OK;
   return PROFILE("zero", device_clear(pass->run->device, STREAM_COMPUTE, left.data, tensor_bytes(left)));

@@ -305,15 +305,16 @@ TEST(features_are_class_mean_plus_unit_noise) {
   unmake(&made);
 }
 
-TEST(split_holds_each_node_once) {
+/* test: its share, 1 for the rest. */
+static void check_split(double test, int64_t tested) {
   struct synth synth = options();
-  synth.train = 0.3, synth.val = 0.25;
+  synth.train = 0.3, synth.val = 0.25, synth.test = test;
   struct made made = make(&synth);
   const struct split_list *list = made.source.split;
   uint8_t *seen = calloc((size_t)synth.nodes, 1);
   assert_int_equal(list->count[SPLIT_TRAIN], 6000);
   assert_int_equal(list->count[SPLIT_VAL], 5000);
-  assert_int_equal(list->count[SPLIT_TEST], 9000);
+  assert_int_equal(list->count[SPLIT_TEST], tested);
   for (int part = 0; part < SPLIT_COUNT; part++) {
     for (int64_t i = 0; i < list->count[part]; i++) {
       if (i > 0) assert_true(list->node[part][i - 1] < list->node[part][i]);
@@ -322,6 +323,11 @@ TEST(split_holds_each_node_once) {
   }
   free(seen);
   unmake(&made);
+}
+
+TEST(split_holds_each_node_once_at_most) {
+  check_split(1, 9000);
+  check_split(.05, 1000);
 }
 
 TEST(community_sizes_follow_the_power_law) {

@@ -68,4 +68,5 @@ refuses '--inside is "nan"' bad.h5 "${shape[@]}" --inside nan
 refuses '--seed is "99999999999999999999"' bad.h5 "${shape[@]}" --seed 99999999999999999999
 refuses '2 communities cannot carry 4 classes' bad.h5 "${shape[@]}" --community-size 1500
 refuses 'train and val are 0.6 and 0.5' bad.h5 "${shape[@]}" --train 0.6 --val 0.5
+refuses 'train, val and test are 0.5, 0.1 and 0.6' bad.h5 "${shape[@]}" --train 0.5 --test 0.6
 refuses 'a mean degree of 2900 is more than' bad.h5 "${shape[@]}" --degree 2900

@@ -46,13 +46,16 @@ enum { EPOCHS = 3, NUMBERS = EPOCHS + SPLIT_COUNT };
 /* What a training gives: the loss of each epoch, then those of an evaluation. */
 struct outcomes {
   double loss[NUMBERS];
-  int64_t rows; /* that its steps have computed */
+  int64_t rows[PLANS]; /* that its steps have computed */
 };
 
-static int64_t rows_computed(const struct program *p, const struct shard *shard) {
+static int64_t rows_computed(const struct program *p, const struct shard *shard, enum value_plan plan) {
+  const int steps = plan == TRAINING ? p->steps : p->loss;
   int64_t rows = 0;
-  for (int s = 0; s < p->steps; s++)
-    if (!p->step[s].aggregation.once) rows += smaller(p->step[s].rows.count, shard->own);
+  for (int s = 0; s < steps; s++) {
+    const struct step_rows *of = &p->step[s].rows[plan];
+    if (!p->step[s].aggregation.once) rows += smaller(of->count, shard->own);
+  }
   return rows;
 }
 
@@ -71,17 +74,22 @@ static struct outcomes train(const struct fixture *f, const char *settings, cons
     assert_ok(epoch_train(&job.trainer.epoch, &job.run, e + 1, &outcomes.loss[e]));
   assert_ok(epoch_evaluate(&job.trainer.epoch, &job.run, &tally));
   for (int s = 0; s < SPLIT_COUNT; s++) outcomes.loss[EPOCHS + s] = tally.loss[s];
-  outcomes.rows = rows_computed(&job.trainer.model.program, &job.shard);
+  for (enum value_plan plan = TRAINING; plan < PLANS; plan++)
+    outcomes.rows[plan] = rows_computed(&job.trainer.model.program, &job.shard, plan);
   fixture_close(&job);
   assert_ok(comm_reduce(&job.comm, outcomes.loss, NUMBERS, NUMBER_DOUBLE, REDUCE_SUM));
-  assert_ok(comm_reduce(&job.comm, &outcomes.rows, 1, NUMBER_INT64, REDUCE_SUM));
+  assert_ok(comm_reduce(&job.comm, outcomes.rows, PLANS, NUMBER_INT64, REDUCE_SUM));
   return outcomes;
 }
 
-/* chunks: bytes of the logits of a chunk where rows are needed (models/program/chunks.c); 0: as ever. How
- * many rows are saved. */
-static int64_t check_chunked(const struct fixture *f, const char *settings, struct numbers numbers,
-                             int64_t chunks) {
+/* Rows that an epoch saves, and an evaluation. */
+struct saved {
+  int64_t rows[PLANS];
+};
+
+/* chunks: bytes of the logits of a chunk where rows are needed (models/program/chunks.c); 0: as ever. */
+static struct saved check_chunked(const struct fixture *f, const char *settings, struct numbers numbers,
+                                  int64_t chunks) {
   const int64_t whole = chunk_bytes;
   if (chunks > 0) chunk_bytes = chunks;
   const struct outcomes needed = train(f, settings, numbers.precision, "needed");
@@ -91,11 +99,13 @@ static int64_t check_chunked(const struct fixture *f, const char *settings, stru
     if (!(fabs(needed.loss[i] - all.loss[i]) <= numbers.bound * fmax(1, fabs(all.loss[i]))))
       fail_msg("%s, %d%% train: number %d is %.17g, with all rows %.17g", settings, f->train, i,
                needed.loss[i], all.loss[i]);
-  return all.rows - needed.rows;
+  return (struct saved){
+      {all.rows[TRAINING] - needed.rows[TRAINING], all.rows[EVALUATION] - needed.rows[EVALUATION]}};
 }
 
 static void check(const struct fixture *f, const char *settings, struct numbers numbers) {
-  if (check_chunked(f, settings, numbers, 0) <= 0) fail_msg("%s: the rows are not fewer", settings);
+  if (check_chunked(f, settings, numbers, 0).rows[TRAINING] <= 0)
+    fail_msg("%s: the rows are not fewer", settings);
 }
 
 static const char *const models[] = {
@@ -162,6 +172,17 @@ TEST(training_agrees_in_the_next_precision) {
   check_models((struct fixture){.nodes = 160, .features = 9, .classes = 4, .arcs = 2}, rough(), 2);
 }
 
+/* Where few nodes are asked for, evaluations compute fewer rows, too, batch norms among their steps. */
+TEST(evaluations_agree) {
+  for (int m = 0; m < MODELS; m++) {
+    const struct fixture f = {
+        .nodes = 300, .features = 9, .classes = 4, .arcs = 1, .train = 2, .asked = 3, .directed = m % 2};
+    if (on_gpu() && job.comm.size > 1 && m % 3) continue;
+    const struct saved saved = check_chunked(&f, models[m], fine(), m % 4 == 3 ? 512 : 0);
+    if (saved.rows[EVALUATION] <= 0) fail_msg("%s: an evaluation computes all rows", models[m]);
+  }
+}
+
 TEST(training_agrees_with_weights_labels_and_sparse_features) {
   const struct fixture graphs[] = {
       {.nodes = 160, .features = 9, .classes = 4, .arcs = 2, .train = 10, .weighted = 1},
@@ -207,7 +228,7 @@ static void random_settings(uint64_t seed, char *text, size_t size) {
 TEST(training_agrees_on_random_graphs_with_random_settings) {
   const uint64_t graphs = on_gpu() ? 10 : job.comm.size == 1 ? RANDOM_GRAPHS : 16;
   char text[1024];
-  int64_t saved = 0;
+  struct saved saved = {{0}};
   for (uint64_t i = 0; i < graphs; i++) {
     const uint64_t seed = graphs * (uint64_t)job.comm.size + i;
     random_settings(seed, text, sizeof text);
@@ -216,12 +237,14 @@ TEST(training_agrees_on_random_graphs_with_random_settings) {
                               .classes = 3,
                               .arcs = 1 + (int)(draw(seed, 12) % 5),
                               .train = 1 + (int)(draw(seed, 13) % 60),
+                              .asked = draw(seed, 19) % 2 ? 0 : 1 + (int)(draw(seed, 31) % 40),
                               .directed = draw(seed, 14) % 2,
                               .weighted = draw(seed, 15) % 2 && !strstr(text, "max") && !strstr(text, "gat"),
                               .sparse = draw(seed, 16) % 5 == 0,
                               .multilabel = draw(seed, 17) % 3 == 0};
-    saved += check_chunked(&f, text, (struct numbers){fine().precision, 10 * fine().bound},
-                           draw(seed, 18) % 2 ? 0 : 512);
+    const struct saved more = check_chunked(&f, text, (struct numbers){fine().precision, 10 * fine().bound},
+                                            draw(seed, 18) % 2 ? 0 : 512);
+    for (int plan = 0; plan < PLANS; plan++) saved.rows[plan] += more.rows[plan];
   }
-  assert_true(saved > 0);
+  assert_true(saved.rows[TRAINING] > 0 && saved.rows[EVALUATION] > 0);
 }

@@ -16,7 +16,8 @@ struct scene {
   struct shard shard;
 };
 
-static void open_scene(struct scene *s, struct random_graph graph, int64_t most, enum self_loops loops) {
+static void open_scene(struct scene *s, struct random_graph graph, int64_t most, int stride,
+                       enum self_loops loops) {
   static struct config config;
   struct graph block = {0};
   assert_ok(config_parse(&config, "dataset.path = \"x.h5\"\npartition.method = \"random\"", "test"));
@@ -24,7 +25,7 @@ static void open_scene(struct scene *s, struct random_graph graph, int64_t most,
   random_dataset(&comm, &s->graph, "test_levels", &s->dataset);
   random_block_of_rows(&comm, &s->dataset, &block);
   assert_ok(partition_make(&comm, &config, &s->dataset, 1, NULL, NULL, comm.size, NULL, &s->partition));
-  assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, &s->levels));
+  assert_ok(levels_find(&comm, &s->dataset, &block, 0, most, stride, &s->levels));
   assert_ok(levels_order(&s->levels, &s->partition));
   assert_ok(shard_init(&comm, &s->dataset, &s->partition, &block, loops, &s->shard));
   assert_ok(shard_add_levels(&comm, &s->partition, &s->levels, &s->shard));
@@ -56,7 +57,7 @@ TEST(levels_are_hops_from_the_training_nodes) {
                                         {.nodes = 90, .density = .012, .directed = 1, .seed = 4}};
   struct scene s;
   for (int i = 0; i < 2; i++) {
-    open_scene(&s, graphs[i], 3, LOOPS_APART);
+    open_scene(&s, graphs[i], 3, 1, LOOPS_APART);
     assert_int_equal(s.levels.count, 3);
     for (int64_t v = 0; v < s.graph.nodes; v++)
       assert_int_equal(s.levels.of[v], level_of(&s.graph, v, s.levels.count));
@@ -66,10 +67,40 @@ TEST(levels_are_hops_from_the_training_nodes) {
   }
 }
 
+/* Whether v is in a set, or the source of a row that is in another one. */
+static int is_reached(const struct random_graph *g, const uint8_t *in, const uint8_t *rows, int64_t v) {
+  int reached = in[v];
+  for (int64_t u = 0; u < g->nodes; u++) reached |= rows[u] && g->matrix[u * g->nodes + v] != 0;
+  return reached;
+}
+
+/* The sets one behind the other: training nodes, all of the split, and what a hop more adds to each in turn.
+ */
+TEST(levels_of_evaluations_stand_in_between) {
+  enum { NODES = 400, SETS = 8 };
+  static uint8_t set[SETS][NODES];
+  const struct random_graph graphs[] = {{.nodes = NODES, .density = .0008, .seed = 3},
+                                        {.nodes = NODES, .density = .0008, .directed = 1, .seed = 4}};
+  struct scene s;
+  for (int i = 0; i < 2; i++) {
+    open_scene(&s, graphs[i], 4, 2, LOOPS_APART);
+    assert_true(s.levels.count > 3);
+    for (int64_t v = 0; v < NODES; v++) set[0][v] = (uint8_t)random_in_split(v, 0, SPLIT_TRAIN);
+    for (int64_t v = 0; v < NODES; v++)
+      set[1][v] = set[0][v] || random_in_split(v, 0, SPLIT_VAL) || random_in_split(v, 0, SPLIT_TEST);
+    for (int m = 2; m < s.levels.count; m++)
+      for (int64_t v = 0; v < NODES; v++)
+        set[m][v] = (uint8_t)is_reached(&s.graph, set[m - 1], set[m - 2], v);
+    for (int m = 0; m < s.levels.count; m++)
+      for (int64_t v = 0; v < NODES; v++) assert_int_equal(s.levels.of[v] <= m, set[m][v]);
+    close_scene(&s);
+  }
+}
+
 /* Every seventh node has no arcs: whatever trains needs at most .86 of the nodes. */
 TEST(levels_end_where_a_further_hop_needs_no_more) {
   struct scene s;
-  open_scene(&s, (struct random_graph){.nodes = 40, .density = .9, .seed = 5}, 4, LOOPS_APART);
+  open_scene(&s, (struct random_graph){.nodes = 40, .density = .9, .seed = 5}, 4, 1, LOOPS_APART);
   assert_int_equal(s.levels.count, 2);
   assert_true(s.levels.closed && s.levels.rows[1] > .8);
   close_scene(&s);
@@ -132,14 +163,17 @@ TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
       {.nodes = 40, .density = .9, .seed = 5},
   };
   struct scene s;
-  for (int i = 0; i < 6; i++) {
-    open_scene(&s, graphs[i / 2], 3, i % 2 ? LOOPS_WITHIN : LOOPS_APART);
+  for (int i = 0; i < 12; i++) {
+    const int stride = i < 6 ? 1 : 2;
+    open_scene(&s, graphs[i % 6 / 2], 3, stride, i % 2 ? LOOPS_WITHIN : LOOPS_APART);
     assert_true(s.shard.levels.count > 1);
     for (int level = 0; level < s.shard.levels.count; level++) {
       struct shard_level *of = &s.shard.levels.of[level];
-      const int next = level + 1 < s.levels.count || !s.levels.closed ? level + 1 : level;
+      const int count = s.levels.count, further = level + stride < count ? level + stride : count;
+      const int next = further == count && s.levels.closed ? level : further;
       compare(&s, &of->forward, 0, level, next);
-      compare(&s, &of->backward, s.graph.directed, next, level);
+      if (level % stride == 0) compare(&s, &of->backward, s.graph.directed, next, level);
+      if (level % stride != 0) assert_int_equal(of->backward.own_part.rows, 0);
       compare_halo(&s, &of->forward);
       compare_halo(&s, &of->backward);
     }
@@ -149,7 +183,7 @@ TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
 
 /* Of 16 for a sum, and an eighth of all sums for each row. */
 TEST(rows_are_worth_the_sums_that_have_them) {
-  struct levels levels = {.count = 2};
+  struct levels levels = {.count = 2, .stride = 1};
   struct row_work work = levels_work(&levels, 3, 3, .5); /* sums of levels 0, 0 and 1, all */
   const int64_t all = 8 + 16 + 16;
   assert_int_equal(work.times[0], all / 8 + all);
@@ -166,9 +200,13 @@ TEST(rows_are_worth_the_sums_that_have_them) {
 }
 
 TEST(the_share_of_the_work_weighs_sums_by_their_widths) {
-  const struct levels levels = {.count = 2, .rows = {.1, .5}, .arcs = {.2, .6}};
-  assert_close(levels_share(&levels, 2, 0, 1), .1, 1e-15);
-  assert_close(levels_share(&levels, 3, 3, 1), (.2 + .6 + 1) / 3, 1e-15);
-  assert_close(levels_share(&levels, 3, 2, .5), (.1 + .6) / 1.5, 1e-15);
-  assert_close(levels_share(&levels, 1, 2, 1), .6, 1e-15);
+  struct levels levels = {.count = 2, .stride = 1, .rows = {.1, .5}, .arcs = {.2, .6}};
+  assert_close(levels_share(&levels, 0, 2, 0, 1), .1, 1e-15);
+  assert_close(levels_share(&levels, 0, 3, 3, 1), (.2 + .6 + 1) / 3, 1e-15);
+  assert_close(levels_share(&levels, 0, 3, 2, .5), (.1 + .6) / 1.5, 1e-15);
+  assert_close(levels_share(&levels, 0, 1, 2, 1), .6, 1e-15);
+  levels.stride = 2; /* one of the loss, one of evaluations */
+  assert_close(levels_share(&levels, 0, 3, 2, .5), (.1 + 1) / 1.5, 1e-15);
+  assert_close(levels_share(&levels, 1, 3, 2, .5), (.3 + 1) / 1.5, 1e-15);
+  assert_close(levels_added(&levels, 3, 2, .5), .6 / 1.5, 1e-15);
 }
