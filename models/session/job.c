@@ -2,7 +2,7 @@
 
 #include "kernels/cost/cost_models.h"
 #include "models/core/features.h"
-#include "models/layers/types.h"
+#include "models/session/job_grid.h"
 #include "models/session/needs.h"
 #include "models/train/rank_consistency.h"
 #include "partition/cut/partition_ahead.h"
@@ -64,20 +64,6 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   return OK;
 }
 
-/* Attention and maxima want whole rows, hypergraphs have no grids. */
-static int find_grid(struct job *job, const struct model_type *type) {
-  const struct config *config = &job->config;
-  int chosen = 0;
-  TRY(grid_read(config->partition.grid, job->comm.size, &job->grid, &chosen));
-  if (job->grid.cols > 1 && !model_type_slices(type, config))
-    FAIL(BAD_INPUT,
-         "partition.grid = \"%s\": model.type = \"%s\"%s wants whole rows of its neighbours; \"%dx1\" is "
-         "allowed",
-         config->partition.grid, config->model.type,
-         strcmp(config->model.type, "sage") == 0 ? " with model.aggregator = \"max\"" : "", job->comm.size);
-  return OK;
-}
-
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
@@ -85,7 +71,7 @@ static int open_dataset(struct job *job) {
   TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
   job->hypergraph = type->on_hypergraph;
   job->loops = model_type_loops(type, &job->config);
-  TRY(comm_agree(&job->comm, find_grid(job, type)));
+  TRY(comm_agree(&job->comm, job_grid_read(&job->config, &job->comm, type, &job->grid)));
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(rank_consistency_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
@@ -100,14 +86,37 @@ static int read_block(struct job *job, uint64_t *hash) {
   return star_expansion_hash(comm, &job->dataset, &job->block, hash);
 }
 
+static int divide_nodes(struct job *job, uint64_t hash) {
+  struct comm *comm = &job->comm;
+  TRY(partition_make(comm, &job->config, &job->dataset, hash, &job->block,
+                     job->levels.work.level ? &job->levels.work : NULL, job->grid.rows, job->config.log.dir,
+                     &job->partition));
+  return comm_agree(comm, partition_deal(&job->partition, job->grid.cols));
+}
+
+/* What the device, or a rank's share of the machine, has in all. */
+static int64_t memory_of_rank(const struct job *job) {
+  return job->device.ops->on_host ? memory_limit(job->comm.local_size) : job->device.memory;
+}
+
+/* Another one where the ranks turn out to share the graph in another way. */
+static int divide_by_grid(struct job *job, uint64_t hash) {
+  const int64_t arc_bytes = 2 * job->dataset.edges * (job->dataset.weighted ? 8 : 4);
+  const struct model_type *type = NULL;
+  const struct grid before = job->grid;
+  TRY(divide_nodes(job, hash));
+  if (job->levels.levels.count > 0) return OK;
+  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
+  TRY(job_grid_choose(&job->config, &job->comm, type, &job->partition, arc_bytes, memory_of_rank(job),
+                      &job->grid));
+  if (job->grid.cols == before.cols) return OK;
+  partition_free(&job->partition);
+  return divide_nodes(job, hash);
+}
+
 static int make_partition(struct job *job, uint64_t hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) {
-    TRY(partition_make(comm, &job->config, &job->dataset, hash, &job->block,
-                       job->levels.work.level ? &job->levels.work : NULL, job->grid.rows, job->config.log.dir,
-                       &job->partition));
-    return comm_agree(comm, partition_deal(&job->partition, job->grid.cols));
-  }
+  if (!job->hypergraph) return divide_by_grid(job, hash);
   TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir,
                                &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));

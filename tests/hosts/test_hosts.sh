@@ -57,7 +57,7 @@ ended() {
 
 # says COUNT PATTERN: as many lines of stderr, and no other line of gnntrain.
 says() {
-  [[ $(grep -cE "$2" err.txt) == "$1" ]] || fail "$scenario: not $1 lines with $2"
+  [[ $(grep -cE "$2" "${3-err.txt}") == "$1" ]] || fail "${scenario-}: not $1 lines with $2"
 }
 says_once() {
   says 1 "^gnntrain: $1"
@@ -177,6 +177,20 @@ undisturbed() {
   numbers undisturbed/run >undisturbed/numbers
 }
 
+# A dense graph is divided among hosts, and its columns among their ranks: to the same losses.
+takes_grid() {
+  local grid
+  works gnndata synth dense.h5 --nodes 1200 --degree 200 --features 8 --classes 4 --inside 0.2 --train 0.6
+  for grid in auto 6x1; do
+    (on a mpirun -n 6 --hostfile three --bind-to none --mca plm_rsh_agent "$folder/agent" "$GNNTRAIN_BIN/gnntrain" \
+      run.toml --set dataset.path="$PWD/dense.h5" --set log.dir="$PWD/grid.$grid" --set checkpoint.every=0 --epochs 5 \
+      --set runtime.precision=fp64 --set runtime.rows=all --set "partition.grid=$grid") >grid.txt 2>&1 </dev/null || { cat grid.txt; fail "grid $grid failed"; }
+    [[ $grid != auto ]] || says 1 '^grid: 3x2, a part of the graph for each host and a slice of the columns for each of its ranks: ' grid.txt
+  done
+  paste <(losses grid.auto) <(losses grid.6x1) |
+    awk '{ d = $2 - $4; if (d < -1e-9 || d > 1e-9) exit 1; n++ } END { exit n != 5 }' || fail "the grids disagree"
+}
+
 # together SCENARIO...: side by side, since they mostly wait.
 together() {
   local one
@@ -218,7 +232,7 @@ main() {
   break_dataset sound sound.h5
   printf 'a slots=2\nb slots=2\nc slots=2\n' >three
   printf 'a slots=3\nc slots=3\n' >two
-  settings run.toml dataset.path="$PWD/sound.h5" model.hidden=8 train.epochs=1000000000 checkpoint.every=1 log.dir=run \
+  settings run.toml dataset.path="$PWD/sound.h5" model.hidden=8 train.epochs=1000000000 checkpoint.every=1 log.dir=run partition.grid=6x1 \
     log.progress=1000000
   top=$(mktemp -d /tmp/hosts.XXXXXX)
   trap end EXIT
@@ -231,6 +245,7 @@ main() {
   write_agent "$folder/agent"
   undisturbed 1
   rm -rf undisturbed/run
+  takes_grid
   for ((one = 0; one < ${#scenarios[@]}; one += 4)); do together "${scenarios[@]:one:4}"; done
   ((failed == 0)) || exit 1
   for one in "${scenarios[@]}"; do
