@@ -1,6 +1,7 @@
 #include "launch/options.h"
 
 #include "runtime/base/base.h"
+#include "runtime/config/edit_distance.h"
 
 static int is_of(const struct options *options, const struct option *option) {
   return option->commands == 0 || option->commands & options->commands;
@@ -52,12 +53,42 @@ static int set_option(const struct options *options, const struct option *o, cha
   }
 }
 
+/* One that begins so, or is at most two edits away; NULL: none. */
+static const struct option *nearest_option(const struct options *options, const char *name, int length) {
+  const struct option *nearest = NULL;
+  int best = length > 4 ? 3 : 2;
+  for (const struct option *o = options->option; o->name; o++) {
+    const int begins = strncmp(o->name, name, (size_t)length) == 0;
+    const int edits = begins ? 0 : edit_distance(name, length, o->name, (int)strlen(o->name));
+    if (!is_of(options, o) || edits >= best) continue;
+    nearest = o;
+    best = edits;
+  }
+  return nearest;
+}
+
+/* value: the argument behind it, NULL: none. */
+static int refuse_unknown(const struct options *options, const char *argument, const char *value) {
+  char name[64] = "", meant[256] = "";
+  const char *rest = argument + strspn(argument, "-");
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, "="), rest);
+  if (rest[strcspn(rest, "=")]) value = rest + strcspn(rest, "=") + 1;
+  if (options->meant) options->meant(name, value, meant, sizeof meant);
+  const struct option *nearest = meant[0] || !name[0] ? NULL
+                                                      : nearest_option(options, name, (int)strlen(name));
+  if (nearest) snprintf(meant, sizeof meant, "--%s", nearest->name);
+  if (meant[0])
+    FAIL(BAD_INPUT, "unknown option \"%s\"; did you mean %s? %s --help lists all", argument, meant,
+         options->command);
+  FAIL(BAD_INPUT, "unknown option \"%s\"; %s --help lists them", argument, options->command);
+}
+
 /* Takes the option at argv[*i], and the value behind it where it has one. */
 static int read_option(struct options *options, int argc, char **argv, int *i) {
   char *name = argv[*i] + 2, *equals = strchr(argv[*i], '='), *text = equals ? equals + 1 : NULL;
   const struct option *o = NULL;
   if (strncmp(argv[*i], "--", 2) == 0) o = find_option(options, name, strcspn(name, "="));
-  if (!o) FAIL(BAD_INPUT, "unknown option \"%s\"; %s --help lists them", argv[*i], options->command);
+  if (!o) return refuse_unknown(options, argv[*i], *i + 1 < argc ? argv[*i + 1] : NULL);
   if (o->kind == OPTION_FLAG && text) FAIL(BAD_INPUT, "--%s takes no value, \"%s\" was given", o->name, text);
   if (o->kind != OPTION_FLAG && o->kind != OPTION_MAYBE && !text && *i + 1 < argc) text = argv[++*i];
   if (o->kind != OPTION_FLAG && (text ? text[0] == '\0' : o->kind != OPTION_MAYBE))

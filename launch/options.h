@@ -32,6 +32,9 @@ struct options {
   unsigned commands;           /* the command's bit */
   void *into;
   void (*print_help)(const struct options *options); /* called for --help; NULL: whoever reads them does */
+  /* What somebody may have meant by an option that there is not, as text ("--set model.hidden=64") of at most
+   * size bytes; nothing where that is not known. value: what stands behind it. NULL: an option is nearest. */
+  void (*meant)(const char *name, const char *value, char *text, size_t size);
   /* What was found. */
   const char *word[4];
   int words;      /* may be more */

@@ -176,6 +176,9 @@ int split_rule_parse(struct split_rule *rule, const char *text) {
   *rule = (struct split_rule){.kind = SPLIT_FILE};
   if (option_has_prefix(text, "random:")) rule->kind = SPLIT_RANDOM;
   if (option_has_prefix(text, "per-class:")) rule->kind = SPLIT_PER_CLASS;
+  if (rule->kind == SPLIT_FILE && text[strspn(text, "0123456789.")] == ',' &&
+      text[strspn(text, "0123456789.,")] == '\0')
+    FAIL(BAD_INPUT, "--split %s: did you mean random:%s?", text, text);
   if (rule->kind == SPLIT_FILE) return OK;
   char *end = strchr(text, ':');
   int good = 1;

@@ -70,6 +70,7 @@ static int print_profile(struct job *job) {
 static int run_job(struct job *job) {
   if (line.profile) profile_enable();
   TRY(read_config(job));
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
   TRY(settle_resume(job));
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
@@ -114,9 +115,11 @@ static int run_program(int argc, char **argv) {
     return FAILED;
   }
   if (!prints) return run_on_ranks(usage, &argc, &argv);
-  if (line.help) command_line_help();
   if (line.version && !line.help) print_version("gnntrain");
-  return OK;
+  if (!line.help) return OK;
+  const int code = command_line_help(&line);
+  error_print(stderr, "gnntrain");
+  return code;
 }
 
 int main(int argc, char **argv) {

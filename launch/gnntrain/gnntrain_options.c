@@ -1,5 +1,6 @@
 #include "launch/gnntrain/gnntrain_options.h"
 #include "launch/options.h"
+#include "models/layers/types.h"
 #include "runtime/base/base.h"
 
 static int add_set(void *of, const struct option *option, char *assignment) {
@@ -56,18 +57,43 @@ static const struct option table[] = {
     {0}};
 /* clang-format on */
 
-void command_line_help(void) {
+/* Settings that begin so. */
+static int help_on(const char *topic) {
+  TRY(config_help(stdout, topic));
+  if (strcmp(topic, "model.type") == 0) model_types_print(stdout);
+  return OK;
+}
+
+int command_line_help(const struct command_line *line) {
   const struct options options = {.option = table};
+  if (line->topic) return help_on(line->topic);
   puts("usage: gnntrain CONFIG.toml [OPTION]...\n"
        "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n\n"
        "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun "
        "starts.\n");
   options_print(&options, 25);
-  puts("  --help                    this text and every setting\n\n"
+  puts("  --help [TOPIC]            this text and every setting, or those of a section (model) or one "
+       "(model.type)\n\n"
        "Exit codes: 0 done; 1 failed; 2 bad usage, configuration or input file; 75 stopped by a\n"
        "signal, after saving a checkpoint where training had begun.\n\n"
        "Settings of CONFIG.toml:\n");
-  config_help(stdout);
+  return config_help(stdout, NULL);
+}
+
+/* A setting that has no option of its own. */
+static void meant(const char *name, const char *value, char *text, size_t size) {
+  const char *key = config_key_of(name);
+  if (key) snprintf(text, size, "--set %s=%s", key, value ? value : "VALUE");
+}
+
+/* Predictions are HDF5, whatever they are called. */
+static int check_out(const char *out) {
+  static const char *const other[] = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".parquet"};
+  const char *ending = strrchr(out, '.');
+  for (int i = 0; ending && i < (int)(sizeof other / sizeof other[0]); i++)
+    if (strcmp(ending, other[i]) == 0)
+      FAIL(BAD_INPUT, "--out %s: predictions are written as HDF5; let the name end in .h5", out);
+  return OK;
 }
 
 static int check(struct command_line *line) {
@@ -76,6 +102,7 @@ static int check(struct command_line *line) {
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
   if (line->out && !line->predict) FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT");
+  if (line->out) TRY(check_out(line->out));
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");
@@ -85,11 +112,13 @@ static int check(struct command_line *line) {
 }
 
 int command_line_read(struct command_line *line, int argc, char **argv) {
-  struct options options = {.command = "gnntrain", .option = table, .into = line};
+  struct options options = {.command = "gnntrain", .option = table, .into = line, .meant = meant};
   *line = (struct command_line){.checkpoint = ""};
   TRY(options_read(&options, argc, argv));
-  line->help = options.help;
   line->config = options.word[0];
+  for (int i = 1; i + 1 < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 && argv[i + 1][0] != '-') line->topic = argv[i + 1];
+  line->help = options.help || (options.words == 1 && strcmp(line->config, "help") == 0);
   if (options.words > 1)
     FAIL(BAD_INPUT, "more than one configuration: \"%s\" and \"%s\"", line->config, options.word[1]);
   return check(line);

@@ -7,6 +7,7 @@
 /* What the command line asks for. */
 struct command_line {
   const char *config;
+  const char *topic;    /* of --help; NULL: all */
   const char *set[256]; /* "section.key=VALUE", in order */
   int set_count;
   int resume, resume_newest, dry_run, profile, help, version;
@@ -17,7 +18,12 @@ struct command_line {
 
 /* Errors: BAD_INPUT naming the argument. */
 int command_line_read(struct command_line *line, int argc, char **argv);
-void command_line_help(void);
+/* Errors: BAD_INPUT for a topic that is no setting and no section. */
+int command_line_help(const struct command_line *line);
+
+/* Errors: BAD_INPUT where the configuration's dataset is not there and its comments say how it is made: with
+ * the line of gnndata that they have. */
+int check_dataset_is_made(const struct config *config);
 
 /* Effective settings, graph, partition and the estimate of memory per rank. Collective. */
 int print_banner(struct job *job);

@@ -54,4 +54,5 @@ static void agnn_build(struct build *b) {
   mlp_layer(b, b->run->shard->classes, build_last(b->run));
 }
 
-const struct model_type agnn_model = {.name = "agnn", .build = agnn_build};
+const struct model_type agnn_model = {
+    .name = "agnn", .about = "attention by cosines (Thekumparampil et al. 2018)", .build = agnn_build};

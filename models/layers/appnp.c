@@ -33,4 +33,8 @@ static void appnp_build(struct build *b) {
   build_epilogue(b, z, last);
 }
 
-const struct model_type appnp_model = {.name = "appnp", .build = appnp_build, .self_loops = 1};
+const struct model_type appnp_model = {
+    .name = "appnp",
+    .about = "an mlp, whose predictions are propagated (Gasteiger et al. 2019)",
+    .build = appnp_build,
+    .self_loops = 1};

@@ -53,4 +53,5 @@ static void gat_build(struct build *b) {
   build_alike(b, gat_layer);
 }
 
-const struct model_type gat_model = {.name = "gat", .build = gat_build};
+const struct model_type gat_model = {
+    .name = "gat", .about = "graph attention (Velickovic et al. 2018)", .build = gat_build};

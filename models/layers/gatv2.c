@@ -34,4 +34,6 @@ static void gatv2_build(struct build *b) {
   build_alike(b, gatv2_layer);
 }
 
-const struct model_type gatv2_model = {.name = "gatv2", .build = gatv2_build};
+const struct model_type gatv2_model = {.name = "gatv2",
+                                       .about = "graph attention with dynamic scores (Brody et al. 2022)",
+                                       .build = gatv2_build};

@@ -13,4 +13,5 @@ static void gcn_build(struct build *b) {
   build_alike(b, gcn_layer);
 }
 
-const struct model_type gcn_model = {.name = "gcn", .build = gcn_build, .self_loops = 1};
+const struct model_type gcn_model = {
+    .name = "gcn", .about = "graph convolution (Kipf and Welling 2017)", .build = gcn_build, .self_loops = 1};

@@ -92,4 +92,8 @@ static void build_on_graph(struct build *b) {
   gcnii_build(b, ADJACENCY_NORM_GCN);
 }
 
-const struct model_type gcnii_model = {.name = "gcnii", .build = build_on_graph, .self_loops = 1};
+const struct model_type gcnii_model = {
+    .name = "gcnii",
+    .about = "deep graph convolution that keeps its first layer (Chen et al. 2020)",
+    .build = build_on_graph,
+    .self_loops = 1};

@@ -48,4 +48,7 @@ static void gin_build(struct build *b) {
   }
 }
 
-const struct model_type gin_model = {.name = "gin", .build = gin_build};
+const struct model_type gin_model = {
+    .name = "gin",
+    .about = "sums of neighbours through an mlp of two layers (Xu et al. 2019)",
+    .build = gin_build};

@@ -29,4 +29,7 @@ static void hgnn_build(struct build *b) {
   build_alike(b, hgnn_layer);
 }
 
-const struct model_type hgnn_model = {.name = "hgnn", .build = hgnn_build, .on_hypergraph = 1};
+const struct model_type hgnn_model = {.name = "hgnn",
+                                      .about = "convolution on hypergraphs (Feng et al. 2019)",
+                                      .build = hgnn_build,
+                                      .on_hypergraph = 1};

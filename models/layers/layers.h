@@ -8,7 +8,7 @@
 /* build: all layers, from the features to the logits. Errors, in b->program->code: BAD_INPUT for settings
  * that do not fit. */
 struct model_type {
-  const char *name;
+  const char *name, *about; /* about: for --help, and who published it */
   void (*build)(struct build *b);
   int on_hypergraph; /* it runs on a dataset's /hypergraph in place of its /graph */
   int self_loops;    /* its products want exactly one self loop a node */

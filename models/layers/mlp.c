@@ -11,4 +11,4 @@ static void mlp_build(struct build *b) {
   build_alike(b, mlp_layer);
 }
 
-const struct model_type mlp_model = {.name = "mlp", .build = mlp_build};
+const struct model_type mlp_model = {.name = "mlp", .about = "no edges, to compare with", .build = mlp_build};

@@ -80,4 +80,7 @@ static void sage_build(struct build *b) {
   build_alike(b, layers[aggregator]);
 }
 
-const struct model_type sage_model = {.name = "sage", .build = sage_build};
+const struct model_type sage_model = {
+    .name = "sage",
+    .about = "GraphSAGE: mean, sum or maximum of the neighbours (Hamilton et al. 2017)",
+    .build = sage_build};

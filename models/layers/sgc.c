@@ -13,4 +13,8 @@ static void sgc_build(struct build *b) {
   build_epilogue(b, z, epilogue);
 }
 
-const struct model_type sgc_model = {.name = "sgc", .build = sgc_build, .self_loops = 1};
+const struct model_type sgc_model = {
+    .name = "sgc",
+    .about = "one linear map of features propagated model.layers times (Wu et al. 2019)",
+    .build = sgc_build,
+    .self_loops = 1};

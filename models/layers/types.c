@@ -19,6 +19,10 @@ int model_type_of(const char *name, const struct model_type **type) {
   FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
 }
 
+void model_types_print(FILE *out) {
+  for (int i = 0; i < TYPES; i++) fprintf(out, "  %-9s %s\n", types[i]->name, types[i]->about);
+}
+
 enum self_loops model_type_loops(const struct model_type *type, const struct config *config) {
   int self_mean = type == &sage_model && config->model.aggregator == AGGREGATOR_GCN;
   return type->self_loops || self_mean ? LOOPS_WITHIN : LOOPS_APART;

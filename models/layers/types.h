@@ -2,6 +2,8 @@
 #ifndef MODELS_LAYERS_TYPES_H
 #define MODELS_LAYERS_TYPES_H
 
+#include <stdio.h>
+
 #include "models/layers/layers.h"
 
 extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, gcn_model, gcnii_model,
@@ -9,6 +11,8 @@ extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, 
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int model_type_of(const char *name, const struct model_type **type);
+/* A line each: name, what it is. */
+void model_types_print(FILE *out);
 /* Where its products want self loops: among the arcs when every node has exactly one. */
 enum self_loops model_type_loops(const struct model_type *type, const struct config *config);
 /* Whether all that passes over arcs treats each column by itself: then ranks can share the columns. */

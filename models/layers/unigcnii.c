@@ -6,4 +6,7 @@ static void unigcnii_build(struct build *b) {
   gcnii_build(b, ADJACENCY_NORM_HYPER_DEGREE);
 }
 
-const struct model_type unigcnii_model = {.name = "unigcnii", .build = unigcnii_build, .on_hypergraph = 1};
+const struct model_type unigcnii_model = {.name = "unigcnii",
+                                          .about = "gcnii on hypergraphs (Huang and Yang 2021)",
+                                          .build = unigcnii_build,
+                                          .on_hypergraph = 1};

@@ -7,4 +7,7 @@ static void unigin_build(struct build *b) {
   build_alike(b, gin_aggregation);
 }
 
-const struct model_type unigin_model = {.name = "unigin", .build = unigin_build, .on_hypergraph = 1};
+const struct model_type unigin_model = {.name = "unigin",
+                                        .about = "gin on hypergraphs (Huang and Yang 2021)",
+                                        .build = unigin_build,
+                                        .on_hypergraph = 1};

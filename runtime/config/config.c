@@ -113,6 +113,12 @@ static const struct config_key *find_key(const char *name) {
   return NULL;
 }
 
+const char *config_key_of(const char *name) {
+  for (int i = 0; i < KEYS; i++)
+    if (strcmp(table[i].name + config_key_section(table[i].name) + 1, name) == 0) return table[i].name;
+  return NULL;
+}
+
 static int is_section(const char *name) {
   for (int i = 0; i < KEYS; i++)
     if (config_key_section(table[i].name) == (int)strlen(name) &&
@@ -203,6 +209,17 @@ int config_set(struct config *config, const char *assignment) {
   return code;
 }
 
+/* What a file is that cannot be a configuration, by its first bytes. */
+static int check_kind(const char *path, const char *text, size_t length) {
+  if (length >= 4 && memcmp(text, "\x89HDF", 4) == 0)
+    FAIL(BAD_INPUT,
+         "%s is a dataset, not a configuration, which is a text that names it: dataset.path = \"%s\"", path,
+         path);
+  if (length >= 4 && memcmp(text, "PK\3\4", 4) == 0)
+    FAIL(BAD_INPUT, "%s is an archive, not a configuration", path);
+  return OK;
+}
+
 /* The whole file, with a NUL at the end. */
 static int read_text(const char *path, char text[FILE_BYTES + 1]) {
   TRY(input_check_settings(path));
@@ -212,7 +229,9 @@ static int read_text(const char *path, char text[FILE_BYTES + 1]) {
   size_t length = fread(text, 1, FILE_BYTES, file);
   int reason = ferror(file) ? (errno ? errno : EIO) : 0, longer = fgetc(file) != EOF;
   fclose(file);
+  if (reason == EISDIR) FAIL(BAD_INPUT, "%s is a folder, not a configuration", path);
   if (reason) FAIL(input_code(reason), "%s: cannot read the configuration: %s", path, strerror(reason));
+  TRY(check_kind(path, text, length));
   if (longer) FAIL(BAD_INPUT, "%s: a configuration has at most %d bytes", path, FILE_BYTES);
   text[length] = '\0';
   if (strlen(text) != length) FAIL(BAD_INPUT, "%s: not a text: byte %zu is NUL", path, strlen(text) + 1);
@@ -271,15 +290,19 @@ int config_text(const struct config *config, char **text) {
   return OK;
 }
 
-void config_help(FILE *out) {
+int config_help(FILE *out, const char *topic) {
   struct config defaults;
   char text[CONFIG_VALUE], allowed[256];
+  int found = 0;
   set_defaults(&defaults);
   for (int i = 0; i < KEYS; i++) {
+    if (topic && strncmp(table[i].name, topic, strlen(topic)) != 0) continue;
+    found = 1;
     config_key_text(&table[i], &defaults, text);
     fprintf(out, "  %-30s %s\n  %-30s   %s; default %s\n", table[i].name, table[i].help, "",
             config_key_allowed(&table[i], allowed), text);
   }
+  return found ? OK : refuse_unknown(topic, !strchr(topic, '.'), "--help");
 }
 
 void config_compare(const struct config *old, const struct config *new_,

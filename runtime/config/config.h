@@ -108,6 +108,9 @@ int config_read(struct config *config, const char *path, const char *const *set,
  * in log.dir. */
 int config_parse(struct config *config, const char *text, const char *name);
 
+/* "model.hidden" for "hidden"; NULL where no key ends so. */
+const char *config_key_of(const char *name);
+
 /* Sets one key from "section.key=VALUE". */
 int config_set(struct config *config, const char *assignment);
 
@@ -117,8 +120,9 @@ void config_write(const struct config *config, FILE *out);
 /* The same as one string; the caller frees it. */
 int config_text(const struct config *config, char **text);
 
-/* Prints the table: key, type and range, default, help. */
-void config_help(FILE *out);
+/* Prints the table, or what of it begins with `topic` ("model", "model.type"; NULL: all): key, type and
+ * range, default, help. Errors: BAD_INPUT where nothing does, with the nearest. */
+int config_help(FILE *out, const char *topic);
 
 /* Calls differ("section.key", old, new, context) for each key whose values differ. */
 void config_compare(const struct config *old, const struct config *new_,

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/base/base.h"
+#include "runtime/config/edit_distance.h"
 
 static const void *field_of(const struct config_key *key, const void *settings) {
   return (const char *)settings + key->offset;
@@ -189,29 +190,6 @@ int config_key_section(const char *name) {
   return dot ? (int)(dot - name) : 0;
 }
 
-enum { DISTANCE_BYTES = 64 };
-
-/* Edits (insertions, deletions, replacements) from a to b (Levenshtein); what is beyond DISTANCE_BYTES does
- * not count. */
-static int distance(const char *a, int a_length, const char *b, int b_length) {
-  int row[DISTANCE_BYTES + 1];
-  if (a_length > DISTANCE_BYTES) a_length = DISTANCE_BYTES;
-  if (b_length > DISTANCE_BYTES) b_length = DISTANCE_BYTES;
-  for (int j = 0; j <= b_length; j++) row[j] = j;
-  for (int i = 1; i <= a_length; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= b_length; j++) {
-      int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-      if (above + 1 < best) best = above + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      row[j] = best;
-      diagonal = above;
-    }
-  }
-  return row[b_length];
-}
-
 const struct config_key *config_key_nearest(const struct config_key *table, int count, const char *name,
                                             int is_section) {
   const struct config_key *nearest = &table[0];
@@ -220,8 +198,8 @@ const struct config_key *config_key_nearest(const struct config_key *table, int 
   for (int i = 0; i < count; i++) {
     int key_section = config_key_section(table[i].name);
     const char *key_leaf = table[i].name + key_section + 1;
-    int score = distance(name, section, table[i].name, key_section);
-    if (!is_section) score += 2 * distance(leaf, (int)strlen(leaf), key_leaf, (int)strlen(key_leaf));
+    int score = edit_distance(name, section, table[i].name, key_section);
+    if (!is_section) score += 2 * edit_distance(leaf, (int)strlen(leaf), key_leaf, (int)strlen(key_leaf));
     if (score < best) {
       best = score;
       nearest = &table[i];

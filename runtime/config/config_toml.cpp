@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 // toml++ asserts where some malformed texts ("[}") lead it; input must not end the program, so that an
@@ -110,6 +111,28 @@ int assertion_line(const std::string_view text) {
   return static_cast<int>(broken);
 }
 
+// The rest of a text from a line on.
+std::string_view line_of(std::string_view text, int line) {
+  for (; line > 1 && text.find('\n') != std::string_view::npos; line--)
+    text.remove_prefix(text.find('\n') + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// A line such as `type = gcn`, the most frequent mistake: key and word, empty where it is another one.
+std::pair<std::string, std::string> bare_word(std::string_view line) {
+  const char *const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const std::string word_bytes = std::string(letters) + "0123456789_-./";
+  const size_t equals = line.find('='), key = line.find_first_not_of(" \t");
+  if (equals == std::string_view::npos || key >= equals) return {};
+  const size_t word = line.find_first_not_of(" \t", equals + 1);
+  if (word == std::string_view::npos || std::strchr(letters, line[word]) == nullptr) return {};
+  const size_t end = std::min(line.find_first_not_of(word_bytes, word), line.size());
+  const size_t rest = line.find_first_not_of(" \t\r", end);
+  if (rest != std::string_view::npos && line[rest] != '#') return {};
+  return {std::string(line.substr(key, line.find_last_not_of(" \t", equals - 1) + 1 - key)),
+          std::string(line.substr(word, end - word))};
+}
+
 int walk(const char *text, const char *name, int (*visit)(const config_value *value, void *context),
          void *context) {
   if (std::strlen(text) > CONFIG_TOML_BYTES)
@@ -128,6 +151,10 @@ int walk(const char *text, const char *name, int (*visit)(const config_value *va
       TRY(visit(&value, context));
     }
   } catch (const toml::parse_error &error) {
+    const auto [key, word] = bare_word(line_of(text, static_cast<int>(error.source().begin.line)));
+    if (!word.empty())
+      FAIL(BAD_INPUT, "%s:%d: not valid TOML: a text stands in quotes: %s = \"%s\"", name,
+           static_cast<int>(error.source().begin.line), key.c_str(), word.c_str());
     FAIL(BAD_INPUT, "%s:%d: not valid TOML: %s", name, static_cast<int>(error.source().begin.line),
          std::string(error.description()).c_str());
   } catch (const broken_assertion &) {

@@ -8,6 +8,15 @@ const struct device_ops *const device_list[] = {
 #endif
     &device_cpu_ops, NULL};
 
+static int refuse_device(const char *name) {
+  char names[64] = "auto";
+  for (int i = 0; device_list[i]; i++) {
+    const size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, ", %s", device_list[i]->name);
+  }
+  FAIL(BAD_INPUT, "device \"%s\" is not in this build; allowed: %s", name, names);
+}
+
 static int device_find(const char *name, const struct device_ops **found) {
   int any = strcmp(name, "auto") == 0;
   const struct device_ops *named = NULL;
@@ -19,7 +28,7 @@ static int device_find(const char *name, const struct device_ops **found) {
     const char *reason = device_list[i]->absent ? device_list[i]->absent() : "";
     if (reason[0]) log_warn("%s is not used: %s", device_list[i]->name, reason);
   }
-  if (!named) FAIL(BAD_INPUT, "device \"%s\" is not in this build; see --version for those that are", name);
+  if (!named) return refuse_device(name);
   if (named->available() == 0) {
     const char *reason = named->absent ? named->absent() : "";
     FAIL(BAD_INPUT, "device \"%s\": this machine has none%s%s; use --device cpu", name, reason[0] ? ": " : "",

@@ -48,7 +48,7 @@ violations() {
     # The headers that other rooms may include.
     shows("runtime", "base/base base/csr base/edge_hash base/error base/fnv base/host_device base/integer base/limits " \
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm config/config " \
-      "config/config_limits config/config_toml device/arena device/device device/device_cuda device/device_list " \
+      "config/config_limits config/config_toml config/edit_distance device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
     shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
       "synth/synth")
@@ -57,7 +57,7 @@ violations() {
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
-    shows("models", "core/layouts session/evaluate session/job session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/layouts layers/types session/evaluate session/job session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"

@@ -1,3 +1,5 @@
+#include <ctype.h>
+
 #include "io/import/import_arcs.h"
 #include "runtime/base/base.h"
 
@@ -60,7 +62,8 @@ static int read_id(const struct list *list, const struct text *text, char **at, 
   char quote[TEXT_QUOTE];
   int64_t low = list->konect, nodes = list->konect ? 0 : list->options->nodes;
   const char *word = *at;
-  TRY(text_int(text, at, id, "two node ids"));
+  const int names = text->line == 1 && isalpha((unsigned char)word[strspn(word, " \t\"")]);
+  TRY(text_int(text, at, id, names ? "two node ids (a line of names is none)" : "two node ids"));
   if (*id < low) TEXT_FAIL(text, "node id %s; ids start at %lld", text_quote(word, quote), (long long)low);
   if (*id == INT64_MAX)
     TEXT_FAIL(text, "node id %s; at most %lld is allowed", text_quote(word, quote), (long long)INT64_MAX - 1);

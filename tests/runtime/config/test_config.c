@@ -268,11 +268,20 @@ TEST(help_names_every_key_with_range_and_default) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  config_help(out);
+  assert_ok(config_help(out, NULL));
   fclose(out);
   assert_non_null(strstr(text, "train.lr "));
   assert_non_null(strstr(text, "a number from 1.001 to 2; default 1.05\n"));
   assert_non_null(strstr(text, "\"none\", \"batch\" or \"layer\"; default \"none\"\n"));
+  free(text);
+  text = NULL;
+  out = open_memstream(&text, &size);
+  assert_ok(config_help(out, "train.lr"));
+  assert_fails(config_help(out, "train.rate"), BAD_INPUT,
+               "unknown key train.rate; the nearest allowed one is train.");
+  fclose(out);
+  assert_non_null(strstr(text, "train.lr "));
+  assert_null(strstr(text, "train.momentum"));
   free(text);
 }
 
@@ -307,7 +316,7 @@ TEST(files_that_cannot_be_read_give_the_reason) {
   const char *path;
   assert_fails(config_read(&config, "/nowhere/x.toml", NULL, 0), BAD_INPUT,
                "/nowhere/x.toml: cannot open the configuration: No such file");
-  assert_fails(config_read(&config, "/tmp", NULL, 0), BAD_INPUT, "Is a directory");
+  assert_fails(config_read(&config, "/tmp", NULL, 0), BAD_INPUT, "/tmp is a folder, not a configuration");
   assert_fails(config_read(&config, "/dev/zero", NULL, 0), BAD_INPUT,
                "/dev/zero: is a device; a file is expected");
   make_file("train.lr = 1\0", 13, &path);
