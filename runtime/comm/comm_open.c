@@ -47,6 +47,13 @@ static void keep_polls_short(void) {
   setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
 }
 
+/* Ranks that Slurm's srun starts by PMIx may leave MPI's start before others can take a message there, and
+ * the first one then ends these (docs/decisions/051-first-messages-under-srun.md). Nothing but time helps. */
+static void let_others_start(void) {
+  enum { PAUSE = 300000 };
+  if (getenv("PMIX_RANK") && !getenv("OMPI_COMM_WORLD_SIZE")) usleep(PAUSE);
+}
+
 static int duplicate(MPI_Comm *copy) {
   TRY_MPI(MPI_Comm_dup(MPI_COMM_WORLD, copy));
   TRY_MPI(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN));
@@ -94,6 +101,7 @@ static int start_mpi(struct comm *comm, int *argc, char ***argv) {
   if (provided < MPI_THREAD_FUNNELED) FAIL(FAILED, "this MPI does not support threads (MPI_THREAD_FUNNELED)");
   TRY_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank));
   TRY_MPI(MPI_Comm_size(MPI_COMM_WORLD, &comm->size));
+  if (comm->size > 1) let_others_start();
   TRY(duplicate(&mpi->setup));
   TRY(duplicate(&mpi->exchange));
   TRY(duplicate(&mpi->agree));
