@@ -181,6 +181,17 @@ TEST(a_level_has_the_arcs_between_its_rows_and_the_next) {
   }
 }
 
+/* Of the loss or of evaluations, as the level above; where no more nodes are needed, the same. */
+TEST(a_hop_further_down_is_of_the_same_sort) {
+  struct shard_levels levels = {.count = 4, .stride = 2};
+  const int all = 99, open[] = {2, 3, all, all, all}, closed[] = {2, 3, 2, 3, all};
+  for (int level = 0; level < 5; level++)
+    assert_int_equal(shard_level_below(&levels, level, all), open[level]);
+  levels.closed = 1;
+  for (int level = 0; level < 5; level++)
+    assert_int_equal(shard_level_below(&levels, level, all), closed[level]);
+}
+
 /* Of 16 for a sum, and an eighth of all sums for each row. */
 TEST(rows_are_worth_the_sums_that_have_them) {
   struct levels levels = {.count = 2, .stride = 1};
