@@ -20,7 +20,7 @@ static int own_slice(const struct run *run) {
   return run->comm->rank % cols_of(run);
 }
 
-/* The first rank of this row of the grid. */
+/* The first of the ranks that share this part. */
 static int first_rank(const struct run *run) {
   return run->comm->rank - own_slice(run);
 }
@@ -32,7 +32,7 @@ static struct slice slice_of(const struct run *run, int64_t width, int i) {
   return (struct slice){first, smaller(each, width - first)};
 }
 
-/* Rows of the i-th rank among those of the row of the grid. */
+/* Rows of the i-th rank that shares the part, among those of the part. */
 static struct tensor rows_of(const struct run *run, struct tensor t, int i) {
   const int64_t *offset = run->partition->offset + first_rank(run);
   return tensor_rows(t, offset[i] - offset[0], offset[i + 1] - offset[i]);

@@ -1,7 +1,7 @@
-/* grid_sums: P of a graph in a grid of several columns (partition/graph/grid.h). Own rows are cut into slices
- * of their columns, which go to the ranks of the row of the grid; each of these multiplies its slice of all
- * rows by the part of the graph that they share, with a halo among the ranks of its column; and the slices of
- * the sums come back to the rows' owners, where the rows end as anywhere else. */
+/* grid_sums: P of a graph in a grid of several columns (partition/graph/grid.h). The columns of own
+ * rows are cut into slices, one for each rank that shares this part of the graph. A rank gathers its slice of
+ * all rows of the part, multiplies it by the part's adjacency, with a halo from the other parts in the same
+ * slice, and sends the sums back to the owners of the rows, which then end as anywhere else. */
 #ifndef MODELS_CORE_GRID_SUMS_H
 #define MODELS_CORE_GRID_SUMS_H
 

@@ -83,7 +83,7 @@ struct hyper_sums {
 /* What a product in a grid of several columns needs, see models/core/grid_sums.h. */
 struct grid_sums {
   void *pieces;                /* of own rows, by slices: on their way there, then back */
-  struct tensor in, out;       /* [rows of the row of the grid, a slice's columns], out of reals at most */
+  struct tensor in, out;       /* [rows of the part, columns of a slice]; out has room for reals */
   struct message *send, *recv; /* [cols] */
 };
 

@@ -4,8 +4,7 @@
 
 int job_grid_read(const struct config *config, const struct comm *comm, const struct model_type *type,
                   struct grid *grid) {
-  int chosen = 0;
-  TRY(grid_read(config->partition.grid, comm->size, grid, &chosen));
+  TRY(grid_read(config->partition.grid, comm->size, grid));
   if (grid->cols > 1 && !model_type_slices(type, config))
     FAIL(BAD_INPUT,
          "partition.grid = \"%s\": model.type = \"%s\"%s wants whole rows of its neighbours; \"%dx1\" is "

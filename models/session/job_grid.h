@@ -7,8 +7,8 @@
 #include "runtime/comm/comm.h"
 #include "runtime/config/config.h"
 
-/* The grid that partition.grid asks for; with "auto" ranks x 1 for now. Errors: BAD_INPUT for one that the
- * ranks cannot be, or that the model cannot be sliced for. */
+/* The grid that partition.grid asks for; of "auto" ranks x 1, which job_grid_choose may replace. Errors:
+ * BAD_INPUT for one of another number of ranks, and for slices where the model wants whole rows. */
 int job_grid_read(const struct config *config, const struct comm *comm, const struct model_type *type,
                   struct grid *grid);
 

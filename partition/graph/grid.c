@@ -2,11 +2,10 @@
 
 #include "runtime/base/base.h"
 
-int grid_read(const char *text, int ranks, struct grid *grid, int *chosen) {
+int grid_read(const char *text, int ranks, struct grid *grid) {
   int end = 0;
   *grid = (struct grid){ranks, 1};
-  *chosen = strcmp(text, "auto") != 0;
-  if (!*chosen) return OK;
+  if (strcmp(text, "auto") == 0) return OK;
   if (sscanf(text, "%5dx%5d%n", &grid->rows, &grid->cols, &end) != 2 || text[end] != '\0' || grid->rows < 1 ||
       grid->cols < 1)
     FAIL(BAD_INPUT,

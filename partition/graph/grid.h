@@ -13,8 +13,8 @@ struct grid {
   int rows, cols;
 };
 
-/* "4x2", or "auto", which gives ranks x 1 and leaves the choice to whoever knows more: *chosen is 0. Errors:
- * BAD_INPUT for anything else, and for another number of ranks, naming partition.grid. */
-int grid_read(const char *text, int ranks, struct grid *grid, int *chosen);
+/* "4x2"; of "auto" ranks x 1. Errors: BAD_INPUT for anything else, and for another number of ranks, naming
+ * partition.grid. */
+int grid_read(const char *text, int ranks, struct grid *grid);
 
 #endif

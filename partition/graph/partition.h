@@ -20,7 +20,7 @@ struct row_work {
 
 struct partition {
   int parts;
-  struct grid grid; /* of that many ranks: what is counted below of a part is that of its row of the grid */
+  struct grid grid; /* of the ranks; those of a row share a part, whose halo and nnz each of them has */
   int64_t nodes;
   int32_t *part;          /* [nodes] owner */
   int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order */
@@ -56,7 +56,7 @@ void partition_free(struct partition *partition);
  * a grid with so many columns. */
 int partition_deal(struct partition *partition, int cols);
 
-/* The nodes that the ranks of a rank's row of the grid own together: order[first .. first + count). */
+/* The nodes of the part that a rank shares with its row of the grid: order[first .. first + count). */
 static inline int64_t partition_row_first(const struct partition *partition, int rank) {
   return partition->offset[rank / partition->grid.cols * partition->grid.cols];
 }

@@ -1,7 +1,7 @@
 /* shard: the part of the graph that one rank trains. Local node ids are [own | halo]: own rows in the
  * partition's order, then halo rows grouped by owner, each group in its owner's order, so that receives land
  * in place at the tail of a feature buffer. In a grid of several columns (partition/graph/grid.h) node data
- * are of own rows as ever, the adjacencies of all rows of the row of the grid. */
+ * are of own rows as ever, the adjacencies of all rows of the part that the ranks share. */
 #ifndef PARTITION_SHARD_SHARD_H
 #define PARTITION_SHARD_SHARD_H
 

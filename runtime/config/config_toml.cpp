@@ -111,7 +111,7 @@ int assertion_line(const std::string_view text) {
   return static_cast<int>(broken);
 }
 
-// The rest of a text from a line on.
+// Line number `line` of a text, from 1.
 std::string_view line_of(std::string_view text, int line) {
   for (; line > 1 && text.find('\n') != std::string_view::npos; line--)
     text.remove_prefix(text.find('\n') + 1);
