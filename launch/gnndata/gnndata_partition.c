@@ -85,7 +85,8 @@ static int make_star_expansion(struct comm *comm, const struct request *request,
   uint64_t hash;
   TRY(star_expansion_read_block(comm, dataset, block));
   TRY(star_expansion_hash(comm, dataset, block, &hash));
-  TRY(star_expansion_partition(comm, &request->config, dataset, hash, (int)request->parts, NULL, expansion));
+  TRY(star_expansion_partition(comm, &request->config, dataset, hash, block, (int)request->parts, NULL,
+                               expansion));
   star_expansion_print(expansion, &request->config, dataset->nodes, dataset->incidences);
   if (!expansion->cached && expansion->path[0]) log_info("kept in %s", expansion->path);
   return OK;

@@ -117,8 +117,8 @@ static int divide_by_grid(struct job *job, uint64_t hash) {
 static int make_partition(struct job *job, uint64_t hash) {
   struct comm *comm = &job->comm;
   if (!job->hypergraph) return divide_by_grid(job, hash);
-  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, comm->size, job->config.log.dir,
-                               &job->expansion));
+  TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
+                               job->config.log.dir, &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
 }
 

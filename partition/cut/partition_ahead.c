@@ -2,9 +2,10 @@
 
 #include <dirent.h>
 
-#include "partition/cut/multilevel.h"
+#include "partition/cut/cut_large.h"
 #include "partition/graph/coarse_graph.h"
 #include "partition/graph/metis.h"
+#include "partition/multilevel/multilevel.h"
 #include "partition/order/order.h"
 #include "runtime/base/base.h"
 
@@ -78,13 +79,14 @@ int64_t partition_making_bytes(const struct config *config, const struct dataset
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
   int64_t block = ranks > 1 || hypergraph ? graph / ranks : 0; /* else it is the graph */
+  int64_t pattern = words + size.pattern * (int64_t)sizeof(int32_t);
   int large = assigns && multilevel_takes(size.arcs, size.directed);
-  int wants = (assigns && !(large && !size.directed)) || order == ORDER_METIS ||
-              (size.directed && order_needs_pattern(order));
-  int64_t pattern = wants ? words + size.pattern * (int64_t)sizeof(int32_t) : 0;
-  int64_t assigning = assigns ? counts * words +
-                                    (large ? multilevel_bytes : metis_bytes)(size.nodes, size.pattern)
-                              : 0;
-  int64_t ordering = (assigns ? counts * words : 0) + order_bytes(config, &size, made);
-  return graph + block + pattern + larger(assigning, ordering);
+  int order_wants = order == ORDER_METIS || (size.directed && order_needs_pattern(order));
+  int64_t ordering = graph + block + order_bytes(config, &size, made) + (order_wants ? pattern : 0);
+  if (!assigns) return ordering;
+  if (large)
+    return larger(ordering, graph / ranks + cut_large_bytes(size.nodes, size.pattern, size.directed,
+                                                            made->grid.rows, ranks));
+  return graph + block + pattern + counts * words +
+         larger(metis_bytes(size.nodes, size.pattern), order_bytes(config, &size, made));
 }

@@ -1,10 +1,12 @@
 /* How a partition comes about: owners, order, and the file that keeps both; of a graph, or of a hypergraph's
  * star. */
-#include "partition/cut/balance.h"
-#include "partition/cut/multilevel.h"
+#include "partition/cut/cut_large.h"
+#include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/star_expansion.h"
+#include "partition/graph/balance.h"
 #include "partition/graph/metis.h"
+#include "partition/multilevel/multilevel.h"
 #include "partition/order/order_auto.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
@@ -14,59 +16,11 @@
 /* Work of the fullest rank over the wanted balance that is worth another partition, and more halo rows. */
 static const double WORK_SLACK = 1.3;
 
-/* Whether the parts are the blocks of rows that the ranks hold, in the order given: then every rank measures
- * its own, and none reads the whole graph. */
-static int is_divided(const struct comm *comm, const struct config *config, const struct graph *block,
-                      int parts) {
-  return parts > 1 && parts == comm->size && config->partition.method == PARTITION_BLOCK &&
-         config->partition.order == ORDER_GIVEN && block &&
-         block->first == graph_block(block->nodes, parts, comm->rank) &&
-         block->first + block->rows == graph_block(block->nodes, parts, comm->rank + 1);
-}
+/* What is decided already. */
+enum decided { DECIDED_NOTHING, DECIDED_OWNERS, DECIDED_ALL };
 
-/* What this rank's rows are like; the others' places are 0. */
-static int measure_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
-  int64_t cut = 0, step = order_rate_step(partition->nodes, RATE_WINDOWS);
-#pragma omp parallel for schedule(static) reduction(+ : cut)
-  for (int64_t e = 0; e < block->edges; e++)
-    cut += block->col[e] < block->first || block->col[e] >= block->first + block->rows;
-  partition->edge_cut = cut;
-  partition->nnz[comm->rank] = block->edges;
-  return order_rate_part(block, order_view_of(partition), comm->rank, step, &partition->density,
-                         &partition->halo[comm->rank]);
-}
-
-static int add_up(struct comm *comm, struct partition *partition) {
-  int64_t density[sizeof partition->density / sizeof(int64_t)];
-  memcpy(density, &partition->density, sizeof density);
-  TRY(comm_reduce(comm, &partition->edge_cut, 1, NUMBER_INT64, REDUCE_SUM));
-  TRY(comm_reduce(comm, partition->nnz, partition->parts, NUMBER_INT64, REDUCE_SUM));
-  TRY(comm_reduce(comm, partition->halo, partition->parts, NUMBER_INT64, REDUCE_SUM));
-  TRY(comm_reduce(comm, density, sizeof density / sizeof density[0], NUMBER_INT64, REDUCE_SUM));
-  memcpy(&partition->density, density, sizeof density);
-  partition->density.cols /= partition->parts;
-  return OK;
-}
-
-static int make_own(const struct comm *comm, const struct graph *block, struct partition *partition) {
-  TRY(partition_init(partition, comm->size, block->nodes));
-  partition_assign_blocks(partition, partition->nodes);
-  partition_count(partition);
-  for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
-  partition->chosen = ORDER_GIVEN;
-  return measure_own(comm, block, partition);
-}
-
-static int make_divided(struct comm *comm, const struct graph *block, struct partition *partition) {
-  double began = profile_clock();
-  TRY(comm_agree(comm, make_own(comm, block, partition)));
-  TRY(add_up(comm, partition));
-  partition->seconds = profile_clock() - began;
-  return OK;
-}
-
-/* What rank 0 does while the others wait (on large graphs, and for many parts, minutes), and what it holds.
- */
+/* How a partition is made: owners of a large graph by all ranks, all else by rank 0 while the others wait,
+ * and what it holds. */
 struct making {
   const struct partition_key *key;
   struct dataset *dataset;
@@ -74,6 +28,7 @@ struct making {
   int64_t vertices;          /* of a star, which come first; 0: a graph */
   int directed;
   struct partition *partition;
+  enum decided decided;
   struct stakes stakes; /* of a graph */
   struct progress progress;
   const struct graph *graph;   /* all rows */
@@ -114,25 +69,6 @@ static int want_pattern(struct making *making, int metis) {
   return metis ? metis_fits(making->pattern.rows, making->pattern.nnz, making->graph->path) : OK;
 }
 
-/* The rows of a large undirected graph are its pattern: loops do not matter there. */
-static int assign_large(struct making *making, double balance) {
-  const struct csr *pattern = making->directed ? &making->pattern : &making->rows;
-  struct partition *partition = making->partition;
-  if (making->directed) TRY(want_pattern(making, 0));
-  TRY(multilevel_partition(&making->progress, pattern, making->count, making->nnz, partition->parts,
-                           making->key->config->partition.seed, balance, partition->part));
-  return balance_parts(pattern, making->count, making->nnz, partition->parts, balance, partition->part);
-}
-
-static int assign_small(struct making *making, double balance) {
-  struct partition *partition = making->partition;
-  TRY(want_pattern(making, 1));
-  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
-                      making->key->config->partition.seed, balance, partition->part));
-  return balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
-                       partition->part);
-}
-
 static int64_t row_weight(const struct making *making, int64_t v) {
   const struct row_work *work = making->work;
   int64_t length = making->graph->start[v + 1] - making->graph->start[v];
@@ -141,13 +77,17 @@ static int64_t row_weight(const struct making *making, int64_t v) {
 
 static int assign_metis(struct making *making) {
   const struct graph *graph = making->graph;
+  struct partition *partition = making->partition;
   double balance = making->key->config->partition.balance;
   TRY(memory_arrays("row lengths", ROOM(&making->nnz, graph->nodes)));
   if (making->vertices) TRY(memory_arrays("weights of vertices", ROOM(&making->count, graph->nodes)));
   for (int64_t v = 0; v < graph->nodes; v++) making->nnz[v] = row_weight(making, v);
   for (int64_t v = 0; v < making->vertices; v++) making->count[v] = 1;
-  return multilevel_takes(graph->edges, making->directed) ? assign_large(making, balance)
-                                                          : assign_small(making, balance);
+  TRY(want_pattern(making, 1));
+  TRY(metis_partition(&making->progress, &making->pattern, making->count, making->nnz, partition->parts,
+                      making->key->config->partition.seed, balance, partition->part));
+  return balance_parts(&making->pattern, making->count, making->nnz, partition->parts, balance,
+                       partition->part);
 }
 
 /* Owners without a look at the graph; a hyperedge goes where most of its vertices are. */
@@ -159,11 +99,15 @@ static int assign_simple(struct making *making, int at_random) {
   return making->vertices ? star_expansion_elect(making->graph, making->vertices, partition) : OK;
 }
 
+static int metis_assigns(const struct making *making) {
+  return making->key->parts > 1 && making->key->config->partition.method == PARTITION_METIS;
+}
+
 static int assign(struct making *making) {
-  enum partition_method method = making->key->config->partition.method;
-  if (making->partition->parts == 1 || method != PARTITION_METIS)
-    TRY(assign_simple(making, making->partition->parts > 1 && method == PARTITION_RANDOM));
-  else if (making->vertices || !partition_cache_read_owners(making->key, making->partition))
+  if (!metis_assigns(making))
+    TRY(assign_simple(making,
+                      making->key->parts > 1 && making->key->config->partition.method == PARTITION_RANDOM));
+  else if (making->decided == DECIDED_NOTHING)
     TRY(assign_metis(making));
   partition_count(making->partition);
   return OK;
@@ -210,7 +154,6 @@ static int is_trivial(const struct making *making) {
 
 static int make(struct making *making) {
   struct partition *partition = making->partition;
-  TRY(partition_init(partition, making->key->parts, making->key->nodes));
   if (is_trivial(making)) {
     partition_count(partition);
     for (int64_t v = 0; v < partition->nodes; v++) partition->order[v] = v;
@@ -220,7 +163,7 @@ static int make(struct making *making) {
   TRY(read_graph(making));
   TRY(assign(making));
   TRY(PROFILE_HOST("order", order(making)));
-  TRY(partition_measure(partition, making->graph));
+  TRY(partition_measure(partition, making->graph, !making->directed));
   partition->seconds = profile_clock() - making->progress.began;
   partition->memory = memory_peak();
   say_balance(making);
@@ -237,16 +180,31 @@ static int stands(const struct making *making) {
   return 0;
 }
 
-static int read_or_make(void *context) {
+static int is_kept(const struct making *making) {
+  return making->vertices ? making->key->parts > 1 : !is_trivial(making);
+}
+
+static int look_for_kept(void *context) {
   struct making *making = context;
-  int kept = making->vertices ? making->key->parts > 1 : !is_trivial(making);
-  if (kept && partition_cache_read(making->key, making->partition)) {
+  const struct partition_key *key = making->key;
+  making->decided = DECIDED_NOTHING;
+  if (is_kept(making) && partition_cache_read(key, making->partition)) {
+    making->decided = DECIDED_ALL;
     if (stands(making)) return OK;
+    making->decided = DECIDED_NOTHING;
     partition_free(making->partition);
   }
+  TRY(partition_init(making->partition, key->parts, key->nodes));
+  if (metis_assigns(making) && !making->vertices && partition_cache_read_owners(key, making->partition))
+    making->decided = DECIDED_OWNERS;
+  return OK;
+}
+
+static int make_rest(void *context) {
+  struct making *making = context;
   int code = make(making);
   making_free(making);
-  if (code == OK && kept) partition_cache_write(making->key, making->partition);
+  if (code == OK && is_kept(making)) partition_cache_write(making->key, making->partition);
   return code;
 }
 
@@ -274,12 +232,28 @@ static int check_parts(const struct dataset *dataset, int parts, const char *nod
   return OK;
 }
 
-static int take_turn(struct comm *comm, struct making *making) {
-  if (comm->rank != 0) return OK;
-  making->progress = progress_of(comm);
-  if (!making->vertices)
-    making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
-  return progress_work(&making->progress, "making the partition", read_or_make, making);
+/* Of a large graph. Each rank gives what it has of the rows, or reads them. */
+static int cut(struct comm *comm, struct making *making) {
+  const struct config *config = making->key->config;
+  ENDED_BY(graph_free) struct graph read = {0};
+  const struct graph *held = making->block;
+  if (making->vertices ? !held : !graph_is_block(comm, held)) {
+    const int64_t nodes = making->key->nodes, first = graph_block(nodes, comm->size, comm->rank);
+    held = &read;
+    TRY(comm_agree(comm, making->vertices
+                             ? star_expansion_read_block(comm, making->dataset, &read)
+                             : graph_read(making->dataset, first,
+                                          graph_block(nodes, comm->size, comm->rank + 1) - first, &read)));
+  }
+  const struct cut_input input = {held,
+                                  making->directed,
+                                  making->vertices,
+                                  making->work,
+                                  making->key->parts,
+                                  config->partition.seed,
+                                  config->partition.balance};
+  making->decided = DECIDED_OWNERS;
+  return cut_large(&making->progress, &input, making->partition->part);
 }
 
 /* Of what the rows of each part are worth in an epoch, the largest over the mean. Each rank counts its block.
@@ -302,8 +276,22 @@ static int measure_work(struct comm *comm, const struct graph *block, const stru
   return OK;
 }
 
+/* Rank 0's work, while the others wait: on large graphs, and for many parts, minutes. */
+static int by_first(struct comm *comm, struct making *making, int (*work)(void *context)) {
+  return comm_agree(comm,
+                    comm->rank ? OK : progress_work(&making->progress, "making the partition", work, making));
+}
+
 static int make_shared(struct comm *comm, struct making *making) {
-  TRY(comm_agree(comm, take_turn(comm, making)));
+  making->progress = progress_of(comm);
+  if (!making->vertices)
+    making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
+  TRY(by_first(comm, making, look_for_kept));
+  TRY(comm_broadcast(comm, &making->decided, sizeof making->decided, 0));
+  if (making->decided == DECIDED_NOTHING && metis_assigns(making) &&
+      multilevel_takes(making->key->edges, making->directed))
+    TRY(cut(comm, making));
+  if (making->decided != DECIDED_ALL) TRY(by_first(comm, making, make_rest));
   return share(comm, making->key, making->partition);
 }
 
@@ -333,7 +321,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    struct partition *partition) {
   *partition = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
-  if (is_divided(comm, config, block, parts)) return make_divided(comm, block, partition);
+  if (partition_is_blocks(comm, config, block, parts)) return partition_make_blocks(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
   struct making making = {
       .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};
@@ -345,12 +333,17 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
 }
 
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
-                             uint64_t hash, int parts, const char *run_dir, struct partition *expansion) {
+                             uint64_t hash, const struct graph *block, int parts, const char *run_dir,
+                             struct partition *expansion) {
   *expansion = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "vertices")));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
-  struct making making = {
-      .key = &key, .dataset = dataset, .vertices = dataset->nodes, .directed = 1, .partition = expansion};
+  struct making making = {.key = &key,
+                          .dataset = dataset,
+                          .block = block,
+                          .vertices = dataset->nodes,
+                          .directed = 1,
+                          .partition = expansion};
   return make_shared(comm, &making);
 }

@@ -16,11 +16,13 @@ int star_expansion_read_block(struct comm *comm, struct dataset *dataset, struct
 int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block,
                         uint64_t *hash);
 
-/* Collective. As partition_make, of the star: METIS balances vertices, and hyperedges by the number of their
- * vertices; block and random cut the vertices, and a hyperedge goes where most of its vertices are. Orders
- * are those of the star as a graph, vertices first; auto is given. */
+/* Collective. As partition_make, of the star, of which the block has this rank's hyperedges: METIS balances
+ * vertices, and hyperedges by the number of their vertices; block and random cut the vertices, and a
+ * hyperedge goes where most of its vertices are. Orders are those of the star as a graph, vertices first;
+ * auto is given. */
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
-                             uint64_t hash, int parts, const char *run_dir, struct partition *expansion);
+                             uint64_t hash, const struct graph *block, int parts, const char *run_dir,
+                             struct partition *expansion);
 
 /* Steps of it, in a partition that is being made. Every hyperedge goes to the part with most of its vertices;
  * in each part's order the vertices come first, otherwise as ordered; whether they do. */

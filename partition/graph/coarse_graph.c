@@ -1,7 +1,5 @@
 #include "partition/graph/coarse_graph.h"
 
-#include <math.h>
-
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
@@ -22,10 +20,15 @@ int64_t coarse_graph_longest_row(const struct coarse_graph *coarse_graph) {
 /* What a sample is drawn from. */
 struct source {
   const struct csr *pattern;
-  const int64_t *id;
+  int64_t first;     /* what row 0 stands for */
+  const int64_t *id; /* NULL: nodes are the rows */
   const int32_t *local;
   uint64_t seed;
 };
+
+static int64_t id_of(const struct source *s, int64_t i) {
+  return s->id ? s->id[i] : s->first + i;
+}
 
 /* The node that a column is, -1: outside, or the row itself. */
 static int32_t inside(const struct source *s, int64_t v, int32_t col) {
@@ -34,8 +37,8 @@ static int32_t inside(const struct source *s, int64_t v, int32_t col) {
 }
 
 static int64_t arcs_inside(const struct source *s, int64_t v) {
-  int64_t count = 0;
-  for (int64_t e = s->pattern->start[v]; e < s->pattern->start[v + 1]; e++)
+  int64_t count = 0, row = v - s->first;
+  for (int64_t e = s->pattern->start[row]; e < s->pattern->start[row + 1]; e++)
     count += inside(s, v, s->pattern->col[e]) >= 0;
   return count;
 }
@@ -44,7 +47,7 @@ static int64_t arcs_inside(const struct source *s, int64_t v) {
 static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t kept, int32_t *col) {
   int64_t offset = kept < volume ? (int64_t)(edge_hash(v, 0, (uint32_t)s->seed) % (uint64_t)volume) : 0;
   int64_t seen = 0, drawn = 0, next = offset / kept;
-  for (int64_t e = s->pattern->start[v]; drawn < kept; e++) {
+  for (int64_t e = s->pattern->start[v - s->first]; drawn < kept; e++) {
     int32_t u = inside(s, v, s->pattern->col[e]);
     if (u < 0 || seen++ != next) continue;
     col[drawn++] = u;
@@ -52,14 +55,14 @@ static void draw_row(const struct source *s, int64_t v, int64_t volume, int64_t 
   }
 }
 
-int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
-                        int64_t seed, struct coarse_graph *n) {
-  struct source source = {pattern, id, local, (uint64_t)seed};
+int coarse_graph_sample(const struct csr *pattern, int64_t first, const int64_t *id, int64_t count,
+                        const int32_t *local, int64_t seed, struct coarse_graph *n) {
+  struct source source = {pattern, first, id, local, (uint64_t)seed};
   *n = (struct coarse_graph){.nodes = count};
   TRY(memory_arrays("sample of the graph", ROOM(&n->start, count + 1), ROOM(&n->volume, count),
                     ROOM(&n->share, count)));
 #pragma omp parallel for schedule(dynamic, 1024)
-  for (int64_t i = 0; i < count; i++) n->volume[i] = arcs_inside(&source, id ? id[i] : i);
+  for (int64_t i = 0; i < count; i++) n->volume[i] = arcs_inside(&source, id_of(&source, i));
   for (int64_t i = 0; i < count; i++) {
     n->total += n->volume[i];
     n->start[i + 1] = n->start[i] + smaller(n->volume[i], COARSE_GRAPH_SAMPLE);
@@ -70,19 +73,8 @@ int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t co
     int64_t kept = n->start[i + 1] - n->start[i];
     if (kept == 0) continue;
     n->share[i] = (float)n->volume[i] / (float)kept;
-    draw_row(&source, id ? id[i] : i, n->volume[i], kept, n->col + n->start[i]);
+    draw_row(&source, id_of(&source, i), n->volume[i], kept, n->col + n->start[i]);
   }
-  return OK;
-}
-
-int coarse_graph_weigh(struct coarse_graph *g) {
-  FREED float *of = NULL;
-  TRY(memory_arrays("weights of arcs", ROOM(&of, g->nodes), ROOM(&g->weight, g->start[g->nodes])));
-  for (int64_t v = 0; v < g->nodes; v++) of[v] = 1 / sqrtf((float)larger(g->volume[v], 1));
-#pragma omp parallel for schedule(dynamic, 1024)
-  for (int64_t v = 0; v < g->nodes; v++)
-    for (int64_t e = g->start[v]; e < g->start[v + 1]; e++)
-      g->weight[e] = g->share[v] * (of[v] + of[g->col[e]]);
   return OK;
 }
 
@@ -140,7 +132,7 @@ void tally_clear(struct tally *t) {
   t->count = 0;
 }
 
-static void add(struct tally *t, int32_t label, float weight) {
+void tally_add(struct tally *t, int32_t label, double weight) {
   int64_t at = (int64_t)((uint32_t)label * 2654435769u >> 7) & t->mask;
   while (t->label[at] >= 0 && t->label[at] != label) at = (at + 1) & t->mask;
   if (t->label[at] < 0) {
@@ -158,7 +150,7 @@ void tally_row(struct tally *t, const struct coarse_graph *n, int64_t v, const i
   for (int64_t e = 0; e < count; e++) t->row[e] = label[n->col[first + e]];
   for (int64_t e = 0; e < count; e++) {
     if (t->row[e] == except || n->col[first + e] == v) continue;
-    add(t, t->row[e], n->weight ? n->weight[first + e] : n->share[v]);
+    tally_add(t, t->row[e], (double)(n->weight ? n->weight[first + e] : n->share[v]));
   }
 }
 
@@ -182,7 +174,7 @@ static void sum_members(struct tally *t, const struct coarse_graph *fine, const 
 static void put_row(const struct tally *t, struct coarse_graph *coarse, int64_t c) {
   for (int64_t i = 0; i < t->count; i++) {
     coarse->col[coarse->start[c] + i] = t->label[t->touched[i]];
-    coarse->weight[coarse->start[c] + i] = t->sum[t->touched[i]];
+    coarse->weight[coarse->start[c] + i] = (float)t->sum[t->touched[i]];
   }
 }
 

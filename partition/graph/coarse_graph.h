@@ -23,16 +23,10 @@ struct coarse_graph {
 };
 
 /* The arcs among the nodes id[0 .. count) of a symmetric pattern, node i standing for id[i]. local[v]: the
- * node that v is, -1 when it is none; NULL: id and local are the identity. Self loops count for nothing. */
-int coarse_graph_sample(const struct csr *pattern, const int64_t *id, int64_t count, const int32_t *local,
-                        int64_t seed, struct coarse_graph *n);
-
-/* Weighs the arcs of a sample by how much they say of the rows that parts will send each other: a node's row
- * is sent once to each part that has a neighbour of it, so that one arc of few weighs more than one of many.
- * That is the node and its neighbours as a net of a hypergraph (Catalyurek and Aykanat, IEEE Trans. Parallel
- * Distrib. Syst. 10, 1999), of which only the arcs to the node itself are kept. Each arc counts 1 /
- * sqrt(volume) of both of its ends (docs/decisions/049). */
-int coarse_graph_weigh(struct coarse_graph *g);
+ * node that v is, -1 when it is none. id and local NULL: node i is the pattern's row i, which stands for
+ * first + i, and columns stay as they are. Self loops count for nothing. */
+int coarse_graph_sample(const struct csr *pattern, int64_t first, const int64_t *id, int64_t count,
+                        const int32_t *local, int64_t seed, struct coarse_graph *n);
 
 /* The arcs of both directions with the sum of their weights, rows ascending and without loops. The graph has
  * weights; the caller frees `symmetric`. */
@@ -47,7 +41,7 @@ void coarse_graph_free(struct coarse_graph *coarse_graph);
 struct tally {
   int64_t mask;
   int32_t *label;   /* [mask + 1], -1: free */
-  float *sum;       /* [mask + 1] */
+  double *sum;      /* [mask + 1] */
   int32_t *touched; /* places in use */
   int64_t count;
   int32_t *row; /* the labels of the row's columns, in their order */
@@ -57,6 +51,7 @@ struct tally {
 int tally_init(struct tally *tally, int64_t longest);
 void tally_free(struct tally *tally);
 void tally_clear(struct tally *tally);
+void tally_add(struct tally *tally, int32_t label, double weight);
 /* Adds the arcs of row v to labels other than `except` (-1: none); a node's arc to itself is left out. */
 void tally_row(struct tally *t, const struct coarse_graph *n, int64_t v, const int32_t *label,
                int32_t except);

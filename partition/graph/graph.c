@@ -24,6 +24,11 @@ int graph_block_of(int64_t nodes, int size, int64_t v) {
   return (int)(v < edge ? v / (small + 1) : larger + (v - edge) / small);
 }
 
+int graph_is_block(const struct comm *comm, const struct graph *graph) {
+  return graph && graph->first == graph_block(graph->nodes, comm->size, comm->rank) &&
+         graph->first + graph->rows == graph_block(graph->nodes, comm->size, comm->rank + 1);
+}
+
 static int read_starts(struct dataset *dataset, struct graph *graph) {
   int64_t step = row_shuffle_block / (int64_t)sizeof(int64_t);
   for (int64_t row = 0; row < graph->rows; row += step) {

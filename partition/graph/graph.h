@@ -32,6 +32,9 @@ void graph_free(struct graph *graph);
 int64_t graph_block(int64_t nodes, int size, int r);
 int graph_block_of(int64_t nodes, int size, int64_t v);
 
+/* Whether the rows held are those of the rank's block; NULL: no. */
+int graph_is_block(const struct comm *comm, const struct graph *graph);
+
 /* Sums over all edges of a 64-bit mix of (row, column, weight): the same for any cut into blocks after the
  * sums are added over the ranks. */
 uint64_t graph_hash(const struct graph *graph);

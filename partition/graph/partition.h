@@ -88,9 +88,9 @@ int partition_init(struct partition *partition, int parts, int64_t nodes);
 void partition_assign_blocks(struct partition *partition, int64_t nodes);
 void partition_shuffle(struct partition *partition, int64_t nodes, int64_t seed);
 
-/* Counts offset from part; edge_cut, halo and nnz from the graph. */
+/* Counts offset from part; edge_cut, halo and nnz from the whole graph. */
 void partition_count(struct partition *partition);
-int partition_measure(struct partition *partition, const struct graph *graph);
+int partition_measure(struct partition *partition, const struct graph *graph, int symmetric);
 
 /* Names as they stand in the configuration. */
 extern const char *const partition_method_name[];

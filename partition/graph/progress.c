@@ -9,13 +9,16 @@ struct progress progress_of(struct comm *comm) {
   return (struct progress){comm, now, now, NULL};
 }
 
+void progress_say(struct progress *progress, const char *doing) {
+  double now = profile_clock();
+  if (now - progress->spoke < (log_is_terminal() ? 1 : 5)) return;
+  log_progress("%s: %.0f s", doing, now - progress->began);
+  progress->spoke = now;
+}
+
 /* Tells the other ranks to be patient, and every few seconds people. */
 static void keep_patient(struct progress *progress) {
-  double now = profile_clock();
-  if (now - progress->spoke >= (log_is_terminal() ? 1 : 5)) {
-    log_progress("%s: %.0f s", progress->doing, now - progress->began);
-    progress->spoke = now;
-  }
+  progress_say(progress, progress->doing);
   if (comm_alive(progress->comm) != OK) {
     error_print(stderr, program_invocation_short_name);
     comm_abort(progress->comm, FAILED);

@@ -20,4 +20,7 @@ struct progress progress_of(struct comm *comm);
  * cannot be stopped. */
 int progress_work(struct progress *progress, const char *doing, int (*call)(void *context), void *context);
 
+/* The same of work of all ranks: rank 0 says what goes on, every few seconds. */
+void progress_say(struct progress *progress, const char *doing);
+
 #endif

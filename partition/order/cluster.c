@@ -18,16 +18,9 @@ struct moving {
   const struct coarse_graph *coarse_graph;
   double resolution; /* over the total volume */
   int32_t *label, *next;
-  int64_t *volume;                   /* of each label */
-  int shares, alone;                 /* alone: by one thread */
-  const struct cluster_limit *limit; /* NULL: none */
-  int64_t *size;                     /* of each label, by its limit */
+  int64_t *volume;   /* of each label */
+  int shares, alone; /* alone: by one thread */
 };
-
-/* Whether v finds room in a label that is not its own. */
-static int has_room(const struct moving *m, int64_t v, int32_t label) {
-  return !m->limit || m->size[label] + m->limit->size[v] <= m->limit->most;
-}
 
 static double gain(const struct moving *m, double weight, int64_t volume, int64_t own) {
   return weight - m->resolution * (double)own * (double)volume;
@@ -41,14 +34,13 @@ static int32_t best_label(const struct moving *m, struct tally *t, int64_t v) {
   tally_clear(t);
   tally_row(t, m->coarse_graph, v, m->label, -1);
   for (int64_t i = 0; i < t->count; i++)
-    if (t->label[t->touched[i]] == best) weight = (double)t->sum[t->touched[i]];
+    if (t->label[t->touched[i]] == best) weight = t->sum[t->touched[i]];
   double most = gain(m, weight, m->volume[best] - own, own);
   for (int64_t i = 0; i < t->count; i++) {
     int32_t label = t->label[t->touched[i]];
     if (label == m->label[v]) continue;
-    double here = gain(m, (double)t->sum[t->touched[i]], m->volume[label], own);
+    double here = gain(m, t->sum[t->touched[i]], m->volume[label], own);
     if (here < most || (here == most && (best == m->label[v] || label > best))) continue;
-    if (!has_room(m, v, label)) continue;
     most = here;
     best = label;
   }
@@ -89,29 +81,13 @@ static int64_t move(struct moving *m, int share) {
   return moved;
 }
 
-/* The same one by one, for labels may fill up. */
-static int64_t move_where_room(struct moving *m, int share) {
-  int64_t moved = 0;
-  for (int64_t v = share; v < m->coarse_graph->nodes; v += m->shares) {
-    int32_t from = m->label[v], to = m->next[v];
-    if (from == to || !has_room(m, v, to)) continue;
-    moved++;
-    m->label[v] = to;
-    m->volume[from] -= m->coarse_graph->volume[v];
-    m->volume[to] += m->coarse_graph->volume[v];
-    m->size[from] -= m->limit->size[v];
-    m->size[to] += m->limit->size[v];
-  }
-  return moved;
-}
-
 static int settle(struct moving *m) {
   int64_t nodes = m->coarse_graph->nodes, longest = coarse_graph_longest_row(m->coarse_graph), before = nodes;
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < m->shares; share++) {
       TRY(decide(m, share, longest));
-      moved += m->limit ? move_where_room(m, share) : move(m, share);
+      moved += move(m, share);
     }
     if ((double)moved <= SETTLED * (double)nodes) return OK;
     if (round >= PATIENCE && (double)moved > ALMOST * (double)before) return OK;
@@ -131,21 +107,17 @@ static int64_t renumber(int64_t nodes, int32_t *label, int32_t *number) {
   return count;
 }
 
-static int label_nodes(const struct coarse_graph *coarse_graph, double resolution,
-                       const struct cluster_limit *limit, int32_t *label, int64_t *labels) {
+static int label_nodes(const struct coarse_graph *coarse_graph, double resolution, int32_t *label,
+                       int64_t *labels) {
   int64_t nodes = coarse_graph->nodes;
-  FREED int64_t *volume = NULL, *size = NULL;
+  FREED int64_t *volume = NULL;
   FREED int32_t *next = NULL;
   TRY(memory_arrays("clusters", ROOM(&next, nodes), ROOM(&volume, nodes)));
-  if (limit) TRY(memory_arrays("clusters", ROOM(&size, nodes)));
-  if (limit) memcpy(size, limit->size, (size_t)nodes * sizeof *size);
   struct moving moving = {.coarse_graph = coarse_graph,
                           .label = label,
                           .next = next,
                           .volume = volume,
-                          .shares = nodes < SMALL ? SHARES_SMALL : SHARES,
-                          .limit = limit,
-                          .size = size};
+                          .shares = nodes < SMALL ? SHARES_SMALL : SHARES};
   moving.alone = coarse_graph->start[nodes] / moving.shares < ALONE;
   if (coarse_graph->total) moving.resolution = resolution / (double)coarse_graph->total;
   for (int64_t v = 0; v < nodes; v++) label[v] = (int32_t)v;
@@ -162,7 +134,7 @@ static int add_level(struct coarse_graph *coarse_graph, double resolution, struc
   TRY(memory_arrays("clusters", ROOM(&c->of[level], nodes)));
   c->count[level] = nodes;
   c->levels++;
-  TRY(label_nodes(coarse_graph, resolution, NULL, c->of[level], &labels));
+  TRY(label_nodes(coarse_graph, resolution, c->of[level], &labels));
   struct coarse_graph coarse = {0};
   int code = coarse_graph_contract(coarse_graph, c->of[level], labels, &coarse);
   coarse_graph_free(coarse_graph);
@@ -181,11 +153,6 @@ static int add_levels(struct coarse_graph *coarse_graph, struct clusters *c) {
     resolution *= COARSER;
   } while (c->levels < CLUSTER_LEVELS && coarse_graph->start[coarse_graph->nodes] > 0);
   return OK;
-}
-
-int clusters_within(const struct coarse_graph *coarse_graph, const struct cluster_limit *limit,
-                    int32_t *label, int64_t *labels) {
-  return label_nodes(coarse_graph, 0, limit, label, labels);
 }
 
 int clusters_find(struct coarse_graph *coarse_graph, struct clusters *clusters) {

@@ -19,17 +19,6 @@ struct clusters {
   int64_t *volume[CLUSTER_LEVELS];   /* [count[l + 1]] arcs of each cluster's nodes */
 };
 
-/* What a cluster may hold: the sizes of its nodes together. */
-struct cluster_limit {
-  const int64_t *size; /* [nodes] */
-  int64_t most;
-};
-
-/* One level: label[v] in [0, *labels), where nodes go to the label most of their arcs lead to and that has
- * room (size-constrained label propagation: Meyerhenke, Sanders and Schulz, SEA 2014). */
-int clusters_within(const struct coarse_graph *coarse_graph, const struct cluster_limit *limit,
-                    int32_t *label, int64_t *labels);
-
 /* Takes the coarse graph over and frees it. */
 int clusters_find(struct coarse_graph *coarse_graph, struct clusters *clusters);
 void clusters_free(struct clusters *clusters);

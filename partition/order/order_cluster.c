@@ -37,8 +37,8 @@ static int find(struct communities *c, int32_t *local) {
     int64_t count = partition->offset[p + 1] - partition->offset[p];
     ENDED_BY(coarse_graph_free) struct coarse_graph coarse_graph = {0};
     order_list(id, count, local);
-    TRY(coarse_graph_sample(c->input->pattern, alone ? NULL : id, count, alone ? NULL : local, c->input->seed,
-                            &coarse_graph));
+    TRY(coarse_graph_sample(c->input->pattern, 0, alone ? NULL : id, count, alone ? NULL : local,
+                            c->input->seed, &coarse_graph));
     TRY(clusters_find(&coarse_graph, &c->clusters[p]));
     order_unlist(id, count, local);
   }

@@ -39,7 +39,7 @@ violations() {
     floors("kernels/cuda", "common | elementwise | gemm layout optimizer | loss spmm | attention | .")
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
-    floors("partition", "graph | order shard | cut")
+    floors("partition", "graph | multilevel order shard | cut")
     floors("models", "core | program | layers | train | session")
     floors("models/program", ". | rules")
     floors("models/train", "state | .")

@@ -1,8 +1,9 @@
 /* Partitions: balanced, complete and the same each time. */
 #include "partition/graph/partition.h"
 
-#include "partition/cut/balance.h"
+#include "partition/graph/balance.h"
 #include "partition/graph/metis.h"
+#include "partition/multilevel/multilevel.h"
 #include "runtime/base/integer.h"
 #include "runtime/base/log.h"
 #include "tests/partition/making.h"
@@ -75,6 +76,37 @@ TEST(ranks_measure_their_blocks_as_one_would) {
     partition_free(&one);
     partition_free(&all);
     graph_free(&block);
+    random_end(&comm, &g, &dataset);
+  }
+}
+
+/* As large graphs are: those of both directions are the pattern of a directed one. A node's arcs lead to the
+ * fifty nodes around it, most of them. */
+TEST(ranks_cut_a_graph_together) {
+  enum { NODES = 600, NEAR = 25, PARTS = 4 };
+  for (int directed = 0; directed < 2; directed++) {
+    struct random_graph g = {.nodes = NODES, .directed = directed, .task = TASK_MULTICLASS, .seed = 6};
+    const int64_t limit = multilevel_arcs;
+    struct dataset dataset;
+    struct partition p;
+    g.matrix = calloc(NODES * NODES, sizeof *g.matrix);
+    assert_non_null(g.matrix);
+    for (int64_t v = 0; v < NODES; v++) {
+      for (int64_t u = 0; u < NODES; u++) {
+        const int64_t a = directed ? v : smaller(u, v), b = directed ? u : larger(u, v);
+        const double density = larger(a, b) - smaller(a, b) <= NEAR ? .3 : .001;
+        g.matrix[v * NODES + u] = u != v && random_real(g.seed, a, b) < (float)density;
+      }
+    }
+    random_dataset(&comm, &g, "test_partition_together", &dataset);
+    configure(PARTITION_METIS, ORDER_GIVEN);
+    multilevel_arcs = 0;
+    make(&dataset, 51 + (uint64_t)directed, PARTS, &p);
+    multilevel_arcs = limit;
+    check_partition(&g, &p);
+    assert_true(partition_node_balance(&p) < 1.06 && partition_edge_balance(&p) < 1.06);
+    assert_true((double)p.edge_cut < .25 * (double)dataset.edges);
+    partition_free(&p);
     random_end(&comm, &g, &dataset);
   }
 }

@@ -342,7 +342,7 @@ TEST(a_sample_stands_for_the_whole_row) {
   assert_ok(graph_read(&dataset, 0, g.nodes, &graph));
   struct csr rows = {
       .rows = graph.rows, .cols = graph.nodes, .nnz = graph.edges, .start = graph.start, .col = graph.col};
-  assert_ok(coarse_graph_sample(&rows, NULL, g.nodes, NULL, 1, &coarse_graph));
+  assert_ok(coarse_graph_sample(&rows, 0, NULL, g.nodes, NULL, 1, &coarse_graph));
   for (int64_t v = 0; v < g.nodes; v++) {
     int64_t degree = 0, kept = coarse_graph.start[v + 1] - coarse_graph.start[v];
     for (int64_t u = 0; u < g.nodes; u++) degree += u != v && g.matrix[v * g.nodes + u] != 0;

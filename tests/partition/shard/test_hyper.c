@@ -6,6 +6,7 @@
 
 #include "kernels/ops/kernels.h"
 #include "partition/cut/star_expansion.h"
+#include "partition/multilevel/multilevel.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/making.h"
@@ -58,7 +59,7 @@ static void open_hyper(int wide, enum partition_method method, enum node_order o
   assert_ok(dataset_open(&dataset, path_of(wide)));
   assert_ok(star_expansion_read_block(&comm, &dataset, &block));
   assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
-  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, comm.size, NULL, &expansion));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, comm.size, NULL, &expansion));
   assert_ok(hyper_init(&comm, &dataset, &expansion, &block, &hyper));
 }
 
@@ -142,6 +143,19 @@ TEST(metis_balances_vertices_and_incidences) {
   close_hyper(0);
 }
 
+/* As a large hypergraph is divided: by all ranks. */
+TEST(ranks_divide_a_star_together) {
+  const int64_t limit = multilevel_arcs;
+  multilevel_arcs = 0;
+  open_hyper(0, PARTITION_METIS, ORDER_GIVEN);
+  multilevel_arcs = limit;
+  struct star_expansion_balance balance = star_expansion_balance(&expansion, VERTICES);
+  assert_true(balance.vertices < 1.12 && balance.incidences < 1.12);
+  double cut = (double)expansion.edge_cut / (double)dataset.incidences;
+  assert_true(comm.size == 1 ? cut == 0 : cut > 0 && cut < .25);
+  close_hyper(0);
+}
+
 TEST(a_kept_partition_is_read_again) {
   open_hyper(0, PARTITION_METIS, ORDER_DEGREE);
   struct partition again = {0};
@@ -149,8 +163,8 @@ TEST(a_kept_partition_is_read_again) {
   uint64_t hash;
   assert_ok(star_expansion_read_block(&comm, &dataset, &block));
   assert_ok(star_expansion_hash(&comm, &dataset, &block, &hash));
+  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, &block, comm.size, NULL, &again));
   graph_free(&block);
-  assert_ok(star_expansion_partition(&comm, &config, &dataset, hash, comm.size, NULL, &again));
   assert_int_equal(again.cached, comm.size > 1);
   assert_memory_equal(again.order, expansion.order, (size_t)expansion.nodes * sizeof *expansion.order);
   partition_free(&again);

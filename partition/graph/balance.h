@@ -1,7 +1,7 @@
 /* balance: moves a few nodes out of parts that are above the wanted balance. METIS balances nodes and
  * non-zeros at once only nearly, on graphs with hubs most of all. */
-#ifndef PARTITION_CUT_BALANCE_H
-#define PARTITION_CUT_BALANCE_H
+#ifndef PARTITION_GRAPH_BALANCE_H
+#define PARTITION_GRAPH_BALANCE_H
 
 #include <stdint.h>
 

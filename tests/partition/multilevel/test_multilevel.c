@@ -1,11 +1,12 @@
 /* Parts by clusters of clusters: they find what was planted, keep the balance, and are the same for any
- * number of threads. */
-#include "partition/cut/multilevel.h"
+ * number of threads; for any number of ranks, test_partition_command.sh shows. */
+#include "partition/multilevel/multilevel.h"
 
 #include <omp.h>
 
-#include "partition/cut/refine.h"
+#include "partition/graph/graph.h"
 #include "partition/graph/metis.h"
+#include "partition/multilevel/dist_parts.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 #include "tests/ranks.h"
@@ -99,12 +100,42 @@ static int64_t volume_of(const struct csr *m, const int32_t *part) {
   return volume;
 }
 
+/* This rank's rows of a matrix that every rank has: borrowed. */
+static struct csr block_of(const struct csr *m) {
+  const int64_t first = graph_block(m->rows, comm.size, comm.rank);
+  struct csr rows = *m;
+  rows.rows = graph_block(m->rows, comm.size, comm.rank + 1) - first;
+  rows.start += first;
+  return rows;
+}
+
+static int64_t first_of(const struct csr *m) {
+  return graph_block(m->rows, comm.size, comm.rank);
+}
+
+/* Every rank's parts on every rank. */
+static int32_t *all_parts(const struct csr *m, const int32_t *mine) {
+  const int64_t nodes = m->rows, own = block_of(m).rows;
+  int64_t *sum = calloc((size_t)nodes, sizeof *sum);
+  int32_t *part = malloc((size_t)nodes * sizeof *part);
+  assert_true(sum && part);
+  for (int64_t v = 0; v < own; v++) sum[first_of(m) + v] = mine[v];
+  assert_ok(comm_reduce(&comm, sum, nodes, NUMBER_INT64, REDUCE_SUM));
+  for (int64_t v = 0; v < nodes; v++) part[v] = (int32_t)sum[v];
+  free(sum);
+  return part;
+}
+
 static int32_t *make_parts(const struct csr *m, const int64_t *nnz, int parts, int threads) {
   struct progress progress = progress_of(&comm);
-  int32_t *part = malloc((size_t)m->rows * sizeof *part);
-  assert_non_null(part);
+  const struct csr rows = block_of(m);
+  const struct multilevel_input input = {&rows, NULL, nnz + first_of(m), parts, 1, 1.05};
+  int32_t *mine = malloc((size_t)(rows.rows + 1) * sizeof *mine);
+  assert_non_null(mine);
   omp_set_num_threads(threads);
-  assert_ok(multilevel_partition(&progress, m, NULL, nnz, parts, 1, 1.05, part));
+  assert_ok(multilevel_partition(&progress, &input, mine));
+  int32_t *part = all_parts(m, mine);
+  free(mine);
   return part;
 }
 
@@ -148,10 +179,34 @@ TEST(odd_graphs_are_divided_too) {
   }
 }
 
+/* Four parts of a matrix, refined and balanced; frees those before. */
+static int32_t *refined(const struct csr *m, const int64_t *count, const int64_t *nnz, double balance,
+                        int32_t *part) {
+  const struct csr rows = block_of(m);
+  const int64_t first = first_of(m);
+  struct coarse_graph sample = {0};
+  struct dist_graph g = {0};
+  struct dist_parts parts = {0};
+  assert_ok(coarse_graph_sample(&rows, first, NULL, rows.rows, NULL, 1, &sample));
+  assert_ok(dist_graph_init(&g, &comm, m->rows, &sample));
+  assert_ok(dist_graph_weigh(&g));
+  int32_t *mine = calloc((size_t)(rows.rows + g.ghosts), sizeof *mine);
+  assert_non_null(mine);
+  memcpy(mine, part + first, (size_t)rows.rows * sizeof *mine);
+  assert_ok(dist_parts_init(&parts, &g, 4, count ? count + first : NULL, nnz + first, balance, mine));
+  assert_ok(dist_parts_refine(&parts));
+  assert_ok(dist_parts_balance(&parts));
+  free(part);
+  part = all_parts(m, mine);
+  free(mine);
+  dist_parts_free(&parts);
+  dist_graph_free(&g);
+  return part;
+}
+
 /* Node weights, as those of a hypergraph's star: half of the nodes count for nothing. */
 TEST(refining_keeps_loads_within_their_limits) {
   struct csr m = planted(20000, 6, 80, 0);
-  struct coarse_graph g = {0};
   int64_t *nnz = lengths_of(&m), *count = malloc((size_t)m.rows * sizeof *count);
   int32_t *part = malloc((size_t)m.rows * sizeof *part);
   assert_true(count && part);
@@ -161,12 +216,10 @@ TEST(refining_keeps_loads_within_their_limits) {
     if (draw(v, 3) % 10 < 3) part[v] = (int32_t)(draw(v, 4) % 4);
   }
   double before = cut_of(&m, part);
-  assert_ok(coarse_graph_sample(&m, NULL, m.rows, NULL, 1, &g));
-  assert_ok(refine_parts(&g, count, nnz, 4, 1.03, part));
+  part = refined(&m, count, nnz, 1.03, part);
   assert_true(cut_of(&m, part) < .6 * before);
   assert_true(balance_of(count, m.rows, 4, part) <= 1.0301);
   assert_true(balance_of(nnz, m.rows, 4, part) <= 1.0301);
-  coarse_graph_free(&g);
   free(part), free(count), free(nnz);
   csr_free(&m);
 }
@@ -176,9 +229,9 @@ TEST(refining_keeps_loads_within_their_limits) {
 TEST(a_part_that_all_want_to_join_does_not_overflow) {
   enum { HUBS = 4, LEAVES = 4000, ALL = HUBS + LEAVES };
   struct csr m = {0};
-  struct coarse_graph g = {0};
   int64_t one[ALL];
-  int32_t part[ALL];
+  int32_t *part = malloc(ALL * sizeof *part);
+  assert_non_null(part);
   assert_ok(csr_init(&m, ALL, ALL, LEAVES, 0));
   for (int v = 0; v < ALL; v++) {
     one[v] = 1;
@@ -186,11 +239,24 @@ TEST(a_part_that_all_want_to_join_does_not_overflow) {
     m.start[v + 1] = m.start[v] + (v >= HUBS);
     if (v >= HUBS) m.col[m.start[v]] = v % HUBS;
   }
-  assert_ok(coarse_graph_sample(&m, NULL, ALL, NULL, 1, &g));
-  assert_ok(refine_parts(&g, NULL, one, 4, 1.1, part));
+  part = refined(&m, NULL, one, 1.1, part);
   double balance = balance_of(NULL, ALL, 4, part);
   assert_true(balance > 1.09 && balance <= 1.1001);
-  coarse_graph_free(&g);
+  free(part);
+  csr_free(&m);
+}
+
+/* A part with all the nodes gives away what it has too much, hubs and leaves. */
+TEST(full_parts_give_nodes_away) {
+  struct csr m = planted(20000, 6, 80, 1);
+  int64_t *nnz = lengths_of(&m);
+  int32_t *part = calloc((size_t)m.rows, sizeof *part);
+  assert_non_null(part);
+  for (int64_t v = 0; v < m.rows; v++) part[v] = v % 10 == 0 ? (int32_t)(v / 10 % 3 + 1) : 0;
+  part = refined(&m, NULL, nnz, 1.05, part);
+  assert_true(balance_of(NULL, m.rows, 4, part) <= 1.0501);
+  assert_true(balance_of(nnz, m.rows, 4, part) <= 1.0501);
+  free(part), free(nnz);
   csr_free(&m);
 }
 

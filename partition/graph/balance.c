@@ -1,4 +1,4 @@
-#include "partition/cut/balance.h"
+#include "partition/graph/balance.h"
 
 #include "runtime/base/base.h"
 

@@ -1,0 +1,87 @@
+/* Parts that many of a node's arcs lead to take it. */
+#include "partition/multilevel/dist_parts.h"
+#include "runtime/base/base.h"
+
+enum { ROUNDS = 8 };
+static const double SETTLED = .001; /* share of the nodes that may still move at the end */
+
+/* Whether a part may take the node when others come before it: within its limits, or where it relieves a
+ * fuller one. before NULL: none do. */
+static int may_take(const struct dist_parts *p, int64_t v, int32_t to, const int64_t *before) {
+  for (int l = 0; l < PART_LOADS; l++) {
+    int64_t then = dist_parts_load(p, to, l) + dist_parts_weight(p, l, v);
+    if (before) then += before[(int64_t)to * PART_LOADS + l];
+    if (then > p->limit[l] && then >= dist_parts_load(p, p->part[v], l)) return 0;
+  }
+  return 1;
+}
+
+static int32_t best_part(const struct dist_parts *p, struct tally *t, int64_t v) {
+  const int32_t own = p->part[v];
+  int32_t best = own;
+  double most = 0;
+  tally_clear(t);
+  tally_row(t, &p->graph->rows, v, p->part, -1);
+  for (int64_t i = 0; i < t->count; i++)
+    if (t->label[t->touched[i]] == own) most = t->sum[t->touched[i]];
+  for (int64_t i = 0; i < t->count; i++) {
+    const int32_t part = t->label[t->touched[i]];
+    const double here = t->sum[t->touched[i]];
+    if (part == own || here < most || (here <= most && (best == own || part > best))) continue;
+    if (!may_take(p, v, part, NULL)) continue;
+    most = here;
+    best = part;
+  }
+  return best;
+}
+
+static int decide(struct dist_parts *p, int share, int64_t longest) {
+  const int64_t nodes = p->graph->rows.nodes;
+  int code = OK;
+#pragma omp parallel reduction(max : code)
+  {
+    struct tally tally = {0};
+    code = tally_init(&tally, longest);
+#pragma omp for schedule(dynamic, 256)
+    for (int64_t v = dist_graph_share(p->graph, share); v < nodes; v += DIST_SHARES)
+      if (code == OK) p->next[v] = best_part(p, &tally, v);
+    tally_free(&tally);
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to refine parts of %lld nodes", (long long)nodes);
+  return OK;
+}
+
+/* Whoever finds no room behind those before it stays, these being let in or not. */
+static int move(struct dist_parts *p, int share, int64_t *moved) {
+  const int64_t nodes = p->graph->rows.nodes, first = dist_graph_share(p->graph, share);
+  for (int64_t v = first; v < nodes; v += DIST_SHARES)
+    if (p->next[v] != p->part[v]) dist_parts_add(p, p->coming, p->next[v], v, 1);
+  TRY(dist_parts_before(p));
+  for (int64_t v = first; v < nodes; v += DIST_SHARES) {
+    const int32_t from = p->part[v], to = p->next[v];
+    if (from == to) continue;
+    const int enters = may_take(p, v, to, p->before);
+    dist_parts_add(p, p->before, to, v, 1);
+    if (!enters) continue;
+    dist_parts_add(p, p->coming, from, v, -1);
+    dist_parts_add(p, p->coming, to, v, 1);
+    p->part[v] = to;
+    ++*moved;
+  }
+  return dist_graph_fetch(p->graph, share, p->part, sizeof *p->part);
+}
+
+int dist_parts_refine(struct dist_parts *p) {
+  const int64_t longest = coarse_graph_longest_row(&p->graph->rows);
+  for (int round = 0; round < ROUNDS; round++) {
+    int64_t moved = 0;
+    for (int share = 0; share < DIST_SHARES; share++) {
+      TRY(decide(p, share, longest));
+      TRY(move(p, share, &moved));
+      TRY(dist_parts_moved(p));
+    }
+    TRY(comm_sum_int64(p->graph->comm, &moved));
+    if ((double)moved <= SETTLED * (double)p->graph->nodes) break;
+  }
+  return OK;
+}
