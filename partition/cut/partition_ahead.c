@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 
+#include "io/file/path_check.h"
 #include "partition/cut/cut_large.h"
 #include "partition/graph/coarse_graph.h"
 #include "partition/graph/metis.h"
@@ -47,11 +48,19 @@ static int may_be_kept(const struct config *config, const struct dataset *datase
   return has_file(beside, prefix) || has_file(folder, prefix);
 }
 
+/* The file of method "file". */
+static int check_file(const struct config *config, int parts) {
+  if (parts == 1 || config->partition.method != PARTITION_FILE) return OK;
+  if (config->partition.file[0]) return path_check_readable(config->partition.file);
+  FAIL(BAD_INPUT, "partition.method \"file\" takes the parts of a file: set %s", "partition.file");
+}
+
 /* Surely there: in the pattern all non-zeros but the loops are, and both ways of an incidence. Owners are no
  * matter: METIS gets no more of a graph than it can take. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts) {
   struct size size = size_of(dataset, hypergraph);
+  TRY(check_file(config, parts));
   if (config->partition.order != ORDER_METIS || may_be_kept(config, dataset, parts)) return OK;
   return metis_fits(size.nodes, hypergraph ? size.pattern : size.arcs - size.nodes, dataset->h5.path);
 }

@@ -5,8 +5,8 @@
 #include "partition/graph/partition.h"
 
 /* Of a dataset's graph, or of the star of its hypergraph. Errors: BAD_INPUT where METIS is to cut it and
- * surely cannot, since its indices are too short; not where a partition into as many parts is kept, which
- * may be the one wanted. */
+ * surely cannot, since its indices are too short, or where the file that says the parts is not there; not
+ * where a partition into as many parts is kept, which may be the one wanted. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts);
 

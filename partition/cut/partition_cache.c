@@ -312,7 +312,7 @@ void partition_cache_write(const struct partition_key *key, struct partition *pa
   }
 }
 
-enum { METHODS = PARTITION_RANDOM + 1 };
+enum { METHODS = PARTITION_FILE + 1 };
 
 static int is_among(const char *text, const char *const *name, int count) {
   while (count > 0 && strcmp(text, name[count - 1]) != 0) count--;

@@ -1,6 +1,7 @@
 /* How a partition comes about: owners, order, and the file that keeps both; of a graph, or of a hypergraph's
  * star. */
 #include "partition/cut/cut_large.h"
+#include "partition/cut/owners_file.h"
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/star_expansion.h"
@@ -36,6 +37,7 @@ struct making {
   struct csr rows;             /* the graph seen as a matrix: borrows from it */
   struct csr pattern;          /* symmetric, without loops; empty unless it is wanted */
   const struct row_work *work; /* NULL: rows are alike */
+  int32_t *named;              /* [nodes] parts that a file says; of a star, of its vertices. Borrowed */
   int64_t *nnz;                /* [nodes] non-zeros of each row, or its work, when METIS assigns; ... */
   int64_t *count;              /* ... of a star 1 for vertices, 0 for hyperedges */
 };
@@ -94,7 +96,10 @@ static int assign_metis(struct making *making) {
 static int assign_simple(struct making *making, int at_random) {
   struct partition *partition = making->partition;
   int64_t nodes = making->vertices ? making->vertices : partition->nodes;
-  partition_assign_blocks(partition, nodes);
+  if (making->named)
+    memcpy(partition->part, making->named, (size_t)nodes * sizeof *partition->part);
+  else
+    partition_assign_blocks(partition, nodes);
   if (at_random) partition_shuffle(partition, nodes, making->key->config->partition.seed);
   return making->vertices ? star_expansion_elect(making->graph, making->vertices, partition) : OK;
 }
@@ -282,8 +287,25 @@ static int by_first(struct comm *comm, struct making *making, int (*work)(void *
                     comm->rank ? OK : progress_work(&making->progress, "making the partition", work, making));
 }
 
-static int make_shared(struct comm *comm, struct making *making) {
-  making->progress = progress_of(comm);
+static int read_named(void *context) {
+  const struct making *making = context;
+  const struct partition_key *key = making->key;
+  return owners_file_read(key->config->partition.file, making->vertices ? making->vertices : key->nodes,
+                          key->parts, making->named);
+}
+
+/* What is kept of parts that a file says depends on these. */
+static int name_owners(struct comm *comm, struct making *making, struct partition_key *key, int32_t **named) {
+  const int64_t nodes = making->vertices ? making->vertices : key->nodes;
+  if (key->parts == 1 || key->config->partition.method != PARTITION_FILE) return OK;
+  TRY(comm_agree(comm, comm->rank ? OK : memory_arrays("parts of nodes", ROOM(named, nodes))));
+  making->named = *named;
+  TRY(by_first(comm, making, read_named));
+  if (comm->rank == 0) key->hash = fnv_add(key->hash, *named, nodes * (int64_t)sizeof **named);
+  return OK;
+}
+
+static int make_keyed(struct comm *comm, struct making *making) {
   if (!making->vertices)
     making->stakes = stakes_of(comm, making->key->config, making->dataset, making->key->parts);
   TRY(by_first(comm, making, look_for_kept));
@@ -293,6 +315,15 @@ static int make_shared(struct comm *comm, struct making *making) {
     TRY(cut(comm, making));
   if (making->decided != DECIDED_ALL) TRY(by_first(comm, making, make_rest));
   return share(comm, making->key, making->partition);
+}
+
+static int make_shared(struct comm *comm, struct making *making) {
+  struct partition_key key = *making->key;
+  FREED int32_t *named = NULL;
+  making->key = &key;
+  making->progress = progress_of(comm);
+  TRY(name_owners(comm, making, &key, &named));
+  return make_keyed(comm, making);
 }
 
 /* The same with the work of rows in place of their non-zeros, kept under a name of its own. */
@@ -329,6 +360,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   if (!work || parts == 1 || config->partition.method != PARTITION_METIS) return OK;
   TRY(measure_work(comm, block, work, partition));
   if (partition->work_balance <= WORK_SLACK * config->partition.balance) return OK;
+  making.key = &key;
   return make_by_work(comm, &making, work);
 }
 

@@ -3,7 +3,7 @@
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
 
-const char *const partition_method_name[] = {"metis", "block", "random"};
+const char *const partition_method_name[] = {"metis", "block", "random", "file"};
 
 int partition_init(struct partition *partition, int parts, int64_t nodes) {
   *partition = (struct partition){.parts = parts, .grid = {parts, 1}, .nodes = nodes};

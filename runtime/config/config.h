@@ -16,7 +16,7 @@ enum aggregator { AGGREGATOR_MEAN, AGGREGATOR_GCN, AGGREGATOR_SUM, AGGREGATOR_MA
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_STEP };
 enum loss { LOSS_AUTO, LOSS_CROSS_ENTROPY, LOSS_BCE };
 enum metric { METRIC_AUTO, METRIC_ACCURACY, METRIC_MICRO_F1, METRIC_ROC_AUC };
-enum partition_method { PARTITION_METIS, PARTITION_BLOCK, PARTITION_RANDOM };
+enum partition_method { PARTITION_METIS, PARTITION_BLOCK, PARTITION_RANDOM, PARTITION_FILE };
 enum node_order {
   ORDER_GIVEN,
   ORDER_DEGREE,
@@ -73,6 +73,7 @@ struct config {
   } train;
   struct {
     enum partition_method method;
+    char file[CONFIG_TEXT];
     enum node_order order;
     int64_t loa_window, seed;
     double balance;

@@ -50,7 +50,7 @@ violations() {
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm config/config " \
       "config/config_limits config/config_toml config/edit_distance device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
-    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
+    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/npy file/path_check file/text import/import import/import_read " \
       "synth/synth")
     shows("kernels", "cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \

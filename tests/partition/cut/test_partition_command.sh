@@ -70,6 +70,44 @@ for file in large directed hyper; do
   cmp $file.1 $file.2 && cmp $file.1 $file.4 || fail "other parts on more ranks: $(cat $file.1 $file.2 $file.4)"
 done
 
+# Parts that were made elsewhere: a text as METIS writes it, .npy, and a kept partition give the same, also of a hypergraph.
+awk 'BEGIN { print "% parts"; for (v = 0; v < 3000; v++) print v % 7 % 3 }' >g.part
+[ -z "$(command -v python3)" ] || python3 - <<'EOF'
+import struct
+header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (3000,), }"
+header += b" " * (117 - len(header)) + b"\n"
+values = struct.pack("<3000i", *[v % 7 % 3 for v in range(3000)])
+open("g.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values)
+EOF
+gnndata partition g.h5 --parts 3 --method file --file g.part --order given >text
+says "partition: file, 3 parts, order given" text
+[ "$(awk '$1 == 0 { print $2 }' text)" = 1286 ] || fail "other rows than in the file: $(cat text)"
+cp g.h5.parts/file-3-given-* kept.h5
+for file in kept.h5 $(ls g.npy 2>/dev/null); do
+  gnndata partition g.h5 --parts 3 --method file --file $file --order given >again
+  says "read from g.h5.parts/file-3-given" again
+done
+sed -i '2s/.*/2/' g.part
+on_ranks 2 gnndata partition g.h5 --parts 3 --method file --file g.part --order given >again
+lacks "read from" again
+on_ranks 3 gnntrain cpu.toml --set partition.method=file --set partition.file=g.part --set log.dir=other >out.txt
+says 'partition: file, 3 parts'
+awk 'BEGIN { for (v = 0; v < 200000; v++) print int(v / 100000) }' >hyper.part
+on_ranks 2 gnndata partition hyper.h5 --parts 2 --method file --file hyper.part >out.txt
+[ "$(awk '$1 == 0 || $1 == 1 { print $2 }' out.txt | paste -sd ' ')" = "100000 100000" ] || fail "other vertices: $(cat out.txt)"
+sed '5s/.*/3/' g.part >wrong
+refuse 2 "wrong:5: part 3; 0 to 2 are there" g.h5 --parts 3 --method file --file wrong
+sed '5s/.*/x/' g.part >wrong
+refuse 2 "wrong:5: expected a part" g.h5 --parts 3 --method file --file wrong
+head -n 9 g.part >wrong
+refuse 2 "wrong: parts of 8 nodes; the dataset has 3000" g.h5 --parts 3 --method file --file wrong
+(cat g.part && echo 0) >wrong
+refuse 2 "wrong:3002: there are more lines than the 3000 nodes" g.h5 --parts 3 --method file --file wrong
+refuse 2 "node 2 is in part 2; 0 to 1 are there" g.h5 --parts 2 --method file --file kept.h5
+refuse 2 "g.h5: has no /part of one dimension" g.h5 --parts 2 --method file --file g.h5
+refuse 2 'partition.method "file" takes the parts of a file: set partition.file' g.h5 --parts 2 --method file
+refuse 2 "nowhere" g.h5 --parts 2 --method file --file nowhere
+
 refuse 2 'partition.order must be "given", "degree", "metis", "cluster", "loa", "rcm" or "auto"' g.h5 --parts 2 --order best
 refuse 2 "partition.loa_window must be an integer from 16 to 1048576" g.h5 --parts 2 --order loa --loa-window 4
 refuse 2 "unknown key train.epoch" g.h5 --parts 2 --set train.epoch=4
@@ -81,7 +119,7 @@ refuse 2 "FILE.h5 and --parts K are needed" g.h5
 refuse 2 "FILE.h5 and --parts K are needed" --parts 4
 refuse 2 "two datasets, g.h5 and h.h5" g.h5 h.h5 --parts 2
 refuse 2 'unknown option "--part"' g.h5 --part 2
-refuse 2 'partition.method must be "metis", "block" or "random", not "voodoo"' g.h5 --parts 2 --method voodoo
+refuse 2 'partition.method must be "metis", "block", "random" or "file", not "voodoo"' g.h5 --parts 2 --method voodoo
 refuse 2 'partition.balance must be a number from 1.001 to 2, not 0.5' g.h5 --parts 2 --balance 0.5
 refuse 2 'missing.h5: cannot be read: No such file' missing.h5 --parts 2
 grep -q -e --balance <<<"$(gnndata partition --help)" || fail "--help"
