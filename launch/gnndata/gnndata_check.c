@@ -2,8 +2,8 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 
 static void print_help(const struct options *options) {
   (void)options;

@@ -5,10 +5,10 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "partition/cut/partition_cache.h"
 #include "runtime/base/base.h"
 #include "runtime/base/csr.h"
+#include "runtime/config/options.h"
 
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 4, PIECE = 1 << 16 };
 

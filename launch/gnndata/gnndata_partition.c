@@ -1,10 +1,10 @@
 /* gnndata partition */
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 
 struct request {
   const char *path;

@@ -6,8 +6,8 @@
 #include "io/file/path_check.h"
 #include "io/synth/synth.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 #include "runtime/profile/profile.h"
 
 /* clang-format off */
