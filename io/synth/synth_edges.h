@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "io/synth/synth_rows.h"
 #include "runtime/base/random.h"
 
 struct synth_pair {
@@ -23,10 +24,11 @@ struct synth_model {
  * even 16 times `wanted` draws leave fewer. */
 int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws);
 
-/* Rows start[nodes + 1] and col of that many draws; new_id renames nodes (NULL: not). The caller frees both
+/* Fills the rows that it names of a graph of that many draws; new_id renames nodes (NULL: not). All numbers
+ * are drawn, and of the pairs 8 bytes each are kept of those with an end in these rows. The caller frees the
  * arrays, also after an error. */
 int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
-                      int64_t **start, int32_t **col);
+                      struct synth_rows *rows);
 
 /* R-MAT edges (Chakrabarti, Zhan, Faloutsos, SDM 2004): each bit of both ends at once falls into one of four
  * quadrants with probabilities .57, .19, .19, .05. Ends beyond the number of nodes draw no edge. */

@@ -99,6 +99,9 @@ int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *b
   int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
   int64_t end = graph_block(dataset->nodes, comm->size, comm->rank + 1);
   TRY(comm_agree(comm, graph_read(dataset, first, end - first, block)));
+  int64_t edges = block->edges;
+  TRY(comm_sum_int64(comm, &edges));
+  dataset_set_entries(dataset, GRAPH_ROWS, edges);
   if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
   *hash = graph_hash(block);
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);

@@ -32,7 +32,7 @@ violations() {
   BEGIN {
     floors("", "runtime | io kernels | partition | models | launch")
     floors("runtime", "base | file | config profile | device | comm | report")
-    floors("io", "file | dataset | import synth")
+    floors("io", "file | dataset | import synth | .")
     floors("io/import", ". | text arrays")
     floors("kernels", "cost | format | ops | cpu cuda")
     floors("kernels/cpu", "common | elementwise | gemm optimizer | loss | spmm attention | .")
@@ -51,7 +51,7 @@ violations() {
       "config/config_limits config/config_toml config/edit_distance config/options device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
     shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
-      "synth/synth")
+      "dataset_path synth/synth synth/synth_options")
     shows("kernels", "cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
