@@ -1,8 +1,8 @@
 #include "partition/graph/graph.h"
 
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
+#include "runtime/comm/row_shuffle.h"
 
 void graph_free(struct graph *graph) {
   free_all(graph->start, graph->col, graph->weight);

@@ -1,8 +1,8 @@
 /* Symmetry of a graph whose rows lie on several ranks. */
 #include "partition/graph/graph.h"
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
+#include "runtime/comm/row_shuffle.h"
 
 struct arc {
   int32_t row, col;

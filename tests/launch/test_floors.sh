@@ -47,7 +47,7 @@ violations() {
     floors("launch/bench", ". | input")
     # The headers that other rooms may include.
     shows("runtime", "base/base base/csr base/edge_hash base/error base/fnv base/host_device base/integer base/limits " \
-      "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm config/config " \
+      "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm comm/row_shuffle config/config " \
       "config/config_limits config/config_toml config/edit_distance config/options device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
     shows("io", "dataset/checkpoint dataset/dataset dataset/metrics file/h5 file/path_check import/import import/import_read " \
