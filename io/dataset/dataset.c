@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "runtime/base/base.h"
+#include "runtime/comm/comm.h"
 
 const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
 
@@ -62,11 +63,20 @@ void dataset_set_entries(struct dataset *d, enum rows_kind kind, int64_t entries
   if (kind == HYPER_ROWS) d->incidences = entries;
 }
 
-int dataset_hold_rows(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows) {
+static int hold(struct comm *comm, struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows) {
   if (!d->made.maker) return OK;
-  TRY(dataset_made_hold(&d->made, first, rows));
+  TRY(dataset_made_hold(&d->made, comm, first, rows));
   if (d->made.rows == d->rows[kind].rows) dataset_set_entries(d, kind, d->made.start[d->made.rows]);
   return OK;
+}
+
+int dataset_hold_rows(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows) {
+  return hold(NULL, d, kind, first, rows);
+}
+
+int dataset_hold_block(struct comm *comm, struct dataset *d, enum rows_kind kind, int64_t first,
+                       int64_t rows) {
+  return hold(comm->size > 1 ? comm : NULL, d, kind, first, rows);
 }
 
 void dataset_drop_rows(struct dataset *d) {

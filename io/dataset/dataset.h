@@ -54,6 +54,10 @@ const char *dataset_file(const struct dataset *dataset);
 /* Rows that are to be read now, and that they are needed no more; for a file nothing. One that is made has
  * them made here, without other ranks. */
 int dataset_hold_rows(struct dataset *dataset, enum rows_kind kind, int64_t first, int64_t rows);
+/* Collective: the same of rows that begin behind those of the rank before, of all ranks together all; each
+ * makes its share of their entries. */
+int dataset_hold_block(struct comm *comm, struct dataset *dataset, enum rows_kind kind, int64_t first,
+                       int64_t rows);
 void dataset_drop_rows(struct dataset *dataset);
 /* How many arcs or incidences there are: of a dataset that is made about as many as were asked for, until
  * whoever has counted all of them says so; holding all rows does. */

@@ -14,12 +14,12 @@ static int holds(const struct dataset_made *m, int64_t first, int64_t rows) {
   return m->start && first >= m->first && first + rows <= m->first + m->rows;
 }
 
-int dataset_made_hold(struct dataset_made *m, int64_t first, int64_t rows) {
-  if (holds(m, first, rows)) return OK;
+int dataset_made_hold(struct dataset_made *m, struct comm *comm, int64_t first, int64_t rows) {
+  if (!comm && holds(m, first, rows)) return OK;
   dataset_made_drop(m);
   m->first = first;
   m->rows = rows;
-  return m->maker->rows(m->context, first, rows, &m->start, &m->id);
+  return m->maker->rows(m->context, comm, first, rows, &m->start, &m->id);
 }
 
 void dataset_made_starts(const struct dataset_made *m, int64_t first, int64_t rows, int64_t *start) {

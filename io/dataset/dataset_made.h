@@ -4,13 +4,14 @@
 
 #include <stdint.h>
 
+struct comm;
+
 /* What makes one: a graph or the hyperedges of one, dense features, one label a node and one split, of whose
  * parts (enum split) it gives the nodes. */
 struct dataset_maker {
   /* Rows [first, first + rows) of the graph, or hyperedges; the caller frees both arrays, also after an
-   * error.
-   */
-  int (*rows)(void *context, int64_t first, int64_t rows, int64_t **start, int32_t **id);
+   * error. comm NULL: made alone; else collective, of the rows behind those of the rank before. */
+  int (*rows)(void *context, struct comm *comm, int64_t first, int64_t rows, int64_t **start, int32_t **id);
   int (*features)(void *context, int64_t first, int64_t rows, float *values);
   int (*label)(void *context, int64_t first, int64_t rows, int32_t *label);
   int (*split)(void *context, int part, int64_t **node, int64_t *count);
@@ -27,8 +28,8 @@ struct dataset_made {
   int32_t *id;
 };
 
-/* Has these rows at hand, unless they are among those that are. */
-int dataset_made_hold(struct dataset_made *m, int64_t first, int64_t rows);
+/* Has these rows at hand, unless they are among those that are; comm as above. */
+int dataset_made_hold(struct dataset_made *m, struct comm *comm, int64_t first, int64_t rows);
 void dataset_made_drop(struct dataset_made *m);
 
 /* Of rows at hand. */

@@ -18,8 +18,8 @@ static int make_hyperedges(const struct synth *synth, struct synth_communities *
   return synth_hyperedges_build(&h, c, new_id, rows);
 }
 
-static int make_edges(const struct synth *synth, struct synth_communities *c, const int32_t *new_id,
-                      struct synth_rows *rows) {
+static int make_edges(struct comm *comm, const struct synth *synth, struct synth_communities *c,
+                      const int32_t *new_id, struct synth_rows *rows) {
   struct synth_rmat rmat;
   struct synth_model model;
   if (synth->rmat) {
@@ -31,7 +31,8 @@ static int make_edges(const struct synth *synth, struct synth_communities *c, co
   }
   int64_t draws;
   TRY(synth_edges_draws(&model, synth->nodes, synth->degree * (double)synth->nodes / 2, &draws));
-  return synth_edges_build(&model, synth->nodes, draws, new_id, rows);
+  const struct synth_drawing drawing = {&model, synth->nodes, draws, new_id};
+  return synth_edges_build(comm, &drawing, rows);
 }
 
 /* What is certainly held at once: of a node its community, label, class and offset; of an arc of the rows
@@ -56,14 +57,15 @@ void synth_say(const struct synth *synth, const struct synth_rows *rows) {
   if (synth->hyperedges) synth_hyperedges_say(&h, rows);
 }
 
-int synth_make_rows(const struct synth *synth, struct synth_rows *rows) {
+int synth_make_rows(struct comm *comm, const struct synth *synth, struct synth_rows *rows) {
   ENDED_BY(synth_communities_free) struct synth_communities c = {0};
   FREED int32_t *new_id = NULL;
   TRY(check_memory(synth, (double)rows->rows / (double)synth_row_count(synth)));
   TRY(synth_communities_init(&c, synth->nodes, synth_community_size(synth), synth->community_power,
                              synth->seed));
   TRY(synth_nodes_rename(synth, &new_id));
-  return (synth->hyperedges ? make_hyperedges : make_edges)(synth, &c, new_id, rows);
+  return synth->hyperedges ? make_hyperedges(synth, &c, new_id, rows)
+                           : make_edges(comm, synth, &c, new_id, rows);
 }
 
 /* Labels and split; the features are the caller's. */
@@ -99,7 +101,7 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   TRY(check_memory(synth, 1));
   TRY(synth_check(synth));
   TRY(make_nodes(synth, source, features));
-  int code = synth_make_rows(synth, &rows);
+  int code = synth_make_rows(NULL, synth, &rows);
   if (code == OK) synth_say(synth, &rows);
   *(synth->hyperedges ? &source->hyper_start : &source->start) = rows.start;
   *(synth->hyperedges ? &source->hyper_vertex : &source->col) = rows.id;

@@ -21,10 +21,13 @@
  * go together (more classes than communities, more edges than the graph has room for), FAILED for memory. */
 int synth_make(const struct synth *synth, struct dataset_source *source, struct synth_features *features);
 
-/* Makes the rows of the graph, or of the hyperedges, that rows->first and rows->rows name, alone: it draws
- * all edges of a graph and keeps those of these rows. Only while it draws it holds some 24 bytes a node of
- * the whole graph. The caller frees them, also after an error. Errors: as above. */
-int synth_make_rows(const struct synth *synth, struct synth_rows *rows);
+struct comm;
+
+/* Makes the rows of the graph, or of the hyperedges, that rows->first and rows->rows name. comm NULL: alone;
+ * this process draws all edges and keeps those of these rows. Else collective: every rank asks for the rows
+ * behind those of the rank before it, and draws its share of the edges. While edges are drawn 20 to 28 bytes
+ * a node of the whole graph are held. The caller frees the arrays, also after an error. Errors: as above. */
+int synth_make_rows(struct comm *comm, const struct synth *synth, struct synth_rows *rows);
 /* How many rows there are; a warning where all of them are not quite what was asked for. */
 int64_t synth_row_count(const struct synth *synth);
 void synth_say(const struct synth *synth, const struct synth_rows *rows);

@@ -14,10 +14,11 @@ struct made {
   int has_nodes, has_said;
 };
 
-static int make_rows(void *context, int64_t first, int64_t count, int64_t **start, int32_t **id) {
+static int make_rows(void *context, struct comm *comm, int64_t first, int64_t count, int64_t **start,
+                     int32_t **id) {
   struct made *made = context;
   struct synth_rows rows = {.first = first, .rows = count};
-  int code = synth_make_rows(&made->synth, &rows);
+  int code = synth_make_rows(comm, &made->synth, &rows);
   *start = rows.start;
   *id = rows.id;
   if (code == OK && count == synth_row_count(&made->synth) && !made->has_said) {

@@ -47,96 +47,33 @@ int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wan
   return solve_draws(probability, nodes, wanted, draws);
 }
 
-/* Numbers are drawn in so many stretches, each by one thread, which keeps the pairs that it wants. */
-enum { STRETCHES = 256 };
-
-struct stretch {
-  struct synth_pair *pair;
-  int64_t count, room;
-};
-
-struct drawing {
-  const struct synth_model *model;
-  int64_t nodes, draws;
-  const int32_t *new_id;
-  struct synth_rows *rows;
-  struct stretch stretch[STRETCHES];
-};
-
-static void drawing_free(struct drawing *d) {
-  for (int k = 0; k < STRETCHES; k++) free(d->stretch[k].pair);
-}
-
-static int is_wanted(const struct synth_rows *rows, int32_t node) {
-  return node >= rows->first && node < rows->first + rows->rows;
-}
-
-static int keep(struct stretch *s, struct synth_pair pair) {
-  const int64_t bytes = (int64_t)sizeof pair;
-  if (s->count == s->room) {
-    int64_t room = s->room + s->room / 4 + 64;
-    TRY(memory_grow(&s->pair, s->count * bytes, room * bytes, "drawn edges"));
-    s->room = room;
-  }
-  s->pair[s->count++] = pair;
-  return OK;
-}
-
-/* As many pairs as probably have an end in the rows. */
-static int64_t likely_pairs(const struct drawing *d, int64_t count) {
-  double share = fmin(1, 1.1 * 2 * (double)d->rows->rows / (double)d->nodes);
-  return (int64_t)(share * (double)count);
-}
-
-static int draw_stretch(struct drawing *d, int64_t k) {
-  struct stretch *s = &d->stretch[k];
-  int64_t first = d->draws / STRETCHES * k + smaller(k, d->draws % STRETCHES);
-  int64_t end = first + d->draws / STRETCHES + (k < d->draws % STRETCHES);
-  s->room = likely_pairs(d, end - first);
-  TRY(memory_arrays("drawn edges", ROOM(&s->pair, s->room)));
-  for (int64_t e = first; e < end; e++) {
-    struct synth_pair pair = d->model->draw(d->model->context, (uint64_t)e);
-    if (pair.u == pair.v) continue;
-    if (d->new_id) pair = (struct synth_pair){d->new_id[pair.u], d->new_id[pair.v]};
-    if (is_wanted(d->rows, pair.u) || is_wanted(d->rows, pair.v)) TRY(keep(s, pair));
-  }
-  return OK;
-}
-
-static int draw_pairs(struct drawing *d) {
-  struct error_first failed = {0};
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t k = 0; k < STRETCHES; k++) error_note(&failed, k, draw_stretch(d, k));
-  return error_raise_noted(&failed);
-}
-
 /* Where each row begins when every drawn pair counts in both of its rows. */
-static void count_rows(const struct drawing *d) {
-  const struct synth_rows *rows = d->rows;
+static void count_rows(const struct synth_pairs *pairs, const struct synth_rows *rows) {
   int64_t *length = rows->start + 1;
 #pragma omp parallel for schedule(dynamic, 1)
-  for (int k = 0; k < STRETCHES; k++) {
-    const struct stretch *s = &d->stretch[k];
-    for (const struct synth_pair *p = s->pair; p < s->pair + s->count; p++) {
-      if (is_wanted(rows, p->u)) __atomic_fetch_add(&length[p->u - rows->first], 1, __ATOMIC_RELAXED);
-      if (is_wanted(rows, p->v)) __atomic_fetch_add(&length[p->v - rows->first], 1, __ATOMIC_RELAXED);
+  for (int64_t k = 0; k < pairs->lists; k++) {
+    const struct synth_list *list = &pairs->list[k];
+    for (const struct synth_pair *p = list->pair; p < list->pair + list->count; p++) {
+      if (synth_rows_has(rows, p->u)) __atomic_fetch_add(&length[p->u - rows->first], 1, __ATOMIC_RELAXED);
+      if (synth_rows_has(rows, p->v)) __atomic_fetch_add(&length[p->v - rows->first], 1, __ATOMIC_RELAXED);
     }
   }
   for (int64_t v = 0; v < rows->rows; v++) rows->start[v + 1] += rows->start[v];
 }
 
 static void put(const struct synth_rows *rows, int64_t *next, int32_t row, int32_t id) {
-  if (is_wanted(rows, row)) rows->id[__atomic_fetch_add(&next[row - rows->first], 1, __ATOMIC_RELAXED)] = id;
+  if (!synth_rows_has(rows, row)) return;
+  rows->id[__atomic_fetch_add(&next[row - rows->first], 1, __ATOMIC_RELAXED)] = id;
 }
 
 /* Threads race for places inside a row; sorting the row makes the result one again. */
-static void scatter(const struct drawing *d, int64_t *next) {
+static void scatter(const struct synth_pairs *pairs, const struct synth_rows *rows, int64_t *next) {
 #pragma omp parallel for schedule(dynamic, 1)
-  for (int k = 0; k < STRETCHES; k++) {
-    const struct stretch *s = &d->stretch[k];
-    for (const struct synth_pair *p = s->pair; p < s->pair + s->count; p++) {
-      put(d->rows, next, p->u, p->v);
-      put(d->rows, next, p->v, p->u);
+  for (int64_t k = 0; k < pairs->lists; k++) {
+    const struct synth_list *list = &pairs->list[k];
+    for (const struct synth_pair *p = list->pair; p < list->pair + list->count; p++) {
+      put(rows, next, p->u, p->v);
+      put(rows, next, p->v, p->u);
     }
   }
 }
@@ -160,17 +97,15 @@ static void compact(const struct synth_rows *rows, const int64_t *kept) {
   rows->start[rows->rows] = to;
 }
 
-int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
-                      struct synth_rows *rows) {
-  ENDED_BY(drawing_free)
-  struct drawing d = {.model = model, .nodes = nodes, .draws = draws, .new_id = new_id, .rows = rows};
+int synth_edges_build(struct comm *comm, const struct synth_drawing *drawing, struct synth_rows *rows) {
+  ENDED_BY(synth_pairs_free) struct synth_pairs pairs = {0};
   FREED int64_t *next = NULL;
+  TRY(comm ? synth_pairs_exchange(comm, drawing, rows, &pairs) : synth_pairs_draw(drawing, rows, &pairs));
   TRY(memory_arrays("rows of the graph", ROOM(&rows->start, rows->rows + 1), ROOM(&next, rows->rows)));
-  TRY(draw_pairs(&d));
-  count_rows(&d);
+  count_rows(&pairs, rows);
   TRY(memory_arrays("columns of the graph", ROOM(&rows->id, rows->start[rows->rows])));
   memcpy(next, rows->start, (size_t)rows->rows * sizeof *next);
-  scatter(&d, next);
+  scatter(&pairs, rows, next);
   sort_rows(rows, next);
   compact(rows, next);
   return OK;

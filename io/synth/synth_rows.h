@@ -10,4 +10,8 @@ struct synth_rows {
   int32_t *id;    /* ascending in a row, none twice */
 };
 
+static inline int synth_rows_has(const struct synth_rows *rows, int64_t row) {
+  return row >= rows->first && row < rows->first + rows->rows;
+}
+
 #endif

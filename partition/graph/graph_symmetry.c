@@ -98,6 +98,8 @@ int graph_check_symmetric(struct comm *comm, const struct graph *block) {
 int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash) {
   int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
   int64_t end = graph_block(dataset->nodes, comm->size, comm->rank + 1);
+  if (dataset->has_graph)
+    TRY(comm_agree(comm, dataset_hold_block(comm, dataset, GRAPH_ROWS, first, end - first)));
   TRY(comm_agree(comm, graph_read(dataset, first, end - first, block)));
   int64_t edges = block->edges;
   TRY(comm_sum_int64(comm, &edges));
