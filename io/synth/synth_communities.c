@@ -33,10 +33,10 @@ static struct sizes sizes_of(int64_t size, double power, int64_t seed) {
   return (struct sizes){random_key((uint64_t)seed, 0, 1, RANDOM_SYNTH_DEGREE), size, power};
 }
 
-int64_t synth_communities_count(int64_t nodes, int64_t size, double power, int64_t seed) {
+int64_t synth_communities_count(int64_t nodes, int64_t size, double power, int64_t seed, int64_t most) {
   struct sizes sizes = sizes_of(size, power, seed);
   int64_t count = 0;
-  for (int64_t node = 0; node < nodes; count++) node = end_of(&sizes, count, node, nodes);
+  for (int64_t node = 0; node < nodes && count < most; count++) node = end_of(&sizes, count, node, nodes);
   return count;
 }
 

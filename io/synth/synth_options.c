@@ -92,7 +92,7 @@ static int check_hyperedges(const struct synth *synth) {
 
 int synth_check(const struct synth *synth) {
   int64_t communities = synth_communities_count(synth->nodes, synth_community_size(synth),
-                                                synth->community_power, synth->seed);
+                                                synth->community_power, synth->seed, synth->classes);
   if (communities < synth->classes)
     FAIL(BAD_INPUT, "%lld communities cannot carry %lld classes; allowed: at least one community a class",
          (long long)communities, (long long)synth->classes);

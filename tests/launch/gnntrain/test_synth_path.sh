@@ -53,6 +53,7 @@ compare hgnn 1 2
 # The partition is kept in the folder of the run.
 made data.h5 nodes=3000 degree=8 features=12 classes=4
 settings config.toml "dataset.path=$path" train.epochs=6 runtime.precision=fp64 log.dir=run
+sed -i '1i # gnndata synth data.h5 --nodes 3000' config.toml # which is asked for where a file is not there
 must_run 2 config.toml
 [[ -n $(echo run/parts/metis-2-*.h5) ]] || fail "no partition is kept"
 [[ -z $(echo synth:*) ]] || fail "something is called as the dataset"
