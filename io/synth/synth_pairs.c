@@ -31,10 +31,9 @@ static int keep(struct synth_list *list, struct synth_pair pair) {
   return OK;
 }
 
-static int draw_stretch(const struct synth_drawing *d, const struct synth_rows *rows, int64_t k,
-                        struct synth_list *list) {
-  int64_t first = d->draws / STRETCHES * k + smaller(k, d->draws % STRETCHES);
-  int64_t end = first + d->draws / STRETCHES + (k < d->draws % STRETCHES);
+/* Numbers [first, end), into a list that has nothing yet. */
+static int draw_numbers(const struct synth_drawing *d, const struct synth_rows *rows, int64_t first,
+                        int64_t end, struct synth_list *list) {
   double likely = fmin(1, 1.1 * 2 * (double)rows->rows / (double)d->nodes);
   list->room = (int64_t)(likely * (double)(end - first));
   TRY(memory_arrays("drawn edges", ROOM(&list->pair, list->room)));
@@ -44,6 +43,15 @@ static int draw_stretch(const struct synth_drawing *d, const struct synth_rows *
     if (synth_rows_has(rows, pair.u) || synth_rows_has(rows, pair.v)) TRY(keep(list, pair));
   }
   return OK;
+}
+
+static int draw_stretch(const struct synth_drawing *d, const struct synth_rows *rows, int64_t k,
+                        struct synth_list *list) {
+  int64_t first = d->draws / STRETCHES * k + smaller(k, d->draws % STRETCHES);
+  struct synth_list mine = {0}; /* threads would wait for each other where their lists stand side by side */
+  int code = draw_numbers(d, rows, first, first + d->draws / STRETCHES + (k < d->draws % STRETCHES), &mine);
+  *list = mine;
+  return code;
 }
 
 int synth_pairs_draw(const struct synth_drawing *d, const struct synth_rows *rows,
@@ -123,21 +131,25 @@ static int send_pairs(struct row_shuffle *shuffle, void *context) {
   }
 }
 
-/* A list more, with room. */
-static int open_list(struct synth_pairs *pairs, struct synth_list **list) {
-  const int64_t bytes = (int64_t)sizeof **list;
+/* A list more, with room, unless the last one has some. */
+static int need_room(struct synth_pairs *pairs) {
+  const int64_t bytes = (int64_t)sizeof *pairs->list;
+  if (pairs->lists) {
+    const struct synth_list *last = &pairs->list[pairs->lists - 1];
+    if (last->count < last->room) return OK;
+  }
   TRY(memory_grow(&pairs->list, pairs->lists * bytes, (pairs->lists + 1) * bytes, "lists of edges"));
-  *list = &pairs->list[pairs->lists++];
-  (*list)->room = LIST;
-  return memory_arrays("drawn edges", ROOM(&(*list)->pair, LIST));
+  struct synth_list *list = &pairs->list[pairs->lists++];
+  list->room = LIST;
+  return memory_arrays("drawn edges", ROOM(&list->pair, LIST));
 }
 
 static int take_pairs(const void *records, int64_t count, void *context) {
   struct synth_pairs *pairs = ((struct exchange *)context)->pairs;
   const struct synth_pair *from = records;
   while (count > 0) {
-    struct synth_list *list = pairs->lists ? &pairs->list[pairs->lists - 1] : NULL;
-    if (!list || list->count == list->room) TRY(open_list(pairs, &list));
+    TRY(need_room(pairs));
+    struct synth_list *list = &pairs->list[pairs->lists - 1];
     int64_t taken = smaller(count, list->room - list->count);
     memcpy(list->pair + list->count, from, (size_t)taken * sizeof *from);
     list->count += taken;
