@@ -51,7 +51,7 @@ TEST(pairs_travel_in_rounds_of_any_size) {
   row_shuffle_block = usual;
 }
 
-TEST(what_one_rank_refuses_all_refuse) {
+TEST(a_degree_without_room_is_refused_on_every_rank) {
   assert_ok(dataset_path_open(&block, "synth:nodes=100,degree=99,features=2,classes=2"));
   assert_int_equal(comm_agree(&comm, dataset_hold_block(&comm, &block, GRAPH_ROWS, comm.rank * 10, 10)),
                    BAD_INPUT);
