@@ -5,7 +5,7 @@
 #include <ftw.h>
 #include <unistd.h>
 
-#include "partition/graph/row_shuffle.h"
+#include "runtime/comm/row_shuffle.h"
 #include "tests/check.h"
 
 /* Their rows need one round, and fit into this as into the 64 MiB of every run; large blocks cost the address

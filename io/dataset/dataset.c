@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "runtime/base/base.h"
+#include "runtime/comm/comm.h"
 
 const char *const split_name[SPLIT_COUNT] = {"train", "val", "test"};
 
@@ -34,6 +35,7 @@ int dataset_stray_splits(struct dataset *d, int (*stray)(void *context, const ch
   int64_t count;
   struct h5_shape shape;
   int code = OK;
+  if (d->made.maker) return OK;
   TRY(h5_shape(&d->h5, "/split", &shape));
   if (!shape.is_group) return OK;
   TRY(h5_list(&d->h5, "/split", &names, &count));
@@ -51,8 +53,45 @@ int dataset_check_splits(struct dataset *d) {
   return dataset_stray_splits(d, refuse_split, d);
 }
 
+const char *dataset_file(const struct dataset *d) {
+  return d->made.maker ? NULL : d->h5.path;
+}
+
+void dataset_set_entries(struct dataset *d, enum rows_kind kind, int64_t entries) {
+  d->rows[kind].entries = entries;
+  if (kind == GRAPH_ROWS) d->edges = entries;
+  if (kind == HYPER_ROWS) d->incidences = entries;
+}
+
+static int hold(struct comm *comm, struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows) {
+  if (!d->made.maker) return OK;
+  TRY(dataset_made_hold(&d->made, comm, first, rows));
+  if (d->made.rows == d->rows[kind].rows) dataset_set_entries(d, kind, d->made.start[d->made.rows]);
+  return OK;
+}
+
+int dataset_hold_rows(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows) {
+  return hold(NULL, d, kind, first, rows);
+}
+
+int dataset_hold_block(struct comm *comm, struct dataset *d, enum rows_kind kind, int64_t first,
+                       int64_t rows) {
+  return hold(comm->size > 1 ? comm : NULL, d, kind, first, rows);
+}
+
+void dataset_drop_rows(struct dataset *d) {
+  dataset_made_drop(&d->made);
+}
+
+static int made_starts(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows, int64_t *start) {
+  TRY(dataset_hold_rows(d, kind, first, rows));
+  dataset_made_starts(&d->made, first, rows, start);
+  return OK;
+}
+
 int dataset_read_starts(struct dataset *d, enum rows_kind kind, int64_t first, int64_t rows, int64_t *start) {
   const struct dataset_rows *of = &d->rows[kind];
+  if (d->made.maker) return made_starts(d, kind, first, rows, start);
   TRY(h5_read_rows(&d->h5, of->starts, first, rows + 1, H5_INT64, start));
   for (int64_t i = 0; i <= rows; i++) {
     int64_t least = i > 0 ? start[i - 1] : 0;
@@ -116,11 +155,16 @@ static int read_reals(struct dataset *d, const char *name, int64_t first, int64_
 int dataset_read_entries(struct dataset *d, enum rows_kind kind, int64_t first, int64_t count, int32_t *id,
                          float *value) {
   const struct dataset_rows *of = &d->rows[kind];
+  if (d->made.maker) {
+    dataset_made_entries(&d->made, first, count, id);
+    return OK;
+  }
   TRY(read_ids(d, of->ids, first, count, 0, of->most - 1, id));
   return value ? read_reals(d, of->values, first, count, value) : OK;
 }
 
 int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float *values) {
+  if (d->made.maker) return d->made.maker->features(d->made.context, first, rows, values);
   TRY(h5_read_rows(&d->h5, "/node/features", first, rows, H5_FLOAT, values));
   int64_t wrong = find_not_finite(values, rows * d->features);
   if (wrong < rows * d->features)
@@ -130,6 +174,7 @@ int dataset_read_features(struct dataset *d, int64_t first, int64_t rows, float 
 }
 
 int dataset_read_label(struct dataset *d, int64_t first, int64_t rows, int32_t *label) {
+  if (d->made.maker) return d->made.maker->label(d->made.context, first, rows, label);
   return read_ids(d, "/node/labels", first, rows, -1, d->classes - 1, label);
 }
 
@@ -172,7 +217,8 @@ int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_
     FAIL(BAD_INPUT, "%s: has no split %lld; it has %lld, counted from 0", d->h5.path, (long long)split,
          (long long)d->splits);
   dataset_split_name(d, split, part, name);
-  int code = read_split(d, name, node, count);
+  int code = d->made.maker ? d->made.maker->split(d->made.context, part, node, count)
+                           : read_split(d, name, node, count);
   if (code != OK) {
     free(*node);
     *node = NULL;

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "io/dataset/dataset_made.h"
 #include "io/file/h5.h"
 
 enum task { TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL };
@@ -24,16 +25,16 @@ struct dataset_rows {
 extern const struct dataset_rows dataset_rows_names[ROWS_KINDS]; /* these alone */
 
 struct dataset {
-  struct h5 h5;
+  struct h5 h5; /* of one that is made its path is what it is called */
+  struct dataset_made made;
   char name[256];
   int64_t nodes, edges, features, classes;
   enum task task;
   int directed, weighted;
-  int sparse;          /* features are sparse rows */
-  int64_t feature_nnz; /* of sparse features */
-  int ids;             /* 0: none, 1: int64, 2: strings */
-  int64_t splits;      /* numbered splits; a plain /split/train counts as split 0 */
-  int plain_split;     /* split 0 is /split/train and not /split/0/train */
+  int sparse;      /* features are sparse rows */
+  int ids;         /* 0: none, 1: int64, 2: strings */
+  int64_t splits;  /* numbered splits; a plain /split/train counts as split 0 */
+  int plain_split; /* split 0 is /split/train and not /split/0/train */
   int has_graph, has_features, has_labels;
   int64_t hyperedges, incidences;       /* 0: no hypergraph */
   struct dataset_rows rows[ROWS_KINDS]; /* zeroed: the file has none */
@@ -47,8 +48,24 @@ extern const char dataset_format[];
 int dataset_open(struct dataset *dataset, const char *path);
 void dataset_close(struct dataset *dataset);
 
+/* The path of its file; NULL: it is made. */
+const char *dataset_file(const struct dataset *dataset);
+
+/* Rows that are to be read now, and that they are needed no more; for a file nothing. One that is made has
+ * them made here, without other ranks. */
+int dataset_hold_rows(struct dataset *dataset, enum rows_kind kind, int64_t first, int64_t rows);
+/* Collective: the same of rows that begin behind those of the rank before, of all ranks together all; each
+ * makes its share of their entries. */
+int dataset_hold_block(struct comm *comm, struct dataset *dataset, enum rows_kind kind, int64_t first,
+                       int64_t rows);
+void dataset_drop_rows(struct dataset *dataset);
+/* How many arcs or incidences there are: of a dataset that is made about as many as were asked for, until
+ * whoever has counted all of them says so; holding all rows does. */
+void dataset_set_entries(struct dataset *dataset, enum rows_kind kind, int64_t entries);
+
 /* Offsets indptr[first .. first + rows] (rows + 1 values), checked: ascending, inside [0, entries], 0 at the
- * start and `entries` at the end of all. */
+ * start and `entries` at the end of all. Those of a dataset that is made count from the first row held; rows
+ * that are not held are held from then on. */
 int dataset_read_starts(struct dataset *dataset, enum rows_kind kind, int64_t first, int64_t rows,
                         int64_t *start);
 /* Ids and values (NULL: not wanted) of entries [first, first + count), checked to be in range and finite. */

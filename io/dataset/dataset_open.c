@@ -157,9 +157,7 @@ static int open_features(struct dataset *d) {
     return OK;
   }
   if (!d->sparse) return expect(d, "/node/features", NUMBERS, d->nodes, d->features);
-  TRY(open_rows(d, FEATURE_ROWS, d->nodes, -1, d->features));
-  d->feature_nnz = d->rows[FEATURE_ROWS].entries;
-  return OK;
+  return open_rows(d, FEATURE_ROWS, d->nodes, -1, d->features);
 }
 
 static int open_labels(struct dataset *d) {
@@ -220,5 +218,6 @@ int dataset_open(struct dataset *dataset, const char *path) {
 }
 
 void dataset_close(struct dataset *dataset) {
+  dataset_made_close(&dataset->made);
   h5_close(&dataset->h5);
 }

@@ -11,34 +11,25 @@
 #ifndef IO_SYNTH_SYNTH_H
 #define IO_SYNTH_SYNTH_H
 
-#include <stdint.h>
-
 #include "io/dataset/dataset.h"
 #include "io/synth/synth_features.h"
-
-struct synth {
-  char name[256];
-  int64_t nodes, features, classes;
-  double degree; /* mean arcs a node, once duplicates are gone */
-  int64_t seed;
-  int64_t community_size; /* 0: nodes / (4 classes), between 2 and 1000 */
-  double community_power; /* 0: equal sizes; B: sizes from s^-B between community_size / 10 and 10 times it */
-  double inside;          /* share of the edges inside the source's community */
-  double power;           /* of the weights, in [0, 1] */
-  int rmat, shuffle;
-  int64_t hyperedges; /* 0: a graph; else `degree` is the mean of a vertex's hyperedges */
-  double size_power;  /* sizes of hyperedges are in proportion to (U + 1e-3)^-size_power */
-  double signal;      /* length of each class mean */
-  double label_noise;
-  double train, val, test; /* shares of the nodes, drawn at random; test at most the rest */
-};
-
-/* Every option at its default; nodes, degree, features and classes are the caller's. */
-void synth_default(struct synth *synth);
+#include "io/synth/synth_options.h"
+#include "io/synth/synth_rows.h"
 
 /* Fills a zeroed source with graph, labels and split; its features come in blocks from `features`, which must
  * outlive the source. The caller frees both, also after an error. Errors: BAD_INPUT for options that do not
  * go together (more classes than communities, more edges than the graph has room for), FAILED for memory. */
 int synth_make(const struct synth *synth, struct dataset_source *source, struct synth_features *features);
+
+struct comm;
+
+/* Makes the rows of the graph, or of the hyperedges, that rows->first and rows->rows name. comm NULL: alone;
+ * this process draws all edges and keeps those of these rows. Else collective: every rank asks for the rows
+ * behind those of the rank before it, and draws its share of the edges. While edges are drawn 20 to 28 bytes
+ * a node of the whole graph are held. The caller frees the arrays, also after an error. Errors: as above. */
+int synth_make_rows(struct comm *comm, const struct synth *synth, struct synth_rows *rows);
+/* How many rows there are; a warning where all of them are not quite what was asked for. */
+int64_t synth_row_count(const struct synth *synth);
+void synth_say(const struct synth *synth, const struct synth_rows *rows);
 
 #endif

@@ -16,12 +16,34 @@ static int64_t draw_size(struct philox_key key, int64_t community, int64_t size,
   return (int64_t)fmax(2, pow(a + u * (b - a), 1 / (1 - power)));
 }
 
-static void fill_sizes(struct synth_communities *c, int64_t size, double power, int64_t seed) {
-  struct philox_key key = random_key((uint64_t)seed, 0, 1, RANDOM_SYNTH_DEGREE);
+/* Of each community in turn. */
+struct sizes {
+  struct philox_key key;
+  int64_t size;
+  double power;
+};
+
+/* Where the community ends that begins at a node; the last one takes what is left. */
+static int64_t end_of(const struct sizes *s, int64_t community, int64_t node, int64_t nodes) {
+  int64_t wanted = s->power > 0 ? draw_size(s->key, community, s->size, s->power) : s->size;
+  return nodes - node <= wanted ? nodes : node + wanted;
+}
+
+static struct sizes sizes_of(int64_t size, double power, int64_t seed) {
+  return (struct sizes){random_key((uint64_t)seed, 0, 1, RANDOM_SYNTH_DEGREE), size, power};
+}
+
+int64_t synth_communities_count(int64_t nodes, int64_t size, double power, int64_t seed, int64_t most) {
+  struct sizes sizes = sizes_of(size, power, seed);
+  int64_t count = 0;
+  for (int64_t node = 0; node < nodes && count < most; count++) node = end_of(&sizes, count, node, nodes);
+  return count;
+}
+
+static void fill_sizes(struct synth_communities *c, const struct sizes *sizes) {
   int64_t node = 0;
   for (c->count = 0; node < c->nodes; c->count++) {
-    int64_t wanted = power > 0 ? draw_size(key, c->count, size, power) : size;
-    int64_t end = c->nodes - node <= wanted ? c->nodes : node + wanted;
+    int64_t end = end_of(sizes, c->count, node, c->nodes);
     c->start[c->count] = node;
     for (; node < end; node++) c->of_node[node] = (int32_t)c->count;
   }
@@ -34,7 +56,8 @@ int synth_communities_init(struct synth_communities *c, int64_t nodes, int64_t s
   /* No community is smaller than 2 save the last. */
   TRY(memory_arrays("communities", ROOM(&c->start, nodes / 2 + 2)));
   TRY(memory_arrays("communities of nodes", ROOM(&c->of_node, nodes)));
-  fill_sizes(c, size, power, seed);
+  const struct sizes sizes = sizes_of(size, power, seed);
+  fill_sizes(c, &sizes);
   return OK;
 }
 

@@ -23,6 +23,8 @@ struct synth_communities {
  * what is left. */
 int synth_communities_init(struct synth_communities *c, int64_t nodes, int64_t size, double power,
                            int64_t seed);
+/* How many there will be, or `most` where there are more. */
+int64_t synth_communities_count(int64_t nodes, int64_t size, double power, int64_t seed, int64_t most);
 
 /* Gives node u the weight (U_u + 1e-3)^-power; from then on edges can be drawn. */
 int synth_communities_weigh(struct synth_communities *c, double power, double inside, int64_t seed);

@@ -47,66 +47,67 @@ int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wan
   return solve_draws(probability, nodes, wanted, draws);
 }
 
-static void draw_pairs(const struct synth_model *model, int64_t draws, const int32_t *new_id,
-                       struct synth_pair *pair) {
-#pragma omp parallel for schedule(static)
-  for (int64_t e = 0; e < draws; e++) {
-    pair[e] = model->draw(model->context, (uint64_t)e);
-    if (new_id) pair[e] = (struct synth_pair){new_id[pair[e].u], new_id[pair[e].v]};
+/* Where each row begins when every drawn pair counts in both of its rows. */
+static void count_rows(const struct synth_pairs *pairs, const struct synth_rows *rows) {
+  int64_t *length = rows->start + 1;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int64_t k = 0; k < pairs->lists; k++) {
+    const struct synth_list *list = &pairs->list[k];
+    for (const struct synth_pair *p = list->pair; p < list->pair + list->count; p++) {
+      if (synth_rows_has(rows, p->u)) __atomic_fetch_add(&length[p->u - rows->first], 1, __ATOMIC_RELAXED);
+      if (synth_rows_has(rows, p->v)) __atomic_fetch_add(&length[p->v - rows->first], 1, __ATOMIC_RELAXED);
+    }
   }
+  for (int64_t v = 0; v < rows->rows; v++) rows->start[v + 1] += rows->start[v];
 }
 
-/* Where each row begins when every drawn pair counts in both of its rows. */
-static void count_rows(const struct synth_pair *pair, int64_t draws, int64_t nodes, int64_t *start) {
-#pragma omp parallel for schedule(static)
-  for (int64_t e = 0; e < draws; e++) {
-    if (pair[e].u == pair[e].v) continue;
-    __atomic_fetch_add(&start[pair[e].u + 1], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&start[pair[e].v + 1], 1, __ATOMIC_RELAXED);
-  }
-  for (int64_t v = 0; v < nodes; v++) start[v + 1] += start[v];
+static void put(const struct synth_rows *rows, int64_t *next, int32_t row, int32_t id) {
+  if (!synth_rows_has(rows, row)) return;
+  rows->id[__atomic_fetch_add(&next[row - rows->first], 1, __ATOMIC_RELAXED)] = id;
 }
 
 /* Threads race for places inside a row; sorting the row makes the result one again. */
-static void scatter(const struct synth_pair *pair, int64_t draws, int64_t *next, int32_t *col) {
-#pragma omp parallel for schedule(static)
-  for (int64_t e = 0; e < draws; e++) {
-    if (pair[e].u == pair[e].v) continue;
-    col[__atomic_fetch_add(&next[pair[e].u], 1, __ATOMIC_RELAXED)] = pair[e].v;
-    col[__atomic_fetch_add(&next[pair[e].v], 1, __ATOMIC_RELAXED)] = pair[e].u;
+static void scatter(const struct synth_pairs *pairs, const struct synth_rows *rows, int64_t *next) {
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int64_t k = 0; k < pairs->lists; k++) {
+    const struct synth_list *list = &pairs->list[k];
+    for (const struct synth_pair *p = list->pair; p < list->pair + list->count; p++) {
+      put(rows, next, p->u, p->v);
+      put(rows, next, p->v, p->u);
+    }
   }
 }
 
 /* Sorts each row and drops duplicates; kept[v] = length that is left. */
-static void sort_rows(int64_t nodes, const int64_t *start, int32_t *col, int64_t *kept) {
+static void sort_rows(const struct synth_rows *rows, int64_t *kept) {
+  const int64_t *start = rows->start;
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < nodes; v++) kept[v] = sort_distinct(col + start[v], start[v + 1] - start[v]);
+  for (int64_t v = 0; v < rows->rows; v++)
+    kept[v] = sort_distinct(rows->id + start[v], start[v + 1] - start[v]);
 }
 
 /* Moves the rows together. */
-static void compact(int64_t nodes, int64_t *start, int32_t *col, const int64_t *kept) {
+static void compact(const struct synth_rows *rows, const int64_t *kept) {
   int64_t to = 0;
-  for (int64_t v = 0; v < nodes; v++) {
-    memmove(col + to, col + start[v], (size_t)kept[v] * sizeof *col);
-    start[v] = to;
+  for (int64_t v = 0; v < rows->rows; v++) {
+    memmove(rows->id + to, rows->id + rows->start[v], (size_t)kept[v] * sizeof *rows->id);
+    rows->start[v] = to;
     to += kept[v];
   }
-  start[nodes] = to;
+  rows->start[rows->rows] = to;
 }
 
-int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
-                      int64_t **start, int32_t **col) {
-  FREED struct synth_pair *pair = NULL;
+int synth_edges_build(struct comm *comm, const struct synth_drawing *drawing, struct synth_rows *rows) {
+  ENDED_BY(synth_pairs_free) struct synth_pairs pairs = {0};
   FREED int64_t *next = NULL;
-  TRY(memory_arrays("rows of the graph", ROOM(start, nodes + 1), ROOM(&next, nodes)));
-  TRY(memory_arrays("drawn edges", ROOM(&pair, draws)));
-  draw_pairs(model, draws, new_id, pair);
-  count_rows(pair, draws, nodes, *start);
-  TRY(memory_arrays("columns of the graph", ROOM(col, (*start)[nodes])));
-  memcpy(next, *start, (size_t)nodes * sizeof *next);
-  scatter(pair, draws, next, *col);
-  sort_rows(nodes, *start, *col, next);
-  compact(nodes, *start, *col, next);
+  TRY(comm ? synth_pairs_exchange(comm, drawing, rows, &pairs) : synth_pairs_draw(drawing, rows, &pairs));
+  TRY(memory_arrays("rows of the graph", ROOM(&rows->start, rows->rows + 1), ROOM(&next, rows->rows)));
+  count_rows(&pairs, rows);
+  TRY(memory_arrays("columns of the graph", ROOM(&rows->id, rows->start[rows->rows])));
+  memcpy(next, rows->start, (size_t)rows->rows * sizeof *next);
+  scatter(&pairs, rows, next);
+  sort_rows(rows, next);
+  compact(rows, next);
   return OK;
 }
 

@@ -5,28 +5,17 @@
 
 #include <stdint.h>
 
+#include "io/synth/synth_pairs.h"
 #include "runtime/base/random.h"
-
-struct synth_pair {
-  int32_t u, v; /* equal: this number draws no edge */
-};
-
-struct synth_model {
-  const void *context;
-  struct synth_pair (*draw)(const void *context, uint64_t edge);
-  /* That one draw gives the pair, in either order. */
-  double (*probability)(const void *context, struct synth_pair pair);
-};
 
 /* How many draws leave `wanted` different pairs on average. Of the pairs of the first draws, each stands for
  * 1/p others: sum over pairs of 1 - exp(-draws p) = mean of (1 - exp(-draws p)) / p. Errors: BAD_INPUT when
  * even 16 times `wanted` draws leave fewer. */
 int synth_edges_draws(const struct synth_model *model, int64_t nodes, double wanted, int64_t *draws);
 
-/* Rows start[nodes + 1] and col of that many draws; new_id renames nodes (NULL: not). The caller frees both
- * arrays, also after an error. */
-int synth_edges_build(const struct synth_model *model, int64_t nodes, int64_t draws, const int32_t *new_id,
-                      int64_t **start, int32_t **col);
+/* Fills the rows that it names of a graph of all these draws. comm NULL: alone, as synth_pairs_draw; else
+ * collective, as synth_pairs_exchange. The caller frees the arrays, also after an error. */
+int synth_edges_build(struct comm *comm, const struct synth_drawing *drawing, struct synth_rows *rows);
 
 /* R-MAT edges (Chakrabarti, Zhan, Faloutsos, SDM 2004): each bit of both ends at once falls into one of four
  * quadrants with probabilities .57, .19, .19, .05. Ends beyond the number of nodes draw no edge. */

@@ -50,41 +50,38 @@ static int64_t draw_members(const struct synth_hyperedges *h, const struct synth
 
 /* Room for the sizes drawn, then the rows move together. */
 static void fill(const struct synth_hyperedges *h, const struct synth_communities *c, const int32_t *new_id,
-                 int64_t *start, int64_t *filled, int32_t *vertex) {
+                 int64_t *filled, struct synth_rows *rows) {
+  int64_t *start = rows->start;
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t e = 0; e < h->count; e++) {
-    int32_t *row = vertex + start[e];
-    filled[e] = draw_members(h, c, e, new_id != NULL, start[e + 1] - start[e], row);
+  for (int64_t e = 0; e < rows->rows; e++) {
+    int32_t *row = rows->id + start[e];
+    filled[e] = draw_members(h, c, rows->first + e, new_id != NULL, start[e + 1] - start[e], row);
     for (int64_t i = 0; new_id && i < filled[e]; i++) row[i] = new_id[row[i]];
     if (new_id) sort_distinct(row, filled[e]);
   }
-  for (int64_t e = 0, at = 0, from = 0; e < h->count; e++) {
+  for (int64_t e = 0, at = 0, from = 0; e < rows->rows; e++) {
     int64_t next = start[e + 1];
-    for (int64_t i = 0; i < filled[e]; i++) vertex[at + i] = vertex[from + i];
+    for (int64_t i = 0; i < filled[e]; i++) rows->id[at + i] = rows->id[from + i];
     at += filled[e];
     from = next;
     start[e + 1] = at;
   }
 }
 
-int synth_hyperedges_build(const struct synth_hyperedges *h, const struct synth_communities *c,
-                           const int32_t *new_id, int64_t **start, int32_t **vertex) {
-  if (h->mean < 1 || h->mean > (double)c->nodes)
-    FAIL(
-        BAD_INPUT,
-        "%lld hyperedges of %g vertices each on average; allowed: from 1 to the number of vertices, --degree "
-        "x --nodes / --hyperedges",
-        (long long)h->count, h->mean);
-  int64_t *filled = NULL;
-  TRY(memory_arrays("hyperedges", ROOM(start, h->count + 1)));
-  for (int64_t e = 0; e < h->count; e++) (*start)[e + 1] = (*start)[e] + draw_size(h, c->nodes, e);
-  TRY(memory_arrays("vertices of hyperedges", ROOM(vertex, (*start)[h->count])));
-  TRY(memory_arrays("sizes of hyperedges", ROOM(&filled, h->count)));
-  fill(h, c, new_id, *start, filled, *vertex);
-  free(filled);
-  const double made = (double)(*start)[h->count] / (double)h->count;
+void synth_hyperedges_say(const struct synth_hyperedges *h, const struct synth_rows *rows) {
+  const double made = (double)rows->start[rows->rows] / (double)rows->rows;
   if (fabs(made / h->mean - 1) > TOLERANCE)
     log_warn("hyperedges have %.3g vertices on average, not %.3g: %s", made, h->mean,
              made > h->mean ? "none has fewer than one" : "communities have no more for them");
+}
+
+int synth_hyperedges_build(const struct synth_hyperedges *h, const struct synth_communities *c,
+                           const int32_t *new_id, struct synth_rows *rows) {
+  FREED int64_t *filled = NULL;
+  TRY(memory_arrays("hyperedges", ROOM(&rows->start, rows->rows + 1), ROOM(&filled, rows->rows)));
+  for (int64_t e = 0; e < rows->rows; e++)
+    rows->start[e + 1] = rows->start[e] + draw_size(h, c->nodes, rows->first + e);
+  TRY(memory_arrays("vertices of hyperedges", ROOM(&rows->id, rows->start[rows->rows])));
+  fill(h, c, new_id, filled, rows);
   return OK;
 }

@@ -13,10 +13,12 @@ struct synth_hyperedges {
   int64_t seed;
 };
 
-/* Rows start[count + 1] and vertex, ascending; new_id renames vertices (NULL: not, and hyperedges come in the
- * order of the vertex they gather around). c has weights. The caller frees both arrays, also after an error.
- * Errors: BAD_INPUT for a mean size below 1 or above the number of vertices. */
+/* Fills the hyperedges that the rows name, with the vertices of each; new_id renames vertices (NULL: not, and
+ * hyperedges come in the order of the vertex they gather around). c has weights. The caller frees the arrays,
+ * also after an error. */
 int synth_hyperedges_build(const struct synth_hyperedges *h, const struct synth_communities *c,
-                           const int32_t *new_id, int64_t **start, int32_t **vertex);
+                           const int32_t *new_id, struct synth_rows *rows);
+/* A warning where all hyperedges have another mean size than was asked for. */
+void synth_hyperedges_say(const struct synth_hyperedges *h, const struct synth_rows *rows);
 
 #endif

@@ -1,6 +1,6 @@
 #include "launch/bench/gnnbench_halo.h"
 
-#include "io/file/h5.h"
+#include "io/dataset_path.h"
 #include "runtime/base/random.h"
 
 /* `rows` of the ranks nodes each, drawn evenly without repetition, ascending (Knuth, TAOCP 2, algorithm S).
@@ -58,8 +58,8 @@ static int read_config(const struct bench_options *options, struct config *confi
 static int open_dataset(struct bench *bench, struct bench_halo *h) {
   struct comm *comm = &bench->comm;
   const char *path = bench->options->dataset;
-  TRY(comm_agree(comm, comm->rank == 0 ? h5_probe(path) : OK));
-  TRY(comm_agree(comm, dataset_open(&h->dataset, path)));
+  TRY(comm_agree(comm, comm->rank == 0 ? dataset_path_probe(path) : OK));
+  TRY(comm_agree(comm, dataset_path_open(&h->dataset, path)));
   if (!h->dataset.has_graph) FAIL(BAD_INPUT, "%s: no /graph to partition", path);
   return OK;
 }

@@ -1,5 +1,5 @@
 #include "launch/bench/bench.h"
-#include "launch/options.h"
+#include "runtime/config/options.h"
 
 enum {
   OF_KERNELS = BENCH_SPMM | BENCH_GEMM | BENCH_UPDATE | BENCH_REDUCE | BENCH_ATTENTION | BENCH_SDDMM |

@@ -1,9 +1,8 @@
 /* gnndata check */
-#include "io/dataset/dataset.h"
-#include "io/file/h5.h"
+#include "io/dataset_path.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 
 static void print_help(const struct options *options) {
   (void)options;
@@ -39,6 +38,9 @@ static void print_ok(const struct dataset *d, const char *path) {
 
 static int check(struct dataset *d, const char *path) {
   int64_t violations = 0;
+  if (dataset_path_is_made(path))
+    FAIL(BAD_INPUT,
+         "%s: gnndata check looks into a file, and this dataset has none: it is made where it is read", path);
   TRY(h5_probe(path));
   TRY(dataset_open(d, path));
   TRY(dataset_check(d, say, NULL, &violations));

@@ -2,8 +2,8 @@
 #include "io/file/path_check.h"
 #include "io/import/import_read.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 #include "runtime/profile/profile_clock.h"
 
 /* clang-format off */

@@ -2,13 +2,12 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "io/dataset/dataset.h"
-#include "io/file/h5.h"
+#include "io/dataset_path.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "partition/cut/partition_cache.h"
 #include "runtime/base/base.h"
 #include "runtime/base/csr.h"
+#include "runtime/config/options.h"
 
 enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 4, PIECE = 1 << 16 };
 
@@ -30,7 +29,7 @@ static const struct option table[] = {
     {0}};
 
 static void print_help(const struct options *options) {
-  printf("usage: gnndata info FILE.h5 [--layout[=GPU]]\n\n"
+  printf("usage: gnndata info FILE.h5|synth:OPTIONS [--layout[=GPU]]\n\n"
          "Says what a dataset holds: size, degrees with their distribution, features, classes, splits,\n"
          "and the partitions that are kept beside it.\n\n");
   options_print(options, 15);
@@ -169,7 +168,8 @@ static int show_features(struct dataset *d) {
   }
   if (d->sparse) {
     printf("features     %" PRId64 ", sparse rows, %" PRId64 " entries, %.4g%% not zero\n", d->features,
-           d->feature_nnz, 100. * (double)d->feature_nnz / ((double)d->nodes * (double)d->features));
+           d->rows[FEATURE_ROWS].entries,
+           100. * (double)d->rows[FEATURE_ROWS].entries / ((double)d->nodes * (double)d->features));
     return OK;
   }
   int64_t rows = smaller(DATASET_BLOCK / (d->features * (int64_t)sizeof *value) + 1, d->nodes);
@@ -270,8 +270,7 @@ static int show(struct dataset *d, const char *path, const char *gpu) {
   struct stat status;
   const struct cost_model *model = NULL;
   if (gpu) TRY(gnndata_find_gpu(gpu, &model));
-  TRY(h5_probe(path));
-  TRY(dataset_open(d, path));
+  TRY(dataset_path_open_whole(d, path));
   printf("name         %s\n", d->name);
   if (stat(path, &status) == 0) printf("file         %s, %s\n", path, memory_text(status.st_size, size));
   printf("nodes        %" PRId64 "%s\n", d->nodes,

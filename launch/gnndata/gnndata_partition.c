@@ -1,10 +1,11 @@
 /* gnndata partition */
+#include "io/dataset_path.h"
 #include "launch/gnndata/gnndata_commands.h"
-#include "launch/options.h"
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/order/order_rate.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 
 struct request {
   const char *path;
@@ -37,7 +38,7 @@ static const struct option table[] = {
 /* clang-format on */
 
 static void print_help(const struct options *options) {
-  printf("usage: gnndata partition FILE.h5 --parts K [OPTION]...\n\n"
+  printf("usage: gnndata partition FILE.h5|synth:OPTIONS --parts K [OPTION]...\n\n"
          "Makes the partition that a run on K ranks would make, keeps it in FILE.h5.parts/ and prints it;\n"
          "of a hypergraph, where the file has no graph.\n\n");
   options_print(options, 16);
@@ -67,6 +68,13 @@ static int print_intensity(const struct graph *graph, const struct partition *pa
   return OK;
 }
 
+static void say_kept(const struct dataset *dataset, const struct partition *partition) {
+  if (!dataset_file(dataset))
+    log_info("not kept: a dataset without a file has no place for it; a run keeps its own in log.dir");
+  else if (!partition->cached && partition->path[0])
+    log_info("kept in %s", partition->path);
+}
+
 static int make(struct comm *comm, const struct request *request, struct dataset *dataset,
                 struct graph *block, struct partition *partition) {
   uint64_t hash;
@@ -76,7 +84,7 @@ static int make(struct comm *comm, const struct request *request, struct dataset
   if (comm->size == 1) TRY(rate(block, partition));
   partition_print(partition, &request->config, dataset->edges, 1);
   if (comm->size == 1) TRY(print_intensity(block, partition));
-  if (!partition->cached && partition->path[0]) log_info("kept in %s", partition->path);
+  say_kept(dataset, partition);
   return OK;
 }
 
@@ -89,7 +97,7 @@ static int make_star_expansion(struct comm *comm, const struct request *request,
   TRY(star_expansion_partition(comm, &request->config, dataset, hash, block, (int)request->parts, NULL,
                                expansion));
   star_expansion_print(expansion, &request->config, dataset->nodes, dataset->incidences);
-  if (!expansion->cached && expansion->path[0]) log_info("kept in %s", expansion->path);
+  say_kept(dataset, expansion);
   return OK;
 }
 
@@ -97,8 +105,8 @@ static int run(struct comm *comm, const struct request *request) {
   ENDED_BY(dataset_close) struct dataset dataset = {0};
   ENDED_BY(graph_free) struct graph block = {0};
   ENDED_BY(partition_free) struct partition partition = {0};
-  TRY(comm_agree(comm, h5_probe(request->path)));
-  TRY(comm_agree(comm, dataset_open(&dataset, request->path)));
+  TRY(comm_agree(comm, dataset_path_probe(request->path)));
+  TRY(comm_agree(comm, dataset_path_open(&dataset, request->path)));
   int code = comm->rank
                  ? OK
                  : partition_check_ahead(&request->config, &dataset, !dataset.has_graph, (int)request->parts);

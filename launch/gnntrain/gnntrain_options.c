@@ -1,7 +1,7 @@
 #include "launch/gnntrain/gnntrain_options.h"
-#include "launch/options.h"
 #include "models/layers/types.h"
 #include "runtime/base/base.h"
+#include "runtime/config/options.h"
 
 static int add_set(void *of, const struct option *option, char *assignment) {
   struct command_line *line = of;

@@ -1,6 +1,7 @@
 #include <ctype.h>
 #include <unistd.h>
 
+#include "io/dataset_path.h"
 #include "launch/gnntrain/gnntrain_options.h"
 #include "runtime/base/base.h"
 
@@ -35,6 +36,7 @@ static void read_recipe(FILE *file, char recipe[RECIPE]) {
 
 int check_dataset_is_made(const struct config *config) {
   char recipe[RECIPE];
+  if (dataset_path_is_made(config->dataset.path)) return OK;
   if (access(config->dataset.path, F_OK) == 0 || errno != ENOENT) return OK;
   FILE *file = fopen(config->path, "re");
   if (!file) return OK;

@@ -1,5 +1,6 @@
 #include "models/session/job.h"
 
+#include "io/dataset_path.h"
 #include "kernels/cost/cost_models.h"
 #include "models/core/features.h"
 #include "models/session/job_grid.h"
@@ -72,9 +73,9 @@ static int open_dataset(struct job *job) {
   job->hypergraph = type->on_hypergraph;
   job->loops = model_type_loops(type, &job->config);
   TRY(comm_agree(&job->comm, job_grid_read(&job->config, &job->comm, type, &job->grid)));
-  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
-  TRY(rank_consistency_file(&job->comm, path));
-  TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? dataset_path_probe(path) : OK));
+  if (!dataset_path_is_made(path)) TRY(rank_consistency_file(&job->comm, path));
+  TRY(comm_agree(&job->comm, dataset_path_open(&job->dataset, path)));
   return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
 }
 

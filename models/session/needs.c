@@ -20,10 +20,12 @@ static void add_features(const struct dataset *d, enum dtype dtype, struct estim
                          struct estimate *device) {
   int64_t each = dtype_bytes(dtype), wide = host == device && each > 4 ? each : 4;
   estimate_add(host, "features",
-               d->sparse ? bytes_of(d->feature_nnz, 2, 8) : bytes_of(d->nodes, d->features, wide));
+               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, 2, 8)
+                         : bytes_of(d->nodes, d->features, wide));
   if (host == device) return;
   estimate_add(device, "features",
-               d->sparse ? bytes_of(d->feature_nnz, 1, 6) : bytes_of(d->nodes, d->features, each));
+               d->sparse ? bytes_of(d->rows[FEATURE_ROWS].entries, 1, 6)
+                         : bytes_of(d->nodes, d->features, each));
 }
 
 /* Columns, row offsets and weights; on a GPU dense tiles may need a bit an arc, but keep weights. */

@@ -45,7 +45,7 @@ static int may_be_kept(const struct config *config, const struct dataset *datase
   snprintf(prefix, sizeof prefix, "%s-%d-", partition_method_name[config->partition.method], parts);
   snprintf(beside, sizeof beside, "%s.parts", dataset->h5.path);
   snprintf(folder, sizeof folder, "%s/parts", config->log.dir);
-  return has_file(beside, prefix) || has_file(folder, prefix);
+  return (dataset_file(dataset) && has_file(beside, prefix)) || has_file(folder, prefix);
 }
 
 /* The file of method "file". */

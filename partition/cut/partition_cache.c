@@ -12,7 +12,7 @@ enum { PLACES = 2 };
 
 /* The folder number `place`; 0 when there is no such place. */
 static int folder_of(const struct partition_key *key, int place, char *path, size_t size) {
-  if (place == 0) return snprintf(path, size, "%s.parts", key->dataset) < (int)size;
+  if (place == 0) return key->dataset && snprintf(path, size, "%s.parts", key->dataset) < (int)size;
   return key->run_dir && snprintf(path, size, "%s/parts", key->run_dir) < (int)size;
 }
 

@@ -7,7 +7,7 @@
 /* What a partition depends on, and where it may lie. Borrowed. */
 struct partition_key {
   const struct config *config;
-  const char *dataset, *run_dir; /* run_dir may be NULL */
+  const char *dataset, *run_dir; /* the dataset's file, and the run's folder; NULL: there is none */
   uint64_t hash;
   int parts;
   int64_t nodes, edges; /* edges: stored arcs; of a star, incidences */

@@ -353,7 +353,8 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
   *partition = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
   if (partition_is_blocks(comm, config, block, parts)) return partition_make_blocks(comm, block, partition);
-  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
+  struct partition_key key = {config, dataset_file(dataset), run_dir,       hash,
+                              parts,  dataset->nodes,        dataset->edges};
   struct making making = {
       .key = &key, .dataset = dataset, .block = block, .directed = dataset->directed, .partition = partition};
   TRY(make_shared(comm, &making));
@@ -370,7 +371,8 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
   *expansion = (struct partition){0};
   TRY(comm_agree(comm, check_parts(dataset, parts, "vertices")));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
-  struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
+  struct partition_key key = {config, dataset_file(dataset), run_dir, hash, parts,
+                              nodes,  dataset->incidences};
   struct making making = {.key = &key,
                           .dataset = dataset,
                           .block = block,

@@ -21,6 +21,7 @@ static int check_rows(const struct graph *expansion, int64_t vertices) {
 /* Hyperedges [first, first + count) into the last rows of the star. */
 static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count, struct graph *expansion) {
   int64_t *start = expansion->start + expansion->rows - count;
+  TRY(dataset_hold_rows(dataset, HYPER_ROWS, first, count));
   TRY(dataset_read_starts(dataset, HYPER_ROWS, first, count, start));
   int64_t base = start[0];
   for (int64_t e = 0; e <= count; e++) start[e] -= base;
@@ -30,6 +31,7 @@ static int read_hyperedges(struct dataset *dataset, int64_t first, int64_t count
   for (int64_t e = 0; e < expansion->edges; e += step)
     TRY(dataset_read_entries(dataset, HYPER_ROWS, base + e, smaller(step, expansion->edges - e),
                              expansion->col + e, NULL));
+  dataset_drop_rows(dataset);
   return check_rows(expansion, dataset->nodes);
 }
 
@@ -48,7 +50,11 @@ int star_expansion_read(struct dataset *dataset, int64_t first, int64_t rows, st
 int star_expansion_read_block(struct comm *comm, struct dataset *dataset, struct graph *block) {
   int64_t hyperedges = dataset->hyperedges, first = graph_block(hyperedges, comm->size, comm->rank);
   int64_t rows = graph_block(hyperedges, comm->size, comm->rank + 1) - first;
-  return comm_agree(comm, star_expansion_read(dataset, dataset->nodes + first, rows, block));
+  TRY(comm_agree(comm, star_expansion_read(dataset, dataset->nodes + first, rows, block)));
+  int64_t incidences = block->edges;
+  TRY(comm_sum_int64(comm, &incidences));
+  dataset_set_entries(dataset, HYPER_ROWS, incidences);
+  return OK;
 }
 
 int star_expansion_hash(struct comm *comm, const struct dataset *dataset, const struct graph *block,

@@ -1,8 +1,8 @@
 #include "partition/graph/graph.h"
 
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
+#include "runtime/comm/row_shuffle.h"
 
 void graph_free(struct graph *graph) {
   free_all(graph->start, graph->col, graph->weight);
@@ -75,13 +75,17 @@ int graph_read(struct dataset *dataset, int64_t first, int64_t rows, struct grap
     FAIL(BAD_INPUT, "%s: %lld nodes; at most %d are supported", graph->path, (long long)dataset->nodes,
          INT32_MAX);
   TRY(memory_arrays("row offsets of the graph", ROOM(&graph->start, rows + 1)));
-  if (dataset->has_graph) TRY(read_starts(dataset, graph));
+  if (dataset->has_graph) {
+    TRY(dataset_hold_rows(dataset, GRAPH_ROWS, first, rows));
+    TRY(read_starts(dataset, graph));
+  }
   int64_t base = graph->start[0];
   for (int64_t row = 0; row <= rows; row++) graph->start[row] -= base;
   graph->edges = graph->start[rows];
   TRY(memory_arrays("edges of the graph", ROOM(&graph->col, graph->edges)));
   if (dataset->weighted) TRY(memory_arrays("edge weights", ROOM(&graph->weight, graph->edges)));
   TRY(read_edges(dataset, base, graph));
+  dataset_drop_rows(dataset);
   return check_rows(graph);
 }
 

@@ -44,7 +44,7 @@ uint64_t graph_hash(const struct graph *graph);
 int graph_check_symmetric(struct comm *comm, const struct graph *block);
 
 /* Collective. This rank's block of the rows, and the hash of the whole graph. Errors: those of graph_read,
- * and of graph_check_symmetric for a graph that is not directed. */
+ * and of graph_check_symmetric for a graph that is not directed. The dataset knows its arcs from then on. */
 int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash);
 
 /* The rows as a matrix without weights, which borrows them. */

@@ -1,8 +1,8 @@
 /* Symmetry of a graph whose rows lie on several ranks. */
 #include "partition/graph/graph.h"
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
+#include "runtime/comm/row_shuffle.h"
 
 struct arc {
   int32_t row, col;
@@ -98,7 +98,12 @@ int graph_check_symmetric(struct comm *comm, const struct graph *block) {
 int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *block, uint64_t *hash) {
   int64_t first = graph_block(dataset->nodes, comm->size, comm->rank);
   int64_t end = graph_block(dataset->nodes, comm->size, comm->rank + 1);
+  if (dataset->has_graph)
+    TRY(comm_agree(comm, dataset_hold_block(comm, dataset, GRAPH_ROWS, first, end - first)));
   TRY(comm_agree(comm, graph_read(dataset, first, end - first, block)));
+  int64_t edges = block->edges;
+  TRY(comm_sum_int64(comm, &edges));
+  dataset_set_entries(dataset, GRAPH_ROWS, edges);
   if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
   *hash = graph_hash(block);
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);

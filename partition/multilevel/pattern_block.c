@@ -1,7 +1,7 @@
 #include "partition/multilevel/pattern_block.h"
 
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
+#include "runtime/comm/row_shuffle.h"
 
 struct arc {
   int32_t row, col;

@@ -2,8 +2,8 @@
 
 #include <omp.h>
 
-#include "partition/graph/row_shuffle.h"
 #include "runtime/base/base.h"
+#include "runtime/comm/row_shuffle.h"
 
 enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
 

@@ -1,8 +1,8 @@
 /* Features and labels on their way from the file to the owners of their rows. */
 #include "partition/graph/graph.h"
-#include "partition/graph/row_shuffle.h"
 #include "partition/shard/shard.h"
 #include "runtime/base/base.h"
+#include "runtime/comm/row_shuffle.h"
 
 /* A column of the node table: a fixed number of bytes a node. */
 struct column {

@@ -1,7 +1,7 @@
 /* The split of own rows, and rows on their way back into the dataset's order. */
-#include "partition/graph/row_shuffle.h"
 #include "partition/shard/shard.h"
 #include "runtime/base/base.h"
+#include "runtime/comm/row_shuffle.h"
 
 /* A part of a split as it is read. */
 struct reading {

@@ -29,7 +29,7 @@ _Static_assert(sizeof(enum norm) == sizeof(int), "choices are stored as int");
   }
 
 static const struct config_key table[] = {
-    TEXT(dataset.path, "", "the dataset file, relative to the working directory; required"),
+    TEXT(dataset.path, "", "the dataset file, relative to the working directory, or \"synth:nodes=N,degree=D,...\", made in place by the options of gnndata synth; required"),
     INTEGER(dataset.split, 0, 0, 1e6, "which of the file's splits; run r uses split + r, modulo their number"),
     CHOICE(dataset.normalize, NORMALIZE_NONE, "scale each row of the features to sum 1", "none", "row"),
 

@@ -26,6 +26,9 @@ const struct seed seed_texts[] = {
     {"constants", "small",
      "[\"NVIDIA H200\"]\nrow = 20.0\ncached_bytes = 5e7\n[\"NVIDIA H200\".bf16]\nnear_128 = 12.8\n"
      "[plain.fp32]\nblock_32 = 3\ntile_512 = 0\n"},
+    {"synth_path", "graph", "nodes=1000,degree=16,features=64,classes=10,shuffle,seed=3"},
+    {"synth_path", "hyper", "nodes=1000,degree=6,features=4,classes=2,hyperedges=300,size-power=.5"},
+    {"synth_path", "rmat", "rmat,nodes=1000,degree=6,features=4,classes=2,train=.3,val=.3,test=.1"},
     {"gnntrain_line", "train",
      "run.toml\n--set\ntrain.lr=.1\n--epochs=5\n--device\ncpu\n--resume=a.h5\n--profile\n"},
     {"gnntrain_line", "predict", "--predict\na.h5\n--out=b.h5\nrun.toml\n--set=log.dir=x\n"},

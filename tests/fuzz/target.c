@@ -16,6 +16,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"toml", fuzz_toml},
     {"set", fuzz_set},
     {"constants", fuzz_constants},
+    {"synth_path", fuzz_synth_path},
     {"gnntrain_line", fuzz_gnntrain_line},
     {"import_line", fuzz_import_line},
     {"edgelist", fuzz_edgelist},

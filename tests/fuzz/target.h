@@ -62,6 +62,7 @@ void fuzz_check_text(int taken, const uint8_t *data, size_t size);
 void fuzz_toml(const uint8_t *data, size_t size);
 void fuzz_set(const uint8_t *data, size_t size);
 void fuzz_constants(const uint8_t *data, size_t size);
+void fuzz_synth_path(const uint8_t *data, size_t size);
 void fuzz_gnntrain_line(const uint8_t *data, size_t size);
 void fuzz_import_line(const uint8_t *data, size_t size);
 

@@ -28,7 +28,7 @@ struct room {
 
 static int room_init(struct room *room, const struct dataset *d) {
   int64_t longest = d->hyperedges > d->nodes ? d->hyperedges : d->nodes,
-          entries = d->edges + d->feature_nnz + d->incidences;
+          entries = d->edges + d->rows[FEATURE_ROWS].entries + d->incidences;
   int64_t most = longest + 1 + entries + (d->sparse ? 0 : d->nodes * d->features) + d->nodes * d->classes;
   TRY(memory_alloc(&room->start, (longest + 1) * 8, "offsets"));
   TRY(memory_alloc(&room->wide, most * 8, "integers"));
@@ -53,7 +53,8 @@ static int read_rows(struct dataset *d, struct room *room) {
   if (d->hyperedges) TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, room->start));
   if (d->hyperedges) TRY(dataset_read_entries(d, HYPER_ROWS, 0, d->incidences, room->narrow, NULL));
   if (d->sparse) TRY(dataset_read_starts(d, FEATURE_ROWS, 0, d->nodes, room->start));
-  if (d->sparse) TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->feature_nnz, room->narrow, room->value));
+  if (d->sparse)
+    TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->rows[FEATURE_ROWS].entries, room->narrow, room->value));
   if (d->has_features && !d->sparse) TRY(dataset_read_features(d, 0, d->nodes, room->value));
   return OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/dataset_path.h"
 #include "kernels/cost/cost_models.h"
 #include "launch/gnndata/gnndata_commands.h"
 #include "launch/gnntrain/gnntrain_options.h"
@@ -52,6 +53,18 @@ void fuzz_constants(const uint8_t *data, size_t size) {
   if (!(model->cached_bytes > 0 && model->distant_bytes > model->cached_bytes)) abort();
   fuzz_check_text(code == OK, data, size);
   fuzz_check_code(code);
+}
+
+/* Opening reads the options and makes nothing. */
+void fuzz_synth_path(const uint8_t *data, size_t size) {
+  struct dataset dataset;
+  char *list = fuzz_text(data, size), path[CONFIG_TEXT];
+  snprintf(path, sizeof path, "synth:%s", list);
+  int code = dataset_path_open(&dataset, path);
+  if (code == OK && (dataset.nodes < 2 || dataset.features < 1 || dataset.classes < 2)) abort();
+  dataset_close(&dataset);
+  fuzz_check_code(code);
+  free(list);
 }
 
 enum { ARGUMENTS = 300 };

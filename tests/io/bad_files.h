@@ -22,7 +22,7 @@ static char path[300]; /* of the file at hand */
 static int read_nodes(struct dataset *d, int64_t *start, int32_t *narrow, float *value) {
   if (d->sparse) {
     TRY(dataset_read_starts(d, FEATURE_ROWS, 0, d->nodes, start));
-    TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->feature_nnz, narrow, value));
+    TRY(dataset_read_entries(d, FEATURE_ROWS, 0, d->rows[FEATURE_ROWS].entries, narrow, value));
   } else if (d->has_features) {
     TRY(dataset_read_features(d, 0, d->nodes, value));
   }
@@ -43,7 +43,8 @@ static int read_all(struct dataset *d) {
   int32_t *narrow = NULL;
   float *value = NULL;
   char **text = NULL;
-  int64_t most = d->nodes + 1 + d->edges + d->feature_nnz + (d->sparse ? 0 : d->nodes * d->features) +
+  int64_t most = d->nodes + 1 + d->edges + d->rows[FEATURE_ROWS].entries +
+                 (d->sparse ? 0 : d->nodes * d->features) +
                  (d->task == TASK_MULTILABEL ? d->nodes * d->classes : 0);
   TRY(memory_alloc(&start, (d->nodes + 1) * 8, "test"));
   TRY(memory_alloc(&wide, most * 8, "test"));

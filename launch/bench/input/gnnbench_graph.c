@@ -1,4 +1,4 @@
-#include "io/file/h5.h"
+#include "io/dataset_path.h"
 #include "launch/bench/bench.h"
 #include "partition/graph/graph.h"
 #include "runtime/base/random.h"
@@ -22,8 +22,7 @@ static int random_graph(struct bench *bench, int64_t nodes, int64_t degree, stru
 }
 
 static int read_graph(struct dataset *dataset, struct graph *graph, const char *path) {
-  TRY(h5_probe(path));
-  TRY(dataset_open(dataset, path));
+  TRY(dataset_path_open_whole(dataset, path));
   if (!dataset->has_graph) FAIL(BAD_INPUT, "%s: no /graph to multiply with", path);
   return graph_read(dataset, 0, dataset->nodes, graph);
 }

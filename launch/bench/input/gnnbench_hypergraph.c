@@ -1,6 +1,6 @@
 /* Hypergraphs to measure on: of a dataset, or made; each with one huge hyperedge more, where that is asked
  * for. */
-#include "io/file/h5.h"
+#include "io/dataset_path.h"
 #include "io/synth/synth.h"
 #include "launch/bench/bench.h"
 
@@ -18,8 +18,7 @@ static int take_room(struct bench *bench, int64_t hyperedges, int64_t vertices, 
 }
 
 static int read_hyperedges(struct bench *bench, struct dataset *d, const char *path, struct csr **edges) {
-  TRY(h5_probe(path));
-  TRY(dataset_open(d, path));
+  TRY(dataset_path_open_whole(d, path));
   if (d->hyperedges == 0) FAIL(BAD_INPUT, "%s: no /hypergraph to sum over", path);
   TRY(take_room(bench, d->hyperedges, d->nodes, d->incidences, edges));
   TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, (*edges)->start));

@@ -57,7 +57,7 @@ TEST(features_below_ten_percent_are_sparse_rows) {
   assert_ok(dataset_write(&s, path));
   assert_ok(dataset_open(&d, path));
   assert_true(d.sparse);
-  assert_int_equal(d.feature_nnz, TINY_NODES);
+  assert_int_equal(d.rows[FEATURE_ROWS].entries, TINY_NODES);
   int64_t start[TINY_NODES + 1];
   int32_t col[TINY_NODES];
   float value[TINY_NODES];

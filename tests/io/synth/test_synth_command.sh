@@ -59,7 +59,7 @@ refuses '--size-power goes with --hyperedges' bad.h5 "${shape[@]}" --size-power 
 refuses '--inside does not go with --rmat' bad.h5 "${shape[@]}" --rmat --inside .5
 refuses '--power does not go with --rmat' bad.h5 "${shape[@]}" --power=.5 --rmat
 refuses '--seed needs a value' bad.h5 "${shape[@]}" --seed
-refuses '--rmat draws edges' bad.h5 "${shape[@]}" --rmat --hyperedges 10
+refuses 'rmat draws edges' bad.h5 "${shape[@]}" --rmat --hyperedges 10
 refuses '3 hyperedges of 8000 vertices each on average; allowed: from 1' bad.h5 "${shape[@]}" --hyperedges 3
 refuses '--rmat takes no value' bad.h5 "${shape[@]}" --rmat=1
 refuses '--degree is "8x"; allowed: a number from 0.001' bad.h5 "${shape[@]}" --degree 8x

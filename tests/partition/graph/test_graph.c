@@ -1,7 +1,7 @@
 /* Graphs: hashes and symmetry do not depend on how rows are cut into blocks. */
 #include "partition/graph/graph.h"
 
-#include "partition/graph/row_shuffle.h"
+#include "runtime/comm/row_shuffle.h"
 #include "tests/partition/random_graph.h"
 #include "tests/ranks.h"
 

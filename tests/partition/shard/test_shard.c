@@ -2,7 +2,7 @@
  */
 #include "partition/shard/shard.h"
 
-#include "partition/graph/row_shuffle.h"
+#include "runtime/comm/row_shuffle.h"
 #include "runtime/config/config.h"
 #include "runtime/device/device_list.h"
 #include "tests/partition/random_graph.h"

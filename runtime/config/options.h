@@ -1,8 +1,9 @@
 /* options: the command lines of the programs. One table says what options a command has; reading them,
  * refusing others and --help follow from it. "--name VALUE" and "--name=VALUE" are the same, options stand
- * anywhere on the line, and what is no option is a word. */
-#ifndef LAUNCH_OPTIONS_H
-#define LAUNCH_OPTIONS_H
+ * anywhere on the line, and what is no option is a word. The same table reads "name=VALUE,name,..." out of a
+ * text. */
+#ifndef RUNTIME_CONFIG_OPTIONS_H
+#define RUNTIME_CONFIG_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct options {
   /* What somebody may have meant by an option that there is not, as text ("--set model.hidden=64") of at most
    * size bytes; nothing where that is not known. value: what stands behind it. NULL: an option is nearest. */
   void (*meant)(const char *name, const char *value, char *text, size_t size);
+  const char *lead; /* what stands before a name in messages; NULL: "--" */
   /* What was found. */
   const char *word[4];
   int words;      /* may be more */
@@ -44,7 +46,10 @@ struct options {
 
 /* Errors: BAD_INPUT with the argument's name. */
 int options_read(struct options *options, int argc, char **argv);
+/* Those of a list, "nodes=1000,rmat"; none of them keeps its text. */
+int options_read_list(struct options *options, const char *list);
 int options_given(const struct options *options, const char *name);
+const char *options_lead(const struct options *options);
 /* A whole number in the range of an option. */
 int option_whole(const struct option *option, const char *text, int64_t *value);
 

@@ -2,14 +2,14 @@
  *
  * A round takes at most row_shuffle_block / 2 bytes out of a rank and brings at most as many in, however the
  * records are spread, so that memory stays bounded while everything of a dataset moves. */
-#ifndef PARTITION_GRAPH_ROW_SHUFFLE_H
-#define PARTITION_GRAPH_ROW_SHUFFLE_H
+#ifndef RUNTIME_COMM_ROW_SHUFFLE_H
+#define RUNTIME_COMM_ROW_SHUFFLE_H
 
 #include <stdint.h>
 
 #include "runtime/comm/comm.h"
 
-/* Bytes that are read at a time, and that a round moves: DATASET_BLOCK; tests make it small. The same on
+/* Bytes that are read at a time, and that a round moves: 64 MiB; tests make it small. The same on
  * every rank. */
 extern int64_t row_shuffle_block;
 

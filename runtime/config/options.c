@@ -1,4 +1,4 @@
-#include "launch/options.h"
+#include "runtime/config/options.h"
 
 #include "runtime/base/base.h"
 #include "runtime/config/edit_distance.h"
@@ -14,21 +14,31 @@ static const struct option *find_option(const struct options *options, const cha
   return NULL;
 }
 
-static int refuse_number(const struct option *o, const char *text) {
+static const char *const DASHES = "--";
+
+const char *options_lead(const struct options *options) {
+  return options->lead ? options->lead : DASHES;
+}
+
+static int refuse_number(const char *lead, const struct option *o, const char *text) {
   if (o->kind == OPTION_REAL)
-    FAIL(BAD_INPUT, "--%s is \"%s\"; allowed: a number from %.16g to %.16g", o->name, text, o->least,
+    FAIL(BAD_INPUT, "%s%s is \"%s\"; allowed: a number from %.16g to %.16g", lead, o->name, text, o->least,
          o->most);
-  FAIL(BAD_INPUT, "--%s is \"%s\"; allowed: a whole number from %.0f to %.0f", o->name, text, o->least,
+  FAIL(BAD_INPUT, "%s%s is \"%s\"; allowed: a whole number from %.0f to %.0f", lead, o->name, text, o->least,
        o->most);
 }
 
-int option_whole(const struct option *o, const char *text, int64_t *value) {
+static int read_whole(const char *lead, const struct option *o, const char *text, int64_t *value) {
   char *end = NULL;
   errno = 0;
   *value = strtoll(text, &end, 10);
   int whole = end != text && *end == '\0' && !errno;
   int64_t most = o->most < 0x1p63 ? (int64_t)o->most : INT64_MAX;
-  return whole && *value >= (int64_t)o->least && *value <= most ? OK : refuse_number(o, text);
+  return whole && *value >= (int64_t)o->least && *value <= most ? OK : refuse_number(lead, o, text);
+}
+
+int option_whole(const struct option *o, const char *text, int64_t *value) {
+  return read_whole(DASHES, o, text, value);
 }
 
 static int set_option(const struct options *options, const struct option *o, char *text) {
@@ -42,11 +52,11 @@ static int set_option(const struct options *options, const struct option *o, cha
     *(const char **)place = text;
     return OK;
   case OPTION_WHOLE:
-    return option_whole(o, text, place);
+    return read_whole(options_lead(options), o, text, place);
   case OPTION_REAL:
     *(double *)place = strtod(text, &end);
     if (end == text || *end || !(*(double *)place >= o->least && *(double *)place <= o->most))
-      return refuse_number(o, text);
+      return refuse_number(options_lead(options), o, text);
     return OK;
   default:
     return o->read(options->into, o, text);
@@ -76,25 +86,46 @@ static int refuse_unknown(const struct options *options, const char *argument, c
   if (options->meant) options->meant(name, value, meant, sizeof meant);
   const struct option *nearest = meant[0] || !name[0] ? NULL
                                                       : nearest_option(options, name, (int)strlen(name));
-  if (nearest) snprintf(meant, sizeof meant, "--%s", nearest->name);
+  if (nearest) snprintf(meant, sizeof meant, "%s%s", options_lead(options), nearest->name);
+  const char *lead = options->lead ? options->lead : ""; /* an argument has its own */
   if (meant[0])
-    FAIL(BAD_INPUT, "unknown option \"%s\"; did you mean %s? %s --help lists all", argument, meant,
+    FAIL(BAD_INPUT, "unknown option \"%s%s\"; did you mean %s? %s --help lists all", lead, argument, meant,
          options->command);
-  FAIL(BAD_INPUT, "unknown option \"%s\"; %s --help lists them", argument, options->command);
+  FAIL(BAD_INPUT, "unknown option \"%s%s\"; %s --help lists them", lead, argument, options->command);
+}
+
+/* text: NULL: the option was given without a value. */
+static int take_option(struct options *options, const struct option *o, char *text) {
+  const char *lead = options_lead(options);
+  if (o->kind == OPTION_FLAG && text)
+    FAIL(BAD_INPUT, "%s%s takes no value, \"%s\" was given", lead, o->name, text);
+  if (o->kind != OPTION_FLAG && (text ? text[0] == '\0' : o->kind != OPTION_MAYBE))
+    FAIL(BAD_INPUT, "%s%s needs a value: %s", lead, o->name, o->value);
+  options->given |= 1ull << (o - options->option);
+  return set_option(options, o, text);
 }
 
 /* Takes the option at argv[*i], and the value behind it where it has one. */
 static int read_option(struct options *options, int argc, char **argv, int *i) {
   char *name = argv[*i] + 2, *equals = strchr(argv[*i], '='), *text = equals ? equals + 1 : NULL;
   const struct option *o = NULL;
-  if (strncmp(argv[*i], "--", 2) == 0) o = find_option(options, name, strcspn(name, "="));
+  if (strncmp(argv[*i], DASHES, 2) == 0) o = find_option(options, name, strcspn(name, "="));
   if (!o) return refuse_unknown(options, argv[*i], *i + 1 < argc ? argv[*i + 1] : NULL);
-  if (o->kind == OPTION_FLAG && text) FAIL(BAD_INPUT, "--%s takes no value, \"%s\" was given", o->name, text);
   if (o->kind != OPTION_FLAG && o->kind != OPTION_MAYBE && !text && *i + 1 < argc) text = argv[++*i];
-  if (o->kind != OPTION_FLAG && (text ? text[0] == '\0' : o->kind != OPTION_MAYBE))
-    FAIL(BAD_INPUT, "--%s needs a value: %s", o->name, o->value);
-  options->given |= 1ull << (o - options->option);
-  return set_option(options, o, text);
+  return take_option(options, o, text);
+}
+
+int options_read_list(struct options *options, const char *list) {
+  FREED char *copy = NULL;
+  TRY(memory_alloc(&copy, (int64_t)strlen(list) + 1, "a list of options"));
+  char *rest = *list ? strcpy(copy, list) : NULL;
+  for (char *item; (item = strsep(&rest, ","));) {
+    const struct option *o = find_option(options, item, strcspn(item, "="));
+    char *equals = strchr(item, '=');
+    if (!o) return refuse_unknown(options, item, NULL);
+    TRY(take_option(options, o, equals ? equals + 1 : NULL));
+  }
+  return OK;
 }
 
 int options_read(struct options *options, int argc, char **argv) {

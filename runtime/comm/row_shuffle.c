@@ -1,9 +1,8 @@
-#include "partition/graph/row_shuffle.h"
+#include "runtime/comm/row_shuffle.h"
 
-#include "io/dataset/dataset.h"
 #include "runtime/base/base.h"
 
-int64_t row_shuffle_block = DATASET_BLOCK;
+int64_t row_shuffle_block = 64 << 20;
 
 enum { NOTICE_MORE, NOTICE_COUNTS }; /* what a rank says: it has not ended; records to each rank */
 
