@@ -1,6 +1,6 @@
 #include "models/session/evaluate.h"
 
-#include "models/train/classes.h"
+#include "models/session/classes.h"
 #include "models/train/report.h"
 #include "runtime/base/base.h"
 

@@ -1,4 +1,4 @@
-#include "models/train/classes.h"
+#include "models/session/classes.h"
 
 #include <math.h>
 
