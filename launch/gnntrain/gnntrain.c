@@ -67,15 +67,31 @@ static int print_profile(struct job *job) {
   return OK;
 }
 
-static int run_job(struct job *job) {
-  if (line.profile) profile_enable();
+/* A file that is no checkpoint is found before the graph is read. */
+static int check_checkpoint(struct job *job) {
+  const char *file = line.evaluate ? line.evaluate : line.predict ? line.predict : line.checkpoint;
+  int64_t run, epoch;
+  if (file[0] == '\0') return OK;
+  return comm_agree(&job->comm, job->comm.rank == 0 ? state_place(file, &run, &epoch) : OK);
+}
+
+/* Settings, the folder of the run, other files; job_setup looks at the dataset's header next, and only then
+ * at anything that takes its time. */
+static int check_ahead(struct job *job) {
   TRY(read_config(job));
-  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
+  TRY(job_check_settings(job));
   TRY(settle_resume(job));
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
   job->levels.predicts = line.predict != NULL;
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
+  return check_checkpoint(job);
+}
+
+static int run_job(struct job *job) {
+  if (line.profile) profile_enable();
+  TRY(check_ahead(job));
   TRY(job_setup(job));
   TRY(print_banner(job));
   TRY(job_check_memory(job));

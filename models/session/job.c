@@ -8,6 +8,7 @@
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "runtime/base/base.h"
+#include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
 /* Rank 0 reads them, so that all ranks choose alike. */
@@ -49,6 +50,20 @@ static int finish_device(struct job *job) {
   return OK;
 }
 
+static int check_settings(struct job *job) {
+  const struct model_type *type = NULL;
+  TRY(model_type_of(job->config.model.type, &type));
+  TRY(model_type_check(&job->config, NULL));
+  TRY(device_check(job->config.runtime.device));
+  job->hypergraph = type->on_hypergraph;
+  job->loops = model_type_loops(type, &job->config);
+  return job_grid_read(&job->config, &job->comm, type, &job->grid);
+}
+
+int job_check_settings(struct job *job) {
+  return comm_agree(&job->comm, check_settings(job));
+}
+
 static int check_dataset(const struct job *job, const struct dataset *dataset, const char *path) {
   if (job->hypergraph && dataset->hyperedges == 0)
     FAIL(BAD_INPUT, "%s: has no /hypergraph, on which model.type = \"%s\" runs", path,
@@ -64,18 +79,20 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   return OK;
 }
 
+static int check_ahead(struct job *job) {
+  TRY(objective_check(&job->config, &job->dataset));
+  return partition_check_ahead(&job->config, &job->dataset, job->hypergraph, job->grid.rows);
+}
+
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
-  const struct model_type *type = NULL;
-  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
-  job->hypergraph = type->on_hypergraph;
-  job->loops = model_type_loops(type, &job->config);
-  TRY(comm_agree(&job->comm, job_grid_read(&job->config, &job->comm, type, &job->grid)));
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? h5_probe(path) : OK));
   TRY(rank_consistency_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_open(&job->dataset, path)));
-  return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
+  TRY(comm_agree(&job->comm, check_dataset(job, &job->dataset, path)));
+  TRY(comm_agree(&job->comm, model_type_check(&job->config, &job->dataset)));
+  return comm_agree(&job->comm, job->comm.rank ? OK : check_ahead(job));
 }
 
 /* This rank's block of rows of the graph and the hash of all of it. */
@@ -183,12 +200,10 @@ int job_setup(struct job *job) {
   double begun = profile_clock();
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
+  TRY(job_check_settings(job));
   TRY(read_constants(job));
   footprint_begin(&job->footprint);
   TRY(open_dataset(job));
-  TRY(comm_agree(&job->comm, job->comm.rank ? OK
-                                            : partition_check_ahead(&job->config, &job->dataset,
-                                                                    job->hypergraph, job->grid.rows)));
   TRY(start_device(job));
   TRY(check_needs(job));
   uint64_t hash = 0;

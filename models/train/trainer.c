@@ -47,7 +47,7 @@ static int recompute_to_fit(struct trainer *trainer, struct run *run) {
 }
 
 int trainer_init(struct trainer *trainer, struct run *run) {
-  TRY(objective_init(&trainer->objective, run));
+  objective_init(&trainer->objective, run);
   TRY(model_init(&trainer->model, run));
   trainer->epoch = (struct epoch){
       .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};

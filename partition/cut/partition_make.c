@@ -2,6 +2,7 @@
  * star. */
 #include "partition/cut/balance.h"
 #include "partition/cut/multilevel.h"
+#include "partition/cut/partition_ahead.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/graph/metis.h"
@@ -267,13 +268,6 @@ static int share(struct comm *comm, const struct partition_key *key, struct part
   return comm_broadcast(comm, partition->nnz, words, 0);
 }
 
-static int check_parts(const struct dataset *dataset, int parts, const char *nodes) {
-  if (parts < 1 || parts > dataset->nodes)
-    FAIL(BAD_INPUT, "%s has %lld %s and cannot be cut into %d parts; allowed: 1 to the number of %s",
-         dataset->h5.path, (long long)dataset->nodes, nodes, parts, nodes);
-  return OK;
-}
-
 static int take_turn(struct comm *comm, struct making *making) {
   if (comm->rank != 0) return OK;
   making->progress = progress_of(comm);
@@ -332,7 +326,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition) {
   *partition = (struct partition){0};
-  TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
+  TRY(comm_agree(comm, partition_check_parts(dataset, parts, "nodes")));
   if (is_divided(comm, config, block, parts)) return make_divided(comm, block, partition);
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, dataset->nodes, dataset->edges};
   struct making making = {
@@ -347,7 +341,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
 int star_expansion_partition(struct comm *comm, const struct config *config, struct dataset *dataset,
                              uint64_t hash, int parts, const char *run_dir, struct partition *expansion) {
   *expansion = (struct partition){0};
-  TRY(comm_agree(comm, check_parts(dataset, parts, "vertices")));
+  TRY(comm_agree(comm, partition_check_parts(dataset, parts, "vertices")));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
   struct partition_key key = {config, dataset->h5.path, run_dir, hash, parts, nodes, dataset->incidences};
   struct making making = {
