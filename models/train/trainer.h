@@ -17,6 +17,7 @@ struct trainer {
   struct times times;
   struct metrics metrics;
   int64_t best_saved; /* epoch whose weights best.h5 has; 0: of nothing of this run */
+  double first_loss;  /* of this run's epochs that this process has done; 0: none yet */
   int ahead;          /* epochs that the device may know and the host not, 0 or 1 */
   int stop;           /* a signal came on some rank */
   int resumed;        /* state came from a checkpoint: go on inside its run */
