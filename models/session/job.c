@@ -18,7 +18,7 @@ static int read_constants(struct job *job) {
   int code = comm->rank == 0 ? cost_constants_find(job->config.runtime.constants, &constants) : OK;
   TRY(comm_agree(comm, code));
   TRY(comm_broadcast(comm, &constants, (int64_t)sizeof constants, 0));
-  if (constants.path[0]) log_info("cost model: constants of %s", constants.path);
+  if (constants.path[0]) log_detail("cost model: constants of %s", constants.path);
   return comm_agree(comm, cost_models_read(constants.text, constants.path));
 }
 
@@ -238,8 +238,8 @@ int job_print_startup(struct job *job) {
   if (job->device.ops->on_host) return OK;
   TRY(comm_max_double(&job->comm, &device));
   TRY(comm_max_double(&job->comm, &transport));
-  log_info("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
-           transport);
+  log_result("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
+             transport);
   return OK;
 }
 

@@ -220,10 +220,11 @@ static struct metrics_row row_of(const struct objective *objective, const struct
 static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
                   const struct metrics_row *row) {
   double val_loss = sums->tally.loss[SPLIT_VAL];
-  if (is_evaluated(run, row->epoch) && state_offer(&trainer->state, row->val, val_loss, row->test))
-    snapshot_keep(&trainer->snapshots, row->epoch);
+  const int is_best = is_evaluated(run, row->epoch) &&
+                      state_offer(&trainer->state, row->val, val_loss, row->test);
+  if (is_best) snapshot_keep(&trainer->snapshots, row->epoch);
   int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
-  report_epoch(&trainer->times, run, row);
+  epoch_log_add(&trainer->log, &trainer->times, run, row, is_best);
   return code;
 }
 
@@ -358,7 +359,9 @@ int trainer_run(struct trainer *trainer, struct run *run) {
       TRY(select_run(trainer, run, r));
     }
     trainer->resumed = 0;
-    TRY(train_run(trainer, run));
+    const int code = train_run(trainer, run);
+    epoch_log_end(&trainer->log, run);
+    TRY(code);
     TRY(finish_run(trainer, run));
   }
   return OK;

@@ -201,7 +201,7 @@ static void say_balance(const struct making *making) {
   double edges = making->work ? 1 : partition_edge_balance(partition),
          reached = nodes > edges ? nodes : edges;
   if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
-    log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
+    log_detail("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }
 
 /* Whether there is nothing to decide: then the graph stays unread, and no file keeps it. */
@@ -234,7 +234,7 @@ static int stands(const struct making *making) {
   if (making->vertices) return star_expansion_is(partition, making->vertices);
   if (making->key->config->partition.order != ORDER_AUTO || order_auto_stands(&making->stakes, partition))
     return 1;
-  log_info("partition: %s is not used: this run is long enough for another order", partition->path);
+  log_detail("partition: %s is not used: this run is long enough for another order", partition->path);
   return 0;
 }
 
@@ -313,9 +313,10 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
                           .work = work};
   by_work.hash = fnv_add(key->hash, work->level, key->nodes);
   by_work.hash = fnv_add(by_work.hash, work->times, (int64_t)sizeof work->times);
-  log_info("partition: one rank would have %.2f times the mean of the arcs that an epoch sums; divided anew "
-           "by these",
-           plain->partition->work_balance);
+  log_detail(
+      "partition: one rank would have %.2f times the mean of the arcs that an epoch sums; divided anew "
+      "by these",
+      plain->partition->work_balance);
   partition_free(plain->partition);
   *plain->partition = (struct partition){0};
   TRY(make_shared(comm, &making));

@@ -9,10 +9,16 @@ struct progress progress_of(struct comm *comm) {
   return (struct progress){comm, now, now, NULL};
 }
 
-/* Tells the other ranks to be patient, and every few seconds people. */
+/* Seconds between two lines for people; a log gets one whenever twice the time has passed. */
+static double pause_of(const struct progress *progress) {
+  const double passed = progress->spoke - progress->began;
+  return log_is_terminal() ? 1 : passed > 5 ? passed : 5;
+}
+
+/* Tells the other ranks to be patient, and now and then people. */
 static void keep_patient(struct progress *progress) {
   double now = profile_clock();
-  if (now - progress->spoke >= (log_is_terminal() ? 1 : 5)) {
+  if (now - progress->spoke >= pause_of(progress)) {
     log_progress("%s: %.0f s", progress->doing, now - progress->began);
     progress->spoke = now;
   }

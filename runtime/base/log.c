@@ -8,10 +8,19 @@
 #include <unistd.h>
 
 static int silent;
+static enum log_level shown = LOG_DETAIL;
 static atomic_int progress_open; /* a progress line without its newline stands on the terminal */
 
 void log_open(int speaker) {
   silent = !speaker;
+}
+
+void log_show(enum log_level most) {
+  shown = most;
+}
+
+int log_shows(enum log_level level) {
+  return level <= shown;
 }
 
 /* Where a process writes, into target[64]: "" where that cannot be seen. */
@@ -59,8 +68,8 @@ static void end_progress(void) {
   progress_open = 0;
 }
 
-void log_info(const char *format, ...) {
-  if (silent) return;
+void log_line(enum log_level level, const char *format, ...) {
+  if (silent || level > shown) return;
   end_progress();
   va_list arguments;
   va_start(arguments, format);
@@ -83,7 +92,7 @@ void log_warn(const char *format, ...) {
 }
 
 void log_progress(const char *format, ...) {
-  if (silent) return;
+  if (silent || LOG_INFO > shown) return;
   int terminal = log_is_terminal();
   if (terminal) fputs("\r\033[K", stdout);
   va_list arguments;
