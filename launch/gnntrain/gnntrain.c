@@ -56,28 +56,45 @@ static int train(struct job *job) {
 static int print_profile(struct job *job) {
   char path[RUNDIR_PATH];
   if (!line.profile) return OK;
+  log_result(" ");
+  TRY(epoch_breakdown_print(&job->comm));
   TRY(profile_print(&job->comm));
   TRY(job_print_startup(job));
-  TRY(epoch_breakdown_print(&job->comm));
   TRY(layouts_print(&job->trainer.model.propagation, &job->run));
   rundir_path(&job->config, "trace.json", path);
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? rundir_hold(&job->run) : OK));
   TRY(profile_write_trace(&job->comm, path));
-  log_info("  trace in %s", path);
+  log_result("  trace in %s", path);
   return OK;
 }
 
-static int run_job(struct job *job) {
-  if (line.profile) profile_enable();
+/* A file that is no checkpoint is found before the graph is read. */
+static int check_checkpoint(struct job *job) {
+  const char *file = line.evaluate ? line.evaluate : line.predict ? line.predict : line.checkpoint;
+  int64_t run, epoch;
+  if (file[0] == '\0') return OK;
+  return comm_agree(&job->comm, job->comm.rank == 0 ? state_place(file, &run, &epoch) : OK);
+}
+
+/* Settings, the folder of the run, other files; job_setup looks at the dataset's header next, and only then
+ * at anything that takes its time. */
+static int check_ahead(struct job *job) {
   TRY(read_config(job));
-  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
+  TRY(job_check_settings(job));
   TRY(settle_resume(job));
   const struct rundir_from from = {line.resume, line.checkpoint};
   if (is_training()) TRY(rundir_check(&rundir, &job->comm, &job->config, &from));
   if (line.predict) TRY(predict_check(&job->comm, &job->config, line.config, line.predict, line.out));
+  TRY(comm_agree(&job->comm, job->comm.rank == 0 ? check_dataset_is_made(&job->config) : OK));
+  return check_checkpoint(job);
+}
+
+static int run_job(struct job *job) {
+  if (line.profile) profile_enable();
+  TRY(check_ahead(job));
   job->levels.predicts = line.predict != NULL;
   TRY(job_setup(job));
-  TRY(print_banner(job));
+  TRY(print_banner(job, &line));
   TRY(job_check_memory(job));
   if (line.dry_run) program_print(&job->trainer.model.program);
   if (line.dry_run) return OK;
@@ -88,11 +105,18 @@ static int run_job(struct job *job) {
   return print_profile(job);
 }
 
+/* A dry run is there to be read. */
+static enum log_level log_level(void) {
+  if (line.quiet) return LOG_RESULT;
+  return line.verbose || line.dry_run ? LOG_DETAIL : LOG_INFO;
+}
+
 /* usage: what reading the command line gave. */
 static int run_on_ranks(int usage, int *argc, char ***argv) {
   static struct job job; /* large: settings and paths */
   int code = comm_open(&job.comm, argc, argv);
   log_open(job.comm.rank == 0);
+  log_show(log_level());
   if (code == OK) code = comm_agree(&job.comm, usage);
   if (code == OK) code = run_job(&job);
   error_print(stderr, "gnntrain");

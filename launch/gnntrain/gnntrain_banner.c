@@ -1,67 +1,54 @@
+/* What is said before a training: graph, model, ranks, partition and memory in a line each; with --verbose
+ * print_details in their place. */
 #include "launch/gnntrain/gnntrain_options.h"
 #include "partition/cut/star_expansion.h"
 #include "runtime/base/base.h"
 #include "version.h"
 
-static void print_settings(const struct job *job) {
-  const struct config *c = &job->config;
-  char convolutions[48] = "";
+static void print_graph(const struct job *job) {
+  const struct dataset *d = &job->dataset;
+  const int64_t *nodes = job->shard.split_global;
+  char size[128];
+  if (job->hypergraph)
+    snprintf(size, sizeof size, "%lld vertices, %lld hyperedges", (long long)d->nodes,
+             (long long)d->hyperedges);
+  else
+    snprintf(size, sizeof size, "%lld nodes, %lld arcs%s%s", (long long)d->nodes, (long long)d->edges,
+             d->directed ? ", directed" : "", d->weighted ? ", weighted" : "");
+  log_info("  %-11s %s: %s, %lld features, %lld classes; %lld train, %lld val, %lld test",
+           job->hypergraph ? "hypergraph" : "graph", d->name, size, (long long)d->features,
+           (long long)d->classes, (long long)nodes[SPLIT_TRAIN], (long long)nodes[SPLIT_VAL],
+           (long long)nodes[SPLIT_TEST]);
+}
+
+static void print_model(const struct job *job) {
   static const char *const norms[] = {"", ", batch norm", ", layer norm"};
-  log_info("gnntrain %s (%s)  %s", GNNTRAIN_VERSION, GNNTRAIN_REVISION, c->path);
+  const struct config *c = &job->config;
+  char runs[32] = "";
+  if (c->train.runs > 1) snprintf(runs, sizeof runs, ", %lld runs", (long long)c->train.runs);
+  log_info("  model       %s, %lld layers, hidden %lld%s%s, dropout %g, %lld parameters", c->model.type,
+           (long long)c->model.layers, (long long)c->model.hidden, norms[c->model.norm],
+           c->model.residual ? ", residual" : "", c->model.dropout,
+           (long long)job->trainer.model.parameters.numbers);
+  log_info("  training    %lld epochs, lr %g, weight decay %g, seed %lld%s", (long long)c->train.epochs,
+           c->train.lr, c->train.weight_decay, (long long)c->train.seed, runs);
+}
+
+static void print_ranks(const struct job *job) {
   log_info("  ranks       %d on %d node%s, %s", job->comm.size, job->comm.nodes,
            job->comm.nodes == 1 ? "" : "s", job->threads);
   log_info("  device      %s (%s), %s", job->device.ops->name, job->device.name,
-           precision_name[c->runtime.precision]);
-  log_info("  model       %s, %lld layers, hidden %lld%s%s, dropout %g (input %g), %lld parameters",
-           c->model.type, (long long)c->model.layers, (long long)c->model.hidden, norms[c->model.norm],
-           c->model.residual ? ", residual" : "", c->model.dropout, c->model.dropout_input,
-           (long long)job->trainer.model.parameters.numbers);
-  if (c->train.weight_decay_convolutions >= 0)
-    snprintf(convolutions, sizeof convolutions, " (convolutions %g)", c->train.weight_decay_convolutions);
-  log_info("  training    %lld epochs, lr %g, weight decay %g%s%s, seed %lld, runs %lld",
-           (long long)c->train.epochs, c->train.lr, c->train.weight_decay,
-           c->train.weight_decay_first_only ? " (first layer)" : "", convolutions, (long long)c->train.seed,
-           (long long)c->train.runs);
+           precision_name[job->config.runtime.precision]);
 }
 
-static void print_graph(const struct job *job) {
-  const struct dataset *d = &job->dataset;
-  const struct shard *shard = &job->shard;
+static void print_partition(const struct job *job) {
+  char text[256];
   if (job->hypergraph)
-    log_info("  hypergraph  %s: %lld vertices, %lld hyperedges, %lld incidences, read in %.1f s", d->name,
-             (long long)d->nodes, (long long)d->hyperedges, (long long)d->incidences, job->seconds_read);
+    star_expansion_text(&job->expansion, &job->config, job->dataset.nodes, job->dataset.incidences, text,
+                        sizeof text);
   else
-    log_info("  graph       %s: %lld nodes, %lld arcs%s%s, read in %.1f s", d->name, (long long)d->nodes,
-             (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "",
-             job->seconds_read);
-  log_info("  data        %lld features%s, %lld classes%s; %lld train, %lld val, %lld test",
-           (long long)d->features, d->sparse ? " (sparse)" : "", (long long)d->classes,
-           d->task == TASK_MULTILABEL ? " (multilabel)" : "", (long long)shard->split_global[SPLIT_TRAIN],
-           (long long)shard->split_global[SPLIT_VAL], (long long)shard->split_global[SPLIT_TEST]);
-}
-
-/* Each part on the rank that needs most of it. Collective. */
-static int print_estimate(struct comm *comm, const char *name, const struct estimate *estimate) {
-  int64_t most = estimate_total(estimate), part[ESTIMATE_PARTS];
-  for (int i = 0; i < estimate->parts; i++) part[i] = estimate->part[i].bytes;
-  TRY(comm_max_int64(comm, &most));
-  TRY(comm_reduce(comm, part, estimate->parts, NUMBER_INT64, REDUCE_MAX));
-  char text[16];
-  log_info("  %-11s about %s on the fullest rank", name, memory_text(most, text));
-  for (int i = 0; i < estimate->parts; i++) {
-    if (part[i] > 0) log_info("              %10s  %s", memory_text(part[i], text), estimate->part[i].name);
-  }
-  return OK;
-}
-
-static int print_partition(struct job *job) {
-  const struct dataset *d = &job->dataset;
-  if (!job->hypergraph) {
-    partition_print(&job->partition, &job->config, d->edges, !job->device.ops->on_host);
-    return OK;
-  }
-  star_expansion_print(&job->expansion, &job->config, d->nodes, d->incidences);
-  return hyper_print(&job->comm, &job->shard.hyper);
+    partition_text(&job->partition, &job->config, job->dataset.edges, text, sizeof text);
+  log_info("  partition   %s", text);
 }
 
 static void print_recomputation(const struct program *p) {
@@ -70,14 +57,45 @@ static void print_recomputation(const struct program *p) {
              p->layers);
 }
 
-int print_banner(struct job *job) {
-  print_settings(job);
-  print_graph(job);
-  TRY(print_partition(job));
-  job_levels_print(&job->levels, &job->trainer.model.program);
-  print_recomputation(&job->trainer.model.program);
-  TRY(print_estimate(&job->comm, "memory", &job->footprint.host));
-  if (!job->device.ops->on_host) TRY(print_estimate(&job->comm, "GPU memory", &job->footprint.device));
-  log_info(" ");
+/* What a batch job should ask for: a quarter more than the estimate, in whole GiB. */
+static long long wanted_gib(int64_t bytes) {
+  const int64_t gib = 1ll << 30;
+  return (long long)((bytes + bytes / 4 + gib - 1) / gib);
+}
+
+/* The node that needs most, all its ranks together. Collective. */
+static int print_memory(struct job *job, enum log_level level) {
+  int64_t node = estimate_total(&job->footprint.host), device = estimate_total(&job->footprint.device),
+          ranks = job->comm.local_size;
+  const struct partition *made = job->hypergraph ? &job->expansion : &job->partition;
+  char text[16], of[48] = "";
+  TRY(comm_sum_on_node(&job->comm, &node));
+  TRY(comm_max_int64(&job->comm, &node));
+  TRY(comm_max_int64(&job->comm, &ranks));
+  TRY(comm_max_int64(&job->comm, &device));
+  if (ranks > 1) snprintf(of, sizeof of, " for its %lld ranks", (long long)ranks);
+  log_line(level, "  host memory %s a node%s%s; for Slurm --mem=%lldG", memory_text(node, text), of,
+           made->cached ? ", with the partition as it is kept" : ", the making of the partition included",
+           wanted_gib(node));
+  if (!job->device.ops->on_host)
+    log_line(level, "  GPU memory  %s on the fullest rank", memory_text(device, text));
+  return OK;
+}
+
+int print_banner(struct job *job, const struct command_line *line) {
+  const int evaluates = line->evaluate || line->predict;
+  const enum log_level level = line->dry_run ? LOG_RESULT : evaluates ? LOG_DETAIL : LOG_INFO;
+  log_line(evaluates ? LOG_DETAIL : LOG_INFO, "gnntrain %s (%s)  %s", GNNTRAIN_VERSION, GNNTRAIN_REVISION,
+           job->config.path);
+  TRY(print_details(job));
+  if (!log_shows(LOG_DETAIL) && !evaluates) {
+    print_graph(job);
+    print_model(job);
+    print_ranks(job);
+    print_partition(job);
+  }
+  if (!evaluates) print_recomputation(&job->trainer.model.program);
+  TRY(print_memory(job, level));
+  log_line(evaluates ? LOG_DETAIL : LOG_INFO, " ");
   return OK;
 }

@@ -53,6 +53,8 @@ static const struct option table[] = {
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
     SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
+    SETS("quiet", NULL, FLAG, quiet, "print results, warnings and errors alone"),
+    SETS("verbose", NULL, FLAG, verbose, "print all there is to say of graph, partition and memory, and a line an epoch"),
     SETS("version", NULL, FLAG, version, "version, revision and what was compiled in"),
     {0}};
 /* clang-format on */
@@ -106,6 +108,7 @@ static int check(struct command_line *line) {
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");
+  if (line->quiet && line->verbose) FAIL(BAD_INPUT, "--quiet and --verbose exclude each other");
   if (line->profile && (line->evaluate || line->predict || line->dry_run))
     FAIL(BAD_INPUT, "--profile is for training, not for --eval, --predict or --dry-run");
   return OK;

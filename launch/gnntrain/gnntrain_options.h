@@ -10,7 +10,7 @@ struct command_line {
   const char *topic;    /* of --help; NULL: all */
   const char *set[256]; /* "section.key=VALUE", in order */
   int set_count;
-  int resume, resume_newest, dry_run, profile, help, version;
+  int resume, resume_newest, dry_run, profile, quiet, verbose, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
   const char *evaluate, *predict, *out;
   char assignment[2][CONFIG_TEXT]; /* storage for --epochs and --device */
@@ -25,7 +25,10 @@ int command_line_help(const struct command_line *line);
  * the line of gnndata that they have. */
 int check_dataset_is_made(const struct config *config);
 
-/* Effective settings, graph, partition and the estimate of memory per rank. Collective. */
-int print_banner(struct job *job);
+/* What is about to be done, in at most twelve lines: graph, model, ranks, partition and memory; details where
+ * they are shown. Nothing but details for --eval and --predict. Collective. */
+int print_banner(struct job *job, const struct command_line *line);
+/* Of all that, and of memory by parts, what log_detail says. Collective. */
+int print_details(struct job *job);
 
 #endif

@@ -90,12 +90,12 @@ static int read_part(const struct propagation *p, const struct run *run, int hal
 
 static void print_part(const char *name, const struct facts *sum, int ranks) {
   double arcs = fmax(sum->arcs, 1), cells = sum->tiles * TILE_CELLS;
-  log_info("  %-10s %14.0f %8.1f%% %9.0f %8.2f%% %9.1f%% %9.2f %8.0f %10.4f %10.4f", name, sum->arcs,
-           100 * sum->tile_arcs / arcs, sum->tiles, cells > 0 ? 100 * sum->tile_arcs / cells : 0,
-           100 * sum->window_arcs / arcs, sum->bytes / arcs, sum->width / ranks, 1e3 * sum->predicted / ranks,
-           1e3 * sum->seconds / fmax(sum->products, 1));
+  log_result("  %-10s %14.0f %8.1f%% %9.0f %8.2f%% %9.1f%% %9.2f %8.0f %10.4f %10.4f", name, sum->arcs,
+             100 * sum->tile_arcs / arcs, sum->tiles, cells > 0 ? 100 * sum->tile_arcs / cells : 0,
+             100 * sum->window_arcs / arcs, sum->bytes / arcs, sum->width / ranks,
+             1e3 * sum->predicted / ranks, 1e3 * sum->seconds / fmax(sum->products, 1));
   if (sum->windows > 0)
-    log_info(
+    log_result(
         "  %-10s %.0f condensed windows: blocks of 16 x 16 with an arc %.0f as columns stand, %.0f condensed",
         "", sum->windows, sum->blocks_before, sum->blocks);
 }
@@ -109,9 +109,9 @@ int layouts_print(const struct propagation *propagation, const struct run *run) 
   TRY(comm_agree(run->comm, code));
   TRY(comm_reduce(run->comm, facts, 2 * FACTS, NUMBER_DOUBLE, REDUCE_SUM));
   if (run->comm->rank != 0 || !(facts[0].products > 0)) return OK;
-  log_info("sparse products, by parts of the adjacency:");
-  log_info("  %-10s %14s %9s %9s %9s %10s %9s %8s %10s %10s", "part", "arcs", "in tiles", "tiles", "density",
-           "in windows", "bytes/arc", "width", "predicted", "ms");
+  log_result("sparse products, by parts of the adjacency:");
+  log_result("  %-10s %14s %9s %9s %9s %10s %9s %8s %10s %10s", "part", "arcs", "in tiles", "tiles",
+             "density", "in windows", "bytes/arc", "width", "predicted", "ms");
   for (int part = 0; part < 2; part++)
     if (facts[part].products > 0) print_part(name[part], &facts[part], run->comm->size);
   return OK;

@@ -28,20 +28,18 @@ static void agnn_layer(struct build *b, int64_t out, struct layer_epilogue form)
   build_epilogue(b, cosine.out[0], epilogue);
 }
 
-static int check(const struct run *run) {
-  const long long layers = run->config->model.layers;
+static int check(const struct config *config, const struct dataset *dataset) {
+  const long long layers = config->model.layers;
   if (layers < 3)
     FAIL(BAD_INPUT, "model.layers = %lld: model.type = \"agnn\" has 3 or more, a linear one at each end",
          layers);
-  return OK;
+  return attention_check(config, dataset);
 }
 
 /* Hidden values are dropped once, behind the last propagation. */
 static void agnn_build(struct build *b) {
   const struct config *config = b->run->config;
   struct layer_epilogue first = build_hidden(b->run), propagation = {.residual = config->model.residual};
-  b->program->code = check(b->run);
-  attention_check(b);
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->propagation->attends = 1;
   first.dropout = 0;
@@ -54,5 +52,7 @@ static void agnn_build(struct build *b) {
   mlp_layer(b, b->run->shard->classes, build_last(b->run));
 }
 
-const struct model_type agnn_model = {
-    .name = "agnn", .about = "attention by cosines (Thekumparampil et al. 2018)", .build = agnn_build};
+const struct model_type agnn_model = {.name = "agnn",
+                                      .about = "attention by cosines (Thekumparampil et al. 2018)",
+                                      .build = agnn_build,
+                                      .check = check};

@@ -53,5 +53,7 @@ static void gat_build(struct build *b) {
   build_alike(b, gat_layer);
 }
 
-const struct model_type gat_model = {
-    .name = "gat", .about = "graph attention (Velickovic et al. 2018)", .build = gat_build};
+const struct model_type gat_model = {.name = "gat",
+                                     .about = "graph attention (Velickovic et al. 2018)",
+                                     .build = gat_build,
+                                     .check = attention_check_heads};

@@ -36,4 +36,5 @@ static void gatv2_build(struct build *b) {
 
 const struct model_type gatv2_model = {.name = "gatv2",
                                        .about = "graph attention with dynamic scores (Brody et al. 2022)",
-                                       .build = gatv2_build};
+                                       .build = gatv2_build,
+                                       .check = attention_check_heads};

@@ -61,11 +61,12 @@ static void drop_input(struct build *b) {
   build_step(b, dropout);
 }
 
-static int check(const struct run *run) {
-  if (run->config->model.residual)
+int gcnii_check(const struct config *config, const struct dataset *dataset) {
+  (void)dataset;
+  if (config->model.residual)
     FAIL(BAD_INPUT,
          "model.residual = true does not fit model.type = \"%s\", which has the initial residual model.alpha",
-         run->config->model.type);
+         config->model.type);
   return OK;
 }
 
@@ -73,7 +74,6 @@ void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm) {
   const struct config *config = b->run->config;
   struct parameters *parameters = b->parameters;
   struct layer_epilogue first = build_hidden(b->run), form = build_hidden(b->run);
-  b->program->code = check(b->run);
   b->propagation->adjacency_norm = adjacency_norm;
   first.dropout = 0;
   form.bias = 0;
@@ -96,4 +96,5 @@ const struct model_type gcnii_model = {
     .name = "gcnii",
     .about = "deep graph convolution that keeps its first layer (Chen et al. 2020)",
     .build = build_on_graph,
+    .check = gcnii_check,
     .self_loops = 1};

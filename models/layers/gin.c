@@ -26,8 +26,9 @@ void gin_aggregation(struct build *b, int64_t out, struct layer_epilogue form) {
   build_epilogue(b, sum.out[0], epilogue);
 }
 
-static int check(const struct run *run) {
-  if (run->config->model.residual)
+static int check(const struct config *config, const struct dataset *dataset) {
+  (void)dataset;
+  if (config->model.residual)
     FAIL(BAD_INPUT,
          "model.residual = true does not fit model.type = \"gin\", whose 1 + eps keeps the node itself");
   return OK;
@@ -37,7 +38,6 @@ static void gin_build(struct build *b) {
   const struct layer_epilogue inner = {.norm = NORM_BATCH, .activation = ACTIVATION_RELU};
   const struct config *config = b->run->config;
   const int64_t layers = config->model.layers;
-  b->program->code = check(b->run);
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {
@@ -51,4 +51,5 @@ static void gin_build(struct build *b) {
 const struct model_type gin_model = {
     .name = "gin",
     .about = "sums of neighbours through an mlp of two layers (Xu et al. 2019)",
-    .build = gin_build};
+    .build = gin_build,
+    .check = check};

@@ -146,6 +146,7 @@ static int build(struct model *model, struct run *run, int repeated) {
                     .first_layers = 1};
   const struct model_type *type = NULL;
   TRY(model_type_of(run->config->model.type, &type));
+  TRY(model_type_check(run->config, run->dataset));
   TRY(add_features(p, run));
   model->propagation.factor = 1;
   type->build(&b);

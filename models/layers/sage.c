@@ -51,15 +51,15 @@ static void pool_layer(struct build *b, int64_t out, struct layer_epilogue form)
   build_epilogue(b, build_two_linears(b, most, weight, x, self), epilogue);
 }
 
-static int check_pool(const struct run *run) {
-  const int64_t nodes = run->shard->global_nodes;
-  if (run->dataset->weighted)
+static int check(const struct config *config, const struct dataset *dataset) {
+  if (config->model.aggregator != AGGREGATOR_MAX || !dataset) return OK;
+  if (dataset->weighted)
     FAIL(BAD_INPUT,
          "%s: its edges have weights, which model.aggregator = \"max\" has no use for; import it without",
-         run->config->dataset.path);
-  if (nodes >= NO_WINNER)
-    FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"max\" takes up to %d", run->config->dataset.path,
-         (long long)nodes, NO_WINNER);
+         config->dataset.path);
+  if (dataset->nodes >= NO_WINNER)
+    FAIL(BAD_INPUT, "%s has %lld nodes; model.aggregator = \"max\" takes up to %d", config->dataset.path,
+         (long long)dataset->nodes, NO_WINNER);
   return OK;
 }
 
@@ -76,11 +76,11 @@ static void sage_build(struct build *b) {
   struct propagation *p = b->propagation;
   p->adjacency_norm = adjacency_norms[aggregator];
   p->wants_ids = p->reduces = aggregator == AGGREGATOR_MAX;
-  if (aggregator == AGGREGATOR_MAX) b->program->code = check_pool(b->run);
   build_alike(b, layers[aggregator]);
 }
 
 const struct model_type sage_model = {
     .name = "sage",
     .about = "GraphSAGE: mean, sum or maximum of the neighbours (Hamilton et al. 2017)",
-    .build = sage_build};
+    .build = sage_build,
+    .check = check};

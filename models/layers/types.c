@@ -19,6 +19,12 @@ int model_type_of(const char *name, const struct model_type **type) {
   FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
 }
 
+int model_type_check(const struct config *config, const struct dataset *dataset) {
+  const struct model_type *type = NULL;
+  TRY(model_type_of(config->model.type, &type));
+  return type->check ? type->check(config, dataset) : OK;
+}
+
 void model_types_print(FILE *out) {
   for (int i = 0; i < TYPES; i++) fprintf(out, "  %-9s %s\n", types[i]->name, types[i]->about);
 }

@@ -11,6 +11,9 @@ extern const struct model_type agnn_model, appnp_model, gat_model, gatv2_model, 
 
 /* The type of that name. Errors: BAD_INPUT, naming those there are. */
 int model_type_of(const char *name, const struct model_type **type);
+/* Whether that type takes these settings, and a dataset with such a header (NULL: not read yet). Errors:
+ * BAD_INPUT. */
+int model_type_check(const struct config *config, const struct dataset *dataset);
 /* A line each: name, what it is. */
 void model_types_print(FILE *out);
 /* Where its products want self loops: among the arcs when every node has exactly one. */

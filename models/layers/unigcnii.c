@@ -9,4 +9,5 @@ static void unigcnii_build(struct build *b) {
 const struct model_type unigcnii_model = {.name = "unigcnii",
                                           .about = "gcnii on hypergraphs (Huang and Yang 2021)",
                                           .build = unigcnii_build,
+                                          .check = gcnii_check,
                                           .on_hypergraph = 1};

@@ -32,16 +32,16 @@ static void print_step(const struct program *p, int s) {
     snprintf(how, sizeof how, "again");
   if (step->rows[TRAINING].count != INT64_MAX)
     snprintf(rows, sizeof rows, "%lld", (long long)step->rows[TRAINING].count);
-  log_info("  %4d  %-17s %5d %9s  %-12s %s -> %s", s, step_name[step->kind], step->layer, rows, how, reads,
-           writes);
+  log_result("  %4d  %-17s %5d %9s  %-12s %s -> %s", s, step_name[step->kind], step->layer, rows, how, reads,
+             writes);
 }
 
 void program_print(const struct program *p) {
   char bytes[16], least[16];
-  log_info(
+  log_result(
       "the program of an epoch: step, kind, layer, rows of rank 0, how it runs, what it reads -> what it "
       "writes [columns] and where");
   for (int s = 0; s < p->steps; s++) print_step(p, s);
-  log_info("values take %s; at least %s are alive at once", memory_text(p->bytes, bytes),
-           memory_text(p->least, least));
+  log_result("values take %s; at least %s are alive at once", memory_text(p->bytes, bytes),
+             memory_text(p->least, least));
 }

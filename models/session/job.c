@@ -9,6 +9,7 @@
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "runtime/base/base.h"
+#include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
 /* Rank 0 reads them, so that all ranks choose alike. */
@@ -18,7 +19,7 @@ static int read_constants(struct job *job) {
   int code = comm->rank == 0 ? cost_constants_find(job->config.runtime.constants, &constants) : OK;
   TRY(comm_agree(comm, code));
   TRY(comm_broadcast(comm, &constants, (int64_t)sizeof constants, 0));
-  if (constants.path[0]) log_info("cost model: constants of %s", constants.path);
+  if (constants.path[0]) log_detail("cost model: constants of %s", constants.path);
   return comm_agree(comm, cost_models_read(constants.text, constants.path));
 }
 
@@ -50,6 +51,20 @@ static int finish_device(struct job *job) {
   return OK;
 }
 
+static int check_settings(struct job *job) {
+  const struct model_type *type = NULL;
+  TRY(model_type_of(job->config.model.type, &type));
+  TRY(model_type_check(&job->config, NULL));
+  TRY(device_check(job->config.runtime.device));
+  job->hypergraph = type->on_hypergraph;
+  job->loops = model_type_loops(type, &job->config);
+  return job_grid_read(&job->config, &job->comm, type, &job->grid);
+}
+
+int job_check_settings(struct job *job) {
+  return comm_agree(&job->comm, check_settings(job));
+}
+
 static int check_dataset(const struct job *job, const struct dataset *dataset, const char *path) {
   if (job->hypergraph && dataset->hyperedges == 0)
     FAIL(BAD_INPUT, "%s: has no /hypergraph, on which model.type = \"%s\" runs", path,
@@ -65,18 +80,20 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   return OK;
 }
 
+static int check_ahead(struct job *job) {
+  TRY(objective_check(&job->config, &job->dataset));
+  return partition_check_ahead(&job->config, &job->dataset, job->hypergraph, job->grid.rows);
+}
+
 /* Rank 0 looks at the file in a child process first: damaged metadata can crash the library that reads it. */
 static int open_dataset(struct job *job) {
   const char *path = job->config.dataset.path;
-  const struct model_type *type = NULL;
-  TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
-  job->hypergraph = type->on_hypergraph;
-  job->loops = model_type_loops(type, &job->config);
-  TRY(comm_agree(&job->comm, job_grid_read(&job->config, &job->comm, type, &job->grid)));
   TRY(comm_agree(&job->comm, job->comm.rank == 0 ? dataset_path_probe(path) : OK));
   if (!dataset_path_is_made(path)) TRY(rank_consistency_file(&job->comm, path));
   TRY(comm_agree(&job->comm, dataset_path_open(&job->dataset, path)));
-  return comm_agree(&job->comm, check_dataset(job, &job->dataset, path));
+  TRY(comm_agree(&job->comm, check_dataset(job, &job->dataset, path)));
+  TRY(comm_agree(&job->comm, model_type_check(&job->config, &job->dataset)));
+  return comm_agree(&job->comm, job->comm.rank ? OK : check_ahead(job));
 }
 
 /* This rank's block of rows of the graph and the hash of all of it. */
@@ -184,12 +201,10 @@ int job_setup(struct job *job) {
   double begun = profile_clock();
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
+  TRY(job_check_settings(job));
   TRY(read_constants(job));
   footprint_begin(&job->footprint);
   TRY(open_dataset(job));
-  TRY(comm_agree(&job->comm, job->comm.rank ? OK
-                                            : partition_check_ahead(&job->config, &job->dataset,
-                                                                    job->hypergraph, job->grid.rows)));
   TRY(start_device(job));
   TRY(check_needs(job));
   uint64_t hash = 0;
@@ -224,8 +239,8 @@ int job_print_startup(struct job *job) {
   if (job->device.ops->on_host) return OK;
   TRY(comm_max_double(&job->comm, &device));
   TRY(comm_max_double(&job->comm, &transport));
-  log_info("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
-           transport);
+  log_result("  opened beside the reading of the data: device in %.2f s, transport in %.2f s", device,
+             transport);
   return OK;
 }
 

@@ -31,6 +31,9 @@ struct job {
   double seconds_read, seconds_shard;
 };
 
+/* Collective. Whether the settings alone are sound: types, grid, device. job_setup looks too; this comes
+ * before anything is opened. Errors: BAD_INPUT. */
+int job_check_settings(struct job *job);
 /* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
  * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
 int job_setup(struct job *job);

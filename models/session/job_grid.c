@@ -37,8 +37,9 @@ int job_grid_choose(const struct config *config, struct comm *comm, const struct
   TRY(comm_reduce(comm, &memory, 1, NUMBER_INT64, REDUCE_MIN));
   if (!stands || halo < GRID_HALO || arc_bytes / comm->nodes > memory / 4) return OK;
   *grid = (struct grid){comm->nodes, comm->local_size};
-  log_info("grid: %dx%d, a part of the graph for each host and a slice of the columns for each of its ranks: "
-           "parts for ranks would have %.1f halo rows for each of their own",
-           grid->rows, grid->cols, halo);
+  log_detail(
+      "grid: %dx%d, a part of the graph for each host and a slice of the columns for each of its ranks: "
+      "parts for ranks would have %.1f halo rows for each of their own",
+      grid->rows, grid->cols, halo);
   return OK;
 }

@@ -150,11 +150,11 @@ static int is_all(const struct layer_share *share) {
 void job_levels_print(const struct job_levels *job, const struct program *p) {
   const int evaluates = job->levels.stride == 2;
   if (job->levels.count == 0) {
-    log_info("rows: an epoch computes all: %s", job->all_rows);
+    log_detail("rows: an epoch computes all: %s", job->all_rows);
     return;
   }
-  log_info("rows: an epoch computes those that its loss needs, an evaluation %s",
-           evaluates ? "those that its split needs" : "all");
+  log_detail("rows: an epoch computes those that its loss needs, an evaluation %s",
+             evaluates ? "those that its split needs" : "all");
   for (int layer = p->layers - 1; layer >= 0; layer--) {
     const struct layer_share trained = share_of(&job->levels, p, layer, TRAINING),
                              evaluated = share_of(&job->levels, p, layer, EVALUATION);
@@ -164,6 +164,6 @@ void job_levels_print(const struct job_levels *job, const struct program *p) {
     if (evaluates)
       snprintf(rest, sizeof rest, trained.sums > 0 ? "; evaluated %.1f%%, %.1f%%" : "; evaluated %.1f%%",
                100 * evaluated.rows, 100 * evaluated.arcs / evaluated.sums);
-    log_info("  layer %-5d %.1f%% of rows%s%s", layer, 100 * trained.rows, arcs, rest);
+    log_detail("  layer %-5d %.1f%% of rows%s%s", layer, 100 * trained.rows, arcs, rest);
   }
 }

@@ -142,7 +142,7 @@ int trainer_predict(struct trainer *trainer, struct run *run, const char *checkp
   ENDED_BY(h5_close) struct h5 h5 = {0};
   TRY(trainer_load(trainer, run, checkpoint));
   TRY(write_file(trainer, run, &h5, path, checkpoint));
-  log_info("wrote %s: logits, predictions%s of %lld nodes", path,
-           model_embedding(&trainer->model).data ? " and embeddings" : "", (long long)run->dataset->nodes);
+  log_result("wrote %s: logits, predictions%s of %lld nodes", path,
+             model_embedding(&trainer->model).data ? " and embeddings" : "", (long long)run->dataset->nodes);
   return OK;
 }

@@ -102,19 +102,19 @@ static void print_part(const struct epoch_breakdown *mean, enum epoch_part p, do
   char name[32];
   if (!(seconds > 0)) return;
   snprintf(name, sizeof name, "%s%s", epoch_part_name[p], p == EPOCH_EXCHANGE ? " *" : "");
-  log_info("  %-14s %10.4f %10.4f %7.1f%% %10.1f %10.1f", name, ms * seconds, ms * slowest,
-           100 * seconds / mean->seconds, mean->part[p].bytes / seconds / 1e9,
-           mean->part[p].flops / seconds / 1e9);
+  log_result("  %-14s %10.4f %10.4f %7.1f%% %10.1f %10.1f", name, ms * seconds, ms * slowest,
+             100 * seconds / mean->seconds, mean->part[p].bytes / seconds / 1e9,
+             mean->part[p].flops / seconds / 1e9);
 }
 
 static void print(const struct epoch_breakdown *mean, const double *slowest, int ranks) {
-  log_info("an epoch, mean of %.0f on %d rank%s: %.4f ms", mean->epochs, ranks, ranks == 1 ? "" : "s",
-           1e3 * mean->seconds / mean->epochs);
-  log_info("  %-14s %10s %10s %8s %10s %10s", "part", "ms", "slowest", "share", "GB/s", "GFLOP/s");
+  log_result("an epoch, mean of %.0f on %d rank%s: %.4f ms", mean->epochs, ranks, ranks == 1 ? "" : "s",
+             1e3 * mean->seconds / mean->epochs);
+  log_result("  %-14s %10s %10s %8s %10s %10s", "part", "ms", "slowest", "share", "GB/s", "GFLOP/s");
   for (int p = 0; p < EPOCH_PARTS; p++) print_part(mean, (enum epoch_part)p, slowest[p]);
   if (mean->part[EPOCH_EXCHANGE].seconds > 0)
-    log_info("  hidden: %.1f%% of the exchange (1 - wait / exchange); * beside the other parts",
-             100 * epoch_breakdown_hidden(mean));
+    log_result("  hidden: %.1f%% of the exchange (1 - wait / exchange); * beside the other parts",
+               100 * epoch_breakdown_hidden(mean));
 }
 
 int epoch_breakdown_print(struct comm *comm) {

@@ -9,43 +9,49 @@ int64_t objective_split(const struct run *run, int64_t index) {
   return (run->config->dataset.split + index) % run->dataset->splits;
 }
 
-static int check_trains(const struct run *run, int64_t split, int64_t nodes) {
-  if (nodes == 0)
-    FAIL(BAD_INPUT, "%s: split %lld has no training nodes", run->config->dataset.path, (long long)split);
-  return OK;
-}
-
-/* Set-up has read that of run 0 alone; later runs must not stop what has been trained by then. */
-static int check_splits(const struct run *run) {
-  int64_t runs = run->comm->rank == 0 ? run->config->train.runs : 1;
-  TRY(check_trains(run, run->config->dataset.split, run->shard->split_global[SPLIT_TRAIN]));
-  for (int64_t r = 1; r < runs && r < run->dataset->splits; r++) {
-    int64_t *node = NULL, count = 0, split = objective_split(run, r);
-    TRY(dataset_read_split(run->dataset, split, SPLIT_TRAIN, &node, &count));
-    free(node);
-    TRY(check_trains(run, split, count));
+/* Of all runs: a later one must not stop what has been trained by then. */
+static int check_splits(const struct config *config, struct dataset *dataset) {
+  for (int64_t r = 0; r < config->train.runs && r < dataset->splits; r++) {
+    const int64_t split = (config->dataset.split + r) % dataset->splits;
+    FREED int64_t *node = NULL;
+    int64_t count = 0;
+    TRY(dataset_read_split(dataset, split, SPLIT_TRAIN, &node, &count));
+    if (count == 0)
+      FAIL(BAD_INPUT, "%s: split %lld has no training nodes", config->dataset.path, (long long)split);
   }
   return OK;
 }
 
-int objective_init(struct objective *objective, struct run *run) {
-  const struct config *config = run->config;
-  *objective = (struct objective){.task = run->dataset->task, .classes = run->shard->classes};
-  TRY(check_splits(run));
-  int multilabel = objective->task == TASK_MULTILABEL;
-  if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
-    FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
-         multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
-         multilabel ? "bce" : "cross_entropy");
+static int check_metric(const struct config *config, const struct dataset *dataset) {
+  const int multilabel = dataset->task == TASK_MULTILABEL;
   if (config->train.metric == METRIC_ACCURACY && multilabel)
     FAIL(BAD_INPUT,
          "train.metric = \"accuracy\" does not fit the multilabel labels of %s; use \"micro_f1\" or \"auto\"",
          config->dataset.path);
-  if (config->train.metric == METRIC_ROC_AUC) TRY(roc_auc_check(run));
-  objective->metric = config->train.metric == METRIC_ROC_AUC                  ? METRIC_ROC_AUC
-                      : multilabel || config->train.metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
-                                                                              : METRIC_ACCURACY;
+  if (config->train.metric == METRIC_ROC_AUC && (multilabel || dataset->classes != 2))
+    FAIL(BAD_INPUT, "train.metric = \"roc_auc\" is for datasets of two classes; %s has %lld%s",
+         config->dataset.path, (long long)dataset->classes,
+         multilabel ? " labels, of which a node may have several" : "");
   return OK;
+}
+
+int objective_check(const struct config *config, struct dataset *dataset) {
+  const int multilabel = dataset->task == TASK_MULTILABEL;
+  if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
+    FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
+         multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
+         multilabel ? "bce" : "cross_entropy");
+  TRY(check_metric(config, dataset));
+  return check_splits(config, dataset);
+}
+
+void objective_init(struct objective *objective, const struct run *run) {
+  const enum metric metric = run->config->train.metric;
+  *objective = (struct objective){.task = run->dataset->task, .classes = run->shard->classes};
+  int multilabel = objective->task == TASK_MULTILABEL;
+  objective->metric = metric == METRIC_ROC_AUC                  ? METRIC_ROC_AUC
+                      : multilabel || metric == METRIC_MICRO_F1 ? METRIC_MICRO_F1
+                                                                : METRIC_ACCURACY;
 }
 
 void objective_plan(struct objective *objective, struct run *run, int64_t chunk_rows, struct arena *arena) {

@@ -16,8 +16,7 @@ const char *report_percent(double metric, char text[16]) {
   return text;
 }
 
-/* "1:02:03", "2:03" or "3 s" */
-static const char *duration(double seconds, char text[32]) {
+const char *report_duration(double seconds, char text[32]) {
   long whole = seconds > 0 ? (long)(seconds + .5) : 0;
   if (whole >= 3600)
     snprintf(text, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
@@ -34,27 +33,6 @@ static const char *metric_name(enum metric metric) {
   return names[metric];
 }
 
-static double time_left(const struct times *times, const struct run *run, int64_t epoch) {
-  double mean = times->epochs > 0 ? times->seconds / (double)times->epochs : 0;
-  int64_t runs_left = run->config->train.runs - 1 - run->index, epochs = run->config->train.epochs;
-  return mean * (double)(epochs - epoch + runs_left * epochs);
-}
-
-void report_epoch(const struct times *times, const struct run *run, const struct metrics_row *row) {
-  int64_t every = run->config->log.progress, epochs = run->config->train.epochs;
-  int wanted = row->epoch % every == 0 || row->epoch == 1 || row->epoch == epochs;
-  if (!wanted && !log_is_terminal()) return;
-  char line[256], metrics[96] = "", run_text[32] = "", train[16], val[16], test[16], eta[32];
-  if (!isnan(row->train) || !isnan(row->val) || !isnan(row->test))
-    snprintf(metrics, sizeof metrics, "  train %s  val %s  test %s", report_percent(row->train, train),
-             report_percent(row->val, val), report_percent(row->test, test));
-  if (run->config->train.runs > 1) snprintf(run_text, sizeof run_text, "run %lld  ", (long long)row->run);
-  snprintf(line, sizeof line, "%sepoch %*lld/%lld  loss %.4f%s  %.1f ms  ETA %s", run_text,
-           snprintf(NULL, 0, "%lld", (long long)epochs), (long long)row->epoch, (long long)epochs, row->loss,
-           metrics, row->ms, duration(time_left(times, run, row->epoch), eta));
-  log_progress("%s", line);
-}
-
 /* Of the best evaluation. */
 static const char *epoch_text(int64_t epoch, char text[32]) {
   if (epoch > 0)
@@ -68,9 +46,9 @@ void report_run(const struct state *state, const struct run *run) {
   if (run->config->train.runs == 1) return;
   const struct best *best = &state->best;
   char epoch[32], val[16], test[16];
-  log_info("run %lld  seed %lld  best epoch %s  val %s  test %s", (long long)run->index,
-           (long long)(run->config->train.seed + run->index), epoch_text(best->epoch, epoch),
-           report_percent(best->val, val), report_percent(best->test, test));
+  log_result("run %lld  seed %lld  best epoch %s  val %s  test %s", (long long)run->index,
+             (long long)(run->config->train.seed + run->index), epoch_text(best->epoch, epoch),
+             report_percent(best->val, val), report_percent(best->test, test));
 }
 
 /* Mean and, from two values on, sample deviation of the runs that have a value (NaN: none); how many have. */
@@ -96,7 +74,7 @@ static void print_runs(enum metric metric, const char *nodes, const double *valu
   if (count > 0)
     snprintf(spread, sizeof spread, " +- %.2f over %lld run%s", 100 * deviation, (long long)count,
              count > 1 ? "s" : "");
-  log_info("  %-14s %s %s%s", nodes, metric_name(metric), report_percent(mean, text), spread);
+  log_result("  %-14s %s %s%s", nodes, metric_name(metric), report_percent(mean, text), spread);
 }
 
 static void results(const struct report *report, const struct run *run) {
@@ -104,9 +82,9 @@ static void results(const struct report *report, const struct run *run) {
   int64_t runs = run->config->train.runs;
   char epoch[32], val[16], test[16];
   if (runs == 1) {
-    log_info("  best epoch     %s", epoch_text(state->best.epoch, epoch));
-    log_info("  validation     %s %s", metric_name(report->metric), report_percent(state->best.val, val));
-    log_info("  test           %s %s", metric_name(report->metric), report_percent(state->best.test, test));
+    log_result("  best epoch     %s", epoch_text(state->best.epoch, epoch));
+    log_result("  validation     %s %s", metric_name(report->metric), report_percent(state->best.val, val));
+    log_result("  test           %s %s", metric_name(report->metric), report_percent(state->best.test, test));
     return;
   }
   print_runs(report->metric, "validation", state->run_val, runs);
@@ -118,8 +96,8 @@ static int memory_line(const struct run *run, const char *name, int64_t peak, in
   char took[16], needed[16];
   TRY(comm_max_int64(run->comm, &peak));
   TRY(comm_max_int64(run->comm, &estimate));
-  log_info("  %-14s %s on the fullest rank (estimate %s)", name, memory_text(peak, took),
-           memory_text(estimate, needed));
+  log_result("  %-14s %s on the fullest rank (estimate %s)", name, memory_text(peak, took),
+             memory_text(estimate, needed));
   return OK;
 }
 
@@ -139,20 +117,21 @@ int report_closing(const struct report *report, struct run *run) {
   const char *dir = run->config->log.dir;
   char seconds[32], path[RUNDIR_PATH], config[RUNDIR_PATH], word[2][WORD];
   log_info(" ");
-  log_info("result");
+  log_result("result");
   results(report, run);
   const struct times *times = report->times;
   if (times->used > 0)
-    log_info("  epoch          %.2f ms (median of forward, backward and optimiser)", times_median(times));
-  log_info("  training       %s, evaluation included", duration(times->seconds, seconds));
+    log_result("  epoch          %.2f ms (median of forward, backward and optimiser)", times_median(times));
+  log_result("  training       %s, evaluation included", report_duration(times->seconds, seconds));
   TRY(memory_line(run, "memory", memory_peak(), report->host_estimate));
   if (!device->on_host)
     TRY(memory_line(run, "GPU memory", device->memory.peak(run->device), report->device_estimate));
   int has_best = access(rundir_path(run->config, "best.h5", path), F_OK) == 0;
-  log_info("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,
-           has_best ? "best.h5, " : "");
+  log_result("  written to     %s (metrics.jsonl, config.toml, %scheckpoints/)", dir,
+             has_best ? "best.h5, " : "");
   if (has_best)
-    log_info("  predict with   gnntrain %s --predict %s --out predictions.h5",
-             shell_word(rundir_path(run->config, "config.toml", config), word[0]), shell_word(path, word[1]));
+    log_result("  predict with   gnntrain %s --predict %s --out predictions.h5",
+               shell_word(rundir_path(run->config, "config.toml", config), word[0]),
+               shell_word(path, word[1]));
   return OK;
 }

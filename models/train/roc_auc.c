@@ -5,14 +5,6 @@
 #include "io/dataset/dataset.h"
 #include "runtime/base/base.h"
 
-int roc_auc_check(const struct run *run) {
-  const struct dataset *dataset = run->dataset;
-  if (dataset->task == TASK_MULTICLASS && run->shard->classes == 2) return OK;
-  FAIL(BAD_INPUT, "train.metric = \"roc_auc\" is for datasets of two classes; %s has %lld%s",
-       run->config->dataset.path, (long long)run->shard->classes,
-       dataset->task == TASK_MULTILABEL ? " labels, of which a node may have several" : "");
-}
-
 static int64_t largest_split(const struct run *run) {
   int64_t largest = 0;
   for (int s = 0; s < SPLIT_COUNT; s++) largest = larger(largest, run->shard->split_global[s]);

@@ -25,8 +25,6 @@ struct roc_auc {
   int64_t first[SPLIT_COUNT]; /* this rank's among the nodes of a split */
 };
 
-/* Errors: BAD_INPUT where there are not two classes. */
-int roc_auc_check(const struct run *run);
 /* Collective; again after the split has changed. Errors: BAD_INPUT for validation nodes of one class alone.
  */
 int roc_auc_start(struct roc_auc *roc_auc, struct run *run);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "io/dataset/checkpoint.h"
+#include "models/train/divergence.h"
 #include "models/train/report.h"
 #include "models/train/state/resume.h"
 #include "models/train/state/rundir.h"
@@ -47,7 +48,7 @@ static int recompute_to_fit(struct trainer *trainer, struct run *run) {
 }
 
 int trainer_init(struct trainer *trainer, struct run *run) {
-  TRY(objective_init(&trainer->objective, run));
+  objective_init(&trainer->objective, run);
   TRY(model_init(&trainer->model, run));
   trainer->epoch = (struct epoch){
       .model = &trainer->model, .objective = &trainer->objective, .snapshots = &trainer->snapshots};
@@ -163,43 +164,6 @@ static int is_saved(const struct run *run, int64_t epoch) {
   return every > 0 && epoch % every == 0 && epoch < run->config->train.epochs;
 }
 
-/* "first in the output of layer 1", or in the gradient of which parameter; `where` stays when neither has
- * any. The pass is repeated, since others may be queued behind it: with frozen weights or a snapshot. */
-static int find_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, int training, char *where,
-                          size_t size) {
-  struct model *model = &trainer->model;
-  int layer = -1, parameter = -1;
-  if (!training) TRY(snapshot_restore(&trainer->snapshots, model, run, epoch));
-  TRY(model_find_nonfinite(model, run, training, &layer));
-  int64_t first = layer < 0 ? INT32_MAX : layer;
-  TRY(comm_reduce(run->comm, &first, 1, NUMBER_INT64, REDUCE_MIN));
-  if (training && first == INT32_MAX) TRY(model_find_nonfinite_gradient(model, run, &parameter));
-  if (first != INT32_MAX)
-    snprintf(where, size, "first in the output of layer %lld", (long long)first);
-  else if (parameter >= 0)
-    snprintf(where, size, "first in the gradient of %s", model->parameters.list[parameter].name);
-  return OK;
-}
-
-static int fail_nonfinite(struct trainer *trainer, struct run *run, int64_t epoch, const char *what,
-                          int training) {
-  char where[96];
-  snprintf(where, sizeof where, "in the %s", what);
-  TRY(find_nonfinite(trainer, run, epoch, training, where, sizeof where));
-  FAIL(FAILED,
-       "epoch %lld: the %s is not finite (NaN or infinity %s); try a smaller train.lr or train.clip = 1",
-       (long long)epoch, what, where);
-}
-
-static int check_finite(struct trainer *trainer, struct run *run, int64_t epoch, const struct sums *sums,
-                        int frozen) {
-  const double *loss = sums->tally.loss;
-  if (!isfinite(sums->loss)) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 1));
-  if (frozen) return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "norm of the gradient", 1));
-  if (isfinite(loss[SPLIT_TRAIN] + loss[SPLIT_VAL])) return OK;
-  return comm_agree(run->comm, fail_nonfinite(trainer, run, epoch, "loss", 0));
-}
-
 /* best.h5 holds the best of all runs so far that were evaluated, by validation. */
 static int is_best_run(const struct state *state) {
   if (state->best.epoch == 0) return 0;
@@ -256,10 +220,11 @@ static struct metrics_row row_of(const struct objective *objective, const struct
 static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
                   const struct metrics_row *row) {
   double val_loss = sums->tally.loss[SPLIT_VAL];
-  if (is_evaluated(run, row->epoch) && state_offer(&trainer->state, row->val, val_loss, row->test))
-    snapshot_keep(&trainer->snapshots, row->epoch);
+  const int is_best = is_evaluated(run, row->epoch) &&
+                      state_offer(&trainer->state, row->val, val_loss, row->test);
+  if (is_best) snapshot_keep(&trainer->snapshots, row->epoch);
   int code = run->comm->rank == 0 ? metrics_epoch(&trainer->metrics, row) : OK;
-  report_epoch(&trainer->times, run, row);
+  epoch_log_add(&trainer->log, &trainer->times, run, row, is_best);
   return code;
 }
 
@@ -285,7 +250,8 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
     TRY(objective_rank(objective, run, result.logits, &sums.tally));
   TRY(count_epoch(trainer, result.ms));
   if (sums.stop > 0) trainer->stop = 1;
-  TRY(check_finite(trainer, run, epoch, &sums, result.scalars.frozen));
+  const struct divergence at = {epoch, sums.loss, &sums.tally, result.scalars.frozen};
+  TRY(divergence_check(&at, &trainer->first_loss, &trainer->epoch, run));
   struct metrics_row row = row_of(objective, &sums, run, epoch, result.ms);
   return record(trainer, run, &sums, &row);
 }
@@ -330,6 +296,7 @@ static int train_run(struct trainer *trainer, struct run *run) {
   const struct state *state = &trainer->state;
   trainer->best_saved = 0;
   trainer->times.used = 0;
+  trainer->first_loss = 0;
   TRY(begin(trainer, run));
   for (;;) {
     int queues = may_queue(trainer, run);
@@ -392,7 +359,9 @@ int trainer_run(struct trainer *trainer, struct run *run) {
       TRY(select_run(trainer, run, r));
     }
     trainer->resumed = 0;
-    TRY(train_run(trainer, run));
+    const int code = train_run(trainer, run);
+    epoch_log_end(&trainer->log, run);
+    TRY(code);
     TRY(finish_run(trainer, run));
   }
   return OK;

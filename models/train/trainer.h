@@ -4,6 +4,7 @@
 
 #include "io/dataset/metrics.h"
 #include "models/train/epoch.h"
+#include "models/train/epoch_log.h"
 #include "models/train/state/state.h"
 #include "models/train/times.h"
 
@@ -16,7 +17,9 @@ struct trainer {
   struct state state; /* after the last epoch that the host knows */
   struct times times;
   struct metrics metrics;
+  struct epoch_log log;
   int64_t best_saved; /* epoch whose weights best.h5 has; 0: of nothing of this run */
+  double first_loss;  /* of this run's epochs that this process has done; 0: none yet */
   int ahead;          /* epochs that the device may know and the host not, 0 or 1 */
   int stop;           /* a signal came on some rank */
   int resumed;        /* state came from a checkpoint: go on inside its run */

@@ -55,11 +55,19 @@ static int check_file(const struct config *config, int parts) {
   FAIL(BAD_INPUT, "partition.method \"file\" takes the parts of a file: set %s", "partition.file");
 }
 
+int partition_check_parts(const struct dataset *dataset, int parts, const char *nodes) {
+  if (parts < 1 || parts > dataset->nodes)
+    FAIL(BAD_INPUT, "%s has %lld %s and cannot be cut into %d parts; allowed: 1 to the number of %s",
+         dataset->h5.path, (long long)dataset->nodes, nodes, parts, nodes);
+  return OK;
+}
+
 /* Surely there: in the pattern all non-zeros but the loops are, and both ways of an incidence. Owners are no
  * matter: METIS gets no more of a graph than it can take. */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts) {
   struct size size = size_of(dataset, hypergraph);
+  TRY(partition_check_parts(dataset, parts, hypergraph ? "vertices" : "nodes"));
   TRY(check_file(config, parts));
   if (config->partition.order != ORDER_METIS || may_be_kept(config, dataset, parts)) return OK;
   return metis_fits(size.nodes, hypergraph ? size.pattern : size.arcs - size.nodes, dataset->h5.path);

@@ -246,7 +246,7 @@ static int find(const struct partition_key *key, enum node_order order, int quie
       partition->cached = 1;
       return 1;
     }
-    if (!quiet) log_info("partition: %s is not used: %s", path, error_message());
+    if (!quiet) log_detail("partition: %s is not used: %s", path, error_message());
     error_clear();
     partition_free(partition);
   }
@@ -263,7 +263,7 @@ int partition_cache_read_owners(const struct partition_key *key, struct partitio
     int known = order == (int)key->config->partition.order; /* partition_cache_read has spoken of it */
     if (!find(key, (enum node_order)order, known, &other)) continue;
     memcpy(partition->part, other.part, (size_t)key->nodes * sizeof *partition->part);
-    log_info("partition: owners read from %s", other.path);
+    log_detail("partition: owners read from %s", other.path);
     partition_free(&other);
     return 1;
   }

@@ -2,6 +2,7 @@
  * star. */
 #include "partition/cut/cut_large.h"
 #include "partition/cut/owners_file.h"
+#include "partition/cut/partition_ahead.h"
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
 #include "partition/cut/star_expansion.h"
@@ -149,7 +150,7 @@ static void say_balance(const struct making *making) {
   double edges = making->work ? 1 : partition_edge_balance(partition),
          reached = nodes > edges ? nodes : edges;
   if (config->partition.method == PARTITION_METIS && reached > config->partition.balance + 5e-4)
-    log_info("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
+    log_detail("partition: a balance of %.3f was reached instead of %g", reached, config->partition.balance);
 }
 
 /* Whether there is nothing to decide: then the graph stays unread, and no file keeps it. */
@@ -181,7 +182,7 @@ static int stands(const struct making *making) {
   if (making->vertices) return star_expansion_is(partition, making->vertices);
   if (making->key->config->partition.order != ORDER_AUTO || order_auto_stands(&making->stakes, partition))
     return 1;
-  log_info("partition: %s is not used: this run is long enough for another order", partition->path);
+  log_detail("partition: %s is not used: this run is long enough for another order", partition->path);
   return 0;
 }
 
@@ -228,13 +229,6 @@ static int share(struct comm *comm, const struct partition_key *key, struct part
   TRY(comm_broadcast(comm, partition->offset, words + (int64_t)sizeof(int64_t), 0));
   TRY(comm_broadcast(comm, partition->halo, words, 0));
   return comm_broadcast(comm, partition->nnz, words, 0);
-}
-
-static int check_parts(const struct dataset *dataset, int parts, const char *nodes) {
-  if (parts < 1 || parts > dataset->nodes)
-    FAIL(BAD_INPUT, "%s has %lld %s and cannot be cut into %d parts; allowed: 1 to the number of %s",
-         dataset->h5.path, (long long)dataset->nodes, nodes, parts, nodes);
-  return OK;
 }
 
 /* Of a large graph. Each rank gives what it has of the rows, or reads them. */
@@ -338,9 +332,10 @@ static int make_by_work(struct comm *comm, struct making *plain, const struct ro
                           .work = work};
   by_work.hash = fnv_add(key->hash, work->level, key->nodes);
   by_work.hash = fnv_add(by_work.hash, work->times, (int64_t)sizeof work->times);
-  log_info("partition: one rank would have %.2f times the mean of the arcs that an epoch sums; divided anew "
-           "by these",
-           plain->partition->work_balance);
+  log_detail(
+      "partition: one rank would have %.2f times the mean of the arcs that an epoch sums; divided anew "
+      "by these",
+      plain->partition->work_balance);
   partition_free(plain->partition);
   *plain->partition = (struct partition){0};
   TRY(make_shared(comm, &making));
@@ -351,7 +346,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition) {
   *partition = (struct partition){0};
-  TRY(comm_agree(comm, check_parts(dataset, parts, "nodes")));
+  TRY(comm_agree(comm, partition_check_parts(dataset, parts, "nodes")));
   if (partition_is_blocks(comm, config, block, parts)) return partition_make_blocks(comm, block, partition);
   struct partition_key key = {config, dataset_file(dataset), run_dir,       hash,
                               parts,  dataset->nodes,        dataset->edges};
@@ -369,7 +364,7 @@ int star_expansion_partition(struct comm *comm, const struct config *config, str
                              uint64_t hash, const struct graph *block, int parts, const char *run_dir,
                              struct partition *expansion) {
   *expansion = (struct partition){0};
-  TRY(comm_agree(comm, check_parts(dataset, parts, "vertices")));
+  TRY(comm_agree(comm, partition_check_parts(dataset, parts, "vertices")));
   int64_t nodes = dataset->nodes + dataset->hyperedges;
   struct partition_key key = {config, dataset_file(dataset), run_dir, hash, parts,
                               nodes,  dataset->incidences};

@@ -155,6 +155,24 @@ struct star_expansion_balance star_expansion_balance(const struct partition *exp
                                          partition_edge_balance(expansion)};
 }
 
+static double percent(int64_t part, int64_t whole) {
+  return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+void star_expansion_text(const struct partition *expansion, const struct config *config, int64_t vertices,
+                         int64_t incidences, char *text, size_t size) {
+  const char *order = node_order_name[expansion->chosen];
+  const struct star_expansion_balance balance = star_expansion_balance(expansion, vertices);
+  char how[64];
+  partition_how(expansion, how, sizeof how);
+  if (expansion->parts == 1)
+    snprintf(text, size, "whole hypergraph, order %s%s", order, how);
+  else
+    snprintf(text, size, "%s, %d parts, order %s%s: %.1f%% of the incidences between parts, balance %.3f",
+             partition_method_name[config->partition.method], expansion->parts, order, how,
+             percent(expansion->edge_cut, incidences), balance.incidences);
+}
+
 void star_expansion_print(const struct partition *expansion, const struct config *config, int64_t vertices,
                           int64_t incidences) {
   const char *method = expansion->parts > 1 ? partition_method_name[config->partition.method]
@@ -162,18 +180,18 @@ void star_expansion_print(const struct partition *expansion, const struct config
   struct star_expansion_balance balance = star_expansion_balance(expansion, vertices);
   char origin[sizeof expansion->path + 64];
   partition_origin(expansion, origin, sizeof origin);
-  log_info("partition: %s, %d %s, order %s%s", method, expansion->parts,
-           expansion->parts == 1 ? "part" : "parts", node_order_name[expansion->chosen], origin);
+  log_detail("partition: %s, %d %s, order %s%s", method, expansion->parts,
+             expansion->parts == 1 ? "part" : "parts", node_order_name[expansion->chosen], origin);
   if (expansion->parts == 1) return;
-  log_info("incidences between parts: %lld of %lld (%.1f%%)", (long long)expansion->edge_cut,
-           (long long)incidences,
-           incidences ? 100.0 * (double)expansion->edge_cut / (double)incidences : 0.0);
-  log_info("%6s %12s %12s %14s %16s", "rank", "vertices", "hyperedges", "incidences", "foreign vertices");
+  log_detail("incidences between parts: %lld of %lld (%.1f%%)", (long long)expansion->edge_cut,
+             (long long)incidences, percent(expansion->edge_cut, incidences));
+  log_detail("%6s %12s %12s %14s %16s", "rank", "vertices", "hyperedges", "incidences", "foreign vertices");
   for (int p = 0; p < expansion->parts; p++) {
     int64_t own = vertices_of(expansion, vertices, p);
-    log_info("%6d %12lld %12lld %14lld %16lld", p, (long long)own,
-             (long long)(expansion->offset[p + 1] - expansion->offset[p] - own), (long long)expansion->nnz[p],
-             (long long)expansion->halo[p]);
+    log_detail("%6d %12lld %12lld %14lld %16lld", p, (long long)own,
+               (long long)(expansion->offset[p + 1] - expansion->offset[p] - own),
+               (long long)expansion->nnz[p], (long long)expansion->halo[p]);
   }
-  log_info("balance (largest / mean): vertices %.3f, incidences %.3f", balance.vertices, balance.incidences);
+  log_detail("balance (largest / mean): vertices %.3f, incidences %.3f", balance.vertices,
+             balance.incidences);
 }

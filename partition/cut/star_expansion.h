@@ -39,7 +39,11 @@ struct star_expansion_balance {
 };
 struct star_expansion_balance star_expansion_balance(const struct partition *expansion, int64_t vertices);
 
-/* Prints the table: method, cut incidences, vertices, hyperedges and incidences of each rank. */
+/* Method, order, where it came from, what is cut and how evenly, in one line of text[size]. */
+void star_expansion_text(const struct partition *expansion, const struct config *config, int64_t vertices,
+                         int64_t incidences, char *text, size_t size);
+
+/* Details: the table: method, cut incidences, vertices, hyperedges and incidences of each rank. */
 void star_expansion_print(const struct partition *expansion, const struct config *config, int64_t vertices,
                           int64_t incidences);
 

@@ -154,9 +154,9 @@ static void print_order(const struct partition *partition) {
   struct cost_case product = {&cost_model_h200, PRECISION_BF16, 128, 0, {0, 0}};
   char text[400];
   if (density_arcs(&partition->density) == 0) return;
-  log_info("order: made in %.2f s; %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density",
-           partition->order_seconds, 100 * density_share(&partition->density, DENSE_CELL));
-  log_info("predicted %s", cost_explain(&product, &partition->density, text, sizeof text));
+  log_detail("order: made in %.2f s; %.1f%% of the arcs in cells of 128 x 64 above 3.5%% density",
+             partition->order_seconds, 100 * density_share(&partition->density, DENSE_CELL));
+  log_detail("predicted %s", cost_explain(&product, &partition->density, text, sizeof text));
 }
 
 void partition_origin(const struct partition *partition, char *text, size_t size) {
@@ -166,6 +166,38 @@ void partition_origin(const struct partition *partition, char *text, size_t size
     snprintf(text + used, size - (size_t)used, ", read from %s", partition->path);
   else if (partition->memory > 0)
     snprintf(text + used, size - (size_t)used, ", %s on rank 0", memory_text(partition->memory, bytes));
+}
+
+void partition_how(const struct partition *partition, char *text, size_t size) {
+  if (partition->cached)
+    snprintf(text, size, ", as kept");
+  else
+    snprintf(text, size, ", made in %.1f s", partition->seconds);
+}
+
+static double percent(int64_t part, int64_t whole) {
+  return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+void partition_text(const struct partition *partition, const struct config *config, int64_t edges, char *text,
+                    size_t size) {
+  const struct grid *grid = &partition->grid;
+  const double own = (double)larger(partition->nodes, 1) * grid->cols; /* each rank of a row has its halo */
+  const char *order = node_order_name[partition->chosen];
+  char how[64], slices[48] = "";
+  int64_t halo = 0;
+  for (int p = 0; p < partition->parts; p++) halo += partition->halo[p];
+  partition_how(partition, how, sizeof how);
+  if (grid->cols > 1) snprintf(slices, sizeof slices, " in %d slices of columns", grid->cols);
+  if (partition->parts == 1)
+    snprintf(text, size, "whole graph, order %s%s", order, how);
+  else
+    snprintf(text, size,
+             "%s, %d part%s%s, order %s%s: %.1f%% of the arcs cut, %.2f halo rows for each own one, balance "
+             "%.3f",
+             partition_method_name[config->partition.method], grid->rows, grid->rows == 1 ? "" : "s", slices,
+             order, how, percent(partition->edge_cut, edges), (double)halo / own,
+             partition_edge_balance(partition));
 }
 
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
@@ -178,21 +210,21 @@ void partition_print(const struct partition *partition, const struct config *con
            config->partition.order == ORDER_AUTO ? ": " : "",
            config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
   if (grid->cols > 1) snprintf(slices, sizeof slices, " in %d slices of columns", grid->cols);
-  log_info("partition: %s, %d %s%s, order %s%s", method, grid->rows, grid->rows == 1 ? "part" : "parts",
-           slices, order, origin);
+  log_detail("partition: %s, %d %s%s, order %s%s", method, grid->rows, grid->rows == 1 ? "part" : "parts",
+             slices, order, origin);
   if (dense) print_order(partition);
   if (partition->parts == 1) return;
-  log_info("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,
-           edges ? 100.0 * (double)partition->edge_cut / (double)edges : 0.0);
-  log_info("%6s %12s %14s %12s %10s", "rank", "rows", "non-zeros", "halo rows", "halo/rows");
+  log_detail("edge cut: %lld of %lld arcs (%.1f%%)", (long long)partition->edge_cut, (long long)edges,
+             percent(partition->edge_cut, edges));
+  log_detail("%6s %12s %14s %12s %10s", "rank", "rows", "non-zeros", "halo rows", "halo/rows");
   for (int p = 0; p < partition->parts; p++) {
     int64_t rows = partition->offset[p + 1] - partition->offset[p];
-    log_info("%6d %12lld %14lld %12lld %10.3f", p, (long long)rows, (long long)partition->nnz[p],
-             (long long)partition->halo[p], rows ? (double)partition->halo[p] / (double)rows : 0.0);
+    log_detail("%6d %12lld %14lld %12lld %10.3f", p, (long long)rows, (long long)partition->nnz[p],
+               (long long)partition->halo[p], rows ? (double)partition->halo[p] / (double)rows : 0.0);
   }
   char work[64] = "";
   if (partition->work_balance > 0)
     snprintf(work, sizeof work, ", arcs that an epoch sums %.3f", partition->work_balance);
-  log_info("balance (largest / mean): rows %.3f, non-zeros %.3f%s", partition_node_balance(partition),
-           partition_edge_balance(partition), work);
+  log_detail("balance (largest / mean): rows %.3f, non-zeros %.3f%s", partition_node_balance(partition),
+             partition_edge_balance(partition), work);
 }

@@ -66,15 +66,21 @@ static inline int64_t partition_row_count(const struct partition *partition, int
          partition_row_first(partition, rank);
 }
 
+/* ", made in 1.2 s" or ", read from a file"; into text[size]. */
+void partition_how(const struct partition *partition, char *text, size_t size);
 /* ", 1.2 s, 530 MiB on rank 0" or ", 0.0 s, read from FILE", into text[size]. */
 void partition_origin(const struct partition *partition, char *text, size_t size);
+
+/* Method, order, where it came from, what is cut and how evenly, in one line of text[size]. */
+void partition_text(const struct partition *partition, const struct config *config, int64_t edges, char *text,
+                    size_t size);
 
 /* Imbalance (largest / mean) of owned nodes and of non-zeros. */
 double partition_node_balance(const struct partition *partition);
 double partition_edge_balance(const struct partition *partition);
 
-/* Prints the table: method and order, edge cut, then rows, non-zeros and halo rows per rank, balances. dense:
- * also how densely the order packs the arcs, and what a GPU makes of that. */
+/* Details: the table: method and order, edge cut, then rows, non-zeros and halo rows per rank, balances.
+ * dense: also how densely the order packs the arcs, and what a GPU makes of that. */
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
                      int dense);
 

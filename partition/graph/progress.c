@@ -9,14 +9,20 @@ struct progress progress_of(struct comm *comm) {
   return (struct progress){comm, now, now, NULL};
 }
 
+/* Seconds between two lines for people; a log gets one whenever twice the time has passed. */
+static double pause_of(const struct progress *progress) {
+  const double passed = progress->spoke - progress->began;
+  return log_is_terminal() ? 1 : passed > 5 ? passed : 5;
+}
+
 void progress_say(struct progress *progress, const char *doing) {
   double now = profile_clock();
-  if (now - progress->spoke < (log_is_terminal() ? 1 : 5)) return;
+  if (now - progress->spoke < pause_of(progress)) return;
   log_progress("%s: %.0f s", doing, now - progress->began);
   progress->spoke = now;
 }
 
-/* Tells the other ranks to be patient, and every few seconds people. */
+/* Tells the other ranks to be patient, and now and then people. */
 static void keep_patient(struct progress *progress) {
   progress_say(progress, progress->doing);
   if (comm_alive(progress->comm) != OK) {

@@ -161,13 +161,14 @@ static void say(const struct stakes *stakes, const struct partition *p, double g
   const char *on = stakes->model->of_a_thread ? " of one thread" : "";
   for (int i = 0; i < STAKES_KINDS; i++) products += stakes->product[i].count;
   if (p->chosen != ORDER_GIVEN)
-    log_info("order: %s, predicted to save %.3g s of %.3g s%s in %.0f sparse products",
-             node_order_name[p->chosen], given - seconds, given, on, products);
+    log_detail("order: %s, predicted to save %.3g s of %.3g s%s in %.0f sparse products",
+               node_order_name[p->chosen], given - seconds, given, on, products);
   else if (p->tried != 1 << ORDER_GIVEN)
-    log_info("order: given, predicted to be the fastest of those tried");
+    log_detail("order: given, predicted to be the fastest of those tried");
   else
-    log_info("order: given, %.0f sparse products of %.3g s%s do not pay for a search of %.3g s", products,
-             given, on, cost_of(ORDER_CLUSTER, stakes, (double)p->nodes, (double)density_arcs(&p->density)));
+    log_detail("order: given, %.0f sparse products of %.3g s%s do not pay for a search of %.3g s", products,
+               given, on,
+               cost_of(ORDER_CLUSTER, stakes, (double)p->nodes, (double)density_arcs(&p->density)));
 }
 
 int order_auto(const struct order_input *input, const struct stakes *stakes, struct partition *partition) {

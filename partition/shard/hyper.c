@@ -242,8 +242,8 @@ int hyper_print(struct comm *comm, const struct hyper *hyper) {
   int64_t count[2] = {hyper->halo.rows, hyper->outer};
   if (comm->size == 1) return OK;
   TRY(comm_reduce(comm, count, 2, NUMBER_INT64, REDUCE_SUM));
-  log_info("%lld of %lld hyperedges span ranks; %lld rows of %s travel there and back in a product",
-           (long long)count[1], (long long)hyper->hyperedges, (long long)count[0],
-           hyper->travel == TRAVEL_VERTICES ? "vertices" : "hyperedges");
+  log_detail("%lld of %lld hyperedges span ranks; %lld rows of %s travel there and back in a product",
+             (long long)count[1], (long long)hyper->hyperedges, (long long)count[0],
+             hyper->travel == TRAVEL_VERTICES ? "vertices" : "hyperedges");
   return OK;
 }

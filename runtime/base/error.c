@@ -14,7 +14,7 @@ struct place {
 static _Thread_local struct {
   char message[ERROR_MESSAGE];
   struct place trace[TRACE_DEPTH];
-  int depth, code, silent, agreed;
+  int depth, code, silent, agreed, untraced;
 } current;
 
 static void add_place(const char *file, int line, const char *function) {
@@ -39,7 +39,7 @@ int error_raise(int code, const char *file, int line, const char *function, cons
   keep_to_one_line(message);
   memcpy(current.message, message, sizeof message);
   current.code = code;
-  current.silent = current.agreed = 0;
+  current.silent = current.agreed = current.untraced = 0;
   current.depth = 0;
   add_place(file, line, function);
   return code;
@@ -57,13 +57,17 @@ const char *error_message(void) {
 void error_print(FILE *out, const char *program) {
   if (current.silent || current.message[0] == '\0') return;
   fprintf(out, "%s: %s\n", program, current.message);
-  if (current.code == FAILED || getenv("GNNTRAIN_TRACE")) {
+  if ((current.code == FAILED && !current.untraced) || getenv("GNNTRAIN_TRACE")) {
     for (int i = 0; i < current.depth; i++) {
       const struct place *p = &current.trace[i];
       fprintf(out, "  at %s:%d in %s\n", p->file, p->line, p->function);
     }
   }
   fflush(out);
+}
+
+void error_hide_trace(void) {
+  current.untraced = 1;
 }
 
 void error_silence(int code) {

@@ -40,6 +40,9 @@ const char *error_message(void);
  * the error was silenced (another rank speaks). */
 void error_print(FILE *out, const char *program);
 
+/* The current error is no failure of program or machine: no trace follows its message. */
+void error_hide_trace(void);
+
 /* Marks the current error as one that another rank reports. */
 void error_silence(int code);
 

@@ -120,6 +120,8 @@ int comm_agree(struct comm *comm, int code);
 
 /* Sums or maxima of one value over the ranks. Errors end the job as above. */
 int comm_sum_int64(struct comm *comm, int64_t *value);
+/* The sum over the ranks of this rank's node. Collective over all. */
+int comm_sum_on_node(struct comm *comm, int64_t *value);
 int comm_max_int64(struct comm *comm, int64_t *value);
 int comm_max_double(struct comm *comm, double *value);
 

@@ -72,6 +72,18 @@ int comm_sum_int64(struct comm *comm, int64_t *value) {
   return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_SUM);
 }
 
+int comm_sum_on_node(struct comm *comm, int64_t *value) {
+  const struct comm_peer *peer = comm->mpi->peers;
+  char *all = NULL;
+  if (comm->size == 1) return OK;
+  TRY(comm_gather_short(comm, comm->mpi->setup, value, sizeof *value, &all, CALL_ALLREDUCE));
+  *value = 0;
+  for (int r = 0; r < comm->size; r++) {
+    if (peer[r].node == peer[comm->rank].node) *value += ((const int64_t *)(const void *)all)[r];
+  }
+  return OK;
+}
+
 int comm_max_int64(struct comm *comm, int64_t *value) {
   return comm_reduce(comm, value, 1, NUMBER_INT64, REDUCE_MAX);
 }

@@ -17,6 +17,12 @@ static int refuse_device(const char *name) {
   FAIL(BAD_INPUT, "device \"%s\" is not in this build; allowed: %s", name, names);
 }
 
+int device_check(const char *name) {
+  int known = strcmp(name, "auto") == 0;
+  for (int i = 0; device_list[i]; i++) known |= strcmp(device_list[i]->name, name) == 0;
+  return known ? OK : refuse_device(name);
+}
+
 static int device_find(const char *name, const struct device_ops **found) {
   int any = strcmp(name, "auto") == 0;
   const struct device_ops *named = NULL;

@@ -7,6 +7,9 @@
 /* The compiled devices, best first, NULL at the end. The one list that knows what was compiled in. */
 extern const struct device_ops *const device_list[];
 
+/* Whether there is one of that name, or it is "auto". Errors: BAD_INPUT. */
+int device_check(const char *name);
+
 /* Opens "cpu", "cuda" or "auto" (the first that is available). threads: host threads for this rank (>= 1).
  * Errors: BAD_INPUT for a device that was not compiled in or is not there; FAILED when it does not start. */
 int device_open(struct device *device, const char *name, int local_rank, int local_size, int threads);

@@ -56,9 +56,9 @@ static void print_row(const struct report *report, const struct row *row, int de
   snprintf(name, sizeof name, "%s%s", row->name, row->beside ? " *" : "");
   double ranks = report->ranks, total = 1e3 * row->seconds / ranks, slowest = 1e3 * row->slowest;
   double whole = row->parent < 0 ? row->seconds : report->row[row->parent].seconds;
-  log_info("%*s%-*s %8.0f %11.2f %10.3f %11.2f %8.2f %6.1f%%", 2 * depth, "", 34 - 2 * depth, name,
-           (double)row->calls / ranks, total, row->calls ? 1e3 * row->seconds / (double)row->calls : 0,
-           slowest, total > 0 ? slowest / total : 1, whole > 0 ? 100 * row->seconds / whole : 0);
+  log_result("%*s%-*s %8.0f %11.2f %10.3f %11.2f %8.2f %6.1f%%", 2 * depth, "", 34 - 2 * depth, name,
+             (double)row->calls / ranks, total, row->calls ? 1e3 * row->seconds / (double)row->calls : 0,
+             slowest, total > 0 ? slowest / total : 1, whole > 0 ? 100 * row->seconds / whole : 0);
 }
 
 /* Rows below row `parent` (-1: all), depth first. */
@@ -94,9 +94,9 @@ int profile_print(struct comm *comm) {
   ENDED_BY(report_free) struct report report = {0};
   TRY(report_init(&report, comm));
   if (comm->rank != 0) return OK;
-  log_info("%-34s %8s %11s %10s %11s %8s %7s", "region", "calls", "total ms", "mean ms", "slowest ms",
-           "max/avg", "share");
+  log_result("%-34s %8s %11s %10s %11s %8s %7s", "region", "calls", "total ms", "mean ms", "slowest ms",
+             "max/avg", "share");
   print_rows(&report, -1, 0);
-  if (any_beside(&report)) log_info("* on a stream of its own, beside the rows around it");
+  if (any_beside(&report)) log_result("* on a stream of its own, beside the rows around it");
   return OK;
 }

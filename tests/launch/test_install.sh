@@ -10,6 +10,11 @@ for file in "$GNNTRAIN_SOURCE"/configs/*.toml; do
   cmp "$file" "$prefix/share/gnntrain/configs/${file##*/}"
 done
 cmp "$GNNTRAIN_SOURCE/launch/openmpi-mca-params.conf" "$prefix/share/gnntrain/openmpi-mca-params.conf"
+for program in gnntrain gnndata gnnbench; do
+  works bash --norc -c '. "$1" && complete -p "$2"' bash "$prefix/share/bash-completion/completions/$program" $program
+done
+says '^#compdef gnntrain' "$prefix/share/zsh/site-functions/_gnntrain"
+[[ ! -d $GNNTRAIN_BIN/manual || -s $prefix/share/man/man1/gnntrain.1 ]] || fail "the pages of man are not installed"
 
 # With CMAKE_PREFIX_PATH, what apt has not installed is looked for there: nothing is installed.
 mkdir -p stubs

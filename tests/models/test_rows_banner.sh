@@ -1,4 +1,4 @@
-# What runtime.rows does is said: by the banner for each layer, or why all rows are computed, and by --dry-run for each
+# What runtime.rows does is said: with --verbose for each layer, or why all rows are computed, and by --dry-run for each
 # step; and it changes no result.
 . "$GNNTRAIN_SOURCE/tests/models/curves.sh"
 
@@ -9,11 +9,11 @@ settings base.toml dataset.path=data.h5 model.hidden=16 model.layers=3 model.dro
 banner() { must_run 1 base.toml --dry-run "$@"; }
 
 for ranks in 1 2; do
-  train_on $ranks needed.$ranks --set runtime.precision=fp64
+  train_on $ranks needed.$ranks --verbose --set runtime.precision=fp64
   says '^rows: an epoch computes those that its loss needs, an evaluation all$'
   says '^  layer 2 +2\.0% of rows, [0-9.]+% of arcs$'
   says '^  layer 1 +[0-9.]+% of rows, [0-9.]+% of arcs$'
-  train_on $ranks all.$ranks --set runtime.precision=fp64 --set runtime.rows=all
+  train_on $ranks all.$ranks --verbose --set runtime.precision=fp64 --set runtime.rows=all
   says '^rows: an epoch computes all: runtime.rows = "all"$'
   within needed.$ranks all.$ranks 50 1e-9
 done
@@ -34,7 +34,7 @@ awk 'BEGIN { part[1] = "train"; part[2] = "val"; part[3] = "test"
 works gnndata import edgelist arcs.txt few.h5 --undirected --nodes 4000 --features random:24 --labels random:5 --split split.txt
 metrics() { grep -oE '"(train|val|test)": [0-9.]+' "run.$1/metrics.jsonl"; }
 for ranks in 1 2; do
-  train_on $ranks few.$ranks --set dataset.path=few.h5 --set runtime.precision=fp64
+  train_on $ranks few.$ranks --verbose --set dataset.path=few.h5 --set runtime.precision=fp64
   says '^rows: an epoch computes those that its loss needs, an evaluation those that its split needs$'
   says '^  layer 2 +1\.0% of rows, [0-9.]+% of arcs; evaluated 3\.0%, [0-9.]+%$'
   train_on $ranks few.all.$ranks --set dataset.path=few.h5 --set runtime.precision=fp64 --set runtime.rows=all
@@ -42,7 +42,7 @@ for ranks in 1 2; do
   diff <(metrics few.$ranks) <(metrics few.all.$ranks) || fail "metrics of fewer rows differ"
 done
 must_run 2 base.toml --set dataset.path=few.h5 --set log.dir=run.few.2 --eval run.few.2/best.h5
-must_run 2 base.toml --set dataset.path=few.h5 --set log.dir=run.few.2 --predict run.few.2/best.h5 --out needed.h5
+must_run 2 base.toml --set dataset.path=few.h5 --set log.dir=run.few.2 --predict run.few.2/best.h5 --out needed.h5 --verbose
 says 'an evaluation all$'
 must_run 1 base.toml --set dataset.path=few.h5 --set log.dir=run.few.2 --predict run.few.2/best.h5 --out all.h5 --set runtime.rows=all
 works check_prediction needed.h5 few.h5 all.h5

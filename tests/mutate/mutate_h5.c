@@ -33,7 +33,7 @@ static void limit_memory(void) {
 struct use {
   const char *name, *file, *arguments;
   int may_refuse; /* exit code 2; else the program goes on without the file */
-  int may_fail;   /* exit code 1: a loss that is not finite, or no memory for the size that a file says */
+  int may_fail;   /* exit code 1: a loss that grows without end, or no memory for the size that a file says */
   int share;      /* of all mutations, in hundredths */
 };
 
@@ -146,7 +146,8 @@ static int lines_of(const char *text) {
 /* What is wrong with how it ended; NULL: nothing. */
 static const char *judge(const struct use *use, const struct outcome *outcome) {
   int fails = outcome->code == 1 && use->may_fail &&
-              (strstr(outcome->err, " is not finite (") || strstr(outcome->err, "out of memory"));
+              (strstr(outcome->err, " is not finite (") || strstr(outcome->err, "over a million times") ||
+               strstr(outcome->err, "out of memory"));
   if (outcome->sent)
     return outcome->sent == SIGKILL || outcome->sent == SIGXCPU ? "did not end" : "ended by a signal";
   if (strstr(outcome->err, "ERROR: AddressSanitizer") || strstr(outcome->err, "runtime error"))

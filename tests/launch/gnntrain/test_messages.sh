@@ -12,7 +12,7 @@ meant 'unknown option "--epoch"; did you mean --epochs\? gnntrain --help lists a
 meant 'unknown option "--dryrun"; did you mean --dry-run\?' c.toml --dryrun
 meant 'unknown option "--hidden"; did you mean --set model\.hidden=64\?' c.toml --hidden 64
 meant 'unknown option "--lr=0\.1"; did you mean --set train\.lr=0\.1\?' c.toml --lr=0.1
-meant 'unknown option "-v"; did you mean --version\?' -v
+meant 'unknown option "-v"; did you mean --verbose\?' -v
 meant 'unknown option "--nonsense"; gnntrain --help lists them$' c.toml --nonsense
 meant 'bare\.toml:2: not valid TOML: a text stands in quotes: model\.type = "gcn"$' bare.toml
 meant 'd\.h5 is a dataset, not a configuration, which is a text that names it: dataset\.path = "d\.h5"$' d.h5

@@ -56,7 +56,7 @@ done
 refuses_out() { # refuses_out OUT PATTERN
   local ranks
   for ranks in 1 2; do
-    must_refuse 2 "$2" $ranks run.toml --predict run/best.h5 --out "$1"
+    must_refuse 2 "$2" $ranks run.toml --predict run/best.h5 --out "$1" --verbose
     lacks rings # of the banner
   done
 }

@@ -3,7 +3,7 @@
  * product makes, on any number of ranks. GNNTRAIN_TEST_DEVICE=cuda: on GPUs, which have no fp64. */
 #include <math.h>
 
-#include "models/train/classes.h"
+#include "models/session/classes.h"
 #include "tests/models/fixture.h"
 
 static struct job job;

@@ -29,7 +29,7 @@ done
 # What the header shows not to fit is refused before the graph is read. Where outputs of layers alone would leave a
 # fifth of the memory, the shards have to tell.
 refuses() { # SENTENCE SETTING...: of all rows, whose outputs are kept in every layer
-  must_refuse 1 "$1" 1 run.toml --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all "${@:2}"
+  must_refuse 1 "$1" 1 run.toml --verbose --device cuda --set log.dir=run --set log.overwrite=true --set runtime.rows=all "${@:2}"
 }
 refuses '^gnntrain: out of GPU memory: training takes at least .* for outputs of layers.*use more ranks' \
   --set model.hidden=16384 --set model.layers=12

@@ -27,7 +27,7 @@ done
 # METIS takes more on rank 0 than training does; where its partition is kept it takes nothing.
 works gnndata synth cut.h5 --nodes 60000 --degree 50 --features 4 --classes 4
 for time in made kept; do
-  must_run 2 run.toml --set dataset.path=cut.h5 --set partition.method=metis
+  must_run 2 run.toml --set dataset.path=cut.h5 --set partition.method=metis --verbose
   cp out.txt log.$time
 done
 compare "partition made" log.made
@@ -42,5 +42,5 @@ awk 'BEGIN {srand(1); for (i = 0; i < 20000; i++) print i, (i + 1) % 20000
             for (i = 0; i < 200000; i++) print int(10000 * rand()), int(10000 * rand())}' >edges.txt
 works gnndata import edgelist edges.txt uneven.h5 --undirected --drop-self-loops --features random:8 \
   --labels random:4 --split per-class:20,30
-must_run 2 run.toml --set dataset.path=uneven.h5 --set model.hidden=2
+must_run 2 run.toml --set dataset.path=uneven.h5 --set model.hidden=2 --verbose
 says 'building the shard, beyond that'

@@ -1,4 +1,4 @@
-# Training that leaves the finite numbers ends with exit code 1 and names the epoch and where they were left first;
+# Training that leaves the finite numbers, or whose loss grows without end, ends with exit code 1 and names the epoch and where they were left first;
 # the epochs before it stand in the metrics. The same on any number of ranks.
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 
@@ -16,7 +16,18 @@ ends_at() {
 }
 
 ends_at 2 'first in the output of layer 1' model.layers=6
-ends_at 3 'first in the output of layer 1' model.layers=6 train.eval_every=5
+ends_at 2 'first in the output of layer 15' model.layers=16 train.eval_every=5
 ends_at 1 'first in the output of layer 5' model.layers=8 train.optimizer=adam
 ends_at 2 'first in the output of layer 5' model.layers=8 train.optimizer=adam train.eval_every=4 model.dropout=0.0
+
+# A loss that stays finite and grows without end; what was saved until then stays, and can be used.
+grows='^gnntrain: epoch 2: the loss is [0-9.]+e\+[0-9]+, over a million times the [0-9.]+ that it began with; try a smaller train\.lr or train\.clip = 1$'
+for ranks in 1 2; do
+  must_refuse 1 "$grows" $ranks run.toml --set checkpoint.every=1
+  lacks '^  at ' err.txt
+  [[ $(grep -c '"epoch"' run/metrics.jsonl) == 1 && $(ls run/checkpoints) == epoch-0-1.h5 ]] || fail "what was saved is gone: $(ls run/checkpoints)"
+  must_run $ranks run.toml --eval run/checkpoints/epoch-0-1.h5
+done
+must_run 1 run.toml --resume --set train.lr=0.01
+must_run 1 run.toml --set train.clip=1 --set train.lr=0.1
 echo "epochs and layers are named"

@@ -37,7 +37,7 @@ train_all() {
     return
   fi
   while read -r name settings; do
-    must_run "$1" base.toml --set "log.dir=run.$name" --set log.overwrite=true ${settings:+$(printf -- '--set %s ' $settings)}
+    must_run "$1" base.toml --verbose --set "log.dir=run.$name" --set log.overwrite=true ${settings:+$(printf -- '--set %s ' $settings)}
     sed -n 's/^ *\([0-9.]*\) \([KM]\)iB *activations and buffers/\1 \2/p' out.txt |
       awk -v name="$name" '{ print name, 1024 * ($2 == "M" ? 1024 : 1) * $1 }' >>estimates
   done <list

@@ -37,7 +37,7 @@ gnndata partition g.h5 --parts 3 --order cluster >out.txt
 says "owners read from g.h5.parts/metis-3-given"
 # A training on processors has nothing of what a GPU would make of an order.
 settings cpu.toml dataset.path=g.h5 partition.order=cluster runtime.device=cpu runtime.threads=1 train.epochs=1
-on_ranks 3 gnntrain cpu.toml >out.txt
+on_ranks 3 gnntrain cpu.toml --verbose >out.txt
 says 'order cluster, .*read from g.h5.parts/metis-3-cluster'
 lacks predicted out.txt
 gnndata partition g.h5 --parts 2 --method block --order auto --set runtime.device=cpu --set train.epochs=1 >out.txt

@@ -190,11 +190,14 @@ TEST(single_values_are_reduced) {
   int64_t sum = comm.rank + 1, largest = (comm.rank * 5) % 7;
   int64_t expected = 0;
   for (int r = 0; r < comm.size; r++) expected = (r * 5) % 7 > expected ? (r * 5) % 7 : expected;
+  int64_t on_node = comm.rank + 1; /* all tests run on one */
   double value = -1.5 * comm.rank - 1;
   assert_ok(comm_sum_int64(&comm, &sum));
+  assert_ok(comm_sum_on_node(&comm, &on_node));
   assert_ok(comm_max_int64(&comm, &largest));
   assert_ok(comm_max_double(&comm, &value));
   assert_int_equal(sum, comm.size * (comm.size + 1) / 2);
+  assert_int_equal(on_node, sum);
   assert_int_equal(largest, expected);
   assert_true(value == -1.0);
   assert_ok(comm_barrier(&comm));

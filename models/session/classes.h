@@ -1,8 +1,8 @@
 /* classes: precision, recall and F1 of each class over the nodes of a split. Multiclass: a node counts for
  * the class of its largest logit (ties to the lowest class); multilabel: for each class with a logit above 0.
  */
-#ifndef MODELS_TRAIN_CLASSES_H
-#define MODELS_TRAIN_CLASSES_H
+#ifndef MODELS_SESSION_CLASSES_H
+#define MODELS_SESSION_CLASSES_H
 
 #include "models/layers/model_pass.h"
 

@@ -1,5 +1,5 @@
 /* Counts by class over all ranks beside those of the whole graph, node by node. */
-#include "models/train/classes.h"
+#include "models/session/classes.h"
 #include "models/train/epoch.h"
 #include "tests/models/layers/slope.h"
 

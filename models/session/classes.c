@@ -1,4 +1,4 @@
-#include "models/train/classes.h"
+#include "models/session/classes.h"
 
 #include <math.h>
 
@@ -75,15 +75,15 @@ double class_f1(const struct class_score *score) {
 static void print(const struct class_score *score, int64_t classes, enum split split) {
   char precision[16], recall[16], f1[16];
   double sum = 0, count = 0;
-  log_info("  %s by class %8s %10s %8s %8s", split_name[split], "nodes", "precision", "recall", "F1");
+  log_result("  %s by class %8s %10s %8s %8s", split_name[split], "nodes", "precision", "recall", "F1");
   for (int64_t c = 0; c < classes; c++) {
     double mine = class_f1(&score[c]);
     if (!isnan(mine)) sum += mine, count++;
-    log_info("  %13lld %8lld %10s %8s %8s", (long long)c, (long long)score[c].actual,
-             report_percent(share(score[c].hits, score[c].predicted), precision),
-             report_percent(share(score[c].hits, score[c].actual), recall), report_percent(mine, f1));
+    log_result("  %13lld %8lld %10s %8s %8s", (long long)c, (long long)score[c].actual,
+               report_percent(share(score[c].hits, score[c].predicted), precision),
+               report_percent(share(score[c].hits, score[c].actual), recall), report_percent(mine, f1));
   }
-  log_info("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
+  log_result("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
 }
 
 int classes_print(struct model *model, struct run *run, enum split split) {
