@@ -169,11 +169,11 @@ static int make_shard(struct job *job) {
   return OK;
 }
 
-/* Of rank 0, where nothing was kept. */
+/* Where nothing was kept. */
 static int64_t making_bytes(const struct job *job) {
   const struct partition *made = job->hypergraph ? &job->expansion : &job->partition;
-  if (job->comm.rank > 0) return 0;
-  return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.size, made);
+  return partition_making_bytes(&job->config, &job->dataset, job->hypergraph, job->comm.rank, job->comm.size,
+                                made);
 }
 
 static void add_training(struct job *job) {

@@ -74,9 +74,9 @@ int cut_large(struct progress *progress, const struct cut_input *input, int32_t 
 }
 
 /* Both directions are sorted: records of the arcs and rows of them, then rows alone. */
-int64_t cut_large_bytes(int64_t nodes, int64_t arcs, int directed, int parts, int ranks) {
+int64_t cut_large_bytes(int64_t nodes, int64_t arcs, int directed, int ranks) {
   enum { NODE = 20, RECORD = 12 };
   int64_t rows = directed ? arcs * (int64_t)sizeof(int32_t) / ranks : 0;
-  int64_t cutting = rows + nodes * NODE / ranks + multilevel_bytes(nodes, arcs, parts, ranks);
+  int64_t cutting = rows + nodes * NODE / ranks + multilevel_bytes(nodes, arcs, ranks);
   return larger(cutting, directed ? arcs * RECORD / ranks : 0);
 }

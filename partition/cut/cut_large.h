@@ -18,7 +18,8 @@ struct cut_input {
 /* Collective. part[nodes] on rank 0, elsewhere NULL. Errors: FAILED, agreed on by all ranks. */
 int cut_large(struct progress *progress, const struct cut_input *input, int32_t *part);
 
-/* Bytes that it takes of rank 0 of so many ranks beside the rows held, at most; arcs: of the pattern. */
-int64_t cut_large_bytes(int64_t nodes, int64_t arcs, int directed, int parts, int ranks);
+/* Bytes that it takes of each of so many ranks beside the rows held, METIS's on rank 0 left out, at most;
+ * arcs: of the pattern. */
+int64_t cut_large_bytes(int64_t nodes, int64_t arcs, int directed, int ranks);
 
 #endif

@@ -86,24 +86,29 @@ static int64_t order_bytes(const struct config *config, const struct size *size,
   return size->nodes * NODE;
 }
 
+/* Of a graph that all ranks cut, beside the order, which rank 0 makes afterwards. */
+static int64_t cutting_bytes(const struct size *size, int64_t graph, int parts, int rank, int ranks) {
+  int64_t bytes = graph / ranks + cut_large_bytes(size->nodes, size->pattern, size->directed, ranks);
+  return rank == 0 ? bytes + multilevel_divide_bytes(size->nodes, size->pattern, parts) : bytes;
+}
+
 int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
-                               int ranks, const struct partition *made) {
+                               int rank, int ranks, const struct partition *made) {
   struct size size = size_of(dataset, hypergraph);
   enum node_order order = config->partition.order;
   int assigns = metis_assigns(config, made->grid.rows), counts = hypergraph ? 2 : 1;
   int divided = made->grid.rows == 1 || config->partition.method == PARTITION_BLOCK;
+  int large = assigns && multilevel_takes(size.arcs, size.directed);
   if (made->cached || (!hypergraph && divided && order == ORDER_GIVEN)) return 0;
   int64_t words = size.nodes * (int64_t)sizeof(int64_t);
   int64_t graph = words + size.arcs * (!hypergraph && dataset->weighted ? 8 : 4);
+  int64_t cutting = large ? cutting_bytes(&size, graph, made->grid.rows, rank, ranks) : 0;
+  if (rank > 0) return cutting;
   int64_t block = ranks > 1 || hypergraph ? graph / ranks : 0; /* else it is the graph */
   int64_t pattern = words + size.pattern * (int64_t)sizeof(int32_t);
-  int large = assigns && multilevel_takes(size.arcs, size.directed);
   int order_wants = order == ORDER_METIS || (size.directed && order_needs_pattern(order));
   int64_t ordering = graph + block + order_bytes(config, &size, made) + (order_wants ? pattern : 0);
-  if (!assigns) return ordering;
-  if (large)
-    return larger(ordering, graph / ranks + cut_large_bytes(size.nodes, size.pattern, size.directed,
-                                                            made->grid.rows, ranks));
+  if (!assigns || large) return larger(ordering, cutting);
   return graph + block + pattern + counts * words +
          larger(metis_bytes(size.nodes, size.pattern), order_bytes(config, &size, made));
 }

@@ -6,17 +6,17 @@
 
 /* Of a dataset's graph, or of the star of its hypergraph. Errors: BAD_INPUT where METIS is to cut it and
  * surely cannot, since its indices are too short, or where the file that says the parts is not there; not
- * where a partition into as many parts is kept, which may be the one wanted. And for more parts than nodes. */
+ * where a partition into as many parts is kept, which may be the one wanted. And for more parts than nodes.
+ */
 int partition_check_ahead(const struct config *config, const struct dataset *dataset, int hypergraph,
                           int parts);
 
 /* The last of these by itself. nodes: what they are called. */
 int partition_check_parts(const struct dataset *dataset, int parts, const char *nodes);
 
-/* Bytes that rank 0 of `ranks` took at the peak of making that partition, its own block of rows included, the
- * partition itself not; 0 where nothing had to be made. To within a quarter of what was measured (metis.h).
- */
+/* Bytes that a rank took at the peak of making that partition, its own block of rows included, the partition
+ * itself not; 0 where it had nothing to make. To within a quarter of what was measured (metis.h). */
 int64_t partition_making_bytes(const struct config *config, const struct dataset *dataset, int hypergraph,
-                               int ranks, const struct partition *made);
+                               int rank, int ranks, const struct partition *made);
 
 #endif

@@ -166,11 +166,14 @@ int multilevel_takes(int64_t arcs, int directed) {
 }
 
 /* Without communities the levels below the first one take half as much again as it does. */
-int64_t multilevel_bytes(int64_t nodes, int64_t arcs, int parts, int ranks) {
+int64_t multilevel_bytes(int64_t nodes, int64_t arcs, int ranks) {
   enum { NODE = 80 };
   const int64_t sample = smaller(arcs, nodes * COARSE_GRAPH_SAMPLE);
-  const int64_t level = sample * (int64_t)(sizeof(int32_t) + sizeof(float)) + nodes * NODE;
-  return level * 5 / 2 / ranks + divide_bytes(target_of(nodes, parts), sample);
+  return (sample * (int64_t)(sizeof(int32_t) + sizeof(float)) + nodes * NODE) * 5 / 2 / ranks;
+}
+
+int64_t multilevel_divide_bytes(int64_t nodes, int64_t arcs, int parts) {
+  return divide_bytes(target_of(nodes, parts), smaller(arcs, nodes * COARSE_GRAPH_SAMPLE));
 }
 
 int multilevel_partition(struct progress *progress, const struct multilevel_input *input, int32_t *part) {

@@ -15,8 +15,9 @@
 int multilevel_takes(int64_t arcs, int directed);
 extern int64_t multilevel_arcs; /* of a symmetric pattern, from which on it does; tests make it small */
 
-/* Bytes that it takes of rank 0 of so many ranks beyond the pattern, at most. */
-int64_t multilevel_bytes(int64_t nodes, int64_t arcs, int parts, int ranks);
+/* Bytes that it takes of each of so many ranks beyond the pattern, at most; and METIS of rank 0 besides. */
+int64_t multilevel_bytes(int64_t nodes, int64_t arcs, int ranks);
+int64_t multilevel_divide_bytes(int64_t nodes, int64_t arcs, int parts);
 
 struct multilevel_input {
   const struct csr *rows; /* the pattern's, of this rank's block of the nodes (graph_block); loops count for

@@ -58,7 +58,7 @@ must_run 2 config.toml
 [[ -n $(echo run/parts/metis-2-*.h5) ]] || fail "no partition is kept"
 [[ -z $(echo synth:*) ]] || fail "something is called as the dataset"
 must_run 2 config.toml --set log.overwrite=true
-says 'read from run/parts/metis-2-'
+says '^  partition +metis, 2 parts, .* as kept: '
 
 # It goes on: with the same data, by whichever name, and with no other.
 must_run 1 config.toml --resume --epochs 8
@@ -83,7 +83,7 @@ must_run 2 config.toml --eval run/best.h5
 must_run 2 config.toml --dry-run --set log.dir=dry
 [[ $(echo dry/*) == dry/parts ]] || fail "a dry run left more than its partition"
 must_run 2 config.toml --set log.dir=dry
-says 'read from dry/parts/'
+says '^  partition +metis, 2 parts, .* as kept: '
 
 # gnndata knows it.
 works gnndata info "$path"

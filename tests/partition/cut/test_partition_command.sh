@@ -91,7 +91,7 @@ sed -i '2s/.*/2/' g.part
 on_ranks 2 gnndata partition g.h5 --parts 3 --method file --file g.part --order given >again
 lacks "read from" again
 on_ranks 3 gnntrain cpu.toml --set partition.method=file --set partition.file=g.part --set log.dir=other >out.txt
-says 'partition: file, 3 parts'
+says '^  partition +file, 3 parts'
 awk 'BEGIN { for (v = 0; v < 200000; v++) print int(v / 100000) }' >hyper.part
 on_ranks 2 gnndata partition hyper.h5 --parts 2 --method file --file hyper.part >out.txt
 [ "$(awk '$1 == 0 || $1 == 1 { print $2 }' out.txt | paste -sd ' ')" = "100000 100000" ] || fail "other vertices: $(cat out.txt)"
