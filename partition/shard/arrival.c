@@ -235,34 +235,59 @@ static void put_arrived(struct arrival *a, int64_t at, const struct entry *entry
   if (a->weight) a->weight[at] = entry->weight;
 }
 
-/* Puts a row's entries, from `at` on, run by run of their columns, halo columns last: rows whose global ids
- * ascend are sorted so without a comparison. Whether they are. */
-static int put_runs(struct arrival *a, int64_t at, const struct entry *entry, int64_t count) {
-  int32_t last = -1;
-  int ascends = a->runs > 0;
-  for (int r = 0; ascends && r <= a->runs; r++) {
-    const int64_t begin = a->run[r], end = r < a->runs ? a->run[r + 1] : INT64_MAX;
-    for (int64_t i = 0; i < count; i++) {
-      if (entry[i].col < begin || entry[i].col >= end) continue;
-      ascends &= entry[i].col > last;
-      last = entry[i].col;
-      put_arrived(a, at++, &entry[i]);
-    }
+/* Which of the runs of ascending global ids a column is in; a->runs: the halo. */
+static int run_of(const struct arrival *a, int32_t col) {
+  int run = 0;
+  for (int r = 1; r <= a->runs; r++) run += col >= a->run[r];
+  return run;
+}
+
+/* A row on its way from global to local ids. */
+struct renumbering {
+  int64_t first, count;
+  int sorted;                       /* local ids ascend ... */
+  int ascends;                      /* ... or do so in each run, as those of a row whose global ids ascend */
+  int64_t length[ARRIVAL_RUNS + 1]; /* entries in each run */
+};
+
+static struct renumbering read_row(const struct arrival *a, int64_t row, struct entry *scratch) {
+  struct renumbering r = {.first = a->start[row],
+                          .count = a->start[row + 1] - a->start[row],
+                          .sorted = 1,
+                          .ascends = a->runs > 0};
+  int32_t last[ARRIVAL_RUNS + 1], before = -1;
+  for (int i = 0; i <= a->runs; i++) last[i] = -1;
+  for (int64_t i = 0; i < r.count; i++) {
+    const int32_t col = a->local[a->col[r.first + i]];
+    const int run = run_of(a, col);
+    scratch[i] = (struct entry){col, a->weight ? a->weight[r.first + i] : 1};
+    r.sorted &= before < col;
+    r.ascends &= last[run] < col;
+    before = last[run] = col;
+    r.length[run]++;
   }
-  return ascends;
+  return r;
+}
+
+/* Run by run, the halo last: no comparison of entries is needed. */
+static void put_runs(struct arrival *a, const struct renumbering *r, const struct entry *scratch) {
+  int64_t next[ARRIVAL_RUNS + 1], at = r->first;
+  for (int i = 0; i <= a->runs; i++) {
+    next[i] = at;
+    at += r->length[i];
+  }
+  for (int64_t i = 0; i < r->count; i++) put_arrived(a, next[run_of(a, scratch[i].col)]++, &scratch[i]);
 }
 
 /* Local ids for global ones, ascending in each row. */
 static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) {
-  int64_t first = a->start[row], count = a->start[row + 1] - first;
-  int sorted = 1;
-  for (int64_t i = 0; i < count; i++) {
-    scratch[i] = (struct entry){a->local[a->col[first + i]], a->weight ? a->weight[first + i] : 1};
-    sorted &= i == 0 || scratch[i - 1].col < scratch[i].col;
+  const struct renumbering r = read_row(a, row, scratch);
+  if (!r.sorted && r.ascends) {
+    put_runs(a, &r, scratch);
+    return;
   }
-  if (!sorted && put_runs(a, first, scratch, count)) return;
-  if (!sorted) qsort(scratch, (size_t)count, sizeof *scratch, by_col);
-  for (int64_t i = 0; i < count; i++) put_arrived(a, first + i, &scratch[i]);
+  if (!r.sorted) qsort(scratch, (size_t)r.count, sizeof *scratch, by_col);
+  for (int64_t i = 0; i < r.count; i++) put_arrived(a, r.first + i, &scratch[i]);
 }
 
 int arrival_renumber(struct arrival *a) {
