@@ -80,7 +80,7 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   return OK;
 }
 
-static int check_ahead(struct job *job) {
+static int check_ahead(const struct job *job) {
   TRY(objective_check(&job->config, &job->dataset));
   return partition_check_ahead(&job->config, &job->dataset, job->hypergraph, job->grid.rows);
 }
@@ -207,6 +207,7 @@ int job_setup(struct job *job) {
   TRY(open_dataset(job));
   TRY(start_device(job));
   TRY(check_needs(job));
+  TRY(comm_agree(&job->comm, job->comm.rank ? OK : objective_check_splits(&job->config, &job->dataset)));
   uint64_t hash = 0;
   TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
   job->seconds_read = profile_clock() - begun;

@@ -10,7 +10,7 @@ int64_t objective_split(const struct run *run, int64_t index) {
 }
 
 /* Of all runs: a later one must not stop what has been trained by then. */
-static int check_splits(const struct config *config, struct dataset *dataset) {
+int objective_check_splits(const struct config *config, struct dataset *dataset) {
   for (int64_t r = 0; r < config->train.runs && r < dataset->splits; r++) {
     const int64_t split = (config->dataset.split + r) % dataset->splits;
     FREED int64_t *node = NULL;
@@ -35,14 +35,13 @@ static int check_metric(const struct config *config, const struct dataset *datas
   return OK;
 }
 
-int objective_check(const struct config *config, struct dataset *dataset) {
+int objective_check(const struct config *config, const struct dataset *dataset) {
   const int multilabel = dataset->task == TASK_MULTILABEL;
   if (config->train.loss == (multilabel ? LOSS_CROSS_ENTROPY : LOSS_BCE))
     FAIL(BAD_INPUT, "train.loss = \"%s\" does not fit the %s labels of %s; use \"%s\" or \"auto\"",
          multilabel ? "cross_entropy" : "bce", multilabel ? "multilabel" : "multiclass", config->dataset.path,
          multilabel ? "bce" : "cross_entropy");
-  TRY(check_metric(config, dataset));
-  return check_splits(config, dataset);
+  return check_metric(config, dataset);
 }
 
 void objective_init(struct objective *objective, const struct run *run) {

@@ -41,9 +41,10 @@ struct tally {
 
 /* The split of run r: (dataset.split + r) mod k, where the dataset has k of them. */
 int64_t objective_split(const struct run *run, int64_t index);
-/* By the settings and the dataset's header and splits. On one rank. Errors: BAD_INPUT for a split of any run
- * without training nodes, and for a loss or metric of another task. */
-int objective_check(const struct config *config, struct dataset *dataset);
+/* By the settings and the dataset's header. Errors: BAD_INPUT for a loss or metric of another task. */
+int objective_check(const struct config *config, const struct dataset *dataset);
+/* On one rank. Errors: BAD_INPUT for a split of any run without training nodes. */
+int objective_check_splits(const struct config *config, struct dataset *dataset);
 void objective_init(struct objective *objective, const struct run *run);
 /* chunk_rows: see model_chunk_rows. */
 void objective_plan(struct objective *objective, struct run *run, int64_t chunk_rows, struct arena *arena);

@@ -24,7 +24,7 @@ reads_on() {
   job "$@"
   ((code == 1 || code == 2)) || fail "exit code $code: $*"
   lacks METIS err.txt # which is in nobody's way
-  says 'graph/indptr|out of memory' err.txt
+  says '/graph/indptr|/split/train|out of memory' err.txt
 }
 reads_on 2 run.toml --set dataset.path=arcs.h5 --set partition.order=given
 mkdir arcs.h5.parts
