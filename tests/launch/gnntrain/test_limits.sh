@@ -4,7 +4,7 @@
 ! sanitized || skip "the address sanitizer takes terabytes of address space"
 
 gnndata synth made.h5 --nodes 400 --degree 8 --features 16 --classes 4 >out.txt
-settings run.toml dataset.path=made.h5 model.hidden=8 train.epochs=3 log.dir=run log.overwrite=true
+settings run.toml dataset.path=made.h5 model.hidden=8 runtime.device=cpu train.epochs=3 log.dir=run log.overwrite=true
 export OMP_NUM_THREADS=2
 
 # limited LIMITS PROGRAM ARGUMENT...: works, or says why not. Its exit code lies in $code.

@@ -67,7 +67,7 @@ echo "recomputing changes nothing"
 # As few layers as let the run fit are computed again where nothing else is asked for.
 [[ $device == cpu ]] || exit 0
 works gnndata synth large.h5 --nodes 40000 --degree 10 --features 8 --classes 5
-settings large.toml dataset.path=large.h5 model.type=gat model.heads=4 model.hidden=128 model.layers=8 train.epochs=1 \
+settings large.toml dataset.path=large.h5 model.type=gat model.heads=4 model.hidden=128 model.layers=8 train.epochs=1 runtime.device=cpu \
   partition.method=block partition.order=given runtime.threads=1
 
 # about LOG: KiB that the estimate of a run comes to
