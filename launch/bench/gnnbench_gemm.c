@@ -1,5 +1,8 @@
 #include "kernels/ops/gemm.h"
 #include "launch/bench/bench.h"
+#ifdef GNNTRAIN_HAVE_CUBLASLT
+#include "kernels/cuda/peer_cublaslt.h"
+#endif
 
 /* The three products of a linear layer with input H [nodes, inner] and weights W [inner, width]: H W, the
  * gradient of the weights H^T dZ, and that of the input dZ W^T. */
@@ -48,12 +51,26 @@ static int init(struct bench *bench, struct gemm_case *c, enum which which, int6
   return OK;
 }
 
+/* cuBLASLt on the same matrices of bf16. */
+static int time_cublaslt(struct bench *bench, const struct gemm_case *c, struct bench_row *row) {
+#ifdef GNNTRAIN_HAVE_CUBLASLT
+  struct bench_row own = {0};
+  TRY(bench_time(bench, peer_cublaslt, &c->op, &own));
+  row->peer = "cuBLASLt bf16";
+  row->peer_median = own.median;
+#else
+  (void)bench, (void)c, (void)row;
+#endif
+  return OK;
+}
+
 /* cuBLAS in plain fp32, from copies in fp32 where the matrices are of another type. */
 static int time_peer(struct bench *bench, const struct gemm_case *c, struct bench_row *row) {
   struct kernels kept = bench->kernels;
   struct gemm op = c->op;
   struct bench_row own = {0};
   if (strcmp(bench->device.ops->name, "cuda") != 0 || kept.precision == PRECISION_FP32_STRICT) return OK;
+  if (kept.precision == PRECISION_BF16) return time_cublaslt(bench, c, row);
   TRY(bench_matrix_floats(bench, &c->a, &op.a));
   TRY(bench_matrix_floats(bench, &c->b, &op.b));
   TRY(bench_matrix_floats(bench, &c->c, &op.c));
