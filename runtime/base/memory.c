@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,18 +26,6 @@ int64_t memory_total(void) {
   return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Blocks of so many bytes get huge pages, where the system has them: many threads that touch small ones for
- * the first time wait for each other (16 threads, 1.8 G arcs: a shard took 7.7 s in place of 9.2). Small
- * blocks do not, since clearing a huge page pushes all else out of the caches. */
-static const int64_t HUGE_BLOCK = (int64_t)1 << 30;
-
-static void ask_for_huge_pages(void *block, int64_t bytes) {
-  enum { PAGE = 2 << 20 };
-  const uintptr_t first = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE;
-  const uintptr_t end = ((uintptr_t)block + (uintptr_t)bytes) / PAGE * PAGE;
-  madvise((void *)first, end - first, MADV_HUGEPAGE);
-}
-
 int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
   char text[16];
   *pointer = NULL;
@@ -46,7 +33,6 @@ int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
     FAIL(FAILED, "out of memory: %s for %s is more than this machine has", memory_text(bytes, text), what);
   *pointer = calloc(bytes ? (size_t)bytes : 1, 1); /* large blocks are fresh pages: zeroing costs nothing */
   if (!*pointer) FAIL(FAILED, "out of memory: no %s for %s", memory_text(bytes, text), what);
-  if (bytes >= HUGE_BLOCK) ask_for_huge_pages(*pointer, bytes);
   return OK;
 }
 
