@@ -5,6 +5,7 @@
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 
 mkdir -p bin there
+mkfifo nothing
 # A rank that runs until USR1, then takes a while to save, as gnntrain does; with WORKS it ends by itself, with DEAF=2
 # it hears the second USR1 only, and with DEAF=1 the signal ends it, for it is not that far yet.
 cat >bin/srun <<'STUB'
@@ -19,13 +20,14 @@ touch started
 for ((i = 0; i < 400; i++)); do sleep 0.05; done
 exit 9
 STUB
-# Its mpirun keeps USR1 to itself.
+# Its mpirun keeps USR1 to itself, and with FORGETS waits on when its ranks have ended.
 cat >bin/mpirun <<'STUB'
 #!/usr/bin/env bash
 trap : USR1
 echo "${0##*/} $*" >>arguments
 srun "$@" &
 while wait $! && code=0 || code=$?; ((code == 138)) && kill -0 $! 2>/dev/null; do :; done
+[[ -z ${FORGETS-} ]] || read -r <>nothing
 exit $code
 STUB
 # The controller is away at first.
@@ -68,6 +70,10 @@ for script in one_node several_nodes; do
   queued_once after USR1
   told USR1 75 DEAF=1
   queued_once when USR1 ended the ranks
+  if [[ $script == one_node ]]; then
+    told USR1 75 FORGETS=1
+    queued_once by an mpirun that did not see its ranks end
+  fi
   told TERM 75
   [[ ! -e requeued ]] || fail "$script: queued again after TERM"
   rm -f arguments
