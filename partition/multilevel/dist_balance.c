@@ -93,29 +93,17 @@ static uint8_t price_of(double lost, double relieved) {
   return (uint8_t)smaller(larger(power, lost > 0), PRICES - 1);
 }
 
-/* Where the nodes of full parts would go. */
-static int decide(struct balancing *b, int64_t longest) {
+/* Where a node of a full part would go. */
+static void choose_part(struct tally *t, int64_t v, void *context) {
+  struct balancing *b = context;
   struct dist_parts *p = b->parts;
-  const int64_t nodes = p->graph->rows.nodes;
-  int code = OK;
-#pragma omp parallel reduction(max : code)
-  {
-    struct tally tally = {0};
-    code = tally_init(&tally, longest);
-#pragma omp for schedule(dynamic, 256)
-    for (int64_t v = 0; v < nodes; v++) {
-      p->next[v] = p->part[v];
-      if (code != OK || !is_over(p, p->part[v])) continue;
-      double lost;
-      const int to = best_part(b, &tally, v, &lost);
-      if (to < 0) continue;
-      p->next[v] = to;
-      b->price[v] = price_of(lost, relief(p, v, to, NULL));
-    }
-    tally_free(&tally);
-  }
-  if (code != OK) FAIL(code, "out of memory: no room to balance parts of %lld nodes", (long long)nodes);
-  return OK;
+  double lost;
+  p->next[v] = p->part[v];
+  if (!is_over(p, p->part[v])) return;
+  const int to = best_part(b, t, v, &lost);
+  if (to < 0) return;
+  p->next[v] = to;
+  b->price[v] = price_of(lost, relief(p, v, to, NULL));
 }
 
 static int64_t *offered(const struct balancing *b, int part, int price) {
@@ -205,7 +193,7 @@ static int any_over(const struct dist_parts *p) {
 }
 
 int dist_parts_balance(struct dist_parts *p) {
-  const int64_t longest = coarse_graph_longest_row(&p->graph->rows), nodes = p->graph->rows.nodes;
+  const int64_t nodes = p->graph->rows.nodes;
   ENDED_BY(balancing_free) struct balancing b = {.parts = p};
   if (!any_over(p)) return OK;
   TRY(memory_arrays("balance of parts", ROOM(&b.price, nodes), ROOM(&b.dearest, p->parts),
@@ -215,7 +203,7 @@ int dist_parts_balance(struct dist_parts *p) {
   for (int sweep = 0; sweep < SWEEPS && moved && any_over(p); sweep++) {
     moved = 0;
     sort_light(&b);
-    TRY(decide(&b, longest));
+    TRY(dist_graph_decide(p->graph, DIST_ALL, choose_part, &b));
     TRY(set_prices(&b));
     TRY(choose(&b));
     TRY(move(&b, &moved));

@@ -82,7 +82,8 @@ static void tally_places(const struct clustering *c, struct tally *t, int64_t v)
 }
 
 /* The label with the largest weight; the present one when none is better; of equals the smallest. */
-static int32_t best_label(const struct clustering *c, struct tally *t, int64_t v) {
+static void choose_label(struct tally *t, int64_t v, void *context) {
+  const struct clustering *c = context;
   const int32_t own = c->place[v].label;
   int32_t best = own;
   double most = 0;
@@ -96,23 +97,7 @@ static int32_t best_label(const struct clustering *c, struct tally *t, int64_t v
     most = here;
     best = label;
   }
-  return best;
-}
-
-static int decide(struct clustering *c, int share, int64_t longest) {
-  const int64_t nodes = c->graph->rows.nodes;
-  int code = OK;
-#pragma omp parallel reduction(max : code)
-  {
-    struct tally tally = {0};
-    code = tally_init(&tally, longest);
-#pragma omp for schedule(dynamic, 256)
-    for (int64_t v = dist_graph_share(c->graph, share); v < nodes; v += DIST_SHARES)
-      if (code == OK) c->next[v] = best_label(c, &tally, v);
-    tally_free(&tally);
-  }
-  if (code != OK) FAIL(code, "out of memory: no room to cluster %lld nodes", (long long)nodes);
-  return OK;
+  c->next[v] = best;
 }
 
 /* Those that are let in leave the cluster they were in, whose owner hears of it before it lets others in. */
@@ -148,12 +133,11 @@ static int hear_of_room(struct clustering *c) {
 
 static int settle(struct clustering *c) {
   const struct dist_graph *g = c->graph;
-  const int64_t longest = coarse_graph_longest_row(&g->rows);
   int64_t before = g->nodes;
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < DIST_SHARES; share++) {
-      TRY(decide(c, share, longest));
+      TRY(dist_graph_decide(g, share, choose_label, c));
       TRY(move(c, share, &moved));
     }
     TRY(hear_of_room(c));

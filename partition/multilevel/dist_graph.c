@@ -95,6 +95,7 @@ int dist_graph_init(struct dist_graph *g, struct comm *comm, int64_t nodes, stru
   *g = (struct dist_graph){
       .comm = comm, .nodes = nodes, .first = graph_block(nodes, comm->size, comm->rank), .rows = *rows};
   *rows = (struct coarse_graph){0};
+  g->longest = coarse_graph_longest_row(&g->rows);
   TRY(memory_arrays("ghosts", ROOM(&g->send_start, slots + 1), ROOM(&g->recv_start, slots + 1)));
   if (comm->size > 1) return connect(g);
 #pragma omp parallel for schedule(static)
@@ -124,6 +125,24 @@ int dist_graph_fetch(const struct dist_graph *g, int share, void *value, int64_t
       recvs[received++] = (struct message){(int)r, ghost + begin * bytes, (end - begin) * bytes};
   }
   return comm_swap(g->comm, sends, sent, recvs, received);
+}
+
+int dist_graph_decide(const struct dist_graph *g, int share,
+                      void (*decide)(struct tally *tally, int64_t v, void *context), void *context) {
+  const int64_t nodes = g->rows.nodes, step = share == DIST_ALL ? 1 : DIST_SHARES;
+  const int64_t first = share == DIST_ALL ? 0 : dist_graph_share(g, share);
+  int code = OK;
+#pragma omp parallel reduction(max : code)
+  {
+    struct tally tally = {0};
+    code = tally_init(&tally, g->longest);
+#pragma omp for schedule(dynamic, 256)
+    for (int64_t v = first; v < nodes; v += step)
+      if (code == OK) decide(&tally, v, context);
+    tally_free(&tally);
+  }
+  if (code != OK) FAIL(code, "out of memory: no room to decide for %lld nodes", (long long)nodes);
+  return OK;
 }
 
 int dist_graph_weigh(struct dist_graph *g) {

@@ -15,6 +15,7 @@ struct dist_graph {
   struct comm *comm;        /* borrowed */
   int64_t nodes, first;     /* of all ranks; the first of this one's */
   struct coarse_graph rows; /* of own nodes; columns: own nodes, and from rows.nodes on ghosts */
+  int64_t longest;          /* own row */
   int64_t ghosts;           /* by owner, share and id */
   int32_t *send;            /* own nodes that are ghosts elsewhere, by rank, share and id */
   int64_t *send_start;      /* [size * DIST_SHARES + 1]: in `send`, of rank r and share s ... */
@@ -35,6 +36,11 @@ int dist_graph_fetch(const struct dist_graph *g, int share, void *value, int64_t
 static inline int64_t dist_graph_share(const struct dist_graph *g, int share) {
   return (share - g->first % DIST_SHARES + DIST_SHARES) % DIST_SHARES;
 }
+
+/* Has threads call decide(tally, v, context) for each own node of a share, or of DIST_ALL, with a tally of
+ * each thread for the node's row. */
+int dist_graph_decide(const struct dist_graph *g, int share,
+                      void (*decide)(struct tally *tally, int64_t v, void *context), void *context);
 
 /* Collective. Weighs the arcs of a sample by how much they say of the rows that parts will send each other: a
  * node's row is sent once to each part that has a neighbour of it, so that one arc of few weighs more than

@@ -16,7 +16,8 @@ static int may_take(const struct dist_parts *p, int64_t v, int32_t to, const int
   return 1;
 }
 
-static int32_t best_part(const struct dist_parts *p, struct tally *t, int64_t v) {
+static void choose_part(struct tally *t, int64_t v, void *context) {
+  const struct dist_parts *p = context;
   const int32_t own = p->part[v];
   int32_t best = own;
   double most = 0;
@@ -32,23 +33,7 @@ static int32_t best_part(const struct dist_parts *p, struct tally *t, int64_t v)
     most = here;
     best = part;
   }
-  return best;
-}
-
-static int decide(struct dist_parts *p, int share, int64_t longest) {
-  const int64_t nodes = p->graph->rows.nodes;
-  int code = OK;
-#pragma omp parallel reduction(max : code)
-  {
-    struct tally tally = {0};
-    code = tally_init(&tally, longest);
-#pragma omp for schedule(dynamic, 256)
-    for (int64_t v = dist_graph_share(p->graph, share); v < nodes; v += DIST_SHARES)
-      if (code == OK) p->next[v] = best_part(p, &tally, v);
-    tally_free(&tally);
-  }
-  if (code != OK) FAIL(code, "out of memory: no room to refine parts of %lld nodes", (long long)nodes);
-  return OK;
+  p->next[v] = best;
 }
 
 /* Whoever finds no room behind those before it stays, these being let in or not. */
@@ -72,11 +57,10 @@ static int move(struct dist_parts *p, int share, int64_t *moved) {
 }
 
 int dist_parts_refine(struct dist_parts *p) {
-  const int64_t longest = coarse_graph_longest_row(&p->graph->rows);
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < DIST_SHARES; share++) {
-      TRY(decide(p, share, longest));
+      TRY(dist_graph_decide(p->graph, share, choose_part, p));
       TRY(move(p, share, &moved));
       TRY(dist_parts_moved(p));
     }
