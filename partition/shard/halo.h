@@ -26,7 +26,8 @@ struct halo {
 /* Collective. The plan that brings rows halo.id, which the caller has set (halo.rows of them, grouped by
  * owner, each group in its owner's order). owner[v]: rank of node v; local[v]: own row of an own node v;
  * global_id: the node of each own row. Both sides of every pair compare a hash of the ids that are to
- * travel. Errors: FAILED, naming the pair that disagrees. */
+ * travel. A rank alone has nobody to ask: halo_lone.h completes its plan. Errors: FAILED, naming the pair
+ * that disagrees. */
 int halo_init(struct comm *comm, const int32_t *owner, const int32_t *local, const int64_t *global_id,
               struct halo *halo);
 void halo_free(struct halo *halo);

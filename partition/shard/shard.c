@@ -1,5 +1,6 @@
 #include "partition/shard/shard.h"
 
+#include "partition/shard/halo_lone.h"
 #include "runtime/base/base.h"
 
 static int list_own(const struct partition *partition, int rank, struct shard *shard) {
@@ -8,6 +9,13 @@ static int list_own(const struct partition *partition, int rank, struct shard *s
   TRY(memory_arrays("ids of own rows", ROOM(&shard->global_id, shard->own)));
   memcpy(shard->global_id, partition->order + first, (size_t)shard->own * sizeof *shard->global_id);
   return OK;
+}
+
+/* What peers would ask of a rank alone of the rows of one direction, by the arcs of the other. */
+static int foresee(struct comm *comm, const struct partition *partition, const struct adjacency *other,
+                   struct adjacency *adjacency) {
+  const struct halo_reach reach = {&other->halo_part, other->halo.id, INT64_MAX, NULL, 0};
+  return comm->lone ? halo_foresee(comm, partition, &reach, &adjacency->halo) : OK;
 }
 
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
@@ -22,9 +30,11 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
     FAIL(FAILED, "a partition into %d parts cannot be trained on %d ranks", partition->parts, comm->size);
   TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
   const int64_t *id = partition->order + partition_row_first(partition, comm->rank);
-  TRY(adjacency_init(comm, partition, block, shard->directed, id, loops, NULL, &shard->in));
-  if (!shard->directed) return OK;
-  return adjacency_init(comm, partition, block, 0, id, loops, &shard->in, &shard->out);
+  TRY(adjacency_init(comm, partition, block, shard->directed || comm->lone, id, loops, NULL, &shard->in));
+  if (!shard->directed) return foresee(comm, partition, &shard->in, &shard->in);
+  TRY(adjacency_init(comm, partition, block, comm->lone, id, loops, &shard->in, &shard->out));
+  TRY(foresee(comm, partition, &shard->out, &shard->in));
+  return foresee(comm, partition, &shard->in, &shard->out);
 }
 
 int shard_add_levels(struct comm *comm, const struct partition *partition, const struct levels *levels,

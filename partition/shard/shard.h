@@ -35,7 +35,8 @@ struct shard {
 };
 
 /* Collective. Sends this rank's block of the graph to the owners of its rows and builds [own | halo], both
- * directions when the dataset is directed; plans are checked pair by pair. `block` is freed on the way. */
+ * directions when the dataset is directed; plans are checked pair by pair. `block` is freed on the way; of a
+ * rank alone (runtime/comm/comm_lone.h), which has the whole graph in it, it stays. */
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                struct graph *block, enum self_loops loops, struct shard *shard);
 
@@ -48,6 +49,10 @@ int shard_add_levels(struct comm *comm, const struct partition *partition, const
  * their sum (a row with sum 0 stays). Errors: what dataset_read_* say, on the rank that met it. */
 int shard_read_data(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                     enum normalize normalize, struct shard *shard);
+/* The same of a rank alone, but for what no size depends on: dense features stay unread, nothing is hashed.
+ */
+int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+                       struct shard *shard);
 /* Collective, after shard_read_data. Reads split number `split` in place of the one held. Errors: BAD_INPUT
  * for a node without a label or in two parts, or a name in /split that nobody reads. */
 int shard_read_split(struct comm *comm, struct dataset *dataset, const struct partition *partition,

@@ -33,8 +33,9 @@ static void delivery_free(struct delivery *d) {
 }
 
 static void rewind_rows(struct comm *comm, struct delivery *d) {
-  d->next = graph_block(d->dataset->nodes, comm->size, comm->rank);
-  d->last = graph_block(d->dataset->nodes, comm->size, comm->rank + 1);
+  const int readers = comm->lone ? 1 : comm->size, reader = comm->lone ? 0 : comm->rank;
+  d->next = graph_block(d->dataset->nodes, readers, reader);
+  d->last = graph_block(d->dataset->nodes, readers, reader + 1);
   d->piece_first = d->sent = d->next;
   d->entry = d->entry_first = d->entry_last = 0;
 }
@@ -250,16 +251,19 @@ static void normalize_rows(struct shard *shard) {
   }
 }
 
-static int deliver_all(struct comm *comm, const struct delivery *d) {
+static int deliver_features(struct comm *comm, const struct delivery *d) {
   struct shard *shard = d->shard;
   const struct dataset *dataset = d->dataset;
-  if (dataset->has_features && dataset->sparse) {
-    TRY(deliver_sparse(comm, d));
-  } else if (dataset->has_features) {
-    struct column dense = {"features of own rows", dataset->features * (int64_t)sizeof(float), read_features,
-                           NULL};
-    TRY(deliver_column(comm, d, dense, (void **)&shard->feature));
-  }
+  if (!dataset->has_features) return OK;
+  if (dataset->sparse) return deliver_sparse(comm, d);
+  struct column dense = {"features of own rows", dataset->features * (int64_t)sizeof(float), read_features,
+                         NULL};
+  return deliver_column(comm, d, dense, (void **)&shard->feature);
+}
+
+static int deliver_labels(struct comm *comm, const struct delivery *d) {
+  struct shard *shard = d->shard;
+  const struct dataset *dataset = d->dataset;
   if (!dataset->has_labels) return OK;
   if (dataset->task == TASK_MULTILABEL) {
     struct column labels = {"labels of own rows", dataset->classes, read_labels, NULL};
@@ -274,8 +278,18 @@ int shard_read_data(struct comm *comm, struct dataset *dataset, const struct par
   FREED int32_t *local = NULL;
   TRY(comm_agree(comm, partition_local_ids(partition, comm->rank, &local)));
   struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
-  TRY(deliver_all(comm, &delivery));
+  TRY(deliver_features(comm, &delivery));
+  TRY(deliver_labels(comm, &delivery));
   TRY(shard_hash_data(comm, dataset, shard));
   if (dataset->has_features && normalize == NORMALIZE_ROW) normalize_rows(shard);
   return OK;
+}
+
+int shard_read_outline(struct comm *comm, struct dataset *dataset, const struct partition *partition,
+                       struct shard *shard) {
+  FREED int32_t *local = NULL;
+  TRY(partition_local_ids(partition, comm->rank, &local));
+  struct delivery delivery = {.dataset = dataset, .partition = partition, .local = local, .shard = shard};
+  if (dataset->sparse) TRY(deliver_features(comm, &delivery));
+  return deliver_labels(comm, &delivery);
 }

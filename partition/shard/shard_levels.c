@@ -1,5 +1,6 @@
 #include "partition/shard/shard_levels.h"
 
+#include "partition/shard/halo_lone.h"
 #include "runtime/base/base.h"
 
 /* Rows [0, rows) of `from` in columns [0, cols) of own nodes, and of halo nodes up to the level `last`. */
@@ -118,6 +119,14 @@ static int cut_out(struct comm *comm, const struct partition *partition, const i
   return halo_init(comm, partition->part, local, rows->global_id, &to->halo);
 }
 
+/* What peers would ask of a rank alone, of the rows of one direction: those with arcs of the other one,
+ * `back`, from own rows [0, rows) to theirs up to the level `last`. */
+static int foresee(struct comm *comm, const struct partition *partition, const struct levels *levels,
+                   const struct adjacency *back, int64_t rows, int last, struct adjacency *to) {
+  const struct halo_reach reach = {&back->halo_part, back->halo.id, rows, levels, last};
+  return comm->lone ? halo_foresee(comm, partition, &reach, &to->halo) : OK;
+}
+
 /* Own rows up to that level. */
 static int64_t rows_up_to(const struct shard_rows *rows, const struct levels *levels, int level) {
   int64_t count = 0;
@@ -143,8 +152,11 @@ static int add_level(struct comm *comm, const struct partition *partition, const
   const struct cut forward = {rows->in, levels, to->rows, below, next, 1};
   const struct cut backward = {rows->out, levels, below, to->rows, level, 0},
                    none = {rows->out, levels, 0, 0, 0, 0};
+  const int trains = level % shard->stride == 0;
   TRY(cut_out(comm, partition, local, rows, &forward, &to->forward));
-  return cut_out(comm, partition, local, rows, level % shard->stride ? &none : &backward, &to->backward);
+  TRY(foresee(comm, partition, levels, rows->out, below, level, &to->forward));
+  TRY(cut_out(comm, partition, local, rows, trains ? &backward : &none, &to->backward));
+  return trains ? foresee(comm, partition, levels, rows->in, to->rows, next, &to->backward) : OK;
 }
 
 int shard_levels_init(struct comm *comm, const struct partition *partition, const struct levels *levels,

@@ -23,6 +23,7 @@ struct comm {
   int rank, size;             /* size 0: comm_open failed when other ranks may wait for this one */
   int local_rank, local_size; /* among the ranks of this node */
   int nodes;
+  int lone;              /* the other ranks are not there (runtime/comm/comm_lone.h) */
   double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
   struct device *device; /* borrowed; set by comm_attach */
   void *transport;       /* what ops keep between open and close */

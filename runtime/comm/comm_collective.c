@@ -4,7 +4,7 @@
 
 int comm_barrier(struct comm *comm) {
   MPI_Request request;
-  if (comm->size == 1) return OK;
+  if (comm_is_alone(comm)) return OK;
   TRY_MPI(MPI_Ibarrier(comm->mpi->setup, &request));
   return comm_watch_request(comm, &request, CALL_BARRIER);
 }
@@ -60,7 +60,7 @@ static int broadcast_long(struct comm *comm, char *data, int64_t bytes, int root
 }
 
 int comm_broadcast(struct comm *comm, void *data, int64_t bytes, int root) {
-  if (comm->size == 1 || bytes == 0) return OK;
+  if (comm_is_alone(comm) || bytes == 0) return OK;
   return bytes <= COMM_SHORT_BYTES ? broadcast_short(comm, data, bytes, root)
                                    : broadcast_long(comm, data, bytes, root);
 }
@@ -78,7 +78,8 @@ static int gather_long(struct comm *comm, const void *mine, int64_t bytes, char 
 int comm_gather_all(struct comm *comm, const void *mine, int64_t bytes, void *all) {
   char *gathered = NULL;
   if (bytes == 0) return OK;
-  if (comm->size == 1 || bytes > COMM_SHORT_BYTES) return gather_long(comm, mine, bytes, all);
+  if (comm->lone) memset(all, 0, (size_t)(comm->size * bytes));
+  if (comm_is_alone(comm) || bytes > COMM_SHORT_BYTES) return gather_long(comm, mine, bytes, all);
   TRY(comm_gather_short(comm, comm->mpi->setup, mine, bytes, &gathered, CALL_GATHER));
   memcpy(all, gathered, (size_t)(comm->size * bytes));
   return OK;
@@ -88,8 +89,9 @@ static int swap_sizes(struct comm *comm, const int64_t *send_bytes, int64_t *rec
   MPI_Request request;
   int64_t *sizes = NULL;
   size_t bytes = (size_t)comm->size * sizeof *sizes;
-  if (comm->size == 1) {
-    recv_bytes[0] = send_bytes[0];
+  if (comm_is_alone(comm)) {
+    memset(recv_bytes, 0, bytes);
+    recv_bytes[comm->rank] = send_bytes[comm->rank];
     return OK;
   }
   TRY(comm_mpi_scratch(comm, 2 * (int64_t)bytes, (void **)&sizes));

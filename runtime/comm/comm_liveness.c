@@ -125,7 +125,7 @@ int comm_heartbeats_look(struct comm *comm) {
 }
 
 int comm_alive(struct comm *comm) {
-  if (comm->size == 1) return OK;
+  if (comm_is_alone(comm)) return OK;
   TRY(comm_heartbeats_send_all(comm, (struct heartbeat){.kind = HEARTBEAT_ALIVE}));
   return comm_heartbeats_look(comm);
 }

@@ -71,6 +71,7 @@ static int post_all(struct comm *comm, struct comm_requests *requests, MPI_Comm 
   assert(requests->count == 0); /* one set of messages is under way at a time */
   TRY(check_messages(comm, sends, send_count));
   TRY(check_messages(comm, recvs, recv_count));
+  if (comm->lone) return copy_own(comm, sends, send_count, recvs, recv_count);
   TRY(reserve(requests, pieces_of(sends, send_count) + pieces_of(recvs, recv_count)));
   for (int i = 0; i < recv_count; i++)
     if (recvs[i].peer != comm->rank) TRY(post(requests, on, &recvs[i], 1));

@@ -94,6 +94,11 @@ extern int64_t comm_message_limit;
  * cannot be cancelled, so they never touch a caller's buffer; longer ones travel as messages, which can. */
 enum { COMM_SHORT_BYTES = 16 << 10 };
 
+/* Whether there is nobody to speak to. */
+static inline int comm_is_alone(const struct comm *comm) {
+  return comm->size == 1 || comm->lone;
+}
+
 /* Turns an MPI return value into OK or FAILED with MPI's words. */
 int comm_mpi_check(int result, const char *what);
 #define TRY_MPI(call) TRY(comm_mpi_check((call), #call))

@@ -168,7 +168,7 @@ void comm_close(struct comm *comm) {
   if (!mpi) return;
   comm_detach(comm);
   if (mpi->started) end_mpi(comm);
-  launcher_release();
+  if (!comm->lone) launcher_release();
   for (int i = 0; i < 2; i++) comm_requests_free(&mpi->requests[i]);
   free_all(mpi->scratch.memory, mpi->scratch.abandoned, mpi->sends, mpi->recvs, mpi->peers, mpi);
   *comm = (struct comm){0};

@@ -62,7 +62,7 @@ static int reduce_block(struct comm *comm, char *data, int64_t count, enum numbe
 }
 
 int comm_reduce(struct comm *comm, void *data, int64_t count, enum number type, enum reduction op) {
-  if (comm->size == 1 || count == 0) return OK;
+  if (comm_is_alone(comm) || count == 0) return OK;
   if (count * number_bytes(type) <= COMM_SHORT_BYTES) return reduce_short(comm, data, count, type, op);
   TRY(reduce_block(comm, data, count, type, op));
   return comm_gather_blocks(comm, data, count, number_bytes(type), CALL_ALLREDUCE);
@@ -75,7 +75,7 @@ int comm_sum_int64(struct comm *comm, int64_t *value) {
 int comm_sum_on_node(struct comm *comm, int64_t *value) {
   const struct comm_peer *peer = comm->mpi->peers;
   char *all = NULL;
-  if (comm->size == 1) return OK;
+  if (comm_is_alone(comm)) return OK;
   TRY(comm_gather_short(comm, comm->mpi->setup, value, sizeof *value, &all, CALL_ALLREDUCE));
   *value = 0;
   for (int r = 0; r < comm->size; r++) {

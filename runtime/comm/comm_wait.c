@@ -226,7 +226,7 @@ static int tell_failure(struct comm *comm, int code) {
 }
 
 int comm_agree(struct comm *comm, int code) {
-  if (comm->size == 1 || (code != OK && error_is_agreed())) return code;
+  if (comm_is_alone(comm) || (code != OK && error_is_agreed())) return code;
   struct verdict mine = {code, code != OK && !error_is_silent()};
   char *all = NULL;
   MPI_Request request;

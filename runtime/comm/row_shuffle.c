@@ -25,6 +25,9 @@ static void row_shuffle_free(struct row_shuffle *shuffle) {
 }
 
 void *row_shuffle_put(struct row_shuffle *shuffle, int rank) {
+  const struct comm *comm = shuffle->comm;
+  if (comm->lone && rank != comm->rank)
+    return shuffle->out + rank * shuffle->room * shuffle->bytes; /* gone */
   if (shuffle->queued[rank] == shuffle->room) return NULL;
   return shuffle->out + (rank * shuffle->room + shuffle->queued[rank]++) * shuffle->bytes;
 }

@@ -63,6 +63,8 @@ struct device_stream_ops {
   int (*mark)(struct device *device, int mark, enum stream stream);
   int (*reach)(struct device *device, int mark); /* the host waits */
   int (*elapsed)(struct device *device, int from, int to, double *ms);
+  int (*delay)(struct device *device, enum stream stream,
+               double seconds);                                    /* NULL: the streams are the host */
   int (*capture_begin)(struct device *device, enum stream stream); /* NULL: nothing can be recorded */
   int (*capture_end)(struct device *device, enum stream stream, struct device_graph **graph);
   int (*replay)(struct device *device, enum stream stream, struct device_graph *graph);
@@ -72,6 +74,7 @@ struct device_stream_ops {
 struct device_ops {
   const char *name;       /* "cpu", "cuda" */
   int on_host;            /* device pointers are host pointers */
+  int stores_nothing;     /* what is copied to it is gone: nobody need prepare it */
   int (*available)(void); /* how many of this kind this node has (0: none) */
   const char *(*absent)(
       void); /* after available: why there are none or fewer, "": it is no wonder; NULL: "" */
@@ -86,8 +89,9 @@ struct device_ops {
 };
 
 /* The tables, for device_list.h: the processor as a device, in host memory, whose streams have always
- * finished; an NVIDIA GPU. */
-extern const struct device_ops device_cpu_ops, device_cuda_ops;
+ * finished; an NVIDIA GPU; and a GPU that is not there, whose streams are clocks which device_delay sets
+ * forward. */
+extern const struct device_ops device_cpu_ops, device_cuda_ops, device_simulated_ops;
 
 /* The start of a device that was chosen (device_list.h), which another thread may do, and then what makes it
  * the calling thread's. */
@@ -107,6 +111,8 @@ void device_release(struct device *device, void *pointer);
 #define device_record(device, ...) DEVICE_CALL(stream.record, device, __VA_ARGS__)
 #define device_wait(device, ...) DEVICE_CALL(stream.wait, device, __VA_ARGS__)
 int device_synchronize(struct device *device, enum stream stream);
+/* The stream stands still for so long. */
+#define device_delay(device, ...) DEVICE_CALL(stream.delay, device, __VA_ARGS__)
 
 /* Host threads that prepare what is copied, piece by piece: 16 brought 51 of the 54 GB/s of a bus, and all
  * wait for the last of them at every piece. */

@@ -27,6 +27,9 @@ int device_cuda_bus(const struct device *device, char *text);
 /* Time stamps on its streams and ranges in NVIDIA's tools, for the profile (device_cuda_profile.c). */
 int device_cuda_profile(struct device *device, struct profile_device *profile);
 
+/* The table's delay (device_cuda_delay.cu). */
+int device_cuda_delay(struct device *device, enum stream stream, double seconds);
+
 int device_cuda_check(cudaError_t result, const char *what);
 
 /* Returns upward when a call of the CUDA runtime failed, in its words. */

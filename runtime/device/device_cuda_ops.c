@@ -352,6 +352,7 @@ const struct device_ops device_cuda_ops = {
                .mark = cuda_mark,
                .reach = cuda_reach,
                .elapsed = cuda_elapsed,
+               .delay = device_cuda_delay,
                .capture_begin = cuda_capture_begin,
                .capture_end = cuda_capture_end,
                .replay = cuda_replay,

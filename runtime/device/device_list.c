@@ -57,3 +57,10 @@ int device_open(struct device *device, const char *name, int local_rank, int loc
   TRY(device_start(device));
   return device_adopt(device);
 }
+
+int device_simulate(struct device *device, const char *name, int64_t memory, int threads) {
+  *device = (struct device){.ops = &device_simulated_ops, .memory = memory, .threads = threads};
+  snprintf(device->name, sizeof device->name, "%s", name);
+  TRY(device_start(device));
+  return device_adopt(device);
+}

@@ -18,4 +18,7 @@ int device_open(struct device *device, const char *name, int local_rank, int loc
  * device_start and device_adopt. After the first its table, index and name are known. */
 int device_choose(struct device *device, const char *name, int local_rank, int local_size, int threads);
 
+/* A simulated device, opened: a GPU of that name with so many bytes. Errors: FAILED when memory is short. */
+int device_simulate(struct device *device, const char *name, int64_t memory, int threads);
+
 #endif
