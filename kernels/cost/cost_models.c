@@ -23,7 +23,8 @@ static const char *const element_name[COST_ELEMENTS] = {"bf16", "fp32"};
 static const struct constant {
   const char *name;
   size_t offset;
-} whole[] = {{FIELD(cached_bytes)},
+} whole[] = {{FIELD(memory_bytes)},
+             {FIELD(cached_bytes)},
              {FIELD(distant_bytes)},
              {FIELD(plane_byte)},
              {PART(row, result.row)},
@@ -34,7 +35,21 @@ static const struct constant {
              {PART(kernel, start.kernel)},
              {PART(pieces, start.pieces)},
              {PART(entry, start.entry)},
-             {PART(block_start, start.block)}},
+             {PART(block_start, start.block)},
+             {PART(pass_start, pass.start)},
+             {PART(pass_byte, pass.byte)},
+             {PART(flop_bf16, pass.flop_bf16)},
+             {PART(flop_tf32, pass.flop_tf32)},
+             {PART(flop_fp32, pass.flop_fp32)},
+             {PART(ends, pass.ends)},
+             {PART(scores, pass.scores)},
+             {PART(exchange_start, exchange.start)},
+             {PART(exchange_byte, exchange.byte)},
+             {PART(reduce_start, exchange.reduce_start)},
+             {PART(exchange_beside, exchange.beside)},
+             {PART(between_start, between.start)},
+             {PART(between_byte, between.byte)},
+             {PART(between_reduce_start, between.reduce_start)}},
   tables[] = {{FIELD(tile)},  {FIELD(near)},          {FIELD(cached)},       {FIELD(distant)},
               {FIELD(block)}, {FIELD(tile_weighted)}, {FIELD(arc_weighted)}, {FIELD(block_weighted)}};
 #undef FIELD

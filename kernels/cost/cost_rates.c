@@ -12,6 +12,7 @@ static const double LEAST_SUMS = 64;
  * Tiles and weights: an H200's / .88. */
 const struct cost_model cost_model_h100 = {
     .name = "NVIDIA H100 80GB HBM3",
+    .memory_bytes = 85.0e9,
     .tile = {{.227, .204, .375, .739, 1.48}, {.386, .386, .625, 1.25, 2.5}},
     .near = {{5.26, 7.98, 15.4, 30.7, 60.5}, {6.14, 12.4, 23.9, 49.3, 107}},
     .cached = {{6.91, 11.4, 27.4, 53.6, 108}, {10.1, 24.8, 53.1, 107, 197}},
@@ -25,6 +26,8 @@ const struct cost_model cost_model_h100 = {
     .plane_byte = .642,
     .result = {.row = 10, .byte_cached = .328, .byte = .68, .merge_byte = .781},
     .start = {.launch = 3.38e6, .kernel = 2.08e6, .pieces = 3.49e6, .entry = 2.06e4, .block = 3.18e5},
+    .pass = {8e6, .33, .0018, .0035, .0062, 1.06, 1.75},
+    .exchange = {18e6, 3.3, 10e6, .27},
 };
 
 /* An H100's, as the same products differ on both: times .95 for what starts, .88 in the caches, .75 in
@@ -33,6 +36,7 @@ const struct cost_model cost_model_h100 = {
  * reddit-like. */
 const struct cost_model cost_model_h200 = {
     .name = "NVIDIA H200",
+    .memory_bytes = 150.1e9,
     .tile = {{.2, .18, .33, .65, 1.3}, {.34, .34, .55, 1.1, 2.2}},
     .near = {{4.63, 7.03, 13.6, 27, 53.3}, {5.41, 10.9, 21.1, 43.4, 94}},
     .cached = {{6.08, 10, 24.1, 47.2, 95.2}, {8.9, 21.9, 46.7, 93.8, 173}},
@@ -46,6 +50,8 @@ const struct cost_model cost_model_h200 = {
     .plane_byte = .565,
     .result = {.row = 8.82, .byte_cached = .288, .byte = .51, .merge_byte = .687},
     .start = {.launch = 3.21e6, .kernel = 1.97e6, .pieces = 3.32e6, .entry = 1.96e4, .block = 3.02e5},
+    .pass = {8e6, .24, .0014, .0028, .0052, 1.06, 1.75},
+    .exchange = {18e6, 3.3, 10e6, .27},
 };
 
 /* One thread of a server processor with 32 MiB of shared cache. */

@@ -30,11 +30,27 @@ struct cost_result {
   double merge_byte;             /* a byte of it that two tiers touch */
 };
 
+/* What an epoch has beside sparse products. Passes over whole matrices (kernels/cost/cost_pass.h): before the
+ * first byte, once another kernel has ended; a byte; an operation of a product. Factors of sparse products:
+ * whose rows end in an epilogue; whose arcs have scores, as attention's. */
+struct cost_pass {
+  double start, byte, flop_bf16, flop_tf32, flop_fp32;
+  double ends, scores;
+};
+
+/* The exchange of rows between GPUs of a host: before the first byte; a byte that a GPU sends, or receives,
+ * whichever are more; before a sum over two of them has begun. beside: the share of its time that it takes
+ * from what runs meanwhile, since it runs on multiprocessors, too. Between hosts all zero: not measured. */
+struct cost_exchange {
+  double start, byte, reduce_start, beside;
+};
+
 /* Picoseconds on the whole device, or on one thread of a processor, at 32, 64, 128, 256 and 512 columns;
  * other widths by interpolation. */
 struct cost_model {
   const char *name;
   int of_a_thread;
+  double memory_bytes;                        /* of a GPU */
   double tile[COST_ELEMENTS][COST_WIDTHS];    /* one of a tile's 8192 cells; 0: the device has no tiles */
   double near[COST_ELEMENTS][COST_WIDTHS];    /* an arc whose row of X was fetched for a row next to it */
   double cached[COST_ELEMENTS][COST_WIDTHS];  /* any other arc while X fits the caches */
@@ -50,6 +66,8 @@ struct cost_model {
   double plane_byte; /* a byte of floats made two planes of bf16, for tiles and condensed windows */
   struct cost_result result;
   struct cost_start start;
+  struct cost_pass pass;
+  struct cost_exchange exchange, between; /* inside a host; between hosts */
 };
 
 extern const struct cost_model cost_model_h200, cost_model_h100, cost_model_cpu;

@@ -61,8 +61,8 @@ int op_attention(struct kernels *k, const struct attention *op) {
                            op->epilogue->z.data == (op->mean.data ? op->mean.data : op->y.data)));
   double arcs = (double)(a->nnz + (op->self.data ? rows : 0));
   double flops = (op->right.data ? 6 : 2) * arcs * (double)width;
-  return PROFILE_WORK(op->right.data ? "dynamic_attention" : "attention", attention_bytes(op), flops,
-                      k->ops->attention->attention(k, op));
+  return RUN_OP(k, op->right.data ? "dynamic_attention" : "attention", attention_bytes(op), flops,
+                k->ops->attention->attention(k, op));
 }
 
 int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
@@ -74,7 +74,7 @@ int op_attention_rows(struct kernels *k, const struct attention_rows *op) {
   assert(is_message(k, op->message, rows, attention_message_cols(k, op->dz.cols, heads)));
   assert(is_real(k, op->row_term_grad, rows, heads));
   double bytes = 2 * bytes_of(op->dz) + bytes_of(op->y) + bytes_of(op->positive);
-  return PROFILE_WORK("attention_rows", bytes, 0, k->ops->attention->attention_rows(k, op));
+  return RUN_OP(k, "attention_rows", bytes, 0, k->ops->attention->attention_rows(k, op));
 }
 
 int op_attention_backward(struct kernels *k, const struct attention_backward *op) {
@@ -93,7 +93,7 @@ int op_attention_backward(struct kernels *k, const struct attention_backward *op
   double nnz = (double)a->nnz, bytes = nnz * (4 + (double)(cols * dtype_bytes(op->message.dtype)));
   bytes += bytes_of(op->self) + bytes_of(op->x) + (op->accumulate ? 2 : 1) * bytes_of(op->dx);
   double flops = 4 * (nnz + (op->self.data ? (double)op->self.rows : 0)) * (double)width;
-  return PROFILE_WORK("attention_backward", bytes, flops, k->ops->attention->attention_backward(k, op));
+  return RUN_OP(k, "attention_backward", bytes, flops, k->ops->attention->attention_backward(k, op));
 }
 
 int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
@@ -102,8 +102,8 @@ int op_attention_terms(struct kernels *k, const struct attention_terms *op) {
   assert(is_real(k, op->l, heads, each) && is_real(k, op->r, heads, each));
   assert(is_real(k, op->left, rows, heads) && is_real(k, op->right, rows, heads));
   double bytes = bytes_of(op->x) + 2 * bytes_of(op->left);
-  return PROFILE_WORK("attention_terms", bytes, 4 * (double)(rows * op->x.cols),
-                      k->ops->attention->attention_terms(k, op));
+  return RUN_OP(k, "attention_terms", bytes, 4 * (double)(rows * op->x.cols),
+                k->ops->attention->attention_terms(k, op));
 }
 
 int op_attention_terms_backward(struct kernels *k, const struct attention_terms_backward *op) {
@@ -112,8 +112,8 @@ int op_attention_terms_backward(struct kernels *k, const struct attention_terms_
   assert(is_real(k, op->left_grad, rows, heads) && is_real(k, op->right_grad, rows, heads));
   assert(is_real(k, op->l_grad, heads, each) && is_real(k, op->r_grad, heads, each));
   double bytes = bytes_of(op->x) + 2 * bytes_of(op->left_grad);
-  return PROFILE_WORK("attention_terms_backward", bytes, 4 * (double)(rows * op->x.cols),
-                      k->ops->attention->attention_terms_backward(k, op));
+  return RUN_OP(k, "attention_terms_backward", bytes, 4 * (double)(rows * op->x.cols),
+                k->ops->attention->attention_terms_backward(k, op));
 }
 
 int op_dynamic_rows(struct kernels *k, const struct dynamic_rows *op) {
@@ -123,7 +123,7 @@ int op_dynamic_rows(struct kernels *k, const struct dynamic_rows *op) {
   assert(is_matrix(k, op->right, rows, width) && is_real(k, op->log_sum, rows, heads));
   assert(is_message(k, op->message, rows, dynamic_message_cols(k, out, width, heads)));
   double bytes = 2 * bytes_of(op->message) + bytes_of(op->y);
-  return PROFILE_WORK("dynamic_rows", bytes, 0, k->ops->attention->dynamic_rows(k, op));
+  return RUN_OP(k, "dynamic_rows", bytes, 0, k->ops->attention->dynamic_rows(k, op));
 }
 
 int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
@@ -143,7 +143,7 @@ int op_dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
   double bytes = nnz * (4 + columns) + bytes_of(in ? op->message : op->x) + 2 * bytes_of(op->products) +
                  (op->accumulate ? 2 : 1) * bytes_of(op->grad);
   double flops = (in ? 8 : 10) * (nnz + (double)op->selves) * (double)width;
-  return PROFILE_WORK("dynamic_backward", bytes, flops, k->ops->attention->dynamic_backward(k, op));
+  return RUN_OP(k, "dynamic_backward", bytes, flops, k->ops->attention->dynamic_backward(k, op));
 }
 
 int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
@@ -152,7 +152,7 @@ int op_cosine_rows(struct kernels *k, const struct cosine_rows *op) {
   assert(is_message(k, op->message, rows, cosine_message_cols(k, width, op->dz.cols > 0)));
   assert(op->dz.cols == 0 || (is_matrix(k, op->dz, rows, width) && is_matrix(k, op->y, rows, width) &&
                               is_real(k, op->log_sum, rows, 1)));
-  return PROFILE_WORK("cosine_rows", 2 * bytes_of(op->message), 0, k->ops->attention->cosine_rows(k, op));
+  return RUN_OP(k, "cosine_rows", 2 * bytes_of(op->message), 0, k->ops->attention->cosine_rows(k, op));
 }
 
 int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
@@ -165,8 +165,8 @@ int op_cosine_attention(struct kernels *k, const struct cosine_attention *op) {
   assert(are_sums(k, op->sums, op->y, width, op->has_halo || op->accumulate));
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double arcs = (double)(a->nnz + (op->self ? rows : 0)), row = (double)(width * dtype_bytes(op->y.dtype));
-  return PROFILE_WORK("cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
-                      k->ops->attention->cosine_attention(k, op));
+  return RUN_OP(k, "cosine_attention", arcs * (4 + row) + 2 * (double)rows * row, 4 * arcs * (double)width,
+                k->ops->attention->cosine_attention(k, op));
 }
 
 static int are_gradients(const struct kernels *k, struct tensor dx, struct tensor dn, int64_t rows,
@@ -185,8 +185,8 @@ int op_cosine_backward(struct kernels *k, const struct cosine_backward *op) {
   assert(a->row ? a->rows <= rows : a->rows == rows);
   assert(op->selves <= rows);
   double arcs = (double)(a->nnz + op->selves), row = (double)(cols * dtype_bytes(op->message.dtype));
-  return PROFILE_WORK("cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
-                      k->ops->attention->cosine_backward(k, op));
+  return RUN_OP(k, "cosine_backward", arcs * (4 + row) + 3 * (double)rows * row, 8 * arcs * (double)width,
+                k->ops->attention->cosine_backward(k, op));
 }
 
 int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
@@ -194,7 +194,7 @@ int op_cosine_epilogue(struct kernels *k, const struct cosine_epilogue *op) {
   assert(is_matrix(k, op->y, rows, width) && is_message(k, op->message, rows, op->message.cols));
   assert(op->message.cols > width && are_gradients(k, op->dx, op->dn, rows, width));
   assert(!op->residual.data || is_matrix(k, op->residual, rows, width));
-  return PROFILE_WORK("cosine_end", 4 * bytes_of(op->y), 0, k->ops->attention->cosine_epilogue(k, op));
+  return RUN_OP(k, "cosine_end", 4 * bytes_of(op->y), 0, k->ops->attention->cosine_epilogue(k, op));
 }
 
 int op_sddmm(struct kernels *k, const struct sddmm *op) {
@@ -204,6 +204,6 @@ int op_sddmm(struct kernels *k, const struct sddmm *op) {
   assert(a->row ? a->rows <= op->x.rows : a->rows == op->x.rows);
   assert(op->a->tiles == 0 && (op->scores || a->nnz == 0));
   double row = (double)(width * dtype_bytes(op->x.dtype)), entry = 4 + (double)dtype_bytes(k->real);
-  return PROFILE_WORK("sddmm", (double)a->nnz * (entry + row) + bytes_of(op->x), 2 * (double)(a->nnz * width),
-                      k->ops->attention->sddmm(k, op));
+  return RUN_OP(k, "sddmm", (double)a->nnz * (entry + row) + bytes_of(op->x), 2 * (double)(a->nnz * width),
+                k->ops->attention->sddmm(k, op));
 }

@@ -27,25 +27,25 @@ static double epilogue_backward_bytes(const struct epilogue_backward *op) {
 
 int op_gather(struct kernels *k, const struct gather *op) {
   assert(is_matrix(k, op->x, op->x.rows, op->y.cols) && is_matrix(k, op->y, op->y.rows, op->y.cols));
-  return PROFILE_WORK("gather", 2 * bytes_of(op->y), 0, k->ops->elementwise->gather(k, op));
+  return RUN_OP(k, "gather", 2 * bytes_of(op->y), 0, k->ops->elementwise->gather(k, op));
 }
 
 int op_dropout(struct kernels *k, struct tensor x, const struct dropout *op, struct tensor y) {
   assert(is_matrix(k, x, y.rows, y.cols) && is_matrix(k, y, y.rows, y.cols));
-  return PROFILE("dropout", k->ops->elementwise->dropout(k, x, op, y));
+  return RUN_OP(k, "dropout", bytes_of(x) + bytes_of(y), 0, k->ops->elementwise->dropout(k, x, op, y));
 }
 
 int op_epilogue(struct kernels *k, const struct epilogue *op) {
   check_epilogue(k, op, op->z.rows, op->z.cols);
   assert(!op->loss);
-  return PROFILE_WORK("update", epilogue_bytes(op), 0, k->ops->elementwise->epilogue(k, op));
+  return RUN_OP(k, "update", epilogue_bytes(op), 0, k->ops->elementwise->epilogue(k, op));
 }
 
 int op_epilogue_backward(struct kernels *k, const struct epilogue_backward *op) {
   check_epilogue_backward(k, op);
   assert(!op->chained_wgrad || gemm_is_gradient_of(op->dz, op->chained_wgrad));
-  TRY(PROFILE_WORK("update_backward", epilogue_backward_bytes(op), 0,
-                   k->ops->elementwise->epilogue_backward(k, op)));
+  TRY(RUN_OP(k, "update_backward", epilogue_backward_bytes(op), 0,
+             k->ops->elementwise->epilogue_backward(k, op)));
   return op->chained_wgrad ? op_gemm(k, op->chained_wgrad) : OK;
 }
 
@@ -53,22 +53,23 @@ int op_batch_norm_backward(struct kernels *k, const struct batch_norm_backward *
   assert(op->forward->norm == NORM_BATCH && op->count > 0 && op->forward->z.dtype == k->dtype);
   assert(is_matrix(k, op->dz, op->forward->z.rows, op->forward->z.cols));
   assert(op->forward->z.data != op->dz.data || op->dz.rows == 0);
-  return PROFILE("batch_norm_backward", k->ops->elementwise->batch_norm_backward(k, op));
+  return RUN_OP(k, "batch_norm_backward", bytes_of(op->forward->z) + 2 * bytes_of(op->dz), 0,
+                k->ops->elementwise->batch_norm_backward(k, op));
 }
 
 int op_batch_norm_stats(struct kernels *k, const struct batch_norm_stats *op) {
   assert(op->step == BATCH_NORM_RUNNING || op->count > 0);
-  return PROFILE("batch_norm_stats", k->ops->elementwise->batch_norm_stats(k, op));
+  return RUN_OP(k, "batch_norm_stats", 0, 0, k->ops->elementwise->batch_norm_stats(k, op));
 }
 
 int op_column_sums(struct kernels *k, const struct column_sums *op) {
   assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
-  return PROFILE("column_sums", k->ops->elementwise->column_sums(k, op));
+  return RUN_OP(k, "column_sums", bytes_of(op->x), 0, k->ops->elementwise->column_sums(k, op));
 }
 
 int op_column_moments(struct kernels *k, const struct column_moments *op) {
   assert(is_either_matrix(k, op->x, op->x.rows, op->x.cols));
-  return PROFILE("column_moments", k->ops->elementwise->column_moments(k, op));
+  return RUN_OP(k, "column_moments", bytes_of(op->x), 0, k->ops->elementwise->column_moments(k, op));
 }
 
 int op_add_all(struct kernels *k, const struct add *op, int count) {
@@ -79,7 +80,7 @@ int op_add_all(struct kernels *k, const struct add *op, int count) {
     assert(op[i].x.data != op[i].y.data || (op->x.dtype == op->y.dtype && op[i].x.stride == op[i].y.stride));
     bytes += bytes_of(op[i].x) + (op[i].accumulate ? 2 : 1) * bytes_of(op[i].y);
   }
-  return count > 0 ? PROFILE_WORK("add", bytes, 0, k->ops->elementwise->add(k, op, count)) : OK;
+  return count > 0 ? RUN_OP(k, "add", bytes, 0, k->ops->elementwise->add(k, op, count)) : OK;
 }
 
 int op_add(struct kernels *k, const struct add *op) {
@@ -88,5 +89,5 @@ int op_add(struct kernels *k, const struct add *op) {
 
 int op_dot(struct kernels *k, const struct dot *op) {
   assert(is_matrix(k, op->a, op->a.rows, op->a.cols) && is_matrix(k, op->b, op->a.rows, op->a.cols));
-  return PROFILE_WORK("dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->elementwise->dot(k, op));
+  return RUN_OP(k, "dot", bytes_of(op->a) + bytes_of(op->b), 0, k->ops->elementwise->dot(k, op));
 }

@@ -9,21 +9,40 @@ static double gemm_flops(const struct gemm *op) {
   return 2 * (double)op->c.rows * (double)op->c.cols * (double)terms;
 }
 
-/* *took: what was multiplied along with it. What follows backward leaves out one matrix that is written
- * otherwise and reads another one; what goes beside reads nothing more, nor does what follows forward. */
+/* What follows backward leaves out one matrix that is written otherwise and reads another one; what goes
+ * beside reads nothing more, nor does what follows forward. */
+struct op_work gemm_work(const struct gemm *op, int took) {
+  const struct gemm *chained_wgrad = op->backward ? op->backward->chained_wgrad : NULL;
+  const struct gemm *beside[] = {op->fused_wgrad, op->fused_wgrad2};
+  struct op_work work = {bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) +
+                             bytes_of(op->c),
+                         gemm_flops(op)};
+  if (op->backward) work.bytes += bytes_of(op->backward->forward->z);
+  if (took & FUSED_CHAINED_GEMM) {
+    work.bytes += bytes_of(op->chained->b) + bytes_of(op->chained->c);
+    work.flops += gemm_flops(op->chained);
+  }
+  if (took & FUSED_CHAINED_WGRAD) {
+    work.bytes += bytes_of(chained_wgrad->a) + bytes_of(chained_wgrad->c) - bytes_of(op->c);
+    work.flops += gemm_flops(chained_wgrad);
+  }
+  for (int i = 0; i < 2 && took & FUSED_WGRAD; i++) {
+    if (!beside[i]) continue;
+    work.bytes += bytes_of(beside[i]->c);
+    work.flops += gemm_flops(beside[i]);
+  }
+  return work;
+}
+
+/* *took: what was multiplied along with it. */
 static int multiply(struct kernels *k, const struct gemm *op, int *took) {
   const struct gemm *chained_wgrad = op->backward ? op->backward->chained_wgrad : NULL;
+  const struct op_work before = k->work;
   if ((chained_wgrad || op->fused_wgrad || op->fused_wgrad2 || op->chained) && k->ops->gemm->gemm_fused)
     TRY(k->ops->gemm->gemm_fused(k, op, took));
   if (!*took) return k->ops->gemm->gemm(k, op);
-  if (*took & FUSED_CHAINED_GEMM)
-    profile_work(bytes_of(op->chained->b) + bytes_of(op->chained->c), gemm_flops(op->chained));
-  if (*took & FUSED_CHAINED_WGRAD)
-    profile_work(bytes_of(chained_wgrad->a) + bytes_of(chained_wgrad->c) - bytes_of(op->c),
-                 gemm_flops(chained_wgrad));
-  const struct gemm *fused_wgrad[] = {op->fused_wgrad, op->fused_wgrad2};
-  for (int i = 0; i < 2 && *took & FUSED_WGRAD; i++)
-    if (fused_wgrad[i]) profile_work(bytes_of(fused_wgrad[i]->c), gemm_flops(fused_wgrad[i]));
+  const struct op_work all = gemm_work(op, *took);
+  profile_work(all.bytes - before.bytes, all.flops - before.flops);
   return OK;
 }
 
@@ -92,9 +111,8 @@ int op_gemm(struct kernels *k, const struct gemm *op) {
   if (op->a2.data) check_second(k, op);
   if (op->chained) check_chained(op);
   check_batch_norm(op);
-  double bytes = bytes_of(op->a) + bytes_of(op->b) + bytes_of(op->a2) + bytes_of(op->b2) + bytes_of(op->c);
-  if (op->backward) bytes += bytes_of(op->backward->forward->z);
-  TRY(PROFILE_WORK("gemm", bytes, gemm_flops(op), multiply(k, op, &took)));
+  const struct op_work work = gemm_work(op, 0);
+  TRY(RUN_OP(k, "gemm", work.bytes, work.flops, multiply(k, op, &took)));
   if (op->fused_wgrad && !(took & FUSED_WGRAD)) TRY(op_gemm(k, op->fused_wgrad));
   if (op->fused_wgrad2 && !(took & FUSED_WGRAD)) TRY(op_gemm(k, op->fused_wgrad2));
   if (op->chained && !(took & FUSED_CHAINED_GEMM)) TRY(op_gemm(k, op->chained));

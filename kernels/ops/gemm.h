@@ -42,6 +42,9 @@ struct gemm_ops {
 /* Bytes of scratch that op_gemm will ask for at most where C = A^T B is [rows, cols], of tall A and B. */
 int64_t gemm_workspace(const struct kernels *k, int64_t rows, int64_t cols);
 
+/* Its work when so much is multiplied along, of `enum gemm_fusion`. */
+struct op_work gemm_work(const struct gemm *op, int took);
+
 int op_gemm(struct kernels *k, const struct gemm *op);
 /* Whether a product with a batch norm's `backward` is better made twice, see struct gemm. */
 int op_gemm_repeats(const struct kernels *k, const struct gemm *op);

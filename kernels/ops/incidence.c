@@ -101,16 +101,18 @@ int op_incidence_sum(struct kernels *k, const struct incidence_sum *op) {
   assert(!op->kept.data || is_matrix(k, op->kept, a->rows, op->y.cols));
   assert(!op->epilogue || (op->epilogue->norm != NORM_BATCH && op->epilogue->z.data == op->y.data));
   double flops = 4 * (double)a->nnz * (double)op->y.cols;
-  return PROFILE_WORK("incidence_sum", sum_bytes(op), flops, k->ops->incidence->incidence_sum(k, op));
+  return RUN_OP(k, "incidence_sum", sum_bytes(op), flops, k->ops->incidence->incidence_sum(k, op));
 }
 
 int op_incidence_weights(struct kernels *k, const struct incidence_weights *op) {
   assert(op->count == 0 || (op->weight && op->id && op->scale && op->out));
-  return PROFILE("incidence_weights", k->ops->incidence->incidence_weights(k, op));
+  return RUN_OP(k, "incidence_weights", (double)(2 * op->count * dtype_bytes(k->real)), 0,
+                k->ops->incidence->incidence_weights(k, op));
 }
 
 int op_incidence_weights_backward(struct kernels *k, const struct incidence_weights_backward *op) {
   assert(is_matrix(k, op->a, op->count, op->a.cols));
   assert(is_matrix(k, op->b, op->count, op->a.cols) && op->grad);
-  return PROFILE("incidence_weights_backward", k->ops->incidence->incidence_weights_backward(k, op));
+  return RUN_OP(k, "incidence_weights_backward", bytes_of(op->a) + bytes_of(op->b), 0,
+                k->ops->incidence->incidence_weights_backward(k, op));
 }

@@ -2,11 +2,11 @@
 
 #include "runtime/base/base.h"
 
-const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32, &cpu_ops_f64,
+const struct kernel_ops *const kernel_list[] = {&cpu_ops_f32,       &cpu_ops_f64,
 #ifdef GNNTRAIN_HAVE_CUDA
-                                                &cuda_ops_f32, &cuda_ops_bf16,
+                                                &cuda_ops_f32,      &cuda_ops_bf16,
 #endif
-                                                NULL};
+                                                &simulated_ops_f32, &simulated_ops_bf16, NULL};
 
 /* What the tables of this device serve, for a message. */
 static void list_precisions(const struct device *device, char *text, size_t size) {

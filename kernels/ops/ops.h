@@ -27,6 +27,11 @@ struct scalars {
   double squares; /* sum of squares of the gradient, written by op_sum_squares */
 };
 
+/* What an op moves, each matrix once and a row for each arc that gathers it, and computes. */
+struct op_work {
+  double bytes, flops;
+};
+
 struct kernels {
   const struct kernel_ops *ops;
   struct device *device; /* borrowed */
@@ -36,8 +41,9 @@ struct kernels {
   struct scalars *scalars; /* on the device; owned */
   void *workspace;         /* on the device; owned, grows to what the largest op asked for */
   int64_t workspace_bytes;
-  int64_t moves; /* how often the workspace has moved: work recorded before refers to the old one */
-  void *impl;    /* what the table's open made */
+  struct op_work work; /* of the op at hand */
+  int64_t moves;       /* how often the workspace has moved: work recorded before refers to the old one */
+  void *impl;          /* what the table's open made */
 };
 
 struct layout; /* a sparse matrix prepared for the device: kernels/format/layout.h, continued by each table */
@@ -58,9 +64,10 @@ struct kernel_ops {
   const struct sparse_ops *sparse;
 };
 
-/* The processor's tables, one for each element type; the GPU's: activations as float or as bf16, all else as
- * float. kernels.h has the list of those that were compiled. */
-extern const struct kernel_ops cpu_ops_f32, cpu_ops_f64, cuda_ops_f32, cuda_ops_bf16;
+/* The processor's tables, one for each element type; the GPU's, and those of one that is not there:
+ * activations as float or as bf16, all else as float. kernels.h has the list of those that were compiled. */
+extern const struct kernel_ops cpu_ops_f32, cpu_ops_f64, cuda_ops_f32, cuda_ops_bf16, simulated_ops_f32,
+    simulated_ops_bf16;
 
 /* At least `bytes` of scratch on the device, valid until the next call. For tables. Errors: FAILED. */
 int kernels_workspace(struct kernels *k, int64_t bytes, void **workspace);

@@ -56,4 +56,9 @@ static inline double bytes_of(struct tensor t) {
   return t.data ? (double)t.rows * (double)t.cols * (double)dtype_bytes(t.dtype) : 0;
 }
 
+/* Runs a call of the table inside a region of the profile, which the op's name names; value: the call's. */
+#define RUN_OP(k, name, moved, computed, call)        \
+  ((k)->work = (struct op_work){(moved), (computed)}, \
+   PROFILE_WORK(name, (k)->work.bytes, (k)->work.flops, call))
+
 #endif

@@ -38,7 +38,7 @@ int op_reduce(struct kernels *k, const struct reduce *op) {
   double columns = (double)width, nnz = (double)a->nnz;
   double bytes = nnz * (4 + columns * (double)dtype_bytes(op->x.dtype));
   bytes += (double)rows * columns * (double)(dtype_bytes(op->y.dtype) + 4 * reducer_chooses(op->reducer));
-  return PROFILE_WORK("reduction", bytes, nnz * columns, k->ops->reduce->reduce(k, op));
+  return RUN_OP(k, "reduction", bytes, nnz * columns, k->ops->reduce->reduce(k, op));
 }
 
 int op_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
@@ -51,5 +51,5 @@ int op_reduce_backward(struct kernels *k, const struct reduce_backward *op) {
   assert(op->id || rows == 0);
   double columns = (double)width, nnz = (double)a->nnz;
   double bytes = nnz * (4 + columns * 4) + (double)rows * columns * (double)dtype_bytes(op->dx.dtype);
-  return PROFILE_WORK("reduction_backward", bytes, nnz * columns, k->ops->reduce->reduce_backward(k, op));
+  return RUN_OP(k, "reduction_backward", bytes, nnz * columns, k->ops->reduce->reduce_backward(k, op));
 }

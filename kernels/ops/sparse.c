@@ -68,10 +68,12 @@ int op_spmm(struct kernels *k, const struct spmm *op) {
   assert(!op->below ||
          (!op->epilogue && op_spmm_takes_epilogue(op->below) && op->below->dy.data == op->y.data));
   double flops = 2 * (double)a->nnz * (double)op->y.cols;
-  return PROFILE_WORK("spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
+  return RUN_OP(k, "spmm", spmm_bytes(op), flops, k->ops->sparse->spmm(k, op));
 }
 
 int op_sparse_dropout(struct kernels *k, const struct sparse_dropout *op) {
   assert(op->x->csr == op->y->csr && op->x != op->y && !op->x->csr->row);
-  return PROFILE("sparse_dropout", k->ops->sparse->sparse_dropout(k, op));
+  const double value = (double)dtype_bytes(k->real);
+  return RUN_OP(k, "sparse_dropout", (double)op->x->csr->nnz * (4 + 2 * value), 0,
+                k->ops->sparse->sparse_dropout(k, op));
 }

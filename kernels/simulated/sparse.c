@@ -1,0 +1,143 @@
+/* Ops over the arcs of a layout: what the gather of their rows takes, and a pass over the rest. */
+#include <math.h>
+
+#include "kernels/cost/cost_models.h"
+#include "kernels/ops/attention.h"
+#include "kernels/ops/incidence.h"
+#include "kernels/ops/ops_check.h"
+#include "kernels/ops/reduce.h"
+#include "kernels/ops/sparse.h"
+#include "kernels/simulated/simulated.h"
+#include "runtime/base/error.h"
+
+static double gather_seconds(const struct kernels *k, const struct layout *of, double width) {
+  const struct simulated_layout *layout = (const struct simulated_layout *)of;
+  const struct cost_case c = {cost_model_of(k->device->name), k->precision, (int64_t)fmax(width, 1),
+                              of->csr->weight != NULL, layout->rows};
+  if (of->csr->rows == 0) return 0;
+  return cost_product_seconds(&c, &layout->density, of->least, &layout->windows);
+}
+
+/* Its arcs, `factor` times what a bare sum takes, and so many bytes beside. */
+static int gather(struct kernels *k, const struct layout *layout, double width, double factor,
+                  double beside) {
+  const struct cost_model *model = cost_model_of(k->device->name);
+  const double arcs = factor * gather_seconds(k, layout, width), rest = beside * model->pass.byte * 1e-12;
+  return device_delay(k->device, STREAM_COMPUTE, arcs + rest);
+}
+
+/* Of arcs with scores. */
+static int attend(struct kernels *k, const struct layout *layout, double width, double beside) {
+  return gather(k, layout, width, cost_model_of(k->device->name)->pass.scores, beside);
+}
+
+/* What rows read besides: themselves, what is added, what another part has summed; and where they end in a
+ * loss a label and its gradient. */
+static double spmm_beside(const struct spmm *op) {
+  const double row = (double)op->y.cols, sum = op->sums.data ? (double)dtype_bytes(op->sums.dtype) : 0,
+               number = (double)dtype_bytes(op->y.dtype);
+  double bytes = (op->self_scale ? bytes_of(op->self) : 0) + bytes_of(op->added);
+  if (op->has_halo && sum > 0) bytes += (double)op->a->csr->rows * row * (sum - number);
+  if (op->accumulate) bytes += (double)op->a->csr->rows * row * (sum > 0 ? sum : number);
+  if (op->epilogue) bytes += bytes_of(op->epilogue->residual);
+  return op->below ? bytes + bytes_of(op->below->forward->y) : bytes;
+}
+
+static int spmm(struct kernels *k, const struct spmm *op) {
+  const double ends = op->epilogue || op->below ? cost_model_of(k->device->name)->pass.ends : 1;
+  return gather(k, op->a, (double)op->y.cols, ends, spmm_beside(op));
+}
+
+/* Tiles and condensed windows of floats work on planes of bf16. */
+static int64_t planes_workspace(const struct spmm *op) {
+  const int planes = op->x.dtype == F32 && (op->a->tiles > 0 || op->a->windows > 0);
+  return planes ? op->x.rows * op->x.stride * (int64_t)sizeof(float) : 0;
+}
+
+SIMULATED_PASS(sparse_dropout, sparse_dropout)
+
+const struct sparse_ops simulated_sparse_ops = {.layout_init = simulated_layout_init,
+                                                .layout_share = simulated_layout_share,
+                                                .layout_free = simulated_layout_free,
+                                                .spmm = spmm,
+                                                .spmm_workspace = planes_workspace,
+                                                .sparse_dropout = sparse_dropout};
+
+static int reduce(struct kernels *k, const struct reduce *op) {
+  return gather(k, op->a, (double)op->x.cols, 1, 0);
+}
+
+/* Winners' ids are gathered, and the gradients that they win. */
+static int reduce_backward(struct kernels *k, const struct reduce_backward *op) {
+  return gather(k, op->a, (double)(op->dx.cols * 4 / dtype_bytes(k->dtype)), 1, 0);
+}
+
+const struct reduce_ops simulated_reduce_ops = {.reduce = reduce, .reduce_backward = reduce_backward};
+
+/* Rows of x and terms of an arc's end, in numbers of activations. */
+static double arc_width(const struct kernels *k, int64_t cols, int64_t reals) {
+  return (double)(cols + reals * dtype_bytes(k->real) / dtype_bytes(k->dtype));
+}
+
+static int attention(struct kernels *k, const struct attention *op) {
+  return attend(k, op->a, arc_width(k, op->x.cols, op->right.data ? 0 : op->heads),
+                bytes_of(op->self) + bytes_of(op->right) + bytes_of(op->positive));
+}
+
+static int attention_backward(struct kernels *k, const struct attention_backward *op) {
+  return attend(k, op->a, (double)op->message.cols, bytes_of(op->x) + bytes_of(op->self));
+}
+
+static int dynamic_backward(struct kernels *k, const struct dynamic_backward *op) {
+  const int in = op->way == DYNAMIC_IN;
+  return attend(k, op->a, (double)(in ? op->x.cols : op->message.cols),
+                bytes_of(in ? op->message : op->x) + 2 * bytes_of(op->products));
+}
+
+static int cosine_attention(struct kernels *k, const struct cosine_attention *op) {
+  return attend(k, op->a, (double)op->message.cols, bytes_of(op->rows));
+}
+
+static int cosine_backward(struct kernels *k, const struct cosine_backward *op) {
+  return attend(k, op->a, (double)op->message.cols, bytes_of(op->rows) + bytes_of(op->dn));
+}
+
+static int sddmm(struct kernels *k, const struct sddmm *op) {
+  return gather(k, op->a, (double)op->x.cols, 1, (double)op->a->csr->nnz * 4);
+}
+
+SIMULATED_PASS(attention_rows, attention_rows)
+SIMULATED_PASS(attention_terms, attention_terms)
+SIMULATED_PASS(attention_terms_backward, attention_terms_backward)
+SIMULATED_PASS(dynamic_rows, dynamic_rows)
+SIMULATED_PASS(cosine_rows, cosine_rows)
+SIMULATED_PASS(cosine_epilogue, cosine_epilogue)
+SIMULATED_PASS(incidence_weights, incidence_weights)
+SIMULATED_PASS(incidence_weights_backward, incidence_weights_backward)
+
+const struct attention_ops simulated_attention_ops = {.attention = attention,
+                                                      .attention_rows = attention_rows,
+                                                      .attention_backward = attention_backward,
+                                                      .attention_terms = attention_terms,
+                                                      .attention_terms_backward = attention_terms_backward,
+                                                      .dynamic_rows = dynamic_rows,
+                                                      .dynamic_backward = dynamic_backward,
+                                                      .cosine_rows = cosine_rows,
+                                                      .cosine_attention = cosine_attention,
+                                                      .cosine_backward = cosine_backward,
+                                                      .cosine_epilogue = cosine_epilogue,
+                                                      .sddmm = sddmm};
+
+/* Both steps, or the pairs in their place where these are fewer bytes. */
+static int incidence_sum(struct kernels *k, const struct incidence_sum *op) {
+  const double width = (double)op->y.cols;
+  double seconds = gather_seconds(k, op->a->edges, width) + gather_seconds(k, op->a->vertices, width);
+  if (op->a->pair) seconds = fmin(seconds, gather_seconds(k, op->a->pair, width));
+  return device_delay(k->device, STREAM_COMPUTE, seconds);
+}
+
+const struct incidence_ops simulated_incidence_ops = {
+    .fuses = 1,
+    .incidence_sum = incidence_sum,
+    .incidence_weights = incidence_weights,
+    .incidence_weights_backward = incidence_weights_backward};
