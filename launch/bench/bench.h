@@ -72,6 +72,8 @@ struct bench_options {
     const char *config;
     const char *set[BENCH_SETTINGS]; /* "section.key=VALUE" */
     int set_count;
+    int64_t rank, ranks; /* --as; ranks 0: all that there are */
+    const char *network; /* of these; NULL: plan_network's */
   } epoch;
   const char *device;
   enum precision precision;

@@ -1,8 +1,13 @@
 /* epoch: whole epochs of a configuration and their parts, through the same job that gnntrain runs. */
 #include "launch/bench/bench.h"
+
+#include "kernels/cost/cost_models.h"
 #include "models/session/job.h"
+#include "models/session/lone_rank.h"
+#include "models/session/plan.h"
 #include "models/train/epoch.h"
 #include "models/train/epoch_breakdown.h"
+#include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
 enum { WARM_UP = 3 };
@@ -14,19 +19,21 @@ struct pass {
   struct epoch_breakdown sum;
 };
 
-static struct job job; /* large */
+static struct job job;        /* large */
+static struct lone_rank lone; /* likewise; of --as */
+static struct trainer *trainer = &job.trainer;
+static struct run *run = &job.run;
 
 static int queue_epoch(void) {
-  struct trainer *trainer = &job.trainer;
-  TRY(PROFILE("epoch", epoch_queue(&trainer->epoch, &job.run, trainer->epoch.queued + 1)));
-  return epoch_queue_result(&trainer->epoch, &job.run);
+  TRY(PROFILE("epoch", epoch_queue(&trainer->epoch, run, trainer->epoch.queued + 1)));
+  return epoch_queue_result(&trainer->epoch, run);
 }
 
 /* The oldest epoch that was queued. */
 static int collect_epoch(double *ms) {
-  struct state *state = &job.trainer.state;
+  struct state *state = &trainer->state;
   struct result result;
-  TRY(epoch_collect(&job.trainer.epoch, &job.run, state->epoch + 1, &result));
+  TRY(epoch_collect(&trainer->epoch, run, state->epoch + 1, &result));
   state->epoch++;
   state->step++;
   *ms = result.ms;
@@ -36,20 +43,20 @@ static int collect_epoch(double *ms) {
 /* What the parts of epoch i took, by what was recorded before and after it. */
 static int add_parts(struct pass *pass, int i, const struct epoch_breakdown *before) {
   struct epoch_breakdown after = epoch_breakdown_read(), parts = epoch_breakdown_since(&after, before);
-  TRY(epoch_breakdown_average(&parts, &job.comm));
+  TRY(epoch_breakdown_average(&parts, run->comm));
   for (int p = 0; p < EPOCH_PARTS; p++) pass->part[p][i] = 1e3 * parts.part[p].seconds;
   epoch_breakdown_add(&pass->sum, &parts);
   return OK;
 }
 
 static int slowest_ranks(struct pass *pass, int reps) {
-  return comm_reduce(&job.comm, pass->ms, reps, NUMBER_DOUBLE, REDUCE_MAX);
+  return comm_reduce(run->comm, pass->ms, reps, NUMBER_DOUBLE, REDUCE_MAX);
 }
 
 /* The device is one epoch ahead of the host, as in training. */
 static int run_plain(struct pass *pass, int reps) {
   double ms = 0;
-  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
+  TRY(epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step));
   TRY(queue_epoch());
   for (int i = -WARM_UP; i < reps; i++) {
     if (i + 1 < reps) TRY(queue_epoch());
@@ -60,10 +67,10 @@ static int run_plain(struct pass *pass, int reps) {
 
 static int run_profiled(struct pass *pass, int reps) {
   double ms = 0;
-  TRY(epoch_begin(&job.trainer.epoch, &job.run, job.trainer.state.epoch, job.trainer.state.step));
+  TRY(epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step));
   for (int i = -WARM_UP; i < reps; i++) {
     struct epoch_breakdown before = epoch_breakdown_read();
-    TRY(comm_barrier(&job.comm));
+    TRY(comm_barrier(run->comm));
     TRY(queue_epoch());
     TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
     if (i >= 0) TRY(add_parts(pass, i, &before));
@@ -73,9 +80,11 @@ static int run_profiled(struct pass *pass, int reps) {
 
 static struct bench_row row_of(const struct bench *bench, const char *name, const char *pass) {
   const struct config *config = &job.config;
-  struct bench_row row = bench_row_of(bench, name, 0, "%.16s %s %lldx%lld%s%s", job.dataset.name,
+  char as[32] = "";
+  if (run->comm->lone) snprintf(as, sizeof as, " as %d/%d", run->comm->rank, run->comm->size);
+  struct bench_row row = bench_row_of(bench, name, 0, "%.16s %s %lldx%lld%s%s%s", job.dataset.name,
                                       config->model.type, (long long)config->model.layers,
-                                      (long long)config->model.hidden, pass[0] ? ", " : "", pass);
+                                      (long long)config->model.hidden, as, pass[0] ? ", " : "", pass);
   row.precision = precision_name[config->runtime.precision];
   return row;
 }
@@ -136,18 +145,53 @@ static int read_config(const struct bench_options *options) {
   return OK;
 }
 
-static int run(struct bench *bench) {
+static int start(void) {
+  TRY(trainer_start(trainer, run));
+  return model_reset(&trainer->model, run);
+}
+
+/* The graph is divided among as many ranks as there would be; one of them is here. */
+static int start_lone(const struct bench_options *options) {
+  struct network network;
+  uint64_t hash = 0;
+  int threads = 1;
+  job.ranks = (int)options->epoch.ranks;
+  TRY(job_open(&job));
+  TRY(comm_threads(&job.comm, (int)job.config.runtime.threads, &threads, job.threads, sizeof job.threads));
+  TRY(device_open(&job.device, job.config.runtime.device, 0, 1, threads));
+  TRY(kernels_open(&job.kernels, &job.device, job.config.runtime.precision));
+  TRY(plan_network(options->epoch.network, cost_model_of(job.device.name), &network));
+  TRY(job_read(&job, &hash));
+  TRY(job_divide(&job, &job.comm, job.device.memory, hash));
+  TRY(job_levels_order(&job.levels, &job.comm, &job.partition));
+  TRY(lone_rank_init(&lone, &job, (int)options->epoch.rank, &network, &job.device, &job.kernels));
+  trainer = &lone.trainer;
+  run = &lone.run;
+  return start();
+}
+
+static int check_alone(const struct bench_options *options) {
+  if (options->epoch.ranks == 0 || job.comm.size == 1) return OK;
+  FAIL(BAD_INPUT, "--as is one process's work; run it without mpirun");
+}
+
+static int run_all(struct bench *bench) {
   TRY(comm_agree(&job.comm, read_config(bench->options)));
-  TRY(job_setup(&job));
-  TRY(trainer_start(&job.trainer, &job.run));
-  TRY(model_reset(&job.trainer.model, &job.run));
+  TRY(comm_agree(&job.comm, check_alone(bench->options)));
+  if (bench->options->epoch.ranks > 0) {
+    TRY(start_lone(bench->options));
+  } else {
+    TRY(job_setup(&job));
+    TRY(start());
+  }
   return measure(bench);
 }
 
 /* The job has the ranks while it lasts. */
 int gnnbench_epoch(struct bench *bench) {
   job.comm = bench->comm;
-  int code = run(bench);
+  int code = run_all(bench);
+  lone_rank_free(&lone);
   job_free(&job);
   bench->comm = job.comm;
   return code;

@@ -64,6 +64,17 @@ static int setting(void *of, const struct option *known, char *text) {
   return OK;
 }
 
+static int rank_of(void *of, const struct option *known, char *text) {
+  struct bench_options *options = of;
+  int rank = 0, ranks = 0, length = 0;
+  const int read = sscanf(text, "%9d/%9d%n", &rank, &ranks, &length);
+  if (read != 2 || text[length] != '\0' || rank < 0 || rank >= ranks)
+    FAIL(BAD_INPUT, "--%s %s: a rank of so many is wanted, as 0/8; the first is 0", known->name, text);
+  options->epoch.rank = rank;
+  options->epoch.ranks = ranks;
+  return OK;
+}
+
 /* clang-format off */
 #define AT(field) offsetof(struct bench_options, field)
 static const struct option table[] = {
@@ -91,6 +102,8 @@ static const struct option table[] = {
     {"heads", "H", "heads side by side, which divide the width (8)", OPTION_WHOLE, AT(heads), 1, 64, NULL, BENCH_ATTENTION, NULL},
     {"inner", "K", "columns of the left matrix (128)", OPTION_WHOLE, AT(inner), 1, 1 << 20, NULL, BENCH_GEMM, NULL},
     {"set", "KEY=VALUE", "change a setting of the configuration; may be repeated", OPTION_READ, 0, 0, 0, setting, BENCH_EPOCH, NULL},
+    {"as", "RANK/RANKS", "one rank of so many alone, without the others: 0/8", OPTION_READ, 0, 0, 0, rank_of, BENCH_EPOCH, NULL},
+    {"network", "NETWORK", "of --as: inside a host, between hosts, ranks of a host (nvlink,400gbit,8)", OPTION_TEXT, AT(epoch.network), 0, 0, NULL, BENCH_EPOCH, NULL},
     {"device", "auto|cpu|cuda", "where it runs (auto)", OPTION_TEXT, AT(device), 0, 0, NULL, RUNS, NULL},
     {"precision", "P", "fp32, fp32-strict, tf32, bf16 or fp64, where the device has it (fp32)", OPTION_READ, 0, 0, 0, precision, OF_KERNELS, NULL},
     {"precision", "P", "fp32, bf16 or fp64 (each that the device has)", OPTION_READ, 0, 0, 0, precision, BENCH_EXCHANGE, NULL},
@@ -119,7 +132,8 @@ static const char *const notes[] = {
         "by least squares; those of tiles and of arcs with weights come from made matrices of known density. Prints\n"
         "them, and how many products they repeat within 25%, and keeps them in the file, where gnntrain finds them\n"
         "(runtime.constants). It takes some minutes. How often the tier that they choose is the fastest is what spmm\n"
-        "--all says.\n",
+        "--all says. mpirun -n 2 gnnbench calibrate, with any number of ranks, measures the exchange in place of all\n"
+        "that: inside a host or, with a rank on each of several, between them; gnntrain --plan reckons with it.\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference over its largest\n"
         "value, on some of the elements.\n",
@@ -158,7 +172,9 @@ static const char *const notes[] = {
     [BENCH_EPOCH] =
         "Trains as gnntrain does, in three passes: epochs as they are; then profiled, queued op by op; then profiled\n"
         "without overlap, for each part alone. An epoch is forward, backward and optimiser. The bound is max(pack +\n"
-        "exchange, own part) and all other parts, each alone; the last row says how the epoch stands to it.\n",
+        "exchange, own part) and all other parts, each alone; the last row says how the epoch stands to it.\n"
+        "--as: the graph is divided among so many ranks, and one of them trains its share as if the others were there;\n"
+        "its messages do not travel, but last as long as the network needs for them.\n",
 };
 /* clang-format on */
 
@@ -179,7 +195,7 @@ static int check_together(const struct options *given) {
                {"degree", "all", 1},         {"dataset", "all", 1},    {"layout", "all", 1},
                {"scaled", "all", 1},         {"nodes", "ablate", 1},   {"degree", "ablate", 1},
                {"dataset", "ablate", 1},     {"layout", "ablate", 1},  {"scaled", "ablate", 1},
-               {"weighted", "ablate", 1},    {"method", "dataset", 0}};
+               {"weighted", "ablate", 1},    {"method", "dataset", 0}, {"network", "as", 0}};
   for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
     const char *name = rules[r].name, *other = rules[r].other;
     if (!options_given(given, name) || options_given(given, other) != rules[r].beside) continue;

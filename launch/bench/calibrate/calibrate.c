@@ -1,8 +1,10 @@
 /* gnnbench calibrate: the constants of kernels/cost/cost_model.h. Most are fitted to products of the made
  * graphs; those of tiles and of weights come from made matrices, each of which one constant decides. */
+#include <unistd.h>
+
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/tiles.h"
-#include "launch/bench/gnnbench_calibration.h"
+#include "launch/bench/calibrate/calibration.h"
 
 /* A product of a made matrix. */
 struct timing {
@@ -104,7 +106,7 @@ static int find_constants(struct calibration *c) {
     TRY(calibrate_element(c, e));
     TRY(find_with_weights(c));
   }
-  return OK;
+  return calibrate_passes(c);
 }
 
 static void print_constants(const struct cost_model *m) {
@@ -132,23 +134,44 @@ static void print_constants(const struct cost_model *m) {
   fflush(stdout);
 }
 
-static int keep(const struct bench *bench, const struct cost_model *model) {
-  char path[CONFIG_TEXT];
-  cost_models_path(path, sizeof path);
-  if (bench->options->out) snprintf(path, sizeof path, "%s", bench->options->out);
-  if (strcmp(path, "-") == 0 || path[0] == '\0') return OK;
+/* Where constants are kept; "": nowhere. */
+static void find_place(const struct bench *bench, char path[CONFIG_TEXT]) {
+  cost_models_path(path, CONFIG_TEXT);
+  if (bench->options->out) snprintf(path, CONFIG_TEXT, "%s", bench->options->out);
+  if (strcmp(path, "-") == 0) path[0] = '\0';
+}
+
+static int keep(const char *path, const struct cost_model *model) {
+  if (path[0] == '\0') return OK;
   TRY(cost_models_write(model, path));
   printf("kept in %s\n", path);
   return OK;
 }
 
+/* What was kept before stays: one rank measures a GPU, several the exchange between them. */
+static int read_kept(const char *path) {
+  struct cost_constants constants = {0};
+  if (path[0] == '\0' || access(path, F_OK) != 0) return OK;
+  TRY(cost_constants_find(path, &constants));
+  return cost_models_read(constants.text, constants.path);
+}
+
 int gnnbench_calibrate(struct bench *bench) {
-  struct calibration c = {.bench = bench, .model = *cost_model_of(bench->device.name)};
+  struct comm *comm = &bench->comm;
+  struct calibration c = {.bench = bench};
+  char path[CONFIG_TEXT];
   if (bench->device.ops->on_host)
     FAIL(BAD_INPUT, "calibrate: the device is a processor, which has one tier; constants are those of GPUs");
-  if (bench->comm.size > 1) FAIL(BAD_INPUT, "calibrate: one rank measures a GPU; start it without mpirun");
+  find_place(bench, path);
+  TRY(comm_agree(comm, comm->rank == 0 ? read_kept(path) : OK));
+  c.model = *cost_model_of(bench->device.name);
   c.model.name = bench->device.name;
+  c.model.memory_bytes = (double)bench->device.memory;
+  if (comm->size > 1) {
+    TRY(calibrate_exchange(bench, &c.model));
+    return comm_agree(comm, comm->rank == 0 ? keep(path, &c.model) : OK);
+  }
   TRY(find_constants(&c));
   print_constants(&c.model);
-  return keep(bench, &c.model);
+  return keep(path, &c.model);
 }

@@ -1,6 +1,6 @@
 /* gnnbench calibrate: products of the made graphs by each tier, and the constants that repeat them. */
 #include "kernels/format/tiles.h"
-#include "launch/bench/gnnbench_calibration.h"
+#include "launch/bench/calibrate/calibration.h"
 
 enum { TIERS = 3 };
 static const enum layout_tiers tiers[TIERS] = {LAYOUT_GATHER, LAYOUT_TILES, LAYOUT_WINDOWS};

@@ -1,6 +1,6 @@
-/* gnnbench_calibration: matrices that gnnbench calibrate makes, and the time of their products. */
-#ifndef LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
-#define LAUNCH_BENCH_GNNBENCH_CALIBRATION_H
+/* calibration: matrices that gnnbench calibrate makes, and the time of their products. */
+#ifndef LAUNCH_BENCH_CALIBRATE_CALIBRATION_H
+#define LAUNCH_BENCH_CALIBRATE_CALIBRATION_H
 
 #include "kernels/cost/cost_fit.h"
 #include "kernels/cost/cost_windows.h"
@@ -33,7 +33,13 @@ int calibrate_element(struct calibration *c, int e);
 int calibrate_measure(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                       struct cost_sample *sample);
 
-/* gnnbench_calibrate_set.c: fits c->model to products of the made graphs by each tier, and prints how well it
+/* calibrate_pass.c: sets c->model.pass but for its factors, and prints it. */
+int calibrate_passes(struct calibration *c);
+/* calibrate_exchange.c. Collective: sets the exchange inside a host, or that between hosts, and
+ * prints it. */
+int calibrate_exchange(struct bench *bench, struct cost_model *model);
+
+/* calibrate_set.c: fits c->model to products of the made graphs by each tier, and prints how well it
  * repeats the fastest. */
 int calibrate_fit(struct calibration *c);
 

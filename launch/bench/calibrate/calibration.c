@@ -1,4 +1,4 @@
-#include "launch/bench/gnnbench_calibration.h"
+#include "launch/bench/calibrate/calibration.h"
 
 #include "kernels/format/layout.h"
 #include "kernels/format/row_segments.h"
