@@ -19,7 +19,7 @@ static struct command_line line;
 static struct rundir rundir;
 
 static int is_training(void) {
-  return !line.evaluate && !line.predict && !line.dry_run;
+  return !line.evaluate && !line.predict && !line.dry_run && !line.plan.ranks;
 }
 
 static int read_config(struct job *job) {
@@ -91,6 +91,10 @@ static int check_ahead(struct job *job) {
 
 static int run_job(struct job *job) {
   if (line.profile) profile_enable();
+  if (line.plan.ranks) {
+    TRY(read_config(job));
+    return plan_run(&line.plan, job);
+  }
   TRY(check_ahead(job));
   job->levels.predicts = line.predict != NULL;
   TRY(job_setup(job));
@@ -132,6 +136,7 @@ static int run_on_ranks(int usage, int *argc, char ***argv) {
 /* Whether anybody reads what it says is no reason to lose what it computes. */
 static int run_program(int argc, char **argv) {
   int usage = command_line_read(&line, argc, argv), prints = usage == OK && (line.help || line.version);
+  if (usage == OK && line.plan.ranks && !prints) usage = plan_wish_check(&line.plan);
   if (usage == OK && !prints && is_training()) stop_leaves(STOPPED);
   signal(SIGPIPE, SIG_IGN);
   if (program_start() != OK) {

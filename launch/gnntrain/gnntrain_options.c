@@ -49,10 +49,14 @@ static const struct option table[] = {
           NEXT "--resume=FILE and --resume: from FILE while there is no newest"),
     SETS("eval", "CHECKPOINT", TEXT, evaluate, "print the metrics of a checkpoint and end"),
     SETS("predict", "CHECKPOINT", TEXT, predict, "write logits, predictions and the last hidden embedding of every node"),
-    SETS("out", "FILE.h5", TEXT, out, "where --predict writes them"),
+    SETS("out", "FILE", TEXT, out, "where --predict writes them (.h5), or --plan a picture (.svg)"),
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
     SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
+    SETS("plan", "1,2,4,...", TEXT, plan.ranks, "predict an epoch, memory and messages on so many GPUs, and stop; no GPU is"
+         NEXT "needed"),
+    SETS("gpu", "NAME", TEXT, plan.gpu, "of --plan: H200, H100, or one that gnnbench calibrate has measured"),
+    SETS("network", "nvlink,400gbit,8", TEXT, plan.network, "of --plan: inside a host, between hosts, GPUs of a host"),
     SETS("quiet", NULL, FLAG, quiet, "print results, warnings and errors alone"),
     SETS("verbose", NULL, FLAG, verbose, "print all there is to say of graph, partition and memory, and a line an epoch"),
     SETS("version", NULL, FLAG, version, "version, revision and what was compiled in"),
@@ -88,6 +92,22 @@ static void meant(const char *name, const char *value, char *text, size_t size) 
   if (key) snprintf(text, size, "--set %s=%s", key, value ? value : "VALUE");
 }
 
+/* --plan and what goes with it. */
+static int check_plan(struct command_line *line) {
+  struct plan_wish *plan = &line->plan;
+  const char *ending = line->out ? strrchr(line->out, '.') : NULL;
+  if (!plan->ranks && (plan->gpu || plan->network))
+    FAIL(BAD_INPUT, "--%s goes with --plan 1,2,4,...", plan->gpu ? "gpu" : "network");
+  if (!plan->ranks) return OK;
+  if (line->predict || line->evaluate || line->resume || line->profile || line->dry_run)
+    FAIL(BAD_INPUT,
+         "--plan trains nothing; --eval, --predict, --resume, --profile and --dry-run do not go with it");
+  if (line->out && (!ending || strcmp(ending, ".svg") != 0))
+    FAIL(BAD_INPUT, "--out %s: the picture of --plan is an SVG; let the name end in .svg", line->out);
+  plan->out = line->out;
+  return OK;
+}
+
 /* Predictions are HDF5, whatever they are called. */
 static int check_out(const char *out) {
   static const char *const other[] = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".parquet"};
@@ -103,8 +123,10 @@ static int check(struct command_line *line) {
   if (!line->config)
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
-  if (line->out && !line->predict) FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT");
-  if (line->out) TRY(check_out(line->out));
+  TRY(check_plan(line));
+  if (line->out && !line->predict && !line->plan.ranks)
+    FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT, or with --plan 1,2,4,...");
+  if (line->predict) TRY(check_out(line->out));
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");

@@ -2,6 +2,7 @@
 #ifndef LAUNCH_GNNTRAIN_GNNTRAIN_OPTIONS_H
 #define LAUNCH_GNNTRAIN_GNNTRAIN_OPTIONS_H
 
+#include "launch/gnntrain/gnntrain_plan.h"
 #include "models/session/job.h"
 
 /* What the command line asks for. */
@@ -13,6 +14,7 @@ struct command_line {
   int resume, resume_newest, dry_run, profile, quiet, verbose, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
   const char *evaluate, *predict, *out;
+  struct plan_wish plan;           /* ranks NULL: none is wanted */
   char assignment[2][CONFIG_TEXT]; /* storage for --epochs and --device */
 };
 

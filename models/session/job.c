@@ -53,12 +53,13 @@ static int finish_device(struct job *job) {
 
 static int check_settings(struct job *job) {
   const struct model_type *type = NULL;
+  if (job->ranks == 0) job->ranks = job->comm.size;
   TRY(model_type_of(job->config.model.type, &type));
   TRY(model_type_check(&job->config, NULL));
   TRY(device_check(job->config.runtime.device));
   job->hypergraph = type->on_hypergraph;
   job->loops = model_type_loops(type, &job->config);
-  return job_grid_read(&job->config, &job->comm, type, &job->grid);
+  return job_grid_read(&job->config, job->ranks, type, &job->grid);
 }
 
 int job_check_settings(struct job *job) {
@@ -118,23 +119,22 @@ static int64_t memory_of_rank(const struct job *job) {
 }
 
 /* Another one where the ranks turn out to share the graph in another way. */
-static int divide_by_grid(struct job *job, uint64_t hash) {
+static int divide_by_grid(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
   const int64_t arc_bytes = 2 * job->dataset.edges * (job->dataset.weighted ? 8 : 4);
   const struct model_type *type = NULL;
   const struct grid before = job->grid;
   TRY(divide_nodes(job, hash));
   if (job->levels.levels.count > 0) return OK;
   TRY(comm_agree(&job->comm, model_type_of(job->config.model.type, &type)));
-  TRY(job_grid_choose(&job->config, &job->comm, type, &job->partition, arc_bytes, memory_of_rank(job),
-                      &job->grid));
+  TRY(job_grid_choose(&job->config, ranks, type, &job->partition, arc_bytes, memory, &job->grid));
   if (job->grid.cols == before.cols) return OK;
   partition_free(&job->partition);
   return divide_nodes(job, hash);
 }
 
-static int make_partition(struct job *job, uint64_t hash) {
+int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) return divide_by_grid(job, hash);
+  if (!job->hypergraph) return divide_by_grid(job, ranks, memory, hash);
   TRY(star_expansion_partition(comm, &job->config, &job->dataset, hash, &job->block, comm->size,
                                job->config.log.dir, &job->expansion));
   return comm_agree(comm, star_expansion_vertices(&job->expansion, job->dataset.nodes, &job->partition));
@@ -165,7 +165,7 @@ static int make_shard(struct job *job) {
   TRY(PROFILE_HOST("node data", shard_read_data(comm, &job->dataset, &job->partition,
                                                 features_normalized_as_read(&job->config), &job->shard)));
   TRY(shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &job->shard));
-  job->seconds_shard = profile_clock() - begun;
+  job->seconds.shard = profile_clock() - begun;
   return OK;
 }
 
@@ -197,23 +197,32 @@ static int check_needs(struct job *job) {
   return comm_agree(comm, needs_check(&device, "GPU memory", comm->size, there[1]));
 }
 
-int job_setup(struct job *job) {
-  double begun = profile_clock();
+int job_open(struct job *job) {
   memory_return_large();
   job->comm.timeout = job->config.runtime.timeout;
   TRY(job_check_settings(job));
   TRY(read_constants(job));
   footprint_begin(&job->footprint);
-  TRY(open_dataset(job));
+  return open_dataset(job);
+}
+
+int job_read(struct job *job, uint64_t *hash) {
+  struct comm *comm = &job->comm;
+  TRY(comm_agree(comm, comm->rank ? OK : objective_check_splits(&job->config, &job->dataset)));
+  TRY(PROFILE_HOST("read graph", read_block(job, hash)));
+  return PROFILE_HOST(
+      "levels", job_levels_find(&job->levels, comm, &job->config, &job->grid, &job->dataset, &job->block));
+}
+
+int job_setup(struct job *job) {
+  double begun = profile_clock();
+  uint64_t hash = 0;
+  TRY(job_open(job));
   TRY(start_device(job));
   TRY(check_needs(job));
-  TRY(comm_agree(&job->comm, job->comm.rank ? OK : objective_check_splits(&job->config, &job->dataset)));
-  uint64_t hash = 0;
-  TRY(PROFILE_HOST("read graph", read_block(job, &hash)));
-  job->seconds_read = profile_clock() - begun;
-  TRY(PROFILE_HOST("levels", job_levels_find(&job->levels, &job->comm, &job->config, &job->grid,
-                                             &job->dataset, &job->block)));
-  TRY(PROFILE_HOST("partition", make_partition(job, hash)));
+  TRY(job_read(job, &hash));
+  job->seconds.read = profile_clock() - begun;
+  TRY(PROFILE_HOST("partition", job_divide(job, &job->comm, memory_of_rank(job), hash)));
   memory_return_freed();
   TRY(make_shard(job));
   TRY(finish_device(job));

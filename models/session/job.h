@@ -11,6 +11,7 @@
 struct job {
   struct config config;
   struct comm comm;
+  int ranks; /* that train; set beforehand where they are not comm's (lone_rank.h) */
   struct device device;
   struct kernels kernels;
   struct startup startup;
@@ -28,7 +29,9 @@ struct job {
   struct run run;
   struct footprint footprint;
   char threads[160]; /* how the number of threads was found */
-  double seconds_read, seconds_shard;
+  struct {
+    double read, shard;
+  } seconds;
 };
 
 /* Collective. Whether the settings alone are sound: types, grid, device. job_setup looks too; this comes
@@ -37,6 +40,13 @@ int job_check_settings(struct job *job);
 /* Collective. job->comm is open and job->config read. Nothing large is allocated for training yet
  * (trainer_start does); every stage ends in an agreement, so an error ends all ranks with the same code. */
 int job_setup(struct job *job);
+/* Steps of job_setup, for those who go on in another way. job_open: settings, constants, the dataset's
+ * header. job_read: this rank's block of the graph, its hash and its levels. job_divide: the partition among
+ * job->ranks, which stand on hosts as those of `ranks` and have so much memory; the order is not yet by
+ * levels. */
+int job_open(struct job *job);
+int job_read(struct job *job, uint64_t *hash);
+int job_divide(struct job *job, struct comm *ranks, int64_t memory, uint64_t hash);
 /* Collective. Errors: FAILED where the device has less memory left than training will take, naming the parts
  * and the settings that matter. */
 int job_check_memory(struct job *job);

@@ -2,15 +2,14 @@
 
 #include "runtime/base/base.h"
 
-int job_grid_read(const struct config *config, const struct comm *comm, const struct model_type *type,
-                  struct grid *grid) {
-  TRY(grid_read(config->partition.grid, comm->size, grid));
+int job_grid_read(const struct config *config, int ranks, const struct model_type *type, struct grid *grid) {
+  TRY(grid_read(config->partition.grid, ranks, grid));
   if (grid->cols > 1 && !model_type_slices(type, config))
     FAIL(BAD_INPUT,
          "partition.grid = \"%s\": model.type = \"%s\"%s wants whole rows of its neighbours; \"%dx1\" is "
          "allowed",
          config->partition.grid, config->model.type,
-         strcmp(config->model.type, "sage") == 0 ? " with model.aggregator = \"max\"" : "", comm->size);
+         strcmp(config->model.type, "sage") == 0 ? " with model.aggregator = \"max\"" : "", ranks);
   return OK;
 }
 

@@ -9,8 +9,7 @@
 
 /* The grid that partition.grid asks for; of "auto" ranks x 1, which job_grid_choose may replace. Errors:
  * BAD_INPUT for one of another number of ranks, and for slices where the model wants whole rows. */
-int job_grid_read(const struct config *config, const struct comm *comm, const struct model_type *type,
-                  struct grid *grid);
+int job_grid_read(const struct config *config, int ranks, const struct model_type *type, struct grid *grid);
 
 /* Rows that ranks receive for each of their own, from which on slices are worth their cost. */
 enum { GRID_HALO = 3 };

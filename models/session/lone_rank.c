@@ -1,0 +1,43 @@
+#include "models/session/lone_rank.h"
+
+#include "models/core/features.h"
+#include "runtime/base/base.h"
+
+static int read_data(struct lone_rank *lone, struct job *job, const struct device *device) {
+  struct shard *shard = &lone->shard;
+  if (device->ops->stores_nothing)
+    return shard_read_outline(&lone->comm, &job->dataset, &job->partition, shard);
+  return shard_read_data(&lone->comm, &job->dataset, &job->partition,
+                         features_normalized_as_read(&job->config), shard);
+}
+
+static int make_shard(struct lone_rank *lone, struct job *job, const struct device *device) {
+  struct comm *comm = &lone->comm;
+  TRY(shard_init(comm, &job->dataset, &job->partition, &job->block, job->loops, &lone->shard));
+  TRY(shard_add_levels(comm, &job->partition, &job->levels.levels, &lone->shard));
+  TRY(read_data(lone, job, device));
+  return shard_read_split(comm, &job->dataset, &job->partition, job->config.dataset.split, &lone->shard);
+}
+
+int lone_rank_init(struct lone_rank *lone, struct job *job, int rank, const struct network *network,
+                   struct device *device, struct kernels *kernels) {
+  *lone = (struct lone_rank){0};
+  TRY(comm_lone_open(&lone->comm, &job->comm, rank, job->ranks, network));
+  comm_lone_attach(&lone->comm, device);
+  TRY(make_shard(lone, job, device));
+  lone->run = (struct run){.config = &job->config,
+                           .comm = &lone->comm,
+                           .device = device,
+                           .kernels = kernels,
+                           .dataset = &job->dataset,
+                           .partition = &job->partition,
+                           .shard = &lone->shard};
+  return trainer_init(&lone->trainer, &lone->run);
+}
+
+void lone_rank_free(struct lone_rank *lone) {
+  if (lone->run.comm) trainer_free(&lone->trainer, &lone->run);
+  shard_free(&lone->shard);
+  comm_close(&lone->comm);
+  *lone = (struct lone_rank){0};
+}

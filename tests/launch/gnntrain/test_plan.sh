@@ -1,0 +1,76 @@
+# gnntrain --plan and gnnbench epoch --as: without GPUs, the same each time, and with the messages that ranks really send.
+. "$GNNTRAIN_SOURCE/tests/lib.sh"
+export OMP_NUM_THREADS=1
+
+settings config.toml dataset.path=synth:nodes=6000,degree=10,features=24,classes=5,community-size=300 train.epochs=20 \
+  model.layers=3 model.hidden=32 model.dropout=0 log.dir=run
+
+# field RANKS NUMBER: of the row of so many ranks, its column of that number; the mark of an estimate is none.
+field() { sed 's/^~/ /' "${3-out.txt}" | awk -v ranks="$1" -v field="$2" 'NF == 15 && $1 == ranks { print $field }'; }
+
+works gnntrain config.toml --plan 1,2,4,64,256 --out plan.svg --quiet
+cp out.txt first.txt
+says '^NVIDIA H200, fp32; GB/s of a GPU: [0-9]+ within a host of 8, 50 between hosts'
+says '^ +4 +4x1 +1 +[0-9.]+ '
+says '^ +64 +64x1 +8 +'
+says '^~ +256 +256x1 +32 +'
+says '^ +32 +32x1 +4 +' # estimates begin with it
+says '^  up to [0-9]+ ranks? an epoch gets shorter by 10% or more'
+[[ $(echo run/*) == run/parts ]] || fail "a plan leaves more than the parts that it has made: $(echo run/*)"
+grep -q '^<svg .*' plan.svg && grep -q '</svg>' plan.svg || fail "plan.svg is no picture"
+holds "$(field 1 13) == 0 && $(field 2 13) > 0" "MB sent"
+for ranks in 1 2 4 64 256; do # the parts of an epoch but the exchange, which runs beside, are no longer than it
+  holds "$(field $ranks 7) + $(field $ranks 8) + $(field $ranks 9) <= $(field $ranks 4) + .002" "$ranks ranks"
+done
+works gnntrain config.toml --plan 1,2,4,64,256 --quiet
+cmp out.txt first.txt || fail "a plan differs from the one before"
+
+# Slower ways take longer, and a GPU that is slower.
+works gnntrain config.toml --plan 4 --network 10GB/s,160gbit,2 --quiet
+says '10 within a host of 2, 20 between hosts'
+holds "$(field 4 3) == 2 && $(field 4 4) > $(field 4 4 first.txt)" "a slower network"
+works gnntrain config.toml --plan 1 --gpu h100 --quiet
+holds "$(field 1 4) > $(field 1 4 first.txt)" "an H100"
+
+# Levels, a grid, attention, sparse features.
+works gnntrain config.toml --plan 1,2 --set model.type=gat --set runtime.precision=bf16 --quiet
+works gnntrain config.toml --plan 4 --set partition.grid=2x2 --quiet
+says '^ +4 +2x2 '
+works gnntrain config.toml --plan 2 --set runtime.rows=all --set model.type=sage --set model.norm=batch --quiet
+
+# exchanged FILE: bytes that a rank sends in an epoch, of gnnbench epoch --json.
+exchanged() { sed -n 's/^{"op": "exchange".*profiled.*"bytes": \([0-9.e+]*\),.*/\1/p' "$1"; }
+
+# What a rank sends, as each of them says by itself, is what they send together; and what the plan says, in MB.
+for setting in model.type=gcn runtime.rows=all model.type=gat; do
+  works mpirun -n 2 --oversubscribe --bind-to none gnnbench epoch config.toml --set $setting --reps 1 --json
+  both=$(exchanged out.txt)
+  for rank in 0 1; do
+    works gnnbench epoch config.toml --set $setting --as $rank/2 --reps 1 --json
+    cp out.txt as.$rank
+  done
+  holds "$both > 0 && $both == ($(exchanged as.0) + $(exchanged as.1)) / 2" "bytes of both ranks, $setting"
+  works gnntrain config.toml --set $setting --plan 2 --quiet
+  holds "($(exchanged as.0) > $(exchanged as.1) ? $(exchanged as.0) : $(exchanged as.1)) / 1e6 - $(field 2 13) < .051" \
+    "MB of the plan, $setting"
+done
+
+# A slow network is what an epoch waits for.
+works gnnbench epoch config.toml --as 0/2 --network 1gbit,1gbit --reps 2 --json
+says '"op": "wait"'
+
+refused 2 '--plan 2,1: numbers of ranks are wanted' gnntrain config.toml --plan 2,1
+refused 2 '--plan 0: numbers of ranks are wanted' gnntrain config.toml --plan 0
+refused 2 '--plan 1,: numbers of ranks' gnntrain config.toml --plan 1,
+refused 2 '--network fast: "nvlink,400gbit,8" is wanted' gnntrain config.toml --plan 1 --network fast
+refused 2 '--network nvlink,400gbit,0: ' gnntrain config.toml --plan 1 --network nvlink,400gbit,0
+refused 2 'nothing is known of a GPU "a100"' gnntrain config.toml --plan 1 --gpu a100
+refused 2 '--gpu goes with --plan' gnntrain config.toml --gpu h200
+refused 2 'let the name end in .svg' gnntrain config.toml --plan 1 --out plan.png
+refused 2 '--plan trains nothing' gnntrain config.toml --plan 1 --dry-run
+refused 2 '--plan is for GPUs' gnntrain config.toml --plan 1 --set runtime.precision=fp64
+refused 2 'more ranks than nodes|64 parts|40 nodes' gnntrain config.toml --plan 8000 \
+  --set dataset.path=synth:nodes=40,degree=4,features=2,classes=2
+refused 2 'run it without mpirun' mpirun -n 2 --oversubscribe gnntrain config.toml --plan 1
+refused 2 '--as 2/2: a rank of so many is wanted' gnnbench epoch config.toml --as 2/2
+refused 2 '--network goes with --as' gnnbench epoch config.toml --network nvlink,400gbit
