@@ -97,6 +97,7 @@ int plan_run(const struct plan_wish *wish, struct job *job) {
   plan = (struct plan){0};
   TRY(comm_agree(&job->comm, check_alone(&job->comm)));
   TRY(read_ranks(wish->ranks, &plan));
+  snprintf(job->config.runtime.device, sizeof job->config.runtime.device, "auto"); /* none is used */
   job->ranks = plan.row[0].ranks;
   TRY(job_open(job));
   TRY(find_gpu(wish->gpu ? wish->gpu : "H200", &plan.gpu));
