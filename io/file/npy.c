@@ -232,3 +232,22 @@ int npy_check_dims(const struct npy *npy, int dims, const char *shape) {
   if (npy->dims != dims) FAIL(BAD_INPUT, "%s: has %d dimensions, expected %s", npy->name, npy->dims, shape);
   return OK;
 }
+
+/* Version 1.0: magic, the length of the rest in two bytes, a dictionary, blanks, so that elements begin at a
+ * multiple of 64. */
+void npy_write_head(FILE *out, const char *descr, int64_t rows, int64_t cols) {
+  enum { MAGIC = 10, BLOCK = 64 };
+  char text[160], shape[64];
+  if (cols > 0)
+    snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)rows, (long long)cols);
+  else
+    snprintf(shape, sizeof shape, "(%lld,)", (long long)rows);
+  const int used = snprintf(text, sizeof text, "{'descr': '%.8s', 'fortran_order': False, 'shape': %s, }",
+                            descr, shape);
+  const int length = (MAGIC + used + 1 + BLOCK - 1) / BLOCK * BLOCK - MAGIC;
+  fwrite("\x93NUMPY\x01", 1, 7, out);
+  fputc(0, out);
+  fputc(length & 255, out);
+  fputc(length >> 8, out);
+  fprintf(out, "%-*s\n", length - 1, text);
+}

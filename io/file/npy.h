@@ -6,6 +6,7 @@
 #define IO_FILE_NPY_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 enum npy_kind { NPY_BOOL, NPY_INT, NPY_UINT, NPY_FLOAT, NPY_TEXT };
 enum { NPY_DIMS = 4 };
@@ -40,5 +41,9 @@ int npy_text(const struct npy *npy, int64_t i, char *text, int64_t size);
 /* Error unless the array has that many dimensions; `shape` says how messages call it, as "[nodes, features]".
  */
 int npy_check_dims(const struct npy *npy, int dims, const char *shape);
+
+/* How a file begins whose elements, of a type as "<i4", follow in C order: [rows], or [rows, cols] where cols
+ * is above 0. */
+void npy_write_head(FILE *out, const char *descr, int64_t rows, int64_t cols);
 
 #endif

@@ -49,7 +49,7 @@ static const struct option table[] = {
           NEXT "--resume=FILE and --resume: from FILE while there is no newest"),
     SETS("eval", "CHECKPOINT", TEXT, evaluate, "print the metrics of a checkpoint and end"),
     SETS("predict", "CHECKPOINT", TEXT, predict, "write logits, predictions and the last hidden embedding of every node"),
-    SETS("out", "FILE", TEXT, out, "where --predict writes them (.h5), or --plan a picture (.svg)"),
+    SETS("out", "FILE", TEXT, out, "where --predict writes them (.h5, .csv, .npy), or --plan a picture (.svg)"),
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
     SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
@@ -108,13 +108,14 @@ static int check_plan(struct command_line *line) {
   return OK;
 }
 
-/* Predictions are HDF5, whatever they are called. */
+/* Predictions are HDF5 unless their name ends otherwise. */
 static int check_out(const char *out) {
-  static const char *const other[] = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".parquet"};
+  static const char *const other[] = {".tsv", ".txt", ".json", ".npz", ".parquet", ".gz"};
   const char *ending = strrchr(out, '.');
   for (int i = 0; ending && i < (int)(sizeof other / sizeof other[0]); i++)
     if (strcmp(ending, other[i]) == 0)
-      FAIL(BAD_INPUT, "--out %s: predictions are written as HDF5; let the name end in .h5", out);
+      FAIL(BAD_INPUT,
+           "--out %s: predictions are HDF5, a table or an array; let the name end in .h5, .csv or .npy", out);
   return OK;
 }
 
@@ -122,7 +123,8 @@ static int check(struct command_line *line) {
   if (line->help || line->version) return OK;
   if (!line->config)
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
-  if (line->predict && !line->out) FAIL(BAD_INPUT, "--predict needs --out FILE.h5, the file to write");
+  if (line->predict && !line->out)
+    FAIL(BAD_INPUT, "--predict needs --out FILE.h5, .csv or .npy, the file to write");
   TRY(check_plan(line));
   if (line->out && !line->predict && !line->plan.ranks)
     FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT, or with --plan 1,2,4,...");

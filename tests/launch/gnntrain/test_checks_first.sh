@@ -28,7 +28,7 @@ first 'sound\.h5: is not a checkpoint' --eval sound.h5
 first 'sound\.h5: is not a checkpoint' --predict sound.h5 --out out.h5
 first 'run already holds a run, and sound\.h5 is none of its' --resume=sound.h5
 first 'sound\.h5: is not a checkpoint' --resume=sound.h5 --set log.dir=fresh
-first 'out\.csv: predictions are written as HDF5' --predict none.h5 --out out.csv --set train.lr=-1
+first 'out\.txt: predictions are HDF5, a table or an array' --predict none.h5 --out out.txt --set train.lr=-1
 free=(--set log.dir=fresh)
 first 'train\.loss = "bce" does not fit' "${free[@]}" "${header[@]}"
 first 'train\.metric = "roc_auc" is for' "${free[@]}" --set train.metric=roc_auc

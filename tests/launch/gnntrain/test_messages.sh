@@ -19,7 +19,7 @@ meant 'd\.h5 is a dataset, not a configuration, which is a text that names it: d
 meant 'z\.zip is an archive, not a configuration$' z.zip
 meant 'folder is a folder, not a configuration$' folder
 meant 'device "gpu" is not in this build; allowed: auto, (cuda, )?cpu$' c.toml --device gpu
-meant '--out p\.csv: predictions are written as HDF5; let the name end in \.h5$' c.toml --predict b.h5 --out p.csv
+meant '--out p\.tsv: predictions are HDF5, a table or an array; let the name end in \.h5, \.csv or \.npy$' c.toml --predict b.h5 --out p.tsv
 meant 'data/cora\.h5 is not there; it is made by: gnndata import npz cora\.npz data/cora\.h5$' "$GNNTRAIN_SOURCE/configs/cora.toml"
 meant 'data/reddit_like\.h5 is not there; it is made by: gnndata synth data/reddit_like\.h5 .* --community-size 4000 --inside 0\.75$' \
   "$GNNTRAIN_SOURCE/configs/reddit_like.toml"

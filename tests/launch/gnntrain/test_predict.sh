@@ -81,6 +81,30 @@ must_run 1 run.toml --predict run/best.h5 --out new.h5
 must_run 1 run.toml --predict run/best.h5 --out made/here/one.h5
 check_prediction made/here/one.h5 rings.h5 one.h5 >out.txt
 
+# A table has the ids, predictions and logits of the HDF5 file, an array its predictions; both on any number of ranks.
+for ranks in 1 2; do
+  must_run $ranks run.toml --predict run/best.h5 --out $ranks.csv
+  says "^wrote $ranks.csv: predictions and logits of 80 nodes"
+  must_run $ranks run.toml --predict run/best.h5 --out $ranks.npy
+  says "^wrote $ranks.npy: predictions of 80 nodes"
+  [[ $(head -1 $ranks.csv) == id,prediction,logit_0,logit_1 && $(wc -l <$ranks.csv) == 81 ]] || fail "$ranks.csv is another table"
+  # Rings are told apart by their ids.
+  awk -F, 'NR > 1 && ($2 != ($1 >= 1000) || ($2 == 1) != ($4 > $3)) { exit 1 }' $ranks.csv || fail "$ranks.csv: wrong predictions"
+  tail -n +2 $ranks.csv | cut -d, -f2 >predicted.txt
+  tail -c 320 $ranks.npy | od -An -v -t d4 -w4 | tr -d ' ' | cmp - predicted.txt || fail "$ranks.npy is not the table's column"
+  grep -aq "'descr': '<i4', 'fortran_order': False, 'shape': (80,), " $ranks.npy || fail "$ranks.npy: another head"
+  (($(stat -c %s $ranks.npy) == 128 + 320)) || fail "$ranks.npy: another size"
+done
+cmp 1.npy 2.npy || fail "arrays of one and two ranks differ"
+must_run 1 run.toml --predict run/best.h5 --out 1.csv # one of ours is replaced
+refuses_out 1.npy '1\.npy: is there and is no file of predictions for all that can be told'
+cp labels.txt mine.csv
+refuses_out mine.csv 'mine\.csv: is there and is no file of predictions; remove it or name another'
+cmp labels.txt mine.csv || fail "a table of the user's has changed"
+if find_python numpy; then
+  "$python" -c 'import numpy; a = numpy.load("1.npy"); assert a.shape == (80,) and a.dtype == "int32" and a.sum() == 40'
+fi
+
 # A part without nodes has neither metric nor loss.
 gnndata import edgelist rings.txt all.h5 --undirected --features features.csv --labels labels.txt \
   --split random:1,0 >out.txt

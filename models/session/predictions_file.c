@@ -1,0 +1,179 @@
+#include "models/session/predictions_file.h"
+
+#include "io/file/npy.h"
+#include "runtime/base/base.h"
+
+static const char predictions_format[] = "gnntrain-predictions";
+
+enum predictions_kind predictions_kind_of(const char *path) {
+  const char *ending = strrchr(path, '.');
+  if (ending && strcmp(ending, ".csv") == 0) return PREDICTIONS_CSV;
+  return ending && strcmp(ending, ".npy") == 0 ? PREDICTIONS_NPY : PREDICTIONS_H5;
+}
+
+/* How a table of ours begins; an array does not say what it is. */
+static int begins_as_ours(enum predictions_kind kind, const char *path) {
+  static const char *const beginning[] = {"id,prediction,", "id,label_0,"};
+  char text[16] = "";
+  FILE *in = kind == PREDICTIONS_CSV ? fopen(path, "re") : NULL;
+  if (!in) return 0;
+  const size_t length = fread(text, 1, sizeof text - 1, in);
+  fclose(in);
+  int ours = length == 0;
+  for (int i = 0; i < 2; i++) ours |= strncmp(text, beginning[i], strlen(beginning[i])) == 0;
+  return ours;
+}
+
+int predictions_file_check(const char *path) {
+  const enum predictions_kind kind = predictions_kind_of(path);
+  if (kind == PREDICTIONS_H5) return h5_check_replaced(path, predictions_format, "file of predictions");
+  FILE *there = fopen(path, "re");
+  if (!there) return OK;
+  fclose(there);
+  if (begins_as_ours(kind, path)) return OK;
+  FAIL(BAD_INPUT, "%s: is there and is no file of predictions%s; remove it or name another", path,
+       kind == PREDICTIONS_NPY ? " for all that can be told" : "");
+}
+
+static int write_h5_ids(struct predictions_file *p) {
+  struct dataset *dataset = p->dataset;
+  const int64_t nodes = dataset->nodes;
+  if (dataset->ids == 0) return OK;
+  FREED void *ids = NULL;
+  TRY(memory_alloc(&ids, nodes * (int64_t)sizeof(int64_t), "node ids"));
+  int code = dataset->ids == 1 ? dataset_read_ids(dataset, 0, nodes, ids)
+                               : dataset_read_id_strings(dataset, 0, nodes, ids);
+  if (code == OK && dataset->ids == 1) code = h5_write_all(&p->h5, "id", H5_INT64, nodes, 0, ids);
+  if (code == OK && dataset->ids == 2) code = h5_write_strings(&p->h5, "id", nodes, ids);
+  for (int64_t i = 0; i < nodes && dataset->ids == 2; i++) free(((char **)ids)[i]);
+  return code;
+}
+
+static int create_h5(struct predictions_file *p, const char *path, int64_t embedding, const char *checkpoint,
+                     const char *dataset_path) {
+  const int64_t nodes = p->dataset->nodes;
+  struct h5 *h5 = &p->h5;
+  TRY(h5_create(h5, path));
+  TRY(h5_write_text(h5, "format", predictions_format));
+  TRY(h5_write_text(h5, "checkpoint", checkpoint));
+  TRY(h5_write_text(h5, "dataset", dataset_path));
+  TRY(h5_new_dataset(h5, "logits", H5_FLOAT, nodes, p->classes));
+  TRY(h5_new_dataset(h5, "prediction", p->multilabel ? H5_UINT8 : H5_INT32, nodes,
+                     p->multilabel ? p->classes : 0));
+  if (embedding > 0) TRY(h5_new_dataset(h5, "embedding", H5_FLOAT, nodes, embedding));
+  return write_h5_ids(p);
+}
+
+/* id, the prediction or a column a label, and a column a logit. */
+static void write_csv_head(const struct predictions_file *p) {
+  fputs(p->multilabel ? "id" : "id,prediction", p->out);
+  for (int64_t j = 0; j < p->classes && p->multilabel; j++) fprintf(p->out, ",label_%lld", (long long)j);
+  for (int64_t j = 0; j < p->classes; j++) fprintf(p->out, ",logit_%lld", (long long)j);
+  fputc('\n', p->out);
+}
+
+int predictions_file_create(struct predictions_file *p, const char *path, struct dataset *dataset,
+                            int64_t classes, int64_t embedding, const char *checkpoint,
+                            const char *dataset_path) {
+  *p = (struct predictions_file){.kind = predictions_kind_of(path),
+                                 .dataset = dataset,
+                                 .classes = classes,
+                                 .multilabel = dataset->task == TASK_MULTILABEL};
+  TRY(make_folder_of(path));
+  if (p->kind == PREDICTIONS_H5) return create_h5(p, path, embedding, checkpoint, dataset_path);
+  TRY(atomic_write_open(&p->file, path));
+  TRY(atomic_write_stream(&p->file, &p->out));
+  if (p->kind == PREDICTIONS_CSV) write_csv_head(p);
+  if (p->kind == PREDICTIONS_NPY)
+    npy_write_head(p->out, p->multilabel ? "|u1" : "<i4", dataset->nodes, p->multilabel ? classes : 0);
+  return OK;
+}
+
+static int32_t largest(const float *logit, int64_t cols) {
+  int64_t best = 0;
+  for (int64_t j = 1; j < cols; j++) {
+    if (logit[j] > logit[best]) best = j;
+  }
+  return (int32_t)best;
+}
+
+/* int32 [count], or uint8 [count, classes]. */
+static void predict(const struct predictions_file *p, int64_t count, const float *logits, void *prediction) {
+  const int64_t cols = p->classes;
+  for (int64_t i = 0; i < count && !p->multilabel; i++)
+    ((int32_t *)prediction)[i] = largest(logits + i * cols, cols);
+  for (int64_t i = 0; i < count * cols && p->multilabel; i++) ((uint8_t *)prediction)[i] = logits[i] > 0;
+}
+
+static int write_h5_logits(struct predictions_file *p, int64_t first, int64_t count, const float *logits,
+                           const void *prediction) {
+  TRY(h5_write_rows(&p->h5, "logits", first, count, H5_FLOAT, logits));
+  return h5_write_rows(&p->h5, "prediction", first, count, p->multilabel ? H5_UINT8 : H5_INT32, prediction);
+}
+
+/* In quotes where a reader of tables would misread it. */
+static void write_csv_text(FILE *out, const char *text) {
+  if (!strpbrk(text, ",\"\r\n")) {
+    fputs(text, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+/* ids: int64 or texts, as the dataset has them; NULL: nodes by number. */
+static void write_csv_row(const struct predictions_file *p, int64_t node, int64_t i, const void *ids,
+                          const float *logit, const void *prediction) {
+  const uint8_t *label = (const uint8_t *)prediction + i * p->classes;
+  if (p->dataset->ids == 2)
+    write_csv_text(p->out, ((char *const *)ids)[i]);
+  else
+    fprintf(p->out, "%lld", (long long)(ids ? ((const int64_t *)ids)[i] : node));
+  if (!p->multilabel) fprintf(p->out, ",%d", ((const int32_t *)prediction)[i]);
+  for (int64_t j = 0; j < p->classes && p->multilabel; j++) fprintf(p->out, ",%d", label[j]);
+  for (int64_t j = 0; j < p->classes; j++) fprintf(p->out, ",%.9g", (double)logit[j]);
+  fputc('\n', p->out);
+}
+
+static int write_csv_rows(struct predictions_file *p, int64_t first, int64_t count, const float *logits,
+                          const void *prediction) {
+  struct dataset *dataset = p->dataset;
+  FREED void *ids = NULL;
+  if (dataset->ids) TRY(memory_alloc(&ids, count * (int64_t)sizeof(int64_t), "node ids"));
+  if (dataset->ids == 1) TRY(dataset_read_ids(dataset, first, count, ids));
+  if (dataset->ids == 2) TRY(dataset_read_id_strings(dataset, first, count, ids));
+  for (int64_t i = 0; i < count; i++)
+    write_csv_row(p, first + i, i, ids, logits + i * p->classes, prediction);
+  for (int64_t i = 0; i < count && dataset->ids == 2; i++) free(((char **)ids)[i]);
+  return OK;
+}
+
+int predictions_file_logits(struct predictions_file *p, int64_t first, int64_t count, const float *logits) {
+  const int64_t width = p->multilabel ? p->classes : (int64_t)sizeof(int32_t);
+  FREED void *prediction = NULL;
+  TRY(memory_alloc(&prediction, count * width, "predictions"));
+  predict(p, count, logits, prediction);
+  if (p->kind == PREDICTIONS_H5) return write_h5_logits(p, first, count, logits, prediction);
+  if (p->kind == PREDICTIONS_CSV) return write_csv_rows(p, first, count, logits, prediction);
+  fwrite(prediction, (size_t)width, (size_t)count, p->out); /* commit says when that fails */
+  return OK;
+}
+
+int predictions_file_embedding(struct predictions_file *p, int64_t first, int64_t count, const float *rows) {
+  return p->kind == PREDICTIONS_H5 ? h5_write_rows(&p->h5, "embedding", first, count, H5_FLOAT, rows) : OK;
+}
+
+int predictions_file_commit(struct predictions_file *p) {
+  return p->kind == PREDICTIONS_H5 ? h5_commit(&p->h5) : atomic_write_commit(&p->file);
+}
+
+void predictions_file_close(struct predictions_file *p) {
+  if (p->kind == PREDICTIONS_H5)
+    h5_close(&p->h5);
+  else
+    atomic_write_drop(&p->file);
+}
