@@ -33,7 +33,6 @@ void simulated_layout_free(struct kernels *k, struct layout *layout);
 extern const struct attention_ops simulated_attention_ops;
 extern const struct elementwise_ops simulated_elementwise_ops;
 extern const struct gemm_ops simulated_gemm_ops;
-extern const struct incidence_ops simulated_incidence_ops;
 extern const struct loss_ops simulated_loss_ops;
 extern const struct optimizer_ops simulated_optimizer_ops;
 extern const struct reduce_ops simulated_reduce_ops;

@@ -3,7 +3,6 @@
 
 #include "kernels/cost/cost_models.h"
 #include "kernels/ops/attention.h"
-#include "kernels/ops/incidence.h"
 #include "kernels/ops/ops_check.h"
 #include "kernels/ops/reduce.h"
 #include "kernels/ops/sparse.h"
@@ -31,8 +30,8 @@ static int attend(struct kernels *k, const struct layout *layout, double width, 
   return gather(k, layout, width, cost_model_of(k->device->name)->pass.scores, beside);
 }
 
-/* What rows read besides: themselves, what is added, what another part has summed; and where they end in a
- * loss a label and its gradient. */
+/* What rows read and write besides: themselves, what is added, sums that another part of the matrix goes on
+ * with. */
 static double spmm_beside(const struct spmm *op) {
   const double row = (double)op->y.cols, sum = op->sums.data ? (double)dtype_bytes(op->sums.dtype) : 0,
                number = (double)dtype_bytes(op->y.dtype);
@@ -102,18 +101,12 @@ static int cosine_backward(struct kernels *k, const struct cosine_backward *op) 
   return attend(k, op->a, (double)op->message.cols, bytes_of(op->rows) + bytes_of(op->dn));
 }
 
-static int sddmm(struct kernels *k, const struct sddmm *op) {
-  return gather(k, op->a, (double)op->x.cols, 1, (double)op->a->csr->nnz * 4);
-}
-
 SIMULATED_PASS(attention_rows, attention_rows)
 SIMULATED_PASS(attention_terms, attention_terms)
 SIMULATED_PASS(attention_terms_backward, attention_terms_backward)
 SIMULATED_PASS(dynamic_rows, dynamic_rows)
 SIMULATED_PASS(cosine_rows, cosine_rows)
 SIMULATED_PASS(cosine_epilogue, cosine_epilogue)
-SIMULATED_PASS(incidence_weights, incidence_weights)
-SIMULATED_PASS(incidence_weights_backward, incidence_weights_backward)
 
 const struct attention_ops simulated_attention_ops = {.attention = attention,
                                                       .attention_rows = attention_rows,
@@ -125,19 +118,4 @@ const struct attention_ops simulated_attention_ops = {.attention = attention,
                                                       .cosine_rows = cosine_rows,
                                                       .cosine_attention = cosine_attention,
                                                       .cosine_backward = cosine_backward,
-                                                      .cosine_epilogue = cosine_epilogue,
-                                                      .sddmm = sddmm};
-
-/* Both steps, or the pairs in their place where these are fewer bytes. */
-static int incidence_sum(struct kernels *k, const struct incidence_sum *op) {
-  const double width = (double)op->y.cols;
-  double seconds = gather_seconds(k, op->a->edges, width) + gather_seconds(k, op->a->vertices, width);
-  if (op->a->pair) seconds = fmin(seconds, gather_seconds(k, op->a->pair, width));
-  return device_delay(k->device, STREAM_COMPUTE, seconds);
-}
-
-const struct incidence_ops simulated_incidence_ops = {
-    .fuses = 1,
-    .incidence_sum = incidence_sum,
-    .incidence_weights = incidence_weights,
-    .incidence_weights_backward = incidence_weights_backward};
+                                                      .cosine_epilogue = cosine_epilogue};

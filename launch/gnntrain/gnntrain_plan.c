@@ -84,7 +84,7 @@ static void print_plan(const struct plan *plan, const struct config *config) {
                  plan->row[i].ranks == 1 ? "" : "s", plan->gpu->memory_bytes / (1 << 30));
   if (plan->rows == 1) return;
   log_result("  up to %d rank%s an epoch gets shorter by %.0f%% or more for twice as many", most,
-             most == 1 ? "" : "s", 100 * PLAN_PAYS);
+             most == 1 ? "" : "s", 100 * plan_pays);
 }
 
 static int check_alone(const struct comm *comm) {

@@ -9,7 +9,7 @@
 #include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
-const double PLAN_PAYS = .1;
+const double plan_pays = .1;
 
 /* What a GPU's context and libraries hold. */
 static const int64_t context_bytes = 500ll << 20;
@@ -124,7 +124,9 @@ static double exchange_of(const struct plan *plan, const struct plan_row *last, 
 static void estimate(const struct plan *plan, const struct plan_row *before, const struct plan_row *last,
                      struct plan_row *row) {
   const double ranks = row->ranks, from = last->ranks, first = before->ranks;
-  const double growth = log(last->sent / before->sent) / log(from / first);
+  const double growth = before->sent > 0 && last->sent > 0
+                            ? log(last->sent / before->sent) / log(from / first)
+                            : 0;
   *row = (struct plan_row){.ranks = row->ranks, .estimated = 1, .reduced = last->reduced};
   row->hosts = hosts_of(&plan->network, row->ranks);
   row->grid = (struct grid){row->ranks / last->grid.cols, last->grid.cols};
@@ -132,8 +134,8 @@ static void estimate(const struct plan *plan, const struct plan_row *before, con
     row->part[p] = divided(last->part[p], before->part[p], from, first, ranks);
   row->sent = last->sent * pow(ranks / from, growth);
   row->part[EPOCH_EXCHANGE] = exchange_of(plan, last, row->sent);
-  const double hidden = last->part[EPOCH_EXCHANGE] - last->part[EPOCH_WAIT],
-               share = last->part[EPOCH_WAIT] > 0 ? hidden / last->part[EPOCH_OWN] : 1;
+  const double hidden = last->part[EPOCH_EXCHANGE] - last->part[EPOCH_WAIT], own = last->part[EPOCH_OWN],
+               share = last->part[EPOCH_WAIT] > 0 && own > 0 ? hidden / own : 1;
   row->part[EPOCH_WAIT] = fmax(0, row->part[EPOCH_EXCHANGE] - share * row->part[EPOCH_OWN]);
   row->part[EPOCH_REDUCE] = 1e3 * network_reduce_seconds(&plan->network, row->ranks, row->reduced);
   for (int p = 0; p < EPOCH_PARTS; p++)
@@ -204,7 +206,7 @@ int plan_most_that_pay(const struct plan *plan) {
   for (int i = 1; i < plan->rows; i++) {
     const struct plan_row *row = &plan->row[i], *before = row - 1;
     const double doublings = log2((double)row->ranks / before->ranks);
-    if (row->ms > before->ms * pow(1 - PLAN_PAYS, doublings)) break;
+    if (row->ms > before->ms * pow(1 - plan_pays, doublings)) break;
     most = row->ranks;
   }
   return most;

@@ -43,8 +43,8 @@ int plan_network(const char *text, const struct cost_model *gpu, struct network 
 /* GPU-seconds of all epochs and runs. */
 double plan_run_seconds(const struct plan_row *row, const struct config *config);
 
-/* The most ranks of the plan up to which each step makes an epoch shorter by PLAN_PAYS for twice as many. */
-extern const double PLAN_PAYS;
+/* The most ranks of the plan up to which each step makes an epoch shorter by plan_pays for twice as many. */
+extern const double plan_pays;
 int plan_most_that_pay(const struct plan *plan);
 
 #endif

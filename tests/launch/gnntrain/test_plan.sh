@@ -32,8 +32,15 @@ holds "$(field 4 3) == 2 && $(field 4 4) > $(field 4 4 first.txt)" "a slower net
 works gnntrain config.toml --plan 1 --gpu h100 --quiet
 holds "$(field 1 4) > $(field 1 4 first.txt)" "an H100"
 
-# Levels, a grid, attention, sparse features.
-works gnntrain config.toml --plan 1,2 --set model.type=gat --set runtime.precision=bf16 --quiet
+# Every model of graphs, a grid, maxima, a batch norm.
+for model in agnn appnp gat gatv2 gcn gcnii gin mlp sage sgc; do
+  works gnntrain config.toml --plan 2,128 --set model.type=$model --set runtime.precision=bf16 --quiet
+  holds "$(field 2 4) > .02 && $(field 128 4) > .02" "an epoch of $model"
+  lacks nan
+done
+works gnntrain config.toml --plan 2 --set model.type=sage --set 'model.aggregator="max"' --quiet
+refused 2 'does not know hypergraphs' gnntrain config.toml --plan 2 --set model.type=hgnn \
+  --set dataset.path=synth:nodes=400,degree=4,features=4,classes=2,hyperedges=200
 works gnntrain config.toml --plan 4 --set partition.grid=2x2 --quiet
 says '^ +4 +2x2 '
 works gnntrain config.toml --plan 2 --set runtime.rows=all --set model.type=sage --set model.norm=batch --quiet
