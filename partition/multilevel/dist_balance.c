@@ -154,25 +154,9 @@ static int choose(struct balancing *b) {
   return OK;
 }
 
-static int move(struct balancing *b, int64_t *moved) {
-  struct dist_parts *p = b->parts;
-  const int64_t nodes = p->graph->rows.nodes;
-  for (int64_t v = 0; v < nodes; v++)
-    if (p->next[v] != p->part[v]) dist_parts_add(p, p->coming, p->next[v], v, 1);
-  TRY(dist_parts_before(p));
-  for (int64_t v = 0; v < nodes; v++) {
-    const int from = p->part[v], to = p->next[v];
-    if (from == to) continue;
-    const int enters = may_take(p, v, to, fits(p, v, to, NULL), p->before);
-    dist_parts_add(p, p->before, to, v, 1);
-    if (!enters) continue;
-    dist_parts_add(p, p->coming, from, v, -1);
-    dist_parts_add(p, p->coming, to, v, 1);
-    p->part[v] = to;
-    ++*moved;
-  }
-  TRY(dist_parts_moved(p));
-  return dist_graph_fetch(p->graph, DIST_ALL, p->part, sizeof *p->part);
+/* One that had room for the node when it chose must have it behind the others, too. */
+static int may_enter(const struct dist_parts *p, int64_t v, int32_t to, const int64_t *before) {
+  return may_take(p, v, to, fits(p, v, to, NULL), before);
 }
 
 static void sort_light(const struct balancing *b) {
@@ -206,7 +190,7 @@ int dist_parts_balance(struct dist_parts *p) {
     TRY(dist_graph_decide(p->graph, DIST_ALL, choose_part, &b));
     TRY(set_prices(&b));
     TRY(choose(&b));
-    TRY(move(&b, &moved));
+    TRY(dist_parts_move(b.parts, DIST_ALL, may_enter, &moved));
     TRY(comm_sum_int64(p->graph->comm, &moved));
   }
   return OK;

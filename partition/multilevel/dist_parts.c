@@ -45,11 +45,33 @@ int dist_parts_before(struct dist_parts *p) {
   return OK;
 }
 
-int dist_parts_moved(struct dist_parts *p) {
+/* Adds what came and went on all ranks, p->coming, to the loads; it is zero again. */
+static int update_loads(struct dist_parts *p) {
   TRY(comm_reduce(p->graph->comm, p->coming, loads_of(p), NUMBER_INT64, REDUCE_SUM));
   for (int64_t i = 0; i < loads_of(p); i++) {
     p->load[i] += p->coming[i];
     p->coming[i] = 0;
   }
   return OK;
+}
+
+int dist_parts_move(struct dist_parts *p, int share, dist_parts_may *may, int64_t *moved) {
+  const int64_t nodes = p->graph->rows.nodes, step = share == DIST_ALL ? 1 : DIST_SHARES,
+                first = share == DIST_ALL ? 0 : dist_graph_share(p->graph, share);
+  for (int64_t v = first; v < nodes; v += step)
+    if (p->next[v] != p->part[v]) dist_parts_add(p, p->coming, p->next[v], v, 1);
+  TRY(dist_parts_before(p));
+  for (int64_t v = first; v < nodes; v += step) {
+    const int32_t from = p->part[v], to = p->next[v];
+    if (from == to) continue;
+    const int enters = may(p, v, to, p->before);
+    dist_parts_add(p, p->before, to, v, 1);
+    if (!enters) continue;
+    dist_parts_add(p, p->coming, from, v, -1);
+    dist_parts_add(p, p->coming, to, v, 1);
+    p->part[v] = to;
+    ++*moved;
+  }
+  TRY(update_loads(p));
+  return dist_graph_fetch(p->graph, share, p->part, sizeof *p->part);
 }

@@ -41,8 +41,14 @@ static inline void dist_parts_add(const struct dist_parts *p, int64_t *load, int
 /* Collective. p->before becomes the sum of p->coming over the ranks below; p->coming is zero again. */
 int dist_parts_before(struct dist_parts *p);
 
-/* Collective. Adds what came and went on all ranks, p->coming, to the loads; it is zero again. */
-int dist_parts_moved(struct dist_parts *p);
+/* Whether part `to` may take the node where others, before[parts * PART_LOADS], come ahead of it; NULL: none
+ * do. */
+typedef int dist_parts_may(const struct dist_parts *p, int64_t v, int32_t to, const int64_t *before);
+
+/* Collective. Nodes of a share, or of DIST_ALL, go where they want to (p->next), one after the other by their
+ * ids over all ranks: whoever may not come behind those ahead of it, these being let in or not, stays. Adds
+ * those that went on this rank to *moved; loads, and the parts of ghosts, are up to date then. */
+int dist_parts_move(struct dist_parts *p, int share, dist_parts_may *may, int64_t *moved);
 
 /* Collective. Nodes move until no more than a thousandth does, where more of their arcs lead; each part
  * within its limits, or with no more than the fullest that it relieves. */

@@ -36,33 +36,12 @@ static void choose_part(struct tally *t, int64_t v, void *context) {
   p->next[v] = best;
 }
 
-/* Whoever finds no room behind those before it stays, these being let in or not. */
-static int move(struct dist_parts *p, int share, int64_t *moved) {
-  const int64_t nodes = p->graph->rows.nodes, first = dist_graph_share(p->graph, share);
-  for (int64_t v = first; v < nodes; v += DIST_SHARES)
-    if (p->next[v] != p->part[v]) dist_parts_add(p, p->coming, p->next[v], v, 1);
-  TRY(dist_parts_before(p));
-  for (int64_t v = first; v < nodes; v += DIST_SHARES) {
-    const int32_t from = p->part[v], to = p->next[v];
-    if (from == to) continue;
-    const int enters = may_take(p, v, to, p->before);
-    dist_parts_add(p, p->before, to, v, 1);
-    if (!enters) continue;
-    dist_parts_add(p, p->coming, from, v, -1);
-    dist_parts_add(p, p->coming, to, v, 1);
-    p->part[v] = to;
-    ++*moved;
-  }
-  return dist_graph_fetch(p->graph, share, p->part, sizeof *p->part);
-}
-
 int dist_parts_refine(struct dist_parts *p) {
   for (int round = 0; round < ROUNDS; round++) {
     int64_t moved = 0;
     for (int share = 0; share < DIST_SHARES; share++) {
       TRY(dist_graph_decide(p->graph, share, choose_part, p));
-      TRY(move(p, share, &moved));
-      TRY(dist_parts_moved(p));
+      TRY(dist_parts_move(p, share, may_take, &moved));
     }
     TRY(comm_sum_int64(p->graph->comm, &moved));
     if ((double)moved <= SETTLED * (double)p->graph->nodes) break;
