@@ -101,6 +101,24 @@ refuses_out 1.npy '1\.npy: is there and is no file of predictions for all that c
 cp labels.txt mine.csv
 refuses_out mine.csv 'mine\.csv: is there and is no file of predictions; remove it or name another'
 cmp labels.txt mine.csv || fail "a table of the user's has changed"
+
+# Nodes without ids go by their numbers; of several labels each has a column, 1 where its logit is above 0.
+settings made.toml dataset.path=synth:nodes=60,degree=4,features=4,classes=3 model.hidden=4 train.epochs=2 log.dir=made_run
+must_run 1 made.toml
+must_run 1 made.toml --predict made_run/best.h5 --out made.csv
+[[ $(tail -n +2 made.csv | cut -d, -f1) == "$(seq 0 59)" ]] || fail "made.csv: nodes are not their numbers"
+header="{'descr': '|u1', 'fortran_order': False, 'shape': (80, 2), }"
+{
+  printf '\x93NUMPY\x01\x00%b\x00%s\n' "\\x$(printf %02x $((${#header} + 1)))" "$header"
+  for ((i = 0; i < 40; i++)); do printf '\x01\x00\x01\x01'; done
+} >several.npy
+works gnndata import edgelist rings.txt several.h5 --undirected --features features.csv --labels several.npy --split random:0.5,0.25
+settings several.toml dataset.path=several.h5 model.hidden=4 train.epochs=5 log.dir=several
+must_run 1 several.toml
+must_run 2 several.toml --predict several/best.h5 --out several.csv
+[[ $(head -1 several.csv) == id,label_0,label_1,logit_0,logit_1 ]] || fail "several.csv: another head"
+awk -F, 'NR > 1 && ($2 != ($4 > 0) || $3 != ($5 > 0)) { exit 1 } END { exit NR != 81 }' several.csv || fail "several.csv: labels are not their logits"
+[[ $(tail -n +2 several.csv | cut -d, -f1) == "$(tail -n +2 1.csv | cut -d, -f1)" ]] || fail "several.csv: other ids"
 if find_python numpy; then
   "$python" -c 'import numpy; a = numpy.load("1.npy"); assert a.shape == (80,) and a.dtype == "int32" and a.sum() == 40'
 fi

@@ -162,4 +162,6 @@ TEST(messages_last_as_the_network_says) {
   assert_float_equal(network_reduce_seconds(&slow, 1, 8), 0, 1e-9);
   assert_float_equal(network_reduce_seconds(&slow, 2, 8), 3 + 4, 1e-9);
   assert_float_equal(network_reduce_seconds(&slow, 4, 8), 3 + 4 + 5 + 16, 1e-9);
+  const struct network wide = {{2, .5, 3}, {10, 4, 5}, 0, 8};
+  assert_float_equal(network_reduce_seconds(&wide, 8, 8), 3 * 3 + 7, 1e-9);
 }
