@@ -15,7 +15,7 @@ struct lone {
   double until;
 };
 
-/* What a rank moves by one way, and whether it does. */
+/* Bytes that leave and reach a rank by one way. */
 struct load {
   double out, in;
 };
