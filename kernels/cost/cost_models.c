@@ -220,14 +220,18 @@ static void write_model(struct cost_model *model, FILE *out) {
   }
 }
 
-int cost_models_write(const struct cost_model *model, const char *path) {
-  ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
-  FILE *out;
+int cost_models_take(const struct cost_model *model) {
   struct cost_model *kept = add_model(model->name, strlen(model->name));
-  if (!kept) FAIL(FAILED, "%s: no room for another GPU", path);
+  if (!kept) FAIL(FAILED, "constants of %d GPUs are known; there is no room for another", MODELS);
   const char *name = kept->name;
   *kept = *model;
   kept->name = name;
+  return OK;
+}
+
+int cost_models_write(const char *path) {
+  ENDED_BY(atomic_write_drop) struct atomic_write p = {0};
+  FILE *out;
   TRY(make_folder_of(path));
   TRY(atomic_write_open(&p, path));
   TRY(atomic_write_stream(&p, &out));

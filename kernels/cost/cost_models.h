@@ -25,6 +25,10 @@ int cost_model_named(const char *device, const struct cost_model **model);
  * constant that is not there is the source's. Errors: BAD_INPUT naming line and key. */
 int cost_models_read(const char *text, const char *name);
 
+/* The constants that hold for the GPU model->name from now on: copied, and those of others stay. Errors:
+ * FAILED when there is no room for another GPU. */
+int cost_models_take(const struct cost_model *model);
+
 /* A file of them. */
 struct cost_constants {
   char path[CONFIG_TEXT]; /* "": none */
@@ -35,9 +39,8 @@ struct cost_constants {
  * a path. Errors: BAD_INPUT when a file that is named cannot be read or is too long. */
 int cost_constants_find(const char *setting, struct cost_constants *constants);
 
-/* Writes the constants that were read, with `model` in place of the one of its name, to that file. Errors:
- * FAILED when it cannot be written. */
-int cost_models_write(const struct cost_model *model, const char *path);
+/* Writes the constants that were read and taken to that file. Errors: FAILED when it cannot be written. */
+int cost_models_write(const char *path);
 
 /* Back to the source's alone. */
 void cost_models_forget(void);

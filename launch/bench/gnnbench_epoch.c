@@ -2,9 +2,9 @@
 #include "launch/bench/bench.h"
 
 #include "kernels/cost/cost_models.h"
+#include "models/plan/lone_rank.h"
+#include "models/plan/plan.h"
 #include "models/session/job.h"
-#include "models/session/lone_rank.h"
-#include "models/session/plan.h"
 #include "models/train/epoch.h"
 #include "models/train/epoch_breakdown.h"
 #include "runtime/device/device_list.h"

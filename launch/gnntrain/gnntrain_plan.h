@@ -2,7 +2,7 @@
 #ifndef LAUNCH_GNNTRAIN_GNNTRAIN_PLAN_H
 #define LAUNCH_GNNTRAIN_GNNTRAIN_PLAN_H
 
-#include "models/session/plan.h"
+#include "models/plan/plan.h"
 
 /* What the command line says of it. */
 struct plan_wish {

@@ -2,7 +2,7 @@
 #ifndef LAUNCH_GNNTRAIN_GNNTRAIN_PLAN_PICTURE_H
 #define LAUNCH_GNNTRAIN_GNNTRAIN_PLAN_PICTURE_H
 
-#include "models/session/plan.h"
+#include "models/plan/plan.h"
 
 /* An SVG of both axes' logarithms: the epoch, and what it would be if all ranks shared it evenly. Errors:
  * FAILED when the file cannot be written. */

@@ -40,7 +40,7 @@ violations() {
     floors("kernels/cuda/spmm", ". | variants")
     floors("kernels/cuda/gemm", ". | rows tma")
     floors("partition", "graph | multilevel order shard | cut")
-    floors("models", "core | program | layers | train | session")
+    floors("models", "core | program | layers | train | session | plan")
     floors("models/program", ". | rules")
     floors("models/train", "state | .")
     floors("launch", ". | gnntrain gnndata bench")
@@ -57,7 +57,7 @@ violations() {
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
-    shows("models", "core/layouts layers/types session/evaluate session/job session/lone_rank session/plan session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"

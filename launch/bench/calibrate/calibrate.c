@@ -5,6 +5,7 @@
 #include "kernels/cost/cost_models.h"
 #include "kernels/format/tiles.h"
 #include "launch/bench/calibrate/calibration.h"
+#include "models/plan/plan_passes.h"
 
 /* A product of a made matrix. */
 struct timing {
@@ -106,13 +107,17 @@ static int find_constants(struct calibration *c) {
     TRY(calibrate_element(c, e));
     TRY(find_with_weights(c));
   }
-  return calibrate_passes(c);
+  return plan_passes_fit(&c->bench->comm, &c->bench->device, &c->model);
 }
 
 static void print_constants(const struct cost_model *m) {
   static const char *const element[COST_ELEMENTS] = {"bf16", "fp32"};
   const struct cost_result *result = &m->result;
   const struct cost_start *start = &m->start;
+  const struct cost_pass *pass = &m->pass;
+  printf("passes over matrices: %.3g us, then %.3g ps a byte and, of a product, %.3g, %.3g, %.3g fs an "
+         "operation in bf16, tf32, fp32\n",
+         pass->start / 1e6, pass->byte, 1e3 * pass->flop_bf16, 1e3 * pass->flop_tf32, 1e3 * pass->flop_fp32);
   printf(
       "%s: a row %.3g ps and %.3g to %.3g a byte, a byte of a merged one %.3g, of planes %.3g; the first "
       "kernel "
@@ -141,19 +146,21 @@ static void find_place(const struct bench *bench, char path[CONFIG_TEXT]) {
   if (strcmp(path, "-") == 0) path[0] = '\0';
 }
 
-static int keep(const char *path, const struct cost_model *model) {
-  if (path[0] == '\0') return OK;
-  TRY(cost_models_write(model, path));
-  printf("kept in %s\n", path);
-  return OK;
-}
-
 /* What was kept before stays: one rank measures a GPU, several the exchange between them. */
 static int read_kept(const char *path) {
   struct cost_constants constants = {0};
   if (path[0] == '\0' || access(path, F_OK) != 0) return OK;
   TRY(cost_constants_find(path, &constants));
   return cost_models_read(constants.text, constants.path);
+}
+
+static int keep(const char *path, const struct cost_model *model) {
+  if (path[0] == '\0') return OK;
+  TRY(read_kept(path)); /* plan_passes_fit has forgotten those of other GPUs */
+  TRY(cost_models_take(model));
+  TRY(cost_models_write(path));
+  printf("kept in %s\n", path);
+  return OK;
 }
 
 int gnnbench_calibrate(struct bench *bench) {

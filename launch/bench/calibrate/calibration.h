@@ -33,8 +33,6 @@ int calibrate_element(struct calibration *c, int e);
 int calibrate_measure(const struct calibration *c, const struct csr *m, enum layout_tiers tiers,
                       struct cost_sample *sample);
 
-/* calibrate_pass.c: sets c->model.pass but for its factors, and prints it. */
-int calibrate_passes(struct calibration *c);
 /* calibrate_exchange.c. Collective: sets the exchange inside a host, or that between hosts, and
  * prints it. */
 int calibrate_exchange(struct bench *bench, struct cost_model *model);

@@ -44,11 +44,11 @@ must_run 1 run.toml --set log.progress=8
 
 # One that takes long has a line every five seconds or so, and the best since.
 start 1 run/metrics.jsonl run.toml --epochs 1000000000
-sleep 11
+sleep 7
 kill -TERM $job
 ends_within 15 75
 lines=$(grep -c '^epoch' out.txt)
-((lines >= 4 && lines <= 8)) || fail "$lines lines of epochs in 11 seconds"
+((lines >= 3 && lines <= 7)) || fail "$lines lines of epochs in 7 seconds"
 says '^epoch .*  best so far$'
 (($(losses run | wc -l) > 5 * lines)) || fail "epochs are missing in metrics.jsonl"
 

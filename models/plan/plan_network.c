@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "models/session/plan.h"
+#include "models/plan/plan.h"
 #include "runtime/base/base.h"
 
 /* Seconds of the first byte between hosts, by InfiniBand: MPI and NCCL take 10 to 30 us. */

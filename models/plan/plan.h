@@ -4,8 +4,8 @@
  * rows, arcs and halo rows are trained for an epoch each, alone, on a simulated GPU: the same shards,
  * programs and messages as in a training, whose kernels and messages last as long as the cost model says.
  * Above PLAN_PARTS ranks an epoch is estimated from those below. */
-#ifndef MODELS_SESSION_PLAN_H
-#define MODELS_SESSION_PLAN_H
+#ifndef MODELS_PLAN_PLAN_H
+#define MODELS_PLAN_PLAN_H
 
 #include "models/session/job.h"
 #include "models/train/epoch_breakdown.h"

@@ -1,7 +1,7 @@
 /* lone_rank: one rank's share of a job, trained without the other ranks: what an epoch of it takes on a GPU,
  * real or simulated, where there are not as many as the job would have. */
-#ifndef MODELS_SESSION_LONE_RANK_H
-#define MODELS_SESSION_LONE_RANK_H
+#ifndef MODELS_PLAN_LONE_RANK_H
+#define MODELS_PLAN_LONE_RANK_H
 
 #include "models/session/job.h"
 #include "runtime/comm/comm_lone.h"

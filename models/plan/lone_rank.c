@@ -1,4 +1,4 @@
-#include "models/session/lone_rank.h"
+#include "models/plan/lone_rank.h"
 
 #include "models/core/features.h"
 #include "runtime/base/base.h"

@@ -1,9 +1,9 @@
-#include "models/session/plan.h"
+#include "models/plan/plan.h"
 
 #include <math.h>
 #include <omp.h>
 
-#include "models/session/lone_rank.h"
+#include "models/plan/lone_rank.h"
 #include "partition/cut/partition_ahead.h"
 #include "runtime/base/base.h"
 #include "runtime/device/device_list.h"

@@ -1,0 +1,156 @@
+#include "models/plan/plan_passes.h"
+
+#include <math.h>
+
+#include "kernels/cost/cost_models.h"
+#include "models/plan/lone_rank.h"
+#include "models/plan/plan.h"
+#include "runtime/base/base.h"
+#include "runtime/device/device_list.h"
+
+enum { WARM_UP = 3, EPOCHS = 21 };
+
+/* A graph, as wide in all layers, and what it is trained in. */
+struct made {
+  int64_t nodes, width;
+  enum precision precision;
+};
+
+static struct job job; /* large */
+
+static int compare(const void *a, const void *b) {
+  return COMPARE(*(const double *)a, *(const double *)b);
+}
+
+/* The median. As in training the device is an epoch ahead of the host. */
+static int train(struct lone_rank *lone, double *seconds) {
+  struct epoch *epoch = &lone->trainer.epoch;
+  double ms[EPOCHS];
+  TRY(trainer_start(&lone->trainer, &lone->run));
+  TRY(model_reset(&lone->trainer.model, &lone->run));
+  TRY(epoch_begin(epoch, &lone->run, 0, 0));
+  for (int64_t i = 1; i <= WARM_UP + EPOCHS + 1; i++) {
+    struct result result;
+    if (i <= WARM_UP + EPOCHS) {
+      TRY(epoch_queue(epoch, &lone->run, i));
+      TRY(epoch_queue_result(epoch, &lone->run));
+    }
+    if (i == 1) continue;
+    TRY(epoch_collect(epoch, &lone->run, i - 1, &result));
+    if (i - 1 > WARM_UP) ms[i - 2 - WARM_UP] = result.ms;
+  }
+  qsort(ms, EPOCHS, sizeof *ms, compare);
+  *seconds = 1e-3 * ms[EPOCHS / 2];
+  return OK;
+}
+
+/* An epoch of the job on a device whose constants are these. */
+static int time_epoch(struct device *device, const struct cost_model *model, double *seconds) {
+  static struct lone_rank lone; /* large */
+  struct kernels kernels = {0};
+  struct network network;
+  TRY(cost_models_take(model));
+  int code = plan_network(NULL, model, &network);
+  if (code == OK) code = kernels_open(&kernels, device, job.config.runtime.precision);
+  if (code == OK) code = lone_rank_init(&lone, &job, 0, &network, device, &kernels);
+  if (code == OK) code = train(&lone, seconds);
+  lone_rank_free(&lone);
+  kernels_close(&kernels);
+  return code;
+}
+
+static int simulate_epoch(const struct device *device, const struct cost_model *model, double *seconds) {
+  struct device simulated = {0};
+  int code = device_simulate(&simulated, model->name, device->memory, device->threads);
+  if (code == OK) code = time_epoch(&simulated, model, seconds);
+  device_close(&simulated);
+  return code;
+}
+
+/* What the model says is linear in each constant. */
+struct linear {
+  double measured, rest; /* seconds; those of neither constant */
+  double slope[3];
+};
+
+enum { CONSTANTS = 3 }; /* of a precision */
+static void constants_of(struct cost_pass *pass, enum precision precision, double *constant[CONSTANTS]) {
+  constant[0] = &pass->start;
+  constant[1] = &pass->byte;
+  constant[2] = precision == PRECISION_BF16   ? &pass->flop_bf16
+                : precision == PRECISION_TF32 ? &pass->flop_tf32
+                                              : &pass->flop_fp32;
+}
+
+static int find_slopes(struct device *device, const struct cost_model *model, enum precision precision,
+                       struct linear *linear) {
+  struct cost_model varied = *model;
+  double *constant[CONSTANTS], value[CONSTANTS];
+  constants_of(&varied.pass, precision, constant);
+  TRY(time_epoch(device, model, &linear->measured));
+  for (int i = 0; i < CONSTANTS; i++) value[i] = *constant[i], *constant[i] = 0;
+  TRY(simulate_epoch(device, &varied, &linear->rest));
+  for (int i = 0; i < CONSTANTS; i++) {
+    double seconds;
+    *constant[i] = value[i];
+    TRY(simulate_epoch(device, &varied, &seconds));
+    linear->slope[i] = (seconds - linear->rest) / value[i];
+    *constant[i] = 0;
+  }
+  return OK;
+}
+
+/* As gnndata synth makes them. */
+static int open_made(const struct comm *comm, const struct made *made) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "[dataset]\npath = \"synth:nodes=%lld,degree=1,features=%lld,classes=16\"\n"
+           "[partition]\nmethod = \"block\"\norder = \"given\"\n"
+           "[model]\ntype = \"gcn\"\nlayers = 3\nhidden = %lld\ndropout = 0.0\n[train]\nepochs = 1000\n"
+           "[runtime]\nprecision = \"%s\"\nrows = \"all\"\nconstants = \"none\"\n",
+           (long long)made->nodes, (long long)made->width, (long long)made->width,
+           precision_name[made->precision]);
+  job = (struct job){.comm = *comm, .ranks = 1};
+  return config_parse(&job.config, text, "a made graph");
+}
+
+static int measure(struct comm *comm, struct device *device, const struct cost_model *model,
+                   const struct made *made, struct linear *linear) {
+  uint64_t hash = 0;
+  int code = open_made(comm, made);
+  if (code == OK) code = job_open(&job);
+  if (code == OK) code = job_read(&job, &hash);
+  if (code == OK) code = job_divide(&job, &job.comm, device->memory, hash);
+  if (code == OK) code = job_levels_order(&job.levels, &job.comm, &job.partition);
+  if (code == OK) code = find_slopes(device, model, made->precision, linear);
+  job_free(&job);
+  return code;
+}
+
+/* The value of one constant that repeats what was measured, given the others. */
+static double solve(const struct linear *linear, double *const constant[CONSTANTS], int which) {
+  double seconds = linear->measured - linear->rest;
+  for (int i = 0; i < CONSTANTS; i++)
+    if (i != which) seconds -= linear->slope[i] * *constant[i];
+  return fmax(0, seconds / linear->slope[which]);
+}
+
+int plan_passes_fit(struct comm *comm, struct device *device, struct cost_model *model) {
+  static const struct made made[CONSTANTS] = {
+      {1 << 11, 64, PRECISION_BF16}, {1 << 20, 128, PRECISION_BF16}, {1 << 18, 512, PRECISION_BF16}};
+  static const enum precision other[] = {PRECISION_TF32, PRECISION_FP32};
+  struct linear linear[CONSTANTS];
+  double *constant[CONSTANTS];
+  for (int i = 0; i < CONSTANTS; i++) TRY(measure(comm, device, model, &made[i], &linear[i]));
+  constants_of(&model->pass, PRECISION_BF16, constant);
+  for (int round = 0; round < 50;
+       round++) /* by Gauss and Seidel: each epoch is made of its constant above all */
+    for (int i = 0; i < CONSTANTS; i++) *constant[i] = solve(&linear[i], constant, i);
+  for (int i = 0; i < 2; i++) {
+    const struct made wide = {made[2].nodes, made[2].width, other[i]};
+    TRY(measure(comm, device, model, &wide, &linear[0]));
+    constants_of(&model->pass, other[i], constant);
+    *constant[2] = solve(&linear[0], constant, 2);
+  }
+  return cost_models_take(model);
+}
