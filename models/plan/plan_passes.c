@@ -10,11 +10,17 @@
 
 enum { WARM_UP = 3, EPOCHS = 21 };
 
-/* A graph, as wide in all layers, and what it is trained in. */
+/* A graph, as wide in all layers, and what is trained on it. */
 struct made {
+  const char *model;
   int64_t nodes, width;
   enum precision precision;
 };
+
+/* Products with weights and what follows them, and one sum over neighbours, of the width of the classes. */
+static const char dense[] = "type = \"appnp\"\nsteps = 1\n";
+/* What starts beside a sum over neighbours counts as well. */
+static const char sparse[] = "type = \"gcn\"\n";
 
 static struct job job; /* large */
 
@@ -106,9 +112,9 @@ static int open_made(const struct comm *comm, const struct made *made) {
   snprintf(text, sizeof text,
            "[dataset]\npath = \"synth:nodes=%lld,degree=1,features=%lld,classes=16\"\n"
            "[partition]\nmethod = \"block\"\norder = \"given\"\n"
-           "[model]\ntype = \"gcn\"\nlayers = 3\nhidden = %lld\ndropout = 0.0\n[train]\nepochs = 1000\n"
+           "[model]\n%slayers = 3\nhidden = %lld\ndropout = 0.0\n[train]\nepochs = 1000\n"
            "[runtime]\nprecision = \"%s\"\nrows = \"all\"\nconstants = \"none\"\n",
-           (long long)made->nodes, (long long)made->width, (long long)made->width,
+           (long long)made->nodes, (long long)made->width, made->model, (long long)made->width,
            precision_name[made->precision]);
   job = (struct job){.comm = *comm, .ranks = 1};
   return config_parse(&job.config, text, "a made graph");
@@ -136,8 +142,9 @@ static double solve(const struct linear *linear, double *const constant[CONSTANT
 }
 
 int plan_passes_fit(struct comm *comm, struct device *device, struct cost_model *model) {
-  static const struct made made[CONSTANTS] = {
-      {1 << 11, 64, PRECISION_BF16}, {1 << 20, 128, PRECISION_BF16}, {1 << 18, 512, PRECISION_BF16}};
+  static const struct made made[CONSTANTS] = {{sparse, 1 << 11, 64, PRECISION_BF16},
+                                              {dense, 1 << 20, 128, PRECISION_BF16},
+                                              {dense, 1 << 18, 512, PRECISION_BF16}};
   static const enum precision other[] = {PRECISION_TF32, PRECISION_FP32};
   struct linear linear[CONSTANTS];
   double *constant[CONSTANTS];
@@ -147,7 +154,8 @@ int plan_passes_fit(struct comm *comm, struct device *device, struct cost_model 
        round++) /* by Gauss and Seidel: each epoch is made of its constant above all */
     for (int i = 0; i < CONSTANTS; i++) *constant[i] = solve(&linear[i], constant, i);
   for (int i = 0; i < 2; i++) {
-    const struct made wide = {made[2].nodes, made[2].width, other[i]};
+    struct made wide = made[2];
+    wide.precision = other[i];
     TRY(measure(comm, device, model, &wide, &linear[0]));
     constants_of(&model->pass, other[i], constant);
     *constant[2] = solve(&linear[0], constant, 2);
