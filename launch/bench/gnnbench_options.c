@@ -129,11 +129,12 @@ static const char *const notes[] = {
         "far off predictions are.\n",
     [BENCH_CALIBRATE] =
         "Times products of the made graphs of spmm --all by each tier and fits the constants of the cost model to them\n"
-        "by least squares; those of tiles and of arcs with weights come from made matrices of known density. Prints\n"
-        "them, and how many products they repeat within 25%, and keeps them in the file, where gnntrain finds them\n"
-        "(runtime.constants). It takes some minutes. How often the tier that they choose is the fastest is what spmm\n"
-        "--all says. mpirun -n 2 gnnbench calibrate, with any number of ranks, measures the exchange in place of all\n"
-        "that: inside a host or, with a rank on each of several, between them; gnntrain --plan reckons with it.\n",
+        "by least squares; those of tiles and of arcs with weights come from made matrices of known density, those of\n"
+        "products with weights from epochs of made graphs. Prints them, and how many products they repeat within 25%,\n"
+        "and keeps them in the file, where gnntrain finds them (runtime.constants). It takes a minute\n"
+        "or two. How often the tier that they choose is the fastest is what spmm --all says. mpirun -n 2 gnnbench\n"
+        "calibrate, with any number of ranks, measures the exchange in place of all that: inside a host or, with a\n"
+        "rank on each of several, between them; gnntrain --plan reckons with it.\n",
     [BENCH_GEMM] =
         "GB/s counts each matrix once; the error is the largest difference from a double reference over its largest\n"
         "value, on some of the elements.\n",

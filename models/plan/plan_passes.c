@@ -91,16 +91,18 @@ static void constants_of(struct cost_pass *pass, enum precision precision, doubl
 static int find_slopes(struct device *device, const struct cost_model *model, enum precision precision,
                        struct linear *linear) {
   struct cost_model varied = *model;
-  double *constant[CONSTANTS], value[CONSTANTS];
+  struct cost_pass some = cost_model_h200.pass; /* any will do, but zeros */
+  double *constant[CONSTANTS], *value[CONSTANTS];
   constants_of(&varied.pass, precision, constant);
+  constants_of(&some, precision, value);
   TRY(time_epoch(device, model, &linear->measured));
-  for (int i = 0; i < CONSTANTS; i++) value[i] = *constant[i], *constant[i] = 0;
+  for (int i = 0; i < CONSTANTS; i++) *constant[i] = 0;
   TRY(simulate_epoch(device, &varied, &linear->rest));
   for (int i = 0; i < CONSTANTS; i++) {
     double seconds;
-    *constant[i] = value[i];
+    *constant[i] = *value[i];
     TRY(simulate_epoch(device, &varied, &seconds));
-    linear->slope[i] = (seconds - linear->rest) / value[i];
+    linear->slope[i] = (seconds - linear->rest) / *value[i];
     *constant[i] = 0;
   }
   return OK;
