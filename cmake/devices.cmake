@@ -47,6 +47,7 @@ if(cuda_found)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     string(APPEND CMAKE_CUDA_FLAGS_RELEASE " --compress-mode=size")
   endif()
+  # nvcc has had the option since 12.9; an earlier one compiles as for a release.
   if(GNNTRAIN_CUDA_FAST_COMPILE AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
     string(APPEND CMAKE_CUDA_FLAGS_RELEASE " --Ofast-compile=max")
   endif()

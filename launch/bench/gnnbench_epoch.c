@@ -10,8 +10,6 @@
 #include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
-enum { WARM_UP = 3 };
-
 /* As many epochs as are measured, after a few that are not; each pass goes on from the one before. */
 struct pass {
   double ms[BENCH_REPS];                /* of the slowest rank */
@@ -53,22 +51,18 @@ static int slowest_ranks(struct pass *pass, int reps) {
   return comm_reduce(run->comm, pass->ms, reps, NUMBER_DOUBLE, REDUCE_MAX);
 }
 
-/* The device is one epoch ahead of the host, as in training. */
 static int run_plain(struct pass *pass, int reps) {
-  double ms = 0;
-  TRY(epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step));
-  TRY(queue_epoch());
-  for (int i = -WARM_UP; i < reps; i++) {
-    if (i + 1 < reps) TRY(queue_epoch());
-    TRY(collect_epoch(i < 0 ? &ms : &pass->ms[i]));
-  }
+  struct state *state = &trainer->state;
+  TRY(epoch_time(&trainer->epoch, run, state->epoch, state->step, reps, pass->ms));
+  state->epoch += EPOCH_WARM_UP + reps;
+  state->step += EPOCH_WARM_UP + reps;
   return slowest_ranks(pass, reps);
 }
 
 static int run_profiled(struct pass *pass, int reps) {
   double ms = 0;
   TRY(epoch_begin(&trainer->epoch, run, trainer->state.epoch, trainer->state.step));
-  for (int i = -WARM_UP; i < reps; i++) {
+  for (int i = -EPOCH_WARM_UP; i < reps; i++) {
     struct epoch_breakdown before = epoch_breakdown_read();
     TRY(comm_barrier(run->comm));
     TRY(queue_epoch());
@@ -141,7 +135,7 @@ static int measure(struct bench *bench) {
 
 static int read_config(const struct bench_options *options) {
   TRY(config_read(&job.config, options->epoch.config, options->epoch.set, options->epoch.set_count));
-  job.config.train.epochs = 3 * (WARM_UP + (int64_t)options->reps);
+  job.config.train.epochs = 3 * (EPOCH_WARM_UP + (int64_t)options->reps);
   return OK;
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/base/base.h"
 #include "runtime/device/device_list.h"
 
-enum { WARM_UP = 3, EPOCHS = 21 };
+enum { EPOCHS = 21 };
 
 /* A graph, as wide in all layers, and what is trained on it. */
 struct made {
@@ -17,9 +17,9 @@ struct made {
   enum precision precision;
 };
 
-/* Products with weights and what follows them, and one sum over neighbours, of the width of the classes. */
+/* Of products with weights, and of one sum over neighbours, which is as narrow as there are classes. */
 static const char dense[] = "type = \"appnp\"\nsteps = 1\n";
-/* What starts beside a sum over neighbours counts as well. */
+/* Of kernels of every kind, as most epochs: sums over neighbours in each layer, too. */
 static const char sparse[] = "type = \"gcn\"\n";
 
 static struct job job; /* large */
@@ -28,23 +28,13 @@ static int compare(const void *a, const void *b) {
   return COMPARE(*(const double *)a, *(const double *)b);
 }
 
-/* The median. As in training the device is an epoch ahead of the host. */
+/* The median of its epochs. */
 static int train(struct lone_rank *lone, double *seconds) {
-  struct epoch *epoch = &lone->trainer.epoch;
+  struct trainer *trainer = &lone->trainer;
   double ms[EPOCHS];
-  TRY(trainer_start(&lone->trainer, &lone->run));
-  TRY(model_reset(&lone->trainer.model, &lone->run));
-  TRY(epoch_begin(epoch, &lone->run, 0, 0));
-  for (int64_t i = 1; i <= WARM_UP + EPOCHS + 1; i++) {
-    struct result result;
-    if (i <= WARM_UP + EPOCHS) {
-      TRY(epoch_queue(epoch, &lone->run, i));
-      TRY(epoch_queue_result(epoch, &lone->run));
-    }
-    if (i == 1) continue;
-    TRY(epoch_collect(epoch, &lone->run, i - 1, &result));
-    if (i - 1 > WARM_UP) ms[i - 2 - WARM_UP] = result.ms;
-  }
+  TRY(trainer_start(trainer, &lone->run));
+  TRY(model_reset(&trainer->model, &lone->run));
+  TRY(epoch_time(&trainer->epoch, &lone->run, 0, 0, EPOCHS, ms));
   qsort(ms, EPOCHS, sizeof *ms, compare);
   *seconds = 1e-3 * ms[EPOCHS / 2];
   return OK;
@@ -73,10 +63,10 @@ static int simulate_epoch(const struct device *device, const struct cost_model *
   return code;
 }
 
-/* What the model says is linear in each constant. */
+/* An epoch in seconds: as measured; and as simulated, which is rest + slope x constant summed over the
+ * constants. */
 struct linear {
-  double measured, rest; /* seconds; those of neither constant */
-  double slope[3];
+  double measured, rest, slope[3];
 };
 
 enum { CONSTANTS = 3 }; /* of a precision */
@@ -152,8 +142,8 @@ int plan_passes_fit(struct comm *comm, struct device *device, struct cost_model 
   double *constant[CONSTANTS];
   for (int i = 0; i < CONSTANTS; i++) TRY(measure(comm, device, model, &made[i], &linear[i]));
   constants_of(&model->pass, PRECISION_BF16, constant);
-  for (int round = 0; round < 50;
-       round++) /* by Gauss and Seidel: each epoch is made of its constant above all */
+  /* Gauss-Seidel: epoch i depends on constant i above all. */
+  for (int round = 0; round < 50; round++)
     for (int i = 0; i < CONSTANTS; i++) *constant[i] = solve(&linear[i], constant, i);
   for (int i = 0; i < 2; i++) {
     struct made wide = made[2];

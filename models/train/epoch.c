@@ -172,3 +172,20 @@ int epoch_evaluate(struct epoch *pass, struct run *run, struct tally *tally) {
   *tally = tally_of(&result->outcome);
   return OK;
 }
+
+static int queue_timed(struct epoch *pass, struct run *run) {
+  TRY(PROFILE("epoch", epoch_queue(pass, run, pass->queued + 1)));
+  return epoch_queue_result(pass, run);
+}
+
+int epoch_time(struct epoch *pass, struct run *run, int64_t epoch, int64_t step, int count, double *ms) {
+  TRY(epoch_begin(pass, run, epoch, step));
+  TRY(queue_timed(pass, run));
+  for (int i = -EPOCH_WARM_UP; i < count; i++) {
+    struct result result;
+    if (i + 1 < count) TRY(queue_timed(pass, run));
+    TRY(epoch_collect(pass, run, ++epoch, &result));
+    if (i >= 0) ms[i] = result.ms;
+  }
+  return OK;
+}

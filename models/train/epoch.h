@@ -56,6 +56,12 @@ int epoch_queue_result(struct epoch *pass, struct run *run);
 /* Waits for the result of an epoch. */
 int epoch_collect(struct epoch *pass, struct run *run, int64_t epoch, struct result *result);
 
+/* What epochs take, where epochs of training are timed and nothing else is wanted: ms of `count` of them
+ * after EPOCH_WARM_UP others, the first of all being number epoch + 1, after `step` steps of the optimiser.
+ * The device is one epoch ahead of the host, as in training. */
+enum { EPOCH_WARM_UP = 3 };
+int epoch_time(struct epoch *pass, struct run *run, int64_t epoch, int64_t step, int count, double *ms);
+
 /* What it begins with: the forward pass and this rank's share of the mean training loss, in the outcomes of
  * the objective; and further to the gradients of all parameters, of this rank's rows. */
 int epoch_forward(struct epoch *pass, struct run *run);

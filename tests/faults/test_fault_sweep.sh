@@ -3,7 +3,7 @@
 # sentence, or as if nothing had happened; files under final names are whole, the old ones or the new ones; and what is
 # done again afterwards gives what was never disturbed, bit for bit.
 #
-#   test_fault_sweep.sh sample              every so many of them, in about two minutes
+#   test_fault_sweep.sh sample              every so many of them, in one to three minutes
 #   test_fault_sweep.sh places              one for every place of the code that such a call is made from, by whatever way
 #   test_fault_sweep.sh all [SCENARIO...]   all; of a function that is called very often some
 #
