@@ -44,11 +44,11 @@ if(cuda_found)
   set(CMAKE_CUDA_STANDARD 17)
   # A profiler that should show lines of source wants -DCMAKE_CUDA_FLAGS=-lineinfo: programs of twice the size.
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
-  # nvcc can do without optimising since 12.9; an earlier one compiles as for a release. To pack the code of kernels
-  # takes up to a third of the time.
+  # nvcc has had the option since 12.9; an earlier one compiles as for a release.
   if(GNNTRAIN_CUDA_FAST_COMPILE AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
     set(CMAKE_CUDA_FLAGS_RELEASE "-O1 --Ofast-compile=max")
-  elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+  endif()
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     string(APPEND CMAKE_CUDA_FLAGS_RELEASE " --compress-mode=size")
   endif()
 endif()
