@@ -188,6 +188,20 @@ int dataset_read_labels(struct dataset *d, int64_t first, int64_t rows, uint8_t 
   return OK;
 }
 
+static int check_split(const struct dataset *d, const char *name, const int64_t *node, int64_t count) {
+  int64_t wrong = count;
+#pragma omp parallel for schedule(static) reduction(min : wrong) if (count > MANY)
+  for (int64_t i = 0; i < count; i++)
+    if (node[i] < 0 || node[i] >= d->nodes || (i > 0 && node[i] <= node[i - 1])) wrong = smaller(wrong, i);
+  if (wrong == count) return OK;
+  const long long at = wrong, v = node[wrong];
+  if (v < 0 || v >= d->nodes)
+    FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; 0 to %lld are allowed", d->h5.path, name, at, v,
+         (long long)d->nodes - 1);
+  FAIL(BAD_INPUT, "%s: %s[%lld] is %lld after %lld; ascending node ids are expected", d->h5.path, name, at, v,
+       (long long)node[wrong - 1]);
+}
+
 /* Into *node, which the caller frees also after an error. */
 static int read_split(struct dataset *d, const char *name, int64_t **node, int64_t *count) {
   struct h5_shape shape;
@@ -196,17 +210,8 @@ static int read_split(struct dataset *d, const char *name, int64_t **node, int64
     FAIL(BAD_INPUT, "%s: %s: at most %lld node ids are expected", d->h5.path, name, (long long)d->nodes);
   TRY(memory_arrays("a split", ROOM(node, shape.dim[0])));
   TRY(h5_read_rows(&d->h5, name, 0, shape.dim[0], H5_INT64, *node));
-  for (int64_t i = 0; i < shape.dim[0]; i++) {
-    int64_t v = (*node)[i];
-    if (v < 0 || v >= d->nodes)
-      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; 0 to %lld are allowed", d->h5.path, name, (long long)i,
-           (long long)v, (long long)d->nodes - 1);
-    if (i > 0 && v <= (*node)[i - 1])
-      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld after %lld; ascending node ids are expected", d->h5.path, name,
-           (long long)i, (long long)v, (long long)(*node)[i - 1]);
-  }
   *count = shape.dim[0];
-  return OK;
+  return check_split(d, name, *node, *count);
 }
 
 int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_t **node, int64_t *count) {

@@ -2,7 +2,6 @@
 
 #include "runtime/base/base.h"
 #include "runtime/base/edge_hash.h"
-#include "runtime/comm/row_shuffle.h"
 
 void graph_free(struct graph *graph) {
   free_all(graph->start, graph->col, graph->weight);
@@ -29,21 +28,22 @@ int graph_is_block(const struct comm *comm, const struct graph *graph) {
          graph->first + graph->rows == graph_block(graph->nodes, comm->size, comm->rank + 1);
 }
 
+/* Of offsets or entries that are read at a time, so that many threads find enough to do. */
+static const int64_t READ_STEP = 1 << 26;
+
 static int read_starts(struct dataset *dataset, struct graph *graph) {
-  int64_t step = row_shuffle_block / (int64_t)sizeof(int64_t);
-  for (int64_t row = 0; row < graph->rows; row += step) {
-    int64_t count = smaller(step, graph->rows - row);
+  for (int64_t row = 0; row < graph->rows; row += READ_STEP) {
+    int64_t count = smaller(READ_STEP, graph->rows - row);
     TRY(dataset_read_starts(dataset, GRAPH_ROWS, graph->first + row, count, graph->start + row));
   }
   return OK;
 }
 
 static int read_edges(struct dataset *dataset, int64_t base, struct graph *graph) {
-  int64_t step = row_shuffle_block / (int64_t)sizeof(int64_t);
-  for (int64_t e = 0; e < graph->edges; e += step) {
+  for (int64_t e = 0; e < graph->edges; e += READ_STEP) {
     float *weight = graph->weight ? graph->weight + e : NULL;
-    TRY(dataset_read_entries(dataset, GRAPH_ROWS, base + e, smaller(step, graph->edges - e), graph->col + e,
-                             weight));
+    TRY(dataset_read_entries(dataset, GRAPH_ROWS, base + e, smaller(READ_STEP, graph->edges - e),
+                             graph->col + e, weight));
   }
   return OK;
 }
@@ -95,14 +95,33 @@ uint32_t graph_weight_bits(const struct graph *graph, int64_t e) {
   return bits;
 }
 
-uint64_t graph_hash(const struct graph *graph) {
+/* Several edges at once where none has a weight. */
+static uint64_t hash_row(const struct graph *graph, int64_t row, int reversed) {
+  const int64_t v = graph->first + row, first = graph->start[row], end = graph->start[row + 1];
   uint64_t sum = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-  for (int64_t row = 0; row < graph->rows; row++) {
-    for (int64_t e = graph->start[row]; e < graph->start[row + 1]; e++)
-      sum += edge_hash(graph->first + row, graph->col[e], graph_weight_bits(graph, e));
+  for (int64_t e = first; graph->weight && e < end; e++) {
+    const int64_t u = graph->col[e];
+    sum += edge_hash(reversed ? u : v, reversed ? v : u, graph_weight_bits(graph, e));
   }
+  if (graph->weight) return sum;
+  for (int64_t e = first; reversed && e < end; e++) sum += edge_hash(graph->col[e], v, 0);
+  for (int64_t e = first; !reversed && e < end; e++) sum += edge_hash(v, graph->col[e], 0);
   return sum;
+}
+
+static uint64_t hash_rows(const struct graph *graph, int reversed) {
+  uint64_t sum = 0;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum)
+  for (int64_t row = 0; row < graph->rows; row++) sum += hash_row(graph, row, reversed);
+  return sum;
+}
+
+uint64_t graph_hash(const struct graph *graph) {
+  return hash_rows(graph, 0);
+}
+
+uint64_t graph_hash_reversed(const struct graph *graph) {
+  return hash_rows(graph, 1);
 }
 
 /* The symmetrised pattern of a whole graph, as partitioners want it. */

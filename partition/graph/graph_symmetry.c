@@ -1,7 +1,6 @@
 /* Symmetry of a graph whose rows lie on several ranks. */
 #include "partition/graph/graph.h"
 #include "runtime/base/base.h"
-#include "runtime/base/edge_hash.h"
 #include "runtime/comm/row_shuffle.h"
 
 struct arc {
@@ -68,22 +67,9 @@ static int refuse(const struct search *s) {
        s->block->path, col, row);
 }
 
-/* The sum of (hash of arc - hash of reverse) over all arcs is 0 when the graph is symmetric. */
-static uint64_t asymmetry(const struct graph *g) {
-  uint64_t sum = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-  for (int64_t row = 0; row < g->rows; row++) {
-    for (int64_t e = g->start[row]; e < g->start[row + 1]; e++) {
-      uint32_t weight = graph_weight_bits(g, e);
-      sum += edge_hash(g->first + row, g->col[e], weight);
-      sum -= edge_hash(g->col[e], g->first + row, weight);
-    }
-  }
-  return sum;
-}
-
-int graph_check_symmetric(struct comm *comm, const struct graph *block) {
-  uint64_t sum = asymmetry(block);
+/* The hashes of all arcs and those of their reverses have the same sum when the graph is symmetric. */
+int graph_check_symmetric(struct comm *comm, const struct graph *block, uint64_t hash) {
+  uint64_t sum = hash - graph_hash_reversed(block);
   TRY(comm_reduce(comm, &sum, 1, NUMBER_UINT64, REDUCE_SUM));
   if (sum == 0) return OK;
   /* Only a graph that is refused (or one with weights -0 and 0) pays for the search. */
@@ -104,7 +90,7 @@ int graph_read_block(struct comm *comm, struct dataset *dataset, struct graph *b
   int64_t edges = block->edges;
   TRY(comm_sum_int64(comm, &edges));
   dataset_set_entries(dataset, GRAPH_ROWS, edges);
-  if (!dataset->directed) TRY(graph_check_symmetric(comm, block));
   *hash = graph_hash(block);
+  if (!dataset->directed) TRY(graph_check_symmetric(comm, block, *hash));
   return comm_reduce(comm, hash, 1, NUMBER_UINT64, REDUCE_SUM);
 }

@@ -127,7 +127,9 @@ int partition_measure(struct partition *partition, const struct graph *graph, in
 
 int partition_local_ids(const struct partition *partition, int p, int32_t **local) {
   TRY(memory_arrays("local ids", ROOM(local, partition->nodes)));
+#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < partition->nodes; v++) (*local)[v] = -1;
+#pragma omp parallel for schedule(static)
   for (int64_t i = partition->offset[p]; i < partition->offset[p + 1]; i++)
     (*local)[partition->order[i]] = (int32_t)(i - partition->offset[p]);
   return OK;

@@ -10,31 +10,21 @@ struct shape {
   int64_t own, halo, loops, rows; /* entries in either part, self loops, rows with halo */
 };
 
-/* filled[v] = twice the entries with halo columns, plus 1 with a self loop. */
-static void count_halo(struct arrival *a, int64_t v) {
-  int64_t count = 0;
-  for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
-    if (a->col[e] == v) count++;
-    if (a->col[e] >= a->own) count += 2;
-  }
-  a->filled[v] = count;
-}
-
-static struct shape measure(struct arrival *a, int within) {
-  int64_t halo = 0, loops = 0, rows = 0;
-#pragma omp parallel for schedule(static) reduction(+ : halo, loops, rows)
+static struct shape measure(const struct arrival *a, int within) {
+  int64_t all = 0, halo = 0, loops = 0, rows = 0;
+#pragma omp parallel for schedule(static) reduction(+ : all, halo, loops, rows)
   for (int64_t v = 0; v < a->own; v++) {
-    count_halo(a, v);
+    all += arrival_length(a, v);
     halo += a->filled[v] / 2;
     loops += a->filled[v] % 2;
     rows += a->filled[v] > 1;
   }
-  int64_t own = a->start[a->own] - halo - loops + (within ? a->own : 0);
+  int64_t own = all - halo - loops + (within ? a->own : 0);
   return (struct shape){.own = own, .halo = halo, .loops = loops, .rows = rows};
 }
 
 static int adjacency_alloc(const struct arrival *a, struct shape shape, int loops, struct adjacency *adj) {
-  int weighted = a->weight != NULL;
+  int weighted = a->weighted;
   TRY(csr_init(&adj->own_part, a->own, a->own, shape.own, weighted));
   TRY(csr_init(&adj->halo_part, shape.rows, adj->halo.rows, shape.halo, weighted));
   TRY(memory_arrays("rows with halo", ROOM(&adj->halo_part.row, shape.rows)));
@@ -43,89 +33,103 @@ static int adjacency_alloc(const struct arrival *a, struct shape shape, int loop
   return memory_arrays("degrees", ROOM(&adj->degree, a->own + adj->halo.rows));
 }
 
+/* Where each row's entries begin in the own part. */
+static void place_own(const struct arrival *a, struct adjacency *adj) {
+  struct csr *own = &adj->own_part;
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < a->own; v++)
+    own->start[v + 1] = arrival_length(a, v) - a->filled[v] / 2 - a->filled[v] % 2 +
+                        (adj->loops == LOOPS_WITHIN);
+  for (int64_t v = 0; v < a->own; v++) own->start[v + 1] += own->start[v];
+}
+
+/* The same in the halo part, as filled[v] says afterwards. */
+static void place_halo(struct arrival *a, struct adjacency *adj) {
+  struct csr *halo = &adj->halo_part;
+  int64_t at = 0, row = 0;
+  for (int64_t v = 0; v < a->own && row < halo->rows; v++) {
+    const int64_t count = a->filled[v] / 2;
+    a->filled[v] = at;
+    if (count == 0) continue;
+    adj->has_halo[v] = 1;
+    at += count;
+    halo->row[row++] = (int32_t)v;
+    halo->start[row] = at;
+  }
+}
+
 static void put_entry(struct csr *m, int64_t at, int64_t col, float weight) {
   m->col[at] = (int32_t)col;
   if (m->weight) m->weight[at] = weight;
 }
 
-/* Where each row's entries begin in either part; filled[v] becomes that in the halo part. */
-static void place_rows(struct arrival *a, struct adjacency *adj) {
-  struct csr *own = &adj->own_part, *halo = &adj->halo_part;
-  int64_t halo_at = 0, halo_row = 0;
-  for (int64_t v = 0; v < a->own; v++) {
-    int64_t in_halo = a->filled[v] / 2, loops = a->filled[v] % 2;
-    own->start[v + 1] = own->start[v] + a->start[v + 1] - a->start[v] - in_halo - loops +
-                        (adj->loops == LOOPS_WITHIN);
-    a->filled[v] = halo_at;
-    adj->has_halo[v] = in_halo > 0;
-    if (!in_halo) continue;
-    halo_at += in_halo;
-    halo->row[halo_row++] = (int32_t)v;
-    halo->start[halo_row] = halo_at;
-  }
+/* Entries [first, end) of a row, their columns counted from `origin`; returns where the next go. */
+static int64_t put_entries(const struct arrival_row *row, int64_t first, int64_t end, int64_t origin,
+                           struct csr *m, int64_t at) {
+  for (int64_t i = first; i < end; i++) m->col[at + i - first] = row->col[i] - (int32_t)origin;
+  if (m->weight) memcpy(m->weight + at, row->weight + first, (size_t)(end - first) * sizeof *m->weight);
+  return at + end - first;
 }
 
-static void divide_row(const struct arrival *a, int64_t v, struct adjacency *adj) {
-  int64_t own_at = adj->own_part.start[v], halo_at = a->filled[v], loop = -1;
-  if (adj->self) adj->self[v] = NAN;
-  for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
-    float weight = a->weight ? a->weight[e] : 1;
-    if (a->col[e] >= v && adj->loops == LOOPS_WITHIN && loop < 0) loop = own_at++;
-    if (a->col[e] == v)
-      adj->self[v] = weight;
-    else if (a->col[e] < a->own)
-      put_entry(&adj->own_part, own_at++, a->col[e], weight);
-    else
-      put_entry(&adj->halo_part, halo_at++, a->col[e] - a->own, weight);
-  }
-  if (adj->loops == LOOPS_WITHIN)
-    put_entry(&adj->own_part, loop < 0 ? own_at : loop, v,
-              adj->self && !isnan(adj->self[v]) ? adj->self[v] : 1);
+static float sum_of(const struct arrival_row *row) {
+  double sum = row->weight ? 0 : (double)row->count;
+  for (int64_t i = 0; row->weight && i < row->count; i++) sum += (double)row->weight[i];
+  return (float)sum;
 }
 
-static void divide(struct arrival *a, struct adjacency *adj) {
-  place_rows(a, adj);
+static void divide_row(const struct arrival *a, int64_t v, const struct arrival_row *row,
+                       struct adjacency *adj) {
+  const int64_t halo = csr_entry_from(row->col, 0, row->count, a->own),
+                loop = csr_entry_from(row->col, 0, halo, v);
+  const int has_loop = loop < halo && row->col[loop] == v;
+  const float self = has_loop && row->weight ? row->weight[loop] : 1;
+  int64_t at = put_entries(row, 0, loop, 0, &adj->own_part, adj->own_part.start[v]);
+  if (adj->self) adj->self[v] = has_loop ? self : NAN;
+  if (adj->loops == LOOPS_WITHIN) put_entry(&adj->own_part, at++, v, self);
+  put_entries(row, loop + has_loop, halo, 0, &adj->own_part, at);
+  put_entries(row, halo, row->count, a->own, &adj->halo_part, a->filled[v]);
+  adj->degree[v] = sum_of(row);
+}
+
+static void divide(struct arrival *a, const struct arrival_scratch *scratch, struct adjacency *adj) {
+  place_own(a, adj);
+  place_halo(a, adj);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < a->own; v++) divide_row(a, v, adj);
-}
-
-static void sum_rows(const struct arrival *a, float *degree) {
-#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < a->own; v++) {
-    double sum = a->weight ? 0 : (double)(a->start[v + 1] - a->start[v]);
-    for (int64_t e = a->start[v]; a->weight && e < a->start[v + 1]; e++) sum += (double)a->weight[e];
-    degree[v] = (float)sum;
+    const struct arrival_row row = arrival_row(a, v, scratch);
+    divide_row(a, v, &row, adj);
   }
 }
 
+/* degree: NULL, or of own rows what stands for their sums. */
 static int split(struct comm *comm, struct arrival *a, const float *degree, struct adjacency *adj) {
-  TRY(comm_agree(comm, arrival_renumber(a)));
+  ENDED_BY(arrival_scratch_free) struct arrival_scratch scratch = {0};
   struct shape shape = measure(a, adj->loops == LOOPS_WITHIN);
   int64_t loops = shape.loops;
   TRY(comm_max_int64(comm, &loops));
-  TRY(comm_agree(comm, adjacency_alloc(a, shape, loops > 0, adj)));
-  divide(a, adj);
-  if (degree)
-    memcpy(adj->degree, degree, (size_t)a->own * sizeof *degree);
-  else
-    sum_rows(a, adj->degree);
+  int code = adjacency_alloc(a, shape, loops > 0, adj);
+  if (code == OK) code = arrival_scratch_init(a, &scratch);
+  TRY(comm_agree(comm, code));
+  divide(a, &scratch, adj);
+  if (degree) memcpy(adj->degree, degree, (size_t)a->own * sizeof *degree);
   return halo_swap(&adj->halo, comm, adj->degree, sizeof *adj->degree, adj->degree + a->own);
 }
 
 int adjacency_init(struct comm *comm, const struct partition *partition, struct graph *block, int keep_block,
                    const int64_t *global_id, enum self_loops loops, const struct adjacency *forward,
                    struct adjacency *adj) {
+  ENDED_BY(arrival_free)
   struct arrival arrival = {.partition = partition,
                             .block = block,
                             .transposed = forward != NULL,
                             .own = partition_row_count(partition, comm->rank),
-                            .global_id = global_id};
+                            .global_id = global_id,
+                            .weighted = block->weight != NULL};
   adj->loops = loops;
   int code = arrival_receive(comm, &arrival, &adj->halo);
-  arrival_forget_lengths(&arrival);
-  if (!keep_block) graph_free(block);
+  if (!keep_block && !arrival.whole) graph_free(block);
   if (code == OK) code = split(comm, &arrival, forward ? forward->degree : NULL, adj);
-  arrival_free(&arrival);
+  if (!keep_block) graph_free(block);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/csr.h"
 #include "runtime/comm/row_shuffle.h"
 
 enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
@@ -15,11 +16,6 @@ struct arc {
   int32_t row, col;
   float weight;
 };
-
-void arrival_forget_lengths(struct arrival *a) {
-  free(a->count);
-  a->count = NULL;
-}
 
 void arrival_free(struct arrival *a) {
   free_all(a->count, a->local, a->start, a->filled, a->col, a->weight);
@@ -46,18 +42,21 @@ static int stays(const struct arrival *a, int64_t row) {
 /* Of rows that leave, and those of rows that stay in `start`. */
 static void count_rows(struct arrival *a) {
   const struct graph *block = a->block;
+  int64_t staying = 0;
   if (a->transposed) {
     for (int64_t e = block->start[0]; e < block->start[block->rows]; e++) a->count[block->col[e]]++;
     return;
   }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) reduction(+ : staying)
   for (int64_t row = 0; row < block->rows; row++) {
     const int64_t node = block->first + row;
+    staying += stays(a, row);
     if (stays(a, row))
       a->start[a->local[node] + 1] = length_of(block, row);
     else
       a->count[node] = (int32_t)length_of(block, row);
   }
+  a->whole = staying == a->own;
 }
 
 static void find_runs(struct arrival *a) {
@@ -140,45 +139,81 @@ static int take_arcs(const void *records, int64_t count, void *context) {
     int64_t at = a->start[row] + a->filled[row]++;
     a->col[at] = arc->col;
     if (a->weight) a->weight[at] = arc->weight;
-    if (a->local[arc->col] == FOREIGN) a->local[arc->col] = WANTED;
   }
   return OK;
 }
 
-/* Several threads may say so of one node. */
-static void want(struct arrival *a, int32_t node) {
-  int32_t local;
-#pragma omp atomic read
-  local = a->local[node];
-  if (local != FOREIGN) return;
-#pragma omp atomic write
-  a->local[node] = WANTED;
-}
-
-static void take_row(struct arrival *a, int64_t row) {
+static void copy_row(struct arrival *a, int64_t row) {
   const struct graph *block = a->block;
-  int64_t first = block->start[row], count = block->start[row + 1] - first;
-  int32_t own = a->local[block->first + row];
-  memcpy(a->col + a->start[own], block->col + first, (size_t)count * sizeof *a->col);
-  if (a->weight) memcpy(a->weight + a->start[own], block->weight + first, (size_t)count * sizeof *a->weight);
-  if (a->own == block->nodes) return; /* all are here */
-  for (int64_t e = first; e < first + count; e++) want(a, block->col[e]);
-}
-
-static void take_staying(struct arrival *a) {
-#pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t row = 0; row < a->block->rows; row++) {
-    if (stays(a, row)) take_row(a, row);
-  }
+  const int64_t first = block->start[row], count = length_of(block, row),
+                at = a->start[a->local[block->first + row]];
+  memcpy(a->col + at, block->col + first, (size_t)count * sizeof *a->col);
+  if (a->weight) memcpy(a->weight + at, block->weight + first, (size_t)count * sizeof *a->weight);
 }
 
 static int lay_out(struct arrival *a) {
+  a->row = a->edge = 0;
+  if (a->whole) return OK;
   for (int64_t v = 0; v < a->own; v++) a->start[v + 1] += a->start[v];
   TRY(memory_arrays("edges of own rows", ROOM(&a->col, a->start[a->own])));
   if (a->block->weight) TRY(memory_arrays("edge weights", ROOM(&a->weight, a->start[a->own])));
-  a->row = a->edge = 0;
-  take_staying(a);
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int64_t row = 0; row < a->block->rows; row++)
+    if (stays(a, row)) copy_row(a, row);
   return OK;
+}
+
+/* An own row as it came, by global ids. */
+static struct arrival_row find_row(const struct arrival *a, int64_t v) {
+  const struct graph *block = a->block;
+  if (!a->whole) {
+    const int64_t first = a->start[v];
+    return (struct arrival_row){a->start[v + 1] - first, a->col + first,
+                                a->weight ? a->weight + first : NULL};
+  }
+  const int64_t row = a->global_id[v] - block->first, first = block->start[row];
+  return (struct arrival_row){length_of(block, row), block->col + first,
+                              block->weight ? block->weight + first : NULL};
+}
+
+int64_t arrival_length(const struct arrival *a, int64_t v) {
+  return find_row(a, v).count;
+}
+
+/* Several threads may say so of one node. */
+static int is_elsewhere(struct arrival *a, int32_t node) {
+  int32_t local;
+#pragma omp atomic read
+  local = a->local[node];
+  if (local >= 0) return 0;
+  if (local == WANTED) return 1;
+#pragma omp atomic write
+  a->local[node] = WANTED;
+  return 1;
+}
+
+/* filled[v]. Without a halo, rows of the block ascend, and the self loop is soon found. */
+static void look_at(struct arrival *a, int64_t v) {
+  const struct arrival_row row = find_row(a, v);
+  const int32_t self = (int32_t)a->global_id[v];
+  int64_t count = 0;
+  if (a->whole && a->own == a->block->nodes) {
+    const int64_t at = csr_entry_from(row.col, 0, row.count, self);
+    a->filled[v] = at < row.count && row.col[at] == self;
+    return;
+  }
+  for (int64_t i = 0; i < row.count; i++) count += (row.col[i] == self) + 2 * is_elsewhere(a, row.col[i]);
+  a->filled[v] = count;
+}
+
+static void look_through(struct arrival *a) {
+  int64_t longest = 0;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : longest)
+  for (int64_t v = 0; v < a->own; v++) {
+    look_at(a, v);
+    longest = larger(longest, arrival_length(a, v));
+  }
+  a->longest = longest;
 }
 
 /* The partition's order runs shard after shard: halo nodes come out grouped by owner, in its order. */
@@ -216,87 +251,67 @@ int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
   TRY(comm_agree(comm, lay_out(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
+  free_all(a->count);
+  a->count = NULL;
+  look_through(a);
   TRY(comm_agree(comm, number_halo(a, halo)));
   return plan_halo(comm, a, halo);
 }
 
-struct entry {
+struct arrival_entry {
   int32_t col;
   float weight;
 };
 
+/* Entries whose local ids are in [low, high) go to entry[at] and behind, in their order; returns where the
+ * next go. */
+static int64_t put_range(const struct arrival_row *row, int64_t low, int64_t high,
+                         struct arrival_entry *entry, int64_t at) {
+  for (int64_t i = 0; i < row->count; i++) {
+    entry[at] = (struct arrival_entry){row->col[i], row->weight ? row->weight[i] : 1};
+    at += row->col[i] >= low && row->col[i] < high;
+  }
+  return at;
+}
+
 static int by_col(const void *left, const void *right) {
-  int32_t a = ((const struct entry *)left)->col, b = ((const struct entry *)right)->col;
+  int32_t a = ((const struct arrival_entry *)left)->col, b = ((const struct arrival_entry *)right)->col;
   return (a > b) - (a < b);
 }
 
-static void put_arrived(struct arrival *a, int64_t at, const struct entry *entry) {
-  a->col[at] = entry->col;
-  if (a->weight) a->weight[at] = entry->weight;
+/* A row whose global ids ascend has local ids that do so in each run: run by run, the halo last, they need no
+ * sorting. */
+static struct arrival_row sort_row(const struct arrival *a, const struct arrival_row *row,
+                                   const struct arrival_scratch *s) {
+  const struct arrival_row sorted = {row->count, s->col, row->weight ? s->weight : NULL};
+  int64_t at = 0;
+  int ascends = 1;
+  for (int run = 0; run < a->runs; run++) at = put_range(row, a->run[run], a->run[run + 1], s->entry, at);
+  put_range(row, a->runs ? a->own : 0, INT64_MAX, s->entry, at);
+  for (int64_t i = 1; i < row->count; i++) ascends &= s->entry[i - 1].col < s->entry[i].col;
+  if (!ascends) qsort(s->entry, (size_t)row->count, sizeof *s->entry, by_col);
+  for (int64_t i = 0; i < row->count; i++) s->col[i] = s->entry[i].col;
+  for (int64_t i = 0; row->weight && i < row->count; i++) s->weight[i] = s->entry[i].weight;
+  return sorted;
 }
 
-/* Which of the runs of ascending global ids a column is in; a->runs: the halo. */
-static int run_of(const struct arrival *a, int32_t col) {
-  int run = 0;
-  for (int r = 1; r <= a->runs; r++) run += col >= a->run[r];
-  return run;
+struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch) {
+  const int64_t thread = omp_get_thread_num(), at = thread * a->longest;
+  const struct arrival_scratch s = {scratch->col + at, scratch->weight + at, scratch->entry + at + thread};
+  struct arrival_row row = find_row(a, v);
+  int ascends = 1;
+  for (int64_t i = 0; i < row.count; i++) s.col[i] = a->local[row.col[i]];
+  for (int64_t i = 1; i < row.count; i++) ascends &= s.col[i - 1] < s.col[i];
+  row.col = s.col;
+  return ascends ? row : sort_row(a, &row, &s);
 }
 
-/* A row on its way from global to local ids. */
-struct renumbering {
-  int64_t first, count;
-  int sorted;                       /* local ids ascend ... */
-  int ascends;                      /* ... or do so in each run, as those of a row whose global ids ascend */
-  int64_t length[ARRIVAL_RUNS + 1]; /* entries in each run */
-};
-
-static struct renumbering read_row(const struct arrival *a, int64_t row, struct entry *scratch) {
-  struct renumbering r = {.first = a->start[row],
-                          .count = a->start[row + 1] - a->start[row],
-                          .sorted = 1,
-                          .ascends = a->runs > 0};
-  int32_t last[ARRIVAL_RUNS + 1], before = -1;
-  for (int i = 0; i <= a->runs; i++) last[i] = -1;
-  for (int64_t i = 0; i < r.count; i++) {
-    const int32_t col = a->local[a->col[r.first + i]];
-    const int run = run_of(a, col);
-    scratch[i] = (struct entry){col, a->weight ? a->weight[r.first + i] : 1};
-    r.sorted &= before < col;
-    r.ascends &= last[run] < col;
-    before = last[run] = col;
-    r.length[run]++;
-  }
-  return r;
+int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *s) {
+  const int64_t threads = omp_get_max_threads();
+  return memory_arrays("a row for each thread", ROOM(&s->col, threads * a->longest),
+                       ROOM(&s->weight, threads * a->longest), ROOM(&s->entry, threads * (a->longest + 1)));
 }
 
-/* Run by run, the halo last: no comparison of entries is needed. */
-static void put_runs(struct arrival *a, const struct renumbering *r, const struct entry *scratch) {
-  int64_t next[ARRIVAL_RUNS + 1], at = r->first;
-  for (int i = 0; i <= a->runs; i++) {
-    next[i] = at;
-    at += r->length[i];
-  }
-  for (int64_t i = 0; i < r->count; i++) put_arrived(a, next[run_of(a, scratch[i].col)]++, &scratch[i]);
-}
-
-/* Local ids for global ones, ascending in each row. */
-static void renumber_row(struct arrival *a, int64_t row, struct entry *scratch) {
-  const struct renumbering r = read_row(a, row, scratch);
-  if (!r.sorted && r.ascends) {
-    put_runs(a, &r, scratch);
-    return;
-  }
-  if (!r.sorted) qsort(scratch, (size_t)r.count, sizeof *scratch, by_col);
-  for (int64_t i = 0; i < r.count; i++) put_arrived(a, r.first + i, &scratch[i]);
-}
-
-int arrival_renumber(struct arrival *a) {
-  int64_t longest = 0, threads = omp_get_max_threads();
-#pragma omp parallel for schedule(static) reduction(max : longest)
-  for (int64_t v = 0; v < a->own; v++) longest = larger(longest, a->start[v + 1] - a->start[v]);
-  FREED struct entry *scratch = NULL;
-  TRY(memory_arrays("a row for each thread", ROOM(&scratch, threads * longest)));
-#pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t v = 0; v < a->own; v++) renumber_row(a, v, scratch + omp_get_thread_num() * longest);
-  return OK;
+void arrival_scratch_free(struct arrival_scratch *s) {
+  free_all(s->col, s->weight, s->entry);
 }

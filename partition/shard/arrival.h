@@ -13,28 +13,48 @@ enum { ARRIVAL_RUNS = 8 }; /* of ascending global ids, at most */
 struct arrival {
   const struct partition *partition;
   const struct graph *block;
-  int transposed;
+  int transposed, weighted;
   int64_t own;              /* nodes of this rank's row of the grid, all ranks of which hold their rows */
   const int64_t *global_id; /* [own] */
+  int whole;                /* all own rows lie in the block: they are taken from there */
   int64_t run[ARRIVAL_RUNS + 1]; /* where global ids begin to ascend, as a level's do; then own */
   int runs;                      /* 0: there are more */
   int32_t *count;                /* [nodes] entries of each row that this rank sends */
   int32_t *local;                /* [nodes] local id; below 0: not here */
-  int64_t *start;                /* [own + 1] rows that arrive */
-  int64_t *filled;               /* [own] entries there so far; then what count_halo says */
-  int32_t *col;                  /* global ids, then local ids */
-  float *weight;                 /* NULL: binary */
-  int64_t row, edge;             /* next to send ... */
-  int copies;                    /* ... and how many ranks of its row of the grid have got it */
+  int64_t *start;                /* [own + 1] where rows begin in col, unless whole */
+  int64_t *filled;   /* [own] entries there so far; then twice those with halo columns, plus 1 with
+                        a self loop */
+  int32_t *col;      /* global ids */
+  float *weight;     /* NULL: binary */
+  int64_t longest;   /* entries of the longest row */
+  int64_t row, edge; /* next to send ... */
+  int copies;        /* ... and how many ranks of its row of the grid have got it */
 };
 
-/* Collective. Brings this rank's rows here and numbers the halo; the caller has set partition, block,
- * transposed, own and global_id. */
+/* Room for a row of each thread, which is the longest one. */
+struct arrival_scratch {
+  int32_t *col;
+  float *weight;
+  struct arrival_entry *entry;
+};
+
+/* Entries of a row by their local ids, which ascend: own columns first. */
+struct arrival_row {
+  int64_t count;
+  const int32_t *col;  /* [count] */
+  const float *weight; /* [count]; NULL: binary */
+};
+
+/* Collective. Brings this rank's rows here, numbers the halo and fills `filled`; the caller has set
+ * partition, block, transposed, own and global_id. The block is needed further on if they are `whole`. */
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
-/* Local ids for global ones, ascending in each row. */
-int arrival_renumber(struct arrival *a);
-/* Frees what only receiving needs. */
-void arrival_forget_lengths(struct arrival *a);
+/* Entries of an own row. */
+int64_t arrival_length(const struct arrival *a, int64_t v);
+/* Errors: FAILED when memory is short. Freed by arrival_scratch_free. */
+int arrival_scratch_init(const struct arrival *a, struct arrival_scratch *scratch);
+void arrival_scratch_free(struct arrival_scratch *scratch);
+/* An own row, in this thread's room. */
+struct arrival_row arrival_row(const struct arrival *a, int64_t v, const struct arrival_scratch *scratch);
 void arrival_free(struct arrival *a);
 
 #endif

@@ -1,5 +1,7 @@
 #include "partition/shard/levels.h"
 
+#include <omp.h>
+
 #include "runtime/base/base.h"
 
 enum { UNREACHED = UINT8_MAX, BLOCK = 1 << 20 }; /* BLOCK: nodes whose marks the ranks exchange at a time */
@@ -74,12 +76,14 @@ static int exchange_marks(struct comm *comm, uint8_t level, uint8_t *of, int64_t
 
 /* Shares of the nodes up to that level. */
 static int measure(struct comm *comm, const struct graph *block, int level, struct levels *levels) {
-  int64_t sum[] = {0, 0, block->edges}; /* nodes, arcs into them, all arcs */
+  int64_t nodes = 0, arcs = 0;
+#pragma omp parallel for schedule(static) reduction(+ : nodes, arcs)
   for (int64_t i = 0; i < block->rows; i++) {
     if (levels->of[block->first + i] > level) continue;
-    sum[0]++;
-    sum[1] += block->start[i + 1] - block->start[i];
+    nodes++;
+    arcs += block->start[i + 1] - block->start[i];
   }
+  int64_t sum[] = {nodes, arcs, block->edges}; /* of nodes, of arcs into them, of all arcs */
   TRY(comm_reduce(comm, sum, 3, NUMBER_INT64, REDUCE_SUM));
   levels->rows[level] = (double)sum[0] / (double)block->nodes;
   levels->arcs[level] = sum[2] > 0 ? (double)sum[1] / (double)sum[2] : 1;
@@ -101,6 +105,7 @@ int levels_find(struct comm *comm, struct dataset *dataset, const struct graph *
     if (levels->closed || levels->rows[level] > NEARLY_ALL) break;
     levels->count++;
   }
+#pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < block->nodes; v++)
     if (levels->of[v] > levels->count) levels->of[v] = (uint8_t)levels->count;
   return OK;
@@ -148,22 +153,39 @@ struct row_work levels_work(const struct levels *levels, int64_t most, int64_t s
   return work;
 }
 
-static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch) {
-  int64_t at = 0;
-  for (int level = 0; level <= levels->count; level++)
-    for (int64_t i = 0; i < nodes; i++)
-      if (levels->of[order[i]] == level) scratch[at++] = order[i];
+/* Each thread moves a piece: level by level to where those before it, and pieces before its own, end. */
+static void order_part(const struct levels *levels, int64_t *order, int64_t nodes, int64_t *scratch,
+                       int64_t (*at)[LEVELS_MOST + 1]) {
+  const int pieces = omp_get_max_threads();
+  memset(at, 0, (size_t)pieces * sizeof *at);
+#pragma omp parallel for schedule(static, 1)
+  for (int p = 0; p < pieces; p++)
+    for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
+      at[p][levels->of[order[i]]]++;
+  int64_t next = 0;
+  for (int level = 0; level <= levels->count; level++) {
+    for (int p = 0; p < pieces; p++) {
+      const int64_t count = at[p][level];
+      at[p][level] = next;
+      next += count;
+    }
+  }
+#pragma omp parallel for schedule(static, 1)
+  for (int p = 0; p < pieces; p++)
+    for (int64_t i = graph_block(nodes, pieces, p); i < graph_block(nodes, pieces, p + 1); i++)
+      scratch[at[p][levels->of[order[i]]]++] = order[i];
   memcpy(order, scratch, (size_t)nodes * sizeof *order);
 }
 
 int levels_order(const struct levels *levels, struct partition *partition) {
   FREED int64_t *scratch = NULL;
+  FREED int64_t(*at)[LEVELS_MOST + 1] = NULL;
   int64_t most = 0;
   for (int p = 0; p < partition->parts; p++)
     most = larger(most, partition->offset[p + 1] - partition->offset[p]);
-  TRY(memory_arrays("an order by levels", ROOM(&scratch, most)));
+  TRY(memory_arrays("an order by levels", ROOM(&scratch, most), ROOM(&at, omp_get_max_threads())));
   for (int p = 0; p < partition->parts; p++)
     order_part(levels, partition->order + partition->offset[p],
-               partition->offset[p + 1] - partition->offset[p], scratch);
+               partition->offset[p + 1] - partition->offset[p], scratch, at);
   return OK;
 }

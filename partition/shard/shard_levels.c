@@ -14,15 +14,7 @@ struct cut {
 
 /* Entries of a row in columns below `cols`, the first ones. */
 static int64_t entries_below(const struct csr *m, int64_t row, int64_t cols) {
-  int64_t low = m->start[row], high = m->start[row + 1];
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (m->col[middle] < cols)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low - m->start[row];
+  return csr_entry_from(m->col, m->start[row], m->start[row + 1], cols) - m->start[row];
 }
 
 static void copy_row(const struct csr *from, struct csr *to, int64_t row) {
@@ -127,11 +119,17 @@ static int foresee(struct comm *comm, const struct partition *partition, const s
   return comm->lone ? halo_foresee(comm, partition, &reach, &to->halo) : OK;
 }
 
-/* Own rows up to that level. */
+/* Own rows up to that level, the first ones. */
 static int64_t rows_up_to(const struct shard_rows *rows, const struct levels *levels, int level) {
-  int64_t count = 0;
-  while (count < rows->own && levels->of[rows->global_id[count]] <= level) count++;
-  return count;
+  int64_t low = 0, high = rows->own;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (levels->of[rows->global_id[middle]] <= level)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 int shard_level_below(const struct shard_levels *shard, int level, int all) {

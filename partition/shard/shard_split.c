@@ -11,35 +11,47 @@ struct reading {
   uint8_t *part;        /* [own] 1 + the part that the row is in, or 0 */
 };
 
-/* The node can be learnt from, and is in no other part. */
-static int check_node(const struct reading *r, const struct shard *shard, enum split part, int64_t node) {
+/* An own node that cannot be learnt from, or is in another part. */
+static int refuse(const struct reading *r, const struct shard *shard, enum split part, int64_t node) {
   char name[DATASET_SPLIT_NAME];
   int32_t row = r->local[node];
   dataset_split_name(r->dataset, r->split, part, name);
   if (shard->label && shard->label[row] < 0)
     FAIL(BAD_INPUT, "%s: %s: node %lld has no label (-1); nodes with a label are allowed in a split",
          r->dataset->h5.path, name, (long long)node);
-  if (r->part[row])
-    FAIL(BAD_INPUT, "%s: %s: node %lld is in %s of the same split, too; one part is allowed",
-         r->dataset->h5.path, name, (long long)node, split_name[r->part[row] - 1]);
-  r->part[row] = (uint8_t)(1 + part);
-  return OK;
+  FAIL(BAD_INPUT, "%s: %s: node %lld is in %s of the same split, too; one part is allowed",
+       r->dataset->h5.path, name, (long long)node, split_name[r->part[row] - 1]);
+}
+
+/* Marks the listed nodes that are own; none is listed twice. */
+static int mark_part(const struct reading *r, struct shard *shard, enum split part, const int64_t *node,
+                     int64_t count) {
+  int64_t wrong = count, selected = 0;
+#pragma omp parallel for schedule(static) reduction(min : wrong) reduction(+ : selected)
+  for (int64_t i = 0; i < count; i++) {
+    const int32_t row = r->local[node[i]];
+    if (row < 0) continue;
+    selected++;
+    if (r->part[row] || (shard->label && shard->label[row] < 0))
+      wrong = smaller(wrong, i);
+    else
+      r->part[row] = (uint8_t)(1 + part);
+  }
+  shard->split_count[part] = selected;
+  return wrong < count ? refuse(r, shard, part, node[wrong]) : OK;
 }
 
 /* Local rows of the listed nodes that are own, ascending. */
 static int read_part(const struct reading *r, enum split part, struct shard *shard) {
   FREED int64_t *node = NULL;
   TRY(dataset_read_split(r->dataset, r->split, part, &node, &shard->split_global[part]));
-  int64_t selected = 0, at = 0;
-  for (int64_t i = 0; i < shard->split_global[part]; i++) {
-    if (r->local[node[i]] < 0) continue;
-    TRY(check_node(r, shard, part, node[i]));
-    selected++;
-  }
-  shard->split_count[part] = selected;
-  TRY(memory_arrays("split", ROOM(&shard->split[part], selected)));
+  TRY(mark_part(r, shard, part, node, shard->split_global[part]));
+  TRY(memory_arrays("split",
+                    ROOM(&shard->split[part], shard->split_count[part] + 1))); /* one is overwritten */
+  int64_t at = 0;
   for (int64_t v = 0; v < shard->own; v++) {
-    if (r->part[v] == 1 + part) shard->split[part][at++] = (int32_t)v;
+    shard->split[part][at] = (int32_t)v;
+    at += r->part[v] == 1 + part;
   }
   return OK;
 }

@@ -51,3 +51,14 @@ int64_t csr_row_of(const int64_t *start, int64_t first, int64_t rows, int64_t en
   }
   return low;
 }
+
+int64_t csr_entry_from(const int32_t *col, int64_t first, int64_t end, int64_t column) {
+  while (first < end) {
+    const int64_t middle = first + (end - first) / 2;
+    if (col[middle] < column)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
+}

@@ -24,6 +24,9 @@ int csr_transpose(const struct csr *m, struct csr *t, int64_t **entry);
 /* The row in [first, rows) that holds an entry: start[row] <= entry < start[row + 1]. */
 int64_t csr_row_of(const int64_t *start, int64_t first, int64_t rows, int64_t entry);
 
+/* The first of the entries [first, end) of a row in that column or behind it; end: there is none. */
+int64_t csr_entry_from(const int32_t *col, int64_t first, int64_t end, int64_t column);
+
 /* Bytes that the arrays take. */
 int64_t csr_bytes(const struct csr *m);
 

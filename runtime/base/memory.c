@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,6 +27,15 @@ int64_t memory_total(void) {
   return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Asks for pages of 2 MiB, where the system leaves that to programs: arrays are filled and freed faster, and
+ * entries found faster that lie anywhere. */
+static void ask_for_large_pages(void *data, int64_t bytes) {
+  enum { PAGE = 2 << 20 };
+  const uintptr_t first = ((uintptr_t)data + PAGE - 1) / PAGE * PAGE,
+                  end = ((uintptr_t)data + (uintptr_t)bytes) / PAGE * PAGE;
+  if (bytes >= 8 * (int64_t)PAGE) madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
   char text[16];
   *pointer = NULL;
@@ -33,6 +43,7 @@ int memory_alloc_bytes(void **pointer, int64_t bytes, const char *what) {
     FAIL(FAILED, "out of memory: %s for %s is more than this machine has", memory_text(bytes, text), what);
   *pointer = calloc(bytes ? (size_t)bytes : 1, 1); /* large blocks are fresh pages: zeroing costs nothing */
   if (!*pointer) FAIL(FAILED, "out of memory: no %s for %s", memory_text(bytes, text), what);
+  ask_for_large_pages(*pointer, bytes);
   return OK;
 }
 
