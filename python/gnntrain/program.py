@@ -10,6 +10,7 @@ import time
 from gnntrain.error import Error, brief
 
 BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "build")
+PATIENCE = 60  # seconds that ranks have to save before they are asked again
 
 
 def find_program(program=None):
@@ -101,13 +102,14 @@ class Job:
                      (f": {brief(' '.join(said[-3:]), 300)}" if said else ""), code)
 
     def stop(self):
-        """Asks the ranks to save and end, until they have: who starts just now may not hear it. mpirun would give them
-        two seconds, and is asked itself only where it has no rank here."""
+        """Asks the ranks to save and end, and waits until they have. mpirun would give them two seconds, and is asked itself
+        only where it has no rank here. Ranks that have saved are not to be hit while they end: who has not heard it, since
+        it has just started, is asked again after a while."""
         try:
             while not self.ended():
                 ranks = [pid for pid, name in descendants(self.process.pid) if name == self.name[:15]]
                 self.kill(signal.SIGTERM, ranks or [self.process.pid])
-                self.wait(1)
+                self.wait(PATIENCE)
         except BaseException:  # asked once more to end: without waiting
             if not self.ended():
                 os.killpg(self.process.pid, signal.SIGKILL)
