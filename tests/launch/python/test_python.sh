@@ -12,9 +12,15 @@ works gnndata check made.h5
 "$python" "$here/check_package.py" || fail "the package does something else"
 works gnndata check copied.h5
 
-# What the page shows, in its order; blocks of modules that are not there are left out.
-mkdir page && cd page
-"$python" "$here/run_page.py" "$GNNTRAIN_SOURCE/docs/python.md" || fail "what docs/python.md shows does not run"
+# What the pages show, in its order; blocks of modules that are not there are left out.
+mkdir -p page/data && cd page
+pages=("$GNNTRAIN_SOURCE/docs/python.md")
+if [[ -e ${GNNTRAIN_TEST_DATA:-/nowhere}/cora.npz ]]; then
+  cp "$GNNTRAIN_TEST_DATA/cora.npz" data/
+  pages+=("$GNNTRAIN_SOURCE/docs/examples/cora.ipynb")
+fi
+"$python" "$here/run_page.py" "${pages[@]}" >out.txt || fail "what ${pages[*]} show does not run"
+if ((${#pages[@]} > 1)); then holds "$(sed -n 's/^test accuracy //p' out.txt) > 0.79" "accuracy on Cora"; fi
 cd ..
 
 version=$("$python" -c 'import gnntrain; print(gnntrain.__version__)')
