@@ -88,8 +88,8 @@ class Job:
         return stream.read().decode(errors="replace")
 
     def output(self):
-        """All that it has said so far."""
-        return self.said(self.out)
+        """All that it has said so far, warnings last."""
+        return self.said(self.out) + self.said(self.error)
 
     def failure(self):
         """An Error with the program's sentence and its exit code."""

@@ -135,11 +135,13 @@ class Layers:
 
     def arguments(self, edge_index, edge_weight, x):
         """What a convolution takes behind x. The graph of the last call serves as long as it is the same."""
-        if edge_weight is not None and (self.settings["type"] == "gat" or self.settings["aggregator"] == "max"):
+        refuses = {"gat": True, "sage": self.settings["aggregator"] == "max"}
+        if edge_weight is not None and refuses.get(self.settings["type"]):
             raise Error("attention and maxima have no use for edge weights; leave them out")
-        seen = (edge_index, edge_weight, len(x), x.dtype, edge_index._version)
-        if edge_weight is not None and edge_weight.requires_grad:
-            return (Graph(edge_index, edge_weight, len(x), x.dtype),)
+        if torch.is_inference_mode_enabled() or edge_weight is not None and edge_weight.requires_grad:
+            return (Graph(edge_index, edge_weight, len(x), x.dtype),)  # whose matrices would not serve another call
+        version = 0 if edge_index.is_inference() else edge_index._version
+        seen = (edge_index, edge_weight, len(x), x.dtype, version)
         if self.seen is None or any(a is not b if isinstance(a, torch.Tensor) else a != b for a, b in zip(self.seen, seen)):
             self.seen, self.graph = seen, Graph(edge_index, edge_weight, len(x), x.dtype)
         return (self.graph,)
