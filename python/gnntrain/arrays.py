@@ -97,10 +97,23 @@ def weights_of(found, wanted):
     return weight.ravel()
 
 
+def sparse_rows_of(value):
+    """Of scipy's sparse matrices, in a copy: entries ascending in a row, none twice, none 0."""
+    with np.errstate(all="ignore"):
+        rows = value.tocsr().astype("f4")
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
 def features_of(value, nodes):
     """Dense [N, F], or the three arrays of sparse rows."""
     if value is None:
         return None, 0
+    if hasattr(value, "tocsr") and value.shape[0] == nodes and value.dtype.kind in "biuf":
+        rows = sparse_rows_of(value)
+        if rows.nnz < SPARSE_DENSITY * nodes * value.shape[1] and np.isfinite(rows.data).all():
+            return (rows.indptr.astype("i8"), rows.indices.astype("i4"), rows.data), value.shape[1]
     if hasattr(value, "todense"):
         value = value.todense()
     elif str(getattr(value, "layout", "torch.strided")) != "torch.strided" or hasattr(value, "sparse_sizes"):

@@ -53,6 +53,8 @@ def check_datasets():
         pass
     two = gnntrain.Dataset.from_object({"edge_index": [[0, 1], [1, 2]], "num_nodes": 3, "edge_weight": [2, 3.5]}, weights=True)
     assert two.directed and two.weights.tolist() == [2, 3.5] and two.indices.tolist() == [0, 1] and two.splits == []
+    if importlib.util.find_spec("scipy"):
+        check_sparse_features()
     refused("nowhere.h5: is not there", gnntrain.Dataset.open, "nowhere.h5")
     refused('is no dataset: the attribute format = "gnntrain-dataset"', gnntrain.Dataset.open, "run/best.h5")
     refused("graph.txt: cannot be read as a dataset", gnntrain.Dataset.open, "graph.txt")
@@ -64,6 +66,19 @@ def check_datasets():
     broken = gnntrain.Dataset.open("copied.h5")
     refused("/graph/indptr: does not ascend", lambda: broken.indptr)
     imported.save("copied.h5")
+
+
+def check_sparse_features():
+    """They are what their dense form is, entries that stand twice and zeros among them."""
+    from scipy.sparse import coo_matrix
+    row, col, value = [2, 0, 1, 1, 0], [7, 30, 3, 3, 4], [1.5, 0, 2, 3, -1]
+    sparse = coo_matrix((value, (row, col)), (3, 40))
+    a, b = (gnntrain.Dataset.from_scipy(np.eye(3), features, [0, 1, 1]) for features in (sparse, sparse.toarray()))
+    for part in "indptr", "indices", "data":
+        same(a.array(f"node/features/{part}"), b.array(f"node/features/{part}"))
+    assert (a.features == sparse.toarray()).all() and a.num_features == 40
+    refused("feature 3 of node 1 is not a finite", gnntrain.Dataset.from_scipy, np.eye(3), coo_matrix(([1e39], ([1], [3])), (3, 40)))
+    refused("features of shape (2, 40) for 3 nodes", gnntrain.Dataset.from_scipy, np.eye(3), sparse.tocsr()[:2])
 
 
 def check_training():
