@@ -235,13 +235,18 @@ int npy_check_dims(const struct npy *npy, int dims, const char *shape) {
 
 /* Version 1.0: magic, the length of the rest in two bytes, a dictionary, blanks, so that elements begin at a
  * multiple of 64. */
-void npy_write_head(FILE *out, const char *descr, int64_t rows, int64_t cols) {
+/* "(3, 4)", or "(3,)" of one dimension. */
+static void shape_text(int dims, const int64_t *dim, char *text, size_t size) {
+  int used = snprintf(text, size, "(%lld,", (long long)dim[0]);
+  for (int i = 1; i < dims; i++)
+    used += snprintf(text + used, size - (size_t)used, " %lld%s", (long long)dim[i], i + 1 < dims ? "," : "");
+  snprintf(text + used, size - (size_t)used, ")");
+}
+
+void npy_write_head(FILE *out, const char *descr, int dims, const int64_t *dim) {
   enum { MAGIC = 10, BLOCK = 64 };
-  char text[160], shape[64];
-  if (cols > 0)
-    snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)rows, (long long)cols);
-  else
-    snprintf(shape, sizeof shape, "(%lld,)", (long long)rows);
+  char text[192], shape[96];
+  shape_text(dims, dim, shape, sizeof shape);
   const int used = snprintf(text, sizeof text, "{'descr': '%.8s', 'fortran_order': False, 'shape': %s, }",
                             descr, shape);
   const int length = (MAGIC + used + 1 + BLOCK - 1) / BLOCK * BLOCK - MAGIC;

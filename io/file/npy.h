@@ -42,8 +42,7 @@ int npy_text(const struct npy *npy, int64_t i, char *text, int64_t size);
  */
 int npy_check_dims(const struct npy *npy, int dims, const char *shape);
 
-/* How a file begins whose elements, of a type as "<i4", follow in C order: [rows], or [rows, cols] where cols
- * is above 0. */
-void npy_write_head(FILE *out, const char *descr, int64_t rows, int64_t cols);
+/* How a file begins whose elements, of a type as "<i4", follow in C order; of up to NPY_DIMS dimensions. */
+void npy_write_head(FILE *out, const char *descr, int dims, const int64_t *dim);
 
 #endif

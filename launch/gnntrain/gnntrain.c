@@ -8,6 +8,7 @@
 #include "models/core/layouts.h"
 #include "models/session/evaluate.h"
 #include "models/session/predict.h"
+#include "models/session/weights.h"
 #include "models/train/epoch_breakdown.h"
 #include "models/train/rank_consistency.h"
 #include "models/train/report.h"
@@ -19,7 +20,7 @@ static struct command_line line;
 static struct rundir rundir;
 
 static int is_training(void) {
-  return !line.evaluate && !line.predict && !line.dry_run && !line.plan.ranks;
+  return !line.evaluate && !line.predict && !line.export && !line.dry_run && !line.plan.ranks;
 }
 
 static int read_config(struct job *job) {
@@ -91,6 +92,8 @@ static int check_ahead(struct job *job) {
 
 static int run_job(struct job *job) {
   if (line.profile) profile_enable();
+  if (line.export)
+    return comm_agree(&job->comm, job->comm.rank == 0 ? weights_export(line.export, line.out) : OK);
   if (line.plan.ranks) {
     TRY(read_config(job));
     return plan_run(&line.plan, job);

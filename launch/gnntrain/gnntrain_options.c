@@ -49,7 +49,9 @@ static const struct option table[] = {
           NEXT "--resume=FILE and --resume: from FILE while there is no newest"),
     SETS("eval", "CHECKPOINT", TEXT, evaluate, "print the metrics of a checkpoint and end"),
     SETS("predict", "CHECKPOINT", TEXT, predict, "write logits, predictions and the last hidden embedding of every node"),
-    SETS("out", "FILE", TEXT, out, "where --predict writes them (.h5, .csv, .npy), or --plan a picture (.svg)"),
+    SETS("export", "CHECKPOINT", TEXT, export, "write weights for PyTorch and others; needs no CONFIG.toml"),
+    SETS("out", "FILE", TEXT, out, "what --predict writes (.h5, .csv, .npy), --export (.safetensors, .npz), or --plan (a"
+         NEXT "picture, .svg)"),
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
     SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
@@ -74,7 +76,8 @@ int command_line_help(const struct command_line *line) {
   const struct options options = {.option = table};
   if (line->topic) return help_on(line->topic);
   puts("usage: gnntrain CONFIG.toml [OPTION]...\n"
-       "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n\n"
+       "       mpirun -n RANKS gnntrain CONFIG.toml [OPTION]...\n"
+       "       gnntrain --export CHECKPOINT --out FILE\n\n"
        "Trains a graph neural network on a whole graph, without sampling, on as many ranks as mpirun "
        "starts.\n");
   options_print(&options, 25);
@@ -119,15 +122,33 @@ static int check_out(const char *out) {
   return OK;
 }
 
+/* --export stands alone: a checkpoint says itself what it is of. */
+static int check_export(const struct command_line *line) {
+  const char *ending = line->out ? strrchr(line->out, '.') : NULL;
+  if (line->predict || line->evaluate || line->resume || line->resume_newest || line->profile ||
+      line->dry_run || line->plan.ranks)
+    FAIL(BAD_INPUT,
+         "--export computes nothing; --eval, --predict, --resume, --profile, --dry-run and --plan do not go "
+         "with it");
+  if (line->config || line->set_count > 0)
+    FAIL(BAD_INPUT,
+         "--export takes all it needs from the checkpoint; a configuration and settings do not go with it");
+  if (!ending || (strcmp(ending, ".safetensors") != 0 && strcmp(ending, ".npz") != 0))
+    FAIL(BAD_INPUT, "--export needs --out FILE.safetensors or .npz, the file to write%s%s",
+         line->out ? ", not " : "", line->out ? line->out : "");
+  return OK;
+}
+
 static int check(struct command_line *line) {
   if (line->help || line->version) return OK;
+  if (line->export) return check_export(line);
   if (!line->config)
     FAIL(BAD_INPUT, "usage: gnntrain CONFIG.toml [OPTION]...; gnntrain --help lists all options");
   if (line->predict && !line->out)
     FAIL(BAD_INPUT, "--predict needs --out FILE.h5, .csv or .npy, the file to write");
   TRY(check_plan(line));
   if (line->out && !line->predict && !line->plan.ranks)
-    FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT, or with --plan 1,2,4,...");
+    FAIL(BAD_INPUT, "--out goes with --predict CHECKPOINT, --export CHECKPOINT or --plan 1,2,4,...");
   if (line->predict) TRY(check_out(line->out));
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)

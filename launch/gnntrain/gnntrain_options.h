@@ -13,7 +13,7 @@ struct command_line {
   int set_count;
   int resume, resume_newest, dry_run, profile, quiet, verbose, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
-  const char *evaluate, *predict, *out;
+  const char *evaluate, *predict, *export, *out;
   struct plan_wish plan;           /* ranks NULL: none is wanted */
   char assignment[2][CONFIG_TEXT]; /* storage for --epochs and --device */
 };

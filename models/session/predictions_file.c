@@ -85,7 +85,8 @@ int predictions_file_create(struct predictions_file *p, const char *path, struct
   TRY(atomic_write_stream(&p->file, &p->out));
   if (p->kind == PREDICTIONS_CSV) write_csv_head(p);
   if (p->kind == PREDICTIONS_NPY)
-    npy_write_head(p->out, p->multilabel ? "|u1" : "<i4", dataset->nodes, p->multilabel ? classes : 0);
+    npy_write_head(p->out, p->multilabel ? "|u1" : "<i4", p->multilabel ? 2 : 1,
+                   (const int64_t[]){dataset->nodes, classes});
   return OK;
 }
 

@@ -32,6 +32,7 @@ const struct seed seed_texts[] = {
     {"gnntrain_line", "train",
      "run.toml\n--set\ntrain.lr=.1\n--epochs=5\n--device\ncpu\n--resume=a.h5\n--profile\n"},
     {"gnntrain_line", "predict", "--predict\na.h5\n--out=b.h5\nrun.toml\n--set=log.dir=x\n"},
+    {"gnntrain_line", "export", "--export\na.h5\n--out\nb.safetensors\n"},
     {"gnntrain_line", "other", "--dry-run\n--eval\nc.h5\n--version\n--help\n-h\n--resume\n-\n"},
     {"import_line", "arcs",
      "edgelist\narcs\nout.h5\n--labels=labels\n--split\nsplit\n--features\nf.csv\n--undirected\n"},

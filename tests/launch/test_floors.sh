@@ -5,7 +5,7 @@
 
 # Prints what is wrong in the tree at $1, one line a violation; nothing when the house stands.
 violations() {
-  (cd "$1" && find runtime io kernels partition models launch -type f | awk '
+  (cd "$1" && find runtime io kernels partition models launch python -type f ! -path '*/__pycache__/*' | awk '
   { folder = $0; sub("/[^/]*$", "", folder); files[folder]++ }
   END { for (f in files) if (files[f] > 25) print f ": " files[f] " files, more than 25" }'
   sources() {
@@ -50,14 +50,14 @@ violations() {
       "base/log base/memory base/random base/stop base/tensor base/types base/worker comm/comm comm/comm_lone comm/row_shuffle config/config " \
       "config/config_limits config/config_toml config/edit_distance config/options device/arena device/device device/device_cuda device/device_list " \
       "file/atomic_write file/input profile/profile profile/profile_clock")
-    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics dataset_path file/h5 file/npy file/path_check file/text " \
+    shows("io", "dataset/checkpoint dataset/dataset dataset/metrics dataset_path file/h5 file/named_arrays file/npy file/path_check file/text " \
       "import/import import/import_read synth/synth synth/synth_options")
     shows("kernels", "cost/cost_fit cost/cost_model cost/cost_models cost/cost_windows cuda/peer_cublaslt cuda/peer_cusparse format/condensed " \
       "format/layout format/row_segments format/tiles ops/attention ops/elementwise ops/epilogue ops/gemm ops/incidence ops/kernels " \
       "ops/loss ops/ops ops/optimizer ops/peer ops/reduce ops/sparse")
     shows("partition", "cut/partition_ahead cut/partition_cache cut/star_expansion graph/graph graph/partition order/order " \
       "order/order_rate shard/shard")
-    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict train/epoch train/epoch_breakdown train/rank_consistency " \
+    shows("models", "core/layouts layers/types session/evaluate session/job plan/lone_rank plan/plan plan/plan_passes session/predict session/weights train/epoch train/epoch_breakdown train/rank_consistency " \
       "train/report train/state/rundir")
     place["hdf5.h"] = place["H5FDdevelop.h"] = "^io/file/h5_hdf5\\.h$"
     place["metis.h"] = "^partition/graph/metis\\.c$"
@@ -71,7 +71,7 @@ violations() {
     place["cuda.h"] = place["cublas_v2.h"] = place["cublasLt.h"] = place["cusparse.h"] = "^kernels/cuda/"
     place["cblas.h"] = "^kernels/cpu/gemm/gemm\\.c$"
     place["zlib.h"] = "^io/file/gzip\\.c$"
-    place["zip.h"] = "^io/file/npz\\.c$"
+    place["zip.h"] = "^io/file/(npz|named_arrays)\\.c$"
     place["cub/device/device_radix_sort.cuh"] = place["cub/device/device_select.cuh"] = "^kernels/cuda/"
     place["omp.h"] = place["version.h"] = "."
     system_headers = "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal " \
@@ -132,7 +132,7 @@ fi
 # The check itself must see each kind of violation.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-for folder in runtime io kernels partition models launch; do cp -r "$GNNTRAIN_SOURCE/$folder" "$copy/"; done
+for folder in runtime io kernels partition models launch python; do cp -r "$GNNTRAIN_SOURCE/$folder" "$copy/"; done
 [[ $(find "$copy" -name '*.c' | wc -l) -gt 10 ]] || fail "the tree has hardly any sources"
 plant() { # plant FILE LINE
   local file=$copy/$1 saved=$copy/saved

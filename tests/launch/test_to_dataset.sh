@@ -5,6 +5,7 @@ cp "$GNNTRAIN_SOURCE/tests/launch/dataset_objects.py" .
 
 needs_python h5py numpy
 script=("$python" "$GNNTRAIN_SOURCE/launch/to_dataset.py")
+export PYTHONDONTWRITEBYTECODE=1
 
 "${script[@]}" --help >help.txt
 for word in --undirected --drop-self-loops --weights MODULE:CLASS; do
@@ -71,12 +72,15 @@ fi
 settings pyg.toml dataset.path=Pyg.h5
 must_run 1 pyg.toml --epochs 2
 
-# refuses SENTENCE ARGUMENT...
-refuses() {
-  refused 2 "to_dataset.py: $1" "${script[@]}" "${@:2}"
-  [[ ! -e bad.h5 ]] || fail "$*: left a dataset behind"
+# refuses SENTENCE ARGUMENT...: notes a call, of which hundreds fit into one start of Python; refused_all makes them.
+refuses() { printf '%s\0' $# "$@" >>refusals; }
+refused_all() {
+  PYTHONPATH=$GNNTRAIN_SOURCE/python${PYTHONPATH:+:$PYTHONPATH} works "$python" \
+    "$GNNTRAIN_SOURCE/tests/launch/python/refuse_all.py" refusals
+  rm refusals
 }
 
+refused 2 'to_dataset.py: nowhere cannot be imported' "${script[@]}" nowhere:Thing bad.h5
 refuses "nowhere cannot be imported" nowhere:Thing bad.h5
 refuses "dataset_objects has no Thing" dataset_objects:Thing bad.h5
 refuses "expected MODULE:CLASS, as torch_geometric.datasets:Planetoid, found 'dataset_objects'" dataset_objects bad.h5
@@ -131,12 +135,14 @@ mkdir -p folder
 refuses "folder: cannot be written: is not a plain file" dataset_objects:Pyg folder
 echo thesis >notes.txt
 refuses "notes.txt: is there and is no dataset; remove it or name another" dataset_objects:Pyg notes.txt
-[[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
 refuses "help.txt/bad.h5: cannot be written" dataset_objects:Pyg help.txt/bad.h5
 long=$(printf 'x%.0s' {1..250}).h5
 refuses "$long: cannot be written: File name too long" dataset_objects:Pyg "$long"
 refuses "'caf\\udce9.h5': cannot be written: the name of a dataset has to be valid UTF-8" dataset_objects:Pyg $'caf\xe9.h5'
 refuses "/proc/bad.h5: cannot be written: No such file or directory" dataset_objects:Pyg /proc/bad.h5
+refused_all
+says '^[456][0-9] calls are refused$'
+[[ $(<notes.txt) == thesis ]] || fail "notes.txt was replaced"
 works "${script[@]}" dataset_objects:Pyg made/here/out.h5
 works gnndata check made/here/out.h5
 

@@ -45,7 +45,7 @@ static const struct use uses[] = {
     {"dataset.hyper", "hyper.h5", "hyper.toml --set log.dir=fresh --epochs 2", 1, 1, 10},
     {"dataset.predict", "ids.h5", "run.toml --set dataset.path=ids.h5 --predict ids/best.h5 --out fresh.h5",
      1, 0, 6},
-    {"resume", "run/checkpoints/epoch-0-4.h5", "run.toml --set log.dir=run --resume --epochs 6", 1, 1, 20},
+    {"resume", "run/checkpoints/epoch-0-4.h5", "run.toml --set log.dir=run --resume --epochs 6", 1, 1, 18},
     {"resume.runs", "runs/checkpoints/epoch-1-2.h5",
      "run.toml --set log.dir=runs --set train.runs=3 --resume=runs/checkpoints/epoch-1-2.h5", 1, 1, 7},
     {"resume.best", "run/best.h5", "run.toml --set log.dir=run --resume --epochs 6", 0, 0, 3},
@@ -54,6 +54,8 @@ static const struct use uses[] = {
     {"evaluate", "run/best.h5", "run.toml --set log.dir=run --eval run/best.h5", 1, 0, 4},
     {"predict", "run/checkpoints/epoch-0-4.h5",
      "run.toml --set log.dir=run --predict run/checkpoints/epoch-0-4.h5 --out fresh.h5", 1, 0, 3},
+    {"export", "run/checkpoints/epoch-0-4.h5", "--export run/checkpoints/epoch-0-4.h5 --out fresh.npz", 1, 1,
+     2},
     {"partition", "ring.h5.parts", "run.toml --set log.dir=fresh --epochs 2", 0, 0, 7},
     {"predictions", "out.h5", "run.toml --set log.dir=run --predict run/best.h5 --out out.h5", 1, 0, 2},
 };
@@ -168,7 +170,8 @@ static uint64_t hash_dataset(const struct use *use) {
 /* What is wrong with what it left. The dataset is never written to. */
 static const char *judge_files(const struct use *use, const struct outcome *outcome,
                                const uint64_t before[2]) {
-  int reads = strstr(use->arguments, "--eval") || (strstr(use->arguments, "--predict") && outcome->code);
+  int reads = strstr(use->arguments, "--eval") || strstr(use->arguments, "--export") ||
+              (strstr(use->arguments, "--predict") && outcome->code);
   int resumes = strstr(use->arguments, "--resume") != NULL;
   if (tree_find_temporary("work")[0]) return "a temporary file was left";
   if (hash_dataset(use) != before[0]) return "the dataset was changed";
