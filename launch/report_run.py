@@ -101,7 +101,7 @@ class Run:
         self.path = self.name = os.path.normpath(path)
         self.curves, self.final, self.settings, self.log = {}, {}, {}, None
         if not os.path.isdir(path):
-            raise BadInput(f"{path}: {'is no folder; the folder of a run' if os.path.exists(path) else 'is not there; a folder'} is expected")
+            raise BadInput(f"{path}: is {'no folder' if os.path.exists(path) else 'not there'}; the folder of a run is expected")
         metrics, config = (text_of(os.path.join(path, name)) for name in ("metrics.jsonl", "config.toml"))
         if metrics is None and config is None:
             raise BadInput(f"{path}: is not the folder of a run: it has neither metrics.jsonl nor config.toml")
@@ -221,7 +221,8 @@ def parts_of_epoch(events):
 
 COUNT, SIZE = r"(\d{1,18})", r"(\d{1,18}(?:\.\d)?) (B|[KMGT]iB)"
 DETAIL = re.compile(r"(partition|edge cut|rows|order): (\S.*)$")
-FACT = re.compile(r"  (graph|hypergraph|data|model|training|ranks|device|partition|host memory|memory|GPU memory|epoch) {2,}(\S.*)$")
+FACT = re.compile(r"  (graph|hypergraph|data|model|training|ranks|device|partition|host memory|memory|GPU memory|epoch)"
+                  r" {2,}(\S.*)$")
 PEAK = re.compile(rf"{SIZE} on the fullest rank \(estimate {SIZE}\)$")
 PART = re.compile(rf" {{10,}} *{SIZE}  (\S.*)$")
 RANK = re.compile(rf" *{COUNT} +{COUNT} +\d+ +{COUNT} +\d+\.\d+$")  # rank, rows, non-zeros, halo rows, their quotient

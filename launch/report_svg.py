@@ -28,14 +28,13 @@ def steps(low, high, count, whole=False):
 
 
 def powers(low, high):
-    """Ticks of a logarithmic axis: powers of ten, with 2 and 5 times them where there is room."""
+    """Ends and ticks of a logarithmic axis: powers of ten, over few of them with 2 and 5 times them."""
     first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
-    factors = (1, 2, 5) if last - first <= 2 else (1,)
-    apart = max(1, (last - first) // 6)
-    found = [f * 10.0 ** e for e in range(first, last + 1, apart) for f in factors]
-    below = max((t for t in found if t <= low * (1 + 1e-9)), default=found[0])
-    above = min((t for t in found if t >= high * (1 - 1e-9)), default=found[-1] * 10.0 ** apart)
-    return [t for t in found if below <= t <= above] + ([above] if above > found[-1] else [])
+    fine = [f * 10.0 ** e for e in range(first, last + 1) for f in (1, 2, 5)]
+    below, above = max(t for t in fine if t <= low * (1 + 1e-9)), min(t for t in fine if t >= high * (1 - 1e-9))
+    apart = 1 + (last - first) // 7
+    ticks = fine if above / below <= 1001 else [10.0 ** e for e in range(first, last + 1, apart)]
+    return below, above, [t for t in ticks if below <= t <= above]
 
 
 def shown(value, step, largest):
@@ -59,7 +58,7 @@ class Axis:
         self.start, self.end = start, end
         self.log = log and low > 0 and high / low >= LOG_FROM
         if self.log:
-            self.ticks, step = powers(low, high), None
+            (low, high, self.ticks), step = powers(low, high), None
         else:
             low = min(low, 0) if zero or 0 < low < high / 2 else low
             if high - low < 1e-4 * max(abs(high), abs(low), 1e-300):
@@ -67,7 +66,7 @@ class Axis:
             self.ticks, step = steps(low, high, count, whole)
         if most is not None:
             self.ticks = [t for t in self.ticks if t <= most] if high <= most else self.ticks
-        self.low, self.high = (low, high) if whole else (self.ticks[0], self.ticks[-1])
+        self.low, self.high = (low, high) if whole or self.log else (self.ticks[0], self.ticks[-1])
         self.ticks = [t for t in self.ticks if self.low <= t <= self.high]
         largest = max(abs(self.ticks[0]), abs(self.ticks[-1]))
         self.labels = [(t, shown(t, step, abs(t) if self.log else largest)) for t in self.ticks]
@@ -126,15 +125,22 @@ def frame(x, y, x_name, y_name):
     return "".join(parts)
 
 
+def square(shape, name):
+    return f'<li><svg class="key" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">{shape}</svg>{escape(name)}</li>'
+
+
+def names(keys, kind="keys"):
+    return f'<ul class="{kind}">{keys}</ul>' if keys else ""
+
+
 def figure(identity, title, svg, keys="", note=""):
-    names = f'<ul class="keys">{keys}</ul>' if keys else ""
     below = f'<p class="note">{escape(note)}</p>' if note else ""
-    return (f'<figure id="{identity}"><figcaption>{escape(title)}</figcaption>{names}\n{svg}{below}</figure>\n')
+    return (f'<figure id="{identity}"><figcaption>{escape(title)}</figcaption>{names(keys)}\n{svg}{below}</figure>\n')
 
 
-def curves(identity, title, y_name, lines, marks=(), note="", **axis):
-    """A figure of lines over epochs; "" where there is no point. marks: (x, y, text), each a ring, with its text among
-    the names. axis: see Axis."""
+def curves(identity, title, y_name, lines, mark=None, named=True, **axis):
+    """A figure of lines over epochs; "" where there is no point. mark: (x, y, text), a ring, with its text among the names.
+    named: whether the names of lines stand above it. axis: see Axis."""
     lines = [line for line in lines if line.points]
     if not lines:
         return ""
@@ -145,14 +151,13 @@ def curves(identity, title, y_name, lines, marks=(), note="", **axis):
     y_name += ", logarithmic" if y.log else ""
     order = sorted(lines, key=lambda line: line.kind == "mean")  # means lie on top
     body = frame(x, y, "epoch", y_name) + "".join(curve(line, x, y) for line in order)
-    keys = "".join(key(line) for line in lines if line.listed)
-    for a, b, text in marks:
-        body += f'<circle class="mark" cx="{x.place(a):.2f}" cy="{y.place(b):.2f}" r="5"/>'
-        keys += ('<li><svg class="key" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">'
-                 f'<circle class="mark" cx="7" cy="7" r="5"/></svg>{escape(text)}</li>')
+    keys = "".join(key(line) for line in lines if line.listed) if named else ""
+    if mark:
+        body += f'<circle class="mark" cx="{x.place(mark[0]):.2f}" cy="{y.place(mark[1]):.2f}" r="5"/>'
+        keys += square('<circle class="mark" cx="7" cy="7" r="5"/>', mark[2])
     svg = (f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
            f'<title>{escape(title)}</title>{body}</svg>')
-    return figure(identity, title, svg, keys, note)
+    return figure(identity, title, svg, keys)
 
 
 def cut(text, most):
@@ -176,8 +181,7 @@ def bars(identity, title, rows, kinds=(), note=""):
             body += f'<rect class="bar f{k}" x="{at:.2f}" y="{y}" width="{wide:.2f}" height="{BAR}"/>'
             at += wide
         body += f'<text class="label" x="{at + 6:.1f}" y="{y + 13}">{escape(text)}</text>'
-    keys = "".join(f'<li><svg class="key" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">'
-                   f'<rect class="bar f{k}" width="14" height="14"/></svg>{escape(kind)}</li>' for k, kind in enumerate(kinds))
+    keys = "".join(square(f'<rect class="bar f{k}" width="14" height="14"/>', kind) for k, kind in enumerate(kinds))
     svg = (f'<svg class="bars" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
            f'<title>{escape(title)}</title>{body}</svg>')
     return figure(identity, title, svg, keys, note)

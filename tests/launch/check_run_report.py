@@ -1,6 +1,6 @@
 """Reads a page of launch/report back. From test_run_report.sh:
 
-  check_run_report.py page REPORT.html              # it wants nothing from outside, its tags close, nothing of others' is a tag
+  check_run_report.py page REPORT.html...           # it wants nothing from outside, its tags close, nothing of others' is a tag
   check_run_report.py curves REPORT.html FIGURE:METRIC:FACTOR:LABEL... -- RUN...   # its curves are what metrics.jsonl says
   check_run_report.py parts REPORT.html LOG         # an epoch's parts are those that gnntrain --profile printed
   check_run_report.py colours REPORT.html           # told apart on light and dark paper, and by colour-blind eyes
@@ -158,7 +158,8 @@ def ms_of(text):
 def check_parts(text, log):
     """Printed with four digits behind the point; the trace has three of a microsecond, over many regions."""
     printed = {}
-    table = re.search(r"^an epoch, mean of (\d+) on (\d+) ranks?: ([\d.]+) ms\n.*\n((?:  .*\n)+?)  hidden", pathlib.Path(log).read_text(), re.M)
+    said = pathlib.Path(log).read_text()
+    table = re.search(r"^an epoch, mean of (\d+) on (\d+) ranks?: ([\d.]+) ms\n.*\n((?:  .*\n)+?)  hidden", said, re.M)
     for line in table[4].splitlines():
         name, ms, slowest = re.match(r"  (\S.*?)(?: \*)? +([\d.]+) +([\d.]+) ", line).groups()
         printed[name] = float(ms), float(slowest)
@@ -171,11 +172,12 @@ def check_parts(text, log):
     for name, values in printed.items():
         for ours, theirs in zip(shown[name], values):
             assert abs(ours - theirs) < 2e-4 + .005 * theirs, (name, shown[name], values)
-    widths = {}
-    for label, rect in zip(labels[::2], (r for r in bars.iter("rect") if float(r.get("width")) > 0 and r.get("x"))):
-        widths[label] = float(rect.get("width"))
-    for name in printed:
-        assert abs(widths[name] / widths["own part"] - shown[name][0] / shown["own part"][0]) < .02 * widths[name], widths
+    rects, widths = [(r.get("y"), float(r.get("width"))) for r in bars.find("svg").iter("rect")], {}
+    for label, y in zip(labels[::2], dict(rects)):
+        widths[label] = sum(width for at, width in rects if at == y)
+    longest = max(shown, key=lambda name: shown[name][0])
+    for name in shown:
+        assert abs(widths[name] / widths[longest] - shown[name][0] / shown[longest][0]) < .006, (name, widths, shown)
 
 
 def linear(colour):
@@ -211,8 +213,8 @@ def check_colours(text):
             a, b = sorted((light(colour[name]), light(colour["paper"])))
             assert (b + .05) / (a + .05) >= least, name
         for eyes, rows in EYES.items():
-            seen = {name: lab([min(1, max(0, sum(m * c for m, c in zip(row, rgb)))) for row in rows]) for name, rgb in colour.items()
-                    if re.fullmatch(r"c\d", name)}
+            seen = {name: lab([min(1, max(0, sum(m * c for m, c in zip(row, rgb)))) for row in rows])
+                    for name, rgb in colour.items() if re.fullmatch(r"c\d", name)}
             for a, b in itertools.combinations(seen, 2):
                 assert math.dist(seen[a], seen[b]) > 20, (eyes, a, b)
 
@@ -221,7 +223,8 @@ def main():
     what, page, *rest = sys.argv[1:]
     text = pathlib.Path(page).read_text()
     if what == "page":
-        check_page(text)
+        for path in (page, *rest):
+            check_page(pathlib.Path(path).read_text())
     elif what == "curves":
         check_curves(text, rest[:rest.index("--")], rest[rest.index("--") + 1:])
     elif what == "parts":

@@ -1,10 +1,10 @@
-# What a line of metrics.jsonl says beside the metrics: losses of the evaluation, which are those that --eval prints, the learning rate of
-# the schedule, the bytes of the halo's rows, and a time. A run goes on from a file of before, which had none of it.
+# What a line of metrics.jsonl says beside the metrics: losses of the evaluation, which are those that --eval prints, the
+# learning rate of the schedule, the bytes of the halo's rows, and a time. A run goes on from a file of before, without these.
 . "$GNNTRAIN_SOURCE/tests/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not there"
 works gnndata synth small.h5 --nodes 1500 --degree 8 --features 12 --classes 8 --test 0.5
 settings small.toml dataset.path=small.h5 model.hidden=16 train.epochs=8 train.eval_every=2 train.schedule=cosine train.warmup=2 \
-  train.lr=0.02 runtime.threads=1 runtime.rows=all partition.method=block partition.order=given log.overwrite=true checkpoint.every=4
+  train.lr=0.02 runtime.threads=1 runtime.rows=all partition.method=block partition.order=given checkpoint.every=4
 
 # trained RANKS NAME: its output is in NAME.txt
 trained() {
