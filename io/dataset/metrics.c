@@ -118,6 +118,12 @@ int metrics_epoch(struct metrics *metrics, const struct metrics_row *row) {
   put_real(metrics->file, "val", row->val);
   put_real(metrics->file, "test", row->test);
   put_real(metrics->file, "ms", row->ms);
+  put_real(metrics->file, "train_loss", row->train_loss);
+  put_real(metrics->file, "val_loss", row->val_loss);
+  put_real(metrics->file, "test_loss", row->test_loss);
+  put_real(metrics->file, "lr", row->lr);
+  fprintf(metrics->file, ", \"sent_bytes\": %lld", (long long)row->sent_bytes);
+  put_real(metrics->file, "time", row->time);
   return end_line(metrics);
 }
 

@@ -13,9 +13,14 @@ struct metrics {
   char path[1100];
 };
 
+/* NaN is written as null. */
 struct metrics_row {
   int64_t run, epoch;
-  double loss, train, val, test, ms; /* NaN is written as null */
+  double loss, train, val, test, ms;
+  double train_loss, val_loss, test_loss; /* of the evaluation */
+  double lr;
+  int64_t sent_bytes; /* halo rows and sums of all ranks, the evaluation's left out */
+  double time;        /* seconds since 1970 */
 };
 struct metrics_final {
   int64_t run, best_epoch, epochs;

@@ -14,10 +14,19 @@ static void drop(struct recording *recording, struct run *run) {
   recording->graph = NULL;
 }
 
+/* A replay sends what was sent when the work was recorded. */
+static int queue(struct recording *recording, void *subject, struct run *run,
+                 int (*work)(void *subject, struct run *run)) {
+  const int64_t before = run->comm->sent;
+  TRY(work(subject, run));
+  recording->sent = run->comm->sent - before;
+  return OK;
+}
+
 static int capture(struct recording *recording, void *subject, struct run *run,
                    int (*work)(void *subject, struct run *run)) {
   TRY(device_capture_begin(run->device, STREAM_COMPUTE));
-  int code = work(subject, run);
+  int code = queue(recording, subject, run, work);
   int ended = device_capture_end(run->device, STREAM_COMPUTE, &recording->graph);
   return code == OK ? ended : code;
 }
@@ -45,10 +54,10 @@ int recording_run(struct recording *recording, void *subject, struct run *run,
                   int (*work)(void *subject, struct run *run)) {
   int first = !recording->warm;
   recording->warm = 1;
-  if (first || !may_record(recording, run)) return work(subject, run);
+  if (first || !may_record(recording, run)) return queue(recording, subject, run, work);
   if (recording->moves != run->kernels->moves) drop(recording, run);
   if (!recording->graph) TRY(record(recording, subject, run, work));
-  if (!recording->graph) return work(subject, run);
+  if (!recording->graph) return queue(recording, subject, run, work);
   return device_replay(run->device, STREAM_COMPUTE, recording->graph);
 }
 

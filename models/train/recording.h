@@ -10,6 +10,7 @@
 struct recording {
   struct device_graph *graph; /* NULL: not recorded */
   int64_t moves;              /* of the kernels' workspace when it was recorded */
+  int64_t sent;               /* bytes that this rank's exchanges send when the work is done once */
   int warm, recorded;         /* was queued, was recorded before */
   int plain;                  /* could not be recorded: always op by op */
 };

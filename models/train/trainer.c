@@ -151,7 +151,7 @@ int trainer_load(struct trainer *trainer, struct run *run, const char *path) {
 
 /* What the ranks tell each other after an epoch, in one reduction. */
 struct sums {
-  double loss, stop;
+  double loss, stop, sent;
   struct tally tally;
 };
 
@@ -208,13 +208,24 @@ static int save(struct trainer *trainer, struct run *run) {
 /* The row of metrics.jsonl and of the log for an epoch, from sums over ranks. */
 static struct metrics_row row_of(const struct objective *objective, const struct sums *sums,
                                  const struct run *run, int64_t epoch, double ms) {
-  struct metrics_row row = {run->index, epoch, sums->loss, NAN, NAN, NAN, ms};
-  if (is_evaluated(run, epoch)) {
-    row.train = tally_metric(objective, &sums->tally, SPLIT_TRAIN);
-    row.val = tally_metric(objective, &sums->tally, SPLIT_VAL);
-    row.test = tally_metric(objective, &sums->tally, SPLIT_TEST);
+  double metric[SPLIT_COUNT], loss[SPLIT_COUNT];
+  for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
+    metric[s] = is_evaluated(run, epoch) ? tally_metric(objective, &sums->tally, s) : NAN;
+    loss[s] = is_evaluated(run, epoch) && objective->nodes[s] > 0 ? sums->tally.loss[s] : NAN;
   }
-  return row;
+  return (struct metrics_row){.run = run->index,
+                              .epoch = epoch,
+                              .loss = sums->loss,
+                              .train = metric[SPLIT_TRAIN],
+                              .val = metric[SPLIT_VAL],
+                              .test = metric[SPLIT_TEST],
+                              .ms = ms,
+                              .train_loss = loss[SPLIT_TRAIN],
+                              .val_loss = loss[SPLIT_VAL],
+                              .test_loss = loss[SPLIT_TEST],
+                              .lr = rates_lr(run->config, epoch),
+                              .sent_bytes = (int64_t)sums->sent,
+                              .time = round(1e6 * (profile_epoch() + profile_clock())) / 1e6};
 }
 
 static int record(struct trainer *trainer, struct run *run, const struct sums *sums,
@@ -243,7 +254,9 @@ static int finish_epoch(struct trainer *trainer, struct run *run) {
   int64_t epoch = trainer->state.epoch + 1;
   struct result result;
   TRY(epoch_collect(&trainer->epoch, run, epoch, &result));
-  struct sums sums = {.loss = result.outcome.loss, .stop = stop_requested() != 0};
+  struct sums sums = {.loss = result.outcome.loss,
+                      .stop = stop_requested() != 0,
+                      .sent = (double)trainer->epoch.training.sent};
   if (is_evaluated(run, epoch)) sums.tally = tally_of(&result.outcome);
   TRY(comm_reduce(run->comm, &sums, (int64_t)(sizeof sums / sizeof(double)), NUMBER_DOUBLE, REDUCE_SUM));
   if (is_evaluated(run, epoch) && objective_ranks(objective))

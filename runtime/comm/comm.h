@@ -24,6 +24,7 @@ struct comm {
   int local_rank, local_size; /* among the ranks of this node */
   int nodes;
   int lone;              /* the other ranks are not there (runtime/comm/comm_lone.h) */
+  int64_t sent;          /* bytes that comm_exchange was given for other ranks so far */
   double timeout;        /* seconds a wait may last; set from runtime.timeout after comm_open (default 300) */
   struct device *device; /* borrowed; set by comm_attach */
   void *transport;       /* what ops keep between open and close */

@@ -72,9 +72,10 @@ int comm_attach(struct comm *comm, struct device *device) {
 
 int comm_exchange(struct comm *comm, const struct message *sends, int send_count, const struct message *recvs,
                   int recv_count) {
-  double bytes = 0;
-  for (int i = 0; i < send_count; i++) bytes += (double)sends[i].bytes;
-  profile_begin_beside(STREAM_EXCHANGE, "exchange", bytes);
+  int64_t bytes = 0;
+  for (int i = 0; i < send_count; i++) bytes += sends[i].bytes;
+  comm->sent += bytes;
+  profile_begin_beside(STREAM_EXCHANGE, "exchange", (double)bytes);
   int code = comm->ops->exchange(comm, sends, send_count, recvs, recv_count);
   /* On a stream the end is queued behind the messages; host buffers are known to be there after the wait. */
   if (!comm->device->ops->on_host) profile_end_beside(STREAM_EXCHANGE);

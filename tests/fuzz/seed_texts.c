@@ -72,6 +72,10 @@ const struct seed seed_texts[] = {
      "{\"run\": 0, \"epoch\": 1, \"loss\": 1}\n{\"run\": 0, \"epoch\": 4, \"loss\": 1}\n{\"run\": 0, "
      "\"final\": true}\n"
      "{\"run\": 1, \"epoch\": 1, \"loss\": null}\n{\"run\": 1, \"ep"},
+    {"metrics", "fields",
+     "{\"run\": 0, \"epoch\": 1, \"loss\": 1.5, \"train\": null, \"val\": 0.5, \"test\": 0.5, \"ms\": 1, "
+     "\"train_loss\": null, "
+     "\"val_loss\": 1.25, \"test_loss\": 2, \"lr\": 0.01, \"sent_bytes\": 0, \"time\": 1764213824.123456}\n"},
     {"ogb", "small",
      "4\n====\n3\n====\n0,1\n1,2\n2,3\n====\n1,2\n3,4\n5,6\n7,8\n====\n0\n1\nnan\n2.0\n====\n0\n====\n1\n===="
      "\n3\n"},

@@ -53,7 +53,8 @@ break_dataset sound sound.h5
 settings run.toml dataset.path=sound.h5 model.hidden=4 train.epochs=3 runtime.threads=1 log.dir=run log.overwrite=true
 must_run 2 run.toml
 [[ $(losses run | cut -d ' ' -f 1 | xargs) == "1 2 3" && $(final run epochs) == 3 ]] || fail "losses and final: $(losses run)"
-lacks '"ms"|"seconds"' <(untimed run)
+lacks '"ms"|"seconds"|"time"' <(untimed run)
+says '"val_loss": [0-9.]+, .*"lr": 0.01' <(untimed run)
 must_refuse 2 'unknown key model.layer' 2 run.toml --set model.layer=3
 notices must_run 1 run.toml --set model.layer=3
 notices must_refuse 2 'unknown key' 1 run.toml

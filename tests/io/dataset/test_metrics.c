@@ -30,7 +30,8 @@ static void write_runs(const char *dir) {
   assert_ok(metrics_open(&m, dir, 0, -1));
   for (int run = 0; run < 2; run++) {
     for (int epoch = 1; epoch <= 3; epoch++) {
-      struct metrics_row row = {run, epoch, .5 * epoch, .25, NAN, 1. / 3, 12};
+      struct metrics_row row = {run, epoch, .5 * epoch, .25, NAN,  1. / 3,           12,
+                                NAN, .75,   .125,       .01, 4096, 1764213824.123456};
       assert_ok(metrics_epoch(&m, &row));
     }
     struct metrics_final last = {run, 2, 3, .75, .5, 1.5, 1 << 20};
@@ -44,7 +45,9 @@ TEST(a_line_is_a_json_object_and_nan_is_null) {
   snprintf(dir, sizeof dir, "%s/a/b", folder);
   write_runs(dir);
   const char *first = "{\"run\": 0, \"epoch\": 1, \"loss\": 0.5, \"train\": 0.25, \"val\": null, "
-                      "\"test\": 0.3333333333333333, \"ms\": 12}\n";
+                      "\"test\": 0.3333333333333333, \"ms\": 12, \"train_loss\": null, \"val_loss\": 0.75, "
+                      "\"test_loss\": 0.125, \"lr\": 0.01, \"sent_bytes\": 4096, "
+                      "\"time\": 1764213824.123456}\n";
   const char *last = "{\"run\": 1, \"final\": true, \"best_epoch\": 2, \"epochs\": 3, \"val\": 0.75, "
                      "\"test\": 0.5, \"seconds\": 1.5, \"peak_bytes\": 1048576}\n";
   assert_memory_equal(content(), first, strlen(first));

@@ -57,6 +57,7 @@ static int work(void *subject, struct run *of) {
   assert_ptr_equal(subject, &count);
   assert_ptr_equal(of, &run);
   ++*(count.capturing ? &count.recorded : &count.queued);
+  comm.sent += 100;
   return OK;
 }
 
@@ -97,6 +98,18 @@ TEST(a_workspace_that_moved_is_recorded_anew) {
   run_times(&recording, 3);
   expect(1, 2, 5);
   assert_int_equal(count.graphs, 1);
+  recording_forget(&recording, &run);
+}
+
+TEST(a_replay_sends_what_was_recorded) {
+  struct recording recording = {0};
+  comm.sent = 7;
+  for (int times = 1; times <= 4; times++) {
+    run_times(&recording, 1);
+    assert_int_equal(recording.sent, 100);
+  }
+  expect(1, 1, 3);
+  assert_int_equal(comm.sent, 207);
   recording_forget(&recording, &run);
 }
 
