@@ -102,6 +102,7 @@ for ranks in 2 1; do
   wait_until 60 test -s "long$ranks/model.hidden=8/metrics.jsonl" || { kill $job; fail "the sweep does not train"; }
   ((ranks == 1)) || "${long[@]}" 2>twice.txt && code=0 || code=$?
   kill -TERM $job
+  wait_until 60 has_ended $job || { kill -KILL $job; fail "SIGTERM does not end it, on $ranks"; }
   ended
   ((code == 143)) || fail "exit code $code after SIGTERM, on $ranks"
   one_sentence 'stopped by SIGTERM; the same command goes on$' "a sweep that is stopped"
@@ -209,6 +210,10 @@ loader = importlib.machinery.SourceFileLoader("sweep", sys.argv[1])
 sweep = importlib.util.module_from_spec(importlib.util.spec_from_loader("sweep", loader))
 loader.exec_module(sweep)
 build = sys.argv[2]
+# Of two, the best on validation, whatever the test metric is; of equals the first.
+rows = [{"state": "done", "validation": validation, "test": [test]} for validation, test in
+        (([.5, .7], .9), ([.61, .61], .1), ([.6, .62], .2), ([.2], .95))]
+assert sweep.table.best_of(rows) is rows[1] and sweep.results.sort(rows)[-1] is rows[3]
 cases = [line.rstrip("\n").split(" <- ") for line in open("wrong.txt")]
 many = ",".join(map(str, range(1000)))
 cases.append(("has 1000000 settings, more than 10000; --random N", f"small.toml --grid train.seed={many} --grid train.epochs={many}"))
