@@ -90,6 +90,13 @@ static int check_ahead(struct job *job) {
   return check_checkpoint(job);
 }
 
+/* --check: no device is opened, so it serves where there is none of the kind that is to train. */
+static int print_settings(struct job *job) {
+  TRY(job_open(job));
+  if (job->comm.rank == 0) config_write(&job->config, stdout);
+  return OK;
+}
+
 static int run_job(struct job *job) {
   if (line.profile) profile_enable();
   if (line.export)
@@ -99,6 +106,7 @@ static int run_job(struct job *job) {
     return plan_run(&line.plan, job);
   }
   TRY(check_ahead(job));
+  if (line.check) return print_settings(job);
   job->levels.predicts = line.predict != NULL;
   TRY(job_setup(job));
   TRY(print_banner(job, &line));

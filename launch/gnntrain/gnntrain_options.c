@@ -54,6 +54,8 @@ static const struct option table[] = {
          NEXT "picture, .svg)"),
     SETS("profile", NULL, FLAG, profile, "of a training: print where the time went; write trace.json for"
          NEXT "chrome://tracing"),
+    SETS("check", NULL, FLAG, check, "look at the settings, the folder of the run and the dataset's header, print the"
+         NEXT "settings as they were resolved, and stop"),
     SETS("dry-run", NULL, FLAG, dry_run, "print the estimate of memory and the steps of an epoch, and stop"),
     SETS("plan", "1,2,4,...", TEXT, plan.ranks, "predict an epoch, memory and messages on so many GPUs, and stop; no GPU is"
          NEXT "needed"),
@@ -102,9 +104,10 @@ static int check_plan(struct command_line *line) {
   if (!plan->ranks && (plan->gpu || plan->network))
     FAIL(BAD_INPUT, "--%s goes with --plan 1,2,4,...", plan->gpu ? "gpu" : "network");
   if (!plan->ranks) return OK;
-  if (line->predict || line->evaluate || line->resume || line->profile || line->dry_run)
+  if (line->predict || line->evaluate || line->resume || line->profile || line->dry_run || line->check)
     FAIL(BAD_INPUT,
-         "--plan trains nothing; --eval, --predict, --resume, --profile and --dry-run do not go with it");
+         "--plan trains nothing; --eval, --predict, --resume, --profile, --dry-run and --check do not go "
+         "with it");
   if (line->out && (!ending || strcmp(ending, ".svg") != 0))
     FAIL(BAD_INPUT, "--out %s: the picture of --plan is an SVG; let the name end in .svg", line->out);
   plan->out = line->out;
@@ -153,6 +156,8 @@ static int check(struct command_line *line) {
   if (line->resume_newest) line->resume = 1;
   if ((line->predict != NULL) + (line->evaluate != NULL) + (line->resume != 0) > 1)
     FAIL(BAD_INPUT, "--resume, --eval and --predict exclude each other");
+  if (line->check && (line->predict || line->evaluate || line->profile || line->dry_run))
+    FAIL(BAD_INPUT, "--check trains nothing; --eval, --predict, --profile and --dry-run do not go with it");
   if (line->quiet && line->verbose) FAIL(BAD_INPUT, "--quiet and --verbose exclude each other");
   if (line->profile && (line->evaluate || line->predict || line->dry_run))
     FAIL(BAD_INPUT, "--profile is for training, not for --eval, --predict or --dry-run");

@@ -11,7 +11,7 @@ struct command_line {
   const char *topic;    /* of --help; NULL: all */
   const char *set[256]; /* "section.key=VALUE", in order */
   int set_count;
-  int resume, resume_newest, dry_run, profile, quiet, verbose, help, version;
+  int resume, resume_newest, check, dry_run, profile, quiet, verbose, help, version;
   const char *checkpoint; /* of --resume=FILE; "" */
   const char *evaluate, *predict, *export, *out;
   struct plan_wish plan;           /* ranks NULL: none is wanted */

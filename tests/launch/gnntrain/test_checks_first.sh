@@ -34,4 +34,14 @@ first 'train\.loss = "bce" does not fit' "${free[@]}" "${header[@]}"
 first 'train\.metric = "roc_auc" is for' "${free[@]}" --set train.metric=roc_auc
 first 'has no /hypergraph' "${free[@]}" --set model.type=hgnn
 first 'arc 40 -> 10 has no reverse' "${free[@]}"
+
+# --check looks at the same, and no further; the settings that it prints are those of the run.
+first 'run already holds a run' --check
+first 'train\.loss = "bce" does not fit' --check "${free[@]}" "${header[@]}"
+first '--check trains nothing; ' --check --dry-run
+first '--plan trains nothing; ' --check --plan 1
+works gnntrain run.toml --check "${free[@]}" --set model.hidden=12
+says '^hidden = 12$'
+works gnntrain run.toml --check --set dataset.path=sound.h5 --set log.dir=run --resume
+diff out.txt run/config.toml || fail "not the settings of the run"
 [[ ! -e fresh ]] || fail "a refused run left a folder"

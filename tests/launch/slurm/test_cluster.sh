@@ -294,6 +294,30 @@ ends COMPLETED 0:0
 came_back lost "$from" 1e-9
 took "a node is lost, goes on on two others"
 
+# An array job of launch/sweep: an element that is asked to stop is queued again by itself. One of them has the array's number.
+config swept $endless
+slurm python3 "$GNNTRAIN_SOURCE/launch/sweep" swept.toml --build "$GNNTRAIN_BIN" --grid model.hidden=8,16 --out sweep \
+  --slurm --ranks 2 --sbatch "--gpus-per-node=0 --cpus-per-task=1" >out.txt
+array=$(sed -nE 's/^array job ([0-9]+): 2 elements.*/\1/p' out.txt)
+job=$array
+trains sweep/model.hidden=8
+trains sweep/model.hidden=16
+for element in 1 2; do
+  job=${array}_$element
+  slurm scancel --batch --signal=USR1 "$job"
+  until_true 60 "element $job to be queued again" waits
+  saved "sweep/model.hidden=$((8 * element))" >saved.txt
+  job=${array}_$((3 - element))
+  state_is RUNNING || fail "element $job was queued again, too"
+  job=${array}_$element
+  soon
+  until_true 60 "element $job to go on" state_is RUNNING
+done
+slurm python3 "$GNNTRAIN_SOURCE/launch/sweep" swept.toml --table --out sweep >out.txt
+[[ $(grep -cE '^ +(begun|stopped) +(8|16)  epoch [0-9]+ of ' out.txt) == 2 ]] || fail "the table: $(cat out.txt)"
+slurm scancel "$array"
+took "elements of an array come back alone"
+
 # What the time limit has done meanwhile.
 job=$limit
 until_true 150 "job $job to be queued again" waits

@@ -74,6 +74,8 @@ for script in one_node several_nodes; do
     told USR1 75 FORGETS=1
     queued_once by an mpirun that did not see its ranks end
   fi
+  told USR1 75 SLURM_ARRAY_JOB_ID=17 SLURM_ARRAY_TASK_ID=3
+  [[ $(cat requeued) == 'requeue 17_3' ]] || fail "$script: not that element of an array: $(cat requeued)"
   told TERM 75
   [[ ! -e requeued ]] || fail "$script: queued again after TERM"
   rm -f arguments

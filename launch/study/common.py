@@ -1,0 +1,63 @@
+"""What launch/scaling and launch/sweep share: sentences that end them, their folders, and files that are there whole."""
+import os
+import secrets
+import shlex
+import shutil
+import tempfile
+
+
+class Failure(Exception):
+    """One sentence, the exit code, and what of it goes into a table."""
+
+    def __init__(self, message, code=1, reason=None):
+        super().__init__(message)
+        self.code, self.reason = code, reason or message
+
+
+def words(option, text):
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Failure(f"{option} {text!r} cannot be divided into words: {str(error).lower()}", 2) from None
+
+
+def launcher_of(text):
+    """The words of --mpirun, whose first is a program."""
+    launcher = words("--mpirun", text)
+    if not launcher or not shutil.which(launcher[0]):
+        raise Failure(f"--mpirun names no program that is there: {launcher[0] if launcher else ''!r}", 2)
+    return launcher
+
+
+def check_programs(build, *names):
+    for name in names:
+        path = os.path.join(build, name)
+        if not os.path.isfile(path) or not os.access(path, os.X_OK):
+            raise Failure(f"--build {build} has no program {name}; the folder of the built programs is expected", 2)
+
+
+def make_folder(out):
+    """Makes the folder of --out, and finds out now what would be in the way after hours."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        raise Failure(f"--out {out} is no folder that can be written: {error.strerror}", 2) from None
+
+
+def text_of(path):
+    return path.read_text(errors="replace")
+
+
+def publish(path, text):
+    """Beside, synced, then renamed: the file is there whole, or the one before."""
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(beside, "x", errors="backslashreplace") as out:  # anew: no link that somebody put there is written through
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Failure(f"{path} cannot be written: {error.strerror}") from None
