@@ -89,7 +89,8 @@ static int take_features(void *context, const struct text *text, char *line, int
 }
 
 int import_feature_text(struct import *import, const char *path) {
-  const struct csv_reader reader = {make_features, take_features, import_nodes(import)};
+  const struct csv_reader reader = {
+      .room = make_features, .row = take_features, .expected = import_nodes(import)};
   int64_t rows;
   drop_features(&import->source);
   return csv_read(path, &reader, import, &rows);
