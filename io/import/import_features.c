@@ -131,7 +131,7 @@ static void binarize(struct dataset_source *source) {
 }
 
 int import_features(struct import *import) {
-  const char *option = import->options->features;
+  const char *option = import->taken.features ? NULL : import->options->features;
   if (option && option_has_prefix(option, "random:")) {
     TRY(random_features(import, option + 7));
   } else if (option && option_has_suffix(option, ".npy")) {
