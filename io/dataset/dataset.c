@@ -230,11 +230,3 @@ int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_
   }
   return code;
 }
-
-int dataset_read_ids(struct dataset *d, int64_t first, int64_t rows, int64_t *id) {
-  return h5_read_rows(&d->h5, "/node/id", first, rows, H5_INT64, id);
-}
-
-int dataset_read_id_strings(struct dataset *d, int64_t first, int64_t rows, char **id) {
-  return h5_read_strings(&d->h5, "/node/id", first, rows, id);
-}

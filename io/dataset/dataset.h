@@ -13,8 +13,9 @@ enum task { TASK_NONE, TASK_MULTICLASS, TASK_MULTILABEL };
 enum split { SPLIT_TRAIN, SPLIT_VAL, SPLIT_TEST, SPLIT_COUNT };
 extern const char *const split_name[SPLIT_COUNT]; /* "train", "val", "test" */
 
-enum { DATASET_BLOCK = 64 << 20 };      /* bytes read at a time, at most */
-enum { DATASET_CLASSES = 1000 * 1000 }; /* at most */
+enum { DATASET_BLOCK = 64 << 20 };                    /* bytes read at a time, at most */
+enum { DATASET_CLASSES = 1000 * 1000 };               /* at most */
+enum { DATASET_CLASS_NAME = 255, DATASET_ID = 1023 }; /* bytes of a class's name, of an id as text; at most */
 
 /* What a file holds as compressed rows, and their names there: of values NULL where there are none. */
 enum rows_kind { GRAPH_ROWS, FEATURE_ROWS, HYPER_ROWS, ROWS_KINDS };
@@ -83,6 +84,13 @@ int dataset_read_split(struct dataset *dataset, int64_t split, enum split part, 
 int dataset_read_ids(struct dataset *dataset, int64_t first, int64_t rows, int64_t *id);
 int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows, char **id);
 
+/* Names of the classes, [classes], which h5_free_names frees; NULL: it has none. Errors: BAD_INPUT: a name
+ * that is none. */
+int dataset_read_class_names(struct dataset *dataset, char ***name);
+/* What is wrong with a text of at most so many bytes, as "is not UTF-8"; NULL: nothing. one_line: control
+ * characters are wrong. */
+const char *dataset_text_fault(const char *text, int64_t most, int one_line);
+
 /* Errors: BAD_INPUT when something in /split has a name that nobody reads, as a number after a gap. */
 int dataset_check_splits(struct dataset *dataset);
 /* Calls stray(context, name) for each, until it fails; what is said of one. */
@@ -128,7 +136,11 @@ struct dataset_source {
   } sparse;        /* features as sparse rows; start NULL: none */
   int32_t *label;  /* multiclass, or NULL */
   uint8_t *labels; /* multilabel, or NULL */
-  int64_t *id;     /* user ids, or NULL */
+  struct dataset_names {
+    int64_t *id; /* user ids, or NULL */
+    /* They as texts [nodes], and what classes are called [classes]; NULL: none. The texts are borrowed. */
+    const char **id_text, **class_name;
+  } names;
   int64_t splits;
   struct split_list {
     int64_t *node[SPLIT_COUNT];

@@ -52,7 +52,24 @@ static int check_multilabel(struct check *c) {
   return OK;
 }
 
+static int check_class_names(struct check *c) {
+  struct dataset *d = c->d;
+  struct h5_shape shape;
+  TRY(h5_shape(&d->h5, "/node/class_names", &shape));
+  if (!shape.exists) return OK;
+  FREED char **name = NULL;
+  TRY(memory_arrays("names of classes", ROOM(&name, d->classes)));
+  TRY(h5_read_strings(&d->h5, "/node/class_names", 0, d->classes, name));
+  for (int64_t k = 0; k < d->classes; k++) {
+    const char *fault = dataset_text_fault(name[k], DATASET_CLASS_NAME, 1);
+    if (fault) check_violation(c, VIOLATION_CLASS_NAME, "/node/class_names[%lld] %s", (long long)k, fault);
+    free(name[k]);
+  }
+  return OK;
+}
+
 static int check_labels(struct check *c) {
+  TRY(check_class_names(c));
   if (c->d->task == TASK_MULTICLASS) return check_label(c);
   return c->d->task == TASK_MULTILABEL ? check_multilabel(c) : OK;
 }

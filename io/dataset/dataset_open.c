@@ -161,10 +161,15 @@ static int open_features(struct dataset *d) {
 }
 
 static int open_labels(struct dataset *d) {
-  struct h5_shape id;
+  struct h5_shape id, names;
   d->has_labels = d->task != TASK_NONE;
   if (d->task == TASK_MULTICLASS) TRY(expect(d, "/node/labels", INTEGERS, d->nodes, 0));
   if (d->task == TASK_MULTILABEL) TRY(expect(d, "/node/labels", BYTES, d->nodes, d->classes));
+  TRY(h5_shape(&d->h5, "/node/class_names", &names));
+  if (names.exists &&
+      (names.is_group || names.dims != 1 || names.dim[0] != d->classes || names.type != H5_TEXT))
+    FAIL(BAD_INPUT, "%s: /node/class_names: %lld strings are expected, one a class", d->h5.path,
+         (long long)d->classes);
   TRY(h5_shape(&d->h5, "/node/id", &id));
   if (!id.exists) return OK;
   if (id.is_group || id.dims != 1 || id.dim[0] != d->nodes || id.type == H5_FLOAT || id.type == H5_DOUBLE)

@@ -102,8 +102,15 @@ static int write_labels(struct h5 *h5, const struct dataset_source *source) {
     TRY(h5_write_all(h5, "/node/labels", H5_INT32, source->nodes, 0, source->label));
   if (source->task == TASK_MULTILABEL)
     TRY(h5_write_all(h5, "/node/labels", H5_UINT8, source->nodes, source->classes, source->labels));
-  if (source->id) TRY(h5_write_all(h5, "/node/id", H5_INT64, source->nodes, 0, source->id));
   return OK;
+}
+
+static int write_names(struct h5 *h5, const struct dataset_source *source) {
+  const struct dataset_names *names = &source->names;
+  if (names->id) TRY(h5_write_all(h5, "/node/id", H5_INT64, source->nodes, 0, names->id));
+  if (names->id_text) TRY(h5_write_strings(h5, "/node/id", source->nodes, names->id_text));
+  return names->class_name ? h5_write_strings(h5, "/node/class_names", source->classes, names->class_name)
+                           : OK;
 }
 
 static int write_splits(struct h5 *h5, const struct dataset_source *source) {
@@ -126,6 +133,7 @@ int dataset_write(const struct dataset_source *source, const char *path) {
   TRY(write_rows(&h5, HYPER_ROWS, source->hyperedges, source->hyper_start, source->hyper_vertex, NULL));
   TRY(write_features(&h5, source));
   TRY(write_labels(&h5, source));
+  TRY(write_names(&h5, source));
   TRY(write_splits(&h5, source));
   return h5_commit(&h5);
 }
@@ -134,9 +142,13 @@ void dataset_source_free(struct dataset_source *source) {
   for (int64_t s = 0; source->split && s < source->splits; s++) {
     for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[s].node[p]);
   }
-  void *const array[] = {source->start,        source->col,          source->weight,       source->feature,
-                         source->hyper_start,  source->hyper_vertex, source->sparse.start, source->sparse.col,
-                         source->sparse.value, source->label,        source->labels,       source->id,
+  void *const array[] = {source->start,         source->col,
+                         source->weight,        source->feature,
+                         source->hyper_start,   source->hyper_vertex,
+                         source->sparse.start,  source->sparse.col,
+                         source->sparse.value,  source->label,
+                         source->labels,        source->names.id,
+                         source->names.id_text, source->names.class_name,
                          source->split};
   for (size_t i = 0; i < sizeof array / sizeof array[0]; i++) free(array[i]);
   memset(source, 0, sizeof *source);

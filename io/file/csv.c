@@ -1,9 +1,12 @@
 #include "io/file/csv.h"
 
+#include <math.h>
+
 #include "io/file/text_pieces.h"
 #include "runtime/base/base.h"
+#include "runtime/config/edit_distance.h"
 
-/* The rows of a piece of text: its lines without comments. */
+/* The rows of a piece of text: its lines without comments, those of a table without empty ones. */
 struct rows {
   struct line {
     char *text;
@@ -32,12 +35,13 @@ static int add_line(struct rows *rows, char *line, int64_t number) {
 }
 
 static int find_rows(void *context, struct text *lines, int p) {
-  struct rows *rows = &((struct csv *)context)->piece[p];
+  const struct csv *csv = context;
+  struct rows *rows = &csv->piece[p];
   char *line;
   for (rows->count = 0;;) {
     TRY(text_next(lines, &line));
     if (!line) return OK;
-    if (*line != '#') TRY(add_line(rows, line, lines->line));
+    if (*line != (csv->text->quoted ? '\0' : '#')) TRY(add_line(rows, line, lines->line));
   }
 }
 
@@ -48,18 +52,14 @@ static struct text place_of(const struct csv *csv, int64_t number) {
   return place;
 }
 
-static int take_row(const struct csv *csv, const struct rows *rows, struct text *place, int64_t i) {
-  place->line = rows->line[i].number;
-  TRY(text_fields(place, rows->line[i].text));
-  return csv->reader->row(csv->context, place, rows->line[i].text, rows->first + i);
-}
-
-/* The first row of a piece that is refused, or the number of its rows. */
-static int64_t find_refused(const struct csv *csv, const struct rows *rows) {
+static int take_piece(const struct csv *csv, const struct rows *rows) {
   struct text place = place_of(csv, 0);
-  int64_t i = 0;
-  while (i < rows->count && take_row(csv, rows, &place, i) == OK) i++;
-  return i;
+  for (int64_t i = 0; i < rows->count; i++) {
+    place.line = rows->line[i].number;
+    if (!place.quoted) TRY(text_fields(&place, rows->line[i].text));
+    TRY(csv->reader->row(csv->context, &place, rows->line[i].text, rows->first + i));
+  }
+  return OK;
 }
 
 static int check_more(const struct csv *csv, int pieces) {
@@ -89,36 +89,183 @@ static int take_rows(void *context, int pieces) {
   if (!first) return OK;
   struct text place = place_of(csv, first->number);
   if (reader->room) TRY(reader->room(csv->context, &place, first->text, end));
-  int refused = pieces; /* the first piece with a row that is */
-#pragma omp parallel for schedule(dynamic, 1) reduction(min : refused)
-  for (int p = 0; p < pieces; p++) {
-    if (find_refused(csv, &csv->piece[p]) < csv->piece[p].count) refused = p < refused ? p : refused;
-  }
-  if (refused == pieces) return OK;
-  const struct rows *rows = &csv->piece[refused];
-  for (int64_t i = 0; i < rows->count; i++)
-    TRY(take_row(csv, rows, &place, i)); /* so that this thread has the message */
-  return OK;
+  struct error_first refused = {0};
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int p = 0; p < pieces; p++) error_note(&refused, p, take_piece(csv, &csv->piece[p]));
+  TRY(error_raise_noted(&refused));
+  return reader->block ? reader->block(csv->context, &place, end) : OK;
 }
 
-static int read_rows(struct csv *csv, const char *path) {
+static int read_rows(struct csv *csv) {
   const struct text_pieces reader = {find_rows, take_rows};
   int64_t expected = csv->reader->expected;
-  TRY(text_open(csv->text, path));
   TRY(text_pieces_read(csv->text, &reader, csv));
   if (csv->rows < expected)
     TEXT_FAIL(csv->text, "the file ends after %lld of %lld rows", (long long)csv->rows, (long long)expected);
   return OK;
 }
 
-int csv_read(const char *path, const struct csv_reader *reader, void *context, int64_t *rows) {
-  ENDED_BY(text_close) struct text text = {0};
-  struct csv csv = {.reader = reader, .context = context, .text = &text};
+int csv_read_text(struct text *text, const struct csv_reader *reader, void *context, int64_t *rows) {
+  struct csv csv = {.reader = reader, .context = context, .text = text};
   int pieces = text_pieces_most();
   TRY(memory_arrays("lines of a block", ROOM(&csv.piece, pieces)));
-  int code = read_rows(&csv, path);
+  int code = read_rows(&csv);
   *rows = csv.rows;
   for (int p = 0; p < pieces; p++) free(csv.piece[p].line);
   free(csv.piece);
   return code;
+}
+
+int csv_read(const char *path, const struct csv_reader *reader, void *context, int64_t *rows) {
+  ENDED_BY(text_close) struct text text = {0};
+  *rows = 0;
+  TRY(text_open(&text, path));
+  return csv_read_text(&text, reader, context, rows);
+}
+
+const char *csv_quote(const char *cell, char quote[CSV_QUOTE]) {
+  enum { SHOWN = 40 };
+  int length = (int)strcspn(cell, "\r\n"), cut = length > SHOWN || cell[length];
+  if (length > SHOWN) length = SHOWN;
+  while (cut && length > 0 && (cell[length] & 0xc0) == 0x80) length--; /* whole characters */
+  int good = text_is_utf8(cell, length);
+  quote[0] = '"';
+  for (int i = 0; i < length; i++) quote[i + 1] = !good && (cell[i] & 0x80) ? '?' : cell[i];
+  snprintf(quote + 1 + length, (size_t)(CSV_QUOTE - 1 - length), "%s\"", cut ? "..." : "");
+  return quote;
+}
+
+/* Cuts a field in quotes: *at leads behind the closing one. */
+static int cut_quoted(const struct text *text, char **at, char **cell) {
+  char *to = *cell = *at + 1, *from = to, quote[CSV_QUOTE];
+  for (;;) {
+    char *end = strchr(from, '"');
+    if (!end) TEXT_FAIL(text, "the quotes of %s are not closed", csv_quote(*cell, quote));
+    if (to != from) memmove(to, from, (size_t)(end - from));
+    to += end - from;
+    from = end + 1;
+    if (*from != '"') break;
+    *to++ = *from++;
+  }
+  *at = from;
+  *to = '\0';
+  return OK;
+}
+
+int csv_cell(const struct text *text, char separator, char **at, char **cell) {
+  char quote[CSV_QUOTE];
+  *cell = *at;
+  if (**at == '"') {
+    TRY(cut_quoted(text, at, cell));
+    if (**at && **at != separator)
+      TEXT_FAIL(
+          text,
+          "%s stands behind the closing quote of %s; quotes stand around a whole field, and double in it",
+          csv_quote(*at, quote), csv_quote(*cell, (char[CSV_QUOTE]){0}));
+  } else {
+    while (**at && **at != separator && **at != '"') ++*at;
+    if (**at == '"')
+      TEXT_FAIL(text, "a quote inside of %s; a field that has one stands in quotes, and has it doubled",
+                csv_quote(*cell, quote));
+  }
+  if (**at == '\0') {
+    *at = NULL;
+  } else {
+    *(*at)++ = '\0';
+  }
+  return OK;
+}
+
+int csv_number(const struct text *text, const char *column, const char *cell, float *value) {
+  char quote[CSV_QUOTE], name[CSV_QUOTE], *end;
+  double number = strtod(cell, &end);
+  int empty = cell[strspn(cell, " ")] == '\0', good = end != cell && end[strspn(end, " ")] == '\0';
+  if (empty) TEXT_FAIL(text, "column %s is empty; a number is expected", csv_quote(column, name));
+  if (!good)
+    TEXT_FAIL(text, "column %s: expected a number, found %s", csv_quote(column, name),
+              csv_quote(cell, quote));
+  *value = (float)number;
+  if (!isfinite(*value))
+    TEXT_FAIL(text, "column %s: %s is not a finite single-precision number", csv_quote(column, name),
+              csv_quote(cell, quote));
+  return OK;
+}
+
+void csv_head_free(struct csv_head *head) {
+  free_all(head->name, head->line);
+  *head = (struct csv_head){0};
+}
+
+/* The first of these that stands outside of quotes. */
+static char find_separator(const char *line) {
+  for (const char *separator = "\t,;"; *separator; separator++) {
+    int open = 0;
+    for (const char *at = line; *at; at++) {
+      open ^= *at == '"';
+      if (!open && *at == *separator) return *separator;
+    }
+  }
+  return ',';
+}
+
+int csv_head_read(struct csv_head *head, struct text *text) {
+  char *line;
+  *head = (struct csv_head){0};
+  text->quoted = 1;
+  TRY(text_next(text, &line));
+  if (!line || !*line)
+    FAIL(BAD_INPUT, "%s:1: is empty; a line with the names of its columns is expected", text->path);
+  int64_t bytes = (int64_t)strlen(line) + 1, most = 1;
+  head->separator = find_separator(line);
+  TRY(memory_arrays("names of columns", ROOM(&head->line, bytes)));
+  memcpy(head->line, line, (size_t)bytes);
+  for (const char *at = line; *at; at++) most += *at == head->separator;
+  TRY(memory_arrays("names of columns", ROOM(&head->name, most)));
+  for (char *at = head->line; at;) TRY(csv_cell(text, head->separator, &at, &head->name[head->columns++]));
+  return OK;
+}
+
+int64_t csv_head_column(const struct csv_head *head, const char *name) {
+  for (int64_t c = 0; c < head->columns; c++) {
+    if (strcmp(head->name[c], name) == 0) return c;
+  }
+  return -1;
+}
+
+/* The name that is nearest to one that is not there; NULL: none is near. */
+static const char *nearest(const struct csv_head *head, const char *name) {
+  const char *best = NULL;
+  int length = (int)smaller((int64_t)strlen(name), 64), least = (length + 1) / 3;
+  for (int64_t c = 0; c < head->columns; c++) {
+    int distance = edit_distance(name, length, head->name[c],
+                                 (int)smaller((int64_t)strlen(head->name[c]), 64));
+    if (distance > least || (best && distance == least)) continue;
+    least = distance;
+    best = head->name[c];
+  }
+  return best;
+}
+
+int csv_head_find(const struct csv_head *head, const struct text *text, const char *option, const char *name,
+                  int64_t *column) {
+  enum { NAMES = 12 };
+  char names[NAMES * (CSV_QUOTE + 2) + 32] = "", quote[CSV_QUOTE], meant[CSV_QUOTE + 32] = "";
+  *column = csv_head_column(head, name);
+  if (*column >= 0) {
+    for (int64_t c = *column + 1; c < head->columns; c++) {
+      if (strcmp(head->name[c], name) == 0)
+        FAIL(BAD_INPUT, "%s:1: %s: two columns are called %s", text->path, option, csv_quote(name, quote));
+    }
+    return OK;
+  }
+  size_t used = 0;
+  for (int64_t c = 0; c < head->columns && c < NAMES; c++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", c ? ", " : "",
+                             csv_quote(head->name[c], quote));
+  if (head->columns > NAMES)
+    snprintf(names + used, sizeof names - used, " and %lld more", (long long)head->columns - NAMES);
+  const char *near = nearest(head, name);
+  if (near) snprintf(meant, sizeof meant, "; did you mean %s?", csv_quote(near, quote));
+  FAIL(BAD_INPUT, "%s:1: %s: no column %s among %s%s", text->path, option, csv_quote(name, quote), names,
+       meant);
 }

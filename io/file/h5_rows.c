@@ -2,7 +2,7 @@
 #include "io/file/h5_hdf5.h"
 #include "runtime/base/base.h"
 
-enum { CHUNK_BYTES = 1 << 20 };
+enum { CHUNK_BYTES = 1 << 20, STRINGS_BYTES = 16 << 20 }; /* of a chunk; of strings written at a time */
 
 static hid_t file_type(enum h5_type type) {
   const hid_t types[] = {[H5_INT32] = H5T_STD_I32LE,  [H5_INT64] = H5T_STD_I64LE,   [H5_UINT8] = H5T_STD_U8LE,
@@ -162,14 +162,19 @@ int h5_write_all(struct h5 *h5, const char *name, enum h5_type type, int64_t row
 }
 
 int h5_write_strings(struct h5 *h5, const char *name, int64_t count, const char *const *text) {
-  size_t width = 1;
+  int64_t width = 1;
   FREED char *block = NULL;
-  for (int64_t i = 0; i < count; i++) width = strlen(text[i]) >= width ? strlen(text[i]) + 1 : width;
-  TRY(memory_alloc(&block, count * (int64_t)width, "strings to be written"));
-  for (int64_t i = 0; i < count; i++) memcpy(block + (size_t)i * width, text[i], strlen(text[i]));
-  hid_t type = h5_string_type(width);
+  for (int64_t i = 0; i < count; i++) width = larger(width, (int64_t)strlen(text[i]) + 1);
+  const int64_t most = smaller(count, STRINGS_BYTES / width + 1);
+  TRY(memory_alloc(&block, most * width, "strings to be written"));
+  hid_t type = h5_string_type((size_t)width);
   int code = create_set(h5, name, type, count, 0);
-  if (code == OK) code = write_set(h5, name, 0, count, type, block);
+  for (int64_t first = 0; first < count && code == OK; first += most) {
+    int64_t rows = smaller(most, count - first);
+    memset(block, 0, (size_t)(rows * width));
+    for (int64_t i = 0; i < rows; i++) memcpy(block + i * width, text[first + i], strlen(text[first + i]));
+    code = write_set(h5, name, first, rows, type, block);
+  }
   H5Tclose(type);
   return code;
 }

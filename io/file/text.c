@@ -25,16 +25,20 @@ void text_close(struct text *text) {
   *text = (struct text){0};
 }
 
+static int refuse_long_line(struct text *text) {
+  text->line += 1 + text->within;
+  if (text->quoted)
+    TEXT_FAIL(text, "a quote that opens here or behind is not closed in %d MiB", TEXT_LINE >> 20);
+  TEXT_FAIL(text, "the line is longer than %d MiB: not a text file", TEXT_LINE >> 20);
+}
+
 /* Makes room behind `end`: what was given out goes; a line that fills the buffer doubles it. */
 static int make_room(struct text *text) {
   memmove(text->buffer, text->buffer + text->at, (size_t)(text->end - text->at));
   text->end -= text->at;
   text->at = 0;
   if (text->end < text->size) return OK;
-  text->line++;
-  if (text->size >= TEXT_LINE)
-    TEXT_FAIL(text, "the line is longer than %d MiB: not a text file", TEXT_LINE >> 20);
-  text->line--;
+  if (text->size >= TEXT_LINE) return refuse_long_line(text);
   TRY(memory_grow(&text->buffer, text->end, 2 * text->size + 1, "the text buffer"));
   text->size *= 2;
   return OK;
@@ -62,21 +66,41 @@ static int fill(struct text *text) {
   return OK;
 }
 
+int text_odd_quotes(const char *from, const char *to) {
+  unsigned odd = 0;
+  for (; from < to; from++) odd ^= *from == '"';
+  return (int)odd;
+}
+
+char *text_end_of_line(char *from, const char *to, int quoted, int open, int64_t *passed) {
+  for (;;) {
+    char *end = memchr(from, '\n', (size_t)(to - from));
+    if (!end || !quoted) return end;
+    open ^= text_odd_quotes(from, end);
+    if (!open) return end;
+    ++*passed;
+    from = end + 1;
+  }
+}
+
 int text_next(struct text *text, char **line) {
+  int64_t passed;
   *line = NULL;
   char *stop = NULL;
   for (int64_t seen = 0;;) {
     char *start = text->buffer + text->at;
-    stop = memchr(start + seen, '\n', (size_t)(text->end - text->at - seen));
+    passed = 0;
+    stop = text_end_of_line(start + seen, text->buffer + text->end, text->quoted, 0, &passed);
     if (stop || text->ended) break;
-    seen = text->end - text->at;
+    if (!text->quoted) seen = text->end - text->at;
     TRY(fill(text));
   }
   if (!stop && text->at == text->end) return OK;
   char *start = text->buffer + text->at;
   char *end = stop ? stop : text->buffer + text->end;
   text->at = end - text->buffer + (stop != NULL);
-  text->line++;
+  text->line += 1 + text->within;
+  text->within = passed;
   if (end > start && end[-1] == '\r') end--;
   *end = '\0';
   if (memchr(start, '\0', (size_t)(end - start))) TEXT_FAIL(text, "holds a NUL byte: not a %s file", "text");
@@ -104,12 +128,27 @@ static int turn_over(struct text *text, int64_t bytes) {
   return OK;
 }
 
+/* The last end of a line that is not yet given out; it begins outside of quotes. */
+static const char *last_end(const struct text *text) {
+  const char *from = text->buffer + text->at, *to = text->buffer + text->end;
+  int open = text->quoted && text_odd_quotes(from, to);
+  for (;;) {
+    const char *end = memrchr(from, '\n', (size_t)(to - from));
+    if (!end || !text->quoted) return end;
+    open ^= text_odd_quotes(end, to);
+    if (!open) return end;
+    to = end;
+  }
+}
+
 int text_block(struct text *text, int64_t bytes, char **block, int64_t *length) {
   const char *stop = NULL;
   TRY(turn_over(text, bytes));
+  text->line += text->within;
+  text->within = 0;
   for (;;) {
-    stop = memrchr(text->buffer + text->at, '\n', (size_t)(text->end - text->at));
-    if (text->ended || (stop && text->end - text->at >= bytes)) break;
+    if (text->end - text->at >= bytes) stop = last_end(text);
+    if (text->ended || stop) break;
     TRY(fill(text));
   }
   *block = text->buffer + text->at;
@@ -173,6 +212,35 @@ char *text_word(char **at) {
   while (!ends_word(**at)) ++*at;
   if (**at) *(*at)++ = '\0';
   return word;
+}
+
+/* The bytes of the character at `at`, of which `left` are there; 0: it is none. */
+static int64_t utf8_bytes(const unsigned char *at, int64_t left) {
+  static const struct {
+    unsigned char first, last, low, high; /* of the first byte; of the second */
+    int bytes;
+  } form[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+              {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+              {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+  if (*at < 0x80) return 1;
+  for (size_t i = 0; i < sizeof form / sizeof form[0]; i++) {
+    if (*at < form[i].first || *at > form[i].last) continue;
+    if (left < form[i].bytes || at[1] < form[i].low || at[1] > form[i].high) return 0;
+    for (int b = 2; b < form[i].bytes; b++) {
+      if ((at[b] & 0xc0) != 0x80) return 0;
+    }
+    return form[i].bytes;
+  }
+  return 0;
+}
+
+int text_is_utf8(const char *text, int64_t length) {
+  const unsigned char *at = (const unsigned char *)text, *end = at + length;
+  for (int64_t bytes; at < end; at += bytes) {
+    bytes = utf8_bytes(at, end - at);
+    if (bytes == 0) return 0;
+  }
+  return 1;
 }
 
 int64_t text_count(const char *line) {

@@ -17,6 +17,9 @@ struct text {
   struct gzip *file;
   char path[1024];
   int64_t line; /* number of the line that text_next gave last, from 1 */
+  int quoted;   /* an end of a line between quotes ends no line, as in tables (RFC 4180); set by the caller */
+  int64_t
+      within;   /* such ends in the line that text_next gave last: the next one's number is so much larger */
   char *buffer; /* [size + 1]; [at, end) is not yet given out */
   int64_t size, at, end;
   int ended;
@@ -61,6 +64,16 @@ char *text_word(char **at);
 /* Error when the file is far too small for so many lines of as many words as this one has: nobody allocates
  * what a damaged file cannot fill. */
 int text_check_rows(const struct text *text, const char *line, int64_t rows);
+
+/* The end of the line that stands at `from`: '\n', outside of quotes where `quoted`; NULL: none before `to`.
+ * open: whether `from` stands between quotes. *passed is raised by the ends between quotes before it. */
+char *text_end_of_line(char *from, const char *to, int quoted, int open, int64_t *passed);
+
+/* Whether the number of quotes in [from, to) is odd. */
+int text_odd_quotes(const char *from, const char *to);
+
+/* Whether these bytes are UTF-8 (RFC 3629). */
+int text_is_utf8(const char *text, int64_t length);
 
 /* How many words the line has. */
 int64_t text_count(const char *line);

@@ -1,5 +1,5 @@
-/* text_pieces: the lines of a text, read by all threads at once: blocks of it are cut at line ends, and while
- * the pieces of one are read the next one comes from the file and is inflated. */
+/* text_pieces: the lines of a text, read by all threads at once: blocks of it are cut at line ends (text.h),
+ * and while the pieces of one are read the next one comes from the file and is inflated. */
 #ifndef IO_FILE_TEXT_PIECES_H
 #define IO_FILE_TEXT_PIECES_H
 

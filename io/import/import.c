@@ -13,6 +13,8 @@ int import_check_size(int64_t nodes, int64_t entries, const char *what) {
 void import_free(struct import *import) {
   edges_free(&import->edges);
   dataset_source_free(&import->source);
+  texts_free(&import->ids);
+  texts_free(&import->labels);
   *import = (struct import){0};
 }
 

@@ -13,13 +13,18 @@
 #include "io/dataset/dataset.h"
 #include "io/dataset/edges.h"
 #include "io/file/text.h"
+#include "io/import/texts.h"
 
 struct import_options {
   const char *format, *input, *output;
+  const char *edges; /* the second input of a table; else NULL */
+  struct import_columns {
+    const char *id, *label, *weight, *from, *to;
+  } column; /* names of a table's columns; NULL: not said */
   int undirected, drop_self_loops, weights, binarize;
-  const char *features; /* FILE.npy, FILE.npz, FILE.csv or random:F; NULL: the input's */
+  const char *features; /* FILE.npy, FILE.npz, FILE.csv or random:F; NULL: the input's; a table's columns */
   const char *labels;   /* FILE, FILE.npy or random:C */
-  const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL */
+  const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL; a table's column */
   int64_t splits;       /* how many random splits, >= 1 */
   int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
   int64_t seed;
@@ -33,7 +38,12 @@ struct import {
   int valued;             /* the input has edge values */
   int64_t declared_nodes; /* by the input's header, when its ids are not simply 0 .. or 1 ..; else 0 */
   int64_t unlabelled;     /* nodes without a label that were taken out of splits */
-  double read, sorted;    /* seconds: of reading the input, of sorting its arcs */
+  struct texts ids;       /* of the nodes, by number; none where ids are numbers, or the arcs give them */
+  struct texts labels;    /* different labels; the source borrows from both */
+  struct {
+    int features, split;
+  } taken;             /* the option named columns of the input, which has been read */
+  double read, sorted; /* seconds: of reading the input, of sorting its arcs */
 };
 
 void import_free(struct import *import);
@@ -53,6 +63,8 @@ int import_metis_check(struct import *import);
 int import_hypergraph(struct import *import);
 int import_ogb(struct import *import);
 int import_dgl(struct import *import);
+int import_table(struct import *import);
+int import_table_finish(struct import *import);
 
 /* The lines of a KONECT file that is open, as they stand: import->edges lead from the left to the right side.
  * *left: how many the left side has, as is declared, or the highest that occurs. */

@@ -89,7 +89,8 @@ static int take_features(void *context, const struct text *text, char *line, int
 }
 
 int import_feature_text(struct import *import, const char *path) {
-  const struct csv_reader reader = {make_features, take_features, import_nodes(import)};
+  const struct csv_reader reader = {
+      .room = make_features, .row = take_features, .expected = import_nodes(import)};
   int64_t rows;
   drop_features(&import->source);
   return csv_read(path, &reader, import, &rows);
@@ -130,7 +131,7 @@ static void binarize(struct dataset_source *source) {
 }
 
 int import_features(struct import *import) {
-  const char *option = import->options->features;
+  const char *option = import->taken.features ? NULL : import->options->features;
   if (option && option_has_prefix(option, "random:")) {
     TRY(random_features(import, option + 7));
   } else if (option && option_has_suffix(option, ".npy")) {

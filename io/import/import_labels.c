@@ -10,45 +10,52 @@
 #include "runtime/base/random.h"
 
 void import_drop_labels(struct dataset_source *source) {
-  free_all(source->label, source->labels);
+  free_all(source->label, source->labels, source->names.class_name);
   source->label = NULL;
   source->labels = NULL;
+  source->names.class_name = NULL;
   source->classes = 0;
   source->task = TASK_NONE;
 }
 
-/* A label file in memory: node v has the word at text + at[v]. */
+/* A label file in memory: the label of each node, by number of import->labels. */
 struct label_list {
-  char *text;
-  int64_t used, size;
-  int64_t *at;       /* [nodes]; 0: none */
+  struct import *import;
+  int32_t *label;    /* [nodes]; -1: none */
   int64_t count;     /* lines for nodes of the graph */
   int64_t strangers; /* and for others */
 };
 
 static void list_free(struct label_list *list) {
-  free_all(list->text, list->at);
+  free(list->label);
 }
 
-static int list_add(struct label_list *list, int64_t node, const char *word) {
-  int64_t length = (int64_t)strlen(word) + 1;
-  if (list->used + length > list->size) {
-    int64_t size = 2 * (list->size + length);
-    TRY(memory_grow(&list->text, list->used, size, "labels"));
-    list->size = size;
-  }
-  list->at[node] = list->used;
-  memcpy(list->text + list->used, word, (size_t)length);
-  list->used += length;
+static int list_add(struct label_list *list, const struct text *text, int64_t node, const char *word) {
+  int is_new;
+  const char *fault = dataset_text_fault(word, DATASET_CLASS_NAME, 1);
+  if (fault) TEXT_FAIL(text, "the label %s", fault);
   list->count++;
+  return texts_add(&list->import->labels, word, &list->label[node], &is_new);
+}
+
+/* The node of an id; -1: none. */
+static int find_node(const struct import *import, const struct text *text, char *word, int64_t *node) {
+  const struct dataset_source *source = &import->source;
+  int64_t id;
+  if (import->ids.count) {
+    *node = texts_find(&import->ids, text_word(&word));
+    return OK;
+  }
+  TRY(text_int(text, &word, &id, "a node id"));
+  *node = ids_find(source->names.id, source->nodes, id);
   return OK;
 }
 
 /* "label" or "id label"; *columns is settled by the first line. */
-static int read_line(struct label_list *list, const struct dataset_source *source, const struct text *text,
-                     char *line, int *columns) {
+static int read_line(struct label_list *list, const struct text *text, char *line, int *columns) {
+  const struct dataset_source *source = &list->import->source;
   char quote[TEXT_QUOTE], *rest = line;
-  int64_t id = 0, node = list->count;
+  int64_t node = list->count;
   const char *shown = text_quote(line, quote);
   int alone = text_word(&rest) && !text_more(&rest);
   if (!*columns) *columns = alone ? 1 : 2;
@@ -56,9 +63,8 @@ static int read_line(struct label_list *list, const struct dataset_source *sourc
     TEXT_FAIL(text, "expected %s as in the first line, found %s",
               *columns == 1 ? "a label" : "an id and a label", shown);
   if (*columns == 2) {
-    TRY(text_int(text, &line, &id, "a node id"));
+    TRY(find_node(list->import, text, line, &node));
     line = rest;
-    node = ids_find(source->id, source->nodes, id);
   }
   char *word = text_word(&line);
   if (!word) TEXT_FAIL(text, "expected a label, found %s", shown);
@@ -69,21 +75,21 @@ static int read_line(struct label_list *list, const struct dataset_source *sourc
   }
   if (node >= source->nodes)
     TEXT_FAIL(text, "there are more labels than the %lld nodes", (long long)source->nodes);
-  if (list->at[node]) TEXT_FAIL(text, "node %lld has two labels", (long long)id);
-  return list_add(list, node, word);
+  if (list->label[node] >= 0) TEXT_FAIL(text, "node %s has two labels", shown);
+  return list_add(list, text, node, word);
 }
 
-static int read_list(struct label_list *list, const struct dataset_source *source, struct text *text,
-                     const char *path) {
+static int read_list(struct label_list *list, struct text *text, const char *path) {
+  const struct dataset_source *source = &list->import->source;
   char *line;
   int columns = 0;
-  *list = (struct label_list){.used = 1, .size = 1 << 16}; /* the first byte stands for no word */
-  TRY(memory_arrays("labels", ROOM(&list->text, list->size), ROOM(&list->at, source->nodes)));
+  TRY(memory_arrays("labels", ROOM(&list->label, source->nodes)));
+  memset(list->label, 0xff, (size_t)source->nodes * sizeof *list->label);
   TRY(text_open(text, path));
   for (;;) {
     TRY(text_row(text, "#", &line));
     if (!line) break;
-    TRY(read_line(list, source, text, line, &columns));
+    TRY(read_line(list, text, line, &columns));
   }
   if (columns != 2 && list->count < source->nodes)
     TEXT_FAIL(text, "the file ends after %lld labels of %lld nodes", (long long)list->count,
@@ -118,37 +124,6 @@ static int compare_words(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Words become their place among the distinct ones, sorted; but for those that are no label. */
-static int rank_words(const struct label_list *list, int64_t nodes, int64_t *value) {
-  FREED const char **sorted = NULL;
-  TRY(memory_arrays("labels", ROOM(&sorted, list->count)));
-  int64_t words = 0, distinct = 0;
-  for (int64_t v = 0; v < nodes; v++) {
-    const char *word = list->text + list->at[v];
-    if (list->at[v] && !is_no_label(word)) sorted[words++] = word;
-  }
-  qsort(sorted, (size_t)words, sizeof *sorted, compare_words);
-  for (int64_t i = 0; i < words; i++) {
-    if (i == 0 || strcmp(sorted[i], sorted[distinct - 1]) != 0) sorted[distinct++] = sorted[i];
-  }
-  for (int64_t v = 0; v < nodes; v++) {
-    const char *word = list->text + list->at[v];
-    const char **found = bsearch(&word, sorted, (size_t)distinct, sizeof *sorted, compare_words);
-    value[v] = list->at[v] && found ? found - sorted : -1;
-  }
-  return OK;
-}
-
-/* value: one a node, -1 where it has no label. */
-static int list_values(const struct label_list *list, int64_t nodes, int64_t *value) {
-  for (int64_t v = 0; v < nodes; v++) {
-    value[v] = -1;
-    if (list->at[v] && !parse_integer(list->text + list->at[v], &value[v]))
-      return rank_words(list, nodes, value);
-  }
-  return OK;
-}
-
 static int refuse_label(const char *name, int64_t label, int64_t node) {
   FAIL(BAD_INPUT, "%s: label %lld of node %lld; allowed: -1 (none) and more", name, (long long)label,
        (long long)node);
@@ -180,14 +155,45 @@ int import_label_values(struct dataset_source *source, int64_t *value, int64_t n
   return OK;
 }
 
-static int labels_from_text(struct dataset_source *source, const char *path) {
+/* The class of each text: its value where all are numbers; else *classes texts that are labels, sorted into
+ * `sorted`, get their place among them. -1: no label. */
+static void rank_texts(const struct texts *texts, int64_t *value, const char **sorted, int64_t *classes) {
+  int64_t numbers = 0;
+  while (numbers < texts->count && parse_integer(texts_at(texts, numbers), &value[numbers])) numbers++;
+  *classes = 0;
+  if (numbers == texts->count) return;
+  for (int64_t i = 0; i < texts->count; i++) {
+    if (!is_no_label(texts_at(texts, i))) sorted[(*classes)++] = texts_at(texts, i);
+  }
+  qsort(sorted, (size_t)*classes, sizeof *sorted, compare_words);
+  for (int64_t i = 0; i < texts->count; i++) {
+    const char *text = texts_at(texts, i);
+    const char **found = bsearch(&text, sorted, (size_t)*classes, sizeof *sorted, compare_words);
+    value[i] = found ? found - sorted : -1;
+  }
+}
+
+int import_label_texts(struct import *import, const int32_t *label, int64_t nodes, const char *name) {
+  const struct texts *texts = &import->labels;
+  FREED int64_t *of_text = NULL, *value = NULL;
+  FREED const char **sorted = NULL;
+  int64_t classes;
+  TRY(memory_arrays("labels", ROOM(&of_text, texts->count), ROOM(&value, nodes),
+                    ROOM(&sorted, texts->count)));
+  rank_texts(texts, of_text, sorted, &classes);
+  for (int64_t v = 0; v < nodes; v++) value[v] = label[v] < 0 ? -1 : of_text[label[v]];
+  TRY(import_label_values(&import->source, value, nodes, name));
+  if (classes == 0) return OK;
+  import->source.names.class_name = sorted;
+  sorted = NULL;
+  return OK;
+}
+
+static int labels_from_text(struct import *import, const char *path) {
   ENDED_BY(text_close) struct text text = {0};
-  ENDED_BY(list_free) struct label_list list = {0};
-  TRY(read_list(&list, source, &text, path));
-  FREED int64_t *value = NULL;
-  TRY(memory_arrays("labels", ROOM(&value, source->nodes)));
-  TRY(list_values(&list, source->nodes, value));
-  return import_label_values(source, value, source->nodes, path);
+  ENDED_BY(list_free) struct label_list list = {.import = import};
+  TRY(read_list(&list, &text, path));
+  return import_label_texts(import, list.label, import->source.nodes, path);
 }
 
 static int single_labels(struct dataset_source *source, const struct npy *array, int64_t nodes) {
@@ -257,5 +263,5 @@ int import_labels(struct import *import) {
   if (!option) return OK;
   if (option_has_prefix(option, "random:")) return random_labels(import, option + 7);
   if (option_has_suffix(option, ".npy")) return labels_from_npy(import, option);
-  return labels_from_text(&import->source, option);
+  return labels_from_text(import, option);
 }

@@ -13,6 +13,20 @@
 #include "runtime/base/base.h"
 #include "runtime/profile/profile_clock.h"
 
+/* Options that name columns go with tables alone. */
+static int check_columns(const struct import_options *options, const struct import_format *format) {
+  const struct import_columns *column = &options->column;
+  const char *const name[] = {column->id, column->label, column->weight, column->from, column->to};
+  static const char *const option[] = {"--id", "--label", "--weight", "--from", "--to"};
+  for (int i = 0; i < 5 && !format->tables; i++)
+    if (name[i]) FAIL(BAD_INPUT, "%s goes with table only", option[i]);
+  if (format->tables && options->weights && !column->weight)
+    FAIL(BAD_INPUT, "--weights: which column has them? --weight COLUMN says so");
+  if (column->label && options->labels)
+    FAIL(BAD_INPUT, "--label and --labels: a column or what stands beside it, not both");
+  return OK;
+}
+
 /* Whether each option can be understood, before anything is read. */
 static int check_options(const struct import_options *options) {
   int64_t count;
@@ -33,17 +47,19 @@ static int check_options(const struct import_options *options) {
 }
 
 const struct import_format import_formats[] = {
-    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL},
+    {"npz", "gnn-benchmark, heterophilous-graphs or scipy CSR or COO archive", import_npz, NULL, 0},
     {"edgelist", "a line \"source target [weight]\" for each arc, # or % comments (SNAP)", import_edgelist,
-     NULL},
-    {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL},
-    {"mtx", "MatrixMarket coordinate pattern, real or integer; general or symmetric", import_mtx, NULL},
-    {"metis", "METIS graph file", import_metis, import_metis_check},
+     NULL, 0},
+    {"konect", "KONECT's out.* file: % header, ids from 1, weight, time", import_konect, NULL, 0},
+    {"mtx", "MatrixMarket coordinate pattern, real or integer; general or symmetric", import_mtx, NULL, 0},
+    {"metis", "METIS graph file", import_metis, import_metis_check, 0},
     {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
-     import_hypergraph, NULL},
-    {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL},
-    {"dgl", "the folder of DGL's reddit_data.npz and reddit_graph.npz", import_dgl, NULL},
-    {NULL, NULL, NULL, NULL},
+     import_hypergraph, NULL, 0},
+    {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL, 0},
+    {"dgl", "the folder of DGL's reddit_data.npz and reddit_graph.npz", import_dgl, NULL, 0},
+    {"table", "two files, NODES and EDGES (csv, tsv), whose first lines name their columns", import_table,
+     import_table_finish, 1},
+    {NULL, NULL, NULL, NULL, 0},
 };
 
 static int find_format(const char *name, const struct import_format **format) {
@@ -72,7 +88,7 @@ static int build_graph(struct import *import) {
   struct dataset_source *source = &import->source;
   if (import->edges.list.count == 0 && import->edges.nodes == 0) FAIL(BAD_INPUT, "%s: holds no arcs", input);
   struct csr graph = {0};
-  int code = edges_build(&import->edges, &graph, &source->id);
+  int code = edges_build(&import->edges, &graph, &source->names.id);
   if (code == OK) drop_unit_weights(&graph);
   source->start = graph.start;
   source->col = graph.col;
@@ -94,8 +110,8 @@ static int build_graph(struct import *import) {
 int import_check_output(const struct import_options *options) {
   static const char *const inside[] = {"raw", "split", "reddit_data.npz", "reddit_graph.npz",
                                        "reddit_self_loop_graph.npz"};
-  enum { INSIDE = sizeof inside / sizeof inside[0], BESIDE = 3 };
-  const char *const beside[BESIDE] = {options->features, options->labels, options->split};
+  enum { INSIDE = sizeof inside / sizeof inside[0], BESIDE = 4 };
+  const char *const beside[BESIDE] = {options->features, options->labels, options->split, options->edges};
   const char *inputs[1 + INSIDE + BESIDE + 1] = {NULL};
   char path[INSIDE][PATH_MAX + 32];
   struct stat status;
@@ -127,21 +143,22 @@ int import_read(struct import *import, const struct import_options *options) {
   const struct import_format *format;
   TRY(find_format(options->format, &format));
   TRY(check_options(options));
+  TRY(check_columns(options, format));
+  const int weights = options->weights || options->column.weight;
   stem_of(options->output, import->source.name, sizeof import->source.name);
-  import->edges.list.weighted = options->weights;
+  import->edges.list.weighted = weights;
   set_limit(&import->edges.list.spill, options);
   import->edges.undirected = options->undirected;
   import->edges.drop_loops = options->drop_self_loops;
   double begin = profile_clock(), read;
   TRY(format->read(import));
   read = profile_clock();
-  if (options->weights && !import->valued)
-    FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
-  if (import->valued && !options->weights) log_info("edge values are left out; --weights keeps them");
+  if (weights && !import->valued) FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
+  if (import->valued && !weights) log_info("edge values are left out; --weights keeps them");
   if (!import->source.hyper_start) TRY(build_graph(import));
   import->read = read - begin;
   import->sorted = profile_clock() - read;
-  if (format->check) TRY(format->check(import));
+  if (format->finish) TRY(format->finish(import));
   TRY(import_features(import));
   TRY(import_labels(import));
   return import_split(import);

@@ -7,7 +7,8 @@
 struct import_format {
   const char *name, *help;
   int (*read)(struct import *import);
-  int (*check)(struct import *import); /* of the finished adjacency; may be NULL */
+  int (*finish)(struct import *import); /* once the adjacency is there; NULL: nothing is left to do */
+  int tables;                           /* of nodes and of edges: two inputs in place of one */
 };
 extern const struct import_format import_formats[]; /* ends with name NULL */
 

@@ -147,15 +147,20 @@ static int split_from_npz(struct dataset_source *source, const char *path) {
   return import_split_arrays(source, &npz, source->nodes);
 }
 
-static int take_part(void *context, const struct text *text, char *line, int64_t v) {
+int split_part_of(const char *word, size_t length) {
   static const char *const name[] = {"train", "val", "test", [NO_PART] = "none"};
+  int p = 0;
+  while (p <= NO_PART && (strlen(name[p]) != length || memcmp(word, name[p], length) != 0)) p++;
+  return p > NO_PART ? -1 : p;
+}
+
+static int take_part(void *context, const struct text *text, char *line, int64_t v) {
   uint8_t *part = context;
   char quote[TEXT_QUOTE];
   text_more(&line);
   size_t length = strcspn(line, " \t,");
-  int p = 0;
-  while (p <= NO_PART && (strlen(name[p]) != length || memcmp(line, name[p], length) != 0)) p++;
-  if (p > NO_PART) TEXT_FAIL(text, "expected train, val, test or none, found %s", text_quote(line, quote));
+  int p = split_part_of(line, length);
+  if (p < 0) TEXT_FAIL(text, "expected train, val, test or none, found %s", text_quote(line, quote));
   part[v] = (uint8_t)p;
   line += length;
   return text_end(text, &line, "one word");
@@ -288,7 +293,7 @@ static void clean_splits(struct import *import) {
 }
 
 int import_split(struct import *import) {
-  const char *text = import->options->split;
+  const char *text = import->taken.split ? NULL : import->options->split;
   struct split_rule rule;
   if (text) {
     TRY(split_rule_parse(&rule, text));

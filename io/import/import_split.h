@@ -26,6 +26,9 @@ int splits_new(struct dataset_source *source, int64_t splits);
 /* Split k from the part of each node: SPLIT_TRAIN, ..., or NO_PART. */
 int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes);
 
+/* The part that a word of that length names, "none" among them; -1: it names none. */
+int split_part_of(const char *word, size_t length);
+
 /* Notes that the node is in part p. `place` starts messages. Errors: BAD_INPUT: no such node, or it is in a
  * part already. */
 int splits_put(uint8_t *part, int64_t nodes, int64_t node, int p, const char *place);

@@ -10,7 +10,8 @@ static const struct command {
   int (*run)(int argc, char **argv);
   const char *help;
 } commands[] = {
-    {"import", gnndata_import, "turn npz, edge list, KONECT, MatrixMarket or METIS files into a dataset"},
+    {"import", gnndata_import,
+     "turn tables, edge lists, npz, KONECT, MatrixMarket or METIS files into a dataset"},
     {"synth", gnndata_synth, "make a community graph with planted labels and features"},
     {"info", gnndata_info, "say what a dataset holds"},
     {"check", gnndata_check, "verify every invariant of a dataset"},

@@ -10,28 +10,37 @@
 static const struct option table[] = {
 #define FLAG(field, name, help) {name, NULL, help, OPTION_FLAG, offsetof(struct import_options, field), 0, 0, NULL, 0, NULL}
 #define TEXT(field, help) {#field, "WHAT", help, OPTION_TEXT, offsetof(struct import_options, field), 0, 0, NULL, 0, NULL}
+#define COLUMN(field, help) {#field, "COLUMN", help, OPTION_TEXT, offsetof(struct import_options, column.field), 0, 0, NULL, 0, NULL}
 #define COUNT(field, value, least, most, help) \
   {#field, value, help, OPTION_WHOLE, offsetof(struct import_options, field), least, most, NULL, 0, NULL}
     FLAG(undirected, "undirected", "store every arc in both directions, of two weights the larger"),
     FLAG(drop_self_loops, "drop-self-loops", "leave arcs from a node to itself out"),
     FLAG(weights, "weights", "keep edge values as weights (duplicates are summed)"),
-    TEXT(features, "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node) or random:F"),
+    TEXT(features, "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node) or random:F;\n"
+                   "                         of a table A,B,... (columns of numbers) or all"),
     FLAG(binarize, "binarize", "every feature that is not 0 becomes 1"),
     TEXT(labels, "FILE (\"label\" or \"id label\" a line), FILE.npy or random:C"),
     TEXT(split, "FILE (train, val, test or none a line), FILE.npz (train_idx ...: rows of the dataset,\n"
                 "                         or train_mask ..., train_masks ...),\n"
-                "                         random:TRAIN,VAL (fractions) or per-class:TRAIN,VAL (counts); the rest is test"),
+                "                         random:TRAIN,VAL (fractions) or per-class:TRAIN,VAL (counts); the rest is test;\n"
+                "                         of a table the COLUMN that has train, val, test or nothing"),
     COUNT(splits, "N", 1, 1000, "make N random splits (default 1)"),
     COUNT(nodes, "N", 1, INT32_MAX, "the ids of an edge list are 0 .. N-1, nodes without arcs included; vertices of a hypergraph"),
     COUNT(seed, "K", 0, 0x1p63, "of everything random (default 0)"),
     {"memory", "GIB", "of arcs that wait to be sorted; more of them wait in a file beside OUT.h5, gone at the end\n"
                 "                         (default: a third of what is free)", OPTION_REAL,
      offsetof(struct import_options, memory), .001, 0x1p20, NULL, 0, NULL},
+    COLUMN(id, "of a table: the ids of the nodes, any text (default: its first column)"),
+    COLUMN(label, "of a table: the labels, whole numbers or texts; an empty one is none"),
+    COLUMN(weight, "of a table: the weights of the edges"),
+    COLUMN(from, "of a table: the ids that edges come from (default: the first column of EDGES)"),
+    COLUMN(to, "of a table: the ids that they lead to (default: the next one)"),
     {0}};
 /* clang-format on */
 
 static void print_help(const struct options *options) {
-  printf("usage: gnndata import FORMAT INPUT OUT.h5 [OPTION]...\n\n"
+  printf("usage: gnndata import FORMAT INPUT OUT.h5 [OPTION]...\n"
+         "       gnndata import table NODES EDGES OUT.h5 [OPTION]...\n\n"
          "Makes the folder of OUT.h5 where it is missing, replaces another dataset there and no other file; "
          "what\n"
          "is read is never written to.\n\n"
@@ -94,19 +103,33 @@ static void print_times(const struct import *import, double written) {
            import->sorted, written, memory_text(memory_peak(), (char[16]){0}));
 }
 
+/* FORMAT INPUT OUT.h5, or table NODES EDGES OUT.h5. */
+static int take_words(const struct options *options, struct import_options *chosen) {
+  const char *const *word = options->word;
+  int tables = 0;
+  for (const struct import_format *f = import_formats; f->name && options->words > 0; f++)
+    if (strcmp(f->name, word[0]) == 0) tables = f->tables;
+  const int words = 3 + tables;
+  const char *expected = tables ? "table NODES EDGES OUT.h5" : "FORMAT INPUT OUT.h5";
+  if (options->words > words && words < 4)
+    FAIL(BAD_INPUT, "one argument too many: \"%s\"; expected %s", word[words], expected);
+  if (options->words > words) FAIL(BAD_INPUT, "one argument too many; expected %s", expected);
+  if (options->words < words)
+    FAIL(BAD_INPUT, "expected %s, found %d of them; see --help", expected, options->words);
+  chosen->format = word[0];
+  chosen->input = word[1];
+  chosen->edges = tables ? word[2] : NULL;
+  chosen->output = word[words - 1];
+  return OK;
+}
+
 int gnndata_import(int argc, char **argv) {
   struct import_options chosen = {.splits = 1};
   struct options options = {
       .command = "gnndata import", .option = table, .into = &chosen, .print_help = print_help};
   TRY(options_read(&options, argc, argv));
   if (options.help) return OK;
-  if (options.words > 3)
-    FAIL(BAD_INPUT, "one argument too many: \"%s\"; expected FORMAT INPUT OUT.h5", options.word[3]);
-  if (options.words < 3)
-    FAIL(BAD_INPUT, "expected FORMAT INPUT OUT.h5, found %d of them; see --help", options.words);
-  chosen.format = options.word[0];
-  chosen.input = options.word[1];
-  chosen.output = options.word[2];
+  TRY(take_words(&options, &chosen));
   TRY(import_check_output(&chosen));
   ENDED_BY(import_free) struct import import = {0};
   TRY(import_read(&import, &chosen));

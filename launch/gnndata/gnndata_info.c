@@ -9,7 +9,7 @@
 #include "runtime/base/csr.h"
 #include "runtime/config/options.h"
 
-enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 50, EDGE_BLOCK = DATASET_BLOCK / 4, PIECE = 1 << 16 };
+enum { BINS = 40, BAR = 40, CLASSES_SHOWN = 20, EDGE_BLOCK = DATASET_BLOCK / 4, PIECE = 1 << 16 };
 
 static int set_layout(void *gpu, const struct option *option, char *name) {
   (void)option;
@@ -205,12 +205,14 @@ static int count_labels(struct dataset *d, int64_t *members, int64_t *without, u
   return OK;
 }
 
-static void print_classes(const struct dataset *d, const int64_t *members, int64_t without) {
+/* name: NULL where they have none. */
+static void print_classes(const struct dataset *d, char *const *name, const int64_t *members,
+                          int64_t without) {
   printf("classes      %" PRId64 ", %s, %" PRId64 " nodes without a label\n", d->classes,
          d->task == TASK_MULTILABEL ? "multilabel" : "multiclass", without);
   for (int64_t c = 0; c < d->classes && c < CLASSES_SHOWN; c++)
-    printf("%20" PRId64 " %10" PRId64 " nodes, %.2f%%\n", c, members[c],
-           100. * (double)members[c] / (double)d->nodes);
+    printf("%20" PRId64 " %10" PRId64 " nodes, %.2f%%%s%s\n", c, members[c],
+           100. * (double)members[c] / (double)d->nodes, name ? "  " : "", name ? name[c] : "");
   if (d->classes > CLASSES_SHOWN)
     printf("                     and %" PRId64 " classes more\n", d->classes - CLASSES_SHOWN);
 }
@@ -229,7 +231,10 @@ static int show_classes(struct dataset *d) {
   TRY(memory_alloc(&labels, block, "labels"));
   TRY(d->task == TASK_MULTILABEL ? count_labels(d, members, &without, labels)
                                  : count_label(d, members, &without, labels));
-  print_classes(d, members, without);
+  char **name;
+  TRY(dataset_read_class_names(d, &name));
+  print_classes(d, name, members, without);
+  h5_free_names(name, d->classes);
   return OK;
 }
 

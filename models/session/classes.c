@@ -72,24 +72,29 @@ double class_f1(const struct class_score *score) {
   return share(2 * score->hits, score->predicted + score->actual);
 }
 
-static void print(const struct class_score *score, int64_t classes, enum split split) {
+/* name: what classes are called, or NULL. */
+static void print(const struct class_score *score, char *const *name, int64_t classes, enum split split) {
   char precision[16], recall[16], f1[16];
   double sum = 0, count = 0;
   log_result("  %s by class %8s %10s %8s %8s", split_name[split], "nodes", "precision", "recall", "F1");
   for (int64_t c = 0; c < classes; c++) {
     double mine = class_f1(&score[c]);
     if (!isnan(mine)) sum += mine, count++;
-    log_result("  %13lld %8lld %10s %8s %8s", (long long)c, (long long)score[c].actual,
+    log_result("  %13lld %8lld %10s %8s %8s%s%s", (long long)c, (long long)score[c].actual,
                report_percent(share(score[c].hits, score[c].predicted), precision),
-               report_percent(share(score[c].hits, score[c].actual), recall), report_percent(mine, f1));
+               report_percent(share(score[c].hits, score[c].actual), recall), report_percent(mine, f1),
+               name ? "  " : "", name ? name[c] : "");
   }
   log_result("  %-13s %36s", "macro-F1", report_percent(count > 0 ? sum / count : NAN, f1));
 }
 
 int classes_print(struct model *model, struct run *run, enum split split) {
   FREED struct class_score *score = NULL;
+  char **name = NULL;
   int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
   if (code == OK) code = classes_count(model, run, split, score);
-  if (code == OK) print(score, run->shard->classes, split);
+  if (code == OK && run->comm->rank == 0) code = dataset_read_class_names(run->dataset, &name);
+  if (code == OK) print(score, name, run->shard->classes, split);
+  h5_free_names(name, run->shard->classes);
   return comm_agree(run->comm, code);
 }

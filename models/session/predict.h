@@ -2,7 +2,8 @@
  *
  * As HDF5 /logits float32 [N, C]; /prediction int32 [N], or uint8 [N, C] when multilabel (logit > 0);
  * /embedding float32 [N, hidden]: output of the last hidden layer; /id: the user's ids, where the dataset has
- * them. As a table (.csv) ids, predictions and logits; as an array (.npy) predictions alone. */
+ * them. /class_names: likewise. As a table (.csv) ids, predictions, names and logits; as an array (.npy)
+ * predictions alone. */
 #ifndef MODELS_SESSION_PREDICT_H
 #define MODELS_SESSION_PREDICT_H
 

@@ -61,12 +61,13 @@ static int create_h5(struct predictions_file *p, const char *path, int64_t embed
   TRY(h5_new_dataset(h5, "prediction", p->multilabel ? H5_UINT8 : H5_INT32, nodes,
                      p->multilabel ? p->classes : 0));
   if (embedding > 0) TRY(h5_new_dataset(h5, "embedding", H5_FLOAT, nodes, embedding));
+  if (p->class_name) TRY(h5_write_strings(h5, "class_names", p->classes, (const char *const *)p->class_name));
   return write_h5_ids(p);
 }
 
-/* id, the prediction or a column a label, and a column a logit. */
+/* id, the prediction and what its class is called, or a column a label, and a column a logit. */
 static void write_csv_head(const struct predictions_file *p) {
-  fputs(p->multilabel ? "id" : "id,prediction", p->out);
+  fputs(p->multilabel ? "id" : p->class_name ? "id,prediction,class" : "id,prediction", p->out);
   for (int64_t j = 0; j < p->classes && p->multilabel; j++) fprintf(p->out, ",label_%lld", (long long)j);
   for (int64_t j = 0; j < p->classes; j++) fprintf(p->out, ",logit_%lld", (long long)j);
   fputc('\n', p->out);
@@ -79,6 +80,7 @@ int predictions_file_create(struct predictions_file *p, const char *path, struct
                                  .dataset = dataset,
                                  .classes = classes,
                                  .multilabel = dataset->task == TASK_MULTILABEL};
+  TRY(dataset_read_class_names(dataset, &p->class_name));
   TRY(make_folder_of(path));
   if (p->kind == PREDICTIONS_H5) return create_h5(p, path, embedding, checkpoint, dataset_path);
   TRY(atomic_write_open(&p->file, path));
@@ -126,6 +128,13 @@ static void write_csv_text(FILE *out, const char *text) {
   fputc('"', out);
 }
 
+static void write_csv_class(const struct predictions_file *p, int32_t class) {
+  fprintf(p->out, ",%d", class);
+  if (!p->class_name) return;
+  fputc(',', p->out);
+  write_csv_text(p->out, p->class_name[class]);
+}
+
 /* ids: int64 or texts, as the dataset has them; NULL: nodes by number. */
 static void write_csv_row(const struct predictions_file *p, int64_t node, int64_t i, const void *ids,
                           const float *logit, const void *prediction) {
@@ -134,7 +143,7 @@ static void write_csv_row(const struct predictions_file *p, int64_t node, int64_
     write_csv_text(p->out, ((char *const *)ids)[i]);
   else
     fprintf(p->out, "%lld", (long long)(ids ? ((const int64_t *)ids)[i] : node));
-  if (!p->multilabel) fprintf(p->out, ",%d", ((const int32_t *)prediction)[i]);
+  if (!p->multilabel) write_csv_class(p, ((const int32_t *)prediction)[i]);
   for (int64_t j = 0; j < p->classes && p->multilabel; j++) fprintf(p->out, ",%d", label[j]);
   for (int64_t j = 0; j < p->classes; j++) fprintf(p->out, ",%.9g", (double)logit[j]);
   fputc('\n', p->out);
@@ -173,6 +182,8 @@ int predictions_file_commit(struct predictions_file *p) {
 }
 
 void predictions_file_close(struct predictions_file *p) {
+  h5_free_names(p->class_name, p->classes);
+  p->class_name = NULL;
   if (p->kind == PREDICTIONS_H5)
     h5_close(&p->h5);
   else

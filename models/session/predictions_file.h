@@ -16,6 +16,7 @@ struct predictions_file {
   struct dataset *dataset; /* borrowed */
   int64_t classes;
   int multilabel;
+  char **class_name; /* [classes], or NULL */
   struct h5 h5;
   struct atomic_write file; /* of the others */
   FILE *out;

@@ -41,7 +41,19 @@ const struct seed seed_texts[] = {
      "--split=random:.5,.2\n--splits=3\n--seed\n7\n"},
     {"import_line", "class",
      "hypergraph\narcs\nout.h5\n--labels\nlabels\n--split=per-class:1,1\n--nodes=4\n"},
+    {"import_line", "table",
+     "table\nnodes\nedges\nout.h5\n--id=id\n--label\nlabel\n--features=all\n--split=part\n--from=a\n--"
+     "to\nb\n-"
+     "-weight\nw\n"},
     {"import_line", "other", "mtx\narcs\nout.h5\n--weights\n--drop-self-loops\n-h\n"},
+    {"table", "small",
+     "id,label,part,a,b\nx,red,train,1,2\ny,,val,3,4\n\"z, \"\"1\"\"\",blue,,5,6e-1\n====\nfrom,to,weight\n"
+     "x,y,1\n\"z, \"\"1\"\"\",x,.5\n"},
+    {"table", "tabs",
+     "\xef\xbb\xbf"
+     "a\tid\tlabel\r\n1\t0\t7\r\n\r\n2\t1\t8\r\n====\nto\tnote\tfrom\r\n0\t\"two\r\nlines\"\t1\r\n"},
+    {"table", "texts",
+     "id;b;label\nZ\xc3\xbcrich;1;\xe2\x82\xac\n\"a\nb\";2;-1\n====\nfrom;to\n\"a\nb\";Z\xc3\xbcrich"},
     {"edgelist", "small", "# a comment\n0 1\n1 2\n2,3\t1.5\n3 3 2 9\n"},
     {"edgelist", "snap", "# Nodes: 5 Edges: 3\n0 1\r\n1 2\r\n4 0"},
     {"edgelist", "networks", "# web: 4 nodes 2 arcs, more\n1 2\n3 4\n"},

@@ -70,6 +70,19 @@ static void check_splits(const struct dataset_source *s) {
   }
 }
 
+/* Numbers ascend where the arcs gave them; those of a table are different ones. Names are what a dataset
+ * takes. */
+static void check_names(const struct import *import) {
+  const struct dataset_source *s = &import->source;
+  MUST(!s->names.id || !s->names.id_text);
+  for (int64_t v = 1; s->names.id && !import->ids.count && v < s->nodes; v++)
+    MUST(s->names.id[v - 1] < s->names.id[v]);
+  for (int64_t v = 0; s->names.id_text && v < s->nodes; v++)
+    MUST(!dataset_text_fault(s->names.id_text[v], DATASET_ID, 0));
+  for (int64_t c = 0; s->names.class_name && c < s->classes; c++)
+    MUST(!dataset_text_fault(s->names.class_name[c], DATASET_CLASS_NAME, 1));
+}
+
 static void check_source(const struct dataset_source *s) {
   MUST(s->nodes > 0 && s->nodes <= INT32_MAX);
   MUST((s->start != NULL) != (s->hyper_start != NULL));
@@ -77,7 +90,6 @@ static void check_source(const struct dataset_source *s) {
   if (s->start && !s->directed) check_symmetric(s);
   if (s->start) check_finite(s->weight, s->start[s->nodes]);
   if (s->hyper_start) check_rows(s->hyper_start, s->hyper_vertex, s->hyperedges, s->nodes);
-  for (int64_t v = 1; s->id && v < s->nodes; v++) MUST(s->id[v - 1] < s->id[v]);
   check_features(s);
   check_labels(s);
   check_splits(s);
@@ -87,6 +99,7 @@ int fuzz_import(const struct import_options *options) {
   struct import import;
   int code = import_read(&import, options);
   if (code == OK) check_source(&import.source);
+  if (code == OK) check_names(&import);
   import_free(&import);
   fuzz_check_code(code);
   return code == OK;

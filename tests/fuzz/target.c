@@ -19,6 +19,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"synth_path", fuzz_synth_path},
     {"gnntrain_line", fuzz_gnntrain_line},
     {"import_line", fuzz_import_line},
+    {"table", fuzz_table},
     {"edgelist", fuzz_edgelist},
     {"konect", fuzz_konect},
     {"mtx", fuzz_mtx},

@@ -66,6 +66,7 @@ void fuzz_synth_path(const uint8_t *data, size_t size);
 void fuzz_gnntrain_line(const uint8_t *data, size_t size);
 void fuzz_import_line(const uint8_t *data, size_t size);
 
+void fuzz_table(const uint8_t *data, size_t size);
 void fuzz_edgelist(const uint8_t *data, size_t size);
 void fuzz_konect(const uint8_t *data, size_t size);
 void fuzz_mtx(const uint8_t *data, size_t size);

@@ -70,6 +70,9 @@ static int read_names(struct dataset *d, struct room *room) {
       TRY(code);
     }
   }
+  char **name;
+  TRY(dataset_read_class_names(d, &name));
+  h5_free_names(name, d->classes);
   if (d->ids == 1) TRY(dataset_read_ids(d, 0, d->nodes, room->wide));
   if (d->ids == 2) TRY(dataset_read_id_strings(d, 0, d->nodes, room->text));
   return OK;

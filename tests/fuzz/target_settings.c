@@ -115,6 +115,10 @@ static void make_inputs(void) {
   fuzz_file("line/labels", "0\n1\n0\n1\n", 8);
   fuzz_file("line/split", "train\nval\ntest\nnone\n", 20);
   fuzz_file("line/f.csv", "1 2\n3 4\n5 6\n7 8\n", 16);
+  static const char nodes[] = "id,label,part,f\nx,b,train,1\ny,a,val,2\nz,,,3\n",
+                    edges[] = "a,b,w\nx,y,1\ny,z,2\n";
+  fuzz_file("line/nodes", nodes, sizeof nodes - 1);
+  fuzz_file("line/edges", edges, sizeof edges - 1);
   fuzz_remove("line/out.h5");
 }
 

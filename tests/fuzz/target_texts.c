@@ -33,6 +33,25 @@ void fuzz_edgelist(const uint8_t *data, size_t size) {
   fuzz_import(&options);
 }
 
+/* Two files: the nodes as they are, then with what their columns may stand for. */
+void fuzz_table(const uint8_t *data, size_t size) {
+  struct fuzz_part part[2] = {{data, 0}, {data, 0}};
+  fuzz_parts(data, size, part, 2);
+  struct import_options options = options_of("table", fuzz_file("nodes.csv", part[0].data, part[0].size));
+  options.edges = fuzz_file("edges.csv", part[1].data, part[1].size);
+  int taken = fuzz_import(&options);
+  options.undirected = 1;
+  options.features = "all";
+  options.column.label = "label";
+  options.column.weight = "weight";
+  taken |= fuzz_import(&options);
+  options.column = (struct import_columns){.id = "id", .from = "from", .to = "to"};
+  options.features = "a,b";
+  options.split = "part";
+  taken |= fuzz_import(&options);
+  for (int i = 0; i < 2; i++) fuzz_check_text(taken, part[i].data, part[i].size);
+}
+
 void fuzz_konect(const uint8_t *data, size_t size) {
   feed_graph("konect", "out.graph", data, size);
 }

@@ -54,6 +54,9 @@ static int read_all(struct dataset *d) {
   if (d->has_graph) TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, start));
   if (d->has_graph) TRY(dataset_read_entries(d, GRAPH_ROWS, 0, d->edges, narrow, d->weighted ? value : NULL));
   TRY(read_nodes(d, start, narrow, value));
+  char **name;
+  TRY(dataset_read_class_names(d, &name));
+  h5_free_names(name, d->classes);
   if (d->ids == 1) TRY(dataset_read_ids(d, 0, d->nodes, wide));
   if (d->ids == 2) TRY(dataset_read_id_strings(d, 0, d->nodes, text));
   return OK;

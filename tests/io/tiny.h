@@ -76,8 +76,8 @@ static inline struct dataset_source tiny_source(enum task task, int filled, int6
   if (task == TASK_MULTILABEL) s.labels = calloc(TINY_NODES * TINY_CLASSES, sizeof *s.labels);
   for (int v = 0; v < TINY_NODES && s.label; v++) s.label[v] = v % TINY_CLASSES;
   for (int i = 0; i < TINY_NODES * TINY_CLASSES && s.labels; i++) s.labels[i] = i % 5 == 0;
-  s.id = calloc(TINY_NODES, sizeof *s.id);
-  for (int v = 0; v < TINY_NODES; v++) s.id[v] = 1000 - v;
+  s.names.id = calloc(TINY_NODES, sizeof *s.names.id);
+  for (int v = 0; v < TINY_NODES; v++) s.names.id[v] = 1000 - v;
   return s;
 }
 

@@ -239,7 +239,7 @@ static int several_labels(struct import *import, const struct labels *labels) {
 
 static int read_labels(struct import *import, const char *path) {
   ENDED_BY(labels_free) struct labels labels = {.nodes = import->edges.nodes};
-  const struct csv_reader reader = {make_labels, take_labels, labels.nodes};
+  const struct csv_reader reader = {.room = make_labels, .row = take_labels, .expected = labels.nodes};
   int64_t rows;
   TRY(csv_read(path, &reader, &labels, &rows));
   return labels.cols == 1 ? import_label_values(&import->source, labels.label, labels.nodes, path)

@@ -243,8 +243,8 @@ static int read_file(struct hyper_file *file) {
 /* Ids from 1 are the user's. */
 static int name_vertices(struct dataset_source *source, int64_t base) {
   if (base == 0) return OK;
-  TRY(memory_arrays("ids of vertices", ROOM(&source->id, source->nodes)));
-  for (int64_t v = 0; v < source->nodes; v++) source->id[v] = v + base;
+  TRY(memory_arrays("ids of vertices", ROOM(&source->names.id, source->nodes)));
+  for (int64_t v = 0; v < source->nodes; v++) source->names.id[v] = v + base;
   return OK;
 }
 

@@ -45,7 +45,7 @@ TEST(what_was_written_is_read_back) {
   assert_ok(dataset_read_label(&d, 0, TINY_NODES, label));
   assert_memory_equal(label, s.label, sizeof label);
   assert_ok(dataset_read_ids(&d, 0, TINY_NODES, id));
-  assert_memory_equal(id, s.id, sizeof id);
+  assert_memory_equal(id, s.names.id, sizeof id);
   assert_fails(dataset_read_label(&d, 10, 5, label), BAD_INPUT, "/node/labels: has 12 rows");
   dataset_close(&d);
   dataset_source_free(&s);
@@ -143,4 +143,64 @@ TEST(equal_content_gives_equal_bytes) {
   assert_memory_equal(bytes[0], bytes[1], (size_t)size[0]);
   free(bytes[0]);
   free(bytes[1]);
+}
+
+/* Texts that the source borrows; names[1] may be anything. */
+static void write_named(const char *second, int ids) {
+  const char *name[TINY_CLASSES], *id[TINY_NODES];
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  for (int c = 0; c < TINY_CLASSES; c++) name[c] = c == 1 ? second : "Z\xc3\xbcrich";
+  for (int v = 0; v < TINY_NODES; v++) id[v] = v == 1 ? second : "a\nb";
+  if (ids) {
+    free(s.names.id);
+    s.names.id = NULL;
+    s.names.id_text = malloc(sizeof id);
+    memcpy(s.names.id_text, id, sizeof id);
+  }
+  s.names.class_name = malloc(sizeof name);
+  memcpy(s.names.class_name, name, sizeof name);
+  write_tiny(s);
+}
+
+TEST(classes_and_nodes_have_names) {
+  struct dataset d;
+  char **name, *id[TINY_NODES];
+  write_named("b c", 1);
+  assert_ok(dataset_open(&d, path));
+  assert_int_equal(d.ids, 2);
+  assert_ok(dataset_read_class_names(&d, &name));
+  assert_string_equal(name[0], "Z\xc3\xbcrich");
+  assert_string_equal(name[1], "b c");
+  h5_free_names(name, d.classes);
+  assert_ok(dataset_read_id_strings(&d, 0, TINY_NODES, id));
+  assert_string_equal(id[0], "a\nb");
+  assert_string_equal(id[1], "b c");
+  for (int v = 0; v < TINY_NODES; v++) free(id[v]);
+  dataset_close(&d);
+  write_tiny(tiny_source(TASK_MULTICLASS, 5, 1));
+  assert_ok(dataset_open(&d, path));
+  assert_ok(dataset_read_class_names(&d, &name));
+  assert_null(name);
+  dataset_close(&d);
+}
+
+TEST(names_of_classes_are_checked) {
+  static char many[DATASET_CLASS_NAME + 2];
+  memset(many, 'x', sizeof many - 1);
+  const struct {
+    const char *name, *message;
+  } bad[] = {{"", "/node/class_names[1] is empty"},
+             {"a\nb", "/node/class_names[1] has a control character"},
+             {"\xc2\x85", "/node/class_names[1] has a control character"},
+             {"\xff", "/node/class_names[1] is not UTF-8"},
+             {many, "/node/class_names[1] is longer than 255 bytes"}};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    struct dataset d;
+    char **name;
+    write_named(bad[i].name, 0);
+    assert_ok(dataset_open(&d, path));
+    assert_fails(dataset_read_class_names(&d, &name), BAD_INPUT, bad[i].message);
+    assert_null(name);
+    dataset_close(&d);
+  }
 }

@@ -238,3 +238,12 @@ TEST(rows_of_several_blocks_are_checked) {
       fail_msg("%lld violations, without \"%s\":\n%s", (long long)count, text, said);
   }
 }
+
+TEST(names_of_classes_are_checked) {
+  const char *name[TINY_CLASSES];
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  for (int c = 0; c < TINY_CLASSES; c++) name[c] = c < 2 ? "a\tb" : "good";
+  s.names.class_name = malloc(sizeof name);
+  memcpy(s.names.class_name, name, sizeof name);
+  assert_finds(&s, 2, "/node/class_names[1] has a control character");
+}

@@ -119,6 +119,19 @@ TEST(lying_shapes_and_types_are_refused) {
   replace_set(file, "/node/labels", pair, 1, (hsize_t[]){TINY_NODES}, 0, NULL);
   assert_refused(file, "/node/labels: has a type that is not allowed");
   H5Tclose(pair);
+  file = reopen();
+  foreign_set(file, "/node/class_names", H5T_NATIVE_INT64, 1, (hsize_t[]){TINY_CLASSES}, 0, NULL);
+  assert_refused(file, "/node/class_names: 3 strings are expected, one a class");
+  hid_t string = H5Tcopy(H5T_C_S1);
+  H5Tset_size(string, H5T_VARIABLE);
+  file = reopen();
+  foreign_set(file, "/node/class_names", string, 1, (hsize_t[]){TINY_CLASSES + 1}, 0, NULL);
+  assert_refused(file, "/node/class_names: 3 strings are expected, one a class");
+  file = reopen();
+  foreign_set(file, "/node/class_names", string, 1, (hsize_t[]){TINY_CLASSES}, 0,
+              (const char *const[]){"a", "\xff", "b"});
+  assert_refused(file, "/node/class_names[1] is not UTF-8");
+  H5Tclose(string);
 }
 
 TEST(groups_and_links_in_place_of_datasets_are_refused) {

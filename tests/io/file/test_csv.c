@@ -22,7 +22,7 @@ static int take(void *context, const struct text *text, char *line, int64_t row)
   return text_end(text, &line, "one number");
 }
 
-static const struct csv_reader reader = {make_room, take, 0};
+static const struct csv_reader reader = {.room = make_room, .row = take};
 
 static int read_numbers(const char *path, int64_t *value, int64_t capacity, int64_t *rows) {
   struct seen seen = {value, 0, capacity};
@@ -81,7 +81,7 @@ TEST(ends_of_lines_do_not_matter) {
 TEST(as_many_rows_as_expected_are_there) {
   int64_t value[4], rows;
   struct seen seen = {value, 0, 4};
-  const struct csv_reader three = {NULL, take, 3};
+  const struct csv_reader three = {.row = take, .expected = 3};
   synthetic_text("file", "# 1 and 2\n1\n#\n2\n");
   assert_fails(csv_read("file", &three, &seen, &rows), BAD_INPUT, "file:4: the file ends after 2 of 3 rows");
   synthetic_text("file", "1\n2\n#\n3\n#\n4\n");
@@ -109,4 +109,70 @@ TEST(what_is_no_text_is_refused) {
   free(bytes);
   assert_fails(read_numbers("cut.gz", value, 8, &rows), BAD_INPUT, "cut.gz: cannot be read");
   assert_fails(read_numbers("nowhere", value, 8, &rows), BAD_INPUT, "nowhere: cannot be opened");
+}
+
+static void assert_cells(const char *line, const char *const *expected, int count) {
+  const struct text place = {.path = "line", .line = 7};
+  char copy[128], *at = copy, *cell;
+  snprintf(copy, sizeof copy, "%s", line);
+  for (int i = 0; i < count; i++) {
+    assert_non_null(at);
+    assert_ok(csv_cell(&place, ',', &at, &cell));
+    assert_string_equal(cell, expected[i]);
+  }
+  assert_null(at);
+}
+
+TEST(cells_are_those_of_rfc_4180) {
+  assert_cells("", (const char *[]){""}, 1);
+  assert_cells("a", (const char *[]){"a"}, 1);
+  assert_cells("a,,b,", (const char *[]){"a", "", "b", ""}, 4);
+  assert_cells(" a , b", (const char *[]){" a ", " b"}, 2);
+  assert_cells("\"a,b\",\"\",\"c\"\"d\"", (const char *[]){"a,b", "", "c\"d"}, 3);
+  assert_cells("\"\"\"\"\"\",\"\r\n\"", (const char *[]){"\"\"", "\r\n"}, 2);
+}
+
+static int cell_code(const char *line) {
+  const struct text place = {.path = "line", .line = 7};
+  char copy[64], *at = copy, *cell;
+  snprintf(copy, sizeof copy, "%s", line);
+  return csv_cell(&place, ',', &at, &cell);
+}
+
+TEST(quotes_stand_around_whole_cells) {
+  assert_fails(cell_code("\"a"), BAD_INPUT, "line:7: the quotes of \"a\" are not closed");
+  assert_fails(cell_code("\"a\"b,c"), BAD_INPUT, "line:7: \"b,c\" stands behind the closing quote of \"a\"");
+  assert_fails(cell_code("a\"b\",c"), BAD_INPUT, "line:7: a quote inside of \"a\"b\",c\"");
+}
+
+TEST(heads_name_columns) {
+  struct csv_head head = {0};
+  struct text text;
+  int64_t column;
+  synthetic_text("head", "\"a;b\";label; c;label\n1;2;3;4\n");
+  assert_ok(text_open(&text, "head"));
+  assert_ok(csv_head_read(&head, &text));
+  assert_int_equal(head.separator, ';');
+  assert_int_equal(head.columns, 4);
+  assert_int_equal(csv_head_column(&head, " c"), 2);
+  assert_ok(csv_head_find(&head, &text, "--id", "a;b", &column));
+  assert_int_equal(column, 0);
+  assert_fails(csv_head_find(&head, &text, "--id", "label", &column), BAD_INPUT,
+               "head:1: --id: two columns are called \"label\"");
+  assert_fails(csv_head_find(&head, &text, "--id", "lapel", &column), BAD_INPUT,
+               "head:1: --id: no column \"lapel\" among \"a;b\", \"label\", \" c\", \"label\"; did you mean "
+               "\"label\"?");
+  assert_fails(csv_head_find(&head, &text, "--id", "elsewhere", &column), BAD_INPUT, "among \"a;b\"");
+  csv_head_free(&head);
+  text_close(&text);
+}
+
+TEST(what_messages_show_of_a_cell_is_short_and_whole) {
+  char quote[CSV_QUOTE];
+  assert_string_equal(csv_quote("Z\xc3\xbcrich", quote), "\"Z\xc3\xbcrich\"");
+  assert_string_equal(csv_quote("\xff\xc3\xbc", quote), "\"???\"");
+  assert_string_equal(csv_quote("1234567890123456789012345678901234567890", quote),
+                      "\"1234567890123456789012345678901234567890\"");
+  assert_string_equal(csv_quote("123456789012345678901234567890123456789\xc3\xbc", quote),
+                      "\"123456789012345678901234567890123456789...\"");
 }

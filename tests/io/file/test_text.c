@@ -248,3 +248,42 @@ TEST(an_empty_field_is_an_error) {
   assert_fails(text_fields(&text, "1,2, "), BAD_INPUT, "soc.txt:17: field 3 is empty");
   assert_fails(text_fields(&text, ","), BAD_INPUT, "soc.txt:17: field 1 is empty");
 }
+
+TEST(quotes_hold_lines_together_where_a_text_is_a_table) {
+  static const char *const line[] = {"a,\"b\nc\"", "d", "\"\n\"\"\n\"", "\"e\n"};
+  static const int64_t number[] = {1, 3, 4, 7};
+  struct text text;
+  char *found;
+  synthetic_text("quoted", "a,\"b\nc\"\nd\r\n\"\n\"\"\n\"\n\"e\n");
+  assert_ok(text_open(&text, "quoted"));
+  text.quoted = 1;
+  for (int i = 0; i < 4; i++) {
+    assert_ok(text_next(&text, &found));
+    assert_non_null(found);
+    assert_string_equal(found, line[i]);
+    assert_int_equal(text.line, number[i]);
+  }
+  assert_ok(text_next(&text, &found));
+  assert_null(found);
+  text_close(&text);
+}
+
+TEST(utf8_is_told_from_other_bytes) {
+  static const char *const good[] = {
+      "", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"};
+  static const char *const bad[] = {"\xff",
+                                    "\xc3",
+                                    "a\xc3",
+                                    "\xc0\x80",
+                                    "\xe0\x80\x80",
+                                    "\xed\xa0\x80",
+                                    "\xf4\x90\x80\x80",
+                                    "\xe2\x82",
+                                    "\x80",
+                                    "\xf5\x80\x80\x80",
+                                    "\xe2\x28\xa1"};
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+    assert_true(text_is_utf8(good[i], (int64_t)strlen(good[i])));
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    assert_false(text_is_utf8(bad[i], (int64_t)strlen(bad[i])));
+}

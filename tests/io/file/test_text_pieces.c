@@ -141,3 +141,64 @@ TEST(damage_behind_good_lines_is_said_after_them) {
   free(bytes);
   free(text);
 }
+
+static int take_quoted(void *context, struct text *lines, int p) {
+  struct seen *seen = context;
+  char *line;
+  seen->count[p] = 0;
+  for (;;) {
+    TRY(text_next(lines, &line));
+    if (!line) return OK;
+    size_t length = strlen(line);
+    if (line[0] == '"' ? line[length - 1] != '"' : strchr(line, '\n') != NULL)
+      TEXT_FAIL(lines, "a line that is cut: %s", line);
+    int64_t number = strtoll(line + (line[0] == '"'), NULL, 10);
+    if (number != lines->line) TEXT_FAIL(lines, "number %lld", (long long)number);
+    seen->count[p]++;
+  }
+}
+
+static int count_quoted(void *context, int pieces) {
+  struct seen *seen = context;
+  for (int p = 0; p < pieces; p++) seen->lines += seen->count[p];
+  seen->blocks++;
+  return OK;
+}
+
+/* Lines that say where they begin, some of them in quotes with further ends of lines; one of them longer than
+ * a block. */
+TEST(no_piece_begins_between_quotes) {
+  enum { RECORDS = 300000, LONG = 9 << 20 };
+  static const struct text_pieces reader = {take_quoted, count_quoted};
+  struct seen seen = {0};
+  char *made = malloc(RECORDS * 40L + LONG + 64), *at = made;
+  int64_t line = 1;
+  assert_non_null(made);
+  for (int64_t i = 0; i < RECORDS; i++) {
+    if (i == RECORDS / 2) {
+      at += sprintf(at, "\"%lld", (long long)line);
+      for (int64_t k = 0; k < LONG; k++) *at++ = k % 50 ? 'x' : '\n';
+      line += LONG / 50 + (LONG % 50 != 0) + 1;
+      at = stpcpy(at, "\"\n");
+    } else if (i % 3) {
+      at += sprintf(at, "\"%lld\n,\"\"\n\n\"\n", (long long)line);
+      line += 4;
+    } else {
+      at += sprintf(at, "%lld\n", (long long)line++);
+    }
+  }
+  *at = '\0';
+  synthetic_text("quoted", made);
+  free(made);
+  for (int threads = 1; threads < 5; threads += 3) {
+    struct text text;
+    omp_set_num_threads(threads);
+    seen = (struct seen){0};
+    assert_ok(text_open(&text, "quoted"));
+    text.quoted = 1;
+    assert_ok(text_pieces_read(&text, &reader, &seen));
+    assert_int_equal(seen.lines, RECORDS);
+    assert_int_equal(text.line, line - 1);
+    text_close(&text);
+  }
+}

@@ -85,7 +85,7 @@ TEST(undirected_mirrors_and_loops_can_go) {
 static void check_ids(const struct import *import) {
   const int64_t id[] = {7, 100, 9000000000000000000};
   assert_graph(&import->source, "2|0|1|");
-  assert_memory_equal(import->source.id, id, sizeof id);
+  assert_memory_equal(import->source.names.id, id, sizeof id);
 }
 
 TEST(scattered_ids_become_nodes_in_ascending_order) {
@@ -95,19 +95,19 @@ TEST(scattered_ids_become_nodes_in_ascending_order) {
 
 static void check_declared(const struct import *import) {
   assert_graph(&import->source, "1||1|||");
-  assert_null(import->source.id);
+  assert_null(import->source.names.id);
 }
 
 static void check_from_one(const struct import *import) {
   const int64_t id[] = {1, 2, 3, 4};
   assert_graph(&import->source, "|0 3|||");
-  assert_memory_equal(import->source.id, id, sizeof id);
+  assert_memory_equal(import->source.names.id, id, sizeof id);
 }
 
 static void check_gaps(const struct import *import) {
   const int64_t id[] = {10, 20};
   assert_graph(&import->source, "|0|");
-  assert_memory_equal(import->source.id, id, sizeof id);
+  assert_memory_equal(import->source.names.id, id, sizeof id);
 }
 
 TEST(declared_nodes_without_arcs_are_nodes) {
@@ -145,7 +145,7 @@ static void check_sides(const struct import *import) {
   const int64_t id[] = {1, 2, 3, 4, 5};
   assert_graph(&import->source, "2 4|3|0|1|0|");
   assert_false(import->source.directed);
-  assert_memory_equal(import->source.id, id, sizeof id);
+  assert_memory_equal(import->source.names.id, id, sizeof id);
 }
 
 TEST(sides_of_a_bipartite_list_are_separate) {

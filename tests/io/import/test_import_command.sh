@@ -9,8 +9,8 @@ refuses() {
 
 printf '0 1 2\n1 2 3\n2 2 1\n0 1 1\n' >list.txt
 gnndata import --help >help.txt
-for word in npz edgelist konect mtx metis hypergraph ogb dgl --undirected --drop-self-loops --weights --features --binarize --labels \
-  --split --splits --nodes --seed --memory; do
+for word in table npz edgelist konect mtx metis hypergraph ogb dgl --undirected --drop-self-loops --weights --features --binarize --labels \
+  --split --splits --nodes --seed --memory --id --label --weight --from --to; do
   grep -q -e "^  $word" help.txt || fail "--help does not list $word"
 done
 gnndata import -h | cmp - help.txt

@@ -100,7 +100,7 @@ enum { ROUNDS = 400, CHILD_SECONDS = 40 };
 
 /* Cuts, flips bits and overwrites with digits, blanks and signs: what a reader is likely to trip over. */
 static size_t damage(unsigned char *to, const unsigned char *from, size_t size, int round) {
-  static const char spice[] = "0123456789-+. \n\t%#e,";
+  static const char spice[] = "0123456789-+. \n\t%#e,\"";
   struct philox_key key = random_key(11, 0, 0, RANDOM_IMPORT);
   struct philox_block block = random_block(key, (uint64_t)round, 0);
   memcpy(to, from, size);
@@ -113,6 +113,20 @@ static size_t damage(unsigned char *to, const unsigned char *from, size_t size, 
   return round % 3 == 0 ? block.word[1] % size : size;
 }
 
+/* What is damaged is a graph by itself, or one of two tables, of nodes or of edges. */
+static struct import_options damaged_options(const char *format, int weights) {
+  struct import_options options = options_of(format, "damaged");
+  const int nodes = strcmp(format, "nodes") == 0, edges = strcmp(format, "edges") == 0;
+  options.weights = weights;
+  if (!nodes && !edges) return options;
+  options = options_of("table", nodes ? "damaged" : "n.csv");
+  options.edges = edges ? "damaged" : "e.csv";
+  options.column = (struct import_columns){.label = "label", .weight = weights ? "w" : NULL};
+  options.features = weights ? "all" : "x,y";
+  options.split = "part";
+  return options;
+}
+
 static int *round_now; /* shared with the child, which may die */
 
 /* In the child: exit status 0 when every damaged copy was read or refused. */
@@ -123,8 +137,7 @@ static int read_damaged(const char *format, const unsigned char *bytes, size_t s
     size_t left = damage(copy, bytes, size, round);
     FILE *file = fopen("damaged", "wb");
     if (!file || fwrite(copy, 1, left, file) != left || fclose(file) != 0) return 3;
-    struct import_options options = options_of(format, "damaged");
-    options.weights = round % 2;
+    struct import_options options = damaged_options(format, round % 2);
     int code = import_code(&options);
     if (code != OK && code != BAD_INPUT) {
       fprintf(stderr, "round %d: code %d: %s\n", round, code, error_message());
@@ -170,6 +183,14 @@ TEST(damaged_text_is_read_or_refused) {
   survives_damage("konect", "k");
   survives_damage("mtx", "m");
   survives_damage("metis", "g");
+}
+
+TEST(damaged_tables_are_read_or_refused) {
+  synthetic_text("n.csv",
+                 "id,label,x,part,y\na,red,1,train,2\n\"b, \"\"c\"\"\",,2,,3\n\"d\r\ne\",blue,.5,test,4\n");
+  synthetic_text("e.csv", "from,to,w\na,\"b, \"\"c\"\"\",1\n\"d\r\ne\",a,2.5\na,a,3\n");
+  survives_damage("nodes", "n.csv");
+  survives_damage("edges", "e.csv");
 }
 
 TEST(damaged_gzip_is_read_or_refused) {

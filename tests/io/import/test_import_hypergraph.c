@@ -46,7 +46,7 @@ TEST(vertices_count_from_one_where_the_last_would_not_fit) {
   options.labels = "labels";
   assert_ok(import_read(&import, &options));
   assert_hyperedges(&import.source, 4, "0 1|1 3|");
-  assert_int_equal(import.source.id[0], 1);
+  assert_int_equal(import.source.names.id[0], 1);
   assert_int_equal(import.source.label[1], 1);
   import_free(&import);
   synthetic_text("labels", "7\n8\n7\n7\n8\n"); /* five vertices: 4 is the last, counted from 0 */

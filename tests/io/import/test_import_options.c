@@ -302,7 +302,7 @@ TEST(bad_options_say_what_is_allowed) {
       {"blank.csv", NULL, NULL, "blank.csv:1: expected 1 to 16777216 numbers, found 0"},
       {NULL, "few", NULL, "few:2: the file ends after 2 labels of 6 nodes"},
       {NULL, "mixed", NULL, "mixed:2: expected a label as in the first line"},
-      {NULL, "twice", NULL, "twice:2: node 10 has two labels"},
+      {NULL, "twice", NULL, "twice:2: node \"10\" has two labels"},
       {NULL, "minus", NULL, "minus: label -2 of node 2"},
       {NULL, "least", NULL, "least: label -9223372036854775808 of node 2; allowed: -1 (none) and more"},
       {NULL, "seven", NULL, "seven:7: there are more labels than the 6 nodes"},
