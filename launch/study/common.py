@@ -1,4 +1,5 @@
-"""What launch/scaling and launch/sweep share: sentences that end them, their folders, and files that are there whole."""
+"""What launch/scaling, launch/sweep and launch/report share: sentences that end them, their folders, and files that are there
+whole."""
 import os
 import secrets
 import shlex
@@ -12,6 +13,11 @@ class Failure(Exception):
     def __init__(self, message, code=1, reason=None):
         super().__init__(message)
         self.code, self.reason = code, reason or message
+
+
+class BadInput(Failure):
+    def __init__(self, message):
+        super().__init__(message, 2)
 
 
 def words(option, text):
@@ -51,9 +57,9 @@ def text_of(path):
 
 def publish(path, text):
     """Beside, synced, then renamed: the file is there whole, or the one before."""
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    beside = path.with_name(f"{path.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with open(beside, "x", errors="backslashreplace") as out:  # anew: no link that somebody put there is written through
+        with open(beside, "x", encoding="utf-8", errors="backslashreplace") as out:  # anew: no link that somebody put there is written through
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

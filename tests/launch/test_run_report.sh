@@ -32,16 +32,16 @@ says '<title>Memory</title>.*memory: estimated.* MiB' gcn/report.html
 says '>rank 1<.* own, [0-9,]+ halo' gcn/report.html
 says '<dt>epochs</dt><dd>30 of 30</dd>' gcn/report.html
 # Its regions are those of the program.
-python3 - "$GNNTRAIN_SOURCE" <<'PYTHON' || fail "launch/report_run.py counts other regions than models/train/epoch_breakdown.c"
+python3 - "$GNNTRAIN_SOURCE" <<'PYTHON' || fail "launch/study/run.py counts other regions than models/train/epoch_breakdown.c"
 import re, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, f"{sys.argv[1]}/launch")
-import report_run
+from study import run
 source = open(f"{sys.argv[1]}/models/train/epoch_breakdown.c").read()
 names = re.findall(r'"([^"]+)"', re.search(r"epoch_part_name\[EPOCH_PARTS\] = \{(.*?)\};", source, re.S)[1])
 lists = re.search(r"region_name\[EPOCH_OTHER\]\[20\] = \{(.*?)\n\};", source, re.S)[1]
 regions = [tuple(re.findall(r'"([^"]+)"', part)) for part in re.findall(r"\[EPOCH_\w+\] = \{(.*?)\}", lists, re.S)]
-assert len(regions) == len(names) - 1 and dict(zip(names, regions)) == report_run.PARTS, (names, regions)
+assert len(regions) == len(names) - 1 and dict(zip(names, regions)) == run.PARTS, (names, regions)
 PYTHON
 
 # Three seeds: thin lines and their mean.
@@ -152,7 +152,7 @@ echo mine >mine.html
 refused 2 'mine.html: is there and is no report; remove it or name another' "${report[@]}" gat --out mine.html
 [[ $(cat mine.html) == mine ]] || fail "what was there is gone"
 refused 2 'foreign: is a folder; the name of a file is expected' "${report[@]}" gat --out foreign
-refused 1 'nowhere/page.html: cannot be written: No such file' "${report[@]}" gat --out nowhere/page.html
+refused 1 'nowhere/page.html cannot be written: No such file' "${report[@]}" gat --out nowhere/page.html
 
 # A browser draws it.
 for browser in chromium chromium-browser google-chrome; do

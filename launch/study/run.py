@@ -5,6 +5,8 @@ import os
 import re
 import stat
 
+from study.common import BadInput
+
 METRICS = ("train", "val", "test")
 CURVES = ("loss", "train_loss", "val_loss", "test_loss", *METRICS, "lr", "ms", "sent_bytes", "time")
 FINAL = ("best_epoch", "epochs", "val", "test", "seconds", "peak_bytes")
@@ -28,10 +30,6 @@ PARTS = {
 }
 PART_OF = {region: part for part, regions in PARTS.items() for region in regions}
 ROUNDING = .01  # microseconds; a trace has three digits
-
-
-class BadInput(Exception):
-    """One sentence for whoever called."""
 
 
 def text_of(path):

@@ -1,11 +1,10 @@
-"""Pictures of launch/report as SVG inside a page, whose style sheet (report.css) has the colours and the fonts: curves over
-epochs, and bars. Names of lines stand in a list above the picture, so that they never lie on a curve."""
+"""Pictures as SVG inside a page, whose style sheet (page.css) has the colours and the fonts: curves over epochs, points, and bars. Names of lines stand in a list above the picture, so that they never lie on a curve."""
 import math
 from html import escape
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640, 66, 22, 26, 44  # of a picture and of the margins around its curves
 HEIGHT, BAR, GAP = 310, 18, 10
-COLOURS, DASHES = 6, 4  # classes c0, c1, ... and d0, d1, ... of report.css
+COLOURS, DASHES = 6, 4  # classes c0, c1, ... and d0, d1, ... of page.css
 MOST_POINTS, MOST_MARKERS = 1500, 60
 LOG_FROM = 50  # a quotient of the largest and the smallest value from which an axis may be logarithmic
 
@@ -158,6 +157,28 @@ def curves(identity, title, y_name, lines, mark=None, named=True, **axis):
     svg = (f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
            f'<title>{escape(title)}</title>{body}</svg>')
     return figure(identity, title, svg, keys)
+
+
+class Point:
+    """At x a mean with its deviation, and what is said of it where the pointer rests."""
+
+    def __init__(self, x, y, deviation, text, chosen):
+        self.x, self.y, self.deviation, self.text, self.chosen = x, y, deviation, text, chosen
+
+
+def scatter(identity, title, x_name, y_name, points):
+    """A figure of points; the chosen one lies on top. The axis below is logarithmic where they span much."""
+    xs, edges = [p.x for p in points], [p.y + sign * p.deviation for p in points for sign in (-1, 1)]
+    x = Axis(xs, LEFT + 12, WIDTH - RIGHT - 12, log=True, count=7)
+    y = Axis(edges, HEIGHT - BOTTOM, TOP, most=100)
+    body = frame(x, y, x_name + (", logarithmic" if x.log else ""), y_name)
+    for point in sorted(points, key=lambda p: p.chosen):
+        style, at = "c1" if point.chosen else "c0", x.place(point.x)
+        body += (f'<path class="line {style}" d="M{at:.2f} {y.place(point.y - point.deviation):.2f}V{y.place(point.y + point.deviation):.2f}"/>'
+                 f'<circle class="{style}" cx="{at:.2f}" cy="{y.place(point.y):.2f}" r="{6 if point.chosen else 4}">'
+                 f"<title>{escape(point.text)}</title></circle>")
+    picture = (f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{body}</svg>')
+    return figure(identity, title, picture)
 
 
 def cut(text, most):
