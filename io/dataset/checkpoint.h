@@ -7,7 +7,7 @@
 
 #include "io/file/h5.h"
 
-enum { CHECKPOINT_VERSION = 1 };
+enum { CHECKPOINT_VERSION = 1, CHECKPOINT_CONFIG = 16384 }; /* CONFIG: bytes of the settings, at most */
 
 struct checkpoint_item {
   char name[96]; /* path in the file, as "parameters/layer0.weight" */

@@ -16,11 +16,10 @@ enum { TEXT_LINE = 256 << 20, TEXT_QUOTE = 44 }; /* longest line; room for a quo
 struct text {
   struct gzip *file;
   char path[1024];
-  int64_t line; /* number of the line that text_next gave last, from 1 */
-  int quoted;   /* an end of a line between quotes ends no line, as in tables (RFC 4180); set by the caller */
-  int64_t
-      within;   /* such ends in the line that text_next gave last: the next one's number is so much larger */
-  char *buffer; /* [size + 1]; [at, end) is not yet given out */
+  int64_t line;   /* number of the line that text_next gave last, from 1 */
+  int quoted;     /* ends of lines between quotes end no line, as in tables (RFC 4180); set by the caller */
+  int64_t within; /* such ends in the line that text_next gave last */
+  char *buffer;   /* [size + 1]; [at, end) is not yet given out */
   int64_t size, at, end;
   int ended;
   char *block; /* what text_block gave out last; it takes turns with `buffer` */

@@ -8,8 +8,6 @@
 #include "models/session/weights_names.h"
 #include "runtime/base/base.h"
 
-enum { TEXT = 16384 };
-
 /* What a checkpoint holds, by the names of the file that is written. */
 struct weights {
   struct h5 h5;
@@ -44,9 +42,9 @@ static int check_replaced(const char *path) {
 /* The settings that the checkpoint was written with. */
 static int read_config(struct weights *w, const char *path) {
   FREED char *text = NULL;
-  TRY(memory_arrays("a configuration", ROOM(&text, TEXT)));
+  TRY(memory_arrays("a configuration", ROOM(&text, CHECKPOINT_CONFIG)));
   struct checkpoint_value value = {
-      .name = "config", .kind = CHECKPOINT_TEXT, .text = text, .text_size = TEXT};
+      .name = "config", .kind = CHECKPOINT_TEXT, .text = text, .text_size = CHECKPOINT_CONFIG};
   TRY(checkpoint_read(&(struct checkpoint){.value = &value, .values = 1}, path));
   return config_parse(&w->config, text, path);
 }
@@ -59,18 +57,41 @@ static int check_finite(const struct weights *w, const char *place, const float 
   return OK;
 }
 
-/* Rows and columns of what stands there. */
-static int read_table(struct weights *w, const char *place, float **data, int64_t *rows, int64_t *cols) {
+/* What stands at a place of a checkpoint, by a name as "layer3.weight". */
+struct table {
+  char place[96];
+  int layer;
+  const char *what;
+  int64_t rows, cols;
+  float *data; /* [rows, cols] */
+};
+
+static void table_free(struct table *table) {
+  free(table->data);
+}
+
+static int read_data(struct weights *w, struct table *table) {
   struct h5_shape shape;
+  const char *place = table->place;
   TRY(h5_shape(&w->h5, place, &shape));
   if (shape.type != H5_DOUBLE || shape.is_group || shape.dims != 2 || shape.dim[0] < 1 || shape.dim[1] < 1 ||
       shape.dim[0] > INT64_MAX / 8 / shape.dim[1])
     FAIL(BAD_INPUT, "%s: /%s: is no table of float64", w->h5.path, place);
-  *rows = shape.dim[0];
-  *cols = shape.dim[1];
-  TRY(memory_alloc(data, *rows * *cols * (int64_t)sizeof **data, "weights"));
-  TRY(h5_read_rows(&w->h5, place, 0, *rows, H5_FLOAT, *data));
-  return check_finite(w, place, *data, *rows * *cols);
+  table->rows = shape.dim[0];
+  table->cols = shape.dim[1];
+  TRY(memory_arrays("weights", ROOM(&table->data, table->rows * table->cols)));
+  TRY(h5_read_rows(&w->h5, place, 0, table->rows, H5_FLOAT, table->data));
+  return check_finite(w, place, table->data, table->rows * table->cols);
+}
+
+static int read_table(struct weights *w, const char *group, const char *name, struct table *table) {
+  int end = 0;
+  if (sscanf(name, "layer%5d%n", &table->layer, &end) != 1 || table->layer < 0 || end == 0 ||
+      strlen(name) > 48)
+    FAIL(BAD_INPUT, "%s: %.60s: is no name of a parameter, as layer0.weight", w->h5.path, name);
+  table->what = name + end + (name[end] == '.');
+  snprintf(table->place, sizeof table->place, "%s/%s", group, name);
+  return read_data(w, table);
 }
 
 static int grow(struct weights *w) {
@@ -98,50 +119,33 @@ static int add(struct weights *w, const char *name, enum weights_form form, cons
   return OK;
 }
 
-/* "layer3.weight" as 3 and "weight". */
-static int parse_name(const struct weights *w, const char *name, int *layer, const char **what) {
-  int end = 0;
-  if (sscanf(name, "layer%5d%n", layer, &end) != 1 || *layer < 0 || end == 0 || strlen(name) > 48)
-    FAIL(BAD_INPUT, "%s: %.60s: is no name of a parameter, as layer0.weight", w->h5.path, name);
-  *what = name + end + (name[end] == '.');
-  return OK;
-}
-
 static int add_parameter(struct weights *w, const char *name) {
-  FREED float *table = NULL;
-  char place[96], called[64];
+  ENDED_BY(table_free) struct table table = {0};
+  char called[64];
   enum weights_form form = WEIGHTS_AS_IS;
-  const char *what = "";
-  int64_t rows, cols;
-  int layer = 0;
-  TRY(parse_name(w, name, &layer, &what));
-  snprintf(place, sizeof place, "parameters/%s", name);
-  TRY(read_table(w, place, &table, &rows, &cols));
+  TRY(read_table(w, "parameters", name, &table));
   snprintf(called, sizeof called, "%s", name);
-  if (weights_has_names(&w->config)) TRY(weights_name(&w->config, layer, what, called, &form));
-  if (form == WEIGHTS_ROW && rows != 1)
-    FAIL(BAD_INPUT, "%s: /%s: has %lld rows, not 1", w->h5.path, place, (long long)rows);
-  return add(w, called, form, table, rows, cols);
+  if (weights_has_names(&w->config)) TRY(weights_name(&w->config, table.layer, table.what, called, &form));
+  if (form == WEIGHTS_ROW && table.rows != 1)
+    FAIL(BAD_INPUT, "%s: /%s: has %lld rows, not 1", w->h5.path, table.place, (long long)table.rows);
+  return add(w, called, form, table.data, table.rows, table.cols);
 }
 
 /* Means and variances. */
 static int add_statistics(struct weights *w, const char *name) {
   static const char *const what[] = {"running_mean", "running_var"};
-  FREED float *table = NULL;
-  char place[96], called[64];
+  ENDED_BY(table_free) struct table table = {0};
+  char called[64];
   enum weights_form form;
-  const char *rest = "";
-  int64_t rows, cols;
-  int layer = 0;
-  TRY(parse_name(w, name, &layer, &rest));
-  snprintf(place, sizeof place, "statistics/%s", name);
-  TRY(read_table(w, place, &table, &rows, &cols));
-  if (rows != 2) FAIL(BAD_INPUT, "%s: /%s: has %lld rows, not 2", w->h5.path, place, (long long)rows);
+  TRY(read_table(w, "statistics", name, &table));
+  if (table.rows != 2)
+    FAIL(BAD_INPUT, "%s: /%s: has %lld rows, not 2", w->h5.path, table.place, (long long)table.rows);
   snprintf(called, sizeof called, "%s.statistics", name);
-  if (!weights_has_names(&w->config)) return add(w, called, WEIGHTS_AS_IS, table, rows, cols);
+  if (!weights_has_names(&w->config))
+    return add(w, called, WEIGHTS_AS_IS, table.data, table.rows, table.cols);
   for (int i = 0; i < 2; i++) {
-    TRY(weights_name(&w->config, layer, what[i], called, &form));
-    TRY(add(w, called, form, table + i * cols, 1, cols));
+    TRY(weights_name(&w->config, table.layer, what[i], called, &form));
+    TRY(add(w, called, form, table.data + i * table.cols, 1, table.cols));
   }
   return OK;
 }

@@ -15,9 +15,9 @@ static struct shape measure(const struct arrival *a, int within) {
 #pragma omp parallel for schedule(static) reduction(+ : all, halo, loops, rows)
   for (int64_t v = 0; v < a->own; v++) {
     all += arrival_length(a, v);
-    halo += a->filled[v] / 2;
-    loops += a->filled[v] % 2;
-    rows += a->filled[v] > 1;
+    halo += a->in_halo[v];
+    loops += a->has_loop[v];
+    rows += a->in_halo[v] > 0;
   }
   int64_t own = all - halo - loops + (within ? a->own : 0);
   return (struct shape){.own = own, .halo = halo, .loops = loops, .rows = rows};
@@ -38,18 +38,17 @@ static void place_own(const struct arrival *a, struct adjacency *adj) {
   struct csr *own = &adj->own_part;
 #pragma omp parallel for schedule(static)
   for (int64_t v = 0; v < a->own; v++)
-    own->start[v + 1] = arrival_length(a, v) - a->filled[v] / 2 - a->filled[v] % 2 +
-                        (adj->loops == LOOPS_WITHIN);
+    own->start[v + 1] = arrival_length(a, v) - a->in_halo[v] - a->has_loop[v] + (adj->loops == LOOPS_WITHIN);
   for (int64_t v = 0; v < a->own; v++) own->start[v + 1] += own->start[v];
 }
 
-/* The same in the halo part, as filled[v] says afterwards. */
+/* The same in the halo part, as in_halo[v] says afterwards. */
 static void place_halo(struct arrival *a, struct adjacency *adj) {
   struct csr *halo = &adj->halo_part;
   int64_t at = 0, row = 0;
   for (int64_t v = 0; v < a->own && row < halo->rows; v++) {
-    const int64_t count = a->filled[v] / 2;
-    a->filled[v] = at;
+    const int64_t count = a->in_halo[v];
+    a->in_halo[v] = at;
     if (count == 0) continue;
     adj->has_halo[v] = 1;
     at += count;
@@ -81,13 +80,13 @@ static void divide_row(const struct arrival *a, int64_t v, const struct arrival_
                        struct adjacency *adj) {
   const int64_t halo = csr_entry_from(row->col, 0, row->count, a->own),
                 loop = csr_entry_from(row->col, 0, halo, v);
-  const int has_loop = loop < halo && row->col[loop] == v;
+  const int has_loop = a->has_loop[v];
   const float self = has_loop && row->weight ? row->weight[loop] : 1;
   int64_t at = put_entries(row, 0, loop, 0, &adj->own_part, adj->own_part.start[v]);
   if (adj->self) adj->self[v] = has_loop ? self : NAN;
   if (adj->loops == LOOPS_WITHIN) put_entry(&adj->own_part, at++, v, self);
   put_entries(row, loop + has_loop, halo, 0, &adj->own_part, at);
-  put_entries(row, halo, row->count, a->own, &adj->halo_part, a->filled[v]);
+  put_entries(row, halo, row->count, a->own, &adj->halo_part, a->in_halo[v]);
   adj->degree[v] = sum_of(row);
 }
 

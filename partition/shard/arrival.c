@@ -18,7 +18,7 @@ struct arc {
 };
 
 void arrival_free(struct arrival *a) {
-  free_all(a->count, a->local, a->start, a->filled, a->col, a->weight);
+  free_all(a->count, a->local, a->start, a->filled, a->in_halo, a->has_loop, a->col, a->weight);
 }
 
 /* Rows and columns change places in the transposed direction. */
@@ -90,20 +90,20 @@ static int arrival_init(struct arrival *a) {
 /* A record for each rank that holds the row of that node; whether all of them have got it. */
 static int put_copies(struct row_shuffle *shuffle, struct arrival *a, int64_t node, const void *record) {
   const int cols = a->partition->grid.cols, first = a->partition->part[node] / cols * cols;
-  for (; a->copies < cols; a->copies++) {
-    void *to = row_shuffle_put(shuffle, first + a->copies);
+  for (; a->next.copies < cols; a->next.copies++) {
+    void *to = row_shuffle_put(shuffle, first + a->next.copies);
     if (!to) return 0;
     memcpy(to, record, (size_t)shuffle->bytes);
   }
-  a->copies = 0;
+  a->next.copies = 0;
   return 1;
 }
 
 static int send_lengths(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
-  for (; a->row < a->block->nodes; a->row++) {
-    const struct length length = {(int32_t)a->row, a->count[a->row]};
-    if (length.count && !put_copies(shuffle, a, a->row, &length)) return OK;
+  for (; a->next.row < a->block->nodes; a->next.row++) {
+    const struct length length = {(int32_t)a->next.row, a->count[a->next.row]};
+    if (length.count && !put_copies(shuffle, a, a->next.row, &length)) return OK;
   }
   shuffle->ended = 1;
   return OK;
@@ -119,11 +119,11 @@ static int take_lengths(const void *records, int64_t count, void *context) {
 static int send_arcs(struct row_shuffle *shuffle, void *context) {
   struct arrival *a = context;
   const struct graph *block = a->block;
-  for (; a->row < block->rows; a->row++) {
-    if (stays(a, a->row)) a->edge = block->start[a->row + 1];
-    for (; a->edge < block->start[a->row + 1]; a->edge++) {
-      const struct arc arc = {row_of(a, a->row, a->edge), col_of(a, a->row, a->edge),
-                              block->weight ? block->weight[a->edge] : 1};
+  for (; a->next.row < block->rows; a->next.row++) {
+    if (stays(a, a->next.row)) a->next.edge = block->start[a->next.row + 1];
+    for (; a->next.edge < block->start[a->next.row + 1]; a->next.edge++) {
+      const struct arc arc = {row_of(a, a->next.row, a->next.edge), col_of(a, a->next.row, a->next.edge),
+                              block->weight ? block->weight[a->next.edge] : 1};
       if (!put_copies(shuffle, a, arc.row, &arc)) return OK;
     }
   }
@@ -152,7 +152,7 @@ static void copy_row(struct arrival *a, int64_t row) {
 }
 
 static int lay_out(struct arrival *a) {
-  a->row = a->edge = 0;
+  a->next.row = a->next.edge = 0;
   if (a->whole) return OK;
   for (int64_t v = 0; v < a->own; v++) a->start[v + 1] += a->start[v];
   TRY(memory_arrays("edges of own rows", ROOM(&a->col, a->start[a->own])));
@@ -192,28 +192,39 @@ static int is_elsewhere(struct arrival *a, int32_t node) {
   return 1;
 }
 
-/* filled[v]. Without a halo, rows of the block ascend, and the self loop is soon found. */
+/* Where all nodes are own there is no halo, and rows of the block ascend: the self loop is soon found. */
 static void look_at(struct arrival *a, int64_t v) {
   const struct arrival_row row = find_row(a, v);
   const int32_t self = (int32_t)a->global_id[v];
-  int64_t count = 0;
   if (a->whole && a->own == a->block->nodes) {
     const int64_t at = csr_entry_from(row.col, 0, row.count, self);
-    a->filled[v] = at < row.count && row.col[at] == self;
+    a->has_loop[v] = at < row.count && row.col[at] == self;
     return;
   }
-  for (int64_t i = 0; i < row.count; i++) count += (row.col[i] == self) + 2 * is_elsewhere(a, row.col[i]);
-  a->filled[v] = count;
+  int64_t in_halo = 0;
+  int has_loop = 0;
+  for (int64_t i = 0; i < row.count; i++) {
+    in_halo += is_elsewhere(a, row.col[i]);
+    has_loop |= row.col[i] == self;
+  }
+  a->in_halo[v] = in_halo;
+  a->has_loop[v] = (uint8_t)has_loop;
 }
 
-static void look_through(struct arrival *a) {
+/* All rows are there: what was needed to bring them goes. */
+static int look_through(struct arrival *a) {
   int64_t longest = 0;
+  free_all(a->count, a->filled);
+  a->count = NULL;
+  a->filled = NULL;
+  TRY(memory_arrays("entries in the halo", ROOM(&a->in_halo, a->own), ROOM(&a->has_loop, a->own)));
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : longest)
   for (int64_t v = 0; v < a->own; v++) {
     look_at(a, v);
     longest = larger(longest, arrival_length(a, v));
   }
   a->longest = longest;
+  return OK;
 }
 
 /* The partition's order runs shard after shard: halo nodes come out grouped by owner, in its order. */
@@ -251,9 +262,7 @@ int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo) {
   TRY(row_shuffle_exchange(comm, sizeof(struct length), send_lengths, take_lengths, a));
   TRY(comm_agree(comm, lay_out(a)));
   TRY(row_shuffle_exchange(comm, sizeof(struct arc), send_arcs, take_arcs, a));
-  free_all(a->count);
-  a->count = NULL;
-  look_through(a);
+  TRY(comm_agree(comm, look_through(a)));
   TRY(comm_agree(comm, number_halo(a, halo)));
   return plan_halo(comm, a, halo);
 }

@@ -22,13 +22,16 @@ struct arrival {
   int32_t *count;                /* [nodes] entries of each row that this rank sends */
   int32_t *local;                /* [nodes] local id; below 0: not here */
   int64_t *start;                /* [own + 1] where rows begin in col, unless whole */
-  int64_t *filled;   /* [own] entries there so far; then twice those with halo columns, plus 1 with
-                        a self loop */
-  int32_t *col;      /* global ids */
-  float *weight;     /* NULL: binary */
-  int64_t longest;   /* entries of the longest row */
-  int64_t row, edge; /* next to send ... */
-  int copies;        /* ... and how many ranks of its row of the grid have got it */
+  int64_t *filled;               /* [own] entries there so far */
+  int64_t *in_halo;              /* [own] entries with halo columns */
+  uint8_t *has_loop;             /* [own] 1: the row has a self loop */
+  int32_t *col;                  /* global ids */
+  float *weight;                 /* NULL: binary */
+  int64_t longest;               /* entries of the longest row */
+  struct {
+    int64_t row, edge;
+    int copies; /* how many ranks of its row of the grid have got it */
+  } next;       /* to send */
 };
 
 /* Room for a row of each thread, which is the longest one. */
@@ -45,7 +48,7 @@ struct arrival_row {
   const float *weight; /* [count]; NULL: binary */
 };
 
-/* Collective. Brings this rank's rows here, numbers the halo and fills `filled`; the caller has set
+/* Collective. Brings this rank's rows here, numbers the halo and counts its entries; the caller has set
  * partition, block, transposed, own and global_id. The block is needed further on if they are `whole`. */
 int arrival_receive(struct comm *comm, struct arrival *a, struct halo *halo);
 /* Entries of an own row. */

@@ -6,14 +6,14 @@
 #include "models/train/state/state_check.h"
 #include "runtime/base/base.h"
 
-enum { VALUES = 14, TEXT = 16384, HASH = 32 };
+enum { VALUES = 14, HASH = 32 };
 
 /* The tables that checkpoint_write and checkpoint_read walk; they point into the state. */
 struct manifest {
   struct checkpoint checkpoint;
   struct checkpoint_item *item;
   struct checkpoint_value value[VALUES];
-  char config[TEXT], hash[HASH], data[DATA_KINDS][HASH];
+  char config[CHECKPOINT_CONFIG], hash[HASH], data[DATA_KINDS][HASH];
   char weights[16]; /* whose parameters/ are: "latest" or "best"; "" in files of older programs */
 };
 
