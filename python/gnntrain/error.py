@@ -32,11 +32,13 @@ def beside(path):
 
 
 def publish(path, write):
-    """write(name) makes a file beside its place, which is then renamed: it is there whole or not at all."""
+    """write(name) makes a file beside its place, which is then synced and renamed: it is there whole or not at all."""
     part = beside(path)
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         write(part)
+        with open(part, "rb") as f:
+            os.fsync(f.fileno())
         os.replace(part, path)
     except OSError as error:
         raise Error(f"{brief(path, 255)}: cannot be written: {error.strerror or brief(error)}", 1) from None

@@ -27,23 +27,23 @@ def _linear(place, layer, weight="weight", bias="bias"):
     return found
 
 
-def _gcn(place, layer, _):
+def _gcn(place, layer):
     found = _linear(f"{place}.lin", layer, bias=None)
     return {**found, f"{place}.bias": layer["bias"][0]} if "bias" in layer else found
 
 
-def _sage(place, layer, _):
+def _sage(place, layer):
     found = _linear(f"{place}.lin_l", layer)
     if "self" in layer:
         found[f"{place}.lin_r.weight"] = layer["self"].T
     return {**found, **_linear(f"{place}.lin", layer, "pool", "pool_bias")} if "pool" in layer else found
 
 
-def _gat(place, layer, _):
-    return {**_gcn(place, layer, _), f"{place}.att_src": layer["left"][None], f"{place}.att_dst": layer["right"][None]}
+def _gat(place, layer):
+    return {**_gcn(place, layer), f"{place}.att_src": layer["left"][None], f"{place}.att_dst": layer["right"][None]}
 
 
-def _gcnii(place, layer, _):
+def _gcnii(place, layer):
     return {f"{place}.weight1": layer["weight"]}
 
 
@@ -68,7 +68,7 @@ def _alike(checkpoint, convolution):
         if between and k in (0, len(layers) - 1):
             found.update(_linear(f"lins.{int(k > 0)}", layer))
         else:
-            found.update(convolution(f"convs.{k - between}", layer, checkpoint))
+            found.update(convolution(f"convs.{k - between}", layer))
         found.update(_norm(f"norms.{k}", layer, checkpoint.statistics.get(f"layer{k}")))
     return found
 
