@@ -115,6 +115,12 @@ done
 says "^sweep: another sweep writes to long2; let it end, or name another --out$" twice.txt
 works "${long[@]}"
 says '^2 settings: 2 done; long.toml, accuracy$'
+
+# A planted link is not followed.
+mkdir planted && ln -s "$PWD/elsewhere" planted/lock
+refused 2 'lock in it cannot be opened' "${sweep[@]}" small.toml "${here[@]}" --grid model.hidden=8 --out planted
+[[ ! -e elsewhere ]] || fail "a file was made through a link"
+
 grep -q '^resuming run 0 after epoch ' long1/model.hidden=8/output.txt || fail "it did not go on: $(cat long1/model.hidden=8/output.txt)"
 must_run 1 long.toml --set model.hidden=8 --quiet
 [[ $(untimed runs/long) == "$(untimed long1/model.hidden=8)" ]] || fail "a setting that was stopped is not what it would have been"
