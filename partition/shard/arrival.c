@@ -3,7 +3,7 @@
 #include <omp.h>
 
 #include "runtime/base/base.h"
-#include "runtime/base/csr.h"
+#include "runtime/base/integer.h"
 #include "runtime/comm/row_shuffle.h"
 
 enum { FOREIGN = -1, WANTED = -2 }; /* in local[]: not here; a halo node without its row yet */
@@ -197,8 +197,7 @@ static void look_at(struct arrival *a, int64_t v) {
   const struct arrival_row row = find_row(a, v);
   const int32_t self = (int32_t)a->global_id[v];
   if (a->whole && a->own == a->block->nodes) {
-    const int64_t at = csr_entry_from(row.col, 0, row.count, self);
-    a->has_loop[v] = at < row.count && row.col[at] == self;
+    a->has_loop[v] = find_sorted(row.col, 0, row.count, self) >= 0;
     return;
   }
   int64_t in_halo = 0;
