@@ -36,7 +36,8 @@ struct dataset {
   int ids;         /* 0: none, 1: int64, 2: strings */
   int64_t splits;  /* numbered splits; a plain /split/train counts as split 0 */
   int plain_split; /* split 0 is /split/train and not /split/0/train */
-  int has_graph, has_features, has_labels;
+  int has_graph, has_features;
+  int64_t graphs;                       /* labels and splits are of so many graphs; 0: of nodes */
   int64_t hyperedges, incidences;       /* 0: no hypergraph */
   struct dataset_rows rows[ROWS_KINDS]; /* zeroed: the file has none */
 };
@@ -80,6 +81,10 @@ int dataset_read_labels(struct dataset *dataset, int64_t first, int64_t rows, ui
 /* Node ids of a split, ascending, in range; *node is malloc'ed. A split that is not there is BAD_INPUT. */
 int dataset_read_split(struct dataset *dataset, int64_t split, enum split part, int64_t **node,
                        int64_t *count);
+/* The nodes that its graphs begin with, and the number of all nodes: [graphs + 1], malloc'ed. The label of a
+ * graph, and its place in a split, stand at the first of its nodes. Errors: BAD_INPUT: a graph without nodes.
+ */
+int dataset_read_graphs(struct dataset *dataset, int64_t **start);
 /* User ids of rows: int64, or malloc'ed strings (dataset.ids says which). */
 int dataset_read_ids(struct dataset *dataset, int64_t first, int64_t rows, int64_t *id);
 int dataset_read_id_strings(struct dataset *dataset, int64_t first, int64_t rows, char **id);
@@ -120,9 +125,15 @@ struct dataset_source {
   int64_t *start; /* [nodes + 1] */
   int32_t *col;
   float *weight; /* NULL: none */
-  int64_t hyperedges;
-  int64_t *hyper_start; /* [hyperedges + 1], or NULL */
-  int32_t *hyper_vertex;
+  struct {
+    int64_t edges;
+    int64_t *start; /* [edges + 1], or NULL */
+    int32_t *vertex;
+  } hyper;
+  struct {
+    int64_t count;
+    int64_t *start; /* [count + 1] nodes that graphs begin with, or NULL: there is one graph */
+  } graphs;
   float *feature; /* dense [nodes, features], or NULL */
   /* Dense features made in blocks while they are written, or rows NULL; values is [rows, features]. */
   struct {

@@ -129,6 +129,7 @@ static int check_all(struct check *c) {
   TRY(check_other_rows(c));
   TRY(check_dense_features(c));
   TRY(check_labels(c));
+  TRY(check_graphs(c));
   return check_splits(c);
 }
 

@@ -146,6 +146,18 @@ static int open_hypergraph(struct dataset *d) {
   return OK;
 }
 
+/* Where there are many graphs: what they begin with is looked at when it is read. */
+static int open_graphs(struct dataset *d) {
+  int64_t rows = -1;
+  TRY(length(d, "/graphs/indptr", &rows));
+  if (rows < 0) return OK;
+  if (rows < 2 || rows > d->nodes + 1)
+    FAIL(BAD_INPUT, "%s: /graphs/indptr: has %lld rows; 2 to %lld are allowed", d->h5.path, (long long)rows,
+         (long long)d->nodes + 1);
+  d->graphs = rows - 1;
+  return expect(d, "/graphs/indptr", INTEGERS, rows, 0);
+}
+
 static int open_features(struct dataset *d) {
   struct h5_shape shape;
   TRY(h5_shape(&d->h5, "/node/features", &shape));
@@ -162,7 +174,6 @@ static int open_features(struct dataset *d) {
 
 static int open_labels(struct dataset *d) {
   struct h5_shape id, names;
-  d->has_labels = d->task != TASK_NONE;
   if (d->task == TASK_MULTICLASS) TRY(expect(d, "/node/labels", INTEGERS, d->nodes, 0));
   if (d->task == TASK_MULTILABEL) TRY(expect(d, "/node/labels", BYTES, d->nodes, d->classes));
   TRY(h5_shape(&d->h5, "/node/class_names", &names));
@@ -217,6 +228,7 @@ int dataset_open(struct dataset *dataset, const char *path) {
   TRY(read_attrs(dataset));
   TRY(open_graph(dataset));
   TRY(open_hypergraph(dataset));
+  TRY(open_graphs(dataset));
   TRY(open_features(dataset));
   TRY(open_labels(dataset));
   return open_splits(dataset);

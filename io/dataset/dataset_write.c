@@ -130,7 +130,9 @@ int dataset_write(const struct dataset_source *source, const char *path) {
   TRY(h5_create(&h5, path));
   TRY(write_attrs(&h5, source));
   TRY(write_rows(&h5, GRAPH_ROWS, source->nodes, source->start, source->col, source->weight));
-  TRY(write_rows(&h5, HYPER_ROWS, source->hyperedges, source->hyper_start, source->hyper_vertex, NULL));
+  TRY(write_rows(&h5, HYPER_ROWS, source->hyper.edges, source->hyper.start, source->hyper.vertex, NULL));
+  if (source->graphs.start)
+    TRY(h5_write_all(&h5, "/graphs/indptr", H5_INT64, source->graphs.count + 1, 0, source->graphs.start));
   TRY(write_features(&h5, source));
   TRY(write_labels(&h5, source));
   TRY(write_names(&h5, source));
@@ -142,13 +144,11 @@ void dataset_source_free(struct dataset_source *source) {
   for (int64_t s = 0; source->split && s < source->splits; s++) {
     for (int p = 0; p < SPLIT_COUNT; p++) free(source->split[s].node[p]);
   }
-  void *const array[] = {source->start,         source->col,
-                         source->weight,        source->feature,
-                         source->hyper_start,   source->hyper_vertex,
-                         source->sparse.start,  source->sparse.col,
-                         source->sparse.value,  source->label,
-                         source->labels,        source->names.id,
-                         source->names.id_text, source->names.class_name,
+  void *const array[] = {source->graphs.start, source->start,         source->col,
+                         source->weight,       source->feature,       source->hyper.start,
+                         source->hyper.vertex, source->sparse.start,  source->sparse.col,
+                         source->sparse.value, source->label,         source->labels,
+                         source->names.id,     source->names.id_text, source->names.class_name,
                          source->split};
   for (size_t i = 0; i < sizeof array / sizeof array[0]; i++) free(array[i]);
   memset(source, 0, sizeof *source);

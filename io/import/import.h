@@ -22,11 +22,12 @@ struct import_options {
     const char *id, *label, *weight, *from, *to;
   } column; /* names of a table's columns; NULL: not said */
   int undirected, drop_self_loops, weights, binarize;
-  const char *features; /* FILE.npy, FILE.npz, FILE.csv or random:F; NULL: the input's; a table's columns */
-  const char *labels;   /* FILE, FILE.npy or random:C */
-  const char *split;    /* FILE, FILE.npz, random:TRAIN,VAL or per-class:TRAIN,VAL; a table's column */
-  int64_t splits;       /* how many random splits, >= 1 */
-  int64_t nodes;        /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
+  const char *
+      features; /* FILE.npy, FILE.npz, FILE.csv, random:F or degree:F; NULL: the input's; a table's columns */
+  const char *labels; /* FILE, FILE.npy or random:C */
+  const char *split;  /* FILE, FILE.npz, random:TRAIN,VAL, per-class:TRAIN,VAL or folds:K; a table's column */
+  int64_t splits;     /* how many random splits, >= 1 */
+  int64_t nodes;      /* the ids of an edge list are 0 .. nodes-1, vertices are so many; 0: not said */
   int64_t seed;
   double memory; /* GiB of arcs that are not yet sorted; 0: a third of what is free */
 };
@@ -62,6 +63,8 @@ int import_metis(struct import *import);
 int import_metis_check(struct import *import);
 int import_hypergraph(struct import *import);
 int import_ogb(struct import *import);
+int import_tud(struct import *import);
+int import_gin(struct import *import);
 int import_dgl(struct import *import);
 int import_table(struct import *import);
 int import_table_finish(struct import *import);

@@ -130,10 +130,29 @@ static void binarize(struct dataset_source *source) {
   for (int64_t i = 0; i < sparse; i++) source->sparse.value[i] = binary(source->sparse.value[i]);
 }
 
+/* A one in the column of the node's degree, loops apart; the last column is for all that are higher. */
+static int degree_features(struct import *import, const char *number) {
+  struct dataset_source *source = &import->source;
+  int64_t features;
+  TRY(option_count("--features degree:", number, 1, IMPORT_COLUMNS, &features));
+  if (!source->start)
+    FAIL(BAD_INPUT, "--features degree:%s: %s has no graph", number, import->options->input);
+  TRY(new_dense(source, source->nodes, features));
+#pragma omp parallel for schedule(static)
+  for (int64_t v = 0; v < source->nodes; v++) {
+    int64_t degree = 0;
+    for (int64_t e = source->start[v]; e < source->start[v + 1]; e++) degree += source->col[e] != v;
+    source->feature[v * features + smaller(degree, features - 1)] = 1;
+  }
+  return OK;
+}
+
 int import_features(struct import *import) {
   const char *option = import->taken.features ? NULL : import->options->features;
   if (option && option_has_prefix(option, "random:")) {
     TRY(random_features(import, option + 7));
+  } else if (option && option_has_prefix(option, "degree:")) {
+    TRY(degree_features(import, option + 7));
   } else if (option && option_has_suffix(option, ".npy")) {
     TRY(features_from_npy(import, option));
   } else if (option && option_has_suffix(option, ".npz")) {

@@ -6,6 +6,7 @@
 #include "io/dataset/dataset.h"
 #include "io/file/h5.h"
 #include "io/file/path_check.h"
+#include "io/import/graph_set.h"
 #include "io/import/import.h"
 #include "io/import/import_features.h"
 #include "io/import/import_labels.h"
@@ -33,11 +34,13 @@ static int check_options(const struct import_options *options) {
   const char *features = options->features, *labels = options->labels;
   if (features && option_has_prefix(features, "random:"))
     TRY(option_count("--features random:", features + 7, 1, IMPORT_COLUMNS, &count));
+  if (features && option_has_prefix(features, "degree:"))
+    TRY(option_count("--features degree:", features + 7, 1, IMPORT_COLUMNS, &count));
   if (labels && option_has_prefix(labels, "random:"))
     TRY(option_count("--labels random:", labels + 7, 1, DATASET_CLASSES, &count));
   struct split_rule rule;
   if (options->split) TRY(split_rule_parse(&rule, options->split));
-  if (options->splits != 1 && (!options->split || rule.kind == SPLIT_FILE))
+  if (options->splits != 1 && (!options->split || rule.kind == SPLIT_FILE || rule.kind == SPLIT_FOLDS))
     FAIL(BAD_INPUT, "--splits goes with --split random:... or per-class:... only");
   if (options->nodes && strcmp(options->format, "edgelist") != 0 &&
       strcmp(options->format, "hypergraph") != 0)
@@ -56,6 +59,9 @@ const struct import_format import_formats[] = {
     {"hypergraph", "a line of vertices for each hyperedge; hMETIS (.hgr); KONECT's bipartite out.* (% bip)",
      import_hypergraph, NULL, 0},
     {"ogb", "the folder of an OGB node property set, which holds raw/ and split/", import_ogb, NULL, 0},
+    {"tud", "the folder of a TUDataset, NAME_A.txt and so on: graphs that are classified", import_tud, NULL,
+     0},
+    {"gin", "graphs that are classified, as the authors of GIN publish them: NAME.txt", import_gin, NULL, 0},
     {"dgl", "the folder of DGL's reddit_data.npz and reddit_graph.npz", import_dgl, NULL, 0},
     {"table", "two files, NODES and EDGES (csv, tsv), whose first lines name their columns", import_table,
      import_table_finish, 1},
@@ -155,9 +161,10 @@ int import_read(struct import *import, const struct import_options *options) {
   read = profile_clock();
   if (weights && !import->valued) FAIL(BAD_INPUT, "--weights: %s has no edge values", options->input);
   if (import->valued && !weights) log_info("edge values are left out; --weights keeps them");
-  if (!import->source.hyper_start) TRY(build_graph(import));
+  if (!import->source.hyper.start) TRY(build_graph(import));
   import->read = read - begin;
   import->sorted = profile_clock() - read;
+  TRY(graph_set_check(import));
   if (format->finish) TRY(format->finish(import));
   TRY(import_features(import));
   TRY(import_labels(import));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "io/file/csv.h"
+#include "io/import/graph_set.h"
 #include "io/import/import.h"
 #include "runtime/base/base.h"
 #include "runtime/base/random.h"
@@ -33,7 +34,7 @@ int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, i
     list->count[p] = 0;
   }
   for (int64_t v = 0; v < nodes; v++) {
-    if (part[v] != NO_PART) list->node[part[v]][list->count[part[v]]++] = v;
+    if (part[v] != NO_PART) list->node[part[v]][list->count[part[v]]++] = source_node_of(source, v);
   }
   return OK;
 }
@@ -144,7 +145,7 @@ static int split_from_npz(struct dataset_source *source, const char *path) {
   TRY(npz_open(&npz, path));
   if (!ending_of(&npz))
     FAIL(BAD_INPUT, "--split %s: has neither train_idx nor train_mask nor train_masks", path);
-  return import_split_arrays(source, &npz, source->nodes);
+  return import_split_arrays(source, &npz, source_items(source));
 }
 
 int split_part_of(const char *word, size_t length) {
@@ -166,19 +167,27 @@ static int take_part(void *context, const struct text *text, char *line, int64_t
   return text_end(text, &line, "one word");
 }
 
-/* A word a node. */
+/* A word a node, or a graph. */
 static int split_from_text(struct dataset_source *source, const char *path) {
-  const struct csv_reader reader = {.row = take_part, .expected = source->nodes};
+  const struct csv_reader reader = {.row = take_part, .expected = source_items(source)};
   FREED uint8_t *part = NULL;
   int64_t rows;
   TRY(splits_new(source, 1));
-  TRY(memory_alloc(&part, source->nodes, "the parts of a split"));
+  TRY(memory_alloc(&part, source_items(source), "the parts of a split"));
   TRY(csv_read(path, &reader, part, &rows));
-  return splits_list(source, 0, part, source->nodes);
+  return splits_list(source, 0, part, source_items(source));
+}
+
+/* folds:K. A fold to test on and one to validate on leave one to train on. */
+static int parse_folds(struct split_rule *rule, const char *number) {
+  enum { FEWEST = 3, MOST = 1000 };
+  rule->kind = SPLIT_FOLDS;
+  return option_count("--split folds:", number, FEWEST, MOST, &rule->folds);
 }
 
 int split_rule_parse(struct split_rule *rule, const char *text) {
   *rule = (struct split_rule){.kind = SPLIT_FILE};
+  if (option_has_prefix(text, "folds:")) return parse_folds(rule, text + 6);
   if (option_has_prefix(text, "random:")) rule->kind = SPLIT_RANDOM;
   if (option_has_prefix(text, "per-class:")) rule->kind = SPLIT_PER_CLASS;
   if (rule->kind == SPLIT_FILE && text[strspn(text, "0123456789.")] == ',' &&
@@ -206,71 +215,120 @@ int split_rule_parse(struct split_rule *rule, const char *text) {
   return OK;
 }
 
-/* A labelled node with its random key: sorting by key is a random permutation. */
+/* A labelled node, or graph, with its random key: sorting by key is a random permutation. */
 struct ticket {
   uint64_t key;
-  int64_t node;
+  int64_t item;
 };
 
 static int compare_tickets(const void *a, const void *b) {
   const struct ticket *x = a, *y = b;
-  return x->key != y->key ? COMPARE(x->key, y->key) : COMPARE(x->node, y->node);
+  return x->key != y->key ? COMPARE(x->key, y->key) : COMPARE(x->item, y->item);
 }
 
 static int64_t draw_tickets(const struct import *import, int64_t k, struct ticket *ticket) {
   const struct dataset_source *source = &import->source;
   struct philox_key key = random_key((uint64_t)import->options->seed, (uint32_t)k, 0, RANDOM_SPLIT);
   int64_t count = 0;
-  for (int64_t v = 0; v < source->nodes; v++) {
-    if (source->label && source->label[v] < 0) continue;
-    struct philox_block block = random_block(key, (uint64_t)v, 0);
-    ticket[count++] = (struct ticket){(uint64_t)block.word[0] << 32 | block.word[1], v};
+  for (int64_t i = 0; i < source_items(source); i++) {
+    if (source->label && source->label[source_node_of(source, i)] < 0) continue;
+    struct philox_block block = random_block(key, (uint64_t)source_node_of(source, i), 0);
+    ticket[count++] = (struct ticket){(uint64_t)block.word[0] << 32 | block.word[1], i};
   }
   qsort(ticket, (size_t)count, sizeof *ticket, compare_tickets);
   return count;
 }
 
-/* used[c]: nodes of class c handed out so far; without classes there is one. */
+/* 0 where there are no classes. */
+static int64_t class_of(const struct dataset_source *source, int64_t item) {
+  return source->label ? source->label[source_node_of(source, item)] : 0;
+}
+
+/* used[c]: those of class c handed out so far; without classes there is one. */
 static void deal_parts(const struct import *import, const struct split_rule *rule,
                        const struct ticket *ticket, int64_t count, int64_t *used, uint8_t *part) {
   int by_class = rule->kind == SPLIT_PER_CLASS;
   int64_t train = by_class ? (int64_t)rule->train : llround(rule->train * (double)count);
   int64_t val = by_class ? (int64_t)rule->val : llround((rule->train + rule->val) * (double)count) - train;
-  memset(part, NO_PART, (size_t)import->source.nodes);
+  memset(part, NO_PART, (size_t)source_items(&import->source));
   for (int64_t i = 0; i < count; i++) {
-    int64_t *mine = &used[by_class ? import->source.label[ticket[i].node] : 0];
-    part[ticket[i].node] = *mine < train ? SPLIT_TRAIN : *mine < train + val ? SPLIT_VAL : SPLIT_TEST;
+    int64_t *mine = &used[by_class ? class_of(&import->source, ticket[i].item) : 0];
+    part[ticket[i].item] = *mine < train ? SPLIT_TRAIN : *mine < train + val ? SPLIT_VAL : SPLIT_TEST;
     ++*mine;
   }
 }
 
-static int split_once(struct import *import, const struct split_rule *rule, int64_t k, struct ticket *ticket,
-                      uint8_t *part) {
+/* Room for drawing splits. */
+struct drawing {
+  struct ticket *ticket;
+  int64_t *used; /* [classes + 2] */
+  uint8_t *part;
+};
+
+static void drawing_free(struct drawing *drawing) {
+  free_all(drawing->ticket, drawing->used, drawing->part);
+}
+
+static int split_once(struct import *import, const struct split_rule *rule, int64_t k,
+                      struct drawing *drawing) {
   struct dataset_source *source = &import->source;
-  int64_t *used, classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1;
-  TRY(memory_arrays("counts a class", ROOM(&used, classes)));
-  int64_t count = draw_tickets(import, k, ticket);
-  deal_parts(import, rule, ticket, count, used, part);
+  const int64_t classes = rule->kind == SPLIT_PER_CLASS ? source->classes : 1, items = source_items(source);
+  memset(drawing->used, 0, (size_t)classes * sizeof *drawing->used);
+  int64_t count = draw_tickets(import, k, drawing->ticket);
+  deal_parts(import, rule, drawing->ticket, count, drawing->used, drawing->part);
   for (int64_t c = 0; k == 0 && rule->kind == SPLIT_PER_CLASS && c < classes; c++) {
-    if ((double)used[c] < rule->train + rule->val)
-      log_warn("class %lld has %lld nodes, fewer than %.0f for training and validation", (long long)c,
-               (long long)used[c], rule->train + rule->val);
+    if ((double)drawing->used[c] < rule->train + rule->val)
+      log_warn("class %lld has %lld %s, fewer than %.0f for training and validation", (long long)c,
+               (long long)drawing->used[c], source->graphs.start ? "graphs" : "nodes",
+               rule->train + rule->val);
   }
-  free(used);
-  return splits_list(source, k, part, source->nodes);
+  return splits_list(source, k, drawing->part, items);
+}
+
+/* The fold of each item, NO_FOLD of those without a label: the members of a class go round the folds, and a
+ * class begins where the one before has ended, so that folds are alike in size and in classes. */
+enum { NO_FOLD = -1 };
+
+static void deal_folds(const struct import *import, int64_t folds, struct drawing *drawing, int64_t *fold) {
+  const struct dataset_source *source = &import->source;
+  const int64_t count = draw_tickets(import, 0, drawing->ticket);
+  int64_t *before = drawing->used; /* how many come before the next one of a class */
+  for (int64_t i = 0; i < source_items(source); i++) fold[i] = NO_FOLD;
+  for (int64_t i = 0; i < count; i++) before[class_of(source, drawing->ticket[i].item) + 1]++;
+  for (int64_t c = 0; c < source->classes; c++) before[c + 1] += before[c];
+  for (int64_t i = 0; i < count; i++)
+    fold[drawing->ticket[i].item] = before[class_of(source, drawing->ticket[i].item)]++ % folds;
+}
+
+static int split_by_folds(struct import *import, int64_t folds, struct drawing *drawing) {
+  struct dataset_source *source = &import->source;
+  const int64_t items = source_items(source);
+  FREED int64_t *fold = NULL;
+  TRY(memory_arrays("folds", ROOM(&fold, items)));
+  deal_folds(import, folds, drawing, fold);
+  for (int64_t k = 0; k < folds; k++) {
+    for (int64_t i = 0; i < items; i++)
+      drawing->part[i] = fold[i] == NO_FOLD           ? NO_PART
+                         : fold[i] == k               ? SPLIT_TEST
+                         : fold[i] == (k + 1) % folds ? SPLIT_VAL
+                                                      : SPLIT_TRAIN;
+    TRY(splits_list(source, k, drawing->part, items));
+  }
+  return OK;
 }
 
 static int split_random(struct import *import, const struct split_rule *rule) {
   struct dataset_source *source = &import->source;
+  ENDED_BY(drawing_free) struct drawing drawing = {0};
   if (rule->kind == SPLIT_PER_CLASS && source->task != TASK_MULTICLASS)
     FAIL(BAD_INPUT, "--split per-class needs one label a node; this graph has %s",
          source->task == TASK_NONE ? "no labels" : "several");
-  int64_t splits = import->options->splits;
+  const int64_t splits = rule->kind == SPLIT_FOLDS ? rule->folds : import->options->splits;
   TRY(splits_new(source, splits));
-  FREED struct ticket *ticket = NULL;
-  FREED uint8_t *part = NULL;
-  TRY(memory_arrays("a random order of the nodes", ROOM(&ticket, source->nodes), ROOM(&part, source->nodes)));
-  for (int64_t k = 0; k < splits; k++) TRY(split_once(import, rule, k, ticket, part));
+  TRY(memory_arrays("a random order of the nodes", ROOM(&drawing.ticket, source_items(source)),
+                    ROOM(&drawing.part, source_items(source)), ROOM(&drawing.used, source->classes + 2)));
+  if (rule->kind == SPLIT_FOLDS) return split_by_folds(import, rule->folds, &drawing);
+  for (int64_t k = 0; k < splits; k++) TRY(split_once(import, rule, k, &drawing));
   return OK;
 }
 

@@ -1,5 +1,5 @@
-/* import_split: splits of the nodes, by a rule or from files. Random choices come from Philox streams keyed
- * by the seed and indexed by node. */
+/* import_split: splits of the nodes, or of the graphs where there are many, by a rule or from files. Random
+ * choices come from Philox streams keyed by the seed and indexed by node. */
 #ifndef IO_IMPORT_IMPORT_SPLIT_H
 #define IO_IMPORT_IMPORT_SPLIT_H
 
@@ -7,8 +7,9 @@
 #include "io/import/import.h"
 
 struct split_rule {
-  enum { SPLIT_FILE, SPLIT_RANDOM, SPLIT_PER_CLASS } kind;
+  enum { SPLIT_FILE, SPLIT_RANDOM, SPLIT_PER_CLASS, SPLIT_FOLDS } kind;
   double train, val; /* fractions, or nodes a class */
+  int64_t folds;     /* split k tests on fold k, validates on the next one and trains on all others */
 };
 
 /* Errors: BAD_INPUT: numbers missing, out of range. */
@@ -23,7 +24,7 @@ enum { NO_PART = SPLIT_COUNT }; /* a node in no part of a split */
 
 /* Room for that many splits in place of those that are there. */
 int splits_new(struct dataset_source *source, int64_t splits);
-/* Split k from the part of each node: SPLIT_TRAIN, ..., or NO_PART. */
+/* Split k from the part of each node, or of each graph: SPLIT_TRAIN, ..., or NO_PART. */
 int splits_list(struct dataset_source *source, int64_t k, const uint8_t *part, int64_t nodes);
 
 /* The part that a word of that length names, "none" among them; -1: it names none. */

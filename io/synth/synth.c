@@ -94,7 +94,7 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   source->nodes = synth->nodes;
   source->features = synth->features;
   source->classes = synth->classes;
-  source->hyperedges = synth->hyperedges;
+  source->hyper.edges = synth->hyperedges;
   source->task = TASK_MULTICLASS;
   source->made.rows = synth_features_rows;
   source->made.context = features;
@@ -103,7 +103,7 @@ int synth_make(const struct synth *synth, struct dataset_source *source, struct 
   TRY(make_nodes(synth, source, features));
   int code = synth_make_rows(NULL, synth, &rows);
   if (code == OK) synth_say(synth, &rows);
-  *(synth->hyperedges ? &source->hyper_start : &source->start) = rows.start;
-  *(synth->hyperedges ? &source->hyper_vertex : &source->col) = rows.id;
+  *(synth->hyperedges ? &source->hyper.start : &source->start) = rows.start;
+  *(synth->hyperedges ? &source->hyper.vertex : &source->col) = rows.id;
   return code;
 }

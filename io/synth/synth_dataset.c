@@ -86,7 +86,7 @@ static void fill_header(struct dataset *d, const struct synth *synth) {
   d->hyperedges = synth->hyperedges;
   d->task = TASK_MULTICLASS;
   d->splits = d->plain_split = 1;
-  d->has_features = d->has_labels = 1;
+  d->has_features = 1;
   d->has_graph = kind == GRAPH_ROWS;
   d->rows[kind] = dataset_rows_names[kind];
   d->rows[kind].values = NULL;

@@ -30,8 +30,9 @@ static void add_count(char *text, int64_t count, const char *things) {
 static void print_ok(const struct dataset *d, const char *path) {
   char text[256] = "";
   add_count(text, d->hyperedges, "hyperedges");
+  add_count(text, d->graphs, "graphs");
   if (d->has_features) add_count(text, d->features, "features");
-  if (d->has_labels) add_count(text, d->classes, "classes");
+  if (d->task != TASK_NONE) add_count(text, d->classes, "classes");
   log_info("%s: ok (%lld nodes, %lld arcs%s, %lld split%s)", path, (long long)d->nodes, (long long)d->edges,
            text, (long long)d->splits, d->splits == 1 ? "" : "s");
 }

@@ -68,8 +68,8 @@ static void print_hypergraph(const struct import *import, const char *splits) {
   log_info(
       "%s: %lld vertices, %lld hyperedges, %lld incidences, %lld features, %lld classes%s, %s; dropped %lld "
       "unlabelled vertices of splits",
-      import->options->output, (long long)source->nodes, (long long)source->hyperedges,
-      (long long)source->hyper_start[source->hyperedges], (long long)source->features,
+      import->options->output, (long long)source->nodes, (long long)source->hyper.edges,
+      (long long)source->hyper.start[source->hyper.edges], (long long)source->features,
       (long long)source->classes, source->task == TASK_MULTILABEL ? " (multilabel)" : "", splits,
       (long long)import->unlabelled);
 }
@@ -79,7 +79,7 @@ static void print_summary(const struct import *import) {
   const struct edges *edges = &import->edges;
   char splits[160];
   print_splits(import, splits, sizeof splits);
-  if (source->hyper_start) {
+  if (source->hyper.start) {
     print_hypergraph(import, splits);
     return;
   }

@@ -149,6 +149,21 @@ static int show_hypergraph(struct dataset *d) {
   return OK;
 }
 
+static int show_graphs(struct dataset *d) {
+  FREED int64_t *start = NULL;
+  int64_t least = INT64_MAX, most = 0;
+  if (d->graphs == 0) return OK;
+  TRY(dataset_read_graphs(d, &start));
+  for (int64_t g = 0; g < d->graphs; g++) {
+    least = smaller(least, start[g + 1] - start[g]);
+    most = larger(most, start[g + 1] - start[g]);
+  }
+  printf("graphs       %" PRId64 " of %" PRId64 " to %" PRId64
+         " nodes, mean %.2f; labels and splits are theirs\n",
+         d->graphs, least, most, (double)d->nodes / (double)d->graphs);
+  return OK;
+}
+
 /* Dense features can be larger than memory: the share of the first block stands for all. */
 static int show_dense(struct dataset *d, int64_t rows, float *value) {
   int64_t filled = 0;
@@ -208,11 +223,13 @@ static int count_labels(struct dataset *d, int64_t *members, int64_t *without, u
 /* name: NULL where they have none. */
 static void print_classes(const struct dataset *d, char *const *name, const int64_t *members,
                           int64_t without) {
-  printf("classes      %" PRId64 ", %s, %" PRId64 " nodes without a label\n", d->classes,
-         d->task == TASK_MULTILABEL ? "multilabel" : "multiclass", without);
+  const int64_t all = d->graphs > 0 ? d->graphs : d->nodes;
+  const char *what = d->graphs > 0 ? "graphs" : "nodes";
+  printf("classes      %" PRId64 ", %s, %" PRId64 " %s without a label\n", d->classes,
+         d->task == TASK_MULTILABEL ? "multilabel" : "multiclass", without - (d->nodes - all), what);
   for (int64_t c = 0; c < d->classes && c < CLASSES_SHOWN; c++)
-    printf("%20" PRId64 " %10" PRId64 " nodes, %.2f%%%s%s\n", c, members[c],
-           100. * (double)members[c] / (double)d->nodes, name ? "  " : "", name ? name[c] : "");
+    printf("%20" PRId64 " %10" PRId64 " %s, %.2f%%%s%s\n", c, members[c], what,
+           100. * (double)members[c] / (double)all, name ? "  " : "", name ? name[c] : "");
   if (d->classes > CLASSES_SHOWN)
     printf("                     and %" PRId64 " classes more\n", d->classes - CLASSES_SHOWN);
 }
@@ -221,7 +238,7 @@ static int show_classes(struct dataset *d) {
   FREED int64_t *members = NULL;
   FREED void *labels = NULL;
   int64_t without = 0;
-  if (!d->has_labels) {
+  if (d->task == TASK_NONE) {
     printf("classes      none\n");
     return OK;
   }
@@ -284,6 +301,7 @@ static int show(struct dataset *d, const char *path, const char *gpu) {
                        : "");
   TRY(show_graph(d));
   TRY(show_hypergraph(d));
+  TRY(show_graphs(d));
   TRY(show_features(d));
   TRY(show_classes(d));
   TRY(show_splits(d));

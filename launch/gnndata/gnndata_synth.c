@@ -33,12 +33,12 @@ static int make_and_write(const struct synth *synth, struct dataset_source *sour
   double made = profile_clock();
   TRY(make_folder_of(path));
   TRY(dataset_write(source, path));
-  if (source->hyper_start) {
-    double incidences = (double)source->hyper_start[source->hyperedges];
+  if (source->hyper.start) {
+    double incidences = (double)source->hyper.start[source->hyper.edges];
     log_info("%s: %" PRId64 " vertices (mean degree %.2f), %" PRId64 " hyperedges (mean size %.2f), %.0f "
              "incidences, %" PRId64 " features, %" PRId64 " classes; made in %.1f s, written in %.1f s",
-             path, source->nodes, incidences / (double)source->nodes, source->hyperedges,
-             incidences / (double)source->hyperedges, incidences, source->features, source->classes,
+             path, source->nodes, incidences / (double)source->nodes, source->hyper.edges,
+             incidences / (double)source->hyper.edges, incidences, source->features, source->classes,
              made - begin, profile_clock() - made);
     return OK;
   }

@@ -8,17 +8,20 @@
 static void print_graph(const struct job *job) {
   const struct dataset *d = &job->dataset;
   const int64_t *nodes = job->shard.split_global;
-  char size[128];
+  char size[128], graphs[48] = "";
+  if (d->graphs > 0) snprintf(graphs, sizeof graphs, "%lld graphs, ", (long long)d->graphs);
   if (job->hypergraph)
     snprintf(size, sizeof size, "%lld vertices, %lld hyperedges", (long long)d->nodes,
              (long long)d->hyperedges);
   else
-    snprintf(size, sizeof size, "%lld nodes, %lld arcs%s%s", (long long)d->nodes, (long long)d->edges,
-             d->directed ? ", directed" : "", d->weighted ? ", weighted" : "");
+    snprintf(size, sizeof size, "%s%lld nodes, %lld arcs%s%s", graphs, (long long)d->nodes,
+             (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "");
   log_info("  %-11s %s: %s, %lld features, %lld classes; %lld train, %lld val, %lld test",
-           job->hypergraph ? "hypergraph" : "graph", d->name, size, (long long)d->features,
-           (long long)d->classes, (long long)nodes[SPLIT_TRAIN], (long long)nodes[SPLIT_VAL],
-           (long long)nodes[SPLIT_TEST]);
+           job->hypergraph ? "hypergraph"
+           : d->graphs > 0 ? "graphs"
+                           : "graph",
+           d->name, size, (long long)d->features, (long long)d->classes, (long long)nodes[SPLIT_TRAIN],
+           (long long)nodes[SPLIT_VAL], (long long)nodes[SPLIT_TEST]);
 }
 
 static void print_model(const struct job *job) {

@@ -30,14 +30,16 @@ static void print_settings(const struct job *job) {
 
 static void print_graph(const struct job *job) {
   const struct dataset *d = &job->dataset;
+  char graphs[48] = "";
+  if (d->graphs > 0) snprintf(graphs, sizeof graphs, "%lld graphs, ", (long long)d->graphs);
   const struct shard *shard = &job->shard;
   if (job->hypergraph)
     log_detail("  hypergraph  %s: %lld vertices, %lld hyperedges, %lld incidences, read in %.1f s", d->name,
                (long long)d->nodes, (long long)d->hyperedges, (long long)d->incidences, job->seconds.read);
   else
-    log_detail("  graph       %s: %lld nodes, %lld arcs%s%s, read in %.1f s", d->name, (long long)d->nodes,
-               (long long)d->edges, d->directed ? ", directed" : "", d->weighted ? ", weighted" : "",
-               job->seconds.read);
+    log_detail("  graph       %s: %s%lld nodes, %lld arcs%s%s, read in %.1f s", d->name, graphs,
+               (long long)d->nodes, (long long)d->edges, d->directed ? ", directed" : "",
+               d->weighted ? ", weighted" : "", job->seconds.read);
   log_detail("  data        %lld features%s, %lld classes%s; %lld train, %lld val, %lld test",
              (long long)d->features, d->sparse ? " (sparse)" : "", (long long)d->classes,
              d->task == TASK_MULTILABEL ? " (multilabel)" : "", (long long)shard->split_global[SPLIT_TRAIN],

@@ -43,13 +43,12 @@ static void agnn_build(struct build *b) {
   b->propagation->adjacency_norm = ADJACENCY_NORM_SUM;
   b->propagation->attends = 1;
   first.dropout = 0;
-  mlp_layer(b, config->model.hidden, first);
+  build_linear_layer(b, config->model.hidden, first);
   for (int64_t l = 1; l < config->model.layers - 1; l++) {
     if (l == config->model.layers - 2) propagation.dropout = config->model.dropout;
     agnn_layer(b, config->model.hidden, propagation);
   }
-  b->last = 1;
-  mlp_layer(b, b->run->shard->classes, build_last(b->run));
+  build_head(b);
 }
 
 const struct model_type agnn_model = {.name = "agnn",

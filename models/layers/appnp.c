@@ -17,8 +17,9 @@ static void appnp_build(struct build *b) {
   const int64_t classes = b->run->shard->classes, steps = config->model.steps;
   b->propagation->adjacency_norm = ADJACENCY_NORM_GCN;
   b->propagation->factor = 1 - config->model.alpha;
-  for (int64_t l = 1; l < config->model.layers; l++) mlp_layer(b, config->model.hidden, build_hidden(b->run));
-  mlp_layer(b, classes, build_last(b->run));
+  for (int64_t l = 1; l < config->model.layers; l++)
+    build_linear_layer(b, config->model.hidden, build_hidden(b->run));
+  build_linear_layer(b, classes, build_last(b->run));
   int z = b->x, teleport = steps > 1 ? build_teleport(b, b->x, 0) : NONE;
   struct step last = step_of(STEP_EPILOGUE, b->layer);
   last.in[1] = build_teleport(b, b->x, 1);

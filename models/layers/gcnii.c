@@ -77,15 +77,14 @@ void gcnii_build(struct build *b, enum adjacency_norm adjacency_norm) {
   b->propagation->adjacency_norm = adjacency_norm;
   first.dropout = 0;
   form.bias = 0;
-  mlp_layer(b, config->model.hidden, first);
+  build_linear_layer(b, config->model.hidden, first);
   int initial = build_initial(b, b->x);
   drop_input(b);
   parameters->group_decay = config->train.weight_decay_convolutions;
   parameters->group_begin = parameters->group_end = parameters->count;
   for (int64_t l = 0; l < config->model.layers; l++) convolution(b, initial, form);
   if (parameters->group_decay >= 0) parameters->group_end = parameters->count;
-  b->last = 1;
-  mlp_layer(b, b->run->shard->classes, build_last(b->run));
+  build_head(b);
 }
 
 static void build_on_graph(struct build *b) {

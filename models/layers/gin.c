@@ -42,10 +42,11 @@ static void gin_build(struct build *b) {
   b->first_layers = 2;
   for (int64_t l = 0; l < layers; l++) {
     gin_aggregation(b, config->model.hidden, inner);
-    b->last = l == layers - 1;
-    mlp_layer(b, b->last ? b->run->shard->classes : config->model.hidden,
-              b->last ? build_last(b->run) : build_hidden(b->run));
+    b->last = l == layers - 1 && !build_is_of_graphs(b);
+    build_linear_layer(b, b->last ? b->run->shard->classes : config->model.hidden,
+                       b->last ? build_last(b->run) : build_hidden(b->run));
   }
+  if (build_is_of_graphs(b)) build_head(b);
 }
 
 const struct model_type gin_model = {

@@ -19,7 +19,6 @@ struct model_type {
 };
 
 /* Layers that several types share. */
-build_layer mlp_layer;       /* y = x W */
 build_layer gcn_layer;       /* y = P x W */
 build_layer gin_aggregation; /* y = ((1 + eps) x + P x) W */
 /* Convolutions between two linear layers. */

@@ -115,6 +115,7 @@ static int plan(struct model *model, struct run *run) {
   model->id = arena_take(arena, run->shard->own * (int64_t)sizeof *model->id);
   features_plan(&model->features, run, arena);
   if (model->uses_graph) TRY(propagation_plan(&model->propagation, run, arena, widest_exchange(model)));
+  readout_plan(&model->readout, run, arena);
   place_values(&model->program, run, arena);
   model->sums = arena_take(arena, 2 * widest_output(&model->program) * dtype_bytes(run->kernels->real));
   model->chunk_sums = arena_take(arena, model->chunk_count * dtype_bytes(run->kernels->real));
@@ -192,6 +193,8 @@ static int add_panels(struct model *model, const struct run *run) {
 static int measure(struct model *model, struct run *run) {
   model->workspace = gradient_workspace(model, run);
   if (model->uses_graph) model->workspace = larger(model->workspace, product_workspace(model, run));
+  model->workspace = larger(model->workspace,
+                            readout_workspace(&model->readout, run, run->config->model.hidden));
   model->arena = arena_measure(run->device);
   TRY(add_panels(model, run));
   span_gradients(model);
@@ -204,6 +207,7 @@ int model_init(struct model *model, struct run *run) {
   TRY(build(model, run, run->config->train.recompute == RECOMPUTE_LAYER ? INT_MAX : 0));
   TRY(features_init(&model->features, run, features_are_read_once(&model->program)));
   if (model->uses_graph) TRY(propagation_init(&model->propagation, run, widest_aggregate(&model->program)));
+  TRY(readout_init(&model->readout, run));
   return measure(model, run);
 }
 
@@ -292,6 +296,7 @@ int model_start(struct model *model, struct run *run) {
   TRY(device_upload(run->device, STREAM_COMPUTE, model->id, run->shard->global_id,
                     run->shard->own * (int64_t)sizeof *model->id));
   if (model->uses_graph) TRY(propagation_start(&model->propagation, run));
+  TRY(readout_start(&model->readout, run));
   TRY(features_start(&model->features, run, model->id));
   return aggregate_once(model, run);
 }
@@ -315,6 +320,7 @@ int model_reset(struct model *model, struct run *run) {
 void model_free(struct model *model, struct run *run) {
   features_free(&model->features, run);
   propagation_free(&model->propagation, run);
+  readout_free(&model->readout, run);
   parameters_free(&model->parameters);
   arena_free(&model->arena);
   program_free(&model->program);

@@ -6,6 +6,7 @@
 #include "models/core/features.h"
 #include "models/core/parameters.h"
 #include "models/core/propagate.h"
+#include "models/core/readout.h"
 #include "models/program/program.h"
 #include "runtime/base/memory.h"
 
@@ -14,6 +15,7 @@ struct model {
   struct parameters parameters;
   struct features features;
   struct propagation propagation;
+  struct readout readout;
   int uses_graph;
   struct arena arena;
   int64_t *id;         /* [own] global node ids on the device, for dropout */

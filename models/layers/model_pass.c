@@ -13,6 +13,7 @@ static struct pass pass_of(struct model *model, struct run *run, int training) {
                        .parameters = &model->parameters,
                        .features = &model->features,
                        .propagation = &model->propagation,
+                       .readout = &model->readout,
                        .id = model->id,
                        .sums = model->sums,
                        .loss = training && model->has_loss ? &model->loss : NULL,

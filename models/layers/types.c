@@ -1,5 +1,6 @@
 #include "models/layers/types.h"
 
+#include "io/dataset/dataset.h"
 #include "runtime/base/base.h"
 
 static const struct model_type *const types[] = {
@@ -19,9 +20,18 @@ int model_type_of(const char *name, const struct model_type **type) {
   FAIL(BAD_INPUT, "model.type = \"%s\" is unknown; allowed: %s", name, names);
 }
 
+/* A readout stands ahead of a linear layer; these end in sums over arcs, or have no graph. */
+static int check_graphs(const struct model_type *type, const struct dataset *dataset, const char *path) {
+  const int ends_in_sums = type == &appnp_model || type == &sgc_model;
+  if (!dataset || dataset->graphs == 0 || !(ends_in_sums || type->on_hypergraph)) return OK;
+  FAIL(BAD_INPUT, "%s: labels are of its %lld graphs, which model.type = \"%s\" does not classify", path,
+       (long long)dataset->graphs, type->name);
+}
+
 int model_type_check(const struct config *config, const struct dataset *dataset) {
   const struct model_type *type = NULL;
   TRY(model_type_of(config->model.type, &type));
+  TRY(check_graphs(type, dataset, config->dataset.path));
   return type->check ? type->check(config, dataset) : OK;
 }
 

@@ -1,5 +1,6 @@
 #include "models/program/build.h"
 
+#include "models/core/readout.h"
 #include "runtime/base/base.h"
 
 int64_t build_cols(const struct build *b, int value) {
@@ -144,9 +145,41 @@ void build_epilogue(struct build *b, int z, struct step step) {
   end_layer(b);
 }
 
+void build_linear_layer(struct build *b, int64_t out, struct layer_epilogue form) {
+  int weight = build_weight(b, "weight", build_cols(b, b->x), out);
+  struct step epilogue = build_epilogue_parameters(b, out, form);
+  build_epilogue(b, build_linear(b, b->x, weight), epilogue);
+}
+
+int build_is_of_graphs(const struct build *b) {
+  return b->run->shard->graphs.all > 0;
+}
+
+/* What the last hidden layer leaves becomes a row a graph. */
+static void build_readout(struct build *b) {
+  struct step step = step_of(STEP_READOUT, b->layer);
+  const int64_t width = build_cols(b, b->x), winners = readout_winner_cols(b->run, width);
+  step.in[0] = b->x;
+  step.out[0] = build_value(b, "readout", width, 0);
+  if (winners > 0) step.out[1] = build_value(b, "winners", winners, 0);
+  build_step(b, step);
+  b->x = b->program->embedding = step.out[0];
+}
+
+void build_head(struct build *b) {
+  if (build_is_of_graphs(b)) build_readout(b);
+  b->last = 1;
+  build_linear_layer(b, b->run->shard->classes, build_last(b->run));
+}
+
 void build_alike(struct build *b, build_layer *layer) {
   const struct config *config = b->run->config;
-  for (int64_t l = 0; l < config->model.layers - 1; l++) layer(b, config->model.hidden, build_hidden(b->run));
+  const int64_t hidden = config->model.layers - !build_is_of_graphs(b);
+  for (int64_t l = 0; l < hidden; l++) layer(b, config->model.hidden, build_hidden(b->run));
+  if (build_is_of_graphs(b)) {
+    build_head(b);
+    return;
+  }
   b->last = 1;
   layer(b, b->run->shard->classes, build_last(b->run));
 }

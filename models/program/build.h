@@ -52,7 +52,13 @@ struct step build_aggregate_step(struct build *b, int x, int added);
  * agree, and ends the layer: b->x is its output. */
 void build_epilogue(struct build *b, int z, struct step step);
 
-/* model.layers layers of one kind. */
+/* A layer without arcs: y = x W. */
+build_layer build_linear_layer;
+/* The layer above all hidden ones, which leaves the logits: linear, and of graphs behind their readout. */
+void build_head(struct build *b);
+/* Whether the rows that end in the logits are those of graphs: then all layers over arcs are hidden ones. */
+int build_is_of_graphs(const struct build *b);
+/* model.layers layers of one kind, of which the last leaves the logits; of graphs, that many and a head. */
 void build_alike(struct build *b, build_layer *layer);
 
 /* How hidden layers end, as the configuration has it; and the last one, which leaves logits. */

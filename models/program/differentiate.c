@@ -301,11 +301,22 @@ static void differentiate_reduce(struct differentiation *d, int s, int dy) {
   add_part(d, forward.in[0], step.out[0]);
 }
 
+static void differentiate_readout(struct differentiation *d, int s, int dy) {
+  const struct step forward = d->p->step[s];
+  struct step step = backward_of(d, s, STEP_READOUT_BACKWARD);
+  step.in[0] = dy;
+  step.in[1] = forward.out[1];
+  step.out[0] = gradient_of(d, forward.in[0]);
+  program_step(d->p, step);
+  add_part(d, forward.in[0], step.out[0]);
+}
+
 static void differentiate_step(struct differentiation *d, int s) {
   static void (*const rules[STEP_KINDS])(struct differentiation *, int, int) = {
       [STEP_LINEAR] = differentiate_linear,     [STEP_AGGREGATE] = differentiate_aggregate,
       [STEP_ATTEND] = differentiate_attend,     [STEP_COSINE] = differentiate_cosine,
       [STEP_DYNAMIC] = differentiate_dynamic,   [STEP_REDUCE] = differentiate_reduce,
+      [STEP_READOUT] = differentiate_readout,
       [STEP_ADD] = differentiate_add,           [STEP_DROPOUT] = differentiate_dropout,
       [STEP_EPILOGUE] = differentiate_epilogue,
   };

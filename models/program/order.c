@@ -27,7 +27,7 @@ static double rows_of(const struct run *run, int level) {
 }
 
 static double arcs_of(const struct run *run, int level) {
-  const double degree = (double)run->shard->global_edges / (double)larger(run->shard->global_nodes, 1);
+  const double degree = (double)run->dataset->edges / (double)larger(run->shard->global_nodes, 1);
   return level < run->shard->levels.count ? run->shard->levels.of[level].arcs_share * degree : degree;
 }
 

@@ -47,6 +47,9 @@ enum step_kind {
   /* The largest neighbour. See rules/reduce.c */
   STEP_REDUCE,
   STEP_REDUCE_BACKWARD,
+  /* What the nodes of a graph become. See rules/readout.c */
+  STEP_READOUT,
+  STEP_READOUT_BACKWARD,
   /* y = factor x, or y += factor x where there is in[1], which is y. in: x, y; out: y */
   STEP_ADD,
   /* y = 0 in the rows that whoever wrote it has not computed. in: y */

@@ -9,6 +9,7 @@
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/star_expansion.h"
 #include "runtime/base/base.h"
+#include "runtime/base/fnv.h"
 #include "runtime/device/device_list.h"
 #include "runtime/profile/profile.h"
 
@@ -73,6 +74,9 @@ static int check_dataset(const struct job *job, const struct dataset *dataset, c
   if (!job->hypergraph && !dataset->has_graph)
     FAIL(BAD_INPUT, "%s: has no /graph to train on%s", path,
          dataset->hyperedges ? "; model.type hgnn, unigcnii and unigin run on its /hypergraph" : "");
+  if (dataset->graphs > 0 && job->grid.cols > 1)
+    FAIL(BAD_INPUT, "partition.grid = \"%s\": graphs of %s stay whole; \"%dx1\" is allowed",
+         job->config.partition.grid, path, job->ranks);
   if (dataset->task == TASK_NONE)
     FAIL(BAD_INPUT, "%s: has no labels (task = \"none\"); import it with --labels to train", path);
   if (dataset->splits == 0)
@@ -97,10 +101,22 @@ static int open_dataset(struct job *job) {
   return comm_agree(&job->comm, job->comm.rank ? OK : check_ahead(job));
 }
 
+/* What graphs begin with belongs to the graph. */
+static int hash_graphs(struct dataset *dataset, uint64_t *hash) {
+  FREED int64_t *start = NULL;
+  if (dataset->graphs == 0) return OK;
+  TRY(dataset_read_graphs(dataset, &start));
+  *hash = fnv_add(*hash, start, (dataset->graphs + 1) * (int64_t)sizeof *start);
+  return OK;
+}
+
 /* This rank's block of rows of the graph and the hash of all of it. */
 static int read_block(struct job *job, uint64_t *hash) {
   struct comm *comm = &job->comm;
-  if (!job->hypergraph) return graph_read_block(comm, &job->dataset, &job->block, hash);
+  if (!job->hypergraph) {
+    TRY(graph_read_block(comm, &job->dataset, &job->block, hash));
+    return comm_agree(comm, hash_graphs(&job->dataset, hash));
+  }
   TRY(star_expansion_read_block(comm, &job->dataset, &job->block));
   return star_expansion_hash(comm, &job->dataset, &job->block, hash);
 }
@@ -177,10 +193,11 @@ static int64_t making_bytes(const struct job *job) {
 }
 
 static void add_training(struct job *job) {
-  struct footprint_stages stages = {.graph = shard_bytes(&job->shard),
-                                    .owners = owner_bytes(job),
-                                    .making = making_bytes(job),
-                                    .building = shard_build_bytes(&job->shard, job->comm.size)};
+  struct footprint_stages stages = {
+      .graph = shard_bytes(&job->shard),
+      .owners = owner_bytes(job),
+      .making = making_bytes(job),
+      .building = shard_build_bytes(&job->shard, job->dataset.edges, job->comm.size)};
   footprint_add_training(&job->footprint, &job->trainer, &job->run, &stages);
 }
 

@@ -18,6 +18,10 @@ static struct model_sums sums_of(struct job_levels *job, const struct config *co
     snprintf(why, sizeof job->all_rows, "runtime.rows = \"all\"");
     return sums;
   }
+  if (dataset->graphs > 0) {
+    snprintf(why, sizeof job->all_rows, "labels are of whole graphs");
+    return sums;
+  }
   if (grid->cols > 1) {
     snprintf(why, sizeof job->all_rows, "partition.grid = \"%dx%d\"", grid->rows, grid->cols);
     return sums;

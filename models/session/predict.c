@@ -10,8 +10,14 @@ static int take_logit_rows(int64_t first, int64_t count, const void *rows, void 
   return predictions_file_logits(context, first, count, rows);
 }
 
+struct embedding {
+  struct predictions_file *file;
+  int64_t cols;
+};
+
 static int take_embedding_rows(int64_t first, int64_t count, const void *rows, void *context) {
-  return predictions_file_embedding(context, first, count, rows);
+  const struct embedding *embedding = context;
+  return predictions_file_embedding(embedding->file, first, count, rows, embedding->cols);
 }
 
 static int holds_embedding(const char *path) {
@@ -47,12 +53,13 @@ static int write_logits(struct trainer *trainer, struct run *run, struct predict
 }
 
 static int write_embedding(struct run *run, struct tensor embedding, struct predictions_file *file) {
+  struct embedding to = {file, embedding.cols};
   FREED float *rows = NULL;
   int code = memory_arrays("embeddings", ROOM(&rows, embedding.rows * embedding.cols));
   if (code == OK) code = download(run, embedding, rows);
   TRY(comm_agree(run->comm, code));
   return shard_gather_rows(run->comm, run->partition, rows, embedding.cols * (int64_t)sizeof *rows,
-                           take_embedding_rows, file);
+                           take_embedding_rows, &to);
 }
 
 static int write_file(struct trainer *trainer, struct run *run, struct predictions_file *file,
@@ -86,8 +93,8 @@ int trainer_predict(struct trainer *trainer, struct run *run, const char *checkp
   ENDED_BY(predictions_file_close) struct predictions_file file = {0};
   TRY(trainer_load(trainer, run, checkpoint));
   TRY(write_file(trainer, run, &file, path, checkpoint));
-  log_result("wrote %s: %s%s of %lld nodes", path, what[predictions_kind_of(path)],
+  log_result("wrote %s: %s%s of %lld %s", path, what[predictions_kind_of(path)],
              model_embedding(&trainer->model).data && holds_embedding(path) ? " and embeddings" : "",
-             (long long)run->dataset->nodes);
+             (long long)file.rows, file.graph ? "graphs" : "nodes");
   return OK;
 }

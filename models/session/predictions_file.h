@@ -1,6 +1,6 @@
-/* predictions_file: what a model says of each node, as a file that its name's ending chooses: HDF5 for .h5
- * and any other, a table for .csv, an array for .npy (docs/data.md). Rank 0 alone has one. Beside its place
- * until it is whole. */
+/* predictions_file: what a model says of each node, or of each graph where labels are of graphs, as a file
+ * that its name's ending chooses: HDF5 for .h5 and any other, a table for .csv, an array for .npy
+ * (docs/data.md). Rank 0 alone has one. Beside its place until it is whole. */
 #ifndef MODELS_SESSION_PREDICTIONS_FILE_H
 #define MODELS_SESSION_PREDICTIONS_FILE_H
 
@@ -14,6 +14,8 @@ enum predictions_kind { PREDICTIONS_H5, PREDICTIONS_CSV, PREDICTIONS_NPY };
 struct predictions_file {
   enum predictions_kind kind;
   struct dataset *dataset; /* borrowed */
+  int64_t rows;            /* nodes, or graphs */
+  int64_t *graph;          /* [rows + 1] nodes that graphs begin with; NULL: rows are nodes */
   int64_t classes;
   int multilabel;
   char **class_name; /* [classes], or NULL */
@@ -35,7 +37,8 @@ int predictions_file_create(struct predictions_file *p, const char *path, struct
 /* Logits [count, classes] of nodes [first, first + count), which follow those before; rows of the embedding
  * [count, cols]. */
 int predictions_file_logits(struct predictions_file *p, int64_t first, int64_t count, const float *logits);
-int predictions_file_embedding(struct predictions_file *p, int64_t first, int64_t count, const float *rows);
+int predictions_file_embedding(struct predictions_file *p, int64_t first, int64_t count, const float *rows,
+                               int64_t cols);
 int predictions_file_commit(struct predictions_file *p);
 /* What was not committed is removed. */
 void predictions_file_close(struct predictions_file *p);

@@ -5,6 +5,7 @@
 #include "partition/cut/partition_ahead.h"
 #include "partition/cut/partition_blocks.h"
 #include "partition/cut/partition_cache.h"
+#include "partition/cut/partition_graphs.h"
 #include "partition/cut/star_expansion.h"
 #include "partition/graph/balance.h"
 #include "partition/graph/metis.h"
@@ -347,6 +348,7 @@ int partition_make(struct comm *comm, const struct config *config, struct datase
                    struct partition *partition) {
   *partition = (struct partition){0};
   TRY(comm_agree(comm, partition_check_parts(dataset, parts, "nodes")));
+  if (dataset->graphs > 0) return partition_make_graphs(comm, dataset, parts, partition);
   if (partition_is_blocks(comm, config, block, parts)) return partition_make_blocks(comm, block, partition);
   struct partition_key key = {config, dataset_file(dataset), run_dir,       hash,
                               parts,  dataset->nodes,        dataset->edges};

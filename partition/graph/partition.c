@@ -5,6 +5,10 @@
 
 const char *const partition_method_name[] = {"metis", "block", "random", "file"};
 
+static const char *method_of(const struct partition *partition, const struct config *config) {
+  return partition->graphs > 0 ? "whole graphs" : partition_method_name[config->partition.method];
+}
+
 int partition_init(struct partition *partition, int parts, int64_t nodes) {
   *partition = (struct partition){.parts = parts, .grid = {parts, 1}, .nodes = nodes};
   return memory_arrays("partition", ROOM(&partition->part, nodes), ROOM(&partition->order, nodes),
@@ -197,20 +201,18 @@ void partition_text(const struct partition *partition, const struct config *conf
     snprintf(text, size,
              "%s, %d part%s%s, order %s%s: %.1f%% of the arcs cut, %.2f halo rows for each own one, balance "
              "%.3f",
-             partition_method_name[config->partition.method], grid->rows, grid->rows == 1 ? "" : "s", slices,
-             order, how, percent(partition->edge_cut, edges), (double)halo / own,
-             partition_edge_balance(partition));
+             method_of(partition, config), grid->rows, grid->rows == 1 ? "" : "s", slices, order, how,
+             percent(partition->edge_cut, edges), (double)halo / own, partition_edge_balance(partition));
 }
 
 void partition_print(const struct partition *partition, const struct config *config, int64_t edges,
                      int dense) {
   const struct grid *grid = &partition->grid;
-  const char *method = grid->rows > 1 ? partition_method_name[config->partition.method] : "whole graph";
+  const char *method = grid->rows > 1 ? method_of(partition, config) : "whole graph";
   char origin[sizeof partition->path + 64], order[64], slices[48] = "";
   partition_origin(partition, origin, sizeof origin);
-  snprintf(order, sizeof order, "%s%s%s", node_order_name[config->partition.order],
-           config->partition.order == ORDER_AUTO ? ": " : "",
-           config->partition.order == ORDER_AUTO ? node_order_name[partition->chosen] : "");
+  const int found = config->partition.order == ORDER_AUTO && partition->graphs == 0;
+  snprintf(order, sizeof order, "%s%s", found ? "auto: " : "", node_order_name[partition->chosen]);
   if (grid->cols > 1) snprintf(slices, sizeof slices, " in %d slices of columns", grid->cols);
   log_detail("partition: %s, %d %s%s, order %s%s", method, grid->rows, grid->rows == 1 ? "part" : "parts",
              slices, order, origin);

@@ -22,6 +22,7 @@ struct partition {
   int parts;
   struct grid grid; /* of the ranks; those of a row share a part, whose halo and nnz each of them has */
   int64_t nodes;
+  int64_t graphs;         /* that parts leave whole; 0: parts may cut anything */
   int32_t *part;          /* [nodes] owner */
   int64_t *order;         /* [nodes] global ids, shard after shard, each in its local order */
   int64_t *offset;        /* [parts + 1] shard p owns order[offset[p] .. offset[p + 1]) */
@@ -46,7 +47,8 @@ struct partition {
  * whole graph. block: this rank's rows, which spare a reading where they are all, or where the parts are the
  * ranks' blocks in the order given (then nothing is read or written); NULL: none at hand. work: parts of
  * METIS that share it badly are made anew, with it in place of the non-zeros; it wants the blocks; NULL: rows
- * are alike. Errors: BAD_INPUT when there are more parts than nodes. */
+ * are alike. A dataset of many graphs is cut between them, whatever the settings say. Errors: BAD_INPUT when
+ * there are more parts than nodes, or than graphs. */
 int partition_make(struct comm *comm, const struct config *config, struct dataset *dataset, uint64_t hash,
                    const struct graph *block, const struct row_work *work, int parts, const char *run_dir,
                    struct partition *partition);

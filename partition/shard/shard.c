@@ -21,7 +21,6 @@ static int foresee(struct comm *comm, const struct partition *partition, const s
 int shard_init(struct comm *comm, struct dataset *dataset, const struct partition *partition,
                struct graph *block, enum self_loops loops, struct shard *shard) {
   *shard = (struct shard){.global_nodes = dataset->nodes,
-                          .global_edges = dataset->edges,
                           .directed = dataset->directed,
                           .features = dataset->features,
                           .classes = dataset->classes,
@@ -31,6 +30,7 @@ int shard_init(struct comm *comm, struct dataset *dataset, const struct partitio
   TRY(comm_agree(comm, list_own(partition, comm->rank, shard)));
   const int64_t *id = partition->order + partition_row_first(partition, comm->rank);
   TRY(adjacency_init(comm, partition, block, shard->directed || comm->lone, id, loops, NULL, &shard->in));
+  TRY(shard_graphs_init(comm, dataset, partition, &shard->in, &shard->graphs));
   if (!shard->directed) return foresee(comm, partition, &shard->in, &shard->in);
   TRY(adjacency_init(comm, partition, block, comm->lone, id, loops, &shard->in, &shard->out));
   TRY(foresee(comm, partition, &shard->out, &shard->in));
@@ -46,6 +46,7 @@ int shard_add_levels(struct comm *comm, const struct partition *partition, const
 
 void shard_free(struct shard *shard) {
   shard_levels_free(&shard->levels);
+  shard_graphs_free(&shard->graphs);
   adjacency_free(&shard->in);
   adjacency_free(&shard->out);
   hyper_free(&shard->hyper);
@@ -58,7 +59,7 @@ void shard_free(struct shard *shard) {
 int64_t shard_bytes(const struct shard *shard) {
   int64_t own = shard->own, bytes = own * (int64_t)sizeof *shard->global_id;
   bytes += adjacency_bytes(&shard->in) + adjacency_bytes(&shard->out) + hyper_bytes(&shard->hyper);
-  bytes += shard_levels_bytes(&shard->levels);
+  bytes += shard_levels_bytes(&shard->levels) + shard_graphs_bytes(&shard->graphs);
   if (shard->feature) bytes += own * shard->features * (int64_t)sizeof *shard->feature;
   if (shard->feature_rows.start) bytes += csr_bytes(&shard->feature_rows);
   if (shard->label) bytes += own * (int64_t)sizeof *shard->label;
@@ -68,19 +69,19 @@ int64_t shard_bytes(const struct shard *shard) {
 }
 
 /* What arrives of the graph (struct arrival) beside the block it comes from, then beside what it becomes. */
-static int64_t adjacency_build_bytes(const struct shard *shard, int ranks) {
+static int64_t adjacency_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
   const struct adjacency *in = &shard->in;
   int64_t nodes = shard->global_nodes, nnz = in->own_part.nnz + in->halo_part.nnz;
   int64_t edge = in->own_part.weight ? 8 : 4;
-  int64_t block = shard->global_edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
+  int64_t block = edges / ranks * edge + nodes / ranks * (int64_t)sizeof(int64_t);
   int64_t divided = adjacency_bytes(in) + adjacency_bytes(&shard->out);
   int64_t rounds = 2 * smaller(DATASET_BLOCK, nnz * 12);
   return nnz * edge + in->own_part.rows * 16 + nodes * 8 + larger(block + rounds, divided);
 }
 
-int64_t shard_build_bytes(const struct shard *shard, int ranks) {
+int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks) {
   int64_t features = shard->feature ? shard->own * shard->features * (int64_t)sizeof *shard->feature
                                     : csr_bytes(&shard->feature_rows);
   int64_t data = shard_bytes(shard) + 2 * smaller(DATASET_BLOCK, features); /* own rows and two blocks */
-  return larger(adjacency_build_bytes(shard, ranks), data);
+  return larger(adjacency_build_bytes(shard, edges, ranks), data);
 }

@@ -9,19 +9,21 @@
 
 #include "partition/shard/adjacency.h"
 #include "partition/shard/hyper.h"
+#include "partition/shard/shard_graphs.h"
 #include "partition/shard/shard_levels.h"
 #include "runtime/base/csr.h"
 
 enum data_kind { DATA_FEATURES, DATA_LABELS, DATA_SPLITS, DATA_KINDS };
 
 struct shard {
-  int64_t own, global_nodes, global_edges;
+  int64_t own, global_nodes;
   int64_t *global_id; /* [own] dataset's node of each own row; further ids of halo rows are in halo.id */
   int directed;
   struct adjacency in;  /* row v lists sources u: the forward aggregation */
   struct adjacency out; /* its transpose, for the backward of directed graphs; zero when not directed */
   struct shard_levels levels;
   struct hyper hyper; /* of runs on a hypergraph; then both adjacencies are empty */
+  struct shard_graphs graphs;
   /* Node data of own rows */
   int64_t features, classes;
   int sparse;
@@ -64,8 +66,9 @@ int shard_hash_data(struct comm *comm, struct dataset *dataset, struct shard *sh
 
 /* Bytes that the shard holds on the host. */
 int64_t shard_bytes(const struct shard *shard);
-/* Bytes at the peak of building the shard on `ranks` ranks, its graph included. */
-int64_t shard_build_bytes(const struct shard *shard, int ranks);
+/* Bytes at the peak of building the shard on `ranks` ranks, its graph, which has so many arcs in all, included.
+ */
+int64_t shard_build_bytes(const struct shard *shard, int64_t edges, int ranks);
 
 /* Collective. Rows of own nodes (row_bytes each, in local order) to rank 0 in the dataset's order: rank 0
  * calls sink(first, count, rows, context) for consecutive blocks. */

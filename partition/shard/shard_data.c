@@ -264,7 +264,7 @@ static int deliver_features(struct comm *comm, const struct delivery *d) {
 static int deliver_labels(struct comm *comm, const struct delivery *d) {
   struct shard *shard = d->shard;
   const struct dataset *dataset = d->dataset;
-  if (!dataset->has_labels) return OK;
+  if (dataset->task == TASK_NONE) return OK;
   if (dataset->task == TASK_MULTILABEL) {
     struct column labels = {"labels of own rows", dataset->classes, read_labels, NULL};
     return deliver_column(comm, d, labels, (void **)&shard->labels);

@@ -46,7 +46,7 @@ static void hash_nodes(const struct dataset *dataset, struct shard *shard) {
 #pragma omp parallel for schedule(static) reduction(+ : features, labels)
   for (int64_t v = 0; v < shard->own; v++) {
     if (dataset->has_features) features += hash_features(shard, v);
-    if (dataset->has_labels) labels += hash_label(shard, v);
+    if (dataset->task != TASK_NONE) labels += hash_label(shard, v);
   }
   shard->data_hash[DATA_FEATURES] = features;
   shard->data_hash[DATA_LABELS] = labels;

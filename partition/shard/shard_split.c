@@ -16,11 +16,20 @@ static int refuse(const struct reading *r, const struct shard *shard, enum split
   char name[DATASET_SPLIT_NAME];
   int32_t row = r->local[node];
   dataset_split_name(r->dataset, r->split, part, name);
+  if (shard->graphs.all > 0 && !shard_graphs_begin(&shard->graphs, row))
+    FAIL(BAD_INPUT, "%s: %s: node %lld is not the first one of its graph, which stands for it in a split",
+         r->dataset->h5.path, name, (long long)node);
   if (shard->label && shard->label[row] < 0)
     FAIL(BAD_INPUT, "%s: %s: node %lld has no label (-1); nodes with a label are allowed in a split",
          r->dataset->h5.path, name, (long long)node);
   FAIL(BAD_INPUT, "%s: %s: node %lld is in %s of the same split, too; one part is allowed",
        r->dataset->h5.path, name, (long long)node, split_name[r->part[row] - 1]);
+}
+
+/* Whether a row may stand in a split at all. */
+static int is_allowed(const struct shard *shard, int32_t row) {
+  if (shard->graphs.all > 0 && !shard_graphs_begin(&shard->graphs, row)) return 0;
+  return !shard->label || shard->label[row] >= 0;
 }
 
 /* Marks the listed nodes that are own; none is listed twice. */
@@ -32,7 +41,7 @@ static int mark_part(const struct reading *r, struct shard *shard, enum split pa
     const int32_t row = r->local[node[i]];
     if (row < 0) continue;
     selected++;
-    if (r->part[row] || (shard->label && shard->label[row] < 0))
+    if (r->part[row] || !is_allowed(shard, row))
       wrong = smaller(wrong, i);
     else
       r->part[row] = (uint8_t)(1 + part);

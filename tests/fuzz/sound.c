@@ -85,11 +85,11 @@ static void check_names(const struct import *import) {
 
 static void check_source(const struct dataset_source *s) {
   MUST(s->nodes > 0 && s->nodes <= INT32_MAX);
-  MUST((s->start != NULL) != (s->hyper_start != NULL));
+  MUST((s->start != NULL) != (s->hyper.start != NULL));
   if (s->start) check_rows(s->start, s->col, s->nodes, s->nodes);
   if (s->start && !s->directed) check_symmetric(s);
   if (s->start) check_finite(s->weight, s->start[s->nodes]);
-  if (s->hyper_start) check_rows(s->hyper_start, s->hyper_vertex, s->hyperedges, s->nodes);
+  if (s->hyper.start) check_rows(s->hyper.start, s->hyper.vertex, s->hyper.edges, s->nodes);
   check_features(s);
   check_labels(s);
   check_splits(s);

@@ -33,14 +33,14 @@ static inline void tiny_graph(struct dataset_source *s) {
 
 /* Four hyperedges of three vertices: e, e + 1 and e + 5. */
 static inline void tiny_hypergraph(struct dataset_source *s) {
-  s->hyperedges = 4;
-  s->hyper_start = calloc(5, sizeof *s->hyper_start);
-  s->hyper_vertex = calloc(12, sizeof *s->hyper_vertex);
+  s->hyper.edges = 4;
+  s->hyper.start = calloc(5, sizeof *s->hyper.start);
+  s->hyper.vertex = calloc(12, sizeof *s->hyper.vertex);
   for (int e = 0; e < 4; e++) {
-    s->hyper_start[e + 1] = 3 * (e + 1);
-    s->hyper_vertex[3 * e] = e;
-    s->hyper_vertex[3 * e + 1] = e + 1;
-    s->hyper_vertex[3 * e + 2] = e + 5;
+    s->hyper.start[e + 1] = 3 * (e + 1);
+    s->hyper.vertex[3 * e] = e;
+    s->hyper.vertex[3 * e + 1] = e + 1;
+    s->hyper.vertex[3 * e + 2] = e + 5;
   }
 }
 

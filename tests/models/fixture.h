@@ -74,14 +74,14 @@ static inline int has_member(const struct fixture *f, int64_t e, int64_t v) {
 
 static inline void fill_hypergraph(const struct fixture *f, struct dataset_source *s) {
   int64_t filled = 0;
-  s->hyper_start = calloc((size_t)f->hyperedges + 1, sizeof *s->hyper_start);
-  s->hyper_vertex = calloc((size_t)(f->hyperedges * f->nodes), sizeof *s->hyper_vertex);
+  s->hyper.start = calloc((size_t)f->hyperedges + 1, sizeof *s->hyper.start);
+  s->hyper.vertex = calloc((size_t)(f->hyperedges * f->nodes), sizeof *s->hyper.vertex);
   for (int64_t e = 0; e < f->hyperedges; e++) {
     for (int64_t v = 0; v < f->nodes; v++)
-      if (has_member(f, e, v)) s->hyper_vertex[filled++] = (int32_t)v;
-    s->hyper_start[e + 1] = filled;
+      if (has_member(f, e, v)) s->hyper.vertex[filled++] = (int32_t)v;
+    s->hyper.start[e + 1] = filled;
   }
-  s->hyperedges = f->hyperedges;
+  s->hyper.edges = f->hyperedges;
 }
 
 static inline float feature_of(const struct fixture *f, int64_t v, int64_t j) {

@@ -251,16 +251,16 @@ static int name_vertices(struct dataset_source *source, int64_t base) {
 /* Rows of vertices, ascending. */
 static int group_vertices(struct hyper_file *file, int64_t *repeated, int64_t *single) {
   struct dataset_source *source = &file->import->source;
-  TRY(memory_arrays("hyperedges", ROOM(&source->hyper_start, file->hyperedges + 1),
-                    ROOM(&source->hyper_vertex, file->pairs)));
+  TRY(memory_arrays("hyperedges", ROOM(&source->hyper.start, file->hyperedges + 1),
+                    ROOM(&source->hyper.vertex, file->pairs)));
   for (int64_t i = 0, at = 0, end; i < file->pairs; i = end) {
     for (end = i; end < file->pairs && file->pair[end].target == file->pair[i].target; end++)
-      source->hyper_vertex[at + end - i] = (int32_t)(file->pair[end].source - file->base);
-    int64_t kept = sort_distinct(source->hyper_vertex + at, end - i);
+      source->hyper.vertex[at + end - i] = (int32_t)(file->pair[end].source - file->base);
+    int64_t kept = sort_distinct(source->hyper.vertex + at, end - i);
     *repeated += end - i - kept;
     *single += kept == 1;
     at += kept;
-    source->hyper_start[++source->hyperedges] = at;
+    source->hyper.start[++source->hyper.edges] = at;
   }
   return OK;
 }
@@ -270,11 +270,11 @@ static int build(struct hyper_file *file) {
   int64_t repeated = 0, single = 0;
   source->nodes = file->nodes;
   TRY(group_vertices(file, &repeated, &single));
-  if (source->hyperedges == 0) FAIL(BAD_INPUT, "%s: its hyperedges are empty", file->text->path);
+  if (source->hyper.edges == 0) FAIL(BAD_INPUT, "%s: its hyperedges are empty", file->text->path);
   log_info("%lld hyperedges of %lld vertices, ids from %lld: %lld empty ones left out, %lld vertices that "
            "repeat in a hyperedge merged, %lld of one vertex kept, as are equal ones",
-           (long long)source->hyperedges, (long long)source->nodes, (long long)file->base,
-           (long long)(file->hyperedges - source->hyperedges), (long long)repeated, (long long)single);
+           (long long)source->hyper.edges, (long long)source->nodes, (long long)file->base,
+           (long long)(file->hyperedges - source->hyper.edges), (long long)repeated, (long long)single);
   return name_vertices(source, file->base);
 }
 

@@ -40,10 +40,10 @@ static int make_hyperedges(const struct bench_options *options, struct dataset_s
 }
 
 static int copy_hyperedges(struct bench *bench, const struct dataset_source *source, struct csr **edges) {
-  int64_t incidences = source->hyper_start[source->hyperedges];
-  TRY(take_room(bench, source->hyperedges, source->nodes, incidences, edges));
-  memcpy((*edges)->start, source->hyper_start, (size_t)(source->hyperedges + 1) * sizeof(int64_t));
-  memcpy((*edges)->col, source->hyper_vertex, (size_t)incidences * sizeof(int32_t));
+  int64_t incidences = source->hyper.start[source->hyper.edges];
+  TRY(take_room(bench, source->hyper.edges, source->nodes, incidences, edges));
+  memcpy((*edges)->start, source->hyper.start, (size_t)(source->hyper.edges + 1) * sizeof(int64_t));
+  memcpy((*edges)->col, source->hyper.vertex, (size_t)incidences * sizeof(int32_t));
   return OK;
 }
 

@@ -7,6 +7,7 @@
 #include "models/core/graph_sums.h"
 #include "models/core/parameters.h"
 #include "models/core/propagate.h"
+#include "models/core/readout.h"
 #include "models/program/program.h"
 
 /* One pass over the program, and what it works on. */
@@ -16,6 +17,7 @@ struct pass {
   const struct parameters *parameters;
   const struct features *features;
   struct propagation *propagation;
+  const struct readout *readout;
   const int64_t *id;          /* [own] global node ids on the device */
   void *sums;                 /* real [2 widest norm]: of batch norms over ranks */
   const struct loss_op *loss; /* that comes along with the logits; NULL: none */
@@ -38,6 +40,7 @@ rule run_attend, run_attend_backward;                           /* attend.c */
 rule run_dynamic, run_dynamic_backward;                         /* dynamic.c */
 rule run_cosine, run_cosine_backward;                           /* cosine.c */
 rule run_reduce, run_reduce_backward;                           /* reduce.c */
+rule run_readout, run_readout_backward;                         /* readout.c */
 rule run_add, run_dropout, run_epilogue, run_epilogue_backward; /* epilogue.c */
 rule run_zero;                                                  /* zero.c */
 rule run_norm_backward;                                         /* norm.c */

@@ -20,6 +20,8 @@ int run_step(const struct pass *pass, int s) {
       [STEP_COSINE_BACKWARD] = run_cosine_backward,
       [STEP_REDUCE] = run_reduce,
       [STEP_REDUCE_BACKWARD] = run_reduce_backward,
+      [STEP_READOUT] = run_readout,
+      [STEP_READOUT_BACKWARD] = run_readout_backward,
       [STEP_ADD] = run_add,
       [STEP_ZERO] = run_zero,
       [STEP_DROPOUT] = run_dropout,

@@ -24,7 +24,7 @@ TEST(what_was_written_is_read_back) {
   assert_int_equal(d.features, TINY_FEATURES);
   assert_int_equal(d.classes, TINY_CLASSES);
   assert_int_equal(d.task, TASK_MULTICLASS);
-  assert_true(d.has_graph && d.has_features && d.has_labels && d.weighted && !d.directed && !d.sparse);
+  assert_true(d.has_graph && d.has_features && d.task != TASK_NONE && d.weighted && !d.directed && !d.sparse);
   assert_int_equal(d.ids, 1);
   assert_int_equal(d.splits, 1);
   int64_t start[TINY_NODES + 1], id[TINY_NODES];

@@ -76,13 +76,13 @@ TEST(the_hypergraph_is_checked) {
   struct dataset_source s = with_hyperedges();
   assert_finds(&s, 0, "");
   s = with_hyperedges();
-  s.hyper_start[2] = 10;
+  s.hyper.start[2] = 10;
   assert_finds(&s, 1, "/hypergraph/indptr[3] is 9 after 10; offsets must not descend");
   s = with_hyperedges();
-  s.hyper_vertex[5] = TINY_NODES;
+  s.hyper.vertex[5] = TINY_NODES;
   assert_finds(&s, 1, "/hypergraph/indices[5], in row 1, is 12; 0 to 11 are allowed");
   s = with_hyperedges();
-  s.hyper_vertex[1] = 0;
+  s.hyper.vertex[1] = 0;
   assert_finds(&s, 1, "/hypergraph/indices[1], in row 0, is 0 after 0; a row must ascend without duplicates");
 }
 

@@ -10,10 +10,10 @@ static void assert_hyperedges(const struct dataset_source *source, int64_t nodes
   char text[256] = "";
   size_t used = 0;
   assert_int_equal(source->nodes, nodes);
-  for (int64_t e = 0; e < source->hyperedges; e++) {
-    for (int64_t i = source->hyper_start[e]; i < source->hyper_start[e + 1]; i++)
-      used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > source->hyper_start[e] ? " " : "",
-                               source->hyper_vertex[i]);
+  for (int64_t e = 0; e < source->hyper.edges; e++) {
+    for (int64_t i = source->hyper.start[e]; i < source->hyper.start[e + 1]; i++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > source->hyper.start[e] ? " " : "",
+                               source->hyper.vertex[i]);
     used += (size_t)snprintf(text + used, sizeof text - used, "|");
   }
   assert_string_equal(text, rows);

@@ -48,8 +48,8 @@ static void make(const struct kind *kind) {
 
 /* Rows [first, first + rows) as a rank reads them, in two steps. */
 static void compare_rows(enum rows_kind kind, int64_t first, int64_t rows) {
-  const int64_t *start = (kind == GRAPH_ROWS ? whole.start : whole.hyper_start) + first;
-  const int32_t *id = (kind == GRAPH_ROWS ? whole.col : whole.hyper_vertex) + start[0];
+  const int64_t *start = (kind == GRAPH_ROWS ? whole.start : whole.hyper.start) + first;
+  const int32_t *id = (kind == GRAPH_ROWS ? whole.col : whole.hyper.vertex) + start[0];
   const int64_t count = start[rows] - start[0], half = count / 2, step = rows / 3;
   int64_t *offset = malloc((size_t)(rows + 1) * sizeof *offset);
   int32_t *read = malloc((size_t)(count + 1) * sizeof *read);

@@ -34,13 +34,13 @@ static const char *path_of(int wide) {
 
 static void write_file(int wide) {
   int64_t edges = wide ? LONG : SHORT, filled = 0;
-  struct dataset_source s = {.name = "hyper", .nodes = VERTICES, .hyperedges = edges};
-  assert_ok(memory_alloc(&s.hyper_start, (edges + 1) * 8, "test"));
-  assert_ok(memory_alloc(&s.hyper_vertex, edges * VERTICES * 4, "test"));
+  struct dataset_source s = {.name = "hyper", .nodes = VERTICES, .hyper.edges = edges};
+  assert_ok(memory_alloc(&s.hyper.start, (edges + 1) * 8, "test"));
+  assert_ok(memory_alloc(&s.hyper.vertex, edges * VERTICES * 4, "test"));
   for (int64_t e = 0; e < edges; e++) {
     for (int64_t v = 0; v < VERTICES; v++)
-      if (has(wide, e, v)) s.hyper_vertex[filled++] = (int32_t)v;
-    s.hyper_start[e + 1] = filled;
+      if (has(wide, e, v)) s.hyper.vertex[filled++] = (int32_t)v;
+    s.hyper.start[e + 1] = filled;
   }
   if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(wide)));
   dataset_source_free(&s);
@@ -184,7 +184,7 @@ TEST(damaged_hyperedges_are_refused_by_name) {
     int64_t start[] = {0, 2, 4};
     int32_t vertex[] = {0, 1, 3, damage ? 9 : 2};
     struct dataset_source s = {
-        .name = "hyper", .nodes = 8, .hyperedges = 2, .hyper_start = start, .hyper_vertex = vertex};
+        .name = "hyper", .nodes = 8, .hyper.edges = 2, .hyper.start = start, .hyper.vertex = vertex};
     struct graph graph;
     if (comm.rank == 0) assert_ok(dataset_write(&s, path_of(0)));
     assert_ok(comm_barrier(&comm));
