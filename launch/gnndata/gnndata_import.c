@@ -16,13 +16,15 @@ static const struct option table[] = {
     FLAG(undirected, "undirected", "store every arc in both directions, of two weights the larger"),
     FLAG(drop_self_loops, "drop-self-loops", "leave arcs from a node to itself out"),
     FLAG(weights, "weights", "keep edge values as weights (duplicates are summed)"),
-    TEXT(features, "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node) or random:F;\n"
+    TEXT(features, "FILE.npy [nodes, F], FILE.npz (scipy CSR), FILE.csv (a row a node), random:F or degree:F (a one in the\n"
+                   "                         column of the node's degree, the last one for all above);\n"
                    "                         of a table A,B,... (columns of numbers) or all"),
     FLAG(binarize, "binarize", "every feature that is not 0 becomes 1"),
     TEXT(labels, "FILE (\"label\" or \"id label\" a line), FILE.npy or random:C"),
     TEXT(split, "FILE (train, val, test or none a line), FILE.npz (train_idx ...: rows of the dataset,\n"
                 "                         or train_mask ..., train_masks ...),\n"
                 "                         random:TRAIN,VAL (fractions) or per-class:TRAIN,VAL (counts); the rest is test;\n"
+                "                         folds:K (K splits: each tests on a fold, validates on the next, trains on the others);\n"
                 "                         of a table the COLUMN that has train, val, test or nothing"),
     COUNT(splits, "N", 1, 1000, "make N random splits (default 1)"),
     COUNT(nodes, "N", 1, INT32_MAX, "the ids of an edge list are 0 .. N-1, nodes without arcs included; vertices of a hypergraph"),
@@ -77,8 +79,9 @@ static void print_hypergraph(const struct import *import, const char *splits) {
 static void print_summary(const struct import *import) {
   const struct dataset_source *source = &import->source;
   const struct edges *edges = &import->edges;
-  char splits[160];
+  char splits[160], graphs[48] = "";
   print_splits(import, splits, sizeof splits);
+  if (source->graphs.start) snprintf(graphs, sizeof graphs, "%lld graphs, ", (long long)source->graphs.count);
   if (source->hyper.start) {
     print_hypergraph(import, splits);
     return;
@@ -87,9 +90,9 @@ static void print_summary(const struct import *import) {
     log_warn("%s: %lld edges have another weight each way: both got the larger one", import->options->input,
              (long long)edges->unequal);
   log_info(
-      "%s: %lld nodes, %lld arcs, %s%s, %lld features, %lld classes%s, %s; dropped %lld self loops, %lld "
+      "%s: %s%lld nodes, %lld arcs, %s%s, %lld features, %lld classes%s, %s; dropped %lld self loops, %lld "
       "duplicates, %lld unlabelled nodes of splits; added %lld reverse arcs",
-      import->options->output, (long long)source->nodes, (long long)source->start[source->nodes],
+      import->options->output, graphs, (long long)source->nodes, (long long)source->start[source->nodes],
       source->directed ? "directed" : "undirected", source->weight ? ", weighted" : "",
       (long long)source->features, (long long)source->classes,
       source->task == TASK_MULTILABEL ? " (multilabel)" : "", splits, (long long)edges->loops,

@@ -19,6 +19,7 @@ struct fixture {
   int thirds;         /* weights and features are floats that no short sum of them is */
   int train;          /* percent of the nodes that train; 0: a third */
   int asked;          /* percent of the others that validate or test; 0: all */
+  int graphs;         /* the nodes are those of so many graphs, which get larger; labels are theirs. 0: one */
   int arcs;           /* percent of the pairs of nodes with an arc; 0: 12 */
 };
 
@@ -31,10 +32,28 @@ static inline int64_t twin_of(const struct fixture *f, int64_t v) {
   return f->twins > 1 ? v - v % f->twins : v;
 }
 
+/* The node that a graph begins with; behind the last one, how many there are. */
+static inline int64_t graph_begin(const struct fixture *f, int64_t g) {
+  return g + (f->nodes - f->graphs) * g * (g + 1) / (f->graphs * (f->graphs + 1));
+}
+
+/* The graph of a node. */
+static inline int64_t graph_of(const struct fixture *f, int64_t v) {
+  int64_t g = 0;
+  while (f->graphs > 0 && graph_begin(f, g + 1) <= v) g++;
+  return g;
+}
+
+/* Whether the node has a label: the first one of its graph, or any. */
+static inline int is_labelled(const struct fixture *f, int64_t v) {
+  return f->graphs == 0 || graph_begin(f, graph_of(f, v)) == v;
+}
+
 /* Whether the arc (v <- u) is there; every tenth node has a stored self loop, every 13th no arcs at all. Half
  * of these loops have weight 0. */
 static inline int has_arc(const struct fixture *f, int64_t v, int64_t u) {
   int64_t a = twin_of(f, v), b = twin_of(f, u);
+  if (graph_of(f, v) != graph_of(f, u)) return 0;
   if (f->twins > 1) return a != b && draw((uint64_t)((a < b ? a : b) * f->nodes + a + b), 1) % 100 < 20;
   if (v % 13 == 5 || u % 13 == 5) return 0;
   if (u == v) return v % 10 == 3;
@@ -100,8 +119,9 @@ static inline void fill_nodes(const struct fixture *f, struct dataset_source *s)
   else
     s->label = calloc((size_t)f->nodes, sizeof *s->label);
   for (int64_t v = 0; v < f->nodes; v++) {
-    if (!f->multilabel) s->label[v] = (int32_t)(draw((uint64_t)v, 5) % (uint32_t)f->classes);
-    for (int64_t c = 0; c < f->classes && f->multilabel; c++)
+    const int labelled = is_labelled(f, v);
+    if (!f->multilabel) s->label[v] = labelled ? (int32_t)(draw((uint64_t)v, 5) % (uint32_t)f->classes) : -1;
+    for (int64_t c = 0; c < f->classes && f->multilabel && labelled; c++)
       s->labels[v * f->classes + c] = draw((uint64_t)(v * f->classes + c), 6) % 2;
   }
 }
@@ -121,9 +141,17 @@ static inline void fill_split(const struct fixture *f, struct dataset_source *s)
     s->split->node[part] = calloc((size_t)f->nodes, sizeof(int64_t));
   for (int64_t v = 0; v < f->nodes; v++) {
     const uint32_t part = part_of(f, v);
+    if (!is_labelled(f, v)) continue;
     if (part != SPLIT_TRAIN && f->asked && draw((uint64_t)v, 10) % 100 >= (uint32_t)f->asked) continue;
     s->split->node[part][s->split->count[part]++] = v;
   }
+}
+
+static inline void fill_graphs(const struct fixture *f, struct dataset_source *s) {
+  if (f->graphs == 0) return;
+  s->graphs.count = f->graphs;
+  s->graphs.start = calloc((size_t)f->graphs + 1, sizeof *s->graphs.start);
+  for (int64_t g = 0; g <= f->graphs; g++) s->graphs.start[g] = graph_begin(f, g);
 }
 
 static inline void fixture_write(const struct fixture *f, const char *path) {
@@ -138,6 +166,7 @@ static inline void fixture_write(const struct fixture *f, const char *path) {
   else
     fill_graph(f, &s);
   fill_nodes(f, &s);
+  fill_graphs(f, &s);
   fill_split(f, &s);
   assert_ok(dataset_write(&s, path));
   dataset_source_free(&s);
