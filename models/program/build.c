@@ -166,8 +166,23 @@ static void build_readout(struct build *b) {
   b->x = b->program->embedding = step.out[0];
 }
 
+/* Its parameters have names of their own: a checkpoint tells by them what its logits are of. */
+static void build_graph_head(struct build *b) {
+  const int64_t classes = b->run->shard->classes;
+  build_readout(b);
+  b->last = 1;
+  int weight = build_weight(b, "readout", build_cols(b, b->x), classes);
+  struct step epilogue = step_of(STEP_EPILOGUE, b->layer);
+  if (b->run->config->model.bias)
+    epilogue.index.bias = build_parameter(b, "readout_bias", 1, classes, START_ZERO);
+  build_epilogue(b, build_linear(b, b->x, weight), epilogue);
+}
+
 void build_head(struct build *b) {
-  if (build_is_of_graphs(b)) build_readout(b);
+  if (build_is_of_graphs(b)) {
+    build_graph_head(b);
+    return;
+  }
   b->last = 1;
   build_linear_layer(b, b->run->shard->classes, build_last(b->run));
 }

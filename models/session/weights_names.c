@@ -32,6 +32,8 @@ static const struct naming table[] = {
     {"gcnii", "weight", "convs.", ".weight1", WEIGHTS_AS_IS},
     {"gcnii end", "weight", "lins.", ".weight", WEIGHTS_TRANSPOSED},
     {"gcnii end", "bias", "lins.", ".bias", WEIGHTS_ROW},
+    {"", "readout", "lins.", ".weight", WEIGHTS_TRANSPOSED},
+    {"", "readout_bias", "lins.", ".bias", WEIGHTS_ROW},
     {"", "gain", "norms.", ".weight", WEIGHTS_ROW},
     {"", "shift", "norms.", ".bias", WEIGHTS_ROW},
     {"", "running_mean", "norms.", ".running_mean", WEIGHTS_ROW},

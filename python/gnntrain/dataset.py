@@ -69,7 +69,7 @@ def arrays_of(found, weighted, undirected, drop_self_loops):
     features, width = features_of(found.get("x"), nodes)
     label, classes, task = labels_of(found.get("y"), nodes, found.get("num_classes"))
     splits = splits_of(found, nodes, label)
-    arrays = {"graph/indptr": indptr, "graph/indices": indices, "graph/weights": weight, "node/labels": label}
+    arrays = {"graphs/indptr": found.get("graphs"), "graph/indptr": indptr, "graph/indices": indices, "graph/weights": weight, "node/labels": label}
     if isinstance(features, tuple):
         arrays.update(zip(("node/features/indptr", "node/features/indices", "node/features/data"), features))
     else:
@@ -100,8 +100,9 @@ class Dataset:
 
     @classmethod
     def from_object(cls, data, undirected=False, drop_self_loops=False, weights=False, name=None):
-        """From PyG's Data, a DGLGraph, OGB's pair of graph and labels, a dataset of one graph, or a dict of edge_index
-        [2, E] (sources, targets) and any of num_nodes, x, y, edge_weight, train_mask, val_mask, test_mask.
+        """From PyG's Data, a DGLGraph, OGB's pair of graph and labels, a dataset or list of these, or a dict of edge_index
+        [2, E] (sources, targets) and any of num_nodes, x, y, edge_weight, train_mask, val_mask, test_mask. Several graphs
+        are classified: each has a label y of its own.
 
         undirected: every arc in both directions; weights: keep edge weights (those of equal arcs are summed).
         Masks of several columns [N, S] become S splits. Error: what does not fit, by its place.
@@ -165,6 +166,9 @@ class Dataset:
             raise Error(f"{self._path}: /{place}: has shape {values.shape}; {sizes[place]} is expected")
         if place == "graph/indptr" and (values[0] != 0 or values[-1] != self.num_edges or (np.diff(values) < 0).any()):
             raise Error(f"{self._path}: /{place}: does not ascend from 0 to {self.num_edges}")
+        if place == "graphs/indptr" and (values.ndim != 1 or len(values) < 2 or values[0] != 0 or values[-1] != nodes or
+                                         (np.diff(values) < 1).any()):
+            raise Error(f"{self._path}: /{place}: does not ascend from 0 to {nodes}")
         if place == "graph/indices" and values.size and not (values.min() >= 0 and values.max() < nodes):
             raise Error(f"{self._path}: /{place}: names nodes outside 0 .. {nodes - 1}")
 
@@ -182,6 +186,11 @@ class Dataset:
     def weights(self):
         """float32 [E]; None where edges have none."""
         return self.array("graph/weights")
+
+    @property
+    def graphs(self):
+        """int64 [G + 1]: the nodes that graphs begin with, and how many nodes there are; None: labels are of nodes."""
+        return self.array("graphs/indptr")
 
     @property
     def edge_index(self):
@@ -222,7 +231,8 @@ class Dataset:
 
     def __repr__(self):
         count = len(self.splits)
-        return (f"{self.num_nodes} nodes, {self.num_edges} arcs, {'directed' if self.directed else 'undirected'}"
+        many = "" if self.graphs is None else f"{len(self.graphs) - 1} graphs, "
+        return (f"{many}{self.num_nodes} nodes, {self.num_edges} arcs, {'directed' if self.directed else 'undirected'}"
                 f"{', weighted' if 'graph/weights' in self._arrays else ''}, {self.num_features} features, "
                 f"{self.num_classes} classes ({self.task}), {count} split{'' if count == 1 else 's'}")
 

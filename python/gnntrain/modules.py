@@ -11,6 +11,8 @@ def _net(checkpoint, layers_of):
     checkpoint = checkpoint_of(checkpoint)
     if checkpoint.type not in TYPES:
         raise Error(f"{checkpoint.path}: model.type = \"{checkpoint.type}\" has no module; these have: {', '.join(TYPES)}")
+    if "readout" in checkpoint.layers[-1]:
+        raise Error(f"{checkpoint.path}: classifies graphs, for which there is no module; its weights are in .parameters")
     from gnntrain.net import Between, Stack
     layers = layers_of()(checkpoint.config["model"])
     net = (Between if checkpoint.type == "gcnii" else Stack)(checkpoint, layers)

@@ -1,13 +1,14 @@
 """From the objects of PyTorch Geometric, DGL and OGB to a dict of the names that arrays.py takes:
 
 edge_index [2, E] (sources, targets) and any of num_nodes, x, y, edge_weight, train_mask, val_mask, test_mask, split (part
-to list of nodes), num_classes.
+to list of nodes), num_classes, graphs (the nodes that graphs begin with, and how many nodes there are).
 """
 import collections.abc
 
 import numpy as np
 
 from gnntrain.error import Error
+from gnntrain.graph_set import joined
 
 
 def first_of(source, *names):
@@ -64,15 +65,18 @@ def is_graph(thing):
 
 
 def of_dataset(dataset):
-    """The only graph of a dataset, with its split."""
+    """The only graph of a dataset, or all of them as one, with its split."""
     if is_graph(dataset):
         return of_graph(dataset)
     if isinstance(dataset, tuple) and len(dataset) == 2:
         return dict(of_graph(dataset[0]), y=dataset[1])
     if not hasattr(dataset, "__getitem__") or isinstance(dataset, (str, bytes)):
         raise Error(f"{type(dataset).__name__} is neither a graph nor a dataset of one")
-    if hasattr(dataset, "__len__") and len(dataset) != 1:
-        raise Error(f"the dataset holds {len(dataset)} graphs; datasets of one graph are written")
+    if hasattr(dataset, "__len__") and len(dataset) == 0:
+        raise Error("the dataset holds no graphs")
+    if hasattr(dataset, "__len__") and len(dataset) > 1:
+        return joined([of_dataset(dataset[k]) for k in range(len(dataset))],
+                      split_of(dataset) if hasattr(dataset, "get_idx_split") else None)
     found = of_dataset(dataset[0])
     if hasattr(dataset, "get_idx_split"):
         found.update(split=split_of(dataset))

@@ -47,9 +47,16 @@ def _gcnii(place, layer):
     return {f"{place}.weight1": layer["weight"]}
 
 
+def _head(place, layer):
+    """Of a model that classifies graphs: what stands above the readout."""
+    return _linear(place, layer, "readout", "readout_bias")
+
+
 def _gin(checkpoint):
     """Two layers of gnntrain are a convolution."""
     found, layers, model = {}, checkpoint.layers, checkpoint.config["model"]
+    if "readout" in layers[-1]:
+        found.update(_head(f"lins.{len(layers) // 2}", layers.pop()))
     for k in range(0, len(layers), 2):
         inner, place = layers[k], f"convs.{k // 2}"
         found[f"{place}.eps"] = inner["eps"][0] if "eps" in inner else np.array([model["eps"]])
@@ -65,7 +72,9 @@ def _alike(checkpoint, convolution):
     found, layers = {}, checkpoint.layers
     between = convolution is _gcnii
     for k, layer in enumerate(layers):
-        if between and k in (0, len(layers) - 1):
+        if "readout" in layer:
+            found.update(_head(f"lins.{k}", layer))
+        elif between and k in (0, len(layers) - 1):
             found.update(_linear(f"lins.{int(k > 0)}", layer))
         else:
             found.update(convolution(f"convs.{k - between}", layer))

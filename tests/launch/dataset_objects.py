@@ -73,6 +73,23 @@ class Two(list):
         self.extend([Data(), Data()])
 
 
+class Second(list):
+    """Of two graphs the second is otherwise."""
+
+    def __init__(self, **entries):
+        self.extend([Data(), Data(**entries)])
+
+
+class Graphs(list):
+    """Of OGB, of graphs with a class each."""
+
+    def __init__(self):
+        self.extend([Data(y=np.array([[0]])), Data(y=np.array([1])), Data(y=1)])
+
+    def get_idx_split(self):
+        return dict(train=np.array([0, 2]), valid=np.array([1]), test=np.zeros(0, int))
+
+
 class Masks(list):
     def __init__(self, mask):
         self.append(Data(train_mask=mask))

@@ -25,6 +25,8 @@ written Pyg "4 nodes, 5 arcs, directed, 2 features, 5 classes (multiclass), 2 sp
 written Pyg_weighted "4 nodes, 6 arcs, undirected, weighted, 2 features, 5 classes (multiclass), 2 splits" \
   --weights --undirected
 written Dgl "4 nodes, 5 arcs, directed, 16 features, 2 classes (multilabel), 1 split"
+written Two "8 nodes, 10 arcs, directed, 2 features, 3 classes (multiclass), 0 splits"
+written Graphs "3 graphs, 12 nodes, 18 arcs, undirected, 2 features, 2 classes (multiclass), 1 split" --undirected
 written Ogb "4 nodes, 6 arcs, undirected, 2 features, 2 classes (multiclass), 1 split" --undirected
 
 "$python" - <<'PYTHON' || fail "other values than the objects'"
@@ -52,6 +54,16 @@ with h5py.File("Dgl.h5") as f:
     same(f, "node/features/indices", [0, 1, 2, 3])
     same(f, "node/labels", [[0, 1], [1, 1], [0, 0], [1, 0]])
     same(f, "split/test", [2, 3])
+with h5py.File("Two.h5") as f:
+    same(f, "node/labels", [1, 0, 2, -1] * 2)
+    same(f, "graph/indices", [1, 3, 0, 2, 1, 5, 7, 4, 6, 5])
+    assert "graphs" not in f
+with h5py.File("Graphs.h5") as f:
+    same(f, "graphs/indptr", [0, 4, 8, 12])
+    same(f, "node/labels", [0, -1, -1, -1, 1, -1, -1, -1, 1, -1, -1, -1])
+    same(f, "node/features", np.tile(np.arange(8).reshape(4, 2), (3, 1)))
+    same(f, "split/train", [0, 8])
+    same(f, "split/val", [4])
 with h5py.File("Ogb.h5") as f:
     same(f, "node/labels", [1, 0, -1, 1])
     same(f, "split/train", [0, 3])
@@ -71,6 +83,8 @@ fi
 
 settings pyg.toml dataset.path=Pyg.h5
 must_run 1 pyg.toml --epochs 2
+settings graphs.toml dataset.path=Graphs.h5
+must_run 2 graphs.toml --epochs 2
 
 # refuses SENTENCE ARGUMENT...: notes a call, of which hundreds fit into one start of Python; refused_all makes them.
 refuses() { printf '%s\0' $# "$@" >>refusals; }
@@ -92,7 +106,10 @@ refuses "expected name=VALUE for Two, found '=5'" dataset_objects:Two bad.h5 =5
 refuses "expected name=VALUE for Two, found '5a=5'" dataset_objects:Two bad.h5 5a=5
 refuses "ZipFile cannot be made from these arguments: FileNotFoundError" zipfile:ZipFile bad.h5 file=nowhere.zip
 refuses "str is neither a graph nor a dataset of one" builtins:str bad.h5 object=a
-refuses "the dataset holds 2 graphs" dataset_objects:Two bad.h5
+refuses "graph 1 has no label" dataset_objects:Second bad.h5 y=None
+refuses "graph 1 has 2 labels, graph 0 has 4; a class or a row of 0 and 1" dataset_objects:Second bad.h5 "y=[0, 1]"
+refuses "graph 1 has features of shape (1, 1) for 4 nodes; those of graph 0 have shape (4, 2)" dataset_objects:Second bad.h5 "x=[[1]]"
+refuses "graph 1 has an edge outside of its nodes 0 .. 3" dataset_objects:Second bad.h5 "edge_index=[[0, 9], [1, 0]]"
 refuses "the edges have no weights" dataset_objects:Dgl bad.h5 --weights
 refuses "edge 1 names node 9, outside 0 .. 3" dataset_objects:Pyg bad.h5 "edge_index=[[0, 9], [1, 0]]"
 refuses "2 sources, 1 targets of edges" dataset_objects:Pyg bad.h5 "edge_index=[[0, 1], [1]]"

@@ -66,18 +66,29 @@ cmp one four || fail "predictions differ between ranks"
 awk -F, 'NR > 1 && ($1 != NR - 2 || $3 != ($2 ? 1 : -1)) { exit 1 }' one.csv || fail "ids or classes of one.csv"
 must_run 2 base.toml --predict run.whole/best.h5 --out one.h5
 grep -q 'and embeddings of 60 graphs' out.txt || fail "predict says $(cat out.txt)"
+works gnntrain --export run.whole/best.h5 --out one.npz
 if python3 -c 'import h5py' 2>/dev/null; then
-  python3 - <<'END' || fail "predictions are not a row a graph"
-import csv, h5py
+  PYTHONPATH=$GNNTRAIN_SOURCE/python PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || fail "predictions or weights are others"
+import csv, h5py, numpy as np
+import gnntrain
+from gnntrain.weights import state_of
 with h5py.File("one.h5") as f:
     assert f["embedding"].shape == (60, 12) and f["logits"].shape == (60, 2) and "id" not in f
     assert list(f["prediction"]) == [int(row["prediction"]) for row in csv.DictReader(open("one.csv"))]
+weights, written = state_of(gnntrain.Checkpoint("run.whole/best.h5")), np.load("one.npz")
+assert weights.keys() == set(written) and "lins.2.weight" in weights
+assert all(np.array_equal(weights[name], written[name]) for name in weights)
+data = gnntrain.Dataset.open("tiny.h5")
+assert len(data.graphs) == 61 and repr(data).startswith("60 graphs, ")
 END
 fi
 must_run 1 base.toml --eval run.whole/best.h5
 [[ $(grep -cE '^  (train|val|test) ' out.txt) -ge 3 ]] || fail "eval says $(cat out.txt)"
 
-must_refuse 2 'has 60 graphs and cannot be cut into 61 parts' 1 base.toml --plan 61
+run gnndata partition tiny.h5 --parts 61
+((code == 2)) && grep -q 'has 60 graphs and cannot be cut into 61 parts' err.txt || fail "61 parts: $(cat err.txt)"
+works gnndata partition tiny.h5 --parts 4
+grep -q '^partition: whole graphs, 4 parts' out.txt && grep -q '^edge cut: 0 of' out.txt || fail "partition says $(cat out.txt)"
 must_refuse 2 'partition.grid = "1x2": graphs of tiny.h5 stay whole; "2x1" is allowed' 2 base.toml --set partition.grid=1x2
 must_refuse 2 'labels are of its 60 graphs, which model.type = "appnp" does not classify' 1 base.toml --set model.type=appnp
 must_refuse 2 'labels are of its 60 graphs, which model.type = "sgc" does not classify' 1 base.toml --set model.type=sgc

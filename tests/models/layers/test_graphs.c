@@ -38,7 +38,7 @@ static void check_formula(const struct fixture *f, const char *kind) {
   for (int64_t i = 0; i < f->nodes * 6; i++) hidden.value[i] += *element_of(bias, i % 6);
   clamp(f, hidden);
   struct rows readout = readout_of(f, hidden, kind);
-  add_linear(f, readout, "layer1.weight", "layer1.bias", logits);
+  add_linear(f, readout, "layer1.readout", "layer1.readout_bias", logits);
   assert_logits(logits);
   struct rows all[] = {x, product, logits, hidden, readout};
   for (int i = 0; i < 5; i++) free(all[i].value);
