@@ -230,3 +230,17 @@ int dataset_read_split(struct dataset *d, int64_t split, enum split part, int64_
   }
   return code;
 }
+
+int dataset_read_graphs(struct dataset *d, int64_t **start) {
+  static const char name[] = "/graphs/indptr";
+  TRY(memory_arrays("the first nodes of graphs", ROOM(start, d->graphs + 1)));
+  TRY(h5_read_rows(&d->h5, name, 0, d->graphs + 1, H5_INT64, *start));
+  for (int64_t g = 0; g <= d->graphs; g++) {
+    const int64_t found = (*start)[g], least = g == d->graphs ? d->nodes : g > 0 ? (*start)[g - 1] + 1 : 0;
+    const int64_t most = g == 0 ? 0 : g == d->graphs ? d->nodes : d->nodes - 1;
+    if (found < least || found > most)
+      FAIL(BAD_INPUT, "%s: %s[%lld] is %lld; %lld to %lld are allowed there", d->h5.path, name, (long long)g,
+           (long long)found, (long long)least, (long long)most);
+  }
+  return OK;
+}

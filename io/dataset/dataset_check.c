@@ -124,6 +124,51 @@ static int check_splits(struct check *c) {
   return OK;
 }
 
+/* Arcs that leave the graph of their row, of the nodes [first, last). */
+static int check_graph_arcs(struct check *c, int64_t first, int64_t last) {
+  struct dataset *d = c->d;
+  FREED int64_t *start = NULL;
+  FREED int32_t *col = NULL;
+  TRY(memory_arrays("offsets of a graph", ROOM(&start, last - first + 1)));
+  TRY(h5_read_rows(&d->h5, "/graph/indptr", first, last - first + 1, H5_INT64, start));
+  const int64_t begin = start[0], end = start[last - first];
+  if (begin < 0 || end < begin || end > d->edges) return OK; /* said of the offsets */
+  TRY(memory_arrays("arcs of a graph", ROOM(&col, end - begin)));
+  TRY(h5_read_rows(&d->h5, "/graph/indices", begin, end - begin, H5_INT32, col));
+  for (int64_t e = 0; e < end - begin; e++) {
+    if (col[e] >= first && col[e] < last) continue;
+    check_violation(c, VIOLATION_RANGE, "/graph/indices[%lld] is %d, in another graph than its row",
+                    (long long)(begin + e), col[e]);
+    return OK; /* one a graph */
+  }
+  return OK;
+}
+
+/* Labels of nodes that no graph begins with. */
+static void check_graph_labels(struct check *c, const int64_t *start) {
+  for (int64_t g = 0; c->label && g < c->d->graphs; g++) {
+    for (int64_t v = start[g] + 1; v < start[g + 1]; v++)
+      if (c->label[v] != -1)
+        check_violation(
+            c, VIOLATION_LABEL,
+            "/node/labels: node %lld has label %d; a graph's label stands at its first node, %lld",
+            (long long)v, c->label[v], (long long)start[g]);
+  }
+}
+
+/* Where graphs begin: the first that is wrong is said, and what follows it is not looked at. */
+static int check_graphs(struct check *c) {
+  struct dataset *d = c->d;
+  FREED int64_t *start = NULL;
+  if (d->graphs == 0) return OK;
+  const int code = dataset_read_graphs(d, &start);
+  if (code == BAD_INPUT) check_violation(c, VIOLATION_START, "%s", error_message() + strlen(d->h5.path) + 2);
+  if (code != OK) return code == BAD_INPUT ? OK : code;
+  check_graph_labels(c, start);
+  for (int64_t g = 0; g < d->graphs && d->has_graph; g++) TRY(check_graph_arcs(c, start[g], start[g + 1]));
+  return OK;
+}
+
 static int check_all(struct check *c) {
   TRY(check_graph(c));
   TRY(check_other_rows(c));

@@ -43,8 +43,5 @@ void check_progress(struct check *check, const char *name, int64_t done, int64_t
  * Nothing to do for what the dataset does not have. Errors: memory; what cannot be read. */
 int check_graph(struct check *check);
 int check_other_rows(struct check *check);
-/* Of a dataset of many graphs, after its labels: where graphs begin, that arcs stay inside, and where labels
- * stand. */
-int check_graphs(struct check *check);
 
 #endif

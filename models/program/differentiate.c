@@ -313,12 +313,11 @@ static void differentiate_readout(struct differentiation *d, int s, int dy) {
 
 static void differentiate_step(struct differentiation *d, int s) {
   static void (*const rules[STEP_KINDS])(struct differentiation *, int, int) = {
-      [STEP_LINEAR] = differentiate_linear,     [STEP_AGGREGATE] = differentiate_aggregate,
-      [STEP_ATTEND] = differentiate_attend,     [STEP_COSINE] = differentiate_cosine,
-      [STEP_DYNAMIC] = differentiate_dynamic,   [STEP_REDUCE] = differentiate_reduce,
-      [STEP_READOUT] = differentiate_readout,
-      [STEP_ADD] = differentiate_add,           [STEP_DROPOUT] = differentiate_dropout,
-      [STEP_EPILOGUE] = differentiate_epilogue,
+      [STEP_LINEAR] = differentiate_linear,   [STEP_AGGREGATE] = differentiate_aggregate,
+      [STEP_ATTEND] = differentiate_attend,   [STEP_COSINE] = differentiate_cosine,
+      [STEP_DYNAMIC] = differentiate_dynamic, [STEP_REDUCE] = differentiate_reduce,
+      [STEP_READOUT] = differentiate_readout, [STEP_ADD] = differentiate_add,
+      [STEP_DROPOUT] = differentiate_dropout, [STEP_EPILOGUE] = differentiate_epilogue,
   };
   const struct step *step = &d->p->step[s];
   for (int i = 0; i < STEP_OUTS && d->p->code == OK; i++) {

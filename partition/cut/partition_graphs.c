@@ -12,7 +12,8 @@ static int sum_work(struct dataset *dataset, const int64_t *start, int64_t *work
   for (int64_t first = 0, g = 0; first < dataset->nodes; first += BLOCK) {
     const int64_t rows = smaller(BLOCK, dataset->nodes - first);
     TRY(dataset_read_starts(dataset, GRAPH_ROWS, first, rows, offset));
-    for (; g <= dataset->graphs && start[g] <= first + rows; g++) work[g] = start[g] + offset[start[g] - first];
+    for (; g <= dataset->graphs && start[g] <= first + rows; g++)
+      work[g] = start[g] + offset[start[g] - first];
   }
   return OK;
 }

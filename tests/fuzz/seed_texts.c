@@ -74,6 +74,12 @@ const struct seed seed_texts[] = {
     {"hypergraph", "bipartite", "% bip\n% 4 3 2\n1 1\n2 1 5 6\n3 2\n1 2\n"},
     {"hmetis", "plain", "2 4\n1 2 3\n3 4\n"},
     {"hmetis", "weighted", "% a\n2 3 11\n7 1 2\n8 3 1\n1\n2\n3\n"},
+    {"tud", "two",
+     "1, 2\n2, 1\n3, 4\n4, 3\n====\n1\n1\n2\n2\n====\n1\n-1\n====\n0\n3\n0\n0\n====\n.5, 1\n1, 2\n2, 3\n3, "
+     "4\n"},
+    {"tud", "blanks", "1 2\n====\n1\n1\n2\n====\n7\n7\n====\n0, 1\n3, 1\n0, 2\n====\n0\n0\n0\n"},
+    {"gin", "two", "2\n3 1\n7 1 1\n9 2 0 2\n7 1 1\n2 -1\n8 1 1\n7 1 0\n"},
+    {"gin", "attributes", "1\n2 0\n4 1 1 0.5 1.5\n4 1 0 2.5 3.5\n"},
     {"labels", "alone", "0\n2\nnan\n1.0\n-1\n"},
     {"labels", "named", "# id label\n10 red\n20 blue\n30 red\n40 -1\n50 green\n99 red\n"},
     {"labels", "far", "10 9223372036854775806\n20 0\n30 -1\n"},

@@ -201,8 +201,8 @@ static void put_ids(void) {
 }
 
 static void put_h5(void) {
-  static const char *const kind[] = {"multiclass", "multilabel", "hypergraph"};
-  for (int k = 0; k < 3; k++) fuzz_write_dataset(seed_path("dataset", kind[k]), k);
+  static const char *const kind[] = {"multiclass", "multilabel", "hypergraph", "graphs"};
+  for (int k = 0; k < 4; k++) fuzz_write_dataset(seed_path("dataset", kind[k]), k);
   fuzz_write_checkpoint(seed_path("checkpoint", "small"));
   fuzz_write_parts(seed_path("parts", "given"));
 }

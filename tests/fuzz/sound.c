@@ -83,6 +83,18 @@ static void check_names(const struct import *import) {
     MUST(!dataset_text_fault(s->names.class_name[c], DATASET_CLASS_NAME, 1));
 }
 
+/* Labels, and what stands in splits, are of first nodes; arcs stay inside. */
+static void check_graphs(const struct dataset_source *s) {
+  if (!s->graphs.start) return;
+  MUST(s->graphs.count > 0 && s->graphs.start[0] == 0 && s->graphs.start[s->graphs.count] == s->nodes);
+  for (int64_t g = 0; g < s->graphs.count; g++) {
+    const int64_t first = s->graphs.start[g], last = s->graphs.start[g + 1];
+    MUST(first < last && s->label[first] >= 0);
+    for (int64_t v = first + 1; v < last; v++) MUST(s->label[v] == -1);
+    for (int64_t e = s->start[first]; e < s->start[last]; e++) MUST(s->col[e] >= first && s->col[e] < last);
+  }
+}
+
 static void check_source(const struct dataset_source *s) {
   MUST(s->nodes > 0 && s->nodes <= INT32_MAX);
   MUST((s->start != NULL) != (s->hyper.start != NULL));
@@ -93,6 +105,7 @@ static void check_source(const struct dataset_source *s) {
   check_features(s);
   check_labels(s);
   check_splits(s);
+  check_graphs(s);
 }
 
 int fuzz_import(const struct import_options *options) {

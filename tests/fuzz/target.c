@@ -26,6 +26,8 @@ const struct fuzz_target fuzz_targets[] = {
     {"metis", fuzz_metis},
     {"hypergraph", fuzz_hypergraph},
     {"hmetis", fuzz_hmetis},
+    {"tud", fuzz_tud},
+    {"gin", fuzz_gin},
     {"labels", fuzz_labels},
     {"split", fuzz_split},
     {"csv", fuzz_csv},

@@ -73,6 +73,8 @@ void fuzz_mtx(const uint8_t *data, size_t size);
 void fuzz_metis(const uint8_t *data, size_t size);
 void fuzz_hypergraph(const uint8_t *data, size_t size);
 void fuzz_hmetis(const uint8_t *data, size_t size);
+void fuzz_tud(const uint8_t *data, size_t size);
+void fuzz_gin(const uint8_t *data, size_t size);
 void fuzz_labels(const uint8_t *data, size_t size);
 void fuzz_split(const uint8_t *data, size_t size);
 void fuzz_csv(const uint8_t *data, size_t size);
@@ -93,7 +95,7 @@ void fuzz_checkpoint(const uint8_t *data, size_t size);
 void fuzz_parts_file(const uint8_t *data, size_t size);
 
 /* The valid files that the targets of HDF5 begin with, as bytes in that folder (seeds.c). */
-void fuzz_write_dataset(const char *path, int kind); /* 0, 1, 2: multiclass, multilabel, hypergraph */
+void fuzz_write_dataset(const char *path, int kind); /* 0 .. 3: multiclass, multilabel, hypergraph, graphs */
 void fuzz_write_checkpoint(const char *path);
 void fuzz_write_parts(const char *path);
 

@@ -50,6 +50,8 @@ static int read_rows(struct dataset *d, struct room *room) {
   if (d->has_graph) TRY(dataset_read_starts(d, GRAPH_ROWS, 0, d->nodes, room->start));
   if (d->has_graph)
     TRY(dataset_read_entries(d, GRAPH_ROWS, 0, d->edges, room->narrow, d->weighted ? room->value : NULL));
+  FREED int64_t *graph = NULL;
+  if (d->graphs) TRY(dataset_read_graphs(d, &graph));
   if (d->hyperedges) TRY(dataset_read_starts(d, HYPER_ROWS, 0, d->hyperedges, room->start));
   if (d->hyperedges) TRY(dataset_read_entries(d, HYPER_ROWS, 0, d->incidences, room->narrow, NULL));
   if (d->sparse) TRY(dataset_read_starts(d, FEATURE_ROWS, 0, d->nodes, room->start));
@@ -196,7 +198,7 @@ void fuzz_write_parts(const char *path) {
 
 void fuzz_write_dataset(const char *path, int kind) {
   struct dataset_source s = tiny_source(kind == 1 ? TASK_MULTILABEL : TASK_MULTICLASS, kind == 1 ? 1 : 5,
-                                        1 + kind);
+                                        kind == 3 ? 1 : 1 + kind);
   if (kind == 2) {
     free(s.start);
     free(s.col);
@@ -206,6 +208,7 @@ void fuzz_write_dataset(const char *path, int kind) {
     s.weight = NULL;
     tiny_hypergraph(&s);
   }
+  if (kind == 3) tiny_graphs(&s);
   fuzz_check_code(dataset_write(&s, path));
   dataset_source_free(&s);
 }

@@ -76,6 +76,35 @@ void fuzz_hmetis(const uint8_t *data, size_t size) {
   fuzz_check_text(fuzz_import(&options), data, size);
 }
 
+/* Arcs, graphs of nodes, their labels, labels and attributes of nodes: of a folder's tables. */
+void fuzz_tud(const uint8_t *data, size_t size) {
+  static const char *const table[] = {"tud/set_A.txt", "tud/set_graph_indicator.txt",
+                                      "tud/set_graph_labels.txt", "tud/set_node_labels.txt",
+                                      "tud/set_node_attributes.txt"};
+  enum { TABLES = sizeof table / sizeof table[0] };
+  struct fuzz_part part[TABLES] = {{NULL, 0}};
+  fuzz_parts(data, size, part, TABLES);
+  fuzz_folder("tud");
+  struct import_options options = options_of("tud", fuzz_path("tud"));
+  for (int i = 0; i < TABLES; i++) fuzz_file(table[i], part[i].data, part[i].size);
+  options.split = "folds:3";
+  int taken = fuzz_import(&options);
+  options.undirected = 1;
+  options.features = "degree:4";
+  options.split = "random:0.5,0.25";
+  taken |= fuzz_import(&options);
+  for (int i = 0; i < TABLES; i++) fuzz_check_text(taken, part[i].data, part[i].size);
+}
+
+void fuzz_gin(const uint8_t *data, size_t size) {
+  struct import_options options = options_of("gin", fuzz_file("set.txt", data, size));
+  options.split = "folds:3";
+  fuzz_check_text(fuzz_import(&options), data, size);
+  options.drop_self_loops = 1;
+  options.split = "per-class:1,1";
+  fuzz_import(&options);
+}
+
 /* Five nodes whose ids have gaps, and five whose have none. */
 static void feed_beside(const char *name, const uint8_t *data, size_t size, const char *labels) {
   static const char gaps[] = "10 20\n20 30\n30 40\n40 50\n", none[] = "0 1\n1 2\n2 3\n3 4\n";

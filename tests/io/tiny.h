@@ -81,6 +81,24 @@ static inline struct dataset_source tiny_source(enum task task, int filled, int6
   return s;
 }
 
+/* Of a source with one split: two rings of six nodes, each a graph; the first trains, the second validates.
+ */
+static inline void tiny_graphs(struct dataset_source *s) {
+  enum { RING = TINY_NODES / 2 };
+  s->graphs.count = 2;
+  s->graphs.start = calloc(3, sizeof *s->graphs.start);
+  for (int g = 0; g <= 2; g++) s->graphs.start[g] = g * RING;
+  for (int v = 0; v < TINY_NODES; v++) {
+    int first = v / RING * RING, a = first + (v + RING - 1) % RING, b = first + (v + 1) % RING;
+    s->col[2 * v] = a < b ? a : b;
+    s->col[2 * v + 1] = a < b ? b : a;
+    for (int e = 2 * v; e < 2 * v + 2; e++) s->weight[e] = (float)(s->col[e] + v) / 8;
+    if (s->label && v != first) s->label[v] = -1;
+  }
+  for (int p = 0; p < SPLIT_COUNT; p++) s->split[0].count[p] = p < 2;
+  for (int p = 0; p < 2; p++) s->split[0].node[p][0] = p * RING;
+}
+
 /* A command of the shell with the folder in place of %1$s. */
 static inline int tiny_shell(const char *format, const char *folder) {
   char command[600];

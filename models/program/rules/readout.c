@@ -1,5 +1,7 @@
-/* readout: y_g of the nodes of a graph, in the row of its first node, and its gradient. READOUT in: x; out: y,
- * who won where it is the largest value. READOUT_BACKWARD in: dy, who won; out: dx. */
+/* readout: what the nodes of a graph become, in the row of its first node, and its gradient.
+ *
+ * READOUT           in: x; out: y, who won where it is the largest value
+ * READOUT_BACKWARD  in: dy, who won; out: dx */
 #include "models/core/readout.h"
 
 #include "models/program/rules/rules.h"

@@ -86,6 +86,32 @@ TEST(the_hypergraph_is_checked) {
   assert_finds(&s, 1, "/hypergraph/indices[1], in row 0, is 0 after 0; a row must ascend without duplicates");
 }
 
+static struct dataset_source with_graphs(void) {
+  struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
+  tiny_graphs(&s);
+  return s;
+}
+
+TEST(many_graphs_are_checked) {
+  struct dataset_source s = with_graphs();
+  assert_finds(&s, 0, "");
+  s = with_graphs();
+  s.graphs.start[1] = 12;
+  assert_finds(&s, 1, "/graphs/indptr[1] is 12; 1 to 11 are allowed there");
+  s = with_graphs();
+  s.graphs.start[0] = 1;
+  assert_finds(&s, 1, "/graphs/indptr[0] is 1; 0 to 0 are allowed there");
+  s = with_graphs();
+  s.label[7] = 2;
+  assert_finds(&s, 1, "node 7 has label 2; a graph's label stands at its first node, 6");
+  s = with_graphs();
+  s.graphs.start[1] = 5; /* node 5 has no label, and two of its neighbours are in the other graph */
+  int64_t count;
+  find_violations(&s, &count);
+  assert_non_null(strstr(said, "is 5, in another graph than its row"));
+  assert_non_null(strstr(said, "node 6 has label 0; a graph's label stands at its first node, 5"));
+}
+
 TEST(undirected_means_symmetric) {
   struct dataset_source s = tiny_source(TASK_MULTICLASS, 5, 1);
   s.col[9] = 7; /* 4 -> 7 in place of 4 -> 5 */

@@ -41,6 +41,22 @@ done
 hyper "88860 vertices, 69906 hyperedges, 460630 incidences, 8 features, 11 classes, no split" walmart_trips \
   --features random:8
 
+# collection EXPECTED FORMAT FILE: graphs that are classified.
+collection() {
+  gnndata import "$2" "$GNNTRAIN_TEST_DATA/tud/$3" graph.h5 --split folds:10 >said
+  if [[ $(tail -n 1 said) != "graph.h5: "$1* ]] || ! gnndata check graph.h5; then
+    echo "$3: expected $1: $(cat said)"
+    failures=$((failures + 1))
+  fi
+  rm -f graph.h5
+}
+collection "188 graphs, 3371 nodes, 7442 arcs, undirected, 7 features, 2 classes, 10 splits (150 train" tud MUTAG
+collection "188 graphs, 3371 nodes, 7442 arcs, undirected, 7 features, 2 classes, 10 splits (150 train" gin MUTAG/MUTAG.txt.gz
+collection "1113 graphs, 43471 nodes, 162088 arcs, undirected, 4 features, 2 classes, 10 splits (889 train" tud PROTEINS
+collection "1113 graphs, 43471 nodes, 162088 arcs, undirected, 3 features, 2 classes, 10 splits (889 train" gin \
+  PROTEINS/PROTEINS.txt.gz
+collection "405 graphs, 14479 nodes, 31070 arcs, undirected, 13 features, 2 classes, 10 splits (323 train" tud BZR
+
 import 2708 10556 "undirected, 1433 features, 7 classes, 1 split (140 train, 500 val, 1000 test)*" npz cora.npz
 import 3327 9104 "undirected, 3703 features, 6 classes, 1 split (120 train, 500 val, 1000 test)*" npz citeseer.npz
 import 13752 287209 "directed, 767 features, 10 classes, no split*" npz amazon_computers.npz

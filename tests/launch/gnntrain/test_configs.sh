@@ -36,6 +36,9 @@ make() {
   elif [[ ${1-} == import && -n $real && -f $real/$3 ]]; then
     works gnndata import "$2" "$real/$3" "${@:4}"
     echo "imported"
+  elif [[ ${2-} == tud && -n $real && -d $real/tud/$3 ]]; then
+    works gnndata import tud "$real/tud/$3" "${@:4}"
+    echo "imported"
   elif [[ ${2-} == hypergraph ]]; then
     tiny synth "$path" --nodes 0 --degree 0 --features 24 --classes 5 --community-size 0 --hyperedges 3000
     echo "some hypergraph"
