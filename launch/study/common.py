@@ -1,6 +1,7 @@
 """What launch/scaling, launch/sweep and launch/report share: sentences that end them, their folders, and files that are there
 whole."""
 import os
+import pathlib
 import secrets
 import shlex
 import shutil
@@ -33,6 +34,12 @@ def launcher_of(text):
     if not launcher or not shutil.which(launcher[0]):
         raise Failure(f"--mpirun names no program that is there: {launcher[0] if launcher else ''!r}", 2)
     return launcher
+
+
+def own_programs():
+    """The folder of the programs where none is named: build/ of the project, or bin/ of the installation that this is in."""
+    share = pathlib.Path(__file__).resolve().parent.parent.parent
+    return "build" if (share / "CMakeLists.txt").exists() else str(share.parent.parent / "bin")
 
 
 def check_programs(build, *names):
