@@ -300,6 +300,12 @@ static void deal_folds(const struct import *import, int64_t folds, struct drawin
     fold[drawing->ticket[i].item] = before[class_of(source, drawing->ticket[i].item)]++ % folds;
 }
 
+/* The part that a fold is in split k. */
+static enum split part_of_fold(int64_t fold, int64_t k, int64_t folds) {
+  if (fold == k) return SPLIT_TEST;
+  return fold == (k + 1) % folds ? SPLIT_VAL : SPLIT_TRAIN;
+}
+
 static int split_by_folds(struct import *import, int64_t folds, struct drawing *drawing) {
   struct dataset_source *source = &import->source;
   const int64_t items = source_items(source);
@@ -308,10 +314,7 @@ static int split_by_folds(struct import *import, int64_t folds, struct drawing *
   deal_folds(import, folds, drawing, fold);
   for (int64_t k = 0; k < folds; k++) {
     for (int64_t i = 0; i < items; i++)
-      drawing->part[i] = fold[i] == NO_FOLD           ? NO_PART
-                         : fold[i] == k               ? SPLIT_TEST
-                         : fold[i] == (k + 1) % folds ? SPLIT_VAL
-                                                      : SPLIT_TRAIN;
+      drawing->part[i] = (uint8_t)(fold[i] == NO_FOLD ? NO_PART : (int)part_of_fold(fold[i], k, folds));
     TRY(splits_list(source, k, drawing->part, items));
   }
   return OK;
