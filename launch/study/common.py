@@ -62,12 +62,12 @@ def text_of(path):
     return path.read_text(errors="replace")
 
 
-def publish(path, text):
-    """Beside, synced, then renamed: the file is there whole, or the one before."""
+def publish(path, content):
+    """Beside, synced, then renamed: the file is there whole, or the one before. A text or bytes."""
     beside = path.with_name(f"{path.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with open(beside, "x", encoding="utf-8", errors="backslashreplace") as out:  # anew: no link that somebody put there is written through
-            out.write(text)
+        with open(beside, "xb") as out:  # anew: no link that somebody put there is written through
+            out.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
             out.flush()
             os.fsync(out.fileno())
         os.replace(beside, path)

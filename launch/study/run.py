@@ -23,7 +23,7 @@ PARTS = {
     "gemm": ("gemm", "spmm"),
     "update": ("update", "update_backward", "batch_norm_stats", "batch_norm_backward", "column_sums", "column_moments", "add",
                "dot", "dropout", "sparse_dropout", "attention_terms", "attention_rows", "attention_terms_backward",
-               "dynamic_rows", "zero", "cosine_rows", "cosine_end"),
+               "dynamic_rows", "zero", "readout", "cosine_rows", "cosine_end"),
     "loss": ("loss",),
     "reduce": ("reduce",),
     "optimiser": ("optimiser",),

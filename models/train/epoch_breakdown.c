@@ -19,7 +19,7 @@ static const char *const region_name[EPOCH_OTHER][20] = {
     [EPOCH_GEMM] = {"gemm", "spmm"},
     [EPOCH_EPILOGUE] = {"update", "update_backward", "batch_norm_stats", "batch_norm_backward", "column_sums",
                         "column_moments", "add", "dot", "dropout", "sparse_dropout", "attention_terms",
-                        "attention_rows", "attention_terms_backward", "dynamic_rows", "zero", "cosine_rows",
+                        "attention_rows", "attention_terms_backward", "dynamic_rows", "zero", "readout", "cosine_rows",
                         "cosine_end"},
     [EPOCH_LOSS] = {"loss"},
     [EPOCH_REDUCE] = {"reduce"},

@@ -3,6 +3,7 @@
   check_run_report.py page REPORT.html...           # it wants nothing from outside, its tags close, nothing of others' is a tag
   check_run_report.py curves REPORT.html FIGURE:METRIC:FACTOR:LABEL... -- RUN...   # its curves are what metrics.jsonl says
   check_run_report.py parts REPORT.html LOG         # an epoch's parts are those that gnntrain --profile printed
+  check_run_report.py events FOLDER RUN             # TensorBoard's files there hold what metrics.jsonl says
   check_run_report.py colours REPORT.html           # told apart on light and dark paper, and by colour-blind eyes
 """
 import html.parser
@@ -11,6 +12,7 @@ import json
 import math
 import pathlib
 import re
+import struct
 import sys
 import xml.etree.ElementTree as tree
 
@@ -219,8 +221,82 @@ def check_colours(text):
                 assert math.dist(seen[a], seen[b]) > 20, (eyes, a, b)
 
 
+def crc32c(data):
+    """Bit by bit, as RFC 3720 defines it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def unmasked(crc):
+    rotated = (crc - 0xA282EAD8) & 0xFFFFFFFF
+    return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF
+
+
+def message(data):
+    """Fields of a message of protocol buffers: (number, value)."""
+    at, found = 0, []
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if data[at - 1] < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        kind = key & 7
+        if kind == 0:
+            value = varint()
+        else:
+            size = {1: 8, 5: 4}.get(kind) or varint()
+            value, at = data[at:at + size], at + size
+            value = struct.unpack("<d", value)[0] if kind == 1 else struct.unpack("<f", value)[0] if kind == 5 else value
+        found.append((key >> 3, value))
+    return found
+
+
+def records(data):
+    at = 0
+    while at < len(data):
+        size, = struct.unpack_from("<Q", data, at)
+        assert unmasked(struct.unpack_from("<I", data, at + 8)[0]) == crc32c(data[at:at + 8])
+        body = data[at + 12:at + 12 + size]
+        assert unmasked(struct.unpack_from("<I", data, at + 12 + size)[0]) == crc32c(body)
+        yield dict(message(body))
+        at += 16 + size
+    assert at == len(data)
+
+
+def check_events(folder, run):
+    lines = [json.loads(line) for line in (pathlib.Path(run) / "metrics.jsonl").read_text().splitlines()]
+    for index in {line["run"] for line in lines}:
+        place = folder / f"run-{index}" if len({line["run"] for line in lines}) > 1 else folder
+        path, = place.glob("events.out.tfevents.*")
+        first, *rest = records(path.read_bytes())
+        assert first[3] == b"brain.Event:2" and first[2] == 0
+        epochs = [line for line in lines if line["run"] == index and "epoch" in line]
+        assert [event[2] for event in rest] == [line["epoch"] for line in epochs]
+        for event, line in zip(rest, epochs):
+            assert event[1] == line["time"]
+            values = {tag.decode(): value for (_, tag), (_, value) in (message(v) for _, v in message(event[5]))}
+            wanted = {"loss/training": "loss", "loss/val": "val_loss", "metric/test": "test", "rate": "lr", "ms": "ms"}
+            for tag, name in wanted.items():
+                assert (tag in values) == (line[name] is not None), tag
+                assert tag not in values or math.isclose(values[tag], line[name], rel_tol=1e-6), (tag, values[tag], line[name])
+
+
 def main():
     what, page, *rest = sys.argv[1:]
+    if what == "events":
+        check_events(pathlib.Path(page), *rest)
+        return
     text = pathlib.Path(page).read_text()
     if what == "page":
         for path in (page, *rest):

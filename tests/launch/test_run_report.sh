@@ -65,6 +65,34 @@ cp all.html over.html
 works "${report[@]}" gcn gat --out over.html # over the one before
 lacks seeds over.html
 
+# The same curves for TensorBoard and as a table.
+works "${report[@]}" gcn seeds gat --out all.html --tensorboard board --csv epochs.csv
+works "${check[@]}" events board/gcn gcn
+works "${check[@]}" events board/seeds seeds
+[[ $(find board -name '*tfevents*' | wc -l) == 5 ]] || fail "other files for TensorBoard: $(find board)"
+works "${report[@]}" gcn seeds gat --out all.html --tensorboard board --csv epochs.csv # over the ones before
+[[ $(find board -name '*tfevents*' | wc -l) == 5 ]] || fail "files for TensorBoard are not replaced"
+if python3 -c 'import tensorboard' 2>/dev/null; then
+  python3 - <<'PYTHON' || fail "TensorBoard reads something else"
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+board = EventAccumulator("board/gcn")
+board.Reload()
+assert [event.step for event in board.Scalars("loss/training")] == list(range(1, 31))
+PYTHON
+fi
+python3 - <<'PYTHON' || fail "the table is not what metrics.jsonl says"
+import csv, json
+rows = list(csv.DictReader(open("epochs.csv")))
+lines = [json.loads(line) for run in ("gcn", "seeds", "gat") for line in open(f"{run}/metrics.jsonl") if '"epoch"' in line]
+assert len(rows) == len(lines) == 30 + 36 + 30
+for row, line in zip(rows, lines):
+    for name in ("epoch", "loss", "val", "val_loss", "lr", "time"):
+        assert (row[name] == "") == (line[name] is None) and (not row[name] or float(row[name]) == line[name]), (name, row, line)
+PYTHON
+echo mine >mine.csv
+refused 2 'mine.csv: is there and is no table of runs; remove it or name another' "${report[@]}" gcn --csv mine.csv
+refused 2 '--csv table: the name of a file that ends in .csv is expected' "${report[@]}" gcn --csv table
+
 # Files of before have fewer fields; a line that is being written does not count; a run of a single epoch; many epochs.
 cp -r gat old
 sed -i -E 's/, "train_loss".*\}/}/' old/metrics.jsonl
