@@ -73,10 +73,13 @@ double class_f1(const struct class_score *score) {
 }
 
 /* name: what classes are called, or NULL. */
-static void print(const struct class_score *score, char *const *name, int64_t classes, enum split split) {
+static void print(const struct class_score *score, char *const *name, const struct shard *shard,
+                  enum split split) {
+  const int64_t classes = shard->classes;
   char precision[16], recall[16], f1[16];
   double sum = 0, count = 0;
-  log_result("  %s by class %8s %10s %8s %8s", split_name[split], "nodes", "precision", "recall", "F1");
+  log_result("  %s by class %8s %10s %8s %8s", split_name[split], shard->graphs.all > 0 ? "graphs" : "nodes",
+             "precision", "recall", "F1");
   for (int64_t c = 0; c < classes; c++) {
     double mine = class_f1(&score[c]);
     if (!isnan(mine)) sum += mine, count++;
@@ -94,7 +97,7 @@ int classes_print(struct model *model, struct run *run, enum split split) {
   int code = memory_alloc(&score, run->shard->classes * (int64_t)sizeof *score, "counts of classes");
   if (code == OK) code = classes_count(model, run, split, score);
   if (code == OK && run->comm->rank == 0) code = dataset_read_class_names(run->dataset, &name);
-  if (code == OK) print(score, name, run->shard->classes, split);
+  if (code == OK) print(score, name, run->shard, split);
   h5_free_names(name, run->shard->classes);
   return comm_agree(run->comm, code);
 }

@@ -83,6 +83,7 @@ assert len(data.graphs) == 61 and repr(data).startswith("60 graphs, ")
 END
 fi
 must_run 1 base.toml --eval run.whole/best.h5
+says '^  test by class +graphs +precision'
 [[ $(grep -cE '^  (train|val|test) ' out.txt) -ge 3 ]] || fail "eval says $(cat out.txt)"
 
 run gnndata partition tiny.h5 --parts 61

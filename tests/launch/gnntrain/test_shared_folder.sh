@@ -133,7 +133,7 @@ done
 
 # A process that may open no more files says so, and blames no file.
 code=0
-(ulimit -n 5 && exec gnndata info sound.h5 3>&- 4>&-) >out.txt 2>err.txt || code=$?
+(exec 3>&- 4>&- && ulimit -n 5 && exec gnndata info sound.h5) >out.txt 2>err.txt || code=$?
 ((code == 1)) && grep -q 'files may be open at a time (ulimit -n)' err.txt || fail "exit code $code without descriptors"
 rm -rf run
 
