@@ -104,8 +104,9 @@ static void find_reaches(enum split split, const double *logit, double open, dou
   for (int64_t v = 0; v < twins.nodes; v++) reach[v] = open * (reach[v] + mean / count);
 }
 
-/* Nodes that are equal in exact arithmetic tie, whatever the sums of their neighbours gave. */
-static void check_twins(const char *settings, double open) {
+/* Nodes that are equal in exact arithmetic tie, whatever the sums of their neighbours gave. Returns how many
+ * of them have other logits than their twin. */
+static int check_twins(const char *settings, double open) {
   char text[256];
   snprintf(text, sizeof text,
            "train.metric = \"roc_auc\"\npartition.method = \"random\"\nruntime.rows = \"all\"\n%s", settings);
@@ -120,7 +121,6 @@ static void check_twins(const char *settings, double open) {
     score[v] = first[1] - first[0];
     moved += own[1] - own[0] != score[v];
   }
-  if (run->comm->size > 1) assert_true(moved > 0); /* or there would be nothing to see */
   assert_ok(roc_auc_compute(&job.trainer.objective.roc_auc, run, model_logits(&job.trainer.model), roc_auc));
   for (enum split s = SPLIT_TRAIN; s < SPLIT_COUNT; s++) {
     find_reaches(s, logit, open, reach);
@@ -128,14 +128,18 @@ static void check_twins(const char *settings, double open) {
   }
   free(logit);
   fixture_close(&job);
+  return moved;
 }
 
+/* Which sums differ is a matter of the processor; of one rank none may. */
 TEST(twins_tie_on_any_number_of_ranks) {
-  check_twins("runtime.precision = \"fp32\"", 2e-6);
-  check_twins("runtime.precision = \"fp64\"", 1e-13);
-  check_twins("runtime.precision = \"fp32\"\nmodel.layers = 4", 2e-6);
-  check_twins("runtime.precision = \"fp32\"\nmodel.type = \"gat\"\nmodel.heads = 2\nmodel.hidden = 8", 2e-6);
-  check_twins("runtime.precision = \"fp64\"\nmodel.type = \"sage\"", 1e-13);
+  int singles = check_twins("runtime.precision = \"fp32\"", 2e-6), doubles;
+  doubles = check_twins("runtime.precision = \"fp64\"", 1e-13);
+  singles += check_twins("runtime.precision = \"fp32\"\nmodel.layers = 4", 2e-6);
+  singles += check_twins(
+      "runtime.precision = \"fp32\"\nmodel.type = \"gat\"\nmodel.heads = 2\nmodel.hidden = 8", 2e-6);
+  doubles += check_twins("runtime.precision = \"fp64\"\nmodel.type = \"sage\"", 1e-13);
+  if (job.comm.size > 1) assert_true(singles > 0 && doubles > 0); /* or there would be nothing to see */
 }
 
 /* Intervals overlap or they do not: a chain of ties does not tie its ends. */
