@@ -106,7 +106,7 @@ static int read_starts(struct graph_set *set, const char *path) {
   TRY(memory_arrays("the first nodes of graphs", ROOM(&set->start, set->nodes + 1)));
   for (int64_t v = 0; v < set->nodes; v++) {
     const int64_t last = set->graphs, of = graph.value[v];
-    if (of != last && of != last + 1)
+    if ((of != last || last == 0) && of != last + 1)
       FAIL(BAD_INPUT,
            "%s:%lld: node %lld is in graph %lld after graph %lld; graphs 1, 2, ... follow each other", path,
            (long long)v + 1, (long long)v + 1, (long long)of, (long long)last);

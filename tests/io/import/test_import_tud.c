@@ -175,6 +175,8 @@ TEST(wrong_folders_are_refused) {
   refuses_table("A", "1, 2\n3, 4\n", "an arc leads from graph 1, node 3, into graph 2; graphs stand apart");
   refuses_table("graph_indicator", "1\n1\n3\n3\n3\n",
                 "set/set_graph_indicator.txt:3: node 3 is in graph 3 after graph 1; graphs 1, 2, ... follow");
+  refuses_table("graph_indicator", "0\n0\n0\n1\n1\n",
+                "set/set_graph_indicator.txt:1: node 1 is in graph 0 after graph 0; graphs 1, 2, ... follow");
   refuses_table("graph_indicator", "", "set/set_graph_indicator.txt: is empty");
   refuses_table("graph_labels", "1\n", "set/set_graph_labels.txt");
   refuses_table("graph_labels", "1\n0.5\n", "set/set_graph_labels.txt:2: expected a whole number");
