@@ -44,3 +44,35 @@ int import_arc_lines(struct import *import, struct text *text, const struct arc_
   free(reading.arcs);
   return code;
 }
+
+/* The ids of pairs. */
+struct id_range {
+  int64_t base, nodes;
+};
+
+static int read_pair(const struct id_range *ids, const struct text *text, char *line, struct arcs *arcs) {
+  int64_t id[2];
+  for (int k = 0; k < 2; k++) {
+    TRY(text_int(text, &line, &id[k], "two node ids"));
+    if (id[k] < ids->base || id[k] - ids->base >= ids->nodes)
+      TEXT_FAIL(text, "node %lld is outside %lld .. %lld", (long long)id[k], (long long)ids->base,
+                (long long)(ids->base + ids->nodes) - 1);
+  }
+  TRY(text_end(text, &line, "two node ids"));
+  return arcs_add(arcs, id[0] - ids->base, id[1] - ids->base, 1);
+}
+
+static int read_pairs(void *ids, struct text *text, struct arcs *arcs) {
+  char *line;
+  for (;;) {
+    TRY(text_row(text, "#", &line));
+    if (!line) return OK;
+    TRY(read_pair(ids, text, line, arcs));
+  }
+}
+
+int import_pair_lines(struct import *import, struct text *text, int64_t base) {
+  static const struct arc_reader reader = {sizeof(struct id_range), read_pairs, NULL};
+  struct id_range ids = {base, import->edges.nodes};
+  return import_arc_lines(import, text, &reader, &ids);
+}

@@ -18,4 +18,8 @@ struct arc_reader {
 /* Adds the arcs of what is left of the text to the import's. Errors: text_next's, and those of `lines`. */
 int import_arc_lines(struct import *import, struct text *text, const struct arc_reader *reader, void *state);
 
+/* The same of lines that are two node ids and nothing else, "source, target", from `base` on;
+ * import->edges.nodes says how many there may be. Errors: BAD_INPUT for an id outside. */
+int import_pair_lines(struct import *import, struct text *text, int64_t base);
+
 #endif

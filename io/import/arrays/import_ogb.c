@@ -147,35 +147,14 @@ static int read_count(const char *path, int64_t *value) {
   return OK;
 }
 
-static int read_arc(const struct text *text, char *line, int64_t nodes, struct arcs *arcs) {
-  int64_t id[2];
-  for (int k = 0; k < 2; k++) {
-    TRY(text_int(text, &line, &id[k], "two node ids"));
-    if (id[k] < 0 || id[k] >= nodes)
-      TEXT_FAIL(text, "node %lld is outside 0 .. %lld", (long long)id[k], (long long)nodes - 1);
-  }
-  TRY(text_end(text, &line, "two node ids"));
-  return arcs_add(arcs, id[0], id[1], 1);
-}
-
-static int read_arc_lines(void *nodes, struct text *text, struct arcs *arcs) {
-  char *line;
-  for (;;) {
-    TRY(text_row(text, "#", &line));
-    if (!line) return OK;
-    TRY(read_arc(text, line, *(int64_t *)nodes, arcs));
-  }
-}
-
 static int read_arcs(struct import *import, const char *raw) {
-  static const struct arc_reader reader = {sizeof(int64_t), read_arc_lines, NULL};
   ENDED_BY(text_close) struct text text = {0};
   char path[OGB_PATH], counts[OGB_PATH];
   int64_t declared = -1;
   if (ogb_find(raw, "num-edge-list", counts)) TRY(read_count(counts, &declared));
   ogb_find(raw, "edge", path);
   TRY(text_open(&text, path));
-  TRY(import_arc_lines(import, &text, &reader, &import->edges.nodes));
+  TRY(import_pair_lines(import, &text, 0));
   int64_t count = import->edges.list.count;
   if (declared >= 0 && count != declared)
     FAIL(BAD_INPUT, "%s:1: declares %lld edges, %s has %lld", counts, (long long)declared, path,

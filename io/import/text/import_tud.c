@@ -145,31 +145,10 @@ static int read_attributes(struct graph_set *set, struct import *import, const c
   return OK;
 }
 
-static int read_arc(const struct text *text, char *line, int64_t nodes, struct arcs *arcs) {
-  int64_t id[2];
-  for (int k = 0; k < 2; k++) {
-    TRY(text_int(text, &line, &id[k], "two nodes"));
-    if (id[k] < 1 || id[k] > nodes)
-      TEXT_FAIL(text, "node %lld is outside 1 .. %lld", (long long)id[k], (long long)nodes);
-  }
-  TRY(text_end(text, &line, "two nodes"));
-  return arcs_add(arcs, id[0] - 1, id[1] - 1, 1);
-}
-
-static int read_arc_lines(void *nodes, struct text *text, struct arcs *arcs) {
-  char *line;
-  for (;;) {
-    TRY(text_row(text, "#", &line));
-    if (!line) return OK;
-    TRY(read_arc(text, line, *(int64_t *)nodes, arcs));
-  }
-}
-
 static int read_arcs(struct import *import, const char *path) {
-  static const struct arc_reader reader = {sizeof(int64_t), read_arc_lines, NULL};
   ENDED_BY(text_close) struct text text = {0};
   TRY(text_open(&text, path));
-  return import_arc_lines(import, &text, &reader, &import->edges.nodes);
+  return import_pair_lines(import, &text, 1);
 }
 
 /* Labels that are given beside would be of nodes. */
