@@ -1,18 +1,13 @@
 #include "partition/shard/shard_graphs.h"
 
+#include <assert.h>
+
 #include "runtime/base/base.h"
 
-/* The first graph that begins at that node or behind it. */
-static int64_t graph_from(const int64_t *start, int64_t graphs, int64_t node) {
-  int64_t low = 0, high = graphs;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (start[middle] < node)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+/* The graph that begins at a node, or row; -1: none does. Behind the last graph begins one more. */
+static int64_t graph_at(const int64_t *start, int64_t starts, int64_t node) {
+  const int64_t *found = bsearch(&node, start, (size_t)starts, sizeof *start, compare_int64);
+  return found ? found - start : -1;
 }
 
 static int take_own(struct dataset *dataset, const struct partition *partition, int rank,
@@ -20,8 +15,9 @@ static int take_own(struct dataset *dataset, const struct partition *partition, 
   const int64_t begin = partition->offset[rank], end = partition->offset[rank + 1];
   FREED int64_t *start = NULL;
   TRY(dataset_read_graphs(dataset, &start));
-  const int64_t first = graph_from(start, dataset->graphs, begin),
-                behind = graph_from(start, dataset->graphs, end);
+  const int64_t first = graph_at(start, dataset->graphs + 1, begin),
+                behind = graph_at(start, dataset->graphs + 1, end);
+  assert(first >= 0 && behind >= 0); /* parts leave graphs whole */
   graphs->all = dataset->graphs;
   graphs->count = behind - first;
   TRY(memory_arrays("the first rows of graphs", ROOM(&graphs->start, graphs->count + 1)));
@@ -67,6 +63,5 @@ int64_t shard_graphs_bytes(const struct shard_graphs *graphs) {
 }
 
 int shard_graphs_begin(const struct shard_graphs *graphs, int64_t row) {
-  const int64_t g = graph_from(graphs->start, graphs->count, row);
-  return g < graphs->count && graphs->start[g] == row;
+  return graph_at(graphs->start, graphs->count, row) >= 0;
 }
